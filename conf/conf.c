@@ -1,0 +1,201 @@
+/* Owns the life of a struct conf: defaults, setting a value, the order of the sources, settling, comparing for a reload.
+ * Must not know: how a file, a flag or a variable is written.
+ * Invariant: a value of a higher level is never replaced by one of a lower level (sources are applied lowest first). */
+#include "conf/conf_internal.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int conf_fail(struct conf_error *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+int conf_fail_memory(struct conf_error *error)
+{
+	return conf_fail(error, "out of memory");
+}
+
+int conf_fail_in(struct conf_error *error, const char *what)
+{
+	struct conf_error inner = *error;
+
+	return conf_fail(error, "%s: %s", what, inner.text);
+}
+
+static void *member_of(void *base, const struct conf_row *row)
+{
+	return (char *)base + row->offset;
+}
+
+char *conf_format(const struct conf_row *row, const void *base)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return NULL;
+	conf_types[row->type].format(out, row, (const char *)base + row->offset);
+	bool failed = ferror(out) != 0;
+	if (fclose(out) != 0 || failed) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Notes that row's value comes from level and where; empties a list that a lower level filled. */
+static int claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where, struct conf_error *error)
+{
+	const struct conf_type *type = &conf_types[row->type];
+	struct conf_source *source = &conf->sources[row - conf_options];
+	char *copy = where ? strdup(where) : NULL;
+
+	if (where && !copy)
+		return conf_fail_memory(error);
+	assert(source->level <= level);
+	if (type->list && source->level < level)
+		type->clear(member_of(conf, row));
+	free(source->where);
+	source->level = level;
+	source->where = copy;
+	return 0;
+}
+
+int conf_set(struct conf *conf, const struct conf_row *row, enum conf_level level, const struct conf_value *value,
+	struct conf_error *error)
+{
+	const struct conf_type *type = &conf_types[row->type];
+	const struct conf_source *source = &conf->sources[row - conf_options];
+	int status;
+
+	if (level == CONF_LEVEL_FILE && source->level == level && !type->list)
+		status = conf_fail(error, "given twice, first at %s; allowed: once", source->where);
+	else if (claim(conf, row, level, value->where, error) != 0)
+		status = -1;
+	else
+		status = type->set(row, member_of(conf, row), value, error);
+	if (status != 0 && level == CONF_LEVEL_FILE)
+		conf_fail_in(error, row->name);
+	if (status != 0 && value->where)
+		conf_fail_in(error, value->where);
+	return status;
+}
+
+struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, const char *pattern, const char *where,
+	struct conf_error *error)
+{
+	struct conf_route *route;
+
+	if (claim(conf, &conf_options[CONF_OPTION_routes], level, where, error) != 0)
+		return NULL;
+	route = conf_route_append(&conf->routes, pattern, strlen(pattern), where, error);
+	if (!route)
+		conf_fail_in(error, where);
+	return route;
+}
+
+int conf_settle(struct conf *conf, struct conf_error *error)
+{
+	const struct conf_row *agent = &conf_options[CONF_OPTION_user_agent];
+
+	if (!*conf->user_agent &&
+	    conf_types[agent->type].set(agent, &conf->user_agent, &(struct conf_value){ "utfeed/" PACKAGE_VERSION, NULL }, error) != 0)
+		return -1;
+	if (conf_route_inherit(&conf->direct, conf, error) != 0)
+		return -1;
+	for (size_t i = 0; i < conf->routes.count; i++)
+		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)
+			return -1;
+	return conf_route_settle_list(&conf->routes, error);
+}
+
+static int set_defaults(struct conf *conf)
+{
+	struct conf_error error;
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		struct conf_value value = { conf_options[i].def, NULL };
+		if (value.text && conf_set(conf, &conf_options[i], CONF_LEVEL_DEFAULT, &value, &error) != 0)
+			return -1;
+	}
+	conf->direct.pattern = strdup("");
+	if (!conf->direct.pattern || conf_route_defaults(&conf->direct, &error) != 0)
+		return -1;
+	return conf_settle(conf, &error);
+}
+
+struct conf *conf_new(void)
+{
+	struct conf *conf = calloc(1, sizeof(*conf));
+
+	if (!conf)
+		return NULL;
+	conf->sources = calloc(CONF_OPTION_COUNT, sizeof(*conf->sources));
+	if (!conf->sources || set_defaults(conf) != 0)
+		conf_free(&conf);
+	return conf;
+}
+
+void conf_free(struct conf **owned)
+{
+	struct conf *conf = *owned;
+
+	if (!conf)
+		return;
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_type *type = &conf_types[conf_options[i].type];
+		if (type->clear)
+			type->clear(member_of(conf, &conf_options[i]));
+		if (conf->sources)
+			free(conf->sources[i].where);
+	}
+	conf_route_clear(&conf->direct);
+	free(conf->sources);
+	free(conf->file);
+	free(conf);
+	*owned = NULL;
+}
+
+int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp, struct conf_error *error)
+{
+	if (conf_env_first(conf, envp, error) != 0 || conf_args_first(conf, argc, argv, error) != 0)
+		return -1;
+	if (conf->action == CONF_PRINT_HELP || conf->action == CONF_PRINT_SAMPLE)
+		return 0;
+	if (conf->file && conf_file_read(conf, conf->file, error) != 0)
+		return -1;
+	if (conf_env_apply(conf, envp, error) != 0 || conf_args_apply(conf, argc, argv, error) != 0)
+		return -1;
+	return conf_settle(conf, error);
+}
+
+int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *error)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		if (row->reload == RELOAD)
+			continue;
+		char *old = conf_format(row, running);
+		char *new = conf_format(row, fresh);
+		int status = 0;
+		if (!old || !new)
+			status = conf_fail_memory(error);
+		else if (strcmp(old, new) != 0)
+			status = conf_fail(error, "%s: %s: a changed value needs a restart",
+				fresh->sources[i].where ? fresh->sources[i].where : "default", row->name);
+		free(old);
+		free(new);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* Owns the configuration: what every option is, where its value comes from (flag > environment > file > default), and routes.
+ * Must not know: sockets, events, what the proxy does with a value.
+ * Invariant: a struct conf that loaded is whole and in range, and nobody writes to it again; a reload makes another one. */
+#ifndef UTFEED_CONF_CONF_H
+#define UTFEED_CONF_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/charset.h"
+#include "core/normalise.h"
+#include "core/policy.h"
+#include "url.h"
+
+enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
+enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
+
+struct conf_listen {
+	char *host;                 /* an IPv4 or IPv6 address as text, without brackets */
+	bool ipv6;
+	uint16_t port;              /* 0: any free one */
+};
+
+struct conf_listen_list { struct conf_listen *items; size_t count; };
+
+/* An origin: what a URL without query says. */
+struct conf_origin {
+	enum url_scheme scheme;
+	char *host;                 /* without brackets, lower case */
+	bool ipv6;
+	uint16_t port;
+	char *path;                 /* begins with '/' */
+	char *authority;            /* what a Host field says: brackets where needed, the port where it is not the scheme's own */
+};
+
+struct conf_route_list { struct conf_route *items; size_t count; };
+
+/* Never made: names the C type of each kind of value, so that a row of the tables can declare its member. */
+struct conf_types {
+#define TYPE(id, ctype, ...) ctype id;
+#include "conf_types.def"
+#undef TYPE
+};
+
+/* `policy`, `on_error`, `repair` and `output` hold the global value where the route does not set its own. */
+struct conf_route {
+	char *pattern;              /* as written; "" for conf.direct */
+	char *host;                 /* lower case, no brackets; NULL: any */
+	uint16_t port;              /* 0: any */
+	char *prefix;               /* begins with '/' */
+	size_t prefix_len;
+	char *where;                /* what set it: FILE:LINE, a flag, a variable; for messages */
+	unsigned given;             /* bit i: it sets row i of route_options.def itself */
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
+#include "route_options.def"
+#undef OPTION
+};
+
+/* What the command line asked for instead of serving. */
+enum conf_action { CONF_SERVE, CONF_PRINT_HELP, CONF_PRINT_SAMPLE, CONF_PRINT_CONFIG, CONF_CHECK_CONFIG };
+
+struct conf_source;
+
+struct conf {
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
+#include "options.def"
+#undef OPTION
+	struct conf_route direct;   /* what holds for a request by gateway or forward proxy: the global values, no origin (its host is NULL) */
+	enum conf_action action;
+	char *file;                 /* the file read; NULL: none */
+	struct conf_source *sources;    /* where each value came from; conf_internal.h */
+};
+
+/* The first error, ready to print: "FILE:LINE: sniff-bytes: what is wrong; what is allowed". */
+struct conf_error { char text[640]; };
+
+/* NULL: out of memory. Every member has its default. */
+struct conf *conf_new(void);
+void conf_free(struct conf **);
+
+/* argv[0] is skipped (the word `serve`). 0, or -1 with the error filled in; conf is then only fit for conf_free(). */
+int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *) __attribute__((warn_unused_result));
+
+/* Carries out an action other than CONF_SERVE. */
+void conf_act(const struct conf *, FILE *);
+
+/* After a reload: 0, or -1 naming the first option that differs and needs a restart. */
+int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *) __attribute__((warn_unused_result));
+
+/* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or NULL. */
+const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path, size_t path_len);
+
+/* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched route.
+ * Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the origin's path. */
+size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
+
+void conf_print_help(FILE *);
+void conf_print_sample(FILE *);
+void conf_print_manual(FILE *);     /* the options as mdoc list items: part of utfeed.1 */
+/* A file that loads to the same configuration, each line with where its value came from. */
+void conf_dump(FILE *, const struct conf *);
+
+#endif

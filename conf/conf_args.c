@@ -1,0 +1,129 @@
+/* Owns the command line of `utfeed serve`: --name VALUE and --name=VALUE for every option, and the few words beside them.
+ * Must not know: files, variables; what any option means.
+ * Invariant: every option takes a value; of a flag given twice the last counts, a list's add up. */
+#include "conf/conf_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is not an option: where to read options from, or something to print instead of serving. */
+static const struct word {
+	const char *name;
+	char letter;                /* 0: none */
+	const char *placeholder;    /* NULL: takes no value */
+	enum conf_action action;
+	const char *prose;
+} words[] = {
+	{ "config", 'c', "FILE", CONF_SERVE, "Read FILE; also UTFEED_CONFIG." },
+	{ "help", 'h', NULL, CONF_PRINT_HELP, "Print this." },
+	{ "check-config", 0, NULL, CONF_CHECK_CONFIG, "Read everything, say whether it is right, and stop." },
+	{ "print-config", 0, NULL, CONF_PRINT_CONFIG, "Print the values in force and where each comes from, as a file." },
+	{ "print-sample", 0, NULL, CONF_PRINT_SAMPLE, "Print a file with every option and its default." },
+};
+
+struct args {
+	int argc, at;
+	char *const *argv;
+	const struct word *word;    /* what the last step found: one of these two */
+	const struct conf_row *row;
+	const char *value;
+};
+
+static const struct word *find_word(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i].name) == len && memcmp(words[i].name, name, len) == 0)
+			return &words[i];
+	return NULL;
+}
+
+static const struct word *find_letter(char letter)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (letter && words[i].letter == letter)
+			return &words[i];
+	return NULL;
+}
+
+/* -cFILE, -c FILE, --name=VALUE, --name VALUE */
+static int split(struct args *args, struct conf_error *error)
+{
+	const char *text = args->argv[args->at];
+	bool takes;
+
+	args->word = NULL;
+	args->row = NULL;
+	args->value = NULL;
+	if (strncmp(text, "--", 2) == 0) {
+		size_t len = strcspn(text + 2, "=");
+		args->value = text[2 + len] ? text + 2 + len + 1 : NULL;
+		args->word = find_word(text + 2, len);
+		args->row = conf_row_find(conf_options, CONF_OPTION_COUNT, text + 2, len);
+	} else if (text[0] == '-') {
+		args->word = find_letter(text[1]);
+		args->value = text[1] && text[2] ? text + 2 : NULL;
+	}
+	if (!args->word && !args->row)
+		return conf_fail(error, "'%.200s' is not an option; utfeed serve --help lists them", text);
+	takes = args->row || args->word->placeholder;
+	if (!takes && args->value)
+		return conf_fail(error, "--%s: takes no value", args->word->name);
+	if (takes && !args->value && args->at + 1 < args->argc)
+		args->value = args->argv[++args->at];
+	if (takes && !args->value)
+		return conf_fail(error, "%.200s: has no value; allowed: %s", text,
+			args->row ? conf_types[args->row->type].placeholder : args->word->placeholder);
+	args->at++;
+	return 0;
+}
+
+int conf_args_first(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
+{
+	struct args args = { argc, 1, argv, NULL, NULL, NULL };
+
+	while (args.at < argc) {
+		if (split(&args, error) != 0)
+			return -1;
+		if (!args.word)
+			continue;
+		if (args.word->action != CONF_SERVE) {
+			conf->action = args.word->action;
+			continue;
+		}
+		free(conf->file);
+		conf->file = strdup(args.value);
+		if (!conf->file)
+			return conf_fail_memory(error);
+	}
+	return 0;
+}
+
+int conf_args_apply(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
+{
+	struct args args = { argc, 1, argv, NULL, NULL, NULL };
+
+	while (args.at < argc) {
+		char where[CONF_ENV_NAME_MAX];
+		if (split(&args, error) != 0)
+			return -1;
+		if (!args.row)
+			continue;
+		snprintf(where, sizeof(where), "--%s", args.row->name);
+		if (conf_set(conf, args.row, CONF_LEVEL_FLAG, &(struct conf_value){ args.value, where }, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+void conf_args_print(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const struct word *word = &words[i];
+		char left[64];
+		snprintf(left, sizeof(left), "--%s%s%s", word->name, word->placeholder ? " " : "", word->placeholder ? word->placeholder : "");
+		if (word->letter)
+			fprintf(out, "  -%c, %-18s %s\n", word->letter, left, word->prose);
+		else
+			fprintf(out, "      %-18s %s\n", left, word->prose);
+	}
+}

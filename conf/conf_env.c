@@ -1,0 +1,80 @@
+/* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'.
+ * Must not know: flags, files.
+ * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left alone,
+ * since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
+#include "conf/conf_internal.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char prefix[] = "UTFEED_";
+
+void conf_env_name(const struct conf_row *row, char name[CONF_ENV_NAME_MAX])
+{
+	size_t len = sizeof(prefix) - 1;
+
+	assert(len + strlen(row->name) < CONF_ENV_NAME_MAX);
+	memcpy(name, prefix, len);
+	for (const char *at = row->name; *at; at++)
+		name[len++] = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+	name[len] = '\0';
+}
+
+static const char *find(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *envp; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return (*envp)[len + 1] ? *envp + len + 1 : NULL;
+	return NULL;
+}
+
+/* The items of a list, separated by line ends or semicolons. */
+static int set_list(struct conf *conf, const struct conf_row *row, const char *text, const char *name, struct conf_error *error)
+{
+	char *items = strdup(text), *rest = items, *item;
+	int status = items ? 0 : conf_fail_memory(error);
+
+	while (status == 0 && (item = strsep(&rest, ";\n"))) {
+		item += strspn(item, " \t\r");
+		size_t len = strlen(item);
+		while (len && strchr(" \t\r", item[len - 1]))
+			item[--len] = '\0';
+		if (len)
+			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ item, name }, error);
+	}
+	free(items);
+	return status;
+}
+
+int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *error)
+{
+	const char *file = find(envp, "UTFEED_CONFIG");
+
+	if (!file)
+		return 0;
+	free(conf->file);
+	conf->file = strdup(file);
+	return conf->file ? 0 : conf_fail_memory(error);
+}
+
+int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *error)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		char name[CONF_ENV_NAME_MAX];
+		conf_env_name(row, name);
+		const char *text = find(envp, name);
+		int status = 0;
+		if (text && conf_types[row->type].list)
+			status = set_list(conf, row, text, name, error);
+		else if (text)
+			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name }, error);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}

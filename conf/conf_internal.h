@@ -1,0 +1,116 @@
+/* Owns what the files of conf/ share: the rows of the option tables, the types of values, the one way a value gets set.
+ * Must not know: flags, variables, lines of a file; only their names as text, for messages.
+ * Invariant: no value reaches a struct conf but through conf_set() or conf_route_set(), which check it. */
+#ifndef UTFEED_CONF_CONF_INTERNAL_H
+#define UTFEED_CONF_CONF_INTERNAL_H
+
+#include "conf.h"
+
+enum conf_type_id {
+#define TYPE(id, ctype, ...) CONF_TYPE_##id,
+#include "conf_types.def"
+#undef TYPE
+	CONF_TYPE_COUNT
+};
+
+enum conf_reload { NO_RELOAD, RELOAD };
+
+struct conf_row {
+	const char *section;
+	const char *name;
+	enum conf_type_id type;
+	size_t offset;              /* of the member in struct conf or struct conf_route */
+	const char *def;
+	const char *min, *max;      /* read as values of the row's own type; NULL: none */
+	const char *unit;           /* NULL: the value says it */
+	enum conf_reload reload;
+	const char *prose;
+};
+
+enum conf_option_id {
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) CONF_OPTION_##member,
+#include "options.def"
+#undef OPTION
+	CONF_OPTION_COUNT
+};
+enum conf_route_option_id {
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) CONF_ROUTE_##member,
+#include "route_options.def"
+#undef OPTION
+	CONF_ROUTE_OPTION_COUNT
+};
+extern const struct conf_row conf_options[CONF_OPTION_COUNT];
+extern const struct conf_row conf_route_options[CONF_ROUTE_OPTION_COUNT];
+
+/* A value as it came in. */
+struct conf_value {
+	const char *text;
+	const char *where;          /* FILE:LINE, "--flag", "UTFEED_NAME" */
+};
+
+struct conf_type {
+	const char *placeholder;
+	const char *const *words;   /* the values of an enumeration by number, NULL at the end */
+	bool list;                  /* set() appends */
+	int (*set)(const struct conf_row *, void *member, const struct conf_value *, struct conf_error *);
+	void (*format)(FILE *, const struct conf_row *, const void *member);   /* what set() reads back; lists one item a line */
+	void (*clear)(void *member);                                           /* NULL: nothing to free */
+};
+extern const struct conf_type conf_types[CONF_TYPE_COUNT];
+
+/* Where a value came from: a higher level replaces a lower one, a list as a whole. */
+enum conf_level { CONF_LEVEL_DEFAULT, CONF_LEVEL_FILE, CONF_LEVEL_ENVIRONMENT, CONF_LEVEL_FLAG };
+struct conf_source {
+	enum conf_level level;
+	char *where;                /* NULL: the default */
+};
+
+/* All return -1, for `return conf_fail(...)`. */
+int conf_fail(struct conf_error *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int conf_fail_memory(struct conf_error *);
+/* Puts "what: " before the message. */
+int conf_fail_in(struct conf_error *, const char *what);
+
+const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
+/* The value of a row as text, for the caller to free; NULL: out of memory. */
+char *conf_format(const struct conf_row *, const void *base);
+
+int conf_set(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
+/* Makes and returns a route without origin at the end of conf's list; NULL with the error. */
+struct conf_route *conf_add_route(struct conf *, enum conf_level, const char *pattern, const char *where, struct conf_error *);
+/* Routes inherit, are checked against each other and sorted. May be called again after more was set. */
+int conf_settle(struct conf *, struct conf_error *);
+
+/* conf_route.c */
+int conf_route_defaults(struct conf_route *, struct conf_error *);
+struct conf_route *conf_route_append(struct conf_route_list *, const char *pattern, size_t len, const char *where, struct conf_error *);
+int conf_route_set(struct conf_route *, const struct conf_row *, const struct conf_value *, struct conf_error *);
+int conf_route_parse(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
+void conf_route_format(FILE *, const struct conf_row *, const void *list);
+void conf_route_clear(struct conf_route *);
+void conf_route_clear_list(void *list);
+int conf_route_settle_list(struct conf_route_list *, struct conf_error *);
+int conf_route_inherit(struct conf_route *, const struct conf *, struct conf_error *);
+
+/* conf_origin.c: addresses */
+int conf_origin_set(const struct conf_row *, void *origin, const struct conf_value *, struct conf_error *);
+void conf_origin_format(FILE *, const struct conf_row *, const void *origin);
+void conf_origin_clear(void *origin);
+int conf_listen_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
+void conf_listen_format(FILE *, const struct conf_row *, const void *list);
+void conf_listen_clear(void *list);
+
+/* conf_file.c */
+int conf_file_read(struct conf *, const char *path, struct conf_error *);
+int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);
+
+/* conf_args.c, conf_env.c */
+int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);   /* the file's name and the action */
+int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_error *);
+void conf_args_print(FILE *);
+int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
+int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
+enum { CONF_ENV_NAME_MAX = 64 };
+void conf_env_name(const struct conf_row *, char name[CONF_ENV_NAME_MAX]);
+
+#endif

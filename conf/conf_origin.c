@@ -1,0 +1,148 @@
+/* Owns addresses as option values: an origin's URL, a listener's address.
+ * Must not know: routes; whether anything answers there.
+ * Invariant: a conf_origin's authority is what its scheme, host and port make, never text as typed. */
+#include "conf/conf_internal.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_lower(const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+
+	for (char *at = copy; copy && *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	return copy;
+}
+
+static char *make_authority(const struct conf_origin *origin)
+{
+	const char *open = origin->ipv6 ? "[" : "", *close = origin->ipv6 ? "]" : "";
+	char *text;
+	int len;
+
+	if (origin->port == url_default_port(origin->scheme))
+		len = asprintf(&text, "%s%s%s", open, origin->host, close);
+	else
+		len = asprintf(&text, "%s%s%s:%u", open, origin->host, close, origin->port);
+	return len < 0 ? NULL : text;
+}
+
+int conf_origin_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	struct conf_origin origin = { 0 };
+	struct url url;
+	const char *text = value->text;
+	enum url_error fault = url_parse(text, strlen(text), &url);
+
+	(void)row;
+	if (fault)
+		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", text, url_error_text(fault));
+	if (url.has_query)
+		return conf_fail(error, "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]", text);
+	if (url_path_has_dots(text + url.path.at, url.path.len))
+		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]", text);
+	origin.scheme = url.scheme;
+	origin.ipv6 = url.ipv6;
+	origin.port = url.port;
+	origin.host = copy_lower(text + url.host.at, url.host.len);
+	origin.path = url.path.len ? strndup(text + url.path.at, url.path.len) : strdup("/");
+	origin.authority = origin.host ? make_authority(&origin) : NULL;
+	if (!origin.host || !origin.path || !origin.authority) {
+		conf_origin_clear(&origin);
+		return conf_fail_memory(error);
+	}
+	conf_origin_clear(member);
+	*(struct conf_origin *)member = origin;
+	return 0;
+}
+
+void conf_origin_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_origin *origin = member;
+
+	(void)row;
+	fprintf(out, "%s://%s%s", url_scheme_name(origin->scheme), origin->authority, origin->path);
+}
+
+void conf_origin_clear(void *member)
+{
+	struct conf_origin *origin = member;
+
+	free(origin->host);
+	free(origin->path);
+	free(origin->authority);
+	*origin = (struct conf_origin){ 0 };
+}
+
+static bool read_listen(const char *text, struct conf_listen *listen, char host[INET6_ADDRSTRLEN])
+{
+	const char *colon = strrchr(text, ':');
+	unsigned char address[sizeof(struct in6_addr)];
+	unsigned long port = 0;
+	size_t len = colon ? (size_t)(colon - text) : 0;
+
+	listen->ipv6 = len > 2 && text[0] == '[' && text[len - 1] == ']';
+	if (listen->ipv6) {
+		text++;
+		len -= 2;
+	}
+	if (len == 0 || len >= INET6_ADDRSTRLEN || !colon[1] || strlen(colon + 1) > 5)
+		return false;
+	for (const char *at = colon + 1; *at; at++) {
+		if (*at < '0' || *at > '9')
+			return false;
+		port = port * 10 + (unsigned long)(*at - '0');
+	}
+	memcpy(host, text, len);
+	host[len] = '\0';
+	listen->port = (uint16_t)port;
+	return port <= 65535 && inet_pton(listen->ipv6 ? AF_INET6 : AF_INET, host, address) == 1;
+}
+
+int conf_listen_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	struct conf_listen_list *list = member;
+	struct conf_listen listen, *grown;
+	char host[INET6_ADDRSTRLEN];
+
+	(void)row;
+	if (!read_listen(value->text, &listen, host))
+		return conf_fail(error, "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
+			value->text);
+	for (size_t i = 0; i < list->count; i++)
+		if (listen.port && list->items[i].port == listen.port && strcmp(list->items[i].host, host) == 0)
+			return conf_fail(error, "'%.64s' is given twice; allowed: once", value->text);
+	grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+	if (!grown)
+		return conf_fail_memory(error);
+	list->items = grown;
+	listen.host = strdup(host);
+	if (!listen.host)
+		return conf_fail_memory(error);
+	list->items[list->count++] = listen;
+	return 0;
+}
+
+void conf_listen_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_listen_list *list = member;
+
+	(void)row;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_listen *listen = &list->items[i];
+		fprintf(out, "%s%s%s:%u\n", listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port);
+	}
+}
+
+void conf_listen_clear(void *member)
+{
+	struct conf_listen_list *list = member;
+
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i].host);
+	free(list->items);
+	*list = (struct conf_listen_list){ NULL, 0 };
+}

@@ -1,0 +1,198 @@
+/* Owns what the option tables look like to people: --help, the sample file, the manual's list, the values in force.
+ * Must not know: any single option.
+ * Invariant: the sample and what conf_dump() writes load without error. */
+#include "conf/conf_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 78 };
+
+/* Words of text, each line begun by indent. */
+static void print_wrapped(FILE *out, const char *indent, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		if (column && column + 1 + len > WIDTH) {
+			fputc('\n', out);
+			column = 0;
+		}
+		fprintf(out, "%s%.*s", column ? " " : indent, (int)len, text);
+		column += len + (column ? 1 : strlen(indent));
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+/* What beside the prose the row says of its values. */
+static void describe(char *text, size_t cap, const struct conf_row *row)
+{
+	const struct conf_type *type = &conf_types[row->type];
+	const char *unit = row->unit ? row->unit : "";
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (type->list)
+		len += (size_t)snprintf(text + len, cap - len, "May be repeated. ");
+	if (row->def && *row->def)
+		len += (size_t)snprintf(text + len, cap - len, "Default %s%s%s%s", row->def, *unit ? " (" : "", unit, *unit ? ")" : "");
+	if (row->min)
+		len += (size_t)snprintf(text + len, cap - len, ", from %s to %s", row->min, row->max);
+	if (row->def && *row->def)
+		len += (size_t)snprintf(text + len, cap - len, ". ");
+	if (row->reload == NO_RELOAD)
+		len += (size_t)snprintf(text + len, cap - len, "A change needs a restart. ");
+	if (len)
+		text[len - 1] = '\0';
+}
+
+static void print_row(FILE *out, const struct conf_row *row, const char *before, char between)
+{
+	char about[256];
+
+	describe(about, sizeof(about), row);
+	fprintf(out, "  %s%s%c%s\n", before, row->name, between, conf_types[row->type].placeholder);
+	print_wrapped(out, "      ", row->prose);
+	if (*about)
+		print_wrapped(out, "      ", about);
+}
+
+void conf_print_help(FILE *out)
+{
+	const char *section = "";
+
+	fputs("Usage: utfeed serve [-c FILE] [--NAME VALUE | --NAME=VALUE]...\n\n"
+		"Each option is a flag, an environment variable (--sniff-bytes: UTFEED_SNIFF_BYTES) and a line of FILE\n"
+		"(sniff-bytes = 64k). A flag counts before a variable, a variable before the file; a list as a whole.\n"
+		"A variable holds several items of a list separated by ; or line ends.\n\n", out);
+	conf_args_print(out);
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		if (strcmp(section, conf_options[i].section) != 0)
+			fprintf(out, "\n%s\n", conf_options[i].section);
+		section = conf_options[i].section;
+		print_row(out, &conf_options[i], "--", ' ');
+	}
+	fputs("\noptions of one route: NAME=VALUE behind --route PATTERN=ORIGIN, lines below [route PATTERN] in the file\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		print_row(out, &conf_route_options[i], "", '=');
+}
+
+static void print_sample_row(FILE *out, const struct conf_row *row, const char *example)
+{
+	char about[256];
+
+	describe(about, sizeof(about), row);
+	fputc('\n', out);
+	print_wrapped(out, "# ", row->prose);
+	if (*about)
+		print_wrapped(out, "# ", about);
+	fprintf(out, "#%s = %s\n", row->name, *example ? example : "\"\"");
+}
+
+void conf_print_sample(FILE *out)
+{
+	const char *section = "";
+
+	fputs("# utfeed.conf: every option of utfeed serve with its default. A line without its # sets one.\n"
+		"# NAME = VALUE; a # after a blank begins a comment; \"quotes\" keep blanks and #, with \\\" and \\\\ inside.\n"
+		"# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h.\n", out);
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		if (strcmp(section, row->section) != 0)
+			fprintf(out, "\n### %s\n", row->section);
+		section = row->section;
+		print_sample_row(out, row, row->def ? row->def : "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient");
+	}
+	fputs("\n### Routes with lines of their own. They end the options above: what follows a [route] belongs to it.\n"
+		"\n#[route //feeds.example/old/]\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_route_options[i];
+		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+		print_sample_row(out, row, row->def ? row->def : global ? global->def : "http://127.0.0.1:8100/");
+	}
+}
+
+static void print_manual_row(FILE *out, const struct conf_row *row, const char *macro)
+{
+	char about[256];
+
+	describe(about, sizeof(about), row);
+	fprintf(out, ".It %s %s Ar %s\n%s\n", macro, row->name, conf_types[row->type].placeholder, row->prose);
+	if (*about)
+		fprintf(out, "%s\n", about);
+}
+
+void conf_print_manual(FILE *out)
+{
+	const char *section = "";
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		if (strcmp(section, row->section) != 0)
+			fprintf(out, "%s.Ss %s\n.Bl -tag -width Ds\n", *section ? ".El\n" : "", row->section);
+		section = row->section;
+		print_manual_row(out, row, "Fl Fl");
+	}
+	fputs(".El\n.Ss options of one route\n.Bl -tag -width Ds\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		print_manual_row(out, &conf_route_options[i], "Cm");
+	fputs(".El\n", out);
+}
+
+static void print_value(FILE *out, const char *text, size_t len)
+{
+	bool quote = len == 0 || memchr(text, '#', len) || text[0] == '"' || text[0] == ' ' || text[len - 1] == ' ';
+
+	if (quote)
+		fputc('"', out);
+	for (size_t i = 0; i < len; i++) {
+		if (quote && (text[i] == '"' || text[i] == '\\'))
+			fputc('\\', out);
+		fputc(text[i], out);
+	}
+	fputs(quote ? "\"\n" : "\n", out);
+}
+
+void conf_dump(FILE *out, const struct conf *conf)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		const char *where = conf->sources[i].where;
+		char *text = conf_format(row, conf);
+		if (!text)
+			return;
+		fprintf(out, "# %s: %s\n", row->name, where ? where : "default");
+		for (const char *at = text; *at || !conf_types[row->type].list;) {
+			size_t len = strcspn(at, "\n");
+			fprintf(out, "%s = ", row->name);
+			print_value(out, at, len);
+			if (!conf_types[row->type].list)
+				break;
+			at += len + 1;
+		}
+		free(text);
+	}
+}
+
+void conf_act(const struct conf *conf, FILE *out)
+{
+	switch (conf->action) {
+	case CONF_SERVE:
+		break;
+	case CONF_PRINT_HELP:
+		conf_print_help(out);
+		break;
+	case CONF_PRINT_SAMPLE:
+		conf_print_sample(out);
+		break;
+	case CONF_PRINT_CONFIG:
+		conf_dump(out, conf);
+		break;
+	case CONF_CHECK_CONFIG:
+		fprintf(out, "utfeed: the configuration is right%s%s\n", conf->file ? ": " : "", conf->file ? conf->file : "");
+		break;
+	}
+}

@@ -1,0 +1,315 @@
+/* Owns routes: their patterns, which one a request takes, what target its origin is asked for.
+ * Must not know: HTTP beyond a Host field and a path.
+ * Invariant: the settled list is sorted most specific first, so that the first match is the answer. */
+#include "conf/conf_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PATTERNS "allowed: /prefix or //host[:port]/prefix, without ="
+
+void conf_route_clear(struct conf_route *route)
+{
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_route_options[i];
+		if (conf_types[row->type].clear)
+			conf_types[row->type].clear((char *)route + row->offset);
+	}
+	free(route->pattern);
+	free(route->host);
+	free(route->prefix);
+	free(route->where);
+}
+
+void conf_route_clear_list(void *member)
+{
+	struct conf_route_list *list = member;
+
+	for (size_t i = 0; i < list->count; i++)
+		conf_route_clear(&list->items[i]);
+	free(list->items);
+	*list = (struct conf_route_list){ NULL, 0 };
+}
+
+static char *copy_host(const char *text, size_t len)
+{
+	char *copy;
+
+	if (len && text[len - 1] == '.')   /* "example.com." is the same host */
+		len--;
+	copy = strndup(text, len);
+	for (char *at = copy; copy && *at; at++)
+		if (*at >= 'A' && *at <= 'Z')
+			*at = (char)(*at - 'A' + 'a');
+	return copy;
+}
+
+static int read_pattern(struct conf_route *route, const char *pattern, size_t len, struct conf_error *error)
+{
+	int shown = len < 200 ? (int)len : 200;
+	const char *path = pattern, *end = pattern + len;
+	struct url_host host;
+
+	if (len >= 2 && pattern[0] == '/' && pattern[1] == '/') {
+		const char *text = pattern + 2;
+		path = memchr(text, '/', len - 2);
+		if (!path)
+			return conf_fail(error, "'%.*s' has no path, at least a final /; " PATTERNS, shown, pattern);
+		if (url_parse_host(text, (size_t)(path - text), &host) != URL_OK)
+			return conf_fail(error, "'%.*s' names no valid host; " PATTERNS, shown, pattern);
+		route->port = host.port;
+		route->host = copy_host(text + host.host.at, host.host.len);
+		if (!route->host)
+			return conf_fail_memory(error);
+	}
+	route->prefix_len = (size_t)(end - path);
+	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))   /* an inline route ends its pattern at a = */
+		return conf_fail(error, "'%.*s' is not a pattern; " PATTERNS, shown, pattern);
+	if (url_path_has_dots(path, route->prefix_len))
+		return conf_fail(error, "'%.*s' has a dot segment; " PATTERNS, shown, pattern);
+	route->prefix = strndup(path, route->prefix_len);
+	route->pattern = strndup(pattern, len);
+	return route->prefix && route->pattern ? 0 : conf_fail_memory(error);
+}
+
+int conf_route_defaults(struct conf_route *route, struct conf_error *error)
+{
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_route_options[i];
+		struct conf_value value = { row->def, NULL };
+		if (row->def && conf_types[row->type].set(row, (char *)route + row->offset, &value, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+struct conf_route *conf_route_append(struct conf_route_list *list, const char *pattern, size_t len, const char *where,
+	struct conf_error *error)
+{
+	struct conf_route route = { 0 };
+	struct conf_route *grown;
+	int status = read_pattern(&route, pattern, len, error);
+
+	if (status == 0)
+		status = conf_route_defaults(&route, error);
+	if (status == 0 && !(route.where = strdup(where)))
+		status = conf_fail_memory(error);
+	grown = status == 0 ? reallocarray(list->items, list->count + 1, sizeof(*grown)) : NULL;
+	if (!grown) {
+		conf_route_clear(&route);
+		if (status == 0)
+			conf_fail_memory(error);
+		return NULL;
+	}
+	list->items = grown;
+	list->items[list->count] = route;
+	return &list->items[list->count++];
+}
+
+int conf_route_set(struct conf_route *route, const struct conf_row *row, const struct conf_value *value, struct conf_error *error)
+{
+	unsigned bit = 1u << (row - conf_route_options);
+	int status;
+
+	if (route->given & bit)
+		status = conf_fail(error, "given twice for the route %.200s; allowed: once", route->pattern);
+	else
+		status = conf_types[row->type].set(row, (char *)route + row->offset, value, error);
+	route->given |= bit;
+	return status == 0 ? 0 : conf_fail_in(error, row->name);
+}
+
+/* One NAME=VALUE of an inline route. */
+static int set_word(struct conf_route *route, const char *word, size_t len, const char *where, struct conf_error *error)
+{
+	const char *equals = memchr(word, '=', len);
+	size_t name_len = equals ? (size_t)(equals - word) : len;
+	const struct conf_row *row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, word, name_len);
+	int status;
+
+	if (!equals || !row)
+		return conf_fail(error, "'%.*s' is not NAME=VALUE with the name of a route's option", len < 200 ? (int)len : 200, word);
+	char *text = strndup(equals + 1, len - name_len - 1);
+	if (!text)
+		return conf_fail_memory(error);
+	status = conf_route_set(route, row, &(struct conf_value){ text, where }, error);
+	free(text);
+	return status;
+}
+
+/* PATTERN=ORIGIN, then words NAME=VALUE, separated by blanks. */
+int conf_route_parse(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const char blanks[] = " \t";
+	struct conf_route_list *list = member;
+	const char *at = value->text + strspn(value->text, blanks);
+	size_t len = strcspn(at, blanks);
+	const char *equals = memchr(at, '=', len);
+	struct conf_route *route;
+
+	if (!equals)
+		return conf_fail(error, "'%.200s' has no origin; allowed: %s", value->text, conf_types[row->type].placeholder);
+	route = conf_route_append(list, at, (size_t)(equals - at), value->where ? value->where : "", error);
+	if (!route)
+		return -1;
+	char *origin = strndup(equals + 1, len - (size_t)(equals - at) - 1);
+	if (!origin)
+		return conf_fail_memory(error);
+	int status = conf_route_set(route, &conf_route_options[CONF_ROUTE_origin], &(struct conf_value){ origin, value->where }, error);
+	free(origin);
+	while (status == 0) {
+		at += len;
+		at += strspn(at, blanks);
+		len = strcspn(at, blanks);
+		if (len == 0)
+			break;
+		status = set_word(route, at, len, value->where, error);
+	}
+	return status;
+}
+
+void conf_route_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_route_list *list = member;
+
+	(void)row;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_route *route = &list->items[i];
+		fprintf(out, "%s=", route->pattern);
+		for (size_t j = 0; j < CONF_ROUTE_OPTION_COUNT; j++) {
+			const struct conf_row *option = &conf_route_options[j];
+			if (j != CONF_ROUTE_origin && !(route->given & 1u << j))
+				continue;
+			if (j != CONF_ROUTE_origin)
+				fprintf(out, " %s=", option->name);
+			conf_types[option->type].format(out, option, (const char *)route + option->offset);
+		}
+		fputc('\n', out);
+	}
+}
+
+int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct conf_error *error)
+{
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_route_options[i];
+		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+		if (row->def || !global || route->given & 1u << i)
+			continue;
+		char *text = conf_format(global, conf);
+		if (!text)
+			return conf_fail_memory(error);
+		int status = conf_types[row->type].set(row, (char *)route + row->offset, &(struct conf_value){ text, NULL }, error);
+		free(text);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}
+
+/* Host and port before host before none, then the longer prefix; the rest only makes the order one. */
+static int compare_routes(const void *left, const void *right)
+{
+	const struct conf_route *a = left, *b = right;
+	int a_rank = a->host ? 1 + (a->port != 0) : 0, b_rank = b->host ? 1 + (b->port != 0) : 0, order;
+
+	if (a_rank != b_rank)
+		return b_rank - a_rank;
+	if (a->prefix_len != b->prefix_len)
+		return a->prefix_len < b->prefix_len ? 1 : -1;
+	order = strcmp(a->prefix, b->prefix);
+	if (order == 0 && a->host)
+		order = strcmp(a->host, b->host);
+	return order ? order : (int)a->port - (int)b->port;
+}
+
+int conf_route_settle_list(struct conf_route_list *list, struct conf_error *error)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct conf_route *route = &list->items[i];
+		if (!route->origin.host)
+			return conf_fail(error, "%s: route %.200s has no origin; allowed: a line origin = URL", route->where, route->pattern);
+		if (*route->name)
+			continue;
+		free(route->name);
+		route->name = strdup(route->pattern);
+		if (!route->name)
+			return conf_fail_memory(error);
+	}
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_routes);
+	for (size_t i = 1; i < list->count; i++)
+		if (compare_routes(&list->items[i - 1], &list->items[i]) == 0)
+			return conf_fail(error, "%s: route %.200s is also set at %s; allowed: one route a pattern", list->items[i].where,
+				list->items[i].pattern, list->items[i - 1].where);
+	return 0;
+}
+
+/* Whole segments: the prefix ends in '/', or the path goes on with one, or ends. */
+static bool prefix_matches(const struct conf_route *route, const char *path, size_t len)
+{
+	if (len < route->prefix_len || memcmp(path, route->prefix, route->prefix_len) != 0)
+		return false;
+	return route->prefix[route->prefix_len - 1] == '/' || len == route->prefix_len || path[route->prefix_len] == '/';
+}
+
+static size_t path_length(const char *path, size_t len)
+{
+	const char *query = memchr(path, '?', len);
+
+	return query ? (size_t)(query - path) : len;
+}
+
+const struct conf_route *conf_route_match(const struct conf *conf, const char *host, size_t host_len, const char *path, size_t path_len)
+{
+	struct url_host asked;
+	const char *name = NULL;
+	size_t name_len = 0;
+
+	if (url_parse_host(host, host_len, &asked) == URL_OK) {
+		name = host + asked.host.at;
+		name_len = asked.host.len - (name[asked.host.len - 1] == '.');
+	}
+	if (!asked.port_given)
+		asked.port = url_default_port(URL_HTTP);
+	path_len = path_length(path, path_len);
+	for (size_t i = 0; i < conf->routes.count; i++) {
+		const struct conf_route *route = &conf->routes.items[i];
+		if (route->host && (!name || strlen(route->host) != name_len || strncasecmp(route->host, name, name_len) != 0))
+			continue;
+		if (route->port && route->port != asked.port)
+			continue;
+		if (prefix_matches(route, path, path_len))
+			return route;
+	}
+	return NULL;
+}
+
+static bool append(char *out, size_t cap, size_t *len, const char *text, size_t text_len)
+{
+	if (text_len > cap - *len)
+		return false;
+	memcpy(out + *len, text, text_len);
+	*len += text_len;
+	return true;
+}
+
+size_t conf_route_target(const struct conf_route *route, const char *path, size_t path_len, char *out, size_t cap)
+{
+	const char *base = route->origin.path, *rest = path + route->prefix_len;
+	size_t base_len = strlen(base), rest_len = path_length(path, path_len) - route->prefix_len;
+	size_t query_len = path_len - route->prefix_len - rest_len, len = 0;
+	bool base_slash = base[base_len - 1] == '/', prefix_slash = route->prefix[route->prefix_len - 1] == '/';
+
+	if (base_len > 1 && url_path_has_dots(path, path_len - query_len))
+		return 0;
+	if (rest_len && base_slash && !prefix_slash)
+		base_len--;   /* rest begins with its own */
+	if (!append(out, cap, &len, base, base_len))
+		return 0;
+	if (rest_len && !base_slash && prefix_slash && !append(out, cap, &len, "/", 1))
+		return 0;
+	if (!append(out, cap, &len, rest, rest_len) || !append(out, cap, &len, rest + rest_len, query_len))
+		return 0;
+	return len;
+}

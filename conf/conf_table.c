@@ -1,0 +1,28 @@
+/* Owns the option tables as data. Must not know: anything else.
+ * Invariant: row i of conf_options is CONF_OPTION_ i of conf_internal.h; both come from options.def. */
+#include "conf/conf_internal.h"
+
+#include <string.h>
+
+#define ROW(base, section, oname, TYPE, member, def, min, max, unit, reload, prose) \
+	{ #section, oname, CONF_TYPE_##TYPE, offsetof(struct base, member), def, min, max, unit, reload, prose },
+
+const struct conf_row conf_options[CONF_OPTION_COUNT] = {
+#define OPTION(...) ROW(conf, __VA_ARGS__)
+#include "options.def"
+#undef OPTION
+};
+
+const struct conf_row conf_route_options[CONF_ROUTE_OPTION_COUNT] = {
+#define OPTION(...) ROW(conf_route, __VA_ARGS__)
+#include "route_options.def"
+#undef OPTION
+};
+
+const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+			return &rows[i];
+	return NULL;
+}

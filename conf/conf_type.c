@@ -1,0 +1,359 @@
+/* Owns what each kind of value looks like as text: read, range-checked and written back (conf_types.def).
+ * Must not know: which option uses it, where the text came from.
+ * Invariant: format() writes what set() reads to the same value; a failed set() leaves the member as it was. */
+#include "conf/conf_internal.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* Numbers */
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit size_units[] = {
+	{ "t", 1ull << 40 }, { "g", 1ull << 30 }, { "m", 1ull << 20 }, { "k", 1ull << 10 }, { "", 1 }, { NULL, 0 }
+};
+static const struct unit time_units[] = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 }, { NULL, 0 } };
+
+static bool read_number(const char *text, const struct unit *units, uint64_t *number)
+{
+	uint64_t value = 0;
+	const char *at = text;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return false;
+	if (at == text)
+		return false;
+	if (value == 0 && !*at) {
+		*number = 0;
+		return true;
+	}
+	for (; units->suffix; units++)
+		if (strcasecmp(at, units->suffix) == 0)
+			return !__builtin_mul_overflow(value, units->factor, number);
+	return false;
+}
+
+static void write_number(FILE *out, uint64_t number, const struct unit *units)
+{
+	while (units[1].suffix && (number == 0 || number % units->factor != 0))
+		units++;
+	fprintf(out, "%llu%s", (unsigned long long)(number / units->factor), number ? units->suffix : "");
+}
+
+static int set_number(const struct conf_row *row, const char *text, const struct unit *units, const char *kind, uint64_t *number,
+	struct conf_error *error)
+{
+	uint64_t min = 0, max = UINT64_MAX, value;
+
+	if (row->min)
+		read_number(row->min, units, &min);
+	if (row->max)
+		read_number(row->max, units, &max);
+	if (!read_number(text, units, &value))
+		return conf_fail(error, "'%.64s' is not %s; allowed: %s to %s", text, kind, row->min, row->max);
+	if (value < min || value > max)
+		return conf_fail(error, "'%.64s' is out of range; allowed: %s to %s", text, row->min, row->max);
+	*number = value;
+	return 0;
+}
+
+static int set_int(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	uint64_t number;
+
+	if (set_number(row, value->text, no_units, "a whole number", &number, error) != 0)
+		return -1;
+	*(int *)member = (int)number;
+	return 0;
+}
+
+static void format_int(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	fprintf(out, "%d", *(const int *)member);
+}
+
+static int set_workers(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	uint64_t max = 1;
+	cpu_set_t cpus;
+
+	if (strcasecmp(value->text, "auto") != 0) {
+		if (set_int(row, member, value, error) == 0)
+			return 0;
+		strncat(error->text, ", or auto", sizeof(error->text) - strlen(error->text) - 1);
+		return -1;
+	}
+	long count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
+	read_number(row->max, no_units, &max);
+	*(int *)member = count < 1 ? 1 : (uint64_t)count > max ? (int)max : (int)count;
+	return 0;
+}
+
+static int set_size(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	uint64_t number;
+
+	if (set_number(row, value->text, size_units, "a size (bytes, or with k, m, g, t)", &number, error) != 0)
+		return -1;
+	if (number > SIZE_MAX)
+		return conf_fail(error, "'%.64s' is more than this machine can count", value->text);
+	*(size_t *)member = (size_t)number;
+	return 0;
+}
+
+static void format_size(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	write_number(out, *(const size_t *)member, size_units);
+}
+
+static int set_time(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	return set_number(row, value->text, time_units, "a time (a whole number with ms, s, m or h)", member, error);
+}
+
+static void format_time(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	write_number(out, *(const uint64_t *)member, time_units);
+}
+
+/* Words */
+
+static const char *const output_words[] = { [OUTPUT_UTF_8] = "utf-8", [OUTPUT_US_ASCII] = "us-ascii", NULL };
+static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_ERROR_PASS] = "pass", NULL };
+static const char *const client_policy_words[] = {
+	[CLIENT_POLICY_OFF] = "off", [CLIENT_POLICY_LOOPBACK] = "loopback", [CLIENT_POLICY_ANY] = "any", NULL
+};
+static const char *const log_level_words[] = {
+	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info", [CONF_LOG_DEBUG] = "debug", NULL
+};
+
+static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	const struct conf_type *type = &conf_types[row->type];
+
+	for (unsigned i = 0; type->words[i]; i++) {
+		if (strcasecmp(value->text, type->words[i]) == 0) {
+			*(unsigned *)member = i;
+			return 0;
+		}
+	}
+	return conf_fail(error, "'%.64s' is not known; allowed: %s", value->text, type->placeholder);
+}
+
+static void format_word(FILE *out, const struct conf_row *row, const void *member)
+{
+	fputs(conf_types[row->type].words[*(const unsigned *)member], out);
+}
+
+/* YAML 1.1 turns an unquoted on or off into true or false before the environment sees it. */
+static int set_bool(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const struct { const char *word; bool is; } words[] = {
+		{ "on", true }, { "off", false }, { "yes", true }, { "no", false }, { "true", true }, { "false", false },
+		{ "1", true }, { "0", false }
+	};
+
+	(void)row;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcasecmp(value->text, words[i].word) == 0) {
+			*(bool *)member = words[i].is;
+			return 0;
+		}
+	}
+	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)", value->text);
+}
+
+static void format_bool(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	fputs(*(const bool *)member ? "on" : "off", out);
+}
+
+struct names { char text[256]; size_t len; };
+
+static void add_name(struct names *names, const char *name)
+{
+	int wrote = snprintf(names->text + names->len, sizeof(names->text) - names->len, "%s%s", names->len ? ", " : "", name);
+
+	if (wrote > 0 && (size_t)wrote < sizeof(names->text) - names->len)
+		names->len += (size_t)wrote;
+}
+
+static int set_policy(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	int policy = policy_lookup(value->text, strlen(value->text));
+	struct names names = { "", 0 };
+
+	(void)row;
+	if (policy >= 0) {
+		*(enum policy *)member = (enum policy)policy;
+		return 0;
+	}
+	for (unsigned i = 0; i < POLICY_COUNT; i++)
+		add_name(&names, policy_name((enum policy)i));
+	return conf_fail(error, "'%.64s' is not a policy; allowed: %s", value->text, names.text);
+}
+
+static void format_policy(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	fputs(policy_name(*(const enum policy *)member), out);
+}
+
+static int set_charset(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	const struct charset_label *label = charset_lookup(value->text, strlen(value->text));
+
+	(void)row;
+	if (!label && strcasecmp(value->text, "none") != 0)
+		return conf_fail(error, "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists", value->text);
+	*(enum charset *)member = label ? label->charset : CS_NONE;
+	return 0;
+}
+
+static void format_charset(FILE *out, const struct conf_row *row, const void *member)
+{
+	enum charset charset = *(const enum charset *)member;
+
+	(void)row;
+	fputs(charset == CS_NONE ? "none" : charset_name(charset), out);
+}
+
+/* Sets of repairs */
+
+static const struct { const char *name; unsigned bit; } repairs[] = {
+#define REPAIR_ROW(id, bit, name, what) { name, bit },
+	REPAIRS(REPAIR_ROW)
+#undef REPAIR_ROW
+	{ "all", REPAIR_ALL }, { "none", 0 }
+};
+
+enum { REPAIR_NAMES = sizeof(repairs) / sizeof(repairs[0]) };
+
+static int fail_repair(const char *name, size_t len, struct conf_error *error)
+{
+	struct names names = { "", 0 };
+
+	for (size_t i = 0; i < REPAIR_NAMES; i++)
+		add_name(&names, repairs[i].name);
+	return conf_fail(error, "'%.*s' is not a repair; allowed: %s, each also with a minus", len < 64 ? (int)len : 64, name, names.text);
+}
+
+static int set_repairs(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const char blanks[] = ", \t";
+	const char *at = value->text + strspn(value->text, blanks);
+	unsigned bits = *at == '-' ? REPAIR_ALL : 0;
+
+	(void)row;
+	if (!*at)
+		return fail_repair("", 0, error);
+	while (*at) {
+		size_t len = strcspn(at, blanks), i;
+		bool remove = *at == '-';
+		for (i = 0; i < REPAIR_NAMES; i++)
+			if (strlen(repairs[i].name) == len - remove && strncasecmp(repairs[i].name, at + remove, len - remove) == 0)
+				break;
+		if (i == REPAIR_NAMES)
+			return fail_repair(at, len, error);
+		bits = remove ? bits & ~repairs[i].bit : bits | repairs[i].bit;
+		at += len;
+		at += strspn(at, blanks);
+	}
+	*(unsigned *)member = bits;
+	return 0;
+}
+
+static void format_repairs(FILE *out, const struct conf_row *row, const void *member)
+{
+	unsigned bits = *(const unsigned *)member;
+	const char *comma = "";
+
+	(void)row;
+	if (bits == REPAIR_ALL || bits == 0) {
+		fputs(bits ? "all" : "none", out);
+		return;
+	}
+	for (size_t i = 0; i < REPAIR_COUNT; i++) {
+		if (bits & repairs[i].bit) {
+			fprintf(out, "%s%s", comma, repairs[i].name);
+			comma = ",";
+		}
+	}
+}
+
+/* Strings */
+
+static int set_string(const struct conf_row *row, char **member, const struct conf_value *value, bool (*fits)(char), const char *rule,
+	struct conf_error *error)
+{
+	const char *text = value->text;
+	char *copy;
+
+	if (!*text && (!row->def || *row->def))
+		return conf_fail(error, "is empty; allowed: %s", rule);
+	for (const char *at = text; *at; at++)
+		if (!fits(*at))
+			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s", (size_t)(at - text) + 1, (unsigned char)*at, rule);
+	copy = strdup(text);
+	if (!copy)
+		return conf_fail_memory(error);
+	free(*member);
+	*member = copy;
+	return 0;
+}
+
+/* RFC 9110 section 5.6.2 */
+static bool is_token(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool is_printable(char c)
+{
+	return c >= 0x20 && c <= 0x7e;
+}
+
+static int set_token(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	return set_string(row, member, value, is_token, "letters, digits and !#$%&'*+-.^_`|~", error);
+}
+
+static int set_text(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	return set_string(row, member, value, is_printable, "printable ASCII characters", error);
+}
+
+static void format_string(FILE *out, const struct conf_row *row, const void *member)
+{
+	const char *text = *(char *const *)member;
+
+	(void)row;
+	fputs(text ? text : "", out);
+}
+
+static void clear_string(void *member)
+{
+	char **string = member;
+
+	free(*string);
+	*string = NULL;
+}
+
+const struct conf_type conf_types[CONF_TYPE_COUNT] = {
+#define TYPE(id, ctype, placeholder, words, list, set, format, clear) { placeholder, words, list, set, format, clear },
+#include "conf_types.def"
+#undef TYPE
+};

@@ -1,0 +1,52 @@
+/* Owns splitting an absolute http or https URL into its parts.
+ * Must not know: who asks, routes, names of real hosts.
+ * Invariant: parts are offsets into the text as it came; nothing is decoded, lower-cased or made up.
+ * Source: RFC 3986 sections 3.1-3.5, RFC 9110 section 4.2. */
+#ifndef UTFEED_CONF_URL_H
+#define UTFEED_CONF_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum url_scheme { URL_HTTP, URL_HTTPS };
+
+struct url_part { size_t at, len; };
+
+struct url {
+	enum url_scheme scheme;
+	bool ipv6;                  /* host was written in brackets; the part has none */
+	bool port_given;
+	uint16_t port;              /* never 0; the scheme's default where none was given */
+	struct url_part host;       /* never empty */
+	struct url_part authority;  /* host and port as written, without user information */
+	struct url_part path;       /* empty or begins with '/' */
+	struct url_part query;      /* without '?' */
+	bool has_query;
+	struct url_part target;     /* path, '?' and query together: what a request line carries ("/" where the path is empty is the caller's) */
+};
+
+enum url_error {
+	URL_OK = 0, URL_TOO_LONG, URL_NO_SCHEME, URL_BAD_SCHEME, URL_USERINFO, URL_BAD_HOST, URL_BAD_PORT, URL_BAD_CHARACTER, URL_FRAGMENT
+};
+
+enum { URL_MAX_BYTES = 65536, URL_MAX_HOST = 253 /* RFC 1035 section 2.3.4, as text */ };
+
+/* No user information, no fragment; path and query of visible ASCII without backslash, percent-encoding left alone. */
+enum url_error url_parse(const char *text, size_t len, struct url *);
+const char *url_error_text(enum url_error);
+
+uint16_t url_default_port(enum url_scheme);
+const char *url_scheme_name(enum url_scheme);   /* "http", "https" */
+
+/* "host", "host:port", "[::1]:port" (a Host field, RFC 9110 section 7.2). Port 0: none given. */
+struct url_host { struct url_part host; bool ipv6; bool port_given; uint16_t port; };
+enum url_error url_parse_host(const char *text, size_t len, struct url_host *);
+
+/* Strictly RFC 3986's path-absolute: pchar and '/', whole %XX, beginning with '/'. */
+bool url_path_valid(const char *text, size_t len);
+/* Has a ".." or "." segment as any server may read one (%2e, %2f, backslash, "..;"): joined to an origin's path it could leave
+ * it (RFC 3986 section 5.2.4). */
+bool url_path_has_dots(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,29 @@
+/* Owns the one machine-dependent step: is a block of bytes all ASCII? SSE2 where the compiler may use it, else a word.
+ * Must not know: what is done with the answer. */
+#ifndef UTFEED_CORE_ASCII_BLOCK_H
+#define UTFEED_CORE_ASCII_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { ASCII_BLOCK = 16 };
+
+static inline bool
+ascii_block(const uint8_t *p)
+{
+#ifdef __SSE2__
+	return _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)p)) == 0;
+#else
+	uint64_t words[2];
+
+	memcpy(words, p, sizeof words);
+	return ((words[0] | words[1]) & UINT64_C(0x8080808080808080)) == 0;
+#endif
+}
+
+#endif

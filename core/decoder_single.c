@@ -1,0 +1,51 @@
+/* Owns the engine of single-byte sets.
+ * Must not know: any of them; a table says it all (decoder_table.h).
+ * Invariant: every byte is a character, so nothing is ever incomplete. */
+#include <errno.h>
+
+#include "ascii_block.h"
+#include "decoder_impl.h"
+#include "decoder_table.h"
+
+static int
+single_open(struct decoder *d)
+{
+	d->u.single_table = decoder_table_single(d->charset);
+	return d->u.single_table ? 0 : errno;
+}
+
+/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
+static inline uint8_t *
+put_entry(uint8_t *out, const uint8_t entry[4], uint64_t *malformed)
+{
+	memcpy(out, entry, 4);
+	*malformed += (entry[SINGLE_LENGTH] & SINGLE_HOLE) != 0;
+	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
+}
+
+static void
+single_run(struct decoder *d, struct decoder_span *s)
+{
+	const struct single_table *table = d->u.single_table;
+	const uint8_t *in = s->in;
+	uint8_t *out = s->out;
+	uint64_t malformed = 0;
+
+	while (s->in_end - in >= ASCII_BLOCK && s->out_end - out >= DECODER_MIN_OUT) {
+		if (table->ascii && ascii_block(in)) {
+			memcpy(out, in, ASCII_BLOCK);
+			out += ASCII_BLOCK;
+		} else {
+			for (unsigned i = 0; i < ASCII_BLOCK; i++)
+				out = put_entry(out, table->text[in[i]], &malformed);
+		}
+		in += ASCII_BLOCK;
+	}
+	while (in < s->in_end && s->out_end - out >= DECODER_MIN_OUT)
+		out = put_entry(out, table->text[*in++], &malformed);
+	s->in = in;
+	s->out = out;
+	d->malformed += malformed;
+}
+
+const struct decoder_engine decoder_single = { .open = single_open, .run = single_run };

@@ -1,0 +1,39 @@
+/* Owns the statistical detector, uchardet; the only file that includes its header.
+ * Must not know: labels' rank, or policies.
+ * Invariant: what it answers can be decoded; its known weak spot, short texts, is the caller's to distrust. */
+#include "detector.h"
+
+#include <string.h>
+#include <uchardet/uchardet.h>
+
+#include "utf8.h"
+
+enum {
+	DETECTOR_MAX_BYTES = 16384,
+	DETECTOR_LEAD = 64          /* ASCII bytes of context before the first that is not */
+};
+
+enum charset detector_guess(const uint8_t *bytes, size_t len)
+{
+	const struct charset_label *label = NULL;
+	size_t first = utf8_ascii_prefix(bytes, len);
+	uchardet_t detector;
+	const char *name;
+
+	if (first == len)
+		first = 0;
+	first = first > DETECTOR_LEAD ? first - DETECTOR_LEAD : 0;
+	bytes += first, len -= first;
+	if (len > DETECTOR_MAX_BYTES)
+		len = DETECTOR_MAX_BYTES;
+	detector = uchardet_new();
+	if (detector == NULL)
+		return CS_NONE;
+	if (uchardet_handle_data(detector, (const char *)bytes, len) == 0) {
+		uchardet_data_end(detector);
+		name = uchardet_get_charset(detector);
+		label = charset_lookup(name, strlen(name));
+	}
+	uchardet_delete(detector);
+	return label == NULL ? CS_NONE : label->charset;
+}

@@ -1,0 +1,15 @@
+/* Owns the statistical detector (uchardet); the only file that includes its header.
+ * Must not know: labels or policies. */
+#ifndef UTFEED_CORE_DETECTOR_H
+#define UTFEED_CORE_DETECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "charset.h"
+
+/* CS_NONE: undecided, or a name we do not decode. Reads at most 16 KiB, from just before the
+ * first byte that is not ASCII. */
+enum charset detector_guess(const uint8_t *, size_t len);
+
+#endif

@@ -1,0 +1,18 @@
+/* Owns one question: decoded under this charset, does it read like text at all? Private to core.
+ * Must not know: labels, policies, languages' letter frequencies (detector.h does). */
+#ifndef UTFEED_CORE_PLAUSIBLE_H
+#define UTFEED_CORE_PLAUSIBLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "charset.h"
+
+/* PLAUSIBLE_LIMIT flaws in a thousand: text of any language stays well below, a wrong charset's mostly far above. */
+enum { PLAUSIBLE_LIMIT = 250, PLAUSIBLE_WORST = 1000 };
+
+/* Flaws per thousand characters beyond ASCII, at most PLAUSIBLE_WORST; 0 where there are none. Looks at 16 KiB at most, from
+ * the first byte that is not ASCII. */
+unsigned plausible_flaws(enum charset, const uint8_t *, size_t len);
+
+#endif

@@ -1,0 +1,13 @@
+/* ROME's published tables, shared by the policies made of them. Private to core/policy*.c. */
+#ifndef UTFEED_CORE_POLICY_ROME_H
+#define UTFEED_CORE_POLICY_ROME_H
+
+#include "policy_rules.h"
+
+extern const struct rule rome_raw_rules[];      /* [1.0]-[1.7], the correction of 2004-09-17 */
+extern const struct rule rome_http_rules[];     /* [2.0]-[2.6] */
+
+/* ROME strict as a step of something longer. Returns the row that decided. */
+const struct rule *rome_strict_order(struct verdict *, const struct rule_view *);
+
+#endif

@@ -1,0 +1,55 @@
+/* Owns finding the next byte of UTF-8 text that repair must look at. See repair_scan.h.
+ * Sixteen bytes at a time with the compiler's own vectors: SSE2, NEON or plain words, whatever the machine has. */
+#include "repair_scan.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { LANES = 16 };
+typedef uint8_t lanes __attribute__((vector_size(LANES)));
+typedef uint64_t halves __attribute__((vector_size(LANES)));
+
+static inline lanes load(const uint8_t *p)
+{
+	lanes v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline bool any(lanes v)
+{
+	halves h = (halves)v;
+
+	return (h[0] | h[1]) != 0;
+}
+
+static bool stops(const struct repair_stops *s, const uint8_t *p, size_t len)
+{
+	bool last = len == 1;
+
+	if (p[0] < 0x20)
+		return p[0] != '\t' && p[0] != '\n' && p[0] != '\r';
+	if (p[0] == s->first)
+		return last || p[1] == s->second || p[1] == s->second_too;
+	if (p[0] == s->other)
+		return last || p[1] == s->other_second;
+	return p[0] == 0xef && (last || p[1] == 0xbf);
+}
+
+size_t repair_scan(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
+{
+	for (; at + LANES + 1 <= len; at += LANES) {
+		lanes a = load(in + at), b = load(in + at + 1);
+		lanes hit = (lanes)((a < 0x20) & (a != '\t') & (a != '\n') & (a != '\r'));
+
+		hit |= (lanes)((a == s->first) & ((b == s->second) | (b == s->second_too)));
+		hit |= (lanes)((a == s->other) & (b == s->other_second));
+		hit |= (lanes)((a == 0xef) & (b == 0xbf));
+		if (any(hit))
+			break;
+	}
+	while (at < len && !stops(s, in + at, len - at))
+		at++;
+	return at;
+}

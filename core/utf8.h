@@ -1,0 +1,32 @@
+/* Owns UTF-8 itself: validation, encoding, and the scan for ASCII runs.
+ * Must not know: streams or carry (decoder.h does). Pure functions.
+ * Source: Unicode chapter 3, table 3-7 (well-formed byte sequences). */
+#ifndef UTFEED_CORE_UTF8_H
+#define UTFEED_CORE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the longest prefix of well-formed UTF-8. */
+size_t utf8_valid_prefix(const uint8_t *, size_t len);
+/* Length of the longest prefix of bytes under 0x80. */
+size_t utf8_ascii_prefix(const uint8_t *, size_t len);
+/* The same, copying it to `out` (room for len bytes; may not overlap). */
+size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
+/* 1 to 4 bytes written; cp must be a scalar value. */
+size_t utf8_encode(uint32_t cp, uint8_t out[4]);
+/* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
+ * bytes could still make it well-formed. */
+size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
+
+/* What a held window is, as evidence. */
+struct utf8_evidence {
+	bool ascii;                 /* every byte under 0x80 */
+	bool valid;                 /* well-formed; an incomplete character at the end is no fault unless complete */
+	size_t multibyte;           /* well-formed characters of two or more bytes */
+	size_t stray;               /* ill-formed maximal subparts */
+};
+struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);
+
+#endif

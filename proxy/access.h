@@ -1,0 +1,24 @@
+/* Owns the access log's line. Must not know: connections. Grammar: README, "Access log". */
+#ifndef UTFEED_PROXY_ACCESS_H
+#define UTFEED_PROXY_ACCESS_H
+
+#include "http_msg.h"
+#include "object.h"
+
+enum { ACCESS_LINE_MAX = 4096 };
+
+struct access_entry {
+	int64_t wall_ms;
+	const char *client;
+	struct slice method, target;       /* as the client sent them; escaped here */
+	int status;                        /* 0: nothing was sent */
+	uint64_t body_bytes;               /* sent to the client */
+	const struct object_report *report;    /* NULL: no response object */
+	uint64_t duration_us;
+	const char *end;                   /* "done", "cut", "dropped" */
+};
+
+/* One line with its newline. Returns its length. */
+size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *);
+
+#endif

@@ -1,0 +1,735 @@
+/* Client connections; see client.h. */
+#include "client.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "conf/conf.h"
+#include "conn.h"
+#include "http_parse.h"
+#include "loop.h"
+
+enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
+enum client_framing { FRAME_NONE, FRAME_LENGTH, FRAME_CHUNKED, FRAME_CLOSE };
+
+enum {
+	CLIENT_IN_FIRST_BYTES = 4096 - 64,
+	CLIENT_FRAME_BYTES = 512,
+	CLIENT_IOV = 16,
+	CLIENT_WRITE_BYTES = 256 * 1024,       /* at most in one writev */
+	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
+	CLIENT_LINGER_MS = 2000
+};
+
+/* What a request needs from its first byte to its response's last; an idle connection has none. */
+struct exchange {
+	struct http_msg msg;
+	struct http_parser *parser;
+	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
+	size_t in_len, in_cap;
+	size_t parsed;                 /* bytes of in the parser has seen */
+	uint64_t start_us;
+	enum client_framing framing;
+	int status;
+	bool no_body, trailer, ended, started;
+	size_t head_sent;              /* of the object's head */
+	size_t chunk_left;             /* chunk or body bytes announced and not yet written */
+	bool chunk_open;               /* a chunk's data was written, its CRLF not */
+	size_t frame_len, frame_sent;
+	char frame[CLIENT_FRAME_BYTES];
+};
+
+struct client {
+	LIST_ENTRY(client) link;
+	struct client_pool *pool;
+	struct conn *conn;
+	enum client_state state;
+	bool eof;                      /* the client will send no more */
+	bool keep;                     /* the connection outlives this response */
+	bool refused;                  /* there may be request bytes we will not read: linger before closing */
+	bool blocked;                  /* the socket took no more */
+	struct exchange *x;            /* NULL: idle */
+	struct object_reader reader;
+	struct timer timer;
+	struct task task;
+};
+
+struct client_pool {
+	struct request_context ctx;
+	void (*changed)(void *arg);
+	void *arg;
+	bool draining;
+	size_t count;
+	LIST_HEAD(, client) clients;
+};
+
+static struct loop *client_loop(struct client *c)
+{
+	return c->pool->ctx.loop;
+}
+
+static const struct conf *client_conf(struct client *c)
+{
+	return c->pool->ctx.conf;
+}
+
+static void client_release(struct client *c)
+{
+	if (!c->x)
+		return;
+	http_parser_free(&c->x->parser);
+	http_msg_free(&c->x->msg);
+	free(c->x->in);
+	free(c->x);
+	c->x = NULL;
+}
+
+static void client_log(struct client *c, const char *end)
+{
+	struct exchange *x = c->x;
+	char line[ACCESS_LINE_MAX];
+	struct access_entry e = {
+		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->reader.offset,
+		.report = c->reader.object ? object_report(c->reader.object) : NULL,
+		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
+	};
+
+	if (client_conf(c)->access_log)
+		loop_access(client_loop(c), line, access_format(line, &e));
+}
+
+static void client_count_response(struct client *c)
+{
+	const struct object_report *r = object_report(c->reader.object);
+	struct stats *s = loop_stats(client_loop(c));
+
+	if (!r->decided)
+		return;
+	stats_add(s, r->verdict.kind == VERDICT_CHARSET ? STAT_RESPONSES_NORMALISED : STAT_RESPONSES_UNTOUCHED, 1);
+	stats_add(s, STAT_RESPONSES_REVISED, r->revised);
+	stats_add(s, STAT_MALFORMED, r->malformed);
+	stats_add(s, STAT_REPAIRS, r->repairs);
+}
+
+/* The one way out. Whatever was under way ends; the memory goes at the end of the turn. */
+static void client_close(struct client *c, bool reset)
+{
+	if (c->state == CL_CLOSED)
+		return;
+	if (c->state == CL_WAIT || c->state == CL_SEND) {
+		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
+		client_log(c, "dropped");
+	}
+	c->state = CL_CLOSED;
+	object_detach(&c->reader);
+	if (reset)
+		conn_abort(&c->conn);
+	else
+		conn_close(&c->conn);
+	loop_disarm(client_loop(c), &c->timer);
+	loop_defer(client_loop(c), &c->task);
+}
+
+static void client_free(struct client *c)
+{
+	struct client_pool *p = c->pool;
+
+	LIST_REMOVE(c, link);
+	loop_undefer(client_loop(c), &c->task);
+	client_release(c);
+	free(c);
+	p->count--;
+	p->changed(p->arg);
+}
+
+static void client_listen(struct client *c)
+{
+	bool full = c->x && c->x->in_len == client_conf(c)->max_header_bytes;
+
+	if (c->state == CL_CLOSED)
+		return;
+	conn_want(c->conn, !c->eof && !(full && (c->state == CL_WAIT || c->state == CL_SEND)), c->blocked);
+}
+
+/* The other side may still be sending: closing now would reset the connection and could destroy our answer on its way. */
+static void client_linger(struct client *c)
+{
+	c->state = CL_LINGER;
+	conn_shutdown_write(c->conn);
+	client_release(c);
+	loop_arm(client_loop(c), &c->timer, CLIENT_LINGER_MS);
+	if (c->eof)
+		client_close(c, false);
+}
+
+static void client_idle(struct client *c)
+{
+	c->state = CL_IDLE;
+	client_release(c);
+	if (c->eof || c->pool->draining)
+		client_close(c, false);
+	else
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
+}
+
+/* -1: closed, out of memory. */
+static int client_open_exchange(struct client *c)
+{
+	struct exchange *x = c->x = calloc(1, sizeof *x);
+
+	if (x && (x->in = malloc(CLIENT_IN_FIRST_BYTES)) && (x->parser = http_parser_new(true, NULL, NULL)) &&
+	    !http_msg_init(&x->msg, (size_t)client_conf(c)->max_header_fields)) {
+		x->in_cap = CLIENT_IN_FIRST_BYTES;
+		return 0;
+	}
+	client_close(c, false);
+	return -1;
+}
+
+/* ---- reading ---- */
+
+static void client_take_object(struct client *c, struct object *o)
+{
+	object_detach(&c->reader);
+	if (!o) {
+		client_close(c, false);
+		return;
+	}
+	object_attach(o, &c->reader);
+	object_unref(&o);
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_WAIT;
+}
+
+static void client_refuse(struct client *c, int status, const char *text)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
+	c->keep = false;
+	c->refused = true;
+	client_take_object(c, request_refuse(&c->pool->ctx, status, text));
+}
+
+static void client_refuse_error(struct client *c)
+{
+	switch (http_parser_error(c->x->parser)) {
+	case HTTP_E_METHOD:
+		client_refuse(c, 501, "This request method is not known here; GET and HEAD are served.");
+		break;
+	case HTTP_E_VERSION:
+		client_refuse(c, 505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.");
+		break;
+	case HTTP_E_TOO_MANY_FIELDS:
+		client_refuse(c, 431, "The request has too many header fields.");
+		break;
+	default:
+		client_refuse(c, 400, "The request cannot be understood.");
+	}
+}
+
+static bool client_wants_trailer(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member, rest;
+
+	while (http_msg_next_member(m, H_TE, &it, &member))
+		if (slice_is(slice_until(member, ';', &rest), "trailers"))
+			return true;
+	return false;
+}
+
+static void client_find_method(struct exchange *x)
+{
+	const char *at = x->in;
+
+	while (at < x->in + x->msg.target && (*at == '\r' || *at == '\n'))
+		at++;
+	x->msg.method_at = (uint32_t)(at - x->in);
+	while (at < x->in + x->in_len && *at != ' ' && *at != '\r' && *at != '\n')
+		at++;
+	x->msg.method_len = (uint32_t)(at - x->in) - x->msg.method_at;
+}
+
+static void client_request(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct http_msg *m = &x->msg;
+
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
+	client_find_method(x);
+	c->keep = m->keep_alive && !c->pool->draining;
+	x->trailer = client_wants_trailer(m);
+	if (m->target_len > client_conf(c)->max_url_bytes)
+		client_refuse(c, 414, "The URL is too long.");
+	else if ((m->chunked || m->content_length) && (m->method == METHOD_GET || m->method == METHOD_HEAD))
+		client_refuse(c, 413, "A request with a body is not taken here.");
+	else {
+		if (m->chunked || m->content_length || m->method == METHOD_CONNECT) {
+			c->keep = false;
+			c->refused = true;
+		}
+		client_take_object(c, request_start(&c->pool->ctx, m, conn_peer_address(c->conn)));
+	}
+}
+
+/* True: a request is there or the state changed otherwise. */
+static bool client_parse(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t used;
+
+	if (!x || x->parsed == x->in_len) {
+		if (!x || !x->in_len)
+			client_idle(c);
+		return false;
+	}
+	if (c->state == CL_IDLE) {
+		c->state = CL_HEAD;
+		c->refused = false;
+		x->start_us = loop_now_us(client_loop(c));
+		http_parser_start(x->parser, &x->msg, false);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
+	}
+	x->msg.base = x->in;
+	switch (http_parse(x->parser, x->in + x->parsed, x->in_len - x->parsed, &used)) {
+	case PARSE_HEAD:
+		client_request(c);
+		return true;
+	case PARSE_MORE:
+		x->parsed += used;
+		if (x->msg.target_len > client_conf(c)->max_url_bytes)
+			client_refuse(c, 414, "The URL is too long.");
+		else if (x->in_len >= client_conf(c)->max_header_bytes)
+			client_refuse(c, 431, "The request header is too large.");
+		else
+			return false;
+		break;
+	default:
+		client_refuse_error(c);
+	}
+	client_find_method(x);
+	return true;
+}
+
+static int client_grow_in(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t max = client_conf(c)->max_header_bytes, cap = x->in_cap * 2 < max ? x->in_cap * 2 : max;
+	char *in = realloc(x->in, cap);
+
+	if (!in) {
+		client_close(c, false);
+		return -1;
+	}
+	x->in = in;
+	x->in_cap = cap;
+	x->msg.base = in;
+	return 0;
+}
+
+static void client_discard(struct client *c)
+{
+	ssize_t n;
+
+	do
+		n = conn_read(c->conn, loop_scratch(client_loop(c)), LOOP_SCRATCH_BYTES);
+	while (n > 0);
+	if (n != CONN_AGAIN)
+		client_close(c, false);
+}
+
+static void client_read(struct client *c)
+{
+	while (!c->eof) {
+		struct exchange *x = c->x;
+		ssize_t n;
+
+		if (!x) {
+			if (client_open_exchange(c))
+				return;
+			x = c->x;
+		}
+		if (x->in_len == x->in_cap) {
+			if (x->in_cap >= client_conf(c)->max_header_bytes)
+				return;
+			if (client_grow_in(c))
+				return;
+		}
+		n = conn_read(c->conn, x->in + x->in_len, x->in_cap - x->in_len);
+		if (n == CONN_AGAIN)
+			return;
+		if (n == CONN_FAILED) {
+			client_close(c, false);
+			return;
+		}
+		if (n == CONN_EOF) {
+			c->eof = true;
+			return;
+		}
+		x->in_len += (size_t)n;
+		if (x->in_len < x->in_cap)
+			return;
+	}
+}
+
+/* ---- writing ---- */
+
+static void __attribute__((format(printf, 2, 3))) frame_add(struct exchange *x, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(x->frame + x->frame_len, sizeof x->frame - x->frame_len, fmt, ap);
+	va_end(ap);
+	assert(n >= 0 && x->frame_len + (size_t)n < sizeof x->frame);
+	x->frame_len += (size_t)n;
+}
+
+/* How the body's end will show (RFC 9112 section 6), and the lines that say so. */
+static void client_frame_head(struct client *c, const struct object_head *h)
+{
+	struct exchange *x = c->x;
+
+	x->status = h->status;
+	x->no_body = h->no_body || x->msg.method == METHOD_HEAD;
+	if (h->no_body)
+		x->framing = FRAME_NONE;
+	else if (h->content_length >= 0)
+		x->framing = FRAME_LENGTH;
+	else if (x->msg.minor >= 1)
+		x->framing = FRAME_CHUNKED;
+	else
+		x->framing = FRAME_CLOSE;
+	if (x->framing == FRAME_CLOSE)
+		c->keep = false;
+	if (x->framing != FRAME_CHUNKED)
+		x->trailer = false;
+	if (x->framing == FRAME_LENGTH)
+		frame_add(x, "Content-Length: %llu\r\n", (unsigned long long)h->content_length);
+	else if (x->framing == FRAME_CHUNKED)
+		frame_add(x, "Transfer-Encoding: chunked\r\n%s", x->trailer ? "Trailer: X-Encoding-Rule\r\n" : "");
+	frame_add(x, "%s\r\n", !c->keep ? "Connection: close\r\n" : x->msg.minor == 0 ? "Connection: keep-alive\r\n" : "");
+	x->head_sent = 0;
+	x->chunk_left = 0;
+	x->chunk_open = x->ended = false;
+	x->started = true;
+}
+
+/* A refused request may have no version or method: it is answered as HTTP/1.0 GET, and the connection closed. */
+static bool client_begin(struct client *c)
+{
+	struct object *o = c->reader.object;
+	const struct object_head *h = object_get_head(o);
+
+	if (!h && object_phase(o) == OBJECT_FAILED) {
+		client_take_object(c, request_failure(&c->pool->ctx, o));
+		return c->state == CL_WAIT;
+	}
+	if (!h)
+		return false;
+	c->state = CL_SEND;
+	client_frame_head(c, h);
+	return true;
+}
+
+/* Next piece of framing once all before it went out. */
+static void client_frame_chunk(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct iovec iov[CLIENT_IOV];
+	size_t bytes;
+
+	object_peek(&c->reader, iov, CLIENT_IOV, CLIENT_WRITE_BYTES, &bytes);
+	if (bytes) {
+		frame_add(x, "%s%zx\r\n", x->chunk_open ? "\r\n" : "", bytes);
+		x->chunk_left = bytes;
+		x->chunk_open = true;
+	} else if (object_phase(c->reader.object) == OBJECT_DONE) {
+		frame_add(x, "%s0\r\n", x->chunk_open ? "\r\n" : "");
+		if (x->trailer) {
+			char rule[VERDICT_FORMAT_MAX];
+
+			verdict_format(&object_report(c->reader.object)->verdict, rule, sizeof rule);
+			frame_add(x, "X-Encoding-Rule: %s\r\n", rule);
+		}
+		frame_add(x, "\r\n");
+		x->ended = true;
+	}
+}
+
+/* What can be written now: head, framing, body, in this order. Returns the number of pieces, 0: nothing. */
+static int client_gather(struct client *c, struct iovec *iov, size_t *head, size_t *frame)
+{
+	struct exchange *x = c->x;
+	const struct object_head *h = object_get_head(c->reader.object);
+	int n = 0;
+	size_t body;
+
+	if (!x->no_body && x->framing == FRAME_CHUNKED && !x->chunk_left && !x->ended)
+		client_frame_chunk(c);
+	*head = h->len - x->head_sent;
+	*frame = x->frame_len - x->frame_sent;
+	if (*head)
+		iov[n++] = (struct iovec){ h->bytes + x->head_sent, *head };
+	if (*frame)
+		iov[n++] = (struct iovec){ x->frame + x->frame_sent, *frame };
+	if (!x->no_body && (x->framing != FRAME_CHUNKED || x->chunk_left))
+		n += object_peek(&c->reader, iov + n, CLIENT_IOV - n, x->framing == FRAME_CHUNKED ? x->chunk_left : CLIENT_WRITE_BYTES, &body);
+	return n;
+}
+
+static void client_account(struct client *c, size_t n, size_t head, size_t frame)
+{
+	struct exchange *x = c->x;
+	size_t part = n < head ? n : head;
+
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, n);
+	x->head_sent += part;
+	n -= part;
+	part = n < frame ? n : frame;
+	x->frame_sent += part;
+	n -= part;
+	if (x->frame_sent == x->frame_len)
+		x->frame_sent = x->frame_len = 0;
+	if (x->framing == FRAME_CHUNKED)
+		x->chunk_left -= n;
+	if (n)
+		object_consume(&c->reader, n);
+}
+
+static bool client_is_complete(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+
+	if (x->no_body || x->framing == FRAME_NONE)
+		return true;
+	if (x->framing == FRAME_CHUNKED)
+		return x->ended;
+	return object_phase(o) == OBJECT_DONE && c->reader.offset == object_length(o);
+}
+
+/* The response is out. */
+static void client_finish(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t head_len = x->msg.head_len;
+
+	client_count_response(c);
+	client_log(c, "done");
+	object_detach(&c->reader);
+	loop_disarm(client_loop(c), &c->timer);
+	c->blocked = false;
+	c->state = CL_IDLE;
+	if (!c->keep) {
+		if (c->refused || x->in_len > head_len)
+			client_linger(c);
+		else
+			client_close(c, false);
+		return;
+	}
+	x->in_len -= head_len;
+	memmove(x->in, x->in + head_len, x->in_len);
+	x->parsed = 0;
+}
+
+/* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
+static void client_cut(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
+	client_log(c, "cut");
+	object_detach(&c->reader);
+	c->state = CL_IDLE;
+	client_close(c, c->x->framing == FRAME_CLOSE);
+}
+
+/* True: the response is out, or the connection is gone. */
+static bool client_send(struct client *c)
+{
+	for (;;) {
+		struct iovec iov[CLIENT_IOV];
+		size_t head, frame;
+		int n = client_gather(c, iov, &head, &frame);
+		ssize_t sent;
+
+		if (!n) {
+			loop_disarm(client_loop(c), &c->timer);
+			c->blocked = false;
+			if (client_is_complete(c))
+				client_finish(c);
+			else if (object_phase(c->reader.object) == OBJECT_FAILED)
+				client_cut(c);
+			else
+				return false;
+			return true;
+		}
+		sent = conn_writev(c->conn, iov, n);
+		if (sent == CONN_AGAIN) {
+			if (!c->blocked)
+				loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+			c->blocked = true;
+			return false;
+		}
+		if (sent < 0) {
+			client_close(c, false);
+			return true;
+		}
+		if (c->blocked)
+			loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+		client_account(c, (size_t)sent, head, frame);
+	}
+}
+
+/* ---- driving ---- */
+
+static void client_pump(struct client *c)
+{
+	for (int steps = CLIENT_STEPS_PER_TURN; steps; steps--) {
+		bool on = false;
+
+		switch (c->state) {
+		case CL_IDLE:
+		case CL_HEAD:
+			on = client_parse(c);
+			if (!on && c->eof)
+				client_close(c, false);
+			break;
+		case CL_WAIT:
+			on = client_begin(c);
+			break;
+		case CL_SEND:
+			on = client_send(c);
+			break;
+		case CL_LINGER:
+		case CL_CLOSED:
+			break;
+		}
+		if (!on) {
+			client_listen(c);
+			return;
+		}
+	}
+	client_listen(c);
+	loop_defer(client_loop(c), &c->task);
+}
+
+static void client_on_conn(void *arg, enum conn_event event)
+{
+	struct client *c = arg;
+
+	if (c->state == CL_CLOSED)
+		return;
+	if (c->state == CL_LINGER) {
+		client_discard(c);
+		return;
+	}
+	if (event == CONN_READABLE)
+		client_read(c);
+	client_pump(c);
+}
+
+static void client_on_wake(struct object_reader *r)
+{
+	struct client *c = (struct client *)((char *)r - offsetof(struct client, reader));
+
+	loop_defer(client_loop(c), &c->task);
+}
+
+static void client_on_task(struct task *t)
+{
+	struct client *c = (struct client *)((char *)t - offsetof(struct client, task));
+
+	if (c->state == CL_CLOSED)
+		client_free(c);
+	else if (!c->blocked || c->state != CL_SEND)
+		client_pump(c);
+}
+
+static void client_on_timeout(struct timer *t)
+{
+	struct client *c = (struct client *)((char *)t - offsetof(struct client, timer));
+
+	if (c->state == CL_HEAD) {
+		client_refuse(c, 408, "The request header was not complete in time.");
+		client_find_method(c->x);
+		client_pump(c);
+	} else
+		client_close(c, c->state == CL_SEND);
+}
+
+struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)
+{
+	struct client_pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->ctx = *ctx;
+	p->changed = changed;
+	p->arg = arg;
+	LIST_INIT(&p->clients);
+	return p;
+}
+
+void client_pool_free(struct client_pool **pp)
+{
+	struct client_pool *p = *pp;
+	struct client *c;
+
+	if (!p)
+		return;
+	while ((c = LIST_FIRST(&p->clients))) {
+		client_close(c, true);
+		client_free(c);
+	}
+	free(p);
+	*pp = NULL;
+}
+
+int client_accept(struct client_pool *p, int fd)
+{
+	struct client *c = calloc(1, sizeof *c);
+
+	if (!c) {
+		close(fd);
+		return -1;
+	}
+	if (!(c->conn = conn_new(p->ctx.loop, fd, client_on_conn, c))) {
+		free(c);
+		return -1;
+	}
+	c->pool = p;
+	c->reader.wake = client_on_wake;
+	c->timer.fire = client_on_timeout;
+	c->task.run = client_on_task;
+	LIST_INSERT_HEAD(&p->clients, c, link);
+	p->count++;
+	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
+	client_idle(c);
+	client_listen(c);
+	return 0;
+}
+
+size_t client_count(const struct client_pool *p)
+{
+	return p->count;
+}
+
+void client_pool_drain(struct client_pool *p)
+{
+	struct client *c, *next;
+
+	p->draining = true;
+	for (c = LIST_FIRST(&p->clients); c; c = next) {
+		next = LIST_NEXT(c, link);
+		c->keep = false;
+		if (c->state == CL_IDLE)
+			client_close(c, false);
+	}
+}

@@ -1,0 +1,26 @@
+/* Owns client connections: reading requests, writing responses, keep-alive, pipelining, timeouts, the access log.
+ * Must not know: origins or how an object is filled (request.h makes it).
+ *
+ * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., LINGER, CLOSED. Responses go out in the order of the requests.
+ * Invariant: a response that was not complete never looks complete to the client. */
+#ifndef UTFEED_PROXY_CLIENT_H
+#define UTFEED_PROXY_CLIENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "request.h"
+
+struct client_pool;
+
+/* changed: called when a client left (room for another, or the last one gone). */
+struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
+/* Cuts every client. */
+void client_pool_free(struct client_pool **);
+/* Takes over a connected descriptor. -1: out of memory (closed). */
+int client_accept(struct client_pool *, int fd);
+size_t client_count(const struct client_pool *);
+/* Idle connections are closed, the others when their response is complete. */
+void client_pool_drain(struct client_pool *);
+
+#endif

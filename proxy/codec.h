@@ -1,0 +1,26 @@
+/* Owns the shape every content coding's decoder has, and the list of them. Each lives in its own file, the only one that
+ * includes its library's header. Must not know: HTTP messages, limits (stage_decode). */
+#ifndef UTFEED_PROXY_CODEC_H
+#define UTFEED_PROXY_CODEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum codec_result {
+	CODEC_MORE,            /* all input used, or no output room left */
+	CODEC_END,             /* the coded stream ended properly; input left over is not part of it */
+	CODEC_BAD,             /* not this coding, or damaged */
+	CODEC_NO_MEMORY
+};
+
+struct codec {
+	const char *names[3];          /* the content coding and its aliases (RFC 9110 section 8.4.1); NULL-terminated */
+	void *(*open)(void);           /* NULL: out of memory */
+	/* Advances *in and *in_len by what was used, writes at most cap bytes, sets *written. */
+	enum codec_result (*run)(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written);
+	void (*close)(void *state);
+};
+
+extern const struct codec codec_gzip, codec_deflate;
+
+#endif

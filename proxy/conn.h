@@ -1,0 +1,51 @@
+/* Owns a socket: its descriptor, its two events and its transport. The only place that reads, writes or closes one.
+ * Must not know: HTTP, who owns it. Plain TCP and TLS stand behind one table of functions.
+ * Invariant: events are created once and deleted before the descriptor is closed; after conn_close() no callback comes. */
+#ifndef UTFEED_PROXY_CONN_H
+#define UTFEED_PROXY_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+struct loop;
+struct conn;
+
+/* Edges the owner hears of. A connection that failed says CONN_READABLE: the read that follows returns the error. */
+enum conn_event { CONN_CONNECTED, CONN_READABLE, CONN_WRITABLE };
+
+/* Results of reads and writes other than a byte count. */
+enum conn_result {
+	CONN_EOF = 0,          /* reading: the peer closed its side in an orderly way */
+	CONN_AGAIN = -1,       /* nothing now; an event follows where one is wanted */
+	CONN_FAILED = -2       /* conn_errno() says why */
+};
+
+typedef void conn_event_f(void *arg, enum conn_event);
+
+/* A connected, non-blocking descriptor (from accept). Owns fd in any case: closed on failure. NULL: out of memory. */
+struct conn *conn_new(struct loop *, int fd, conn_event_f *, void *arg);
+/* Starts connecting; CONN_CONNECTED or CONN_READABLE (failed: conn_errno()) follows. NULL: errno says why. */
+struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
+/* Hands the connection to another owner. */
+void conn_set_owner(struct conn *, conn_event_f *, void *arg);
+/* Safe from any state and from callbacks; nulls. */
+void conn_close(struct conn **);
+/* The same, but the peer gets a reset: what was sent so far cannot be taken for complete. */
+void conn_abort(struct conn **);
+
+/* Which events to hear of. Reading stays armed over many reads; writing should be wanted only after CONN_AGAIN. */
+void conn_want(struct conn *, bool readable, bool writable);
+
+ssize_t conn_read(struct conn *, void *buf, size_t cap);
+ssize_t conn_writev(struct conn *, const struct iovec *, int n);
+/* No more writes; reading goes on. */
+void conn_shutdown_write(struct conn *);
+int conn_errno(const struct conn *);
+const char *conn_peer(const struct conn *);             /* "127.0.0.1:5312", "[::1]:5312" */
+const struct sockaddr *conn_peer_address(const struct conn *);
+
+#endif

@@ -1,0 +1,50 @@
+/* Entity tags of transformed responses; see etag.h. */
+#include "etag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ETAG_MARK ";utf-"
+enum { ETAG_MARK_LEN = sizeof ETAG_MARK - 1, ETAG_DIGITS = 8 };
+
+void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
+{
+	snprintf(buf, ETAG_SUFFIX_MAX, ETAG_MARK "%08x", (unsigned)(settings ^ settings >> 32));
+}
+
+/* Length of W/ if it stands there; -1 where the rest is no quoted string of etagc. */
+static int etag_prefix(struct slice tag)
+{
+	int weak = tag.len >= 2 && tag.at[0] == 'W' && tag.at[1] == '/' ? 2 : 0;
+	size_t rest = tag.len - (size_t)weak;
+
+	if (rest < 2 || tag.at[weak] != '"' || tag.at[tag.len - 1] != '"' || memchr(tag.at + weak + 1, '"', rest - 2))
+		return -1;
+	return weak;
+}
+
+void etag_transform(struct text *t, struct slice upstream, const char *suffix)
+{
+	if (etag_prefix(upstream) < 0)
+		return;
+	text_add(t, upstream.at, upstream.len - 1);
+	text_puts(t, suffix);
+	text_puts(t, "\"");
+}
+
+bool etag_restore(struct text *t, struct slice member, const char *suffix, bool *ours)
+{
+	size_t tail = ETAG_MARK_LEN + ETAG_DIGITS + 1;
+	const char *mark = member.at + member.len - tail;
+
+	if (etag_prefix(member) < 0 || member.len < tail + 1 || memcmp(mark, ETAG_MARK, ETAG_MARK_LEN)) {
+		text_add(t, member.at, member.len);
+		return true;
+	}
+	if (memcmp(mark, suffix, tail - 1))
+		return false;
+	*ours = true;
+	text_add(t, member.at, member.len - tail);
+	text_puts(t, "\"");
+	return true;
+}

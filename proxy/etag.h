@@ -1,0 +1,22 @@
+/* Owns entity tags of transformed responses: the origin's opaque tag with a suffix that names the output settings, so that the
+ * origin's tag can be told from ours and got back out of it without a store.
+ * Must not know: settings themselves. Source: RFC 9110 sections 8.8.3 and 7.7. */
+#ifndef UTFEED_PROXY_ETAG_H
+#define UTFEED_PROXY_ETAG_H
+
+#include <stdint.h>
+
+#include "http_msg.h"
+#include "text.h"
+
+enum { ETAG_SUFFIX_MAX = 24 };
+
+/* ";utf-" and eight hexadecimal digits of settings. */
+void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings);
+/* "abc" becomes "abc;utf-0123abcd"; W/ stays. Writes nothing where upstream is no entity tag. */
+void etag_transform(struct text *, struct slice upstream, const char *suffix);
+/* A client's If-None-Match member as the origin knows it: ours under these settings gets its suffix off and sets *ours; ours under
+ * other settings names bytes nobody can have now: false; any other stays as it is. */
+bool etag_restore(struct text *, struct slice member, const char *suffix, bool *ours);
+
+#endif

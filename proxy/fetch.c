@@ -1,0 +1,490 @@
+/* One request to an origin; see fetch.h. */
+#include "fetch.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conn.h"
+#include "http_parse.h"
+#include "log.h"
+#include "loop.h"
+#include "origin.h"
+
+enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
+
+enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_READS_PER_EVENT = 4 };
+
+struct fetch {
+	LIST_ENTRY(fetch) link;
+	struct fetch_pool *pool;
+	enum fetch_phase phase;
+	bool paused;                   /* the object is full: reading stopped, held not empty or the decoder has output */
+	bool complete;                 /* the message ended; what is held still has to go through */
+	bool room, left;               /* noted for the task: the object has room again; its last reader left */
+	struct object *object;
+	struct object_writer writer;
+	struct origin *origin;
+	struct conn *conn;
+	struct http_parser *parser;
+	struct http_msg msg;
+	struct stage *stage;
+	struct fetch_request request;
+	char *url;
+	size_t sent;                   /* of the request head */
+	char *head;                    /* the response head as read, and what came with it */
+	size_t head_len, head_cap;
+	uint8_t *held;                 /* body bytes that found no room */
+	size_t held_len, held_at;
+	struct timer timer;
+	struct task task;
+	struct proxy_failure failure;
+};
+
+struct fetch_pool {
+	struct loop *loop;
+	struct resolver *resolver;
+	LIST_HEAD(, fetch) fetches;
+};
+
+struct fetch_pool *fetch_pool_new(struct loop *l, struct resolver *r)
+{
+	struct fetch_pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->loop = l;
+	p->resolver = r;
+	LIST_INIT(&p->fetches);
+	return p;
+}
+
+static void fetch_free(struct fetch *f)
+{
+	LIST_REMOVE(f, link);
+	loop_disarm(f->pool->loop, &f->timer);
+	loop_undefer(f->pool->loop, &f->task);
+	origin_cancel(&f->origin);
+	conn_close(&f->conn);
+	if (f->object)
+		object_set_writer(f->object, NULL);
+	object_unref(&f->object);
+	stage_free(&f->stage);
+	http_parser_free(&f->parser);
+	http_msg_free(&f->msg);
+	free(f->request.head);
+	free(f->url);
+	free(f->head);
+	free(f->held);
+	free(f);
+}
+
+void fetch_pool_free(struct fetch_pool **pp)
+{
+	if (!*pp)
+		return;
+	while (!LIST_EMPTY(&(*pp)->fetches))
+		fetch_free(LIST_FIRST(&(*pp)->fetches));
+	free(*pp);
+	*pp = NULL;
+}
+
+static struct loop *fetch_loop(struct fetch *f)
+{
+	return f->pool->loop;
+}
+
+/* The one way out: no more events, the memory goes at the end of the turn. */
+static void fetch_end(struct fetch *f)
+{
+	f->phase = FETCH_ENDED;
+	origin_cancel(&f->origin);
+	conn_close(&f->conn);
+	loop_disarm(fetch_loop(f), &f->timer);
+	loop_defer(fetch_loop(f), &f->task);
+}
+
+static void fetch_fail(struct fetch *f)
+{
+	if (f->phase == FETCH_ENDED)
+		return;
+	log_info("fetch %s: %s%s%s", f->url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
+	    f->failure.details);
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_FAILED, 1);
+	object_fail(f->object, &f->failure);
+	fetch_end(f);
+}
+
+#define fetch_fail_as(f, ...) (proxy_failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
+
+static void fetch_no_memory(struct fetch *f)
+{
+	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static void fetch_listen(struct fetch *f)
+{
+	conn_want(f->conn, !f->paused, f->sent < f->request.head_len);
+	loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->phase == FETCH_BODY ? f->request.limits.between_bytes_timeout_ms :
+	    f->request.limits.first_byte_timeout_ms);
+}
+
+/* Everything was read and went through the stages. */
+static void fetch_finish(struct fetch *f)
+{
+	if (stage_finish(f->stage, &f->failure) == STAGE_FAILED) {
+		fetch_fail(f);
+		return;
+	}
+	fetch_end(f);
+}
+
+/* -1: the fetch has ended. */
+static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
+{
+	switch (stage_feed(f->stage, in, len, used, &f->failure)) {
+	case STAGE_OK:
+		f->paused = false;
+		return 0;
+	case STAGE_FULL:
+		f->paused = true;
+		return 0;
+	default:
+		fetch_fail(f);
+		return -1;
+	}
+}
+
+static int fetch_on_body(void *arg, const char *at, size_t len)
+{
+	struct fetch *f = arg;
+	size_t used = 0;
+	uint8_t *held;
+
+	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
+	if (!f->paused && fetch_take(f, (const uint8_t *)at, len, &used))
+		return -1;
+	if (used == len)
+		return 0;
+	/* At most what one read brought: reading stops until it went through. */
+	if (!(held = realloc(f->held, f->held_len + len - used))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	memcpy(held + f->held_len, at + used, len - used);
+	f->held = held;
+	f->held_len += len - used;
+	return 0;
+}
+
+/* The object has room: first what is held, then the socket again. */
+static void fetch_go_on(struct fetch *f)
+{
+	size_t used;
+
+	if (!f->paused)
+		return;
+	if (fetch_take(f, f->held + f->held_at, f->held_len - f->held_at, &used))
+		return;
+	f->held_at += used;
+	if (f->paused)
+		return;
+	free(f->held);
+	f->held = NULL;
+	f->held_len = f->held_at = 0;
+	if (f->complete)
+		fetch_finish(f);
+	else
+		fetch_listen(f);
+}
+
+static void fetch_protocol_error(struct fetch *f)
+{
+	enum http_parse_error e = http_parser_error(f->parser);
+	enum proxy_error error = PROXY_ERROR_HTTP_PROTOCOL_ERROR;
+
+	if (e == HTTP_E_TOO_MANY_FIELDS)
+		error = PROXY_ERROR_HTTP_HEADER_SIZE;
+	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_count(&f->msg, H_TRANSFER_ENCODING))
+		error = PROXY_ERROR_HTTP_TRANSFER_CODING;
+	else if (e == HTTP_E_INCOMPLETE)
+		error = f->phase == FETCH_HEAD && !f->head_len ? PROXY_ERROR_CONNECTION_TERMINATED : PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE;
+	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
+}
+
+/* Feeds body bytes to the parser. -1: the fetch has ended. */
+static int fetch_parse_body(struct fetch *f, const char *data, size_t len)
+{
+	size_t used;
+
+	switch (http_parse(f->parser, data, len, &used)) {
+	case PARSE_MORE:
+		return 0;
+	case PARSE_DONE:
+		f->complete = true;
+		if (!f->paused)
+			fetch_finish(f);
+		else {
+			conn_close(&f->conn);
+			loop_disarm(fetch_loop(f), &f->timer);
+		}
+		return -1;
+	default:
+		if (f->phase != FETCH_ENDED)
+			fetch_protocol_error(f);
+		return -1;
+	}
+}
+
+static int fetch_read_body(struct fetch *f)
+{
+	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->paused; i++) {
+		uint8_t *buf = loop_scratch(fetch_loop(f));
+		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
+
+		if (n == CONN_AGAIN)
+			break;
+		if (n == CONN_FAILED) {
+			fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "%s", strerror(conn_errno(f->conn)));
+			return -1;
+		}
+		if (n == CONN_EOF) {
+			if (http_parse_eof(f->parser) == PARSE_DONE) {
+				f->complete = true;
+				fetch_finish(f);
+			} else
+				fetch_protocol_error(f);
+			return -1;
+		}
+		if (fetch_parse_body(f, (char *)buf, (size_t)n))
+			return -1;
+		if (n < LOOP_SCRATCH_BYTES / 4)
+			break;
+	}
+	return 0;
+}
+
+/* The final head stands in f->head; what follows it there is body. -1: the fetch has ended. */
+static int fetch_start_body(struct fetch *f)
+{
+	size_t at = f->msg.head_len;
+
+	if (f->msg.status == 101) {
+		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
+		return -1;
+	}
+	f->phase = FETCH_BODY;
+	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	if (stage_start(f->stage, &f->failure) == STAGE_FAILED) {
+		fetch_fail(f);
+		return -1;
+	}
+	http_parser_go_on(f->parser);
+	return fetch_parse_body(f, f->head + at, f->head_len - at);
+}
+
+/* Interim responses (RFC 9110 section 15.2) are read and forgotten. */
+static int fetch_skip_interim(struct fetch *f)
+{
+	size_t used;
+
+	http_parser_go_on(f->parser);
+	if (http_parse(f->parser, f->head + f->msg.head_len, 0, &used) == PARSE_ERROR) {
+		fetch_protocol_error(f);
+		return -1;
+	}
+	f->head_len -= f->msg.head_len;
+	memmove(f->head, f->head + f->msg.head_len, f->head_len);
+	http_parser_start(f->parser, &f->msg, false);
+	return 0;
+}
+
+static int fetch_parse_head(struct fetch *f, size_t from)
+{
+	for (;;) {
+		size_t used;
+
+		f->msg.base = f->head;
+		switch (http_parse(f->parser, f->head + from, f->head_len - from, &used)) {
+		case PARSE_MORE:
+			return 0;
+		case PARSE_HEAD:
+			if (f->msg.status / 100 != 1 || f->msg.status == 101)
+				return fetch_start_body(f);
+			if (fetch_skip_interim(f))
+				return -1;
+			from = 0;
+			break;
+		default:
+			fetch_protocol_error(f);
+			return -1;
+		}
+	}
+}
+
+static int fetch_grow_head(struct fetch *f)
+{
+	size_t cap = f->head_cap ? f->head_cap * 2 : FETCH_HEAD_FIRST_BYTES;
+	char *head;
+
+	if (f->head_len >= f->request.limits.max_header_bytes) {
+		fetch_fail_as(f, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", f->request.limits.max_header_bytes);
+		return -1;
+	}
+	if (!(head = realloc(f->head, cap))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	f->head = head;
+	f->head_cap = cap;
+	return 0;
+}
+
+static int fetch_read_head(struct fetch *f)
+{
+	while (f->phase == FETCH_HEAD) {
+		size_t from = f->head_len;
+		ssize_t n;
+
+		if (f->head_len == f->head_cap && fetch_grow_head(f))
+			return -1;
+		n = conn_read(f->conn, f->head + f->head_len, f->head_cap - f->head_len);
+		if (n == CONN_AGAIN)
+			return 0;
+		if (n == CONN_FAILED || n == CONN_EOF) {
+			fetch_fail_as(f, f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED, "%s",
+			    n == CONN_EOF ? "closed before the header was complete" : strerror(conn_errno(f->conn)));
+			return -1;
+		}
+		f->head_len += (size_t)n;
+		if (fetch_parse_head(f, from))
+			return -1;
+	}
+	return 0;
+}
+
+static void fetch_send(struct fetch *f)
+{
+	while (f->sent < f->request.head_len) {
+		struct iovec iov = { f->request.head + f->sent, f->request.head_len - f->sent };
+		ssize_t n = conn_writev(f->conn, &iov, 1);
+
+		if (n == CONN_AGAIN)
+			break;
+		/* An origin may answer and close without reading: what it said is still to be read. */
+		if (n < 0)
+			f->sent = f->request.head_len;
+		else
+			f->sent += (size_t)n;
+	}
+}
+
+static void fetch_on_conn(void *arg, enum conn_event event)
+{
+	struct fetch *f = arg;
+
+	if (f->phase == FETCH_ENDED)
+		return;
+	if (event == CONN_WRITABLE)
+		fetch_send(f);
+	else if ((f->phase == FETCH_HEAD && fetch_read_head(f)) || (f->phase == FETCH_BODY && fetch_read_body(f)))
+		return;
+	fetch_listen(f);
+}
+
+static void fetch_on_ready(void *arg, struct conn *conn, const struct proxy_failure *failure)
+{
+	struct fetch *f = arg;
+
+	f->origin = NULL;
+	if (!conn) {
+		f->failure = *failure;
+		fetch_fail(f);
+		return;
+	}
+	f->conn = conn;
+	conn_set_owner(conn, fetch_on_conn, f);
+	f->phase = FETCH_HEAD;
+	fetch_send(f);
+	fetch_listen(f);
+}
+
+static void fetch_on_timeout(struct timer *t)
+{
+	struct fetch *f = (struct fetch *)((char *)t - offsetof(struct fetch, timer));
+
+	if (f->phase == FETCH_HEAD && f->sent < f->request.head_len)
+		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%zu bytes of the request left", f->request.head_len - f->sent);
+	else if (f->phase == FETCH_HEAD)
+		fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
+		    (unsigned long long)f->request.limits.first_byte_timeout_ms);
+	else
+		fetch_fail_as(f, PROXY_ERROR_CONNECTION_READ_TIMEOUT, "silent for %llu ms",
+		    (unsigned long long)f->request.limits.between_bytes_timeout_ms);
+}
+
+static void fetch_on_task(struct task *t)
+{
+	struct fetch *f = (struct fetch *)((char *)t - offsetof(struct fetch, task));
+
+	if (f->phase != FETCH_ENDED && f->left)
+		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
+	if (f->phase == FETCH_ENDED || f->left)
+		fetch_free(f);
+	else if (f->room) {
+		f->room = false;
+		fetch_go_on(f);
+	}
+}
+
+static void fetch_on_room(struct object_writer *w)
+{
+	struct fetch *f = (struct fetch *)((char *)w - offsetof(struct fetch, writer));
+
+	f->room = true;
+	loop_defer(fetch_loop(f), &f->task);
+}
+
+static void fetch_on_abandoned(struct object_writer *w)
+{
+	struct fetch *f = (struct fetch *)((char *)w - offsetof(struct fetch, writer));
+
+	f->left = true;
+	loop_defer(fetch_loop(f), &f->task);
+}
+
+int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
+{
+	struct fetch *f = calloc(1, sizeof *f);
+	struct origin_target target = { request->host, request->port, request->limits.connect_timeout_ms };
+
+	if (!f)
+		return -1;
+	LIST_INSERT_HEAD(&p->fetches, f, link);
+	f->pool = p;
+	f->timer.fire = fetch_on_timeout;
+	f->task.run = fetch_on_task;
+	f->writer = (struct object_writer){ fetch_on_room, fetch_on_abandoned };
+	f->url = strdup(request->url);
+	f->parser = http_parser_new(false, fetch_on_body, f);
+	if (!f->url || !f->parser || http_msg_init(&f->msg, request->limits.max_header_fields))
+		goto fail;
+	http_parser_start(f->parser, &f->msg, false);
+	if (!request->tls && !(f->origin = origin_open(p->loop, p->resolver, &target, fetch_on_ready, f)))
+		goto fail;
+	f->request = *request;
+	f->request.host = f->request.url = NULL;
+	f->object = object_ref(o);
+	object_set_writer(o, &f->writer);
+	stats_add(loop_stats(p->loop), STAT_FETCHES, 1);
+	if (request->tls)
+		fetch_fail_as(f, PROXY_ERROR_TLS_UNSUPPORTED, "https");
+	return 0;
+fail:
+	fetch_free(f);
+	return -1;
+}

@@ -1,0 +1,141 @@
+/* Message heads; see http_msg.h. */
+#include "http_msg.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *name;
+	uint8_t len, request, response;
+} headers[H_COUNT] = {
+	[H_OTHER] = { "", 0, REQUEST_DROP, RESPONSE_KEEP },
+#define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response },
+#include "headers.def"
+#undef HEADER
+};
+
+int http_msg_init(struct http_msg *m, size_t max_fields)
+{
+	memset(m, 0, sizeof *m);
+	m->fields = malloc(max_fields * sizeof *m->fields);
+	m->max_fields = (uint32_t)max_fields;
+	return m->fields ? 0 : -1;
+}
+
+void http_msg_free(struct http_msg *m)
+{
+	free(m->fields);
+	m->fields = NULL;
+}
+
+void http_msg_reset(struct http_msg *m)
+{
+	struct http_msg keep = { .fields = m->fields, .max_fields = m->max_fields, .base = m->base };
+
+	*m = keep;
+}
+
+enum header_id http_header_id(const char *name, size_t len)
+{
+	int first = len ? name[0] | 0x20 : 0;
+
+	for (int id = 1; id < H_COUNT; id++)
+		if (headers[id].len == len && headers[id].name[0] == first && !strncasecmp(headers[id].name, name, len))
+			return (enum header_id)id;
+	return H_OTHER;
+}
+
+const char *http_header_name(enum header_id id)
+{
+	return headers[id].name;
+}
+
+enum header_request http_header_request(enum header_id id)
+{
+	return (enum header_request)headers[id].request;
+}
+
+enum header_response http_header_response(enum header_id id)
+{
+	return (enum header_response)headers[id].response;
+}
+
+struct slice http_msg_get(const struct http_msg *m, enum header_id id)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == id)
+			return http_field_value(m, &m->fields[i]);
+	return (struct slice){ NULL, 0 };
+}
+
+size_t http_msg_count(const struct http_msg *m, enum header_id id)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		n += m->fields[i].id == id;
+	return n;
+}
+
+/* Length up to the next comma that is not inside a quoted string (RFC 9110 section 5.6.4). */
+static size_t member_length(const char *at, size_t len)
+{
+	bool quoted = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (quoted && at[i] == '\\')
+			i++;
+		else if (at[i] == '"')
+			quoted = !quoted;
+		else if (at[i] == ',' && !quoted)
+			return i;
+	}
+	return len;
+}
+
+bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
+{
+	for (; it->field < m->n_fields; it->field++, it->at = 0) {
+		struct slice v;
+
+		if (m->fields[it->field].id != id)
+			continue;
+		v = http_field_value(m, &m->fields[it->field]);
+		while (it->at < v.len) {
+			struct slice s = { v.at + it->at, member_length(v.at + it->at, v.len - it->at) };
+
+			it->at += s.len + 1;
+			s = slice_trim(s);
+			if (s.len) {
+				*member = s;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+bool slice_is(struct slice s, const char *lower_case)
+{
+	return s.at && s.len == strlen(lower_case) && !strncasecmp(s.at, lower_case, s.len);
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
+		s.at++, s.len--;
+	while (s.len && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+		s.len--;
+	return s;
+}
+
+struct slice slice_until(struct slice s, char by, struct slice *rest)
+{
+	const char *p = s.len ? memchr(s.at, by, s.len) : NULL;
+
+	*rest = p ? (struct slice){ p + 1, s.len - (size_t)(p + 1 - s.at) } : (struct slice){ NULL, 0 };
+	if (p)
+		s.len = (size_t)(p - s.at);
+	return slice_trim(s);
+}

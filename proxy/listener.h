@@ -1,0 +1,22 @@
+/* Owns listening sockets: binding, accepting in batches, pausing when descriptors run out.
+ * Must not know: what becomes of a connection. */
+#ifndef UTFEED_PROXY_LISTENER_H
+#define UTFEED_PROXY_LISTENER_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct listener;
+struct loop;
+
+/* Takes over fd, a connected non-blocking descriptor. */
+typedef void listener_accept_f(void *arg, int fd);
+
+/* A bound, listening, non-blocking descriptor with SO_REUSEPORT, so that each worker has its own; -1: errno says why. */
+int listener_bind(const struct sockaddr *, socklen_t);
+/* Owns fd. NULL: out of memory (fd closed). */
+struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
+void listener_free(struct listener **);
+void listener_set_accepting(struct listener *, bool);
+
+#endif

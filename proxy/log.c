@@ -1,0 +1,64 @@
+/* Diagnostics on stderr; see log.h. */
+#include "log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LOG_LINE_MAX = 1024 };
+
+static enum log_level threshold = LOG_LEVEL_INFO;
+
+void log_set_level(enum log_level level)
+{
+	threshold = level;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	char line[LOG_LINE_MAX];
+	int saved = errno, n, m;
+	va_list ap;
+
+	if (level > threshold)
+		return;
+	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
+	va_start(ap, fmt);
+	m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+	va_end(ap);
+	n += m < 0 ? 0 : m;
+	if (n > (int)sizeof line - 2)
+		n = sizeof line - 2;
+	line[n++] = '\n';
+	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		if (c > 0x20 && c < 0x7f && c != '"' && c != '\\') {
+			if (n + 1 >= cap)
+				break;
+			buf[n++] = (char)c;
+		} else {
+			if (n + 4 >= cap)
+				break;
+			buf[n++] = '\\';
+			buf[n++] = 'x';
+			buf[n++] = hex[c >> 4];
+			buf[n++] = hex[c & 15];
+		}
+	}
+	if (cap)
+		buf[n] = '\0';
+	return n;
+}

@@ -1,0 +1,304 @@
+/* The worker's shared machinery; see loop.h. */
+#include "loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "log.h"
+
+TAILQ_HEAD(task_list, task);
+TAILQ_HEAD(timer_list, timer);
+
+/* All timers of one duration: their list is in the order they fall due. */
+struct timer_queue {
+	uint64_t duration_ms;
+	struct timer_list timers;
+};
+
+enum { LOOP_TIMER_QUEUES = 64, LOOP_ACCESS_BYTES = 32 * 1024, HTTP_DATE_LEN = 29 };
+
+struct loop {
+	struct event_base *base;
+	struct event *run_tasks;       /* made active when a task is queued: runs after the turn's other events */
+	struct event *tick;
+	struct event *flush;
+	struct task_list tasks;
+	struct timer_queue queues[LOOP_TIMER_QUEUES];
+	size_t n_queues;
+	uint64_t tick_due_ms;          /* 0: not armed */
+	bool running_tasks;
+	int64_t date_second;
+	char date[HTTP_DATE_LEN + 1];
+	struct stats stats;
+	size_t access_len;
+	char access[LOOP_ACCESS_BYTES];
+	uint8_t scratch[LOOP_SCRATCH_BYTES];
+};
+
+static uint64_t loop_clock(clockid_t id, uint64_t per_second)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * per_second + (uint64_t)t.tv_nsec / (1000000000 / per_second);
+}
+
+uint64_t loop_now_ms(struct loop *l)
+{
+	(void)l;
+	return loop_clock(CLOCK_MONOTONIC_COARSE, 1000);
+}
+
+uint64_t loop_now_us(struct loop *l)
+{
+	(void)l;
+	return loop_clock(CLOCK_MONOTONIC, 1000000);
+}
+
+int64_t loop_wall_ms(struct loop *l)
+{
+	(void)l;
+	return (int64_t)loop_clock(CLOCK_REALTIME_COARSE, 1000);
+}
+
+const char *loop_http_date(struct loop *l)
+{
+	int64_t second = loop_wall_ms(l) / 1000;
+
+	if (second != l->date_second) {
+		static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+		time_t t = (time_t)second;
+		struct tm tm;
+
+		gmtime_r(&t, &tm);
+		snprintf(l->date, sizeof l->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + tm.tm_wday * 3,
+		    (unsigned)tm.tm_mday % 100, months + tm.tm_mon * 3, (unsigned)(tm.tm_year + 1900) % 10000,
+		    (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
+		l->date_second = second;
+	}
+	return l->date;
+}
+
+static void loop_flush_access(struct loop *l)
+{
+	size_t at = 0;
+
+	while (at < l->access_len) {
+		ssize_t n = write(STDOUT_FILENO, l->access + at, l->access_len - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n < 0 && errno == EINTR)
+			continue;
+		else {
+			stats_add(&l->stats, STAT_ACCESS_LOST, 1);
+			break;
+		}
+	}
+	l->access_len = 0;
+}
+
+void loop_access(struct loop *l, const char *line, size_t len)
+{
+	assert(len <= sizeof l->access);
+	if (l->access_len + len > sizeof l->access)
+		loop_flush_access(l);
+	if (!l->access_len)
+		event_active(l->flush, EV_TIMEOUT, 0);
+	memcpy(l->access + l->access_len, line, len);
+	l->access_len += len;
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	loop_flush_access(arg);
+}
+
+/* A task queued by a task runs in the next turn, after sockets had theirs: event_active() here would run it in this one. */
+static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval next_turn = { 0, 0 };
+	struct loop *l = arg;
+	struct task mark = { .queued = true }, *t;
+
+	(void)fd, (void)what;
+	l->running_tasks = true;
+	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
+	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
+		TAILQ_REMOVE(&l->tasks, t, link);
+		t->queued = false;
+		t->run(t);
+	}
+	TAILQ_REMOVE(&l->tasks, &mark, link);
+	l->running_tasks = false;
+	if (!TAILQ_EMPTY(&l->tasks))
+		event_add(l->run_tasks, &next_turn);
+}
+
+void loop_defer(struct loop *l, struct task *t)
+{
+	if (t->queued)
+		return;
+	if (TAILQ_EMPTY(&l->tasks) && !l->running_tasks)
+		event_active(l->run_tasks, EV_TIMEOUT, 0);
+	TAILQ_INSERT_TAIL(&l->tasks, t, link);
+	t->queued = true;
+}
+
+void loop_undefer(struct loop *l, struct task *t)
+{
+	if (t->queued)
+		TAILQ_REMOVE(&l->tasks, t, link);
+	t->queued = false;
+}
+
+static void loop_schedule_tick(struct loop *l, uint64_t due_ms)
+{
+	uint64_t now = loop_now_ms(l), wait = due_ms > now ? due_ms - now : 0;
+	struct timeval tv;
+
+	if (l->tick_due_ms && l->tick_due_ms <= due_ms)
+		return;
+	wait = (wait / LOOP_TICK_MS + 1) * LOOP_TICK_MS;
+	l->tick_due_ms = now + wait;
+	tv.tv_sec = (time_t)(wait / 1000);
+	tv.tv_usec = (suseconds_t)(wait % 1000 * 1000);
+	event_add(l->tick, &tv);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+	uint64_t next = 0, now;
+
+	(void)fd, (void)what;
+	l->tick_due_ms = 0;
+	now = loop_now_ms(l);
+	for (size_t i = 0; i < l->n_queues; i++) {
+		struct timer_list *list = &l->queues[i].timers;
+		struct timer *t;
+
+		while ((t = TAILQ_FIRST(list)) != NULL && t->due_ms <= now) {
+			loop_disarm(l, t);
+			t->fire(t);
+		}
+		if (t && (!next || t->due_ms < next))
+			next = t->due_ms;
+	}
+	if (next)
+		loop_schedule_tick(l, next);
+}
+
+static struct timer_queue *loop_queue(struct loop *l, uint64_t duration_ms)
+{
+	for (size_t i = 0; i < l->n_queues; i++)
+		if (l->queues[i].duration_ms == duration_ms)
+			return &l->queues[i];
+	for (size_t i = 0; i < l->n_queues; i++)
+		if (TAILQ_EMPTY(&l->queues[i].timers)) {
+			l->queues[i].duration_ms = duration_ms;
+			return &l->queues[i];
+		}
+	assert(l->n_queues < LOOP_TIMER_QUEUES);
+	l->queues[l->n_queues].duration_ms = duration_ms;
+	TAILQ_INIT(&l->queues[l->n_queues].timers);
+	return &l->queues[l->n_queues++];
+}
+
+void loop_arm(struct loop *l, struct timer *t, uint64_t duration_ms)
+{
+	loop_disarm(l, t);
+	if (!duration_ms)
+		return;
+	t->queue = loop_queue(l, duration_ms);
+	t->due_ms = loop_now_ms(l) + duration_ms;
+	TAILQ_INSERT_TAIL(&t->queue->timers, t, link);
+	if (TAILQ_FIRST(&t->queue->timers) == t)
+		loop_schedule_tick(l, t->due_ms);
+}
+
+void loop_disarm(struct loop *l, struct timer *t)
+{
+	(void)l;
+	if (t->queue)
+		TAILQ_REMOVE(&t->queue->timers, t, link);
+	t->queue = NULL;
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *l = calloc(1, sizeof *l);
+	struct event_config *config = event_config_new();
+
+	if (!l || !config)
+		goto fail;
+	/* One thread owns the base: no locks. */
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+	TAILQ_INIT(&l->tasks);
+	if (!(l->base = event_base_new_with_config(config)))
+		goto fail;
+	l->run_tasks = event_new(l->base, -1, 0, on_run_tasks, l);
+	l->tick = event_new(l->base, -1, 0, on_tick, l);
+	l->flush = event_new(l->base, -1, 0, on_flush, l);
+	if (!l->run_tasks || !l->tick || !l->flush)
+		goto fail;
+	event_config_free(config);
+	return l;
+fail:
+	if (config)
+		event_config_free(config);
+	loop_free(&l);
+	return NULL;
+}
+
+void loop_free(struct loop **lp)
+{
+	struct loop *l = *lp;
+
+	if (!l)
+		return;
+	loop_flush_access(l);
+	if (l->run_tasks)
+		event_free(l->run_tasks);
+	if (l->tick)
+		event_free(l->tick);
+	if (l->flush)
+		event_free(l->flush);
+	if (l->base)
+		event_base_free(l->base);
+	free(l);
+	*lp = NULL;
+}
+
+int loop_run(struct loop *l)
+{
+	return event_base_dispatch(l->base) < 0 ? -1 : 0;
+}
+
+void loop_stop(struct loop *l)
+{
+	event_base_loopbreak(l->base);
+}
+
+struct event_base *loop_base(struct loop *l)
+{
+	return l->base;
+}
+
+struct stats *loop_stats(struct loop *l)
+{
+	return &l->stats;
+}
+
+uint8_t *loop_scratch(struct loop *l)
+{
+	return l->scratch;
+}

@@ -1,0 +1,28 @@
+/* Owns getting a connection to an origin: name lookup, then its addresses one after the other.
+ * Must not know: requests, responses. Every way to fail is told by one callback. */
+#ifndef UTFEED_PROXY_ORIGIN_H
+#define UTFEED_PROXY_ORIGIN_H
+
+#include <stdint.h>
+
+#include "proxy_status.h"
+
+struct conn;
+struct loop;
+struct origin;
+struct resolver;
+
+struct origin_target {
+	const char *host;              /* without brackets */
+	uint16_t port;
+	uint64_t connect_timeout_ms;   /* for lookup and all addresses together */
+};
+
+/* conn: the receiver's (conn_set_owner() at once); NULL: failed, and why. The handle is gone. */
+typedef void origin_ready_f(void *arg, struct conn *conn, const struct proxy_failure *);
+
+/* ready comes from the loop, never from within. NULL: out of memory. */
+struct origin *origin_open(struct loop *, struct resolver *, const struct origin_target *, origin_ready_f *ready, void *arg);
+void origin_cancel(struct origin **);
+
+#endif

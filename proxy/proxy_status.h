@@ -1,0 +1,28 @@
+/* Owns the ways a fetch can fail, and how each is told: status code, sentence, Proxy-Status token (proxy_status.def).
+ * Must not know: who failed. Source: RFC 9209. */
+#ifndef UTFEED_PROXY_PROXY_STATUS_H
+#define UTFEED_PROXY_PROXY_STATUS_H
+
+enum proxy_error {
+	PROXY_ERROR_NONE = 0,
+#define FAILURE(id, token, status, text) PROXY_ERROR_##id,
+#include "proxy_status.def"
+#undef FAILURE
+	PROXY_ERROR_COUNT
+};
+
+enum { PROXY_DETAILS_MAX = 160 };
+
+struct proxy_failure {
+	enum proxy_error error;
+	char details[PROXY_DETAILS_MAX];   /* printable ASCII without quotes or backslashes; "" for none */
+};
+
+/* details: printf; whatever is not printable ASCII becomes '?', a quote or backslash too. */
+void proxy_failure_set(struct proxy_failure *, enum proxy_error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+const char *proxy_error_token(enum proxy_error);
+const char *proxy_error_text(enum proxy_error);
+int proxy_error_status(enum proxy_error);
+
+#endif

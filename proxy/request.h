@@ -1,0 +1,30 @@
+/* Owns turning a client's request into a response object: which origin it is for, under what settings, or which answer of our own.
+ * Must not know: connections, how responses are written.
+ * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, written anew. */
+#ifndef UTFEED_PROXY_REQUEST_H
+#define UTFEED_PROXY_REQUEST_H
+
+#include <sys/socket.h>
+
+#include "http_msg.h"
+#include "object.h"
+
+struct conf;
+struct fetch_pool;
+struct loop;
+
+struct request_context {
+	struct loop *loop;
+	const struct conf *conf;
+	struct fetch_pool *fetches;
+};
+
+/* The object to answer with (one reference, the caller's); NULL: out of memory. */
+struct object *request_start(const struct request_context *, const struct http_msg *, const struct sockaddr *client);
+
+/* An answer of our own to a head that could not be parsed or read in time. NULL: out of memory. */
+struct object *request_refuse(const struct request_context *, int status, const char *text);
+/* What a client gets whose object failed before it had a head. */
+struct object *request_failure(const struct request_context *, const struct object *failed);
+
+#endif

@@ -1,0 +1,188 @@
+/* Response heads for clients; see response_head.h. */
+#include "response_head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "etag.h"
+#include "text.h"
+
+static const struct { int status; const char *phrase; } phrases[] = {   /* RFC 9110 section 15, RFC 6585, RFC 4918 */
+	{ 200, "OK" }, { 201, "Created" }, { 202, "Accepted" }, { 203, "Non-Authoritative Information" }, { 204, "No Content" },
+	{ 205, "Reset Content" }, { 206, "Partial Content" }, { 207, "Multi-Status" }, { 226, "IM Used" }, { 300, "Multiple Choices" },
+	{ 301, "Moved Permanently" }, { 302, "Found" }, { 303, "See Other" }, { 304, "Not Modified" }, { 305, "Use Proxy" },
+	{ 307, "Temporary Redirect" }, { 308, "Permanent Redirect" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
+	{ 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" }, { 407, "Proxy Authentication Required" }, { 408, "Request Timeout" }, { 409, "Conflict" },
+	{ 410, "Gone" }, { 411, "Length Required" }, { 412, "Precondition Failed" }, { 413, "Content Too Large" },
+	{ 414, "URI Too Long" }, { 415, "Unsupported Media Type" }, { 416, "Range Not Satisfiable" }, { 417, "Expectation Failed" },
+	{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 425, "Too Early" }, { 426, "Upgrade Required" },
+	{ 428, "Precondition Required" }, { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" },
+	{ 451, "Unavailable For Legal Reasons" }, { 500, "Internal Server Error" }, { 501, "Not Implemented" }, { 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 505, "HTTP Version Not Supported" }, { 507, "Insufficient Storage" },
+	{ 508, "Loop Detected" }, { 511, "Network Authentication Required" },
+};
+
+const char *http_reason_phrase(int status)
+{
+	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+		if (phrases[i].status == status)
+			return phrases[i].phrase;
+	return "";
+}
+
+static bool has_directive(const struct http_msg *m, const char *directive)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (http_msg_next_member(m, H_CACHE_CONTROL, &it, &member))
+		if (slice_is(member, directive))
+			return true;
+	return false;
+}
+
+/* Statuses whose body is a representation of the feed itself (RFC 9110 section 15.3). */
+static bool is_feed_status(int status)
+{
+	return status == 200 || status == 203;
+}
+
+enum verdict_reason response_untouched(const struct http_msg *m, bool normalise, bool respect_no_transform)
+{
+	if (!normalise)
+		return VREASON_DISABLED;
+	if (m->status == 206)
+		return VREASON_PARTIAL;
+	if (!is_feed_status(m->status))
+		return VREASON_STATUS;
+	if (respect_no_transform && has_directive(m, "no-transform"))
+		return VREASON_NO_TRANSFORM;
+	if (m->has_length && !m->content_length)
+		return VREASON_EMPTY;
+	return VREASON_NONE;
+}
+
+const char *response_content_type(enum normalise_output output)
+{
+	return output == OUTPUT_US_ASCII ? "application/xml; charset=us-ascii" : "application/xml; charset=utf-8";
+}
+
+static void add_field(struct text *t, const char *name, const char *value)
+{
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_puts(t, value);
+	text_puts(t, "\r\n");
+}
+
+static void add_line(struct text *t, const char *name, struct slice value)
+{
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
+static bool keeps(enum header_response what, enum response_body body)
+{
+	return what == RESPONSE_KEEP || (what == RESPONSE_BODY && body == RESPONSE_RAW);
+}
+
+static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body, const struct response_settings *s)
+{
+	if (!upstream.len)
+		return;
+	if (body == RESPONSE_NORMALISED || (status == 304 && s->etag_ours)) {
+		struct text tag = { 0 };
+
+		etag_transform(&tag, upstream, s->etag_suffix);
+		if (tag.len)
+			add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
+		t->failed |= tag.failed;
+		free(tag.bytes);
+		return;
+	}
+	text_puts(t, "ETag: ");
+	if (body == RESPONSE_DECODED && upstream.at[0] == '"')
+		text_puts(t, "W/");
+	text_add(t, upstream.at, upstream.len);
+	text_puts(t, "\r\n");
+}
+
+static bool vary_covers_coding(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (http_msg_next_member(m, H_VARY, &it, &member))
+		if (slice_is(member, "*") || slice_is(member, "accept-encoding"))
+			return true;
+	return false;
+}
+
+int response_head_build(struct object_head *out, const struct http_msg *m, const struct verdict *v, enum response_body body,
+    const struct response_settings *s)
+{
+	struct text t = { 0 };
+	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
+	char rule[VERDICT_FORMAT_MAX];
+
+	text_printf(&t, "HTTP/1.1 %u %s\r\n", m->status, http_reason_phrase(m->status));
+	if (date.len)
+		add_line(&t, "Date", date);
+	else
+		add_field(&t, "Date", s->date);
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+
+		if (f->hop || !keeps(http_header_response((enum header_id)f->id), body))
+			continue;
+		text_add(&t, name.at, name.len);
+		text_puts(&t, ": ");
+		text_add(&t, value.at, value.len);
+		text_puts(&t, "\r\n");
+	}
+	if (body == RESPONSE_NORMALISED)
+		add_field(&t, "Content-Type", response_content_type(s->output));
+	else if (type.len && !(m->status == 304 && s->etag_ours))
+		add_line(&t, "Content-Type", type);
+	for (uint32_t i = 0; body == RESPONSE_RAW && i < m->n_fields; i++)
+		if (m->fields[i].id == H_CONTENT_ENCODING)
+			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+	if (s->varies && !vary_covers_coding(m))
+		add_field(&t, "Vary", "Accept-Encoding");
+	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == H_VIA)
+			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
+	text_printf(&t, "Via: %u.%u %s\r\n", m->major, m->minor, s->via);
+	verdict_format(v, rule, sizeof rule);
+	add_field(&t, "X-Encoding-Rule", rule);
+	out->status = m->status;
+	out->no_body = m->status == 204 || m->status == 304;
+	out->content_length = body == RESPONSE_RAW && m->has_length ? (int64_t)m->content_length : -1;
+	out->bytes = text_take(&t, &out->len);
+	return out->bytes ? 0 : -1;
+}
+
+int response_own(struct object *o, int status, const char *fields, const char *date, const char *body, size_t len)
+{
+	struct object_head head = { .status = status, .content_length = (int64_t)len };
+	struct text t = { 0 };
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
+	add_field(&t, "Date", date);
+	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
+	add_field(&t, "Cache-Control", "no-store");
+	text_puts(&t, fields);
+	head.bytes = text_take(&t, &head.len);
+	if (!head.bytes)
+		return -1;
+	object_head(o, &head);
+	if (object_append(o, body, len))
+		return -1;
+	object_done(o);
+	return 0;
+}

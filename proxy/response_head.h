@@ -1,0 +1,42 @@
+/* Owns the response head a client gets: which of the origin's fields stay, which go, which are written anew, by what was done to
+ * the body. Pure: heads in, head out. Must not know: sockets, objects' readers.
+ * Source: RFC 9110 sections 7.6, 7.7; DESIGN.md sections 1 and 2. */
+#ifndef UTFEED_PROXY_RESPONSE_HEAD_H
+#define UTFEED_PROXY_RESPONSE_HEAD_H
+
+#include "core/normalise.h"
+#include "etag.h"
+#include "http_msg.h"
+#include "object.h"
+
+enum response_body {
+	RESPONSE_RAW,          /* the origin's bytes */
+	RESPONSE_DECODED,      /* content coding undone, otherwise the origin's bytes */
+	RESPONSE_NORMALISED
+};
+
+struct response_settings {
+	const char *via;               /* pseudonym */
+	const char *date;              /* IMF-fixdate of now, where the origin sent none */
+	char etag_suffix[ETAG_SUFFIX_MAX];
+	bool etag_ours;                /* the request's If-None-Match named a tag of ours: a 304 is about our bytes */
+	enum normalise_output output;
+	bool varies;                   /* the origin's coding was undone, or would be for another client */
+};
+
+/* Whether the head alone settles that the body stays untouched, and why. VREASON_NONE: look at the body. */
+enum verdict_reason response_untouched(const struct http_msg *, bool normalise, bool respect_no_transform);
+
+/* The Content-Type of a normalised body. */
+const char *response_content_type(enum normalise_output);
+
+/* Fills out; out->bytes is the caller's. -1: out of memory. */
+int response_head_build(struct object_head *out, const struct http_msg *, const struct verdict *, enum response_body,
+    const struct response_settings *);
+
+/* A response of our own. fields: complete lines or "". text: its body. */
+int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len);
+
+const char *http_reason_phrase(int status);
+
+#endif

@@ -1,0 +1,206 @@
+/* `utfeed serve`; see server.h. */
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "log.h"
+#include "stats.h"
+#include "listener.h"
+#include "worker.h"
+
+enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
+
+/* A worker that ended tells the main thread, which waits for signals, by this one. */
+#define SIG_WORKER_ENDED SIGRTMIN      /* a real-time signal: several at once are several */
+
+struct server {
+	const struct conf *conf;
+	size_t n_workers, running;
+	struct worker **workers;
+	struct sockaddr_storage *addresses;    /* one per conf->listen, port filled in once bound */
+};
+
+static socklen_t server_address(struct sockaddr_storage *out, const struct conf_listen *l)
+{
+	struct sockaddr_in *in = (void *)out;
+	struct sockaddr_in6 *in6 = (void *)out;
+
+	memset(out, 0, sizeof *out);
+	if (l->ipv6) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(l->port);
+		inet_pton(AF_INET6, l->host, &in6->sin6_addr);
+		return sizeof *in6;
+	}
+	in->sin_family = AF_INET;
+	in->sin_port = htons(l->port);
+	inet_pton(AF_INET, l->host, &in->sin_addr);
+	return sizeof *in;
+}
+
+static const char *server_address_text(char buf[SERVER_ADDRESS_MAX], const struct sockaddr_storage *a)
+{
+	char host[INET6_ADDRSTRLEN];
+
+	if (a->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const void *)a;
+
+		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
+		snprintf(buf, SERVER_ADDRESS_MAX, "[%s]:%u", host, ntohs(in6->sin6_port));
+	} else {
+		const struct sockaddr_in *in = (const void *)a;
+
+		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
+		snprintf(buf, SERVER_ADDRESS_MAX, "%s:%u", host, ntohs(in->sin_port));
+	}
+	return buf;
+}
+
+/* Binds every address once more, for one worker. -1: logged, nothing stays open. */
+static int server_bind(struct server *s, int *fds)
+{
+	for (size_t i = 0; i < s->conf->listen.count; i++) {
+		socklen_t len = s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+		char text[SERVER_ADDRESS_MAX];
+
+		fds[i] = listener_bind((struct sockaddr *)&s->addresses[i], len);
+		if (fds[i] < 0) {
+			log_error("listen %s: %s", server_address_text(text, &s->addresses[i]), strerror(errno));
+			while (i)
+				close(fds[--i]);
+			return -1;
+		}
+		getsockname(fds[i], (struct sockaddr *)&s->addresses[i], &len);
+	}
+	return 0;
+}
+
+static void server_on_worker_ended(void *arg)
+{
+	(void)arg;
+	kill(getpid(), SIG_WORKER_ENDED);
+}
+
+static int server_start(struct server *s)
+{
+	size_t n = s->conf->listen.count;
+	int *fds = calloc(n, sizeof *fds);
+
+	s->workers = calloc(s->n_workers, sizeof *s->workers);
+	s->addresses = calloc(n, sizeof *s->addresses);
+	if (!fds || !s->workers || !s->addresses)
+		goto fail;
+	for (size_t i = 0; i < n; i++)
+		server_address(&s->addresses[i], &s->conf->listen.items[i]);
+	for (size_t i = 0; i < s->n_workers; i++)
+		if (server_bind(s, fds) || !(s->workers[i] = worker_new(s->conf, fds, n)))
+			goto fail;
+	for (; s->running < s->n_workers; s->running++) {
+		int err;
+
+		worker_on_end(s->workers[s->running], server_on_worker_ended, s);
+		if ((err = worker_start(s->workers[s->running]))) {
+			log_error("worker: %s", strerror(err));
+			goto fail;
+		}
+	}
+	free(fds);
+	return 0;
+fail:
+	free(fds);
+	return -1;
+}
+
+static void server_say_ready(const struct server *s)
+{
+	char line[1024], text[SERVER_ADDRESS_MAX];
+	int n = snprintf(line, sizeof line, "utfeed %s ready on", PACKAGE_VERSION);
+
+	for (size_t i = 0; i < s->conf->listen.count && n < (int)sizeof line - SERVER_ADDRESS_MAX - 2; i++)
+		n += snprintf(line + n, sizeof line - (size_t)n, " %s", server_address_text(text, &s->addresses[i]));
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		log_warn("standard error: %s", strerror(errno));
+}
+
+static void server_print_stats(struct server *s)
+{
+	struct stats *sets[64];
+	size_t n = 0;
+
+	for (; n < s->n_workers && n < sizeof sets / sizeof *sets; n++)
+		sets[n] = worker_stats(s->workers[n]);
+	stats_print(stderr, sets, n);
+}
+
+static void server_order(struct server *s, enum worker_order order)
+{
+	for (size_t i = 0; i < s->n_workers; i++)
+		worker_order(s->workers[i], order);
+}
+
+/* Waits for signals until every worker has ended. */
+static void server_wait(struct server *s, const sigset_t *signals)
+{
+	struct timespec drain = { (time_t)(s->conf->drain_timeout_ms / 1000), (long)(s->conf->drain_timeout_ms % 1000) * 1000000 };
+	size_t ended = 0;
+	bool draining = false;
+
+	while (ended < s->running) {
+		int sig = draining ? sigtimedwait(signals, NULL, &drain) : sigwaitinfo(signals, NULL);
+
+		if (sig < 0 && errno == EINTR)
+			continue;
+		if (sig == SIGTERM || sig == SIGINT) {
+			server_order(s, draining ? WORKER_STOP : WORKER_DRAIN);
+			draining = true;
+		} else if (sig == SIGUSR1)
+			server_print_stats(s);
+		else if (sig == SIG_WORKER_ENDED)
+			ended++;
+		else {
+			log_warn("drain-timeout is over: cutting what is in flight");
+			server_order(s, WORKER_STOP);
+		}
+	}
+}
+
+int server_run(const struct conf *conf)
+{
+	struct server s = { .conf = conf, .n_workers = (size_t)conf->workers };
+	int status = EXIT_FAILURE;
+	sigset_t signals;
+
+	log_set_level((enum log_level)conf->log_level);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGUSR1);
+	sigaddset(&signals, SIG_WORKER_ENDED);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (!server_start(&s)) {
+		server_say_ready(&s);
+		server_wait(&s, &signals);
+		status = EXIT_SUCCESS;
+	} else
+		for (size_t i = 0; i < s.running; i++)
+			worker_order(s.workers[i], WORKER_STOP);
+	for (size_t i = 0; i < s.running; i++)
+		worker_join(s.workers[i]);
+	for (size_t i = 0; s.workers && i < s.n_workers; i++)
+		worker_free(&s.workers[i]);
+	free(s.workers);
+	free(s.addresses);
+	return status;
+}

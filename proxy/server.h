@@ -1,0 +1,11 @@
+/* Owns `utfeed serve`: binding, workers, signals, the orderly end. Must not know: requests.
+ * SIGTERM, SIGINT: finish what is in flight, at most drain-timeout, and exit 0; a second one: at once. SIGUSR1: counters on stderr. */
+#ifndef UTFEED_PROXY_SERVER_H
+#define UTFEED_PROXY_SERVER_H
+
+struct conf;
+
+/* Runs until told to end. The process's exit status. */
+int server_run(const struct conf *);
+
+#endif

@@ -1,0 +1,190 @@
+/* The chain of content codings; see stage_decode.h. */
+#include "stage_decode.h"
+
+#include <stdlib.h>
+
+#include "codec.h"
+
+enum { LAYER_BYTES = 16 * 1024 };
+
+static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate };
+
+struct layer {
+	const struct codec *codec;
+	void *state;
+	bool ended;
+};
+
+struct stage_decode {
+	struct layer layers[STAGE_DECODE_LAYERS];      /* in the order they are undone */
+	size_t n_layers;
+	struct stage_decode_limits limits;
+	uint64_t in_bytes, out_bytes;
+	size_t between_at, between_len;
+	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
+};
+
+static const struct codec *codec_find(struct slice name)
+{
+	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+		for (const char *const *n = codecs[i]->names; *n; n++)
+			if (slice_is(name, *n))
+				return codecs[i];
+	return NULL;
+}
+
+/* Values some servers write there that name no coding; the body is as it is. */
+static bool coding_is_identity(struct slice name)
+{
+	return slice_is(name, "identity") || slice_is(name, "utf-8") || slice_is(name, "utf8") || slice_is(name, "none") ||
+	    slice_is(name, "binary") || slice_is(name, "8bit");
+}
+
+static size_t coding_list(const struct http_msg *m, const struct codec **list, size_t cap, bool *unknown)
+{
+	struct http_list it = { 0, 0 };
+	struct slice name;
+	size_t n = 0;
+
+	*unknown = false;
+	while (http_msg_next_member(m, H_CONTENT_ENCODING, &it, &name)) {
+		const struct codec *c;
+
+		if (coding_is_identity(name))
+			continue;
+		if (!(c = codec_find(name)) || n == cap) {
+			*unknown = true;
+			return 0;
+		}
+		list[n++] = c;
+	}
+	return n;
+}
+
+enum stage_decode_coding stage_decode_coding(const struct http_msg *m)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	bool unknown;
+	size_t n = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+
+	return unknown ? CODING_UNKNOWN : n ? CODING_KNOWN : CODING_NONE;
+}
+
+struct stage_decode *stage_decode_new(const struct http_msg *m, const struct stage_decode_limits *limits)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	struct stage_decode *d = malloc(sizeof *d);
+	bool unknown;
+
+	if (!d)
+		return NULL;
+	*d = (struct stage_decode){ .limits = *limits };
+	d->n_layers = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+	for (size_t i = 0; i < d->n_layers; i++) {
+		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the last one named was applied last */
+		if (!(d->layers[i].state = d->layers[i].codec->open())) {
+			stage_decode_free(&d);
+			return NULL;
+		}
+	}
+	return d;
+}
+
+void stage_decode_free(struct stage_decode **dp)
+{
+	struct stage_decode *d = *dp;
+
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (d->layers[i].state)
+			d->layers[i].codec->close(d->layers[i].state);
+	free(d);
+	*dp = NULL;
+}
+
+static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	size_t total = 0;
+
+	for (;;) {
+		size_t n, before = *in_len;
+		enum codec_result r = l->codec->run(l->state, in, in_len, out + total, cap - total, &n);
+
+		total += n;
+		*written = total;
+		switch (r) {
+		case CODEC_END:
+			l->ended = true;
+			*in_len = 0;           /* padding */
+			return DECODE_MORE;
+		case CODEC_BAD:
+			return DECODE_DAMAGED;
+		case CODEC_NO_MEMORY:
+			return DECODE_NO_MEMORY;
+		case CODEC_MORE:
+			l->ended = false;
+			if (total == cap)
+				return DECODE_ROOM;
+			if (!*in_len)
+				return DECODE_MORE;
+			if (!n && *in_len == before)
+				return DECODE_DAMAGED;
+		}
+	}
+}
+
+static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	size_t total = 0;
+
+	for (;;) {
+		const uint8_t *at = d->between + d->between_at;
+		size_t left = d->between_len - d->between_at, n;
+		enum stage_decode_result r;
+
+		if (left) {
+			r = layer_run(&d->layers[1], &at, &left, out + total, cap - total, &n);
+			d->between_at = d->between_len - left;
+			total += n;
+			*written = total;
+			if (r != DECODE_MORE)
+				return r;
+		}
+		r = layer_run(&d->layers[0], in, in_len, d->between, sizeof d->between, &d->between_len);
+		d->between_at = 0;
+		if (r != DECODE_MORE && r != DECODE_ROOM)
+			return r;
+		if (!d->between_len)
+			return DECODE_MORE;
+	}
+}
+
+enum stage_decode_result stage_decode_run(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	size_t before = *in_len;
+	enum stage_decode_result r;
+
+	*written = 0;
+	r = d->n_layers == 1 ? layer_run(&d->layers[0], in, in_len, out, cap, written) : decode_two(d, in, in_len, out, cap, written);
+	d->in_bytes += before - *in_len;
+	d->out_bytes += *written;
+	if (d->limits.max && d->out_bytes > d->limits.max)
+		return DECODE_TOO_LARGE;
+	if (d->out_bytes > d->limits.ratio_after && d->out_bytes / d->limits.ratio > d->in_bytes)
+		return DECODE_TOO_LARGE;
+	return r;
+}
+
+bool stage_decode_complete(const struct stage_decode *d)
+{
+	if (!d->in_bytes)
+		return true;
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (!d->layers[i].ended)
+			return false;
+	return d->between_at == d->between_len;
+}

@@ -1,0 +1,41 @@
+/* Owns what stands between an origin's body bytes and the object: content codings undone, encoding decided, UTF-8 made, the head
+ * written when the decision is there. Must not know: sockets, parsers.
+ * Invariant: bytes the object gets are either all the origin's, all decoded, or all normalised, as its head says. */
+#ifndef UTFEED_PROXY_STAGE_NORMALISE_H
+#define UTFEED_PROXY_STAGE_NORMALISE_H
+
+#include "core/normalise.h"
+#include "http_msg.h"
+#include "object.h"
+#include "response_head.h"
+#include "stage_decode.h"
+
+struct loop;
+
+struct stage_options {
+	struct loop *loop;                 /* for the date */
+	bool normalise;                    /* off: everything untouched */
+	bool respect_no_transform;
+	bool raw_coding;                   /* the client takes any coding the origin used: untouched bodies keep it */
+	struct normalise_options encoding; /* content_type is filled in by the stage */
+	struct stage_decode_limits limits;
+	struct response_settings head;
+};
+
+enum stage_result {
+	STAGE_OK,              /* all input used */
+	STAGE_FULL,            /* the object is full: *used says how much was taken */
+	STAGE_FAILED           /* failure filled in */
+};
+
+struct stage;
+/* Borrows msg (its buffer too) until the head is written: until stage_wants_head() is false. NULL: out of memory. */
+struct stage *stage_new(struct object *, const struct http_msg *, const struct stage_options *);
+void stage_free(struct stage **);
+/* Before the first byte: writes the head where the origin's head alone decides. */
+enum stage_result stage_start(struct stage *, struct proxy_failure *);
+enum stage_result stage_feed(struct stage *, const uint8_t *in, size_t len, size_t *used, struct proxy_failure *);
+/* The body is complete and all of it was fed. Ends the object. */
+enum stage_result stage_finish(struct stage *, struct proxy_failure *);
+
+#endif

@@ -1,0 +1,186 @@
+/* Request targets; see target.h. Forms: RFC 9112 section 3.2. */
+#include "target.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const url_prefixes[] = { "/http:/", "/https:/" };
+
+static bool starts(struct slice s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.len >= n && !strncasecmp(s.at, prefix, n);
+}
+
+void target_free(struct target *t)
+{
+	free(t->path);
+	t->path = NULL;
+}
+
+static enum target_error target_set_path(struct target *t, const char *path, size_t len)
+{
+	bool slash = !len || path[0] != '/';
+
+	if (!(t->path = malloc(len + slash + 1)))
+		return TARGET_NO_MEMORY;
+	if (slash)
+		t->path[0] = '/';
+	memcpy(t->path + slash, path, len);
+	t->path_len = len + slash;
+	t->path[t->path_len] = '\0';
+	return TARGET_OK;
+}
+
+static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice text, const char **why)
+{
+	struct url u;
+	enum url_error e = url_parse(text.at, text.len, &u);
+
+	if (e != URL_OK) {
+		*why = url_error_text(e);
+		return TARGET_BAD_URL;
+	}
+	t->route = &conf->direct;
+	t->tls = u.scheme == URL_HTTPS;
+	t->port = u.port;
+	for (size_t i = 0; i < u.host.len; i++)
+		t->host[i] = (char)tolower((unsigned char)text.at[u.host.at + i]);
+	t->host[u.host.len] = '\0';
+	snprintf(t->authority, sizeof t->authority, u.ipv6 ? "[%s]" : "%s", t->host);
+	if (u.port != url_default_port(u.scheme)) {
+		size_t n = strlen(t->authority);
+
+		snprintf(t->authority + n, sizeof t->authority - n, ":%u", (unsigned)u.port);
+	}
+	return target_set_path(t, text.at + u.target.at, u.target.len);
+}
+
+/* /http:/host/path, as some clients and servers squeeze the double slash. */
+static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target, const char **why)
+{
+	struct slice rest = { target.at + 1, target.len - 1 };
+	const char *colon = memchr(rest.at, ':', rest.len);
+	size_t scheme = (size_t)(colon - rest.at) + 2;
+	enum target_error e;
+	char *url;
+
+	if (scheme < rest.len && rest.at[scheme] == '/')
+		return target_set_url(t, conf, rest, why);
+	if (!(url = malloc(rest.len + 1)))
+		return TARGET_NO_MEMORY;
+	memcpy(url, rest.at, scheme);
+	url[scheme] = '/';
+	memcpy(url + scheme + 1, rest.at + scheme, rest.len - scheme);
+	e = target_set_url(t, conf, (struct slice){ url, rest.len + 1 }, why);
+	free(url);
+	return e;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* ?url=: percent-encoded up to the next '&' as forms send it; or, where "://" stands in it as it is, everything to the end. */
+static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value, const char **why)
+{
+	struct slice rest, first = slice_until(value, '&', &rest);
+	enum target_error e;
+	size_t n = 0;
+	char *url;
+
+	if (memmem(value.at, value.len, "://", 3))
+		return target_set_url(t, conf, value, why);
+	if (!(url = malloc(first.len + 1)))
+		return TARGET_NO_MEMORY;
+	for (size_t i = 0; i < first.len; i++) {
+		int hi = -1, lo = -1;
+
+		if (first.at[i] == '%' && i + 2 < first.len) {
+			hi = hex_digit(first.at[i + 1]);
+			lo = hex_digit(first.at[i + 2]);
+		}
+		if (hi >= 0 && lo >= 0) {
+			url[n++] = (char)(hi << 4 | lo);
+			i += 2;
+		} else
+			url[n++] = first.at[i];
+	}
+	e = target_set_url(t, conf, (struct slice){ url, n }, why);
+	free(url);
+	return e;
+}
+
+static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target)
+{
+	size_t cap = strlen(route->origin.path) + target.len + 2;
+
+	t->route = route;
+	t->tls = route->origin.scheme == URL_HTTPS;
+	t->port = route->origin.port;
+	if (snprintf(t->host, sizeof t->host, "%s", route->origin.host) >= (int)sizeof t->host ||
+	    snprintf(t->authority, sizeof t->authority, "%s", route->origin.authority) >= (int)sizeof t->authority)
+		return TARGET_BAD_HOST;
+	if (!(t->path = malloc(cap)))
+		return TARGET_NO_MEMORY;
+	t->path_len = conf_route_target(route, target.at, target.len, t->path, cap - 1);
+	if (!t->path_len) {
+		target_free(t);
+		return TARGET_BAD_PATH;
+	}
+	t->path[t->path_len] = '\0';
+	return TARGET_OK;
+}
+
+/* One Host field in HTTP/1.1, at most one in HTTP/1.0, and a valid one (RFC 9112 section 3.2). */
+static bool target_host_valid(const struct http_msg *m, struct slice *host)
+{
+	size_t n = http_msg_count(m, H_HOST);
+	struct url_host parsed;
+
+	*host = http_msg_get(m, H_HOST);
+	if (n > 1 || (!n && m->minor >= 1))
+		return false;
+	return !host->len || url_parse_host(host->at, host->len, &parsed) == URL_OK;
+}
+
+enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, const char **why)
+{
+	struct slice target = http_msg_target(m), host, path, query;
+	const struct conf_route *route;
+
+	*t = (struct target){ .route = &conf->direct };
+	*why = "";
+	if (!target_host_valid(m, &host))
+		return TARGET_BAD_HOST;
+	if (target.at[0] != '/') {
+		if (!starts(target, "http://") && !starts(target, "https://"))
+			return TARGET_BAD_TARGET;
+		t->mode = TARGET_FORWARD;
+		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
+	}
+	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
+		if (starts(target, url_prefixes[i])) {
+			t->mode = TARGET_GATEWAY;
+			return conf->gateway ? target_from_path(t, conf, target, why) : TARGET_GATEWAY_OFF;
+		}
+	path = slice_until(target, '?', &query);
+	if (!url_path_valid(path.at, path.len))
+		return TARGET_BAD_TARGET;
+	if ((route = conf_route_match(conf, host.at ? host.at : "", host.len, target.at, target.len))) {
+		t->mode = TARGET_ROUTE;
+		return target_from_route(t, route, target);
+	}
+	if (starts(target, "/?url=")) {
+		t->mode = TARGET_GATEWAY;
+		target.at += 6;
+		target.len -= 6;
+		return conf->gateway ? target_from_query(t, conf, target, why) : TARGET_GATEWAY_OFF;
+	}
+	return TARGET_NO_ROUTE;
+}

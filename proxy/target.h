@@ -1,0 +1,33 @@
+/* Owns finding out what a request target asks for: a route's origin, or the URL a client names (gateway, forward proxy).
+ * Must not know: how it is fetched. Pure, over configuration and the request head. */
+#ifndef UTFEED_PROXY_TARGET_H
+#define UTFEED_PROXY_TARGET_H
+
+#include "conf/conf.h"
+#include "http_msg.h"
+
+enum target_mode { TARGET_ROUTE, TARGET_GATEWAY, TARGET_FORWARD };
+
+enum { TARGET_HOST_MAX = 256, TARGET_AUTHORITY_MAX = TARGET_HOST_MAX + 8 };
+
+struct target {
+	enum target_mode mode;
+	const struct conf_route *route;    /* its settings; conf->direct for gateway and forward */
+	bool tls;
+	char host[TARGET_HOST_MAX];        /* to connect to, without brackets, lower case */
+	uint16_t port;
+	char authority[TARGET_AUTHORITY_MAX];  /* for the Host field */
+	char *path;                        /* path and query to ask for; owned: target_free() */
+	size_t path_len;
+};
+
+enum target_error {
+	TARGET_OK, TARGET_NO_MEMORY, TARGET_BAD_HOST, TARGET_BAD_TARGET, TARGET_BAD_URL, TARGET_NO_ROUTE, TARGET_GATEWAY_OFF,
+	TARGET_FORWARD_OFF, TARGET_BAD_PATH
+};
+
+/* On TARGET_BAD_URL *why says what is wrong with it. */
+enum target_error target_find(struct target *, const struct conf *, const struct http_msg *, const char **why);
+void target_free(struct target *);
+
+#endif

@@ -1,0 +1,183 @@
+/* One worker; see worker.h. */
+#include "worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "client.h"
+#include "conf/conf.h"
+#include "fetch.h"
+#include "listener.h"
+#include "log.h"
+#include "loop.h"
+#include "resolve.h"
+
+struct worker {
+	const struct conf *conf;
+	pthread_t thread;
+	struct loop *loop;
+	struct resolver *resolver;
+	struct fetch_pool *fetches;
+	struct client_pool *clients;
+	struct listener **listeners;
+	size_t n_listeners;
+	int mailbox;                   /* eventfd: orders came in */
+	struct event *mail_event;
+	atomic_uint orders;            /* bit per enum worker_order */
+	bool draining, accepting;
+	void (*ended)(void *arg);
+	void *ended_arg;
+};
+
+static void worker_close_listeners(struct worker *w)
+{
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_free(&w->listeners[i]);
+	w->n_listeners = 0;
+}
+
+static void worker_set_accepting(struct worker *w, bool accepting)
+{
+	w->accepting = accepting;
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_set_accepting(w->listeners[i], accepting);
+}
+
+static void worker_on_accept(void *arg, int fd)
+{
+	struct worker *w = arg;
+
+	if (client_accept(w->clients, fd))
+		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
+	if (client_count(w->clients) >= (size_t)w->conf->max_connections)
+		worker_set_accepting(w, false);
+}
+
+static void worker_on_client_left(void *arg)
+{
+	struct worker *w = arg;
+
+	if (w->draining && !client_count(w->clients))
+		loop_stop(w->loop);
+	else if (!w->draining && !w->accepting)
+		worker_set_accepting(w, true);
+}
+
+static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	unsigned orders = atomic_exchange(&w->orders, 0);
+	eventfd_t ignored;
+
+	(void)what;
+	eventfd_read(fd, &ignored);
+	if (orders & 1u << WORKER_STOP) {
+		loop_stop(w->loop);
+		return;
+	}
+	if (orders & 1u << WORKER_DRAIN && !w->draining) {
+		w->draining = true;
+		worker_close_listeners(w);
+		client_pool_drain(w->clients);
+		if (!client_count(w->clients))
+			loop_stop(w->loop);
+	}
+}
+
+struct worker *worker_new(const struct conf *conf, const int *fds, size_t n)
+{
+	struct worker *w = calloc(1, sizeof *w);
+	struct request_context ctx;
+	size_t taken = 0;
+
+	if (!w)
+		goto fail;
+	w->conf = conf;
+	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop)) ||
+	    !(w->fetches = fetch_pool_new(w->loop, w->resolver)))
+		goto fail;
+	ctx = (struct request_context){ w->loop, conf, w->fetches };
+	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
+	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
+	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
+		goto fail;
+	while (taken < n) {
+		if (!(w->listeners[w->n_listeners] = listener_new(w->loop, fds[taken++], worker_on_accept, w)))
+			goto fail;
+		w->n_listeners++;
+	}
+	w->accepting = true;
+	return w;
+fail:
+	log_error("worker: %s", strerror(errno ? errno : ENOMEM));
+	while (taken < n)
+		close(fds[taken++]);
+	worker_free(&w);
+	return NULL;
+}
+
+static void *worker_run(void *arg)
+{
+	struct worker *w = arg;
+
+	if (loop_run(w->loop))
+		log_error("worker: the event loop failed");
+	if (w->ended)
+		w->ended(w->ended_arg);
+	return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+	return pthread_create(&w->thread, NULL, worker_run, w);
+}
+
+void worker_on_end(struct worker *w, void (*ended)(void *arg), void *arg)
+{
+	w->ended = ended;
+	w->ended_arg = arg;
+}
+
+void worker_order(struct worker *w, enum worker_order order)
+{
+	atomic_fetch_or(&w->orders, 1u << order);
+	eventfd_write(w->mailbox, 1);
+}
+
+void worker_join(struct worker *w)
+{
+	pthread_join(w->thread, NULL);
+}
+
+void worker_free(struct worker **wp)
+{
+	struct worker *w = *wp;
+
+	if (!w)
+		return;
+	worker_close_listeners(w);
+	client_pool_free(&w->clients);
+	fetch_pool_free(&w->fetches);
+	resolver_free(&w->resolver);
+	if (w->mail_event)
+		event_free(w->mail_event);
+	loop_free(&w->loop);
+	if (w->mailbox >= 0)
+		close(w->mailbox);
+	free(w->listeners);
+	free(w);
+	*wp = NULL;
+}
+
+struct stats *worker_stats(struct worker *w)
+{
+	return loop_stats(w->loop);
+}

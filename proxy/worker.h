@@ -1,0 +1,30 @@
+/* Owns one worker: a thread with its loop, listeners, clients and fetches. Nothing of it is touched by another thread but its
+ * mailbox and counters. Must not know: signals, how many workers there are. */
+#ifndef UTFEED_PROXY_WORKER_H
+#define UTFEED_PROXY_WORKER_H
+
+#include <stddef.h>
+
+struct conf;
+struct stats;
+struct worker;
+
+enum worker_order {
+	WORKER_DRAIN,          /* stop accepting, finish what is in flight, end */
+	WORKER_STOP            /* end now */
+};
+
+/* fds: n listening descriptors, taken over in any case. NULL: out of memory or descriptors (logged). */
+struct worker *worker_new(const struct conf *, const int *fds, size_t n);
+/* Its thread. 0, or an errno. */
+int worker_start(struct worker *);
+/* From any thread. */
+void worker_order(struct worker *, enum worker_order);
+/* Waits for the thread to end. */
+void worker_join(struct worker *);
+void worker_free(struct worker **);
+struct stats *worker_stats(struct worker *);
+/* Before worker_start(): called from its thread when it ends. */
+void worker_on_end(struct worker *, void (*ended)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Every test, from the builds up: gcc, clang, ASan+UBSan, end to end, conformance corpus, coverage, distribution.
+# Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
+cd "$(dirname "$0")/.." || exit 1
+source=$(pwd)
+logs=$source/build/log
+shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
+step_limit=900
+
+# compiled FOLDER CONFIGURE-ARGUMENTS...: builds there and runs make check
+compiled() {
+	folder=$source/build/$1
+	shift
+	mkdir -p "$folder"
+	cd "$folder" || return 1
+	[ -f Makefile ] || ../../configure --enable-developer "$@" || return 1
+	make -j2 && make -j2 check
+}
+
+end_to_end() {
+	cd "$source/build/$1" && make check-e2e
+}
+
+case ${1:-} in
+compiled | end_to_end) "$@"; exit ;;
+esac
+
+rm -rf "$logs"
+mkdir -p "$logs"
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONDONTWRITEBYTECODE=1
+
+# The tests a log counted, as "passed failed skipped": unit programs, pytest and the scripts all print "N passed, N failed"
+counted() {
+	grep -hE '(^|[^0-9])[0-9]+ (passed|failed|skipped|error)' "$@" 2>/dev/null | awk '
+		{ for (i = 2; i <= NF; i++) { word = $i; gsub(/[^a-z]/, "", word); if ($(i - 1) ~ /^[0-9]+$/) n[word] += $(i - 1) } }
+		END { print n["passed"] + 0, n["failed"] + n["error"] + n["errors"] + 0, n["skipped"] + 0 }'
+}
+
+# step NAME COMMAND...: runs it, prints one line, notes its counts; a failure nobody counted counts as one
+step() {
+	name=$1
+	shift
+	log=$logs/$name.log
+	began=$(date +%s)
+	timeout "$step_limit" "$@" >"$log" 2>&1 </dev/null
+	status=$?
+	# shellcheck disable=SC2046
+	set -- $(counted "$log" "$source/build/$name"/tests/*/*.log "$source/build/$name"/tests/*.log)
+	passed=$1
+	failed=$2
+	skipped=$3
+	[ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+	[ "$status" = 0 ] && [ "$failed" = 0 ] && verdict=ok || verdict=FAILED
+	[ "$((passed + failed))" != 0 ] || passed=1
+	echo "$passed $failed $skipped" >"$logs/$name.count"
+	printf 'check: %-12s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - began))"
+	[ "$verdict" = ok ] || { echo "  log: $log"; grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15 | sed 's/^/  /'; }
+	[ "$verdict" = ok ]
+}
+
+lane_one() {
+	step gcc sh "$0" compiled gcc CC=gcc &&
+		step gcc-e2e sh "$0" end_to_end gcc
+	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
+		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
+	else
+		echo "check: corpus       skipped: no ../shared/corpus here"
+	fi
+	step coverage make -C build/gcc -s coverage
+}
+lane_two() {
+	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined &&
+		step sanitizers-e2e sh "$0" end_to_end sanitizers
+	step clang sh "$0" compiled clang CC=clang
+	step distcheck make -C build/clang -s distcheck
+}
+
+began=$(date +%s)
+lane_one &
+lane_two
+wait
+cat "$logs"/*.count | awk -v seconds="$(($(date +%s) - began))" '
+	{ passed += $1; failed += $2; skipped += $3 }
+	END { printf "check: %d s, logs in build/log\n%d passed, %d failed, %d skipped\n", seconds, passed, failed, skipped; exit failed > 0 }'

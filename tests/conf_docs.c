@@ -1,0 +1,42 @@
+/* Owns printing what the option tables generate, for check-options.sh: sample, manual, or one line an option.
+ * Must not know: any option. */
+#include "conf/conf_internal.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static void print_rows(const struct conf_row *rows, const char *const *members, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%s %s\n", rows[i].name, members[i]);
+}
+
+static void print_names(void)
+{
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) #member,
+	static const char *const members[] = {
+#include "conf/options.def"
+	};
+	static const char *const route_members[] = {
+#include "conf/route_options.def"
+	};
+#undef OPTION
+
+	print_rows(conf_options, members, CONF_OPTION_COUNT);
+	print_rows(conf_route_options, route_members, CONF_ROUTE_OPTION_COUNT);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc == 2 ? argv[1] : "";
+
+	if (strcmp(what, "sample") == 0)
+		conf_print_sample(stdout);
+	else if (strcmp(what, "manual") == 0)
+		conf_print_manual(stdout);
+	else if (strcmp(what, "names") == 0)
+		print_names();
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Line coverage of core/ by the unit tests and the fuzz seeds, in a build of its own; fails below the bar.
+# usage: coverage.sh SOURCE-FOLDER BUILD-FOLDER TEST...
+set -eu
+bar=95
+source=$(cd "$1" && pwd)
+build=$2/coverage
+shift 2
+mkdir -p "$build"
+cd "$build"
+[ -f Makefile ] || "$source/configure" CFLAGS='-O0 -g' --enable-coverage >configure.log 2>&1 || { tail -n 5 configure.log; exit 1; }
+find . -name '*.gcda' -delete
+make -s -j2 check TESTS="$*" >check.log 2>&1 || { tail -n 30 check.log; exit 1; }
+gcovr --root "$source" --filter "$source/core/" --print-summary --fail-under-line "$bar" --gcov-ignore-parse-errors . >report.txt 2>&1 || status=$?
+cat report.txt
+[ "${status:-0}" = 0 ] || echo "coverage of core/ is below $bar % of lines"
+exit "${status:-0}"

@@ -1,0 +1,73 @@
+"""Fixtures: origin() a scripted origin, start(origin, options...) a utfeed in front of it, proxy a plain one."""
+import os
+
+import pytest
+
+from peers import Origin
+from proxy import BINARY, Utfeed
+
+SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
+                         os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: minutes long; runs with UTFEED_SLOW=1")
+    if not os.access(BINARY, os.X_OK):
+        raise pytest.UsageError(f"no utfeed at {BINARY}: set UTFEED")
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("UTFEED_SLOW") != "1":
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
+
+
+@pytest.fixture
+def another():
+    """Makes further origins: another()."""
+    made = []
+
+    def make():
+        made.append(Origin())
+        return made[-1]
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def origin(another):
+    return another()
+
+
+@pytest.fixture
+def start(request):
+    """start(origin, option...) gives a running utfeed with / routed to origin (None: no route)."""
+    running = []
+
+    def run(to=None, *options, env=None):
+        route = ["--route", f"/={to.url}"] if to else []
+        running.append(Utfeed(*route, *options, env=env))
+        return running[-1]
+    yield run
+    errors = []
+    for each in running:
+        try:
+            each.stop()
+        except AssertionError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def proxy(start, origin):
+    return start(origin)
+
+
+@pytest.fixture
+def shared():
+    if not os.path.isdir(SHARED):
+        pytest.skip(f"no shared data at {SHARED} (UTFEED_SHARED)")
+    return SHARED

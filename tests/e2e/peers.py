@@ -1,0 +1,239 @@
+"""The two scripted ends: Client asks utfeed, Origin is asked by it. Every method moves one message and checks the other end.
+
+An Origin does nothing by itself: the test receives a request, then says byte for byte what goes back (Upstream), or hands a
+function to serve() that answers every request on threads.
+"""
+import selectors
+import socket
+import struct
+import threading
+import time
+
+from wire import TIMEOUT, Cut, Stream, connect, read_request, read_response
+
+
+class Background:
+    """Runs a call on a thread; join() gives its result or raises what it raised."""
+
+    def __init__(self, call, *args):
+        self.result = self.error = None
+        self.thread = threading.Thread(target=self.run, args=(call, args), daemon=True)
+        self.thread.start()
+
+    def run(self, call, args):
+        try:
+            self.result = call(*args)
+        except BaseException as error:      # handed to the thread that joins
+            self.error = error
+
+    def join(self):
+        self.thread.join(TIMEOUT * 4)
+        assert not self.thread.is_alive(), "background call did not end"
+        if self.error:
+            raise self.error
+        return self.result
+
+
+def unread_bytes(sock):
+    """Bytes that the other end of a loopback connection has not read yet (its receive queue in /proc/net/tcp)."""
+    def name(address):
+        return "%08X:%04X" % (struct.unpack("=I", socket.inet_aton(address[0]))[0], address[1])
+    try:
+        local, remote = name(sock.getpeername()), name(sock.getsockname())
+    except OSError:
+        return 0
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        for row in table:
+            words = row.split()
+            if words[1] == local and words[2] == remote:
+                return int(words[4].split(":")[1], 16)
+    return 0
+
+
+class Peer:
+    """One connection, with everything a test may want to do to it."""
+
+    def __init__(self, sock):
+        self.sock, self.stream = sock, Stream(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def send_soon(self, data):
+        return Background(self.sock.sendall, data)
+
+    def send_apart(self, data, size=1):
+        """In pieces of size bytes, each read by the other end before the next one leaves."""
+        for at in range(0, len(data), size):
+            self.sock.sendall(data[at:at + size])
+            self.drained()
+
+    def drained(self):
+        """Waits until the other end has read everything, or is gone."""
+        until = time.monotonic() + TIMEOUT
+        while unread_bytes(self.sock):
+            assert time.monotonic() < until, "the other end does not read"
+            time.sleep(0.0005)
+
+    def half_close(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.sock.close()
+
+    def reset(self):
+        """Ends the connection with RST, not FIN, after what was sent has been read: an RST overtakes unread bytes."""
+        self.drained()
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def is_ended(self):
+        """Waits until the other end closes; False if bytes come instead."""
+        return self.stream.at_end()
+
+
+class Upstream(Peer):
+    """A connection that utfeed made to an Origin; .request is the request being answered."""
+
+    request = None
+
+    def answer(self, data, close=False):
+        sending = self.send_soon(data) if len(data) > 50_000 else None
+        if not sending:
+            self.send(data)
+        if close:
+            if sending:
+                sending.join()
+            self.close()
+        return sending
+
+    def gone(self, filler=b"x" * 65536):
+        """Sends until utfeed has closed this connection: True; False when it takes all of 256 MiB."""
+        try:
+            for _ in range(256 << 20 >> 16):
+                self.sock.sendall(filler)
+        except (BrokenPipeError, ConnectionResetError):
+            return True
+        return False
+
+
+class Origin:
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port = self.listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.open, self.requests, self.connections = [], [], 0
+        self.thread = None
+
+    def wait(self, timeout, *others):
+        """Waits until utfeed asks or one of the sockets others is ready; gives (asked, one of others is ready)."""
+        until = time.monotonic() + timeout
+        while True:
+            if any(upstream.stream.held for upstream in self.open):
+                return True, False
+            with selectors.DefaultSelector() as ready:
+                for sock in (self.listener, *others):
+                    ready.register(sock, selectors.EVENT_READ)
+                for upstream in [u for u in self.open if u.sock.fileno() >= 0 and not u.stream.ended]:
+                    ready.register(upstream.sock, selectors.EVENT_READ, upstream)
+                events = [key for key, _ in ready.select(max(0, until - time.monotonic()))]
+            for key in events:
+                if key.data:
+                    key.data.stream.fill()
+                elif key.fileobj is self.listener:
+                    self.accept()
+            if not events or any(key.fileobj in others for key in events):
+                return any(upstream.stream.held for upstream in self.open), bool(events)
+
+    def receive(self, timeout=TIMEOUT):
+        """The next request on any connection, new or kept alive, as the Upstream to answer it on."""
+        asked, _ = self.wait(timeout)
+        assert asked, "utfeed asked the origin nothing"
+        return self.take(next(upstream for upstream in self.open if upstream.stream.held))
+
+    def accept(self):
+        upstream = Upstream(self.listener.accept()[0])
+        self.open.append(upstream)
+        self.connections += 1
+        return upstream
+
+    def take(self, upstream):
+        upstream.request = read_request(upstream.stream)
+        self.requests.append(upstream.request)
+        return upstream
+
+    def asked(self):
+        """Whether a request is waiting. Meaningful once the answer that could have caused one is out."""
+        return self.wait(0)[0]
+
+    def asked_before_answer(self, client):
+        """Waits for whichever comes first: a request to this origin (True), or bytes or the end for client (False)."""
+        asked, answered = self.wait(TIMEOUT, client.sock)
+        assert asked or answered, "neither asked nor answered"
+        return asked
+
+    def serve(self, respond):
+        """From now on answers every request by respond(request) -> bytes, or (bytes, "close"), on threads."""
+        self.thread = threading.Thread(target=self.accept_all, args=(respond,), daemon=True)
+        self.thread.start()
+
+    def accept_all(self, respond):
+        while True:
+            try:
+                upstream = self.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.converse, args=(upstream, respond), daemon=True).start()
+
+    def converse(self, upstream, respond):
+        try:
+            while True:
+                self.take(upstream)
+                said = respond(upstream.request)
+                data, close = said if isinstance(said, tuple) else (said, None)
+                upstream.send(data)
+                if close:
+                    break
+        except (Cut, OSError):
+            pass
+        upstream.close()
+
+    def stop_listening(self):
+        self.listener.close()
+
+    def close(self):
+        if self.thread:
+            try:
+                self.listener.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        self.listener.close()
+        for upstream in self.open:
+            upstream.close()
+
+
+class Client(Peer):
+    def __init__(self, port, receive_buffer=0):
+        super().__init__(connect(port, receive_buffer))
+        self.method, self.version = "GET", "HTTP/1.1"
+
+    def ask(self, target="/", *fields, method="GET", version="HTTP/1.1", host="feeds.test"):
+        self.method, self.version = method, version
+        lines = [f"{method} {target} {version}"] + ([f"Host: {host}"] if host is not None else []) + list(fields)
+        self.send("".join(line + "\r\n" for line in lines + [""]).encode("latin-1"))
+        return self
+
+    def response(self, sink=None, method=None):
+        return read_response(self.stream, method or self.method, self.version, sink)
+
+    def get(self, target="/", *fields, **kind):
+        return self.ask(target, *fields, **kind).response()
+
+    def cut(self):
+        """Reads a response that must not look complete; gives the Cut with what came of it."""
+        try:
+            whole = self.response()
+        except Cut as cut:
+            return cut
+        raise AssertionError(f"looks complete: {whole.line} {whole.framing} {len(whole.body)} bytes")

@@ -1,0 +1,130 @@
+"""utfeed itself: started on a free port, watched, stopped, and held to leaving cleanly."""
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from peers import Client
+from wire import TIMEOUT
+
+BINARY = os.path.abspath(os.environ.get("UTFEED", "./utfeed"))
+READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
+SANITIZER = re.compile(r"ERROR: \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
+
+
+def normalise(body, content_type, *args):
+    """(head and body as `utfeed normalise -i` writes them, exit status)."""
+    args = [BINARY, "normalise", *args]
+    if content_type is not False:
+        args += ["-t", content_type or ""]
+    done = subprocess.run(args, input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
+    assert not SANITIZER.search(done.stderr.decode("latin-1")), done.stderr.decode("latin-1")
+    return done.stdout, done.returncode
+
+
+class Lines:
+    """What a process says on one stream, line by line; raw bytes, so that a test can look for stray ones."""
+
+    def __init__(self, pipe):
+        self.lines, self.over, self.news = [], False, threading.Condition()
+        threading.Thread(target=self.read, args=(pipe,), daemon=True).start()
+
+    def read(self, pipe):
+        for line in pipe:
+            with self.news:
+                self.lines.append(line)
+                self.news.notify_all()
+        with self.news:
+            self.over = True
+            self.news.notify_all()
+
+    def text(self):
+        with self.news:
+            return b"".join(self.lines).decode("latin-1")
+
+
+class Utfeed:
+    """A running `utfeed serve`."""
+
+    def __init__(self, *args, env=None):
+        self.process = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+        self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)
+        self.clients, self.stopped = [], False
+        try:
+            self.port = self.ready()
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def ready(self):
+        until = time.monotonic() + TIMEOUT
+        while time.monotonic() < until:
+            match = READY.search(self.err.text()) or READY.search(self.out.text())
+            if match:
+                return int(match[1])
+            if self.process.poll() is not None and self.err.over and self.out.over:
+                break
+            with self.err.news:
+                self.err.news.wait(0.01)
+        raise AssertionError(f"not ready: exit {self.process.poll()}\n{self.out.text()}{self.err.text()}")
+
+    def client(self, receive_buffer=0):
+        client = Client(self.port, receive_buffer)
+        self.clients.append(client)
+        return client
+
+    def get(self, target="/", *fields, **kind):
+        return self.client().get(target, *fields, **kind)
+
+    def through(self, origin, reply, target="/feed", *fields, close=False, **kind):
+        """One whole exchange: a client asks, the origin says reply, the client reads. Gives (response, request upstream)."""
+        client = self.client().ask(target, *fields, **kind)
+        upstream = origin.receive()
+        upstream.answer(reply, close)
+        return client.response(), upstream.request
+
+    def access_lines(self, count):
+        """The first count access lines, once they are there."""
+        def accesses():
+            return [line for line in self.out.lines if not READY.search(line.decode("latin-1"))]
+        with self.out.news:
+            there = self.out.news.wait_for(lambda: self.out.over or len(accesses()) >= count, TIMEOUT)
+            assert there and len(accesses()) >= count, f"{len(accesses())} access lines: {self.out.lines}"
+            return accesses()
+
+    def status(self, name):
+        """A line of /proc/PID/status in KiB, VmRSS say."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(rf"{name}:\s+(\d+) kB", status.read())[1])
+
+    def sigterm(self):
+        self.process.send_signal(signal.SIGTERM)
+
+    def wait(self):
+        """Its exit status; what it wrote is complete then."""
+        try:
+            code = self.process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"does not end on SIGTERM\n{self.err.text()}") from None
+        for lines in (self.out, self.err):
+            with lines.news:
+                lines.news.wait_for(lambda held=lines: held.over, TIMEOUT)
+        return code
+
+    def stop(self):
+        if self.stopped:
+            return
+        self.stopped = True
+        for client in self.clients:
+            client.close()
+        if self.process.poll() is None:
+            self.sigterm()
+        code = self.wait()
+        assert not SANITIZER.search(self.err.text()), self.err.text()
+        assert code == 0, f"exit status {code}\n{self.err.text()}"

@@ -1,0 +1,244 @@
+"""The commands that need no server: check, normalise, policies, charsets."""
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from feeds import UTF_8_TYPE, titles, utf_8, well_formed
+from proxy import BINARY, SANITIZER
+
+TITLE = "Новости, Привет"
+POLICIES = ["auto", "rome-strict", "rome-lenient", "rome-2004-09-10", "rfc7303", "feedparser", "4suite", "appendix-f"]
+
+
+def document(title, declared=None, before=""):
+    head = f"<?xml version='1.0' encoding=\"{declared}\"?>\n" if declared else ""
+    return f"{before}{head}<rss version='2.0'><channel><title>{title}</title></channel></rss>"
+
+
+def run(*args, body=b"", status=0):
+    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+    errors = done.stderr.decode("latin-1")
+    assert not SANITIZER.search(errors), errors
+    assert done.returncode == status, errors
+    return done.stdout, errors
+
+
+def headed(*args, body):
+    """(header fields in lower case, body) of normalise -i."""
+    out, _ = run("normalise", "-i", *args, body=body)
+    head, _, rest = out.partition(b"\r\n\r\n")
+    fields = dict(line.split(": ", 1) for line in head.decode("ascii").split("\r\n"))
+    return {name.lower(): value for name, value in fields.items()}, rest
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(name, data):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return str(path)
+    return make
+
+
+# The twelve feeds of NEEDS.md section 0, in words of our own: name, Content-Type, bytes, title
+HOSTILE = [
+    ("cp1251 declared, no header", "", document(TITLE, "windows-1251").encode("cp1251"), TITLE),
+    ("cp1251 in both", "text/xml; charset=windows-1251", document(TITLE, "windows-1251").encode("cp1251"), TITLE),
+    ("utf-8 mark, latin-1 header", "application/rss+xml; charset=iso-8859-1", document("Zażółć", "utf-8").encode("utf-8-sig"), "Zażółć"),
+    ("utf-8 undeclared, text/xml", "text/xml", document("Ærø på dansk").encode(), "Ærø på dansk"),
+    ("koi8-r as text/html", "text/html", document(TITLE, "koi8-r").encode("koi8-r"), TITLE),
+    ("utf-16le mark", "application/xml", b"\xff\xfe" + document(TITLE, "utf-16").encode("utf-16-le"), TITLE),
+    ("gbk labelled gb2312", "text/xml; charset=gb2312", document("朱镕基，囧", "gb2312").encode("gbk"), "朱镕基，囧"),
+    ("leading blank lines", "application/xml", document(TITLE, "utf-8", before="\n\r\n").encode(), TITLE),
+    ("declared cp1251, is utf-8", "text/xml", document(TITLE, "windows-1251").encode(), TITLE),
+    ("charset=utf8", "text/xml; charset=utf8", document(TITLE).encode(), TITLE),
+    ("octet-stream", "application/octet-stream", document(TITLE, "windows-1251").encode("cp1251"), TITLE),
+    ("C0 controls", "application/xml; charset=utf-8", document("a\x01b&#x1F;é", "utf-8").encode(), "a\ufffdb\ufffdé"),
+]
+
+
+@pytest.mark.parametrize("name, content_type, data, title", HOSTILE, ids=[row[0] for row in HOSTILE])
+def test_hostile_feed(name, content_type, data, title):
+    fields, body = headed("-t", content_type, body=data)
+    assert fields["content-type"] == UTF_8_TYPE
+    assert fields["x-encoding-rule"].startswith("auto:")
+    assert titles(body) == [title]              # trusting the declaration
+    assert titles(body, "utf-8") == [title]     # trusting the header
+    assert well_formed(body)
+
+
+def test_normalise_reads_a_file_or_standard_input(write):
+    data = document(TITLE, "windows-1251").encode("cp1251")
+    path = write("feed.xml", data)
+    expected = utf_8(document(TITLE, "windows-1251"))
+    assert run("normalise", path)[0] == expected
+    assert run("normalise", "-", body=data)[0] == expected
+    assert run("normalise", body=data)[0] == expected
+
+
+def test_no_type_is_a_file_and_an_empty_one_is_http():
+    data = document("x").encode()
+    assert headed("-p", "rome-strict", body=data)[0]["x-encoding-rule"] == "rome-strict:1.0;charset=utf-8"
+    run("normalise", "-p", "rome-strict", "-t", "", body=data, status=1)
+
+
+def test_no_repair_leaves_the_text_alone():
+    data = document("a\x01&#1;", "windows-1251", before="\n").encode("cp1251")
+    assert run("normalise", "--no-repair", body=data)[0] == data
+
+
+def test_to_us_ascii():
+    text = document("€<![CDATA[é<b>]]>", "windows-1252")
+    out, _ = run("normalise", "--to", "us-ascii", body=text.encode("cp1252"))
+    assert out.isascii()
+    assert titles(out) == ["€é<b>"]
+    assert run("normalise", "--to", "utf-8", body=text.encode("cp1252"))[0] == utf_8(text)
+
+
+def test_what_is_no_feed_stays():
+    data = "<!DOCTYPE html><html>é</html>".encode("latin-1")
+    fields, body = headed("-t", "text/html; charset=iso-8859-1", body=data)
+    assert fields == {"content-type": "text/html; charset=iso-8859-1", "x-encoding-rule": "none;reason=not-xml"}
+    assert body == data
+
+
+def test_an_error_of_the_policy_is_status_1():
+    out, errors = run("normalise", "-p", "rome-strict", "-t", "text/xml; charset=x-none", body=b"<rss/>", status=1)
+    assert out == b""
+    assert "rome-strict:2.5;error=unknown-charset" in errors
+
+
+def test_a_stream_leaves_as_it_comes():
+    """Output starts before the input ends, and a large body takes no more memory than a small one."""
+    script = f'"{BINARY}" normalise -p rfc7303 -t "application/xml; charset=windows-1251"'
+    with subprocess.Popen(script, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"<rss>" + b"\xe0" * 70000)
+        process.stdin.flush()
+        assert process.stdout.read(1000).startswith("<rss>ааа".encode())
+        process.stdin.write(b"</rss>")
+        process.stdin.close()
+        assert process.stdout.read().endswith("аа</rss>".encode())
+    assert process.returncode == 0
+
+
+WRONG = [
+    ["normalise", "--policy", "none-such"], ["normalise", "--to", "latin-1"], ["normalise", "a", "b"], ["normalise", "--what"],
+    ["normalise", "-t", "text/xml\r\nX: y"], ["normalise", "/nowhere/at/all"], ["check"], ["check", "--what"],
+    ["check", "/nowhere/at/all"], ["check", "/"], ["policies", "x"], ["charsets", "x"], ["check", "-t", "a\nb", "x"],
+]
+
+
+@pytest.mark.parametrize("args", WRONG, ids=" ".join)
+def test_wrong_use_is_status_2(args):
+    _, errors = run(*args, status=2)
+    assert errors.startswith(("utfeed: ", "usage: ", BINARY)) or "option" in errors
+
+
+@pytest.mark.parametrize("command", ["check", "normalise"])
+def test_help_of_a_command(command):
+    assert run(command, "--help")[0].decode().startswith(f"usage: utfeed {command} ")
+
+
+def check(path, *args, status=0):
+    out, _ = run("check", "--json", *args, path, status=status)
+    return json.loads(out)
+
+
+def test_check_says_everything_in_json(write):
+    data = document("é\x01", "windows-1251", before="\n").encode()
+    found = check(write("feed.xml", data), "-t", "text/xml; charset=ISO-8859-1")
+    assert found["bytes"] == len(data)
+    assert found["content_type"] == "text/xml; charset=ISO-8859-1"
+    evidence = found["evidence"]
+    assert (evidence["CTMime"], evidence["BOMEnc"], evidence["XMLEnc"]) == ("TEXT-XML", None, None)
+    assert evidence["CTEnc"].lower() == "iso-8859-1"
+    assert evidence["XMLEnc_behind_junk"] == "windows-1251"
+    assert evidence["utf8_valid"] is True and evidence["utf8_multibyte"] == 1
+    assert bytes.fromhex(evidence["first_bytes"]) == data[:32]
+    assert list(found["verdicts"]) == POLICIES
+    assert found["verdicts"]["rome-strict"] == {"rule": "rome-strict:2.5", "charset": "iso-8859-1", "was": None, "error": None, "outcome": "ok"}
+    assert found["verdicts"]["auto"]["charset"] == "utf-8"
+    assert found["repairs"] == {"bom": 0, "junk": 1, "declaration": 1, "characters": 1, "references": 0, "line-ends": 0}
+    assert found["well_formed"] is True and found["fault"] is None
+
+
+def test_check_of_a_broken_feed(write):
+    found = check(write("feed.xml", b"<rss>\n<channel></rss>"), status=1)
+    assert found["well_formed"] is False
+    assert found["fault_line"] == 2
+
+
+def test_check_refuses_entities(write):
+    found = check(write("feed.xml", b"<!DOCTYPE rss [<!ENTITY a 'b'>]><rss>&a;</rss>"), status=1)
+    assert "entity" in found["fault"]
+
+
+def test_check_of_no_feed(write):
+    found = check(write("page.html", b"<html></html>"), "-t", "text/html", status=1)
+    assert found["well_formed"] is None
+    assert found["x_encoding_rule"] == "none;reason=not-xml"
+
+
+def test_check_names_a_label_nobody_knows(write):
+    found = check(write("feed.xml", b"<rss/>"), "-t", "text/xml; charset=X-None")
+    verdict = found["verdicts"]["rome-strict"]
+    assert (verdict["charset"].lower(), verdict["error"]) == ("x-none", "unknown-charset")
+
+
+def test_check_of_several_files_is_an_object_a_line_and_the_worst_status(write):
+    good, bad = write("good.xml", b"<rss/>"), write("bad.xml", b"<rss>")
+    out, errors = run("check", "--json", good, bad, "/nowhere/at/all", status=2)
+    assert [json.loads(line)["well_formed"] for line in out.splitlines()] == [True, False]
+    assert "/nowhere/at/all" in errors
+
+
+HOSTILE_LABEL = "\x1b[2J\x9b\"\\\u202e"
+
+
+def test_peers_bytes_never_reach_the_terminal(write):
+    data = document("x", HOSTILE_LABEL).encode("latin-1", "replace") + b"\x1b[2J"
+    path = write("a\x1b[31m\udcff.xml", data)
+    out, _ = run("check", "--json", path, status=1)
+    assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", out)
+    assert json.loads(out)["file"] == path.replace("\udcff", "\ufffd")
+    text, _ = run("check", path, status=1)
+    assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f-\xff]", text)
+
+
+def test_check_reads_as_text(write):
+    out, _ = run("check", "-t", "text/xml", write("feed.xml", document("é", "windows-1251").encode()))
+    text = out.decode("ascii")
+    assert all(f"{policy}:" in text for policy in POLICIES)
+    assert "auto:2.1/utf8;charset=utf-8;was=us-ascii" in text
+    assert re.search(r"first bytes +3c3f786d 6c20", text)
+    assert re.search(r"repairs +declaration 1\n", text)
+    assert re.search(r"well-formed +yes\n", text)
+
+
+def test_check_reads_standard_input():
+    out, _ = run("check", "--json", "-", body=b"<rss/>")
+    assert json.loads(out)["file"] == "-"
+
+
+def test_check_past_the_window(write):
+    data = b"<rss>" + b"x" * 200_000 + "é\x01</rss>".encode()
+    found = check(write("feed.xml", data), "-t", "text/xml")
+    assert found["bytes"] == len(data)
+    assert found["evidence"]["window_bytes"] == 65536
+    assert found["revised"] is True
+    assert found["repairs"]["characters"] == 1
+    assert found["well_formed"] is True
+
+
+def test_policies_and_charsets_are_listed():
+    policies, _ = run("policies")
+    assert [line.split()[0] for line in policies.decode().splitlines()] == POLICIES
+    charsets, _ = run("charsets")
+    rows = {line.split()[0]: line.split()[1:] for line in charsets.decode().splitlines()}
+    assert "cp1251" in rows["windows-1251"]
+    assert "latin1" in rows["windows-1252"]
+    assert not any("utf-7" in row for row in rows.values())
+    assert os.linesep.encode() in charsets

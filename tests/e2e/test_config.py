@@ -1,0 +1,114 @@
+"""Where options come from: flag before environment before file before default; and a start that fails says where."""
+import os
+import socket
+import subprocess
+
+import pytest
+
+from feeds import SMALL, SMALL_OUT
+from proxy import BINARY
+from wire import TIMEOUT, message
+
+FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
+
+
+def run(*args, env=None):
+    return subprocess.run([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False,
+                          env={**os.environ, **(env or {})})
+
+
+def test_file(start, origin, tmp_path):
+    file = tmp_path / "utfeed.conf"
+    file.write_text(f"# a comment\npolicy = rome-strict\n\n[route /news/]\norigin = {origin.url}/deep/\npolicy = appendix-f\n")
+    proxy = start(None, "-c", str(file))
+    got, asked = proxy.through(origin, FEED, "/news/f")
+    assert asked.target == "/deep/f" and got.rule.startswith("appendix-f:") and got.body == SMALL_OUT
+
+
+def test_flag_before_environment_before_file(start, origin, tmp_path):
+    file = tmp_path / "utfeed.conf"
+    file.write_text("policy = rome-strict\nvia = from-file\n")
+    for flags, env, policy in [((), {}, "rome-strict"), ((), {"UTFEED_POLICY": "appendix-f"}, "appendix-f"),
+                               (("--policy", "rfc7303"), {"UTFEED_POLICY": "appendix-f"}, "rfc7303")]:
+        got, _ = start(origin, "-c", str(file), *flags, env=env).through(origin, FEED)
+        assert got.rule.startswith(policy + ":")
+        assert got["Via"] == "1.1 from-file"
+
+
+def test_route_from_the_environment(start, origin):
+    got, _ = start(None, env={"UTFEED_ROUTE": f"/={origin.url}"}).through(origin, FEED)
+    assert got.status == 200
+
+
+def test_several_listeners(start, origin):
+    proxy = start(origin, "--listen", "[::1]:0") if ipv6() else start(origin)
+    assert proxy.through(origin, FEED)[0].status == 200
+
+
+def ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
+def test_access_log_off(start, origin):
+    proxy = start(origin, "--access-log", "off")
+    assert proxy.through(origin, FEED)[0].status == 200
+    proxy.stop()
+    assert "/feed" not in proxy.out.text()
+
+
+@pytest.mark.parametrize("args, word", [
+    (["--policy", "nonsense"], "policy"), (["--no-such-option"], "no-such-option"), (["--listen", "nowhere"], "listen"),
+    (["--route", "/x"], "route"), (["--route", "/=ftp://h/"], "route"), (["--connect-timeout", "soon"], "connect-timeout"),
+    (["--sniff-bytes", "1"], "sniff-bytes"), (["--route", "/=http://h charset=utf-7"], "charset"), (["-c", "/nonexistent"], "/nonexistent"),
+])
+def test_wrong_use_is_told(args, word):
+    done = run("serve", *args)
+    assert done.returncode in (1, 2) and word in done.stderr.decode() and not done.stdout
+
+
+def test_wrong_file_is_told_by_line(tmp_path):
+    file = tmp_path / "wrong.conf"
+    file.write_text("policy = auto\n\nsniff-bytes = lots\n")
+    done = run("serve", "-c", str(file))
+    assert done.returncode == 1 and f"{file}:3" in done.stderr.decode()
+
+
+def test_check_config(tmp_path):
+    file = tmp_path / "fine.conf"
+    file.write_text("policy = rome-strict\n")
+    assert run("serve", "-c", str(file), "--check-config").returncode == 0
+    done = run("serve", "-c", str(file), "--print-config")
+    assert done.returncode == 0 and "rome-strict" in done.stdout.decode()
+
+
+def test_port_in_use_is_told(proxy):
+    done = run("serve", "--listen", f"127.0.0.1:{proxy.port}", "--workers", "1")
+    assert done.returncode == 1 and str(proxy.port) in done.stderr.decode()
+
+
+def test_more_connections_than_allowed_wait(start, origin):
+    proxy = start(origin, "--max-connections", "2")
+    first, second, third = proxy.client(), proxy.client(), proxy.client()
+    for client in (first, second):
+        client.ask("/f")
+        origin.receive().answer(FEED)
+        assert client.response().status == 200
+    third.ask("/third")
+    first.close()
+    if origin.asked_before_answer(third):
+        origin.receive().answer(FEED)
+        assert third.response().status == 200
+    else:
+        assert third.is_ended()
+
+
+def test_several_workers_serve(start, origin):
+    proxy = start(origin, "--workers", "2")
+    origin.serve(lambda request: FEED)
+    for _ in range(20):
+        assert proxy.get("/f").status == 200

@@ -1,0 +1,426 @@
+"""What goes wrong: a failed transfer never looks complete, an error answer says what failed, and everything is let go of."""
+import gzip
+import os
+import selectors
+import socket
+
+import pytest
+
+from feeds import SMALL, SMALL_OUT, big
+from peers import Background
+from wire import TIMEOUT, Cut, chunked, connect, message
+
+XML = "Content-Type: application/xml"
+PNG = "Content-Type: image/png"
+
+
+def error_of(got):
+    """The RFC 9209 error token of an error answer, whose form is checked."""
+    assert got["Content-Type"].startswith("text/plain") and 20 < len(got.body) < 2000 and got.body.endswith(b"\n")
+    name, *parameters = [word.strip() for word in got["Proxy-Status"].split(";")]
+    assert name == "utfeed"
+    return dict(word.split("=", 1) for word in parameters)["error"]
+
+
+def test_connection_refused(start, another):
+    origin = another()
+    proxy = start(origin)
+    origin.stop_listening()
+    got = proxy.get("/feed")
+    assert got.status == 502 and error_of(got) == "connection_refused"
+    assert f"127.0.0.1:{origin.port}".encode() in got.body
+
+
+def test_connection_refused_then_there_again(start, another):
+    origin = another()
+    proxy = start(origin)
+    origin.stop_listening()
+    client = proxy.client()
+    assert client.get("/feed").status == 502
+    origin.listener = socket.create_server(("127.0.0.1", origin.port))
+    client.ask("/feed")
+    origin.receive().answer(message("200 OK", XML, body=SMALL))
+    assert client.response().body == SMALL_OUT
+
+
+def test_connect_timeout(start):
+    """A listener whose queue is full: the kernel drops further SYNs."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        fillers = [socket.socket() for _ in range(8)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        proxy = start(None, "--route", f"/=http://127.0.0.1:{full.getsockname()[1]}", "--connect-timeout", "300ms")
+        got = proxy.get("/feed")
+        for filler in fillers:
+            filler.close()
+    assert got.status == 504 and error_of(got) == "connection_timeout"
+
+
+def test_unknown_host(start):
+    got = start(None, "--gateway", "on", "--connect-timeout", "2s").get("/http://no..such..host/feed")
+    assert got.status in (400, 502, 504)
+    if got.status != 400:
+        assert error_of(got) in ("dns_error", "dns_timeout")
+
+
+def test_origin_never_answers(start, origin):
+    client = start(origin, "--first-byte-timeout", "300ms").client().ask("/feed")
+    upstream = origin.receive()
+    got = client.response()
+    assert got.status == 504 and error_of(got) == "http_response_timeout"
+    assert upstream.is_ended()
+
+
+def test_origin_stops_in_its_head(start, origin):
+    client = start(origin, "--first-byte-timeout", "500ms").client().ask("/feed")
+    origin.receive().send(b"HTTP/1.1 200 OK\r\nContent-Ty")
+    got = client.response()
+    assert got.status == 504 and error_of(got) == "http_response_timeout"
+
+
+def test_origin_dribbles_its_head(start, origin):
+    """A byte now and then must not keep first-byte-timeout from ending it."""
+    client = start(origin, "--first-byte-timeout", "500ms").client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send(b"HTTP/1.1 200 OK\r\nX: ")
+
+    def dribble():
+        try:
+            while True:
+                upstream.send_apart(b"y")
+                with selectors.DefaultSelector() as ready:
+                    ready.register(upstream.sock, selectors.EVENT_READ)
+                    if ready.select(0.05):
+                        return
+        except (OSError, AssertionError):
+            pass
+    dribbling = Background(dribble)
+    assert client.response().status == 504
+    dribbling.join()
+
+
+def test_origin_stops_before_anything_was_sent_on(start, origin):
+    client = start(origin, "--between-bytes-timeout", "300ms").client().ask("/feed")
+    origin.receive().send(message("200 OK", XML, f"Content-Length: {len(SMALL)}", body=SMALL[:50]))
+    got = client.response()
+    assert got.status == 504 and error_of(got) in ("http_response_timeout", "http_response_incomplete", "connection_read_timeout")
+
+
+def test_origin_stops_in_its_body(start, origin):
+    data, out = big()
+    client = start(origin, "--between-bytes-timeout", "300ms").client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", XML, f"Content-Length: {len(data)}", body=data[:-100]))
+    cut = client.cut()
+    assert out.startswith(cut.message.body) and cut.message.body
+    assert upstream.is_ended()
+
+
+def reset(upstream):
+    upstream.reset()
+
+
+def close(upstream):
+    upstream.close()
+
+
+ENDS = pytest.mark.parametrize("end", [reset, close])
+
+
+@ENDS
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 2", b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nConte",
+                                  b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"])
+def test_origin_ends_in_its_head(proxy, origin, said, end):
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    while True:
+        upstream.send(said)
+        end(upstream)
+        if not origin.asked_before_answer(client):
+            break
+        upstream = origin.receive()         # a GET may be tried once more (RFC 9110 section 9.2.2)
+        assert origin.connections <= 3
+    got = client.response()
+    assert got.status == 502
+    assert error_of(got) in ("connection_terminated", "http_response_incomplete")
+
+
+def whole(kind, data):
+    """A whole response of the kind, whose body may then be cut short."""
+    if kind == "length":
+        return message("200 OK", XML, body=data)
+    if kind == "gzip":
+        return message("200 OK", XML, "Content-Encoding: gzip", body=gzip.compress(data, 0))
+    if kind == "gzip chunks":
+        return message("200 OK", XML, "Content-Encoding: gzip", "Transfer-Encoding: chunked", body=chunked(gzip.compress(data, 0)))
+    return message("200 OK", XML, "Transfer-Encoding: chunked", body=chunked(data))
+
+
+KINDS = pytest.mark.parametrize("kind", ["length", "chunks", "gzip", "gzip chunks"])
+
+
+@ENDS
+@KINDS
+@pytest.mark.parametrize("missing", [1, 5, 300])
+def test_small_truncated_bodies_are_502(proxy, origin, kind, missing, end):
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send(whole(kind, SMALL)[:-missing])
+    end(upstream)
+    got = client.response()
+    assert got.status == 502 and error_of(got) in ("http_response_incomplete", "connection_terminated")
+
+
+@ENDS
+@KINDS
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
+@pytest.mark.parametrize("missing", [1, 40_000])
+def test_large_truncated_bodies_are_cut(proxy, origin, kind, missing, version, end):
+    """The client sees it: no final chunk, or, where HTTP/1.0 has none, a reset."""
+    data, out = big()
+    client = proxy.client().ask("/feed", version=version)
+    upstream = origin.receive()
+    upstream.send_soon(whole(kind, data)[:-missing]).join()
+    end(upstream)
+    cut = client.cut()
+    assert cut.message.status == 200 and len(cut.message.body) <= len(out)
+    assert out.startswith(cut.message.body)
+    assert version == "HTTP/1.1" or cut.how == "reset"
+
+
+@ENDS
+def test_truncated_untouched_body_is_cut(proxy, origin, end):
+    data = bytes(range(256)) * 400
+    client = proxy.client().ask("/image")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", PNG, f"Content-Length: {len(data)}", body=data[:-1]))
+    end(upstream)
+    cut = client.cut()
+    assert data.startswith(cut.message.body)
+
+
+def test_reset_until_close_body(proxy, origin):
+    """Without a length only the manner of the end tells: a reset is no end of body."""
+    data, out = big()
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send_soon(message("200 OK", XML, body=data, length=False)).join()
+    upstream.reset()
+    assert out.startswith(client.cut().message.body)
+
+
+def test_bad_chunk_after_the_head_is_out(proxy, origin):
+    data, out = big()
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send_soon(message("200 OK", XML, "Transfer-Encoding: chunked", body=chunked(data, 1000, b"zz\r\n"))).join()
+    assert out.startswith(client.cut().message.body)
+    assert upstream.is_ended()
+
+
+def test_truncated_head_request_says_so_too(proxy, origin):
+    client = proxy.client().ask("/feed", method="HEAD")
+    upstream = origin.receive()
+    upstream.send(whole("length", SMALL)[:-10])
+    upstream.close()
+    assert client.response().status in (200, 502)
+
+
+def test_a_failure_leaves_the_others_alone(proxy, origin):
+    failing, fine = proxy.client().ask("/bad"), proxy.client()
+    bad = origin.receive()
+    fine.ask("/good")
+    good = origin.receive()
+    bad.send(whole("length", SMALL)[:-10])
+    bad.reset()
+    assert failing.response().status == 502
+    good.answer(whole("length", SMALL))
+    assert fine.response().body == SMALL_OUT
+    failing.ask("/again")
+    origin.receive().answer(whole("length", SMALL))
+    assert failing.response().body == SMALL_OUT
+
+
+def test_client_leaves_before_the_answer(proxy, origin):
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    client.reset()
+    assert upstream.is_ended() or upstream.gone()
+
+
+@pytest.mark.parametrize("end", ["reset", "close"])
+def test_client_leaves_in_the_body(proxy, origin, end):
+    data, _ = big()
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", XML, "Content-Length: 999999999", body=data))
+    client.stream.need()
+    getattr(client.sock if end == "close" else client, end)()
+    assert upstream.gone(data)
+
+
+def test_client_leaves_and_the_next_one_is_served(proxy, origin):
+    for _ in range(10):
+        client = proxy.client().ask("/feed")
+        upstream = origin.receive()
+        upstream.send(whole("length", SMALL)[:100])
+        client.reset()
+        assert upstream.gone(SMALL)
+    got, _ = proxy.through(origin, whole("length", SMALL))
+    assert got.body == SMALL_OUT
+
+
+def push(upstream, data, limit):
+    """Sends data, over and over, until utfeed takes nothing for a second or limit bytes are gone; gives how many went."""
+    upstream.sock.setblocking(False)
+    sent, view = 0, memoryview(data)
+    with selectors.DefaultSelector() as ready:
+        ready.register(upstream.sock, selectors.EVENT_WRITE)
+        while sent < limit and ready.select(1):
+            at = sent % len(data)
+            sent += upstream.sock.send(view[at:at + limit - sent])
+    upstream.sock.settimeout(TIMEOUT)
+    return sent
+
+
+@pytest.mark.parametrize("kind", [XML, PNG])
+def test_stalled_client_stops_the_upstream_read(proxy, origin, kind):
+    data, _ = big()
+    client = proxy.client(receive_buffer=8192).ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", kind, length=False, body=data))
+    client.sock.recv(1, socket.MSG_PEEK)
+    before, limit = proxy.status("VmRSS"), 256 << 20
+    assert push(upstream, data, limit) < limit
+    assert proxy.status("VmRSS") - before < 4 << 10
+
+
+def test_stalled_client_goes_on_where_it_stopped(proxy, origin):
+    data, out = big(size=24 << 20)
+    client = proxy.client(receive_buffer=8192).ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", XML, f"Content-Length: {len(data)}"))
+    sent = push(upstream, data, len(data))
+    sending = upstream.send_soon(data[sent:])
+    assert client.response().body == out
+    sending.join()
+
+
+def test_stalled_client_is_cut_in_the_end(start, origin):
+    proxy = start(origin, "--write-timeout", "500ms")
+    data, _ = big()
+    client = proxy.client(receive_buffer=8192).ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", XML, length=False))
+    assert upstream.gone(data)
+    with pytest.raises(Cut):
+        client.response()
+
+
+def test_slow_request_is_408(start, origin):
+    client = start(origin, "--request-timeout", "300ms").client()
+    client.send(b"GET /feed HTTP/1.1\r\nHost: feeds")
+    assert client.response().status == 408 and client.is_ended()
+
+
+def test_idle_connection_is_closed(start, origin):
+    client = start(origin, "--keepalive-timeout", "300ms").client().ask("/feed")
+    origin.receive().answer(whole("length", SMALL))
+    assert client.response().body == SMALL_OUT
+    assert client.is_ended()
+
+
+def test_silent_connection_is_closed(start, origin):
+    client = start(origin, "--request-timeout", "300ms", "--keepalive-timeout", "300ms").client()
+    assert client.is_ended() or client.response().status == 408
+
+
+def refuses(port):
+    """Waits until nobody listens on port any more."""
+    while True:
+        try:
+            connect(port).close()
+        except (ConnectionRefusedError, ConnectionResetError):
+            return
+
+
+def test_sigterm_finishes_what_is_in_flight(proxy, origin):
+    data, out = big()
+    reply = whole("length", data)
+    begun, waiting, idle = proxy.client().ask("/begun"), proxy.client(), proxy.client()
+    first = origin.receive()
+    waiting.ask("/waiting")
+    second = origin.receive()
+    idle.ask("/idle")
+    origin.receive().answer(whole("length", SMALL))
+    assert idle.response().body == SMALL_OUT
+    first.send(reply[:-50_000])
+    begun.stream.need()
+    proxy.sigterm()
+    refuses(proxy.port)
+    assert idle.is_ended()
+    first.send(reply[-50_000:])
+    second.send(reply)
+    assert begun.response().body == out
+    assert waiting.response().body == out
+    assert begun.is_ended() and waiting.is_ended()
+    assert proxy.wait() == 0
+
+
+def test_sigterm_with_nothing_to_do(proxy):
+    proxy.sigterm()
+    assert proxy.wait() == 0
+
+
+def test_drain_timeout_ends_it(start, origin):
+    proxy = start(origin, "--drain-timeout", "300ms")
+    client = proxy.client().ask("/feed")
+    origin.receive()
+    proxy.sigterm()
+    assert proxy.wait() == 0
+    with pytest.raises(Cut):
+        client.response()
+
+
+def test_origin_fault_is_in_the_access_line(proxy, origin):
+    client = proxy.client().ask("/broken")
+    upstream = origin.receive()
+    upstream.send(b"nonsense\r\n\r\n")
+    assert client.response().status == 502
+    line = proxy.access_lines(1)[0].decode()
+    assert "/broken" in line and " 502 " in line
+
+
+def test_request_loop_ends(start):
+    """utfeed routed to itself must notice (Via), not fill the machine with connections."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    proxy = start(None, "--listen", f"127.0.0.1:{port}", "--route", f"/=http://127.0.0.1:{port}")
+    got = proxy.get("/feed")
+    assert got.status in (502, 508) and b"loop" in got.body.lower() + got["Proxy-Status"].encode()
+
+
+def test_no_descriptors_leak(proxy, origin):
+    def count():
+        return len(os.listdir(f"/proc/{proxy.process.pid}/fd"))
+    def once():
+        client = proxy.client().ask("/feed")
+        upstream = origin.receive()
+        upstream.send(whole("length", SMALL)[:-1])
+        upstream.close()
+        assert client.response().status == 502
+        client.ask("/feed")
+        origin.receive().answer(whole("chunks", SMALL), close=True)
+        assert client.response().body == SMALL_OUT
+        client.half_close()
+        assert client.is_ended()
+        client.close()
+    once()
+    before = count()
+    for _ in range(20):
+        once()
+    assert count() <= before + 2

@@ -1,0 +1,111 @@
+"""Requests that are refused, or cut down, before anything is fetched."""
+import pytest
+
+from wire import message
+
+TEXT = message("200 OK", "Content-Type: text/css", body=b"a{}")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "PROPFIND", "get", "FOO"])
+def test_other_methods_are_405(proxy, origin, method):
+    client = proxy.client().ask("feeds.test:443" if method == "CONNECT" else "/", method=method)
+    got = client.response()
+    if method in ("get", "FOO"):
+        assert got.status in (400, 405, 501)
+    else:
+        assert got.status == 405
+    if got.status == 405:
+        assert sorted(got.tokens("Allow")) == ["get", "head"]
+    assert not origin.asked()
+
+
+def test_post_with_a_body_never_becomes_a_request(proxy, origin):
+    client = proxy.client()
+    hidden = b"GET /hidden HTTP/1.1\r\nHost: t\r\n\r\n"
+    client.send(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(hidden) + hidden)
+    assert client.response().status == 405
+    assert client.is_ended() and not origin.asked()
+
+
+BAD = {
+    "no version": b"GET /\r\nHost: t\r\n\r\n",
+    "no target": b"GET HTTP/1.1\r\nHost: t\r\n\r\n",
+    "not http": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    "space in the target": b"GET /a b HTTP/1.1\r\nHost: t\r\n\r\n",
+    "fragment": b"GET /a#b HTTP/1.1\r\nHost: t\r\n\r\n",
+    "relative target": b"GET a HTTP/1.1\r\nHost: t\r\n\r\n",
+    "asterisk": b"GET * HTTP/1.1\r\nHost: t\r\n\r\n",
+    "control in the target": b"GET /\x01 HTTP/1.1\r\nHost: t\r\n\r\n",
+    "DEL in the target": b"GET /\x7f HTTP/1.1\r\nHost: t\r\n\r\n",
+    "no Host": b"GET / HTTP/1.1\r\n\r\n",
+    "two Hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "two equal Hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+    "Host with a path": b"GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+    "Host with user information": b"GET / HTTP/1.1\r\nHost: u@a\r\n\r\n",
+    "Host with a space": b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+    "Host with a bad port": b"GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n",
+    "space before the colon": b"GET / HTTP/1.1\r\nHost: t\r\nX : y\r\n\r\n",
+    "field without a colon": b"GET / HTTP/1.1\r\nHost: t\r\nnothing\r\n\r\n",
+    "empty field name": b"GET / HTTP/1.1\r\nHost: t\r\n: x\r\n\r\n",
+    "folded field": b"GET / HTTP/1.1\r\nHost: t\r\nX: a\r\n b\r\n\r\n",
+    "space before the first field": b"GET / HTTP/1.1\r\n Host: t\r\n\r\n",
+    "bare LF": b"GET / HTTP/1.1\nHost: t\n\n",
+    "bare CR in a value": b"GET / HTTP/1.1\r\nHost: t\r\nX: a\rb\r\n\r\n",
+    "NUL in a value": b"GET / HTTP/1.1\r\nHost: t\r\nX: a\0b\r\n\r\n",
+    "version of the future": b"GET / HTTP/3.0\r\nHost: t\r\n\r\n",
+    "version with three digits": b"GET / HTTP/1.10\r\nHost: t\r\n\r\n",
+    "lower-case version": b"GET / http/1.1\r\nHost: t\r\n\r\n",
+    "chunks that are none": b"GET / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_requests(proxy, origin, name):
+    client = proxy.client()
+    client.send(BAD[name])
+    got = client.response()
+    allowed = {"version of the future": (400, 505), "version with three digits": (400, 505), "lower-case version": (400, 505),
+               "chunks that are none": (400, 411, 413, 501)}
+    assert got.status in allowed.get(name, (400,)), got.line
+    assert "close" in got.tokens("Connection") and client.is_ended()
+    assert not origin.asked()
+
+
+def test_long_url_is_414(start, origin):
+    proxy = start(origin, "--max-url-bytes", "1k")
+    assert proxy.get("/" + "u" * 1100).status == 414
+    got, asked = proxy.through(origin, TEXT, "/" + "u" * 900)
+    assert got.status == 200 and len(asked.target) == 901
+
+
+@pytest.mark.parametrize("field", ["X: " + "y" * 5000, "\r\n".join(f"X{n}: y" for n in range(600))])
+def test_large_head_is_431(start, origin, field):
+    client = start(origin, "--max-header-bytes", "4k").client().ask("/", field)
+    assert client.response().status == 431 and client.is_ended() and not origin.asked()
+
+
+def test_many_fields_are_431(start, origin):
+    client = start(origin, "--max-header-fields", "20").client().ask("/", *[f"X{n}: y" for n in range(30)])
+    assert client.response().status == 431 and client.is_ended()
+
+
+def test_endless_head_is_431(proxy):
+    client = proxy.client()
+    client.send(b"GET / HTTP/1.1\r\nHost: t\r\nX: ")
+    client.send_soon(b"y" * 300_000)
+    assert client.response().status == 431
+
+
+def test_body_on_get_is_refused_or_skipped(proxy, origin):
+    client = proxy.client()
+    hidden = b"GET /hidden HTTP/1.1\r\nHost: t\r\n\r\n"
+    client.send(b"GET /open HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(hidden) + hidden)
+    if origin.asked_before_answer(client):
+        upstream = origin.receive()
+        assert upstream.request.target == "/open" and upstream.request.framing == "none"
+        upstream.answer(TEXT)
+        assert client.response().status == 200
+    else:
+        assert client.response().status in (400, 411, 413, 501)
+    client.half_close()
+    assert client.is_ended() and not origin.asked()

@@ -1,0 +1,75 @@
+/* Any bytes under any charset: the output is valid UTF-8, and is the same however the input is cut and however small the room.
+ * First byte: charset; second: length of the pieces; third: room beyond the least. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decoder.h"
+#include "core/utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { INPUT_MAX = 4096, OUTPUT_MAX = 4 * INPUT_MAX + DECODER_MIN_OUT };
+
+static void
+require(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static size_t
+decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t piece, size_t room, uint8_t *out,
+    uint64_t *malformed)
+{
+	struct decoder *decoder = decoder_new(cs, flags);
+	size_t got = 0;
+
+	if (!decoder)
+		exit(EXIT_FAILURE);
+	while (len > 0) {
+		size_t n = len < piece ? len : piece, used, made;
+
+		made = decoder_feed(decoder, in, n, &used, out + got, room < OUTPUT_MAX - got ? room : OUTPUT_MAX - got);
+		require(used > 0 || made > 0);
+		require(used <= n && made <= room);
+		in += used;
+		len -= used;
+		got += made;
+	}
+	require(OUTPUT_MAX - got >= DECODER_MIN_OUT);
+	got += decoder_finish(decoder, out + got, DECODER_MIN_OUT);
+	*malformed = decoder_malformed(decoder);
+	decoder_free(&decoder);
+	return got;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t whole[OUTPUT_MAX], cut[OUTPUT_MAX];
+	struct decoder_trial trial;
+	uint64_t malformed, malformed_cut;
+	enum charset cs;
+	unsigned flags;
+	size_t whole_len, cut_len, piece, room;
+
+	if (size < 3 || size > INPUT_MAX)
+		return 0;
+	cs = CS_NONE + 1 + data[0] % (CS_COUNT - 1);
+	flags = cs == CS_UTF_8 && data[0] >= CS_COUNT ? DECODER_STRAY_1252 : 0;
+	piece = 1 + data[1] % 32;
+	room = DECODER_MIN_OUT + data[2];
+	data += 3;
+	size -= 3;
+	whole_len = decode(cs, flags, data, size, INPUT_MAX, OUTPUT_MAX, whole, &malformed);
+	cut_len = decode(cs, flags, data, size, piece, room, cut, &malformed_cut);
+	require(utf8_valid_prefix(whole, whole_len) == whole_len);
+	require(whole_len == cut_len && memcmp(whole, cut, cut_len) == 0);
+	require(malformed == malformed_cut);
+	require(decoder_try(cs, data, size, true, &trial) == 0);
+	require(flags || trial.malformed == malformed);
+	require(trial.accepts == (trial.malformed == 0));
+	require(trial.multibyte <= size);
+	return 0;
+}

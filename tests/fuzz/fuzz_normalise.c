@@ -1,0 +1,134 @@
+/* Owns the fuzz target of core/normalise.c. Input: a byte each for policy and switches, output and window, cut; a Content-Type
+ * up to a line feed; then the body.
+ * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
+ * decision comes once and before the first byte; what is untouched is untouched. */
+#include "core/normalise.h"
+#include "core/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEAD_BYTES = 4 };
+
+struct seen {
+	int rc;
+	unsigned decided;
+	enum verdict_kind kind;
+	char rule[VERDICT_FORMAT_MAX];
+	struct normalise_report report;
+	uint8_t *out;
+	size_t len, cap;
+};
+
+static void check(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static int on_verdict(void *arg, const struct verdict *v)
+{
+	struct seen *s = arg;
+
+	s->kind = v->kind;
+	check(verdict_format(v, s->rule, sizeof(s->rule)) < sizeof(s->rule));
+	return 0;
+}
+
+static int on_decided(void *arg, const struct verdict *v)
+{
+	struct seen *s = arg;
+
+	check(++s->decided == 1 && s->len == 0);
+	return on_verdict(arg, v);
+}
+
+static int on_write(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct seen *s = arg;
+
+	check(s->decided == 1 && len > 0);
+	if (s->cap - s->len < len) {
+		s->cap = 2 * (s->len + len);
+		s->out = realloc(s->out, s->cap);
+		check(s->out != NULL);
+	}
+	memcpy(s->out + s->len, bytes, len);
+	s->len += len;
+	return 0;
+}
+
+static void run(struct seen *s, const struct normalise_options *o, const uint8_t *in, size_t len, size_t step)
+{
+	struct normalise_events events = { on_decided, on_verdict, on_write, s };
+	struct normaliser *n = normaliser_new(o, &events);
+
+	check(n != NULL);
+	for (size_t at = 0; at < len && s->rc == 0; at += step)
+		s->rc = normaliser_feed(n, in + at, len - at < step ? len - at : step);
+	if (s->rc == 0)
+		s->rc = normaliser_finish(n);
+	s->report = *normaliser_report(n);
+	normaliser_free(&n);
+}
+
+static void check_output(const struct seen *s, const struct normalise_options *o, const uint8_t *in, size_t len)
+{
+	check(s->decided == 1);
+	check(s->rc == 0 || (s->rc == NORMALISE_REJECTED && s->kind == VERDICT_ERROR && s->len == 0));
+	if (s->rc)
+		return;
+	check(s->report.bytes_in == len && s->report.bytes_out == s->len);
+	if (s->kind != VERDICT_CHARSET)
+		check(s->len == len && (len == 0 || memcmp(s->out, in, len) == 0));
+	else if (o->output == OUTPUT_US_ASCII)
+		check(s->len == 0 || utf8_ascii_prefix(s->out, s->len) == s->len);
+	else
+		check(s->len == 0 || utf8_valid_prefix(s->out, s->len) == s->len);
+}
+
+static void check_same(const struct seen *a, const struct seen *b)
+{
+	check(a->rc == b->rc && a->kind == b->kind && strcmp(a->rule, b->rule) == 0);
+	check(a->len == b->len && (a->len == 0 || memcmp(a->out, b->out, a->len) == 0));
+	if (a->rc == 0)
+		check(memcmp(&a->report, &b->report, sizeof(a->report)) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const size_t windows[] = { 0, 16, 64, 2000 };
+	struct normalise_options o = { 0 };
+	struct seen whole = { 0 }, cut = { 0 };
+	const uint8_t *line;
+	size_t step;
+
+	if (size < HEAD_BYTES)
+		return 0;
+	o.policy = (enum policy)(data[0] % POLICY_COUNT);
+	o.repairs = data[1] & REPAIR_ALL;
+	o.http = data[1] >> 7;
+	o.output = data[2] & 1 ? OUTPUT_US_ASCII : OUTPUT_UTF_8;
+	o.on_error = data[2] & 2 ? ON_ERROR_PASS : ON_ERROR_REJECT;
+	o.sniff_bytes = windows[data[2] >> 2 & 3];
+	o.forced = data[2] & 0x40 ? (enum charset)(data[2] % CS_COUNT) : CS_NONE;
+	step = data[3] + 1u;
+	data += HEAD_BYTES;
+	size -= HEAD_BYTES;
+	line = memchr(data, '\n', size);
+	if (o.http && line) {
+		o.content_type = (const char *)data;
+		o.content_type_len = (size_t)(line - data);
+		size -= o.content_type_len + 1;
+		data = line + 1;
+	}
+	run(&whole, &o, data, size, size + 1);
+	check_output(&whole, &o, data, size);
+	run(&cut, &o, data, size, step);
+	check_same(&whole, &cut);
+	free(whole.out);
+	free(cut.out);
+	return 0;
+}

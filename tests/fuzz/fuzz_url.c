@@ -1,0 +1,49 @@
+/* Owns feeding arbitrary bytes to the URL, Host and path readers.
+ * Invariant tested: parts lie in the text and put together make it again; a path accepted for a pattern has no odd byte. */
+#include "conf/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_url(const char *text, size_t size)
+{
+	struct url url;
+	struct url_host host;
+	enum url_error error = url_parse(text, size, &url);
+
+	require(url_error_text(error) != NULL);
+	if (error)
+		return;
+	require(url.port != 0 && url.host.len != 0);
+	require(text[url.authority.at - 1] == '/' && url.authority.at + url.authority.len == url.path.at);
+	require(url.host.at >= url.authority.at && url.host.at + url.host.len <= url.path.at);
+	require(url.path.len == 0 || text[url.path.at] == '/');
+	require(url.target.at == url.path.at && url.target.at + url.target.len == size);
+	require(url.target.len == url.path.len + url.query.len + url.has_query);
+	require(url_parse_host(text + url.authority.at, url.authority.len, &host) == URL_OK);
+	require(url.authority.at + host.host.at == url.host.at && host.host.len == url.host.len && host.ipv6 == url.ipv6);
+	for (size_t i = 0; i < size; i++)
+		require(text[i] > 0x20 && text[i] < 0x7f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct url_host host;
+
+	check_url(text, size);
+	if (url_parse_host(text, size, &host) == URL_OK)
+		require(host.host.at + host.host.len <= size && (host.port != 0) == host.port_given);
+	url_path_has_dots(text, size);
+	if (url_path_valid(text, size))
+		require(!memchr(text, ' ', size) && !memchr(text, '?', size) && !memchr(text, '\n', size));
+	return 0;
+}

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Fuzzes every target with libFuzzer, ASan and UBSan, in a clang build of its own below the build folder.
+# usage: run.sh SOURCE-FOLDER BUILD-FOLDER SECONDS TARGET...
+set -eu
+source=$(cd "$1" && pwd)
+build=$2/fuzzing
+seconds=$3
+shift 3
+mkdir -p "$build/findings"
+cd "$build"
+[ -f Makefile ] || "$source/configure" CC=clang --enable-fuzzers --enable-sanitizers=address,undefined >configure.log 2>&1 || {
+	tail -n 5 configure.log
+	exit 1
+}
+make -s -j2 "$@"
+status=0
+for target in "$@"; do
+	name=${target##*/fuzz_}
+	mkdir -p "grown/$name"
+	# Seeds are read only; what the fuzzer finds interesting grows below the build folder
+	if "./$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="findings/$name-" -print_final_stats=1 \
+		"grown/$name" "$source/tests/fuzz/corpus/$name" >"fuzz-$name.log" 2>&1; then
+		verdict="no finding"
+	else
+		verdict="FINDING, see $build/fuzz-$name.log"
+		status=1
+	fi
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "fuzz-$name.log")
+	echo "fuzz_$name: ${runs:-0} runs in $seconds s, $verdict"
+done
+exit $status

@@ -1,0 +1,466 @@
+/* Owns the cases of the option table: every option from every source, precedence, the file format, messages, printing, reload.
+ * Must not know: what the proxy does with a value. Invariant: an option without a row in `values` fails. */
+#include "conf/conf_internal.h"
+#include "tests/unit/unit.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* conf_load() takes main's argv and envp and writes to none of it. */
+#define WORDS(words) ((char *const *)(uintptr_t)(words))
+
+/* One value other than the default for each option, and how it is written back. */
+static const struct { const char *name, *text, *formatted; } values[] = {
+	{ "listen", "[::1]:9000", "[::1]:9000\n" },
+	{ "workers", "4", "4" },
+	{ "max-connections", "500", "500" },
+	{ "drain-timeout", "1500ms", "1500ms" },
+	{ "route", "//a.example/b/=https://o/ name=x", "//a.example/b/=https://o/ name=x\n" },
+	{ "gateway", "off", "off" },
+	{ "forward", "false", "off" },
+	{ "policy", "rome-strict", "rome-strict" },
+	{ "client-policy", "any", "any" },
+	{ "on-error", "pass", "pass" },
+	{ "sniff-bytes", "4096", "4k" },
+	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends" },
+	{ "output", "US-ASCII", "us-ascii" },
+	{ "max-header-bytes", "1025", "1025" },
+	{ "max-header-fields", "8", "8" },
+	{ "max-url-bytes", "64k", "64k" },
+	{ "transit-bytes", "16M", "16m" },
+	{ "decoded-ratio", "7", "7" },
+	{ "decoded-ratio-after", "0", "0" },
+	{ "decoded-max", "1t", "1t" },
+	{ "connect-timeout", "3600s", "1h" },
+	{ "first-byte-timeout", "90s", "90s" },
+	{ "between-bytes-timeout", "2m", "2m" },
+	{ "request-timeout", "10ms", "10ms" },
+	{ "keepalive-timeout", "1h", "1h" },
+	{ "write-timeout", "61s", "61s" },
+	{ "via", "edge.1", "edge.1" },
+	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
+	{ "access-log", "no", "off" },
+	{ "log-level", "debug", "debug" },
+};
+enum { VALUES = sizeof(values) / sizeof(values[0]) };
+
+static struct conf *make(void)
+{
+	struct conf *conf = conf_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	return conf;
+}
+
+static const struct conf_row *row_of(const char *name)
+{
+	return conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name));
+}
+
+static bool reads(const struct conf *conf, const char *name, const char *formatted)
+{
+	char *text = conf_format(row_of(name), conf);
+	bool same = text && strcmp(text, formatted) == 0;
+
+	free(text);
+	return same;
+}
+
+/* A file with this text; the caller unlinks and frees the name. */
+static char *write_file(const char *text)
+{
+	char *path = strdup("/tmp/utfeed-test-conf-XXXXXX");
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
+static void rows(void)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		size_t listed = 0;
+		for (size_t j = 0; j < VALUES; j++)
+			listed += strcmp(values[j].name, row->name) == 0;
+		UNIT_ROW(listed == 1, "%s: needs one row in values", row->name);
+		UNIT_ROW(strncmp(row->name, "port", 4) != 0 && strncmp(row->name, "service", 7) != 0, "%s: Kubernetes sets it", row->name);
+		UNIT_ROW(row->name[strspn(row->name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0', "%s", row->name);
+		UNIT_ROW((row->min == NULL) == (row->max == NULL), "%s", row->name);
+	}
+	CU_ASSERT_EQUAL(VALUES, CONF_OPTION_COUNT);
+}
+
+static void every_option(void)
+{
+	for (size_t i = 0; i < VALUES; i++) {
+		char flag[256], equals[256], variable[256], name[CONF_ENV_NAME_MAX], quoted[256] = "", file[512];
+		struct conf_error error = { "" };
+		for (const char *at = values[i].text; *at; at++)
+			snprintf(quoted + strlen(quoted), sizeof(quoted) - strlen(quoted), "%s%c", strchr("\"\\", *at) ? "\\" : "", *at);
+		conf_env_name(row_of(values[i].name), name);
+		snprintf(flag, sizeof(flag), "--%s", values[i].name);
+		snprintf(equals, sizeof(equals), "--%s=%s", values[i].name, values[i].text);
+		snprintf(variable, sizeof(variable), "%s=%s", name, values[i].text);
+		snprintf(file, sizeof(file), "%s = \"%s\"\n", values[i].name, quoted);
+		char *path = write_file(file);
+		const char *const sources[][6] = {
+			{ "serve", flag, values[i].text, NULL, NULL }, { "serve", equals, NULL, NULL, NULL },
+			{ "serve", NULL, NULL, variable, NULL }, { "serve", "-c", path, NULL, NULL }
+		};
+		for (size_t j = 0; j < 4; j++) {
+			const char *const *source = sources[j];
+			struct conf *conf = make();
+			int status = conf_load(conf, source[2] ? 3 : source[1] ? 2 : 1, WORDS(source), WORDS(source + 3), &error);
+			UNIT_ROW(status == 0, "%s, source %zu: %s", values[i].name, j, error.text);
+			UNIT_ROW(reads(conf, values[i].name, values[i].formatted), "%s, source %zu", values[i].name, j);
+			conf_free(&conf);
+		}
+		unlink(path);
+		free(path);
+	}
+}
+
+static void precedence(void)
+{
+	static const struct { const char *rule, *file, *variable, *flag, *name, *formatted; } cases[] = {
+		{ "default", "", "X=", "--via=x", "sniff-bytes", "64k" },
+		{ "file before default", "sniff-bytes = 2k", "X=", "--via=x", "sniff-bytes", "2k" },
+		{ "variable before file", "sniff-bytes = 2k", "UTFEED_SNIFF_BYTES=3k", "--via=x", "sniff-bytes", "3k" },
+		{ "flag before variable", "sniff-bytes = 2k", "UTFEED_SNIFF_BYTES=3k", "--sniff-bytes=4k", "sniff-bytes", "4k" },
+		{ "flag before file", "sniff-bytes = 2k", "X=", "--sniff-bytes=4k", "sniff-bytes", "4k" },
+		{ "empty variable is none", "sniff-bytes = 2k", "UTFEED_SNIFF_BYTES=", "--via=x", "sniff-bytes", "2k" },
+		{ "list of the file replaces the default", "listen = 1.1.1.1:1\nlisten = 1.1.1.1:2", "X=", "--via=x", "listen", "1.1.1.1:1\n1.1.1.1:2\n" },
+		{ "list of a variable replaces the file's", "listen = 1.1.1.1:1", "UTFEED_LISTEN=2.2.2.2:2; [::1]:3\n2.2.2.2:4;", "--via=x", "listen",
+			"2.2.2.2:2\n[::1]:3\n2.2.2.2:4\n" },
+		{ "list of flags replaces the variable's", "listen = 1.1.1.1:1", "UTFEED_LISTEN=2.2.2.2:2", "--listen=3.3.3.3:3", "listen", "3.3.3.3:3\n" },
+		{ "routes of flags replace sections", "[route /a]\norigin = http://o", "X=", "--route=/b=http://o", "route", "/b=http://o/\n" },
+		{ "several routes in a variable", "", "UTFEED_ROUTE=/a=http://o name=a;/b/c=http://p\n", "--via=x", "route",
+			"/b/c=http://p/\n/a=http://o/ name=a\n" },
+		{ "names of others are left alone", "", "UTFEED_PORT=tcp://10.0.0.1:80", "--via=x", "sniff-bytes", "64k" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *path = write_file(cases[i].file);
+		const char *const argv[] = { "serve", "--config", path, cases[i].flag };
+		const char *const envp[] = { cases[i].variable, NULL };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int status = conf_load(conf, 4, WORDS(argv), WORDS(envp), &error);
+		UNIT_ROW(status == 0, "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
+		conf_free(&conf);
+		unlink(path);
+		free(path);
+	}
+}
+
+static void members(void)
+{
+	static const char text[] = "connect-timeout = 10s\nsniff-bytes = 64k\nlisten = [::1]:0\nlisten = 10.0.0.1:80\nworkers = auto\n";
+	struct conf_error error;
+	struct conf *conf = make();
+
+	CU_ASSERT_EQUAL(conf->listen.count, 1);
+	CU_ASSERT_EQUAL(conf->listen.items[0].port, 8080);
+	CU_ASSERT_EQUAL(conf->sniff_bytes, NORMALISE_SNIFF_BYTES);
+	CU_ASSERT_EQUAL(conf->repair, REPAIR_ALL);
+	CU_ASSERT_STRING_EQUAL(conf->user_agent, "utfeed/" PACKAGE_VERSION);
+	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", &error), 0);
+	CU_ASSERT_EQUAL(conf->connect_timeout_ms, 10000);
+	CU_ASSERT_EQUAL(conf->listen.count, 2);
+	CU_ASSERT_STRING_EQUAL(conf->listen.items[0].host, "::1");
+	CU_ASSERT_TRUE(conf->listen.items[0].ipv6);
+	CU_ASSERT_FALSE(conf->listen.items[1].ipv6);
+	CU_ASSERT(conf->workers >= 1 && conf->workers <= 64);
+	conf_free(&conf);
+	CU_ASSERT_PTR_NULL(conf);
+	conf_free(&conf);
+}
+
+static void file_format(void)
+{
+	static const struct { const char *rule, *text, *name, *formatted; } cases[] = {
+		{ "no blanks", "via=a", "via", "a" },
+		{ "blanks", " \tvia \t=  a \t\n", "via", "a" },
+		{ "CRLF", "via = a\r\npolicy = rfc7303\r\n", "policy", "rfc7303" },
+		{ "byte order mark", "\xef\xbb\xbfvia = a", "via", "a" },
+		{ "comment lines", "# x = y\n\n  # z\nvia = a\n#", "via", "a" },
+		{ "comment behind a value", "via = a # b", "via", "a" },
+		{ "# inside a word is text", "via = a#b", "via", "a#b" },
+		{ "blanks without quotes", "user-agent = a b  c", "user-agent", "a b  c" },
+		{ "quotes keep # and blanks", "user-agent = \" a # b \"   # c", "user-agent", " a # b " },
+		{ "escapes in quotes", "user-agent = \"\\\"\\\\\\x\"", "user-agent", "\"\\\\x" },
+		{ "= in a value", "user-agent = a=b", "user-agent", "a=b" },
+		{ "section", "[route /a]\norigin = http://o\ncharset = KOI8-R # c\n", "route", "/a=http://o/ charset=koi8-r\n" },
+		{ "section with blanks and comment", " [route   //h/a ]  # c\n origin = http://o", "route", "//h/a=http://o/\n" },
+		{ "several sections", "[route /]\norigin=http://o\n[route /b]\norigin=http://p\n", "route", "/=http://o/\n/b=http://p/\n" },
+		{ "inline route and section", "route = /b=http://p policy=rfc7303\n[route /]\norigin=http://o", "route",
+			"/b=http://p/ policy=rfc7303\n/=http://o/\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", &error);
+		UNIT_ROW(status == 0, "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
+		conf_free(&conf);
+	}
+}
+
+static void file_errors(void)
+{
+	static const struct { const char *text, *message; } cases[] = {
+		{ "\n\nnonsense\n", "f:3: 'nonsense' is not NAME = VALUE" },
+		{ "sniffbytes = 1", "f:1: 'sniffbytes' is not an option; utfeed serve --help lists them" },
+		{ "sniff-bytes = 2g", "f:1: sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
+		{ "sniff-bytes = 1023", "f:1: sniff-bytes: '1023' is out of range; allowed: 1k to 1m" },
+		{ "sniff-bytes = 2kb", "f:1: sniff-bytes: '2kb' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
+		{ "sniff-bytes = -1", "f:1: sniff-bytes: '-1' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
+		{ "sniff-bytes =", "f:1: sniff-bytes: '' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
+		{ "decoded-max = 99999999999999999999", "f:1: decoded-max: '99999999999999999999' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
+		{ "decoded-max = 99999999999t", "f:1: decoded-max: '99999999999t' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
+		{ "write-timeout = 10", "f:1: write-timeout: '10' is not a time (a whole number with ms, s, m or h); allowed: 10ms to 1h" },
+		{ "write-timeout = 0", "f:1: write-timeout: '0' is out of range; allowed: 10ms to 1h" },
+		{ "workers = 65", "f:1: workers: '65' is out of range; allowed: 1 to 64, or auto" },
+		{ "max-connections = 1k", "f:1: max-connections: '1k' is not a whole number; allowed: 1 to 1000000" },
+		{ "gateway = maybe", "f:1: gateway: 'maybe' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)" },
+		{ "output = latin1", "f:1: output: 'latin1' is not known; allowed: utf-8|us-ascii" },
+		{ "policy = best", "f:1: policy: 'best' is not a policy; allowed: auto, rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, "
+			"4suite, appendix-f" },
+		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, all, none, "
+			"each also with a minus" },
+		{ "repair =", "f:1: repair: '' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, all, none, each also "
+			"with a minus" },
+		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },
+		{ "via = a b", "f:1: via: character 2 has the code 0x20; allowed: letters, digits and !#$%&'*+-.^_`|~" },
+		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; allowed: printable ASCII characters" },
+		{ "user-agent = \"a", "f:1: a quoted value has no closing quote" },
+		{ "user-agent = \"a\" b", "f:1: text after a closing quote; allowed: a # comment" },
+		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = 8080", "f:1: listen: '8080' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = 1.2.3.4:80\nlisten = 1.2.3.4:80", "f:2: listen: '1.2.3.4:80' is given twice; allowed: once" },
+		{ "via = a\nvia = b", "f:2: via: given twice, first at f:1; allowed: once" },
+		{ "[cache]", "f:1: '[cache]' is not a section; allowed: [route PATTERN]" },
+		{ "[route /a", "f:1: '[route /a' is not a section; allowed: [route PATTERN]" },
+		{ "[route]", "f:1: '[route]' is not a section; allowed: [route PATTERN]" },
+		{ "[", "f:1: '[' is not a section; allowed: [route PATTERN]" },
+		{ "[route a]", "f:1: 'a' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of a route; allowed: above the first [route PATTERN]" },
+		{ "charset = koi8-r", "f:1: charset: an option of a route; allowed: below a [route PATTERN]" },
+		{ "[route /]\ncharset = x", "f:2: charset: 'x' is not a known encoding; allowed: none, or a label that utfeed charsets lists" },
+		{ "[route /]\nname = a\nname = b", "f:3: name: given twice for the route /; allowed: once" },
+		{ "via = a\n[route /]\nname = a\n", "f:2: route / has no origin; allowed: a line origin = URL" },
+		{ "[route /]\norigin=http://o\n[route /]\norigin=http://o\n", NULL },
+		{ "route = /", "f:1: route: '/' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", &error);
+		if (status == 0)
+			status = conf_settle(conf, &error);
+		UNIT_ROW(status == -1, "%s", cases[i].text);
+		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].text, error.text);
+		conf_free(&conf);
+	}
+	struct conf_error error;
+	struct conf *conf = make();
+	CU_ASSERT_EQUAL(conf_file_parse(conf, "via = a\0b\n", 10, "f", &error), -1);
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: a zero byte; allowed: text");
+	conf_free(&conf);
+}
+
+static void start_errors(void)
+{
+	static const struct { const char *variable, *argv[4], *message; } cases[] = {
+		{ "X=", { "serve", "--sniff-bytes", "2g" }, "--sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
+		{ "X=", { "serve", "--sniff-bytes" }, "--sniff-bytes: has no value; allowed: SIZE" },
+		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes=1' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "--" }, "'--' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "-" }, "'-' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "-x" }, "'-x' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "http://o/" }, "'http://o/' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "--help=x" }, "--help: takes no value" },
+		{ "X=", { "serve", "-c" }, "-c: has no value; allowed: FILE" },
+		{ "X=", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory" },
+		{ "X=", { "serve", "-c/" }, "/: Is a directory" },
+		{ "UTFEED_CONFIG=/nonexistent/g", { "serve" }, "/nonexistent/g: No such file or directory" },
+		{ "UTFEED_CONFIG=/nonexistent/g", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory" },
+		{ "UTFEED_POLICY=x", { "serve", "--policy=auto" }, "UTFEED_POLICY: 'x' is not a policy; allowed: auto, rome-strict, rome-lenient, "
+			"rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f" },
+		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; allowed: such as 127.0.0.1:8080, "
+			"0.0.0.0:8080, [::1]:8080" },
+		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; allowed: one route a pattern" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const envp[] = { cases[i].variable, NULL };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int argc = 0;
+		while (cases[i].argv[argc])
+			argc++;
+		UNIT_ROW(conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error) == -1, "%s", cases[i].message);
+		UNIT_ROW(strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].message, error.text);
+		conf_free(&conf);
+	}
+}
+
+static void flags(void)
+{
+	static const char *const argv[] = { "serve", "--via", "a", "--via=b", "--listen", "1.1.1.1:1", "--listen=1.1.1.1:2" };
+	static const char *const envp[] = { NULL };
+	struct conf_error error;
+	struct conf *conf = make();
+
+	CU_ASSERT_EQUAL(conf_load(conf, 7, WORDS(argv), WORDS(envp), &error), 0);
+	CU_ASSERT_STRING_EQUAL(conf->via, "b");
+	CU_ASSERT(reads(conf, "listen", "1.1.1.1:1\n1.1.1.1:2\n"));
+	CU_ASSERT_EQUAL(conf->action, CONF_SERVE);
+	CU_ASSERT_PTR_NULL(conf->file);
+	conf_free(&conf);
+}
+
+static char *printed(void (*print)(FILE *, const struct conf *), const struct conf *conf)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	print(out, conf);
+	fclose(out);
+	return text;
+}
+
+static void act(FILE *out, const struct conf *conf)
+{
+	conf_act(conf, out);
+}
+
+static void manual(FILE *out, const struct conf *conf)
+{
+	(void)conf;
+	conf_print_manual(out);
+}
+
+static void actions(void)
+{
+	static const struct { const char *flag; enum conf_action action; const char *holds; } cases[] = {
+		{ "--help", CONF_PRINT_HELP, "--sniff-bytes SIZE" },
+		{ "-h", CONF_PRINT_HELP, "Usage: utfeed serve" },
+		{ "--print-sample", CONF_PRINT_SAMPLE, "#sniff-bytes = 64k" },
+		{ "--print-config", CONF_PRINT_CONFIG, "# via: --via\nvia = x\n" },
+		{ "--check-config", CONF_CHECK_CONFIG, "utfeed: the configuration is right\n" },
+		{ "--via=y", CONF_SERVE, "" },
+	};
+	static const char *const envp[] = { NULL };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const argv[] = { "serve", "--via=x", cases[i].flag };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		UNIT_ROW(conf_load(conf, 3, WORDS(argv), WORDS(envp), &error) == 0, "%s: %s", cases[i].flag, error.text);
+		UNIT_ROW(conf->action == cases[i].action, "%s", cases[i].flag);
+		char *text = printed(act, conf);
+		UNIT_ROW(strstr(text, cases[i].holds) != NULL, "%s", cases[i].flag);
+		free(text);
+		conf_free(&conf);
+	}
+	char *text = printed(manual, NULL);
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
+		UNIT_ROW(strstr(text, conf_options[i].name) != NULL, "%s", conf_options[i].name);
+	free(text);
+}
+
+/* What conf_dump() writes loads to what it wrote. */
+static void dump_loads(void)
+{
+	struct conf_error error = { "" };
+	struct conf *conf = make(), *again = make();
+	char *quoted, *path;
+
+	for (size_t i = 0; i < VALUES; i++)
+		UNIT_ROW(conf_set(conf, row_of(values[i].name), CONF_LEVEL_FILE, &(struct conf_value){ values[i].text, "w" }, &error) == 0, "%s", error.text);
+	CU_ASSERT_EQUAL(conf_settle(conf, &error), 0);
+	quoted = printed(conf_dump, conf);
+	path = write_file(quoted);
+	const char *const argv[] = { "serve", "-c", path }, *const envp[] = { NULL };
+	UNIT_ROW(conf_load(again, 3, WORDS(argv), WORDS(envp), &error) == 0, "%s", error.text);
+	for (size_t i = 0; i < VALUES; i++)
+		UNIT_ROW(reads(again, values[i].name, values[i].formatted), "%s", values[i].name);
+	unlink(path);
+	free(path);
+	free(quoted);
+	conf_free(&conf);
+	conf_free(&again);
+}
+
+/* The sample with its #NAME = VALUE lines made real loads to the defaults. */
+static void sample_loads(void)
+{
+	struct conf_error error = { "" };
+	struct conf *conf = make(), *defaults = make();
+	char *sample = NULL, *line, *rest;
+	size_t len, options = 0;
+	FILE *out = open_memstream(&sample, &len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	conf_print_sample(out);
+	fclose(out);
+	for (line = sample; line; line = rest ? rest + 1 : NULL) {
+		rest = strchr(line, '\n');
+		if (line[0] == '#' && (islower((unsigned char)line[1]) || line[1] == '[')) {
+			line[0] = ' ';
+			options++;
+		}
+	}
+	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OPTION_COUNT + 1);
+	UNIT_ROW(conf_file_parse(conf, sample, len, "sample", &error) == 0, "%s", error.text);
+	UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		char *is = conf_format(&conf_options[i], conf), *was = conf_format(&conf_options[i], defaults);
+		UNIT_ROW(i == CONF_OPTION_routes || strcmp(is, was) == 0, "%s", conf_options[i].name);
+		free(is);
+		free(was);
+	}
+	CU_ASSERT_EQUAL(conf->routes.count, 2);
+	free(sample);
+	conf_free(&conf);
+	conf_free(&defaults);
+}
+
+static void reload(void)
+{
+	static const struct { const char *file, *message; } cases[] = {
+		{ "", NULL },
+		{ "policy = rfc7303\n[route /]\norigin = http://o", NULL },
+		{ "listen = 127.0.0.1:8080", NULL },
+		{ "listen = 127.0.0.1:8081", "f:1: listen: a changed value needs a restart" },
+		{ "via = x\nworkers = 2", "f:2: workers: a changed value needs a restart" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *running = make(), *fresh = make();
+		UNIT_ROW(conf_file_parse(fresh, cases[i].file, strlen(cases[i].file), "f", &error) == 0, "%s", error.text);
+		UNIT_ROW(conf_compare(running, fresh, &error) == (cases[i].message ? -1 : 0), "%s", cases[i].file);
+		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "got %s", error.text);
+		conf_free(&running);
+		conf_free(&fresh);
+	}
+}
+
+UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "members", members },
+	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
+	{ "actions", actions }, { "dump loads", dump_loads }, { "sample loads", sample_loads }, { "reload", reload })

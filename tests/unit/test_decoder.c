@@ -1,0 +1,561 @@
+/* Decoding: rows per charset (bytes in hex, UTF-8 out, malformed sequences counted), each row cut at every byte and into the
+ * smallest room; then every table against iconv, with the deviations as data. */
+#include "core/decoder.h"
+#include "core/utf8.h"
+#include "tests/unit/unit.h"
+
+#include <iconv.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uchar.h>
+
+#define FFFD "\xEF\xBF\xBD"
+/* A text that may hold NUL, and its length. */
+#define T(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *rule;
+	enum charset charset;
+	const char *in, *out;
+	size_t out_len;
+	unsigned malformed;
+} cases[] = {
+	{ "a mark is a character", CS_UTF_8, "EFBBBF 61", T("\xEF\xBB\xBF" "a"), 0 },
+	{ "well-formed", CS_UTF_8, "D0AF E282AC F09F9880", T("Я€😀"), 0 },
+	{ "maximal subparts, table 3-8", CS_UTF_8, "61 F18080 E180 C2 62 80 63", T("a" FFFD FFFD FFFD "b" FFFD "c"), 4 },
+	{ "surrogate: three subparts", CS_UTF_8, "EDA080", T(FFFD FFFD FFFD), 3 },
+	{ "overlong", CS_UTF_8, "C0AF E080BF", T(FFFD FFFD FFFD FFFD FFFD), 5 },
+	{ "cut at the end", CS_UTF_8, "61 E282", T("a" FFFD), 1 },
+
+	{ "big-endian without a mark, RFC 2781 4.3", CS_UTF_16, "0061 042F", T("aЯ"), 0 },
+	{ "mark FE FF", CS_UTF_16, "FEFF 0061", T("\xEF\xBB\xBF" "a"), 0 },
+	{ "mark FF FE", CS_UTF_16, "FFFE 6100 2F04", T("\xEF\xBB\xBF" "aЯ"), 0 },
+	{ "little-endian", CS_UTF_16LE, "6100 AC20 3DD8 00DE", T("a€😀"), 0 },
+	{ "the other mark is a noncharacter", CS_UTF_16LE, "FEFF", T("\xEF\xBF\xBE"), 0 },
+	{ "pair", CS_UTF_16BE, "D83D DE00", T("😀"), 0 },
+	{ "lone low", CS_UTF_16BE, "DC00 0061", T(FFFD "a"), 1 },
+	{ "lone high", CS_UTF_16BE, "D800 0061", T(FFFD "a"), 1 },
+	{ "high, high, low", CS_UTF_16BE, "D83D D83D DE00", T(FFFD "😀"), 1 },
+	{ "odd byte at the end", CS_UTF_16BE, "0061 00", T("a" FFFD), 1 },
+	{ "high at the end", CS_UTF_16BE, "0061 D83D", T("a" FFFD), 1 },
+	{ "high and a byte at the end", CS_UTF_16LE, "6100 3DD8 00", T("a" FFFD), 1 },
+	{ "one byte", CS_UTF_16, "FE", T(FFFD), 1 },
+	{ "NUL is a character", CS_UTF_16LE, "0000 6100", T("\0a"), 0 },
+
+	{ "big-endian without a mark", CS_UTF_32, "00000061 0001F600", T("a😀"), 0 },
+	{ "mark 4321", CS_UTF_32, "FFFE0000 61000000", T("\xEF\xBB\xBF" "a"), 0 },
+	{ "1234", CS_UTF_32BE, "0000FEFF 00000061", T("\xEF\xBB\xBF" "a"), 0 },
+	{ "4321", CS_UTF_32LE, "AC200000", T("€"), 0 },
+	{ "2143, XML appendix F.1", CS_UCS_4_2143, "0000 3C00 0100 00F6", T("<😀"), 0 },
+	{ "3412, XML appendix F.1", CS_UCS_4_3412, "003C 0000 F600 0001", T("<😀"), 0 },
+	{ "surrogate", CS_UTF_32BE, "0000D800 00000061", T(FFFD "a"), 1 },
+	{ "past the end", CS_UTF_32BE, "00110000 80000000", T(FFFD FFFD), 2 },
+	{ "three bytes at the end", CS_UTF_32LE, "61000000 610000", T("a" FFFD), 1 },
+
+	{ "letters and punctuation", CS_WINDOWS_1252, "E9 80 93 9F", T("é€“Ÿ"), 0 },
+	{ "holes are C1, index-windows-1252", CS_WINDOWS_1252, "81 8D 8F 90 9D", T("\xC2\x81\xC2\x8D\xC2\x8F\xC2\x90\xC2\x9D"), 0 },
+	{ "Russian", CS_WINDOWS_1251, "CFF0E8E2E5F2 20 98 A8", T("Привет \xC2\x98Ё"), 0 },
+	{ "Russian", CS_KOI8_R, "F0D2C9D7C5D4 20 A3", T("Привет ё"), 0 },
+	{ "short u of index-koi8-u", CS_KOI8_U, "AE BE A4", T("ўЎє"), 0 },
+	{ "DOS Russian", CS_IBM866, "8FE0A8A2A5E2", T("Привет"), 0 },
+	{ "DOS Cyrillic", CS_IBM855, "DD E1 B7", T("При"), 0 },
+	{ "Mac Cyrillic, euro", CS_X_MAC_CYRILLIC, "8FF0E8E2E5F2 FF A2", T("Привет€Ґ"), 0 },
+	{ "Mac Roman", CS_MACINTOSH, "8E C6 F0", T("é∆\uF8FF"), 0 },
+	{ "Mac Turkish", CS_X_MAC_TURKISH, "DA DB DC DD DE DF", T("ĞğİıŞş"), 0 },
+	{ "Mac Greek", CS_X_MAC_GREEK, "C0 DB 9C", T("άέ€"), 0 },
+	{ "points are not composed", CS_WINDOWS_1255, "F9 D1 CA 81", T("ש\u05C1\u05BA\xC2\x81"), 0 },
+	{ "hole above C1", CS_WINDOWS_1255, "D9 E0", T(FFFD "א"), 1 },
+	{ "accents are not composed", CS_WINDOWS_1258, "61 EC", T("a\u0301"), 0 },
+	{ "accents are not composed", CS_TCVN, "61 B4", T("a\u0323"), 0 },
+	{ "letters among C0", CS_VISCII, "02 61 06", T("ẲaẪ"), 0 },
+	{ "no-break space of TIS-620", CS_WINDOWS_874, "A0 A1 80 81", T("\u00A0ก€\xC2\x81"), 0 },
+	{ "hole", CS_WINDOWS_874, "61 DB 62", T("a" FFFD "b"), 1 },
+	{ "hole", CS_ISO_8859_6, "C7 A1 61", T("ا" FFFD "a"), 1 },
+	{ "logical order is a matter of display", CS_ISO_8859_8_I, "F9 EC", T("של"), 0 },
+	{ "Latin 9", CS_ISO_8859_15, "A4 BD", T("€œ"), 0 },
+	{ "private use, Encoding Standard 14.5", CS_X_USER_DEFINED, "61 80 FF", T("a\uF780\uF7FF"), 0 },
+	{ "EBCDIC", CS_IBM037, "4C6FA79493 4040 15", T("<?xml  \xC2\x85"), 0 },
+	{ "EBCDIC with euro", CS_IBM01141, "9F 4C", T("€<"), 0 },
+	{ "EBCDIC Latin 1", CS_IBM1047, "AD BD 15 25", T("[]\xC2\x85\n"), 0 },
+
+	{ "ASCII backslash and tilde", CS_SHIFT_JIS, "5C 7E", T("\\~"), 0 },
+	{ "kanji, kana, NEC, IBM, Microsoft's tilde", CS_SHIFT_JIS, "93FA 967B B1 8740 FA55 8160", T("日本ｱ①￤～"), 0 },
+	{ "user-defined", CS_SHIFT_JIS, "F040 F9FC", T("\uE000\uE757"), 0 },
+	{ "trail byte that looks ASCII", CS_SHIFT_JIS, "835C 955C", T("ソ表"), 0 },
+	{ "ASCII after a bad lead survives", CS_SHIFT_JIS, "81 3C 61", T(FFFD "<a"), 1 },
+	{ "bad pair of two high bytes is one", CS_SHIFT_JIS, "81 FD 61", T(FFFD "a"), 1 },
+	{ "unassigned pair with an ASCII trail", CS_SHIFT_JIS, "8540 61", T(FFFD "@a"), 1 },
+	{ "bytes that never lead", CS_SHIFT_JIS, "A0 FD FE FF 80", T(FFFD FFFD FFFD FFFD "\xC2\x80"), 4 },
+	{ "lead at the end", CS_SHIFT_JIS, "61 93", T("a" FFFD), 1 },
+
+	{ "kanji, kana, JIS X 0212", CS_EUC_JP, "C6FC CBDC 8EB1 8FB0A1", T("日本ｱ丂"), 0 },
+	{ "NEC and IBM rows", CS_EUC_JP, "ADA1 FCF1 FCFC", T("①ⅰ￤"), 0 },
+	{ "wave dash as JIS has it", CS_EUC_JP, "A1C1 A1DD", T("〜−"), 0 },
+	{ "bad three bytes", CS_EUC_JP, "8FA1A1 61", T(FFFD "a"), 1 },
+	{ "three bytes cut by ASCII", CS_EUC_JP, "8FB0 3C", T(FFFD "<"), 1 },
+	{ "two bytes cut by ASCII", CS_EUC_JP, "C6 3C", T(FFFD "<"), 1 },
+	{ "kana out of range", CS_EUC_JP, "8EE0 61", T(FFFD "a"), 1 },
+	{ "C1 never stands alone", CS_EUC_JP, "80 8D 90 A0 FF 61", T(FFFD FFFD FFFD FFFD FFFD "a"), 5 },
+	{ "cut after one, after two", CS_EUC_JP, "61 8FB0", T("a" FFFD), 1 },
+
+	{ "GB 2312, GBK, euro of GBK", CS_GB18030, "D6D0 CEC4 E946 80", T("中文镕€"), 0 },
+	{ "four bytes of the basic plane", CS_GB18030, "81308130 8139EE39 8431A439", T("\xC2\x80㐀\uFFFF"), 0 },
+	{ "four bytes beyond", CS_GB18030, "9439DA33 E3329A35", T("💩\U0010FFFF"), 0 },
+	{ "hole between the planes", CS_GB18030, "8431A530 61", T(FFFD "a"), 1 },
+	{ "past the end", CS_GB18030, "E3329A36 61", T(FFFD "a"), 1 },
+	{ "bad third byte", CS_GB18030, "8130 61", T(FFFD "0a"), 1 },
+	{ "bad fourth byte", CS_GB18030, "813081 20", T(FFFD "0" FFFD " "), 2 },
+	{ "bad trail, ASCII", CS_GB18030, "81 20", T(FFFD " "), 1 },
+	{ "FF never leads", CS_GB18030, "FF 61", T(FFFD "a"), 1 },
+	{ "FF never trails", CS_GB18030, "81FF 61", T(FFFD "a"), 1 },
+	{ "cut after three", CS_GB18030, "61 813081", T("a" FFFD), 1 },
+	{ "ideographic space of the index", CS_GB18030, "A3A0", T("\u3000"), 0 },
+
+	{ "Big5", CS_BIG5, "A4A4 A4E5 A145", T("中文‧"), 0 },
+	{ "Hong Kong, plane 2 too", CS_BIG5, "8740 877B", T("䏰𡵓"), 0 },
+	{ "two characters from one code, Encoding Standard 11.1.1", CS_BIG5, "8862 8864 88A3 88A5 8866",
+	    T("\u00CA\u0304\u00CA\u030C\u00EA\u0304\u00EA\u030C\u00CA"), 0 },
+	{ "withdrawn by HKSCS", CS_BIG5, "8E69", T("\u7BB8"), 0 },
+	{ "unassigned", CS_BIG5, "8140 61", T(FFFD "@a"), 1 },
+	{ "trail out of range", CS_BIG5, "A480 61", T(FFFD "a"), 1 },
+	{ "80 and FF never lead", CS_BIG5, "80 FF 61", T(FFFD FFFD "a"), 2 },
+
+	{ "KS X 1001, Hangul of cp949", CS_EUC_KR, "C7D1 B1DB 8141 C652", T("한글갂힣"), 0 },
+	{ "C1 never stands alone", CS_EUC_KR, "80 83 20", T(FFFD FFFD " "), 2 },
+	{ "unassigned, ASCII trail", CS_EUC_KR, "C653 61", T(FFFD "Sa"), 1 },
+
+	{ "Johab, backslash for won", CS_JOHAB, "D065 8B69 5C", T("한글\\"), 0 },
+	{ "four bytes, ASCII", CS_EUC_TW, "C4E3 C5C6 8EA2A1A1 61", T("中文乂a"), 0 },
+
+	{ "escapes", CS_ISO_2022_JP, "1B2442 467C4B5C 1B2842 61", T("日本a"), 0 },
+	{ "still shifted at the end", CS_ISO_2022_JP, "61 1B2442 467C", T("a日"), 0 },
+	{ "cut escape", CS_ISO_2022_JP, "61 1B24", T("a" FFFD), 1 },
+	{ "cut kanji", CS_ISO_2022_JP, "1B2442 467C 4B", T("日" FFFD), 1 },
+	{ "high byte", CS_ISO_2022_JP, "61 E9 62", T("a" FFFD "b"), 1 },
+	{ "circled digit of NEC", CS_ISO_2022_JP, "1B2442 2D21 1B2842 61", T("①a"), 0 },
+	{ "katakana of one byte", CS_ISO_2022_JP, "1B2849 31 60 1B2842 61", T("ｱ" FFFD "a"), 1 },
+	{ "Roman", CS_ISO_2022_JP, "1B284A 61 5C7E 1B2842 5C", T("a¥‾\\"), 0 },
+	{ "JIS X 0212, RFC 2237", CS_ISO_2022_JP, "1B242844 3021 1B2440 467C 1B2842", T("丂日"), 0 },
+	{ "line end between pairs", CS_ISO_2022_JP, "1B2442 467C 0A 4B5C 1B2842", T("日\n本"), 0 },
+	{ "pair cut by an escape", CS_ISO_2022_JP, "1B2442 467C 4B 1B2842 61", T("日" FFFD "a"), 1 },
+	{ "unassigned pair", CS_ISO_2022_JP, "1B2442 2921 467C 7F 46E9", T(FFFD "日" FFFD FFFD), 3 },
+	{ "no such escape", CS_ISO_2022_JP, "61 1B7A 1B242841", T("a" FFFD "z" FFFD "$(A"), 2 },
+	{ "high byte in Roman", CS_ISO_2022_JP, "1B284A E9 61", T(FFFD "a"), 1 },
+	{ "two escapes in a row", CS_ISO_2022_JP, "1B2442 1B2842 1B2442 467C", T("日"), 0 },
+	{ "Chinese and Korean too", CS_ISO_2022_JP_2, "1B2441 5650 1B242843 4751 1B2842 61", T("中한a"), 0 },
+	{ "high byte", CS_ISO_2022_JP_2, "61 E9 62", T("a" FFFD "b"), 1 },
+	{ "shift out and in", CS_ISO_2022_KR, "1B242943 0E 4751315B 0F 61", T("한글a"), 0 },
+};
+
+enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
+
+static size_t
+from_hex(const char *hex, uint8_t *bytes)
+{
+	size_t n = 0;
+
+	for (; *hex; hex++) {
+		int value = *hex >= 'A' ? *hex - 'A' + 10 : *hex - '0';
+
+		if (*hex == ' ')
+			continue;
+		if (n % 2 == 0)
+			bytes[n / 2] = (uint8_t)(value << 4);
+		else
+			bytes[n / 2] |= (uint8_t)value;
+		n++;
+	}
+	return n / 2;
+}
+
+/* Feeds one piece through room of `cap` bytes a call; returns the bytes added to out. */
+static size_t
+feed(struct decoder *decoder, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	size_t got = 0;
+
+	while (len > 0) {
+		uint8_t room[4096];
+		size_t used, n = decoder_feed(decoder, in, len, &used, room, cap);
+
+		if (used == 0 && n == 0) {
+			UNIT_ROW(false, "no progress with %zu bytes left", len);
+			break;
+		}
+		memcpy(out + got, room, n);
+		got += n;
+		in += used;
+		len -= used;
+	}
+	return got;
+}
+
+/* One whole stream, its input cut at `cut` and then every `step` bytes. */
+static size_t
+decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t cut, size_t step, size_t cap, uint8_t *out,
+    uint64_t *malformed)
+{
+	struct decoder *decoder = decoder_new(cs, flags);
+	size_t got = 0, piece = cut;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(decoder);
+	for (size_t at = 0; at <= len; at += piece, piece = step) {
+		/* A copy of exactly its size: a sanitizer sees a read past the end */
+		size_t n = len - at < piece ? len - at : piece;
+		uint8_t *copy = malloc(n ? n : 1);
+
+		memcpy(copy, in + at, n);
+		got += feed(decoder, copy, n, out + got, cap);
+		free(copy);
+		if (n < piece)
+			break;
+	}
+	got += decoder_finish(decoder, out + got, DECODER_MIN_OUT);
+	*malformed = decoder_malformed(decoder);
+	decoder_free(&decoder);
+	CU_ASSERT_PTR_NULL(decoder);
+	return got;
+}
+
+static void
+rows(void)
+{
+	for (size_t i = 0; i < CASE_COUNT; i++) {
+		uint8_t in[128], out[1024];
+		size_t len = from_hex(cases[i].in, in);
+
+		for (size_t cut = 0; cut <= len + 1; cut++)
+			for (size_t cap = DECODER_MIN_OUT; cap <= 4096; cap += 4096 - DECODER_MIN_OUT) {
+				uint64_t malformed;
+				/* The last round goes byte by byte */
+				size_t got = decode(cases[i].charset, 0, in, len, cut > len ? 1 : cut, cut > len ? 1 : 4096, cap, out,
+				    &malformed);
+
+				UNIT_ROW(got == cases[i].out_len && memcmp(out, cases[i].out, got) == 0, "%s: %s, cut at %zu: %.*s",
+				    charset_name(cases[i].charset), cases[i].rule, cut, (int)got, (char *)out);
+				UNIT_ROW(malformed == cases[i].malformed, "%s: %s, cut at %zu: %u", charset_name(cases[i].charset),
+				    cases[i].rule, cut, (unsigned)malformed);
+			}
+	}
+}
+
+/* Longer than any block: the row behind 0 to 33 ASCII characters and before as many. */
+static void
+rows_inside_text(void)
+{
+	for (size_t i = 0; i < CASE_COUNT; i++) {
+		enum charset_family family = charset_info(cases[i].charset)->family;
+
+		if (family != FAMILY_ASCII || cases[i].charset == CS_VISCII)
+			continue;
+		for (size_t pad = 0; pad < 34; pad++) {
+			uint8_t in[256], want[512], out[1024];
+			uint64_t malformed;
+			size_t len = pad, want_len = pad, got;
+
+			memset(in, '.', sizeof in);
+			memset(want, '.', sizeof want);
+			len += from_hex(cases[i].in, in + len);
+			memcpy(want + want_len, cases[i].out, cases[i].out_len);
+			want_len += cases[i].out_len;
+			got = decode(cases[i].charset, 0, in, len, len, 1, 4096, out, &malformed);
+			UNIT_ROW(got == want_len && memcmp(out, want, got) == 0, "%s: %s behind %zu", charset_name(cases[i].charset),
+			    cases[i].rule, pad);
+			UNIT_ROW(malformed == cases[i].malformed, "%s: %s", charset_name(cases[i].charset), cases[i].rule);
+		}
+	}
+}
+
+static const struct {
+	const char *rule, *in, *out;
+	unsigned malformed;
+} strays[] = {
+	{ "quotes", "93 C3A9 94", "“é”", 2 },
+	{ "a letter before ASCII", "636166E9 20", "café ", 1 },
+	{ "each byte of a subpart", "E282 61", "â‚a", 2 },
+	{ "hole of windows-1252", "81 61", "\xC2\x81" "a", 1 },
+	{ "a character cut by the end is one U+FFFD", "61 E282", "a" FFFD, 1 },
+};
+
+static void
+stray_windows_1252(void)
+{
+	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
+		uint8_t in[64], out[256];
+		size_t len = from_hex(strays[i].in, in);
+
+		for (size_t cut = 0; cut <= len; cut++) {
+			uint64_t malformed;
+			size_t got = decode(CS_UTF_8, DECODER_STRAY_1252, in, len, cut, 64, DECODER_MIN_OUT, out, &malformed);
+
+			UNIT_ROW(got == strlen(strays[i].out) && memcmp(out, strays[i].out, got) == 0, "%s, cut at %zu: %.*s",
+			    strays[i].rule, cut, (int)got, (char *)out);
+			UNIT_ROW(malformed == strays[i].malformed, "%s: %u", strays[i].rule, (unsigned)malformed);
+		}
+	}
+}
+
+/* One code by iconv, held-back letters flushed; 0: it refuses. */
+static size_t
+iconv_text(iconv_t cd, const uint8_t *code, size_t len, uint8_t *out, size_t cap)
+{
+	char *in = (char *)(uintptr_t)code, *to = (char *)out;
+	size_t room = cap, result = iconv(cd, &in, &len, &to, &room);
+
+	iconv(cd, NULL, NULL, &to, &room);
+	return result == (size_t)-1 ? 0 : cap - room;
+}
+
+/* The codes that differ from iconv on purpose; any other difference is a failure, and so is a row that says what iconv does. */
+static const struct {
+	enum charset charset;
+	uint16_t first;
+	const char16_t *text;
+} overlays[] = {
+#define OVERLAY(charset, first, text) { CS_##charset, first, text },
+#include "core/overlay.def"
+#undef OVERLAY
+};
+
+static char16_t
+overlay_of(enum charset cs, unsigned code)
+{
+	for (size_t i = 0; i < sizeof overlays / sizeof overlays[0]; i++)
+		for (size_t k = 0; overlays[i].charset == cs && overlays[i].text[k]; k++)
+			if (overlays[i].first + k == code)
+				return overlays[i].text[k];
+	return 0;
+}
+
+/* What a code should decode to, by iconv and the overlay; 0: malformed. */
+static size_t
+expected(enum charset cs, iconv_t cd, const uint8_t *code, size_t len, uint8_t *want, size_t cap)
+{
+	char16_t over = overlay_of(cs, len == 2 ? (unsigned)code[0] << 8 | code[1] : code[0]);
+	size_t want_len = iconv_text(cd, code, len, want, cap);
+
+	if (over) {
+		uint8_t text[4];
+		size_t text_len = utf8_encode(over, text);
+
+		UNIT_ROW(text_len != want_len || memcmp(text, want, text_len) != 0, "%s %02X%02X needs no overlay", charset_name(cs),
+		    code[0], code[len - 1]);
+		memcpy(want, text, text_len);
+		return text_len;
+	}
+	return want_len;
+}
+
+static void
+check_code(enum charset cs, const uint8_t *code, size_t len, const uint8_t *want, size_t want_len)
+{
+	uint8_t out[256];
+	uint64_t malformed;
+	size_t got = decode(cs, 0, code, len, len, 1, DECODER_MIN_OUT, out, &malformed);
+	bool right = want_len ? malformed == 0 && got == want_len && memcmp(out, want, got) == 0 : malformed == 1;
+
+	if (!right)
+		UNIT_ROW(false, "%s %02X%02X: %.*s", charset_name(cs), code[0], code[len - 1], (int)got, (char *)out);
+}
+
+static bool
+is_windows_set(enum charset cs)
+{
+	return strncmp(charset_name(cs), "windows-", 8) == 0;
+}
+
+static void
+single_byte_sets(void)
+{
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
+		const struct charset_info *info = charset_info(cs);
+		iconv_t cd;
+
+		if (info->kind != KIND_SINGLE_BYTE || !info->iconv_name)
+			continue;
+		cd = iconv_open("UTF-8", info->iconv_name);
+		CU_ASSERT_NOT_EQUAL_FATAL(cd, (iconv_t)-1);
+		for (unsigned byte = 0; byte < 256; byte++) {
+			uint8_t code = (uint8_t)byte, want[16];
+			size_t want_len = expected(cs, cd, &code, 1, want, sizeof want);
+
+			/* The other deviation: where Microsoft left a hole among C1, WHATWG has the control */
+			if (want_len == 0 && is_windows_set(cs) && byte >= 0x80 && byte < 0xA0)
+				want_len = utf8_encode(byte, want);
+			check_code(cs, &code, 1, want, want_len);
+		}
+		iconv_close(cd);
+	}
+}
+
+static const struct {
+	enum charset charset;
+	uint8_t lead_min, lead_max, not_min, not_max;
+	unsigned more;              /* codes iconv lacks: rows 13 and 89 to 92 of JIS X 0208, taken from CP932 */
+} double_byte[] = {
+	{ CS_SHIFT_JIS, 0x81, 0xFC, 0xA0, 0xDF, 0 },
+	{ CS_EUC_JP, 0xA1, 0xFE, 0, 0, 83 + 374 },
+	{ CS_GB18030, 0x81, 0xFE, 0, 0, 0 },
+	{ CS_BIG5, 0x81, 0xFE, 0, 0, 0 },
+	{ CS_EUC_KR, 0x81, 0xFE, 0, 0, 0 },
+	{ CS_JOHAB, 0x84, 0xF9, 0, 0, 0 },
+};
+
+static bool
+is_vendor_row(enum charset cs, unsigned lead)
+{
+	return cs == CS_EUC_JP && (lead == 0xAD || (lead >= 0xF9 && lead <= 0xFC));
+}
+
+static void
+double_byte_sets(void)
+{
+	for (size_t i = 0; i < sizeof double_byte / sizeof double_byte[0]; i++) {
+		enum charset cs = double_byte[i].charset;
+		iconv_t cd = iconv_open("UTF-8", charset_info(cs)->iconv_name);
+		unsigned more = 0;
+
+		CU_ASSERT_NOT_EQUAL_FATAL(cd, (iconv_t)-1);
+		for (unsigned lead = double_byte[i].lead_min; lead <= double_byte[i].lead_max; lead++)
+			for (unsigned trail = 0x3A; trail < 0x100; trail++) {
+				const uint8_t code[2] = { (uint8_t)lead, (uint8_t)trail };
+				uint8_t want[16];
+				size_t want_len;
+
+				if (lead >= double_byte[i].not_min && lead <= double_byte[i].not_max)
+					continue;
+				want_len = expected(cs, cd, code, 2, want, sizeof want);
+				if (want_len == 0 && is_vendor_row(cs, lead)) {
+					struct decoder_trial trial;
+
+					CU_ASSERT_EQUAL(decoder_try(cs, code, 2, true, &trial), 0);
+					more += trial.accepts;
+					continue;
+				}
+				check_code(cs, code, 2, want, want_len);
+			}
+		UNIT_ROW(more == double_byte[i].more, "%s: %u", charset_name(cs), more);
+		iconv_close(cd);
+	}
+}
+
+static void
+three_bytes_of_euc_jp(void)
+{
+	iconv_t cd = iconv_open("UTF-8", "EUC-JP");
+
+	CU_ASSERT_NOT_EQUAL_FATAL(cd, (iconv_t)-1);
+	for (unsigned lead = 0xA1; lead < 0xFF; lead++)
+		for (unsigned trail = 0xA1; trail < 0xFF; trail++) {
+			const uint8_t code[3] = { 0x8F, (uint8_t)lead, (uint8_t)trail };
+			uint8_t want[16];
+
+			check_code(CS_EUC_JP, code, 3, want, iconv_text(cd, code, 3, want, sizeof want));
+		}
+	iconv_close(cd);
+}
+
+/* Eighteen characters that glibc knows by two bytes only (index-gb18030-ranges.txt has both). */
+static const struct {
+	unsigned pointer, count, cp;
+} four_byte_overlay[] = { { 19057, 8, 0x9FB4 }, { 39076, 10, 0xFE10 } };
+
+static void
+four_bytes_of_gb18030(void)
+{
+	iconv_t cd = iconv_open("UTF-8", "GB18030");
+
+	CU_ASSERT_NOT_EQUAL_FATAL(cd, (iconv_t)-1);
+	for (unsigned pointer = 0; pointer <= 1237577; pointer += pointer < 40000 ? 1 : 97) {
+		const uint8_t code[] = { (uint8_t)(0x81 + pointer / 12600), (uint8_t)(0x30 + pointer / 1260 % 10),
+		    (uint8_t)(0x81 + pointer / 10 % 126), (uint8_t)(0x30 + pointer % 10) };
+		uint8_t want[16];
+		size_t want_len = iconv_text(cd, code, 4, want, sizeof want);
+
+		for (size_t i = 0; i < sizeof four_byte_overlay / sizeof four_byte_overlay[0]; i++) {
+			unsigned k = pointer - four_byte_overlay[i].pointer;
+
+			if (pointer >= four_byte_overlay[i].pointer && k < four_byte_overlay[i].count)
+				want_len = utf8_encode(four_byte_overlay[i].cp + k, want);
+		}
+		check_code(CS_GB18030, code, 4, want, want_len);
+	}
+	iconv_close(cd);
+}
+
+static const struct {
+	const char *rule;
+	enum charset charset;
+	const char *in;
+	bool complete, accepts;
+	size_t malformed, multibyte, controls;
+} trials[] = {
+	{ "nothing", CS_UTF_8, "", true, true, 0, 0, 0 },
+	{ "ASCII", CS_UTF_8, "6162 0A", true, true, 0, 0, 0 },
+	{ "two characters", CS_UTF_8, "C3A9 E282AC", true, true, 0, 2, 0 },
+	{ "cut, more to come", CS_UTF_8, "C3A9 E282", false, true, 0, 1, 0 },
+	{ "cut at the end", CS_UTF_8, "C3A9 E282", true, false, 1, 1, 0 },
+	{ "stray bytes", CS_UTF_8, "C3A9 E9 20 93", true, false, 2, 1, 0 },
+	{ "C1 and C0", CS_UTF_8, "C285 01 09", true, true, 0, 1, 2 },
+	{ "single bytes are no multibyte characters", CS_WINDOWS_1251, "CFF0 98", true, true, 0, 0, 1 },
+	{ "hole", CS_WINDOWS_1253, "C1 D2", true, false, 1, 0, 0 },
+	{ "kana are single bytes", CS_SHIFT_JIS, "93FA B1 B2", true, true, 0, 1, 0 },
+	{ "bad trail", CS_SHIFT_JIS, "93FA 81FD 81", true, false, 2, 1, 0 },
+	{ "lead, more to come", CS_SHIFT_JIS, "93FA 81", false, true, 0, 1, 0 },
+	{ "ASCII in two bytes", CS_UTF_16LE, "6100 2F04", true, true, 0, 1, 0 },
+	{ "lone surrogate", CS_UTF_16LE, "6100 00DC", true, false, 1, 0, 0 },
+	{ "escapes", CS_ISO_2022_JP, "1B2442 467C4B5C 1B2842", true, true, 0, 2, 0 },
+};
+
+static void
+trial(void)
+{
+	for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
+		uint8_t in[64];
+		struct decoder_trial seen;
+
+		CU_ASSERT_EQUAL(decoder_try(trials[i].charset, in, from_hex(trials[i].in, in), trials[i].complete, &seen), 0);
+		UNIT_ROW(seen.accepts == trials[i].accepts, "%s", trials[i].rule);
+		UNIT_ROW(seen.malformed == trials[i].malformed, "%s: %zu", trials[i].rule, seen.malformed);
+		UNIT_ROW(seen.multibyte == trials[i].multibyte, "%s: %zu", trials[i].rule, seen.multibyte);
+		UNIT_ROW(seen.controls == trials[i].controls, "%s: %zu", trials[i].rule, seen.controls);
+	}
+}
+
+static void *
+selftest_thread(void *missing)
+{
+	decoder_selftest(missing);
+	return NULL;
+}
+
+/* First of all cases: the tables are built by four threads at once. */
+static void
+selftest(void)
+{
+	pthread_t threads[4];
+	const char *missing[4];
+
+	for (size_t i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, selftest_thread, &missing[i]), 0);
+	for (size_t i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		UNIT_ROW(missing[i] == NULL, "no converter for %s", missing[i] ? missing[i] : "");
+	}
+	CU_ASSERT_EQUAL(decoder_selftest(&missing[0]), 0);
+}
+
+static void
+freeing_nothing(void)
+{
+	struct decoder *none = NULL;
+
+	decoder_free(&none);
+	CU_ASSERT_PTR_NULL(none);
+}
+
+UNIT_SUITE(decoder, { "selftest", selftest }, { "rows", rows }, { "rows inside text", rows_inside_text },
+    { "stray windows-1252", stray_windows_1252 }, { "single-byte sets", single_byte_sets },
+    { "double-byte sets", double_byte_sets }, { "three bytes of euc-jp", three_bytes_of_euc_jp },
+    { "four bytes of gb18030", four_bytes_of_gb18030 }, { "trial", trial }, { "freeing nothing", freeing_nothing })

@@ -1,0 +1,418 @@
+/* Owns the cases of core/normalise.c: bytes in, UTF-8 out, one decision, whatever the cut.
+ * Must not know: how a policy decides (test_policy*.c). Invariant: every fixture is fed whole, byte by byte, and split in two at
+ * every byte; output, verdict and report must be the same each time. */
+#include "core/normalise.h"
+#include "core/utf8.h"
+#include "tests/unit/unit.h"
+
+#include <iconv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOM "\xef\xbb\xbf"
+#define D(encoding) "<?xml version=\"1.0\" encoding=\"" encoding "\"?>"
+#define PRIVET "<rss><title>Привет, мир</title></rss>"
+
+enum { OUT_MAX = 65536 };
+
+/* All that an owner sees of one run. */
+struct seen {
+	int rc;
+	unsigned decided, revised;
+	char first[VERDICT_FORMAT_MAX], rule[VERDICT_FORMAT_MAX];
+	struct normalise_report report;
+	bool early;                 /* written to before the decision */
+	size_t len;
+	char out[OUT_MAX];
+};
+
+static int on_decided(void *arg, const struct verdict *v)
+{
+	struct seen *s = arg;
+
+	s->decided++;
+	verdict_format(v, s->first, sizeof(s->first));
+	strcpy(s->rule, s->first);
+	return 0;
+}
+
+static int on_revised(void *arg, const struct verdict *v)
+{
+	struct seen *s = arg;
+
+	s->revised++;
+	verdict_format(v, s->rule, sizeof(s->rule));
+	return 0;
+}
+
+static int on_write(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct seen *s = arg;
+
+	s->early |= s->decided == 0;
+	if (sizeof(s->out) - s->len < len)
+		return 7;
+	memcpy(s->out + s->len, bytes, len);
+	s->len += len;
+	return 0;
+}
+
+static void run(struct seen *s, const struct normalise_options *o, const char *in, size_t len, size_t cut, size_t step)
+{
+	struct normalise_events events = { on_decided, on_revised, on_write, s };
+	struct normaliser *n = normaliser_new(o, &events);
+	int rc;
+
+	memset(s, 0, offsetof(struct seen, out));
+	rc = normaliser_feed(n, (const uint8_t *)in, cut);
+	for (size_t at = cut; rc == 0 && at < len; at += step)
+		rc = normaliser_feed(n, (const uint8_t *)in + at, len - at < step ? len - at : step);
+	s->rc = rc ? rc : normaliser_finish(n);
+	s->report = *normaliser_report(n);
+	CU_ASSERT(s->rc != 0 || normaliser_verdict(n) != NULL);
+	CU_ASSERT(normaliser_verdict(n) == NULL || normaliser_evidence(n)->bytes == NULL);
+	normaliser_free(&n);
+	CU_ASSERT_PTR_NULL(n);
+}
+
+static bool same(const struct seen *a, const struct seen *b)
+{
+	return a->rc == b->rc && a->decided == b->decided && a->revised == b->revised && strcmp(a->first, b->first) == 0 &&
+	    strcmp(a->rule, b->rule) == 0 && memcmp(&a->report, &b->report, sizeof(a->report)) == 0 && a->len == b->len &&
+	    memcmp(a->out, b->out, a->len) == 0;
+}
+
+/* The whole run into *whole; every cut must give the same. */
+static void run_cuts(struct seen *whole, const char *rule, const struct normalise_options *o, const char *in, size_t len)
+{
+	static struct seen part;
+	size_t every = len < 2048 ? 1 : 61;
+
+	run(whole, o, in, len, 0, len + 1);
+	UNIT_ROW(whole->decided == 1 && !whole->early && whole->report.bytes_in <= len, "%s", rule);
+	UNIT_ROW(whole->rc != 0 || whole->report.bytes_out == whole->len, "%s", rule);
+	run(&part, o, in, len, 0, 1);
+	UNIT_ROW(same(whole, &part) || whole->rc, "%s, byte by byte: %s %.*s", rule, part.rule, (int)part.len, part.out);
+	for (size_t cut = 1; cut <= len; cut += every) {
+		run(&part, o, in, len, cut, len);
+		if (!UNIT_ROW(same(whole, &part) || whole->rc, "%s, cut at %zu: %s %.*s", rule, cut, part.rule, (int)part.len, part.out))
+			break;
+	}
+}
+
+/* UTF-8 text as bytes of another charset; the caller frees. */
+static char *encode(const char *charset, const char *text, size_t *len)
+{
+	size_t left = strlen(text), cap = 4 * left + 16, room = cap;
+	char *bytes = malloc(cap), *out = bytes, *in = (char *)text;
+	iconv_t cd = iconv_open(charset, "UTF-8");
+
+	CU_ASSERT_FATAL(cd != (iconv_t)-1);
+	CU_ASSERT_EQUAL(iconv(cd, &in, &left, &out, &room), 0);
+	iconv(cd, NULL, NULL, &out, &room);
+	iconv_close(cd);
+	*len = cap - room;
+	return bytes;
+}
+
+struct fixture {
+	const char *rule;
+	const char *content_type;       /* NULL: a file; "": HTTP without the field */
+	const char *charset, *text;     /* the body: the text in that charset */
+	const char *value;              /* X-Encoding-Rule; NULL: the policies' own tests say it */
+	const char *out;
+};
+
+static void run_fixture(const struct fixture *f, struct normalise_options o)
+{
+	static struct seen whole;
+	size_t len;
+	char *in = encode(f->charset, f->text, &len);
+
+	o.http = f->content_type != NULL;
+	o.content_type = f->content_type && *f->content_type ? f->content_type : NULL;
+	o.content_type_len = f->content_type ? strlen(f->content_type) : 0;
+	run_cuts(&whole, f->rule, &o, in, len);
+	UNIT_ROW(whole.rc == 0, "%s: %d", f->rule, whole.rc);
+	UNIT_ROW(whole.len == strlen(f->out) && memcmp(whole.out, f->out, whole.len) == 0, "%s: %.*s", f->rule, (int)whole.len, whole.out);
+	UNIT_ROW(!f->value || strcmp(whole.rule, f->value) == 0, "%s: %s", f->rule, whole.rule);
+	free(in);
+}
+
+static const struct normalise_options automatic = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL };
+
+/* The twelve feeds of NEEDS.md section 0, by its list, in words of our own. */
+static void hostile(void)
+{
+	static const struct fixture fixtures[] = {
+		{ "cp1251 declared, no header", "", "CP1251", D("windows-1251") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "cp1251 in both", "text/xml; charset=windows-1251", "CP1251", D("windows-1251") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "UTF-8 mark under a latin-1 header", "application/rss+xml; charset=iso-8859-1", "UTF-8", BOM D("utf-8") "<rss><title>Zażółć gęślą</title></rss>",
+		  NULL, D("utf-8") "<rss><title>Zażółć gęślą</title></rss>" },
+		{ "UTF-8, nothing declared, text/xml", "text/xml", "UTF-8", "<rss><title>Ærø på dansk</title></rss>", NULL, "<rss><title>Ærø på dansk</title></rss>" },
+		{ "KOI8-R as text/html", "text/html", "KOI8-R", D("koi8-r") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "UTF-16LE with its mark", "application/xml", "UTF-16LE", "\xef\xbb\xbf" D("utf-16") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "GBK called gb2312", "text/xml; charset=gb2312", "GBK", D("gb2312") "<rss><title>朱镕基，囧</title></rss>", NULL, D("UTF-8") "<rss><title>朱镕基，囧</title></rss>" },
+		{ "blank lines first", "application/xml", "UTF-8", "\n\r\n" D("UTF-8") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "declared cp1251, is UTF-8", "text/xml", "UTF-8", D("windows-1251") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "charset=utf8", "text/xml; charset=utf8", "UTF-8", "<?xml version='1.0'?>" PRIVET, NULL, "<?xml version='1.0'?>" PRIVET },
+		{ "octet-stream", "application/octet-stream", "CP1251", D("windows-1251") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "C0 controls", "application/xml; charset=utf-8", "UTF-8", D("utf-8") "<rss><title>a\x01" "b\x1f&#x0B;é</title></rss>", NULL,
+		  D("utf-8") "<rss><title>a\xef\xbf\xbd" "b\xef\xbf\xbd\xef\xbf\xbdé</title></rss>" },
+	};
+
+	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
+		run_fixture(&fixtures[i], automatic);
+}
+
+static void charsets(void)
+{
+	static const struct fixture fixtures[] = {
+		{ "UTF-16BE, no mark", NULL, "UTF-16BE", D("UTF-16") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "UTF-32LE, no mark", NULL, "UTF-32LE", D("UTF-32") PRIVET, NULL, D("UTF-8") PRIVET },
+		{ "EBCDIC and its line ends", NULL, "IBM1047", D("ibm1047") "\xc2\x85<rss>caf\xc3\xa9\xc2\x85</rss>", NULL, D("UTF-8") "\n<rss>café\n</rss>" },
+		{ "Shift_JIS", "application/xml; charset=shift_jis", "CP932", D("Shift_JIS") "<rss>日本語のニュース ソ</rss>", NULL, D("UTF-8") "<rss>日本語のニュース ソ</rss>" },
+		{ "EUC-KR", NULL, "EUC-KR", D("euc-kr") "<rss>한국어 뉴스</rss>", NULL, D("UTF-8") "<rss>한국어 뉴스</rss>" },
+		{ "ISO-2022-JP", NULL, "ISO-2022-JP", D("iso-2022-jp") "<rss>日本語</rss>", NULL, D("UTF-8") "<rss>日本語</rss>" },
+		{ "Big5", NULL, "BIG5", D("big5") "<rss>中文新聞</rss>", NULL, D("UTF-8") "<rss>中文新聞</rss>" },
+		{ "GB18030, four bytes", NULL, "GB18030", D("gb18030") "<rss>中文 😀 新闻</rss>", NULL, D("UTF-8") "<rss>中文 😀 新闻</rss>" },
+	};
+
+	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
+		run_fixture(&fixtures[i], automatic);
+}
+
+static void untouched(void)
+{
+	static const struct fixture fixtures[] = {
+		{ "nothing at all", "application/xml", "UTF-8", "", "none;reason=empty", "" },
+		{ "nothing at all, and an image", "image/png", "UTF-8", "", "none;reason=empty", "" },
+		{ "HTML", "text/html", "CP1252", "<html>caf\xc3\xa9\x01</html>", "none;reason=not-xml", "<html>caf\xe9\x01</html>" },
+		{ "an image", "image/png", "UTF-8", "<?xml version='1.0' encoding='koi8-r'?><rss/>", "none;reason=not-xml", "<?xml version='1.0' encoding='koi8-r'?><rss/>" },
+		{ "JSON", "application/json", "UTF-8", "{\"a\":\"\xc3\xa9\"}", "none;reason=not-xml", "{\"a\":\"\xc3\xa9\"}" },
+	};
+
+	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
+		run_fixture(&fixtures[i], automatic);
+}
+
+/* An error of a strict policy: refused, or passed as it came. */
+static void errors(void)
+{
+	static struct seen s;
+	static const char in[] = D("utf-8") "<rss>\xe9\x01</rss>", type[] = "text/xml; charset=x-nonsense";
+	struct normalise_options o = { .policy = POLICY_ROME_STRICT, .http = true, .content_type = type, .content_type_len = sizeof(type) - 1, .repairs = REPAIR_ALL };
+
+	run_cuts(&s, "refused", &o, in, sizeof(in) - 1);
+	CU_ASSERT_EQUAL(s.rc, NORMALISE_REJECTED);
+	CU_ASSERT_EQUAL(s.len, 0);
+	CU_ASSERT_STRING_EQUAL(s.rule, "rome-strict:2.5;error=unknown-charset");
+	o.on_error = ON_ERROR_PASS;
+	run_cuts(&s, "passed", &o, in, sizeof(in) - 1);
+	CU_ASSERT_EQUAL(s.rc, 0);
+	CU_ASSERT_EQUAL(s.len, sizeof(in) - 1);
+	CU_ASSERT(memcmp(s.out, in, s.len) == 0);
+}
+
+static void forced(void)
+{
+	static const struct fixture fixture = { "external", "text/xml; charset=utf-8", "CP1251", D("utf-8") PRIVET, "auto:external;charset=windows-1251", D("utf-8") PRIVET };
+	struct normalise_options o = automatic;
+
+	o.forced = CS_WINDOWS_1251;
+	run_fixture(&fixture, o);
+}
+
+static void output(void)
+{
+	static const struct fixture fixture = { "us-ascii", NULL, "CP1251", D("windows-1251") "<rss a='я'><!--я--><![CDATA[я]]></rss>",
+	    NULL, D("UTF-8") "<rss a='&#1103;'><!--_--><![CDATA[]]>&#1103;<![CDATA[]]></rss>" };
+	static const struct fixture as_is = { "no repairs", NULL, "CP1251", " " D("windows-1251") "<rss>я\x01&#1;</rss>", NULL,
+	    " " D("windows-1251") "<rss>я\x01&#1;</rss>" };
+	struct normalise_options o = automatic;
+
+	o.output = OUTPUT_US_ASCII;
+	run_fixture(&fixture, o);
+	o = automatic;
+	o.repairs = 0;
+	run_fixture(&as_is, o);
+}
+
+/* ---- windows ---- */
+
+static char *padded(const char *head, size_t pad, const char *tail, size_t tail_len, size_t *len)
+{
+	size_t head_len = strlen(head);
+	char *in = malloc(head_len + pad + tail_len + 1);
+
+	memcpy(in, head, head_len);
+	memset(in + head_len, 'x', pad);
+	memcpy(in + head_len + pad, tail, tail_len);
+	*len = head_len + pad + tail_len;
+	return in;
+}
+
+/* RULES.md, auto, 4: nothing but ASCII in the first window. */
+static void revision(void)
+{
+	static const struct {
+		const char *rule, *content_type, *head, *tail;
+		size_t sniff, repeat;       /* times the tail is written */
+		const char *first, *last, *text;
+	} cases[] = {
+		{ "us-ascii by text/xml, is UTF-8", "text/xml", "<rss>", "é", 64, 1, "auto:2.1;charset=windows-1252", "auto:2.1/utf8;charset=utf-8;was=us-ascii", "é" },
+		{ "longer than the second window", "text/xml", "<rss>", "é", 64, 3000, "auto:2.1;charset=windows-1252", "auto:2.1/utf8;charset=utf-8;was=us-ascii", "é" },
+		{ "utf-8 by the declaration, and it is", "application/xml", D("utf-8") "<rss>", "é", 64, 2, "auto:2.0/1.2;charset=utf-8", "auto:2.0/1.2;charset=utf-8", "é" },
+		{ "the label keeps its word", "application/xml; charset=koi8-r", "<rss>", "\xf0\xd2\xc9\xd7\xc5\xd4", 64, 1, "auto:2.5;charset=koi8-r",
+		  "auto:2.5;charset=koi8-r", "Привет" },
+		{ "decided by its mark for good", "text/xml", BOM "<rss>", "\xe9!", 64, 1, "auto:2.1/bom;charset=utf-8;was=us-ascii", "auto:2.1/bom;charset=utf-8;was=us-ascii", "é!" },
+		{ "the body ends in the window", "text/xml", "<rss>", "", 64, 0, "auto:2.1;charset=windows-1252", "auto:2.1;charset=windows-1252", "" },
+	};
+	static struct seen s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct normalise_options o = automatic;
+		size_t len, tail_len = strlen(cases[i].tail) * cases[i].repeat, text_len = strlen(cases[i].text), at;
+		char *tail = malloc(tail_len + 1), *in;
+
+		for (size_t j = 0; j < cases[i].repeat; j++)
+			memcpy(tail + j * strlen(cases[i].tail), cases[i].tail, strlen(cases[i].tail));
+		in = padded(cases[i].head, 100, tail, tail_len, &len);
+		o.http = true;
+		o.content_type = cases[i].content_type;
+		o.content_type_len = strlen(cases[i].content_type);
+		o.sniff_bytes = cases[i].sniff;
+		run_cuts(&s, cases[i].rule, &o, in, len);
+		UNIT_ROW(s.rc == 0, "%s: %d", cases[i].rule, s.rc);
+		UNIT_ROW(strcmp(s.first, cases[i].first) == 0, "%s: first %s", cases[i].rule, s.first);
+		UNIT_ROW(strcmp(s.rule, cases[i].last) == 0, "%s: last %s", cases[i].rule, s.rule);
+		UNIT_ROW(s.report.revised == (strcmp(cases[i].first, cases[i].last) != 0) && s.revised == s.report.revised, "%s", cases[i].rule);
+		UNIT_ROW(utf8_valid_prefix((uint8_t *)s.out, s.len) == s.len, "%s", cases[i].rule);
+		at = s.len - text_len * cases[i].repeat;
+		UNIT_ROW(s.len >= text_len && memcmp(s.out + at, cases[i].text, text_len) == 0, "%s: %.*s", cases[i].rule, 40, s.out + at);
+		free(tail);
+		free(in);
+	}
+}
+
+/* A late bad byte does not change the verdict: RULES.md, auto, 5. */
+static void later_faults(void)
+{
+	static const char type[] = "application/xml; charset=utf-8";
+	static struct seen s;
+	struct normalise_options o = automatic;
+	size_t len;
+	char *in = padded("<rss>é", 100, "\x93quoted\x94 é \xe2\x82", 13, &len);
+
+	o.http = true;
+	o.content_type = type;
+	o.content_type_len = sizeof(type) - 1;
+	o.sniff_bytes = 64;
+	run_cuts(&s, "windows-1252 within UTF-8", &o, in, len);
+	CU_ASSERT_STRING_EQUAL(s.rule, "auto:2.5;charset=utf-8");
+	UNIT_ROW(s.report.malformed >= 3, "%lu malformed", (unsigned long)s.report.malformed);
+	UNIT_ROW(memmem(s.out, s.len, "“quoted” é ", strlen("“quoted” é ")) != NULL, "%.*s", (int)s.len, s.out);
+	free(in);
+}
+
+/* When the decision falls: at byte counts, never at ends of calls. */
+static void decision_points(void)
+{
+	static const char html[] = "text/html", xml[] = "text/xml";
+	static const struct {
+		const char *rule;
+		enum policy policy;
+		const char *content_type, *head;
+		size_t sniff, at;
+	} cases[] = {
+		{ "labels: the first look after the declaration", POLICY_RFC7303, xml, D("koi8-r") "<rss>", 0, 1024 },
+		{ "bytes: the whole window", POLICY_AUTO, xml, D("koi8-r") "<rss>", 0, 65536 },
+		{ "bytes: the whole window", POLICY_FEEDPARSER, xml, D("koi8-r") "<rss>", 0, 65536 },
+		{ "a window of another size", POLICY_AUTO, xml, D("koi8-r") "<rss>", 100, 100 },
+		{ "no feed", POLICY_AUTO, html, "<html>", 0, 1024 },
+		{ "never one", POLICY_AUTO, "image/png", "<rss>", 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static struct seen s;
+		struct normalise_events events = { on_decided, on_revised, on_write, &s };
+		struct normalise_options o = { .policy = cases[i].policy, .http = true, .content_type = cases[i].content_type,
+		    .content_type_len = strlen(cases[i].content_type), .sniff_bytes = cases[i].sniff };
+		struct normaliser *n = normaliser_new(&o, &events);
+		size_t len;
+		char *in = padded(cases[i].head, cases[i].at, "", 0, &len);
+
+		memset(&s, 0, offsetof(struct seen, out));
+		normaliser_feed(n, (uint8_t *)in, cases[i].at - 1);
+		UNIT_ROW(normaliser_verdict(n) == NULL && normaliser_evidence(n) == NULL, "%s", cases[i].rule);
+		normaliser_feed(n, (uint8_t *)in + cases[i].at - 1, 1);
+		UNIT_ROW(normaliser_verdict(n) != NULL && s.decided == 1, "%s", cases[i].rule);
+		normaliser_free(&n);
+		free(in);
+	}
+}
+
+/* ---- answers of the owner ---- */
+
+static int refuse(void *arg, const struct verdict *v)
+{
+	(void)arg, (void)v;
+	return 9;
+}
+
+static int accept(void *arg, const struct verdict *v)
+{
+	(void)arg, (void)v;
+	return 0;
+}
+
+static int refuse_bytes(void *arg, const uint8_t *bytes, size_t len)
+{
+	(void)arg, (void)bytes, (void)len;
+	return 8;
+}
+
+static int swallow(void *arg, const uint8_t *bytes, size_t len)
+{
+	(void)arg, (void)bytes, (void)len;
+	return 0;
+}
+
+static void answers(void)
+{
+	static const char in[] = "<rss>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\xc3\xa9</rss>", type[] = "text/xml";
+	static const struct {
+		const char *rule;
+		struct normalise_events events;
+		int rc;
+	} cases[] = {
+		{ "decided", { refuse, accept, swallow, NULL }, 9 },
+		{ "revised", { accept, refuse, swallow, NULL }, 9 },
+		{ "write", { accept, accept, refuse_bytes, NULL }, 8 },
+		{ "nobody asks about the revision", { accept, NULL, swallow, NULL }, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct normalise_options o = automatic;
+		struct normaliser *n;
+		int rc;
+
+		o.http = true;
+		o.content_type = type;
+		o.content_type_len = sizeof(type) - 1;
+		o.sniff_bytes = 32;
+		n = normaliser_new(&o, &cases[i].events);
+		rc = normaliser_feed(n, (const uint8_t *)in, sizeof(in) - 1);
+		if (rc == 0)
+			rc = normaliser_finish(n);
+		UNIT_ROW(rc == cases[i].rc, "%s: %d", cases[i].rule, rc);
+		if (rc) {
+			CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)in, 1), rc);
+			CU_ASSERT_EQUAL(normaliser_finish(n), rc);
+		}
+		normaliser_free(&n);
+	}
+}
+
+UNIT_SUITE(normalise, { "hostile", hostile }, { "charsets", charsets }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
+    { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers })

@@ -1,0 +1,312 @@
+/* Owns the cases of core/repair.c: every repair, its count, its switch, and that no cut of the input changes anything.
+ * Must not know: encodings. Invariant: each row names its rule; rows are fed whole and split in two at every byte. */
+#include "core/repair.h"
+#include "core/utf8.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FFFD "\xef\xbf\xbd"
+#define BOM "\xef\xbb\xbf"
+
+/* A text that may hold NUL. */
+struct text {
+	const char *bytes;
+	size_t len;
+};
+#define T(literal) { (literal), sizeof(literal) - 1 }
+
+struct row {
+	const char *rule;
+	struct text in, out;
+	unsigned counted[REPAIR_COUNT];
+};
+
+struct gathered {
+	char *bytes;
+	size_t len, cap;
+};
+
+static int gather(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct gathered *g = arg;
+
+	if (g->cap - g->len < len)
+		return 7;
+	memcpy(g->bytes + g->len, bytes, len);
+	g->len += len;
+	return 0;
+}
+
+/* Feeds in pieces of `cut` bytes first, then of `step`. */
+static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct text in, size_t cut, size_t step, uint64_t counts[REPAIR_COUNT])
+{
+	struct repair *r = repair_new(flags, ebcdic, (struct sink){ gather, g });
+	int rc = 0;
+
+	g->len = 0;
+	rc |= repair_feed(r, (const uint8_t *)in.bytes, cut);
+	for (size_t at = cut; at < in.len; at += step)
+		rc |= repair_feed(r, (const uint8_t *)in.bytes + at, in.len - at < step ? in.len - at : step);
+	rc |= repair_finish(r);
+	CU_ASSERT_EQUAL(rc, 0);
+	memcpy(counts, repair_counts(r), REPAIR_COUNT * sizeof(counts[0]));
+	repair_free(&r);
+	CU_ASSERT_PTR_NULL(r);
+}
+
+static bool row_holds(const struct row *row, const struct gathered *g, const uint64_t counts[REPAIR_COUNT])
+{
+	bool same = g->len == row->out.len && memcmp(g->bytes, row->out.bytes, g->len) == 0;
+
+	for (size_t i = 0; i < REPAIR_COUNT; i++)
+		same = same && counts[i] == row->counted[i];
+	return same && utf8_valid_prefix((const uint8_t *)g->bytes, g->len) == g->len;
+}
+
+static void run_rows(const struct row *rows, size_t count, unsigned flags, int ebcdic)
+{
+	static char buf[8192];
+	struct gathered g = { buf, 0, sizeof(buf) };
+	uint64_t counts[REPAIR_COUNT];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct row *row = &rows[i];
+
+		for (size_t cut = 0; cut <= row->in.len; cut++) {
+			repair_all(&g, flags, ebcdic, row->in, cut, row->in.len + 1, counts);
+			if (!UNIT_ROW(row_holds(row, &g, counts), "%s, cut at %zu: %.*s", row->rule, cut, (int)g.len, g.bytes))
+				break;
+		}
+		repair_all(&g, flags, ebcdic, row->in, 0, 1, counts);
+		UNIT_ROW(row_holds(row, &g, counts), "%s, byte by byte: %.*s", row->rule, (int)g.len, g.bytes);
+	}
+}
+
+#define RUN(rows, flags, ebcdic) run_rows(rows, sizeof(rows) / sizeof(rows[0]), flags, ebcdic)
+#define COUNT(id, n) .counted[REPAIRED_##id] = (n)
+
+static void prolog(void)
+{
+	static const struct row rows[] = {
+		{ "empty", T(""), T(""), { 0 } },
+		{ "nothing to do", T("<rss/>"), T("<rss/>"), { 0 } },
+		{ "mark", T(BOM "<rss/>"), T("<rss/>"), COUNT(BOM, 1) },
+		{ "nothing but a mark", T(BOM), T(""), COUNT(BOM, 1) },
+		{ "the second mark is junk", T(BOM BOM "<?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(BOM, 1), COUNT(JUNK, 1) },
+		{ "utf-8 stays", T("<?xml version='1.0' encoding='utf-8'?><a/>"), T("<?xml version='1.0' encoding='utf-8'?><a/>"), { 0 } },
+		{ "Utf-8 stays", T("<?xml version=\"1.0\" encoding=\"Utf-8\" ?><a/>"), T("<?xml version=\"1.0\" encoding=\"Utf-8\" ?><a/>"), { 0 } },
+		{ "utf8 is no name of it", T("<?xml version='1.0' encoding='utf8'?><a/>"), T("<?xml version='1.0' encoding=\"UTF-8\"?><a/>"), COUNT(DECLARATION, 1) },
+		{ "all else stays", T("<?xml\tversion='1.0'\n encoding = 'koi8-r'  standalone='yes' ?>\r\n<a/>"),
+		    T("<?xml\tversion='1.0'\n encoding=\"UTF-8\"  standalone='yes' ?>\r\n<a/>"), COUNT(DECLARATION, 1) },
+		{ "none is put in", T("<?xml version='1.0' standalone='no'?><a/>"), T("<?xml version='1.0' standalone='no'?><a/>"), { 0 } },
+		{ "empty name", T("<?xml version='1.0' encoding=''?><a/>"), T("<?xml version='1.0' encoding=\"UTF-8\"?><a/>"), COUNT(DECLARATION, 1) },
+		{ "only the first declaration", T("<?xml version='1.0' encoding='a'?><a><?xml version='1.0' encoding='b'?></a>"),
+		    T("<?xml version='1.0' encoding=\"UTF-8\"?><a><?xml version='1.0' encoding='b'?></a>"), COUNT(DECLARATION, 1) },
+		{ "space before it", T("\r\n\t <?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
+		{ "mark, space, name", T(BOM "\n<?xml version='1.0' encoding='windows-1251'?><a/>"), T("<?xml version='1.0' encoding=\"UTF-8\"?><a/>"),
+		    COUNT(BOM, 1), COUNT(JUNK, 1), COUNT(DECLARATION, 1) },
+		{ "junk before it", T("Notice: x<br />\n<?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
+		{ "a comment before it", T("<!-- <?xml --><?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
+		{ "junk is at most 64 bytes", T("0123456789012345678901234567890123456789012345678901234567890123<?xml version='1.0'?><a/>"),
+		    T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
+		{ "more is text", T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><a/>"),
+		    T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><a/>"), { 0 } },
+		{ "space before a root stays", T(" \n<rss/>"), T(" \n<rss/>"), { 0 } },
+		{ "junk before a root goes", T(" x\n<rss/>"), T("<rss/>"), COUNT(JUNK, 1) },
+		{ "comments of the document stay", T("x<!-- c --> <rss/>"), T("<!-- c --> <rss/>"), COUNT(JUNK, 1) },
+		{ "and its instructions and type", T("x<?a b?><!DOCTYPE rss><rss/>"), T("<?a b?><!DOCTYPE rss><rss/>"), COUNT(JUNK, 1) },
+		{ "no feed's root: nothing goes", T("x<a/>"), T("x<a/>"), { 0 } },
+		{ "an element is never junk before a root", T("<x><rss/></x>"), T("<x><rss/></x>"), { 0 } },
+		{ "a comment alone is none", T("<!-- c --><rss/>"), T("<!-- c --><rss/>"), { 0 } },
+		{ "an instruction of a longer name", T("<?xml-stylesheet encoding='a'?><rss/>"), T("<?xml-stylesheet encoding='a'?><rss/>"), { 0 } },
+		{ "cut declaration", T("<?xml version='1.0' encoding='koi8-r'"), T("<?xml version='1.0' encoding='koi8-r'"), { 0 } },
+		{ "cut word", T("<?xm"), T("<?xm"), { 0 } },
+		{ "only space", T(" \n "), T(" \n "), { 0 } },
+		{ "only junk", T("junk"), T("junk"), { 0 } },
+		{ "a root cut short", T("x<rs"), T("x<rs"), { 0 } },
+		{ "an open comment", T("x<!-- "), T("x<!-- "), { 0 } },
+		{ "a control in the declaration", T("<?xml version='1.0'\x01 encoding='a'?><a/>"), T("<?xml version='1.0'" FFFD " encoding=\"UTF-8\"?><a/>"),
+		    COUNT(DECLARATION, 1), COUNT(CHARACTERS, 1) },
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+}
+
+static void characters(void)
+{
+	static const struct row rows[] = {
+		{ "NUL", T("<a>\0</a>"), T("<a>" FFFD "</a>"), COUNT(CHARACTERS, 1) },
+		{ "all of C0", T("\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"),
+		    T(FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD "\t\n" FFFD FFFD "\r" FFFD FFFD), COUNT(CHARACTERS, 12) },
+		{ "and its other half", T("\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x20"),
+		    T(FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD "\x20"), COUNT(CHARACTERS, 16) },
+		{ "DEL and C1 are characters", T("\x7f\xc2\x80\xc2\x85\xc2\x9f"), T("\x7f\xc2\x80\xc2\x85\xc2\x9f"), { 0 } },
+		{ "U+FFFE and U+FFFF", T("a\xef\xbf\xbe\xef\xbf\xbf" "b"), T("a" FFFD FFFD "b"), COUNT(CHARACTERS, 2) },
+		{ "U+FFFD and U+FFC0 stay", T("a\xef\xbf\xbd\xef\xbf\x80" "b"), T("a\xef\xbf\xbd\xef\xbf\x80" "b"), { 0 } },
+		{ "U+1FFFE is a character", T("\xf0\x9f\xbf\xbe"), T("\xf0\x9f\xbf\xbe"), { 0 } },
+		{ "in CDATA, comments, instructions", T("<![CDATA[\x01]]><!--\x02--><?a \x03?>"), T("<![CDATA[" FFFD "]]><!--" FFFD "--><?a " FFFD "?>"),
+		    COUNT(CHARACTERS, 3) },
+		{ "line ends stay", T("a\r\nb\rc\nd"), T("a\r\nb\rc\nd"), { 0 } },
+		{ "a long run around one", T("0123456789abcdef0123456789abcdef\x01" "0123456789abcdef0123456789abcdef"),
+		    T("0123456789abcdef0123456789abcdef" FFFD "0123456789abcdef0123456789abcdef"), COUNT(CHARACTERS, 1) },
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+}
+
+static void references(void)
+{
+	static const struct row rows[] = {
+		{ "decimal", T("<a>&#0;&#8;&#11;&#31;</a>"), T("<a>" FFFD FFFD FFFD FFFD "</a>"), COUNT(REFERENCES, 4) },
+		{ "hexadecimal", T("<a>&#x0;&#x1F;&#x1f;&#xFFFE;&#xFFFF;</a>"), T("<a>" FFFD FFFD FFFD FFFD FFFD "</a>"), COUNT(REFERENCES, 5) },
+		{ "surrogates", T("&#xD800;&#xdfff;&#55296;"), T(FFFD FFFD FFFD), COUNT(REFERENCES, 3) },
+		{ "the neighbours of surrogates", T("&#xD7FF;&#xE000;"), T("&#xD7FF;&#xE000;"), { 0 } },
+		{ "above U+10FFFF", T("&#x110000;&#1114112;"), T(FFFD FFFD), COUNT(REFERENCES, 2) },
+		{ "U+10FFFF", T("&#x10FFFF;&#1114111;"), T("&#x10FFFF;&#1114111;"), { 0 } },
+		{ "overflow", T("&#4294967305;&#x100000009;&#99999999999999999999999999999999999;"), T(FFFD FFFD FFFD), COUNT(REFERENCES, 3) },
+		{ "eight digits", T("&#99999999;"), T(FFFD), COUNT(REFERENCES, 1) },
+		{ "tab, line feed, return", T("&#9;&#xA;&#xd;"), T("&#9;&#xA;&#xd;"), { 0 } },
+		{ "C1", T("&#128;&#x99;"), T("&#128;&#x99;"), { 0 } },
+		{ "leading zeros, allowed", T("&#x00000000000000000000000000000000000000000041;"), T("&#x00000000000000000000000000000000000000000041;"), { 0 } },
+		{ "leading zeros, forbidden", T("&#00000000000000000000000000000000000000000001;"), T(FFFD), COUNT(REFERENCES, 1) },
+		{ "nothing but zeros", T("&#x0000000;"), T(FFFD), COUNT(REFERENCES, 1) },
+		{ "attribute values", T("<a b=\"&#0;\" c='&#x1;'/>"), T("<a b=\"" FFFD "\" c='" FFFD "'/>"), COUNT(REFERENCES, 2) },
+		{ "entity values", T("<!DOCTYPE a [<!ENTITY b '&#0;'>]>"), T("<!DOCTYPE a [<!ENTITY b '" FFFD "'>]>"), COUNT(REFERENCES, 1) },
+		{ "not in CDATA", T("<![CDATA[&#0;]]>&#0;"), T("<![CDATA[&#0;]]>" FFFD), COUNT(REFERENCES, 1) },
+		{ "not in comments", T("<!-- &#0; -->&#0;"), T("<!-- &#0; -->" FFFD), COUNT(REFERENCES, 1) },
+		{ "not in instructions", T("<?a &#0; ?>&#0;"), T("<?a &#0; ?>" FFFD), COUNT(REFERENCES, 1) },
+		{ "brackets before the end of CDATA", T("<![CDATA[]]]]]>&#0;"), T("<![CDATA[]]]]]>" FFFD), COUNT(REFERENCES, 1) },
+		{ "hyphens before the end of a comment", T("<!--------->&#0;"), T("<!--------->" FFFD), COUNT(REFERENCES, 1) },
+		{ "a comment does not end where it starts", T("<!-->&#0;-->&#0;"), T("<!-->&#0;-->" FFFD), COUNT(REFERENCES, 1) },
+		{ "nor an instruction", T("<?>&#0;?>&#0;"), T("<?>&#0;?>" FFFD), COUNT(REFERENCES, 1) },
+		{ "marks before the end of an instruction", T("<?a ??\?>&#0;"), T("<?a ??\?>" FFFD), COUNT(REFERENCES, 1) },
+		{ "CDATA must be written so", T("<![cdata[&#0;]]>"), T("<![cdata[" FFFD "]]>"), COUNT(REFERENCES, 1) },
+		{ "almost a comment", T("<!-&#0;"), T("<!-" FFFD), COUNT(REFERENCES, 1) },
+		{ "no semicolon: no reference", T("&#0 &#x1"), T("&#0 &#x1"), { 0 } },
+		{ "no digits: no reference", T("&#;&#x;&#"), T("&#;&#x;&#"), { 0 } },
+		{ "X is no x", T("&#X0;"), T("&#X0;"), { 0 } },
+		{ "one x", T("&#xx0;"), T("&#xx0;"), { 0 } },
+		{ "x after zeros is none", T("&#0x0;"), T("&#0x0;"), { 0 } },
+		{ "other digits end it", T("&#1a;&#x1g;"), T("&#1a;&#x1g;"), { 0 } },
+		{ "ampersands", T("&&#0;&&amp;&"), T("&" FFFD "&&amp;&"), COUNT(REFERENCES, 1) },
+		{ "allowed ones in a row", T("&#8217;&#8217;&#8220;x&#233;"), T("&#8217;&#8217;&#8220;x&#233;"), { 0 } },
+		{ "cut openings", T("a<![CDATA"), T("a<![CDATA"), { 0 } },
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+}
+
+static void line_ends(void)
+{
+	static const struct row rows[] = {
+		{ "next line", T("a\xc2\x85" "b\xc2\x85"), T("a\nb\n"), COUNT(LINE_ENDS, 2) },
+		{ "other characters of the same lead", T("\xc2\xa0\xc2\x86\xc2\x85\xc2\xa0"), T("\xc2\xa0\xc2\x86\n\xc2\xa0"), COUNT(LINE_ENDS, 1) },
+		{ "after a declaration", T("<?xml version='1.0' encoding='ibm037'?>\xc2\x85<a/>"), T("<?xml version='1.0' encoding=\"UTF-8\"?>\n<a/>"),
+		    COUNT(LINE_ENDS, 1), COUNT(DECLARATION, 1) },
+		{ "inside a declaration", T("<?xml version='1.0'\xc2\x85" "encoding='ibm037'?><a/>"), T("<?xml version='1.0'\nencoding=\"UTF-8\"?><a/>"),
+		    COUNT(LINE_ENDS, 1), COUNT(DECLARATION, 1) },
+	};
+	static const struct row others[] = { { "elsewhere U+0085 is a character", T("a\xc2\x85"), T("a\xc2\x85"), { 0 } } };
+
+	RUN(rows, REPAIR_ALL, 1);
+	RUN(others, REPAIR_ALL, 0);
+	RUN(others, REPAIR_ALL & ~REPAIR_LINE_ENDS, 1);
+}
+
+/* Text that ends within a character leaves as it came: nothing carried is forgotten. */
+static void cut_text(void)
+{
+	static const struct { const char *rule; struct text in; } cases[] = {
+		{ "half a mark", T("\xef\xbb") }, { "half a next line", T("<a>\xc2") }, { "half a U+FFFF", T("<a>\xef\xbf") },
+	};
+	char buf[64];
+	struct gathered g = { buf, 0, sizeof(buf) };
+	uint64_t counts[REPAIR_COUNT];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		repair_all(&g, REPAIR_ALL, 1, cases[i].in, 0, 1, counts);
+		UNIT_ROW(g.len == cases[i].in.len && memcmp(buf, cases[i].in.bytes, g.len) == 0, "%s", cases[i].rule);
+	}
+}
+
+/* Every repair alone leaves everything else as it came. */
+static void switches(void)
+{
+	static const char in[] = BOM "\n<?xml version='1.0' encoding='a'?>\xc2\x85\x01&#1;";
+	static const struct {
+		unsigned flags;
+		struct row row;
+	} cases[] = {
+		{ 0, { "none", T(in), T(in), { 0 } } },
+		{ REPAIR_BOM, { "bom", T(in), T("\n<?xml version='1.0' encoding='a'?>\xc2\x85\x01&#1;"), COUNT(BOM, 1) } },
+		{ REPAIR_JUNK, { "junk", T(in), T(BOM "<?xml version='1.0' encoding='a'?>\xc2\x85\x01&#1;"), COUNT(JUNK, 1) } },
+		{ REPAIR_DECLARATION, { "declaration", T(in), T(BOM "\n<?xml version='1.0' encoding=\"UTF-8\"?>\xc2\x85\x01&#1;"), COUNT(DECLARATION, 1) } },
+		{ REPAIR_CHARACTERS, { "characters", T(in), T(BOM "\n<?xml version='1.0' encoding='a'?>\xc2\x85" FFFD "&#1;"), COUNT(CHARACTERS, 1) } },
+		{ REPAIR_REFERENCES, { "references", T(in), T(BOM "\n<?xml version='1.0' encoding='a'?>\xc2\x85\x01" FFFD), COUNT(REFERENCES, 1) } },
+		{ REPAIR_LINE_ENDS, { "line ends", T(in), T(BOM "\n<?xml version='1.0' encoding='a'?>\n\x01&#1;"), COUNT(LINE_ENDS, 1) } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		run_rows(&cases[i].row, 1, cases[i].flags, 1);
+}
+
+/* White space ahead of the declaration beyond the first look, and beyond the last. */
+static void far_declarations(void)
+{
+	static const struct { const char *rule; size_t space; bool found; } cases[] = {
+		{ "past the first look", 300, true }, { "past several", 5000, true }, { "at the last", 65536 - 38, true },
+		{ "past the last", 65536, false },
+	};
+	static const size_t steps[] = { 1, 7, 4096, 100000 };
+	static const char declaration[] = "<?xml version='1.0' encoding='koi8-r'?>";
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t len = cases[i].space + sizeof(declaration) - 2;
+		char *in = malloc(len), *out = malloc(len + 64);
+		struct gathered g = { out, 0, len + 64 };
+		uint64_t counts[REPAIR_COUNT];
+
+		memset(in, ' ', cases[i].space);
+		memcpy(in + cases[i].space - 1, declaration, sizeof(declaration) - 1);
+		for (size_t j = 0; j < sizeof(steps) / sizeof(steps[0]); j++) {
+			repair_all(&g, REPAIR_ALL, 0, (struct text){ in, len }, 0, steps[j], counts);
+			UNIT_ROW(counts[REPAIRED_DECLARATION] == cases[i].found, "%s, in steps of %zu", cases[i].rule, steps[j]);
+			UNIT_ROW(counts[REPAIRED_JUNK] == cases[i].found, "%s, in steps of %zu", cases[i].rule, steps[j]);
+			UNIT_ROW(cases[i].found || (g.len == len && memcmp(in, out, len) == 0), "%s, in steps of %zu", cases[i].rule, steps[j]);
+		}
+		free(in);
+		free(out);
+	}
+}
+
+/* What the sink answers stops the producer, wherever it comes. */
+static void sink_errors(void)
+{
+	static const char in[] = BOM "\n<?xml version='1.0' encoding='a'?>\x01&#1;&#65;<![CDATA[x]]>\xc2\x85y";
+	char buf[128];
+
+	for (size_t cap = 0; cap < sizeof(in) - 12; cap++) {
+		struct gathered g = { buf, 0, cap };
+		struct repair *r = repair_new(REPAIR_ALL, 1, (struct sink){ gather, &g });
+		int rc = 0;
+
+		for (size_t at = 0; at < sizeof(in) - 1 && rc == 0; at++)
+			rc = repair_feed(r, (const uint8_t *)in + at, 1);
+		if (rc == 0)
+			rc = repair_finish(r);
+		UNIT_ROW(rc == 7, "room for %zu bytes", cap);
+		repair_free(&r);
+	}
+}
+
+static void names(void)
+{
+	CU_ASSERT_STRING_EQUAL(repair_name(REPAIRED_BOM), "bom");
+	CU_ASSERT_STRING_EQUAL(repair_name(REPAIRED_LINE_ENDS), "line-ends");
+}
+
+UNIT_SUITE(repair, { "prolog", prolog }, { "characters", characters }, { "references", references }, { "line ends", line_ends },
+    { "cut text", cut_text }, { "switches", switches }, { "far declarations", far_declarations }, { "sink errors", sink_errors }, { "names", names })

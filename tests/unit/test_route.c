@@ -1,0 +1,225 @@
+/* Owns the cases of routes: patterns, the most specific match, targets, inheritance.
+ * Must not know: how a file or flag carries a route (test_conf.c). Invariant: each row names its rule. */
+#include "conf/conf.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+static char *const no_environment[] = { NULL };
+
+/* conf_load() takes main's argv and writes to none of it. */
+#define ARGV(words) ((char *const *)(uintptr_t)(words))
+
+/* Loads `serve --route ROUTE ...`; the caller frees. */
+static struct conf *load(const char *const *routes, size_t count, struct conf_error *error)
+{
+	const char *argv[64] = { "serve" };
+	int argc = 1;
+	struct conf *conf = conf_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	for (size_t i = 0; i < count && routes[i]; i++) {
+		argv[argc++] = "--route";
+		argv[argc++] = routes[i];
+	}
+	if (conf_load(conf, argc, ARGV(argv), no_environment, error) != 0)
+		conf_free(&conf);
+	return conf;
+}
+
+static void matches(void)
+{
+	static const char *const routes[] = {
+		"/=http://o name=root", "/news=http://o name=news", "/news/=http://o name=news-below", "/news/old/=http://o name=old",
+		"//feeds.example/=http://o name=host", "//feeds.example/news=http://o name=host-news",
+		"//feeds.example:8080/=http://o name=port", "//[::1]/=http://o name=ipv6", "//Dot.Example./=http://o name=dot",
+		"//plain.example:80/=http://o name=eighty",
+	};
+	static const struct { const char *rule, *host, *path, *name; } cases[] = {
+		{ "any path", "x", "/feed.xml", "root" },
+		{ "no Host", "", "/feed.xml", "root" },
+		{ "bad Host", "a b", "/feed.xml", "root" },
+		{ "segment itself", "x", "/news", "news" },
+		{ "segment with query", "x", "/news?a=/news/old/", "news" },
+		{ "segment border", "x", "/newsletter", "root" },
+		{ "longest prefix", "x", "/news/a", "news-below" },
+		{ "longer prefix", "x", "/news/old/a", "old" },
+		{ "prefix ending in / wants the /", "x", "/news/old", "news-below" },
+		{ "case of the path counts", "x", "/NEWS", "root" },
+		{ "host before no host, though shorter", "feeds.example", "/news/old/a", "host-news" },
+		{ "host, other path", "feeds.example", "/b", "host" },
+		{ "case of the host does not count", "FEEDS.Example", "/b", "host" },
+		{ "any port", "feeds.example:81", "/b", "host" },
+		{ "host and port before host, though shorter", "feeds.example:8080", "/news", "port" },
+		{ "root label of the field", "feeds.example.", "/b", "host" },
+		{ "root label of the pattern", "dot.example", "/b", "dot" },
+		{ "only whole hosts", "xfeeds.example", "/b", "root" },
+		{ "only whole hosts", "feeds.example.com", "/b", "root" },
+		{ "IPv6", "[::1]:8080", "/b", "ipv6" },
+		{ "no port is port 80", "plain.example", "/b", "eighty" },
+		{ "port 80 written", "plain.example:80", "/b", "eighty" },
+		{ "another port", "plain.example:81", "/b", "root" },
+	};
+	struct conf_error error;
+	struct conf *conf = load(routes, sizeof(routes) / sizeof(routes[0]), &error);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct conf_route *route = conf_route_match(conf, cases[i].host, strlen(cases[i].host), cases[i].path, strlen(cases[i].path));
+		UNIT_ROW(route && strcmp(route->name, cases[i].name) == 0, "%s: %s %s: got %s", cases[i].rule, cases[i].host, cases[i].path,
+			route ? route->name : "none");
+	}
+	conf_free(&conf);
+}
+
+static void no_match(void)
+{
+	static const char *const routes[] = { "/a=http://o" };
+	struct conf_error error;
+	struct conf *conf = load(NULL, 0, &error);
+
+	CU_ASSERT_PTR_NULL(conf_route_match(conf, "x", 1, "/", 1));
+	conf_free(&conf);
+	conf = load(routes, 1, &error);
+	CU_ASSERT_PTR_NULL(conf_route_match(conf, "x", 1, "/", 1));
+	CU_ASSERT_PTR_NULL(conf_route_match(conf, "x", 1, "", 0));
+	CU_ASSERT_PTR_NULL(conf_route_match(conf, "x", 1, "*", 1));
+	conf_free(&conf);
+}
+
+static void targets(void)
+{
+	static const struct { const char *rule, *route, *path, *target; } cases[] = {
+		{ "no origin path", "/=http://o", "/a/b", "/a/b" },
+		{ "root", "/=http://o/", "/", "/" },
+		{ "query kept", "/=http://o/", "/a?b=c?d", "/a?b=c?d" },
+		{ "prefix replaced", "/news/=http://o/feeds/", "/news/a.xml", "/feeds/a.xml" },
+		{ "prefix dropped", "/news/=http://o", "/news/a.xml", "/a.xml" },
+		{ "prefix dropped, no slash", "/news=http://o", "/news/a.xml", "/a.xml" },
+		{ "segment itself", "/news=http://o/feeds", "/news", "/feeds" },
+		{ "segment and below", "/news=http://o/feeds", "/news/a", "/feeds/a" },
+		{ "segment with query", "/news=http://o/feeds", "/news?a", "/feeds?a" },
+		{ "slash only in the origin", "/news=http://o/feeds/", "/news/a", "/feeds/a" },
+		{ "slash only in the pattern", "/news/=http://o/feeds", "/news/a", "/feeds/a" },
+		{ "one feed", "/f=http://o/x/feed.php?", "/f", NULL },
+		{ "one feed", "/f=http://o/x/feed.php", "/f?id=1", "/x/feed.php?id=1" },
+		{ "double slash kept", "/=http://o/", "//a", "//a" },
+		{ "double slash under a base", "/=http://o/b", "//a", "/b//a" },
+		{ "dots may not leave the base", "/=http://o/b/", "/../a", "" },
+		{ "encoded dots neither", "/=http://o/b/", "/%2e%2e/a", "" },
+		{ "dots in the query are text", "/=http://o/b/", "/a?../..", "/b/a?../.." },
+		{ "no base, nothing to leave", "/=http://o/", "/../a", "/../a" },
+		{ "percent-encoding left alone", "/=http://o/b/", "/%D0%BF%20", "/b/%D0%BF%20" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error;
+		struct conf *conf = load(&cases[i].route, 1, &error);
+		char target[64];
+		UNIT_ROW((conf != NULL) == (cases[i].target != NULL), "%s", cases[i].rule);
+		if (!conf)
+			continue;
+		const struct conf_route *route = conf_route_match(conf, "h", 1, cases[i].path, strlen(cases[i].path));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(route);
+		size_t len = conf_route_target(route, cases[i].path, strlen(cases[i].path), target, sizeof(target));
+		UNIT_ROW(len == strlen(cases[i].target) && memcmp(target, cases[i].target, len) == 0, "%s: %.*s", cases[i].rule, (int)len, target);
+		for (size_t cap = 0; cap < len; cap++)
+			UNIT_ROW(conf_route_target(route, cases[i].path, strlen(cases[i].path), target, cap) == 0, "%s: cap %zu", cases[i].rule, cap);
+		conf_free(&conf);
+	}
+}
+
+static void origins(void)
+{
+	static const struct { const char *text, *host, *path, *authority; unsigned port; enum url_scheme scheme; bool ipv6; } cases[] = {
+		{ "/=http://Origin.Example", "origin.example", "/", "origin.example", 80, URL_HTTP, false },
+		{ "/=http://o:80/a", "o", "/a", "o", 80, URL_HTTP, false },
+		{ "/=https://o:443/a/", "o", "/a/", "o", 443, URL_HTTPS, false },
+		{ "/=https://o:80/", "o", "/", "o:80", 80, URL_HTTPS, false },
+		{ "/=http://[::1]:8100", "::1", "/", "[::1]:8100", 8100, URL_HTTP, true },
+		{ "/=http://[2001:DB8::1]", "2001:db8::1", "/", "[2001:db8::1]", 80, URL_HTTP, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error;
+		struct conf *conf = load(&cases[i].text, 1, &error);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+		const struct conf_origin *origin = &conf->routes.items[0].origin;
+		UNIT_ROW(strcmp(origin->host, cases[i].host) == 0, "%s: %s", cases[i].text, origin->host);
+		UNIT_ROW(strcmp(origin->path, cases[i].path) == 0, "%s: %s", cases[i].text, origin->path);
+		UNIT_ROW(strcmp(origin->authority, cases[i].authority) == 0, "%s: %s", cases[i].text, origin->authority);
+		UNIT_ROW(origin->port == cases[i].port && origin->scheme == cases[i].scheme && origin->ipv6 == cases[i].ipv6, "%s", cases[i].text);
+		conf_free(&conf);
+	}
+}
+
+static void refused(void)
+{
+	static const struct { const char *routes[2], *message; } cases[] = {
+		{ { "/" }, "--route: '/' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
+		{ { "" }, "--route: '' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
+		{ { "news=http://o" }, "--route: 'news' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "/a b=http://o" }, "--route: '/a b=http://o' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
+		{ { "/a?b=http://o" }, "--route: '/a?b' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "/a/../b=http://o" }, "--route: '/a/../b' has a dot segment; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "//host=http://o" }, "--route: '//host' has no path, at least a final /; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "///=http://o" }, "--route: '///' names no valid host; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "//h:0/=http://o" }, "--route: '//h:0/' names no valid host; allowed: /prefix or //host[:port]/prefix, without =" },
+		{ { "/=o:80" }, "--route: origin: 'o:80' is no origin: its scheme is neither http nor https; allowed: http://host[:port][/path]" },
+		{ { "/=http://o?a" }, "--route: origin: 'http://o?a' has a query, which comes from the request; allowed: http://host[:port][/path]" },
+		{ { "/=http://u:p@o/" }, "--route: origin: 'http://u:p@o/' is no origin: it holds user information; allowed: http://host[:port][/path]" },
+		{ { "/=http://o/a/../b" }, "--route: origin: 'http://o/a/../b' has a dot segment in its path; allowed: http://host[:port][/path]" },
+		{ { "/=http://o fast=yes" }, "--route: 'fast=yes' is not NAME=VALUE with the name of a route's option" },
+		{ { "/=http://o normalise" }, "--route: 'normalise' is not NAME=VALUE with the name of a route's option" },
+		{ { "/=http://o normalise=maybe" },
+			"--route: normalise: 'maybe' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)" },
+		{ { "/=http://o charset=utf-7" },
+			"--route: charset: 'utf-7' is not a known encoding; allowed: none, or a label that utfeed charsets lists" },
+		{ { "/=http://o output=utf-8 output=utf-8" }, "--route: output: given twice for the route /; allowed: once" },
+		{ { "/=http://o origin=http://p" }, "--route: origin: given twice for the route /; allowed: once" },
+		{ { "/=http://o", "/=http://p" }, "--route: route / is also set at --route; allowed: one route a pattern" },
+		{ { "//A/=http://o", "//a./=http://p" }, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *conf = load(cases[i].routes, 2, &error);
+		UNIT_ROW(conf == NULL, "%s", cases[i].routes[0]);
+		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].routes[0], error.text);
+		conf_free(&conf);
+	}
+}
+
+static void inherits(void)
+{
+	static const char *const argv[] = { "serve", "--policy", "rfc7303", "--repair=-junk", "--output=us-ascii", "--on-error=pass",
+		"--route=/a=http://o", "--route=/b=http://o policy=4suite charset=KOI8-R normalise=off repair=none output=utf-8 on-error=reject name=b" };
+	struct conf_error error;
+	struct conf *conf = conf_new();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	CU_ASSERT_EQUAL_FATAL(conf_load(conf, sizeof(argv) / sizeof(argv[0]), ARGV(argv), no_environment, &error), 0);
+	const struct conf_route *a = conf_route_match(conf, "", 0, "/a", 2), *b = conf_route_match(conf, "", 0, "/b", 2);
+	const struct conf_route *inheriting[] = { a, &conf->direct };
+	for (size_t i = 0; i < 2; i++) {
+		UNIT_ROW(inheriting[i]->policy == POLICY_RFC7303, "%zu", i);
+		UNIT_ROW(inheriting[i]->repair == (REPAIR_ALL & ~REPAIR_JUNK), "%zu", i);
+		UNIT_ROW(inheriting[i]->output == OUTPUT_US_ASCII, "%zu", i);
+		UNIT_ROW(inheriting[i]->on_error == ON_ERROR_PASS, "%zu", i);
+		UNIT_ROW(inheriting[i]->charset == CS_NONE, "%zu", i);
+		UNIT_ROW(inheriting[i]->normalise, "%zu", i);
+	}
+	CU_ASSERT_PTR_NULL(conf->direct.origin.host);
+	CU_ASSERT_STRING_EQUAL(a->name, "/a");
+	CU_ASSERT_STRING_EQUAL(b->name, "b");
+	CU_ASSERT_EQUAL(b->policy, POLICY_FOURSUITE);
+	CU_ASSERT_EQUAL(b->charset, CS_KOI8_R);
+	CU_ASSERT_EQUAL(b->repair, 0);
+	CU_ASSERT_EQUAL(b->output, OUTPUT_UTF_8);
+	CU_ASSERT_EQUAL(b->on_error, ON_ERROR_REJECT);
+	CU_ASSERT_FALSE(b->normalise);
+	conf_free(&conf);
+}
+
+UNIT_SUITE(route, { "matches", matches }, { "no match", no_match }, { "targets", targets }, { "origins", origins }, { "refused", refused },
+	{ "inherits", inherits })

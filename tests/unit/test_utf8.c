@@ -1,0 +1,137 @@
+/* Well-formed and ill-formed UTF-8: Unicode chapter 3, table 3-7, D92 and the maximal subparts of table 3-8. */
+#include "core/utf8.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* valid: bytes of the well-formed prefix; bad: length of the maximal subpart after it; open: more bytes could mend it. */
+static const struct {
+	const char *rule, *bytes;
+	size_t len, valid, bad;
+	bool open;
+} cases[] = {
+	{ "empty", "", 0, 0, 0, false },
+	{ "ASCII with NUL and DEL", "a\0\x7F", 3, 3, 0, false },
+	{ "C2 80 first of two", "\xC2\x80", 2, 2, 0, false },
+	{ "DF BF last of two", "\xDF\xBF", 2, 2, 0, false },
+	{ "E0 A0 80 first of three", "\xE0\xA0\x80", 3, 3, 0, false },
+	{ "ED 9F BF before surrogates", "\xED\x9F\xBF", 3, 3, 0, false },
+	{ "EE 80 80 after surrogates", "\xEE\x80\x80", 3, 3, 0, false },
+	{ "EF BF BF noncharacter", "\xEF\xBF\xBF", 3, 3, 0, false },
+	{ "F0 90 80 80 first of four", "\xF0\x90\x80\x80", 4, 4, 0, false },
+	{ "F4 8F BF BF last", "\xF4\x8F\xBF\xBF", 4, 4, 0, false },
+	{ "lone trail", "a\x80z", 3, 1, 1, false },
+	{ "lone trail BF", "\xBF", 1, 0, 1, false },
+	{ "C0 never", "\xC0\x80", 2, 0, 1, false },
+	{ "C1 never", "\xC1\xBF", 2, 0, 1, false },
+	{ "E0 9F overlong", "\xE0\x9F\xBF", 3, 0, 1, false },
+	{ "ED A0 surrogate", "\xED\xA0\x80", 3, 0, 1, false },
+	{ "ED BF surrogate", "\xED\xBF\xBF", 3, 0, 1, false },
+	{ "F0 8F overlong", "\xF0\x8F\xBF\xBF", 4, 0, 1, false },
+	{ "F4 90 past the end", "\xF4\x90\x80\x80", 4, 0, 1, false },
+	{ "F5 never", "\xF5\x80\x80\x80", 4, 0, 1, false },
+	{ "FE never", "\xFE", 1, 0, 1, false },
+	{ "FF never", "\xFF\xFF", 2, 0, 1, false },
+	{ "two bytes, cut by ASCII", "\xC3\x28", 2, 0, 1, false },
+	{ "three bytes, one, ASCII", "\xE2\x28\xA1", 3, 0, 1, false },
+	{ "three bytes, two, ASCII", "\xE2\x82\x28", 3, 0, 2, false },
+	{ "four bytes, two, ASCII", "\xF0\x90\x28\xBC", 4, 0, 2, false },
+	{ "four bytes, three, ASCII", "\xF0\x90\x8C\x28", 4, 0, 3, false },
+	{ "four bytes, three, lead", "\xF0\x90\x8C\xC3\xA9", 5, 0, 3, false },
+	{ "two bytes, open", "\xC3", 1, 0, 1, true },
+	{ "three bytes, one, open", "\xE2", 1, 0, 1, true },
+	{ "three bytes, two, open", "ab\xE2\x82", 4, 2, 2, true },
+	{ "four bytes, three, open", "\xF0\x90\x8C", 3, 0, 3, true },
+	{ "E0 with a second byte that cannot be", "\xE0\x80", 2, 0, 1, false },
+	{ "F4 with a second byte that cannot be", "\xF4\x90", 2, 0, 1, false },
+	{ "past a block of 16", "0123456789abcdef\xC3\xA9" "0123456789abcdef\x80", 35, 34, 1, false },
+};
+
+static void
+table_3_7(void)
+{
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		/* Memory of exactly this size: a sanitizer sees a read past the end */
+		uint8_t *bytes = malloc(cases[i].len ? cases[i].len : 1);
+		size_t valid;
+		bool open = false;
+
+		memcpy(bytes, cases[i].bytes, cases[i].len);
+		valid = utf8_valid_prefix(bytes, cases[i].len);
+		UNIT_ROW(valid == cases[i].valid, "%s: %zu", cases[i].rule, valid);
+		if (cases[i].bad) {
+			size_t bad = utf8_bad_length(bytes + valid, cases[i].len - valid, &open);
+
+			UNIT_ROW(bad == cases[i].bad, "%s: %zu", cases[i].rule, bad);
+		}
+		UNIT_ROW(open == cases[i].open, "%s", cases[i].rule);
+		free(bytes);
+	}
+}
+
+/* Every scalar value there and back, every other value ill-formed. */
+static void
+every_scalar_value(void)
+{
+	for (uint32_t cp = 0; cp < 0x110000; cp++) {
+		uint8_t out[4];
+		size_t len;
+
+		if (cp >= 0xD800 && cp <= 0xDFFF)
+			continue;
+		len = utf8_encode(cp, out);
+		if (utf8_valid_prefix(out, len) != len || (len > 1 && utf8_valid_prefix(out, len - 1) != 0) ||
+		    len != 1u + (cp > 0x7F) + (cp > 0x7FF) + (cp > 0xFFFF))
+			UNIT_ROW(false, "U+%04X", cp);
+	}
+}
+
+static void
+ascii_runs(void)
+{
+	uint8_t in[80], out[80];
+
+	for (size_t len = 0; len <= sizeof in; len++)
+		for (size_t stop = 0; stop <= len; stop++) {
+			memset(in, 'x', sizeof in);
+			memset(out, 0, sizeof out);
+			if (stop < len)
+				in[stop] = 0x80;
+			UNIT_ROW(utf8_ascii_prefix(in, len) == stop, "%zu of %zu", stop, len);
+			UNIT_ROW(utf8_ascii_copy(out, in, len) == stop, "%zu of %zu", stop, len);
+			UNIT_ROW(memcmp(out, in, stop) == 0 && (stop == sizeof out || out[stop] == 0), "%zu of %zu", stop, len);
+		}
+}
+
+static const struct {
+	const char *rule, *bytes;
+	bool complete, ascii, valid;
+	size_t multibyte, stray;
+} looks[] = {
+	{ "empty", "", true, true, true, 0, 0 },
+	{ "ASCII", "plain", true, true, true, 0, 0 },
+	{ "two characters", "\xC3\xA9 \xE2\x82\xAC", true, false, true, 2, 0 },
+	{ "cut, more to come", "a\xE2\x82", false, false, true, 0, 0 },
+	{ "cut at the end of the body", "a\xE2\x82", true, false, false, 0, 1 },
+	{ "a byte that never can be, at the end of the window", "a\xFF", false, false, false, 0, 1 },
+	{ "a lone trail at the end of the window", "a\x80", false, false, false, 0, 1 },
+	{ "windows-1252 in UTF-8", "\xC3\xA9 caf\xE9 \x93x\x94", true, false, false, 1, 3 },
+	{ "subparts counted one by one", "\xF0\x90\x8C\xE2\x82\xC3", true, false, false, 0, 3 },
+};
+
+static void
+evidence(void)
+{
+	for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+		struct utf8_evidence seen = utf8_look((const uint8_t *)looks[i].bytes, strlen(looks[i].bytes), looks[i].complete);
+
+		UNIT_ROW(seen.ascii == looks[i].ascii, "%s", looks[i].rule);
+		UNIT_ROW(seen.valid == looks[i].valid, "%s", looks[i].rule);
+		UNIT_ROW(seen.multibyte == looks[i].multibyte, "%s: %zu", looks[i].rule, seen.multibyte);
+		UNIT_ROW(seen.stray == looks[i].stray, "%s: %zu", looks[i].rule, seen.stray);
+	}
+}
+
+UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "every scalar value", every_scalar_value }, { "ascii runs", ascii_runs },
+    { "evidence", evidence })
