@@ -136,11 +136,16 @@ decoder_malformed(const struct decoder *d)
 static void
 trial_count(struct decoder_trial *trial, size_t *wide, const uint8_t *text, size_t len)
 {
+	size_t characters = 0;
+
 	for (size_t i = 0; i < len; i++) {
-		*wide += text[i] >= 0xC2;
-		trial->controls += text[i] < 0x20 && text[i] != '\t' && text[i] != '\n' && text[i] != '\r';
-		trial->controls += text[i] == 0xC2 && text[i + 1] < 0xA0;
+		characters += text[i] >= 0xC2;
+		if (text[i] == 0xC2)
+			trial->controls += text[i + 1] < 0xA0;
+		else if (text[i] < 0x20)
+			trial->controls += text[i] != '\t' && text[i] != '\n' && text[i] != '\r';
 	}
+	*wide += characters;
 }
 
 int

@@ -16,7 +16,8 @@
 enum {
 	GUESS_MIN_MULTIBYTE = 12,   /* the detector overrules a thoughtless label from so many multi-byte characters on */
 	UTF8_MIN_PER_STRAY = 4,     /* well-formed characters to each stray byte: no other charset's text comes near */
-	DOUBT = 60                  /* flaws in a thousand from which on a thoughtless label is doubted */
+	DOUBT = 60,                 /* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
+	SHORT = 4                   /* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
 };
 
 /* A charset that the bytes may be in, and why it is asked. */
@@ -168,6 +169,16 @@ static struct candidate choose(struct candidate http, struct candidate decl, con
 	return guess.charset == http.charset || guess.charset == decl.charset ? guess : decl;
 }
 
+/* Too little beyond ASCII for statistics. */
+static bool is_short(const struct evidence *e)
+{
+	size_t i, n = 0;
+
+	for (i = e->bom_len; i < e->len && n < SHORT; i++)
+		n += e->bytes[i] >= 0x80;
+	return n < SHORT;
+}
+
 static struct candidate by_labels(const struct evidence *e)
 {
 	struct candidate http = judge_label("http", e->CTEnc.label, e), decl = judge_label("decl", declared(e), e);
@@ -182,14 +193,14 @@ static struct candidate by_labels(const struct evidence *e)
 			return choose(http, decl, e);
 	}
 	label = decl.reads ? decl : http;
-	if (label.reads && !charset_is_thoughtless(label.charset))
+	if (label.reads && !charset_is_thoughtless(label.charset) && label.flaws < DOUBT)
 		return label;
 	guess = judge_guess(e);
-	if (guess.multibyte >= GUESS_MIN_MULTIBYTE)
+	if (guess.multibyte >= GUESS_MIN_MULTIBYTE && (!label.reads || charset_is_thoughtless(label.charset)))
 		return guess;
 	if (label.reads)
 		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
-	if (guess.reads)
+	if (guess.reads && (guess.flaws < fallback.flaws || !is_short(e)))
 		return guess;
 	if (fallback.reads || (!decl.decodes && !http.decodes))
 		return fallback;

@@ -34,7 +34,10 @@ const struct rule rome_http_rules[] = {
 
 const struct rule *rome_strict_order(struct verdict *v, const struct rule_view *view)
 {
-	return rule_run(v, view->CTMime == M_FILE ? rome_raw_rules : rome_http_rules, rome_raw_rules, view);
+	const struct rule *r = rule_run(v, view->CTMime == M_FILE ? rome_raw_rules : rome_http_rules, rome_raw_rules, view);
+
+	rome_extended_decoder(v, view);
+	return r;
 }
 
 void policy_rome_strict(const struct evidence *e, struct verdict *v)

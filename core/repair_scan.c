@@ -17,13 +17,6 @@ static inline lanes load(const uint8_t *p)
 	return v;
 }
 
-static inline bool any(lanes v)
-{
-	halves h = (halves)v;
-
-	return (h[0] | h[1]) != 0;
-}
-
 static bool stops(const struct repair_stops *s, const uint8_t *p, size_t len)
 {
 	bool last = len == 1;
@@ -37,17 +30,31 @@ static bool stops(const struct repair_stops *s, const uint8_t *p, size_t len)
 	return p[0] == 0xef && (last || p[1] == 0xbf);
 }
 
+/* All ones where the lane is a stop. */
+static inline lanes stop_lanes(const struct repair_stops *s, const uint8_t *p)
+{
+	lanes a = load(p), b = load(p + 1);
+	lanes hit = (lanes)((a < 0x20) & ~((a == '\t') | (a == '\n') | (a == '\r')));
+
+	hit |= (lanes)((a == s->first) & ((b == s->second) | (b == s->second_too)));
+	hit |= (lanes)((a == s->other) & (b == s->other_second));
+	return hit | (lanes)((a == 0xef) & (b == 0xbf));
+}
+
 size_t repair_scan(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
 {
-	for (; at + LANES + 1 <= len; at += LANES) {
-		lanes a = load(in + at), b = load(in + at + 1);
-		lanes hit = (lanes)((a < 0x20) & (a != '\t') & (a != '\n') & (a != '\r'));
+	for (; at + 2 * LANES + 1 <= len; at += 2 * LANES) {
+		lanes one = stop_lanes(s, in + at), two = stop_lanes(s, in + at + LANES);
+		halves any = (halves)(one | two);
 
-		hit |= (lanes)((a == s->first) & ((b == s->second) | (b == s->second_too)));
-		hit |= (lanes)((a == s->other) & (b == s->other_second));
-		hit |= (lanes)((a == 0xef) & (b == 0xbf));
-		if (any(hit))
-			break;
+		if ((any[0] | any[1]) == 0)
+			continue;
+		for (size_t i = 0; i < LANES; i++)
+			if (one[i])
+				return at + i;
+		for (size_t i = 0; i < LANES; i++)
+			if (two[i])
+				return at + LANES + i;
 	}
 	while (at < len && !stops(s, in + at, len - at))
 		at++;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ascii_block.h"
+#include "utf8_blocks.h"
 
 size_t
 utf8_ascii_prefix(const uint8_t *p, size_t len)
@@ -34,32 +35,6 @@ utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
 		i++;
 	}
 	return i;
-}
-
-size_t
-utf8_encode(uint32_t cp, uint8_t out[4])
-{
-	assert(cp < 0x110000 && (cp < 0xD800 || cp > 0xDFFF));
-	if (cp < 0x80) {
-		out[0] = (uint8_t)cp;
-		return 1;
-	}
-	if (cp < 0x800) {
-		out[0] = (uint8_t)(0xC0 | cp >> 6);
-		out[1] = (uint8_t)(0x80 | (cp & 0x3F));
-		return 2;
-	}
-	if (cp < 0x10000) {
-		out[0] = (uint8_t)(0xE0 | cp >> 12);
-		out[1] = (uint8_t)(0x80 | (cp >> 6 & 0x3F));
-		out[2] = (uint8_t)(0x80 | (cp & 0x3F));
-		return 3;
-	}
-	out[0] = (uint8_t)(0xF0 | cp >> 18);
-	out[1] = (uint8_t)(0x80 | (cp >> 12 & 0x3F));
-	out[2] = (uint8_t)(0x80 | (cp >> 6 & 0x3F));
-	out[3] = (uint8_t)(0x80 | (cp & 0x3F));
-	return 4;
 }
 
 /* Table 3-7: how many bytes a lead byte announces (0: it is none), and where its second byte must lie. */
@@ -99,63 +74,15 @@ subpart_length(const uint8_t *p, size_t len, struct lead lead)
 	return n;
 }
 
-/* Table 3-7 as an automaton: a state is a shift count, a row of `steps` holds the next state of every state for a byte.
- * Whatever a row does not say is STATE_BAD, and that state never ends. */
-enum state {
-	STATE_BAD = 0,
-	STATE_START = 6,
-	STATE_ONE = 12,             /* one trail byte to go, two, three */
-	STATE_TWO = 18,
-	STATE_THREE = 24,
-	STATE_E0 = 30,              /* leads with a narrower second byte */
-	STATE_ED = 36,
-	STATE_F0 = 42,
-	STATE_F4 = 48
-};
-#define STEP(from, to) ((uint64_t)STATE_##to << STATE_##from)
-
-static const uint64_t steps[256] = {
-	[0x00 ... 0x7F] = STEP(START, START),
-	[0x80 ... 0x8F] = STEP(ONE, START) | STEP(TWO, ONE) | STEP(THREE, TWO) | STEP(ED, ONE) | STEP(F4, TWO),
-	[0x90 ... 0x9F] = STEP(ONE, START) | STEP(TWO, ONE) | STEP(THREE, TWO) | STEP(ED, ONE) | STEP(F0, TWO),
-	[0xA0 ... 0xBF] = STEP(ONE, START) | STEP(TWO, ONE) | STEP(THREE, TWO) | STEP(E0, ONE) | STEP(F0, TWO),
-	[0xC2 ... 0xDF] = STEP(START, ONE),
-	[0xE0] = STEP(START, E0),
-	[0xE1 ... 0xEC] = STEP(START, TWO),
-	[0xED] = STEP(START, ED),
-	[0xEE ... 0xEF] = STEP(START, TWO),
-	[0xF0] = STEP(START, F0),
-	[0xF1 ... 0xF3] = STEP(START, THREE),
-	[0xF4] = STEP(START, F4),
-};
-
-/* Whole blocks without an ill-formed sequence; the last character may go on behind them. */
-static size_t
-valid_blocks(const uint8_t *p, size_t len)
-{
-	uint64_t state = STATE_START;
-	size_t i = 0;
-
-	for (; len - i >= ASCII_BLOCK; i += ASCII_BLOCK) {
-		if ((state & 63) == STATE_START && ascii_block(p + i))
-			continue;
-		for (size_t k = 0; k < ASCII_BLOCK; k++)
-			state = steps[p[i + k]] >> (state & 63);
-		if ((state & 63) == STATE_BAD)
-			break;
-	}
-	return i;
-}
-
 size_t
 utf8_valid_prefix(const uint8_t *p, size_t len)
 {
-	size_t i = valid_blocks(p, len), back = 1;
+	size_t i = utf8_blocks_fast_works() ? utf8_blocks_fast(p, len) : utf8_blocks_portable(p, len), back = 1;
 
-	/* Back to the start of a character that the last block leaves open: one of its last three bytes is the lead. */
+	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the last three. */
 	while (back < 4 && back <= i && is_trail(p[i - back]))
 		back++;
-	if (back < 4 && back <= i && lead_of(p[i - back]).length > back)
+	if (back < 4 && back <= i && p[i - back] >= 0xC0 && lead_of(p[i - back]).length != back)
 		i -= back;
 	while (i < len) {
 		struct lead lead = lead_of(p[i]);
@@ -178,28 +105,34 @@ utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 	return n;
 }
 
+static size_t
+count_leads(const uint8_t *p, size_t len)
+{
+	size_t leads = 0;
+
+	for (size_t i = 0; i < len; i++)
+		leads += p[i] >= 0xC0;
+	return leads;
+}
+
 struct utf8_evidence
 utf8_look(const uint8_t *p, size_t len, bool complete)
 {
-	struct utf8_evidence seen = { .ascii = true, .valid = true };
-	size_t i = utf8_ascii_prefix(p, len);
+	struct utf8_evidence seen = { 0 };
+	size_t i = 0;
+	bool cut = false;
 
-	seen.ascii = i == len;
-	while (i < len) {
-		struct lead lead = lead_of(p[i]);
-		size_t n;
+	while (i < len && !cut) {
+		size_t valid = utf8_valid_prefix(p + i, len - i);
 
-		if (lead.length == 1) {
-			i += utf8_ascii_prefix(p + i, len - i);
-			continue;
-		}
-		n = subpart_length(p + i, len - i, lead);
-		if (n == lead.length)
-			seen.multibyte++;
-		else if (complete || i + n < len || lead.length == 0)
-			seen.stray++;
-		i += n;
+		seen.multibyte += count_leads(p + i, valid);
+		i += valid;
+		if (i == len)
+			break;
+		i += utf8_bad_length(p + i, len - i, &cut);
+		seen.stray += !cut || complete;
 	}
 	seen.valid = seen.stray == 0;
+	seen.ascii = seen.valid && seen.multibyte == 0 && !cut;
 	return seen;
 }

@@ -4,6 +4,7 @@
 #ifndef UTFEED_CORE_UTF8_H
 #define UTFEED_CORE_UTF8_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +15,6 @@ size_t utf8_valid_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 /* The same, copying it to `out` (room for len bytes; may not overlap). */
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
-/* 1 to 4 bytes written; cp must be a scalar value. */
-size_t utf8_encode(uint32_t cp, uint8_t out[4]);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
  * bytes could still make it well-formed. */
 size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
@@ -28,5 +27,32 @@ struct utf8_evidence {
 	size_t stray;               /* ill-formed maximal subparts */
 };
 struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);
+
+/* 1 to 4 bytes written; cp must be a scalar value. */
+static inline size_t
+utf8_encode(uint32_t cp, uint8_t out[4])
+{
+	assert(cp < 0x110000 && (cp < 0xD800 || cp > 0xDFFF));
+	if (cp < 0x80) {
+		out[0] = (uint8_t)cp;
+		return 1;
+	}
+	if (cp < 0x800) {
+		out[0] = (uint8_t)(0xC0 | cp >> 6);
+		out[1] = (uint8_t)(0x80 | (cp & 0x3F));
+		return 2;
+	}
+	if (cp < 0x10000) {
+		out[0] = (uint8_t)(0xE0 | cp >> 12);
+		out[1] = (uint8_t)(0x80 | (cp >> 6 & 0x3F));
+		out[2] = (uint8_t)(0x80 | (cp & 0x3F));
+		return 3;
+	}
+	out[0] = (uint8_t)(0xF0 | cp >> 18);
+	out[1] = (uint8_t)(0x80 | (cp >> 12 & 0x3F));
+	out[2] = (uint8_t)(0x80 | (cp >> 6 & 0x3F));
+	out[3] = (uint8_t)(0x80 | (cp & 0x3F));
+	return 4;
+}
 
 #endif

@@ -1,9 +1,6 @@
 /* Client connections; see client.h. */
 #include "client.h"
 
-#include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -14,15 +11,12 @@
 #include "conn.h"
 #include "http_parse.h"
 #include "loop.h"
+#include "reply.h"
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
-enum client_framing { FRAME_NONE, FRAME_LENGTH, FRAME_CHUNKED, FRAME_CLOSE };
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
-	CLIENT_FRAME_BYTES = 512,
-	CLIENT_IOV = 16,
-	CLIENT_WRITE_BYTES = 256 * 1024,       /* at most in one writev */
 	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
 	CLIENT_LINGER_MS = 2000
 };
@@ -35,14 +29,8 @@ struct exchange {
 	size_t in_len, in_cap;
 	size_t parsed;                 /* bytes of in the parser has seen */
 	uint64_t start_us;
-	enum client_framing framing;
-	int status;
-	bool no_body, trailer, ended, started;
-	size_t head_sent;              /* of the object's head */
-	size_t chunk_left;             /* chunk or body bytes announced and not yet written */
-	bool chunk_open;               /* a chunk's data was written, its CRLF not */
-	size_t frame_len, frame_sent;
-	char frame[CLIENT_FRAME_BYTES];
+	int status;                    /* sent; 0: nothing yet */
+	struct reply reply;
 };
 
 struct client {
@@ -216,11 +204,24 @@ static void client_refuse(struct client *c, int status, const char *text)
 	client_take_object(c, request_refuse(&c->pool->ctx, status, text));
 }
 
+/* Does it begin with a word as methods are, or is it no HTTP at all? */
+static bool client_has_method(const struct exchange *x)
+{
+	size_t n = 0;
+
+	while (n < x->in_len && ((x->in[n] >= 'A' && x->in[n] <= 'Z') || x->in[n] == '-' || x->in[n] == '_'))
+		n++;
+	return n && n < x->in_len && x->in[n] == ' ';
+}
+
 static void client_refuse_error(struct client *c)
 {
 	switch (http_parser_error(c->x->parser)) {
 	case HTTP_E_METHOD:
-		client_refuse(c, 501, "This request method is not known here; GET and HEAD are served.");
+		if (client_has_method(c->x))
+			client_refuse(c, 405, "Only GET and HEAD are served.");
+		else
+			client_refuse(c, 400, "The request cannot be understood.");
 		break;
 	case HTTP_E_VERSION:
 		client_refuse(c, 505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.");
@@ -264,7 +265,6 @@ static void client_request(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	client_find_method(x);
 	c->keep = m->keep_alive && !c->pool->draining;
-	x->trailer = client_wants_trailer(m);
 	if (m->target_len > client_conf(c)->max_url_bytes)
 		client_refuse(c, 414, "The URL is too long.");
 	else if ((m->chunked || m->content_length) && (m->method == METHOD_GET || m->method == METHOD_HEAD))
@@ -380,53 +380,14 @@ static void client_read(struct client *c)
 
 /* ---- writing ---- */
 
-static void __attribute__((format(printf, 2, 3))) frame_add(struct exchange *x, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(x->frame + x->frame_len, sizeof x->frame - x->frame_len, fmt, ap);
-	va_end(ap);
-	assert(n >= 0 && x->frame_len + (size_t)n < sizeof x->frame);
-	x->frame_len += (size_t)n;
-}
-
-/* How the body's end will show (RFC 9112 section 6), and the lines that say so. */
-static void client_frame_head(struct client *c, const struct object_head *h)
-{
-	struct exchange *x = c->x;
-
-	x->status = h->status;
-	x->no_body = h->no_body || x->msg.method == METHOD_HEAD;
-	if (h->no_body)
-		x->framing = FRAME_NONE;
-	else if (h->content_length >= 0)
-		x->framing = FRAME_LENGTH;
-	else if (x->msg.minor >= 1)
-		x->framing = FRAME_CHUNKED;
-	else
-		x->framing = FRAME_CLOSE;
-	if (x->framing == FRAME_CLOSE)
-		c->keep = false;
-	if (x->framing != FRAME_CHUNKED)
-		x->trailer = false;
-	if (x->framing == FRAME_LENGTH)
-		frame_add(x, "Content-Length: %llu\r\n", (unsigned long long)h->content_length);
-	else if (x->framing == FRAME_CHUNKED)
-		frame_add(x, "Transfer-Encoding: chunked\r\n%s", x->trailer ? "Trailer: X-Encoding-Rule\r\n" : "");
-	frame_add(x, "%s\r\n", !c->keep ? "Connection: close\r\n" : x->msg.minor == 0 ? "Connection: keep-alive\r\n" : "");
-	x->head_sent = 0;
-	x->chunk_left = 0;
-	x->chunk_open = x->ended = false;
-	x->started = true;
-}
-
-/* A refused request may have no version or method: it is answered as HTTP/1.0 GET, and the connection closed. */
+/* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
 static bool client_begin(struct client *c)
 {
+	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	const struct object_head *h = object_get_head(o);
+	struct reply_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+		.trailers = client_wants_trailer(&x->msg), .keep = c->keep };
 
 	if (!h && object_phase(o) == OBJECT_FAILED) {
 		client_take_object(c, request_failure(&c->pool->ctx, o));
@@ -435,85 +396,9 @@ static bool client_begin(struct client *c)
 	if (!h)
 		return false;
 	c->state = CL_SEND;
-	client_frame_head(c, h);
+	x->status = h->status;
+	c->keep = reply_begin(&x->reply, h, &asked);
 	return true;
-}
-
-/* Next piece of framing once all before it went out. */
-static void client_frame_chunk(struct client *c)
-{
-	struct exchange *x = c->x;
-	struct iovec iov[CLIENT_IOV];
-	size_t bytes;
-
-	object_peek(&c->reader, iov, CLIENT_IOV, CLIENT_WRITE_BYTES, &bytes);
-	if (bytes) {
-		frame_add(x, "%s%zx\r\n", x->chunk_open ? "\r\n" : "", bytes);
-		x->chunk_left = bytes;
-		x->chunk_open = true;
-	} else if (object_phase(c->reader.object) == OBJECT_DONE) {
-		frame_add(x, "%s0\r\n", x->chunk_open ? "\r\n" : "");
-		if (x->trailer) {
-			char rule[VERDICT_FORMAT_MAX];
-
-			verdict_format(&object_report(c->reader.object)->verdict, rule, sizeof rule);
-			frame_add(x, "X-Encoding-Rule: %s\r\n", rule);
-		}
-		frame_add(x, "\r\n");
-		x->ended = true;
-	}
-}
-
-/* What can be written now: head, framing, body, in this order. Returns the number of pieces, 0: nothing. */
-static int client_gather(struct client *c, struct iovec *iov, size_t *head, size_t *frame)
-{
-	struct exchange *x = c->x;
-	const struct object_head *h = object_get_head(c->reader.object);
-	int n = 0;
-	size_t body;
-
-	if (!x->no_body && x->framing == FRAME_CHUNKED && !x->chunk_left && !x->ended)
-		client_frame_chunk(c);
-	*head = h->len - x->head_sent;
-	*frame = x->frame_len - x->frame_sent;
-	if (*head)
-		iov[n++] = (struct iovec){ h->bytes + x->head_sent, *head };
-	if (*frame)
-		iov[n++] = (struct iovec){ x->frame + x->frame_sent, *frame };
-	if (!x->no_body && (x->framing != FRAME_CHUNKED || x->chunk_left))
-		n += object_peek(&c->reader, iov + n, CLIENT_IOV - n, x->framing == FRAME_CHUNKED ? x->chunk_left : CLIENT_WRITE_BYTES, &body);
-	return n;
-}
-
-static void client_account(struct client *c, size_t n, size_t head, size_t frame)
-{
-	struct exchange *x = c->x;
-	size_t part = n < head ? n : head;
-
-	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, n);
-	x->head_sent += part;
-	n -= part;
-	part = n < frame ? n : frame;
-	x->frame_sent += part;
-	n -= part;
-	if (x->frame_sent == x->frame_len)
-		x->frame_sent = x->frame_len = 0;
-	if (x->framing == FRAME_CHUNKED)
-		x->chunk_left -= n;
-	if (n)
-		object_consume(&c->reader, n);
-}
-
-static bool client_is_complete(struct client *c)
-{
-	struct exchange *x = c->x;
-	struct object *o = c->reader.object;
-
-	if (x->no_body || x->framing == FRAME_NONE)
-		return true;
-	if (x->framing == FRAME_CHUNKED)
-		return x->ended;
-	return object_phase(o) == OBJECT_DONE && c->reader.offset == object_length(o);
 }
 
 /* The response is out. */
@@ -526,7 +411,6 @@ static void client_finish(struct client *c)
 	client_log(c, "done");
 	object_detach(&c->reader);
 	loop_disarm(client_loop(c), &c->timer);
-	c->blocked = false;
 	c->state = CL_IDLE;
 	if (!c->keep) {
 		if (c->refused || x->in_len > head_len)
@@ -547,43 +431,35 @@ static void client_cut(struct client *c)
 	client_log(c, "cut");
 	object_detach(&c->reader);
 	c->state = CL_IDLE;
-	client_close(c, c->x->framing == FRAME_CLOSE);
+	client_close(c, c->x->reply.framing == FRAME_CLOSE);
 }
 
 /* True: the response is out, or the connection is gone. */
 static bool client_send(struct client *c)
 {
-	for (;;) {
-		struct iovec iov[CLIENT_IOV];
-		size_t head, frame;
-		int n = client_gather(c, iov, &head, &frame);
-		ssize_t sent;
+	struct exchange *x = c->x;
+	uint64_t before = x->reply.bytes;
+	enum reply_result r = reply_write(&x->reply, c->conn, &c->reader);
+	bool moved = x->reply.bytes > before;
 
-		if (!n) {
-			loop_disarm(client_loop(c), &c->timer);
-			c->blocked = false;
-			if (client_is_complete(c))
-				client_finish(c);
-			else if (object_phase(c->reader.object) == OBJECT_FAILED)
-				client_cut(c);
-			else
-				return false;
-			return true;
-		}
-		sent = conn_writev(c->conn, iov, n);
-		if (sent == CONN_AGAIN) {
-			if (!c->blocked)
-				loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
-			c->blocked = true;
-			return false;
-		}
-		if (sent < 0) {
-			client_close(c, false);
-			return true;
-		}
-		if (c->blocked)
-			loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
-		client_account(c, (size_t)sent, head, frame);
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->reply.bytes - before);
+	if (r == REPLY_BLOCKED && (moved || !c->blocked))
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+	else if (r == REPLY_WAIT)
+		loop_disarm(client_loop(c), &c->timer);
+	c->blocked = r == REPLY_BLOCKED;
+	switch (r) {
+	case REPLY_DONE:
+		client_finish(c);
+		return true;
+	case REPLY_CUT:
+		client_cut(c);
+		return true;
+	case REPLY_LOST:
+		client_close(c, false);
+		return true;
+	default:
+		return false;
 	}
 }
 

@@ -25,7 +25,7 @@ void cmd_close(int fd)
 		close(fd);
 }
 
-long cmd_read(int fd, const char *path, void *buf, unsigned long len)
+ssize_t cmd_read(int fd, const char *path, void *buf, size_t len)
 {
 	ssize_t n;
 
@@ -37,12 +37,12 @@ long cmd_read(int fd, const char *path, void *buf, unsigned long len)
 	return n;
 }
 
-int cmd_is_field_value(const char *text)
+bool cmd_is_field_value(const char *text)
 {
 	for (; *text; text++)
 		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 int cmd_usage(const char *usage, const char *message, const char *detail)

@@ -2,6 +2,9 @@
 #ifndef UTFEED_PROXY_CMD_H
 #define UTFEED_PROXY_CMD_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 enum cmd_status {
 	CMD_OK = 0,
 	CMD_BROKEN = 1,     /* the feed is: not well-formed, not a feed, or an error by the policy asked for */
@@ -17,9 +20,9 @@ int cmd_charsets(int argc, char **argv);
 int cmd_open(const char *path);
 void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one: 0 at the end, -1 with a message. */
-long cmd_read(int fd, const char *path, void *buf, unsigned long len);
+ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
 /* A header field value: no control character but tab (RFC 9110 section 5.5). */
-int cmd_is_field_value(const char *text);
+bool cmd_is_field_value(const char *text);
 /* Says the message and the usage line on standard error; CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail);
 

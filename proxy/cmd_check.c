@@ -38,7 +38,7 @@ static int on_write(void *arg, const uint8_t *bytes, size_t len)
 
 static int read_window(struct window *w, int fd, const char *path)
 {
-	long got = 1;
+	ssize_t got = 1;
 
 	w->len = 0;
 	while (w->len < sizeof(w->bytes) && (got = cmd_read(fd, path, w->bytes + w->len, sizeof(w->bytes) - w->len)) > 0)

@@ -45,7 +45,7 @@ static int on_write(void *arg, const uint8_t *bytes, size_t len)
 static int pump(struct normaliser *n, int fd, const char *path)
 {
 	static uint8_t buf[READ_BYTES];
-	long got;
+	ssize_t got;
 	int rc = 0;
 
 	while (rc == 0 && (got = cmd_read(fd, path, buf, sizeof(buf))) != 0) {

@@ -14,7 +14,7 @@
 
 enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
 
-enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_READS_PER_EVENT = 4 };
+enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_READS_PER_EVENT = 4, FETCH_INTERIMS_MAX = 16 };
 
 struct fetch {
 	LIST_ENTRY(fetch) link;
@@ -33,6 +33,7 @@ struct fetch {
 	struct fetch_request request;
 	char *url;
 	size_t sent;                   /* of the request head */
+	int interims;                  /* 1xx responses so far */
 	char *head;                    /* the response head as read, and what came with it */
 	size_t head_len, head_cap;
 	uint8_t *held;                 /* body bytes that found no room */
@@ -123,11 +124,14 @@ static void fetch_no_memory(struct fetch *f)
 	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
+/* Within the head the timer runs from the request sent, whatever trickles in; within the body from the latest bytes. */
 static void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->sent < f->request.head_len);
-	loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->phase == FETCH_BODY ? f->request.limits.between_bytes_timeout_ms :
-	    f->request.limits.first_byte_timeout_ms);
+	if (f->phase == FETCH_BODY)
+		loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->request.limits.between_bytes_timeout_ms);
+	else if (!f->timer.queue)
+		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
 
 /* Everything was read and went through the stages. */
@@ -292,6 +296,10 @@ static int fetch_skip_interim(struct fetch *f)
 {
 	size_t used;
 
+	if (++f->interims > FETCH_INTERIMS_MAX) {
+		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
+		return -1;
+	}
 	http_parser_go_on(f->parser);
 	if (http_parse(f->parser, f->head + f->msg.head_len, 0, &used) == PARSE_ERROR) {
 		fetch_protocol_error(f);

@@ -61,6 +61,8 @@ static int on_field_complete(llhttp_t *ll)
 
 	if (p->head_done)
 		return 0;
+	if (!p->in_name || !m->fields[m->n_fields].name_len)
+		return http_fail(p, HTTP_E_SYNTAX, "empty field name");
 	p->in_name = false;
 	m->fields[m->n_fields].id = (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
 	m->n_fields++;
@@ -90,6 +92,23 @@ static int on_status(llhttp_t *ll, const char *at, size_t len)
 	return 0;
 }
 
+/* "HTTP/1.1 200": llhttp reads any number of digits. */
+static bool http_status_valid(const struct http_msg *m)
+{
+	enum { STATUS_AT = sizeof "HTTP/1.1 " - 1, STATUS_LEN = 3 };
+	char after = m->base[STATUS_AT + STATUS_LEN];
+
+	return m->status >= 100 && m->status <= 599 && m->base[STATUS_AT] != '0' && (after == ' ' || after == '\r');
+}
+
+/* Single spaces (RFC 9112 section 3); llhttp reads over more of them. */
+static bool http_request_line_valid(const struct http_msg *m)
+{
+	const char *target = m->base + m->target, *after = target + m->target_len;
+
+	return m->target >= 2 && target[-1] == ' ' && target[-2] != ' ' && after[0] == ' ' && after[1] == 'H';
+}
+
 /* What llhttp takes but has no single meaning, or none we can carry out. */
 static int http_check_framing(struct http_parser *p, struct http_msg *m)
 {
@@ -97,6 +116,10 @@ static int http_check_framing(struct http_parser *p, struct http_msg *m)
 
 	if (m->major != 1 || m->minor > 1)
 		return http_fail(p, HTTP_E_VERSION, "not HTTP/1.0 or HTTP/1.1");
+	if (!p->request && !http_status_valid(m))
+		return http_fail(p, HTTP_E_SYNTAX, "status code is not of three digits, 100 to 599");
+	if (p->request && !http_request_line_valid(m))
+		return http_fail(p, HTTP_E_SYNTAX, "blanks in the request line");
 	if (!codings)
 		return 0;
 	if (codings > 1 || !slice_is(http_msg_get(m, H_TRANSFER_ENCODING), "chunked"))

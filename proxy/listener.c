@@ -25,13 +25,14 @@ struct listener {
 	void *arg;
 };
 
-int listener_bind(const struct sockaddr *address, socklen_t len)
+int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 {
 	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 
 	if (fd < 0)
 		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) ||
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
 	    (address->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
 	    bind(fd, address, len) || listen(fd, LISTENER_BACKLOG)) {
 		int err = errno;

@@ -12,8 +12,8 @@ struct loop;
 /* Takes over fd, a connected non-blocking descriptor. */
 typedef void listener_accept_f(void *arg, int fd);
 
-/* A bound, listening, non-blocking descriptor with SO_REUSEPORT, so that each worker has its own; -1: errno says why. */
-int listener_bind(const struct sockaddr *, socklen_t);
+/* A bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each worker has its own. */
+int listener_bind(const struct sockaddr *, socklen_t, bool shared);
 /* Owns fd. NULL: out of memory (fd closed). */
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
 void listener_free(struct listener **);

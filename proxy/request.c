@@ -15,6 +15,8 @@
 #include "target.h"
 #include "text.h"
 
+#define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
+
 enum { REQUEST_VIA_MAX = 8, REQUEST_LOG_URL_MAX = 512 };
 
 /* What goes wrong before there is an origin to ask: status, field lines, sentence. */
@@ -27,7 +29,6 @@ static const struct {
 	[TARGET_BAD_TARGET] = { 400, "The request target is neither a path nor an http or https URL." },
 	[TARGET_BAD_URL] = { 400, "The URL asked for is not valid" },
 	[TARGET_NO_ROUTE] = { 404, "No route is configured for this path. Ask for /https://host/path, or configure a route." },
-	[TARGET_GATEWAY_OFF] = { 403, "The URL gateway is switched off here." },
 	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
@@ -55,7 +56,7 @@ static struct object *request_answer(const struct request_context *ctx, int stat
 
 struct object *request_refuse(const struct request_context *ctx, int status, const char *text)
 {
-	return request_answer(ctx, status, "", text, "");
+	return request_answer(ctx, status, status == 405 ? REQUEST_ALLOW : "", text, "");
 }
 
 struct object *request_failure(const struct request_context *ctx, const struct object *failed)
@@ -292,7 +293,7 @@ struct object *request_start(const struct request_context *ctx, const struct htt
 	struct object *o;
 
 	if (m->method != METHOD_GET && m->method != METHOD_HEAD)
-		return request_answer(ctx, 405, "Allow: GET, HEAD\r\n", "Only GET and HEAD are served.", "");
+		return request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served.", "");
 	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		return request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	o = request_to_target(ctx, m, &target, client);

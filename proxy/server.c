@@ -66,14 +66,29 @@ static const char *server_address_text(char buf[SERVER_ADDRESS_MAX], const struc
 	return buf;
 }
 
+/* SO_REUSEPORT would also let a second utfeed in: the first worker finds out whether the port is free without it. */
+static int server_bind_one(struct server *s, size_t worker, const struct sockaddr *address, socklen_t len)
+{
+	int probe;
+
+	if (s->n_workers == 1)
+		return listener_bind(address, len, false);
+	if (!worker) {
+		if ((probe = listener_bind(address, len, false)) < 0)
+			return -1;
+		close(probe);
+	}
+	return listener_bind(address, len, true);
+}
+
 /* Binds every address once more, for one worker. -1: logged, nothing stays open. */
-static int server_bind(struct server *s, int *fds)
+static int server_bind(struct server *s, size_t worker, int *fds)
 {
 	for (size_t i = 0; i < s->conf->listen.count; i++) {
 		socklen_t len = s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 		char text[SERVER_ADDRESS_MAX];
 
-		fds[i] = listener_bind((struct sockaddr *)&s->addresses[i], len);
+		fds[i] = server_bind_one(s, worker, (struct sockaddr *)&s->addresses[i], len);
 		if (fds[i] < 0) {
 			log_error("listen %s: %s", server_address_text(text, &s->addresses[i]), strerror(errno));
 			while (i)
@@ -103,7 +118,7 @@ static int server_start(struct server *s)
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], &s->conf->listen.items[i]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, fds) || !(s->workers[i] = worker_new(s->conf, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;

@@ -145,8 +145,9 @@ static int stage_open(struct stage *s)
 		reason = VREASON_ENCODED;
 	if (reason != VREASON_NONE) {
 		verdict_untouched(&v, s->options.encoding.policy, reason);
-		/* A part of a coded body cannot be unpacked by itself. */
-		if (!s->options.raw_coding && !bodyless && reason != VREASON_PARTIAL && stage_open_decode(s, coding))
+		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section 7.7). */
+		if (!s->options.raw_coding && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
+		    stage_open_decode(s, coding))
 			return -1;
 		return stage_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}

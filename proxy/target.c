@@ -165,9 +165,9 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
 	}
 	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
-		if (starts(target, url_prefixes[i])) {
+		if (conf->gateway && starts(target, url_prefixes[i])) {
 			t->mode = TARGET_GATEWAY;
-			return conf->gateway ? target_from_path(t, conf, target, why) : TARGET_GATEWAY_OFF;
+			return target_from_path(t, conf, target, why);
 		}
 	path = slice_until(target, '?', &query);
 	if (!url_path_valid(path.at, path.len))
@@ -176,11 +176,11 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		t->mode = TARGET_ROUTE;
 		return target_from_route(t, route, target);
 	}
-	if (starts(target, "/?url=")) {
+	if (conf->gateway && starts(target, "/?url=")) {
 		t->mode = TARGET_GATEWAY;
 		target.at += 6;
 		target.len -= 6;
-		return conf->gateway ? target_from_query(t, conf, target, why) : TARGET_GATEWAY_OFF;
+		return target_from_query(t, conf, target, why);
 	}
 	return TARGET_NO_ROUTE;
 }

@@ -32,7 +32,8 @@ export PYTHONDONTWRITEBYTECODE=1
 
 # The tests a log counted, as "passed failed skipped": unit programs, pytest and the scripts all print "N passed, N failed"
 counted() {
-	grep -hE '(^|[^0-9])[0-9]+ (passed|failed|skipped|error)' "$@" 2>/dev/null | awk '
+	cat "$@" 2>/dev/null | awk '
+		!/[0-9] (passed|failed|skipped|errors? in [0-9])/ { next }
 		{ for (i = 2; i <= NF; i++) { word = $i; gsub(/[^a-z]/, "", word); if ($(i - 1) ~ /^[0-9]+$/) n[word] += $(i - 1) } }
 		END { print n["passed"] + 0, n["failed"] + n["error"] + n["errors"] + 0, n["skipped"] + 0 }'
 }
@@ -54,24 +55,24 @@ step() {
 	[ "$status" = 0 ] && [ "$failed" = 0 ] && verdict=ok || verdict=FAILED
 	[ "$((passed + failed))" != 0 ] || passed=1
 	echo "$passed $failed $skipped" >"$logs/$name.count"
-	printf 'check: %-12s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - began))"
+	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - began))"
 	[ "$verdict" = ok ] || { echo "  log: $log"; grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15 | sed 's/^/  /'; }
 	[ "$verdict" = ok ]
 }
 
 lane_one() {
-	step gcc sh "$0" compiled gcc CC=gcc &&
-		step gcc-e2e sh "$0" end_to_end gcc
+	step gcc sh "$0" compiled gcc CC=gcc
+	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
 	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
 		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
 	else
-		echo "check: corpus       skipped: no ../shared/corpus here"
+		echo "check: corpus         skipped: no ../shared/corpus here"
 	fi
 	step coverage make -C build/gcc -s coverage
 }
 lane_two() {
-	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined &&
-		step sanitizers-e2e sh "$0" end_to_end sanitizers
+	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined
+	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	step clang sh "$0" compiled clang CC=clang
 	step distcheck make -C build/clang -s distcheck
 }

@@ -74,16 +74,20 @@ start utfeed 'ready on' "$build/utfeed" serve --listen "127.0.0.1:$port" --route
 proxy=http://127.0.0.1:$port
 
 echo "demo: origin $origin, utfeed $proxy"
+sample=$build/demo-russian.xml
+curl -s -o "$sample" "$origin/russian.xml"
 status=0
 python3 -B "$here/show.py" "$origin" "$proxy" || status=1
 cat <<TEXT
 
-utfeed is left running. Try:
+utfeed is left running, with its access log in $build/demo-utfeed.log. Try:
   curl -i $proxy/russian.xml
   curl -i $proxy/japanese.xml
-  curl -i $proxy/page.html                                          not a feed: untouched
-  curl -i -H 'X-Encoding-Policy: rome-strict' $proxy/bulgarian.xml   another policy
-  $build/utfeed check $here/../../README                            every policy's verdict on a file
-Its access log: $build/demo-utfeed.log       To end it: ./bootstrap stop
+A page that is no feed passes untouched; another policy decides otherwise; every policy's verdict on a file:
+  curl -i $proxy/page.html
+  curl -i -H 'X-Encoding-Policy: rome-strict' $proxy/bulgarian.xml
+  $build/utfeed check -t 'application/rss+xml; charset=iso-8859-1' $sample
+To end it:
+  ./bootstrap stop
 TEXT
 exit "$status"

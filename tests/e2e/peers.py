@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 
+from sockets import unread_bytes
 from wire import TIMEOUT, Cut, Stream, connect, read_request, read_response
 
 
@@ -32,22 +33,6 @@ class Background:
         if self.error:
             raise self.error
         return self.result
-
-
-def unread_bytes(sock):
-    """Bytes that the other end of a loopback connection has not read yet (its receive queue in /proc/net/tcp)."""
-    def name(address):
-        return "%08X:%04X" % (struct.unpack("=I", socket.inet_aton(address[0]))[0], address[1])
-    try:
-        local, remote = name(sock.getpeername()), name(sock.getsockname())
-    except OSError:
-        return 0
-    with open("/proc/net/tcp", encoding="ascii") as table:
-        for row in table:
-            words = row.split()
-            if words[1] == local and words[2] == remote:
-                return int(words[4].split(":")[1], 16)
-    return 0
 
 
 class Peer:

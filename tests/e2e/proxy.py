@@ -14,6 +14,11 @@ READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
 SANITIZER = re.compile(r"ERROR: \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
 
 
+def is_sanitized():
+    with open(BINARY, "rb") as binary:
+        return b"__asan_init" in binary.read()
+
+
 def normalise(body, content_type, *args):
     """(head and body as `utfeed normalise -i` writes them, exit status)."""
     args = [BINARY, "normalise", *args]
@@ -100,6 +105,11 @@ class Utfeed:
         """A line of /proc/PID/status in KiB, VmRSS say."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return int(re.search(rf"{name}:\s+(\d+) kB", status.read())[1])
+
+    def assert_growth(self, before, limit):
+        """RSS never went limit KiB above before; says nothing of a sanitizer's build, whose freed memory waits in quarantine."""
+        growth = self.status("VmHWM") - before
+        assert growth < limit or is_sanitized(), f"RSS grew by {growth} KiB"
 
     def sigterm(self):
         self.process.send_signal(signal.SIGTERM)

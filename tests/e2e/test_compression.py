@@ -185,4 +185,4 @@ def test_bomb_costs_no_memory(proxy, origin):
     client = proxy.client().ask("/f")
     origin.receive().answer(packed(bomb))
     client.cut()
-    assert proxy.status("VmHWM") - before < 8 << 10
+    proxy.assert_growth(before, 8 << 10)

@@ -79,7 +79,7 @@ def test_smuggling(proxy, origin, name):
 def test_nothing_after_an_error_is_read(proxy, origin):
     client = proxy.client()
     client.send(b"BROKEN\r\n\r\n" + HIDDEN * 3)
-    assert client.response().status == 400
+    assert client.response().status in (400, 501)
     assert client.is_ended() and not origin.asked()
 
 

@@ -240,7 +240,7 @@ rows(void)
 	}
 }
 
-/* Longer than any block: the row behind 0 to 33 ASCII characters and before as many. */
+/* Longer than any block: the row behind 0 to 33 ASCII characters. */
 static void
 rows_inside_text(void)
 {
@@ -265,6 +265,21 @@ rows_inside_text(void)
 			UNIT_ROW(malformed == cases[i].malformed, "%s: %s", charset_name(cases[i].charset), cases[i].rule);
 		}
 	}
+}
+
+/* The second half of a character comes with more text than a carry holds. */
+static void
+carry_before_a_long_piece(void)
+{
+	uint8_t in[100], out[256];
+	uint64_t malformed;
+
+	memset(in, '.', sizeof in);
+	memcpy(in, "\x93\xFA", 2);
+	CU_ASSERT_EQUAL(decode(CS_SHIFT_JIS, 0, in, sizeof in, 1, 99, 4096, out, &malformed), sizeof in + 1);
+	CU_ASSERT_EQUAL(malformed, 0);
+	CU_ASSERT_EQUAL(memcmp(out, "日........", 11), 0);
+	CU_ASSERT_EQUAL(out[sizeof in], '.');
 }
 
 static const struct {
@@ -556,6 +571,6 @@ freeing_nothing(void)
 }
 
 UNIT_SUITE(decoder, { "selftest", selftest }, { "rows", rows }, { "rows inside text", rows_inside_text },
-    { "stray windows-1252", stray_windows_1252 }, { "single-byte sets", single_byte_sets },
+    { "carry before a long piece", carry_before_a_long_piece }, { "stray windows-1252", stray_windows_1252 }, { "single-byte sets", single_byte_sets },
     { "double-byte sets", double_byte_sets }, { "three bytes of euc-jp", three_bytes_of_euc_jp },
     { "four bytes of gb18030", four_bytes_of_gb18030 }, { "trial", trial }, { "freeing nothing", freeing_nothing })

@@ -5,7 +5,9 @@
 #include "core/utf8.h"
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <iconv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@
 #define D(encoding) "<?xml version=\"1.0\" encoding=\"" encoding "\"?>"
 #define PRIVET "<rss><title>Привет, мир</title></rss>"
 
-enum { OUT_MAX = 65536 };
+enum { OUT_MAX = 1 << 20 };
 
 /* All that an owner sees of one run. */
 struct seen {
@@ -414,5 +416,57 @@ static void answers(void)
 	}
 }
 
+/* ---- bodies nobody here wrote ---- */
+
+static void run_body(const char *name, const char *in, size_t len)
+{
+	static const char *const types[] = { NULL, "text/xml", "application/xml; charset=windows-1252" };
+	static const size_t steps[] = { 61, 1021 }, windows[] = { 0, 200 };
+	static struct seen whole, part;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		for (size_t j = 0; j < 2; j++) {
+			struct normalise_options o = automatic;
+
+			o.http = types[i] != NULL;
+			o.content_type = types[i];
+			o.content_type_len = types[i] ? strlen(types[i]) : 0;
+			o.sniff_bytes = windows[j];
+			run(&whole, &o, in, len, 0, len + 1);
+			UNIT_ROW(whole.rc == 0, "%s: %d", name, whole.rc);
+			UNIT_ROW(strncmp(whole.rule, "none", 4) == 0 || utf8_valid_prefix((uint8_t *)whole.out, whole.len) == whole.len, "%s", name);
+			run(&part, &o, in, len, 0, steps[j]);
+			UNIT_ROW(same(&whole, &part), "%s as %s, window %zu", name, types[i] ? types[i] : "a file", windows[j]);
+		}
+	}
+}
+
+static void corpus(void)
+{
+	char path[4096];
+	struct dirent *entry;
+	DIR *dir = NULL;
+
+	if (unit_shared()) {
+		snprintf(path, sizeof(path), "%s/corpus/bodies", unit_shared());
+		dir = opendir(path);
+	}
+	if (!dir)
+		UNIT_SKIP("no corpus of bodies (UTFEED_SHARED)");
+	while ((entry = readdir(dir)) != NULL) {
+		static char in[OUT_MAX / 4];
+		FILE *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/corpus/bodies/%s", unit_shared(), entry->d_name);
+		file = fopen(path, "rb");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+		run_body(entry->d_name, in, fread(in, 1, sizeof(in), file));
+		fclose(file);
+	}
+	closedir(dir);
+}
+
 UNIT_SUITE(normalise, { "hostile", hostile }, { "charsets", charsets }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
-    { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers })
+    { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })

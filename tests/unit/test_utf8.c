@@ -1,5 +1,6 @@
 /* Well-formed and ill-formed UTF-8: Unicode chapter 3, table 3-7, D92 and the maximal subparts of table 3-8. */
 #include "core/utf8.h"
+#include "core/utf8_blocks.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -70,6 +71,55 @@ table_3_7(void)
 	}
 }
 
+/* The rows behind text of every width that ends at every place of a block, and text behind them; both ways to validate blocks. */
+static void
+table_3_7_in_blocks(void)
+{
+	static const char *const letters[] = { "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80" };
+	enum { BEFORE = 48, ROOM = 160 };
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (size_t at = 0; at < BEFORE; at++)
+			for (size_t width = 1; width <= 4; width++) {
+				uint8_t bytes[ROOM];
+				size_t len = at % width, want, blocks;
+
+				memset(bytes, 'x', sizeof bytes);
+				for (; len < at; len += width)
+					memcpy(bytes + len, letters[width - 1], width);
+				memcpy(bytes + len, cases[i].bytes, cases[i].len);
+				/* What is open is ill-formed where ASCII follows */
+				want = cases[i].bad ? len + cases[i].valid : sizeof bytes;
+				UNIT_ROW(utf8_valid_prefix(bytes, sizeof bytes) == want, "%s at %zu behind width %zu: %zu", cases[i].rule, at,
+				    width, utf8_valid_prefix(bytes, sizeof bytes));
+				blocks = utf8_blocks_portable(bytes, sizeof bytes);
+				UNIT_ROW(cases[i].bad ? blocks <= len + cases[i].len : blocks == sizeof bytes, "%s at %zu: %zu",
+				    cases[i].rule, at, blocks);
+				if (utf8_blocks_fast_works())
+					UNIT_ROW(utf8_blocks_fast(bytes, sizeof bytes) / 16 >= want / 16 && (!cases[i].bad ||
+					    utf8_blocks_fast(bytes, sizeof bytes) <= len + cases[i].len), "%s at %zu", cases[i].rule, at);
+			}
+}
+
+/* Every pair of bytes, and every third byte behind the leads that care: both ways agree with the definition. */
+static void
+blocks_agree(void)
+{
+	if (!utf8_blocks_fast_works())
+		UNIT_SKIP("no SSSE3");
+	for (uint32_t word = 0; word < 1u << 24; word += word < 0xC00000 ? 0x101 : 0x0B) {
+		uint8_t bytes[32];
+
+		memset(bytes, 'x', sizeof bytes);
+		bytes[13] = (uint8_t)(word >> 16);
+		bytes[14] = (uint8_t)(word >> 8);
+		bytes[15] = (uint8_t)word;
+		bytes[16] = 0x80;
+		if ((utf8_blocks_fast(bytes, 32) == 32) != (utf8_blocks_portable(bytes, 32) == 32))
+			UNIT_ROW(false, "%06X 80", word);
+	}
+}
+
 /* Every scalar value there and back, every other value ill-formed. */
 static void
 every_scalar_value(void)
@@ -133,5 +183,6 @@ evidence(void)
 	}
 }
 
-UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "every scalar value", every_scalar_value }, { "ascii runs", ascii_runs },
+UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "table 3-7 in blocks", table_3_7_in_blocks },
+    { "blocks agree", blocks_agree }, { "every scalar value", every_scalar_value }, { "ascii runs", ascii_runs },
     { "evidence", evidence })

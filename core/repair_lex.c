@@ -1,0 +1,270 @@
+/* Owns the text behind a prolog. See repair_lex.h.
+ *
+ * Tags need no mode of their own: "<!", "<?" and a reference mean the same in an attribute value of a well-formed document as in
+ * content (XML 1.0 [10] AttValue has no "<"), and so they do in a document type, whose comments and instructions are skipped
+ * alike and whose entity values take references as attribute values do ([9] EntityValue). */
+#include "repair_lex.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "repair_scan.h"
+
+static const struct lex_modes {
+	struct repair_stops stops;
+	const char *open, *close;
+} lex_modes[] = {
+	[LEX_TEXT] = { { '<', '!', '?', '&', '#' }, NULL, NULL },
+	[LEX_COMMENT] = { { '-', '-', '-', '-', '-' }, "<!--", "-->" },
+	[LEX_INSTRUCTION] = { { '?', '>', '>', '?', '>' }, "<?", "?>" },
+	[LEX_CDATA] = { { ']', ']', ']', ']', ']' }, "<![CDATA[", "]]>" },
+};
+
+static const uint8_t replacement[] = { 0xef, 0xbf, 0xbd };     /* U+FFFD */
+
+static int emit(const struct repair_lex *l, const uint8_t *p, size_t len)
+{
+	return len > 0 ? l->sink.write(l->sink.arg, p, len) : 0;
+}
+
+/* XML 1.0 [2] Char */
+static bool is_char(uint32_t cp)
+{
+	return cp == 0x9 || cp == 0xa || cp == 0xd || (cp >= 0x20 && cp <= 0xd7ff) || (cp >= 0xe000 && cp <= 0xfffd) ||
+	    (cp >= 0x10000 && cp <= 0x10ffff);
+}
+
+/* ---- numeric references ([66] CharRef) ---- */
+
+/* -1: not a digit of that base. */
+static int digit_value(uint8_t c, bool hex)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Takes what follows "&#" and belongs to it; fewer bytes than there are means that it has ended. */
+static size_t reference_take(struct lex_reference *ref, const uint8_t *in, size_t len)
+{
+	size_t at = 0;
+	int digit;
+
+	if (len > 0 && in[0] == 'x' && !ref->hex && ref->zeros == 0 && ref->digits == 0) {
+		ref->hex = true;
+		at++;
+	}
+	for (; at < len && (digit = digit_value(in[at], ref->hex)) >= 0; at++) {
+		if (digit == 0 && ref->digits == 0) {
+			ref->zeros++;
+		} else if (ref->digits < LEX_DIGITS) {
+			ref->value = ref->value * (ref->hex ? 16 : 10) + (uint32_t)digit;
+			ref->digit[ref->digits++] = (char)in[at];
+		} else {
+			ref->overflow = true;
+		}
+	}
+	return at;
+}
+
+static bool reference_is_forbidden(const struct lex_reference *ref)
+{
+	if (ref->digits == 0 && ref->zeros == 0)
+		return false;
+	return ref->overflow || !is_char(ref->value);
+}
+
+static int reference_emit(const struct repair_lex *l, const struct lex_reference *ref)
+{
+	static const uint8_t zeros[] = "00000000000000000000000000000000";
+	int rc = emit(l, (const uint8_t *)"&#x", ref->hex ? 3 : 2);
+
+	for (uint64_t left = ref->zeros; rc == 0 && left > 0;) {
+		size_t n = left < sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1;
+
+		rc = emit(l, zeros, n);
+		left -= n;
+	}
+	return rc ? rc : emit(l, (const uint8_t *)ref->digit, ref->digits);
+}
+
+/* ---- tokens ---- */
+
+enum token_kind { TOKEN_KEEP, TOKEN_REPLACE, TOKEN_CUT /* by the end of the buffer */, TOKEN_CUT_REFERENCE };
+
+struct token {
+	enum token_kind kind;
+	size_t len;
+};
+
+static const struct token token_one = { TOKEN_KEEP, 1 };
+
+/* Does the text start with the word? TOKEN_KEEP of length 0: no. */
+static struct token token_word(const char *word, const uint8_t *in, size_t len, bool final)
+{
+	size_t n = strlen(word);
+
+	if (memcmp(in, word, len < n ? len : n) != 0 || (len < n && final))
+		return (struct token){ TOKEN_KEEP, 0 };
+	return (struct token){ len < n ? TOKEN_CUT : TOKEN_KEEP, n };
+}
+
+static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	for (enum lex_mode mode = LEX_COMMENT; mode <= LEX_CDATA; mode++) {
+		struct token t = token_word(lex_modes[mode].open, in, len, final);
+
+		if (t.kind == TOKEN_KEEP && t.len > 0)
+			l->mode = mode;
+		if (t.len > 0)
+			return t;
+	}
+	return token_one;
+}
+
+static struct token token_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	struct token t = token_word("&#", in, len, final);
+
+	if (t.kind == TOKEN_CUT)
+		return t;
+	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES))
+		return token_one;
+	memset(&l->ref, 0, sizeof(l->ref));
+	t.len += reference_take(&l->ref, in + t.len, len - t.len);
+	if (t.len == len && !final) {
+		l->ref.open = true;
+		t.kind = TOKEN_CUT_REFERENCE;
+	} else if (reference_is_forbidden(&l->ref) && (l->ref.overflow || (t.len < len && in[t.len] == ';'))) {
+		t.kind = TOKEN_REPLACE;
+		t.len += t.len < len && in[t.len] == ';';
+		l->counts[REPAIRED_REFERENCES]++;
+	}
+	return t;
+}
+
+static struct token token_close(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	struct token t = token_word(lex_modes[l->mode].close, in, len, final);
+
+	if (t.len == 0)
+		return token_one;
+	if (t.kind == TOKEN_KEEP)
+		l->mode = LEX_TEXT;
+	return t;
+}
+
+/* A forbidden character: a C0 control, U+FFFE or U+FFFF. */
+static struct token token_character(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	size_t n = 1;
+
+	if (in[0] == 0xef) {
+		if (len < 3 && !final)
+			return (struct token){ TOKEN_CUT, 0 };
+		if (len < 3 || in[1] != 0xbf || in[2] < 0xbe)
+			return token_one;
+		n = 3;
+	}
+	if (!(l->flags & REPAIR_CHARACTERS))
+		return token_one;
+	l->counts[REPAIRED_CHARACTERS]++;
+	return (struct token){ TOKEN_REPLACE, n };
+}
+
+static struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	if (in[0] < 0x20 || in[0] == 0xef)
+		return token_character(l, in, len, final);
+	if (l->mode != LEX_TEXT)
+		return token_close(l, in, len, final);
+	return in[0] == '<' ? token_open(l, in, len, final) : token_reference(l, in, len, final);
+}
+
+/* Ends a reference that the end of a call had cut. Sets *used. */
+static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
+{
+	bool ends_well;
+
+	*used = reference_take(&l->ref, in, len);
+	if (*used == len && !final)
+		return 0;
+	l->ref.open = false;
+	ends_well = *used < len && in[*used] == ';';
+	if (!reference_is_forbidden(&l->ref) || !(ends_well || l->ref.overflow))
+		return reference_emit(l, &l->ref);
+	*used += ends_well;
+	l->counts[REPAIRED_REFERENCES]++;
+	return emit(l, replacement, sizeof(replacement));
+}
+
+/* Takes *used bytes of in; the rest, under 9 bytes and none when final, is an unfinished token. */
+static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
+{
+	size_t run = 0, at = 0;
+	int rc = 0;
+
+	if (l->ref.open) {
+		rc = lex_open_reference(l, in, len, final, &run);
+		at = run;
+	}
+	while (rc == 0) {
+		struct token t;
+
+		at = repair_scan(&lex_modes[l->mode].stops, in, at, len);
+		if (at == len)
+			break;
+		t = token_read(l, in + at, len - at, final);
+		if (t.kind == TOKEN_KEEP) {
+			at += t.len;
+			continue;
+		}
+		rc = emit(l, in + run, at - run);
+		run = at;
+		if (t.kind == TOKEN_CUT)
+			break;
+		run = at += t.len;
+		if (rc == 0 && t.kind == TOKEN_REPLACE)
+			rc = emit(l, replacement, sizeof(replacement));
+	}
+	*used = at;
+	return rc ? rc : emit(l, in + run, at - run);
+}
+
+int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	size_t used = 0;
+	int rc;
+
+	if (!(l->flags & (REPAIR_CHARACTERS | REPAIR_REFERENCES)))
+		return emit(l, in, len);
+	while (l->carry_len > 0 && (len > 0 || final)) {
+		size_t room = sizeof(l->carry) - l->carry_len, take = len < room ? len : room, had = l->carry_len;
+
+		if (take > 0)
+			memcpy(l->carry + had, in, take);
+		rc = lex(l, l->carry, had + take, final && take == len, &used);
+		if (rc)
+			return rc;
+		if (used >= had) {
+			l->carry_len = 0;
+			in += used - had;
+			len -= used - had;
+		} else {
+			l->carry_len = had + take - used;
+			memmove(l->carry, l->carry + used, l->carry_len);
+			in += take;
+			len -= take;
+		}
+	}
+	if (len == 0 && !(final && l->ref.open))
+		return 0;
+	rc = lex(l, in, len, final, &used);
+	if (rc == 0 && used < len) {
+		assert(len - used < LEX_CARRY_MAX / 2 + 1 && !final);
+		memcpy(l->carry, in + used, len - used);
+		l->carry_len = len - used;
+	}
+	return rc;
+}

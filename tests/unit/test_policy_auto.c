@@ -1,0 +1,218 @@
+/* Policy auto on texts in many languages and charsets, mislabelled in many ways: the text must come out. And its path grammar. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decoder.h"
+#include "core/policy.h"
+#include "wide.h"
+
+static const struct {
+	const char *language;
+	const char *charset;        /* what iconv writes */
+	bool lonely;                /* told from its neighbours without any label */
+	const char *text;
+} texts[] = {
+	{ "Russian",    "WINDOWS-1251", true,  "Вечером над рекой поднялся туман, и паром отошёл от берега почти на час позже обычного; пассажиры не жаловались." },
+	{ "Russian",    "KOI8-R",       true,  "Вечером над рекой поднялся туман, и паром отошёл от берега почти на час позже обычного; пассажиры не жаловались." },
+	{ "Russian",    "ISO-8859-5",   true,  "Вечером над рекой поднялся туман, и паром отошёл от берега почти на час позже обычного; пассажиры не жаловались." },
+	{ "Russian",    "CP866",        true,  "Вечером над рекой поднялся туман, и паром отошёл от берега почти на час позже обычного; пассажиры не жаловались." },
+	{ "Ukrainian",  "WINDOWS-1251", true,  "Увечері над річкою піднявся туман, і пором відійшов від берега майже на годину пізніше, ніж їхній розклад обіцяв." },
+	{ "Ukrainian",  "KOI8-U",       true,  "Увечері над річкою піднявся туман, і пором відійшов від берега майже на годину пізніше, ніж їхній розклад обіцяв." },
+	{ "Bulgarian",  "WINDOWS-1251", true,  "Вечерта над реката се вдигна мъгла и фериботът тръгна от брега почти час по-късно от обикновено." },
+	{ "Greek",      "ISO-8859-7",   true,  "Το βράδυ σηκώθηκε ομίχλη πάνω από το ποτάμι και το πλοίο έφυγε σχεδόν μία ώρα αργότερα από ό,τι συνήθως." },
+	{ "Hebrew",     "WINDOWS-1255", true,  "בערב ירד ערפל על הנהר והמעבורת יצאה מן החוף כמעט שעה אחרי הזמן הרגיל, אבל הנוסעים לא התלוננו." },
+	{ "Arabic",     "WINDOWS-1256", true,  "في المساء ارتفع الضباب فوق النهر وغادرت العبارة الشاطئ بعد ساعة تقريبا من موعدها المعتاد ولم يشتك الركاب." },
+	{ "Thai",       "CP874",        true,  "ตอนเย็นมีหมอกลงเหนือแม่น้ำ เรือข้ามฟากจึงออกจากฝั่งช้ากว่าปกติเกือบหนึ่งชั่วโมง แต่ผู้โดยสารไม่ได้บ่น" },
+	{ "Turkish",    "ISO-8859-9",   false, "Akşam nehrin üstüne sis çöktü ve vapur kıyıdan her zamankinden yaklaşık bir saat geç ayrıldı; yolcular şikâyet etmedi." },
+	{ "Polish",     "ISO-8859-2",   true,  "Wieczorem nad rzeką podniosła się mgła i prom odpłynął od brzegu prawie godzinę później niż zwykle; pasażerowie się nie żalili." },
+	{ "Polish",     "WINDOWS-1250", true,  "Wieczorem nad rzeką podniosła się mgła i prom odpłynął od brzegu prawie godzinę później niż zwykle; pasażerowie się nie żalili." },
+	{ "Czech",      "ISO-8859-2",   false, "Večer se nad řekou zvedla mlha a přívoz odrazil od břehu téměř o hodinu později než obvykle; cestující si nestěžovali." },
+	{ "Hungarian",  "ISO-8859-2",   false, "Este köd szállt a folyó fölé, és a komp csaknem egy órával később indult el a partról, mint máskor; az utasok nem zúgolódtak." },
+	{ "Romanian",   "ISO-8859-2",   false, "Seara s-a ridicat ceaţa deasupra râului, iar bacul a plecat de la mal cu aproape o oră mai târziu decât de obicei." },
+	{ "Croatian",   "WINDOWS-1250", false, "Navečer se nad rijekom digla magla, pa je skela krenula s obale gotovo sat kasnije nego inače; putnici se nisu žalili, čak ni čekajući." },
+	{ "Lithuanian", "WINDOWS-1257", false, "Vakare virš upės pakilo rūkas, ir keltas nuo kranto išplaukė beveik valanda vėliau nei įprasta; keleiviai nesiskundė." },
+	{ "German",     "ISO-8859-1",   true,  "Abends stieg Nebel über dem Fluß auf, und die Fähre legte fast eine Stunde später ab als üblich; die Fahrgäste murrten nicht." },
+	{ "French",     "WINDOWS-1252", true,  "Le soir, la brume s’est levée sur la rivière et le bac a quitté la rive près d’une heure plus tard qu’à l’accoutumée." },
+	{ "Spanish",    "ISO-8859-1",   true,  "Al anochecer se levantó la niebla sobre el río y el transbordador zarpó casi una hora más tarde de lo habitual. ¿Y mañana?" },
+	{ "Portuguese", "ISO-8859-1",   true,  "Ao anoitecer levantou-se o nevoeiro sobre o rio e a balsa partiu quase uma hora mais tarde; os passageiros não reclamaram." },
+	{ "Swedish",    "ISO-8859-1",   true,  "På kvällen steg dimman över älven och färjan lade ut från stranden nästan en timme senare än vanligt." },
+	{ "Danish",     "ISO-8859-1",   true,  "Om aftenen lå tågen over åen, og færgen sejlede næsten en time senere end sædvanligt; de rejsende brokkede sig ikke." },
+	{ "Icelandic",  "ISO-8859-1",   true,  "Um kvöldið lagðist þoka yfir ána og ferjan fór frá bakkanum nærri klukkustund síðar en venjulega." },
+	{ "Japanese",   "CP932",        true,  "夕方、川の上に霧が立ちこめ、渡し船はいつもより一時間近く遅れて岸を離れました。乗客は文句を言いませんでした。" },
+	{ "Japanese",   "EUC-JP",       true,  "夕方、川の上に霧が立ちこめ、渡し船はいつもより一時間近く遅れて岸を離れました。乗客は文句を言いませんでした。" },
+	{ "Japanese",   "ISO-2022-JP",  true,  "夕方、川の上に霧が立ちこめ、渡し船はいつもより一時間近く遅れて岸を離れました。乗客は文句を言いませんでした。" },
+	{ "Chinese",    "GBK",          true,  "傍晚时分，河面上起了大雾，渡船比平常晚了将近一个小时才离开岸边，可是乘客们并没有抱怨。" },
+	{ "Chinese",    "BIG5",         true,  "傍晚時分，河面上起了大霧，渡船比平常晚了將近一個小時才離開岸邊，可是乘客們並沒有抱怨。" },
+	{ "Korean",     "CP949",        true,  "저녁이 되자 강 위에 안개가 피어올라 나룻배는 평소보다 거의 한 시간 늦게 강가를 떠났지만 승객들은 불평하지 않았다." },
+	{ "Russian",    "UTF-8",        true,  "Вечером над рекой поднялся туман, и паром отошёл от берега почти на час позже обычного." },
+	{ "French",     "UTF-8",        true,  "Le soir, la brume s’est levée sur la rivière et le bac a quitté la rive près d’une heure plus tard." },
+	{ "Japanese",   "UTF-8",        true,  "夕方、川の上に霧が立ちこめ、渡し船はいつもより遅れて岸を離れました。" },
+	{ "Greek",      "UTF-16LE",     true,  "Το βράδυ σηκώθηκε ομίχλη πάνω από το ποτάμι." },
+	{ "Greek",      "UTF-16BE",     true,  "Το βράδυ σηκώθηκε ομίχλη πάνω από το ποτάμι." },
+	{ "Greek",      "UTF-32LE",     true,  "Το βράδυ σηκώθηκε ομίχλη πάνω από το ποτάμι." },
+	{ "Greek",      "UTF-32BE",     true,  "Το βράδυ σηκώθηκε ομίχλη πάνω από το ποτάμι." },
+	{ "German",     "IBM1047",      true,  "Abends stieg Nebel über dem Fluß auf." },
+};
+
+/* decl: "" none, "=" the right one. type: "=" the right charset parameter. */
+static const struct {
+	const char *trouble, *decl, *type;
+	bool bare;                  /* no label tells: only for charsets that are told without */
+} troubles[] = {
+	{ "right everywhere",                  "=",            "application/xml; charset==", false },
+	{ "declared only",                     "=",            "application/xml", false },
+	{ "text/xml, declared",                "=",            "text/xml", false },
+	{ "server's default us-ascii",         "=",            "text/xml; charset=us-ascii", false },
+	{ "server's default iso-8859-1",       "=",            "text/xml; charset=iso-8859-1", false },
+	{ "server's default utf-8",            "=",            "application/rss+xml; charset=utf-8", false },
+	{ "as a page",                         "=",            "text/html; charset=ISO-8859-1", false },
+	{ "as text",                           "=",            "text/plain", false },
+	{ "unknown label",                     "=",            "application/xml; charset=x-unknown-8bit", false },
+	{ "16 bits claimed",                   "=",            "application/xml; charset=utf-16le", false },
+	{ "32 bits claimed",                   "=",            "application/xml; charset=utf-32", false },
+	{ "header right, template's label",    "iso-8859-1",   "application/xml; charset==", false },
+	{ "header right, template's utf-8",    "utf-8",        "application/xml; charset==", false },
+	{ "header right, nothing declared",    "",             "application/rss+xml; charset==", false },
+	{ "header's Cyrillic over the right",  "=",            "application/xml; charset=windows-1251", true },
+	{ "header's Chinese over the right",   "=",            "application/xml; charset=gb2312", true },
+	{ "header's Japanese over the right",  "=",            "application/xml; charset=shift_jis", true },
+	{ "nothing anywhere",                  "",             "application/xml", true },
+	{ "declared utf-8 wrongly",            "utf-8",        "application/rss+xml", true },
+	{ "header's Cyrillic, nothing else",   "",             "application/xml; charset=koi8-r", true },
+	{ "header's Chinese, nothing else",    "",             "application/xml; charset=gb2312", true },
+};
+
+enum { TEXTS = sizeof texts / sizeof texts[0], TROUBLES = sizeof troubles / sizeof troubles[0], BODY_MAX = 4096 };
+
+static void with_label(char *out, size_t cap, const char *pattern, const char *charset)
+{
+	size_t n = strlen(pattern);
+
+	if (n > 0 && pattern[n - 1] == '=')
+		snprintf(out, cap, "%.*s%s", (int)(n - 1), pattern, charset);
+	else
+		snprintf(out, cap, "%s", pattern);
+}
+
+static size_t decode(enum charset cs, const uint8_t *bytes, size_t len, char *out, size_t cap)
+{
+	struct decoder *d = decoder_new(cs, 0);
+	size_t used, n = 0;
+
+	while (d != NULL && len > 0 && cap - n > 2 * DECODER_MIN_OUT) {
+		n += decoder_feed(d, bytes, len, &used, (uint8_t *)out + n, cap - n - DECODER_MIN_OUT);
+		bytes += used, len -= used;
+	}
+	if (d != NULL)
+		n += decoder_finish(d, (uint8_t *)out + n, cap - n);
+	decoder_free(&d);
+	return n;
+}
+
+static void check_text(size_t i, size_t k)
+{
+	char label[64], type[128], decl[128] = "", body[BODY_MAX], out[4 * BODY_MAX], rule[VERDICT_FORMAT_MAX];
+	const char *head = "<rss version=\"2.0\"><channel><title>", *tail = "</title><link>http://example.org/</link></channel></rss>\n";
+	struct evidence e;
+	struct verdict v;
+	uint8_t *bytes;
+	size_t len, n;
+
+	with_label(label, sizeof label, troubles[k].decl[0] == '=' ? "=" : troubles[k].decl, texts[i].charset);
+	if (label[0] != '\0')
+		snprintf(decl, sizeof decl, "<?xml version=\"1.0\" encoding=\"%s\"?>\n", label);
+	with_label(type, sizeof type, troubles[k].type, texts[i].charset);
+	n = (size_t)snprintf(body, sizeof body, "%s%s%s %s%s", decl, head, texts[i].text, texts[i].text, tail);
+	bytes = wide_iconv("UTF-8", texts[i].charset, body, n, &len);
+	if (!UNIT_ROW(bytes != NULL, "%s in %s", texts[i].language, texts[i].charset))
+		return;
+	evidence_collect(&e, true, type, strlen(type), CS_NONE, bytes, len, true);
+	policy_decide(POLICY_AUTO, &e, &v);
+	verdict_format(&v, rule, sizeof rule);
+	UNIT_ROW(v.kind == VERDICT_CHARSET && decode(v.charset, bytes, len, out, sizeof out) == n && memcmp(out, body, n) == 0,
+	    "%s in %s, %s: %s", texts[i].language, texts[i].charset, troubles[k].trouble, rule);
+	free(bytes);
+}
+
+static void every_trouble(void)
+{
+	size_t i, k;
+
+	for (i = 0; i < TEXTS; i++)
+		for (k = 0; k < TROUBLES; k++)
+			if (texts[i].lonely || !troubles[k].bare)
+				check_text(i, k);
+}
+
+#define BYTES(s) (s), sizeof(s) - 1
+
+/* The header's value, whole. NULL type: a file. */
+static const struct {
+	const char *step, *type;
+	enum charset forced;
+	const char *bytes;
+	size_t len;
+	const char *value;
+} steps[] = {
+	{ "external", "text/xml", CS_EUC_JP, BYTES("<r/>"), "auto:external;charset=euc-jp" },
+	{ "published alone", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"),
+	    "auto:2.0/1.2;charset=koi8-r" },
+	{ "published alone, superset", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='iso-8859-1'?><r>caf\xE9</r>"),
+	    "auto:2.0/1.2;charset=windows-1252" },
+	{ "published, a file", NULL, CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"), "auto:1.2;charset=koi8-r" },
+	{ "only ASCII: published", "text/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r/>"), "auto:2.1;charset=windows-1252" },
+	{ "only ASCII, 16 bits claimed", "text/xml; charset=utf-16le", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r/>"),
+	    "auto:2.5/decl;charset=koi8-r;was=utf-16le" },
+	{ "bom", "application/xml; charset=koi8-r", CS_NONE, BYTES("\xEF\xBB\xBF<r>\xD0\xBF</r>"), "auto:2.5/bom;charset=utf-8;was=koi8-r" },
+	{ "bom, 16 bits", "text/xml", CS_NONE, BYTES("\xFE\xFF\0<\0r\0/\0>"), "auto:2.1/bom;charset=utf-16be;was=us-ascii" },
+	{ "bom, 32 bits", "application/xml", CS_NONE, BYTES("\xFF\xFE\0\0<\0\0\0r\0\0\0/\0\0\0>\0\0\0"), "auto:2.0/1.7+;charset=utf-32le" },
+	{ "bom, but a stray byte", "text/xml; charset=koi8-r", CS_NONE, BYTES("\xEF\xBB\xBF<r>\xD0\xBF\xD0\xB0\xD0\xBF\xD0\xB0\xFF</r>"),
+	    "auto:2.5/bom;charset=utf-8;was=koi8-r" },
+	{ "bom contradicted", "text/xml; charset=koi8-r", CS_NONE, BYTES("\xFF\xFE<?xml version='1.0'?><r>\xC1\xC2</r>"),
+	    "auto:2.5;charset=koi8-r" },
+	{ "family", "text/xml; charset=utf-8", CS_NONE, BYTES("<\0r\0/\0>\0"), "auto:2.5/family;charset=utf-16le;was=utf-8" },
+	{ "family, EBCDIC declared", "text/xml", CS_NONE, BYTES("\x4C\x6F\xA7\x94\x93\x40\x85\x95\x83\x96\x84\x89\x95\x87\x7E\x7F\x83\x97\xF5"
+	    "\xF0\xF0\x7F\x6F\x6E\x4C\x99\x61\x6E"), "auto:2.1/family;charset=ibm500;was=us-ascii" },
+	{ "extension, EBCDIC declared", "application/xml", CS_NONE, BYTES("\x4C\x6F\xA7\x94\x93\x40\x85\x95\x83\x96\x84\x89\x95\x87\x7E\x7F"
+	    "\x83\x97\xF5\xF0\xF0\x7F\x6F\x6E\x4C\x99\x61\x6E"), "auto:2.0/1.2+;charset=ibm500" },
+	{ "extension, EBCDIC bare", "application/xml", CS_NONE, BYTES("\x4C\x6F\xA7\x94\x93\x6F\x6E\x4C\x99\x61\x6E"),
+	    "auto:2.0/1.2+;charset=ibm037" },
+	{ "utf8", "text/xml; charset=windows-1251", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r>\xD0\xBF</r>"),
+	    "auto:2.5/utf8;charset=utf-8;was=windows-1251" },
+	{ "utf8 but for a byte", "text/xml; charset=windows-1251", CS_NONE, BYTES("<r>\xD0\xBF\xD0\xB0\xD0\xBF\xD0\xB0 \xC0</r>"),
+	    "auto:2.5/utf8;charset=utf-8;was=windows-1251" },
+	{ "decl", "text/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"), "auto:2.1/decl;charset=koi8-r;was=us-ascii" },
+	{ "decl, hidden", "application/xml", CS_NONE, BYTES("\n<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"),
+	    "auto:2.0/1.0/decl;charset=koi8-r;was=utf-8" },
+	{ "http", "text/html; charset=koi8-r", CS_NONE, BYTES("<?xml version='1.0' encoding='utf-8'?><r>\xC1\xC2</r>"),
+	    "auto:2.6/lenient-html/2.5;charset=koi8-r" },
+	{ "http, over a declaration", "text/plain; charset=koi8-r", CS_NONE, BYTES("<?xml version='1.0' encoding='utf-8'?><r>\xC1\xC2</r>"),
+	    "auto:2.6/lenient-decl/http;charset=koi8-r;was=utf-8" },
+	{ "fallback", "application/xml", CS_NONE, BYTES("<r>caf\xE9</r>"), "auto:2.0/1.0/fallback;charset=windows-1252;was=utf-8" },
+	{ "fallback, label unknown", "text/xml; charset=x-bogus", CS_NONE, BYTES("<r>caf\xE9</r>"), "auto:2.5/fallback;charset=windows-1252" },
+	{ "no text under the label", "text/xml; charset=windows-1251", CS_NONE,
+	    BYTES("<?xml version='1.0' encoding='iso-8859-1'?><r>caf\xE9 d\xE9j\xE0 vu</r>"), "auto:2.5/decl;charset=windows-1252;was=windows-1251" },
+	{ "escapes", "text/xml; charset=utf-8", CS_NONE,
+	    BYTES("<?xml version='1.0' encoding='iso-2022-jp'?><r>\x1B$B$3$s$K$A$O\x1B(B</r>"), "auto:2.5/decl;charset=iso-2022-jp;was=utf-8" },
+};
+
+static void every_step(void)
+{
+	char value[VERDICT_FORMAT_MAX];
+	struct evidence e;
+	struct verdict v;
+	size_t i;
+
+	for (i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+		evidence_collect(&e, steps[i].type != NULL, steps[i].type, steps[i].type == NULL ? 0 : strlen(steps[i].type),
+		    steps[i].forced, (const uint8_t *)steps[i].bytes, steps[i].len, true);
+		policy_decide(POLICY_AUTO, &e, &v);
+		verdict_format(&v, value, sizeof value);
+		UNIT_ROW(strcmp(value, steps[i].value) == 0, "%s: %s", steps[i].step, value);
+	}
+}
+
+UNIT_SUITE(policy_auto, { "every trouble", every_trouble }, { "every step", every_step })

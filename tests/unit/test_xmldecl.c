@@ -1,0 +1,196 @@
+/* Reading a declaration in every family: RULES.md, "Reading Content-Type and the declaration"; XML 1.0 [23], [80]. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/xmldecl.h"
+#include "wide.h"
+
+static const struct {
+	const char *rule;
+	const char *text;
+	enum xmldecl_state state;
+	const char *encoding, *version;
+	int standalone;
+	size_t end;                 /* characters */
+} cases[] = {
+	{ "double quotes",      "<?xml version=\"1.0\" encoding=\"utf-8\"?><r/>", XMLDECL_PRESENT, "utf-8", "1.0", -1, 38 },
+	{ "single quotes",      "<?xml version='1.0' encoding='utf-8'?>", XMLDECL_PRESENT, "utf-8", "1.0", -1, 38 },
+	{ "mixed quotes",       "<?xml version='1.0' encoding=\"utf-8\"?>", XMLDECL_PRESENT, "utf-8", "1.0", -1, 38 },
+	{ "blanks round =",     "<?xml version = \"1.0\"\tencoding =\r\n\"utf-8\" ?>", XMLDECL_PRESENT, "utf-8", "1.0", -1, 44 },
+	{ "newlines",           "<?xml\nversion\n=\n'1.0'\nencoding\n=\n'utf-8'\n?>", XMLDECL_PRESENT, "utf-8", "1.0", -1, 43 },
+	{ "no version",         "<?xml encoding=\"koi8-r\"?>", XMLDECL_PRESENT, "koi8-r", "", -1, 25 },
+	{ "no encoding",        "<?xml version=\"1.0\"?>", XMLDECL_PRESENT, "", "1.0", -1, 21 },
+	{ "standalone yes",     "<?xml version='1.0' standalone='yes'?>", XMLDECL_PRESENT, "", "1.0", 1, 38 },
+	{ "standalone no",      "<?xml version='1.0' encoding='x' standalone='no'?>", XMLDECL_PRESENT, "x", "1.0", 0, 50 },
+	{ "out of order",       "<?xml encoding='x' version='1.1'?>", XMLDECL_PRESENT, "x", "1.1", -1, 34 },
+	{ "first of two",       "<?xml encoding='x' encoding='y'?>", XMLDECL_PRESENT, "x", "", -1, 33 },
+	{ "blanks in value",    "<?xml encoding=' utf-8 '?>", XMLDECL_PRESENT, "utf-8", "", -1, 26 },
+	{ "empty value",        "<?xml encoding=''?>", XMLDECL_PRESENT, "", "", -1, 19 },
+	{ "says nothing",       "<?xml?>", XMLDECL_PRESENT, "", "", -1, 7 },
+	{ "unquoted",           "<?xml version=1.0 encoding='x'?>", XMLDECL_PRESENT, "x", "", -1, 32 },
+	{ "quote never closed", "<?xml encoding='utf-8?>", XMLDECL_PRESENT, "", "", -1, 23 },
+	{ "quotes of two kinds", "<?xml encoding='utf-8\"?><a b='c'>", XMLDECL_PRESENT, "", "", -1, 24 },
+	{ "upper-case name",    "<?xml ENCODING='utf-8'?>", XMLDECL_PRESENT, "", "", -1, 24 },
+	{ "other instruction",  "<?xml-stylesheet href='a'?>", XMLDECL_ABSENT, "", "", -1, 0 },
+	{ "not at the start",   " <?xml version='1.0'?>", XMLDECL_ABSENT, "", "", -1, 0 },
+	{ "none",               "<rss version='2.0'>", XMLDECL_ABSENT, "", "", -1, 0 },
+	{ "never ends",         "<?xml version='1.0' encoding='utf-8' <rss>", XMLDECL_BROKEN, "", "", -1, 0 },
+};
+
+static const struct bom_family kinds[] = {
+	{ CS_UTF_8, FAMILY_ASCII, 1 }, { CS_UTF_16BE, FAMILY_16BIT, 2 }, { CS_UTF_16LE, FAMILY_16BIT, 2 },
+	{ CS_UTF_32BE, FAMILY_32BIT, 4 }, { CS_UTF_32LE, FAMILY_32BIT, 4 }, { CS_UCS_4_2143, FAMILY_32BIT, 4 },
+	{ CS_UCS_4_3412, FAMILY_32BIT, 4 }, { CS_IBM037, FAMILY_EBCDIC, 1 },
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0], CASES = sizeof cases / sizeof cases[0] };
+
+/* Every case in every family, at an offset, out of memory that ends where the text does. */
+static void every_family(void)
+{
+	struct xmldecl d;
+	uint8_t *bytes;
+	size_t k, i, len, shift = 4;
+
+	for (k = 0; k < KINDS; k++) {
+		for (i = 0; i < CASES; i++) {
+			bytes = wide_text(kinds[k], cases[i].text, shift, &len);
+			xmldecl_read(&d, kinds[k], bytes, len, shift, true);
+			UNIT_ROW(d.state == cases[i].state && strcmp(d.encoding, cases[i].encoding) == 0 &&
+			    strcmp(d.version, cases[i].version) == 0 && d.standalone == cases[i].standalone &&
+			    d.start == shift && d.end == shift + cases[i].end * kinds[k].unit,
+			    "%s in %s: state %d <%s> <%s> %d, %zu to %zu", cases[i].rule, charset_name(kinds[k].charset), (int)d.state,
+			    d.encoding, d.version, d.standalone, d.start, d.end);
+			free(bytes);
+		}
+	}
+}
+
+/* Cut anywhere, a declaration is INCOMPLETE until it is PRESENT; a complete one that is cut is none or broken. */
+static void every_cut(void)
+{
+	struct xmldecl d;
+	uint8_t *bytes;
+	size_t k, i, cut, len, end;
+
+	for (k = 0; k < KINDS; k++) {
+		for (i = 0; i < CASES; i++) {
+			bytes = wide_text(kinds[k], cases[i].text, 0, &len);
+			end = cases[i].end * kinds[k].unit;
+			for (cut = 0; cut < end; cut++) {
+				xmldecl_read(&d, kinds[k], bytes, cut, 0, false);
+				UNIT_ROW(d.state == XMLDECL_INCOMPLETE, "%s cut at %zu", cases[i].rule, cut);
+				xmldecl_read(&d, kinds[k], bytes, cut, 0, true);
+				UNIT_ROW(d.state == XMLDECL_ABSENT || d.state == XMLDECL_BROKEN, "%s ends at %zu", cases[i].rule, cut);
+			}
+			free(bytes);
+		}
+	}
+}
+
+/* XMLDECL_MAX_CHARS, and labels longer than any. */
+static void limits(void)
+{
+	char text[XMLDECL_MAX_CHARS + 64];
+	struct xmldecl d;
+
+	memset(text, ' ', sizeof text);
+	memcpy(text, "<?xml encoding='x'", 18);
+	memcpy(text + XMLDECL_MAX_CHARS - 2, "?>", 2);
+	xmldecl_read(&d, kinds[0], (const uint8_t *)text, sizeof text, 0, false);
+	CU_ASSERT_EQUAL(d.state, XMLDECL_PRESENT);
+	CU_ASSERT_EQUAL(d.end, XMLDECL_MAX_CHARS);
+	memset(text + XMLDECL_MAX_CHARS - 2, ' ', 2);
+	memcpy(text + XMLDECL_MAX_CHARS, "?>", 2);
+	xmldecl_read(&d, kinds[0], (const uint8_t *)text, sizeof text, 0, false);
+	CU_ASSERT_EQUAL(d.state, XMLDECL_BROKEN);
+	memset(text, 'a', 200);
+	memcpy(text, "<?xml encoding='", 16);
+	memcpy(text + 200, "'?>", 3);
+	xmldecl_read(&d, kinds[0], (const uint8_t *)text, 203, 0, false);
+	CU_ASSERT_EQUAL(strlen(d.encoding), XMLDECL_LABEL_MAX - 1);
+	xmldecl_read(&d, kinds[0], (const uint8_t *)"<?xml encoding='\xE9\x01'?>", 21, 0, true);
+	CU_ASSERT_STRING_EQUAL(d.encoding, "??");
+}
+
+/* EBCDIC's own line end, and labels in it. */
+static void ebcdic_lines(void)
+{
+	static const uint8_t nel[] = { 0x4C, 0x6F, 0xA7, 0x94, 0x93, 0x15, 0x85, 0x95, 0x83, 0x96, 0x84, 0x89, 0x95, 0x87, 0x15, 0x7E,
+		0x15, 0x7F, 0xC3, 0xD7, 0xF1, 0xF0, 0xF4, 0xF7, 0x7F, 0x6F, 0x6E };
+	struct xmldecl d;
+
+	xmldecl_read(&d, kinds[KINDS - 1], nel, sizeof nel, 0, true);
+	CU_ASSERT_EQUAL(d.state, XMLDECL_PRESENT);
+	CU_ASSERT_STRING_EQUAL(d.encoding, "CP1047");
+}
+
+static const struct {
+	const char *rule, *text, *attribute;
+} texts[] = {
+	{ "double quotes",  "<?xml version='1.0' encoding=\"koi8-r\"?>", "encoding=\"koi8-r\"" },
+	{ "blanks",         "<?xml version='1.0' encoding = 'koi8-r' standalone='no'?>", "encoding = 'koi8-r'" },
+	{ "empty",          "<?xml encoding=''?>", "encoding=''" },
+	{ "none",           "<?xml version='1.0'?>", "" },
+};
+
+static void where_it_stands(void)
+{
+	struct xmldecl d;
+	size_t i, from, to;
+
+	for (i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		xmldecl_read_text(&d, (const uint8_t *)texts[i].text, strlen(texts[i].text), 0, true, &from, &to);
+		UNIT_ROW(to - from == strlen(texts[i].attribute) && memcmp(texts[i].text + from, texts[i].attribute, to - from) == 0,
+		    "%s: %zu to %zu", texts[i].rule, from, to);
+	}
+}
+
+#define SIXTY_FOUR "################################################################"
+
+static const struct {
+	const char *rule, *text;
+	enum xmldecl_state open, closed;    /* more bytes may come; the text is all */
+	size_t at;
+} hidden[] = {
+	{ "at once",            "<?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 0 },
+	{ "white space",        "\r\n\t <?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 4 },
+	{ "junk",               "Warning: x\n<?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 11 },
+	{ "junk tags",          "<br />\n<?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 7 },
+	{ "64 bytes of junk",   SIXTY_FOUR "<?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 64 },
+	{ "65 bytes of junk",   SIXTY_FOUR "#<?xml version='1.0'?>", XMLDECL_ABSENT, XMLDECL_ABSENT, 0 },
+	{ "comment as a whole", "<!-- " SIXTY_FOUR SIXTY_FOUR " --><?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 137 },
+	{ "comment open",       "<!-- <?xml version='1.0'?>", XMLDECL_INCOMPLETE, XMLDECL_ABSENT, 0 },
+	{ "feed's root",        " <rss><?xml version='1.0'?>", XMLDECL_ABSENT, XMLDECL_ABSENT, 0 },
+	{ "prefixed root",      "<a:feed><?xml version='1.0'?>", XMLDECL_ABSENT, XMLDECL_ABSENT, 0 },
+	{ "page",               "<HTML><?xml version='1.0'?>", XMLDECL_ABSENT, XMLDECL_ABSENT, 0 },
+	{ "white space only",   "  ", XMLDECL_INCOMPLETE, XMLDECL_ABSENT, 0 },
+	{ "cut",                " <?xm", XMLDECL_INCOMPLETE, XMLDECL_ABSENT, 0 },
+	{ "other instruction",  "<?php ?><?xml version='1.0'?>", XMLDECL_PRESENT, XMLDECL_PRESENT, 8 },
+};
+
+static void behind_junk(void)
+{
+	uint8_t *bytes;
+	size_t i, at, len;
+	enum xmldecl_state open, closed;
+
+	for (i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+		bytes = wide_text(kinds[0], hidden[i].text, 0, &len);
+		at = 0;
+		open = xmldecl_seek(kinds[0], bytes, len, &at, false);
+		UNIT_ROW(open == hidden[i].open && at == hidden[i].at, "%s: open %d at %zu", hidden[i].rule, (int)open, at);
+		at = 0;
+		closed = xmldecl_seek(kinds[0], bytes, len, &at, true);
+		UNIT_ROW(closed == hidden[i].closed, "%s: closed %d", hidden[i].rule, (int)closed);
+		UNIT_ROW(xmldecl_find(kinds[0], bytes, len, true) == (closed == XMLDECL_PRESENT ? at : SIZE_MAX), "%s", hidden[i].rule);
+		free(bytes);
+	}
+	at = 0;
+	CU_ASSERT_EQUAL(xmldecl_seek((struct bom_family){ CS_NONE, FAMILY_NONE, 0 }, (const uint8_t *)"<?xml ?>", 8, &at, true), XMLDECL_ABSENT);
+}
+
+UNIT_SUITE(xmldecl, { "every family", every_family }, { "every cut", every_cut }, { "limits", limits },
+    { "EBCDIC lines", ebcdic_lines }, { "where it stands", where_it_stands }, { "behind junk", behind_junk })
