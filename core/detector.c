@@ -32,7 +32,7 @@ enum charset detector_guess(const uint8_t *bytes, size_t len)
 	if (uchardet_handle_data(detector, (const char *)bytes, len) == 0) {
 		uchardet_data_end(detector);
 		name = uchardet_get_charset(detector);
-		label = charset_lookup(name, strlen(name));
+		label = strcmp(name, "ASCII") == 0 ? NULL : charset_lookup(name, strlen(name));
 	}
 	uchardet_delete(detector);
 	return label == NULL ? CS_NONE : label->charset;

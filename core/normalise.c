@@ -41,6 +41,11 @@ struct normaliser {
 	struct normalise_report report;
 };
 
+const char *normalise_content_type(enum normalise_output output)
+{
+	return output == OUTPUT_US_ASCII ? "application/xml; charset=us-ascii" : "application/xml; charset=utf-8";
+}
+
 static int write_out(void *arg, const uint8_t *bytes, size_t len)
 {
 	struct normaliser *n = arg;

@@ -12,8 +12,8 @@
 #include "repair.h"
 
 enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see ascii.h for CDATA and comments */ };
-/* What a normalised body is served as. US-ASCII text is UTF-8 too, and its declaration says UTF-8: one type for both. */
-#define NORMALISE_CONTENT_TYPE "application/xml; charset=utf-8"
+/* What a normalised body is served as. The declaration of a US-ASCII body says UTF-8, which is as true of it. */
+const char *normalise_content_type(enum normalise_output);
 
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
@@ -26,10 +26,7 @@ struct normalise_options {
 	size_t sniff_bytes;                 /* the window, 0 = NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
 	enum normalise_output output;
-	/* What a normalised body is served as. US-ASCII text is UTF-8 too, and its declaration says UTF-8: one type for both. */
-#define NORMALISE_CONTENT_TYPE "application/xml; charset=utf-8"
-
-enum normalise_on_error on_error;
+	enum normalise_on_error on_error;
 };
 
 enum { NORMALISE_SNIFF_BYTES = 65536, NORMALISE_REWINDOW_BYTES = 4096 };

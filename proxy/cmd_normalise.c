@@ -27,7 +27,7 @@ static int on_decided(void *arg, const struct verdict *v)
 	if (!job->head)
 		return 0;
 	if (v->kind == VERDICT_CHARSET)
-		printf("Content-Type: %s\r\n", NORMALISE_CONTENT_TYPE);
+		printf("Content-Type: %s\r\n", normalise_content_type(job->options.output));
 	else if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
 		printf("Content-Type: %s\r\n", job->options.content_type);
 	verdict_format(v, rule, sizeof(rule));

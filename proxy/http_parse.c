@@ -50,6 +50,8 @@ static int on_field(llhttp_t *ll, const char *at, size_t len)
 		m->fields[m->n_fields] = (struct http_field){ .name = (uint32_t)(at - m->base) };
 		p->in_name = true;
 	}
+	if (len > (size_t)UINT16_MAX - m->fields[m->n_fields].name_len)
+		return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "field name too long");
 	m->fields[m->n_fields].name_len = (uint16_t)(m->fields[m->n_fields].name_len + len);
 	return 0;
 }
@@ -240,13 +242,23 @@ void http_parser_go_on(struct http_parser *p)
 	llhttp_resume(&p->ll);
 }
 
-/* Lines of a head end in CRLF (RFC 9112 section 2.2); llhttp versions differ on a bare LF, so it is refused here. */
-static bool http_has_bare_lf(const char *data, size_t len, bool cr_before)
+/* Lines of a head end in CRLF, CR stands nowhere else, and no line begins with a blank (RFC 9112 sections 2.2 and 5.2: obsolete
+ * folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's start. */
+static bool http_lines_valid(const char *data, size_t len, char before)
 {
-	for (const char *at = data, *end = data + len, *lf; at < end && (lf = memchr(at, '\n', (size_t)(end - at))); at = lf + 1)
-		if (lf == data ? !cr_before : lf[-1] != '\r')
-			return true;
-	return false;
+	const char *end = data + len;
+
+	if (len && before == '\r' && data[0] != '\n')
+		return false;
+	if (len && before == '\n' && (data[0] == ' ' || data[0] == '\t'))
+		return false;
+	for (const char *at = data, *lf; at < end && (lf = memchr(at, '\n', (size_t)(end - at))); at = lf + 1)
+		if ((lf == data ? before : lf[-1]) != '\r' || (lf + 1 < end && (lf[1] == ' ' || lf[1] == '\t')))
+			return false;
+	for (const char *at = data, *cr; at < end && (cr = memchr(at, '\r', (size_t)(end - at))); at = cr + 1)
+		if (cr + 1 < end && cr[1] != '\n')
+			return false;
+	return true;
 }
 
 /* Only the method and version are worth telling apart: their answers differ (405, 505). */
@@ -280,9 +292,8 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 		return PARSE_DONE;
 	e = llhttp_execute(&p->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
-	if (was_head && (e == HPE_OK || e == HPE_PAUSED) &&
-	    http_has_bare_lf(data, *used, data > p->msg->base && data[-1] == '\r')) {
-		http_fail(p, HTTP_E_SYNTAX, "line ended by LF alone");
+	if (was_head && (e == HPE_OK || e == HPE_PAUSED) && !http_lines_valid(data, *used, data > p->msg->base ? data[-1] : 0)) {
+		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}
 	if (e == HPE_OK)

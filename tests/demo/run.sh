@@ -7,8 +7,8 @@ build=$(cd "$1" && pwd)
 pids=$build/demo.pids
 first_port=8080
 
-# A process is told from a later one with the same number by its start time
-started_at() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+# A process is told from a later one with the same number by its start time; a zombie has ended
+started_at() { sed -n 's/.*) \([^Z]\)/\1/p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
 stop_started() {
 	[ -f "$pids" ] || return 0

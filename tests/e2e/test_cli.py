@@ -95,6 +95,7 @@ def test_to_us_ascii():
     out, _ = run("normalise", "--to", "us-ascii", body=text.encode("cp1252"))
     assert out.isascii()
     assert titles(out) == ["€é<b>"]
+    assert headed("--to", "us-ascii", body=text.encode("cp1252"))[0]["content-type"] == "application/xml; charset=us-ascii"
     assert run("normalise", "--to", "utf-8", body=text.encode("cp1252"))[0] == utf_8(text)
 
 

@@ -69,6 +69,7 @@ WELL_FRAMED = {"fragment", "asterisk", "no Host", "two Hosts", "two equal Hosts"
 def test_bad_requests(proxy, origin, name):
     client = proxy.client()
     client.send(BAD[name])
+    assert not origin.asked_before_answer(client), "taken and fetched"
     got = client.response()
     assert got.status in (400, MORE_EXACT.get(name)), got.line
     if name not in WELL_FRAMED or "close" in got.tokens("Connection"):

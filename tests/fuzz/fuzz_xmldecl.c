@@ -1,0 +1,105 @@
+/* Owns feeding arbitrary bodies to everything that looks at first bytes: declaration reader, evidence, look-in, policies.
+ * Invariant tested: positions lie in the text; what is final for a beginning is so for the whole; a verdict is complete.
+ * First byte: which Content-Type. Second: where the text is cut. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/lookin.h"
+#include "core/policy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const types[] = {
+	NULL, "text/html", "text/xml", "application/xml; charset=utf-16", "application/rss+xml; charset=windows-1251", "application/json",
+	"text/plain; charset=gb2312", "image/svg+xml; charset=x-bogus",
+};
+
+enum { TYPES = sizeof types / sizeof types[0] };
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void collect(struct evidence *e, const char *type, const uint8_t *bytes, size_t len, bool complete)
+{
+	evidence_collect(e, type != NULL, type, type == NULL ? 0 : strlen(type), CS_NONE, bytes, len, complete);
+}
+
+static void check_declaration(const struct xmldecl *d, size_t len, bool complete)
+{
+	require(d->start <= d->end && d->end <= len);
+	require((d->state == XMLDECL_PRESENT) == (d->end > d->start));
+	require(!complete || d->state != XMLDECL_INCOMPLETE);
+	require(d->state == XMLDECL_PRESENT || (d->encoding[0] == '\0' && d->version[0] == '\0'));
+	require(memchr(d->encoding, '\0', sizeof d->encoding) != NULL && memchr(d->version, '\0', sizeof d->version) != NULL);
+}
+
+static void check_text(const uint8_t *bytes, size_t len)
+{
+	struct xmldecl d;
+	size_t from, to, at;
+
+	xmldecl_read_text(&d, bytes, len, 0, true, &from, &to);
+	check_declaration(&d, len, true);
+	require(from <= to && to <= d.end);
+	require(from == to || memcmp(bytes + from, "encoding", 8) == 0);
+	require(from == to || bytes[to - 1] == '"' || bytes[to - 1] == '\'');
+	at = xmldecl_find((struct bom_family){ CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, true);
+	require(at == SIZE_MAX || (at <= len - 5 && memcmp(bytes + at, "<?xml", 5) == 0));
+}
+
+static void check_verdicts(const struct evidence *e)
+{
+	char value[VERDICT_FORMAT_MAX];
+	struct verdict v;
+	size_t p;
+
+	for (p = 0; p < POLICY_COUNT; p++) {
+		policy_decide((enum policy)p, e, &v);
+		require(v.kind == VERDICT_CHARSET || v.kind == VERDICT_ERROR);
+		require(v.path[0] != '\0' && strlen(v.path) < sizeof v.path - 1);
+		require((v.kind == VERDICT_CHARSET) == (v.charset != CS_NONE) && (v.kind == VERDICT_CHARSET) == (v.named != NULL));
+		require(v.kind == VERDICT_CHARSET || v.error != VERR_NONE);
+		require(p != POLICY_AUTO || (v.kind == VERDICT_CHARSET && strcmp(v.named, charset_name(v.charset)) == 0));
+		require(verdict_format(&v, value, sizeof value) < sizeof value - 1);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *type;
+	struct evidence whole, part;
+	size_t cut;
+	enum lookin first, last;
+
+	if (size < 2)
+		return 0;
+	type = types[data[0] % TYPES];
+	cut = data[1];
+	data += 2, size -= 2;
+	if (cut > size)
+		cut = size;
+	collect(&whole, type, data, size, true);
+	collect(&part, type, data, cut, false);
+	check_declaration(&whole.decl, size, true);
+	check_declaration(&whole.hidden, size, true);
+	check_declaration(&part.decl, cut, false);
+	check_declaration(&part.hidden, cut, false);
+	require(evidence_is_settled(&whole));
+	if (evidence_is_settled(&part)) {
+		require(part.BOMEnc == whole.BOMEnc && part.guess.charset == whole.guess.charset);
+		require(part.decl.state == whole.decl.state && part.decl.end == whole.decl.end);
+		require(part.hidden.state == whole.hidden.state && strcmp(part.hidden.encoding, whole.hidden.encoding) == 0);
+	}
+	first = lookin_decide(&part);
+	last = lookin_decide(&whole);
+	require(last != LOOKIN_MORE && (first == LOOKIN_MORE || first == last));
+	check_text(data, size);
+	check_verdicts(&whole);
+	check_verdicts(&part);
+	return 0;
+}
