@@ -16,8 +16,10 @@ static const struct charset_info infos[CS_COUNT] = {
 };
 
 static const struct charset_label labels[] = {
-#define LABEL(text, charset) { text, CS_##charset },
+#define LABEL(text, charset) { text, CS_##charset, false },
+#define LITERAL(text, charset) { text, CS_##charset, true },
 #include "labels.def"
+#undef LITERAL
 #undef LABEL
 };
 

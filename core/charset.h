@@ -47,6 +47,7 @@ struct charset_info {
 struct charset_label {
 	const char *text;           /* lower case: the label's own name, as strict policies report it */
 	enum charset charset;       /* what it is decoded as */
+	bool literal;               /* the label's own set differs from that in codes both have (decoder.h, DECODER_LITERAL) */
 };
 
 const struct charset_info *charset_info(enum charset);      /* never NULL for 0 < cs < CS_COUNT */

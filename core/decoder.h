@@ -17,7 +17,10 @@
 #include "charset.h"
 
 enum decoder_flags {
-	DECODER_STRAY_1252 = 1 << 0    /* CS_UTF_8 only */
+	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
+	/* What a label's own set means where both it and the charset, its superset, have a code: iso-8859-1, -9 and -11 in
+	 * windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. What is malformed stays the superset's. */
+	DECODER_LITERAL = 1 << 1
 };
 
 /* Output room one call needs at least to make progress, in bytes. */

@@ -12,7 +12,7 @@ enum { JIS0212_LEAD = 0x8F };
 static int
 double_open(struct decoder *d)
 {
-	d->u.double_table = decoder_table_double(d->charset);
+	d->u.double_table = decoder_table_double(d->charset, d->flags & DECODER_LITERAL);
 	return d->u.double_table ? 0 : errno;
 }
 

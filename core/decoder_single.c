@@ -10,7 +10,7 @@
 static int
 single_open(struct decoder *d)
 {
-	d->u.single_table = decoder_table_single(d->charset);
+	d->u.single_table = decoder_table_single(d->charset, d->flags & DECODER_LITERAL);
 	return d->u.single_table ? 0 : errno;
 }
 

@@ -14,27 +14,38 @@
 #include "decoder_impl.h"
 #include "utf8.h"
 
-static _Atomic(struct single_table *) single_tables[CS_COUNT];
-static _Atomic(struct double_table *) double_tables[CS_COUNT];
+/* By charset, then literal (decoder.h, DECODER_LITERAL) or not. */
+static _Atomic(struct single_table *) single_tables[CS_COUNT][2];
+static _Atomic(struct double_table *) double_tables[CS_COUNT][2];
 
 /* Codes that do not mean what iconv says: consecutive codes from `first`, one UTF-16 unit each (all of the basic plane). */
 struct overlay {
 	enum charset charset;
+	bool literal;               /* in the literal table only */
 	uint16_t first;
 	const char16_t *text;
 };
 
 static const struct overlay overlays[] = {
-#define OVERLAY(charset, first, text) { CS_##charset, first, text },
+#define OVERLAY(charset, first, text) { CS_##charset, false, first, text },
+#define LITERAL(charset, first, text) { CS_##charset, true, first, text },
 #include "overlay.def"
+#undef LITERAL
 #undef OVERLAY
 };
 
 enum { OVERLAY_COUNT = sizeof overlays / sizeof overlays[0] };
 
-/* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there (index-windows-*.txt). */
 static bool
-hole_is_c1(enum charset cs, unsigned byte)
+overlay_applies(const struct overlay *overlay, enum charset cs, bool literal)
+{
+	return overlay->charset == cs && (literal || !overlay->literal);
+}
+
+/* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there (index-windows-*.txt);
+ * the ISO 8859 set that it is the superset of has nothing else there. */
+static bool
+may_be_c1(enum charset cs, unsigned byte)
 {
 	return cs >= CS_WINDOWS_874 && cs <= CS_WINDOWS_1258 && byte >= 0x80 && byte <= 0x9F;
 }
@@ -56,15 +67,15 @@ single_set_point(struct single_table *table, uint8_t byte, uint32_t cp)
 }
 
 static void
-single_fill(struct single_table *table, enum charset cs, struct decoder_source *source)
+single_fill(struct single_table *table, enum charset cs, bool literal, struct decoder_source *source)
 {
 	for (unsigned byte = 0; byte < 256; byte++) {
 		uint8_t in = (uint8_t)byte, text[8];
 		size_t len = source ? decoder_source_text(source, &in, 1, text, sizeof text) : 0;
 
-		if (len >= 1 && len <= 3) {
+		if (len >= 1 && len <= 3 && !(literal && may_be_c1(cs, byte))) {
 			single_set(table, in, text, len);
-		} else if (hole_is_c1(cs, byte) || (!source && byte < 0x80)) {
+		} else if (may_be_c1(cs, byte) || (!source && byte < 0x80)) {
 			single_set_point(table, in, byte);
 		} else {
 			single_set_point(table, in, 0xFFFD);
@@ -72,7 +83,7 @@ single_fill(struct single_table *table, enum charset cs, struct decoder_source *
 		}
 	}
 	for (size_t i = 0; i < OVERLAY_COUNT; i++)
-		for (size_t k = 0; overlays[i].charset == cs && overlays[i].text[k]; k++)
+		for (size_t k = 0; overlay_applies(&overlays[i], cs, literal) && overlays[i].text[k]; k++)
 			single_set_point(table, (uint8_t)(overlays[i].first + k), overlays[i].text[k]);
 	table->ascii = true;
 	for (unsigned byte = 0; byte < 0x80; byte++)
@@ -80,7 +91,7 @@ single_fill(struct single_table *table, enum charset cs, struct decoder_source *
 }
 
 static struct single_table *
-single_build(enum charset cs)
+single_build(enum charset cs, bool literal)
 {
 	const char *iconv_name = charset_info(cs)->iconv_name;
 	struct decoder_source *source = NULL;
@@ -93,24 +104,25 @@ single_build(enum charset cs)
 	}
 	table = malloc(sizeof *table);
 	if (table)
-		single_fill(table, cs, source);
+		single_fill(table, cs, literal, source);
 	if (source)
 		decoder_source_close(&source);
 	return table;
 }
 
 const struct single_table *
-decoder_table_single(enum charset cs)
+decoder_table_single(enum charset cs, bool literal)
 {
-	struct single_table *table = atomic_load_explicit(&single_tables[cs], memory_order_acquire), *built;
+	_Atomic(struct single_table *) *slot = &single_tables[cs][literal];
+	struct single_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;
 
 	assert(charset_info(cs)->kind == KIND_SINGLE_BYTE);
 	if (table)
 		return table;
-	built = single_build(cs);
+	built = single_build(cs, literal);
 	if (!built)
 		return NULL;
-	if (atomic_compare_exchange_strong(&single_tables[cs], &table, built))
+	if (atomic_compare_exchange_strong(slot, &table, built))
 		return built;
 	free(built);
 	return table;
@@ -193,7 +205,7 @@ add_vendor_rows(struct double_plane *plane, const struct double_plane *cp932)
 static bool
 add_jis0212(struct double_table *table, const struct layout *layout, struct decoder_source *source)
 {
-	const struct double_table *cp932 = decoder_table_double(CS_SHIFT_JIS);
+	const struct double_table *cp932 = decoder_table_double(CS_SHIFT_JIS, false);
 
 	table->jis0212 = calloc(1, sizeof *table->jis0212);
 	if (!cp932 || !table->jis0212)
@@ -242,7 +254,7 @@ add_four_bytes(struct double_table *table, struct decoder_source *source)
 }
 
 static bool
-double_fill(struct double_table *table, enum charset cs, struct decoder_source *source)
+double_fill(struct double_table *table, enum charset cs, bool literal, struct decoder_source *source)
 {
 	const struct layout *layout = layout_of(cs);
 
@@ -255,7 +267,7 @@ double_fill(struct double_table *table, enum charset cs, struct decoder_source *
 	}
 	plane_fill(&table->pair, layout, source, 0);
 	for (size_t i = 0; i < OVERLAY_COUNT; i++)
-		for (size_t k = 0; overlays[i].charset == cs && overlays[i].text[k]; k++) {
+		for (size_t k = 0; overlay_applies(&overlays[i], cs, literal) && overlays[i].text[k]; k++) {
 			unsigned code = overlays[i].first + (unsigned)k;
 			struct double_text *text = code < 0x100 ? &table->single[code - 0x80] :
 			    &table->pair.text[(code >> 8) - 0x80][code & 0xFF];
@@ -277,7 +289,7 @@ double_free(struct double_table *table)
 }
 
 static struct double_table *
-double_build(enum charset cs)
+double_build(enum charset cs, bool literal)
 {
 	struct decoder_source *source = decoder_source_open(charset_info(cs)->iconv_name);
 	struct double_table *table;
@@ -285,7 +297,7 @@ double_build(enum charset cs)
 	if (!source)
 		return NULL;
 	table = calloc(1, sizeof *table);
-	if (table && !double_fill(table, cs, source)) {
+	if (table && !double_fill(table, cs, literal, source)) {
 		double_free(table);
 		table = NULL;
 	}
@@ -294,17 +306,18 @@ double_build(enum charset cs)
 }
 
 const struct double_table *
-decoder_table_double(enum charset cs)
+decoder_table_double(enum charset cs, bool literal)
 {
-	struct double_table *table = atomic_load_explicit(&double_tables[cs], memory_order_acquire), *built;
+	_Atomic(struct double_table *) *slot = &double_tables[cs][literal];
+	struct double_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;
 
 	assert(charset_info(cs)->kind == KIND_DOUBLE_BYTE);
 	if (table)
 		return table;
-	built = double_build(cs);
+	built = double_build(cs, literal);
 	if (!built)
 		return NULL;
-	if (atomic_compare_exchange_strong(&double_tables[cs], &table, built))
+	if (atomic_compare_exchange_strong(slot, &table, built))
 		return built;
 	double_free(built);
 	return table;

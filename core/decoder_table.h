@@ -37,7 +37,7 @@ struct double_table {
 };
 
 /* NULL with errno set: out of memory, or iconv has no such converter. */
-const struct single_table *decoder_table_single(enum charset);
-const struct double_table *decoder_table_double(enum charset);
+const struct single_table *decoder_table_single(enum charset, bool literal);
+const struct double_table *decoder_table_double(enum charset, bool literal);
 
 #endif

@@ -12,7 +12,7 @@ utf8_open(struct decoder *d)
 {
 	if (!(d->flags & DECODER_STRAY_1252))
 		return 0;
-	d->u.single_table = decoder_table_single(CS_WINDOWS_1252);
+	d->u.single_table = decoder_table_single(CS_WINDOWS_1252, false);
 	return d->u.single_table ? 0 : errno;
 }
 

@@ -148,6 +148,8 @@ static void read_value(char out[MEDIA_TYPE_CHARSET_MAX], struct field f)
 			break;
 		if (quote == '"' && *f.p == '\\' && f.p + 1 < f.end)
 			f.p++;
+		if (*f.p == '\0')
+			break;
 		if (n > 0 || !is_blank(*f.p))
 			out[n++] = *f.p;
 	}

@@ -107,6 +107,8 @@ static void drop_held(struct normaliser *n)
 
 static unsigned decoder_flags(const struct normaliser *n, const struct verdict *v)
 {
+	if (v->literal)
+		return DECODER_LITERAL;
 	return n->options.policy == POLICY_AUTO && v->charset == CS_UTF_8 ? DECODER_STRAY_1252 : 0;
 }
 

@@ -40,7 +40,7 @@ struct normalise_report {
 };
 
 /* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at most once,
- * later. Non-zero from any of them stops the normaliser, which returns it. */
+ * later, and may be NULL. Non-zero from any of them stops the normaliser, which returns it. */
 struct normalise_events {
 	int (*decided)(void *arg, const struct verdict *);
 	int (*revised)(void *arg, const struct verdict *);

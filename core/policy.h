@@ -45,6 +45,7 @@ struct verdict {
 	enum policy policy;
 	char path[48];              /* published numbers joined by "/", then overruling steps: "2.0/1.2", "2.5/bom" */
 	enum charset charset;       /* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
+	bool literal;               /* published policies: by the codes of the set the label names (charset.h) */
 	const char *named;          /* what `charset=` prints: the label's own name (published policies), the canonical name (auto);
 	                               static storage; NULL when none */
 	char unknown[64];           /* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped;

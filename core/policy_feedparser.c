@@ -99,6 +99,9 @@ void policy_feedparser(const struct evidence *e, struct verdict *v)
 		verdict_step(v, "nonxml");
 	}
 	rule_apply(v, first, &view);
+	/* Its code reads gb2312 as gb18030. */
+	if (v->charset == CS_GB18030)
+		v->literal = false;
 	if (first_decodes(v, e))
 		return;
 	v->path[0] = '\0';

@@ -143,6 +143,7 @@ void verdict_take_error(struct verdict *v, enum verdict_error error)
 {
 	v->kind = VERDICT_ERROR;
 	v->charset = CS_NONE;
+	v->literal = false;
 	v->named = NULL;
 	v->error = error;
 }
@@ -151,6 +152,7 @@ static void take_known(struct verdict *v, const struct charset_label *label, con
 {
 	v->kind = VERDICT_CHARSET;
 	v->charset = charset_in_order(label->charset, e);
+	v->literal = label->literal;
 	v->named = label->text;
 	v->error = VERR_NONE;
 }
@@ -170,6 +172,7 @@ void verdict_take_charset(struct verdict *v, enum charset cs)
 	v->kind = VERDICT_CHARSET;
 	v->unknown[0] = '\0';
 	v->charset = cs;
+	v->literal = false;
 	v->named = charset_name(cs);
 	v->error = VERR_NONE;
 }

@@ -12,7 +12,8 @@ enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
 
 struct codec_zlib {
 	z_stream z;
-	bool gzip, open, ended;
+	bool open, ended;
+	bool padding;                  /* gzip: what follows the last member is none */
 	unsigned held;                 /* deflate: bytes of the two-byte header seen so far */
 	uint8_t head[2];
 };
@@ -26,7 +27,7 @@ static void *gzip_open(void)
 		return NULL;
 	}
 	if (s)
-		s->gzip = s->open = true;
+		s->open = true;
 	return s;
 }
 
@@ -80,7 +81,8 @@ static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_le
 
 	*written = 0;
 	if (s->ended) {
-		if (!*in_len || **in != 0x1f)
+		s->padding |= *in_len && **in != 0x1f;
+		if (!*in_len || s->padding)
 			return CODEC_END;
 		if (inflateReset2(&s->z, WINDOW_GZIP) != Z_OK)
 			return CODEC_BAD;
@@ -88,7 +90,8 @@ static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_le
 	}
 	r = zlib_inflate(s, in, in_len, out, cap, written);
 	s->ended = r == CODEC_END;
-	return r == CODEC_END && *in_len && **in == 0x1f ? CODEC_MORE : r;
+	s->padding = s->ended && *in_len && **in != 0x1f;
+	return s->ended && *in_len && !s->padding ? CODEC_MORE : r;
 }
 
 static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
@@ -96,13 +99,13 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 	struct codec_zlib *s = state;
 	const uint8_t *head = s->head;
 	size_t head_len = 2, n;
+	enum codec_result r;
 
 	*written = 0;
 	if (s->ended)
 		return CODEC_END;
 	if (!s->open) {
 		bool wrapped;
-		enum codec_result r;
 
 		for (; s->held < 2 && *in_len; (*in)++, (*in_len)--)
 			s->head[s->held++] = **in;
@@ -120,19 +123,10 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 		cap -= *written;
 	}
 	n = *written;
-	switch (zlib_inflate(s, in, in_len, out, cap, written)) {
-	case CODEC_END:
-		s->ended = true;
-		*written += n;
-		return CODEC_END;
-	case CODEC_MORE:
-		*written += n;
-		return CODEC_MORE;
-	case CODEC_NO_MEMORY:
-		return CODEC_NO_MEMORY;
-	default:
-		return CODEC_BAD;
-	}
+	r = zlib_inflate(s, in, in_len, out, cap, written);
+	s->ended = r == CODEC_END;
+	*written += n;
+	return r;
 }
 
 const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close };

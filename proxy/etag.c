@@ -35,9 +35,9 @@ void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 bool etag_restore(struct text *t, struct slice member, const char *suffix, bool *ours)
 {
 	size_t tail = ETAG_MARK_LEN + ETAG_DIGITS + 1;
-	const char *mark = member.at + member.len - tail;
+	const char *mark = member.len > tail ? member.at + member.len - tail : NULL;
 
-	if (etag_prefix(member) < 0 || member.len < tail + 1 || memcmp(mark, ETAG_MARK, ETAG_MARK_LEN)) {
+	if (etag_prefix(member) < 0 || !mark || memcmp(mark, ETAG_MARK, ETAG_MARK_LEN)) {
 		text_add(t, member.at, member.len);
 		return true;
 	}

@@ -178,6 +178,7 @@ struct object_report *object_report(struct object *o)
 
 void object_attach(struct object *o, struct object_reader *r)
 {
+	assert(!o->first || !o->first->start);
 	r->object = object_ref(o);
 	r->offset = 0;
 	r->at = NULL;

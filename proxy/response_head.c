@@ -63,11 +63,6 @@ enum verdict_reason response_untouched(const struct http_msg *m, bool normalise,
 	return VREASON_NONE;
 }
 
-const char *response_content_type(enum normalise_output output)
-{
-	return output == OUTPUT_US_ASCII ? "application/xml; charset=us-ascii" : "application/xml; charset=utf-8";
-}
-
 static void add_field(struct text *t, const char *name, const char *value)
 {
 	text_puts(t, name);
@@ -126,6 +121,7 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 {
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
+	bool about_ours = m->status == 304 && s->etag_ours;
 	char rule[VERDICT_FORMAT_MAX];
 
 	text_printf(&t, "HTTP/1.1 %u %s\r\n", m->status, http_reason_phrase(m->status));
@@ -137,7 +133,7 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 		const struct http_field *f = &m->fields[i];
 		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
 
-		if (f->hop || !keeps(http_header_response((enum header_id)f->id), body))
+		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body))
 			continue;
 		text_add(&t, name.at, name.len);
 		text_puts(&t, ": ");
@@ -145,10 +141,10 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 		text_puts(&t, "\r\n");
 	}
 	if (body == RESPONSE_NORMALISED)
-		add_field(&t, "Content-Type", response_content_type(s->output));
-	else if (type.len && !(m->status == 304 && s->etag_ours))
+		add_field(&t, "Content-Type", normalise_content_type(s->output));
+	else if (type.len && !about_ours)
 		add_line(&t, "Content-Type", type);
-	for (uint32_t i = 0; body == RESPONSE_RAW && i < m->n_fields; i++)
+	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
 		if (m->fields[i].id == H_CONTENT_ENCODING)
 			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
 	if (s->varies && !vary_covers_coding(m))
@@ -162,7 +158,7 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 	add_field(&t, "X-Encoding-Rule", rule);
 	out->status = m->status;
 	out->no_body = m->status == 204 || m->status == 304;
-	out->content_length = body == RESPONSE_RAW && m->has_length ? (int64_t)m->content_length : -1;
+	out->content_length = body == RESPONSE_RAW && m->has_length && !about_ours ? (int64_t)m->content_length : -1;
 	out->bytes = text_take(&t, &out->len);
 	return out->bytes ? 0 : -1;
 }

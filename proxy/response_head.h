@@ -27,9 +27,6 @@ struct response_settings {
 /* Whether the head alone settles that the body stays untouched, and why. VREASON_NONE: look at the body. */
 enum verdict_reason response_untouched(const struct http_msg *, bool normalise, bool respect_no_transform);
 
-/* The Content-Type of a normalised body. */
-const char *response_content_type(enum normalise_output);
-
 /* Fills out; out->bytes is the caller's. -1: out of memory. */
 int response_head_build(struct object_head *out, const struct http_msg *, const struct verdict *, enum response_body,
     const struct response_settings *);

@@ -29,7 +29,7 @@ enum stage_result {
 };
 
 struct stage;
-/* Borrows msg (its buffer too) until the head is written: until stage_wants_head() is false. NULL: out of memory. */
+/* Borrows msg and its buffer for its life. NULL: out of memory. */
 struct stage *stage_new(struct object *, const struct http_msg *, const struct stage_options *);
 void stage_free(struct stage **);
 /* Before the first byte: writes the head where the origin's head alone decides. */

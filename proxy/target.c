@@ -94,7 +94,7 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 	size_t n = 0;
 	char *url;
 
-	if (memmem(value.at, value.len, "://", 3))
+	if (memmem(first.at, first.len, "://", 3))
 		return target_set_url(t, conf, value, why);
 	if (!(url = malloc(first.len + 1)))
 		return TARGET_NO_MEMORY;
@@ -137,6 +137,15 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 	return TARGET_OK;
 }
 
+/* Visible ASCII: what origins are sent stays one line of one word, whoever checked it before. */
+static bool query_valid(struct slice query)
+{
+	for (size_t i = 0; i < query.len; i++)
+		if (query.at[i] <= 0x20 || query.at[i] >= 0x7f)
+			return false;
+	return true;
+}
+
 /* One Host field in HTTP/1.1, at most one in HTTP/1.0, and a valid one (RFC 9112 section 3.2). */
 static bool target_host_valid(const struct http_msg *m, struct slice *host)
 {
@@ -170,7 +179,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 			return target_from_path(t, conf, target, why);
 		}
 	path = slice_until(target, '?', &query);
-	if (!url_path_valid(path.at, path.len))
+	if (!url_path_valid(path.at, path.len) || !query_valid(query))
 		return TARGET_BAD_TARGET;
 	if ((route = conf_route_match(conf, host.at ? host.at : "", host.len, target.at, target.len))) {
 		t->mode = TARGET_ROUTE;

@@ -14,6 +14,7 @@ compiled() {
 	mkdir -p "$folder"
 	cd "$folder" || return 1
 	[ -f Makefile ] || ../../configure --enable-developer "$@" || return 1
+	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs      # those of a run before are not this one's
 	make -j2 && make -j2 check
 }
 

@@ -9,6 +9,8 @@ from proxy import BINARY, Utfeed
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
                          os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
 
+EXTRA = os.environ.get("UTFEED_SERVE_ARGS", "").split()     # the whole suite under other options: --workers 4
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: minutes long; runs with UTFEED_SLOW=1")
@@ -48,7 +50,7 @@ def start(request):
 
     def run(to=None, *options, env=None):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*route, *options, env=env))
+        running.append(Utfeed(*route, *EXTRA, *options, env=env))
         return running[-1]
     yield run
     errors = []

@@ -142,6 +142,28 @@ def test_content_type_twice(proxy, origin):
     assert got.body == SMALL_OUT and got["Content-Type"] == UTF_8_TYPE
 
 
+def test_conditional_requests_come_full_circle(proxy, origin):
+    """The tag a client got is the origin's again upstream, and a 304 carries what the client knows."""
+    first, _ = proxy.through(origin, reply(XML, 'ETag: "1"', "Last-Modified: Sat, 21 Nov 2020 01:02:03 GMT"))
+    assert first["ETag"] and first["ETag"] != '"1"'
+    client = proxy.client().ask("/f", f"If-None-Match: \"other\", {first['ETag']}")
+    upstream = origin.receive()
+    assert '"1"' in upstream.request["If-None-Match"]
+    upstream.answer(message("304 Not Modified", 'ETag: "1"', "Content-Type: text/xml; charset=koi8-r", length=False))
+    got = client.response()
+    assert got.status == 304 and got["ETag"] == first["ETag"]
+    assert got["Content-Type"] in (None, UTF_8_TYPE)
+
+
+def test_tags_of_other_settings_match_nothing(proxy, origin):
+    first, _ = proxy.through(origin, reply(XML, 'ETag: "1"'))
+    client = proxy.client().ask("/f", f"If-None-Match: {first['ETag']}", "X-Encoding-Policy: rfc7303")
+    upstream = origin.receive()
+    assert upstream.request["If-None-Match"] in (None, first["ETag"])
+    upstream.answer(reply(XML, 'ETag: "1"'))
+    assert client.response().status == 200
+
+
 def test_conditional_fields_go_upstream_only_as_the_origin_knows_them(proxy, origin):
     """A 304 to a validator that utfeed changed would be about other bytes."""
     first, _ = proxy.through(origin, reply(XML, 'ETag: "1"'))

@@ -119,7 +119,7 @@ static void check_text(size_t i, size_t k)
 	struct evidence e;
 	struct verdict v;
 	uint8_t *bytes;
-	size_t len, n;
+	size_t len = 0, n;
 
 	with_label(label, sizeof label, troubles[k].decl[0] == '=' ? "=" : troubles[k].decl, texts[i].charset);
 	if (label[0] != '\0')

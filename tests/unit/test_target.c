@@ -1,0 +1,258 @@
+/* Owns the cases of proxy/target.c: routes, gateway, ?url=, forward proxy, Host. Must not know: how targets are fetched.
+ * Invariant: each row names its rule; a result is written "MODE scheme host port authority path". */
+#include "proxy/target.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define ARGV(words) ((char *const *)(uintptr_t)(words))
+
+static const char *const error_names[] = {
+	"ok", "no memory", "bad host", "bad target", "bad url", "no route", "gateway off", "forward off", "bad path"
+};
+
+static struct conf *load(const char *const *words, int count)
+{
+	static char *const none[] = { NULL };
+	struct conf *conf = conf_new();
+	struct conf_error error = { "" };
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(conf);
+	if (!UNIT_ROW(conf_load(conf, count, ARGV(words), none, &error) == 0, "%s", error.text))
+		CU_FAIL_FATAL("configuration");
+	return conf;
+}
+
+/* NULL host: no such field. "a|b": two of them. */
+static enum target_error find(struct target *t, const struct conf *conf, const char *host, int minor, const char *target, const char **why)
+{
+	struct http_field fields[2];
+	struct http_msg m = { .fields = fields, .max_fields = 2, .major = 1, .minor = (uint8_t)minor };
+	size_t host_len = host ? strlen(host) : 0, first = host ? strcspn(host, "|") : 0, len = strlen(target);
+	char *bytes = malloc(host_len + len);
+	enum target_error error;
+
+	if (host_len)
+		memcpy(bytes, host, host_len);
+	memcpy(bytes + host_len, target, len);
+	m.base = bytes;
+	m.target = (uint32_t)host_len;
+	m.target_len = (uint32_t)len;
+	if (host)
+		fields[m.n_fields++] = (struct http_field){ .id = H_HOST, .value_len = (uint32_t)first };
+	if (first < host_len)
+		fields[m.n_fields++] = (struct http_field){ .id = H_HOST, .value = (uint32_t)first + 1, .value_len = (uint32_t)(host_len - first - 1) };
+	error = target_find(t, conf, &m, why);
+	free(bytes);
+	return error;
+}
+
+struct row { const char *rule, *host, *target, *want; };
+
+static void check(const struct conf *conf, const struct row *rows, size_t count)
+{
+	static const char *const modes[] = { "route", "gateway", "forward" };
+
+	for (size_t i = 0; i < count; i++) {
+		struct target t;
+		const char *why;
+		char got[1024];
+		enum target_error error = find(&t, conf, rows[i].host, 1, rows[i].target, &why);
+
+		if (error)
+			snprintf(got, sizeof(got), "%s", error_names[error]);
+		else
+			snprintf(got, sizeof(got), "%s %s %s %u %s %s", modes[t.mode], t.tls ? "https" : "http", t.host, (unsigned)t.port, t.authority, t.path);
+		UNIT_ROW(strcmp(got, rows[i].want) == 0, "%s: wanted [%s], got [%s]", rows[i].rule, rows[i].want, got);
+		UNIT_ROW((error == TARGET_BAD_URL) == (why[0] != '\0'), "%s: %s", rows[i].rule, why);
+		UNIT_ROW(error || t.path_len == strlen(t.path), "%s", rows[i].rule);
+		target_free(&t);
+		CU_ASSERT_PTR_NULL(t.path);
+	}
+}
+
+static const char *const plain[] = { "serve" };
+static const char *const routed[] = {
+	"serve", "--forward", "on", "--route", "/f/=http://Origin.Example:8080/base/ name=f", "--route", "//feeds.example/=https://[::1]/ name=v6",
+};
+
+static void gateway(void)
+{
+	static const struct row rows[] = {
+		{ "https", "h", "/https://example.org/feed.xml", "gateway https example.org 443 example.org /feed.xml" },
+		{ "http", "h", "/http://example.org/feed.xml", "gateway http example.org 80 example.org /feed.xml" },
+		{ "squeezed slash", "h", "/https:/example.org/feed.xml", "gateway https example.org 443 example.org /feed.xml" },
+		{ "squeezed, no path", "h", "/http:/example.org", "gateway http example.org 80 example.org /" },
+		{ "query is the URL's", "h", "/https://example.org/a?b=c&d", "gateway https example.org 443 example.org /a?b=c&d" },
+		{ "a query without a path", "h", "/https://example.org?b", "gateway https example.org 443 example.org /?b" },
+		{ "host in lower case, path as it is", "h", "/HTTP://Example.ORG/Feed", "gateway http example.org 80 example.org /Feed" },
+		{ "port", "h", "/http://example.org:8080/", "gateway http example.org 8080 example.org:8080 /" },
+		{ "default port is not told", "h", "/https://example.org:443/", "gateway https example.org 443 example.org /" },
+		{ "the other scheme's port is", "h", "/https://example.org:80/", "gateway https example.org 80 example.org:80 /" },
+		{ "IPv6", "h", "/http://[2001:DB8::1]:81/a", "gateway http 2001:db8::1 81 [2001:db8::1]:81 /a" },
+		{ "IPv6 squeezed", "h", "/http:/[::1]/a", "gateway http ::1 80 [::1] /a" },
+		{ "dot segments are the origin's affair", "h", "/http://example.org/a/../b", "gateway http example.org 80 example.org /a/../b" },
+		{ "escapes stay", "h", "/http://example.org/%2e%2E/%zz", "gateway http example.org 80 example.org /%2e%2E/%zz" },
+		{ "a URL in its query", "h", "/http://a/?u=http://b/", "gateway http a 80 a /?u=http://b/" },
+		{ "no host", "h", "/http://", "bad url" },
+		{ "no host, squeezed", "h", "/http:/", "bad url" },
+		{ "three slashes", "h", "/http:///a", "bad url" },
+		{ "user information", "h", "/http://u:p@example.org/", "bad url" },
+		{ "user information, squeezed", "h", "/http:/u@example.org/", "bad url" },
+		{ "port 0", "h", "/http://example.org:0/", "bad url" },
+		{ "backslash", "h", "/http://example.org\\@b/", "bad url" },
+		{ "fragment", "h", "/http://example.org/#a", "bad url" },
+		{ "other scheme", "h", "/ftp://example.org/", "no route" },
+		{ "no slash at all", "h", "/http:example.org/", "no route" },
+		{ "no route", "h", "/feed.xml", "no route" },
+		{ "nothing", "h", "/", "no route" },
+	};
+	struct conf *conf = load(plain, COUNT(plain));
+
+	check(conf, rows, COUNT(rows));
+	conf->gateway = false;
+	check(conf, &(const struct row){ "off", "h", "/https://example.org/", "gateway off" }, 1);
+	check(conf, &(const struct row){ "?url= off", "h", "/?url=https://example.org/", "gateway off" }, 1);
+	conf_free(&conf);
+}
+
+static void query(void)
+{
+	static const struct row rows[] = {
+		{ "as it is: everything to the end", "h", "/?url=https://example.org/a?b=c&d=e", "gateway https example.org 443 example.org /a?b=c&d=e" },
+		{ "encoded", "h", "/?url=https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc", "gateway https example.org 443 example.org /a?b=c" },
+		{ "encoded: up to the next &", "h", "/?url=https%3a%2f%2fexample.org%2fa&x=y", "gateway https example.org 443 example.org /a" },
+		{ "encoded &", "h", "/?url=http%3A%2F%2Fa%2F%3Fb%26c", "gateway http a 80 a /?b&c" },
+		{ "encoded once only", "h", "/?url=http%3A%2F%2Fa%2F%2541", "gateway http a 80 a /%41" },
+		{ "half encoded", "h", "/?url=https:%2F%2Fexample.org/", "gateway https example.org 443 example.org /" },
+		{ "encoded, another parameter with a URL", "h", "/?url=https%3A%2F%2Fexample.org%2F&ref=http://b/", "gateway https example.org 443 example.org /" },
+		{ "escape cut off", "h", "/?url=http%3A%2F%2Fa%2F%4", "gateway http a 80 a /%4" },
+		{ "escape that is none", "h", "/?url=http%3A%2F%2Fa%2F%zz", "gateway http a 80 a /%zz" },
+		{ "encoded blank", "h", "/?url=http%3A%2F%2Fa%2F%20", "bad url" },
+		{ "encoded NUL", "h", "/?url=http%3A%2F%2Fa%00.b%2F", "bad url" },
+		{ "encoded CR LF", "h", "/?url=http%3A%2F%2Fa%2F%0d%0aX:y", "bad url" },
+		{ "encoded fragment", "h", "/?url=http%3A%2F%2Fa%2F%23b", "bad url" },
+		{ "no scheme", "h", "/?url=example.org/feed", "bad url" },
+		{ "other scheme", "h", "/?url=ftp://example.org/", "bad url" },
+		{ "file", "h", "/?url=file:///etc/passwd", "bad url" },
+		{ "nothing", "h", "/?url=", "bad url" },
+		{ "other parameter", "h", "/?uri=http://a/", "no route" },
+		{ "not first", "h", "/?a=b&url=http://a/", "no route" },
+	};
+	struct conf *conf = load(plain, COUNT(plain));
+
+	check(conf, rows, COUNT(rows));
+	conf_free(&conf);
+}
+
+static void routes(void)
+{
+	static const struct row rows[] = {
+		{ "prefix replaced", "h", "/f/a.xml", "route http origin.example 8080 origin.example:8080 /base/a.xml" },
+		{ "query kept", "h", "/f/a.xml?b=http://c/", "route http origin.example 8080 origin.example:8080 /base/a.xml?b=http://c/" },
+		{ "the prefix alone", "h", "/f/", "route http origin.example 8080 origin.example:8080 /base/" },
+		{ "by Host", "Feeds.Example:99", "/a", "route https ::1 443 [::1] /a" },
+		{ "a route before ?url=", "feeds.example", "/?url=http://a/", "route https ::1 443 [::1] /?url=http://a/" },
+		{ "the gateway before a route", "feeds.example", "/http://a/", "gateway http a 80 a /" },
+		{ "dot segments", "h", "/f/../a", "bad path" },
+		{ "encoded dot segments", "h", "/f/%2e%2E/a", "bad path" },
+		{ "dots behind an encoded slash", "h", "/f/a%2f..%2fb", "bad path" },
+		{ "dots in the query are none", "h", "/f/a?../..", "route http origin.example 8080 origin.example:8080 /base/a?../.." },
+		{ "bad escape in a path", "h", "/f/%zz", "bad target" },
+		{ "brackets in a path", "h", "/f/a[1]", "bad target" },
+		{ "no such route", "h", "/g/", "no route" },
+		{ "other case", "h", "/F/", "no route" },
+	};
+	struct conf *conf = load(routed, COUNT(routed));
+
+	check(conf, rows, COUNT(rows));
+	conf_free(&conf);
+}
+
+static void forward(void)
+{
+	static const struct row rows[] = {
+		{ "absolute form", "example.org", "http://example.org/a?b", "forward http example.org 80 example.org /a?b" },
+		{ "the target wins over Host (9112 3.2.2)", "other.example", "http://example.org/", "forward http example.org 80 example.org /" },
+		{ "a route's Host does not matter", "feeds.example", "http://example.org/", "forward http example.org 80 example.org /" },
+		{ "https", "h", "https://example.org", "forward https example.org 443 example.org /" },
+		{ "capitals", "h", "HTTP://Example.org/A", "forward http example.org 80 example.org /A" },
+		{ "user information", "h", "http://u@example.org/", "bad url" },
+		{ "other scheme", "h", "ftp://example.org/", "bad target" },
+		{ "asterisk", "h", "*", "bad target" },
+		{ "authority", "h", "example.org:443", "bad target" },
+	};
+	struct conf *conf = load(routed, COUNT(routed));
+
+	check(conf, rows, COUNT(rows));
+	conf->forward = false;
+	check(conf, &(const struct row){ "off", "h", "http://example.org/", "forward off" }, 1);
+	check(conf, &(const struct row){ "off, but the gateway is on", "h", "/http://example.org/", "gateway http example.org 80 example.org /" }, 1);
+	conf_free(&conf);
+}
+
+/* RFC 9112 section 3.2. */
+static void hosts(void)
+{
+	static const struct { const char *rule, *host; int minor; bool fine; } cases[] = {
+		{ "one", "h", 1, true },
+		{ "empty, as for a target without authority", "", 1, true },
+		{ "none in HTTP/1.1", NULL, 1, false },
+		{ "none in HTTP/1.0", NULL, 0, true },
+		{ "two", "h|h", 1, false },
+		{ "two in HTTP/1.0", "h|g", 0, false },
+		{ "one in HTTP/1.0", "h", 0, true },
+		{ "port", "h:8080", 1, true },
+		{ "empty port", "h:", 1, true },
+		{ "IPv6", "[::1]:80", 1, true },
+		{ "IPv6 without brackets", "::1", 1, false },
+		{ "port too large", "h:65536", 1, false },
+		{ "letters in the port", "h:8o", 1, false },
+		{ "a list", "h, g", 1, false },
+		{ "a path", "h/a", 1, false },
+		{ "user information", "u@h", 1, false },
+		{ "a URL", "http://h", 1, false },
+		{ "only a port", ":80", 1, false },
+	};
+	static const char *const targets[] = { "/https://example.org/", "https://example.org/", "/f/" };
+	struct conf *conf = load(routed, COUNT(routed));
+
+	for (size_t i = 0; i < COUNT(cases) * COUNT(targets); i++) {
+		struct target t;
+		const char *why;
+		enum target_error error = find(&t, conf, cases[i / COUNT(targets)].host, cases[i / COUNT(targets)].minor, targets[i % COUNT(targets)], &why);
+
+		UNIT_ROW(error == (cases[i / COUNT(targets)].fine ? TARGET_OK : TARGET_BAD_HOST), "%s, %s: %s", cases[i / COUNT(targets)].rule,
+			targets[i % COUNT(targets)], error_names[error]);
+		target_free(&t);
+	}
+	conf_free(&conf);
+}
+
+/* The longest host there may be, and one more byte. */
+static void longest(void)
+{
+	for (size_t len = URL_MAX_HOST - 1; len <= URL_MAX_HOST + 1; len++) {
+		char url[512] = "/http://", host[URL_MAX_HOST + 2];
+		struct conf *conf = load(plain, COUNT(plain));
+		struct target t;
+		const char *why;
+		enum target_error error;
+
+		for (size_t i = 0; i < len; i++)
+			host[i] = i % 60 == 59 ? '.' : 'a';
+		host[len] = '\0';
+		snprintf(url, sizeof(url), "/http://%s:65535/", host);
+		error = find(&t, conf, "h", 1, url, &why);
+		UNIT_ROW(error == (len <= URL_MAX_HOST ? TARGET_OK : TARGET_BAD_URL), "%zu: %s", len, error_names[error]);
+		UNIT_ROW(error || (strcmp(t.host, host) == 0 && strlen(t.authority) == len + 6), "%zu", len);
+		target_free(&t);
+		conf_free(&conf);
+	}
+}
+
+UNIT_SUITE(target, { "gateway", gateway }, { "query", query }, { "routes", routes }, { "forward", forward }, { "hosts", hosts },
+	{ "longest", longest })
