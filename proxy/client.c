@@ -11,6 +11,7 @@
 #include "conn.h"
 #include "http_parse.h"
 #include "loop.h"
+#include "owner.h"
 #include "reply.h"
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
@@ -513,14 +514,14 @@ static void client_on_conn(void *arg, enum conn_event event)
 
 static void client_on_wake(struct object_reader *r)
 {
-	struct client *c = (struct client *)((char *)r - offsetof(struct client, reader));
+	struct client *c = OWNER_OF(r, struct client, reader);
 
 	loop_defer(client_loop(c), &c->task);
 }
 
 static void client_on_task(struct task *t)
 {
-	struct client *c = (struct client *)((char *)t - offsetof(struct client, task));
+	struct client *c = OWNER_OF(t, struct client, task);
 
 	if (c->state == CL_CLOSED)
 		client_free(c);
@@ -530,7 +531,7 @@ static void client_on_task(struct task *t)
 
 static void client_on_timeout(struct timer *t)
 {
-	struct client *c = (struct client *)((char *)t - offsetof(struct client, timer));
+	struct client *c = OWNER_OF(t, struct client, timer);
 
 	if (c->state == CL_HEAD) {
 		client_refuse(c, 408, "The request header was not complete in time.");

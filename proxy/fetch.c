@@ -2,7 +2,6 @@
 #include "fetch.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "log.h"
 #include "loop.h"
 #include "origin.h"
+#include "owner.h"
 
 enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
 
@@ -423,7 +423,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, const struct proxy_fail
 
 static void fetch_on_timeout(struct timer *t)
 {
-	struct fetch *f = (struct fetch *)((char *)t - offsetof(struct fetch, timer));
+	struct fetch *f = OWNER_OF(t, struct fetch, timer);
 
 	if (f->phase == FETCH_HEAD && f->sent < f->request.head_len)
 		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%zu bytes of the request left", f->request.head_len - f->sent);
@@ -437,7 +437,7 @@ static void fetch_on_timeout(struct timer *t)
 
 static void fetch_on_task(struct task *t)
 {
-	struct fetch *f = (struct fetch *)((char *)t - offsetof(struct fetch, task));
+	struct fetch *f = OWNER_OF(t, struct fetch, task);
 
 	if (f->phase != FETCH_ENDED && f->left)
 		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
@@ -451,7 +451,7 @@ static void fetch_on_task(struct task *t)
 
 static void fetch_on_room(struct object_writer *w)
 {
-	struct fetch *f = (struct fetch *)((char *)w - offsetof(struct fetch, writer));
+	struct fetch *f = OWNER_OF(w, struct fetch, writer);
 
 	f->room = true;
 	loop_defer(fetch_loop(f), &f->task);
@@ -459,7 +459,7 @@ static void fetch_on_room(struct object_writer *w)
 
 static void fetch_on_abandoned(struct object_writer *w)
 {
-	struct fetch *f = (struct fetch *)((char *)w - offsetof(struct fetch, writer));
+	struct fetch *f = OWNER_OF(w, struct fetch, writer);
 
 	f->left = true;
 	loop_defer(fetch_loop(f), &f->task);

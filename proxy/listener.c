@@ -12,6 +12,7 @@
 
 #include "log.h"
 #include "loop.h"
+#include "owner.h"
 
 enum { LISTENER_BACKLOG = 4096, LISTENER_BATCH = 64, LISTENER_PAUSE_MS = 1000 };
 
@@ -59,7 +60,7 @@ static void listener_update(struct listener *l)
 
 static void listener_on_pause_over(struct timer *t)
 {
-	listener_update((struct listener *)((char *)t - offsetof(struct listener, pause)));
+	listener_update(OWNER_OF(t, struct listener, pause));
 }
 
 static void listener_on_readable(evutil_socket_t fd, short what, void *arg)

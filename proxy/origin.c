@@ -8,6 +8,7 @@
 
 #include "conn.h"
 #include "loop.h"
+#include "owner.h"
 #include "resolve.h"
 
 struct origin {
@@ -108,7 +109,7 @@ static void origin_on_resolved(void *arg, const struct resolve_result *r)
 
 static void origin_on_timeout(struct timer *t)
 {
-	struct origin *o = (struct origin *)((char *)t - offsetof(struct origin, timer));
+	struct origin *o = OWNER_OF(t, struct origin, timer);
 
 	if (o->resolve)
 		origin_fail(o, PROXY_ERROR_DNS_TIMEOUT, "no answer in time");

@@ -15,6 +15,7 @@
 
 #include "log.h"
 #include "loop.h"
+#include "owner.h"
 
 enum { RESOLVE_TIMEOUT_MS = 2000, RESOLVE_TRIES = 3, RESOLVE_TICK_MS = 1000 };
 
@@ -123,7 +124,7 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
 
 static void on_timer(struct timer *t)
 {
-	struct resolver *r = (struct resolver *)((char *)t - offsetof(struct resolver, timer));
+	struct resolver *r = OWNER_OF(t, struct resolver, timer);
 
 	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	if (r->waiting)
@@ -168,7 +169,7 @@ void resolver_free(struct resolver **rp)
 
 static void resolve_deliver(struct task *t)
 {
-	struct resolve *q = (struct resolve *)((char *)t - offsetof(struct resolve, task));
+	struct resolve *q = OWNER_OF(t, struct resolve, task);
 	resolve_done_f *done = q->done;
 
 	if (done)

@@ -4,7 +4,7 @@ cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
 exec awk '
 BEGIN {
 	# Layers of proxy/, by file name without suffix; * at the end stands for any rest
-	layer_row(20, "log loop stats clock json text")
+	layer_row(20, "owner log loop stats clock json text")
 	layer_row(21, "listener conn* http_msg http_parse http_date headers freshness proxy_status etag target wellformed codec* stage stage_*")
 	layer_row(22, "access object stage_normalise response_head store* cache")
 	layer_row(23, "resolve guard origin fetch")
