@@ -175,19 +175,30 @@ decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, st
 	return 0;
 }
 
+static bool
+can_open(enum charset cs, unsigned flags)
+{
+	struct decoder d;
+
+	if (decoder_open(&d, cs, flags) != 0)
+		return false;
+	decoder_close(&d);
+	return true;
+}
+
 size_t
 decoder_selftest(const char **missing)
 {
+	bool literal[CS_COUNT] = { false };
+	const struct charset_label *label;
 	size_t failed = 0;
 
+	for (size_t i = 0; (label = charset_label_at(i)); i++)
+		literal[label->charset] |= label->literal;
 	*missing = NULL;
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
-		struct decoder d;
-
-		if (decoder_open(&d, cs, 0) == 0) {
-			decoder_close(&d);
+		if (can_open(cs, 0) && (!literal[cs] || can_open(cs, DECODER_LITERAL)))
 			continue;
-		}
 		if (failed++ == 0)
 			*missing = charset_name(cs);
 	}

@@ -28,9 +28,11 @@ struct overlay {
 
 static const struct overlay overlays[] = {
 #define OVERLAY(charset, first, text) { CS_##charset, false, first, text },
+#define PINNED OVERLAY
 #define LITERAL(charset, first, text) { CS_##charset, true, first, text },
 #include "overlay.def"
 #undef LITERAL
+#undef PINNED
 #undef OVERLAY
 };
 

@@ -1,9 +1,10 @@
 /* Owns one question: decoded under this charset, does it read like text at all?
  * Must not know: labels, policies, languages.
  * Flaws are what a wrong charset does to any text, and hardly any text does itself: controls and private characters; letters
- * of two alphabets in one word; symbols inside words; capitals after small letters, or more capitals than small letters;
- * four accented Latin letters in a row. For the two-byte sets, which sort their common characters first (JIS X 0208, GB 2312,
- * Big5, KS X 1001: "level 1"), characters from beyond, where they are few only those glued to ASCII letters; and Japanese without kana, Chinese from one half of its rows only. */
+ * of two alphabets in one word; symbols inside words; capitals after small letters, or more capitals than small letters; four
+ * accented Latin letters in a row. For the two-byte sets, which sort their common characters first (JIS X 0208, GB 2312, Big5,
+ * KS X 1001: "level 1"): characters from beyond, where they are few only those glued to ASCII letters; Japanese without kana;
+ * Chinese from one half of its rows only. */
 #include "plausible.h"
 
 #include <stdbool.h>

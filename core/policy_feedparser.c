@@ -1,6 +1,7 @@
 /* Owns policy feedparser: "Character Encoding Detection" of Universal Feed Parser's manual: RFC 3023's answer, then its list of
  * retries over the held bytes. Where the manual is silent (json, a missing or unknown type) today's code is followed.
  * Must not know: XML parsing. "Parsing fails" means here what it means in the code: the bytes do not decode. */
+#include <string.h>
 #include <strings.h>
 
 #include "decoder.h"
@@ -99,8 +100,8 @@ void policy_feedparser(const struct evidence *e, struct verdict *v)
 		verdict_step(v, "nonxml");
 	}
 	rule_apply(v, first, &view);
-	/* Its code reads gb2312 as gb18030. */
-	if (v->charset == CS_GB18030)
+	/* Its code reads this label, and none like it, as gb18030. */
+	if (v->named != NULL && strcmp(v->named, "gb2312") == 0)
 		v->literal = false;
 	if (first_decodes(v, e))
 		return;

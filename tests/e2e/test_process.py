@@ -4,7 +4,6 @@ import random
 import re
 import resource
 import signal
-import socket
 import subprocess
 
 import pytest
@@ -90,7 +89,7 @@ def test_sigusr1_prints_counters(proxy, origin):
     assert proxy.through(origin, FEED)[0].status == 200
 
 
-ACCESS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1:\d+ \S+ \S+ \d{3} \d+ \S+ charset=\S+ was=\S+ reason=\S+ "
+ACCESS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1:\d+ \S+ \S+ \d{1,3} \d+ \S+ charset=\S+ was=\S+ reason=\S+ "
                     rb"repairs=\d+ malformed=\d+ time=\d+\.\d{3}ms end=(done|cut|dropped)\n\Z")
 
 
@@ -131,9 +130,11 @@ class Bare:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.stderr.read()
-        assert self.process.wait(TIMEOUT) == 0
-        self.process.stderr.close()
+        try:
+            assert self.process.wait(TIMEOUT) == 0
+        finally:
+            self.process.kill()
+            self.process.stderr.close()
 
 
 def test_a_log_that_nobody_reads_blocks_nothing(origin):

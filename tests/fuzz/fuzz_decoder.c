@@ -57,7 +57,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3 || size > INPUT_MAX)
 		return 0;
 	cs = CS_NONE + 1 + data[0] % (CS_COUNT - 1);
-	flags = cs == CS_UTF_8 && data[0] >= CS_COUNT ? DECODER_STRAY_1252 : 0;
+	flags = data[0] < CS_COUNT ? 0 : cs == CS_UTF_8 ? DECODER_STRAY_1252 : DECODER_LITERAL;
 	piece = 1 + data[1] % 32;
 	room = DECODER_MIN_OUT + data[2];
 	data += 3;
@@ -68,7 +68,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(whole_len == cut_len && memcmp(whole, cut, cut_len) == 0);
 	require(malformed == malformed_cut);
 	require(decoder_try(cs, data, size, true, &trial) == 0);
-	require(flags || trial.malformed == malformed);
+	require((flags & DECODER_STRAY_1252) || trial.malformed == malformed);
 	require(trial.accepts == (trial.malformed == 0));
 	require(trial.multibyte <= size);
 	return 0;

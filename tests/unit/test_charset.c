@@ -218,6 +218,36 @@ thoughtless(void)
 	CU_ASSERT_FALSE(charset_is_thoughtless(CS_NONE));
 }
 
+static const struct {
+	const char *rule, *label;
+	bool literal;
+} literals[] = {
+	{ "C1 controls", "iso-8859-1", true },
+	{ "C1 controls", "L5", true },
+	{ "C1 controls", "ISO_8859-11", true },
+	{ "JIS X 0208", "x-sjis", true },
+	{ "IANA's alias of Shift_JIS", "MS_Kanji", true },
+	{ "GB 2312", "EUC-CN", true },
+	{ "the superset itself", "windows-1252", false },
+	{ "the superset itself", "windows-1254", false },
+	{ "the superset itself", "windows-874", false },
+	{ "the superset itself", "windows-31j", false },
+	{ "the superset itself", "gb18030", false },
+	{ "lacks codes, changes none", "us-ascii", false },
+	{ "lacks codes, changes none", "tis-620", false },
+	{ "lacks codes, changes none", "gbk", false },
+	{ "lacks codes, changes none", "ks_c_5601-1987", false },
+	{ "a decoder of its own", "iso-8859-15", false },
+};
+
+static void
+literal_labels(void)
+{
+	for (size_t i = 0; i < sizeof literals / sizeof literals[0]; i++)
+		UNIT_ROW(charset_lookup(literals[i].label, strlen(literals[i].label))->literal == literals[i].literal, "%s: %s",
+		    literals[i].rule, literals[i].label);
+}
+
 /* Labels of the conformance corpus that no decoder is for. */
 static const char *const not_encodings[] = { "ansi", "invalid", "none", "x-bogus", "iso-8559-1", "utf-7", "hz-gb-2312" };
 
@@ -248,4 +278,4 @@ corpus_labels(void)
 
 UNIT_SUITE(charset, { "table is sorted", table_is_sorted }, { "every charset has its label", every_charset_has_its_label },
     { "encoding standard", encoding_standard }, { "names and refusals", names_and_refusals }, { "lengths", lengths },
-    { "thoughtless", thoughtless }, { "corpus labels", corpus_labels })
+    { "thoughtless", thoughtless }, { "literal labels", literal_labels }, { "corpus labels", corpus_labels })

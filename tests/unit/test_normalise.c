@@ -184,6 +184,37 @@ static void charsets(void)
 		run_fixture(&fixtures[i], automatic);
 }
 
+/* Published policies go by the codes of the label's own set, `auto` and whatever names no label by those of its superset. */
+static void literal(void)
+{
+	static const struct {
+		enum policy policy;
+		enum charset forced;
+		struct fixture fixture;
+	} cases[] = {
+		{ POLICY_RFC7303, CS_NONE, { "shift_jis 8160, 817C", "application/xml; charset=shift_jis", "CP932", "<rss>日～－①</rss>",
+		    "rfc7303:charset;charset=shift_jis", "<rss>日〜−①</rss>" } },
+		{ POLICY_RFC7303, CS_NONE, { "windows-31j 8160, 817C", "application/xml; charset=windows-31j", "CP932", "<rss>日～－①</rss>",
+		    "rfc7303:charset;charset=windows-31j", "<rss>日～－①</rss>" } },
+		{ POLICY_AUTO, CS_NONE, { "shift_jis 8160, 817C", "application/xml; charset=shift_jis", "CP932", "<rss>日本語のニュース～－①</rss>",
+		    "auto:2.5;charset=shift_jis", "<rss>日本語のニュース～－①</rss>" } },
+		{ POLICY_RFC7303, CS_NONE, { "gb2312 A1A4, A1AA, and GBK", "text/xml; charset=gb2312", "GBK", "<rss>镕·—</rss>",
+		    "rfc7303:charset;charset=gb2312", "<rss>镕・―</rss>" } },
+		{ POLICY_FEEDPARSER, CS_NONE, { "gb2312 is gb18030 there", "text/xml; charset=gb2312", "GBK", "<rss>镕·—</rss>",
+		    "feedparser:charset;charset=gb2312", "<rss>镕·—</rss>" } },
+		{ POLICY_APPENDIX_F, CS_NONE, { "iso-8859-1 93, 94", NULL, "CP1252", D("iso-8859-1") "<rss>“é”</rss>",
+		    "appendix-f:decl;charset=iso-8859-1", D("UTF-8") "<rss>\xc2\x93é\xc2\x94</rss>" } },
+		{ POLICY_FOURSUITE, CS_SHIFT_JIS, { "forced: no label", "application/xml; charset=shift_jis", "CP932", "<rss>日～</rss>", NULL,
+		    "<rss>日～</rss>" } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct normalise_options o = { .policy = cases[i].policy, .forced = cases[i].forced, .repairs = REPAIR_ALL };
+
+		run_fixture(&cases[i].fixture, o);
+	}
+}
+
 static void untouched(void)
 {
 	static const struct fixture fixtures[] = {
@@ -468,5 +499,5 @@ static void corpus(void)
 	closedir(dir);
 }
 
-UNIT_SUITE(normalise, { "hostile", hostile }, { "charsets", charsets }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
+UNIT_SUITE(normalise, { "hostile", hostile }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
     { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })

@@ -1,0 +1,153 @@
+/* Owns the cases of the access log's line (proxy/access.c), of escaping (proxy/log.c), failures' words (proxy/proxy_status.c) and
+ * counters (proxy/stats.c). Invariant: no row leaves a peer's byte unescaped. */
+#include "proxy/access.h"
+#include "proxy/log.h"
+#include "proxy/stats.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static void escaped(void)
+{
+	static const struct { const char *rule, *bytes; size_t len, cap; const char *want; } cases[] = {
+		{ "plain", "GET", 3, 64, "GET" },
+		{ "every other visible sign", "!#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~", 36, 64, "!#$%&'()*+,-./09:;<=>?@AZ[]^_`az{|}~" },
+		{ "blank, quote, backslash", " \"\\", 3, 64, "\\x20\\x22\\x5c" },
+		{ "line ends and escape", "\r\n\x1b\t", 4, 64, "\\x0d\\x0a\\x1b\\x09" },
+		{ "NUL and DEL", "a\0\x7f", 3, 64, "a\\x00\\x7f" },
+		{ "8 bits", "\x80\xe9\xff", 3, 64, "\\x80\\xe9\\xff" },
+		{ "nothing", "", 0, 64, "" },
+		{ "just fits", "abc", 3, 4, "abc" },
+		{ "cut", "abcd", 4, 4, "abc" },
+		{ "never half an escape", "ab\n", 3, 6, "ab" },
+		{ "escape just fits", "ab\n", 3, 7, "ab\\x0a" },
+		{ "room for nothing", "a", 1, 1, "" },
+	};
+	char buf[80];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		size_t n;
+
+		memset(buf, '#', sizeof(buf));
+		n = log_escape(buf, cases[i].cap, cases[i].bytes, cases[i].len);
+		UNIT_ROW(n == strlen(cases[i].want) && strcmp(buf, cases[i].want) == 0, "%s: %s", cases[i].rule, buf);
+		UNIT_ROW(buf[cases[i].cap] == '#', "%s", cases[i].rule);
+	}
+	CU_ASSERT_EQUAL(log_escape(buf, 0, "a", 1), 0);
+}
+
+#define LINE(rest) "2026-11-21T03:04:05.006Z 127.0.0.1 " rest
+
+static struct object_report report(enum verdict_kind kind)
+{
+	struct object_report r = { .decided = true, .repairs = 3, .malformed = 4 };
+
+	if (kind == VERDICT_NONE)
+		verdict_untouched(&r.verdict, POLICY_AUTO, VREASON_NOT_XML);
+	else
+		r.verdict = (struct verdict){ .kind = kind, .policy = POLICY_AUTO, .path = "2.1/decl", .charset = CS_UTF_8, .named = "utf-8" };
+	if (kind == VERDICT_CHARSET)
+		r.verdict.was = "us-ascii";
+	if (kind == VERDICT_ERROR)
+		r.verdict.error = VERR_MISMATCH;
+	return r;
+}
+
+static void lines(void)
+{
+	struct object_report charset = report(VERDICT_CHARSET), none = report(VERDICT_NONE), error = report(VERDICT_ERROR), undecided = { .decided = false };
+	const struct {
+		const char *rule, *method, *target;
+		int status;
+		const struct object_report *report;
+		const char *end, *want;
+	} cases[] = {
+		{ "normalised", "GET", "/https://h/a", 200, &charset, "done",
+			LINE("GET /https://h/a 200 12 auto:2.1/decl charset=utf-8 was=us-ascii reason=- repairs=3 malformed=4 time=1.002ms end=done\n") },
+		{ "untouched", "HEAD", "/a", 200, &none, "cut",
+			LINE("HEAD /a 200 12 none charset=- was=- reason=not-xml repairs=3 malformed=4 time=1.002ms end=cut\n") },
+		{ "an error", "GET", "/a", 502, &error, "done",
+			LINE("GET /a 502 12 auto:2.1/decl charset=utf-8 was=- reason=mismatch repairs=3 malformed=4 time=1.002ms end=done\n") },
+		{ "no decision", "GET", "/a", 404, &undecided, "done", LINE("GET /a 404 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
+		{ "no response", "GET", "/a", 0, NULL, "dropped", LINE("GET /a 0 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=dropped\n") },
+		{ "no request line", "", "", 400, NULL, "done", LINE("- - 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
+		{ "hostile", "G\"T", "/a b\n\x1b[1m", 400, NULL, "done",
+			LINE("G\\x22T /a\\x20b\\x0a\\x1b[1m 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct access_entry e = { .wall_ms = 1795230245006, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
+			.target = { cases[i].target, strlen(cases[i].target) }, .status = cases[i].status, .body_bytes = 12, .report = cases[i].report,
+			.duration_us = 1002, .end = cases[i].end };
+		char buf[ACCESS_LINE_MAX];
+		size_t n = access_format(buf, &e);
+
+		UNIT_ROW(n == strlen(cases[i].want) && memcmp(buf, cases[i].want, n) == 0, "%s: %.*s", cases[i].rule, (int)n, buf);
+	}
+}
+
+/* The longest there can be is one line still. */
+static void longest(void)
+{
+	struct object_report r = report(VERDICT_CHARSET);
+	size_t len = 100000;
+	char *text = malloc(len), buf[ACCESS_LINE_MAX];
+	struct access_entry e = { .wall_ms = INT64_C(253402300799999), .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
+		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .report = &r, .duration_us = UINT64_MAX, .end = "dropped" };
+	size_t n;
+
+	memset(text, '\n', len);
+	r.repairs = r.malformed = UINT64_MAX;
+	n = access_format(buf, &e);
+	CU_ASSERT_FATAL(n > 0 && n < ACCESS_LINE_MAX);
+	CU_ASSERT(memchr(buf, '\n', n) == buf + n - 1);
+	CU_ASSERT(memmem(buf, n, " end=dropped\n", 13) != NULL);
+	free(text);
+}
+
+/* Every way to fail has words for the client and a token (RFC 9209 section 2.3); details are a quoted string's inside. */
+static void failures(void)
+{
+	struct proxy_failure f;
+	char long_text[2 * PROXY_DETAILS_MAX];
+
+	for (int e = PROXY_ERROR_NONE + 1; e < PROXY_ERROR_COUNT; e++) {
+		const char *token = proxy_error_token((enum proxy_error)e);
+
+		UNIT_ROW(*token && strspn(token, "abcdefghijklmnopqrstuvwxyz_") == strlen(token), "%s", token);
+		UNIT_ROW(proxy_error_status((enum proxy_error)e) >= 500 && proxy_error_status((enum proxy_error)e) <= 504, "%s", token);
+		UNIT_ROW(*proxy_error_text((enum proxy_error)e) != '\0', "%s", token);
+	}
+	proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "%s", "a \"b\" \\ \r\n\t\x01\x7f\xff~");
+	CU_ASSERT_STRING_EQUAL(f.details, "a ?b? ? ??????~");
+	memset(long_text, 'a', sizeof(long_text) - 1);
+	long_text[sizeof(long_text) - 1] = '\0';
+	proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "%s", long_text);
+	CU_ASSERT_EQUAL(strlen(f.details), PROXY_DETAILS_MAX - 1);
+}
+
+static void counters(void)
+{
+	static struct stats a, b;
+	struct stats *const sets[] = { &a, &b };
+	char *text = NULL, *line;
+	size_t len, lines_seen = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	stats_add(&a, STAT_REQUESTS, 2);
+	stats_add(&b, STAT_REQUESTS, 3);
+	stats_add(&a, STAT_BYTES_TO_CLIENTS, UINT64_C(1) << 40);
+	stats_print(f, sets, COUNT(sets));
+	fclose(f);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "requests 5\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bytes_to_clients 1099511627776\n"));
+	for (line = text; (line = strchr(line, '\n')) != NULL; line++)
+		lines_seen++;
+	CU_ASSERT_EQUAL(lines_seen, STAT_COUNT);
+	free(text);
+}
+
+UNIT_SUITE(access, { "escaped", escaped }, { "lines", lines }, { "longest", longest }, { "failures", failures }, { "counters", counters })

@@ -1,0 +1,252 @@
+/* Owns the cases of proxy/loop.c: the order of tasks and timers. Must not know: what they are for.
+ * Invariant: nothing is said about how long anything takes, only about what comes before what. */
+#include "proxy/loop.h"
+#include "tests/unit/unit.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 64 };
+
+static struct loop *loop;
+static char said[WORDS_MAX];
+
+static void say(char c)
+{
+	size_t n = strlen(said);
+
+	if (n + 1 < sizeof(said)) {
+		said[n] = c;
+		said[n + 1] = '\0';
+	}
+}
+
+/* A task or timer with a name, and what it sets going when it runs. */
+struct actor {
+	struct task task;
+	struct timer timer;
+	char name;
+	struct actor *defers, *undefers, *arms, *disarms;
+	uint64_t duration_ms;
+	unsigned again;             /* defers or arms itself so often */
+	bool stops;
+	int fd;                     /* writes a byte there; 0: none */
+};
+
+static void act(struct actor *a)
+{
+	say(a->name);
+	if (a->fd)
+		CU_ASSERT_EQUAL(write(a->fd, "x", 1), 1);
+	if (a->defers)
+		loop_defer(loop, &a->defers->task);
+	if (a->undefers)
+		loop_undefer(loop, &a->undefers->task);
+	if (a->arms)
+		loop_arm(loop, &a->arms->timer, a->duration_ms);
+	if (a->disarms)
+		loop_disarm(loop, &a->disarms->timer);
+	if (a->stops)
+		loop_stop(loop);
+}
+
+static void on_task(struct task *t)
+{
+	struct actor *a = (struct actor *)(void *)t;
+
+	CU_ASSERT_FALSE(t->queued);
+	act(a);
+	if (a->again && a->again--)
+		loop_defer(loop, t);
+}
+
+static void on_timer(struct timer *t)
+{
+	struct actor *a = (struct actor *)(void *)((char *)t - offsetof(struct actor, timer));
+
+	CU_ASSERT_PTR_NULL(t->queue);
+	act(a);
+	if (a->again && a->again--)
+		loop_arm(loop, t, a->duration_ms);
+}
+
+#define ACTOR(letter, ...) { .task = { .run = on_task }, .timer = { .fire = on_timer }, .name = letter, __VA_ARGS__ }
+
+static void begin(void)
+{
+	said[0] = '\0';
+	CU_ASSERT_PTR_NOT_NULL_FATAL(loop = loop_new());
+}
+
+static void end(const char *want)
+{
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, want) == 0, "wanted %s, got %s", want, said);
+	loop_free(&loop);
+	CU_ASSERT_PTR_NULL(loop);
+}
+
+static void tasks(void)
+{
+	struct actor d = ACTOR('d', .stops = true), c = ACTOR('c', .defers = &d), b = ACTOR('b', .undefers = &c), a = ACTOR('a', .defers = &d);
+
+	begin();                              /* in the order queued, each once */
+	d.defers = NULL;
+	loop_defer(loop, &b.task);
+	loop_defer(loop, &a.task);
+	loop_defer(loop, &b.task);
+	CU_ASSERT_TRUE(a.task.queued);
+	end("bad");
+	begin();                              /* taken back before it ran, by hand and by another */
+	loop_defer(loop, &a.task);
+	loop_defer(loop, &b.task);
+	loop_defer(loop, &c.task);
+	loop_undefer(loop, &a.task);
+	loop_undefer(loop, &a.task);
+	loop_defer(loop, &d.task);
+	end("bd");
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	char byte;
+
+	(void)what, (void)arg;
+	CU_ASSERT_EQUAL(read(fd, &byte, 1), 1);
+	say('p');
+}
+
+/* What a task queues runs in the next turn, after sockets had theirs. */
+static void next_turn(void)
+{
+	struct actor b = ACTOR('b', .stops = true), c = ACTOR('c', .stops = false), a = ACTOR('a', .defers = &b);
+	struct event *readable;
+	int fds[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(fds), 0);
+	begin();
+	a.fd = fds[1];
+	readable = event_new(loop_base(loop), fds[0], EV_READ | EV_PERSIST, on_readable, NULL);
+	event_add(readable, NULL);
+	loop_defer(loop, &a.task);
+	loop_defer(loop, &c.task);
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, "acpb") == 0, "%s", said);
+	event_free(readable);
+	loop_free(&loop);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* A task that queues itself starves nobody. */
+static void busy(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), a = ACTOR('a', .again = 3), b = ACTOR('b', .again = 4, .defers = NULL);
+
+	begin();
+	loop_defer(loop, &a.task);
+	loop_defer(loop, &b.task);
+	loop_arm(loop, &stop.timer, 100);
+	end("ababababbs");
+}
+
+static void timers(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), a = ACTOR('a', .duration_ms = 1), b = ACTOR('b', .duration_ms = 1), c = ACTOR('c', .duration_ms = 1);
+	struct actor never = ACTOR('n', .duration_ms = 1), moved = ACTOR('m', .duration_ms = 1), killer = ACTOR('k', .disarms = &never);
+
+	begin();                              /* of one duration in the order armed */
+	loop_arm(loop, &stop.timer, 200);
+	loop_arm(loop, &b.timer, 1);
+	loop_arm(loop, &a.timer, 1);
+	loop_arm(loop, &c.timer, 1);
+	loop_arm(loop, &a.timer, 1);          /* starts anew: behind c */
+	loop_arm(loop, &moved.timer, 1);
+	loop_arm(loop, &moved.timer, 300);    /* after the end */
+	loop_arm(loop, &never.timer, 1);
+	loop_disarm(loop, &never.timer);
+	loop_disarm(loop, &never.timer);
+	CU_ASSERT_PTR_NULL(never.timer.queue);
+	end("bcas");
+	begin();                              /* of another */
+	moved.timer.queue = NULL;
+	loop_arm(loop, &stop.timer, 300);
+	loop_arm(loop, &a.timer, 150);
+	loop_arm(loop, &b.timer, 1);
+	loop_arm(loop, &never.timer, 1);
+	loop_arm(loop, &never.timer, 0);      /* 0 disarms */
+	end("bas");
+	begin();                              /* one takes the next away, which is due as well */
+	loop_arm(loop, &stop.timer, 200);
+	loop_arm(loop, &killer.timer, 1);
+	loop_arm(loop, &never.timer, 1);
+	end("ks");
+}
+
+/* Armed again as it fires, and armed by another. */
+static void rearmed(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), a = ACTOR('a', .again = 3, .duration_ms = 1), b = ACTOR('b', .arms = &stop, .duration_ms = 200);
+
+	begin();
+	loop_arm(loop, &a.timer, 1);
+	loop_arm(loop, &b.timer, 400);
+	end("aaaabs");
+}
+
+/* More durations than there are queues, one after another. */
+static void durations(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), a = ACTOR('a', .again = 0);
+
+	begin();
+	for (uint64_t ms = 1000; ms < 1200; ms++)
+		loop_arm(loop, &a.timer, ms);
+	loop_arm(loop, &a.timer, 1);
+	loop_arm(loop, &stop.timer, 100);
+	end("as");
+}
+
+static void on_free(struct timer *t)
+{
+	say('f');
+	free((char *)t - offsetof(struct actor, timer));
+}
+
+/* What fires may free itself. */
+static void freed(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), *a = calloc(1, sizeof(*a));
+
+	begin();
+	a->timer.fire = on_free;
+	loop_arm(loop, &a->timer, 1);
+	loop_arm(loop, &stop.timer, 100);
+	end("fs");
+}
+
+static void clocks(void)
+{
+	uint64_t ms, us;
+	const char *date;
+
+	begin();
+	ms = loop_now_ms(loop);
+	us = loop_now_us(loop);
+	CU_ASSERT(loop_now_ms(loop) >= ms && loop_now_us(loop) >= us);
+	CU_ASSERT(loop_wall_ms(loop) > INT64_C(1700000000000));
+	date = loop_http_date(loop);
+	CU_ASSERT_EQUAL_FATAL(strlen(date), 29);      /* RFC 9110 section 5.6.7 */
+	CU_ASSERT(date[3] == ',' && date[4] == ' ' && date[7] == ' ' && date[11] == ' ' && date[16] == ' ' && date[19] == ':' && date[22] == ':');
+	CU_ASSERT_STRING_EQUAL(date + 25, " GMT");
+	memset(loop_scratch(loop), 0xff, LOOP_SCRATCH_BYTES);
+	stats_add(loop_stats(loop), STAT_REQUESTS, 1);
+	CU_ASSERT_EQUAL(loop_stats(loop)->value[STAT_REQUESTS], 1);
+	loop_free(&loop);
+	loop_free(&loop);
+}
+
+UNIT_SUITE(loop, { "tasks", tasks }, { "next turn", next_turn }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+	{ "durations", durations }, { "freed", freed }, { "clocks", clocks })

@@ -1,0 +1,230 @@
+/* Owns the cases of proxy/object.c: readers, segments, back-pressure, freeing. Must not know: who writes or reads.
+ * Invariant: every reader gets every byte in order, however it reads (a sanitizer sees what is freed too early or never). */
+#include "proxy/object.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+struct reader { struct object_reader reader; unsigned woken; };
+struct writer { struct object_writer writer; unsigned room, abandoned; };
+
+static void on_wake(struct object_reader *r)
+{
+	((struct reader *)(void *)r)->woken++;
+}
+
+static void on_room(struct object_writer *w)
+{
+	((struct writer *)(void *)w)->room++;
+}
+
+static void on_abandoned(struct object_writer *w)
+{
+	((struct writer *)(void *)w)->abandoned++;
+}
+
+#define READER { .reader = { .wake = on_wake } }
+#define WRITER { .writer = { on_room, on_abandoned } }
+
+static void start(struct object *o)
+{
+	struct object_head head = { .status = 200, .bytes = strdup("head"), .len = 4, .content_length = -1 };
+
+	object_head(o, &head);
+}
+
+static uint8_t byte_at(uint64_t offset)
+{
+	return (uint8_t)(offset % 251);
+}
+
+static void append(struct object *o, size_t len)
+{
+	uint8_t *bytes = malloc(len ? len : 1);
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = byte_at(object_length(o) + i);
+	CU_ASSERT_EQUAL(object_append(o, bytes, len), 0);
+	free(bytes);
+}
+
+/* Reads up to want bytes, n pieces and max bytes at a time. Returns how many there were. */
+static size_t drain(struct object_reader *r, size_t want, int n, size_t max)
+{
+	size_t total = 0;
+
+	while (total < want) {
+		struct iovec iov[8];
+		size_t bytes, sum = 0, wrong = 0;
+		int count = object_peek(r, iov, n, want - total < max ? want - total : max, &bytes);
+
+		CU_ASSERT_FATAL(count <= n && bytes <= max && (count > 0) == (bytes > 0));
+		if (!count)
+			break;
+		for (int i = 0; i < count; sum += iov[i++].iov_len) {
+			CU_ASSERT_FATAL(iov[i].iov_len > 0);
+			for (size_t k = 0; k < iov[i].iov_len; k++)
+				wrong += ((const uint8_t *)iov[i].iov_base)[k] != byte_at(r->offset + sum + k);
+		}
+		CU_ASSERT(sum == bytes && !wrong);
+		object_consume(r, bytes);
+		total += bytes;
+	}
+	return total;
+}
+
+static void phases(void)
+{
+	struct object *o = object_new(100);
+	struct reader r = READER;
+	struct proxy_failure f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+	object_attach(o, &r.reader);
+	CU_ASSERT(object_phase(o) == OBJECT_WAITING && object_get_head(o) == NULL && object_length(o) == 0);
+	start(o);
+	CU_ASSERT(object_phase(o) == OBJECT_BODY && r.woken == 1);
+	CU_ASSERT(object_get_head(o)->status == 200 && object_get_head(o)->content_length == -1);
+	append(o, 10);
+	CU_ASSERT(object_length(o) == 10 && r.woken == 2);
+	object_done(o);
+	CU_ASSERT(object_phase(o) == OBJECT_DONE && r.woken == 3);
+	CU_ASSERT_EQUAL(object_get_head(o)->content_length, 10);
+	CU_ASSERT_EQUAL(drain(&r.reader, 100, 1, 100), 10);
+	object_detach(&r.reader);
+	CU_ASSERT_PTR_NULL(r.reader.object);
+	object_detach(&r.reader);
+	object_unref(&o);
+	CU_ASSERT_PTR_NULL(o);
+	object_unref(&o);
+
+	for (int with_head = 0; with_head < 2; with_head++) {
+		o = object_new(100);
+		if (with_head)
+			start(o);
+		proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "no \"%s\"\n", "h\xe9");
+		object_fail(o, &f);
+		CU_ASSERT(object_phase(o) == OBJECT_FAILED && (object_get_head(o) != NULL) == with_head);
+		CU_ASSERT_EQUAL(object_failure(o)->error, PROXY_ERROR_DNS_ERROR);
+		CU_ASSERT_STRING_EQUAL(object_failure(o)->details, "no ?h???");
+		object_unref(&o);
+	}
+}
+
+/* Sizes around what a segment holds, each read in several ways. */
+static void reading(void)
+{
+	static const size_t writes[] = { 1, 7, 4031, 4032, 4033, 32703, 32704, 32705, 100000 }, reads[] = { 1, 100, 4032, 32704, 1000000 };
+
+	for (size_t i = 0; i < COUNT(writes) * COUNT(reads) * 2; i++) {
+		size_t write = writes[i / 2 / COUNT(reads)], read = reads[i / 2 % COUNT(reads)], total = 0, got = 0;
+		struct object *o = object_new(1 << 20);
+		struct reader r = READER;
+		bool after = i % 2;
+
+		if (read == 1 && write > 40000)
+			continue;
+		object_attach(o, &r.reader);
+		start(o);
+		while (total < 120000) {
+			append(o, write);
+			total += write;
+			if (!after)
+				got += drain(&r.reader, read, 3, 5000);
+		}
+		object_done(o);
+		got += drain(&r.reader, SIZE_MAX, 8, read < 100 ? 100 : read);
+		UNIT_ROW(got == total, "written by %zu, read by %zu: %zu of %zu", write, read, got, total);
+		object_detach(&r.reader);
+		object_unref(&o);
+	}
+}
+
+/* Readers at different places; one leaves early; what is left is the others'. */
+static void several(void)
+{
+	struct object *o = object_new(1 << 20);
+	struct reader slow = READER, fast = READER, gone = READER;
+
+	object_attach(o, &slow.reader);
+	object_attach(o, &fast.reader);
+	object_attach(o, &gone.reader);
+	start(o);
+	for (int turn = 0; turn < 50; turn++) {
+		append(o, 5000);
+		CU_ASSERT_EQUAL(drain(&fast.reader, SIZE_MAX, 4, 3000), 5000);
+		CU_ASSERT_EQUAL(drain(&slow.reader, 1000, 2, 700), 1000);
+		if (turn < 10)
+			CU_ASSERT_EQUAL(drain(&gone.reader, 50, 1, 50), 50);
+		if (turn == 10)
+			object_detach(&gone.reader);
+	}
+	object_done(o);
+	CU_ASSERT_EQUAL(drain(&fast.reader, SIZE_MAX, 4, 3000), 0);
+	CU_ASSERT_EQUAL(drain(&slow.reader, SIZE_MAX, 4, 3000), 200000);
+	object_detach(&slow.reader);
+	object_detach(&fast.reader);
+	object_unref(&o);
+}
+
+static void back_pressure(void)
+{
+	struct object *o = object_new(1000);
+	struct writer w = WRITER;
+	struct reader a = READER, b = READER;
+
+	object_set_writer(o, &w.writer);
+	object_attach(o, &a.reader);
+	object_attach(o, &b.reader);
+	start(o);
+	append(o, 999);
+	CU_ASSERT_FALSE(object_full(o));
+	append(o, 1);
+	CU_ASSERT_TRUE(object_full(o));
+	drain(&a.reader, SIZE_MAX, 8, 10000);
+	CU_ASSERT_EQUAL(w.room, 0);                  /* the slowest counts */
+	CU_ASSERT_TRUE(object_full(o));
+	drain(&b.reader, 499, 8, 10000);
+	CU_ASSERT_EQUAL(w.room, 0);
+	drain(&b.reader, 1, 8, 10000);
+	CU_ASSERT_EQUAL(w.room, 1);                  /* half is back */
+	drain(&b.reader, 100, 8, 10000);
+	CU_ASSERT_EQUAL(w.room, 1);                  /* told once */
+	append(o, 5000);
+	CU_ASSERT_TRUE(object_full(o));
+	drain(&a.reader, SIZE_MAX, 8, 10000);
+	object_detach(&b.reader);                    /* the slowest leaves */
+	CU_ASSERT_EQUAL(w.room, 2);
+	CU_ASSERT_EQUAL(w.abandoned, 0);
+	object_detach(&a.reader);
+	CU_ASSERT_EQUAL(w.abandoned, 1);
+	object_set_writer(o, NULL);
+	object_unref(&o);
+}
+
+/* A reader keeps what it reads, whoever else lets go. */
+static void references(void)
+{
+	struct object *o = object_new(1000), *other;
+	struct writer w = WRITER;
+	struct reader r = READER;
+
+	object_set_writer(o, &w.writer);
+	object_attach(o, &r.reader);
+	start(o);
+	append(o, 3000);
+	object_done(o);
+	object_set_writer(o, NULL);
+	other = object_ref(o);
+	object_unref(&o);
+	object_unref(&other);
+	CU_ASSERT_EQUAL(drain(&r.reader, SIZE_MAX, 8, 1000), 3000);
+	object_detach(&r.reader);
+	CU_ASSERT_EQUAL(w.abandoned, 0);
+}
+
+UNIT_SUITE(object, { "phases", phases }, { "reading", reading }, { "several", several }, { "back pressure", back_pressure },
+	{ "references", references })

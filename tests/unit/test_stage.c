@@ -1,0 +1,289 @@
+/* Owns the cases of proxy/stage_normalise.c: body bytes to object, through every coding.
+ * Must not know: policies' rules. Invariant: head, bytes and failure are the same wherever the body is cut, however little room
+ * the object has. */
+#include "proxy/stage_normalise.h"
+#include "proxy/http_parse.h"
+#include "proxy/loop.h"
+#include "tests/unit/packed.h"
+
+#include <stdio.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+enum { HEAD_MAX = 1024 };
+
+struct outcome { enum stage_result result; struct proxy_failure failure; char head[HEAD_MAX]; struct bytes body; };
+
+static struct loop *loop;
+
+static void on_wake(struct object_reader *r) { (void)r; }
+static void on_writer(struct object_writer *w) { (void)w; }
+
+static void read_all(struct object_reader *r, struct bytes *body)
+{
+	struct iovec iov[4];
+	size_t n;
+
+	for (int count; (count = object_peek(r, iov, 4, 10000, &n)) > 0; object_consume(r, n))
+		for (int i = 0; i < count; i++)
+			bytes_add(body, iov[i].iov_base, iov[i].iov_len);
+}
+
+static void parse(struct http_msg *m, const char *head)
+{
+	struct http_parser *parser = http_parser_new(false, NULL, NULL);
+	size_t used;
+
+	if (http_msg_init(m, 8))
+		abort();
+	http_parser_start(parser, m, false);
+	m->base = head;
+	if (http_parse(parser, head, strlen(head), &used) != PARSE_HEAD)
+		CU_FAIL_FATAL("fixture");
+	http_parser_free(&parser);
+}
+
+/* Feeds body as if it came so cut; the reader reads only when the object is full, or at the end. */
+static struct outcome run(const char *head, const struct stage_options *options, const struct bytes *body, size_t cut, size_t step, size_t transit)
+{
+	struct outcome o = { .body = bytes_of("", 0) };
+	struct object *object = object_new(transit);
+	struct object_reader reader = { .wake = on_wake };
+	struct object_writer writer = { on_writer, on_writer };
+	struct http_msg m;
+	struct stage *s;
+
+	parse(&m, head);
+	object_attach(object, &reader);
+	object_set_writer(object, &writer);
+	s = stage_new(object, &m, options);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	o.result = stage_start(s, &o.failure);
+	for (size_t at = 0, n, used; at < body->len && o.result == STAGE_OK; at += n) {
+		n = at < cut ? cut - at : body->len - at;
+		n = n < step ? n : step;
+		struct bytes piece = bytes_of(body->at + at, n);
+		for (size_t done = 0; (o.result = stage_feed(s, piece.at + done, n - done, &used, &o.failure)) == STAGE_FULL; done += used) {
+			CU_ASSERT_FATAL(used <= n - done);
+			read_all(&reader, &o.body);
+		}
+		free(piece.at);
+	}
+	if (o.result == STAGE_OK)
+		o.result = stage_finish(s, &o.failure);
+	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == STAGE_OK);
+	read_all(&reader, &o.body);
+	if (object_get_head(object))
+		snprintf(o.head, sizeof(o.head), "%.*s", (int)object_get_head(object)->len, object_get_head(object)->bytes);
+	CU_ASSERT(o.result == STAGE_FAILED || o.body.len == object_length(object));
+	stage_free(&s);
+	CU_ASSERT_PTR_NULL(s);
+	http_msg_free(&m);
+	object_set_writer(object, NULL);
+	object_detach(&reader);
+	object_unref(&object);
+	return o;
+}
+
+static struct stage_options options_for(bool raw_coding)
+{
+	return (struct stage_options){
+		.loop = loop, .normalise = true, .respect_no_transform = true, .raw_coding = raw_coding,
+		.encoding = { .policy = POLICY_AUTO, .http = true, .on_error = ON_ERROR_REJECT, .repairs = REPAIR_ALL },
+		.limits = { 1000, 1000000, 0 },
+		.head = { .via = "me", .date = "NOW", .etag_suffix = ";utf-00000000", .output = OUTPUT_UTF_8 },
+	};
+}
+
+static const struct { const char *field, *recipe; } codings[] = {
+	{ "", "" },
+	{ "Content-Encoding: gzip\r\n", "g" },
+	{ "Content-Encoding: deflate\r\n", "z" },
+	{ "Content-Encoding: deflate\r\n", "r" },
+	{ "Content-Encoding: gzip, gzip\r\n", "gg" },
+};
+
+#define KOI "<?xml version='1.0' encoding='koi8-r'?><rss><title>\xf2\xd5\xd3\xd3\xcb\xc9\xca</title></rss>"
+#define KOI_OUT "<?xml version='1.0' encoding=\"UTF-8\"?><rss><title>\xd0\xa0\xd1\x83\xd1\x81\xd1\x81\xd0\xba\xd0\xb8\xd0\xb9</title></rss>"
+#define HTML "<!DOCTYPE html><html><body>caf\xe9</body></html>"
+
+enum way { MADE, LEFT, REFUSED };
+
+static const struct body_case {
+	const char *rule, *status_line, *fields, *in, *out;
+	enum way way;
+	const char *rule_field;         /* part of X-Encoding-Rule */
+	bool off, never_unpacked;
+	enum policy policy;
+} body_cases[] = {
+	{ "normalised", "200 OK", "Content-Type: text/xml\r\n", KOI, KOI_OUT, MADE, "charset=koi8-r", false, false, POLICY_AUTO },
+	{ "not XML", "200 OK", "Content-Type: text/html\r\n", HTML, HTML, LEFT, "none;reason=not-xml", false, false, POLICY_AUTO },
+	{ "nothing", "200 OK", "Content-Type: text/xml\r\n", "", "", LEFT, "none;reason=empty", false, false, POLICY_AUTO },
+	{ "404", "404 Not Found", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=status", false, false, POLICY_AUTO },
+	{ "206 cannot be unpacked", "206 Partial Content", "Content-Range: bytes 0-1/2\r\n", KOI, KOI, LEFT, "none;reason=partial", false, true, POLICY_AUTO },
+	{ "no-transform", "200 OK", "Cache-Control: no-transform\r\n", KOI, KOI, LEFT, "none;reason=no-transform", false, false, POLICY_AUTO },
+	{ "off", "200 OK", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=disabled", true, false, POLICY_AUTO },
+	{ "an error under a strict policy", "200 OK", "Content-Type: text/plain\r\n", KOI, "", REFUSED, "", false, false, POLICY_ROME_STRICT },
+};
+
+static bool check_head(const struct outcome *o, const struct body_case *c, bool coded)
+{
+	bool kept = strstr(o->head, "Content-Encoding:") != NULL;
+	const char *rule = strstr(o->head, "X-Encoding-Rule: ");
+
+	return kept == coded && rule && strstr(rule, c->rule_field) &&
+		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == (c->way == MADE);
+}
+
+static void check_case(const struct body_case *c, size_t coding, bool raw_coding)
+{
+	static const size_t transits[] = { 1, 1 << 20 };
+	struct stage_options options = options_for(raw_coding);
+	struct bytes in = packed(*c->in ? codings[coding].recipe : "", c->in, strlen(c->in));
+	bool keeps = c->way == LEFT && (raw_coding || c->never_unpacked);
+	struct bytes want = keeps ? bytes_of(in.at, in.len) : bytes_of(c->out, strlen(c->out));
+	char head[HEAD_MAX];
+
+	options.normalise = !c->off;
+	options.encoding.policy = c->policy;
+	snprintf(head, sizeof(head), "HTTP/1.1 %s\r\n%s%s\r\n", c->status_line, c->fields, codings[coding].field);
+	for (size_t n = 0; n < (in.len + 1) * COUNT(transits); n++) {
+		size_t cut = n / COUNT(transits), transit = transits[n % COUNT(transits)];
+		struct outcome o = run(head, &options, &in, cut, cut == in.len ? 1 : in.len + 1, transit);
+		bool held;
+
+		if (c->way == REFUSED)
+			held = UNIT_ROW(o.result == STAGE_FAILED && o.failure.error == PROXY_ERROR_ENCODING && !o.head[0] && !o.body.len,
+				"%s, %s, cut at %zu: %d %s", c->rule, codings[coding].recipe, cut, (int)o.result, o.failure.details);
+		else {
+			held = UNIT_ROW(o.result == STAGE_OK, "%s, %s, cut at %zu: %s", c->rule, codings[coding].recipe, cut, o.failure.details);
+			held &= UNIT_ROW(check_head(&o, c, keeps && coding), "%s, %s, %d, cut at %zu: %s", c->rule, codings[coding].recipe, raw_coding, cut, o.head);
+			held &= UNIT_ROW(o.body.len == want.len && memcmp(o.body.at, want.at, want.len) == 0, "%s, %s, %d, cut at %zu: %zu bytes: %.*s", c->rule,
+				codings[coding].recipe, raw_coding, cut, o.body.len, (int)o.body.len, (const char *)o.body.at);
+		}
+		free(o.body.at);
+		if (!held)
+			break;
+	}
+	free(in.at);
+	free(want.at);
+}
+
+static void bodies(void)
+{
+	for (size_t i = 0; i < COUNT(body_cases); i++)
+		for (size_t coding = 0; coding < COUNT(codings); coding++) {
+			check_case(&body_cases[i], coding, false);
+			check_case(&body_cases[i], coding, true);
+		}
+}
+
+/* What ends a transfer, and what it may have sent by then. */
+static void failures(void)
+{
+	static const struct {
+		const char *rule, *fields, *recipe;
+		size_t dropped;
+		bool damaged, raw_coding;
+		enum proxy_error error;       /* PROXY_ERROR_NONE: goes through */
+	} cases[] = {
+		{ "cut off", "Content-Encoding: gzip\r\n", "g", 1, false, false, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
+		{ "cut off, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 9, false, true, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
+		{ "raw deflate cut off", "Content-Encoding: deflate\r\n", "r", 2, false, false, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
+		{ "damaged", "Content-Encoding: gzip\r\n", "g", 0, true, false, PROXY_ERROR_HTTP_CONTENT_CODING },
+		{ "damaged, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 0, true, true, PROXY_ERROR_HTTP_CONTENT_CODING },
+		{ "not coded at all", "Content-Encoding: gzip\r\n", "", 0, false, false, PROXY_ERROR_HTTP_CONTENT_CODING },
+		{ "fine", "Content-Encoding: gzip\r\n", "g", 0, false, false, PROXY_ERROR_NONE },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bytes in = packed(cases[i].recipe, KOI, sizeof(KOI) - 1);
+		struct stage_options options = options_for(cases[i].raw_coding);
+		char head[HEAD_MAX];
+
+		in.len -= cases[i].dropped;
+		if (cases[i].damaged)
+			in.at[in.len - 8] ^= 1;
+		snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n%s\r\n", cases[i].fields);
+		for (size_t cut = 0; cut <= in.len; cut++) {
+			struct outcome o = run(head, &options, &in, cut, cut == in.len ? 1 : in.len, 1000);
+			bool held = UNIT_ROW((o.result == STAGE_FAILED) == (cases[i].error != PROXY_ERROR_NONE) &&
+				(o.result == STAGE_OK || o.failure.error == cases[i].error), "%s, cut at %zu: %d %s", cases[i].rule, cut, (int)o.result, o.failure.details);
+
+			free(o.body.at);
+			if (!held)
+				break;
+		}
+		free(in.at);
+	}
+}
+
+/* A coding we do not know is left as it is, whatever the client takes. */
+static void unknown_coding(void)
+{
+	struct bytes in = bytes_of("\x0b\x02\x80 brotli", 10);
+
+	for (int raw_coding = 0; raw_coding < 2; raw_coding++) {
+		struct stage_options options = options_for(raw_coding);
+		struct outcome o = run("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: br\r\n\r\n", &options, &in, 3, in.len, 1);
+
+		CU_ASSERT_EQUAL(o.result, STAGE_OK);
+		UNIT_ROW(strstr(o.head, "Content-Encoding: br\r\n") && strstr(o.head, "X-Encoding-Rule: none;reason=encoded\r\n"), "%s", o.head);
+		CU_ASSERT(o.body.len == in.len && memcmp(o.body.at, in.at, in.len) == 0);
+		free(o.body.at);
+	}
+	free(in.at);
+}
+
+/* Text that packs badly, several windows and slices long, as XML and not as XML. */
+static void long_bodies(void)
+{
+	enum { LONG = 100000 };
+	static const size_t steps[] = { 100, 4096, 16384, LONG * 2 }, windows[] = { 1024, 4096, 65536 };
+	uint32_t random = 1;
+	struct bytes text = bytes_of("", 0);
+
+	while (text.len < LONG) {
+		char c = (char)('a' + (random = random * 1664525 + 1013904223) % 4093 % 64 % 26);
+
+		bytes_add(&text, &c, 1);
+	}
+	for (int xml = 0; xml < 2; xml++)
+		for (size_t coding = 0; coding < COUNT(codings); coding++)
+			for (size_t n = 0; n < COUNT(steps) * COUNT(windows) * 2; n++) {
+				size_t step = steps[n % COUNT(steps)], window = windows[n / COUNT(steps) % COUNT(windows)];
+				bool raw_coding = n >= COUNT(steps) * COUNT(windows), keeps = !xml && raw_coding && coding;
+				struct stage_options options = options_for(raw_coding);
+				struct bytes in, want;
+				struct outcome o;
+				char head[HEAD_MAX];
+
+				memcpy(text.at, xml ? "<rss>" : "words", 5);
+				memcpy(text.at + text.len - 6, xml ? "</rss>" : "words.", 6);
+				in = packed(codings[coding].recipe, text.at, text.len);
+				want = keeps ? in : text;
+				options.encoding.sniff_bytes = window;
+				snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\n", xml ? "text/xml" : "text/plain", codings[coding].field);
+				o = run(head, &options, &in, 0, step, 5000);
+				UNIT_ROW(o.result == STAGE_OK, "%s, xml %d, step %zu, window %zu: %s", codings[coding].recipe, xml, step, window, o.failure.details);
+				UNIT_ROW((strstr(o.head, "Content-Encoding") != NULL) == keeps, "%s, xml %d, step %zu, window %zu", codings[coding].recipe, xml, step, window);
+				UNIT_ROW(o.body.len == want.len && memcmp(o.body.at, want.at, want.len) == 0, "%s, xml %d, step %zu, window %zu, takes it %d: %zu bytes",
+					codings[coding].recipe, xml, step, window, raw_coding, o.body.len);
+				free(o.body.at);
+				free(in.at);
+			}
+	free(text.at);
+}
+
+static void with_loop(void (*test)(void))
+{
+	CU_ASSERT_PTR_NOT_NULL_FATAL(loop = loop_new());
+	test();
+	loop_free(&loop);
+}
+
+static void run_bodies(void) { with_loop(bodies); }
+static void run_failures(void) { with_loop(failures); }
+static void run_unknown(void) { with_loop(unknown_coding); }
+static void run_long(void) { with_loop(long_bodies); }
+
+UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long })
