@@ -16,10 +16,12 @@ static const struct charset_info infos[CS_COUNT] = {
 };
 
 static const struct charset_label labels[] = {
-#define LABEL(text, charset) { text, CS_##charset, false },
-#define LITERAL(text, charset) { text, CS_##charset, true },
+#define LABEL(text, charset) { text, CS_##charset, false, false },
+#define ASCII(text) { text, CS_WINDOWS_1252, true, false },
+#define LITERAL(text, charset) { text, CS_##charset, false, true },
 #include "labels.def"
 #undef LITERAL
+#undef ASCII
 #undef LABEL
 };
 

@@ -47,6 +47,7 @@ struct charset_info {
 struct charset_label {
 	const char *text;           /* lower case: the label's own name, as strict policies report it */
 	enum charset charset;       /* what it is decoded as */
+	bool ascii;                 /* a name of US-ASCII: true of a body in which no byte is 80 or more */
 	bool literal;               /* the label's own set differs from that in codes both have (decoder.h, DECODER_LITERAL) */
 };
 

@@ -12,7 +12,7 @@
 #include "repair.h"
 
 enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see ascii.h for CDATA and comments */ };
-/* What a normalised body is served as. The declaration of a US-ASCII body says UTF-8, which is as true of it. */
+/* What a normalised body is served as; its declaration, where it has one, says the same. */
 const char *normalise_content_type(enum normalise_output);
 
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };

@@ -46,11 +46,14 @@ struct verdict {
 	char path[48];              /* published numbers joined by "/", then overruling steps: "2.0/1.2", "2.5/bom" */
 	enum charset charset;       /* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
 	bool literal;               /* published policies: by the codes of the set the label names (charset.h) */
-	const char *named;          /* what `charset=` prints: the label's own name (published policies), the canonical name (auto);
-	                               static storage; NULL when none */
+	const char *named;          /* what `charset=` prints: the label's own name (published policies), the canonical name (auto; its
+	                               us-ascii is decoded as windows-1252); static storage; NULL when none */
 	char unknown[64];           /* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped;
 	                               never in a header */
-	const char *was;            /* auto: the name the published rules gave, where evidence overruled it; NULL */
+	const char *was;            /* the name the published rules gave, where evidence (auto) or `extended` overruled it; NULL */
+	bool extended;              /* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
+	/* With VERDICT_ERROR why there is no charset. Beside a charset it only informs: the published text both reports the fault
+	 * and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
 	enum verdict_error error;
 	enum verdict_reason reason;
 	enum verdict_outcome outcome;

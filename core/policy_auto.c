@@ -219,6 +219,7 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 {
 	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
 	struct candidate c = none;
+	const char *published;
 	size_t i;
 
 	if (e->forced != CS_NONE) {
@@ -227,6 +228,7 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		return;
 	}
 	rome_lenient_order(v, e, true);
+	published = v->named;
 	for (i = 0; c.no == NULL && i < sizeof steps / sizeof steps[0]; i++)
 		c = steps[i](e);
 	if (c.no == NULL)
@@ -236,4 +238,6 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		verdict_step(v, c.no);
 	}
 	verdict_take_charset(v, c.charset);
+	if (c.no == NULL && e->utf8.ascii && charset_lookup(published, strlen(published))->ascii)
+		v->named = "us-ascii";
 }

@@ -2,7 +2,6 @@
  * retries over the held bytes. Where the manual is silent (json, a missing or unknown type) today's code is followed.
  * Must not know: XML parsing. "Parsing fails" means here what it means in the code: the bytes do not decode. */
 #include <string.h>
-#include <strings.h>
 
 #include "decoder.h"
 #include "detector.h"
@@ -81,7 +80,7 @@ static bool first_decodes(const struct verdict *v, const struct evidence *e)
 {
 	if (v->kind != VERDICT_CHARSET)
 		return false;
-	if (strcasecmp(v->named, "us-ascii") == 0 || strcasecmp(v->named, "ascii") == 0)
+	if (charset_lookup(v->named, strlen(v->named))->ascii)
 		return e->utf8.ascii;
 	return decodes(v->charset, e);
 }

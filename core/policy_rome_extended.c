@@ -1,8 +1,8 @@
 /* Owns the extension of ROME's raw algorithm to UCS-4 and EBCDIC, where its page says "to handle other encodings (i.e. USC-4 or
  * EBCDIC encoding families) the algorithm should be extended here": after [1.2] for families without a mark, after [1.7] for
  * marks. A table of its own, so that the published ones stay as published.
- * Must not know: the published rows. `auto` reports these rows; rome-strict and rome-lenient report the published rule and the
- * name it gave, which for such bodies can only be wrong, and take from here what the bytes are decoded as. */
+ * Must not know: the published rows. `auto` reports these rows; rome-strict and rome-lenient report the published rule, take from
+ * here what the bytes are decoded as, and keep the name it gave, which for such bodies can only be wrong, as `was`. */
 #include "policy_rome.h"
 
 static const struct rule extended_rules[] = {
@@ -34,6 +34,11 @@ void rome_extended_decoder(struct verdict *v, const struct rule_view *rome)
 	struct verdict extended;
 
 	verdict_begin(&extended, v->policy);
-	if (v->kind == VERDICT_CHARSET && rome_extended_order(&extended, rome))
-		v->charset = extended.charset;
+	if (v->kind != VERDICT_CHARSET || !rome_extended_order(&extended, rome))
+		return;
+	v->extended = true;
+	v->charset = extended.charset;
+	v->literal = extended.literal;
+	v->was = v->named;
+	v->named = extended.named;
 }

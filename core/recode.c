@@ -36,7 +36,7 @@ struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned
 			goto fail;
 		sink = (struct sink){ write_ascii, r->ascii };
 	}
-	r->repair = repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, sink);
+	r->repair = repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
 	if (r->repair)
 		return r;
 fail:

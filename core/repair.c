@@ -4,8 +4,10 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "repair_lex.h"
 #include "repair_prolog.h"
@@ -17,6 +19,7 @@ enum {
 
 struct repair {
 	unsigned flags;
+	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
 
 	bool line_ends, next_line_lead; /* turning U+0085; its first byte was the last of a call */
@@ -32,9 +35,9 @@ struct repair {
 
 static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *in, size_t len)
 {
-	static const uint8_t utf_8[] = "encoding=\"UTF-8\"";
+	char declared[XMLDECL_LABEL_MAX];
 	size_t at = 0;
-	int rc;
+	int rc, n;
 
 	if (p->mark > 0 && (r->flags & REPAIR_BOM)) {
 		r->counts[REPAIRED_BOM]++;
@@ -47,10 +50,11 @@ static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *
 		r->counts[REPAIRED_JUNK]++;
 		at = p->start;
 	}
-	if (p->enc_start < p->enc_end && !p->is_utf_8 && (r->flags & REPAIR_DECLARATION)) {
+	if (p->enc_start < p->enc_end && strcasecmp(p->encoding, r->encoding) != 0 && (r->flags & REPAIR_DECLARATION)) {
 		rc = repair_lex(&r->lex, in + at, p->enc_start - at, false);
+		n = snprintf(declared, sizeof(declared), "encoding=\"%s\"", r->encoding);
 		if (rc == 0)
-			rc = repair_lex(&r->lex, utf_8, sizeof(utf_8) - 1, false);
+			rc = repair_lex(&r->lex, (const uint8_t *)declared, (size_t)n, false);
 		if (rc)
 			return rc;
 		r->counts[REPAIRED_DECLARATION]++;
@@ -160,13 +164,14 @@ static int line_ends_feed(struct repair *r, const uint8_t *in, size_t len)
 
 /* ---- the interface ---- */
 
-struct repair *repair_new(unsigned flags, int ebcdic, struct sink sink)
+struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink sink)
 {
 	struct repair *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->flags = flags;
+	r->encoding = encoding;
 	r->lex = (struct repair_lex){ .flags = flags, .sink = sink, .counts = r->counts };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
 	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;

@@ -12,7 +12,7 @@
 #define REPAIRS(X) \
 	X(BOM,          1 << 0, "bom",         "byte order mark removed") \
 	X(JUNK,         1 << 1, "junk",        "white space or junk before the declaration removed") \
-	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to UTF-8") \
+	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids replaced by U+FFFD") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to forbidden characters replaced by U+FFFD") \
 	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds")
@@ -37,8 +37,9 @@ struct sink {
 };
 
 struct repair;
-/* ebcdic: the body came from an EBCDIC page (line ends). NULL: out of memory. */
-struct repair *repair_new(unsigned flags, int ebcdic, struct sink);
+/* ebcdic: the body came from an EBCDIC page (line ends). encoding: what a declaration must say, borrowed; one that says so in any
+ * case of letters stays as it is. NULL: out of memory. */
+struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
 void repair_free(struct repair **);
 int repair_feed(struct repair *, const uint8_t *, size_t len);   /* 0, or what the sink returned, or -1 (out of memory) */
 int repair_finish(struct repair *);

@@ -4,10 +4,8 @@
 #include "repair_prolog.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "roots.h"
-#include "xmldecl.h"
 
 static const struct bom_family utf_8 = { CS_UTF_8, FAMILY_ASCII, 1 };
 
@@ -26,7 +24,7 @@ static enum prolog_state look_declaration(struct prolog *p, const uint8_t *text,
 		return PROLOG_MORE;
 	case XMLDECL_PRESENT:
 		p->start = at;
-		p->is_utf_8 = strcasecmp(decl.encoding, "utf-8") == 0;
+		memcpy(p->encoding, decl.encoding, sizeof p->encoding);
 		return PROLOG_DECLARATION;
 	case XMLDECL_ABSENT:
 	case XMLDECL_BROKEN:

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xmldecl.h"
+
 enum prolog_state { PROLOG_MORE, PROLOG_PLAIN /* nothing before the document to remove */, PROLOG_JUNK, PROLOG_DECLARATION };
 
 struct prolog {
@@ -15,7 +17,7 @@ struct prolog {
 	size_t mark;                /* bytes of byte order mark */
 	size_t start;               /* where the document starts: the declaration, or what follows the junk; mark without either */
 	size_t enc_start, enc_end;  /* PROLOG_DECLARATION: its encoding pseudo-attribute, equal where there is none */
-	bool is_utf_8;              /* it already says utf-8, in any case */
+	char encoding[XMLDECL_LABEL_MAX];   /* what that says */
 };
 
 void prolog_look(struct prolog *, const uint8_t *, size_t len, bool complete);

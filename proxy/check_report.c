@@ -16,6 +16,12 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
+/* The name the policy as published gives, which is what peers can be compared with. */
+static const char *published(const struct verdict *v)
+{
+	return v->extended ? v->was : v->named;
+}
+
 static void hex(char out[2 * CHECK_FIRST_BYTES + 1], const struct check_report *c)
 {
 	out[0] = '\0';
@@ -55,8 +61,9 @@ static void json_verdict(struct json *j, const struct verdict *v)
 	verdict_rule(v, rule, sizeof(rule));
 	json_open(j, policy_name(v->policy));
 	json_string(j, "rule", rule);
-	json_string(j, "charset", v->named ? v->named : or_null(v->unknown));
-	json_string(j, "was", v->was);
+	json_string(j, "charset", v->named ? published(v) : or_null(v->unknown));
+	json_string(j, "was", v->extended ? NULL : v->was);
+	json_string(j, "decoded_as", v->extended ? v->named : NULL);
 	json_string(j, "error", verdict_error_name(v->error));
 	json_string(j, "outcome", verdict_outcome_name(v->outcome));
 	json_close(j);
@@ -157,8 +164,10 @@ static void print_verdict(const struct verdict *v)
 	char rule[VERDICT_FORMAT_MAX];
 
 	verdict_rule(v, rule, sizeof(rule));
-	printf("  %-36s %-14s", rule, or_dash(v->named));
-	if (v->was)
+	printf("  %-36s %-14s", rule, or_dash(published(v)));
+	if (v->extended)
+		printf(" decoded as %s", v->named);
+	else if (v->was)
 		printf(" was %s", v->was);
 	if (error)
 		printf(" error %s", error);

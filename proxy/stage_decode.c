@@ -21,6 +21,7 @@ struct stage_decode {
 	struct stage_decode_limits limits;
 	uint64_t in_bytes, out_bytes;
 	size_t between_at, between_len;
+	bool holds_output;                             /* layer 1 found no room for all it has */
 	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
 };
 
@@ -145,8 +146,9 @@ static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t
 		size_t left = d->between_len - d->between_at, n;
 		enum stage_decode_result r;
 
-		if (left) {
+		if (left || d->holds_output) {
 			r = layer_run(&d->layers[1], &at, &left, out + total, cap - total, &n);
+			d->holds_output = r == DECODE_ROOM;
 			d->between_at = d->between_len - left;
 			total += n;
 			*written = total;

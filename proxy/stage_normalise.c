@@ -207,7 +207,7 @@ static int stage_plain(struct stage *s, const uint8_t *in, size_t len)
 /* Keeps what could be sent as it came; gives that up where codings hide a small window in a lot of input. */
 static int stage_remember(struct stage *s, const uint8_t *in, size_t len)
 {
-	size_t window = s->options.encoding.sniff_bytes ? s->options.encoding.sniff_bytes : NORMALISE_SNIFF_BYTES;
+	size_t window = s->options.encoding.sniff_bytes > STAGE_SLICE ? s->options.encoding.sniff_bytes : STAGE_SLICE;
 
 	if (!s->keep_raw)
 		return 0;

@@ -68,9 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.minor = data[0] >> 1 & 1;
 	m.target = (uint32_t)(line + 1 - data);
 	m.target_len = (uint32_t)(size - m.target);
-	for (uint32_t i = 0; i < m.target_len; i++)
-		if (line[1 + i] <= 0x20 || line[1 + i] >= 0x7f)
-			return 0;               /* the parser lets none of these through */
 	conf->forward = data[0] & 4;
 	conf->gateway = !(data[0] & 8);
 	error = target_find(&a, conf, &m, &why);

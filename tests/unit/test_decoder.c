@@ -111,6 +111,11 @@ static const struct {
 	{ "FF never trails", CS_GB18030, "81FF 61", T(FFFD "a"), 1 },
 	{ "cut after three", CS_GB18030, "61 813081", T("a" FFFD), 1 },
 	{ "ideographic space of the index", CS_GB18030, "A3A0", T("\u3000"), 0 },
+	{ "GB 18030-2022: two bytes left in private use", CS_GB18030, "FE51 FE52 FE53 FE6C FE76 FE91",
+	    T("\uE816\uE817\uE818\uE831\uE83B\uE855"), 0 },
+	{ "their characters", CS_GB18030, "95329031 95329033 95329730 9536B937 9630BA35 9635B630",
+	    T("\U00020087\U00020089\U000200CC\U000215D7\U0002298F\U000241FE"), 0 },
+	{ "GB 18030-2022: two bytes taken out of it", CS_GB18030, "A6D9 FE59 84318236 82359037", T("\uFE10\u9FB4\uFE10\u9FB4"), 0 },
 
 	{ "Big5", CS_BIG5, "A4A4 A4E5 A145", T("中文‧"), 0 },
 	{ "Hong Kong, plane 2 too", CS_BIG5, "8740 877B", T("䏰𡵓"), 0 },

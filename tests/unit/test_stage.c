@@ -121,7 +121,7 @@ static const struct body_case {
 	{ "nothing", "200 OK", "Content-Type: text/xml\r\n", "", "", LEFT, "none;reason=empty", false, false, POLICY_AUTO },
 	{ "404", "404 Not Found", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=status", false, false, POLICY_AUTO },
 	{ "206 cannot be unpacked", "206 Partial Content", "Content-Range: bytes 0-1/2\r\n", KOI, KOI, LEFT, "none;reason=partial", false, true, POLICY_AUTO },
-	{ "no-transform", "200 OK", "Cache-Control: no-transform\r\n", KOI, KOI, LEFT, "none;reason=no-transform", false, false, POLICY_AUTO },
+	{ "no-transform: coded as it came", "200 OK", "Cache-Control: no-transform\r\n", KOI, KOI, LEFT, "none;reason=no-transform", false, true, POLICY_AUTO },
 	{ "off", "200 OK", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=disabled", true, false, POLICY_AUTO },
 	{ "an error under a strict policy", "200 OK", "Content-Type: text/plain\r\n", KOI, "", REFUSED, "", false, false, POLICY_ROME_STRICT },
 };

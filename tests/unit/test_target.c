@@ -11,7 +11,8 @@
 #define ARGV(words) ((char *const *)(uintptr_t)(words))
 
 static const char *const error_names[] = {
-	"ok", "no memory", "bad host", "bad target", "bad url", "no route", "gateway off", "forward off", "bad path"
+	[TARGET_OK] = "ok", [TARGET_NO_MEMORY] = "no memory", [TARGET_BAD_HOST] = "bad host", [TARGET_BAD_TARGET] = "bad target",
+	[TARGET_BAD_URL] = "bad url", [TARGET_NO_ROUTE] = "no route", [TARGET_FORWARD_OFF] = "forward off", [TARGET_BAD_PATH] = "bad path",
 };
 
 static struct conf *load(const char *const *words, int count)
@@ -114,8 +115,8 @@ static void gateway(void)
 
 	check(conf, rows, COUNT(rows));
 	conf->gateway = false;
-	check(conf, &(const struct row){ "off", "h", "/https://example.org/", "gateway off" }, 1);
-	check(conf, &(const struct row){ "?url= off", "h", "/?url=https://example.org/", "gateway off" }, 1);
+	check(conf, &(const struct row){ "off", "h", "/https://example.org/", "no route" }, 1);
+	check(conf, &(const struct row){ "?url= off", "h", "/?url=https://example.org/", "no route" }, 1);
 	conf_free(&conf);
 }
 
@@ -163,6 +164,9 @@ static void routes(void)
 		{ "dots in the query are none", "h", "/f/a?../..", "route http origin.example 8080 origin.example:8080 /base/a?../.." },
 		{ "bad escape in a path", "h", "/f/%zz", "bad target" },
 		{ "brackets in a path", "h", "/f/a[1]", "bad target" },
+		{ "control in the query", "h", "/f/a?b\nc", "bad target" },
+		{ "tab at the path's end", "h", "/f/a\t?b", "bad target" },
+		{ "8 bits in the query", "h", "/f/a?\xe9", "bad target" },
 		{ "no such route", "h", "/g/", "no route" },
 		{ "other case", "h", "/F/", "no route" },
 	};
