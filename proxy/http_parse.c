@@ -100,9 +100,10 @@ static int on_status(llhttp_t *ll, const char *at, size_t len)
 static bool http_status_valid(const struct http_msg *m)
 {
 	enum { STATUS_AT = sizeof "HTTP/1.1 " - 1, STATUS_LEN = 3 };
-	char after = m->base[STATUS_AT + STATUS_LEN];
 
-	return m->status >= 100 && m->status <= 599 && m->base[STATUS_AT] != '0' && (after == ' ' || after == '\r');
+	if (m->status < 100 || m->status > 599 || m->base[STATUS_AT] == '0')
+		return false;
+	return m->base[STATUS_AT + STATUS_LEN] == ' ' || m->base[STATUS_AT + STATUS_LEN] == '\r';
 }
 
 /* Single spaces (RFC 9112 section 3); llhttp reads over more of them. */

@@ -138,10 +138,10 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 }
 
 /* Visible ASCII: what origins are sent stays one line of one word, whoever checked it before. */
-static bool query_valid(struct slice query)
+static bool target_visible(struct slice target)
 {
-	for (size_t i = 0; i < query.len; i++)
-		if (query.at[i] <= 0x20 || query.at[i] >= 0x7f)
+	for (size_t i = 0; i < target.len; i++)
+		if (target.at[i] <= 0x20 || target.at[i] >= 0x7f)
 			return false;
 	return true;
 }
@@ -179,7 +179,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 			return target_from_path(t, conf, target, why);
 		}
 	path = slice_until(target, '?', &query);
-	if (!url_path_valid(path.at, path.len) || !query_valid(query))
+	if (!url_path_valid(path.at, path.len) || !target_visible(target))
 		return TARGET_BAD_TARGET;
 	if ((route = conf_route_match(conf, host.at ? host.at : "", host.len, target.at, target.len))) {
 		t->mode = TARGET_ROUTE;
