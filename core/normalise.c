@@ -194,9 +194,10 @@ static int revise(struct normaliser *n, bool complete)
 	e.utf8 = utf8_look(e.bytes, e.len, complete);
 	policy_decide(n->options.policy, &e, &v);
 	n->state = NORM_RECODE;
-	if (v.kind != VERDICT_CHARSET || v.charset == n->verdict.charset)
+	/* us-ascii was decoded as windows-1252, but is no longer a name for it */
+	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0)
 		return NORMALISE_OK;
-	if (recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
+	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
 		return NORMALISE_NO_MEMORY;
 	n->verdict = v;
 	n->report.revised = true;

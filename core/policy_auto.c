@@ -238,6 +238,6 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		verdict_step(v, c.no);
 	}
 	verdict_take_charset(v, c.charset);
-	if (c.no == NULL && e->utf8.ascii && charset_lookup(published, strlen(published))->ascii)
-		v->named = "us-ascii";
+	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
+		v->named = "us-ascii";          /* true of what is there; its superset is only what decodes it */
 }

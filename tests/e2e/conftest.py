@@ -27,11 +27,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def another():
-    """Makes further origins: another()."""
+    """Makes further origins: another(), another("::1")."""
     made = []
 
-    def make():
-        made.append(Origin())
+    def make(*host):
+        made.append(Origin(*host))
         return made[-1]
     yield make
     for each in made:

@@ -13,6 +13,18 @@ from sockets import unread_bytes
 from wire import TIMEOUT, Cut, Stream, connect, read_request, read_response
 
 
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
+HAS_IPV6 = has_ipv6()
+
+
 class Background:
     """Runs a call on a thread; join() gives its result or raises what it raised."""
 
@@ -35,6 +47,13 @@ class Background:
         return self.result
 
 
+def heard_from(sock, seconds=0.05):
+    """Waits a moment for bytes, or the end, from the other side."""
+    with selectors.DefaultSelector() as ready:
+        ready.register(sock, selectors.EVENT_READ)
+        return bool(ready.select(seconds))
+
+
 class Peer:
     """One connection, with everything a test may want to do to it."""
 
@@ -44,6 +63,28 @@ class Peer:
 
     def send(self, data):
         self.sock.sendall(data)
+
+    def push(self, data, limit):
+        """Sends data, over and over, until the other end takes nothing for a second or limit bytes are gone; gives how many went."""
+        self.sock.setblocking(False)
+        sent, view = 0, memoryview(data)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.sock, selectors.EVENT_WRITE)
+            while sent < limit and ready.select(1):
+                at = sent % len(data)
+                sent += self.sock.send(view[at:at + limit - sent])
+        self.sock.settimeout(TIMEOUT)
+        return sent
+
+    def dribble(self, byte=b"y"):
+        """One byte every now and then until the other end ends the connection or answers."""
+        def run():
+            try:
+                while not heard_from(self.sock):
+                    self.send(byte)
+            except OSError:
+                pass
+        return Background(run)
 
     def send_soon(self, data):
         return Background(self.sock.sendall, data)
@@ -104,10 +145,10 @@ class Upstream(Peer):
 
 
 class Origin:
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    def __init__(self, host="127.0.0.1"):
+        self.listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
         self.port = self.listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.open, self.requests, self.connections = [], [], 0
         self.thread = None
 

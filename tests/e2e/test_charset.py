@@ -277,7 +277,7 @@ def test_us_ascii_output(start, origin):
     got, _ = start(origin, "--output", "us-ascii").through(origin, reply(SMALL, "application/xml"))
     assert got["Content-Type"] == "application/xml; charset=us-ascii"
     assert got.body.isascii() and titles(got.body) == titles(SMALL_OUT)
-    assert re.match(rb'<\?xml version="1.0" encoding="(US-ASCII|UTF-8)"\?>', got.body)
+    assert got.body.startswith(b'<?xml version="1.0" encoding="US-ASCII"?>')
 
 
 def test_us_ascii_output_of_a_route(start, origin):

@@ -94,7 +94,7 @@ def test_to_us_ascii():
     text = document("€<![CDATA[é<b>]]>", "windows-1252")
     out, _ = run("normalise", "--to", "us-ascii", body=text.encode("cp1252"))
     assert out.isascii()
-    assert titles(out) == ["€é<b>"]
+    assert titles(out) == ["€é<b>"] and out.startswith(b'<?xml version=\'1.0\' encoding="US-ASCII"?>')
     assert headed("--to", "us-ascii", body=text.encode("cp1252"))[0]["content-type"] == "application/xml; charset=us-ascii"
     assert run("normalise", "--to", "utf-8", body=text.encode("cp1252"))[0] == utf_8(text)
 
@@ -160,10 +160,20 @@ def test_check_says_everything_in_json(write):
     assert evidence["utf8_valid"] is True and evidence["utf8_multibyte"] == 1
     assert bytes.fromhex(evidence["first_bytes"]) == data[:32]
     assert list(found["verdicts"]) == POLICIES
-    assert found["verdicts"]["rome-strict"] == {"rule": "rome-strict:2.5", "charset": "iso-8859-1", "was": None, "error": None, "outcome": "ok"}
+    assert found["verdicts"]["rome-strict"] == {"rule": "rome-strict:2.5", "charset": "iso-8859-1", "was": None, "decoded_as": None,
+                                                "error": None, "outcome": "ok"}
     assert found["verdicts"]["auto"]["charset"] == "utf-8"
     assert found["repairs"] == {"bom": 0, "junk": 1, "declaration": 1, "characters": 1, "references": 0, "line-ends": 0}
     assert found["well_formed"] is True and found["fault"] is None
+
+
+def test_check_tells_a_published_name_from_what_is_decoded(write):
+    path = write("feed.xml", "<?xml version='1.0' encoding='IBM500'?><rss>é</rss>".encode("cp500"))
+    said = check(path)["verdicts"]["rome-strict"]
+    assert (said["charset"], said["was"], said["decoded_as"]) == ("utf-8", None, "ibm500")
+    assert "utf-8          decoded as ibm500" in run("check", path)[0].decode()
+    fields, body = headed("-p", "rome-strict", path, body=b"")
+    assert fields["x-encoding-rule"] == "rome-strict:1.0;charset=ibm500;was=utf-8" and "é" in body.decode()
 
 
 def test_check_of_a_broken_feed(write):

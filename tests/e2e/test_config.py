@@ -1,11 +1,11 @@
 """Where options come from: flag before environment before file before default; and a start that fails says where."""
 import os
-import socket
 import subprocess
 
 import pytest
 
 from feeds import SMALL, SMALL_OUT
+from peers import HAS_IPV6
 from proxy import BINARY
 from wire import TIMEOUT, message
 
@@ -41,17 +41,8 @@ def test_route_from_the_environment(start, origin):
 
 
 def test_several_listeners(start, origin):
-    proxy = start(origin, "--listen", "[::1]:0") if ipv6() else start(origin)
+    proxy = start(origin, "--listen", "[::1]:0") if HAS_IPV6 else start(origin)
     assert proxy.through(origin, FEED)[0].status == 200
-
-
-def ipv6():
-    try:
-        with socket.socket(socket.AF_INET6) as probe:
-            probe.bind(("::1", 0))
-        return True
-    except OSError:
-        return False
 
 
 def test_access_log_off(start, origin):

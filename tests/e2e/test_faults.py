@@ -1,12 +1,10 @@
 """What goes wrong: a failed transfer never looks complete, an error answer says what failed, and everything is let go of."""
 import gzip
-import selectors
 import socket
 
 import pytest
 
 from feeds import SMALL, SMALL_OUT, big
-from peers import Background
 from wire import TIMEOUT, Cut, chunked, message
 
 XML = "Content-Type: application/xml"
@@ -86,17 +84,7 @@ def test_origin_dribbles_its_head(start, origin):
     upstream = origin.receive()
     upstream.send(b"HTTP/1.1 200 OK\r\nX: ")
 
-    def dribble():
-        try:
-            while True:
-                upstream.send_apart(b"y")
-                with selectors.DefaultSelector() as ready:
-                    ready.register(upstream.sock, selectors.EVENT_READ)
-                    if ready.select(0.05):
-                        return
-        except (OSError, AssertionError):
-            pass
-    dribbling = Background(dribble)
+    dribbling = upstream.dribble()
     assert client.response().status == 504
     dribbling.join()
 
@@ -272,19 +260,6 @@ def test_client_leaves_and_the_next_one_is_served(proxy, origin):
     assert got.body == SMALL_OUT
 
 
-def push(upstream, data, limit):
-    """Sends data, over and over, until utfeed takes nothing for a second or limit bytes are gone; gives how many went."""
-    upstream.sock.setblocking(False)
-    sent, view = 0, memoryview(data)
-    with selectors.DefaultSelector() as ready:
-        ready.register(upstream.sock, selectors.EVENT_WRITE)
-        while sent < limit and ready.select(1):
-            at = sent % len(data)
-            sent += upstream.sock.send(view[at:at + limit - sent])
-    upstream.sock.settimeout(TIMEOUT)
-    return sent
-
-
 @pytest.mark.parametrize("kind", [XML, PNG])
 def test_stalled_client_stops_the_upstream_read(proxy, origin, kind):
     data, _ = big()
@@ -293,7 +268,7 @@ def test_stalled_client_stops_the_upstream_read(proxy, origin, kind):
     upstream.send(message("200 OK", kind, length=False, body=data))
     client.sock.recv(1, socket.MSG_PEEK)
     before, limit = proxy.status("VmHWM"), 256 << 20
-    assert push(upstream, data, limit) < limit
+    assert upstream.push(data, limit) < limit
     proxy.assert_growth(before, 4 << 10)
 
 
@@ -302,7 +277,7 @@ def test_stalled_client_goes_on_where_it_stopped(proxy, origin):
     client = proxy.client(receive_buffer=8192).ask("/feed")
     upstream = origin.receive()
     upstream.send(message("200 OK", XML, f"Content-Length: {len(data)}"))
-    sent = push(upstream, data, len(data))
+    sent = upstream.push(data, len(data))
     sending = upstream.send_soon(data[sent:])
     assert client.response().body == out
     sending.join()
@@ -323,6 +298,23 @@ def test_slow_request_is_408(start, origin):
     client = start(origin, "--request-timeout", "300ms").client()
     client.send(b"GET /feed HTTP/1.1\r\nHost: feeds")
     assert client.response().status == 408 and client.is_ended()
+
+
+def test_dribbled_request_is_408(start, origin):
+    """A byte now and then must not keep request-timeout from ending it (slowloris)."""
+    client = start(origin, "--request-timeout", "500ms").client()
+    client.send(b"GET /feed HTTP/1.1\r\nHost: feeds.test\r\nX: ")
+    dribbling = client.dribble()
+    assert client.response().status == 408
+    dribbling.join()
+
+
+def test_client_that_asks_and_never_reads_is_bounded(proxy):
+    """Pipelined requests wait in the client's socket while answers wait for it, not in memory."""
+    client = proxy.client(receive_buffer=4096)
+    before, limit = proxy.status("VmRSS"), 256 << 20
+    assert client.push(b"OPTIONS / HTTP/1.1\r\nHost: t\r\n\r\n" * 2000, limit) < limit
+    proxy.assert_growth(before, 4 << 10)
 
 
 def test_idle_connection_is_closed(start, origin):

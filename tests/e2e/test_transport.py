@@ -2,6 +2,7 @@
 import pytest
 
 from feeds import SMALL, SMALL_OUT, big
+from peers import HAS_IPV6
 from wire import chunked, message
 
 XML = "Content-Type: application/xml"
@@ -87,6 +88,31 @@ def test_untouched_large_body_keeps_its_length(proxy, origin):
     got = client.response()
     sending.join()
     assert got.body == data and got["Content-Length"] == str(len(data))
+
+
+@pytest.mark.parametrize("status", ["204 No Content", "304 Not Modified"])
+def test_bodiless_statuses_take_no_body(proxy, origin, status):
+    """RFC 9112 section 6.3, rule 1: whatever the fields say."""
+    client = proxy.client().ask("/f")
+    origin.receive().answer(message(status, "Content-Length: 10", XML))
+    assert client.response().status == int(status[:3])
+    client.ask("/g")
+    origin.receive().answer(message("200 OK", XML, body=SMALL))
+    assert client.response().body == SMALL_OUT
+
+
+def test_origin_by_name(start, origin):
+    """localhost may well be ::1 first, where nobody listens: the next address is tried."""
+    proxy = start(None, "--route", f"/=http://localhost:{origin.port}")
+    got, asked = proxy.through(origin, message("200 OK", XML, body=SMALL))
+    assert got.body == SMALL_OUT and asked["Host"] == f"localhost:{origin.port}"
+
+
+@pytest.mark.skipif(not HAS_IPV6, reason="no IPv6 on loopback")
+def test_origin_over_ipv6(start, another):
+    origin = another("::1")
+    got, asked = start(origin).through(origin, message("200 OK", XML, body=SMALL))
+    assert got.body == SMALL_OUT and asked["Host"] == f"[::1]:{origin.port}"
 
 
 def test_interim_responses_are_not_passed_on(proxy, origin):

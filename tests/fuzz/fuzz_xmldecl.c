@@ -52,6 +52,12 @@ static void check_text(const uint8_t *bytes, size_t len)
 	require(at == SIZE_MAX || (at <= len - 5 && memcmp(bytes + at, "<?xml", 5) == 0));
 }
 
+/* auto's name for what it found. */
+static const char *reported(const struct verdict *v, const struct evidence *e)
+{
+	return e->utf8.ascii && strcmp(v->named, "us-ascii") == 0 ? "us-ascii" : charset_name(v->charset);
+}
+
 static void check_verdicts(const struct evidence *e)
 {
 	char value[VERDICT_FORMAT_MAX];
@@ -64,7 +70,7 @@ static void check_verdicts(const struct evidence *e)
 		require(v.path[0] != '\0' && strlen(v.path) < sizeof v.path - 1);
 		require((v.kind == VERDICT_CHARSET) == (v.charset != CS_NONE) && (v.kind == VERDICT_CHARSET) == (v.named != NULL));
 		require(v.kind == VERDICT_CHARSET || v.error != VERR_NONE);
-		require(p != POLICY_AUTO || (v.kind == VERDICT_CHARSET && strcmp(v.named, charset_name(v.charset)) == 0));
+		require(p != POLICY_AUTO || (v.kind == VERDICT_CHARSET && strcmp(v.named, reported(&v, e)) == 0));
 		require(verdict_format(&v, value, sizeof value) < sizeof value - 1);
 	}
 }

@@ -125,8 +125,6 @@ static void reading(void)
 		struct reader r = READER;
 		bool after = i % 2;
 
-		if (read == 1 && write > 40000)
-			continue;
 		object_attach(o, &r.reader);
 		start(o);
 		while (total < 120000) {

@@ -40,10 +40,13 @@ static int gather(void *arg, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
+/* What a declaration must say. */
+static const char *encoding = "UTF-8";
+
 /* Feeds in pieces of `cut` bytes first, then of `step`. */
 static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct text in, size_t cut, size_t step, uint64_t counts[REPAIR_COUNT])
 {
-	struct repair *r = repair_new(flags, ebcdic, (struct sink){ gather, g });
+	struct repair *r = repair_new(flags, ebcdic, encoding, (struct sink){ gather, g });
 	int rc = 0;
 
 	g->len = 0;
@@ -135,6 +138,23 @@ static void prolog(void)
 	};
 
 	RUN(rows, REPAIR_ALL, 0);
+}
+
+static void us_ascii(void)
+{
+	static const struct row rows[] = {
+		{ "us-ascii stays", T("<?xml version='1.0' encoding='us-ascii'?><a/>"), T("<?xml version='1.0' encoding='us-ascii'?><a/>"), { 0 } },
+		{ "in any case", T("<?xml version='1.0' encoding = \"US-ascii\" ?><a/>"), T("<?xml version='1.0' encoding = \"US-ascii\" ?><a/>"), { 0 } },
+		{ "its alias is no name of it", T("<?xml version='1.0' encoding='ascii'?><a/>"), T("<?xml version='1.0' encoding=\"US-ASCII\"?><a/>"),
+		    COUNT(DECLARATION, 1) },
+		{ "utf-8 is another", T("<?xml version='1.0' encoding='utf-8'?><a/>"), T("<?xml version='1.0' encoding=\"US-ASCII\"?><a/>"),
+		    COUNT(DECLARATION, 1) },
+		{ "none is put in", T("<?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), { 0 } },
+	};
+
+	encoding = "US-ASCII";
+	RUN(rows, REPAIR_ALL, 0);
+	encoding = "UTF-8";
 }
 
 static void characters(void)
@@ -294,7 +314,7 @@ static void sink_errors(void)
 
 	for (size_t cap = 0; cap < sizeof(in) - 12; cap++) {
 		struct gathered g = { buf, 0, cap };
-		struct repair *r = repair_new(REPAIR_ALL, 1, (struct sink){ gather, &g });
+		struct repair *r = repair_new(REPAIR_ALL, 1, "UTF-8", (struct sink){ gather, &g });
 		int rc = 0;
 
 		for (size_t at = 0; at < sizeof(in) - 1 && rc == 0; at++)
@@ -312,5 +332,5 @@ static void names(void)
 	CU_ASSERT_STRING_EQUAL(repair_name(REPAIRED_LINE_ENDS), "line-ends");
 }
 
-UNIT_SUITE(repair, { "prolog", prolog }, { "characters", characters }, { "references", references }, { "line ends", line_ends },
+UNIT_SUITE(repair, { "prolog", prolog }, { "us-ascii", us_ascii }, { "characters", characters }, { "references", references }, { "line ends", line_ends },
     { "cut text", cut_text }, { "switches", switches }, { "far declarations", far_declarations }, { "sink errors", sink_errors }, { "names", names })
