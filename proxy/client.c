@@ -12,7 +12,7 @@
 #include "http_parse.h"
 #include "loop.h"
 #include "owner.h"
-#include "reply.h"
+#include "sender.h"
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
 
@@ -31,7 +31,7 @@ struct exchange {
 	size_t parsed;                 /* bytes of in the parser has seen */
 	uint64_t start_us;
 	int status;                    /* sent; 0: nothing yet */
-	struct reply reply;
+	struct sender sender;
 };
 
 struct client {
@@ -387,7 +387,7 @@ static bool client_begin(struct client *c)
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	const struct object_head *h = object_get_head(o);
-	struct reply_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep };
 
 	if (!h && object_phase(o) == OBJECT_FAILED) {
@@ -398,7 +398,7 @@ static bool client_begin(struct client *c)
 		return false;
 	c->state = CL_SEND;
 	x->status = h->status;
-	c->keep = reply_begin(&x->reply, h, &asked);
+	c->keep = sender_begin_response(&x->sender, h, &asked);
 	return true;
 }
 
@@ -432,31 +432,31 @@ static void client_cut(struct client *c)
 	client_log(c, "cut");
 	object_detach(&c->reader);
 	c->state = CL_IDLE;
-	client_close(c, c->x->reply.framing == FRAME_CLOSE);
+	client_close(c, c->x->sender.framing == FRAME_CLOSE);
 }
 
 /* True: the response is out, or the connection is gone. */
 static bool client_send(struct client *c)
 {
 	struct exchange *x = c->x;
-	uint64_t before = x->reply.bytes;
-	enum reply_result r = reply_write(&x->reply, c->conn, &c->reader);
-	bool moved = x->reply.bytes > before;
+	uint64_t before = x->sender.bytes;
+	enum sender_result r = sender_write(&x->sender, c->conn, &c->reader);
+	bool moved = x->sender.bytes > before;
 
-	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->reply.bytes - before);
-	if (r == REPLY_BLOCKED && (moved || !c->blocked))
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
+	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
-	else if (r == REPLY_WAIT)
+	else if (r == SENDER_WAIT)
 		loop_disarm(client_loop(c), &c->timer);
-	c->blocked = r == REPLY_BLOCKED;
+	c->blocked = r == SENDER_BLOCKED;
 	switch (r) {
-	case REPLY_DONE:
+	case SENDER_DONE:
 		client_finish(c);
 		return true;
-	case REPLY_CUT:
+	case SENDER_CUT:
 		client_cut(c);
 		return true;
-	case REPLY_LOST:
+	case SENDER_LOST:
 		client_close(c, false);
 		return true;
 	default:
