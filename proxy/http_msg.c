@@ -9,7 +9,7 @@ static const struct {
 	const char *name;
 	uint8_t len, request, response;
 } headers[H_COUNT] = {
-	[H_OTHER] = { "", 0, REQUEST_DROP, RESPONSE_KEEP },
+	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP },
 #define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response },
 #include "headers.def"
 #undef HEADER

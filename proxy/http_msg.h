@@ -16,7 +16,7 @@ enum header_id {
 	H_COUNT
 };
 
-enum header_request { REQUEST_SEND, REQUEST_DROP, REQUEST_OWN };
+enum header_request { REQUEST_OTHER, REQUEST_SEND, REQUEST_DROP, REQUEST_OWN, REQUEST_BODY, REQUEST_PRIVATE };
 enum header_response { RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY };
 
 struct http_field {
@@ -27,7 +27,7 @@ struct http_field {
 	bool hop;                      /* named by Connection: hop by hop in this message */
 };
 
-enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT };
+enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT, METHOD_TRACE };
 
 struct http_msg {
 	const char *base;              /* the buffer; whoever moves it sets it anew */

@@ -177,7 +177,8 @@ static int on_headers_complete(llhttp_t *ll)
 	m->content_length = ll->content_length;
 	if (p->request)
 		m->method = ll->method == HTTP_GET ? METHOD_GET : ll->method == HTTP_HEAD ? METHOD_HEAD :
-		    ll->method == HTTP_CONNECT ? METHOD_CONNECT : METHOD_OTHER;
+		    ll->method == HTTP_CONNECT ? METHOD_CONNECT :
+		    ll->method == HTTP_TRACE ? METHOD_TRACE : METHOD_OTHER;
 	if (http_check_framing(p, m))
 		return -1;
 	http_mark_hops(m);

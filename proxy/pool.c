@@ -7,6 +7,7 @@
 
 #include "conn.h"
 #include "loop.h"
+#include "owner.h"
 
 enum { POOL_BUCKETS = 256 };
 
@@ -136,7 +137,7 @@ static void idle_on_conn(void *arg, enum conn_event event)
 
 static void idle_on_timeout(struct timer *t)
 {
-	idle_drop((struct idle *)((char *)t - offsetof(struct idle, timer)));
+	idle_drop(OWNER_OF(t, struct idle, timer));
 }
 
 static void pool_keep(struct pool_origin *o, struct conn *conn)
@@ -175,7 +176,7 @@ static void lease_on_open(void *arg, struct conn *conn, const struct proxy_failu
 
 static void lease_on_task(struct task *t)
 {
-	struct lease *l = (struct lease *)((char *)t - offsetof(struct lease, task));
+	struct lease *l = OWNER_OF(t, struct lease, task);
 	struct conn *conn = l->conn;
 	struct proxy_failure failure;
 
