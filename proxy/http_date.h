@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "http_msg.h"
+#include "slice.h"
 
 enum { HTTP_DATE_LEN = 29 };
 
