@@ -308,7 +308,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 	if (e == HPE_OK)
 		return PARSE_MORE;
 	if (e == HPE_PAUSED && p->done && p->msg->chunked && *used && before != '\r') {
-		http_fail(p, HTTP_E_FRAMING, "chunked body ended by LF alone");
+		http_fail(p, HTTP_E_SYNTAX, "chunked body ended by LF alone");
 		return PARSE_ERROR;
 	}
 	if (e == HPE_PAUSED && p->done)
