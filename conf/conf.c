@@ -105,11 +105,6 @@ struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, cons
 
 int conf_settle(struct conf *conf, struct conf_error *error)
 {
-	const struct conf_row *agent = &conf_options[CONF_OPTION_user_agent];
-
-	if (!*conf->user_agent &&
-	    conf_types[agent->type].set(agent, &conf->user_agent, &(struct conf_value){ "utfeed/" PACKAGE_VERSION, NULL }, error) != 0)
-		return -1;
 	if (conf_route_inherit(&conf->direct, conf, error) != 0)
 		return -1;
 	for (size_t i = 0; i < conf->routes.count; i++)

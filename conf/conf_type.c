@@ -302,7 +302,7 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 	const char *text = value->text;
 	char *copy;
 
-	if (!*text && (!row->def || *row->def))
+	if (!*text && row->def && *row->def)
 		return conf_fail(error, "is empty; allowed: %s", rule);
 	for (const char *at = text; *at; at++)
 		if (!fits(*at))

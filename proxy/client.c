@@ -12,7 +12,7 @@
 #include "http_parse.h"
 #include "loop.h"
 #include "owner.h"
-#include "reply.h"
+#include "sender.h"
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
 
@@ -31,7 +31,9 @@ struct exchange {
 	size_t parsed;                 /* bytes of in the parser has seen */
 	uint64_t start_us;
 	int status;                    /* sent; 0: nothing yet */
-	struct reply reply;
+	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
+	bool body_starved;             /* it has no room: reading stopped */
+	struct sender sender;
 };
 
 struct client {
@@ -45,6 +47,7 @@ struct client {
 	bool blocked;                  /* the socket took no more */
 	struct exchange *x;            /* NULL: idle */
 	struct object_reader reader;
+	struct object_writer body_writer;
 	struct timer timer;
 	struct task task;
 };
@@ -68,10 +71,25 @@ static const struct conf *client_conf(struct client *c)
 	return c->pool->ctx.conf;
 }
 
+/* The request's body will not be read any further: whoever waits for it must not take it for complete. */
+static void client_drop_body(struct client *c)
+{
+	static const struct proxy_failure gone = { PROXY_ERROR_REQUEST_INCOMPLETE, "" };
+	struct object *body = c->x ? c->x->body : NULL;
+
+	if (!body)
+		return;
+	if (object_phase(body) == OBJECT_BODY)
+		object_fail(body, &gone);
+	object_set_writer(body, NULL);
+	object_unref(&c->x->body);
+}
+
 static void client_release(struct client *c)
 {
 	if (!c->x)
 		return;
+	client_drop_body(c);
 	http_parser_free(&c->x->parser);
 	http_msg_free(&c->x->msg);
 	free(c->x->in);
@@ -117,6 +135,7 @@ static void client_close(struct client *c, bool reset)
 		client_log(c, "dropped");
 	}
 	c->state = CL_CLOSED;
+	client_drop_body(c);
 	object_detach(&c->reader);
 	if (reset)
 		conn_abort(&c->conn);
@@ -140,11 +159,11 @@ static void client_free(struct client *c)
 
 static void client_listen(struct client *c)
 {
-	bool full = c->x && c->x->in_len == client_conf(c)->max_header_bytes;
+	bool busy = c->state == CL_WAIT || c->state == CL_SEND;
+	bool full = busy && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
 
-	if (c->state == CL_CLOSED)
-		return;
-	conn_want(c->conn, !c->eof && !(full && (c->state == CL_WAIT || c->state == CL_SEND)), c->blocked);
+	if (c->state != CL_CLOSED)
+		conn_want(c->conn, !c->eof && !full, c->blocked);
 }
 
 /* The other side may still be sending: closing now would reset the connection and could destroy our answer on its way. */
@@ -168,12 +187,19 @@ static void client_idle(struct client *c)
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 }
 
+static int client_on_body(void *arg, const char *at, size_t len)
+{
+	struct client *c = arg;
+
+	return c->x->body ? object_append(c->x->body, at, len) : 0;
+}
+
 /* -1: closed, out of memory. */
 static int client_open_exchange(struct client *c)
 {
 	struct exchange *x = c->x = calloc(1, sizeof *x);
 
-	if (x && (x->in = malloc(CLIENT_IN_FIRST_BYTES)) && (x->parser = http_parser_new(true, NULL, NULL)) &&
+	if (x && (x->in = malloc(CLIENT_IN_FIRST_BYTES)) && (x->parser = http_parser_new(true, client_on_body, c)) &&
 	    !http_msg_init(&x->msg, (size_t)client_conf(c)->max_header_fields)) {
 		x->in_cap = CLIENT_IN_FIRST_BYTES;
 		return 0;
@@ -258,24 +284,101 @@ static void client_find_method(struct exchange *x)
 	x->msg.method_len = (uint32_t)(at - x->in) - x->msg.method_at;
 }
 
+/* Moves what has arrived of the request's body on. -1: the connection is gone. */
+static int client_feed_body(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t head = x->msg.head_len, used;
+
+	x->body_starved = x->body && object_full(x->body);
+	if (x->body && c->eof && x->in_len == head) {
+		client_close(c, false);
+		return -1;
+	}
+	if (!x->body || x->body_starved || x->in_len == head)
+		return 0;
+	switch (http_parse(x->parser, x->in + head, x->in_len - head, &used)) {
+	case PARSE_MORE:
+		break;
+	case PARSE_DONE:
+		object_done(x->body);
+		client_drop_body(c);
+		break;
+	default:
+		client_close(c, false);
+		return -1;
+	}
+	x->in_len -= used;
+	memmove(x->in + head, x->in + head + used, x->in_len - head);
+	return 0;
+}
+
+static void client_on_body_room(struct object_writer *w)
+{
+	struct client *c = OWNER_OF(w, struct client, body_writer);
+
+	loop_defer(client_loop(c), &c->task);
+}
+
+/* -1: out of memory. */
+static int client_open_body(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct object_head head = { .content_length = -1, .bytes = strdup("") };
+
+	if (!head.bytes || !(x->body = object_new(client_conf(c)->transit_bytes))) {
+		free(head.bytes);
+		return -1;
+	}
+	object_head(x->body, &head);
+	c->body_writer = (struct object_writer){ client_on_body_room, client_on_body_room };
+	object_set_writer(x->body, &c->body_writer);
+	http_parser_go_on(x->parser);
+	return 0;
+}
+
+/* The client waits for this before it sends its body (RFC 9110 section 10.1.1). Small enough for any socket buffer. */
+static void client_say_continue(struct client *c)
+{
+	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec iov = { line, sizeof line - 1 };
+
+	if (c->x->msg.minor >= 1 && slice_is(http_msg_get(&c->x->msg, H_EXPECT), "100-continue") &&
+	    conn_writev(c->conn, &iov, 1) != (ssize_t)iov.iov_len)
+		client_close(c, false);
+}
+
 static void client_request(struct client *c)
 {
 	struct exchange *x = c->x;
 	struct http_msg *m = &x->msg;
+	bool has_body = m->chunked || m->content_length;
 
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	client_find_method(x);
 	c->keep = m->keep_alive && !c->pool->draining;
-	if (m->target_len > client_conf(c)->max_url_bytes)
+	if (m->target_len > client_conf(c)->max_url_bytes) {
 		client_refuse(c, 414, "The URL is too long.");
-	else if ((m->chunked || m->content_length) && (m->method == METHOD_GET || m->method == METHOD_HEAD))
+		return;
+	}
+	if (has_body && !request_takes_body(m)) {
 		client_refuse(c, 413, "A request with a body is not taken here.");
+		return;
+	}
+	if (has_body && client_open_body(c)) {
+		client_close(c, false);
+		return;
+	}
+	client_take_object(c, request_start(&c->pool->ctx, m, conn_peer_address(c->conn), x->body));
+	if (c->state != CL_WAIT || !x->body)
+		return;
+	if (object_phase(c->reader.object) == OBJECT_WAITING)
+		client_say_continue(c);
 	else {
-		if (m->chunked || m->content_length || m->method == METHOD_CONNECT) {
-			c->keep = false;
-			c->refused = true;
-		}
-		client_take_object(c, request_start(&c->pool->ctx, m, conn_peer_address(c->conn)));
+		/* Answered without looking at the body: it stays unread. */
+		client_drop_body(c);
+		c->keep = false;
+		c->refused = true;
 	}
 }
 
@@ -387,7 +490,7 @@ static bool client_begin(struct client *c)
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	const struct object_head *h = object_get_head(o);
-	struct reply_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep };
 
 	if (!h && object_phase(o) == OBJECT_FAILED) {
@@ -398,7 +501,7 @@ static bool client_begin(struct client *c)
 		return false;
 	c->state = CL_SEND;
 	x->status = h->status;
-	c->keep = reply_begin(&x->reply, h, &asked);
+	c->keep = sender_begin_response(&x->sender, h, &asked);
 	return true;
 }
 
@@ -413,6 +516,11 @@ static void client_finish(struct client *c)
 	object_detach(&c->reader);
 	loop_disarm(client_loop(c), &c->timer);
 	c->state = CL_IDLE;
+	if (x->body) {
+		client_drop_body(c);
+		c->keep = false;
+		c->refused = true;
+	}
 	if (!c->keep) {
 		if (c->refused || x->in_len > head_len)
 			client_linger(c);
@@ -432,31 +540,31 @@ static void client_cut(struct client *c)
 	client_log(c, "cut");
 	object_detach(&c->reader);
 	c->state = CL_IDLE;
-	client_close(c, c->x->reply.framing == FRAME_CLOSE);
+	client_close(c, c->x->sender.framing == FRAME_CLOSE);
 }
 
 /* True: the response is out, or the connection is gone. */
 static bool client_send(struct client *c)
 {
 	struct exchange *x = c->x;
-	uint64_t before = x->reply.bytes;
-	enum reply_result r = reply_write(&x->reply, c->conn, &c->reader);
-	bool moved = x->reply.bytes > before;
+	uint64_t before = x->sender.bytes;
+	enum sender_result r = sender_write(&x->sender, c->conn, &c->reader);
+	bool moved = x->sender.bytes > before;
 
-	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->reply.bytes - before);
-	if (r == REPLY_BLOCKED && (moved || !c->blocked))
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
+	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
-	else if (r == REPLY_WAIT)
+	else if (r == SENDER_WAIT)
 		loop_disarm(client_loop(c), &c->timer);
-	c->blocked = r == REPLY_BLOCKED;
+	c->blocked = r == SENDER_BLOCKED;
 	switch (r) {
-	case REPLY_DONE:
+	case SENDER_DONE:
 		client_finish(c);
 		return true;
-	case REPLY_CUT:
+	case SENDER_CUT:
 		client_cut(c);
 		return true;
-	case REPLY_LOST:
+	case SENDER_LOST:
 		client_close(c, false);
 		return true;
 	default:
@@ -471,6 +579,8 @@ static void client_pump(struct client *c)
 	for (int steps = CLIENT_STEPS_PER_TURN; steps; steps--) {
 		bool on = false;
 
+		if ((c->state == CL_WAIT || c->state == CL_SEND) && client_feed_body(c))
+			return;
 		switch (c->state) {
 		case CL_IDLE:
 		case CL_HEAD:

@@ -9,54 +9,70 @@
 #include "http_parse.h"
 #include "log.h"
 #include "loop.h"
-#include "origin.h"
 #include "owner.h"
+#include "polite.h"
+#include "pool.h"
+#include "sender.h"
 
 enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
 
-enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_READS_PER_EVENT = 4, FETCH_INTERIMS_MAX = 16 };
+enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_READS_PER_EVENT = 4, FETCH_INTERIMS_MAX = 16, FETCH_LOG_URL_MAX = 512 };
 
 struct fetch {
 	LIST_ENTRY(fetch) link;
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
+	bool blocked;                  /* the socket took no more of the request */
 	bool paused;                   /* the object is full: reading stopped, held not empty or the decoder has output */
 	bool complete;                 /* the message ended; what is held still has to go through */
-	bool room, left;               /* noted for the task: the object has room again; its last reader left */
+	bool sent;                     /* the request is out, all of it */
+	bool reusable;                 /* complete, and the connection is between messages */
+	bool reused;                   /* the connection was idle before: it may have been dead */
+	bool retried;
+	bool private_gone;             /* a redirect led to another origin */
+	bool room, left, more;         /* noted for the task: the object has room again; its last reader left; request body came */
 	struct object *object;
 	struct object_writer writer;
-	struct origin *origin;
+	struct object_reader body;     /* of the request's body; its object NULL: none */
+	struct lease *lease;
 	struct conn *conn;
 	struct http_parser *parser;
 	struct http_msg msg;
 	struct stage *stage;
 	struct fetch_request request;
-	char *url;
-	size_t sent;                   /* of the request head */
+	struct redirect_trail trail;
+	char *url;                     /* where it goes now */
+	char *request_head;
+	struct sender sender;
 	int interims;                  /* 1xx responses so far */
 	char *head;                    /* the response head as read, and what came with it */
 	size_t head_len, head_cap;
 	uint8_t *held;                 /* body bytes that found no room */
 	size_t held_len, held_at;
-	struct timer timer;
+	struct timer timer, total;
 	struct task task;
 	struct proxy_failure failure;
 };
 
 struct fetch_pool {
 	struct loop *loop;
-	struct resolver *resolver;
+	struct pool *connections;
+	struct polite *polite;
 	LIST_HEAD(, fetch) fetches;
 };
 
-struct fetch_pool *fetch_pool_new(struct loop *l, struct resolver *r)
+static void fetch_connect(struct fetch *f);
+static bool fetch_retry(struct fetch *f);
+
+struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct polite *polite)
 {
 	struct fetch_pool *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return NULL;
 	p->loop = l;
-	p->resolver = r;
+	p->connections = connections;
+	p->polite = polite;
 	LIST_INIT(&p->fetches);
 	return p;
 }
@@ -65,16 +81,21 @@ static void fetch_free(struct fetch *f)
 {
 	LIST_REMOVE(f, link);
 	loop_disarm(f->pool->loop, &f->timer);
+	loop_disarm(f->pool->loop, &f->total);
 	loop_undefer(f->pool->loop, &f->task);
-	origin_cancel(&f->origin);
-	conn_close(&f->conn);
+	lease_end(&f->lease, &f->conn, false);
+	object_detach(&f->body);
 	if (f->object)
 		object_set_writer(f->object, NULL);
 	object_unref(&f->object);
 	stage_free(&f->stage);
 	http_parser_free(&f->parser);
 	http_msg_free(&f->msg);
-	free(f->request.head);
+	redirect_trail_free(&f->trail);
+	destination_free(&f->request.to);
+	free(f->request.fields);
+	free(f->request.private_fields);
+	free(f->request_head);
 	free(f->url);
 	free(f->head);
 	free(f->held);
@@ -100,17 +121,20 @@ static struct loop *fetch_loop(struct fetch *f)
 static void fetch_end(struct fetch *f)
 {
 	f->phase = FETCH_ENDED;
-	origin_cancel(&f->origin);
-	conn_close(&f->conn);
+	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
+	loop_disarm(fetch_loop(f), &f->total);
 	loop_defer(fetch_loop(f), &f->task);
 }
 
 static void fetch_fail(struct fetch *f)
 {
+	char url[FETCH_LOG_URL_MAX];
+
 	if (f->phase == FETCH_ENDED)
 		return;
-	log_info("fetch %s: %s%s%s", f->url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
+	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
+	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
 	    f->failure.details);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_FAILED, 1);
 	object_fail(f->object, &f->failure);
@@ -127,7 +151,7 @@ static void fetch_no_memory(struct fetch *f)
 /* Within the head the timer runs from the request sent, whatever trickles in; within the body from the latest bytes. */
 static void fetch_listen(struct fetch *f)
 {
-	conn_want(f->conn, !f->paused, f->sent < f->request.head_len);
+	conn_want(f->conn, !f->paused, f->blocked);
 	if (f->phase == FETCH_BODY)
 		loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->request.limits.between_bytes_timeout_ms);
 	else if (!f->timer.queue)
@@ -167,6 +191,8 @@ static int fetch_on_body(void *arg, const char *at, size_t len)
 	uint8_t *held;
 
 	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
+	if (!f->stage)
+		return 0;
 	if (!f->paused && fetch_take(f, (const uint8_t *)at, len, &used))
 		return -1;
 	if (used == len)
@@ -227,10 +253,11 @@ static int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 		return 0;
 	case PARSE_DONE:
 		f->complete = true;
+		f->reusable = f->msg.keep_alive && used == len && f->sent;
 		if (!f->paused)
 			fetch_finish(f);
 		else {
-			conn_close(&f->conn);
+			lease_end(&f->lease, &f->conn, f->reusable);
 			loop_disarm(fetch_loop(f), &f->timer);
 		}
 		return -1;
@@ -269,6 +296,20 @@ static int fetch_read_body(struct fetch *f)
 	return 0;
 }
 
+/* What the redirect's own body says is not read; where there is none the connection stays good. */
+static int fetch_redirect(struct fetch *f)
+{
+	size_t used, len = f->head_len - f->msg.head_len;
+	bool keep;
+
+	http_parser_go_on(f->parser);
+	keep = f->sent && http_parse(f->parser, f->head + f->msg.head_len, len, &used) == PARSE_DONE && used == len && f->msg.keep_alive;
+	lease_end(&f->lease, &f->conn, keep);
+	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	fetch_connect(f);
+	return -1;
+}
+
 /* The final head stands in f->head; what follows it there is body. -1: the fetch has ended. */
 static int fetch_start_body(struct fetch *f)
 {
@@ -278,7 +319,23 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
 		return -1;
 	}
+	polite_told(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,
+	    http_msg_get(&f->msg, H_RETRY_AFTER));
+	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION), &f->request.to,
+	    &f->failure)) {
+	case REDIRECT_NOT:
+		break;
+	case REDIRECT_FOLLOW:
+		return fetch_redirect(f);
+	case REDIRECT_REFUSED:
+		fetch_fail(f);
+		return -1;
+	case REDIRECT_NO_MEMORY:
+		fetch_no_memory(f);
+		return -1;
+	}
 	f->phase = FETCH_BODY;
+	f->request.stage.head.content_location = f->trail.n ? f->url : NULL;
 	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;
@@ -364,6 +421,8 @@ static int fetch_read_head(struct fetch *f)
 		if (n == CONN_AGAIN)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
+			if (fetch_retry(f))
+				return -1;
 			fetch_fail_as(f, f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED, "%s",
 			    n == CONN_EOF ? "closed before the header was complete" : strerror(conn_errno(f->conn)));
 			return -1;
@@ -375,19 +434,25 @@ static int fetch_read_head(struct fetch *f)
 	return 0;
 }
 
-static void fetch_send(struct fetch *f)
+/* -1: the fetch has ended. */
+static int fetch_send(struct fetch *f)
 {
-	while (f->sent < f->request.head_len) {
-		struct iovec iov = { f->request.head + f->sent, f->request.head_len - f->sent };
-		ssize_t n = conn_writev(f->conn, &iov, 1);
+	enum sender_result r;
 
-		if (n == CONN_AGAIN)
-			break;
-		/* An origin may answer and close without reading: what it said is still to be read. */
-		if (n < 0)
-			f->sent = f->request.head_len;
-		else
-			f->sent += (size_t)n;
+	if (f->sent)
+		return 0;
+	r = sender_write(&f->sender, f->conn, &f->body);
+	f->blocked = r == SENDER_BLOCKED;
+	switch (r) {
+	case SENDER_DONE:
+	case SENDER_LOST:      /* an origin may answer and close without reading: what it said is still to be read */
+		f->sent = true;
+		return 0;
+	case SENDER_CUT:
+		fetch_fail_as(f, PROXY_ERROR_REQUEST_INCOMPLETE, "the client's request ended too early");
+		return -1;
+	default:
+		return 0;
 	}
 }
 
@@ -397,36 +462,104 @@ static void fetch_on_conn(void *arg, enum conn_event event)
 
 	if (f->phase == FETCH_ENDED)
 		return;
-	if (event == CONN_WRITABLE)
-		fetch_send(f);
-	else if ((f->phase == FETCH_HEAD && fetch_read_head(f)) || (f->phase == FETCH_BODY && fetch_read_body(f)))
+	if (event == CONN_WRITABLE) {
+		if (fetch_send(f))
+			return;
+	} else if ((f->phase == FETCH_HEAD && fetch_read_head(f)) || (f->phase == FETCH_BODY && fetch_read_body(f)))
 		return;
 	fetch_listen(f);
 }
 
-static void fetch_on_ready(void *arg, struct conn *conn, const struct proxy_failure *failure)
+static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct proxy_failure *failure)
 {
 	struct fetch *f = arg;
 
-	f->origin = NULL;
 	if (!conn) {
 		f->failure = *failure;
 		fetch_fail(f);
 		return;
 	}
 	f->conn = conn;
+	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
 	f->phase = FETCH_HEAD;
-	fetch_send(f);
-	fetch_listen(f);
+	polite_asked(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)));
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
+	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
+	if (!fetch_send(f))
+		fetch_listen(f);
+}
+
+static char *fetch_make_head(struct fetch *f, size_t *len)
+{
+	const struct fetch_request *r = &f->request;
+	struct text t = { 0 };
+
+	text_puts(&t, r->method);
+	text_puts(&t, " ");
+	text_add(&t, r->to.path, r->to.path_len);
+	text_printf(&t, " HTTP/1.1\r\nHost: %s\r\n", r->to.authority);
+	text_add(&t, r->fields, r->fields_len);
+	if (!f->private_gone)
+		text_add(&t, r->private_fields, r->private_len);
+	return text_take(&t, len);
+}
+
+static char *fetch_make_url(struct fetch *f)
+{
+	struct text t = { 0 };
+	size_t len;
+
+	destination_url(&t, &f->request.to);
+	text_add(&t, "", 1);
+	return text_take(&t, &len);
+}
+
+/* Towards request.to, from the start. Failing ends the fetch in a turn of its own. */
+static void fetch_connect(struct fetch *f)
+{
+	const struct fetch_request *r = &f->request;
+	struct origin_target target = { r->to.host, r->to.port, r->limits.connect_timeout_ms };
+	size_t len;
+
+	free(f->url);
+	free(f->request_head);
+	f->url = fetch_make_url(f);
+	f->request_head = fetch_make_head(f, &len);
+	if (!f->url || !f->request_head) {
+		fetch_no_memory(f);
+		return;
+	}
+	sender_begin_request(&f->sender, (struct slice){ f->request_head, len }, f->body.object, r->body_length);
+	f->phase = FETCH_CONNECT;
+	f->sent = f->blocked = f->reusable = false;
+	f->interims = 0;
+	f->head_len = 0;
+	loop_disarm(fetch_loop(f), &f->timer);
+	http_parser_start(f->parser, &f->msg, !strcmp(r->method, "HEAD"));
+	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried, fetch_on_ready, f)))
+		fetch_no_memory(f);
+}
+
+/* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section 9.3.1 lets
+ * that be tried again, once, where nothing of a body was sent. */
+static bool fetch_retry(struct fetch *f)
+{
+	if (!f->reused || f->retried || f->head_len || f->body.object)
+		return false;
+	f->retried = true;
+	lease_end(&f->lease, &f->conn, false);
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
+	fetch_connect(f);
+	return true;
 }
 
 static void fetch_on_timeout(struct timer *t)
 {
 	struct fetch *f = OWNER_OF(t, struct fetch, timer);
 
-	if (f->phase == FETCH_HEAD && f->sent < f->request.head_len)
-		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%zu bytes of the request left", f->request.head_len - f->sent);
+	if (f->phase == FETCH_HEAD && f->blocked)
+		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
 	else if (f->phase == FETCH_HEAD)
 		fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
 		    (unsigned long long)f->request.limits.first_byte_timeout_ms);
@@ -435,18 +568,39 @@ static void fetch_on_timeout(struct timer *t)
 		    (unsigned long long)f->request.limits.between_bytes_timeout_ms);
 }
 
+static void fetch_on_total(struct timer *t)
+{
+	struct fetch *f = OWNER_OF(t, struct fetch, total);
+
+	fetch_fail_as(f, f->phase == FETCH_BODY ? PROXY_ERROR_CONNECTION_READ_TIMEOUT : PROXY_ERROR_HTTP_RESPONSE_TIMEOUT,
+	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
+}
+
 static void fetch_on_task(struct task *t)
 {
 	struct fetch *f = OWNER_OF(t, struct fetch, task);
 
 	if (f->phase != FETCH_ENDED && f->left)
 		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
-	if (f->phase == FETCH_ENDED || f->left)
+	if (f->phase == FETCH_ENDED || f->left) {
 		fetch_free(f);
-	else if (f->room) {
+		return;
+	}
+	if (f->more && f->conn && !f->blocked && f->phase != FETCH_CONNECT && !fetch_send(f))
+		fetch_listen(f);
+	f->more = false;
+	if (f->phase != FETCH_ENDED && f->room) {
 		f->room = false;
 		fetch_go_on(f);
 	}
+}
+
+static void fetch_on_more(struct object_reader *r)
+{
+	struct fetch *f = OWNER_OF(r, struct fetch, body);
+
+	f->more = true;
+	loop_defer(fetch_loop(f), &f->task);
 }
 
 static void fetch_on_room(struct object_writer *w)
@@ -468,31 +622,29 @@ static void fetch_on_abandoned(struct object_writer *w)
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
 {
 	struct fetch *f = calloc(1, sizeof *f);
-	struct origin_target target = { request->host, request->port, request->limits.connect_timeout_ms };
 
-	if (!f)
+	if (!f || !(f->parser = http_parser_new(false, fetch_on_body, f)) ||
+	    http_msg_init(&f->msg, request->limits.max_header_fields)) {
+		if (f)
+			http_parser_free(&f->parser);
+		free(f);
 		return -1;
+	}
 	LIST_INSERT_HEAD(&p->fetches, f, link);
 	f->pool = p;
 	f->timer.fire = fetch_on_timeout;
+	f->total.fire = fetch_on_total;
 	f->task.run = fetch_on_task;
 	f->writer = (struct object_writer){ fetch_on_room, fetch_on_abandoned };
-	f->url = strdup(request->url);
-	f->parser = http_parser_new(false, fetch_on_body, f);
-	if (!f->url || !f->parser || http_msg_init(&f->msg, request->limits.max_header_fields))
-		goto fail;
-	http_parser_start(f->parser, &f->msg, false);
-	if (!request->tls && !(f->origin = origin_open(p->loop, p->resolver, &target, fetch_on_ready, f)))
-		goto fail;
 	f->request = *request;
-	f->request.host = f->request.url = NULL;
+	f->request.body = NULL;
+	f->body.wake = fetch_on_more;
+	if (request->body)
+		object_attach(request->body, &f->body);
 	f->object = object_ref(o);
 	object_set_writer(o, &f->writer);
-	stats_add(loop_stats(p->loop), STAT_FETCHES, 1);
-	if (request->tls)
-		fetch_fail_as(f, PROXY_ERROR_TLS_UNSUPPORTED, "https");
+	loop_arm(p->loop, &f->total, request->limits.total_timeout_ms);
+	redirect_upgrade(&f->request.to, &f->request.redirects);
+	fetch_connect(f);
 	return 0;
-fail:
-	fetch_free(f);
-	return -1;
 }

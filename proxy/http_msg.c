@@ -9,7 +9,7 @@ static const struct {
 	const char *name;
 	uint8_t len, request, response;
 } headers[H_COUNT] = {
-	[H_OTHER] = { "", 0, REQUEST_DROP, RESPONSE_KEEP },
+	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP },
 #define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response },
 #include "headers.def"
 #undef HEADER
@@ -114,28 +114,4 @@ bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct ht
 		}
 	}
 	return false;
-}
-
-bool slice_is(struct slice s, const char *lower_case)
-{
-	return s.at && s.len == strlen(lower_case) && !strncasecmp(s.at, lower_case, s.len);
-}
-
-struct slice slice_trim(struct slice s)
-{
-	while (s.len && (s.at[0] == ' ' || s.at[0] == '\t'))
-		s.at++, s.len--;
-	while (s.len && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
-		s.len--;
-	return s;
-}
-
-struct slice slice_until(struct slice s, char by, struct slice *rest)
-{
-	const char *p = s.len ? memchr(s.at, by, s.len) : NULL;
-
-	*rest = p ? (struct slice){ p + 1, s.len - (size_t)(p + 1 - s.at) } : (struct slice){ NULL, 0 };
-	if (p)
-		s.len = (size_t)(p - s.at);
-	return slice_trim(s);
 }

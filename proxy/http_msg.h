@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "slice.h"
+
 enum header_id {
 	H_OTHER = 0,
 #define HEADER(id, name, request, response) H_##id,
@@ -16,7 +18,7 @@ enum header_id {
 	H_COUNT
 };
 
-enum header_request { REQUEST_SEND, REQUEST_DROP, REQUEST_OWN };
+enum header_request { REQUEST_OTHER, REQUEST_SEND, REQUEST_DROP, REQUEST_OWN, REQUEST_BODY, REQUEST_PRIVATE };
 enum header_response { RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY };
 
 struct http_field {
@@ -27,7 +29,7 @@ struct http_field {
 	bool hop;                      /* named by Connection: hop by hop in this message */
 };
 
-enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT };
+enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT, METHOD_TRACE };
 
 struct http_msg {
 	const char *base;              /* the buffer; whoever moves it sets it anew */
@@ -49,8 +51,6 @@ struct http_msg {
 int http_msg_init(struct http_msg *, size_t max_fields);
 void http_msg_free(struct http_msg *);
 void http_msg_reset(struct http_msg *);
-
-struct slice { const char *at; size_t len; };       /* at NULL: absent */
 
 enum header_id http_header_id(const char *name, size_t len);
 const char *http_header_name(enum header_id);
@@ -79,10 +79,5 @@ size_t http_msg_count(const struct http_msg *, enum header_id);
  * false at the end. Members come trimmed, never empty; quoted strings are respected. */
 struct http_list { size_t field, at; };
 bool http_msg_next_member(const struct http_msg *, enum header_id, struct http_list *, struct slice *member);
-
-bool slice_is(struct slice, const char *lower_case);         /* ASCII case ignored */
-struct slice slice_trim(struct slice);                       /* blanks and tabs off both ends */
-/* The part before `by`, trimmed; *rest gets what follows it (at NULL where `by` does not occur). */
-struct slice slice_until(struct slice, char by, struct slice *rest);
 
 #endif

@@ -14,6 +14,7 @@ struct http_parser {
 	http_body_f *body;
 	void *arg;
 	bool request, head_done, done, in_name, no_body;
+	char last;                     /* the byte read last */
 	enum http_parse_error error;
 	const char *reason;
 };
@@ -177,7 +178,8 @@ static int on_headers_complete(llhttp_t *ll)
 	m->content_length = ll->content_length;
 	if (p->request)
 		m->method = ll->method == HTTP_GET ? METHOD_GET : ll->method == HTTP_HEAD ? METHOD_HEAD :
-		    ll->method == HTTP_CONNECT ? METHOD_CONNECT : METHOD_OTHER;
+		    ll->method == HTTP_CONNECT ? METHOD_CONNECT :
+		    ll->method == HTTP_TRACE ? METHOD_TRACE : METHOD_OTHER;
 	if (http_check_framing(p, m))
 		return -1;
 	http_mark_hops(m);
@@ -287,6 +289,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 {
 	bool was_head = !p->head_done;
 	llhttp_errno_t e;
+	char before;
 
 	*used = 0;
 	if (p->error != HTTP_E_NONE)
@@ -299,8 +302,15 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}
+	before = *used > 1 ? data[*used - 2] : p->last;
+	if (*used)
+		p->last = data[*used - 1];
 	if (e == HPE_OK)
 		return PARSE_MORE;
+	if (e == HPE_PAUSED && p->done && p->msg->chunked && *used && before != '\r') {
+		http_fail(p, HTTP_E_SYNTAX, "chunked body ended by LF alone");
+		return PARSE_ERROR;
+	}
 	if (e == HPE_PAUSED && p->done)
 		return PARSE_DONE;
 	if (e == HPE_PAUSED && p->head_done) {

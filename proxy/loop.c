@@ -10,6 +10,7 @@
 
 #include <event2/event.h>
 
+#include "http_date.h"
 #include "log.h"
 
 TAILQ_HEAD(task_list, task);
@@ -21,7 +22,7 @@ struct timer_queue {
 	struct timer_list timers;
 };
 
-enum { LOOP_TIMER_QUEUES = 64, LOOP_ACCESS_BYTES = 32 * 1024, HTTP_DATE_LEN = 29 };
+enum { LOOP_TIMER_QUEUES = 64, LOOP_ACCESS_BYTES = 32 * 1024 };
 
 struct loop {
 	struct event_base *base;
@@ -72,14 +73,7 @@ const char *loop_http_date(struct loop *l)
 	int64_t second = loop_wall_ms(l) / 1000;
 
 	if (second != l->date_second) {
-		static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-		time_t t = (time_t)second;
-		struct tm tm;
-
-		gmtime_r(&t, &tm);
-		snprintf(l->date, sizeof l->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + tm.tm_wday * 3,
-		    (unsigned)tm.tm_mday % 100, months + tm.tm_mon * 3, (unsigned)(tm.tm_year + 1900) % 10000,
-		    (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
+		http_date_write(l->date, second);
 		l->date_second = second;
 	}
 	return l->date;

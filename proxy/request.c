@@ -12,12 +12,14 @@
 #include "fetch.h"
 #include "log.h"
 #include "loop.h"
+#include "polite.h"
 #include "target.h"
 #include "text.h"
+#include "upstream.h"
 
 #define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
 
-enum { REQUEST_VIA_MAX = 8, REQUEST_LOG_URL_MAX = 512 };
+enum { REQUEST_VIA_MAX = 8 };
 
 /* What goes wrong before there is an origin to ask: status, field lines, sentence. */
 static const struct {
@@ -144,75 +146,6 @@ static bool client_takes_codings(const struct http_msg *m)
 	return gzip && deflate;
 }
 
-static void add_if_none_match(struct text *t, const struct http_msg *m, const char *suffix, bool *ours)
-{
-	struct http_list it = { 0, 0 };
-	struct slice member;
-	struct text list = { 0 };
-
-	*ours = false;
-	while (http_msg_next_member(m, H_IF_NONE_MATCH, &it, &member)) {
-		size_t before = list.len;
-
-		if (before)
-			text_puts(&list, ", ");
-		if (!etag_restore(&list, member, suffix, ours))
-			list.len = before;
-	}
-	if (list.len) {
-		text_puts(t, "If-None-Match: ");
-		text_add(t, list.bytes, list.len);
-		text_puts(t, "\r\n");
-	}
-	t->failed |= list.failed;
-	free(list.bytes);
-}
-
-static void add_line(struct text *t, const char *name, struct slice value)
-{
-	if (!value.at)
-		return;
-	text_puts(t, name);
-	text_puts(t, ": ");
-	text_add(t, value.at, value.len);
-	text_puts(t, "\r\n");
-}
-
-/* The request as the origin sees it. */
-static char *request_head(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
-    struct stage_options *stage, size_t *len)
-{
-	struct slice agent = http_msg_get(m, H_USER_AGENT);
-	struct text t = { 0 };
-
-	text_puts(&t, "GET ");
-	text_add(&t, target->path, target->path_len);
-	text_printf(&t, " HTTP/1.1\r\nHost: %s\r\n", target->authority);
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
-		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
-
-		if (f->hop || http_header_request((enum header_id)f->id) != REQUEST_SEND)
-			continue;
-		text_add(&t, name.at, name.len);
-		text_puts(&t, ": ");
-		text_add(&t, value.at, value.len);
-		text_puts(&t, "\r\n");
-	}
-	if (agent.len)
-		add_line(&t, "User-Agent", agent);
-	else
-		text_printf(&t, "User-Agent: %s\r\n", *ctx->conf->user_agent ? ctx->conf->user_agent : "utfeed/" PACKAGE_VERSION);
-	add_if_none_match(&t, m, stage->head.etag_suffix, &stage->head.etag_ours);
-	add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
-	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (m->fields[i].id == H_VIA)
-			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
-	text_printf(&t, "Via: %u.%u %s\r\nAccept-Encoding: " STAGE_DECODE_ACCEPT "\r\nConnection: close\r\n\r\n", m->major, m->minor,
-	    ctx->conf->via);
-	return text_take(&t, len);
-}
-
 /* Our own name in Via this often: the request goes round. Chains of a few utfeeds are fine. */
 static bool request_loops(const struct request_context *ctx, const struct http_msg *m)
 {
@@ -227,19 +160,28 @@ static bool request_loops(const struct request_context *ctx, const struct http_m
 	return n >= REQUEST_VIA_MAX;
 }
 
-static struct object *request_fetch(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
-    enum policy policy)
+static struct object *request_fetch(const struct request_context *ctx, const struct http_msg *m, struct target *target,
+    enum policy policy, struct object *body)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
-	char url[REQUEST_LOG_URL_MAX], escaped[REQUEST_LOG_URL_MAX];
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct fetch_request r = {
-		.host = target->host, .port = target->port, .tls = target->tls, .url = escaped,
-		.limits = { conf->connect_timeout_ms, conf->first_byte_timeout_ms, conf->between_bytes_timeout_ms,
-		    conf->max_header_bytes, (size_t)conf->max_header_fields },
+		.to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.redirects = {
+			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
+			    conf->redirects : 0,
+			.allow_downgrade = conf->redirect_downgrade, .upgrade_https = route->upgrade_https,
+		},
+		.limits = {
+			.connect_timeout_ms = conf->connect_timeout_ms, .first_byte_timeout_ms = conf->first_byte_timeout_ms,
+			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
+			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
+			.max_connections = (size_t)conf->origin_connections,
+		},
 		.stage = {
 			.loop = ctx->loop,
-			.normalise = route->normalise,
+			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD,
 			.raw_coding = client_takes_codings(m),
 			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
@@ -249,54 +191,95 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 		},
 	};
 	struct object *o = object_new(conf->transit_bytes);
-	int n;
 
 	if (!o)
 		return NULL;
 	etag_suffix(r.stage.head.etag_suffix, settings_hash(&r.stage.encoding));
-	n = snprintf(url, sizeof url, "%s://%s%s", url_scheme_name(target->tls ? URL_HTTPS : URL_HTTP), target->authority, target->path);
-	log_escape(escaped, sizeof escaped, url, n < (int)sizeof url ? (size_t)n : sizeof url - 1);
-	if (!(r.head = request_head(ctx, m, target, &r.stage, &r.head_len)) || fetch_start(ctx->fetches, &r, o)) {
-		free(r.head);
+	if (upstream_head(&r, m, conf, route) || fetch_start(ctx->fetches, &r, o)) {
+		free(r.fields);
+		free(r.private_fields);
 		object_unref(&o);
+		return NULL;
 	}
+	target->to.path = NULL;
 	return o;
 }
 
-static struct object *request_to_target(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
-    const struct sockaddr *client)
+/* An answer of our own to a request that ended before it began. */
+static struct object *request_fail(const struct request_context *ctx, const struct proxy_failure *f)
+{
+	struct object *failed = object_new(0), *o;
+
+	if (!failed)
+		return NULL;
+	object_fail(failed, f);
+	o = request_failure(ctx, failed);
+	object_unref(&failed);
+	return o;
+}
+
+/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. */
+static struct object *request_pause(const struct request_context *ctx, const struct target *target)
+{
+	struct text url = { 0 };
+	uint64_t seconds = 0;
+	int status = 0;
+	char fields[160];
+
+	destination_url(&url, &target->to);
+	text_add(&url, "", 1);
+	if (!url.failed)
+		seconds = polite_wait(ctx->polite, url.bytes, loop_now_ms(ctx->loop),
+		    target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms, &status);
+	free(url.bytes);
+	if (!seconds)
+		return NULL;
+	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
+	snprintf(fields, sizeof fields, "Retry-After: %llu\r\nProxy-Status: %s; error=destination_unavailable; details=\"%s\"\r\n",
+	    (unsigned long long)seconds, ctx->conf->via, status ? "the origin asked for a pause" : "asked too soon again");
+	return request_answer(ctx, status ? status : 429, fields,
+	    status ? "The origin asked not to be asked again so soon." : "This URL was fetched just before; min-interval is not over.", "");
+}
+
+static struct object *request_to_target(const struct request_context *ctx, const struct http_msg *m, struct target *target,
+    const struct sockaddr *client, struct object *body)
 {
 	int policy = request_policy(ctx, m, target->route, client);
+	struct object *pause;
+	struct proxy_failure f;
 
 	if (policy < 0)
 		return request_answer(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 	if (request_loops(ctx, m)) {
-		struct object *failed = object_new(0), *o;
-		struct proxy_failure f;
-
-		if (!failed)
-			return NULL;
 		proxy_failure_set(&f, PROXY_ERROR_LOOP_DETECTED, "%s", ctx->conf->via);
-		object_fail(failed, &f);
-		o = request_failure(ctx, failed);
-		object_unref(&failed);
-		return o;
+		return request_fail(ctx, &f);
 	}
-	return request_fetch(ctx, m, target, (enum policy)policy);
+	if ((pause = request_pause(ctx, target)))
+		return pause;
+	return request_fetch(ctx, m, target, (enum policy)policy, body);
 }
 
-struct object *request_start(const struct request_context *ctx, const struct http_msg *m, const struct sockaddr *client)
+bool request_takes_body(const struct http_msg *m)
+{
+	return m->method == METHOD_OTHER;
+}
+
+struct object *request_start(const struct request_context *ctx, const struct http_msg *m, const struct sockaddr *client,
+    struct object *body)
 {
 	struct target target;
 	enum target_error e;
 	const char *why;
 	struct object *o;
 
-	if (m->method != METHOD_GET && m->method != METHOD_HEAD)
-		return request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served.", "");
+	if (m->method == METHOD_CONNECT || m->method == METHOD_TRACE)
+		return request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
 	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		return request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
-	o = request_to_target(ctx, m, &target, client);
+	if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
+		o = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
+	else
+		o = request_to_target(ctx, m, &target, client, body);
 	target_free(&target);
 	return o;
 }

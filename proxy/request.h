@@ -12,15 +12,22 @@
 struct conf;
 struct fetch_pool;
 struct loop;
+struct polite;
 
 struct request_context {
 	struct loop *loop;
 	const struct conf *conf;
 	struct fetch_pool *fetches;
+	struct polite *polite;
 };
 
-/* The object to answer with (one reference, the caller's); NULL: out of memory. */
-struct object *request_start(const struct request_context *, const struct http_msg *, const struct sockaddr *client);
+/* Whether a body may come with it: GET and HEAD have none here. */
+bool request_takes_body(const struct http_msg *);
+
+/* The object to answer with (one reference, the caller's); NULL: out of memory. body: filled by the caller as it arrives, NULL:
+ * there is none; where nobody reads it, the answer says why. */
+struct object *request_start(const struct request_context *, const struct http_msg *, const struct sockaddr *client,
+    struct object *body);
 
 /* An answer of our own to a head that could not be parsed or read in time. NULL: out of memory. */
 struct object *request_refuse(const struct request_context *, int status, const char *text);

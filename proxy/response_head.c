@@ -121,6 +121,7 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 {
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
+	struct slice location = http_msg_get(m, H_CONTENT_LOCATION);
 	bool about_ours = m->status == 304 && s->etag_ours;
 	char rule[VERDICT_FORMAT_MAX];
 
@@ -147,6 +148,10 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
 		if (m->fields[i].id == H_CONTENT_ENCODING)
 			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+	if (s->content_location)
+		add_field(&t, "Content-Location", s->content_location);
+	else if (location.len)
+		add_line(&t, "Content-Location", location);
 	if (s->varies && !vary_covers_coding(m))
 		add_field(&t, "Vary", "Accept-Encoding");
 	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);

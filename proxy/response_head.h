@@ -19,6 +19,7 @@ struct response_settings {
 	const char *via;               /* pseudonym */
 	const char *date;              /* IMF-fixdate of now, where the origin sent none */
 	char etag_suffix[ETAG_SUFFIX_MAX];
+	const char *content_location;  /* the URL redirects led to; NULL: none did */
 	bool etag_ours;                /* the request's If-None-Match named a tag of ours: a 304 is about our bytes */
 	enum normalise_output output;
 	bool varies;                   /* the origin's coding was undone, or would be for another client */

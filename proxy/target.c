@@ -1,7 +1,6 @@
 /* Request targets; see target.h. Forms: RFC 9112 section 3.2. */
 #include "target.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,46 +17,20 @@ static bool starts(struct slice s, const char *prefix)
 
 void target_free(struct target *t)
 {
-	free(t->path);
-	t->path = NULL;
+	destination_free(&t->to);
 }
 
-static enum target_error target_set_path(struct target *t, const char *path, size_t len)
+static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
 {
-	bool slash = !len || path[0] != '/';
-
-	if (!(t->path = malloc(len + slash + 1)))
+	t->route = &conf->direct;
+	switch (destination_from_url(&t->to, url, why)) {
+	case DESTINATION_OK:
+		return TARGET_OK;
+	case DESTINATION_NO_MEMORY:
 		return TARGET_NO_MEMORY;
-	if (slash)
-		t->path[0] = '/';
-	memcpy(t->path + slash, path, len);
-	t->path_len = len + slash;
-	t->path[t->path_len] = '\0';
-	return TARGET_OK;
-}
-
-static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice text, const char **why)
-{
-	struct url u;
-	enum url_error e = url_parse(text.at, text.len, &u);
-
-	if (e != URL_OK) {
-		*why = url_error_text(e);
+	default:
 		return TARGET_BAD_URL;
 	}
-	t->route = &conf->direct;
-	t->tls = u.scheme == URL_HTTPS;
-	t->port = u.port;
-	for (size_t i = 0; i < u.host.len; i++)
-		t->host[i] = (char)tolower((unsigned char)text.at[u.host.at + i]);
-	t->host[u.host.len] = '\0';
-	snprintf(t->authority, sizeof t->authority, u.ipv6 ? "[%s]" : "%s", t->host);
-	if (u.port != url_default_port(u.scheme)) {
-		size_t n = strlen(t->authority);
-
-		snprintf(t->authority + n, sizeof t->authority - n, ":%u", (unsigned)u.port);
-	}
-	return target_set_path(t, text.at + u.target.at, u.target.len);
 }
 
 /* /http:/host/path, as some clients and servers squeeze the double slash. */
@@ -118,22 +91,22 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 
 static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target)
 {
+	struct destination *to = &t->to;
 	size_t cap = strlen(route->origin.path) + target.len + 2;
 
 	t->route = route;
-	t->tls = route->origin.scheme == URL_HTTPS;
-	t->port = route->origin.port;
-	if (snprintf(t->host, sizeof t->host, "%s", route->origin.host) >= (int)sizeof t->host ||
-	    snprintf(t->authority, sizeof t->authority, "%s", route->origin.authority) >= (int)sizeof t->authority)
-		return TARGET_BAD_HOST;
-	if (!(t->path = malloc(cap)))
+	to->tls = route->origin.scheme == URL_HTTPS;
+	to->port = route->origin.port;
+	snprintf(to->host, sizeof to->host, "%s", route->origin.host);
+	snprintf(to->authority, sizeof to->authority, "%s", route->origin.authority);
+	if (!(to->path = malloc(cap)))
 		return TARGET_NO_MEMORY;
-	t->path_len = conf_route_target(route, target.at, target.len, t->path, cap - 1);
-	if (!t->path_len) {
+	to->path_len = conf_route_target(route, target.at, target.len, to->path, cap - 1);
+	if (!to->path_len) {
 		target_free(t);
 		return TARGET_BAD_PATH;
 	}
-	t->path[t->path_len] = '\0';
+	to->path[to->path_len] = '\0';
 	return TARGET_OK;
 }
 

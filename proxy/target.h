@@ -4,21 +4,15 @@
 #define UTFEED_PROXY_TARGET_H
 
 #include "conf/conf.h"
+#include "destination.h"
 #include "http_msg.h"
 
 enum target_mode { TARGET_ROUTE, TARGET_GATEWAY, TARGET_FORWARD };
 
-enum { TARGET_HOST_MAX = 256, TARGET_AUTHORITY_MAX = TARGET_HOST_MAX + 8 };
-
 struct target {
 	enum target_mode mode;
 	const struct conf_route *route;    /* its settings; conf->direct for gateway and forward */
-	bool tls;
-	char host[TARGET_HOST_MAX];        /* to connect to, without brackets, lower case */
-	uint16_t port;
-	char authority[TARGET_AUTHORITY_MAX];  /* for the Host field */
-	char *path;                        /* path and query to ask for; owned: target_free() */
-	size_t path_len;
+	struct destination to;
 };
 
 enum target_error {

@@ -17,13 +17,19 @@
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
+#include "polite.h"
+#include "pool.h"
 #include "resolve.h"
+
+enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
 
 struct worker {
 	const struct conf *conf;
 	pthread_t thread;
 	struct loop *loop;
 	struct resolver *resolver;
+	struct pool *connections;
+	struct polite *polite;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
 	struct listener **listeners;
@@ -94,6 +100,7 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 struct worker *worker_new(const struct conf *conf, const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
+	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
 	struct request_context ctx;
 	size_t taken = 0;
 
@@ -102,9 +109,10 @@ struct worker *worker_new(const struct conf *conf, const int *fds, size_t n)
 	w->conf = conf;
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop)) ||
-	    !(w->fetches = fetch_pool_new(w->loop, w->resolver)))
+	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
+	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
 		goto fail;
-	ctx = (struct request_context){ w->loop, conf, w->fetches };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
@@ -166,6 +174,8 @@ void worker_free(struct worker **wp)
 	worker_close_listeners(w);
 	client_pool_free(&w->clients);
 	fetch_pool_free(&w->fetches);
+	pool_free(&w->connections);
+	polite_free(&w->polite);
 	resolver_free(&w->resolver);
 	if (w->mail_event)
 		event_free(w->mail_event);

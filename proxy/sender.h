@@ -1,0 +1,61 @@
+/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in writes of many
+ * pieces, nothing copied. Responses to clients and requests to origins alike.
+ * Must not know: what the message says, keep-alive, timeouts. Framing: RFC 9112 sections 6 and 7.1. */
+#ifndef UTFEED_PROXY_SENDER_H
+#define UTFEED_PROXY_SENDER_H
+
+#include "http_msg.h"
+#include "object.h"
+
+struct conn;
+
+enum sender_framing {
+	FRAME_NONE,            /* nothing follows the head */
+	FRAME_LENGTH, FRAME_CHUNKED,
+	FRAME_CLOSE            /* the end of the connection ends the body */
+};
+
+enum { SENDER_FRAME_BYTES = 512 };
+
+struct sender {
+	struct slice head;             /* start line and field lines without the blank line; not owned */
+	enum sender_framing framing;
+	bool trailer;                  /* X-Encoding-Rule again after the body, for it may have been corrected */
+	bool ended;                    /* the last chunk is in frame */
+	bool chunk_open;               /* a chunk's data was written, its CRLF not */
+	size_t head_sent;
+	size_t chunk_left;             /* bytes of the current chunk not yet written */
+	uint64_t bytes;                /* written in all */
+	size_t frame_len, frame_sent;
+	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
+};
+
+enum sender_result {
+	SENDER_DONE,           /* everything is out */
+	SENDER_WAIT,           /* the object has no more at the moment */
+	SENDER_BLOCKED,        /* the socket takes no more at the moment */
+	SENDER_CUT,            /* the object failed: the connection must be cut */
+	SENDER_LOST            /* the connection is broken: conn_errno() */
+};
+
+/* What a response to this client is framed as. */
+struct sender_client {
+	bool head;                     /* the request was a HEAD */
+	bool http_1_0;
+	bool trailers;                 /* it said TE: trailers */
+	bool keep;                     /* it would keep the connection */
+};
+
+/* A response whose object has its head. Returns whether the connection can outlive it. */
+bool sender_begin_response(struct sender *, const struct object_head *, const struct sender_client *);
+/* A request; head as in struct sender. has_body: content_length -1 means chunked. */
+void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);
+/* reader may be NULL for FRAME_NONE. */
+enum sender_result sender_write(struct sender *, struct conn *, struct object_reader *);
+/* Has anything been sent? */
+static inline bool sender_started(const struct sender *s)
+{
+	return s->bytes;
+}
+
+#endif

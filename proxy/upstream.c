@@ -1,0 +1,146 @@
+/* Request heads for origins; see upstream.h. */
+#include "upstream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "etag.h"
+#include "text.h"
+
+#define UPSTREAM_ACCEPT "application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.8"
+
+static void add_line(struct text *t, const char *name, struct slice value)
+{
+	if (!value.at)
+		return;
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
+static void add_field(struct text *t, const struct http_msg *m, const struct http_field *f)
+{
+	struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+
+	text_add(t, name.at, name.len);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
+/* Is name one of the comma-separated list, or the list "*"? */
+static bool list_has(const char *list, struct slice name)
+{
+	struct slice rest = { list, strlen(list) };
+
+	while (rest.at) {
+		struct slice one = slice_until(rest, ',', &rest);
+
+		if (slice_is(one, "*") || (one.len == name.len && name.len && !strncasecmp(one.at, name.at, name.len)))
+			return true;
+	}
+	return false;
+}
+
+/* A request with a body is an operator's own business: all its end-to-end fields go along. */
+static bool is_sent(const struct http_msg *m, const struct http_field *f, const struct conf_route *route, bool reads)
+{
+	if (f->hop)
+		return false;
+	switch (http_header_request((enum header_id)f->id)) {
+	case REQUEST_SEND:
+		return true;
+	case REQUEST_OTHER:
+		return !reads || list_has(route->request_fields, http_field_name(m, f));
+	case REQUEST_BODY:
+		return !reads;
+	default:
+		return false;
+	}
+}
+
+static void add_if_none_match(struct text *t, const struct http_msg *m, const char *suffix, bool *ours)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	struct text list = { 0 };
+
+	*ours = false;
+	while (http_msg_next_member(m, H_IF_NONE_MATCH, &it, &member)) {
+		size_t before = list.len;
+
+		if (before)
+			text_puts(&list, ", ");
+		if (!etag_restore(&list, member, suffix, ours))
+			list.len = before;
+	}
+	if (list.len)
+		add_line(t, "If-None-Match", (struct slice){ list.bytes, list.len });
+	t->failed |= list.failed;
+	free(list.bytes);
+}
+
+/* "utfeed/1.0 (client/2.0)": the client's own parentheses would end the comment early. */
+static void add_user_agent(struct text *t, struct slice client, const char *wanted)
+{
+	size_t at;
+
+	if (!strcmp(wanted, "client")) {
+		add_line(t, "User-Agent", client);
+		return;
+	}
+	text_puts(t, "User-Agent: ");
+	text_puts(t, *wanted ? wanted : "utfeed/" PACKAGE_VERSION);
+	if (!*wanted && client.len) {
+		text_puts(t, " (");
+		at = t->len;
+		text_add(t, client.at, client.len);
+		for (; !t->failed && at < t->len; at++)
+			if (t->bytes[at] == '(' || t->bytes[at] == ')' || t->bytes[at] == '\\')
+				t->bytes[at] = t->bytes[at] == '(' ? '[' : ']';
+		text_puts(t, ")");
+	}
+	text_puts(t, "\r\n");
+}
+
+static void add_private(struct text *t, const struct http_msg *m, const struct conf_route *route)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+
+		if (!f->hop && ((f->id == H_COOKIE && route->cookies) || (f->id == H_AUTHORIZATION && route->authorization)))
+			add_field(t, m, f);
+	}
+}
+
+int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route)
+{
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
+	struct slice accept = http_msg_get(m, H_ACCEPT);
+	struct text t = { 0 }, credentials = { 0 };
+
+	snprintf(r->method, sizeof r->method, "%.*s", reads ? 3 : (int)m->method_len, reads ? "GET" : m->base + m->method_at);
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (is_sent(m, &m->fields[i], route, reads))
+			add_field(&t, m, &m->fields[i]);
+	if (*route->accept)
+		add_line(&t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
+	else
+		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
+	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
+	if (reads) {
+		add_if_none_match(&t, m, r->stage.head.etag_suffix, &r->stage.head.etag_ours);
+		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
+	}
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == H_VIA)
+			add_field(&t, m, &m->fields[i]);
+	text_printf(&t, "Via: %u.%u %s\r\nAccept-Encoding: " STAGE_DECODE_ACCEPT "\r\n", m->major, m->minor, conf->via);
+	add_private(&credentials, m, route);
+	r->fields = text_take(&t, &r->fields_len);
+	r->private_fields = text_take(&credentials, &r->private_len);
+	return r->fields ? 0 : -1;
+}

@@ -1,0 +1,15 @@
+/* Owns the request head an origin sees: written anew, from what headers.def and the route let through.
+ * Must not know: connections. Source: RFC 9110 sections 7.6 and 7.7; the URL and Host are the fetch's (they change on redirects). */
+#ifndef UTFEED_PROXY_UPSTREAM_H
+#define UTFEED_PROXY_UPSTREAM_H
+
+#include "fetch.h"
+#include "http_msg.h"
+
+struct conf;
+struct conf_route;
+
+/* Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
+int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct conf_route *);
+
+#endif
