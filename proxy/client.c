@@ -317,20 +317,21 @@ static void client_on_body_room(struct object_writer *w)
 {
 	struct client *c = OWNER_OF(w, struct client, body_writer);
 
-	loop_defer(client_loop(c), &c->task);
+	loop_wake(client_loop(c), &c->task);
 }
 
 /* -1: out of memory. */
 static int client_open_body(struct client *c)
 {
 	struct exchange *x = c->x;
-	struct object_head head = { .content_length = -1, .bytes = strdup("") };
+	struct object_head *head = object_head_new();
 
-	if (!head.bytes || !(x->body = object_new(client_conf(c)->transit_bytes))) {
-		free(head.bytes);
+	if (!head || !(x->body = object_new(client_conf(c)->transit_bytes))) {
+		object_head_unref(&head);
 		return -1;
 	}
-	object_head(x->body, &head);
+	head->content_length = -1;
+	object_head(x->body, head);
 	c->body_writer = (struct object_writer){ client_on_body_room, client_on_body_room };
 	object_set_writer(x->body, &c->body_writer);
 	http_parser_go_on(x->parser);
@@ -492,6 +493,7 @@ static bool client_begin(struct client *c)
 	const struct object_head *h = object_get_head(o);
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep };
+	struct verdict v;
 
 	if (!h && object_phase(o) == OBJECT_FAILED) {
 		client_take_object(c, request_failure(&c->pool->ctx, o));
@@ -501,7 +503,9 @@ static bool client_begin(struct client *c)
 		return false;
 	c->state = CL_SEND;
 	x->status = h->status;
-	c->keep = sender_begin_response(&x->sender, h, &asked);
+	if (object_verdict(o, &v))
+		asked.verdict = &v;
+	c->keep = sender_begin_response(&x->sender, h, object_content_length(o), &asked);
 	return true;
 }
 
@@ -626,7 +630,7 @@ static void client_on_wake(struct object_reader *r)
 {
 	struct client *c = OWNER_OF(r, struct client, reader);
 
-	loop_defer(client_loop(c), &c->task);
+	loop_wake(client_loop(c), &c->task);
 }
 
 static void client_on_task(struct task *t)

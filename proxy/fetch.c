@@ -2,6 +2,7 @@
 #include "fetch.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ struct fetch {
 	bool reused;                   /* the connection was idle before: it may have been dead */
 	bool retried;
 	bool private_gone;             /* a redirect led to another origin */
-	bool room, left, more;         /* noted for the task: the object has room again; its last reader left; request body came */
+	atomic_bool room, left, more;  /* noted for the task: the object has room again; its last reader left; request body came */
 	struct object *object;
 	struct object_writer writer;
 	struct object_reader body;     /* of the request's body; its object NULL: none */
@@ -600,7 +601,7 @@ static void fetch_on_more(struct object_reader *r)
 	struct fetch *f = OWNER_OF(r, struct fetch, body);
 
 	f->more = true;
-	loop_defer(fetch_loop(f), &f->task);
+	loop_wake(fetch_loop(f), &f->task);
 }
 
 static void fetch_on_room(struct object_writer *w)
@@ -608,7 +609,7 @@ static void fetch_on_room(struct object_writer *w)
 	struct fetch *f = OWNER_OF(w, struct fetch, writer);
 
 	f->room = true;
-	loop_defer(fetch_loop(f), &f->task);
+	loop_wake(fetch_loop(f), &f->task);
 }
 
 static void fetch_on_abandoned(struct object_writer *w)
@@ -616,7 +617,7 @@ static void fetch_on_abandoned(struct object_writer *w)
 	struct fetch *f = OWNER_OF(w, struct fetch, writer);
 
 	f->left = true;
-	loop_defer(fetch_loop(f), &f->task);
+	loop_wake(fetch_loop(f), &f->task);
 }
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)

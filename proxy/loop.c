@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,11 @@ struct loop {
 	struct event *run_tasks;       /* made active when a task is queued: runs after the turn's other events */
 	struct event *tick;
 	struct event *flush;
+	pthread_t thread;
+	pthread_mutex_t inbox_lock;
+	struct task_list inbox;        /* tasks other threads woke, by post_link */
+	int inbox_fd;                  /* eventfd: the inbox is not empty */
+	struct event *inbox_event;
 	struct task_list tasks;
 	struct timer_queue queues[LOOP_TIMER_QUEUES];
 	size_t n_queues;
@@ -146,8 +153,49 @@ void loop_defer(struct loop *l, struct task *t)
 	t->queued = true;
 }
 
+void loop_wake(struct loop *l, struct task *t)
+{
+	bool first = false;
+
+	if (pthread_equal(l->thread, pthread_self())) {
+		loop_defer(l, t);
+		return;
+	}
+	pthread_mutex_lock(&l->inbox_lock);
+	if (!t->posted) {
+		first = TAILQ_EMPTY(&l->inbox);
+		TAILQ_INSERT_TAIL(&l->inbox, t, post_link);
+		t->posted = true;
+	}
+	pthread_mutex_unlock(&l->inbox_lock);
+	if (first)
+		eventfd_write(l->inbox_fd, 1);
+}
+
+static void on_inbox(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+	struct task *t;
+	eventfd_t ignored;
+
+	(void)what;
+	eventfd_read(fd, &ignored);
+	pthread_mutex_lock(&l->inbox_lock);
+	while ((t = TAILQ_FIRST(&l->inbox)) != NULL) {
+		TAILQ_REMOVE(&l->inbox, t, post_link);
+		t->posted = false;
+		loop_defer(l, t);
+	}
+	pthread_mutex_unlock(&l->inbox_lock);
+}
+
 void loop_undefer(struct loop *l, struct task *t)
 {
+	pthread_mutex_lock(&l->inbox_lock);
+	if (t->posted)
+		TAILQ_REMOVE(&l->inbox, t, post_link);
+	t->posted = false;
+	pthread_mutex_unlock(&l->inbox_lock);
 	if (t->queued)
 		TAILQ_REMOVE(&l->tasks, t, link);
 	t->queued = false;
@@ -231,18 +279,28 @@ struct loop *loop_new(void)
 	struct loop *l = calloc(1, sizeof *l);
 	struct event_config *config = event_config_new();
 
-	if (!l || !config)
+	if (!l || !config) {
+		free(l);
+		l = NULL;
 		goto fail;
+	}
+	l->inbox_fd = -1;
 	/* One thread owns the base: no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
 	TAILQ_INIT(&l->tasks);
+	TAILQ_INIT(&l->inbox);
+	pthread_mutex_init(&l->inbox_lock, NULL);
+	l->thread = pthread_self();
+	if ((l->inbox_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+		goto fail;
 	if (!(l->base = event_base_new_with_config(config)))
 		goto fail;
 	l->run_tasks = event_new(l->base, -1, 0, on_run_tasks, l);
 	l->tick = event_new(l->base, -1, 0, on_tick, l);
 	l->flush = event_new(l->base, -1, 0, on_flush, l);
-	if (!l->run_tasks || !l->tick || !l->flush)
+	l->inbox_event = event_new(l->base, l->inbox_fd, EV_READ | EV_PERSIST, on_inbox, l);
+	if (!l->run_tasks || !l->tick || !l->flush || !l->inbox_event || event_add(l->inbox_event, NULL))
 		goto fail;
 	event_config_free(config);
 	return l;
@@ -266,6 +324,11 @@ void loop_free(struct loop **lp)
 		event_free(l->tick);
 	if (l->flush)
 		event_free(l->flush);
+	if (l->inbox_event)
+		event_free(l->inbox_event);
+	if (l->inbox_fd >= 0)
+		close(l->inbox_fd);
+	pthread_mutex_destroy(&l->inbox_lock);
 	if (l->base)
 		event_base_free(l->base);
 	free(l);
@@ -274,6 +337,7 @@ void loop_free(struct loop **lp)
 
 int loop_run(struct loop *l)
 {
+	l->thread = pthread_self();
 	return event_base_dispatch(l->base) < 0 ? -1 : 0;
 }
 

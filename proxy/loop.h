@@ -1,6 +1,6 @@
 /* Owns what every struct of one worker shares: event base, coarse clock, deferred tasks, timers, counters, scratch memory and
  * the access log's buffer. Must not know: what anybody does with them.
- * Invariant: a loop and everything made from it is touched by one thread only (its worker's). */
+ * Invariant: a loop and everything made from it is touched by one thread only (its worker's), but for its inbox (loop_wake()). */
 #ifndef UTFEED_PROXY_LOOP_H
 #define UTFEED_PROXY_LOOP_H
 
@@ -19,6 +19,8 @@ struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);
 	bool queued;
+	TAILQ_ENTRY(task) post_link;   /* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
+	bool posted;
 };
 
 /* A timeout. Embedded in its owner; armed for one of few durations, so arming and disarming are list moves. */
@@ -49,6 +51,8 @@ int64_t loop_wall_ms(struct loop *);           /* since the epoch, coarse */
 const char *loop_http_date(struct loop *);
 
 void loop_defer(struct loop *, struct task *);
+/* The same from any thread; the task must not be freed but by its own thread, after loop_undefer(). */
+void loop_wake(struct loop *, struct task *);
 void loop_undefer(struct loop *, struct task *);
 
 /* Fires once, duration_ms or up to LOOP_TICK_MS later. Armed again: starts anew. 0: disarms. */

@@ -2,6 +2,7 @@
 #include "object.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +18,46 @@ struct object_segment {
 LIST_HEAD(object_readers, object_reader);
 
 struct object {
-	unsigned refs;
-	enum object_phase phase;
-	bool writer_waits;             /* object_full() said so and room() is owed */
+	atomic_uint refs;
+	_Atomic enum object_phase phase;   /* set under the lock, after what it announces */
+	pthread_mutex_t lock;              /* segments, length, readers, writer */
+	bool writer_waits;                 /* object_full() said so and room() is owed */
+	atomic_bool kept;
 	size_t transit_bytes;
-	uint64_t length;
+	_Atomic uint64_t length;
 	struct object_segment *first, *last;
-	struct object_head head;
+	struct object_head *head;
 	struct object_report report;
 	struct proxy_failure failure;
 	struct object_writer *writer;
 	struct object_readers readers;
 };
+
+struct object_head *object_head_new(void)
+{
+	struct object_head *h = calloc(1, sizeof *h);
+
+	if (h)
+		atomic_init(&h->refs, 1);
+	return h;
+}
+
+struct object_head *object_head_ref(struct object_head *h)
+{
+	atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+	return h;
+}
+
+void object_head_unref(struct object_head **hp)
+{
+	struct object_head *h = *hp;
+
+	*hp = NULL;
+	if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	free(h->bytes);
+	free(h);
+}
 
 struct object *object_new(size_t transit_bytes)
 {
@@ -36,17 +65,24 @@ struct object *object_new(size_t transit_bytes)
 
 	if (!o)
 		return NULL;
-	o->refs = 1;
+	atomic_init(&o->refs, 1);
+	pthread_mutex_init(&o->lock, NULL);
 	o->transit_bytes = transit_bytes;
-	o->head.content_length = -1;
 	LIST_INIT(&o->readers);
 	return o;
 }
 
 struct object *object_ref(struct object *o)
 {
-	o->refs++;
+	atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
 	return o;
+}
+
+/* Done and kept: nothing of it changes any more. */
+static bool object_is_settled(const struct object *o)
+{
+	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
+	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
 /* Strictly before: a reader's `at` may still be the segment that ends at its offset. */
@@ -65,12 +101,13 @@ void object_unref(struct object **op)
 	struct object *o = *op;
 
 	*op = NULL;
-	if (!o || --o->refs)
+	if (!o || atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	assert(LIST_EMPTY(&o->readers) && !o->writer);
 	object_free_before(o, UINT64_MAX);
 	free(o->first);
-	free(o->head.bytes);
+	object_head_unref(&o->head);
+	pthread_mutex_destroy(&o->lock);
 	free(o);
 }
 
@@ -84,16 +121,41 @@ static void object_wake(struct object *o)
 
 void object_set_writer(struct object *o, struct object_writer *w)
 {
+	pthread_mutex_lock(&o->lock);
 	o->writer = w;
 	o->writer_waits = false;
+	pthread_mutex_unlock(&o->lock);
 }
 
-void object_head(struct object *o, const struct object_head *head)
+void object_keep(struct object *o)
+{
+	assert(!o->first);
+	atomic_store_explicit(&o->kept, true, memory_order_relaxed);
+}
+
+void object_unkeep(struct object *o)
+{
+	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
+}
+
+bool object_is_kept(const struct object *o)
+{
+	return atomic_load_explicit(&o->kept, memory_order_relaxed);
+}
+
+static void object_enter(struct object *o, enum object_phase phase)
+{
+	atomic_store_explicit(&o->phase, phase, memory_order_release);
+	object_wake(o);
+}
+
+void object_head(struct object *o, struct object_head *head)
 {
 	assert(o->phase == OBJECT_WAITING);
-	o->head = *head;
-	o->phase = OBJECT_BODY;
-	object_wake(o);
+	pthread_mutex_lock(&o->lock);
+	o->head = head;
+	object_enter(o, OBJECT_BODY);
+	pthread_mutex_unlock(&o->lock);
 }
 
 static struct object_segment *object_grow(struct object *o)
@@ -117,14 +179,18 @@ static struct object_segment *object_grow(struct object *o)
 int object_append(struct object *o, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
+	int status = 0;
 
 	assert(o->phase == OBJECT_BODY);
+	pthread_mutex_lock(&o->lock);
 	while (len) {
 		struct object_segment *s = o->last;
 		size_t n;
 
-		if ((!s || s->len == s->cap) && !(s = object_grow(o)))
-			return -1;
+		if ((!s || s->len == s->cap) && !(s = object_grow(o))) {
+			status = -1;
+			break;
+		}
 		n = s->cap - s->len < len ? s->cap - s->len : len;
 		memcpy(s->bytes + s->len, at, n);
 		s->len += n;
@@ -133,7 +199,8 @@ int object_append(struct object *o, const void *bytes, size_t len)
 		len -= n;
 	}
 	object_wake(o);
-	return 0;
+	pthread_mutex_unlock(&o->lock);
+	return status;
 }
 
 static uint64_t object_slowest(const struct object *o)
@@ -149,26 +216,52 @@ static uint64_t object_slowest(const struct object *o)
 
 bool object_full(struct object *o)
 {
-	bool full = o->length - object_slowest(o) >= o->transit_bytes;
+	bool full;
 
+	if (object_is_kept(o))
+		return false;
+	pthread_mutex_lock(&o->lock);
+	full = o->length - object_slowest(o) >= o->transit_bytes;
 	o->writer_waits |= full;
+	pthread_mutex_unlock(&o->lock);
 	return full;
 }
 
 void object_done(struct object *o)
 {
 	assert(o->phase == OBJECT_BODY);
-	o->phase = OBJECT_DONE;
-	o->head.content_length = (int64_t)o->length;
-	object_wake(o);
+	pthread_mutex_lock(&o->lock);
+	object_enter(o, OBJECT_DONE);
+	pthread_mutex_unlock(&o->lock);
 }
 
 void object_fail(struct object *o, const struct proxy_failure *f)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
+	pthread_mutex_lock(&o->lock);
 	o->failure = *f;
-	o->phase = OBJECT_FAILED;
-	object_wake(o);
+	object_enter(o, OBJECT_FAILED);
+	pthread_mutex_unlock(&o->lock);
+}
+
+void object_set_verdict(struct object *o, const struct verdict *v, bool revised)
+{
+	pthread_mutex_lock(&o->lock);
+	o->report.verdict = *v;
+	o->report.decided = true;
+	o->report.revised = revised;
+	pthread_mutex_unlock(&o->lock);
+}
+
+bool object_verdict(struct object *o, struct verdict *v)
+{
+	bool decided;
+
+	pthread_mutex_lock(&o->lock);
+	*v = o->report.verdict;
+	decided = o->report.decided;
+	pthread_mutex_unlock(&o->lock);
+	return decided;
 }
 
 struct object_report *object_report(struct object *o)
@@ -178,11 +271,18 @@ struct object_report *object_report(struct object *o)
 
 void object_attach(struct object *o, struct object_reader *r)
 {
-	assert(!o->first || !o->first->start);
 	r->object = object_ref(o);
 	r->offset = 0;
 	r->at = NULL;
+	if (object_is_settled(o)) {
+		r->listed = false;
+		return;
+	}
+	pthread_mutex_lock(&o->lock);
+	assert(!o->first || !o->first->start);
 	LIST_INSERT_HEAD(&o->readers, r, link);
+	r->listed = true;
+	pthread_mutex_unlock(&o->lock);
 }
 
 /* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
@@ -190,7 +290,7 @@ static void object_settle(struct object *o)
 {
 	uint64_t slowest = object_slowest(o);
 
-	if (!LIST_EMPTY(&o->readers))
+	if (!LIST_EMPTY(&o->readers) && !object_is_kept(o))
 		object_free_before(o, slowest);
 	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
 		o->writer_waits = false;
@@ -204,24 +304,35 @@ void object_detach(struct object_reader *r)
 
 	if (!o)
 		return;
-	LIST_REMOVE(r, link);
+	if (r->listed) {
+		pthread_mutex_lock(&o->lock);
+		LIST_REMOVE(r, link);
+		if (o->writer && LIST_EMPTY(&o->readers))
+			o->writer->abandoned(o->writer);
+		else if (o->writer)
+			object_settle(o);
+		pthread_mutex_unlock(&o->lock);
+	}
 	r->object = NULL;
 	r->at = NULL;
-	if (o->writer && LIST_EMPTY(&o->readers))
-		o->writer->abandoned(o->writer);
-	else if (o->writer)
-		object_settle(o);
 	object_unref(&o);
 }
 
 enum object_phase object_phase(const struct object *o)
 {
-	return o->phase;
+	return atomic_load_explicit(&o->phase, memory_order_acquire);
 }
 
-const struct object_head *object_get_head(const struct object *o)
+struct object_head *object_get_head(const struct object *o)
 {
-	return o->head.bytes ? &o->head : NULL;
+	return object_phase(o) == OBJECT_WAITING ? NULL : o->head;
+}
+
+int64_t object_content_length(const struct object *o)
+{
+	if (o->head && o->head->content_length >= 0)
+		return o->head->content_length;
+	return object_phase(o) == OBJECT_DONE ? (int64_t)o->length : -1;
 }
 
 const struct proxy_failure *object_failure(const struct object *o)
@@ -234,7 +345,7 @@ uint64_t object_length(const struct object *o)
 	return o->length;
 }
 
-int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
 {
 	struct object_segment *s = r->at ? r->at : r->object->first;
 	int count = 0;
@@ -257,13 +368,37 @@ int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, s
 	return count;
 }
 
+int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	struct object *o = r->object;
+	int count;
+
+	if (object_is_settled(o))
+		return object_gather(r, iov, n, max, bytes);
+	pthread_mutex_lock(&o->lock);
+	count = object_gather(r, iov, n, max, bytes);
+	pthread_mutex_unlock(&o->lock);
+	return count;
+}
+
+static void object_advance(struct object_reader *r, size_t bytes)
+{
+	r->offset += bytes;
+	assert(r->offset <= r->object->length);
+	while (r->at && r->at->start + r->at->len <= r->offset && r->at->next)
+		r->at = r->at->next;
+}
+
 void object_consume(struct object_reader *r, size_t bytes)
 {
 	struct object *o = r->object;
 
-	r->offset += bytes;
-	assert(r->offset <= o->length);
-	while (r->at && r->at->start + r->at->len <= r->offset && r->at->next)
-		r->at = r->at->next;
+	if (object_is_settled(o)) {
+		object_advance(r, bytes);
+		return;
+	}
+	pthread_mutex_lock(&o->lock);
+	object_advance(r, bytes);
 	object_settle(o);
+	pthread_mutex_unlock(&o->lock);
 }

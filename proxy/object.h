@@ -1,16 +1,17 @@
-/* Owns a response while it is made and read: one writer appends, any number of readers follow, each at its own offset.
- * Must not know: clients, fetches, sockets; they meet here and nowhere else.
+/* Owns a response while it is made and read: one writer appends, any number of readers follow, each at its own offset, on any
+ * worker. Must not know: clients, fetches, sockets; they meet here and nowhere else.
  *
  * Phases, and the only calls that move between them:
  *   WAITING --object_head()--> BODY --object_done()--> DONE
  *   WAITING or BODY --object_fail()--> FAILED
  * Invariant: bytes once appended never change or move. Until object_done() nothing can be taken for complete.
  *
- * An object in transit (not kept) frees what all its readers have read and asks its writer to stop while more than
- * transit_bytes wait for the slowest. Only its own worker's thread touches it. */
+ * In transit (not kept), what all readers have read is freed, and the writer is asked to stop while more than transit_bytes wait
+ * for the slowest. A kept object holds all its bytes; done, it never changes again and is read without its lock. */
 #ifndef UTFEED_PROXY_OBJECT_H
 #define UTFEED_PROXY_OBJECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,14 +23,21 @@
 
 enum object_phase { OBJECT_WAITING, OBJECT_BODY, OBJECT_DONE, OBJECT_FAILED };
 
-/* The response head: everything a client gets but framing, Connection and what differs from client to client. */
+/* The response head: everything a client gets but framing, Connection and what differs from client to client. Shared, never
+ * changed. */
 struct object_head {
+	atomic_uint refs;
 	int status;
 	char *bytes;                   /* status line and field lines, each ended by CRLF, without the blank line; owned */
 	size_t len;
 	int64_t content_length;        /* what the body's length will be; -1: not known yet */
 	bool no_body;                  /* 204, 304 */
 };
+
+/* One reference. NULL: out of memory. */
+struct object_head *object_head_new(void);
+struct object_head *object_head_ref(struct object_head *);
+void object_head_unref(struct object_head **);
 
 /* What the access log says of a response; complete when the object is. */
 struct object_report {
@@ -44,16 +52,17 @@ struct object;
 struct object_reader {
 	LIST_ENTRY(object_reader) link;
 	struct object *object;         /* NULL: not attached */
+	bool listed;                   /* among the object's readers: not so for one that was settled already */
 	uint64_t offset;               /* body bytes consumed */
 	struct object_segment *at;     /* the segment offset lies in; NULL: the first */
-	/* Something changed: phase, bytes. May be called from within the writer; must only note it (loop_defer()). */
+	/* Something changed: phase, bytes. Called by the writer's thread under the object's lock; must only note it (loop_wake()). */
 	void (*wake)(struct object_reader *);
 };
 
 struct object_writer {
-	/* There is room again after object_full() said there was none. Must only note it. */
+	/* There is room again after object_full() said there was none. By a reader's thread, under the lock; must only note it. */
 	void (*room)(struct object_writer *);
-	/* The last reader left before the end. Must only note it. */
+	/* The last reader left before the end: nobody waits any more. Likewise. */
 	void (*abandoned)(struct object_writer *);
 };
 
@@ -64,18 +73,27 @@ void object_unref(struct object **);
 
 /* Writing. The writer's reference is its own to drop; object_set_writer(o, NULL) before it dies. */
 void object_set_writer(struct object *, struct object_writer *);
-void object_head(struct object *, const struct object_head *);     /* takes over head->bytes */
+void object_keep(struct object *);                                 /* before the first byte */
+void object_unkeep(struct object *);                               /* it became too large: in transit from here on */
+void object_head(struct object *, struct object_head *);           /* takes over the reference */
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
 bool object_full(struct object *);
 void object_done(struct object *);
 void object_fail(struct object *, const struct proxy_failure *);
+/* The verdict, and again where it is corrected later. */
+void object_set_verdict(struct object *, const struct verdict *, bool revised);
+/* The rest of the report: before object_done(). */
 struct object_report *object_report(struct object *);
 
 /* Reading. */
 void object_attach(struct object *, struct object_reader *);       /* takes a reference */
 void object_detach(struct object_reader *);
 enum object_phase object_phase(const struct object *);
-const struct object_head *object_get_head(const struct object *);  /* NULL while WAITING, or FAILED before a head */
+/* The verdict as it stands; false: there is none. */
+bool object_verdict(struct object *, struct verdict *);
+struct object_head *object_get_head(const struct object *);        /* NULL while WAITING, or FAILED before a head; the object's */
+int64_t object_content_length(const struct object *);              /* of the whole body; -1: not known yet */
+bool object_is_kept(const struct object *);
 const struct proxy_failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
 /* Up to n pieces that follow the reader's offset, at most max bytes in all. Returns how many pieces; *bytes their sum. */

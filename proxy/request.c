@@ -67,17 +67,13 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	const struct object_report *report = object_report((struct object *)(uintptr_t)failed);
 	struct text t = { 0 };
 	struct object *o = NULL;
-	char rule[VERDICT_FORMAT_MAX], *fields;
+	char *fields;
 	size_t len;
 
 	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, proxy_error_token(f->error));
 	if (f->details[0])
 		text_printf(&t, "; details=\"%s\"", f->details);
 	text_puts(&t, "\r\n");
-	if (f->error == PROXY_ERROR_ENCODING) {
-		verdict_format(&report->verdict, rule, sizeof rule);
-		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
-	}
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
 		o = request_answer(ctx, proxy_error_status(f->error), fields, proxy_error_text(f->error), f->details);

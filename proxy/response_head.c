@@ -116,14 +116,13 @@ static bool vary_covers_coding(const struct http_msg *m)
 	return false;
 }
 
-int response_head_build(struct object_head *out, const struct http_msg *m, const struct verdict *v, enum response_body body,
-    const struct response_settings *s)
+struct object_head *response_head_build(const struct http_msg *m, enum response_body body, const struct response_settings *s)
 {
+	struct object_head *out = object_head_new();
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
 	struct slice location = http_msg_get(m, H_CONTENT_LOCATION);
 	bool about_ours = m->status == 304 && s->etag_ours;
-	char rule[VERDICT_FORMAT_MAX];
 
 	text_printf(&t, "HTTP/1.1 %u %s\r\n", m->status, http_reason_phrase(m->status));
 	if (date.len)
@@ -159,18 +158,20 @@ int response_head_build(struct object_head *out, const struct http_msg *m, const
 		if (m->fields[i].id == H_VIA)
 			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
 	text_printf(&t, "Via: %u.%u %s\r\n", m->major, m->minor, s->via);
-	verdict_format(v, rule, sizeof rule);
-	add_field(&t, "X-Encoding-Rule", rule);
+	if (!out || !(out->bytes = text_take(&t, &out->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&out);
+		return NULL;
+	}
 	out->status = m->status;
 	out->no_body = m->status == 204 || m->status == 304;
 	out->content_length = body == RESPONSE_RAW && m->has_length && !about_ours ? (int64_t)m->content_length : -1;
-	out->bytes = text_take(&t, &out->len);
-	return out->bytes ? 0 : -1;
+	return out;
 }
 
 int response_own(struct object *o, int status, const char *fields, const char *date, const char *body, size_t len)
 {
-	struct object_head head = { .status = status, .content_length = (int64_t)len };
+	struct object_head *head = object_head_new();
 	struct text t = { 0 };
 
 	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
@@ -178,10 +179,14 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
 	add_field(&t, "Cache-Control", "no-store");
 	text_puts(&t, fields);
-	head.bytes = text_take(&t, &head.len);
-	if (!head.bytes)
+	if (!head || !(head->bytes = text_take(&t, &head->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&head);
 		return -1;
-	object_head(o, &head);
+	}
+	head->status = status;
+	head->content_length = (int64_t)len;
+	object_head(o, head);
 	if (object_append(o, body, len))
 		return -1;
 	object_done(o);

@@ -28,9 +28,8 @@ struct response_settings {
 /* Whether the head alone settles that the body stays untouched, and why. VREASON_NONE: look at the body. */
 enum verdict_reason response_untouched(const struct http_msg *, bool normalise, bool respect_no_transform);
 
-/* Fills out; out->bytes is the caller's. -1: out of memory. */
-int response_head_build(struct object_head *out, const struct http_msg *, const struct verdict *, enum response_body,
-    const struct response_settings *);
+/* Without X-Encoding-Rule, which may still change: whoever sends the head adds it. One reference. NULL: out of memory. */
+struct object_head *response_head_build(const struct http_msg *, enum response_body, const struct response_settings *);
 
 /* A response of our own. fields: complete lines or "". text: its body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len);

@@ -21,12 +21,20 @@ static void __attribute__((format(printf, 2, 3))) frame_add(struct sender *s, co
 	s->frame_len += (size_t)n;
 }
 
-bool sender_begin_response(struct sender *s, const struct object_head *h, const struct sender_client *c)
+static void frame_rule(struct sender *s, const struct verdict *v)
+{
+	char rule[VERDICT_FORMAT_MAX];
+
+	verdict_format(v, rule, sizeof rule);
+	frame_add(s, "X-Encoding-Rule: %s\r\n", rule);
+}
+
+bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
 {
 	bool keep = c->keep;
 
 	*s = (struct sender){ .head = { h->bytes, h->len } };
-	if (h->content_length >= 0)
+	if (content_length >= 0)
 		s->framing = FRAME_LENGTH;
 	else
 		s->framing = c->http_1_0 ? FRAME_CLOSE : FRAME_CHUNKED;
@@ -35,8 +43,10 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, const 
 	if (s->framing == FRAME_CLOSE)
 		keep = false;
 	s->trailer = s->framing == FRAME_CHUNKED && c->trailers;
+	if (c->verdict)
+		frame_rule(s, c->verdict);
 	if (s->framing == FRAME_LENGTH)
-		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)h->content_length);
+		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)content_length);
 	else if (s->framing == FRAME_CHUNKED)
 		frame_add(s, "Transfer-Encoding: chunked\r\n%s", s->trailer ? "Trailer: X-Encoding-Rule\r\n" : "");
 	frame_add(s, "%s\r\n", !keep ? "Connection: close\r\n" : c->http_1_0 ? "Connection: keep-alive\r\n" : "");
@@ -62,6 +72,7 @@ void sender_begin_request(struct sender *s, struct slice head, bool has_body, in
 static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 {
 	struct iovec iov[SENDER_IOV];
+	struct verdict v;
 	size_t bytes;
 
 	object_peek(reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
@@ -71,12 +82,8 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 		s->chunk_open = true;
 	} else if (object_phase(reader->object) == OBJECT_DONE) {
 		frame_add(s, "%s0\r\n", s->chunk_open ? "\r\n" : "");
-		if (s->trailer) {
-			char rule[VERDICT_FORMAT_MAX];
-
-			verdict_format(&object_report(reader->object)->verdict, rule, sizeof rule);
-			frame_add(s, "X-Encoding-Rule: %s\r\n", rule);
-		}
+		if (s->trailer && object_verdict(reader->object, &v))
+			frame_rule(s, &v);
 		frame_add(s, "\r\n");
 		s->ended = true;
 	}

@@ -44,10 +44,11 @@ struct sender_client {
 	bool http_1_0;
 	bool trailers;                 /* it said TE: trailers */
 	bool keep;                     /* it would keep the connection */
+	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 };
 
-/* A response whose object has its head. Returns whether the connection can outlive it. */
-bool sender_begin_response(struct sender *, const struct object_head *, const struct sender_client *);
+/* A response. content_length: -1: not known yet. Returns whether the connection can outlive it. */
+bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
 /* A request; head as in struct sender. has_body: content_length -1 means chunked. */
 void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);
 /* reader may be NULL for FRAME_NONE. */

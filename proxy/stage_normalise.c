@@ -39,23 +39,17 @@ static int stage_no_memory(struct stage *s)
 	return stage_fail(s, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-static void stage_note(struct stage *s, const struct verdict *v)
-{
-	object_report(s->object)->verdict = *v;
-	object_report(s->object)->decided = true;
-}
-
 static int stage_head(struct stage *s, const struct verdict *v, enum response_body body)
 {
-	struct object_head head;
+	struct object_head *head;
 
 	s->body = body;
 	s->undecided = false;
-	stage_note(s, v);
+	object_set_verdict(s->object, v, false);
 	s->options.head.date = loop_http_date(s->options.loop);
-	if (response_head_build(&head, s->msg, v, body, &s->options.head))
+	if (!(head = response_head_build(s->msg, body, &s->options.head)))
 		return stage_no_memory(s);
-	object_head(s->object, &head);
+	object_head(s->object, head);
 	return 0;
 }
 
@@ -66,7 +60,7 @@ static int on_decided(void *arg, const struct verdict *v)
 	if (v->kind == VERDICT_CHARSET)
 		return stage_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
-		stage_note(s, v);
+		object_set_verdict(s->object, v, false);
 		return stage_fail(s, PROXY_ERROR_ENCODING, verdict_error_name(v->error));
 	}
 	s->bypass = true;
@@ -82,8 +76,7 @@ static int on_revised(void *arg, const struct verdict *v)
 {
 	struct stage *s = arg;
 
-	stage_note(s, v);
-	object_report(s->object)->revised = true;
+	object_set_verdict(s->object, v, true);
 	return 0;
 }
 

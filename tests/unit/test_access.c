@@ -118,7 +118,7 @@ static void failures(void)
 		const char *token = proxy_error_token((enum proxy_error)e);
 
 		UNIT_ROW(*token && strspn(token, "abcdefghijklmnopqrstuvwxyz_") == strlen(token), "%s", token);
-		UNIT_ROW(proxy_error_status((enum proxy_error)e) >= 500 && proxy_error_status((enum proxy_error)e) <= 504, "%s", token);
+		UNIT_ROW(proxy_error_status((enum proxy_error)e) >= 400 && proxy_error_status((enum proxy_error)e) <= 504, "%s", token);
 		UNIT_ROW(*proxy_error_text((enum proxy_error)e) != '\0', "%s", token);
 	}
 	proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "%s", "a \"b\" \\ \r\n\t\x01\x7f\xff~");

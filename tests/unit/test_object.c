@@ -31,9 +31,13 @@ static void on_abandoned(struct object_writer *w)
 
 static void start(struct object *o)
 {
-	struct object_head head = { .status = 200, .bytes = strdup("head"), .len = 4, .content_length = -1 };
+	struct object_head *head = object_head_new();
 
-	object_head(o, &head);
+	head->status = 200;
+	head->bytes = strdup("head");
+	head->len = 4;
+	head->content_length = -1;
+	object_head(o, head);
 }
 
 static uint8_t byte_at(uint64_t offset)
@@ -92,7 +96,7 @@ static void phases(void)
 	CU_ASSERT(object_length(o) == 10 && r.woken == 2);
 	object_done(o);
 	CU_ASSERT(object_phase(o) == OBJECT_DONE && r.woken == 3);
-	CU_ASSERT_EQUAL(object_get_head(o)->content_length, 10);
+	CU_ASSERT_EQUAL(object_content_length(o), 10);
 	CU_ASSERT_EQUAL(drain(&r.reader, 100, 1, 100), 10);
 	object_detach(&r.reader);
 	CU_ASSERT_PTR_NULL(r.reader.object);

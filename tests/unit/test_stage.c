@@ -73,8 +73,14 @@ static struct outcome run(const char *head, const struct stage_options *options,
 		o.result = stage_finish(s, &o.failure);
 	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == STAGE_OK);
 	read_all(&reader, &o.body);
-	if (object_get_head(object))
-		snprintf(o.head, sizeof(o.head), "%.*s", (int)object_get_head(object)->len, object_get_head(object)->bytes);
+	if (object_get_head(object)) {
+		struct verdict v;
+		char rule[VERDICT_FORMAT_MAX] = "";
+
+		if (object_verdict(object, &v))
+			verdict_format(&v, rule, sizeof(rule));
+		snprintf(o.head, sizeof(o.head), "%.*sX-Encoding-Rule: %s\r\n", (int)object_get_head(object)->len, object_get_head(object)->bytes, rule);
+	}
 	CU_ASSERT(o.result == STAGE_FAILED || o.body.len == object_length(object));
 	stage_free(&s);
 	CU_ASSERT_PTR_NULL(s);
