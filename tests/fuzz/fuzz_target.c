@@ -35,15 +35,15 @@ static void check_visible(const char *text, size_t len)
 
 static void check(const struct target *t)
 {
-	require(t->route && t->port && t->host[0] && strlen(t->host) < TARGET_HOST_MAX && strlen(t->authority) < TARGET_AUTHORITY_MAX);
-	require(t->path && t->path[0] == '/' && strlen(t->path) == t->path_len);
-	check_visible(t->path, t->path_len);
-	check_visible(t->host, strlen(t->host));
-	check_visible(t->authority, strlen(t->authority));
-	require(strstr(t->authority, t->host) != NULL && !strpbrk(t->host, "/?#@[]"));
+	require(t->route && t->to.port && t->to.host[0] && strlen(t->to.host) < DESTINATION_HOST_MAX && strlen(t->to.authority) < DESTINATION_AUTHORITY_MAX);
+	require(t->to.path && t->to.path[0] == '/' && strlen(t->to.path) == t->to.path_len);
+	check_visible(t->to.path, t->to.path_len);
+	check_visible(t->to.host, strlen(t->to.host));
+	check_visible(t->to.authority, strlen(t->to.authority));
+	require(strstr(t->to.authority, t->to.host) != NULL && !strpbrk(t->to.host, "/?#@[]"));
 	if (t->mode == TARGET_ROUTE) {
-		require(strcmp(t->host, t->route->origin.host) == 0 && t->port == t->route->origin.port);
-		require(strncmp(t->path, t->route->origin.path, strlen(t->route->origin.path)) == 0);
+		require(strcmp(t->to.host, t->route->origin.host) == 0 && t->to.port == t->route->origin.port);
+		require(strncmp(t->to.path, t->route->origin.path, strlen(t->route->origin.path)) == 0);
 	} else
 		require(t->route == &conf->direct);
 }
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(target_find(&b, conf, &m, &why) == error);
 	if (error == TARGET_OK) {
 		check(&a);
-		require(strcmp(a.path, b.path) == 0 && strcmp(a.authority, b.authority) == 0 && a.tls == b.tls && a.route == b.route);
+		require(strcmp(a.to.path, b.to.path) == 0 && strcmp(a.to.authority, b.to.authority) == 0 && a.to.tls == b.to.tls && a.route == b.route);
 	}
 	target_free(&a);
 	target_free(&b);

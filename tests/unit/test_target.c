@@ -66,12 +66,12 @@ static void check(const struct conf *conf, const struct row *rows, size_t count)
 		if (error)
 			snprintf(got, sizeof(got), "%s", error_names[error]);
 		else
-			snprintf(got, sizeof(got), "%s %s %s %u %s %s", modes[t.mode], t.tls ? "https" : "http", t.host, (unsigned)t.port, t.authority, t.path);
+			snprintf(got, sizeof(got), "%s %s %s %u %s %s", modes[t.mode], t.to.tls ? "https" : "http", t.to.host, (unsigned)t.to.port, t.to.authority, t.to.path);
 		UNIT_ROW(strcmp(got, rows[i].want) == 0, "%s: wanted [%s], got [%s]", rows[i].rule, rows[i].want, got);
 		UNIT_ROW((error == TARGET_BAD_URL) == (why[0] != '\0'), "%s: %s", rows[i].rule, why);
-		UNIT_ROW(error || t.path_len == strlen(t.path), "%s", rows[i].rule);
+		UNIT_ROW(error || t.to.path_len == strlen(t.to.path), "%s", rows[i].rule);
 		target_free(&t);
-		CU_ASSERT_PTR_NULL(t.path);
+		CU_ASSERT_PTR_NULL(t.to.path);
 	}
 }
 
@@ -252,7 +252,7 @@ static void longest(void)
 		snprintf(url, sizeof(url), "/http://%s:65535/", host);
 		error = find(&t, conf, "h", 1, url, &why);
 		UNIT_ROW(error == (len <= URL_MAX_HOST ? TARGET_OK : TARGET_BAD_URL), "%zu: %s", len, error_names[error]);
-		UNIT_ROW(error || (strcmp(t.host, host) == 0 && strlen(t.authority) == len + 6), "%zu", len);
+		UNIT_ROW(error || (strcmp(t.to.host, host) == 0 && strlen(t.to.authority) == len + 6), "%zu", len);
 		target_free(&t);
 		conf_free(&conf);
 	}
