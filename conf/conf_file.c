@@ -150,9 +150,11 @@ int conf_file_parse(struct conf *conf, const char *text, size_t len, const char 
 			conf_fail(error, "a zero byte; allowed: text");
 			return fail_here(&reader);
 		}
-		char *line = strndup(text + at, line_len);
+		char *line = malloc(line_len + 1);
 		if (!line)
 			return conf_fail_memory(error);
+		memcpy(line, text + at, line_len);
+		line[line_len] = '\0';
 		status = read_line(&reader, line);
 		free(line);
 		at += line_len + 1;

@@ -166,6 +166,8 @@ static int begin(struct normaliser *n)
 			v->kind = VERDICT_ERROR;
 			v->error = VERR_UNDECODABLE;
 			v->charset = CS_NONE;
+			v->was = v->named;
+			v->named = NULL;
 		}
 	}
 	n->decided = true;

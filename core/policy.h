@@ -50,7 +50,8 @@ struct verdict {
 	                               us-ascii is decoded as windows-1252); static storage; NULL when none */
 	char unknown[64];           /* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped;
 	                               never in a header */
-	const char *was;            /* the name the published rules gave, where evidence (auto) or `extended` overruled it; NULL */
+	const char *was;            /* the name the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled
+	                               it; NULL */
 	bool extended;              /* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	/* With VERDICT_ERROR why there is no charset. Beside a charset it only informs: the published text both reports the fault
 	 * and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */

@@ -6,7 +6,7 @@ import pytest
 
 from feeds import (FEEDS, FRENCH, RUSSIAN, SMALL, SMALL_OUT, SMALL_TEXT, UTF_8_TYPE, big, feed, rss, titles, utf_8, well_formed)
 from proxy import normalise
-from wire import chunked, message
+from wire import message
 
 
 def reply(data, content_type, *fields, status="200 OK"):
@@ -314,19 +314,35 @@ def test_sniff_bytes_bounds_what_is_held(start, origin):
     assert client.response().body == out
 
 
-def test_ascii_then_evidence(proxy, origin):
-    """RULES.md, auto, 4: a window of pure ASCII streams; what comes after it is decided on its own evidence."""
-    ascii_items = "".join(f"<item><title>plain {n}</title></item>\n" for n in range(4000))
-    text = f'<?xml version="1.0"?>\n<rss version="2.0"><channel>\n{ascii_items}<title>{RUSSIAN}</title></channel></rss>\n'
-    for codec, content_type in [("utf-8", "text/xml"), ("windows-1251", "text/xml; charset=windows-1251")]:
-        data = text.encode(codec)
-        client = proxy.client().ask("/f", "TE: trailers")
-        origin.receive().answer(message("200 OK", f"Content-Type: {content_type}", "Transfer-Encoding: chunked", body=chunked(data)))
-        got = client.response()
-        assert got.body == text.encode()
-        if codec == "utf-8":
-            said = dict(got.trailers).get("X-Encoding-Rule")
-            assert said is None or "charset=utf-8" in said
+ASCII_FIRST = ('<?xml version="1.0"?>\n<rss version="2.0"><channel>\n' +
+               "".join(f"<item><title>plain {n}</title></item>\n" for n in range(4000)) + f"<title>{RUSSIAN}</title></channel></rss>\n")
+
+
+@pytest.mark.parametrize("codec, content_type, said, found", [
+    ("utf-8", "text/xml", "auto:2.1;charset=us-ascii", "auto:2.1/utf8;charset=utf-8;was=us-ascii"),
+    ("windows-1251", "text/xml; charset=windows-1251", "auto:2.5;charset=windows-1251", None)])
+@pytest.mark.parametrize("early", [True, False])
+def test_ascii_then_evidence(proxy, origin, codec, content_type, said, found, early):
+    """RULES.md, auto, 4: a window of pure ASCII streams; what comes after it is decided on its own evidence, and the corrected
+    value is told wherever it still can be: in the head, or else in the trailer of a client that takes one."""
+    client = proxy.client().ask("/f", "TE: trailers", "Connection: TE")
+    upstream, whole = origin.receive(), reply(ASCII_FIRST.encode(codec), content_type)
+    upstream.send(whole[:100_000])
+    if early:
+        client.stream.need()        # the head is out before the evidence is in
+    upstream.send(whole[100_000:])
+    got = client.response()
+    assert got.body == ASCII_FIRST.encode()
+    trailer = dict(got.trailers).get("X-Encoding-Rule")
+    told = [(said, found or said), (said, found)]
+    assert (got.rule, trailer) in (told if early else told + [(found or said, None), (found or said, found or said)])
+    line = proxy.access_lines(1)[0].decode()
+    assert f" {(found or said).split(';')[0]} charset=" in line
+
+
+def test_no_trailer_for_a_client_that_takes_none(proxy, origin):
+    got, _ = proxy.through(origin, reply(ASCII_FIRST.encode(), "text/xml"))
+    assert got.body == ASCII_FIRST.encode() and not got.trailers
 
 
 def test_access_line_carries_the_decision(proxy, origin):

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from feeds import SMALL, SMALL_OUT, big
-from wire import TIMEOUT, Cut, chunked, message
+from wire import Cut, chunked, message
 
 XML = "Content-Type: application/xml"
 PNG = "Content-Type: image/png"

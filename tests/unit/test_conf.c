@@ -20,6 +20,13 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "route", "//a.example/b/=https://o/ name=x", "//a.example/b/=https://o/ name=x\n" },
 	{ "gateway", "off", "off" },
 	{ "forward", "false", "off" },
+	{ "redirects", "20", "20" },
+	{ "redirect-downgrade", "on", "on" },
+	{ "upgrade-https", "yes", "on" },
+	{ "origin-connections", "6", "6" },
+	{ "origin-idle", "0", "0" },
+	{ "origin-idle-timeout", "10ms", "10ms" },
+	{ "min-interval", "24h", "24h" },
 	{ "policy", "rome-strict", "rome-strict" },
 	{ "client-policy", "any", "any" },
 	{ "on-error", "pass", "pass" },
@@ -36,11 +43,13 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "connect-timeout", "3600s", "1h" },
 	{ "first-byte-timeout", "90s", "90s" },
 	{ "between-bytes-timeout", "2m", "2m" },
+	{ "fetch-timeout", "5m", "5m" },
 	{ "request-timeout", "10ms", "10ms" },
 	{ "keepalive-timeout", "1h", "1h" },
 	{ "write-timeout", "61s", "61s" },
 	{ "via", "edge.1", "edge.1" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
+	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
 	{ "access-log", "no", "off" },
 	{ "log-level", "debug", "debug" },
 };
@@ -169,7 +178,7 @@ static void members(void)
 	CU_ASSERT_EQUAL(conf->listen.items[0].port, 8080);
 	CU_ASSERT_EQUAL(conf->sniff_bytes, NORMALISE_SNIFF_BYTES);
 	CU_ASSERT_EQUAL(conf->repair, REPAIR_ALL);
-	CU_ASSERT_STRING_EQUAL(conf->user_agent, "utfeed/" PACKAGE_VERSION);
+	CU_ASSERT_STRING_EQUAL(conf->user_agent, "");
 	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", &error), 0);
 	CU_ASSERT_EQUAL(conf->connect_timeout_ms, 10000);
 	CU_ASSERT_EQUAL(conf->listen.count, 2);
