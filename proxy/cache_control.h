@@ -1,0 +1,38 @@
+/* Owns reading cache directives: Cache-Control of requests and responses, Pragma where it stands in for it, and targeted fields.
+ * Pure: a head in, a struct of values out. Must not know: what follows from them (freshness).
+ * Source: RFC 9111 sections 5.2 and 5.4, RFC 5861, RFC 8246, RFC 9213. */
+#ifndef UTFEED_PROXY_CACHE_CONTROL_H
+#define UTFEED_PROXY_CACHE_CONTROL_H
+
+#include "http_msg.h"
+
+enum cache_directive {
+#define DIRECTIVE(id, name, argument, where) CC_##id,
+#include "cache_control.def"
+#undef DIRECTIVE
+	CC_COUNT
+};
+
+#define CC_SECONDS_MAX 2147483648u     /* RFC 9111 section 1.2.2: what is larger counts as this */
+
+struct cache_control {
+	bool given;                    /* a field stood there, even an empty one */
+	bool targeted;                 /* it was a targeted field: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
+	uint32_t set;                  /* bits by enum cache_directive; a FIELDS directive only where it has no list */
+	uint32_t invalid;              /* bits: stands there with a value that is none */
+	uint32_t seconds[CC_COUNT];    /* a MAYBE directive without a value: CC_SECONDS_MAX */
+	struct slice fields[CC_COUNT]; /* the list of a qualified no-cache or private, quotes off; at NULL: unqualified. Text of the message */
+};
+
+static inline bool cc_has(const struct cache_control *cc, enum cache_directive d)
+{
+	return cc->set >> d & 1;
+}
+
+void cache_control_request(struct cache_control *, const struct http_msg *request);
+/* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
+void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);
+/* Whether a qualified directive (CC_NO_CACHE, CC_PRIVATE) names that field. */
+bool cache_control_names_field(const struct cache_control *, enum cache_directive, struct slice field);
+
+#endif

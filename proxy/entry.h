@@ -1,0 +1,44 @@
+/* Owns one stored response, or the record that says which request fields its variants depend on; and its form as bytes.
+ * Must not know: stores, requests. Invariant: immutable once made, shared by references on any thread.
+ *
+ * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h). */
+#ifndef UTFEED_PROXY_ENTRY_H
+#define UTFEED_PROXY_ENTRY_H
+
+#include "freshness.h"
+#include "object.h"
+
+struct entry {
+	atomic_uint refs;
+	char *key;                     /* owned; may hold any byte */
+	size_t key_len;
+	char *vary;                    /* names (vary_names()): a record of variants, and the rest is empty; NULL: a response */
+	struct object *object;         /* DONE and kept: body and report */
+	struct object_head *head;      /* as clients get it, X-Encoding-Rule included */
+	char *upstream;                /* the origin's head as it came: validators, and what a 304 updates */
+	size_t upstream_len;
+	struct freshness freshness;
+	size_t bytes;                  /* what it counts against a budget: all of the above */
+};
+
+struct entry_parts {               /* references and strings that the new entry takes over, also on failure */
+	char *vary;
+	struct object *object;
+	struct object_head *head;
+	char *upstream;
+	size_t upstream_len;
+	const struct freshness *freshness;     /* copied */
+};
+
+/* One reference; the key is copied. NULL: out of memory. */
+struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
+struct entry *entry_ref(struct entry *);
+void entry_unref(struct entry **);
+
+/* Packed: magic, format version, checksum, lengths, then the parts; the same on every machine. *len; the caller's to free().
+ * NULL: out of memory. */
+char *entry_pack(const struct entry *, size_t *len);
+/* NULL: damaged, of another format, or out of memory. */
+struct entry *entry_unpack(const char *bytes, size_t len);
+
+#endif

@@ -1,0 +1,78 @@
+/* Owns the arithmetic of caching: whether a response may be stored, how long it is fresh, how old it is, and whether it answers a
+ * request now. Pure: heads and times (seconds since the epoch) in, answers out. Must not know: stores, clocks, keys.
+ * Invariant: struct freshness is plain data without pointers, all that a store must keep of a head to answer later.
+ * Source: RFC 9111, RFC 5861, RFC 8246, RFC 9213. */
+#ifndef UTFEED_PROXY_FRESHNESS_H
+#define UTFEED_PROXY_FRESHNESS_H
+
+#include "cache_control.h"
+
+/* May it be stored (RFC 9111 section 3), and if not, why not: the words of Cache-Status' detail (storable_word). */
+enum storable {
+	STORABLE_YES = 0,
+#define REASON(id, word) STORABLE_##id,
+#include "storable.def"
+#undef REASON
+	STORABLE_COUNT
+};
+
+/* What the operator sets; zeroes are plain RFC 9111. */
+struct freshness_settings {
+	const char *const *targeted;   /* as cache_control_response() takes it */
+	bool private_cache;            /* one user's cache; utfeed is shared unless told so */
+	uint32_t floor_s;              /* at least so long, where the response names no lifetime of its own */
+	uint32_t hint_s;               /* what the feed itself says (RSS ttl, sy:updatePeriod), then; 0: nothing */
+	uint32_t heuristic_max_s;      /* cap of a heuristic lifetime; 0: 24 h */
+	uint32_t error_max_s;          /* cap of any lifetime of a response with status 4xx or 5xx; 0: none */
+	uint32_t stale_while_revalidate_s, stale_if_error_s;   /* where the response does not say */
+};
+
+enum freshness_flag {
+	FRESHNESS_NO_CACHE = 1,        /* never without validation */
+	FRESHNESS_NO_STALE = 2,        /* must-revalidate, proxy-revalidate or s-maxage: never stale (section 4.2.4) */
+	FRESHNESS_IMMUTABLE = 4,
+	FRESHNESS_HEURISTIC = 8,       /* the lifetime is ours, not the origin's */
+	FRESHNESS_NO_CACHE_FIELDS = 16 /* no-cache="..." : without validation only less these fields; utfeed validates */
+};
+
+struct freshness {
+	int64_t response_time;         /* when the head arrived */
+	int64_t lifetime_s;            /* freshness_lifetime */
+	int64_t initial_age_s;         /* corrected_initial_age (section 4.2.3) */
+	uint32_t swr_s, sie_s;         /* windows after the lifetime */
+	uint32_t flags;                /* of enum freshness_flag */
+};
+
+enum freshness_reuse {
+	REUSE_FRESH,                 /* serve */
+	REUSE_STALE,                 /* serve: the client takes stale ones (max-stale) */
+	REUSE_STALE_REFRESH,         /* serve, and revalidate behind it (stale-while-revalidate) */
+	REUSE_REVALIDATE,            /* fwd=stale, or fwd=request where *by_request */
+	REUSE_ONLY_IF_CACHED         /* 504 (section 5.2.1.7) */
+};
+
+enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response, int64_t now,
+    const struct freshness_settings *);
+const char *storable_word(enum storable);
+
+/* request_time and response_time: when the request was sent, when the head of the answer was there. After a 304 give the stored
+ * head as updated by it (section 3.2) and the times of that exchange. */
+void freshness_read(struct freshness *, const struct http_msg *response, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *);
+
+int64_t freshness_age(const struct freshness *, int64_t now);          /* current_age, for the Age field; 0 to 2^31 */
+int64_t freshness_ttl(const struct freshness *, int64_t now);          /* seconds left, negative once stale: Cache-Status' ttl */
+void freshness_expire(struct freshness *, int64_t now);                /* soft purge, invalidation (section 4.4): stale from now on */
+
+/* by_request: set to whether it is the request that refuses a response fresh otherwise. May be NULL. */
+enum freshness_reuse freshness_reuse(const struct freshness *, const struct cache_control *request, int64_t now, bool *by_request);
+
+/* May it be served though stale, when the origin cannot be reached or gives an error (section 4.2.4, RFC 5861 section 4). */
+bool freshness_if_error(const struct freshness *, const struct cache_control *request, int64_t now);
+/* Whether a status of the origin counts as such an error: 500, 502, 503, 504. */
+bool freshness_error_status(int status);
+
+/* Cacheable by default (RFC 9110 section 15.1). */
+bool freshness_heuristic_status(int status);
+
+#endif

@@ -1,0 +1,51 @@
+/* Owns the shape of every store of entries: memory, LMDB, Redis behind one table of functions.
+ * Must not know: freshness, requests. Thread-safe: any worker calls. A store may lose entries whenever it likes; it never gives a
+ * damaged one, nor one under another key. */
+#ifndef UTFEED_PROXY_STORE_H
+#define UTFEED_PROXY_STORE_H
+
+#include "entry.h"
+#include "loop.h"
+
+enum store_result { STORE_FOUND, STORE_MISSING, STORE_WAIT };
+enum store_purge { PURGE_URL, PURGE_PREFIX, PURGE_ALL };       /* one URL with all settings and variants; URLs that begin so; all */
+
+/* A lookup that takes its time: embedded in whoever waits. */
+struct store_wait {
+	struct task task;              /* the store's: delivers on the waiter's loop */
+	struct loop *loop;
+	/* entry: one reference, the receiver's; NULL: not there. */
+	void (*got)(struct store_wait *, struct entry *entry);
+	struct entry *entry;           /* on its way */
+	void *pending;                 /* the store's own; NULL: not waiting */
+};
+
+struct store_stats { uint64_t entries, bytes, hits, misses, evictions, errors; };
+
+struct store;
+struct store_ops {
+	const char *name;
+	/* FOUND: *entry is one reference. WAIT: w->got() comes from w->loop, never from within. */
+	enum store_result (*get)(struct store *, const char *key, size_t len, struct entry **entry, struct store_wait *w);
+	/* got() will not be called. */
+	void (*cancel)(struct store *, struct store_wait *w);
+	/* Replaces what has its key. Takes a reference of its own. */
+	void (*put)(struct store *, struct entry *);
+	void (*remove)(struct store *, const char *key, size_t len);
+	/* soft: marked stale instead of removed. Returns how many, -1 where it is not known yet. */
+	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft);
+	void (*stats)(struct store *, struct store_stats *);
+	void (*free)(struct store *);
+};
+
+/* The first member of every store. */
+struct store { const struct store_ops *ops; };
+
+/* budget: of entry->bytes in all; an entry over max_entry is not taken. NULL: out of memory. */
+struct store *store_memory_new(size_t budget, size_t max_entry);
+/* NULL: logged why. path: a folder, made where it is missing. */
+struct store *store_lmdb_new(const char *path, size_t map_bytes);
+struct redis_settings { const char *host; uint16_t port; const char *path /* unix socket */, *user, *password, *prefix; bool tls; int db; uint64_t timeout_ms; };
+struct store *store_redis_new(const struct redis_settings *);
+
+#endif
