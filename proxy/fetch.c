@@ -41,6 +41,7 @@ struct fetch {
 	struct http_msg msg;
 	struct stage *stage;
 	struct fetch_request request;
+	struct fetch_hooks hooks;
 	struct redirect_trail trail;
 	char *url;                     /* where it goes now */
 	char *request_head;
@@ -64,6 +65,7 @@ struct fetch_pool {
 
 static void fetch_connect(struct fetch *f);
 static bool fetch_retry(struct fetch *f);
+static void fetch_on_abandoned(struct object_writer *w);
 
 struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct polite *polite)
 {
@@ -78,8 +80,19 @@ struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, stru
 	return p;
 }
 
+/* Before the object's reference goes: the hooks may still tell others that nobody can join it any more. */
+static void fetch_end_hooks(struct fetch *f)
+{
+	struct fetch_hooks hooks = f->hooks;
+
+	f->hooks = (struct fetch_hooks){ 0 };
+	if (hooks.end)
+		hooks.end(hooks.arg);
+}
+
 static void fetch_free(struct fetch *f)
 {
+	fetch_end_hooks(f);
 	LIST_REMOVE(f, link);
 	loop_disarm(f->pool->loop, &f->timer);
 	loop_disarm(f->pool->loop, &f->total);
@@ -122,6 +135,7 @@ static struct loop *fetch_loop(struct fetch *f)
 static void fetch_end(struct fetch *f)
 {
 	f->phase = FETCH_ENDED;
+	fetch_end_hooks(f);
 	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
 	loop_disarm(fetch_loop(f), &f->total);
@@ -138,7 +152,9 @@ static void fetch_fail(struct fetch *f)
 	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
 	    f->failure.details);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_FAILED, 1);
-	object_fail(f->object, &f->failure);
+	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
+	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
+		object_fail(f->object, &f->failure);
 	fetch_end(f);
 }
 
@@ -166,6 +182,8 @@ static void fetch_finish(struct fetch *f)
 		fetch_fail(f);
 		return;
 	}
+	if (f->hooks.done)
+		f->hooks.done(f->hooks.arg, f->object);
 	fetch_end(f);
 }
 
@@ -297,14 +315,26 @@ static int fetch_read_body(struct fetch *f)
 	return 0;
 }
 
-/* What the redirect's own body says is not read; where there is none the connection stays good. */
-static int fetch_redirect(struct fetch *f)
+/* The body of this response is not wanted; where there is none, or it is here already, the connection stays good. */
+static bool fetch_skip_body(struct fetch *f)
 {
 	size_t used, len = f->head_len - f->msg.head_len;
-	bool keep;
 
 	http_parser_go_on(f->parser);
-	keep = f->sent && http_parse(f->parser, f->head + f->msg.head_len, len, &used) == PARSE_DONE && used == len && f->msg.keep_alive;
+	return f->sent && http_parse(f->parser, f->head + f->msg.head_len, len, &used) == PARSE_DONE && used == len && f->msg.keep_alive;
+}
+
+static int fetch_leave(struct fetch *f)
+{
+	f->reusable = fetch_skip_body(f);
+	fetch_end(f);
+	return -1;
+}
+
+static int fetch_redirect(struct fetch *f)
+{
+	bool keep = fetch_skip_body(f);
+
 	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
 	fetch_connect(f);
@@ -335,7 +365,19 @@ static int fetch_start_body(struct fetch *f)
 		fetch_no_memory(f);
 		return -1;
 	}
+	if (f->hooks.head)
+		switch (f->hooks.head(f->hooks.arg, &f->msg, (struct slice){ f->head, f->msg.head_len }, f->object)) {
+		case FETCH_GO_ON:
+			break;
+		case FETCH_ANSWERED:
+			return fetch_leave(f);
+		case FETCH_NO_MEMORY:
+			fetch_no_memory(f);
+			return -1;
+		}
 	f->phase = FETCH_BODY;
+	if (f->hooks.arg && !object_is_kept(f->object) && !object_readers(f->object))
+		fetch_on_abandoned(&f->writer);
 	f->request.stage.head.content_location = f->trail.n ? f->url : NULL;
 	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
@@ -577,10 +619,18 @@ static void fetch_on_total(struct timer *t)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
+/* Though nobody reads: by the store, or by whoever joins before the head tells whether it can be stored. */
+static bool fetch_is_wanted(struct fetch *f)
+{
+	return f->hooks.arg && (f->phase != FETCH_BODY || object_is_kept(f->object));
+}
+
 static void fetch_on_task(struct task *t)
 {
 	struct fetch *f = OWNER_OF(t, struct fetch, task);
 
+	if (f->left && fetch_is_wanted(f))
+		f->left = false;
 	if (f->phase != FETCH_ENDED && f->left)
 		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
 	if (f->phase == FETCH_ENDED || f->left) {
@@ -639,6 +689,8 @@ int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struc
 	f->writer = (struct object_writer){ fetch_on_room, fetch_on_abandoned };
 	f->request = *request;
 	f->request.body = NULL;
+	if (request->hooks)
+		f->hooks = *request->hooks;
 	f->body.wake = fetch_on_more;
 	if (request->body)
 		object_attach(request->body, &f->body);

@@ -25,6 +25,23 @@ struct fetch_limits {
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
 };
 
+enum fetch_choice {
+	FETCH_GO_ON,           /* the response fills the object */
+	FETCH_ANSWERED,        /* the object was substituted: nothing more is wanted of this response */
+	FETCH_NO_MEMORY
+};
+
+/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread. */
+struct fetch_hooks {
+	/* The final head is there; the object is WAITING. upstream: its bytes. */
+	enum fetch_choice (*head)(void *arg, const struct http_msg *, struct slice upstream, struct object *);
+	/* It failed and the object is WAITING: true where it was substituted. */
+	bool (*failed)(void *arg, const struct proxy_failure *, struct object *);
+	void (*done)(void *arg, struct object *);      /* the object is DONE */
+	void (*end)(void *arg);                        /* always, and last */
+	void *arg;
+};
+
 struct fetch_request {
 	struct destination to;         /* its path is the fetch's from then on */
 	char method[32];
@@ -34,6 +51,7 @@ struct fetch_request {
 	size_t private_len;
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */
+	const struct fetch_hooks *hooks;       /* copied; NULL: none. With hooks the fetch goes on though nobody reads, for the store */
 	struct redirect_rules redirects;
 	struct stage_options stage;
 	struct fetch_limits limits;

@@ -31,6 +31,7 @@ struct object {
 	struct proxy_failure failure;
 	struct object_writer *writer;
 	struct object_readers readers;
+	struct object *substitute;
 };
 
 struct object_head *object_head_new(void)
@@ -107,6 +108,7 @@ void object_unref(struct object **op)
 	object_free_before(o, UINT64_MAX);
 	free(o->first);
 	object_head_unref(&o->head);
+	object_unref(&o->substitute);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
 }
@@ -235,6 +237,16 @@ void object_done(struct object *o)
 	pthread_mutex_unlock(&o->lock);
 }
 
+void object_substitute(struct object *o, struct object_head *head, struct object *body)
+{
+	assert(o->phase == OBJECT_WAITING && object_phase(body) == OBJECT_DONE);
+	pthread_mutex_lock(&o->lock);
+	o->head = object_head_ref(head);
+	o->substitute = object_ref(body);
+	object_enter(o, OBJECT_SUBSTITUTED);
+	pthread_mutex_unlock(&o->lock);
+}
+
 void object_fail(struct object *o, const struct proxy_failure *f)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
@@ -316,6 +328,35 @@ void object_detach(struct object_reader *r)
 	r->object = NULL;
 	r->at = NULL;
 	object_unref(&o);
+}
+
+void object_follow(struct object_reader *r, struct object_head **head)
+{
+	struct object *body = object_ref(r->object->substitute);
+
+	*head = object_head_ref(r->object->head);
+	object_detach(r);
+	object_attach(body, r);
+	object_unref(&body);
+}
+
+void object_seek(struct object_reader *r, uint64_t offset)
+{
+	assert(object_phase(r->object) == OBJECT_DONE && offset <= r->object->length);
+	r->offset = offset;
+	r->at = NULL;
+}
+
+size_t object_readers(struct object *o)
+{
+	const struct object_reader *r;
+	size_t n = 0;
+
+	pthread_mutex_lock(&o->lock);
+	LIST_FOREACH(r, &o->readers, link)
+		n++;
+	pthread_mutex_unlock(&o->lock);
+	return n;
 }
 
 enum object_phase object_phase(const struct object *o)

@@ -4,6 +4,7 @@
  * Phases, and the only calls that move between them:
  *   WAITING --object_head()--> BODY --object_done()--> DONE
  *   WAITING or BODY --object_fail()--> FAILED
+ *   WAITING --object_substitute()--> SUBSTITUTED: another, complete object answers in its place (a stored response)
  * Invariant: bytes once appended never change or move. Until object_done() nothing can be taken for complete.
  *
  * In transit (not kept), what all readers have read is freed, and the writer is asked to stop while more than transit_bytes wait
@@ -21,7 +22,7 @@
 #include "core/normalise.h"
 #include "proxy_status.h"
 
-enum object_phase { OBJECT_WAITING, OBJECT_BODY, OBJECT_DONE, OBJECT_FAILED };
+enum object_phase { OBJECT_WAITING, OBJECT_BODY, OBJECT_DONE, OBJECT_FAILED, OBJECT_SUBSTITUTED };
 
 /* The response head: everything a client gets but framing, Connection and what differs from client to client. Shared, never
  * changed. */
@@ -45,6 +46,11 @@ struct object_report {
 	struct verdict verdict;
 	bool revised;                  /* verdict was corrected after the head was made */
 	uint64_t repairs, malformed;
+	/* What the cache did; before object_head() or object_substitute(). */
+	bool stored;
+	bool private;                  /* for the request that fetched it only: whoever joined asks for itself */
+	bool normalised, decoded;      /* what was done to the body (response_head.h) */
+	int fwd_status;                /* the origin's status; 0: none came */
 };
 
 struct object;
@@ -79,6 +85,8 @@ void object_head(struct object *, struct object_head *);           /* takes over
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
 bool object_full(struct object *);
 void object_done(struct object *);
+/* head and body (DONE): references are taken. */
+void object_substitute(struct object *, struct object_head *head, struct object *body);
 void object_fail(struct object *, const struct proxy_failure *);
 /* The verdict, and again where it is corrected later. */
 void object_set_verdict(struct object *, const struct verdict *, bool revised);
@@ -88,6 +96,11 @@ struct object_report *object_report(struct object *);
 /* Reading. */
 void object_attach(struct object *, struct object_reader *);       /* takes a reference */
 void object_detach(struct object_reader *);
+/* Moves a reader of a SUBSTITUTED object to what answers in its place; *head: one reference. */
+void object_follow(struct object_reader *, struct object_head **head);
+/* Only for a DONE object: reading begins there. */
+void object_seek(struct object_reader *, uint64_t offset);
+size_t object_readers(struct object *);
 enum object_phase object_phase(const struct object *);
 /* The verdict as it stands; false: there is none. */
 bool object_verdict(struct object *, struct verdict *);

@@ -45,6 +45,8 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 	s->trailer = s->framing == FRAME_CHUNKED && c->trailers;
 	if (c->verdict)
 		frame_rule(s, c->verdict);
+	frame_add(s, "%s", c->lines);
+	s->left = s->framing == FRAME_LENGTH ? (uint64_t)content_length : 0;
 	if (s->framing == FRAME_LENGTH)
 		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)content_length);
 	else if (s->framing == FRAME_CHUNKED)
@@ -60,6 +62,7 @@ void sender_begin_request(struct sender *s, struct slice head, bool has_body, in
 	*s = (struct sender){ .head = head };
 	if (has_body && content_length >= 0) {
 		s->framing = FRAME_LENGTH;
+		s->left = (uint64_t)content_length;
 		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)content_length);
 	} else if (has_body) {
 		s->framing = FRAME_CHUNKED;
@@ -78,7 +81,7 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 	object_peek(reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
 	if (bytes) {
 		frame_add(s, "%s%zx\r\n", s->chunk_open ? "\r\n" : "", bytes);
-		s->chunk_left = bytes;
+		s->left = bytes;
 		s->chunk_open = true;
 	} else if (object_phase(reader->object) == OBJECT_DONE) {
 		frame_add(s, "%s0\r\n", s->chunk_open ? "\r\n" : "");
@@ -95,7 +98,7 @@ static int sender_gather(struct sender *s, struct object_reader *reader, struct 
 	int n = 0;
 	size_t body;
 
-	if (s->framing == FRAME_CHUNKED && !s->chunk_left && !s->ended)
+	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
 		sender_frame_chunk(s, reader);
 	*head = s->head.len - s->head_sent;
 	*frame = s->frame_len - s->frame_sent;
@@ -103,8 +106,11 @@ static int sender_gather(struct sender *s, struct object_reader *reader, struct 
 		iov[n++] = (struct iovec){ (char *)(uintptr_t)s->head.at + s->head_sent, *head };
 	if (*frame)
 		iov[n++] = (struct iovec){ s->frame + s->frame_sent, *frame };
-	if (s->framing != FRAME_NONE && (s->framing != FRAME_CHUNKED || s->chunk_left))
-		n += object_peek(reader, iov + n, SENDER_IOV - n, s->framing == FRAME_CHUNKED ? s->chunk_left : SENDER_WRITE_BYTES, &body);
+	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left)) {
+		uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
+
+		n += object_peek(reader, iov + n, SENDER_IOV - n, max, &body);
+	}
 	return n;
 }
 
@@ -120,19 +126,24 @@ static void sender_account(struct sender *s, struct object_reader *reader, size_
 	n -= part;
 	if (s->frame_sent == s->frame_len)
 		s->frame_sent = s->frame_len = 0;
-	if (s->framing == FRAME_CHUNKED)
-		s->chunk_left -= n;
+	if (s->framing != FRAME_CLOSE)
+		s->left -= n;
 	if (n)
 		object_consume(reader, n);
 }
 
 static bool sender_is_complete(const struct sender *s, const struct object_reader *reader)
 {
-	if (s->framing == FRAME_NONE)
+	switch (s->framing) {
+	case FRAME_NONE:
 		return true;
-	if (s->framing == FRAME_CHUNKED)
+	case FRAME_CHUNKED:
 		return s->ended;
-	return object_phase(reader->object) == OBJECT_DONE && reader->offset == object_length(reader->object);
+	case FRAME_LENGTH:
+		return !s->left;
+	default:
+		return object_phase(reader->object) == OBJECT_DONE && reader->offset == object_length(reader->object);
+	}
 }
 
 enum sender_result sender_write(struct sender *s, struct conn *conn, struct object_reader *reader)

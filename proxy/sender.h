@@ -15,7 +15,7 @@ enum sender_framing {
 	FRAME_CLOSE            /* the end of the connection ends the body */
 };
 
-enum { SENDER_FRAME_BYTES = 512 };
+enum { SENDER_FRAME_BYTES = 1024 };
 
 struct sender {
 	struct slice head;             /* start line and field lines without the blank line; not owned */
@@ -24,7 +24,7 @@ struct sender {
 	bool ended;                    /* the last chunk is in frame */
 	bool chunk_open;               /* a chunk's data was written, its CRLF not */
 	size_t head_sent;
-	size_t chunk_left;             /* bytes of the current chunk not yet written */
+	uint64_t left;                 /* body bytes still to come: of the current chunk, or of a body of known length */
 	uint64_t bytes;                /* written in all */
 	size_t frame_len, frame_sent;
 	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
@@ -45,6 +45,7 @@ struct sender_client {
 	bool trailers;                 /* it said TE: trailers */
 	bool keep;                     /* it would keep the connection */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
+	const char *lines;             /* further field lines, each with CRLF; "" for none */
 };
 
 /* A response. content_length: -1: not known yet. Returns whether the connection can outlive it. */

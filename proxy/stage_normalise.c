@@ -45,6 +45,8 @@ static int stage_head(struct stage *s, const struct verdict *v, enum response_bo
 
 	s->body = body;
 	s->undecided = false;
+	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
+	object_report(s->object)->decoded = body == RESPONSE_DECODED;
 	object_set_verdict(s->object, v, false);
 	s->options.head.date = loop_http_date(s->options.loop);
 	if (!(head = response_head_build(s->msg, body, &s->options.head)))

@@ -1,0 +1,333 @@
+/* Answering through the cache; see answer.h. */
+#include "answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conditional.h"
+#include "conf/conf.h"
+#include "head_text.h"
+#include "http_date.h"
+#include "lead.h"
+#include "loop.h"
+#include "owner.h"
+#include "request.h"
+#include "vary.h"
+
+static void answer_look(struct answer *a);
+
+static int64_t answer_now(struct answer *a)
+{
+	return loop_wall_ms(a->ctx->loop) / 1000;
+}
+
+static void answer_drop_fetch(struct answer *a)
+{
+	destination_free(&a->fetch.to);
+	free(a->fetch.fields);
+	free(a->fetch.private_fields);
+	a->fetch.fields = a->fetch.private_fields = NULL;
+}
+
+void answer_free(struct answer *a)
+{
+	if (a->waiting)
+		cache_cancel(a->ctx->cache, &a->wait);
+	a->waiting = false;
+	answer_drop_fetch(a);
+	object_unref(&a->object);
+	object_head_unref(&a->head);
+	entry_unref(&a->entry);
+	free(a->key);
+	a->key = NULL;
+}
+
+/* The request's strings as they are, for a fetch that does not use up the answer's own. -1: out of memory. */
+static int answer_copy_fetch(const struct answer *a, struct fetch_request *r)
+{
+	*r = a->fetch;
+	r->to.path = NULL;
+	r->fields = malloc(r->fields_len ? r->fields_len : 1);
+	r->private_fields = malloc(r->private_len ? r->private_len : 1);
+	if (!r->fields || !r->private_fields || destination_set_path(&r->to, a->fetch.to.path, a->fetch.to.path_len)) {
+		free(r->fields);
+		free(r->private_fields);
+		return -1;
+	}
+	memcpy(r->fields, a->fetch.fields, r->fields_len);
+	if (r->private_len)
+		memcpy(r->private_fields, a->fetch.private_fields, r->private_len);
+	return 0;
+}
+
+/* The object of a fetch that fills the cache. */
+static struct object *answer_lead(struct answer *a, struct entry *entry)
+{
+	const struct conf *conf = a->ctx->conf;
+	struct lead_params p = {
+		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
+		.busy = a->key, .busy_len = a->key_len, .request = a->msg, .entry = entry, .freshness = a->settings,
+		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
+	};
+	struct fetch_request r;
+	struct object *o;
+
+	if (answer_copy_fetch(a, &r))
+		return NULL;
+	if (!(o = lead_start(&p, &r))) {
+		destination_free(&r.to);
+		free(r.fields);
+		free(r.private_fields);
+	}
+	return o;
+}
+
+static void answer_forward(struct answer *a, enum cache_fwd fwd)
+{
+	a->status.fwd = fwd;
+	if (cc_has(&a->cc, CC_ONLY_IF_CACHED)) {
+		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
+		return;
+	}
+	if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len))) {
+		a->joined = a->status.collapsed = true;
+		return;
+	}
+	a->object = answer_lead(a, a->entry);
+}
+
+/* Behind the client's back: its answer is already on its way (RFC 5861 section 3). */
+static void answer_refresh(struct answer *a, struct entry *e)
+{
+	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
+
+	if (!o)
+		o = answer_lead(a, e);
+	object_unref(&o);
+}
+
+static void answer_hit(struct answer *a, struct entry *e)
+{
+	a->object = object_ref(e->object);
+	a->head = object_head_ref(e->head);
+	a->freshness = e->freshness;
+	a->status.hit = a->status.has_ttl = true;
+	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
+}
+
+/* Takes over the reference. */
+static void answer_found(struct answer *a, struct entry *e)
+{
+	struct text key = { 0 };
+	bool by_request = false;
+
+	if (e->vary) {
+		text_add(&key, a->key, a->primary_len);
+		text_puts(&key, "\n");
+		vary_key(&key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
+		entry_unref(&e);
+		free(a->key);
+		if ((a->key = text_take(&key, &a->key_len)))
+			answer_look(a);
+		return;
+	}
+	switch (freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request)) {
+	case REUSE_STALE_REFRESH:
+		answer_refresh(a, e);
+		answer_hit(a, e);
+		break;
+	case REUSE_FRESH:
+	case REUSE_STALE:
+		answer_hit(a, e);
+		break;
+	case REUSE_ONLY_IF_CACHED:
+		answer_forward(a, FWD_STALE);
+		break;
+	case REUSE_REVALIDATE:
+		a->entry = entry_ref(e);
+		a->status.has_ttl = true;
+		a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
+		answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
+		break;
+	}
+	entry_unref(&e);
+}
+
+static void answer_missed(struct answer *a)
+{
+	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
+}
+
+static void answer_on_got(struct store_wait *w, struct entry *e)
+{
+	struct answer *a = OWNER_OF(w, struct answer, wait);
+
+	a->waiting = false;
+	if (e)
+		answer_found(a, e);
+	else
+		answer_missed(a);
+	if (!a->waiting)
+		a->ready(a);
+}
+
+static void answer_look(struct answer *a)
+{
+	struct entry *e = NULL;
+
+	a->wait = (struct store_wait){ .loop = a->ctx->loop, .got = answer_on_got };
+	switch (cache_get(a->ctx->cache, a->key, a->key_len, &e, &a->wait)) {
+	case STORE_FOUND:
+		answer_found(a, e);
+		break;
+	case STORE_MISSING:
+		answer_missed(a);
+		break;
+	case STORE_WAIT:
+		a->waiting = true;
+		break;
+	}
+}
+
+void answer_start(struct answer *a, const struct request_context *ctx, const struct http_msg *m, struct fetch_request *r,
+    const struct freshness_settings *settings, const char *url, size_t url_len, uint64_t settings_hash)
+{
+	struct text key = { 0 };
+
+	a->ctx = ctx;
+	a->msg = m;
+	a->cached = true;
+	a->fetch = *r;
+	a->settings = *settings;
+	cache_control_request(&a->cc, m);
+	text_add(&key, url, url_len);
+	text_printf(&key, "\n%08x", (unsigned)(settings_hash ^ settings_hash >> 32));
+	if ((a->key = text_take(&key, &a->key_len))) {
+		a->primary_len = a->key_len;
+		answer_look(a);
+	}
+}
+
+bool answer_again(struct answer *a, const struct object *o)
+{
+	bool failed = object_phase(o) == OBJECT_FAILED && !object_get_head(o);
+	bool foreign = object_phase(o) != OBJECT_WAITING && object_report((struct object *)(uintptr_t)o)->private;
+
+	if (!a->joined || (!failed && !foreign))
+		return false;
+	a->joined = a->status.collapsed = false;
+	/* After a failure whoever is next leads and others may join it, once; a private response is each one's own. */
+	a->again = foreign || a->failed_once;
+	a->failed_once = true;
+	entry_unref(&a->entry);
+	a->key_len = a->primary_len;
+	answer_look(a);
+	return true;
+}
+
+/* ---- when the head goes out ---- */
+
+static void answer_lines(struct answer *a, struct object *o, bool stored, struct answer_final *f)
+{
+	struct text t = { 0 };
+	const struct object_report *r = object_report(o);
+
+	if (stored)
+		text_printf(&t, "Age: %lld\r\n", (long long)freshness_age(&a->freshness, answer_now(a)));
+	if (a->cached && !a->status.hit) {
+		a->status.fwd_status = r->fwd_status;
+		a->status.stored = r->stored;
+	}
+	cache_status_line(&t, a->ctx->conf->via, &a->status);
+	if (!t.failed && t.len < sizeof f->lines)
+		memcpy(f->lines, t.bytes, t.len);
+	f->lines[t.failed || t.len >= sizeof f->lines ? 0 : t.len] = '\0';
+	free(t.bytes);
+}
+
+static struct object_head *answer_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
+{
+	struct object_head *h = object_head_new();
+	struct text t = { 0 };
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
+	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
+	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&h);
+		return NULL;
+	}
+	h->status = status;
+	h->no_body = status == 304;
+	h->content_length = -1;
+	return h;
+}
+
+static int answer_not_modified(const struct object_head *from, struct answer_final *f)
+{
+	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
+	static const char *const kept[] = { "cache-control", "cdn-cache-control", "content-location", "date", "etag", "expires", "vary",
+		"last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie", NULL };
+
+	object_head_unref(&f->head);
+	f->head = answer_make_head(from, 304, kept, true);
+	f->no_body = true;
+	return f->head ? 0 : -1;
+}
+
+static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
+    struct answer_final *f)
+{
+	static const char *const replaced[] = { "content-range", NULL };
+	size_t n = strlen(f->lines);
+	struct object_head *h = answer_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
+
+	if (!h)
+		return -1;
+	object_head_unref(&f->head);
+	f->head = h;
+	if (what == RANGE_ONE) {
+		f->offset = range->first;
+		f->content_length = (int64_t)(range->last - range->first + 1);
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)range->first,
+		    (unsigned long long)range->last, (unsigned long long)length);
+	} else {
+		f->offset = length;
+		f->content_length = 0;
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes */%llu\r\n", (unsigned long long)length);
+	}
+	return 0;
+}
+
+int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
+{
+	struct slice bytes = { head->bytes, head->len };
+	struct conditional_stored stored = { head_text_get(bytes, "etag"), head_text_get(bytes, "last-modified"), 0 };
+	int64_t length = object_content_length(o);
+	struct byte_range range;
+	enum range_answer what;
+
+	*f = (struct answer_final){ .head = object_head_ref(head), .content_length = length };
+	answer_lines(a, o, a->status.hit, f);
+	if (!a->cached || head->status != 200 || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
+		return 0;
+	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
+		stored.date = answer_now(a);
+	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
+	case CONDITIONAL_NOT_MODIFIED:
+		return answer_not_modified(head, f);
+	case CONDITIONAL_FAILED:
+		object_head_unref(&f->head);
+		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
+		f->content_length = 0;
+		f->no_body = true;
+		return f->head ? 0 : -1;
+	case CONDITIONAL_PROCEED:
+		break;
+	}
+	if (a->msg->method != METHOD_GET || object_phase(o) != OBJECT_DONE)
+		return 0;
+	what = range_evaluate(a->msg, &stored, object_length(o), answer_now(a), &range);
+	return what == RANGE_NONE ? 0 : answer_range(head, what, &range, object_length(o), f);
+}

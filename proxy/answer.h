@@ -1,0 +1,60 @@
+/* Owns how one request is answered through the cache: looking up, joining, leading, validating, and the last choices made when the
+ * head goes out (304, 206, Age, Cache-Status). Must not know: connections.
+ * Source: RFC 9111 section 4, RFC 9110 sections 13 and 14, RFC 9211. */
+#ifndef UTFEED_PROXY_ANSWER_H
+#define UTFEED_PROXY_ANSWER_H
+
+#include "cache.h"
+#include "cache_control.h"
+#include "cache_status.h"
+#include "fetch.h"
+
+enum { ANSWER_LINES_MAX = 512 };
+
+struct request_context;
+
+/* One request's way to its response; embedded in whoever asks. */
+struct answer {
+	/* The object is there, or there is none (out of memory). From the loop, never from within answer_start(). */
+	void (*ready)(struct answer *);
+	struct object *object;         /* one reference; taken over by whoever asked */
+	struct object_head *head;      /* one reference: the head to send; NULL: the object's own */
+	/* Private from here on. */
+	const struct request_context *ctx;
+	const struct http_msg *msg;
+	bool cached;                   /* it goes through the cache at all */
+	bool joined, waiting;
+	bool again;                    /* joining is over for this one */
+	bool failed_once;
+	struct cache_control cc;
+	struct cache_status status;
+	struct freshness freshness;    /* of a stored response that answers */
+	struct entry *entry;           /* found, to be validated */
+	struct fetch_request fetch;    /* what a fetch would be; its strings are this struct's until it starts */
+	struct freshness_settings settings;
+	struct store_wait wait;
+	char *key;
+	size_t key_len, primary_len;   /* the primary key is the first part */
+};
+
+/* a zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes. Owns r's strings in any case.
+ * url: the first part of the key. */
+void answer_start(struct answer *, const struct request_context *, const struct http_msg *, struct fetch_request *r,
+    const struct freshness_settings *, const char *url, size_t url_len, uint64_t settings_hash);
+/* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
+ * after answer_start(). */
+bool answer_again(struct answer *, const struct object *);
+void answer_free(struct answer *);
+
+/* What is left to decide once the head is there. head, body of the object to be sent; the request's own preconditions and range. */
+struct answer_final {
+	struct object_head *head;      /* one reference */
+	int64_t content_length;        /* -1: not known */
+	uint64_t offset;               /* of the body, where to begin */
+	bool no_body;
+	char lines[ANSWER_LINES_MAX];  /* Age, Cache-Status, Content-Range */
+};
+/* -1: out of memory. */
+int answer_finish(struct answer *, struct object *, struct object_head *, struct answer_final *);
+
+#endif

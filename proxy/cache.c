@@ -1,0 +1,166 @@
+/* Stores and responses in the making; see cache.h. */
+#include "cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+enum { CACHE_BUCKETS = 1024 };
+
+struct busy {
+	LIST_ENTRY(busy) link;
+	struct object *object;         /* the leader's reference keeps it */
+	size_t len;
+	char key[];
+};
+
+struct cache {
+	struct store *memory, *second;
+	pthread_mutex_t lock;
+	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
+};
+
+struct cache *cache_new(struct store *memory, struct store *second)
+{
+	struct cache *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->memory = memory;
+	c->second = second;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void cache_free(struct cache **cp)
+{
+	struct cache *c = *cp;
+
+	if (!c)
+		return;
+	c->memory->ops->free(c->memory);
+	if (c->second)
+		c->second->ops->free(c->second);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	*cp = NULL;
+}
+
+struct store *cache_memory(struct cache *c)
+{
+	return c->memory;
+}
+
+struct store *cache_second(struct cache *c)
+{
+	return c->second;
+}
+
+enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+{
+	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);
+
+	if (r != STORE_MISSING || !c->second)
+		return r;
+	r = c->second->ops->get(c->second, key, len, entry, w);
+	if (r == STORE_FOUND)
+		c->memory->ops->put(c->memory, *entry);
+	return r;
+}
+
+void cache_cancel(struct cache *c, struct store_wait *w)
+{
+	if (c->second)
+		c->second->ops->cancel(c->second, w);
+}
+
+void cache_put(struct cache *c, struct entry *e)
+{
+	c->memory->ops->put(c->memory, e);
+	if (c->second)
+		c->second->ops->put(c->second, e);
+}
+
+void cache_remove(struct cache *c, const char *key, size_t len)
+{
+	c->memory->ops->remove(c->memory, key, len);
+	if (c->second)
+		c->second->ops->remove(c->second, key, len);
+}
+
+int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft)
+{
+	int64_t n = c->memory->ops->purge(c->memory, what, url, len, soft);
+
+	if (c->second)
+		c->second->ops->purge(c->second, what, url, len, soft);
+	return n;
+}
+
+static size_t cache_bucket(const char *key, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	while (len--)
+		h = (h ^ (unsigned char)*key++) * 0x100000001b3;
+	return h % CACHE_BUCKETS;
+}
+
+static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len)
+{
+	struct busy *b;
+
+	LIST_FOREACH(b, &c->busy[bucket], link)
+		if (b->len == len && !memcmp(b->key, key, len))
+			return b;
+	return NULL;
+}
+
+struct object *cache_join(struct cache *c, const char *key, size_t len)
+{
+	struct busy *b;
+	struct object *o;
+
+	pthread_mutex_lock(&c->lock);
+	b = cache_find(c, cache_bucket(key, len), key, len);
+	o = b ? object_ref(b->object) : NULL;
+	pthread_mutex_unlock(&c->lock);
+	return o;
+}
+
+/* Without memory for the record the response is simply not shared while it is made. */
+bool cache_lead(struct cache *c, const char *key, size_t len, struct object *o)
+{
+	size_t bucket = cache_bucket(key, len);
+	struct busy *b = malloc(sizeof *b + len);
+	bool first;
+
+	if (!b)
+		return true;
+	b->object = o;
+	b->len = len;
+	memcpy(b->key, key, len);
+	pthread_mutex_lock(&c->lock);
+	first = !cache_find(c, bucket, key, len);
+	if (first)
+		LIST_INSERT_HEAD(&c->busy[bucket], b, link);
+	pthread_mutex_unlock(&c->lock);
+	if (!first)
+		free(b);
+	return first;
+}
+
+void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
+{
+	struct busy *b;
+
+	pthread_mutex_lock(&c->lock);
+	b = cache_find(c, cache_bucket(key, len), key, len);
+	if (b && b->object == o)
+		LIST_REMOVE(b, link);
+	else
+		b = NULL;
+	pthread_mutex_unlock(&c->lock);
+	free(b);
+}

@@ -1,0 +1,30 @@
+/* Owns what all workers share of the cache: the stores, which responses are being made, and who may join them.
+ * Must not know: requests, fetches, freshness rules. Thread-safe; its lock is held for lookups only, never across a store's work.
+ * Invariant: of one key at most one response is in the making that others may join. */
+#ifndef UTFEED_PROXY_CACHE_H
+#define UTFEED_PROXY_CACHE_H
+
+#include "store.h"
+
+struct cache;
+
+/* memory: always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
+struct cache *cache_new(struct store *memory, struct store *second);
+void cache_free(struct cache **);
+
+/* As store_ops.get: memory, then the second store, whose finds go to memory. */
+enum store_result cache_get(struct cache *, const char *key, size_t len, struct entry **, struct store_wait *);
+void cache_cancel(struct cache *, struct store_wait *);
+void cache_put(struct cache *, struct entry *);
+void cache_remove(struct cache *, const char *key, size_t len);
+int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft);
+struct store *cache_memory(struct cache *);
+struct store *cache_second(struct cache *);
+
+/* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
+ * one's own; false: somebody else was first. Until cache_leave(). */
+struct object *cache_join(struct cache *, const char *key, size_t len);
+bool cache_lead(struct cache *, const char *key, size_t len, struct object *);
+void cache_leave(struct cache *, const char *key, size_t len, struct object *);
+
+#endif

@@ -1,0 +1,390 @@
+/* Filling the cache; see lead.h. */
+#include "lead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "feed_hints.h"
+#include "head_text.h"
+#include "http_parse.h"
+#include "loop.h"
+#include "vary.h"
+
+struct lead {
+	struct lead_params params;     /* strings and entry are its own */
+	char *key, *busy;
+	struct http_msg request;
+	char *request_bytes;
+	struct response_settings head;
+	int64_t request_time, response_time;
+	struct object *object;         /* the fetch's reference keeps it */
+	bool left;                     /* nobody can join any more */
+	bool storing;
+	char *upstream;                /* the head to store */
+	size_t upstream_len;
+	char *vary;                    /* names; NULL: the response does not vary */
+};
+
+static int64_t lead_now(struct lead *l)
+{
+	return loop_wall_ms(l->params.loop) / 1000;
+}
+
+static void lead_leave(struct lead *l)
+{
+	if (!l->left)
+		cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
+	l->left = true;
+}
+
+static int lead_copy_request(struct lead *l, const struct http_msg *m)
+{
+	if (!(l->request_bytes = malloc(m->head_len)) || http_msg_init(&l->request, m->n_fields ? m->n_fields : 1))
+		return -1;
+	struct http_field *fields = l->request.fields;
+
+	memcpy(l->request_bytes, m->base, m->head_len);
+	memcpy(fields, m->fields, m->n_fields * sizeof *fields);
+	l->request = *m;
+	l->request.fields = fields;
+	l->request.base = l->request_bytes;
+	return 0;
+}
+
+/* Reads head bytes as a message again. The text must live as long as m. -1: out of memory, or no head. */
+static int head_parse(struct http_msg *m, const char *bytes, size_t len, size_t max_fields)
+{
+	struct http_parser *p = http_parser_new(false, NULL, NULL);
+	enum http_parse_result r = PARSE_ERROR;
+	size_t used;
+
+	if (p && !http_msg_init(m, max_fields)) {
+		m->base = bytes;
+		http_parser_start(p, m, false);
+		r = http_parse(p, bytes, len, &used);
+		if (r != PARSE_HEAD)
+			http_msg_free(m);
+	}
+	http_parser_free(&p);
+	return r == PARSE_HEAD ? 0 : -1;
+}
+
+/* The head as stored for clients: Age goes, for it is told anew each time; X-Encoding-Rule comes, for it is final now. */
+static struct object_head *stored_head(const struct object_head *from, struct object *o)
+{
+	static const char *const told_anew[] = { "age", NULL };
+	struct object_head *h = object_head_new();
+	struct text t = { 0 };
+	struct verdict v;
+	char rule[VERDICT_FORMAT_MAX];
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
+	head_text_copy(&t, (struct slice){ from->bytes, from->len }, told_anew, false);
+	if (object_verdict(o, &v)) {
+		verdict_format(&v, rule, sizeof rule);
+		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
+	}
+	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&h);
+		return NULL;
+	}
+	h->status = from->status;
+	h->no_body = from->no_body;
+	h->content_length = (int64_t)object_length(o);
+	return h;
+}
+
+/* Puts a response under its key, behind a record of variants where it varies. Takes over the strings of parts. */
+static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
+{
+	struct text key = { 0 };
+	struct entry *e = NULL, *record;
+	size_t len;
+	char *bytes;
+
+	text_add(&key, l->key, l->params.key_len);
+	if (l->vary) {
+		struct entry_parts names = { .vary = strdup(l->vary), .freshness = parts->freshness };
+
+		if (names.vary && (record = entry_new(l->key, l->params.key_len, &names))) {
+			cache_put(l->params.cache, record);
+			entry_unref(&record);
+		}
+		text_puts(&key, "\n");
+		vary_key(&key, (struct slice){ l->vary, strlen(l->vary) }, &l->request);
+	}
+	if ((bytes = text_take(&key, &len)) && (e = entry_new(bytes, len, parts)))
+		cache_put(l->params.cache, e);
+	free(bytes);
+	return e;
+}
+
+/* RFC 9111 section 3.2: the stored head with the fields of the 304 in the place of its own, but for those that speak of bytes. */
+static char *merged_upstream(const struct entry *e, const struct http_msg *m, size_t max_fields, size_t *len)
+{
+	struct http_msg stored;
+	struct text t = { 0 };
+
+	if (head_parse(&stored, e->upstream, e->upstream_len, max_fields))
+		return NULL;
+	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
+	for (int pass = 0; pass < 2; pass++) {
+		const struct http_msg *from = pass ? m : &stored;
+
+		for (uint32_t i = 0; i < from->n_fields; i++) {
+			const struct http_field *f = &from->fields[i];
+			struct slice name = http_field_name(from, f), value = http_field_value(from, f);
+			bool fixed = f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE ||
+			    f->id == H_CONTENT_RANGE || f->id == H_TRANSFER_ENCODING || f->id == H_CONNECTION || f->id == H_ETAG;
+			bool replaced = false;
+
+			if (pass ? fixed : f->id == H_AGE)
+				continue;
+			for (uint32_t j = 0; !pass && !fixed && j < m->n_fields && !replaced; j++) {
+				struct slice other = http_field_name(m, &m->fields[j]);
+
+				replaced = other.len == name.len && !strncasecmp(other.at, name.at, name.len);
+			}
+			if (replaced)
+				continue;
+			text_add(&t, name.at, name.len);
+			text_puts(&t, ": ");
+			text_add(&t, value.at, value.len);
+			text_puts(&t, "\r\n");
+		}
+	}
+	text_puts(&t, "\r\n");
+	http_msg_free(&stored);
+	return text_take(&t, len);
+}
+
+static enum response_body stored_body(struct object *o)
+{
+	const struct object_report *r = object_report(o);
+
+	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
+}
+
+/* The origin says the stored response still holds: it is stored anew with the new head, and answers. */
+static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, struct object *o)
+{
+	struct entry *old = l->params.entry, *e = NULL;
+	struct http_msg merged;
+	struct freshness fresh;
+	struct object_head *head = NULL;
+	struct entry_parts parts = { .object = object_ref(old->object), .freshness = &fresh };
+
+	parts.upstream = merged_upstream(old, m, l->params.max_fields, &parts.upstream_len);
+	if (parts.upstream && !head_parse(&merged, parts.upstream, parts.upstream_len, l->params.max_fields)) {
+		freshness_read(&fresh, &merged, l->request_time, l->response_time, &l->params.freshness);
+		l->head.date = loop_http_date(l->params.loop);
+		if ((head = response_head_build(&merged, stored_body(old->object), &l->head)))
+			parts.head = stored_head(head, old->object);
+		http_msg_free(&merged);
+	}
+	object_head_unref(&head);
+	if (!parts.head) {
+		object_unref(&parts.object);
+		free(parts.upstream);
+		return FETCH_NO_MEMORY;
+	}
+	if (!(e = entry_new(old->key, old->key_len, &parts)))
+		return FETCH_NO_MEMORY;
+	cache_put(l->params.cache, e);
+	object_report(o)->fwd_status = m->status;
+	object_report(o)->stored = true;
+	object_substitute(o, e->head, e->object);
+	lead_leave(l);
+	entry_unref(&e);
+	return FETCH_ANSWERED;
+}
+
+static bool lead_serve_stale(struct lead *l, struct object *o, int status)
+{
+	struct cache_control cc;
+
+	if (!l->params.entry)
+		return false;
+	cache_control_request(&cc, &l->request);
+	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
+		return false;
+	object_report(o)->fwd_status = status;
+	object_substitute(o, l->params.entry->head, l->params.entry->object);
+	lead_leave(l);
+	return true;
+}
+
+static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream)
+{
+	struct text names = { 0 };
+	size_t len;
+
+	if (freshness_storable(&l->request, m, lead_now(l), &l->params.freshness) != STORABLE_YES)
+		return 0;
+	if (m->has_length && m->content_length > l->params.max_object)
+		return 0;
+	/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
+	if (m->status >= 500 && l->params.entry)
+		return 0;
+	switch (vary_names(&names, m)) {
+	case VARY_ALL:
+		return 0;
+	case VARY_FIELDS:
+		text_add(&names, "", 1);
+		if (!(l->vary = text_take(&names, &len)))
+			return -1;
+		break;
+	case VARY_NOTHING:
+		break;
+	}
+	if (!(l->upstream = malloc(upstream.len)))
+		return -1;
+	memcpy(l->upstream, upstream.at, upstream.len);
+	l->upstream_len = upstream.len;
+	l->storing = true;
+	return 0;
+}
+
+static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struct slice upstream, struct object *o)
+{
+	struct lead *l = arg;
+
+	l->response_time = lead_now(l);
+	if (l->params.entry && m->status == 304)
+		return lead_refresh(l, m, o);
+	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))
+		return FETCH_ANSWERED;
+	if (lead_plan_storing(l, m, upstream))
+		return FETCH_NO_MEMORY;
+	object_report(o)->fwd_status = m->status;
+	object_report(o)->stored = l->storing;
+	object_report(o)->private = !l->storing;
+	if (l->storing)
+		object_keep(o);
+	else
+		lead_leave(l);
+	return FETCH_GO_ON;
+}
+
+static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct object *o)
+{
+	struct lead *l = arg;
+
+	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
+	return f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0);
+}
+
+static void lead_on_done(void *arg, struct object *o)
+{
+	struct lead *l = arg;
+	struct freshness fresh;
+	struct http_msg m;
+	struct entry_parts parts = { .freshness = &fresh };
+	struct entry *e;
+
+	if (l->storing && object_is_kept(o) && !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
+		l->params.freshness.hint_s = feed_hints_ttl(o);
+		freshness_read(&fresh, &m, l->request_time, l->response_time, &l->params.freshness);
+		http_msg_free(&m);
+		if ((parts.head = stored_head(object_get_head(o), o))) {
+			parts.object = object_ref(o);
+			parts.upstream = l->upstream;
+			parts.upstream_len = l->upstream_len;
+			l->upstream = NULL;
+			if ((e = lead_put(l, &parts)))
+				entry_unref(&e);
+		}
+	}
+	lead_leave(l);
+}
+
+static void lead_free(struct lead *l)
+{
+	entry_unref(&l->params.entry);
+	http_msg_free(&l->request);
+	free(l->request_bytes);
+	free(l->upstream);
+	free(l->vary);
+	free(l->key);
+	free(l->busy);
+	free(l);
+}
+
+static void lead_on_end(void *arg)
+{
+	struct lead *l = arg;
+
+	lead_leave(l);
+	lead_free(l);
+}
+
+static char *copy_bytes(const char *bytes, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+
+	if (copy)
+		memcpy(copy, bytes, len);
+	return copy;
+}
+
+/* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). */
+static int lead_add_validators(struct lead *l, struct fetch_request *r)
+{
+	struct http_msg stored;
+	struct slice etag, modified;
+	struct text t = { 0 };
+	size_t len;
+	char *fields;
+
+	if (!l->params.entry)
+		return 0;
+	if (head_parse(&stored, l->params.entry->upstream, l->params.entry->upstream_len, l->params.max_fields))
+		return -1;
+	etag = http_msg_get(&stored, H_ETAG);
+	modified = http_msg_get(&stored, H_LAST_MODIFIED);
+	text_add(&t, r->fields, r->fields_len);
+	if (etag.len)
+		text_printf(&t, "If-None-Match: %.*s\r\n", (int)etag.len, etag.at);
+	if (modified.len)
+		text_printf(&t, "If-Modified-Since: %.*s\r\n", (int)modified.len, modified.at);
+	http_msg_free(&stored);
+	if (!(fields = text_take(&t, &len)))
+		return -1;
+	free(r->fields);
+	r->fields = fields;
+	r->fields_len = len;
+	return 0;
+}
+
+struct object *lead_start(const struct lead_params *params, struct fetch_request *r)
+{
+	struct object *o = object_new(params->transit_bytes);
+	struct lead *l = calloc(1, sizeof *l);
+	struct fetch_hooks hooks = { lead_on_head, lead_on_failed, lead_on_done, lead_on_end, l };
+
+	if (!o || !l)
+		goto fail;
+	l->params = *params;
+	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
+	l->object = o;
+	l->left = true;
+	l->key = copy_bytes(params->key, params->key_len);
+	l->busy = copy_bytes(params->busy, params->busy_len);
+	l->head = r->stage.head;
+	l->request_time = lead_now(l);
+	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
+		goto fail;
+	r->hooks = &hooks;
+	l->left = !cache_lead(params->cache, l->busy, params->busy_len, o);
+	if (fetch_start(params->fetches, r, o)) {
+		lead_leave(l);
+		goto fail;
+	}
+	return o;
+fail:
+	if (l)
+		lead_free(l);
+	object_unref(&o);
+	return NULL;
+}

@@ -1,0 +1,29 @@
+/* Owns filling the cache: one fetch whose response others may join, be stored, refresh a stored one, or be replaced by it.
+ * Must not know: clients. Source: RFC 9111 sections 3, 4.3 and 4.2.4, RFC 5861.
+ * Invariant: what is stored is complete; an error never takes the place of a good response. */
+#ifndef UTFEED_PROXY_LEAD_H
+#define UTFEED_PROXY_LEAD_H
+
+#include "cache.h"
+#include "fetch.h"
+
+struct lead_params {
+	struct cache *cache;
+	struct fetch_pool *fetches;
+	struct loop *loop;
+	const char *key;               /* URL "\n" SETTINGS; copied */
+	size_t key_len;
+	const char *busy;              /* the key it is known under while it is made: of the variant, where that is known; copied */
+	size_t busy_len;
+	const struct http_msg *request;        /* copied */
+	struct entry *entry;           /* stored already, to be validated; a reference is taken; NULL: none */
+	struct freshness_settings freshness;
+	size_t max_object, max_fields;
+	size_t transit_bytes;
+};
+
+/* Starts the fetch. The object to read (one reference); NULL: out of memory, and the request's strings are still the caller's.
+ * r->hooks is set; validators of params.entry are added to r->fields. */
+struct object *lead_start(const struct lead_params *, struct fetch_request *r);
+
+#endif

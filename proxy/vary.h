@@ -1,0 +1,19 @@
+/* Owns the second part of a cache key: which request fields a response depends on, and a request's values of them, normalised.
+ * Pure: heads in, text out. Must not know: stores, the first part of the key. Source: RFC 9111 section 4.1, RFC 9110 section 12.5.5.
+ * Accept-Encoding never counts: utfeed asks every origin the same. */
+#ifndef UTFEED_PROXY_VARY_H
+#define UTFEED_PROXY_VARY_H
+
+#include "http_msg.h"
+#include "text.h"
+
+enum vary { VARY_NOTHING, VARY_FIELDS, VARY_ALL };
+
+/* Writes the names in lower case, sorted, each once, with commas between: "accept-language,user-agent". Nothing unless VARY_FIELDS. */
+enum vary vary_names(struct text *names, const struct http_msg *response);
+
+/* The request's values for names as vary_names() wrote them: equal text means the stored response was selected by an equal request.
+ * A field that is absent differs from an empty one. */
+void vary_key(struct text *key, struct slice names, const struct http_msg *request);
+
+#endif
