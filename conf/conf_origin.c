@@ -108,7 +108,8 @@ int conf_listen_set(const struct conf_row *row, void *member, const struct conf_
 	struct conf_listen listen, *grown;
 	char host[INET6_ADDRSTRLEN];
 
-	(void)row;
+	if (!*value->text && !*row->def)
+		return 0;              /* none */
 	if (!read_listen(value->text, &listen, host))
 		return conf_fail(error, "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
 			value->text);

@@ -2,6 +2,7 @@
 #include "origin.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@ struct origin {
 	struct loop *loop;
 	struct resolve *resolve;
 	struct conn *conn;
+	struct tls_context *tls;       /* NULL: plain */
+	bool secured;                  /* TLS was started */
+	char *host;
 	struct timer timer;
 	origin_ready_f *ready;
 	void *arg;
@@ -79,18 +83,34 @@ static void origin_try_next(struct origin *o)
 	origin_end(o, NULL);
 }
 
+/* Connected: TLS is next, where it is asked for, and then all is ready. */
+static void origin_go_on(struct origin *o)
+{
+	if (!o->tls || o->secured) {
+		origin_end(o, o->conn);
+		return;
+	}
+	o->secured = true;
+	if (conn_start_tls(o->conn, o->tls, o->host))
+		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
 static void origin_on_conn(void *arg, enum conn_event event)
 {
 	struct origin *o = arg;
 
-	if (event == CONN_CONNECTED) {
-		origin_end(o, o->conn);
-		return;
+	if (event == CONN_CONNECTED)
+		origin_go_on(o);
+	else if (o->secured) {
+		conn_explain(o->conn, PROXY_ERROR_CONNECTION_TERMINATED, &o->failure);
+		conn_close(&o->conn);
+		origin_end(o, NULL);
+	} else {
+		proxy_failure_set(&o->failure, origin_classify(conn_errno(o->conn)), "%s: %s", conn_peer(o->conn),
+		    strerror(conn_errno(o->conn)));
+		conn_close(&o->conn);
+		origin_try_next(o);
 	}
-	proxy_failure_set(&o->failure, origin_classify(conn_errno(o->conn)), "%s: %s", conn_peer(o->conn),
-	    strerror(conn_errno(o->conn)));
-	conn_close(&o->conn);
-	origin_try_next(o);
 }
 
 static void origin_on_resolved(void *arg, const struct resolve_result *r)
@@ -114,7 +134,7 @@ static void origin_on_timeout(struct timer *t)
 	if (o->resolve)
 		origin_fail(o, PROXY_ERROR_DNS_TIMEOUT, "no answer in time");
 	else
-		origin_fail(o, PROXY_ERROR_CONNECTION_TIMEOUT, o->conn ? conn_peer(o->conn) : "");
+		origin_fail(o, PROXY_ERROR_CONNECTION_TIMEOUT, o->secured ? "TLS handshake" : o->conn ? conn_peer(o->conn) : "");
 }
 
 struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target, origin_ready_f *ready,
@@ -127,8 +147,10 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->loop = l;
 	o->ready = ready;
 	o->arg = arg;
+	o->tls = target->tls;
 	o->timer.fire = origin_on_timeout;
-	if (!(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
+	if (!(o->host = strdup(target->host)) || !(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
+		free(o->host);
 		free(o);
 		return NULL;
 	}
@@ -146,5 +168,6 @@ void origin_cancel(struct origin **op)
 	loop_disarm(o->loop, &o->timer);
 	resolve_cancel(&o->resolve);
 	conn_close(&o->conn);
+	free(o->host);
 	free(o);
 }

@@ -14,6 +14,9 @@
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "listen", "[::1]:9000", "[::1]:9000\n" },
+	{ "tls-listen", "127.0.0.1:8443", "127.0.0.1:8443\n" },
+	{ "tls-listen-cert", "/etc/utfeed/cert.pem", "/etc/utfeed/cert.pem" },
+	{ "tls-listen-key", "/etc/utfeed/key.pem", "/etc/utfeed/key.pem" },
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "drain-timeout", "1500ms", "1500ms" },
@@ -47,6 +50,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "request-timeout", "10ms", "10ms" },
 	{ "keepalive-timeout", "1h", "1h" },
 	{ "write-timeout", "61s", "61s" },
+	{ "tls-ca-file", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
 	{ "via", "edge.1", "edge.1" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
