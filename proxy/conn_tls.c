@@ -15,6 +15,7 @@
 
 #include "conn_internal.h"
 #include "loop.h"
+#include "owner.h"
 #include "tls_sessions.h"
 
 enum {
@@ -263,7 +264,7 @@ void conn_tls_resume(struct conn *c)
 
 static void tls_on_task(struct task *task)
 {
-	struct conn_tls *t = (struct conn_tls *)(void *)((char *)task - offsetof(struct conn_tls, task));
+	struct conn_tls *t = OWNER_OF(task, struct conn_tls, task);
 	struct conn *c = t->conn;
 
 	if (c->want_read && conn_tls_pending(c))

@@ -1,4 +1,5 @@
-/* Owns getting a connection to an origin: name lookup, then its addresses one after the other, then TLS.
+/* Owns getting a connection to an origin: name lookup, its addresses of both families as RFC 8305 has
+ * it, TLS.
  * Must not know: requests, responses. Every way to fail is told by one callback. */
 #ifndef UTFEED_PROXY_ORIGIN_H
 #define UTFEED_PROXY_ORIGIN_H

@@ -114,6 +114,7 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, const in
 	struct worker *w = calloc(1, sizeof *w);
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
 	struct request_context ctx;
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	size_t taken = 0;
 
 	if (!w)
@@ -121,7 +122,7 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, const in
 	w->conf = conf;
 	w->tls = tls;
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop)) ||
+	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
 	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
 		goto fail;
