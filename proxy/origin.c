@@ -194,8 +194,7 @@ static void origin_on_attempt(void *arg, enum conn_event event)
 	origin_note(o, origin_classify(conn_errno(t->conn)), conn_peer(t->conn), conn_errno(t->conn));
 	conn_close(&t->conn);
 	o->in_flight--;
-	if (eyeballs_advise(&o->order) != EYEBALLS_WAIT_SHORT)
-		origin_go_on(o);
+	origin_go_on(o);
 }
 
 static void origin_on_resolved(void *arg, const struct resolve_result *r)
