@@ -11,7 +11,7 @@ BEGIN {
 	layer_row(24, "client request upstream access admin")
 	layer_row(25, "listener worker server main cmd cmd_* check_report")
 	# One file at most includes each of these
-	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h", names, " ")
+	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h", names, " ")
 	for (i in names) once[names[i]] = 1
 	folder_once["uchardet"] = folder_once["openssl"] = folder_once["hiredis"] = 1
 	named["iconv.h"] = "core/decoder_iconv.c"

@@ -280,3 +280,17 @@ def test_loser_is_closed(via, names, origin, black_hole):
         except OSError:
             pass
         sock.close()
+
+
+# Internationalised names
+
+@pytest.mark.parametrize("authority", ["b\u00fccher.test", "b%C3%BCcher.test", "xn--bcher-kva.test"])
+def test_international_name(via, names, origin, authority):
+    names.zone["xn--bcher-kva.test"] = ["127.0.0.1"]
+    got, request = via(f"{authority}:{origin.port}").through(origin, FEED)
+    assert got.body == SMALL_OUT and request["Host"] == f"xn--bcher-kva.test:{origin.port}"
+
+
+def test_international_name_that_is_none(via):
+    got = via("a.test").get("/http://b%C3/feed")
+    assert got.status == 400
