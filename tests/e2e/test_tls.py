@@ -578,3 +578,35 @@ def test_does_not_start_with_files_it_cannot_use(start, options, word):
     with pytest.raises(AssertionError, match="not ready: exit [12]") as failed:
         start(None, *options)
     assert word in str(failed.value)
+
+
+# With the rest: kept connections, redirects
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_connection_is_kept(trusting, tls_origin, good, version):
+    """Tickets that arrive on an idle connection are no reason to drop it."""
+    origin = tls_origin(server_context(good, VERSIONS[version]))
+    proxy = trusting(origin)
+    for _ in range(3):
+        assert proxy.through(origin, message("200 OK", XML, body=SMALL))[0].body == SMALL_OUT
+    assert origin.connections == 1
+
+
+def test_kept_connections_are_no_other_route_s(start, tls_origin, authority, good):
+    origin = tls_origin(server_context(good))
+    proxy = start(None, "--route", f"/loose/={origin.url}/ tls-verify=off", "--route", f"/strict/={origin.url}/")
+    assert proxy.through(origin, message("200 OK", XML, body=SMALL), "/loose/feed")[0].body == SMALL_OUT
+    client = proxy.client().ask("/strict/feed")
+    assert origin.refused() == b""
+    assert error_of(client.response()) == CERTIFICATE
+
+
+def test_redirect_to_https(start, authority, origin, tls_origin, good):
+    secure = tls_origin(server_context(good))
+    proxy = start(None, "--tls-ca-file", authority.root.cert, "--redirects", "3", "--route", f"/={origin.url}/ follow-redirects=on")
+    client = proxy.client().ask("/feed")
+    origin.receive().answer(message("301 Moved", f"Location: {secure.url}/there"))
+    upstream = secure.receive()
+    assert upstream.request.target == "/there"
+    upstream.answer(message("200 OK", XML, body=SMALL))
+    assert client.response().body == SMALL_OUT
