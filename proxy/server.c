@@ -169,21 +169,52 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
+/* What is left until the deadline; zero once it is over. */
+static struct timespec server_left(const struct timespec *deadline)
+{
+	struct timespec now, left = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec < deadline->tv_sec || (now.tv_sec == deadline->tv_sec && now.tv_nsec < deadline->tv_nsec)) {
+		left.tv_sec = deadline->tv_sec - now.tv_sec;
+		left.tv_nsec = deadline->tv_nsec - now.tv_nsec;
+		if (left.tv_nsec < 0) {
+			left.tv_sec--;
+			left.tv_nsec += 1000000000;
+		}
+	}
+	return left;
+}
+
+static void server_drain(struct server *s, struct timespec *deadline)
+{
+	uint64_t ms = s->conf->drain_timeout_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, deadline);
+	deadline->tv_sec += (time_t)(ms / 1000) + (deadline->tv_nsec + (long)(ms % 1000) * 1000000) / 1000000000;
+	deadline->tv_nsec = (deadline->tv_nsec + (long)(ms % 1000) * 1000000) % 1000000000;
+	server_order(s, WORKER_DRAIN);
+}
+
 /* Waits for signals until every worker has ended. */
 static void server_wait(struct server *s, const sigset_t *signals)
 {
-	struct timespec drain = { (time_t)(s->conf->drain_timeout_ms / 1000), (long)(s->conf->drain_timeout_ms % 1000) * 1000000 };
+	struct timespec deadline;
 	size_t ended = 0;
-	bool draining = false;
+	bool draining = false, stopping = false;
 
 	while (ended < s->running) {
-		int sig = draining ? sigtimedwait(signals, NULL, &drain) : sigwaitinfo(signals, NULL);
+		struct timespec left = draining && !stopping ? server_left(&deadline) : (struct timespec){ 0, 0 };
+		int sig = draining && !stopping ? sigtimedwait(signals, NULL, &left) : sigwaitinfo(signals, NULL);
 
 		if (sig < 0 && errno == EINTR)
 			continue;
-		if (sig == SIGTERM || sig == SIGINT) {
-			server_order(s, draining ? WORKER_STOP : WORKER_DRAIN);
+		if ((sig == SIGTERM || sig == SIGINT) && !draining) {
 			draining = true;
+			server_drain(s, &deadline);
+		} else if (sig == SIGTERM || sig == SIGINT) {
+			stopping = true;
+			server_order(s, WORKER_STOP);
 		} else if (sig == SIGUSR1)
 			server_print_stats(s);
 		else if (sig == SIGHUP)
@@ -191,6 +222,7 @@ static void server_wait(struct server *s, const sigset_t *signals)
 		else if (sig == SIG_WORKER_ENDED)
 			ended++;
 		else {
+			stopping = true;
 			log_warn("drain-timeout is over: cutting what is in flight");
 			server_order(s, WORKER_STOP);
 		}
