@@ -2,6 +2,7 @@
  * Must not know: routes; whether anything answers there.
  * Invariant: a conf_origin's authority is what its scheme, host and port make, never text as typed. */
 #include "conf/conf_internal.h"
+#include "conf/idn.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -30,14 +31,12 @@ static char *make_authority(const struct conf_origin *origin)
 	return len < 0 ? NULL : text;
 }
 
-int conf_origin_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int origin_read(void *member, const char *text, struct conf_error *error)
 {
 	struct conf_origin origin = { 0 };
 	struct url url;
-	const char *text = value->text;
 	enum url_error fault = url_parse(text, strlen(text), &url);
 
-	(void)row;
 	if (fault)
 		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", text, url_error_text(fault));
 	if (url.has_query)
@@ -57,6 +56,17 @@ int conf_origin_set(const struct conf_row *row, void *member, const struct conf_
 	conf_origin_clear(member);
 	*(struct conf_origin *)member = origin;
 	return 0;
+}
+
+int conf_origin_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	size_t len;
+	char *ascii = idn_url(value->text, strlen(value->text), &len);
+	int status = origin_read(member, ascii ? ascii : value->text, error);
+
+	(void)row;
+	free(ascii);
+	return status;
 }
 
 void conf_origin_format(FILE *out, const struct conf_row *row, const void *member)
@@ -108,7 +118,8 @@ int conf_listen_set(const struct conf_row *row, void *member, const struct conf_
 	struct conf_listen listen, *grown;
 	char host[INET6_ADDRSTRLEN];
 
-	(void)row;
+	if (!*value->text && !*row->def)
+		return 0;              /* none */
 	if (!read_listen(value->text, &listen, host))
 		return conf_fail(error, "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
 			value->text);

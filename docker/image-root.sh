@@ -42,3 +42,5 @@ done
 cp --parents "$modules"/gconv-modules "$modules"/gconv-modules.d/*.conf "$root"
 [ ! -f "$modules/gconv-modules.cache" ] || cp --parents "$modules/gconv-modules.cache" "$root"
 printf 'hosts: files dns\n' >"$root/etc/nsswitch.conf"
+# Whom to trust for https: OpenSSL's default file
+install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$root$(openssl version -d | sed 's/OPENSSLDIR: "\(.*\)"/\1/')/cert.pem"

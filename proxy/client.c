@@ -683,7 +683,7 @@ void client_pool_free(struct client_pool **pp)
 	*pp = NULL;
 }
 
-int client_accept(struct client_pool *p, int fd)
+int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 {
 	struct client *c = calloc(1, sizeof *c);
 
@@ -691,7 +691,8 @@ int client_accept(struct client_pool *p, int fd)
 		close(fd);
 		return -1;
 	}
-	if (!(c->conn = conn_new(p->ctx.loop, fd, client_on_conn, c))) {
+	if (!(c->conn = conn_new(p->ctx.loop, fd, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
+		conn_close(&c->conn);
 		free(c);
 		return -1;
 	}
@@ -703,6 +704,8 @@ int client_accept(struct client_pool *p, int fd)
 	p->count++;
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
 	client_idle(c);
+	if (tls)
+		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
 	client_listen(c);
 	return 0;
 }

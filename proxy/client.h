@@ -12,13 +12,14 @@
 #include "request.h"
 
 struct client_pool;
+struct tls_context;
 
 /* changed: called when a client left (room for another, or the last one gone). */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
-/* Takes over a connected descriptor. -1: out of memory (closed). */
-int client_accept(struct client_pool *, int fd);
+/* Takes over a connected descriptor; tls: NULL for plain. -1: out of memory (closed). */
+int client_accept(struct client_pool *, int fd, struct tls_context *tls);
 size_t client_count(const struct client_pool *);
 /* Idle connections are closed, the others when their response is complete. */
 void client_pool_drain(struct client_pool *);

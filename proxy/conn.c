@@ -1,10 +1,8 @@
-/* Plain TCP connections; see conn.h. */
+/* Connections: descriptor, events, ownership; see conn.h. */
 #include "conn.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,45 +11,48 @@
 
 #include <event2/event.h>
 
+#include "conn_internal.h"
 #include "loop.h"
 
-enum { CONN_PEER_MAX = INET6_ADDRSTRLEN + 10 };
+/* One step of connecting. The owner may close the connection in its callback. */
+static void conn_handshake(struct conn *c)
+{
+	int r = c->transport->handshake(c);
 
-struct conn {
-	struct loop *loop;
-	struct event *read_event, *write_event;
-	conn_event_f *on_event;
-	void *arg;
-	int fd, err;
-	bool connecting, want_read, want_write;
-	struct sockaddr_storage address;
-	char peer[CONN_PEER_MAX];
-};
+	if (r == CONN_AGAIN) {
+		conn_arm(c);
+		return;
+	}
+	c->connecting = false;
+	c->need = 0;
+	conn_arm(c);
+	c->on_event(c->arg, r ? CONN_READABLE : CONN_CONNECTED);
+}
 
 static void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
 
 	(void)fd, (void)what;
-	c->on_event(c->arg, CONN_READABLE);
+	if (c->connecting)
+		conn_handshake(c);
+	else
+		c->on_event(c->arg, CONN_READABLE);
 }
 
 static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
-	socklen_t len = sizeof c->err;
 
-	(void)what;
-	if (!c->connecting) {
+	(void)fd, (void)what;
+	if (c->connecting)
+		conn_handshake(c);
+	else if (c->need & CONN_NEED_WRITE) {          /* a read waited for it */
+		c->need = 0;
+		conn_arm(c);
+		c->on_event(c->arg, CONN_READABLE);
+	} else
 		c->on_event(c->arg, CONN_WRITABLE);
-		return;
-	}
-	c->connecting = false;
-	event_del(c->write_event);
-	c->want_write = false;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &c->err, &len) < 0)
-		c->err = errno;
-	c->on_event(c->arg, c->err ? CONN_READABLE : CONN_CONNECTED);
 }
 
 static struct conn *conn_make(struct loop *l, int fd, conn_event_f *on_event, void *arg)
@@ -62,6 +63,7 @@ static struct conn *conn_make(struct loop *l, int fd, conn_event_f *on_event, vo
 	if (!c)
 		goto fail;
 	c->loop = l;
+	c->transport = &conn_plain;
 	c->fd = fd;
 	c->on_event = on_event;
 	c->arg = arg;
@@ -87,8 +89,8 @@ struct conn *conn_new(struct loop *l, int fd, conn_event_f *on_event, void *arg)
 	struct conn *c = conn_make(l, fd, on_event, arg);
 	socklen_t len = sizeof c->address;
 
-	if (c && getpeername(fd, (struct sockaddr *)&c->address, &len) < 0)
-		c->address.ss_family = AF_UNSPEC;
+	if (c && getpeername(fd, &c->address.any, &len) < 0)
+		c->address.any.sa_family = AF_UNSPEC;
 	return c;
 }
 
@@ -101,6 +103,7 @@ struct conn *conn_connect(struct loop *l, const struct sockaddr *address, sockle
 		return NULL;
 	if (!(c = conn_make(l, fd, on_event, arg)))
 		return NULL;
+	assert(len <= sizeof c->address);
 	memcpy(&c->address, address, len);
 	if (connect(fd, address, len) < 0 && errno != EINPROGRESS) {
 		int err = errno;
@@ -110,8 +113,8 @@ struct conn *conn_connect(struct loop *l, const struct sockaddr *address, sockle
 		return NULL;
 	}
 	c->connecting = true;
-	event_add(c->write_event, NULL);
-	c->want_write = true;
+	c->need = CONN_NEED_WRITE;
+	conn_arm(c);
 	return c;
 }
 
@@ -128,6 +131,8 @@ void conn_close(struct conn **cp)
 	if (!c)
 		return;
 	*cp = NULL;
+	c->transport->shutdown(c);
+	conn_tls_free(c);
 	event_free(c->read_event);
 	event_free(c->write_event);
 	close(c->fd);
@@ -137,33 +142,44 @@ void conn_close(struct conn **cp)
 void conn_abort(struct conn **cp)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	struct conn *c = *cp;
 
-	if (*cp)
-		setsockopt((*cp)->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+	if (c) {
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+		c->transport = &conn_plain;    /* without a close_notify */
+	}
 	conn_close(cp);
+}
+
+static void conn_arm_event(struct event *event, bool *armed, bool arm)
+{
+	if (arm == *armed)
+		return;
+	if (arm)
+		event_add(event, NULL);
+	else
+		event_del(event);
+	*armed = arm;
+}
+
+void conn_arm(struct conn *c)
+{
+	conn_arm_event(c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
+	conn_arm_event(c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
 }
 
 void conn_want(struct conn *c, bool readable, bool writable)
 {
-	if (c->connecting)
-		return;
-	if (readable != c->want_read) {
-		if (readable)
-			event_add(c->read_event, NULL);
-		else
-			event_del(c->read_event);
-		c->want_read = readable;
-	}
-	if (writable != c->want_write) {
-		if (writable)
-			event_add(c->write_event, NULL);
-		else
-			event_del(c->write_event);
-		c->want_write = writable;
-	}
+	bool resumed = readable && !c->want_read;
+
+	c->want_read = readable;
+	c->want_write = writable;
+	conn_arm(c);
+	if (resumed && c->tls && conn_tls_pending(c))
+		conn_tls_resume(c);
 }
 
-static ssize_t conn_result(struct conn *c, ssize_t n)
+ssize_t conn_result(struct conn *c, ssize_t n)
 {
 	if (n >= 0)
 		return n;
@@ -175,27 +191,17 @@ static ssize_t conn_result(struct conn *c, ssize_t n)
 
 ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 {
-	ssize_t n;
-
-	do
-		n = recv(c->fd, buf, cap, 0);
-	while (n < 0 && errno == EINTR);
-	return conn_result(c, n);
+	return c->transport->read(c, buf, cap);
 }
 
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
 {
-	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = (size_t)n_iov };
-	ssize_t n;
-
-	do
-		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return conn_result(c, n);
+	return c->transport->writev(c, iov, n_iov);
 }
 
 void conn_shutdown_write(struct conn *c)
 {
+	c->transport->shutdown(c);
 	shutdown(c->fd, SHUT_WR);
 }
 
@@ -204,9 +210,21 @@ int conn_errno(const struct conn *c)
 	return c->err;
 }
 
+void conn_explain(const struct conn *c, enum proxy_error otherwise, struct proxy_failure *f)
+{
+	const struct proxy_failure *found = c->tls ? conn_tls_failure(c) : NULL;
+
+	if (!found)
+		proxy_failure_set(f, otherwise, "%s", strerror(c->err));
+	else if (found->error == PROXY_ERROR_NONE)
+		proxy_failure_set(f, otherwise, "%s", found->details);
+	else
+		*f = *found;
+}
+
 const struct sockaddr *conn_peer_address(const struct conn *c)
 {
-	return (const struct sockaddr *)&c->address;
+	return &c->address.any;
 }
 
 const char *conn_peer(const struct conn *cc)
@@ -216,16 +234,12 @@ const char *conn_peer(const struct conn *cc)
 
 	if (c->peer[0])
 		return c->peer;
-	if (c->address.ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)&c->address;
-
-		inet_ntop(AF_INET, &in->sin_addr, text, sizeof text);
-		snprintf(c->peer, sizeof c->peer, "%s:%u", text, ntohs(in->sin_port));
-	} else if (c->address.ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)&c->address;
-
-		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof text);
-		snprintf(c->peer, sizeof c->peer, "[%s]:%u", text, ntohs(in6->sin6_port));
+	if (c->address.any.sa_family == AF_INET) {
+		inet_ntop(AF_INET, &c->address.in.sin_addr, text, sizeof text);
+		snprintf(c->peer, sizeof c->peer, "%s:%u", text, ntohs(c->address.in.sin_port));
+	} else if (c->address.any.sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &c->address.in6.sin6_addr, text, sizeof text);
+		snprintf(c->peer, sizeof c->peer, "[%s]:%u", text, ntohs(c->address.in6.sin6_port));
 	} else
 		snprintf(c->peer, sizeof c->peer, "unknown");
 	return c->peer;

@@ -1,5 +1,5 @@
 /* Owns a socket: its descriptor, its two events and its transport. The only place that reads, writes or closes one.
- * Must not know: HTTP, who owns it. Plain TCP and TLS stand behind one table of functions.
+ * Must not know: HTTP, who owns it. Plain TCP and TLS stand behind one table of functions (conn_internal.h).
  * Invariant: events are created once and deleted before the descriptor is closed; after conn_close() no callback comes. */
 #ifndef UTFEED_PROXY_CONN_H
 #define UTFEED_PROXY_CONN_H
@@ -11,17 +11,20 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "proxy_status.h"
+
 struct loop;
 struct conn;
+struct tls_context;
 
 /* Edges the owner hears of. A connection that failed says CONN_READABLE: the read that follows returns the error. */
 enum conn_event { CONN_CONNECTED, CONN_READABLE, CONN_WRITABLE };
 
 /* Results of reads and writes other than a byte count. */
 enum conn_result {
-	CONN_EOF = 0,          /* reading: the peer closed its side in an orderly way */
+	CONN_EOF = 0,          /* reading: the peer closed its side in an orderly way; over TLS that takes a close_notify */
 	CONN_AGAIN = -1,       /* nothing now; an event follows where one is wanted */
-	CONN_FAILED = -2       /* conn_errno() says why */
+	CONN_FAILED = -2       /* conn_errno() and conn_explain() say why */
 };
 
 typedef void conn_event_f(void *arg, enum conn_event);
@@ -30,6 +33,9 @@ typedef void conn_event_f(void *arg, enum conn_event);
 struct conn *conn_new(struct loop *, int fd, conn_event_f *, void *arg);
 /* Starts connecting; CONN_CONNECTED or CONN_READABLE (failed: conn_errno()) follows. NULL: errno says why. */
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
+/* Goes on over TLS: CONN_CONNECTED (again) once the handshake is done, or CONN_READABLE (failed). host: who the peer must prove
+ * to be, a name or an address without brackets; NULL where the context is a server's. -1: out of memory. */
+int conn_start_tls(struct conn *, struct tls_context *, const char *host) __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */
 void conn_set_owner(struct conn *, conn_event_f *, void *arg);
 /* Safe from any state and from callbacks; nulls. */
@@ -37,14 +43,18 @@ void conn_close(struct conn **);
 /* The same, but the peer gets a reset: what was sent so far cannot be taken for complete. */
 void conn_abort(struct conn **);
 
-/* Which events to hear of. Reading stays armed over many reads; writing should be wanted only after CONN_AGAIN. */
+/* Which events to hear of. Reading stays armed over many reads; writing should be wanted only after CONN_AGAIN. Before
+ * CONN_CONNECTED it is only noted. */
 void conn_want(struct conn *, bool readable, bool writable);
 
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
+/* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
 ssize_t conn_writev(struct conn *, const struct iovec *, int n);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);
 int conn_errno(const struct conn *);
+/* Why it failed: what TLS found, else the kind given with the system's words. */
+void conn_explain(const struct conn *, enum proxy_error otherwise, struct proxy_failure *);
 const char *conn_peer(const struct conn *);             /* "127.0.0.1:5312", "[::1]:5312" */
 const struct sockaddr *conn_peer_address(const struct conn *);
 

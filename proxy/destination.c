@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/idn.h"
+
 void destination_free(struct destination *d)
 {
 	free(d->path);
@@ -26,7 +28,7 @@ int destination_set_path(struct destination *d, const char *path, size_t len)
 	return 0;
 }
 
-enum destination_error destination_from_url(struct destination *d, struct slice text, const char **why)
+static enum destination_error from_ascii_url(struct destination *d, struct slice text, const char **why)
 {
 	struct url u;
 	enum url_error e = url_parse(text.at, text.len, &u);
@@ -47,6 +49,16 @@ enum destination_error destination_from_url(struct destination *d, struct slice 
 		snprintf(d->authority + n, sizeof d->authority - n, ":%u", (unsigned)u.port);
 	}
 	return destination_set_path(d, text.at + u.target.at, u.target.len) ? DESTINATION_NO_MEMORY : DESTINATION_OK;
+}
+
+enum destination_error destination_from_url(struct destination *d, struct slice url, const char **why)
+{
+	size_t len = 0;
+	char *ascii = idn_url(url.at, url.len, &len);
+	enum destination_error e = from_ascii_url(d, ascii ? (struct slice){ ascii, len } : url, why);
+
+	free(ascii);
+	return e;
 }
 
 static bool has_scheme(struct slice ref)

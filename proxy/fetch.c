@@ -160,6 +160,13 @@ static void fetch_fail(struct fetch *f)
 
 #define fetch_fail_as(f, ...) (proxy_failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
 
+/* The connection failed: as TLS explains it, else as error. */
+static void fetch_fail_lost(struct fetch *f, enum proxy_error error)
+{
+	conn_explain(f->conn, error, &f->failure);
+	fetch_fail(f);
+}
+
 static void fetch_no_memory(struct fetch *f)
 {
 	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
@@ -296,7 +303,7 @@ static int fetch_read_body(struct fetch *f)
 		if (n == CONN_AGAIN)
 			break;
 		if (n == CONN_FAILED) {
-			fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "%s", strerror(conn_errno(f->conn)));
+			fetch_fail_lost(f, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE);
 			return -1;
 		}
 		if (n == CONN_EOF) {
@@ -464,10 +471,14 @@ static int fetch_read_head(struct fetch *f)
 		if (n == CONN_AGAIN)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
+			enum proxy_error error = f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED;
+
 			if (fetch_retry(f))
 				return -1;
-			fetch_fail_as(f, f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED, "%s",
-			    n == CONN_EOF ? "closed before the header was complete" : strerror(conn_errno(f->conn)));
+			if (n == CONN_FAILED)
+				fetch_fail_lost(f, error);
+			else
+				fetch_fail_as(f, error, "closed before the header was complete");
 			return -1;
 		}
 		f->head_len += (size_t)n;
@@ -562,7 +573,7 @@ static char *fetch_make_url(struct fetch *f)
 static void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
-	struct origin_target target = { r->to.host, r->to.port, r->limits.connect_timeout_ms };
+	struct origin_target target = { r->to.host, r->to.port, r->to.tls ? r->tls : NULL, r->limits.connect_timeout_ms };
 	size_t len;
 
 	free(f->url);

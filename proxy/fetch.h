@@ -15,6 +15,7 @@
 struct loop;
 struct polite;
 struct pool;
+struct tls_context;
 
 /* What fetches of one worker share. */
 struct fetch_pool;
@@ -43,6 +44,7 @@ struct fetch_hooks {
 };
 
 struct fetch_request {
+	struct tls_context *tls;       /* for https */
 	struct destination to;         /* its path is the fetch's from then on */
 	char method[32];
 	char *fields;                  /* field lines; the fetch's from then on */

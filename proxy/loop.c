@@ -2,7 +2,8 @@
 #include "loop.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,21 +87,21 @@ const char *loop_http_date(struct loop *l)
 	return l->date;
 }
 
+/* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop us. */
 static void loop_flush_access(struct loop *l)
 {
 	size_t at = 0;
 
 	while (at < l->access_len) {
-		ssize_t n = write(STDOUT_FILENO, l->access + at, l->access_len - at);
+		struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+		size_t piece = l->access_len - at < PIPE_BUF ? l->access_len - at : PIPE_BUF;
+		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL)) ? write(STDOUT_FILENO, l->access + at, piece) : -1;
 
-		if (n > 0)
-			at += (size_t)n;
-		else if (n < 0 && errno == EINTR)
-			continue;
-		else {
+		if (n <= 0) {
 			stats_add(&l->stats, STAT_ACCESS_LOST, 1);
 			break;
 		}
+		at += (size_t)n;
 	}
 	l->access_len = 0;
 }

@@ -2,25 +2,40 @@
 #include "origin.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conn.h"
+#include "eyeballs.h"
 #include "loop.h"
 #include "owner.h"
 #include "resolve.h"
 
+/* A connection under way to one address. */
+struct attempt {
+	struct origin *origin;
+	struct conn *conn;             /* NULL: over */
+	enum dns_family family;
+};
+
 struct origin {
 	struct loop *loop;
+	struct resolver *resolver;
 	struct resolve *resolve;
-	struct conn *conn;
-	struct timer timer;
+	struct tls_context *tls;       /* NULL: plain */
+	char *host;
+	struct conn *conn;             /* the first that connected; TLS is under way */
+	struct timer timer;            /* for everything */
+	struct timer pace;             /* until the next attempt may begin */
 	origin_ready_f *ready;
 	void *arg;
-	struct proxy_failure failure;  /* of the latest address */
-	size_t next, n;
-	struct resolve_address addresses[RESOLVE_ADDRESSES_MAX];
+	struct proxy_failure failure;
+	struct eyeballs order;
+	unsigned n_attempts, in_flight;
+	struct attempt attempts[DNS_FAMILIES * DNS_ADDRESSES_MAX];
+	struct resolve_address addresses[DNS_FAMILIES][DNS_ADDRESSES_MAX];
 };
 
 static void origin_end(struct origin *o, struct conn *conn)
@@ -64,22 +79,74 @@ static enum proxy_error origin_classify(int err)
 	}
 }
 
-static void origin_on_conn(void *arg, enum conn_event event);
-
-static void origin_try_next(struct origin *o)
+/* The latest counts, but that a family has no route here says less than what the other one met. */
+static void origin_note(struct origin *o, enum proxy_error error, const char *peer, int err)
 {
-	while (o->next < o->n) {
-		const struct resolve_address *a = &o->addresses[o->next++];
-
-		o->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_conn, o);
-		if (o->conn)
-			return;
-		proxy_failure_set(&o->failure, origin_classify(errno), "%s", strerror(errno));
-	}
-	origin_end(o, NULL);
+	if (error != PROXY_ERROR_IP_UNROUTABLE || o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR)
+		proxy_failure_set(&o->failure, error, "%s%s%s", peer, *peer ? ": " : "", strerror(err));
 }
 
-static void origin_on_conn(void *arg, enum conn_event event)
+static void origin_on_attempt(void *arg, enum conn_event event);
+
+/* The one place where an address is tried. False: it failed at once. */
+static bool origin_attempt(struct origin *o, enum dns_family family, const struct resolve_address *a)
+{
+	struct attempt *t = &o->attempts[o->n_attempts];
+
+	*t = (struct attempt){ .origin = o, .family = family };
+	t->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_attempt, t);
+	if (!t->conn) {
+		origin_note(o, origin_classify(errno), "", errno);
+		return false;
+	}
+	o->n_attempts++;
+	o->in_flight++;
+	return true;
+}
+
+static void origin_try(struct origin *o)
+{
+	enum dns_family family;
+	unsigned i;
+
+	while (eyeballs_next(&o->order, &family, &i))
+		if (origin_attempt(o, family, &o->addresses[family][i])) {
+			loop_arm(o->loop, &o->pace, EYEBALLS_STAGGER_MS);
+			return;
+		}
+	if (!o->in_flight && eyeballs_advise(&o->order) == EYEBALLS_NONE)
+		origin_end(o, NULL);
+}
+
+/* Something changed while nothing was to be waited for. May end o. */
+static void origin_go_on(struct origin *o)
+{
+	switch (eyeballs_advise(&o->order)) {
+	case EYEBALLS_TRY:
+		origin_try(o);
+		break;
+	case EYEBALLS_WAIT_SHORT:
+		loop_arm(o->loop, &o->pace, EYEBALLS_RESOLUTION_MS);
+		break;
+	case EYEBALLS_WAIT:
+		break;
+	case EYEBALLS_NONE:
+		if (!o->in_flight)
+			origin_end(o, NULL);
+		break;
+	}
+}
+
+static void origin_on_pace(struct timer *t)
+{
+	struct origin *o = OWNER_OF(t, struct origin, pace);
+	enum eyeballs_advice advice = eyeballs_advise(&o->order);
+
+	if (advice == EYEBALLS_TRY || advice == EYEBALLS_WAIT_SHORT)
+		origin_try(o);
+}
+
+static void origin_on_tls(void *arg, enum conn_event event)
 {
 	struct origin *o = arg;
 
@@ -87,34 +154,76 @@ static void origin_on_conn(void *arg, enum conn_event event)
 		origin_end(o, o->conn);
 		return;
 	}
-	proxy_failure_set(&o->failure, origin_classify(conn_errno(o->conn)), "%s: %s", conn_peer(o->conn),
-	    strerror(conn_errno(o->conn)));
+	conn_explain(o->conn, PROXY_ERROR_CONNECTION_TERMINATED, &o->failure);
 	conn_close(&o->conn);
-	origin_try_next(o);
+	origin_end(o, NULL);
+}
+
+/* The first to connect wins; the others are closed before anything was said on them. */
+static void origin_win(struct origin *o, struct attempt *winner)
+{
+	o->conn = winner->conn;
+	winner->conn = NULL;
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		if (o->attempts[i].conn) {
+			if (o->attempts[i].family == DNS_IPV6 && winner->family == DNS_IPV4)
+				resolver_ipv6_is_slow(o->resolver);
+			conn_close(&o->attempts[i].conn);
+		}
+	o->in_flight = 0;
+	loop_disarm(o->loop, &o->pace);
+	resolve_cancel(&o->resolve);
+	if (!o->tls) {
+		origin_end(o, o->conn);
+		return;
+	}
+	conn_set_owner(o->conn, origin_on_tls, o);
+	if (conn_start_tls(o->conn, o->tls, o->host))
+		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static void origin_on_attempt(void *arg, enum conn_event event)
+{
+	struct attempt *t = arg;
+	struct origin *o = t->origin;
+
+	if (event == CONN_CONNECTED) {
+		origin_win(o, t);
+		return;
+	}
+	origin_note(o, origin_classify(conn_errno(t->conn)), conn_peer(t->conn), conn_errno(t->conn));
+	conn_close(&t->conn);
+	o->in_flight--;
+	origin_go_on(o);
 }
 
 static void origin_on_resolved(void *arg, const struct resolve_result *r)
 {
 	struct origin *o = arg;
 
-	o->resolve = NULL;
-	if (r->status != RESOLVE_OK) {
-		origin_fail(o, r->status == RESOLVE_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, r->reason);
-		return;
-	}
-	o->n = r->n;
-	memcpy(o->addresses, r->addresses, r->n * sizeof *r->addresses);
-	origin_try_next(o);
+	if (r->last)
+		o->resolve = NULL;
+	if (r->status != DNS_OK && o->failure.error == PROXY_ERROR_NONE)
+		proxy_failure_set(&o->failure, r->status == DNS_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, "%s", r->reason);
+	memcpy(o->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
+	eyeballs_add(&o->order, r->family, (unsigned)r->n);
+	if (!o->in_flight || !o->pace.queue)
+		origin_go_on(o);
 }
 
-static void origin_on_timeout(struct timer *t)
+static void origin_on_timeout(struct timer *timer)
 {
-	struct origin *o = OWNER_OF(t, struct origin, timer);
+	struct origin *o = OWNER_OF(timer, struct origin, timer);
+	const char *peer = "";
 
-	if (o->resolve)
+	if (!o->n_attempts && o->resolve) {
 		origin_fail(o, PROXY_ERROR_DNS_TIMEOUT, "no answer in time");
-	else
-		origin_fail(o, PROXY_ERROR_CONNECTION_TIMEOUT, o->conn ? conn_peer(o->conn) : "");
+		return;
+	}
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		if (o->attempts[i].conn)
+			peer = conn_peer(o->attempts[i].conn);
+	origin_fail(o, PROXY_ERROR_CONNECTION_TIMEOUT, o->conn ? "TLS handshake" : peer);
 }
 
 struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target, origin_ready_f *ready,
@@ -125,11 +234,16 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	if (!o)
 		return NULL;
 	o->loop = l;
+	o->resolver = resolver;
+	o->tls = target->tls;
 	o->ready = ready;
 	o->arg = arg;
 	o->timer.fire = origin_on_timeout;
-	if (!(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
-		free(o);
+	o->pace.fire = origin_on_pace;
+	eyeballs_start(&o->order, resolver_first_family(resolver));
+	if (!(o->host = strdup(target->host)) ||
+	    !(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
+		origin_cancel(&o);
 		return NULL;
 	}
 	loop_arm(l, &o->timer, target->connect_timeout_ms);
@@ -144,7 +258,11 @@ void origin_cancel(struct origin **op)
 	if (!o)
 		return;
 	loop_disarm(o->loop, &o->timer);
+	loop_disarm(o->loop, &o->pace);
 	resolve_cancel(&o->resolve);
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		conn_close(&o->attempts[i].conn);
 	conn_close(&o->conn);
+	free(o->host);
 	free(o);
 }

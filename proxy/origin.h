@@ -1,4 +1,5 @@
-/* Owns getting a connection to an origin: name lookup, then its addresses one after the other.
+/* Owns getting a connection to an origin: name lookup, its addresses of both families as RFC 8305 has
+ * it, TLS.
  * Must not know: requests, responses. Every way to fail is told by one callback. */
 #ifndef UTFEED_PROXY_ORIGIN_H
 #define UTFEED_PROXY_ORIGIN_H
@@ -11,11 +12,13 @@ struct conn;
 struct loop;
 struct origin;
 struct resolver;
+struct tls_context;
 
 struct origin_target {
 	const char *host;              /* without brackets */
 	uint16_t port;
-	uint64_t connect_timeout_ms;   /* for lookup and all addresses together */
+	struct tls_context *tls;       /* NULL: plain */
+	uint64_t connect_timeout_ms;   /* for lookup, all addresses and TLS together */
 };
 
 /* conn: the receiver's (conn_set_owner() at once); NULL: failed, and why. The handle is gone. */

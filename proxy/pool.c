@@ -71,7 +71,7 @@ static size_t pool_hash(const struct origin_target *t)
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)
 {
-	return a->port == b->port && !strcmp(a->host, b->host);
+	return a->port == b->port && a->tls == b->tls && !strcmp(a->host, b->host);
 }
 
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)
@@ -128,11 +128,15 @@ static void idle_drop(struct idle *i)
 	pool_origin_put(o);
 }
 
-/* Closed by the origin, or it speaks without being asked. */
+/* Closed by the origin, or it speaks without being asked; what TLS says to itself does not count. */
 static void idle_on_conn(void *arg, enum conn_event event)
 {
+	struct idle *i = arg;
+	char byte;
+
 	(void)event;
-	idle_drop(arg);
+	if (conn_read(i->conn, &byte, sizeof byte) != CONN_AGAIN)
+		idle_drop(i);
 }
 
 static void idle_on_timeout(struct timer *t)

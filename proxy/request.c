@@ -15,6 +15,7 @@
 #include "polite.h"
 #include "target.h"
 #include "text.h"
+#include "tls_set.h"
 #include "upstream.h"
 
 #define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
@@ -163,7 +164,7 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 	const struct conf_route *route = target->route;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct fetch_request r = {
-		.to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
 			    conf->redirects : 0,

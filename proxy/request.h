@@ -13,12 +13,14 @@ struct conf;
 struct fetch_pool;
 struct loop;
 struct polite;
+struct tls_set;
 
 struct request_context {
 	struct loop *loop;
 	const struct conf *conf;
 	struct fetch_pool *fetches;
 	struct polite *polite;
+	struct tls_set *tls;
 };
 
 /* Whether a body may come with it: GET and HEAD have none here. */

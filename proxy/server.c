@@ -16,6 +16,7 @@
 #include "log.h"
 #include "stats.h"
 #include "listener.h"
+#include "tls_set.h"
 #include "worker.h"
 
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
@@ -25,9 +26,11 @@ enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 
 struct server {
 	const struct conf *conf;
+	struct tls_set *tls;
 	size_t n_workers, running;
 	struct worker **workers;
-	struct sockaddr_storage *addresses;    /* one per conf->listen, port filled in once bound */
+	size_t n_addresses;
+	struct sockaddr_storage *addresses;    /* one per conf->listen, then per conf->tls_listen; port filled in once bound */
 };
 
 static socklen_t server_address(struct sockaddr_storage *out, const struct conf_listen *l)
@@ -84,7 +87,7 @@ static int server_bind_one(struct server *s, size_t worker, const struct sockadd
 /* Binds every address once more, for one worker. -1: logged, nothing stays open. */
 static int server_bind(struct server *s, size_t worker, int *fds)
 {
-	for (size_t i = 0; i < s->conf->listen.count; i++) {
+	for (size_t i = 0; i < s->n_addresses; i++) {
 		socklen_t len = s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 		char text[SERVER_ADDRESS_MAX];
 
@@ -108,17 +111,18 @@ static void server_on_worker_ended(void *arg)
 
 static int server_start(struct server *s)
 {
-	size_t n = s->conf->listen.count;
+	const struct conf_listen_list *plain = &s->conf->listen, *tls = &s->conf->tls_listen;
+	size_t n = s->n_addresses = plain->count + tls->count;
 	int *fds = calloc(n, sizeof *fds);
 
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses)
+	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)))
 		goto fail;
 	for (size_t i = 0; i < n; i++)
-		server_address(&s->addresses[i], &s->conf->listen.items[i]);
+		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -141,8 +145,9 @@ static void server_say_ready(const struct server *s)
 	char line[1024], text[SERVER_ADDRESS_MAX];
 	int n = snprintf(line, sizeof line, "utfeed %s ready on", PACKAGE_VERSION);
 
-	for (size_t i = 0; i < s->conf->listen.count && n < (int)sizeof line - SERVER_ADDRESS_MAX - 2; i++)
-		n += snprintf(line + n, sizeof line - (size_t)n, " %s", server_address_text(text, &s->addresses[i]));
+	for (size_t i = 0; i < s->n_addresses && n < (int)sizeof line - SERVER_ADDRESS_MAX - 8; i++)
+		n += snprintf(line + n, sizeof line - (size_t)n, " %s%s", server_address_text(text, &s->addresses[i]),
+		    i < s->conf->listen.count ? "" : " (TLS)");
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		log_warn("standard error: %s", strerror(errno));
@@ -164,26 +169,60 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
+/* What is left until the deadline; zero once it is over. */
+static struct timespec server_left(const struct timespec *deadline)
+{
+	struct timespec now, left = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec < deadline->tv_sec || (now.tv_sec == deadline->tv_sec && now.tv_nsec < deadline->tv_nsec)) {
+		left.tv_sec = deadline->tv_sec - now.tv_sec;
+		left.tv_nsec = deadline->tv_nsec - now.tv_nsec;
+		if (left.tv_nsec < 0) {
+			left.tv_sec--;
+			left.tv_nsec += 1000000000;
+		}
+	}
+	return left;
+}
+
+static void server_drain(struct server *s, struct timespec *deadline)
+{
+	uint64_t ms = s->conf->drain_timeout_ms;
+
+	clock_gettime(CLOCK_MONOTONIC, deadline);
+	deadline->tv_sec += (time_t)(ms / 1000) + (deadline->tv_nsec + (long)(ms % 1000) * 1000000) / 1000000000;
+	deadline->tv_nsec = (deadline->tv_nsec + (long)(ms % 1000) * 1000000) % 1000000000;
+	server_order(s, WORKER_DRAIN);
+}
+
 /* Waits for signals until every worker has ended. */
 static void server_wait(struct server *s, const sigset_t *signals)
 {
-	struct timespec drain = { (time_t)(s->conf->drain_timeout_ms / 1000), (long)(s->conf->drain_timeout_ms % 1000) * 1000000 };
+	struct timespec deadline;
 	size_t ended = 0;
-	bool draining = false;
+	bool draining = false, stopping = false;
 
 	while (ended < s->running) {
-		int sig = draining ? sigtimedwait(signals, NULL, &drain) : sigwaitinfo(signals, NULL);
+		struct timespec left = draining && !stopping ? server_left(&deadline) : (struct timespec){ 0, 0 };
+		int sig = draining && !stopping ? sigtimedwait(signals, NULL, &left) : sigwaitinfo(signals, NULL);
 
 		if (sig < 0 && errno == EINTR)
 			continue;
-		if (sig == SIGTERM || sig == SIGINT) {
-			server_order(s, draining ? WORKER_STOP : WORKER_DRAIN);
+		if ((sig == SIGTERM || sig == SIGINT) && !draining) {
 			draining = true;
+			server_drain(s, &deadline);
+		} else if (sig == SIGTERM || sig == SIGINT) {
+			stopping = true;
+			server_order(s, WORKER_STOP);
 		} else if (sig == SIGUSR1)
 			server_print_stats(s);
+		else if (sig == SIGHUP)
+			tls_set_reload(s->tls);
 		else if (sig == SIG_WORKER_ENDED)
 			ended++;
 		else {
+			stopping = true;
 			log_warn("drain-timeout is over: cutting what is in flight");
 			server_order(s, WORKER_STOP);
 		}
@@ -202,6 +241,7 @@ int server_run(const struct conf *conf)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGUSR1);
+	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIG_WORKER_ENDED);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!server_start(&s)) {
@@ -215,6 +255,7 @@ int server_run(const struct conf *conf)
 		worker_join(s.workers[i]);
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
+	tls_set_free(&s.tls);
 	free(s.workers);
 	free(s.addresses);
 	return status;

@@ -1,5 +1,6 @@
 /* Owns `utfeed serve`: binding, workers, signals, the orderly end. Must not know: requests.
- * SIGTERM, SIGINT: finish what is in flight, at most drain-timeout, and exit 0; a second one: at once. SIGUSR1: counters on stderr. */
+ * SIGTERM, SIGINT: finish what is in flight, at most drain-timeout, and exit 0; a second one: at once. SIGUSR1: counters on stderr.
+ * SIGHUP: certificates and keys are read again. */
 #ifndef UTFEED_PROXY_SERVER_H
 #define UTFEED_PROXY_SERVER_H
 

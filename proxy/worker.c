@@ -20,11 +20,13 @@
 #include "polite.h"
 #include "pool.h"
 #include "resolve.h"
+#include "tls_set.h"
 
 enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
 
 struct worker {
 	const struct conf *conf;
+	struct tls_set *tls;
 	pthread_t thread;
 	struct loop *loop;
 	struct resolver *resolver;
@@ -56,14 +58,24 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 		listener_set_accepting(w->listeners[i], accepting);
 }
 
-static void worker_on_accept(void *arg, int fd)
+static void worker_take(struct worker *w, int fd, struct tls_context *tls)
 {
-	struct worker *w = arg;
-
-	if (client_accept(w->clients, fd))
+	if (client_accept(w->clients, fd, tls))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
 	if (client_count(w->clients) >= (size_t)w->conf->max_connections)
 		worker_set_accepting(w, false);
+}
+
+static void worker_on_accept(void *arg, int fd)
+{
+	worker_take(arg, fd, NULL);
+}
+
+static void worker_on_accept_tls(void *arg, int fd)
+{
+	struct worker *w = arg;
+
+	worker_take(w, fd, tls_set_listener(w->tls));
 }
 
 static void worker_on_client_left(void *arg)
@@ -97,28 +109,32 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-struct worker *worker_new(const struct conf *conf, const int *fds, size_t n)
+struct worker *worker_new(const struct conf *conf, struct tls_set *tls, const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
 	struct request_context ctx;
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
 	size_t taken = 0;
 
 	if (!w)
 		goto fail;
 	w->conf = conf;
+	w->tls = tls;
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop)) ||
+	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
 	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
 		goto fail;
-	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, tls };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
 		goto fail;
 	while (taken < n) {
-		if (!(w->listeners[w->n_listeners] = listener_new(w->loop, fds[taken++], worker_on_accept, w)))
+		listener_accept_f *on_accept = taken < conf->listen.count ? worker_on_accept : worker_on_accept_tls;
+
+		if (!(w->listeners[w->n_listeners] = listener_new(w->loop, fds[taken++], on_accept, w)))
 			goto fail;
 		w->n_listeners++;
 	}

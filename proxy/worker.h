@@ -7,6 +7,7 @@
 
 struct conf;
 struct stats;
+struct tls_set;
 struct worker;
 
 enum worker_order {
@@ -14,8 +15,9 @@ enum worker_order {
 	WORKER_STOP            /* end now */
 };
 
-/* fds: n listening descriptors, taken over in any case. NULL: out of memory or descriptors (logged). */
-struct worker *worker_new(const struct conf *, const int *fds, size_t n);
+/* fds: n listening descriptors, taken over in any case: those of conf->listen, then those of conf->tls_listen. NULL: out of memory
+ * or descriptors (logged). */
+struct worker *worker_new(const struct conf *, struct tls_set *, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
 int worker_start(struct worker *);
 /* From any thread. */

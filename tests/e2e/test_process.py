@@ -13,7 +13,7 @@ import pytest
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client
 from proxy import BINARY, READY
-from wire import TIMEOUT, Cut, Malformed, chunked, connect, message
+from wire import TIMEOUT, Cut, chunked, connect, message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
@@ -247,8 +247,8 @@ def behave(proxy, seed, reply_of):
                 right += got.status == 200
         except Cut:
             assert kind.startswith("broken") or manner == "half", (kind, manner)
-        except (ConnectionError, Malformed) as error:
-            assert manner != "read" or kind.startswith("broken"), (kind, manner, error)
+        except OSError as error:
+            assert kind.startswith("broken") or manner == "reset", (kind, manner, error)
         finally:
             client.close()
     return right

@@ -19,7 +19,7 @@ GOOD = {
     "odd chunks": (in_chunks(chunked(SMALL, [1, 7, 2, 31])), False),
     "chunk sizes in capitals": (in_chunks(chunked(SMALL, 171).replace(b"ab\r\n", b"AB\r\n", 1)), False),
     "chunk sizes with zeros": (in_chunks(b"000" + chunked(SMALL, 100)), False),
-    "chunk extensions": (in_chunks(chunked(SMALL, 50, extension=b';a;c="d;e"')), False),
+    "chunk extensions": (in_chunks(chunked(SMALL, 50, extension=b';a;c="d"')), False),
     "chunk extension with a value": (in_chunks(chunked(SMALL, 50, extension=b";a=b")), False),
     "trailers": (in_chunks(chunked(SMALL, 50, b"0\r\nX-Sum: 1\r\nContent-Length: 3\r\n\r\n")), False),
     "last chunk with an extension": (in_chunks(chunked(SMALL, 50, b"00;x\r\n\r\n")), False),
@@ -57,7 +57,7 @@ def test_framings_in_single_bytes(proxy, origin, name):
     assert client.response().body == SMALL_OUT
 
 
-@pytest.mark.parametrize("extension", [b";a=b;c=d", b" ; a", b'; a = "b"', b';a="\\""'])
+@pytest.mark.parametrize("extension", [b";a=b;c=d", b" ; a", b'; a = "b"', b';a="\\""', b';a;c="d;e"'])
 def test_rare_chunk_extensions_are_read_or_refused(proxy, origin, extension):
     """RFC 9112 section 7.1.1 allows them all; llhttp 8.1 does not take each: then 502, never other text."""
     got, _ = proxy.through(origin, in_chunks(chunked(SMALL, 50, extension=extension)))

@@ -14,6 +14,9 @@
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "listen", "[::1]:9000", "[::1]:9000\n" },
+	{ "tls-listen", "127.0.0.1:8443", "127.0.0.1:8443\n" },
+	{ "tls-listen-cert", "/etc/utfeed/cert.pem", "/etc/utfeed/cert.pem" },
+	{ "tls-listen-key", "/etc/utfeed/key.pem", "/etc/utfeed/key.pem" },
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "drain-timeout", "1500ms", "1500ms" },
@@ -40,6 +43,9 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "decoded-ratio", "7", "7" },
 	{ "decoded-ratio-after", "0", "0" },
 	{ "decoded-max", "1t", "1t" },
+	{ "resolver", "127.0.0.1:5353,[::1]:53", "127.0.0.1:5353,[::1]:53" },
+	{ "resolv-conf", "/run/resolv.conf", "/run/resolv.conf" },
+	{ "hosts-file", "/run/hosts", "/run/hosts" },
 	{ "connect-timeout", "3600s", "1h" },
 	{ "first-byte-timeout", "90s", "90s" },
 	{ "between-bytes-timeout", "2m", "2m" },
@@ -47,6 +53,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "request-timeout", "10ms", "10ms" },
 	{ "keepalive-timeout", "1h", "1h" },
 	{ "write-timeout", "61s", "61s" },
+	{ "tls-ca-file", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
 	{ "via", "edge.1", "edge.1" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },

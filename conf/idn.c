@@ -1,0 +1,74 @@
+/* Internationalised host names; see idn.h. */
+#include "conf/idn.h"
+
+#include <idn2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+enum { IDN_HOST_MAX = 1024 };  /* 253 characters of up to 4 bytes, RFC 1035 section 2.3.4 */
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* Decodes %80 to %FF only: an encoded ASCII character has no business in a host. False: no host to convert. */
+static bool decode(const char *host, size_t len, char out[IDN_HOST_MAX])
+{
+	bool beyond = false;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)host[i];
+
+		if (c == '%') {
+			int hi = i + 2 < len ? hex(host[i + 1]) : -1, lo = i + 2 < len ? hex(host[i + 2]) : -1;
+
+			if (hi < 8 || lo < 0)
+				return false;
+			c = (unsigned char)(hi << 4 | lo);
+			i += 2;
+		}
+		if (!c || c == '[' || n == IDN_HOST_MAX - 1)
+			return false;
+		beyond |= c >= 0x80;
+		out[n++] = (char)c;
+	}
+	out[n] = '\0';
+	return beyond;
+}
+
+char *idn_url(const char *text, size_t len, size_t *out_len)
+{
+	const char *scheme_end = memmem(text, len, "://", 3), *host, *end = text + len, *host_end, *colon;
+	char u8[IDN_HOST_MAX], *a = NULL, *out;
+	int n;
+
+	if (!scheme_end)
+		return NULL;
+	host = scheme_end + 3;
+	for (host_end = host; host_end < end && !strchr("/?#", *host_end); host_end++)
+		;
+	colon = memchr(host, ':', (size_t)(host_end - host));
+	if (memchr(host, '@', (size_t)(host_end - host)) || !decode(host, (size_t)((colon ? colon : host_end) - host), u8))
+		return NULL;
+	if (idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
+		return NULL;
+	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */
+	if (a[strspn(a, NAME_CHARACTERS)]) {
+		idn2_free(a);
+		return NULL;
+	}
+	if (colon)
+		host_end = colon;
+	n = asprintf(&out, "%.*s%s%.*s", (int)(host - text), text, a, (int)(end - host_end), host_end);
+	idn2_free(a);
+	if (n < 0)
+		return NULL;
+	*out_len = (size_t)n;
+	return out;
+}

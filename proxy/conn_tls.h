@@ -1,0 +1,29 @@
+/* Owns what TLS connections have in common: who is trusted, our own certificate, sessions to resume. TLS 1.2 and 1.3 only.
+ * Must not know: options, requests. Shared by all workers: a context owns its lock.
+ * Invariant: a context always has whole settings: what cannot be read again leaves the former ones in force. */
+#ifndef UTFEED_PROXY_CONN_TLS_H
+#define UTFEED_PROXY_CONN_TLS_H
+
+#include <stdbool.h>
+
+struct tls_context;
+
+enum tls_side { TLS_CLIENT, TLS_SERVER };
+
+/* Names of PEM files; "": none. */
+struct tls_settings {
+	enum tls_side side;
+	bool verify;                   /* the peer's certificate: chain, dates, purpose and name */
+	const char *ca_file;           /* who is trusted; "": whom the system trusts */
+	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */
+};
+
+enum { TLS_WHY_MAX = 256 };
+
+/* NULL: why says it. The settings are copied. */
+struct tls_context *tls_context_new(const struct tls_settings *, char why[TLS_WHY_MAX]);
+void tls_context_free(struct tls_context **);          /* no connection may use it any more */
+/* Reads the files again, for connections from now on. -1: why says it, nothing changed. */
+int tls_context_reload(struct tls_context *, char why[TLS_WHY_MAX]);
+
+#endif

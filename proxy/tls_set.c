@@ -1,0 +1,126 @@
+/* The contexts of a configuration; see tls_set.h. */
+#include "tls_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "conn_tls.h"
+#include "log.h"
+
+struct tls_set {
+	struct tls_context *listener;
+	size_t n;
+	struct member {
+		const struct conf_route *route;
+		struct tls_context *context;
+		bool shared;           /* an earlier member of the same settings owns it */
+	} members[];
+};
+
+static bool settings_equal(const struct conf_route *a, const struct conf_route *b)
+{
+	return a->tls_verify == b->tls_verify && !strcmp(a->tls_ca_file, b->tls_ca_file) && !strcmp(a->tls_cert, b->tls_cert) &&
+	    !strcmp(a->tls_key, b->tls_key);
+}
+
+static struct tls_context *context_make(const struct tls_settings *s, const char *whose)
+{
+	char why[TLS_WHY_MAX];
+	struct tls_context *c = tls_context_new(s, why);
+
+	if (!c)
+		log_error("%s: %s", whose, why);
+	return c;
+}
+
+static int set_add(struct tls_set *set, const struct conf_route *route)
+{
+	const struct tls_settings settings = { TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert, route->tls_key };
+	struct member *m = &set->members[set->n];
+
+	if (!route->tls_verify)
+		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched", route->name);
+	m->route = route;
+	for (size_t i = 0; i < set->n && !m->context; i++)
+		if (settings_equal(route, set->members[i].route))
+			m->context = set->members[i].context;
+	m->shared = m->context;
+	if (!m->context && !(m->context = context_make(&settings, *route->name ? route->name : "tls")))
+		return -1;
+	set->n++;
+	return 0;
+}
+
+struct tls_set *tls_set_new(const struct conf *conf)
+{
+	const struct tls_settings listener = { TLS_SERVER, false, "", conf->tls_listen_cert, conf->tls_listen_key };
+	struct tls_set *set = calloc(1, sizeof *set + (conf->routes.count + 1) * sizeof *set->members);
+
+	if (!set) {
+		log_error("tls: out of memory");
+		return NULL;
+	}
+	if (conf->tls_listen.count && !*conf->tls_listen_cert) {
+		log_error("tls-listen: needs tls-listen-cert, a PEM file");
+		goto fail;
+	}
+	if (conf->tls_listen.count && !(set->listener = context_make(&listener, "tls-listen")))
+		goto fail;
+	if (set_add(set, &conf->direct))
+		goto fail;
+	for (size_t i = 0; i < conf->routes.count; i++)
+		if (set_add(set, &conf->routes.items[i]))
+			goto fail;
+	return set;
+fail:
+	tls_set_free(&set);
+	return NULL;
+}
+
+void tls_set_free(struct tls_set **setp)
+{
+	struct tls_set *set = *setp;
+
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->n; i++)
+		if (!set->members[i].shared)
+			tls_context_free(&set->members[i].context);
+	tls_context_free(&set->listener);
+	free(set);
+	*setp = NULL;
+}
+
+static void context_reload(struct tls_context *c, const char *whose)
+{
+	char why[TLS_WHY_MAX];
+
+	if (tls_context_reload(c, why))
+		log_error("%s: %s; what was read before stays in force", whose, why);
+	else
+		log_info("%s: certificates read again", whose);
+}
+
+void tls_set_reload(struct tls_set *set)
+{
+	if (set->listener)
+		context_reload(set->listener, "tls-listen");
+	for (size_t i = 0; i < set->n; i++)
+		if (!set->members[i].shared)
+			context_reload(set->members[i].context, *set->members[i].route->name ? set->members[i].route->name : "tls");
+}
+
+struct tls_context *tls_set_origin(struct tls_set *set, const struct conf_route *route)
+{
+	size_t i = 0;
+
+	while (set->members[i].route != route)
+		i++;
+	return set->members[i].context;
+}
+
+struct tls_context *tls_set_listener(struct tls_set *set)
+{
+	return set->listener;
+}
