@@ -37,6 +37,7 @@ void answer_free(struct answer *a)
 	a->waiting = false;
 	answer_drop_fetch(a);
 	object_unref(&a->object);
+	object_unref(&a->pause);
 	object_head_unref(&a->head);
 	entry_unref(&a->entry);
 	free(a->key);
@@ -83,9 +84,20 @@ static struct object *answer_lead(struct answer *a, struct entry *entry)
 	return o;
 }
 
+static void answer_hit(struct answer *a, struct entry *e);
+
 static void answer_forward(struct answer *a, enum cache_fwd fwd)
 {
+	if (a->pause && a->entry) {
+		answer_hit(a, a->entry);
+		return;
+	}
 	a->status.fwd = fwd;
+	if (a->pause) {
+		a->object = object_ref(a->pause);
+		a->cached = false;
+		return;
+	}
 	if (cc_has(&a->cc, CC_ONLY_IF_CACHED)) {
 		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
 		return;
@@ -100,9 +112,11 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 /* Behind the client's back: its answer is already on its way (RFC 5861 section 3). */
 static void answer_refresh(struct answer *a, struct entry *e)
 {
-	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
+	struct object *o;
 
-	if (!o)
+	if (a->pause)
+		return;
+	if (!(o = cache_join(a->ctx->cache, a->key, a->key_len)))
 		o = answer_lead(a, e);
 	object_unref(&o);
 }
@@ -226,6 +240,17 @@ bool answer_again(struct answer *a, const struct object *o)
 	return true;
 }
 
+void answer_follow(struct answer *a, struct object_reader *r, struct object_head **head)
+{
+	const struct object_report *report = object_report(r->object);
+
+	a->substituted = true;
+	a->freshness = report->freshness;
+	a->status.fwd_status = report->fwd_status;
+	a->status.stored = report->stored;
+	object_follow(r, head);
+}
+
 /* ---- when the head goes out ---- */
 
 static void answer_lines(struct answer *a, struct object *o, bool stored, struct answer_final *f)
@@ -235,7 +260,7 @@ static void answer_lines(struct answer *a, struct object *o, bool stored, struct
 
 	if (stored)
 		text_printf(&t, "Age: %lld\r\n", (long long)freshness_age(&a->freshness, answer_now(a)));
-	if (a->cached && !a->status.hit) {
+	if (a->cached && !a->status.hit && !a->substituted) {
 		a->status.fwd_status = r->fwd_status;
 		a->status.stored = r->stored;
 	}
@@ -309,7 +334,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	enum range_answer what;
 
 	*f = (struct answer_final){ .head = object_head_ref(head), .content_length = length };
-	answer_lines(a, o, a->status.hit, f);
+	answer_lines(a, o, a->status.hit || a->substituted, f);
 	if (!a->cached || head->status != 200 || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
 	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))

@@ -17,6 +17,7 @@ struct request_context;
 struct answer {
 	/* The object is there, or there is none (out of memory). From the loop, never from within answer_start(). */
 	void (*ready)(struct answer *);
+	void *owner;                   /* for ready() */
 	struct object *object;         /* one reference; taken over by whoever asked */
 	struct object_head *head;      /* one reference: the head to send; NULL: the object's own */
 	/* Private from here on. */
@@ -26,6 +27,8 @@ struct answer {
 	bool joined, waiting;
 	bool again;                    /* joining is over for this one */
 	bool failed_once;
+	bool substituted;              /* a stored response answers in the place of the one asked for */
+	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
 	struct cache_control cc;
 	struct cache_status status;
 	struct freshness freshness;    /* of a stored response that answers */
@@ -44,6 +47,8 @@ void answer_start(struct answer *, const struct request_context *, const struct 
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */
 bool answer_again(struct answer *, const struct object *);
+/* The reader's object was SUBSTITUTED by a stored response. *head: one reference. */
+void answer_follow(struct answer *, struct object_reader *, struct object_head **head);
 void answer_free(struct answer *);
 
 /* What is left to decide once the head is there. head, body of the object to be sent; the request's own preconditions and range. */

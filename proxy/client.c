@@ -33,6 +33,9 @@ struct exchange {
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
 	bool body_starved;             /* it has no room: reading stopped */
+	struct answer answer;
+	struct object_head *head;      /* what goes out; its own reference */
+	uint64_t offset;               /* of the body, where this response begins */
 	struct sender sender;
 };
 
@@ -85,11 +88,18 @@ static void client_drop_body(struct client *c)
 	object_unref(&c->x->body);
 }
 
+static void client_drop_answer(struct exchange *x)
+{
+	answer_free(&x->answer);
+	object_head_unref(&x->head);
+}
+
 static void client_release(struct client *c)
 {
 	if (!c->x)
 		return;
 	client_drop_body(c);
+	client_drop_answer(c->x);
 	http_parser_free(&c->x->parser);
 	http_msg_free(&c->x->msg);
 	free(c->x->in);
@@ -103,7 +113,7 @@ static void client_log(struct client *c, const char *end)
 	char line[ACCESS_LINE_MAX];
 	struct access_entry e = {
 		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->reader.offset,
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->reader.offset - x->offset,
 		.report = c->reader.object ? object_report(c->reader.object) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
 	};
@@ -221,6 +231,27 @@ static void client_take_object(struct client *c, struct object *o)
 	object_unref(&o);
 	loop_disarm(client_loop(c), &c->timer);
 	c->state = CL_WAIT;
+}
+
+static void client_on_answer(struct answer *a)
+{
+	struct client *c = a->owner;
+
+	loop_defer(client_loop(c), &c->task);
+}
+
+/* The answer has its object, waits for it, or there is none. */
+static void client_take_answer(struct client *c)
+{
+	struct answer *a = &c->x->answer;
+	struct object *o = a->object;
+
+	a->object = NULL;
+	if (o || !a->waiting)
+		client_take_object(c, o);
+	loop_disarm(client_loop(c), &c->timer);
+	if (c->state != CL_CLOSED)
+		c->state = CL_WAIT;
 }
 
 static void client_refuse(struct client *c, int status, const char *text)
@@ -370,8 +401,10 @@ static void client_request(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	client_take_object(c, request_start(&c->pool->ctx, m, conn_peer_address(c->conn), x->body));
-	if (c->state != CL_WAIT || !x->body)
+	x->answer = (struct answer){ .ready = client_on_answer, .owner = c };
+	request_start(&c->pool->ctx, &x->answer, m, conn_peer_address(c->conn), x->body);
+	client_take_answer(c);
+	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;
 	if (object_phase(c->reader.object) == OBJECT_WAITING)
 		client_say_continue(c);
@@ -485,28 +518,74 @@ static void client_read(struct client *c)
 
 /* ---- writing ---- */
 
+/* The head to send is there, whoever made it: what is left to decide, and off it goes. */
+static bool client_begin_with(struct client *c, struct object_head *from, bool stored)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "" };
+	struct answer_final final = { .head = NULL };
+	struct verdict v;
+
+	if (x->answer.ctx) {
+		if (answer_finish(&x->answer, o, from, &final)) {
+			client_close(c, false);
+			return true;
+		}
+		asked.lines = final.lines;
+	} else {
+		final.head = object_head_ref(from);
+		final.content_length = object_content_length(o);
+	}
+	object_head_unref(&x->head);
+	x->head = final.head;
+	x->offset = final.offset;
+	if (final.offset)
+		object_seek(&c->reader, final.offset);
+	if (!stored && object_verdict(o, &v))
+		asked.verdict = &v;
+	c->state = CL_SEND;
+	x->status = final.head->status;
+	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
+	return true;
+}
+
 /* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
 static bool client_begin(struct client *c)
 {
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
-	const struct object_head *h = object_get_head(o);
-	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = client_wants_trailer(&x->msg), .keep = c->keep };
-	struct verdict v;
+	struct object_head *head = NULL;
+	bool sent;
 
-	if (!h && object_phase(o) == OBJECT_FAILED) {
-		client_take_object(c, request_failure(&c->pool->ctx, o));
+	if (!o) {
+		if (x->answer.waiting)
+			return false;
+		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (!h)
+	if (answer_again(&x->answer, o)) {
+		object_detach(&c->reader);
+		client_take_answer(c);
+		return c->state == CL_WAIT;
+	}
+	if (object_phase(o) == OBJECT_SUBSTITUTED)
+		answer_follow(&x->answer, &c->reader, &head);
+	else if (x->answer.head) {
+		head = x->answer.head;
+		x->answer.head = NULL;
+	} else if (object_get_head(o))
+		return client_begin_with(c, object_get_head(o), false);
+	if (head) {
+		sent = client_begin_with(c, head, true);
+		object_head_unref(&head);
+		return sent;
+	}
+	if (object_phase(o) != OBJECT_FAILED)
 		return false;
-	c->state = CL_SEND;
-	x->status = h->status;
-	if (object_verdict(o, &v))
-		asked.verdict = &v;
-	c->keep = sender_begin_response(&x->sender, h, object_content_length(o), &asked);
-	return true;
+	client_take_object(c, request_failure(&c->pool->ctx, o));
+	return c->state == CL_WAIT;
 }
 
 /* The response is out. */
@@ -532,6 +611,7 @@ static void client_finish(struct client *c)
 			client_close(c, false);
 		return;
 	}
+	client_drop_answer(x);
 	x->in_len -= head_len;
 	memmove(x->in, x->in + head_len, x->in_len);
 	x->parsed = 0;

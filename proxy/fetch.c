@@ -383,7 +383,7 @@ static int fetch_start_body(struct fetch *f)
 			return -1;
 		}
 	f->phase = FETCH_BODY;
-	if (f->hooks.arg && !object_is_kept(f->object) && !object_readers(f->object))
+	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
 	f->request.stage.head.content_location = f->trail.n ? f->url : NULL;
 	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
@@ -633,7 +633,7 @@ static void fetch_on_total(struct timer *t)
 /* Though nobody reads: by the store, or by whoever joins before the head tells whether it can be stored. */
 static bool fetch_is_wanted(struct fetch *f)
 {
-	return f->hooks.arg && (f->phase != FETCH_BODY || object_is_kept(f->object));
+	return f->hooks.done && (f->phase != FETCH_BODY || object_is_kept(f->object));
 }
 
 static void fetch_on_task(struct task *t)

@@ -194,6 +194,7 @@ static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, 
 	cache_put(l->params.cache, e);
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = true;
+	object_report(o)->freshness = e->freshness;
 	object_substitute(o, e->head, e->object);
 	lead_leave(l);
 	entry_unref(&e);
@@ -210,6 +211,7 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;
+	object_report(o)->freshness = l->params.entry->freshness;
 	object_substitute(o, l->params.entry->head, l->params.entry->object);
 	lead_leave(l);
 	return true;

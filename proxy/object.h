@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 
 #include "core/normalise.h"
+#include "freshness.h"
 #include "proxy_status.h"
 
 enum object_phase { OBJECT_WAITING, OBJECT_BODY, OBJECT_DONE, OBJECT_FAILED, OBJECT_SUBSTITUTED };
@@ -51,6 +52,7 @@ struct object_report {
 	bool private;                  /* for the request that fetched it only: whoever joined asks for itself */
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
 	int fwd_status;                /* the origin's status; 0: none came */
+	struct freshness freshness;    /* of the stored response that substitutes */
 };
 
 struct object;

@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "etag.h"
 #include "fetch.h"
+#include "invalidate.h"
 #include "log.h"
 #include "loop.h"
 #include "polite.h"
@@ -157,12 +158,47 @@ static bool request_loops(const struct request_context *ctx, const struct http_m
 	return n >= REQUEST_VIA_MAX;
 }
 
-static struct object *request_fetch(const struct request_context *ctx, const struct http_msg *m, struct target *target,
+/* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
+static struct freshness_settings request_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
+{
+	static const char *const targeted[] = { "cdn-cache-control", NULL };
+	bool gateway = mode == TARGET_GATEWAY;
+
+	return (struct freshness_settings){
+		.targeted = targeted,
+		.floor_s = (uint32_t)((gateway ? conf->gateway_floor_ms : route->freshness_floor_ms) / 1000),
+		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
+		.stale_if_error_s = (uint32_t)((gateway ? conf->gateway_stale_ms : route->stale_if_error_ms) / 1000),
+	};
+}
+
+/* Past the cache: unsafe methods, and routes without one. */
+static void request_relay(const struct request_context *ctx, struct answer *a, struct fetch_request *r, bool reads, struct slice url)
+{
+	struct object *o = object_new(ctx->conf->transit_bytes);
+	struct fetch_hooks hooks;
+
+	a->ctx = ctx;
+	a->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
+	if (o && !reads && !invalidate_hooks(&hooks, ctx->cache, &r->to, url))
+		r->hooks = &hooks;
+	if (!o || fetch_start(ctx->fetches, r, o)) {
+		if (r->hooks)
+			r->hooks->end(r->hooks->arg);
+		destination_free(&r->to);
+		free(r->fields);
+		free(r->private_fields);
+		object_unref(&o);
+	}
+	a->object = o;
+}
+
+static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
     enum policy policy, struct object *body)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
 	struct fetch_request r = {
 		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.redirects = {
@@ -180,26 +216,29 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 			.loop = ctx->loop,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD,
-			.raw_coding = client_takes_codings(m),
+			.raw_coding = !caches && client_takes_codings(m),   /* what is stored is for every client */
 			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
 			    .repairs = route->repair, .output = route->output, .on_error = route->on_error },
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
 			.head = { .via = conf->via, .output = route->output },
 		},
 	};
-	struct object *o = object_new(conf->transit_bytes);
+	uint64_t settings = settings_hash(&r.stage.encoding) ^ route->normalise;
+	struct freshness_settings fresh = request_freshness(conf, route, target->mode);
+	struct text url = { 0 };
 
-	if (!o)
-		return NULL;
-	etag_suffix(r.stage.head.etag_suffix, settings_hash(&r.stage.encoding));
-	if (upstream_head(&r, m, conf, route) || fetch_start(ctx->fetches, &r, o)) {
+	etag_suffix(r.stage.head.etag_suffix, settings);
+	destination_url(&url, &target->to);
+	target->to.path = NULL;
+	if (upstream_head(&r, m, conf, route, !caches) || url.failed) {
+		destination_free(&r.to);
 		free(r.fields);
 		free(r.private_fields);
-		object_unref(&o);
-		return NULL;
-	}
-	target->to.path = NULL;
-	return o;
+	} else if (caches)
+		answer_start(a, ctx, m, &r, &fresh, url.bytes, url.len, settings);
+	else
+		request_relay(ctx, a, &r, reads, (struct slice){ url.bytes, url.len });
+	free(url.bytes);
 }
 
 /* An answer of our own to a request that ended before it began. */
@@ -238,22 +277,54 @@ static struct object *request_pause(const struct request_context *ctx, const str
 	    status ? "The origin asked not to be asked again so soon." : "This URL was fetched just before; min-interval is not over.", "");
 }
 
-static struct object *request_to_target(const struct request_context *ctx, const struct http_msg *m, struct target *target,
+static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
     const struct sockaddr *client, struct object *body)
 {
 	int policy = request_policy(ctx, m, target->route, client);
-	struct object *pause;
 	struct proxy_failure f;
 
-	if (policy < 0)
-		return request_answer(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
+	if (policy < 0) {
+		a->object = request_answer(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
+		return;
+	}
 	if (request_loops(ctx, m)) {
 		proxy_failure_set(&f, PROXY_ERROR_LOOP_DETECTED, "%s", ctx->conf->via);
-		return request_fail(ctx, &f);
+		a->object = request_fail(ctx, &f);
+		return;
 	}
-	if ((pause = request_pause(ctx, target)))
-		return pause;
-	return request_fetch(ctx, m, target, (enum policy)policy, body);
+	a->pause = request_pause(ctx, target);
+	if (a->pause && !(target->route->cache && m->method != METHOD_OTHER)) {
+		a->object = a->pause;
+		a->pause = NULL;
+		return;
+	}
+	request_fetch(ctx, a, m, target, (enum policy)policy, body);
+}
+
+/* PURGE: by X-Purge, the URL (default), everything below it (prefix), its host, or all; "soft" beside it marks stale. */
+static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
+    const struct sockaddr *client)
+{
+	struct slice rest, what = slice_until(http_msg_get(m, H_X_PURGE), ',', &rest);
+	struct text url = { 0 };
+	enum store_purge purge = slice_is(what, "all") ? PURGE_ALL : slice_is(what, "prefix") || slice_is(what, "host") ? PURGE_PREFIX : PURGE_URL;
+	bool soft = slice_is(slice_trim(rest), "soft") || slice_is(what, "soft");
+	struct object *o;
+	char count[48];
+	int64_t n;
+
+	if (!client_is_loopback(client))
+		return request_answer(ctx, 403, "", "Only clients on this machine may purge.", "");
+	destination_url(&url, &target->to);
+	if (url.failed)
+		return NULL;
+	if (slice_is(what, "host"))
+		url.len -= target->to.path_len - 1;
+	n = cache_purge(ctx->cache, purge, url.bytes, url.len, soft);
+	snprintf(count, sizeof count, "%lld", (long long)n);
+	o = request_answer(ctx, 200, "", soft ? "Marked stale." : "Purged.", count);
+	free(url.bytes);
+	return o;
 }
 
 bool request_takes_body(const struct http_msg *m)
@@ -261,22 +332,27 @@ bool request_takes_body(const struct http_msg *m)
 	return m->method == METHOD_OTHER;
 }
 
-struct object *request_start(const struct request_context *ctx, const struct http_msg *m, const struct sockaddr *client,
+void request_start(const struct request_context *ctx, struct answer *a, const struct http_msg *m, const struct sockaddr *client,
     struct object *body)
 {
+	struct slice method = { m->base + m->method_at, m->method_len };
 	struct target target;
 	enum target_error e;
 	const char *why;
-	struct object *o;
 
+	a->ctx = ctx;
+	a->msg = m;
 	if (m->method == METHOD_CONNECT || m->method == METHOD_TRACE)
-		return request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
-	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
-		return request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
-	if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
-		o = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
-	else
-		o = request_to_target(ctx, m, &target, client, body);
-	target_free(&target);
-	return o;
+		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
+	else if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
+		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
+	else {
+		if (slice_is(method, "purge"))
+			a->object = request_purge(ctx, m, &target, client);
+		else if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
+			a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
+		else
+			request_to_target(ctx, a, m, &target, client, body);
+		target_free(&target);
+	}
 }

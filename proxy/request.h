@@ -6,9 +6,11 @@
 
 #include <sys/socket.h>
 
+#include "answer.h"
 #include "http_msg.h"
 #include "object.h"
 
+struct cache;
 struct conf;
 struct fetch_pool;
 struct loop;
@@ -20,15 +22,16 @@ struct request_context {
 	const struct conf *conf;
 	struct fetch_pool *fetches;
 	struct polite *polite;
+	struct cache *cache;           /* shared by all workers */
 	struct tls_set *tls;
 };
 
 /* Whether a body may come with it: GET and HEAD have none here. */
 bool request_takes_body(const struct http_msg *);
 
-/* The object to answer with (one reference, the caller's); NULL: out of memory. body: filled by the caller as it arrives, NULL:
- * there is none; where nobody reads it, the answer says why. */
-struct object *request_start(const struct request_context *, const struct http_msg *, const struct sockaddr *client,
+/* Starts a (zeroed but for ready): afterwards it has its object, or waits for it, or neither: out of memory. The message must live
+ * as long. body: filled by the caller as it arrives, NULL: there is none; where nobody reads it, the answer says why. */
+void request_start(const struct request_context *, struct answer *, const struct http_msg *, const struct sockaddr *client,
     struct object *body);
 
 /* An answer of our own to a head that could not be parsed or read in time. NULL: out of memory. */

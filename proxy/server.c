@@ -122,7 +122,7 @@ static int server_start(struct server *s)
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, s->cache, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;

@@ -116,7 +116,8 @@ static void add_private(struct text *t, const struct http_msg *m, const struct c
 	}
 }
 
-int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route)
+int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route,
+    bool conditional)
 {
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct slice accept = http_msg_get(m, H_ACCEPT);
@@ -131,7 +132,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	else
 		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
-	if (reads) {
+	if (reads && conditional) {
 		add_if_none_match(&t, m, r->stage.head.etag_suffix, &r->stage.head.etag_ours);
 		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}

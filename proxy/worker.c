@@ -109,7 +109,7 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-struct worker *worker_new(const struct conf *conf, struct tls_set *tls, const int *fds, size_t n)
+struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct cache *cache, const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
@@ -126,7 +126,7 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, const in
 	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
 		goto fail;
-	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, tls };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, cache, tls };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
