@@ -89,12 +89,12 @@ void cache_remove(struct cache *c, const char *key, size_t len)
 		c->second->ops->remove(c->second, key, len);
 }
 
-int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft)
+int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
 {
-	int64_t n = c->memory->ops->purge(c->memory, what, url, len, soft);
+	int64_t n = c->memory->ops->purge(c->memory, what, url, len, soft, now);
 
 	if (c->second)
-		c->second->ops->purge(c->second, what, url, len, soft);
+		c->second->ops->purge(c->second, what, url, len, soft, now);
 	return n;
 }
 

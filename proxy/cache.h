@@ -17,7 +17,7 @@ enum store_result cache_get(struct cache *, const char *key, size_t len, struct 
 void cache_cancel(struct cache *, struct store_wait *);
 void cache_put(struct cache *, struct entry *);
 void cache_remove(struct cache *, const char *key, size_t len);
-int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft);
+int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 struct store *cache_memory(struct cache *);
 struct store *cache_second(struct cache *);
 

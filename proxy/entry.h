@@ -13,7 +13,7 @@ struct entry {
 	char *key;                     /* owned; may hold any byte */
 	size_t key_len;
 	char *vary;                    /* names (vary_names()): a record of variants, and the rest is empty; NULL: a response */
-	struct object *object;         /* DONE and kept: body and report */
+	struct object *object;         /* DONE and kept: body and report; unpacked, its head is the entry's */
 	struct object_head *head;      /* as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the origin's head as it came: validators, and what a 304 updates */
 	size_t upstream_len;
@@ -30,14 +30,19 @@ struct entry_parts {               /* references and strings that the new entry 
 	const struct freshness *freshness;     /* copied */
 };
 
-/* One reference; the key is copied. NULL: out of memory. */
+/* One reference; the key is copied. An object that takes much more memory than it has bytes is replaced by a compact copy.
+ * NULL: out of memory. */
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
+/* The same response, stale from now on (seconds since the epoch); a record of variants as it is. One reference. NULL: out of
+ * memory. */
+struct entry *entry_expired(struct entry *, int64_t now);
 
 /* Packed: magic, format version, checksum, lengths, then the parts; the same on every machine. *len; the caller's to free().
  * NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
+enum { ENTRY_FORMAT = 1 };
 /* NULL: damaged, of another format, or out of memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 

@@ -22,7 +22,7 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 		return;
 	destination_url(&url, &d);
 	if (destination_same_origin(&d, &i->to) && !url.failed)
-		cache_purge(i->cache, PURGE_URL, url.bytes, url.len, false);
+		cache_purge(i->cache, PURGE_URL, url.bytes, url.len, false, 0);
 	free(url.bytes);
 	destination_free(&d);
 }
@@ -33,7 +33,7 @@ static enum fetch_choice invalidate_on_head(void *arg, const struct http_msg *m,
 
 	(void)upstream, (void)o;
 	if (m->status >= 200 && m->status < 400) {
-		cache_purge(i->cache, PURGE_URL, i->url, i->url_len, false);
+		cache_purge(i->cache, PURGE_URL, i->url, i->url_len, false, 0);
 		invalidate_reference(i, http_msg_get(m, H_LOCATION));
 		invalidate_reference(i, http_msg_get(m, H_CONTENT_LOCATION));
 	}

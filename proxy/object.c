@@ -2,6 +2,7 @@
 #include "object.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct object {
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
 	size_t transit_bytes;
+	uint64_t expected;                 /* length of the body; 0: not known */
 	_Atomic uint64_t length;
 	struct object_segment *first, *last;
 	struct object_head *head;
@@ -140,6 +142,11 @@ void object_unkeep(struct object *o)
 	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
 }
 
+void object_expect(struct object *o, uint64_t length)
+{
+	o->expected = length;
+}
+
 bool object_is_kept(const struct object *o)
 {
 	return atomic_load_explicit(&o->kept, memory_order_relaxed);
@@ -163,8 +170,11 @@ void object_head(struct object *o, struct object_head *head)
 static struct object_segment *object_grow(struct object *o)
 {
 	size_t cap = o->length ? SEGMENT_BYTES : SEGMENT_FIRST_BYTES;
-	struct object_segment *s = malloc(sizeof *s + cap);
+	struct object_segment *s;
 
+	if (o->expected > o->length)
+		cap = o->expected - o->length < SEGMENT_BYTES ? (size_t)(o->expected - o->length) : SEGMENT_BYTES;
+	s = malloc(sizeof *s + cap);
 	if (!s)
 		return NULL;
 	s->next = NULL;
@@ -384,6 +394,37 @@ const struct proxy_failure *object_failure(const struct object *o)
 uint64_t object_length(const struct object *o)
 {
 	return o->length;
+}
+
+size_t object_memory(const struct object *o)
+{
+	size_t sum = malloc_usable_size((void *)o) + sizeof(size_t);
+
+	for (struct object_segment *s = o->first; s; s = s->next)
+		sum += malloc_usable_size(s) + sizeof(size_t);
+	return sum;
+}
+
+struct object *object_compact(const struct object *o)
+{
+	struct object *copy = object_new(0);
+	int status = 0;
+
+	assert(object_is_settled(o));
+	if (!copy)
+		return NULL;
+	object_keep(copy);
+	object_expect(copy, o->length);
+	object_head(copy, object_head_ref(o->head));
+	for (const struct object_segment *s = o->first; s && !status; s = s->next)
+		status = object_append(copy, s->bytes, s->len);
+	if (status) {
+		object_unref(&copy);
+		return NULL;
+	}
+	copy->report = o->report;
+	object_done(copy);
+	return copy;
 }
 
 static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)

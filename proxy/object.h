@@ -83,6 +83,7 @@ void object_unref(struct object **);
 void object_set_writer(struct object *, struct object_writer *);
 void object_keep(struct object *);                                 /* before the first byte */
 void object_unkeep(struct object *);                               /* it became too large: in transit from here on */
+void object_expect(struct object *, uint64_t length);              /* of the body, where known: no memory is taken beyond it */
 void object_head(struct object *, struct object_head *);           /* takes over the reference */
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
 bool object_full(struct object *);
@@ -111,6 +112,10 @@ int64_t object_content_length(const struct object *);              /* of the who
 bool object_is_kept(const struct object *);
 const struct proxy_failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
+/* Of a DONE and kept object. */
+size_t object_memory(const struct object *);                       /* what it takes, with what malloc adds; its head not counted */
+/* The same response in memory of exactly its size, one reference; NULL: out of memory. */
+struct object *object_compact(const struct object *);
 /* Up to n pieces that follow the reader's offset, at most max bytes in all. Returns how many pieces; *bytes their sum. */
 int object_peek(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
 void object_consume(struct object_reader *, size_t bytes);

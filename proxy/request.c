@@ -320,7 +320,7 @@ static struct object *request_purge(const struct request_context *ctx, const str
 		return NULL;
 	if (slice_is(what, "host"))
 		url.len -= target->to.path_len - 1;
-	n = cache_purge(ctx->cache, purge, url.bytes, url.len, soft);
+	n = cache_purge(ctx->cache, purge, url.bytes, url.len, soft, loop_wall_ms(ctx->loop) / 1000);
 	snprintf(count, sizeof count, "%lld", (long long)n);
 	o = request_answer(ctx, 200, "", soft ? "Marked stale." : "Purged.", count);
 	free(url.bytes);

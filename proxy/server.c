@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "log.h"
 #include "stats.h"
+#include "cache.h"
 #include "listener.h"
 #include "tls_set.h"
 #include "worker.h"
@@ -27,6 +28,7 @@ enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 struct server {
 	const struct conf *conf;
 	struct tls_set *tls;
+	struct cache *cache;
 	size_t n_workers, running;
 	struct worker **workers;
 	size_t n_addresses;
@@ -109,6 +111,17 @@ static void server_on_worker_ended(void *arg)
 	kill(getpid(), SIG_WORKER_ENDED);
 }
 
+static int server_open_cache(struct server *s)
+{
+	struct store *memory = store_memory_new(s->conf->cache_bytes, s->conf->cache_object_max);
+
+	if (!memory)
+		return -1;
+	if (!(s->cache = cache_new(memory, NULL)))
+		memory->ops->free(memory);
+	return s->cache ? 0 : -1;
+}
+
 static int server_start(struct server *s)
 {
 	const struct conf_listen_list *plain = &s->conf->listen, *tls = &s->conf->tls_listen;
@@ -117,7 +130,7 @@ static int server_start(struct server *s)
 
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)))
+	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)) || server_open_cache(s))
 		goto fail;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
@@ -255,6 +268,7 @@ int server_run(const struct conf *conf)
 		worker_join(s.workers[i]);
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
+	cache_free(&s.cache);
 	tls_set_free(&s.tls);
 	free(s.workers);
 	free(s.addresses);

@@ -32,8 +32,8 @@ struct store_ops {
 	/* Replaces what has its key. Takes a reference of its own. */
 	void (*put)(struct store *, struct entry *);
 	void (*remove)(struct store *, const char *key, size_t len);
-	/* soft: marked stale instead of removed. Returns how many, -1 where it is not known yet. */
-	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft);
+	/* soft: marked stale from now on (seconds since the epoch) instead of removed. Returns how many, -1 where it is not known yet. */
+	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);
 };

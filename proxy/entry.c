@@ -1,0 +1,110 @@
+/* References and what they cost; see entry.h. */
+#include "entry.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t heap_bytes(void *p)
+{
+	return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
+}
+
+static size_t head_bytes(struct object_head *h)
+{
+	return h ? heap_bytes(h) + heap_bytes(h->bytes) : 0;
+}
+
+static size_t entry_count(struct entry *e)
+{
+	size_t sum = heap_bytes(e) + heap_bytes(e->key) + heap_bytes(e->vary) + heap_bytes(e->upstream) + head_bytes(e->head);
+
+	if (e->object) {
+		sum += object_memory(e->object);
+		if (object_get_head(e->object) != e->head)
+			sum += head_bytes(object_get_head(e->object));
+	}
+	return sum;
+}
+
+/* Segments are made before the body's length is known: in a short body most of the last one is empty. */
+static void entry_compact(struct entry *e)
+{
+	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16 };
+	uint64_t length = object_length(e->object);
+	struct object *compact;
+
+	if (object_memory(e->object) <= length + length / WASTE_SHARE + WASTE_MIN_BYTES || !(compact = object_compact(e->object)))
+		return;
+	object_unref(&e->object);
+	e->object = compact;
+}
+
+struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *parts)
+{
+	struct entry *e = calloc(1, sizeof *e);
+
+	if (!e) {
+		free(parts->vary);
+		free(parts->upstream);
+		object_unref(&parts->object);
+		object_head_unref(&parts->head);
+		return NULL;
+	}
+	atomic_init(&e->refs, 1);
+	e->vary = parts->vary;
+	e->object = parts->object;
+	e->head = parts->head;
+	e->upstream = parts->upstream;
+	e->upstream_len = parts->upstream_len;
+	if (parts->freshness)
+		e->freshness = *parts->freshness;
+	if (!(e->key = malloc(key_len ? key_len : 1))) {
+		entry_unref(&e);
+		return NULL;
+	}
+	memcpy(e->key, key, key_len);
+	e->key_len = key_len;
+	if (e->object)
+		entry_compact(e);
+	e->bytes = entry_count(e);
+	return e;
+}
+
+struct entry *entry_ref(struct entry *e)
+{
+	atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+	return e;
+}
+
+void entry_unref(struct entry **ep)
+{
+	struct entry *e = *ep;
+
+	*ep = NULL;
+	if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	object_unref(&e->object);
+	object_head_unref(&e->head);
+	free(e->key);
+	free(e->vary);
+	free(e->upstream);
+	free(e);
+}
+
+struct entry *entry_expired(struct entry *e, int64_t now)
+{
+	struct freshness freshness = e->freshness;
+	struct entry_parts parts = { .freshness = &freshness, .upstream_len = e->upstream_len };
+
+	if (e->vary)
+		return entry_ref(e);
+	freshness_expire(&freshness, now);
+	if (!(parts.upstream = malloc(e->upstream_len ? e->upstream_len : 1)))
+		return NULL;
+	if (e->upstream_len)
+		memcpy(parts.upstream, e->upstream, e->upstream_len);
+	parts.object = object_ref(e->object);
+	parts.head = object_head_ref(e->head);
+	return entry_new(e->key, e->key_len, &parts);
+}

@@ -1,0 +1,149 @@
+/* S3-FIFO; see eviction.h. */
+#include "eviction.h"
+
+#include <stdlib.h>
+
+enum { SMALL_SHARE = 10, PROMOTE_HITS = 2, GHOST_WAYS = 4, GHOST_UNIT = 1024 };
+
+int eviction_init(struct eviction *e, size_t budget, size_t slots)
+{
+	size_t n = GHOST_WAYS;
+
+	while (n < slots)
+		n *= 2;
+	TAILQ_INIT(&e->small.list);
+	TAILQ_INIT(&e->main.list);
+	e->small.bytes = e->main.bytes = 0;
+	e->small_max = budget / SMALL_SHARE;
+	e->main_max = budget - e->small_max;
+	e->ghost_mask = n - 1;
+	e->ghost_clock = 0;
+	e->ghost_rest = 0;
+	e->ghosts = calloc(n, sizeof *e->ghosts);
+	return e->ghosts ? 0 : -1;
+}
+
+void eviction_destroy(struct eviction *e)
+{
+	free(e->ghosts);
+	e->ghosts = NULL;
+}
+
+size_t eviction_memory(const struct eviction *e)
+{
+	return (e->ghost_mask + 1) * sizeof *e->ghosts;
+}
+
+/* Zero marks a free slot. */
+static uint32_t ghost_mark(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
+static struct eviction_ghost *ghost_set(const struct eviction *e, uint64_t hash)
+{
+	return &e->ghosts[hash & e->ghost_mask & ~(size_t)(GHOST_WAYS - 1)];
+}
+
+static bool ghost_is_known(const struct eviction *e, const struct eviction_ghost *g)
+{
+	return g->mark && e->ghost_clock - g->when <= e->main_max / GHOST_UNIT;
+}
+
+static void ghost_add(struct eviction *e, const struct eviction_node *n)
+{
+	struct eviction_ghost *set = ghost_set(e, n->hash), *oldest = set;
+
+	e->ghost_rest += n->bytes;
+	e->ghost_clock += (uint32_t)(e->ghost_rest / GHOST_UNIT);
+	e->ghost_rest %= GHOST_UNIT;
+	for (int i = 0; i < GHOST_WAYS && oldest->mark; i++)
+		if (!set[i].mark || e->ghost_clock - set[i].when > e->ghost_clock - oldest->when)
+			oldest = &set[i];
+	*oldest = (struct eviction_ghost){ ghost_mark(n->hash), e->ghost_clock };
+}
+
+/* Whether it left lately; forgotten with the answer. */
+static bool ghost_take(struct eviction *e, const struct eviction_node *n)
+{
+	struct eviction_ghost *set = ghost_set(e, n->hash);
+
+	for (int i = 0; i < GHOST_WAYS; i++)
+		if (set[i].mark == ghost_mark(n->hash)) {
+			bool known = ghost_is_known(e, &set[i]);
+
+			set[i].mark = 0;
+			return known;
+		}
+	return false;
+}
+
+static struct eviction_queue *queue_of(struct eviction *e, const struct eviction_node *n)
+{
+	return n->main ? &e->main : &e->small;
+}
+
+void eviction_remove(struct eviction *e, struct eviction_node *n)
+{
+	struct eviction_queue *q = queue_of(e, n);
+
+	TAILQ_REMOVE(&q->list, n, link);
+	q->bytes -= n->bytes;
+}
+
+void eviction_restore(struct eviction *e, struct eviction_node *n)
+{
+	struct eviction_queue *q = queue_of(e, n);
+
+	TAILQ_INSERT_TAIL(&q->list, n, link);
+	q->bytes += n->bytes;
+}
+
+void eviction_insert(struct eviction *e, struct eviction_node *n)
+{
+	n->hits = 0;
+	n->main = ghost_take(e, n);
+	eviction_restore(e, n);
+}
+
+/* Gives up the oldest of the small queue, or moves it on: NULL. */
+static struct eviction_node *small_victim(struct eviction *e)
+{
+	struct eviction_node *n = TAILQ_FIRST(&e->small.list);
+
+	eviction_remove(e, n);
+	if (n->hits < PROMOTE_HITS) {
+		ghost_add(e, n);
+		return n;
+	}
+	n->hits = 0;
+	n->main = true;
+	eviction_restore(e, n);
+	return NULL;
+}
+
+/* Gives up the oldest of the main queue, or spares it for its hits: NULL. */
+static struct eviction_node *main_victim(struct eviction *e)
+{
+	struct eviction_node *n = TAILQ_FIRST(&e->main.list);
+
+	eviction_remove(e, n);
+	if (!n->hits)
+		return n;
+	n->hits--;
+	eviction_restore(e, n);
+	return NULL;
+}
+
+struct eviction_node *eviction_victim(struct eviction *e)
+{
+	struct eviction_node *n = NULL;
+
+	while (!n && !(TAILQ_EMPTY(&e->small.list) && TAILQ_EMPTY(&e->main.list))) {
+		if (TAILQ_EMPTY(&e->main.list) || (e->small.bytes > e->small_max && !TAILQ_EMPTY(&e->small.list)))
+			n = small_victim(e);
+		else
+			n = main_victim(e);
+	}
+	return n;
+}

@@ -1,0 +1,54 @@
+/* Owns which entry a full cache gives up next: S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023). New ones wait in a small
+ * queue; who is asked for again moves to the main one; who is not leaves early, and is remembered for a while by its hash.
+ * Must not know: what entries are, locks. Chosen by tests/bench/bench_eviction.c. */
+#ifndef UTFEED_PROXY_EVICTION_H
+#define UTFEED_PROXY_EVICTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+TAILQ_HEAD(eviction_list, eviction_node);
+
+/* Embedded in its owner. */
+struct eviction_node {
+	TAILQ_ENTRY(eviction_node) link;
+	uint64_t hash;                 /* set by the owner before it is inserted, as bytes is; not changed while it is in */
+	size_t bytes;
+	uint8_t hits;                  /* since it came or was last spared, up to EVICTION_HITS_MAX */
+	bool main;
+};
+enum { EVICTION_HITS_MAX = 3 };
+
+struct eviction_queue { struct eviction_list list; size_t bytes; };
+struct eviction_ghost { uint32_t mark, when; };
+
+struct eviction {
+	struct eviction_queue small, main;
+	size_t small_max, main_max;
+	struct eviction_ghost *ghosts;
+	size_t ghost_mask;
+	uint32_t ghost_clock;          /* bytes that left unasked for, in KiB */
+	size_t ghost_rest;
+};
+
+/* budget: of bytes in all; slots: about how many entries that will be. -1: out of memory. */
+int eviction_init(struct eviction *, size_t budget, size_t slots);
+void eviction_destroy(struct eviction *);      /* its own memory; nodes are their owners' */
+size_t eviction_memory(const struct eviction *);
+
+void eviction_insert(struct eviction *, struct eviction_node *);
+void eviction_remove(struct eviction *, struct eviction_node *);
+/* Back in after eviction_remove(), with its past. */
+void eviction_restore(struct eviction *, struct eviction_node *);
+/* Removes one and returns it; NULL: there is none. */
+struct eviction_node *eviction_victim(struct eviction *);
+
+static inline void eviction_hit(struct eviction_node *n)
+{
+	if (n->hits < EVICTION_HITS_MAX)
+		n->hits++;
+}
+
+#endif

@@ -1,0 +1,303 @@
+/* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a count.
+ * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget: room is made
+ * before an entry comes in. Entries that readers still hold after they left are not counted. */
+#include "store.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "eviction.h"
+#include "hash.h"
+
+/* Buckets for entries of that size; PURGE_SLICE of them are looked through under one hold of the lock. */
+enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
+
+struct memory_node {
+	struct eviction_node eviction;         /* the first member; its hash is the key's */
+	LIST_ENTRY(memory_node) by_key, by_url;
+	struct entry *entry;
+};
+LIST_HEAD(memory_bucket, memory_node);
+
+struct store_memory {
+	struct store store;
+	pthread_mutex_t lock;                  /* everything below */
+	uint64_t secret[2];
+	size_t budget, max_entry, mask;
+	struct memory_bucket *by_key, *by_url;
+	struct eviction eviction;
+	struct store_stats stats;              /* bytes: with these tables */
+};
+
+static struct store_memory *memory_of(struct store *s)
+{
+	return (struct store_memory *)(void *)s;
+}
+
+static struct memory_node *node_of(struct eviction_node *n)
+{
+	return (struct memory_node *)(void *)n;
+}
+
+static struct memory_bucket *url_bucket(struct store_memory *m, const char *key, size_t len)
+{
+	const char *end = memchr(key, '\n', len);
+
+	return &m->by_url[hash_sip(m->secret, key, end ? (size_t)(end - key) : len) & m->mask];
+}
+
+static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, const char *key, size_t len)
+{
+	struct memory_node *n;
+
+	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key)
+		if (n->eviction.hash == hash && n->entry->key_len == len && !memcmp(n->entry->key, key, len))
+			return n;
+	return NULL;
+}
+
+static void memory_count(struct store_memory *m, struct memory_node *n)
+{
+	n->eviction.bytes = n->entry->bytes + malloc_usable_size(n) + sizeof(size_t);
+	m->stats.bytes += n->eviction.bytes;
+}
+
+/* Already out of the queues: out of the tables, and onto the list of what is freed once the lock is open. */
+static void memory_unlink(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	LIST_REMOVE(n, by_key);
+	LIST_REMOVE(n, by_url);
+	m->stats.entries--;
+	m->stats.bytes -= n->eviction.bytes;
+	TAILQ_INSERT_TAIL(dead, &n->eviction, link);
+}
+
+static void memory_drop(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	eviction_remove(&m->eviction, &n->eviction);
+	memory_unlink(m, n, dead);
+}
+
+static void memory_free_dead(struct eviction_list *dead)
+{
+	struct eviction_node *e;
+
+	while ((e = TAILQ_FIRST(dead)) != NULL) {
+		TAILQ_REMOVE(dead, e, link);
+		entry_unref(&node_of(e)->entry);
+		free(node_of(e));
+	}
+}
+
+static void memory_make_room(struct store_memory *m, size_t bytes, struct eviction_list *dead)
+{
+	struct eviction_node *victim;
+
+	while (m->stats.bytes + bytes > m->budget && (victim = eviction_victim(&m->eviction)) != NULL) {
+		memory_unlink(m, node_of(victim), dead);
+		m->stats.evictions++;
+	}
+}
+
+static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+{
+	struct store_memory *m = memory_of(s);
+	uint64_t hash = hash_sip(m->secret, key, len);
+	struct memory_node *n;
+
+	(void)w;
+	pthread_mutex_lock(&m->lock);
+	if ((n = memory_find(m, hash, key, len)) != NULL) {
+		*entry = entry_ref(n->entry);
+		eviction_hit(&n->eviction);
+		m->stats.hits++;
+	} else {
+		m->stats.misses++;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return n ? STORE_FOUND : STORE_MISSING;
+}
+
+static void memory_cancel(struct store *s, struct store_wait *w)
+{
+	(void)s, (void)w;
+}
+
+/* The new entry takes its predecessor's place with its past; the old node goes. */
+static void memory_insert(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	struct memory_node *old = memory_find(m, n->eviction.hash, n->entry->key, n->entry->key_len);
+
+	if (old) {
+		n->eviction.main = old->eviction.main;
+		n->eviction.hits = old->eviction.hits;
+		memory_drop(m, old, dead);
+	}
+	memory_make_room(m, n->entry->bytes + malloc_usable_size(n) + sizeof(size_t), dead);
+	memory_count(m, n);
+	if (old)
+		eviction_restore(&m->eviction, &n->eviction);
+	else
+		eviction_insert(&m->eviction, &n->eviction);
+	LIST_INSERT_HEAD(&m->by_key[n->eviction.hash & m->mask], n, by_key);
+	LIST_INSERT_HEAD(url_bucket(m, n->entry->key, n->entry->key_len), n, by_url);
+	m->stats.entries++;
+}
+
+static void memory_remove(struct store *s, const char *key, size_t len)
+{
+	struct store_memory *m = memory_of(s);
+	uint64_t hash = hash_sip(m->secret, key, len);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	struct memory_node *n;
+
+	pthread_mutex_lock(&m->lock);
+	if ((n = memory_find(m, hash, key, len)) != NULL)
+		memory_drop(m, n, &dead);
+	pthread_mutex_unlock(&m->lock);
+	memory_free_dead(&dead);
+}
+
+/* What cannot come in still ends what it would have replaced. */
+static void memory_put(struct store *s, struct entry *e)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	struct memory_node *n = e->bytes <= m->max_entry ? calloc(1, sizeof *n) : NULL;
+
+	if (!n) {
+		memory_remove(s, e->key, e->key_len);
+		return;
+	}
+	n->entry = entry_ref(e);
+	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
+	pthread_mutex_lock(&m->lock);
+	memory_insert(m, n, &dead);
+	pthread_mutex_unlock(&m->lock);
+	memory_free_dead(&dead);
+}
+
+/* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */
+static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now, struct eviction_list *dead)
+{
+	struct entry *old = n->entry, *stale = entry_expired(old, now);
+
+	if (!stale) {
+		memory_drop(m, n, dead);
+		return NULL;
+	}
+	eviction_remove(&m->eviction, &n->eviction);
+	m->stats.bytes -= n->eviction.bytes;
+	n->entry = stale;
+	memory_count(m, n);
+	eviction_restore(&m->eviction, &n->eviction);
+	return old;
+}
+
+struct memory_purge { enum store_purge what; const char *url; size_t len; bool soft; int64_t now, count; };
+
+static bool purge_matches(const struct memory_purge *p, const struct entry *e)
+{
+	if (p->what == PURGE_ALL)
+		return true;
+	return e->key_len >= p->len && !memcmp(e->key, p->url, p->len) &&
+	    (p->what == PURGE_PREFIX || (e->key_len > p->len && e->key[p->len] == '\n'));
+}
+
+static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n, struct eviction_list *dead)
+{
+	if (!purge_matches(p, n->entry) || (p->soft && n->entry->vary))
+		return;
+	p->count += !n->entry->vary;
+	if (p->soft) {
+		struct entry *old = memory_expire(m, n, p->now, dead);
+
+		entry_unref(&old);
+	} else {
+		memory_drop(m, n, dead);
+	}
+}
+
+static int64_t memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	struct store_memory *m = memory_of(s);
+	struct memory_purge p = { .what = what, .url = url, .len = len, .soft = soft, .now = now };
+	struct memory_bucket *at = what == PURGE_URL ? url_bucket(m, url, len) : m->by_url;
+	struct memory_bucket *end = what == PURGE_URL ? at + 1 : at + m->mask + 1;
+
+	while (at < end) {
+		struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+
+		pthread_mutex_lock(&m->lock);
+		for (int slice = 0; slice < PURGE_SLICE && at < end; slice++, at++) {
+			struct memory_node *n = LIST_FIRST(at), *next;
+
+			for (; n; n = next) {
+				next = LIST_NEXT(n, by_url);
+				purge_node(m, &p, n, &dead);
+			}
+		}
+		pthread_mutex_unlock(&m->lock);
+		memory_free_dead(&dead);
+	}
+	return p.count;
+}
+
+static void memory_stats(struct store *s, struct store_stats *stats)
+{
+	struct store_memory *m = memory_of(s);
+
+	pthread_mutex_lock(&m->lock);
+	*stats = m->stats;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void memory_free(struct store *s)
+{
+	struct store_memory *m = memory_of(s);
+
+	memory_purge(s, PURGE_ALL, "", 0, false, 0);
+	eviction_destroy(&m->eviction);
+	free(m->by_key);
+	free(m->by_url);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+static const struct store_ops memory_ops = {
+	.name = "memory", .get = memory_get, .cancel = memory_cancel, .put = memory_put, .remove = memory_remove,
+	.purge = memory_purge, .stats = memory_stats, .free = memory_free,
+};
+
+struct store *store_memory_new(size_t budget, size_t max_entry)
+{
+	struct store_memory *m = calloc(1, sizeof *m);
+	size_t buckets = BUCKETS_MIN, room;
+
+	if (!m)
+		return NULL;
+	while (buckets < budget / BYTES_PER_BUCKET)
+		buckets *= 2;
+	m->store.ops = &memory_ops;
+	m->budget = budget;
+	m->mask = buckets - 1;
+	m->by_key = calloc(buckets, sizeof *m->by_key);
+	m->by_url = calloc(buckets, sizeof *m->by_url);
+	if (!m->by_key || !m->by_url || eviction_init(&m->eviction, budget, buckets) ||
+	    getrandom(m->secret, sizeof m->secret, 0) != sizeof m->secret) {
+		eviction_destroy(&m->eviction);
+		free(m->by_key);
+		free(m->by_url);
+		free(m);
+		return NULL;
+	}
+	pthread_mutex_init(&m->lock, NULL);
+	m->stats.bytes = sizeof *m + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
+	room = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
+	room = budget > room ? budget - room : 0;
+	m->max_entry = max_entry < room ? max_entry : room;
+	return &m->store;
+}

@@ -1,0 +1,87 @@
+/* Owns making entries for tests: any key, status, body length. Must not know: stores. */
+#ifndef UTFEED_TESTS_ENTRIES_H
+#define UTFEED_TESTS_ENTRIES_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/entry.h"
+
+/* Byte i of the body with that seed. */
+static inline uint8_t entries_byte(unsigned seed, size_t i)
+{
+	return (uint8_t)((i * 2654435761u + seed * 40503u) >> 7);
+}
+
+static inline struct object *entries_object(unsigned seed, size_t len, struct object_head *head)
+{
+	struct object *o = object_new(0);
+	uint8_t piece[8192];
+	size_t at = 0;
+
+	object_keep(o);
+	object_head(o, head);
+	while (at < len) {
+		size_t n = len - at < sizeof piece ? len - at : sizeof piece;
+
+		for (size_t i = 0; i < n; i++)
+			piece[i] = entries_byte(seed, at + i);
+		if (object_append(o, piece, n))
+			abort();
+		at += n;
+	}
+	object_done(o);
+	return o;
+}
+
+static inline struct object_head *entries_head(size_t len)
+{
+	struct object_head *head = object_head_new();
+
+	head->status = 200;
+	head->bytes = strdup("HTTP/1.1 200 OK\r\nContent-Type: application/xml; charset=utf-8\r\n");
+	head->len = strlen(head->bytes);
+	head->content_length = (int64_t)len;
+	return head;
+}
+
+static inline struct entry *entries_new(const char *key, unsigned seed, size_t len)
+{
+	static const struct freshness freshness = { .response_time = 1000, .lifetime_s = 3600, .swr_s = 60, .sie_s = 86400 };
+	struct entry_parts parts = { .head = entries_head(len), .freshness = &freshness };
+
+	parts.object = entries_object(seed, len, object_head_ref(parts.head));
+	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
+	parts.upstream_len = strlen(parts.upstream);
+	return entry_new(key, strlen(key), &parts);
+}
+
+static inline struct entry *entries_vary(const char *key, const char *names)
+{
+	struct entry_parts parts = { .vary = strdup(names) };
+
+	return entry_new(key, strlen(key), &parts);
+}
+
+/* Whether its body is that of entries_new(seed, len), whole. */
+static inline bool entries_body_is(const struct entry *e, unsigned seed, size_t len)
+{
+	struct object_reader r = { 0 };
+	struct iovec iov[8];
+	size_t at = 0, n;
+	bool same = object_phase(e->object) == OBJECT_DONE && object_length(e->object) == len;
+
+	object_attach(e->object, &r);
+	do {
+		int count = object_peek(&r, iov, 8, SIZE_MAX, &n);
+
+		for (int i = 0; i < count; i++)
+			for (size_t k = 0; k < iov[i].iov_len; k++)
+				same &= ((uint8_t *)iov[i].iov_base)[k] == entries_byte(seed, at++);
+		object_consume(&r, n);
+	} while (n);
+	object_detach(&r);
+	return same && at == len;
+}
+
+#endif
