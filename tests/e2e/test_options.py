@@ -1,0 +1,296 @@
+"""Options and what each changes on the wire: what goes upstream, which connections are made and kept, when to give up.
+
+One table row or one test an option; what an option has in common with its default is tested elsewhere."""
+import re
+
+import pytest
+
+from certs import server_context
+from feeds import SMALL, SMALL_OUT, big
+from test_tls import authority, good, tls_origin     # noqa: F401  fixtures
+from wire import message
+
+XML = "Content-Type: application/xml"
+FEED = message("200 OK", XML, body=SMALL)
+HOUR = "1h"
+
+
+def moved(to, status="302 Found"):
+    return message(status, f"Location: {to}")
+
+
+def upstream_fields(start, origin, route_options, *fields, options=()):
+    """The request an origin gets for one by a route with route_options, whose client sends fields."""
+    proxy = start(None, *options, "--route", f"/={origin.url} {route_options}".strip())
+    got, asked = proxy.through(origin, FEED, "/feed", *fields)
+    assert got.body == SMALL_OUT
+    return asked
+
+
+# ---- what goes upstream ----
+
+CREDENTIALS = ("Cookie: id=7", "Authorization: Basic dTpw", "Proxy-Authorization: Basic dTpw")
+
+
+@pytest.mark.parametrize("route_options, sent", [
+    ("", set()), ("cookies=off authorization=off", set()), ("cookies=on", {"cookie"}), ("authorization=on", {"authorization"}),
+    ("cookies=on authorization=on", {"cookie", "authorization"}), ("request-fields=*", set()),
+    ("request-fields=Cookie,Authorization,Proxy-Authorization", set())])
+def test_credentials_go_upstream_only_as_the_route_says(start, origin, route_options, sent):
+    asked = upstream_fields(start, origin, route_options, *CREDENTIALS)
+    assert {"cookie", "authorization", "proxy-authorization"} & asked.names() == sent
+
+
+def test_credentials_end_at_the_routes_own_origin(start, origin, another):
+    """A redirect elsewhere takes the request there, not the cookies=on and authorization=on fields."""
+    elsewhere = another()
+    proxy = start(None, "--route", f"/={origin.url} follow-redirects=on cookies=on authorization=on")
+    client = proxy.client().ask("/feed", *CREDENTIALS)
+    first = origin.receive()
+    assert first.request["Cookie"] == "id=7"
+    first.answer(moved("/again"))
+    again = origin.receive()
+    assert again.request["Cookie"] == "id=7" and again.request["Authorization"] == "Basic dTpw"
+    again.answer(moved(f"{elsewhere.url}/feed"))
+    last = elsewhere.receive()
+    assert not {"cookie", "authorization"} & last.request.names()
+    last.answer(FEED)
+    assert client.response().body == SMALL_OUT
+
+
+@pytest.mark.parametrize("route_options, sent", [
+    ("", set()), ("request-fields=X-Tenant", {"x-tenant"}), ("request-fields=x-tenant,X-Trace", {"x-tenant", "x-trace"}),
+    ("request-fields=*", {"x-tenant", "x-trace"}), ("request-fields=X-Ten", set())])
+def test_request_fields(start, origin, route_options, sent):
+    """Further fields go as request-fields says; what Connection names never does."""
+    asked = upstream_fields(start, origin, route_options, "X-Tenant: 1", "X-Trace: 2", "X-Hop: 3", "Connection: x-hop")
+    assert {"x-tenant", "x-trace", "x-hop"} & asked.names() == sent
+
+
+OWN = r"utfeed/\S+"
+CURL = "User-Agent: curl/8 (x; y)"
+
+
+@pytest.mark.parametrize("options, route_options, client, sent", [
+    ((), "", [], OWN),
+    ((), "", [CURL], OWN + r" \(curl/8 \[x; y\]\)"),
+    (("--user-agent", "reader/2"), "", [CURL], "reader/2"),
+    (("--user-agent", "client"), "", [CURL], r"curl/8 \(x; y\)"),
+    (("--user-agent", "reader/2"), "user-agent=own/3", [CURL], "own/3")])
+def test_user_agent(start, origin, options, route_options, client, sent):
+    asked = upstream_fields(start, origin, route_options, *client, options=options)
+    assert re.fullmatch(sent, asked["User-Agent"])
+
+
+def test_user_agent_client_adds_none(start, origin):
+    assert "User-Agent" not in upstream_fields(start, origin, "user-agent=client")
+
+
+@pytest.mark.parametrize("options, route_options, client, sent", [
+    ((), "", ["Accept: text/xml"], "text/xml"),
+    (("--accept", "application/rss+xml"), "", ["Accept: text/xml"], "application/rss+xml"),
+    (("--accept", "application/rss+xml"), "accept=application/atom+xml", [], "application/atom+xml")])
+def test_accept(start, origin, options, route_options, client, sent):
+    assert upstream_fields(start, origin, route_options, *client, options=options)["Accept"] == sent
+
+
+def test_accept_of_its_own_puts_feeds_first(start, origin):
+    asked = upstream_fields(start, origin, "")["Accept"].replace(" ", "").split(",")
+    assert asked[0] == "application/atom+xml" and asked[-1].startswith("*/*;q=0.")
+
+
+# ---- redirects ----
+
+def follow(start, origin, hops, *options):
+    """The answer to a gateway request whose origin redirects hops times, then serves a feed."""
+    def respond(request):
+        step = int(request.target[1:])
+        return moved(f"/{step + 1}") if step < hops else FEED
+    origin.serve(respond)
+    return start(None, *options).get(f"/{origin.url}/0")
+
+
+@pytest.mark.parametrize("options, hops, followed", [((), 5, True), ((), 6, False), (("--redirects", "1"), 1, True),
+                                                     (("--redirects", "1"), 2, False), (("--redirects", "20"), 20, True)])
+def test_redirects_are_followed_so_many_times(start, origin, options, hops, followed):
+    got = follow(start, origin, hops, *options)
+    if followed:
+        assert (got.status, got.body) == (200, SMALL_OUT) and got["Content-Location"] == f"{origin.url}/{hops}"
+    else:
+        assert got.status == 502 and "error=proxy_loop_detected" in got["Proxy-Status"]
+
+
+def test_no_redirects(start, origin):
+    got = follow(start, origin, 1, "--redirects", "0")
+    assert got.status == 302 and got["Location"] == "/1" and len(origin.requests) == 1
+
+
+@pytest.mark.parametrize("route_options, followed", [("", False), ("follow-redirects=off", False), ("follow-redirects=on", True)])
+def test_follow_redirects_of_a_route(start, origin, route_options, followed):
+    origin.serve(lambda request: moved("/feed") if request.target == "/old" else FEED)
+    got = start(None, "--route", f"/={origin.url} {route_options}".strip()).get("/old")
+    assert (got.status, got.body == SMALL_OUT) == ((200, True) if followed else (302, False))
+
+
+@pytest.mark.parametrize("options, followed", [((), False), (("--redirect-downgrade", "off"), False),
+                                               (("--redirect-downgrade", "on"), True)])
+def test_redirect_downgrade(start, origin, tls_origin, authority, good, options, followed):
+    """What was asked for by https is not fetched in the clear, unless the operator says so."""
+    secure = tls_origin(server_context(good))
+    proxy = start(None, "--tls-ca-file", authority.root.cert, *options)
+    client = proxy.client().ask(f"/{secure.url}/feed")
+    secure.receive().answer(moved(f"{origin.url}/feed"))
+    if followed:
+        origin.receive().answer(FEED)
+        assert client.response().body == SMALL_OUT
+    else:
+        got = client.response()
+        assert got.status == 502 and "error=http_request_denied" in got["Proxy-Status"] and not origin.asked()
+
+
+@pytest.mark.parametrize("options, route_options, way", [
+    (("--upgrade-https", "on"), "", "gateway"), (("--upgrade-https", "on"), "", "forward"), (("--upgrade-https", "on"), "", "route"),
+    ((), "upgrade-https=on", "route")])
+def test_upgrade_https(start, tls_origin, authority, good, options, route_options, way):
+    """A port other than 80 stays: the origin here speaks TLS alone."""
+    secure = tls_origin(server_context(good))
+    plain = secure.url.replace("https:", "http:")
+    proxy = start(None, "--tls-ca-file", authority.root.cert, *options, "--route", f"/r/={plain}/ {route_options}".strip())
+    target = {"gateway": f"/{plain}/feed", "forward": f"{plain}/feed", "route": "/r/feed"}[way]
+    got, asked = proxy.through(secure, FEED, target)
+    assert got.body == SMALL_OUT and asked.target == "/feed"
+    assert got["Content-Location"] is None
+
+
+def test_no_upgrade_where_a_route_says_so(start, origin):
+    proxy = start(None, "--upgrade-https", "on", "--route", f"/={origin.url} upgrade-https=off")
+    assert proxy.through(origin, FEED)[0].body == SMALL_OUT
+
+
+# ---- connections ----
+
+def two_at_once(proxy, origin):
+    """Two requests in flight together on two connections, both answered."""
+    clients = [proxy.client().ask(f"/{number}") for number in range(2)]
+    upstreams = [origin.receive() for _ in clients]
+    for upstream in upstreams:
+        upstream.answer(FEED)
+    for client in clients:
+        assert client.response().body == SMALL_OUT
+    return upstreams
+
+
+def test_origin_idle_keeps_connections(start, origin):
+    proxy = start(origin)
+    two_at_once(proxy, origin)
+    two_at_once(proxy, origin)
+    assert origin.connections == 2
+
+
+def test_origin_idle_keeps_no_more_than_it_says(start, origin):
+    proxy = start(origin, "--origin-idle", "1")
+    assert two_at_once(proxy, origin)[0].is_ended()     # the one idle longest made room
+    proxy.through(origin, FEED)
+    assert origin.connections == 2 and len(origin.open) == 2
+
+
+def test_origin_idle_of_none(start, origin):
+    proxy = start(origin, "--origin-idle", "0")
+    for number in range(1, 4):
+        client = proxy.client().ask("/feed")
+        upstream = origin.receive()
+        upstream.answer(FEED)
+        assert client.response().body == SMALL_OUT and upstream.is_ended()
+        assert origin.connections == number
+
+
+def test_origin_idle_timeout(start, origin):
+    proxy = start(origin, "--origin-idle-timeout", "20ms")
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.answer(FEED)
+    assert client.response().body == SMALL_OUT
+    assert upstream.is_ended()      # by default after 30 s, when the test would have given up
+
+
+def test_origin_connections_are_limited_and_the_rest_waits(start, origin):
+    proxy = start(origin, "--origin-connections", "1", "--workers", "1")
+    first = proxy.client().ask("/first")
+    upstream = origin.receive()
+    second = proxy.client().ask("/second")
+    second.drained()
+    upstream.answer(FEED)
+    assert first.response().body == SMALL_OUT
+    upstream = origin.receive()
+    assert upstream.request.target == "/second" and origin.connections == 1
+    upstream.answer(FEED)
+    assert second.response().body == SMALL_OUT
+
+
+def test_origin_connections_are_counted_by_origin(start, origin, another):
+    """A busy origin keeps nobody from another one."""
+    other = another()
+    proxy = start(None, "--origin-connections", "1", "--route", f"/a={origin.url}", "--route", f"/b={other.url}")
+    busy = proxy.client().ask("/a")
+    upstream = origin.receive()
+    got, _ = proxy.through(other, FEED, "/b")
+    assert got.body == SMALL_OUT
+    upstream.answer(FEED)
+    assert busy.response().body == SMALL_OUT
+
+
+# ---- politeness ----
+
+def test_min_interval(start, origin):
+    proxy = start(None, "--min-interval", HOUR)
+    origin.serve(lambda request: FEED)
+    url = f"/{origin.url}/feed"
+    assert proxy.get(url).body == SMALL_OUT
+    got = proxy.get(url)
+    assert got.status == 429 and 0 < int(got["Retry-After"]) <= 3600 and "details=" in got["Proxy-Status"]
+    assert proxy.get(f"/?url={origin.url}/feed").status == 429      # the same URL by another way
+    assert proxy.get(f"{url}?other").body == SMALL_OUT
+    assert len(origin.requests) == 2
+
+
+def test_min_interval_is_not_for_routes(start, origin):
+    proxy = start(origin, "--min-interval", HOUR)
+    origin.serve(lambda request: FEED)
+    assert [proxy.get("/feed").status for _ in range(2)] == [200, 200]
+
+
+# ---- limits ----
+
+def test_fetch_timeout_before_the_answer(start, origin):
+    proxy = start(origin, "--fetch-timeout", "50ms")
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    got = client.response()
+    assert got.status == 504 and "error=http_response_timeout" in got["Proxy-Status"] and upstream.is_ended()
+
+
+def test_fetch_timeout_within_the_body(start, origin):
+    """However busy the origin is: between-bytes-timeout would never end this."""
+    proxy = start(origin, "--fetch-timeout", "300ms", "--sniff-bytes", "1k")
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    upstream.send(message("200 OK", XML, "Content-Length: 1000000000", body=big(size=20_000)[0]))
+    dribbling = upstream.dribble(b"x")
+    cut = client.cut()
+    assert cut.message.status == 200
+    dribbling.join()
+
+
+def test_transit_bytes(start, origin):
+    """What an origin can send ahead of a client that takes nothing grows with it, and no further than it and the sockets hold."""
+    def taken(transit_bytes):
+        proxy = start(origin, "--transit-bytes", transit_bytes)
+        client = proxy.client(receive_buffer=4096).ask("/feed")
+        upstream = origin.receive()
+        upstream.send(message("200 OK", "Content-Type: image/png", length=False))
+        sent = upstream.push(bytes(65536), 64 << 20)
+        client.close()
+        upstream.close()
+        return sent
+    little, much = taken("16k"), taken("16m")
+    assert little < 16 << 20 < much < 64 << 20
