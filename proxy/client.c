@@ -36,6 +36,7 @@ struct exchange {
 	struct answer answer;
 	struct object_head *head;      /* what goes out; its own reference */
 	uint64_t offset;               /* of the body, where this response begins */
+	size_t interim;                /* bytes of interim responses passed on */
 	struct sender sender;
 };
 
@@ -551,6 +552,25 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	return true;
 }
 
+/* Interim responses of the origin, as long as the socket takes them whole: a client that stopped reading goes without. False: the
+ * connection is gone. */
+static bool client_pass_interim(struct client *c)
+{
+	char buf[4096];
+	size_t len;
+
+	while ((len = object_take_interim(c->reader.object, &c->x->interim, buf, sizeof buf))) {
+		struct iovec iov = { buf, len };
+		ssize_t n = conn_writev(c->conn, &iov, 1);
+
+		if (n != (ssize_t)len && n != CONN_AGAIN) {
+			client_close(c, false);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
 static bool client_begin(struct client *c)
 {
@@ -570,6 +590,8 @@ static bool client_begin(struct client *c)
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
+	if (x->msg.minor >= 1 && !client_pass_interim(c))
+		return true;
 	if (object_phase(o) == OBJECT_SUBSTITUTED)
 		answer_follow(&x->answer, &c->reader, &head);
 	else if (x->answer.head) {
@@ -612,6 +634,7 @@ static void client_finish(struct client *c)
 		return;
 	}
 	client_drop_answer(x);
+	x->interim = 0;
 	x->in_len -= head_len;
 	memmove(x->in, x->in + head_len, x->in_len);
 	x->parsed = 0;

@@ -35,7 +35,4 @@ struct byte_range { uint64_t first, last; };   /* both inclusive */
 enum range_answer range_evaluate(const struct http_msg *request, const struct conditional_stored *, uint64_t length, int64_t now,
     struct byte_range *);
 
-/* "bytes 0-99/1234"; *length UINT64_MAX where it is "*". false: not one that names bytes. */
-bool content_range_read(struct slice, struct byte_range *, uint64_t *length);
-
 #endif

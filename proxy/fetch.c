@@ -398,13 +398,44 @@ static int fetch_start_body(struct fetch *f)
 	return fetch_parse_body(f, f->head + at, f->head_len - at);
 }
 
-/* Interim responses (RFC 9110 section 15.2) are read and forgotten. */
+/* 102, 103 and the like are for the client; 100 was for us. */
+static int fetch_pass_interim(struct fetch *f)
+{
+	struct text t = { 0 };
+	size_t len;
+	char *bytes;
+	int status;
+
+	text_printf(&t, "HTTP/1.1 %u %s\r\n", f->msg.status, http_reason_phrase(f->msg.status));
+	for (uint32_t i = 0; i < f->msg.n_fields; i++) {
+		const struct http_field *field = &f->msg.fields[i];
+		struct slice name = http_field_name(&f->msg, field), value = http_field_value(&f->msg, field);
+
+		if (field->hop || http_header_response((enum header_id)field->id) != RESPONSE_KEEP)
+			continue;
+		text_add(&t, name.at, name.len);
+		text_puts(&t, ": ");
+		text_add(&t, value.at, value.len);
+		text_puts(&t, "\r\n");
+	}
+	text_puts(&t, "\r\n");
+	bytes = text_take(&t, &len);
+	status = bytes ? object_interim(f->object, bytes, len) : -1;
+	free(bytes);
+	return status;
+}
+
+/* Interim responses (RFC 9110 section 15.2) are not the answer yet. */
 static int fetch_skip_interim(struct fetch *f)
 {
 	size_t used;
 
 	if (++f->interims > FETCH_INTERIMS_MAX) {
 		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
+		return -1;
+	}
+	if (f->msg.status != 100 && fetch_pass_interim(f)) {
+		fetch_no_memory(f);
 		return -1;
 	}
 	http_parser_go_on(f->parser);

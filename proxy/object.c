@@ -34,6 +34,8 @@ struct object {
 	struct object_writer *writer;
 	struct object_readers readers;
 	struct object *substitute;
+	char *interim;
+	size_t interim_len;
 };
 
 struct object_head *object_head_new(void)
@@ -111,6 +113,7 @@ void object_unref(struct object **op)
 	free(o->first);
 	object_head_unref(&o->head);
 	object_unref(&o->substitute);
+	free(o->interim);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
 }
@@ -245,6 +248,34 @@ void object_done(struct object *o)
 	pthread_mutex_lock(&o->lock);
 	object_enter(o, OBJECT_DONE);
 	pthread_mutex_unlock(&o->lock);
+}
+
+int object_interim(struct object *o, const char *bytes, size_t len)
+{
+	char *all;
+
+	pthread_mutex_lock(&o->lock);
+	if ((all = realloc(o->interim, o->interim_len + len))) {
+		memcpy(all + o->interim_len, bytes, len);
+		o->interim = all;
+		o->interim_len += len;
+		object_wake(o);
+	}
+	pthread_mutex_unlock(&o->lock);
+	return all ? 0 : -1;
+}
+
+size_t object_take_interim(struct object *o, size_t *at, char *buf, size_t cap)
+{
+	size_t n;
+
+	pthread_mutex_lock(&o->lock);
+	n = o->interim_len - *at < cap ? o->interim_len - *at : cap;
+	if (n)
+		memcpy(buf, o->interim + *at, n);
+	*at += n;
+	pthread_mutex_unlock(&o->lock);
+	return n;
 }
 
 void object_substitute(struct object *o, struct object_head *head, struct object *body)

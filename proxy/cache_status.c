@@ -1,0 +1,76 @@
+/* Cache-Status; see cache_status.h. */
+#include "cache_status.h"
+
+#include <string.h>
+
+static const char *const tokens[FWD_COUNT] = {
+#define FORWARD(id, token) [FWD_##id] = token,
+#include "cache_status.def"
+#undef FORWARD
+};
+
+const char *cache_fwd_token(enum cache_fwd fwd)
+{
+	return tokens[fwd];
+}
+
+/* RFC 9651 section 3.3.4 */
+static bool is_token(const char *s)
+{
+	static const char more[] = "!#$%&'*+-.^_`|~:/0123456789";
+
+	if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '*'))
+		return false;
+	for (; *s; s++)
+		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || strchr(more, *s)))
+			return false;
+	return true;
+}
+
+/* A token where it is one, else a String (RFC 9651 section 3.3.3): printable ASCII, quote and backslash escaped. */
+static void add_word(struct text *t, const char *word)
+{
+	if (is_token(word)) {
+		text_puts(t, word);
+		return;
+	}
+	text_puts(t, "\"");
+	for (; *word; word++) {
+		if (*word == '"' || *word == '\\')
+			text_puts(t, "\\");
+		text_add(t, *word >= 0x20 && *word < 0x7f ? word : "?", 1);
+	}
+	text_puts(t, "\"");
+}
+
+void cache_status_member(struct text *t, const char *name, const struct cache_status *s)
+{
+	add_word(t, name);
+	if (s->hit)
+		text_puts(t, "; hit");
+	else if (s->fwd != FWD_NONE)
+		text_printf(t, "; fwd=%s", tokens[s->fwd]);
+	if (!s->hit && s->fwd_status)
+		text_printf(t, "; fwd-status=%d", s->fwd_status);
+	if (s->has_ttl)
+		text_printf(t, "; ttl=%lld", (long long)s->ttl);
+	if (!s->hit && s->stored)
+		text_puts(t, "; stored");
+	if (!s->hit && s->collapsed)
+		text_puts(t, "; collapsed");
+	if (s->key) {
+		text_puts(t, "; key=");
+		add_word(t, s->key);
+	}
+	if (s->detail) {
+		text_puts(t, "; detail=");
+		add_word(t, s->detail);
+	}
+}
+
+void cache_status_line(struct text *t, const char *name, const struct cache_status *s)
+{
+	text_puts(t, "Cache-Status: ");
+	cache_status_member(t, name, s);
+	text_puts(t, "\r\n");
+}

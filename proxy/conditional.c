@@ -1,0 +1,139 @@
+/* Preconditions and ranges; see conditional.h. Sections are RFC 9110's. */
+#include "conditional.h"
+
+#include <string.h>
+
+#include "http_date.h"
+
+/* The opaque part, W/ off; at NULL: no entity tag. */
+static struct slice etag_opaque(struct slice tag, bool *weak)
+{
+	*weak = tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/';
+	if (*weak)
+		tag = (struct slice){ tag.at + 2, tag.len - 2 };
+	if (tag.len < 2 || tag.at[0] != '"' || tag.at[tag.len - 1] != '"')
+		return (struct slice){ NULL, 0 };
+	return tag;
+}
+
+static bool etag_equal(struct slice a, struct slice b, bool strong)
+{
+	bool weak_a, weak_b;
+
+	a = etag_opaque(a, &weak_a);
+	b = etag_opaque(b, &weak_b);
+	return a.at && b.at && a.len == b.len && !memcmp(a.at, b.at, a.len) && !(strong && (weak_a || weak_b));
+}
+
+bool etag_equal_weak(struct slice a, struct slice b)
+{
+	return etag_equal(a, b, false);
+}
+
+bool etag_equal_strong(struct slice a, struct slice b)
+{
+	return etag_equal(a, b, true);
+}
+
+bool conditional_asked(const struct http_msg *m)
+{
+	return http_msg_count(m, H_IF_MATCH) || http_msg_count(m, H_IF_NONE_MATCH) || http_msg_count(m, H_IF_MODIFIED_SINCE) ||
+	    http_msg_count(m, H_IF_UNMODIFIED_SINCE);
+}
+
+static bool matches(const struct http_msg *m, enum header_id id, struct slice etag, bool strong)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (http_msg_next_member(m, id, &it, &member))
+		if (slice_is(member, "*") || (etag.at && etag_equal(member, etag, strong)))
+			return true;
+	return false;
+}
+
+/* sections 13.1.3 and 13.1.4; without Last-Modified the Date stands in for it. -1: the field is no date and does not count. */
+static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
+{
+	int64_t since, modified;
+
+	if (http_msg_count(m, id) != 1 || !http_date_read(http_msg_get(m, id), now, &since))
+		return -1;
+	if (!s->last_modified.at || !http_date_read(s->last_modified, now, &modified))
+		modified = s->date;
+	return modified > since;
+}
+
+/* section 13.2.2 */
+enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+{
+	if (http_msg_count(m, H_IF_MATCH)) {
+		if (!matches(m, H_IF_MATCH, s->etag, true))
+			return CONDITIONAL_FAILED;
+	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, s, now) == 1)
+		return CONDITIONAL_FAILED;
+	if (http_msg_count(m, H_IF_NONE_MATCH))
+		return matches(m, H_IF_NONE_MATCH, s->etag, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+}
+
+/* section 13.1.5: exactly the stored one, strongly */
+static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+{
+	struct slice value = http_msg_get(m, H_IF_RANGE);
+	int64_t wanted, modified;
+
+	if (!value.at)
+		return true;
+	if (value.len && (value.at[0] == '"' || value.at[0] == 'W'))
+		return s->etag.at && etag_equal_strong(value, s->etag);
+	return s->last_modified.at && http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
+	    wanted == modified;
+}
+
+static bool read_number(struct slice s, uint64_t *n)
+{
+	if (!s.len || s.len > 18)
+		return false;
+	*n = 0;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return false;
+		*n = *n * 10 + (uint64_t)(s.at[i] - '0');
+	}
+	return true;
+}
+
+/* section 14.1.2 */
+enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length, int64_t now,
+    struct byte_range *range)
+{
+	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
+	uint64_t n;
+
+	if (!value.at || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") || memchr(set.at ? set.at : "", ',', set.len) ||
+	    !if_range_holds(m, s, now))
+		return RANGE_NONE;
+	first = slice_until(slice_trim(set), '-', &last);
+	last = slice_trim(last);
+	if (!last.at)
+		return RANGE_NONE;
+	if (!first.len) {
+		if (!read_number(last, &n))
+			return RANGE_NONE;
+		if (!n || !length)
+			return RANGE_UNSATISFIABLE;
+		*range = (struct byte_range){ n < length ? length - n : 0, length - 1 };
+		return RANGE_ONE;
+	}
+	if (!read_number(first, &range->first))
+		return RANGE_NONE;
+	range->last = length ? length - 1 : 0;
+	if (last.len && (!read_number(last, &n) || n < range->first))
+		return RANGE_NONE;
+	if (range->first >= length)
+		return RANGE_UNSATISFIABLE;
+	if (last.len && n < length)
+		range->last = n;
+	return RANGE_ONE;
+}

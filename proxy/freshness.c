@@ -1,0 +1,223 @@
+/* The arithmetic of caching; see freshness.h. Sections are RFC 9111's where no other is named. */
+#include "freshness.h"
+
+#include "http_date.h"
+
+enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10 };
+
+static const char *const words[STORABLE_COUNT] = {
+	[STORABLE_YES] = "stored",
+#define REASON(id, word) [STORABLE_##id] = word,
+#include "storable.def"
+#undef REASON
+};
+
+const char *storable_word(enum storable s)
+{
+	return words[s];
+}
+
+bool freshness_heuristic_status(int status)
+{
+	static const short statuses[] = { 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501 };    /* RFC 9110 section 15.1, less 206 */
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (statuses[i] == status)
+			return true;
+	return false;
+}
+
+/* Final statuses whose caching requirements utfeed knows (section 5.2.2.3). */
+static bool understood(int status)
+{
+	return (status >= 200 && status <= 208 && status != 206) || status == 226 || (status >= 300 && status <= 308 && status != 304) ||
+	    (status >= 400 && status <= 417) || (status >= 421 && status <= 431) || status == 451 || (status >= 500 && status <= 511);
+}
+
+bool freshness_error_status(int status)
+{
+	return status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m, bool private_cache)
+{
+	return cc_has(cc, CC_MAX_AGE) || (!private_cache && cc_has(cc, CC_S_MAXAGE)) ||
+	    (!cc->targeted && http_msg_count(m, H_EXPIRES)) || cc->invalid & 1u << CC_MAX_AGE;
+}
+
+enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m, int64_t now,
+    const struct freshness_settings *s)
+{
+	struct cache_control rc, cc;
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	bool keeps;
+
+	(void)now;
+	cache_control_request(&rc, request);
+	cache_control_response(&cc, m, s->targeted);
+	keeps = cc_has(&cc, CC_PUBLIC) || (!s->private_cache && cc_has(&cc, CC_S_MAXAGE));
+	if (request->method != METHOD_GET && request->method != METHOD_HEAD)
+		return STORABLE_METHOD;
+	if (cc_has(&rc, CC_NO_STORE))
+		return STORABLE_REQUEST_NO_STORE;
+	if (m->status < 200 || m->status == 206 || m->status == 304 || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
+		return STORABLE_STATUS;
+	if (cc_has(&cc, CC_NO_STORE) && !(cc_has(&cc, CC_MUST_UNDERSTAND) && understood(m->status)))
+		return STORABLE_NO_STORE;
+	if (!s->private_cache && (cc_has(&cc, CC_PRIVATE) || cc.fields[CC_PRIVATE].at))
+		return STORABLE_PRIVATE;
+	/* section 3.5 */
+	if (!s->private_cache && http_msg_count(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
+		return STORABLE_AUTHORIZATION;
+	while (http_msg_next_member(m, H_VARY, &it, &member))
+		if (slice_is(member, "*"))
+			return STORABLE_VARY;
+	if (!s->private_cache && http_msg_count(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m, s->private_cache))
+		return STORABLE_SET_COOKIE;
+	if (!has_lifetime(&cc, m, s->private_cache) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
+		return STORABLE_LIFETIME;
+	return STORABLE_YES;
+}
+
+/* section 5.1: an Integer, or it does not count; of several the first. */
+static int64_t age_value(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	int64_t n = 0;
+
+	if (!http_msg_next_member(m, H_AGE, &it, &member))
+		return 0;
+	for (size_t i = 0; i < member.len; i++) {
+		if (member.at[i] < '0' || member.at[i] > '9')
+			return 0;
+		if (n < CC_SECONDS_MAX)
+			n = n * 10 + (member.at[i] - '0');
+	}
+	return n > CC_SECONDS_MAX ? CC_SECONDS_MAX : n;
+}
+
+/* section 4.2.2 */
+static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
+    const struct freshness_settings *s)
+{
+	int64_t max = s->heuristic_max_s ? s->heuristic_max_s : HEURISTIC_MAX_S, modified, lifetime = 0;
+
+	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
+		return 0;
+	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
+		lifetime = (date - modified) / HEURISTIC_SHARE;
+	if (lifetime > max)
+		lifetime = max;
+	/* What the feed says of itself, and the operator's floor, for feeds only say something of good responses. */
+	if (m->status == 200 && s->hint_s > lifetime)
+		lifetime = s->hint_s;
+	if (m->status == 200 && s->floor_s > lifetime)
+		lifetime = s->floor_s;
+	return lifetime;
+}
+
+/* section 4.2.1 */
+static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc, int64_t date,
+    const struct freshness_settings *s)
+{
+	int64_t expires;
+
+	if (!s->private_cache && cc_has(cc, CC_S_MAXAGE))
+		return cc->seconds[CC_S_MAXAGE];
+	if (cc_has(cc, CC_MAX_AGE))
+		return cc->seconds[CC_MAX_AGE];
+	if ((cc->invalid & (1u << CC_MAX_AGE | 1u << CC_S_MAXAGE)))
+		return 0;
+	/* section 5.3: an invalid date, or several, is a time in the past */
+	if (!cc->targeted && http_msg_count(m, H_EXPIRES))
+		return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) &&
+		    expires > date ? expires - date : 0;
+	f->flags |= FRESHNESS_HEURISTIC;
+	return heuristic_lifetime(m, cc, date, f->response_time, s);
+}
+
+void freshness_read(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *s)
+{
+	struct cache_control cc;
+	int64_t date, apparent_age, corrected_age;
+
+	cache_control_response(&cc, m, s->targeted);
+	*f = (struct freshness){ .response_time = response_time };
+	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
+		date = response_time;
+	/* section 4.2.3 */
+	apparent_age = response_time > date ? response_time - date : 0;
+	corrected_age = age_value(m) + (response_time - request_time);
+	f->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
+	f->lifetime_s = freshness_lifetime(f, m, &cc, date, s);
+	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
+		f->lifetime_s = s->error_max_s;
+	if (cc_has(&cc, CC_NO_CACHE))
+		f->flags |= FRESHNESS_NO_CACHE;
+	if (cc.fields[CC_NO_CACHE].at)
+		f->flags |= FRESHNESS_NO_CACHE_FIELDS;
+	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
+	if (cc_has(&cc, CC_MUST_REVALIDATE) || (!s->private_cache && (cc_has(&cc, CC_PROXY_REVALIDATE) || cc_has(&cc, CC_S_MAXAGE))))
+		f->flags |= FRESHNESS_NO_STALE;
+	if (cc_has(&cc, CC_IMMUTABLE))
+		f->flags |= FRESHNESS_IMMUTABLE;
+	f->swr_s = cc_has(&cc, CC_SWR) ? cc.seconds[CC_SWR] : s->stale_while_revalidate_s;
+	f->sie_s = cc_has(&cc, CC_SIE) ? cc.seconds[CC_SIE] : s->stale_if_error_s;
+}
+
+int64_t freshness_age(const struct freshness *f, int64_t now)
+{
+	int64_t age = f->initial_age_s + (now > f->response_time ? now - f->response_time : 0);
+
+	return age > (int64_t)CC_SECONDS_MAX ? (int64_t)CC_SECONDS_MAX : age;
+}
+
+int64_t freshness_ttl(const struct freshness *f, int64_t now)
+{
+	return f->lifetime_s - freshness_age(f, now);
+}
+
+void freshness_expire(struct freshness *f, int64_t now)
+{
+	int64_t age = freshness_age(f, now);
+
+	if (f->lifetime_s > age)
+		f->lifetime_s = age;
+}
+
+enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now, bool *by_request)
+{
+	int64_t age = freshness_age(f, now), ttl = f->lifetime_s - age;
+	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), refused;
+
+	/* sections 5.2.1.1, 5.2.1.3, 5.2.1.4; immutable responses are not asked for again while fresh (RFC 8246) */
+	refused = (cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE]) ||
+	    (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]));
+	if (by_request)
+		*by_request = refused && !needs && ttl > 0;
+	if (!needs && !refused && ttl > 0)
+		return REUSE_FRESH;
+	if (!needs && !cc_has(cc, CC_NO_CACHE) && !(f->flags & FRESHNESS_NO_STALE) && ttl <= 0) {
+		/* section 5.2.1.2 */
+		if (!refused && cc_has(cc, CC_MAX_STALE) && -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
+			return REUSE_STALE;
+		if (!refused && f->swr_s && -ttl <= (int64_t)f->swr_s)
+			return REUSE_STALE_REFRESH;
+	}
+	return cc_has(cc, CC_ONLY_IF_CACHED) ? REUSE_ONLY_IF_CACHED : REUSE_REVALIDATE;
+}
+
+bool freshness_if_error(const struct freshness *f, const struct cache_control *cc, int64_t now)
+{
+	int64_t stale = -freshness_ttl(f, now);
+	uint32_t window = f->sie_s;
+
+	if (f->flags & (FRESHNESS_NO_STALE | FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
+		return false;
+	if (cc_has(cc, CC_SIE) && cc->seconds[CC_SIE] > window)
+		window = cc->seconds[CC_SIE];
+	return stale <= 0 || (window && stale <= (int64_t)window);
+}
