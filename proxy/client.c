@@ -683,8 +683,21 @@ void client_pool_free(struct client_pool **pp)
 	*pp = NULL;
 }
 
+/* Answered at once, whatever it was going to ask for. */
+static void client_forbid(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+	if (client_open_exchange(c))
+		return;
+	c->x->start_us = loop_now_us(client_loop(c));
+	c->x->msg.base = c->x->in;
+	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
+	client_pump(c);
+}
+
 int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 {
+	struct ip ip;
 	struct client *c = calloc(1, sizeof *c);
 
 	if (!c) {
@@ -707,6 +720,8 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 	if (tls)
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
 	client_listen(c);
+	if (!ip_from_sockaddr(conn_peer_address(c->conn), &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip))
+		client_forbid(c);
 	return 0;
 }
 

@@ -81,7 +81,7 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	if (o)
 		*object_report(o) = *report;
 	free(fields);
-	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, 1);
+	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, proxy_error_status(f->error) >= 500);
 	return o;
 }
 
@@ -165,6 +165,7 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct fetch_request r = {
 		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
 			    conf->redirects : 0,
