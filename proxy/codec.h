@@ -15,12 +15,13 @@ enum codec_result {
 
 struct codec {
 	const char *names[3];          /* the content coding and its aliases (RFC 9110 section 8.4.1); NULL-terminated */
-	void *(*open)(void);           /* NULL: out of memory */
+	/* NULL: out of memory. ratio: what output per byte of input is tolerated in the end, for decoders that work ahead of it. */
+	void *(*open)(uint64_t ratio);
 	/* Advances *in and *in_len by what was used, writes at most cap bytes, sets *written. */
 	enum codec_result (*run)(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written);
 	void (*close)(void *state);
 };
 
-extern const struct codec codec_gzip, codec_deflate;
+extern const struct codec codec_gzip, codec_deflate, codec_brotli, codec_zstd;
 
 #endif

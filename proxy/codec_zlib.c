@@ -18,10 +18,11 @@ struct codec_zlib {
 	uint8_t head[2];
 };
 
-static void *gzip_open(void)
+static void *gzip_open(uint64_t ratio)
 {
 	struct codec_zlib *s = calloc(1, sizeof *s);
 
+	(void)ratio;
 	if (s && inflateInit2(&s->z, WINDOW_GZIP) != Z_OK) {
 		free(s);
 		return NULL;
@@ -32,8 +33,9 @@ static void *gzip_open(void)
 }
 
 /* Which kind it is shows in the first two bytes. */
-static void *deflate_open(void)
+static void *deflate_open(uint64_t ratio)
 {
+	(void)ratio;
 	return calloc(1, sizeof(struct codec_zlib));
 }
 
