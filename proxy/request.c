@@ -163,7 +163,7 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
 			    .repairs = route->repair, .output = route->output, .on_error = route->on_error },
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
-			.head = { .via = conf->via, .output = route->output },
+			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
 	struct object *o = object_new(conf->transit_bytes);

@@ -39,6 +39,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "sniff-bytes", "4096", "4k" },
 	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends" },
 	{ "output", "US-ASCII", "us-ascii" },
+	{ "gzip", "0", "off" },
+	{ "gzip-min", "0", "0" },
 	{ "max-header-bytes", "1025", "1025" },
 	{ "max-header-fields", "8", "8" },
 	{ "max-url-bytes", "64k", "64k" },
