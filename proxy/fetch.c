@@ -305,7 +305,7 @@ static int fetch_read_body(struct fetch *f)
 }
 
 /* What the redirect's own body says is not read; where there is none the connection stays good. */
-static int fetch_redirect(struct fetch *f)
+static int fetch_redirect(struct fetch *f, bool same_origin)
 {
 	size_t used, len = f->head_len - f->msg.head_len;
 	bool keep;
@@ -314,6 +314,10 @@ static int fetch_redirect(struct fetch *f)
 	keep = f->sent && http_parse(f->parser, f->head + f->msg.head_len, len, &used) == PARSE_DONE && used == len && f->msg.keep_alive;
 	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	if (!same_origin) {
+		f->private_gone = true;
+		f->request.guard = f->request.hop_guard;
+	}
 	fetch_connect(f);
 	return -1;
 }
@@ -321,6 +325,7 @@ static int fetch_redirect(struct fetch *f)
 /* The final head stands in f->head; what follows it there is body. -1: the fetch has ended. */
 static int fetch_start_body(struct fetch *f)
 {
+	const struct destination from = f->request.to;     /* but for its path, which may be gone */
 	size_t at = f->msg.head_len;
 
 	if (f->msg.status == 101) {
@@ -334,7 +339,7 @@ static int fetch_start_body(struct fetch *f)
 	case REDIRECT_NOT:
 		break;
 	case REDIRECT_FOLLOW:
-		return fetch_redirect(f);
+		return fetch_redirect(f, destination_same_origin(&from, &f->request.to));
 	case REDIRECT_REFUSED:
 		fetch_fail(f);
 		return -1;
@@ -531,7 +536,8 @@ static char *fetch_make_url(struct fetch *f)
 static void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
-	struct origin_target target = { r->to.host, r->to.port, r->to.tls ? r->tls : NULL, r->limits.connect_timeout_ms };
+	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
+		.connect_timeout_ms = r->limits.connect_timeout_ms };
 	size_t len;
 
 	free(f->url);

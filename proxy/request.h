@@ -11,6 +11,7 @@
 
 struct conf;
 struct fetch_pool;
+struct guard;
 struct loop;
 struct polite;
 struct tls_set;
@@ -21,6 +22,7 @@ struct request_context {
 	struct fetch_pool *fetches;
 	struct polite *polite;
 	struct tls_set *tls;
+	const struct guard *guard;         /* for destinations that clients choose */
 };
 
 /* Whether a body may come with it: GET and HEAD have none here. */

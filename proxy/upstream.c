@@ -62,20 +62,23 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, const 
 	}
 }
 
-static void add_if_none_match(struct text *t, const struct http_msg *m, const char *suffix, bool *ours)
+static void add_if_none_match(struct text *t, const struct http_msg *m, struct response_settings *s)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 	struct text list = { 0 };
 
-	*ours = false;
 	while (http_msg_next_member(m, H_IF_NONE_MATCH, &it, &member)) {
 		size_t before = list.len;
+		enum etag_owner owner;
 
 		if (before)
 			text_puts(&list, ", ");
-		if (!etag_restore(&list, member, suffix, ours))
+		owner = etag_restore(&list, member, s->etag_suffix);
+		if (owner == ETAG_STALE)
 			list.len = before;
+		s->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
+		s->etag_gzip |= owner == ETAG_OURS_GZIP;
 	}
 	if (list.len)
 		add_line(t, "If-None-Match", (struct slice){ list.bytes, list.len });
@@ -132,7 +135,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
 	if (reads) {
-		add_if_none_match(&t, m, r->stage.head.etag_suffix, &r->stage.head.etag_ours);
+		add_if_none_match(&t, m, &r->stage.head);
 		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
 	for (uint32_t i = 0; i < m->n_fields; i++)
