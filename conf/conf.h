@@ -12,6 +12,7 @@
 #include "core/charset.h"
 #include "core/normalise.h"
 #include "core/policy.h"
+#include "cidr.h"
 #include "url.h"
 
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
@@ -24,6 +25,19 @@ struct conf_listen {
 };
 
 struct conf_listen_list { struct conf_listen *items; size_t count; };
+
+/* What a destination list names: one host, a host and all below it, a block of addresses, or any host. */
+enum conf_destination_kind { DESTINATION_HOST, DESTINATION_BELOW, DESTINATION_BLOCK, DESTINATION_EVERY };
+enum { DESTINATION_PORT_NONE = 0, DESTINATION_PORT_ANY = -1 };
+
+struct conf_destination {
+	enum conf_destination_kind kind;
+	char *host;                 /* lower case, without dots at its ends; NULL for the other kinds */
+	struct cidr cidr;
+	int port;                   /* or a DESTINATION_PORT_ */
+};
+
+struct conf_destination_list { struct conf_destination *items; size_t count; };
 
 /* An origin: what a URL without query says. */
 struct conf_origin {

@@ -100,6 +100,15 @@ int conf_listen_set(const struct conf_row *, void *list, const struct conf_value
 void conf_listen_format(FILE *, const struct conf_row *, const void *list);
 void conf_listen_clear(void *list);
 
+/* conf_access.c: clients and destinations */
+int conf_cidr_list_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
+void conf_cidr_list_format(FILE *, const struct conf_row *, const void *list);
+void conf_cidr_list_clear(void *list);
+int conf_destination_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
+void conf_destination_format(FILE *, const struct conf_row *, const void *list);
+void conf_destination_clear(void *list);
+int conf_access_settle(const struct conf *, struct conf_error *);
+
 /* conf_file.c */
 int conf_file_read(struct conf *, const char *path, struct conf_error *);
 int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);

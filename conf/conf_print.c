@@ -104,7 +104,8 @@ void conf_print_sample(FILE *out)
 		if (strcmp(section, row->section) != 0)
 			fprintf(out, "\n### %s\n", row->section);
 		section = row->section;
-		print_sample_row(out, row, row->def ? row->def : "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient");
+		print_sample_row(out, row, row->def ? row->def :
+			row->type == CONF_TYPE_ROUTE ? "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient" : ".feeds.example:8080");
 	}
 	fputs("\n### Routes with lines of their own. They end the options above: what follows a [route] belongs to it.\n"
 		"\n#[route //feeds.example/old/]\n", out);

@@ -7,6 +7,7 @@
 
 #include "conditional.h"
 #include "conf/conf.h"
+#include "etag.h"
 #include "head_text.h"
 #include "http_date.h"
 #include "lead.h"
@@ -289,7 +290,25 @@ static struct object_head *answer_make_head(const struct object_head *from, int 
 	return h;
 }
 
-static int answer_not_modified(const struct object_head *from, struct answer_final *f)
+/* The client holds the gzip form: the 304 names that one. */
+static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
+{
+	struct slice asked = http_msg_get(m, H_IF_NONE_MATCH), tag = head_text_get((struct slice){ h->bytes, h->len }, "etag");
+	size_t at = tag.len ? (size_t)(tag.at - h->bytes) + tag.len - 1 : 0, n = sizeof ETAG_GZIP - 1;
+	char *bytes;
+
+	if (!at || !asked.len || !memmem(asked.at, asked.len, ETAG_GZIP "\"", n + 1))
+		return 0;
+	if (!(bytes = realloc(h->bytes, h->len + n)))
+		return -1;
+	memmove(bytes + at + n, bytes + at, h->len - at);
+	memcpy(bytes + at, ETAG_GZIP, n);
+	h->bytes = bytes;
+	h->len += n;
+	return 0;
+}
+
+static int answer_not_modified(const struct object_head *from, const struct http_msg *m, struct answer_final *f)
 {
 	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
 	static const char *const kept[] = { "cache-control", "cdn-cache-control", "content-location", "date", "etag", "expires", "vary",
@@ -298,7 +317,7 @@ static int answer_not_modified(const struct object_head *from, struct answer_fin
 	object_head_unref(&f->head);
 	f->head = answer_make_head(from, 304, kept, true);
 	f->no_body = true;
-	return f->head ? 0 : -1;
+	return f->head && (!from->gzip || !answer_mark_gzip(f->head, m)) ? 0 : -1;
 }
 
 static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
@@ -328,7 +347,7 @@ static int answer_range(const struct object_head *from, enum range_answer what, 
 int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
 {
 	struct slice bytes = { head->bytes, head->len };
-	struct conditional_stored stored = { head_text_get(bytes, "etag"), head_text_get(bytes, "last-modified"), 0 };
+	struct conditional_stored stored = { head_text_get(bytes, "etag"), head_text_get(bytes, "last-modified"), 0, head->gzip ? ETAG_GZIP : NULL };
 	int64_t length = object_content_length(o);
 	struct byte_range range;
 	enum range_answer what;
@@ -341,7 +360,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 		stored.date = answer_now(a);
 	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
-		return answer_not_modified(head, f);
+		return answer_not_modified(head, a->msg, f);
 	case CONDITIONAL_FAILED:
 		object_head_unref(&f->head);
 		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "access.h"
+#include "codec.h"
 #include "conf/conf.h"
 #include "conn.h"
 #include "http_parse.h"
@@ -101,6 +102,7 @@ static void client_release(struct client *c)
 		return;
 	client_drop_body(c);
 	client_drop_answer(c->x);
+	sender_end(&c->x->sender);
 	http_parser_free(&c->x->parser);
 	http_msg_free(&c->x->msg);
 	free(c->x->in);
@@ -114,7 +116,7 @@ static void client_log(struct client *c, const char *end)
 	char line[ACCESS_LINE_MAX];
 	struct access_entry e = {
 		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->reader.offset - x->offset,
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = x->sender.body_bytes,
 		.report = c->reader.object ? object_report(c->reader.object) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
 	};
@@ -525,7 +527,8 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "" };
+		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
+		.gzip = client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
 	struct answer_final final = { .head = NULL };
 	struct verdict v;
 
@@ -621,6 +624,7 @@ static void client_finish(struct client *c)
 	object_detach(&c->reader);
 	loop_disarm(client_loop(c), &c->timer);
 	c->state = CL_IDLE;
+	sender_end(&x->sender);
 	if (x->body) {
 		client_drop_body(c);
 		c->keep = false;
@@ -786,8 +790,21 @@ void client_pool_free(struct client_pool **pp)
 	*pp = NULL;
 }
 
+/* Answered at once, whatever it was going to ask for. */
+static void client_forbid(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+	if (client_open_exchange(c))
+		return;
+	c->x->start_us = loop_now_us(client_loop(c));
+	c->x->msg.base = c->x->in;
+	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
+	client_pump(c);
+}
+
 int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 {
+	struct ip ip;
 	struct client *c = calloc(1, sizeof *c);
 
 	if (!c) {
@@ -810,6 +827,8 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 	if (tls)
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
 	client_listen(c);
+	if (!ip_from_sockaddr(conn_peer_address(c->conn), &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip))
+		client_forbid(c);
 	return 0;
 }
 

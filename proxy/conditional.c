@@ -41,13 +41,22 @@ bool conditional_asked(const struct http_msg *m)
 	    http_msg_count(m, H_IF_UNMODIFIED_SINCE);
 }
 
-static bool matches(const struct http_msg *m, enum header_id id, struct slice etag, bool strong)
+/* "abc;gz" is a form of "abc" where the variant is ";gz". */
+static bool etag_is_variant(struct slice member, struct slice etag, const char *variant)
+{
+	size_t n = variant ? strlen(variant) : 0;
+
+	return n && etag.len > 2 && member.len == etag.len + n && !memcmp(member.at, etag.at, etag.len - 1) &&
+	    !memcmp(member.at + etag.len - 1, variant, n) && member.at[member.len - 1] == '"';
+}
+
+static bool matches(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, bool strong)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
 	while (http_msg_next_member(m, id, &it, &member))
-		if (slice_is(member, "*") || (etag.at && etag_equal(member, etag, strong)))
+		if (slice_is(member, "*") || (s->etag.at && (etag_equal(member, s->etag, strong) || etag_is_variant(member, s->etag, s->variant))))
 			return true;
 	return false;
 }
@@ -68,12 +77,12 @@ static int modified_after(const struct http_msg *m, enum header_id id, const str
 enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
 {
 	if (http_msg_count(m, H_IF_MATCH)) {
-		if (!matches(m, H_IF_MATCH, s->etag, true))
+		if (!matches(m, H_IF_MATCH, s, true))
 			return CONDITIONAL_FAILED;
 	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, s, now) == 1)
 		return CONDITIONAL_FAILED;
 	if (http_msg_count(m, H_IF_NONE_MATCH))
-		return matches(m, H_IF_NONE_MATCH, s->etag, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+		return matches(m, H_IF_NONE_MATCH, s, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 }
 

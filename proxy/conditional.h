@@ -10,6 +10,7 @@
 struct conditional_stored {
 	struct slice etag, last_modified;  /* at NULL: has none */
 	int64_t date;                      /* its Date, or when it was received */
+	const char *variant;               /* what stands inside the tag of another form of the same bytes (";gz"); NULL: no other form */
 };
 
 enum conditional_answer { CONDITIONAL_PROCEED, CONDITIONAL_NOT_MODIFIED, CONDITIONAL_FAILED };   /* 200, 304, 412 */

@@ -32,19 +32,22 @@ void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 	text_puts(t, "\"");
 }
 
-bool etag_restore(struct text *t, struct slice member, const char *suffix, bool *ours)
+enum etag_owner etag_restore(struct text *t, struct slice member, const char *suffix)
 {
-	size_t tail = ETAG_MARK_LEN + ETAG_DIGITS + 1;
-	const char *mark = member.len > tail ? member.at + member.len - tail : NULL;
+	size_t tail = ETAG_MARK_LEN + ETAG_DIGITS + 1, gzip = sizeof ETAG_GZIP - 1;
+	bool is_gzip = member.len > gzip + 2 && !memcmp(member.at + member.len - 1 - gzip, ETAG_GZIP, gzip);
+	const char *mark;
 
+	if (is_gzip)
+		tail += gzip;
+	mark = member.len > tail ? member.at + member.len - tail : NULL;
 	if (etag_prefix(member) < 0 || !mark || memcmp(mark, ETAG_MARK, ETAG_MARK_LEN)) {
 		text_add(t, member.at, member.len);
-		return true;
+		return ETAG_THEIRS;
 	}
-	if (memcmp(mark, suffix, tail - 1))
-		return false;
-	*ours = true;
+	if (memcmp(mark, suffix, ETAG_MARK_LEN + ETAG_DIGITS))
+		return ETAG_STALE;
 	text_add(t, member.at, member.len - tail);
 	text_puts(t, "\"");
-	return true;
+	return is_gzip ? ETAG_OURS_GZIP : ETAG_OURS;
 }

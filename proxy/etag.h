@@ -15,8 +15,12 @@ enum { ETAG_SUFFIX_MAX = 24 };
 void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings);
 /* "abc" becomes "abc;utf-0123abcd"; W/ stays. Writes nothing where upstream is no entity tag. */
 void etag_transform(struct text *, struct slice upstream, const char *suffix);
-/* A client's If-None-Match member as the origin knows it: ours under these settings gets its suffix off and sets *ours; ours under
- * other settings names bytes nobody can have now: false; any other stays as it is. */
-bool etag_restore(struct text *, struct slice member, const char *suffix, bool *ours);
+/* What stands behind the suffix in the tag of the gzip form. */
+#define ETAG_GZIP ";gz"
+
+enum etag_owner { ETAG_THEIRS, ETAG_OURS, ETAG_OURS_GZIP, ETAG_STALE };
+/* A client's If-None-Match member as the origin knows it, and whose it is: ours under these settings gets its suffix off; ours
+ * under other settings names bytes nobody can have now and writes nothing (ETAG_STALE); any other stays as it is. */
+enum etag_owner etag_restore(struct text *, struct slice member, const char *suffix);
 
 #endif

@@ -338,12 +338,16 @@ static int fetch_leave(struct fetch *f)
 	return -1;
 }
 
-static int fetch_redirect(struct fetch *f)
+static int fetch_redirect(struct fetch *f, bool same_origin)
 {
 	bool keep = fetch_skip_body(f);
 
 	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	if (!same_origin) {
+		f->private_gone = true;
+		f->request.guard = f->request.hop_guard;
+	}
 	fetch_connect(f);
 	return -1;
 }
@@ -351,6 +355,7 @@ static int fetch_redirect(struct fetch *f)
 /* The final head stands in f->head; what follows it there is body. -1: the fetch has ended. */
 static int fetch_start_body(struct fetch *f)
 {
+	const struct destination from = f->request.to;     /* but for its path, which may be gone */
 	size_t at = f->msg.head_len;
 
 	if (f->msg.status == 101) {
@@ -364,7 +369,7 @@ static int fetch_start_body(struct fetch *f)
 	case REDIRECT_NOT:
 		break;
 	case REDIRECT_FOLLOW:
-		return fetch_redirect(f);
+		return fetch_redirect(f, destination_same_origin(&from, &f->request.to));
 	case REDIRECT_REFUSED:
 		fetch_fail(f);
 		return -1;
@@ -604,7 +609,8 @@ static char *fetch_make_url(struct fetch *f)
 static void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
-	struct origin_target target = { r->to.host, r->to.port, r->to.tls ? r->tls : NULL, r->limits.connect_timeout_ms };
+	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
+		.connect_timeout_ms = r->limits.connect_timeout_ms };
 	size_t len;
 
 	free(f->url);

@@ -12,6 +12,7 @@
 #include "redirect.h"
 #include "stage_normalise.h"
 
+struct guard;
 struct loop;
 struct polite;
 struct pool;
@@ -46,6 +47,8 @@ struct fetch_hooks {
 struct fetch_request {
 	struct tls_context *tls;       /* for https */
 	struct destination to;         /* its path is the fetch's from then on */
+	const struct guard *guard;     /* as origin_target's, for `to` */
+	const struct guard *hop_guard; /* for other origins that redirects lead to */
 	char method[32];
 	char *fields;                  /* field lines; the fetch's from then on */
 	size_t fields_len;

@@ -115,3 +115,36 @@ bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct ht
 	}
 	return false;
 }
+
+/* ";q=0" in any of its forms (RFC 9110 section 12.4.2). */
+static bool weight_is_zero(struct slice params)
+{
+	struct slice weight;
+
+	(void)slice_until(params, '=', &weight);
+	weight = slice_trim(weight);
+	for (size_t i = 0; i < weight.len; i++)
+		if (weight.at[i] != '0' && weight.at[i] != '.')
+			return false;
+	return weight.len && weight.at[0] == '0';
+}
+
+bool http_msg_accepts_coding(const struct http_msg *m, const char *const *names)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member, params;
+	bool any = false, named = false, granted = false;
+
+	while (http_msg_next_member(m, H_ACCEPT_ENCODING, &it, &member)) {
+		struct slice name = slice_until(member, ';', &params);
+
+		if (slice_is(name, "*"))
+			any = !weight_is_zero(params);
+		for (const char *const *n = names; *n; n++)
+			if (slice_is(name, *n)) {
+				named = true;
+				granted = !weight_is_zero(params);
+			}
+	}
+	return named ? granted : any;
+}

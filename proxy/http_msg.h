@@ -80,4 +80,8 @@ size_t http_msg_count(const struct http_msg *, enum header_id);
 struct http_list { size_t field, at; };
 bool http_msg_next_member(const struct http_msg *, enum header_id, struct http_list *, struct slice *member);
 
+/* Accept-Encoding (RFC 9110 section 12.5.3) grants the coding by one of its names, NULL-terminated, or by *. Without the field:
+ * false, though the RFC allows anything then; old consumers mean "none" by it. */
+bool http_msg_accepts_coding(const struct http_msg *, const char *const *names);
+
 #endif

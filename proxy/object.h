@@ -34,6 +34,8 @@ struct object_head {
 	size_t len;
 	int64_t content_length;        /* what the body's length will be; -1: not known yet */
 	bool no_body;                  /* 204, 304 */
+	bool gzip;                     /* text of ours, which clients may get as gzip; Vary says so */
+	size_t etag_end;               /* of bytes: where its ETag's closing quote stands, for a suffix; 0: no ETag */
 };
 
 /* One reference. NULL: out of memory. */

@@ -9,6 +9,7 @@
 
 #include "conn.h"
 #include "eyeballs.h"
+#include "guard.h"
 #include "loop.h"
 #include "owner.h"
 #include "resolve.h"
@@ -29,6 +30,9 @@ struct origin {
 	struct conn *conn;             /* the first that connected; TLS is under way */
 	struct timer timer;            /* for everything */
 	struct timer pace;             /* until the next attempt may begin */
+	struct task refuse;            /* tells in a turn of its own that the guard closed the name */
+	const struct guard *guard;
+	struct guard_pass pass;
 	origin_ready_f *ready;
 	void *arg;
 	struct proxy_failure failure;
@@ -44,6 +48,7 @@ static void origin_end(struct origin *o, struct conn *conn)
 	void *arg = o->arg;
 	struct proxy_failure failure = o->failure;
 
+	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure.error == PROXY_ERROR_IP_PROHIBITED);
 	o->conn = NULL;
 	origin_cancel(&o);
 	ready(arg, conn, conn ? NULL : &failure);
@@ -88,11 +93,24 @@ static void origin_note(struct origin *o, enum proxy_error error, const char *pe
 
 static void origin_on_attempt(void *arg, enum conn_event event);
 
+/* What the guard says of an address counts only while nothing was tried. */
+static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
+{
+	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
+
+	if (why && (o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR ||
+	    o->failure.error == PROXY_ERROR_DNS_TIMEOUT))
+		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+	return why;
+}
+
 /* The one place where an address is tried. False: it failed at once. */
 static bool origin_attempt(struct origin *o, enum dns_family family, const struct resolve_address *a)
 {
 	struct attempt *t = &o->attempts[o->n_attempts];
 
+	if (origin_is_closed(o, a))
+		return false;
 	*t = (struct attempt){ .origin = o, .family = family };
 	t->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_attempt, t);
 	if (!t->conn) {
@@ -211,6 +229,11 @@ static void origin_on_resolved(void *arg, const struct resolve_result *r)
 		origin_go_on(o);
 }
 
+static void origin_on_refuse(struct task *t)
+{
+	origin_end(OWNER_OF(t, struct origin, refuse), NULL);
+}
+
 static void origin_on_timeout(struct timer *timer)
 {
 	struct origin *o = OWNER_OF(timer, struct origin, timer);
@@ -230,6 +253,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
     void *arg)
 {
 	struct origin *o = calloc(1, sizeof *o);
+	const char *why;
 
 	if (!o)
 		return NULL;
@@ -238,8 +262,15 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->tls = target->tls;
 	o->ready = ready;
 	o->arg = arg;
+	o->guard = target->guard;
+	o->refuse.run = origin_on_refuse;
 	o->timer.fire = origin_on_timeout;
 	o->pace.fire = origin_on_pace;
+	if (o->guard && (why = guard_check_name(o->guard, target->host, target->port, &o->pass))) {
+		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+		loop_defer(l, &o->refuse);
+		return o;
+	}
 	eyeballs_start(&o->order, resolver_first_family(resolver));
 	if (!(o->host = strdup(target->host)) ||
 	    !(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
@@ -259,6 +290,7 @@ void origin_cancel(struct origin **op)
 		return;
 	loop_disarm(o->loop, &o->timer);
 	loop_disarm(o->loop, &o->pace);
+	loop_undefer(o->loop, &o->refuse);
 	resolve_cancel(&o->resolve);
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		conn_close(&o->attempts[i].conn);

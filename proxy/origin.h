@@ -1,5 +1,5 @@
 /* Owns getting a connection to an origin: name lookup, its addresses of both families as RFC 8305 has
- * it, TLS.
+ * it, each past the guard, TLS.
  * Must not know: requests, responses. Every way to fail is told by one callback. */
 #ifndef UTFEED_PROXY_ORIGIN_H
 #define UTFEED_PROXY_ORIGIN_H
@@ -9,6 +9,7 @@
 #include "proxy_status.h"
 
 struct conn;
+struct guard;
 struct loop;
 struct origin;
 struct resolver;
@@ -18,6 +19,7 @@ struct origin_target {
 	const char *host;              /* without brackets */
 	uint16_t port;
 	struct tls_context *tls;       /* NULL: plain */
+	const struct guard *guard;     /* NULL: where the operator points, anything goes */
 	uint64_t connect_timeout_ms;   /* for lookup, all addresses and TLS together */
 };
 

@@ -71,7 +71,7 @@ static size_t pool_hash(const struct origin_target *t)
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)
 {
-	return a->port == b->port && a->tls == b->tls && !strcmp(a->host, b->host);
+	return a->port == b->port && a->tls == b->tls && a->guard == b->guard && !strcmp(a->host, b->host);
 }
 
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)

@@ -82,7 +82,7 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	if (o)
 		*object_report(o) = *report;
 	free(fields);
-	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, 1);
+	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, proxy_error_status(f->error) >= 500);
 	return o;
 }
 
@@ -120,28 +120,6 @@ static uint64_t settings_hash(const struct normalise_options *o)
 		for (unsigned shift = 0; shift < 32; shift += 8)
 			h = (h ^ (parts[i] >> shift & 0xff)) * 0x100000001b3;
 	return h;
-}
-
-/* Accept-Encoding (RFC 9110 section 12.5.3), as far as it matters: whether gzip and deflate may stay. */
-static bool client_takes_codings(const struct http_msg *m)
-{
-	struct http_list it = { 0, 0 };
-	struct slice member;
-	bool gzip = false, deflate = false;
-
-	while (http_msg_next_member(m, H_ACCEPT_ENCODING, &it, &member)) {
-		struct slice params, name = slice_until(member, ';', &params), weight;
-		bool zero;
-
-		(void)slice_until(params, '=', &weight);
-		weight = slice_trim(weight);
-		zero = weight.len && weight.at[0] == '0' && strspn(weight.at, "0.") >= weight.len;
-		if (slice_is(name, "gzip") || slice_is(name, "x-gzip") || slice_is(name, "*"))
-			gzip = !zero;
-		if (slice_is(name, "deflate") || slice_is(name, "*"))
-			deflate = !zero;
-	}
-	return gzip && deflate;
 }
 
 /* Our own name in Via this often: the request goes round. Chains of a few utfeeds are fine. */
@@ -201,6 +179,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
 	struct fetch_request r = {
 		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
 			    conf->redirects : 0,
@@ -216,11 +195,11 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 			.loop = ctx->loop,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD,
-			.raw_coding = !caches && client_takes_codings(m),   /* what is stored is for every client */
+			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
 			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
 			    .repairs = route->repair, .output = route->output, .on_error = route->on_error },
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
-			.head = { .via = conf->via, .output = route->output },
+			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
 	uint64_t settings = settings_hash(&r.stage.encoding) ^ route->normalise;
@@ -230,7 +209,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 	etag_suffix(r.stage.head.etag_suffix, settings);
 	destination_url(&url, &target->to);
 	target->to.path = NULL;
-	if (upstream_head(&r, m, conf, route, !caches) || url.failed) {
+	if (upstream_head(&r, m, conf, route, !caches, target->mode == TARGET_FORWARD) || url.failed) {
 		destination_free(&r.to);
 		free(r.fields);
 		free(r.private_fields);

@@ -13,6 +13,7 @@
 struct cache;
 struct conf;
 struct fetch_pool;
+struct guard;
 struct loop;
 struct polite;
 struct tls_set;
@@ -24,6 +25,7 @@ struct request_context {
 	struct polite *polite;
 	struct cache *cache;           /* shared by all workers */
 	struct tls_set *tls;
+	const struct guard *guard;         /* for destinations that clients choose */
 };
 
 /* Whether a body may come with it: GET and HEAD have none here. */

@@ -92,6 +92,10 @@ static void add_etag(struct text *t, struct slice upstream, int status, enum res
 		struct text tag = { 0 };
 
 		etag_transform(&tag, upstream, s->etag_suffix);
+		if (tag.len && status == 304 && s->etag_gzip) {
+			tag.len--;
+			text_puts(&tag, ETAG_GZIP "\"");
+		}
 		if (tag.len)
 			add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
 		t->failed |= tag.failed;
@@ -122,6 +126,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
 	struct slice location = http_msg_get(m, H_CONTENT_LOCATION);
+	size_t before;
 	bool about_ours = m->status == 304 && s->etag_ours;
 
 	text_printf(&t, "HTTP/1.1 %u %s\r\n", m->status, http_reason_phrase(m->status));
@@ -151,9 +156,14 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		add_field(&t, "Content-Location", s->content_location);
 	else if (location.len)
 		add_line(&t, "Content-Location", location);
-	if (s->varies && !vary_covers_coding(m))
+	if ((s->varies || (s->gzip && (about_ours || body == RESPONSE_NORMALISED))) && !vary_covers_coding(m))
 		add_field(&t, "Vary", "Accept-Encoding");
+	before = t.len;
 	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
+	if (out) {
+		out->gzip = body == RESPONSE_NORMALISED && s->gzip;
+		out->etag_end = t.len > before ? t.len - 3 : 0;      /* behind the quote: CRLF */
+	}
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
 			add_line(&t, "Via", http_field_value(m, &m->fields[i]));

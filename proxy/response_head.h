@@ -21,6 +21,8 @@ struct response_settings {
 	char etag_suffix[ETAG_SUFFIX_MAX];
 	const char *content_location;  /* the URL redirects led to; NULL: none did */
 	bool etag_ours;                /* the request's If-None-Match named a tag of ours: a 304 is about our bytes */
+	bool etag_gzip;                /* ... in their gzip form */
+	bool gzip;                     /* clients may get normalised text as gzip */
 	enum normalise_output output;
 	bool varies;                   /* the origin's coding was undone, or would be for another client */
 };

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "conn.h"
+#include "etag.h"
+#include "sender_gzip.h"
 
 enum { SENDER_IOV = 16, SENDER_WRITE_BYTES = 256 * 1024 /* at most in one writev */ };
 
@@ -29,12 +31,30 @@ static void frame_rule(struct sender *s, const struct verdict *v)
 	frame_add(s, "X-Encoding-Rule: %s\r\n", rule);
 }
 
+/* In chunks only, since the length is not known: never to HTTP/1.0. Without memory for it the body goes out as it is. */
+static void sender_begin_gzip(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
+{
+	if (!h->gzip || h->no_body || !c->gzip || c->http_1_0 || (content_length >= 0 && content_length < c->gzip_min))
+		return;
+	if (!(s->gzip = sender_gzip_new()))
+		return;
+	s->etag_end = h->etag_end;
+	frame_add(s, "Content-Encoding: gzip\r\n");
+}
+
+void sender_end(struct sender *s)
+{
+	sender_gzip_free(&s->gzip);
+	*s = (struct sender){ 0 };
+}
+
 bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
 {
 	bool keep = c->keep;
 
 	*s = (struct sender){ .head = { h->bytes, h->len } };
-	if (content_length >= 0)
+	sender_begin_gzip(s, h, content_length, c);
+	if (content_length >= 0 && !s->gzip)
 		s->framing = FRAME_LENGTH;
 	else
 		s->framing = c->http_1_0 ? FRAME_CLOSE : FRAME_CHUNKED;
@@ -71,19 +91,31 @@ void sender_begin_request(struct sender *s, struct slice head, bool has_body, in
 	frame_add(s, "\r\n");
 }
 
+static int sender_peek(struct sender *s, struct object_reader *reader, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	if (!s->gzip)
+		return object_peek(reader, iov, n, max, bytes);
+	*iov = sender_gzip_peek(s->gzip, reader);
+	if (iov->iov_len > max)
+		iov->iov_len = max;
+	*bytes = iov->iov_len;
+	return *bytes != 0;
+}
+
 /* The next chunk's framing, once all before it is announced. */
 static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 {
 	struct iovec iov[SENDER_IOV];
+	bool done = object_phase(reader->object) == OBJECT_DONE;   /* before looking: another thread may append and end it meanwhile */
 	struct verdict v;
 	size_t bytes;
 
-	object_peek(reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
+	sender_peek(s, reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
 	if (bytes) {
 		frame_add(s, "%s%zx\r\n", s->chunk_open ? "\r\n" : "", bytes);
 		s->left = bytes;
 		s->chunk_open = true;
-	} else if (object_phase(reader->object) == OBJECT_DONE) {
+	} else if (s->gzip ? sender_gzip_ended(s->gzip) : done) {
 		frame_add(s, "%s0\r\n", s->chunk_open ? "\r\n" : "");
 		if (s->trailer && object_verdict(reader->object, &v))
 			frame_rule(s, &v);
@@ -92,24 +124,43 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 	}
 }
 
+/* The head from head_sent on, with the suffix of the gzip form's tag in its place. */
+static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t *bytes)
+{
+	static const char suffix[] = ETAG_GZIP;
+	const struct slice pieces[] = { { s->head.at, s->etag_end }, { suffix, s->etag_end ? sizeof suffix - 1 : 0 },
+		{ s->head.at + s->etag_end, s->head.len - s->etag_end } };
+	size_t skip = s->head_sent;
+	int n = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		size_t part = skip < pieces[i].len ? skip : pieces[i].len, len = pieces[i].len - part;
+
+		skip -= part;
+		if (len)
+			iov[n++] = (struct iovec){ (char *)(uintptr_t)pieces[i].at + part, len };
+		*bytes += len;
+	}
+	return n;
+}
+
 /* What can be written now: head, framing, body, in this order. Returns the number of pieces. */
 static int sender_gather(struct sender *s, struct object_reader *reader, struct iovec *iov, size_t *head, size_t *frame)
 {
-	int n = 0;
 	size_t body;
+	int n;
 
 	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
 		sender_frame_chunk(s, reader);
-	*head = s->head.len - s->head_sent;
+	n = sender_gather_head(s, iov, head);
 	*frame = s->frame_len - s->frame_sent;
-	if (*head)
-		iov[n++] = (struct iovec){ (char *)(uintptr_t)s->head.at + s->head_sent, *head };
 	if (*frame)
 		iov[n++] = (struct iovec){ s->frame + s->frame_sent, *frame };
 	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left)) {
 		uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
 
-		n += object_peek(reader, iov + n, SENDER_IOV - n, max, &body);
+		n += sender_peek(s, reader, iov + n, SENDER_IOV - n, max, &body);
 	}
 	return n;
 }
@@ -128,7 +179,10 @@ static void sender_account(struct sender *s, struct object_reader *reader, size_
 		s->frame_sent = s->frame_len = 0;
 	if (s->framing != FRAME_CLOSE)
 		s->left -= n;
-	if (n)
+	s->body_bytes += n;
+	if (n && s->gzip)
+		sender_gzip_consume(s->gzip, n);
+	else if (n)
 		object_consume(reader, n);
 }
 

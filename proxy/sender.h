@@ -1,5 +1,5 @@
 /* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in writes of many
- * pieces, nothing copied. Responses to clients and requests to origins alike.
+ * pieces, nothing copied but what goes out as gzip. Responses to clients and requests to origins alike.
  * Must not know: what the message says, keep-alive, timeouts. Framing: RFC 9112 sections 6 and 7.1. */
 #ifndef UTFEED_PROXY_SENDER_H
 #define UTFEED_PROXY_SENDER_H
@@ -23,9 +23,11 @@ struct sender {
 	bool trailer;                  /* X-Encoding-Rule again after the body, for it may have been corrected */
 	bool ended;                    /* the last chunk is in frame */
 	bool chunk_open;               /* a chunk's data was written, its CRLF not */
-	size_t head_sent;
+	struct sender_gzip *gzip;      /* NULL: the body goes out as it is */
+	size_t etag_end;               /* where the gzip form's suffix goes into the head; 0: nowhere */
+	size_t head_sent;              /* suffix included */
 	uint64_t left;                 /* body bytes still to come: of the current chunk, or of a body of known length */
-	uint64_t bytes;                /* written in all */
+	uint64_t bytes, body_bytes;    /* written in all; of the body, as sent, without framing */
 	size_t frame_len, frame_sent;
 	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
 };
@@ -44,6 +46,8 @@ struct sender_client {
 	bool http_1_0;
 	bool trailers;                 /* it said TE: trailers */
 	bool keep;                     /* it would keep the connection */
+	bool gzip;                     /* it takes gzip */
+	int64_t gzip_min;              /* for bodies of at least that many bytes, or of unknown length */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 	const char *lines;             /* further field lines, each with CRLF; "" for none */
 };
@@ -52,6 +56,8 @@ struct sender_client {
 bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
 /* A request; head as in struct sender. has_body: content_length -1 means chunked. */
 void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);
+/* Frees what a message needs besides its struct; more than once does no harm. */
+void sender_end(struct sender *);
 /* reader may be NULL for FRAME_NONE. */
 enum sender_result sender_write(struct sender *, struct conn *, struct object_reader *);
 /* Has anything been sent? */

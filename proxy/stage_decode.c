@@ -7,12 +7,13 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
-static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate };
+static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
 
 struct layer {
 	const struct codec *codec;
 	void *state;
 	bool ended;
+	bool padded;                   /* what follows the end is not part of the stream, whatever it looks like later on */
 };
 
 struct stage_decode {
@@ -71,6 +72,29 @@ enum stage_decode_coding stage_decode_coding(const struct http_msg *m)
 	return unknown ? CODING_UNKNOWN : n ? CODING_KNOWN : CODING_NONE;
 }
 
+bool stage_decode_accepted(const struct http_msg *response, const struct stage_decode_codings *client)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	bool unknown;
+	size_t n = coding_list(response, list, STAGE_DECODE_LAYERS, &unknown);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++)
+			if (list[i] == codecs[c] && !(client->accepted & 1u << c))
+				return false;
+	return !unknown;
+}
+
+struct stage_decode_codings stage_decode_accepts(const struct http_msg *request)
+{
+	struct stage_decode_codings client = { 0 };
+
+	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+		if (http_msg_accepts_coding(request, codecs[i]->names))
+			client.accepted |= 1u << i;
+	return client;
+}
+
 struct stage_decode *stage_decode_new(const struct http_msg *m, const struct stage_decode_limits *limits)
 {
 	const struct codec *list[STAGE_DECODE_LAYERS];
@@ -83,7 +107,7 @@ struct stage_decode *stage_decode_new(const struct http_msg *m, const struct sta
 	d->n_layers = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
 	for (size_t i = 0; i < d->n_layers; i++) {
 		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the last one named was applied last */
-		if (!(d->layers[i].state = d->layers[i].codec->open())) {
+		if (!(d->layers[i].state = d->layers[i].codec->open(limits->ratio))) {
 			stage_decode_free(&d);
 			return NULL;
 		}
@@ -109,6 +133,11 @@ static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, s
 {
 	size_t total = 0;
 
+	*written = 0;
+	if (l->padded) {
+		*in_len = 0;
+		return DECODE_MORE;
+	}
 	for (;;) {
 		size_t n, before = *in_len;
 		enum codec_result r = l->codec->run(l->state, in, in_len, out + total, cap - total, &n);
@@ -118,7 +147,8 @@ static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, s
 		switch (r) {
 		case CODEC_END:
 			l->ended = true;
-			*in_len = 0;           /* padding */
+			l->padded = *in_len;
+			*in_len = 0;
 			return DECODE_MORE;
 		case CODEC_BAD:
 			return DECODE_DAMAGED;

@@ -9,7 +9,7 @@
 enum { STAGE_DECODE_LAYERS = 2 };
 
 /* What an upstream request says it accepts. */
-#define STAGE_DECODE_ACCEPT "gzip, deflate"
+#define STAGE_DECODE_ACCEPT "gzip, deflate, br, zstd"
 
 struct stage_decode_limits {
 	uint64_t ratio, ratio_after;   /* more than ratio times the input, once past ratio_after bytes of output */
@@ -19,6 +19,12 @@ struct stage_decode_limits {
 enum stage_decode_coding { CODING_NONE, CODING_KNOWN, CODING_UNKNOWN };
 /* What the message's Content-Encoding is to us. */
 enum stage_decode_coding stage_decode_coding(const struct http_msg *);
+
+/* The codings a client said it accepts, of those we know. */
+struct stage_decode_codings { unsigned accepted; };
+struct stage_decode_codings stage_decode_accepts(const struct http_msg *request);
+/* Whether it accepts every coding that the response has. */
+bool stage_decode_accepted(const struct http_msg *response, const struct stage_decode_codings *client);
 
 enum stage_decode_result {
 	DECODE_MORE,           /* input used up */

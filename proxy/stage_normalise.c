@@ -134,6 +134,7 @@ static int stage_open(struct stage *s)
 	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
 	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
 	struct slice type = http_msg_get(s->msg, H_CONTENT_TYPE);
+	bool takes = stage_decode_accepted(s->msg, &s->options.client_codings);
 	struct verdict v;
 
 	if (reason == VREASON_NONE && coding == CODING_UNKNOWN)
@@ -141,14 +142,14 @@ static int stage_open(struct stage *s)
 	if (reason != VREASON_NONE) {
 		verdict_untouched(&v, s->options.encoding.policy, reason);
 		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section 7.7). */
-		if (!s->options.raw_coding && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
+		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
 		    stage_open_decode(s, coding))
 			return -1;
 		return stage_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
 	if (stage_open_decode(s, coding))
 		return -1;
-	s->keep_raw = s->decode && s->options.raw_coding;
+	s->keep_raw = s->decode && takes;
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
 	s->normaliser = normaliser_new(&s->options.encoding, &events);

@@ -16,7 +16,7 @@ struct stage_options {
 	struct loop *loop;                 /* for the date */
 	bool normalise;                    /* off: everything untouched */
 	bool respect_no_transform;
-	bool raw_coding;                   /* the client takes any coding the origin used: untouched bodies keep it */
+	struct stage_decode_codings client_codings;    /* an untouched body keeps a coding that the client takes */
 	struct normalise_options encoding; /* content_type is filled in by the stage */
 	struct stage_decode_limits limits;
 	struct response_settings head;

@@ -46,7 +46,7 @@ static bool list_has(const char *list, struct slice name)
 }
 
 /* A request with a body is an operator's own business: all its end-to-end fields go along. */
-static bool is_sent(const struct http_msg *m, const struct http_field *f, const struct conf_route *route, bool reads)
+static bool is_sent(const struct http_msg *m, const struct http_field *f, const struct conf_route *route, bool reads, bool forward)
 {
 	if (f->hop)
 		return false;
@@ -54,7 +54,7 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, const 
 	case REQUEST_SEND:
 		return true;
 	case REQUEST_OTHER:
-		return !reads || list_has(route->request_fields, http_field_name(m, f));
+		return !reads || forward || list_has(route->request_fields, http_field_name(m, f));
 	case REQUEST_BODY:
 		return !reads;
 	default:
@@ -62,20 +62,23 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, const 
 	}
 }
 
-static void add_if_none_match(struct text *t, const struct http_msg *m, const char *suffix, bool *ours)
+static void add_if_none_match(struct text *t, const struct http_msg *m, struct response_settings *s)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 	struct text list = { 0 };
 
-	*ours = false;
 	while (http_msg_next_member(m, H_IF_NONE_MATCH, &it, &member)) {
 		size_t before = list.len;
+		enum etag_owner owner;
 
 		if (before)
 			text_puts(&list, ", ");
-		if (!etag_restore(&list, member, suffix, ours))
+		owner = etag_restore(&list, member, s->etag_suffix);
+		if (owner == ETAG_STALE)
 			list.len = before;
+		s->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
+		s->etag_gzip |= owner == ETAG_OURS_GZIP;
 	}
 	if (list.len)
 		add_line(t, "If-None-Match", (struct slice){ list.bytes, list.len });
@@ -117,7 +120,7 @@ static void add_private(struct text *t, const struct http_msg *m, const struct c
 }
 
 int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route,
-    bool conditional)
+    bool conditional, bool forward)
 {
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct slice accept = http_msg_get(m, H_ACCEPT);
@@ -125,7 +128,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 
 	snprintf(r->method, sizeof r->method, "%.*s", reads ? 3 : (int)m->method_len, reads ? "GET" : m->base + m->method_at);
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(m, &m->fields[i], route, reads))
+		if (is_sent(m, &m->fields[i], route, reads, forward))
 			add_field(&t, m, &m->fields[i]);
 	if (*route->accept)
 		add_line(&t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
@@ -133,7 +136,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
 	if (reads && conditional) {
-		add_if_none_match(&t, m, r->stage.head.etag_suffix, &r->stage.head.etag_ours);
+		add_if_none_match(&t, m, &r->stage.head);
 		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
 	for (uint32_t i = 0; i < m->n_fields; i++)

@@ -9,7 +9,7 @@
 struct conf;
 struct conf_route;
 
-/* conditional: the client's own preconditions go along (the cache adds its own instead). Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
-int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct conf_route *, bool conditional);
+/* forward: the client talks to the origin itself, so that all end-to-end fields but credentials go along. conditional: the client's own preconditions go along (the cache adds its own instead). Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
+int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct conf_route *, bool conditional, bool forward);
 
 #endif

@@ -14,6 +14,7 @@
 #include "client.h"
 #include "conf/conf.h"
 #include "fetch.h"
+#include "guard.h"
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
@@ -32,6 +33,7 @@ struct worker {
 	struct resolver *resolver;
 	struct pool *connections;
 	struct polite *polite;
+	struct guard guard;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
 	struct listener **listeners;
@@ -126,7 +128,8 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct c
 	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
 		goto fail;
-	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, cache, tls };
+	w->guard = (struct guard){ &conf->allow, &conf->deny };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, cache, tls, &w->guard };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))

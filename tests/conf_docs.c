@@ -1,4 +1,5 @@
-/* Owns printing what the option tables generate, for check-options.sh: sample, manual, or one line an option.
+/* Owns printing what the option tables generate, for check-options.sh: sample, manual, or one line an option: with its member, or
+ * with its default.
  * Must not know: any option. */
 #include "conf/conf_internal.h"
 
@@ -26,6 +27,14 @@ static void print_names(void)
 	print_rows(conf_route_options, route_members, CONF_ROUTE_OPTION_COUNT);
 }
 
+static void print_defaults(void)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
+		printf("%s %s\n", conf_options[i].name, conf_options[i].def ? conf_options[i].def : "");
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		printf("[route] %s\n", conf_route_options[i].name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -36,6 +45,8 @@ int main(int argc, char **argv)
 		conf_print_manual(stdout);
 	else if (strcmp(what, "names") == 0)
 		print_names();
+	else if (strcmp(what, "defaults") == 0)
+		print_defaults();
 	else
 		return 2;
 	return 0;

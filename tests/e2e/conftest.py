@@ -48,9 +48,9 @@ def start(request):
     """start(origin, option...) gives a running utfeed with / routed to origin (None: no route)."""
     running = []
 
-    def run(to=None, *options, env=None):
+    def run(to=None, *options, env=None, guarded=False):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*route, *EXTRA, *options, env=env))
+        running.append(Utfeed(*route, *EXTRA, *options, env=env, guarded=guarded))
         return running[-1]
     yield run
     errors = []

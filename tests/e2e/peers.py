@@ -10,7 +10,7 @@ import threading
 import time
 
 from sockets import unread_bytes
-from wire import TIMEOUT, Cut, Stream, connect, read_request, read_response
+from wire import TIMEOUT, Cut, Stream, connect, read_body, read_request, read_request_head, read_response
 
 
 def has_ipv6():
@@ -124,6 +124,10 @@ class Upstream(Peer):
 
     request = None
 
+    def body(self, sink=None):
+        """The body of a request of which only the head was received."""
+        return read_body(self.stream, self.request, sink).body
+
     def answer(self, data, close=False):
         sending = self.send_soon(data) if len(data) > 50_000 else None
         if not sending:
@@ -174,9 +178,17 @@ class Origin:
 
     def receive(self, timeout=TIMEOUT):
         """The next request on any connection, new or kept alive, as the Upstream to answer it on."""
+        return self.take(self.asking(timeout))
+
+    def receive_head(self):
+        """As receive(), but the request's body is left to be read."""
+        return self.take(self.asking(), read_request_head)
+
+    def asking(self, timeout=TIMEOUT):
+        """The connection that a request came on, unread."""
         asked, _ = self.wait(timeout)
         assert asked, "utfeed asked the origin nothing"
-        return self.take(next(upstream for upstream in self.open if upstream.stream.held))
+        return next(upstream for upstream in self.open if upstream.stream.held)
 
     def accept(self):
         upstream = Upstream(self.listener.accept()[0])
@@ -184,8 +196,8 @@ class Origin:
         self.connections += 1
         return upstream
 
-    def take(self, upstream):
-        upstream.request = read_request(upstream.stream)
+    def take(self, upstream, read=read_request):
+        upstream.request = read(upstream.stream)
         self.requests.append(upstream.request)
         return upstream
 

@@ -50,10 +50,15 @@ class Lines:
             return b"".join(self.lines).decode("latin-1")
 
 
-class Utfeed:
-    """A running `utfeed serve`."""
+# The scripted origins are on this machine, on any port: the guard (test_guard.py) closes both to URLs that clients choose.
+OPEN = ("--allow", "127.0.0.0/8:*", "--allow", "[::1]:*")
 
-    def __init__(self, *args, env=None):
+
+class Utfeed:
+    """A running `utfeed serve`; guarded: without the harness's allow entries."""
+
+    def __init__(self, *args, env=None, guarded=False):
+        args = args if guarded else (*OPEN, *args)
         self.process = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
         self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)

@@ -1,4 +1,5 @@
 """Requests that are served: the ways in, connections, pipelining, HEAD, HTTP/1.0, the access line."""
+import re
 import subprocess
 
 import pytest
@@ -23,15 +24,22 @@ def test_a_feed_comes_out_as_utf_8(proxy, origin):
 def test_request_upstream_is_its_own(proxy, origin):
     _, asked = proxy.through(origin, FEED, "/f", "User-Agent: reader/1", "Accept: */*", "Cookie: a=b")
     assert asked["Host"] == f"127.0.0.1:{origin.port}"
-    assert asked["User-Agent"] == "reader/1"
+    assert re.fullmatch(r"utfeed/\S+ \(reader/1\)", asked["User-Agent"])
+    assert asked["Accept"] == "*/*" and "Cookie" not in asked
     assert asked["Via"] == "1.1 utfeed"
     assert "gzip" in asked.tokens("Accept-Encoding")
     assert asked.framing == "none" and "Content-Length" not in asked
 
 
-def test_user_agent_is_given_where_there_is_none(proxy, origin):
+def test_user_agent_and_accept_are_given_where_there_are_none(proxy, origin):
     _, asked = proxy.through(origin, FEED)
-    assert asked["User-Agent"].startswith("utfeed/")
+    assert re.fullmatch(r"utfeed/\S+", asked["User-Agent"])
+    assert "application/rss+xml" in asked["Accept"] and "*/*;q=" in asked["Accept"]
+
+
+def test_a_client_cannot_end_its_comment_early(proxy, origin):
+    _, asked = proxy.through(origin, FEED, "/f", "User-Agent: a) evil/1 (\\) b")
+    assert re.fullmatch(r"utfeed/\S+ \([^()\\]*\)", asked["User-Agent"])
 
 
 def test_routes_longest_prefix_wins(start, another):
@@ -154,7 +162,7 @@ def test_pipelined_answers_come_in_order(proxy, origin):
 
 def test_many_pipelined_errors_in_one_write(proxy):
     client, count = proxy.client(), 5000
-    client.send_soon(b"OPTIONS / HTTP/1.1\r\nHost: feeds.test\r\n\r\n" * count)
+    client.send_soon(b"TRACE / HTTP/1.1\r\nHost: feeds.test\r\n\r\n" * count)
     for _ in range(count):
         assert client.response().status == 405
 
@@ -243,7 +251,7 @@ def test_partial_request_then_close(proxy):
 
 
 def test_error_pages_are_whole(proxy):
-    got = proxy.get("/", method="DELETE")
+    got = proxy.get("/", method="TRACE")
     assert got["Content-Type"].startswith("text/plain") and got.body.endswith(b"\n") and got.framing == "length"
     assert "Date" in got and got["Content-Length"] == str(len(got.body))
 

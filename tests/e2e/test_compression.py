@@ -1,16 +1,30 @@
 """Content codings: asked for, unpacked for feeds, left alone for the rest; broken ones never look complete."""
 import gzip
+import shutil
+import subprocess
 import zlib
 
 import pytest
 
 from feeds import SMALL, SMALL_OUT, UTF_8_TYPE, big
-from wire import chunked, message
+from wire import Cut, chunked, message
 
 
 def raw_deflate(data):
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(data) + packer.flush()
+
+
+def by_tool(*command):
+    """Packs by a command line tool; skips where there is none."""
+    def pack(data):
+        if not shutil.which(command[0]):
+            pytest.skip(f"no {command[0]}")
+        return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout
+    return pack
+
+
+brotli, zstd = by_tool("brotli", "-q", "5", "-w", "24", "-c"), by_tool("zstd", "-q", "-c")
 
 
 def with_fields(data):
@@ -25,6 +39,9 @@ CODINGS = {
     "two members": ("gzip", lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:])),
     "every optional field": ("gzip", with_fields), "stored blocks": ("gzip", lambda data: gzip.compress(data, 0)),
     "utf-8, which is no coding": ("utf-8", bytes),
+    "br": ("br", brotli), "br, small window": ("br", by_tool("brotli", "-w", "10", "-c")), "zstd": ("zstd", zstd),
+    "zstd with checksum": ("zstd", by_tool("zstd", "-q", "--check", "-19", "-c")),
+    "two zstd frames": ("zstd", lambda data: zstd(data[:100]) + b"\x50\x2a\x4d\x18\x03\0\0\0abc" + zstd(data[100:])),
 }
 
 
@@ -41,10 +58,11 @@ def test_feeds_are_unpacked(proxy, origin, name):
         return
     assert (got.body, got["Content-Type"]) == (SMALL_OUT, UTF_8_TYPE)
     assert "Content-Encoding" not in got
-    assert {"gzip", "deflate"} <= {word.split(";")[0] for word in asked.tokens("Accept-Encoding")}
+    assert {"gzip", "deflate", "br", "zstd"} == {word.split(";")[0] for word in asked.tokens("Accept-Encoding")}
 
 
-@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "two members", "every optional field"])
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "two members", "every optional field", "br", "zstd",
+                                  "two zstd frames"])
 def test_unpacked_from_single_bytes(proxy, origin, name):
     coding, pack = CODINGS[name]
     client = proxy.client().ask("/f")
@@ -53,17 +71,29 @@ def test_unpacked_from_single_bytes(proxy, origin, name):
     assert client.response().body == SMALL_OUT
 
 
-@pytest.mark.parametrize("wish", [(), ("Accept-Encoding: identity",), ("Accept-Encoding: gzip;q=0",), ("Accept-Encoding: br",)])
+@pytest.mark.parametrize("wish", [(), ("Accept-Encoding: identity",), ("Accept-Encoding: gzip;q=0",), ("Accept-Encoding: br",),
+                                  ("Accept-Encoding: br, deflate, zstd, *;q=0",), ("Accept-Encoding: *, gzip;q=0.000",)])
 def test_a_client_that_wants_none_gets_none(proxy, origin, wish):
     """Unrequested codings too; and what is no feed is unpacked for a client that cannot take it."""
     data = b"body { color: red }" * 50
     got, _ = proxy.through(origin, packed(gzip.compress(data), content_type="text/css"), "/s.css", *wish)
-    if "Content-Encoding" in got:
-        assert got["Content-Encoding"] == "gzip" and gzip.decompress(got.body) == data and got.rule == "none;reason=not-xml"
-    else:
-        assert got.body == data
+    assert got.body == data and "Content-Encoding" not in got
     got, _ = proxy.through(origin, packed(gzip.compress(SMALL)), "/f", *wish)
     assert got.body == SMALL_OUT
+
+
+@pytest.mark.parametrize("name", ["gzip", "x-gzip", "deflate", "br", "zstd"])
+def test_a_client_keeps_the_very_coding_it_takes(proxy, origin, name):
+    """An untouched body stays as it came for a client that takes its coding, whatever others it takes or refuses."""
+    coding, pack = CODINGS[name]
+    data = b"body { color: red }" * 50
+    packed_data = pack(data)
+    one = "gzip" if coding == "x-gzip" else coding
+    for wish, keeps in ((one, True), (f"{one};q=0.1, identity;q=1", True), ("*", True), (f"*;q=0, {one}", True), (f"*, {one};q=0", False),
+                        ("compress", False), ("", False), (f"not{one}", False)):
+        got, _ = proxy.through(origin, packed(packed_data, coding, content_type="text/css"), "/s.css", f"Accept-Encoding: {wish}")
+        assert (got["Content-Encoding"], got.body) == ((coding, packed_data) if keeps else (None, data)), wish
+        assert "accept-encoding" in got["Vary"].lower()
 
 
 def test_http_1_0_client(proxy, origin):
@@ -77,6 +107,30 @@ def test_large_gzip(proxy, origin):
     assert got.body == out
 
 
+@pytest.mark.parametrize("name", ["deflate", "br", "br, small window", "zstd", "zstd with checksum"])
+def test_large_in_other_codings(proxy, origin, name):
+    data, out = big()
+    coding, pack = CODINGS[name]
+    got, _ = proxy.through(origin, packed(pack(data), coding))
+    assert got.body == out
+
+
+def test_large_window_of_an_honest_brotli_stream(start, origin):
+    """The decoder's window is granted late (codec_brotli.c): the text must not show it, wherever the input is cut."""
+    data, out = big(size=9 << 20)
+    proxy = start(origin)
+    body = brotli(data)
+    for size in (997, 1 << 16):
+        client = proxy.client().ask("/f")
+        upstream = origin.receive()
+        reply = packed(body, "br")
+        pushed = upstream.send_soon(reply) if size > 1000 else None
+        if not pushed:
+            for at in range(0, len(reply), size):
+                upstream.send(reply[at:at + size])
+        assert client.response().body == out
+
+
 def test_gzip_inside_chunks(proxy, origin):
     data, out = big()
     got, _ = proxy.through(origin, message("200 OK", "Content-Type: text/xml", "Content-Encoding: gzip", "Transfer-Encoding: chunked",
@@ -84,14 +138,14 @@ def test_gzip_inside_chunks(proxy, origin):
     assert got.body == out
 
 
-@pytest.mark.parametrize("coding", ["br", "zstd", "compress", "gzip, br", "aes128gcm"])
+@pytest.mark.parametrize("coding", ["compress", "gzip, compress", "aes128gcm", "gzip, br, zstd"])
 def test_unknown_codings_pass_untouched(proxy, origin, coding):
     got, _ = proxy.through(origin, packed(b"\x0b\x02\x80opaque\x03", coding))
     assert got["Content-Encoding"] == coding and got.body == b"\x0b\x02\x80opaque\x03"
     assert got.rule == "none;reason=encoded" and got["Content-Type"] == "application/xml"
 
 
-@pytest.mark.parametrize("coding", ["gzip, gzip", "deflate, gzip"])
+@pytest.mark.parametrize("coding", ["gzip, gzip", "deflate, gzip", "br, gzip", "gzip, zstd", "zstd, br"])
 def test_layers_are_peeled_or_passed(proxy, origin, coding):
     first, second = [CODINGS[word.strip()][1] for word in coding.split(",")]
     twice = second(first(SMALL))
@@ -179,10 +233,38 @@ def test_honest_ratio_passes(proxy, origin):
     assert got.body == out
 
 
-def test_bomb_costs_no_memory(proxy, origin):
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "br, small window", "zstd", "gzip, br"])
+def test_bomb_costs_no_memory(proxy, origin, name):
+    bomb = b"<?xml version='1.0'?><rss>" + b" " * (256 << 20)
+    if "," in name and name not in CODINGS:
+        coding, bomb = name, brotli(gzip.compress(bomb))
+    else:
+        coding, bomb = CODINGS[name][0], CODINGS[name][1](bomb)
+    proxy.through(origin, packed(gzip.compress(SMALL)))
     before = proxy.status("VmRSS")
-    bomb = gzip.compress(b"<?xml version='1.0'?><rss>" + b" " * (64 << 20))
     client = proxy.client().ask("/f")
-    origin.receive().answer(packed(bomb))
-    client.cut()
-    proxy.assert_growth(before, 8 << 10)
+    origin.receive().answer(packed(bomb, coding))
+    try:
+        got = client.response()
+        assert got.status == 502 and "error=" in got["Proxy-Status"]
+    except Cut as cut:
+        assert len(cut.message.body) < 4 << 20
+    proxy.assert_growth(before, 4 << 10)
+
+
+@pytest.mark.parametrize("name", ["deflate", "br", "zstd"])
+def test_broken_in_other_codings(proxy, origin, name):
+    coding, pack = CODINGS[name]
+    body = pack(SMALL * 3)
+    for broken in (body[:-20], body[:-1], body[:1], body[:len(body) // 2] + b"\xff" * 20 + body[len(body) // 2 + 20:], b"\xff" * 50):
+        got, _ = proxy.through(origin, packed(broken, coding))
+        assert got.status == 502 and "error=" in got["Proxy-Status"]
+
+
+def test_zstd_windows(proxy, origin):
+    """RFC 9659: 8 MiB and no more."""
+    data, out = big(size=9 << 20)
+    for log, good in ((23, True), (24, False)):
+        pack = by_tool("zstd", "-q", f"--zstd=wlog={log}", "--long=24", "-c") if log > 23 else by_tool("zstd", "-q", "--zstd=wlog=23", "-c")
+        got, _ = proxy.through(origin, packed(pack(data), "zstd"))
+        assert got.body == out if good else got.status == 502

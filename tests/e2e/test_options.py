@@ -1,6 +1,5 @@
-"""Options and what each changes on the wire: what goes upstream, which connections are made and kept, when to give up.
-
-One table row or one test an option; what an option has in common with its default is tested elsewhere."""
+"""Options and what each changes on the wire: fields that go upstream, https in place of http, limits. Redirects, pooled
+connections and politeness have files of their own."""
 import re
 
 import pytest
@@ -12,7 +11,6 @@ from wire import message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
-HOUR = "1h"
 
 
 def moved(to, status="302 Found"):
@@ -39,23 +37,6 @@ CREDENTIALS = ("Cookie: id=7", "Authorization: Basic dTpw", "Proxy-Authorization
 def test_credentials_go_upstream_only_as_the_route_says(start, origin, route_options, sent):
     asked = upstream_fields(start, origin, route_options, *CREDENTIALS)
     assert {"cookie", "authorization", "proxy-authorization"} & asked.names() == sent
-
-
-def test_credentials_end_at_the_routes_own_origin(start, origin, another):
-    """A redirect elsewhere takes the request there, not the cookies=on and authorization=on fields."""
-    elsewhere = another()
-    proxy = start(None, "--route", f"/={origin.url} follow-redirects=on cookies=on authorization=on")
-    client = proxy.client().ask("/feed", *CREDENTIALS)
-    first = origin.receive()
-    assert first.request["Cookie"] == "id=7"
-    first.answer(moved("/again"))
-    again = origin.receive()
-    assert again.request["Cookie"] == "id=7" and again.request["Authorization"] == "Basic dTpw"
-    again.answer(moved(f"{elsewhere.url}/feed"))
-    last = elsewhere.receive()
-    assert not {"cookie", "authorization"} & last.request.names()
-    last.answer(FEED)
-    assert client.response().body == SMALL_OUT
 
 
 @pytest.mark.parametrize("route_options, sent", [
@@ -101,30 +82,6 @@ def test_accept_of_its_own_puts_feeds_first(start, origin):
 
 # ---- redirects ----
 
-def follow(start, origin, hops, *options):
-    """The answer to a gateway request whose origin redirects hops times, then serves a feed."""
-    def respond(request):
-        step = int(request.target[1:])
-        return moved(f"/{step + 1}") if step < hops else FEED
-    origin.serve(respond)
-    return start(None, *options).get(f"/{origin.url}/0")
-
-
-@pytest.mark.parametrize("options, hops, followed", [((), 5, True), ((), 6, False), (("--redirects", "1"), 1, True),
-                                                     (("--redirects", "1"), 2, False), (("--redirects", "20"), 20, True)])
-def test_redirects_are_followed_so_many_times(start, origin, options, hops, followed):
-    got = follow(start, origin, hops, *options)
-    if followed:
-        assert (got.status, got.body) == (200, SMALL_OUT) and got["Content-Location"] == f"{origin.url}/{hops}"
-    else:
-        assert got.status == 502 and "error=proxy_loop_detected" in got["Proxy-Status"]
-
-
-def test_no_redirects(start, origin):
-    got = follow(start, origin, 1, "--redirects", "0")
-    assert got.status == 302 and got["Location"] == "/1" and len(origin.requests) == 1
-
-
 @pytest.mark.parametrize("route_options, followed", [("", False), ("follow-redirects=off", False), ("follow-redirects=on", True)])
 def test_follow_redirects_of_a_route(start, origin, route_options, followed):
     origin.serve(lambda request: moved("/feed") if request.target == "/old" else FEED)
@@ -165,98 +122,6 @@ def test_upgrade_https(start, tls_origin, authority, good, options, route_option
 def test_no_upgrade_where_a_route_says_so(start, origin):
     proxy = start(None, "--upgrade-https", "on", "--route", f"/={origin.url} upgrade-https=off")
     assert proxy.through(origin, FEED)[0].body == SMALL_OUT
-
-
-# ---- connections ----
-
-def two_at_once(proxy, origin):
-    """Two requests in flight together on two connections, both answered."""
-    clients = [proxy.client().ask(f"/{number}") for number in range(2)]
-    upstreams = [origin.receive() for _ in clients]
-    for upstream in upstreams:
-        upstream.answer(FEED)
-    for client in clients:
-        assert client.response().body == SMALL_OUT
-    return upstreams
-
-
-def test_origin_idle_keeps_connections(start, origin):
-    proxy = start(origin)
-    two_at_once(proxy, origin)
-    two_at_once(proxy, origin)
-    assert origin.connections == 2
-
-
-def test_origin_idle_keeps_no_more_than_it_says(start, origin):
-    proxy = start(origin, "--origin-idle", "1")
-    assert two_at_once(proxy, origin)[0].is_ended()     # the one idle longest made room
-    proxy.through(origin, FEED)
-    assert origin.connections == 2 and len(origin.open) == 2
-
-
-def test_origin_idle_of_none(start, origin):
-    proxy = start(origin, "--origin-idle", "0")
-    for number in range(1, 4):
-        client = proxy.client().ask("/feed")
-        upstream = origin.receive()
-        upstream.answer(FEED)
-        assert client.response().body == SMALL_OUT and upstream.is_ended()
-        assert origin.connections == number
-
-
-def test_origin_idle_timeout(start, origin):
-    proxy = start(origin, "--origin-idle-timeout", "20ms")
-    client = proxy.client().ask("/feed")
-    upstream = origin.receive()
-    upstream.answer(FEED)
-    assert client.response().body == SMALL_OUT
-    assert upstream.is_ended()      # by default after 30 s, when the test would have given up
-
-
-def test_origin_connections_are_limited_and_the_rest_waits(start, origin):
-    proxy = start(origin, "--origin-connections", "1", "--workers", "1")
-    first = proxy.client().ask("/first")
-    upstream = origin.receive()
-    second = proxy.client().ask("/second")
-    second.drained()
-    upstream.answer(FEED)
-    assert first.response().body == SMALL_OUT
-    upstream = origin.receive()
-    assert upstream.request.target == "/second" and origin.connections == 1
-    upstream.answer(FEED)
-    assert second.response().body == SMALL_OUT
-
-
-def test_origin_connections_are_counted_by_origin(start, origin, another):
-    """A busy origin keeps nobody from another one."""
-    other = another()
-    proxy = start(None, "--origin-connections", "1", "--route", f"/a={origin.url}", "--route", f"/b={other.url}")
-    busy = proxy.client().ask("/a")
-    upstream = origin.receive()
-    got, _ = proxy.through(other, FEED, "/b")
-    assert got.body == SMALL_OUT
-    upstream.answer(FEED)
-    assert busy.response().body == SMALL_OUT
-
-
-# ---- politeness ----
-
-def test_min_interval(start, origin):
-    proxy = start(None, "--min-interval", HOUR)
-    origin.serve(lambda request: FEED)
-    url = f"/{origin.url}/feed"
-    assert proxy.get(url).body == SMALL_OUT
-    got = proxy.get(url)
-    assert got.status == 429 and 0 < int(got["Retry-After"]) <= 3600 and "details=" in got["Proxy-Status"]
-    assert proxy.get(f"/?url={origin.url}/feed").status == 429      # the same URL by another way
-    assert proxy.get(f"{url}?other").body == SMALL_OUT
-    assert len(origin.requests) == 2
-
-
-def test_min_interval_is_not_for_routes(start, origin):
-    proxy = start(origin, "--min-interval", HOUR)
-    origin.serve(lambda request: FEED)
-    assert [proxy.get("/feed").status for _ in range(2)] == [200, 200]
 
 
 # ---- limits ----

@@ -101,7 +101,7 @@ def test_access_lines_have_one_form(proxy, origin):
     """A served feed, an error of ours, a failed and a cut transfer, and a client that left."""
     data, _ = big()
     proxy.through(origin, FEED, "/fine")
-    proxy.get("/refused", method="DELETE")
+    proxy.get("/refused", method="TRACE")
     for target, sent in [("/failed", FEED[:-5]), ("/cut", message("200 OK", XML, body=data)[:-5])]:
         client = proxy.client().ask(target)
         upstream = origin.receive()

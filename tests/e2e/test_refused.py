@@ -6,25 +6,53 @@ from wire import message
 TEXT = message("200 OK", "Content-Type: text/css", body=b"a{}")
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "PROPFIND", "get", "FOO"])
-def test_other_methods_are_405(proxy, origin, method):
-    client = proxy.client().ask("feeds.test:443" if method == "CONNECT" else "/", method=method)
-    got = client.response()
-    if method in ("get", "FOO"):
-        assert got.status in (400, 405, 501)
-    else:
-        assert got.status == 405
-    if got.status == 405:
-        assert sorted(got.tokens("Allow")) == ["get", "head"]
+OTHERS = ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"]
+NEVER = ["TRACE", "CONNECT"]
+
+
+def refused_405(client, method, target):
+    """Whether the answer is a 405, whole and with Allow."""
+    got = client.get("feeds.test:443" if method == "CONNECT" else target, method=method)
+    return got.status == 405 and sorted(got.tokens("Allow")) == ["get", "head"] and got.framing == "length"
+
+
+@pytest.mark.parametrize("method", OTHERS + NEVER)
+@pytest.mark.parametrize("shape", ["/{url}/feed", "/?url={url}/feed"])
+def test_other_methods_through_the_gateway_are_405(start, origin, shape, method):
+    client = start(None).client()
+    assert refused_405(client, method, shape.format(url=origin.url))
     assert not origin.asked()
 
 
-def test_post_with_a_body_never_becomes_a_request(proxy, origin):
-    client = proxy.client()
+@pytest.mark.parametrize("method", NEVER)
+def test_trace_and_connect_are_never_relayed(proxy, origin, method):
+    assert refused_405(proxy.client(), method, "/feed")
+    assert refused_405(proxy.client(), method, f"{origin.url}/feed")
+    assert not origin.asked()
+
+
+@pytest.mark.parametrize("method", ["get", "FOO", "G\\ET"])
+def test_unknown_methods_are_refused_or_relayed(proxy, origin, method):
+    """Whatever the parser makes of them, they never become a GET."""
+    client = proxy.client().ask("/", method=method)
+    if origin.asked_before_answer(client):
+        assert origin.receive().request.method == method
+    else:
+        assert client.response().status in (400, 405, 501)
+
+
+def test_post_to_the_gateway_never_becomes_a_request(start, origin):
+    client = start(origin).client()
     hidden = b"GET /hidden HTTP/1.1\r\nHost: t\r\n\r\n"
-    client.send(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(hidden) + hidden)
+    client.send(b"POST /%s/ HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % (origin.url.encode(), len(hidden)) + hidden)
     assert client.response().status == 405
     assert client.is_ended() and not origin.asked()
+
+
+def test_gateway_refuses_before_the_body_is_sent(start, origin):
+    """RFC 9110 section 10.1.1: a final status instead of 100, so that the client need not send."""
+    got = start(None).get(f"/{origin.url}/", "Expect: 100-continue", "Content-Length: 1000000", method="PUT")
+    assert got.status == 405 and not got.interim and not origin.asked()
 
 
 BAD = {

@@ -610,3 +610,22 @@ def test_redirect_to_https(start, authority, origin, tls_origin, good):
     assert upstream.request.target == "/there"
     upstream.answer(message("200 OK", XML, body=SMALL))
     assert client.response().body == SMALL_OUT
+
+
+def led_elsewhere(start, origin, elsewhere, *options, route):
+    """A client whose request to a route of origin was answered with a redirect to elsewhere."""
+    client = start(None, *options, "--route", f"/={origin.url}/ follow-redirects=on {route}").client().ask("/feed")
+    origin.receive().answer(message("302 Found", f"Location: {elsewhere.url}/there"))
+    return client
+
+
+def test_unverified_is_the_route_s_own_origin_only(start, tls_origin, good):
+    """tls-verify off speaks of the origin that the operator named, not of whatever it redirects to."""
+    first, elsewhere = tls_origin(server_context(good)), tls_origin(server_context(good))
+    client = led_elsewhere(start, first, elsewhere, route="tls-verify=off")
+    assert elsewhere.refused() == b""
+    assert error_of(client.response()) == CERTIFICATE
+
+
+def test_client_certificates_go_to_the_route_s_own_origin_only(start, authority, tls_origin, good):
+    shown = authority.issue("client", usage=CLIENT) if False else None

@@ -216,10 +216,14 @@ def read_chunks(stream, got, pieces):
             raise Malformed("chunk longer than its size")
 
 
-def read_request(stream):
+def read_request_head(stream):
     request = read_head(stream, REQUEST_LINE, Request)
     request.framing = framing(request, False, "none")
-    return read_body(stream, request)
+    return request
+
+
+def read_request(stream):
+    return read_body(stream, read_request_head(stream))
 
 
 def read_response(stream, method="GET", version="HTTP/1.1", sink=None):

@@ -64,7 +64,8 @@ static void run(struct seen *s, const struct http_msg *m, const struct stage_dec
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const codings[] = { "gzip", "deflate", "gzip, gzip", "deflate, gzip", "gzip, deflate", "deflate, deflate" };
+	static const char *const codings[] = { "gzip", "deflate", "gzip, gzip", "deflate, gzip", "gzip, deflate", "deflate, deflate",
+		"br", "zstd", "br, gzip", "zstd, zstd" };
 	/* The ratio is left out: it compares what was written with what was read so far, and so knows the cut */
 	static const struct stage_decode_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT };
 	struct seen whole = { .result = DECODE_MORE }, cut = { .result = DECODE_MORE };

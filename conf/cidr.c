@@ -1,0 +1,141 @@
+/* Addresses and their blocks; see cidr.h. */
+#include "conf/cidr.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { IPV4_BITS = 32, IPV6_BITS = 128, MAPPED_BITS = 96 };
+
+static const struct cidr mapped = { { true, { [10] = 0xff, [11] = 0xff } }, MAPPED_BITS };
+
+static void unmap(struct ip *ip)
+{
+	if (!cidr_contains(&mapped, ip))
+		return;
+	ip->ipv6 = false;
+	memmove(ip->bytes, ip->bytes + MAPPED_BITS / 8, IPV4_BITS / 8);
+	memset(ip->bytes + IPV4_BITS / 8, 0, sizeof(ip->bytes) - IPV4_BITS / 8);
+}
+
+static bool parse(const char *text, size_t len, struct ip *ip)
+{
+	char copy[INET6_ADDRSTRLEN];
+
+	*ip = (struct ip){ .ipv6 = memchr(text, ':', len) != NULL };
+	if (len >= sizeof(copy) || memchr(text, '\0', len))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return inet_pton(ip->ipv6 ? AF_INET6 : AF_INET, copy, ip->bytes) == 1;
+}
+
+bool ip_parse(const char *text, size_t len, struct ip *ip)
+{
+	if (!parse(text, len, ip))
+		return false;
+	unmap(ip);
+	return true;
+}
+
+bool ip_from_sockaddr(const struct sockaddr *address, struct ip *ip)
+{
+	*ip = (struct ip){ .ipv6 = address->sa_family == AF_INET6 };
+	if (address->sa_family == AF_INET)
+		memcpy(ip->bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, IPV4_BITS / 8);
+	else if (address->sa_family == AF_INET6)
+		memcpy(ip->bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, IPV6_BITS / 8);
+	else
+		return false;
+	unmap(ip);
+	return true;
+}
+
+static bool same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned rest = bits % 8;
+
+	return memcmp(a, b, bits / 8) == 0 && (!rest || ((a[bits / 8] ^ b[bits / 8]) >> (8 - rest)) == 0);
+}
+
+/* Digits without a sign or leading zero, up to max. */
+static bool parse_bits(const char *text, size_t len, unsigned max, unsigned *bits)
+{
+	*bits = 0;
+	if (len == 0 || len > 3 || (len > 1 && text[0] == '0'))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*bits = *bits * 10 + (unsigned)(text[i] - '0');
+	}
+	return *bits <= max;
+}
+
+bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
+{
+	const char *slash = memchr(text, '/', len);
+	size_t address = slash ? (size_t)(slash - text) : len;
+	struct ip masked = { 0 };
+
+	if (!parse(text, address, &cidr->ip))
+		return false;
+	cidr->bits = cidr->ip.ipv6 ? IPV6_BITS : IPV4_BITS;
+	if (slash && !parse_bits(slash + 1, len - address - 1, cidr->bits, &cidr->bits))
+		return false;
+	memcpy(masked.bytes, cidr->ip.bytes, cidr->bits / 8);
+	if (cidr->bits % 8)
+		masked.bytes[cidr->bits / 8] = cidr->ip.bytes[cidr->bits / 8] & (uint8_t)(0xff << (8 - cidr->bits % 8));
+	if (memcmp(masked.bytes, cidr->ip.bytes, sizeof(masked.bytes)) != 0)
+		return false;
+	if (cidr->ip.ipv6 && cidr->bits >= MAPPED_BITS) {
+		unmap(&cidr->ip);
+		if (!cidr->ip.ipv6)
+			cidr->bits -= MAPPED_BITS;
+	}
+	return true;
+}
+
+void cidr_print(FILE *out, const struct cidr *cidr)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(cidr->ip.ipv6 ? AF_INET6 : AF_INET, cidr->ip.bytes, text, sizeof(text));
+	fprintf(out, "%s/%u", text, cidr->bits);
+}
+
+bool cidr_contains(const struct cidr *cidr, const struct ip *ip)
+{
+	return cidr->ip.ipv6 == ip->ipv6 && same_prefix(cidr->ip.bytes, ip->bytes, cidr->bits);
+}
+
+bool cidr_list_contains(const struct cidr_list *list, const struct ip *ip)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (cidr_contains(&list->items[i], ip))
+			return true;
+	return false;
+}
+
+bool ip_is_numeric_host(const char *host, size_t len)
+{
+	size_t start;
+
+	if (len && host[len - 1] == '.')
+		len--;
+	for (start = len; start && host[start - 1] != '.'; start--)
+		;
+	host += start;
+	len -= start;
+	if (len >= 2 && host[0] == '0' && (host[1] | 0x20) == 'x') {
+		for (size_t i = 2; i < len; i++)
+			if (!((host[i] >= '0' && host[i] <= '9') || ((host[i] | 0x20) >= 'a' && (host[i] | 0x20) <= 'f')))
+				return false;
+		return true;
+	}
+	for (size_t i = 0; i < len; i++)
+		if (host[i] < '0' || host[i] > '9')
+			return false;
+	return len > 0;
+}

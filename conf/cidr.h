@@ -1,0 +1,41 @@
+/* Owns IP addresses and blocks of them: reading, writing, "lies in".
+ * Must not know: which blocks are good or bad.
+ * Invariant: an IPv4 address inside IPv6 (::ffff:0:0/96, RFC 4291 section 2.5.5.2) is held as the IPv4 address it is, so that no
+ * block is passed by in the other spelling. */
+#ifndef UTFEED_CONF_CIDR_H
+#define UTFEED_CONF_CIDR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sockaddr;
+
+struct ip {
+	bool ipv6;
+	uint8_t bytes[16];             /* network order; IPv4: the first four */
+};
+
+struct cidr {
+	struct ip ip;
+	unsigned bits;
+};
+
+struct cidr_list { struct cidr *items; size_t count; };
+
+/* Dotted decimal without leading zeroes, or RFC 4291 section 2.2 without brackets and zone; nothing else that inet_aton reads. */
+bool ip_parse(const char *text, size_t len, struct ip *);
+bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* false: of another family */
+
+/* "192.0.2.0/24", "2001:db8::/32", or one address. false: no block, or bits are set behind its prefix. */
+bool cidr_parse(const char *text, size_t len, struct cidr *);
+void cidr_print(FILE *, const struct cidr *);
+bool cidr_contains(const struct cidr *, const struct ip *);
+bool cidr_list_contains(const struct cidr_list *, const struct ip *);
+
+/* The host's last label is a number: inet_aton and browsers read such a host as an IPv4 address in whatever spelling (0x7f.1,
+ * 017700000001, 2130706433), so it is no name (WHATWG URL, "ends in a number"). */
+bool ip_is_numeric_host(const char *host, size_t len);
+
+#endif

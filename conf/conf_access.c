@@ -1,0 +1,196 @@
+/* Owns who and where as option values: lists of address blocks (clients), lists of destinations (hosts, blocks, ports).
+ * Must not know: what a list permits or forbids.
+ * Invariant: a host in a list is a lower-case name without a final dot; an address, however written, is a block. */
+#include "conf/conf_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS "allowed: address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
+#define DESTINATIONS "allowed: example.org (the host), .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
+	":PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
+
+static const char blanks[] = ", \t";
+
+int conf_cidr_list_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	struct cidr_list *list = member;
+	const char *at = value->text + strspn(value->text, blanks);
+
+	(void)row;
+	if (!*at)
+		return conf_fail(error, "is empty; " BLOCKS);
+	while (*at) {
+		size_t len = strcspn(at, blanks);
+		struct cidr cidr, *grown;
+		if (!cidr_parse(at, len, &cidr))
+			return conf_fail(error, "'%.*s' is no address block, or has bits set behind its prefix; " BLOCKS, len < 64 ? (int)len : 64, at);
+		grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+		if (!grown)
+			return conf_fail_memory(error);
+		list->items = grown;
+		list->items[list->count++] = cidr;
+		at += len;
+		at += strspn(at, blanks);
+	}
+	return 0;
+}
+
+void conf_cidr_list_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct cidr_list *list = member;
+
+	(void)row;
+	for (size_t i = 0; i < list->count; i++) {
+		cidr_print(out, &list->items[i]);
+		fputc('\n', out);
+	}
+}
+
+void conf_cidr_list_clear(void *member)
+{
+	struct cidr_list *list = member;
+
+	free(list->items);
+	*list = (struct cidr_list){ NULL, 0 };
+}
+
+/* ":443", ":*" or nothing. */
+static bool read_port(const char *text, size_t len, int *port)
+{
+	char *end;
+	unsigned long value;
+
+	*port = DESTINATION_PORT_NONE;
+	if (len == 0)
+		return true;
+	if (text[0] != ':' || len < 2 || len > 6)
+		return false;
+	if (len == 2 && text[1] == '*') {
+		*port = DESTINATION_PORT_ANY;
+		return true;
+	}
+	if (!isdigit((unsigned char)text[1]))
+		return false;
+	value = strtoul(text + 1, &end, 10);
+	*port = (int)value;
+	return (size_t)(end - text) == len && value >= 1 && value <= 65535;
+}
+
+/* A host name, with or without the leading dot that takes in what is below it. */
+static bool read_name(const char *text, size_t len, struct conf_destination *d)
+{
+	struct url_host host;
+	bool below = len && text[0] == '.';
+
+	text += below;
+	len -= below;
+	if (len && text[len - 1] == '.' && --len && text[len - 1] == '.')
+		return false;
+	if (url_parse_host(text, len, &host) != URL_OK || host.ipv6 || host.host.len != len || ip_is_numeric_host(text, len))
+		return false;
+	d->kind = below ? DESTINATION_BELOW : DESTINATION_HOST;
+	d->host = strndup(text, len);
+	for (char *at = d->host; at && *at; at++)
+		*at = (char)tolower((unsigned char)*at);
+	return true;
+}
+
+static bool read_destination(const char *text, struct conf_destination *d)
+{
+	size_t len = strlen(text), what = len;
+	const char *close = text[0] == '[' ? strchr(text, ']') : NULL, *colon;
+
+	*d = (struct conf_destination){ .kind = DESTINATION_BLOCK };
+	if (cidr_parse(text, len, &d->cidr))
+		return true;
+	if (close)
+		return cidr_parse(text + 1, (size_t)(close - text) - 1, &d->cidr) && read_port(close + 1, strlen(close + 1), &d->port);
+	if ((colon = strchr(text, ':')))
+		what = (size_t)(colon - text);
+	if (!read_port(text + what, len - what, &d->port))
+		return false;
+	if (cidr_parse(text, what, &d->cidr))
+		return true;
+	if (what == 1 && text[0] == '*') {
+		d->kind = DESTINATION_EVERY;
+		return true;
+	}
+	return read_name(text, what, d);
+}
+
+int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	struct conf_destination_list *list = member;
+	struct conf_destination *grown;
+
+	(void)row;
+	grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+	if (!grown)
+		return conf_fail_memory(error);
+	list->items = grown;
+	if (!read_destination(value->text, &list->items[list->count]))
+		return conf_fail(error, "'%.64s' is no destination; " DESTINATIONS, value->text);
+	if ((list->items[list->count].kind == DESTINATION_HOST || list->items[list->count].kind == DESTINATION_BELOW) &&
+	    !list->items[list->count].host)
+		return conf_fail_memory(error);
+	list->count++;
+	return 0;
+}
+
+void conf_destination_format(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_destination_list *list = member;
+
+	(void)row;
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_destination *d = &list->items[i];
+		bool brackets = d->kind == DESTINATION_BLOCK && d->cidr.ip.ipv6 && d->port;
+		if (brackets)
+			fputc('[', out);
+		if (d->kind == DESTINATION_BLOCK)
+			cidr_print(out, &d->cidr);
+		else
+			fprintf(out, "%s%s", d->kind == DESTINATION_BELOW ? "." : "", d->kind == DESTINATION_EVERY ? "*" : d->host);
+		if (brackets)
+			fputc(']', out);
+		if (d->port == DESTINATION_PORT_ANY)
+			fputs(":*", out);
+		else if (d->port)
+			fprintf(out, ":%d", d->port);
+		fputc('\n', out);
+	}
+}
+
+void conf_destination_clear(void *member)
+{
+	struct conf_destination_list *list = member;
+
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i].host);
+	free(list->items);
+	*list = (struct conf_destination_list){ NULL, 0 };
+}
+
+static int settle_listeners(const struct conf *conf, const char *name, const struct conf_listen_list *list, struct conf_error *error)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_listen *listen = &list->items[i];
+		struct ip ip;
+		if (!ip_parse(listen->host, strlen(listen->host), &ip) || !cidr_list_contains(&conf->client_allow, &ip))
+			return conf_fail(error, "%s: %s%s%s:%u is open to other machines, and no client-allow says which may use it; write for "
+				"example client-allow = 192.168.0.0/16 (or --client-allow, UTFEED_CLIENT_ALLOW), or 0.0.0.0/0, ::/0 for everybody",
+				name, listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port);
+	}
+	return 0;
+}
+
+/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only. */
+int conf_access_settle(const struct conf *conf, struct conf_error *error)
+{
+	if (conf->sources[CONF_OPTION_client_allow].level != CONF_LEVEL_DEFAULT)
+		return 0;
+	return settle_listeners(conf, "listen", &conf->listen, error) != 0 ? -1 :
+		settle_listeners(conf, "tls-listen", &conf->tls_listen, error);
+}

@@ -1,0 +1,178 @@
+/* What clients may reach; see guard.h. */
+#include "guard.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "conf/conf.h"
+
+#define GUARD_DENIED "denied by configuration"
+#define GUARD_PORT "port other than 80 and 443"
+
+#define GROUP(g) (uint8_t)((g) >> 8), (uint8_t)((g) & 0xff)
+
+static const struct {
+	struct cidr block;
+	const char *what;
+} special[] = {
+#define V4(a, b, c, d, bits, what) { { { false, { a, b, c, d } }, bits }, what },
+#define V6(a, b, c, d, e, f, g, h, bits, what) \
+	{ { { true, { GROUP(a), GROUP(b), GROUP(c), GROUP(d), GROUP(e), GROUP(f), GROUP(g), GROUP(h) } }, bits }, what },
+#include "special_addresses.def"
+#undef V4
+#undef V6
+};
+
+/* Where IPv6 addresses carry an IPv4 address that packets end up at. */
+static const struct {
+	struct cidr block;
+	uint8_t at[4];                 /* its bytes */
+	uint8_t flip;                  /* xor of each */
+	bool maybe;                    /* one of several forms: not this one where the first byte is 0 */
+} embedded[] = {
+	{ { { true, { 0, 0x64, 0xff, 0x9b } }, 96 }, { 12, 13, 14, 15 }, 0, false },               /* RFC 6052 section 2.1 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 6, 7, 9, 10 }, 0, true },             /* section 2.2, by prefix length: 48 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 7, 9, 10, 11 }, 0, true },            /* 56 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 9, 10, 11, 12 }, 0, true },           /* 64 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 12, 13, 14, 15 }, 0, true },          /* 96 */
+	{ { { true, { 0x20, 0x02 } }, 16 }, { 2, 3, 4, 5 }, 0, false },                            /* 6to4: RFC 3056 section 2 */
+	{ { { true, { 0x20, 0x01 } }, 32 }, { 4, 5, 6, 7 }, 0, false },                            /* Teredo server: RFC 4380 section 4 */
+	{ { { true, { 0x20, 0x01 } }, 32 }, { 12, 13, 14, 15 }, 0xff, false },                     /* Teredo client */
+	{ { { true, { [8] = 0xff, [9] = 0xff } }, 96 }, { 12, 13, 14, 15 }, 0, false },            /* RFC 2765 section 2.1 */
+};
+
+static const char *special_what(const struct ip *ip)
+{
+	for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+		if (cidr_contains(&special[i].block, ip))
+			return special[i].what;
+	return NULL;
+}
+
+static bool is_web_port(uint16_t port)
+{
+	return port == 80 || port == 443;
+}
+
+static bool port_matches(const struct conf_destination *d, uint16_t port, bool where_none)
+{
+	return d->port == DESTINATION_PORT_NONE ? where_none : d->port == DESTINATION_PORT_ANY || d->port == port;
+}
+
+static bool name_matches(const struct conf_destination *d, const char *host, size_t len)
+{
+	size_t n;
+
+	if (d->kind == DESTINATION_EVERY)
+		return true;
+	if (d->kind == DESTINATION_BLOCK)
+		return false;
+	n = strlen(d->host);
+	if (len < n || strncasecmp(host + len - n, d->host, n))
+		return false;
+	return len == n || (d->kind == DESTINATION_BELOW && host[len - n - 1] == '.');
+}
+
+static bool block_matches(const struct conf_destination *d, const struct ip *ip)
+{
+	return d->kind == DESTINATION_BLOCK && cidr_contains(&d->cidr, ip);
+}
+
+/* Letters, digits, '-', '_', '.': what a lookup could read otherwise than we do never gets there. */
+static bool is_plain_name(const char *host, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		char c = host[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'))
+			return false;
+		if (c == '.' && (i == 0 || host[i - 1] == '.'))
+			return false;
+	}
+	return len != 0;
+}
+
+const char *guard_check_name(const struct guard *g, const char *host, uint16_t port, struct guard_pass *pass)
+{
+	size_t len = strlen(host);
+	bool by_block = false;
+	struct ip ip;
+
+	*pass = (struct guard_pass){ .port = port, .port_open = is_web_port(port) };
+	if (!ip_parse(host, len, &ip)) {
+		if (!is_plain_name(host, len))
+			return "not a host name";
+		if (ip_is_numeric_host(host, len))
+			return "an address in another spelling than dotted decimal";
+		if (host[len - 1] == '.')
+			len--;
+	}
+	for (size_t i = 0; i < g->deny->count; i++)
+		if (name_matches(&g->deny->items[i], host, len) && port_matches(&g->deny->items[i], port, true))
+			return GUARD_DENIED;
+	for (size_t i = 0; i < g->allow->count; i++) {
+		const struct conf_destination *d = &g->allow->items[i];
+
+		if (!port_matches(d, port, is_web_port(port)))
+			continue;
+		pass->port_open |= d->kind == DESTINATION_EVERY;
+		pass->addresses_open |= d->kind != DESTINATION_EVERY && name_matches(d, host, len);
+		by_block |= d->kind == DESTINATION_BLOCK;
+	}
+	return pass->port_open || pass->addresses_open || by_block ? NULL : GUARD_PORT;
+}
+
+static const char *check_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
+{
+	bool allowed = pass->addresses_open;
+	const char *what;
+
+	for (size_t i = 0; i < g->deny->count; i++)
+		if (block_matches(&g->deny->items[i], ip) && port_matches(&g->deny->items[i], pass->port, true))
+			return GUARD_DENIED;
+	for (size_t i = 0; i < g->allow->count && !allowed; i++)
+		allowed = block_matches(&g->allow->items[i], ip) &&
+		    port_matches(&g->allow->items[i], pass->port, is_web_port(pass->port));
+	if (!allowed && (what = special_what(ip)))
+		return what;
+	return allowed || pass->port_open ? NULL : GUARD_PORT;
+}
+
+/* An interface identifier that holds an IPv4 address (ISATAP, RFC 5214 section 6.1): the u bit may be set or not. */
+static bool is_isatap(const struct ip *ip)
+{
+	return ip->ipv6 && (ip->bytes[8] & ~2) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e && ip->bytes[11] == 0xfe;
+}
+
+static struct ip embedded_ip(const struct ip *outer, const uint8_t at[4], uint8_t flip)
+{
+	struct ip in = { .ipv6 = false };
+
+	for (size_t i = 0; i < 4; i++)
+		in.bytes[i] = outer->bytes[at[i]] ^ flip;
+	return in;
+}
+
+const char *guard_check_address(const struct guard *g, const struct guard_pass *pass, const struct sockaddr *address)
+{
+	static const uint8_t last[4] = { 12, 13, 14, 15 };
+	const char *why;
+	struct ip ip, in;
+
+	if (!ip_from_sockaddr(address, &ip))
+		return "not an internet address";
+	if ((why = check_ip(g, pass, &ip)))
+		return why;
+	for (size_t i = 0; i < sizeof embedded / sizeof *embedded; i++) {
+		if (!cidr_contains(&embedded[i].block, &ip))
+			continue;
+		in = embedded_ip(&ip, embedded[i].at, embedded[i].flip);
+		if (!(embedded[i].maybe && !in.bytes[0]) && (why = check_ip(g, pass, &in)))
+			return why;
+	}
+	if (is_isatap(&ip)) {
+		in = embedded_ip(&ip, last, 0);
+		return check_ip(g, pass, &in);
+	}
+	return NULL;
+}
