@@ -415,3 +415,11 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	object_head_unref(&parts.head);
 	return NULL;
 }
+
+struct slice entry_packed_key(const char *bytes, size_t len)
+{
+	struct unpacker u = { .at = bytes, .left = len };
+
+	unpack_bytes(&u, sizeof magic + 2 * sizeof(uint32_t));
+	return unpack_text(&u);
+}
