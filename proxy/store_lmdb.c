@@ -30,7 +30,8 @@ enum { LMDB_FORMAT = 1 };
 
 struct store_lmdb {
 	struct store_thread thread;
-	MDB_env *env;
+	char *path;
+	MDB_env *env;                          /* NULL: it broke and would not open again */
 	MDB_dbi entries, order, meta;
 	size_t map_bytes, page_bytes;
 	struct store_stats counted;            /* since the last store_thread_count() */
@@ -315,19 +316,104 @@ static int lmdb_evict(struct store_lmdb *s, size_t limit)
 	return rc;
 }
 
-/* Starts over: after an error that eviction does not mend. */
-static void lmdb_start_over(struct store_lmdb *s, int why)
+/* Entries of another format are dropped. */
+static int lmdb_check_format(struct store_lmdb *s, MDB_txn *txn)
+{
+	static const char expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
+	char name[] = "format";
+	MDB_val k = { sizeof name, name }, v;
+	int rc = mdb_get(txn, s->meta, &k, &v);
+
+	if (!rc && v.mv_size == sizeof expected && !memcmp(v.mv_data, expected, sizeof expected))
+		return 0;
+	if (rc && rc != MDB_NOTFOUND)
+		return rc;
+	v = (MDB_val){ sizeof expected, (void *)(uintptr_t)expected };
+	rc = lmdb_wipe(s, txn);
+	return rc ? rc : mdb_put(txn, s->meta, &k, &v, 0);
+}
+
+/* Pages at the end may never have been written. Where they were and the file lost its end, reading would be a SIGBUS: now they are
+ * zeros, which no table takes for a page of its own and no checksum for an entry. */
+static int lmdb_fill_file(MDB_env *env)
+{
+	MDB_envinfo info;
+	MDB_stat stat;
+	struct stat file;
+	off_t needed;
+	int fd, rc;
+
+	if ((rc = mdb_env_info(env, &info)) || (rc = mdb_env_stat(env, &stat)) || (rc = mdb_env_get_fd(env, &fd)))
+		return rc;
+	needed = (off_t)((info.me_last_pgno + 1) * stat.ms_psize);
+	return fstat(fd, &file) || (file.st_size < needed && ftruncate(fd, needed)) ? errno : 0;
+}
+
+static int lmdb_open_tables(struct store_lmdb *s)
 {
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(s->env, NULL, 0, &txn);
 
-	log_warn("lmdb store: %s; emptied", mdb_strerror(why));
+	if (rc)
+		return rc;
+	if ((rc = mdb_dbi_open(txn, "entries", MDB_CREATE, &s->entries)) || (rc = mdb_dbi_open(txn, "order", MDB_CREATE, &s->order)) ||
+	    (rc = mdb_dbi_open(txn, "meta", MDB_CREATE, &s->meta)) || (rc = lmdb_check_format(s, txn)) ||
+	    (rc = lmdb_measure(s, txn, &s->counted.entries, &s->counted.bytes))) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	return mdb_txn_commit(txn);
+}
+
+static int lmdb_open(struct store_lmdb *s)
+{
+	int dead, rc = mdb_env_create(&s->env);
+
+	if (rc) {
+		s->env = NULL;
+		return rc;
+	}
+	if (!(rc = mdb_env_set_mapsize(s->env, s->map_bytes)) && !(rc = mdb_env_set_maxdbs(s->env, 3)) &&
+	    !(rc = mdb_env_open(s->env, s->path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) &&
+	    !(rc = lmdb_fill_file(s->env)) && !(rc = mdb_reader_check(s->env, &dead)) && !(rc = lmdb_open_tables(s)))
+		return 0;
+	mdb_env_close(s->env);
+	s->env = NULL;
+	return rc;
+}
+
+static bool lmdb_is_damaged(int rc)
+{
+	return rc == MDB_INVALID || rc == MDB_CORRUPTED || rc == MDB_VERSION_MISMATCH || rc == MDB_PAGE_NOTFOUND || rc == MDB_PANIC ||
+	    rc == MDB_INCOMPATIBLE || rc == MDB_BAD_TXN;
+}
+
+static void lmdb_unlink(const struct store_lmdb *s)
+{
+	static const char *const files[] = { "data.mdb", "lock.mdb" };
+	char name[4096];
+
+	for (size_t i = 0; i < 2; i++)
+		if (snprintf(name, sizeof name, "%s/%s", s->path, files[i]) < (int)sizeof name)
+			unlink(name);
+}
+
+/* After an error that eviction does not mend: empties it, by a new file where the old one does not even let that happen. */
+static int lmdb_start_over(struct store_lmdb *s, int why)
+{
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(s->env, NULL, 0, &txn);
+
+	log_warn("lmdb store: %s: %s; it starts empty", s->path, mdb_strerror(why));
 	if (!rc && (rc = lmdb_wipe(s, txn)))
 		mdb_txn_abort(txn);
 	else if (!rc)
 		rc = mdb_txn_commit(txn);
-	if (rc)
-		log_error("lmdb store: %s", mdb_strerror(rc));
+	if (!rc)
+		return 0;
+	mdb_env_close(s->env);
+	lmdb_unlink(s);
+	return lmdb_open(s);
 }
 
 static int lmdb_do(struct store_lmdb *s, MDB_txn *txn, struct store_op *op, struct entry **answer)
@@ -391,10 +477,10 @@ static bool lmdb_take_batch(struct store_lmdb *s, struct lmdb_batch *b)
 static void lmdb_run_batch(struct store_lmdb *s, struct lmdb_batch *b)
 {
 	size_t limit = FILL(s->map_bytes) - b->bytes;
-	int rc = b->bytes ? lmdb_evict(s, limit) : 0;
+	int rc = s->env && b->bytes ? lmdb_evict(s, limit) : 0;
 
 	for (int tries = 0; ; tries++) {
-		if (!rc)
+		if (!rc && s->env)
 			rc = lmdb_do_batch(s, b);
 		if ((rc != MDB_MAP_FULL && rc != MDB_TXN_FULL) || tries == RETRIES)
 			break;
@@ -403,9 +489,9 @@ static void lmdb_run_batch(struct store_lmdb *s, struct lmdb_batch *b)
 	}
 	if (rc) {
 		s->counted.errors++;
-		lmdb_start_over(s, rc);
-		if ((rc = lmdb_do_batch(s, b)))
-			log_error("lmdb store: %s", mdb_strerror(rc));
+		if ((rc = lmdb_start_over(s, rc)) || (rc = lmdb_do_batch(s, b)))
+			log_error("lmdb store: %s: %s", s->path, mdb_strerror(rc));
+		store_thread_set_away(&s->thread, !s->env);
 	}
 	for (size_t i = 0; i < b->n; i++)
 		store_thread_done(&s->thread, b->ops[i], b->answers[i]);
@@ -428,7 +514,9 @@ static void lmdb_free(struct store *store)
 	struct store_lmdb *s = (struct store_lmdb *)(void *)store;
 
 	store_thread_stop(&s->thread);
-	mdb_env_close(s->env);
+	if (s->env)
+		mdb_env_close(s->env);
+	free(s->path);
 	free(s);
 }
 
@@ -437,98 +525,20 @@ static const struct store_ops lmdb_ops = {
 	.purge = store_thread_purge, .stats = store_thread_stats, .free = lmdb_free,
 };
 
-/* Entries of another format are dropped. */
-static int lmdb_check_format(struct store_lmdb *s, MDB_txn *txn)
-{
-	static const char expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
-	char name[] = "format";
-	MDB_val k = { sizeof name, name }, v;
-	int rc = mdb_get(txn, s->meta, &k, &v);
-
-	if (!rc && v.mv_size == sizeof expected && !memcmp(v.mv_data, expected, sizeof expected))
-		return 0;
-	if (rc && rc != MDB_NOTFOUND)
-		return rc;
-	v = (MDB_val){ sizeof expected, (void *)(uintptr_t)expected };
-	rc = lmdb_wipe(s, txn);
-	return rc ? rc : mdb_put(txn, s->meta, &k, &v, 0);
-}
-
-/* A file that lost its end would be read past it (SIGBUS). */
-static bool lmdb_is_whole(MDB_env *env)
-{
-	MDB_envinfo info;
-	MDB_stat stat;
-	struct stat file;
-	int fd;
-
-	return !mdb_env_info(env, &info) && !mdb_env_stat(env, &stat) && !mdb_env_get_fd(env, &fd) && !fstat(fd, &file) &&
-	    (uint64_t)file.st_size >= (uint64_t)(info.me_last_pgno + 1) * stat.ms_psize;
-}
-
-static int lmdb_open_tables(struct store_lmdb *s)
-{
-	MDB_txn *txn;
-	int rc = mdb_txn_begin(s->env, NULL, 0, &txn);
-
-	if (rc)
-		return rc;
-	if ((rc = mdb_dbi_open(txn, "entries", MDB_CREATE, &s->entries)) || (rc = mdb_dbi_open(txn, "order", MDB_CREATE, &s->order)) ||
-	    (rc = mdb_dbi_open(txn, "meta", MDB_CREATE, &s->meta)) || (rc = lmdb_check_format(s, txn)) ||
-	    (rc = lmdb_measure(s, txn, &s->counted.entries, &s->counted.bytes))) {
-		mdb_txn_abort(txn);
-		return rc;
-	}
-	return mdb_txn_commit(txn);
-}
-
-static int lmdb_open(struct store_lmdb *s, const char *path)
-{
-	int dead, rc = mdb_env_create(&s->env);
-
-	if (rc) {
-		s->env = NULL;
-		return rc;
-	}
-	if (!(rc = mdb_env_set_mapsize(s->env, s->map_bytes)) && !(rc = mdb_env_set_maxdbs(s->env, 3)) &&
-	    !(rc = mdb_env_open(s->env, path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) &&
-	    !(rc = lmdb_is_whole(s->env) ? 0 : MDB_INVALID) && !(rc = mdb_reader_check(s->env, &dead)) && !(rc = lmdb_open_tables(s)))
-		return 0;
-	mdb_env_close(s->env);
-	s->env = NULL;
-	return rc;
-}
-
-static bool lmdb_is_damaged(int rc)
-{
-	return rc == MDB_INVALID || rc == MDB_CORRUPTED || rc == MDB_VERSION_MISMATCH || rc == MDB_PAGE_NOTFOUND || rc == MDB_PANIC ||
-	    rc == MDB_INCOMPATIBLE || rc == MDB_BAD_TXN;
-}
-
-static void lmdb_unlink(const char *path)
-{
-	static const char *const files[] = { "data.mdb", "lock.mdb" };
-	char name[4096];
-
-	for (size_t i = 0; i < 2; i++)
-		if (snprintf(name, sizeof name, "%s/%s", path, files[i]) < (int)sizeof name)
-			unlink(name);
-}
-
 struct store *store_lmdb_new(const char *path, size_t map_bytes)
 {
 	struct store_lmdb *s = calloc(1, sizeof *s);
-	int rc = s ? 0 : ENOMEM;
+	int rc = ENOMEM;
 
-	if (s) {
+	if (s && (s->path = strdup(path))) {
 		s->thread.store.ops = &lmdb_ops;
 		s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 		s->map_bytes = map_bytes / s->page_bytes * s->page_bytes;
-		rc = mkdir(path, 0700) && errno != EEXIST ? errno : lmdb_open(s, path);
+		rc = mkdir(path, 0700) && errno != EEXIST ? errno : lmdb_open(s);
 		if (lmdb_is_damaged(rc)) {
 			log_warn("lmdb store: %s: %s; it starts empty", path, mdb_strerror(rc));
-			lmdb_unlink(path);
-			rc = lmdb_open(s, path);
+			lmdb_unlink(s);
+			rc = lmdb_open(s);
 		}
 	}
 	if (!rc) {
@@ -540,6 +550,8 @@ struct store *store_lmdb_new(const char *path, size_t map_bytes)
 		rc = EAGAIN;
 	}
 	log_error("lmdb store: %s: %s", path, mdb_strerror(rc));
+	if (s)
+		free(s->path);
 	free(s);
 	return NULL;
 }

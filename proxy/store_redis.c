@@ -32,6 +32,7 @@ struct store_redis {
 	struct event *readable, *writable;     /* of the connection */
 	bool up;                               /* it has said who we are and got an answer */
 	bool complained, ending;
+	bool scanning;                         /* a purge looks through all keys: what was asked for after it waits */
 	size_t flying, flying_bytes;           /* operations without an answer yet */
 	uint64_t retry_ms;
 	struct timer retry, watch;             /* watch: the answer that must come next */
@@ -223,11 +224,17 @@ static void redis_took_off(struct store_redis *r, struct store_op *op)
 	r->flying_bytes += op_flying_bytes(op);
 }
 
-/* It never took off: out of memory. */
-static void redis_failed(struct store_redis *r, struct store_op *op)
+static void redis_land(struct store_redis *r, const struct store_op *op)
 {
 	r->flying--;
 	r->flying_bytes -= op_flying_bytes(op);
+	r->scanning &= op->type != OP_PURGE || op->what == PURGE_URL;
+}
+
+/* It never took off: out of memory. */
+static void redis_failed(struct store_redis *r, struct store_op *op)
+{
+	redis_land(r, op);
 	redis_count_error(r);
 	store_thread_done(&r->thread, op, NULL);
 }
@@ -235,8 +242,7 @@ static void redis_failed(struct store_redis *r, struct store_op *op)
 /* reply NULL: the connection is going. A removal that may not have reached the server is made again when it is back. */
 static void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
-	r->flying--;
-	r->flying_bytes -= op_flying_bytes(op);
+	redis_land(r, op);
 	if (!reply)
 		r->up = false;
 	if (!reply || reply->type == REDIS_REPLY_ERROR)
@@ -401,6 +407,7 @@ static void redis_purge(struct store_redis *r, struct store_op *op)
 	struct slice key;
 
 	if (op->what != PURGE_URL) {
+		r->scanning = true;
 		send_scan(r, on_scanned, op, "0");
 		return;
 	}
@@ -430,7 +437,7 @@ static void redis_pump(struct store_redis *r)
 {
 	struct store_op *op;
 
-	while (r->up && !r->ending && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
+	while (r->up && !r->ending && !r->scanning && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
 	    (op = store_thread_take(&r->thread)) != NULL) {
 		redis_took_off(r, op);
 		if (r->flying == 1)
