@@ -97,10 +97,8 @@ void store_thread_cancel(struct store *s, struct store_wait *w)
 {
 	struct store_thread *t = thread_of(s);
 
-	if (!w->pending)
-		return;
 	pthread_mutex_lock(&t->lock);
-	if (w->pending != t)
+	if (w->pending && w->pending != t)
 		((struct store_op *)w->pending)->wait = NULL;
 	w->pending = NULL;
 	pthread_mutex_unlock(&t->lock);
