@@ -7,6 +7,7 @@
 
 #include "freshness.h"
 #include "object.h"
+#include "slice.h"
 
 struct entry {
 	atomic_uint refs;
@@ -45,5 +46,7 @@ char *entry_pack(const struct entry *, size_t *len);
 enum { ENTRY_FORMAT = 1 };
 /* NULL: damaged, of another format, or out of memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
+/* The key of a packed entry, checked for nothing but its bounds; at NULL: there is none. */
+struct slice entry_packed_key(const char *bytes, size_t len);
 
 #endif

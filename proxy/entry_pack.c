@@ -86,6 +86,8 @@ static void pack_report(struct packer *p, const struct object_report *r)
 	if (r->decided)
 		pack_verdict(p, &r->verdict);
 	pack_bool(p, r->revised);
+	pack_bool(p, r->normalised);
+	pack_bool(p, r->decoded);
 	pack_u64(p, r->repairs);
 	pack_u64(p, r->malformed);
 }
@@ -303,6 +305,8 @@ static void unpack_report(struct unpacker *u, struct object_report *r)
 	if (r->decided)
 		unpack_verdict(u, &r->verdict);
 	r->revised = unpack_bool(u);
+	r->normalised = unpack_bool(u);
+	r->decoded = unpack_bool(u);
 	r->repairs = unpack_u64(u);
 	r->malformed = unpack_u64(u);
 }
@@ -414,4 +418,12 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	object_unref(&parts.object);
 	object_head_unref(&parts.head);
 	return NULL;
+}
+
+struct slice entry_packed_key(const char *bytes, size_t len)
+{
+	struct unpacker u = { .at = bytes, .left = len };
+
+	unpack_bytes(&u, sizeof magic + 2 * sizeof(uint32_t));
+	return unpack_text(&u);
 }

@@ -338,7 +338,8 @@ void loop_free(struct loop **lp)
 
 int loop_run(struct loop *l)
 {
-	l->thread = pthread_self();
+	if (!pthread_equal(l->thread, pthread_self()))
+		l->thread = pthread_self();
 	return event_base_dispatch(l->base) < 0 ? -1 : 0;
 }
 

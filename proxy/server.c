@@ -20,6 +20,11 @@
 #include "tls_set.h"
 #include "worker.h"
 
+enum {
+	SERVER_REDIS_TIMEOUT_MS = 1000,
+	SERVER_ENTRY_MORE = 64 * 1024      /* heads and bookkeeping of the largest body */
+};
+
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 
 /* A worker that ended tells the main thread, which waits for signals, by this one. */
@@ -29,6 +34,7 @@ struct server {
 	const struct conf *conf;
 	struct tls_set *tls;
 	struct cache *cache;
+	char *redis_address;           /* host or path, as its store uses it */
 	size_t n_workers, running;
 	struct worker **workers;
 	size_t n_addresses;
@@ -111,15 +117,63 @@ static void server_on_worker_ended(void *arg)
 	kill(getpid(), SIG_WORKER_ENDED);
 }
 
+/* HOST:PORT, [ADDRESS]:PORT or /PATH. -1: neither. */
+static int server_redis_address(char *text, struct redis_settings *r)
+{
+	char *colon = strrchr(text, ':'), *end;
+	unsigned long port;
+
+	if (*text == '/') {
+		r->path = text;
+		return 0;
+	}
+	if (!colon || !colon[1] || (port = strtoul(colon + 1, &end, 10)) == 0 || port > UINT16_MAX || *end)
+		return -1;
+	*colon = '\0';
+	if (*text == '[' && colon[-1] == ']') {
+		colon[-1] = '\0';
+		text++;
+	}
+	r->host = text;
+	r->port = (uint16_t)port;
+	return *text ? 0 : -1;
+}
+
+/* The store behind memory, where one is configured. -1: said why. */
+static int server_open_second(struct server *s, struct store **second)
+{
+	const struct conf *conf = s->conf;
+	struct redis_settings redis = { .prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS,
+		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL };
+
+	*second = NULL;
+	if (*conf->cache_lmdb && *conf->cache_redis) {
+		log_error("cache-lmdb and cache-redis exclude each other");
+		return -1;
+	}
+	if (*conf->cache_lmdb && !(*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes)))
+		return -1;
+	if (!*conf->cache_redis)
+		return 0;
+	if (!(s->redis_address = strdup(conf->cache_redis)) || server_redis_address(s->redis_address, &redis)) {
+		log_error("cache-redis: '%s' is neither HOST:PORT nor the path of a socket", conf->cache_redis);
+		return -1;
+	}
+	*second = store_redis_new(&redis);
+	return *second ? 0 : -1;
+}
+
 static int server_open_cache(struct server *s)
 {
-	struct store *memory = store_memory_new(s->conf->cache_bytes, s->conf->cache_object_max);
+	struct store *memory = store_memory_new(s->conf->cache_bytes, s->conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
 
-	if (!memory)
-		return -1;
-	if (!(s->cache = cache_new(memory, NULL)))
+	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
+		return 0;
+	if (memory)
 		memory->ops->free(memory);
-	return s->cache ? 0 : -1;
+	if (second)
+		second->ops->free(second);
+	return -1;
 }
 
 static int server_start(struct server *s)
@@ -269,6 +323,7 @@ int server_run(const struct conf *conf)
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
+	free(s.redis_address);
 	tls_set_free(&s.tls);
 	free(s.workers);
 	free(s.addresses);

@@ -45,7 +45,18 @@ struct store { const struct store_ops *ops; };
 struct store *store_memory_new(size_t budget, size_t max_entry);
 /* NULL: logged why. path: a folder, made where it is missing. */
 struct store *store_lmdb_new(const char *path, size_t map_bytes);
-struct redis_settings { const char *host; uint16_t port; const char *path /* unix socket */, *user, *password, *prefix; bool tls; int db; uint64_t timeout_ms; };
+struct redis_settings {                /* texts stay the caller's, and must outlive the store */
+	const char *host;
+	uint16_t port;
+	const char *path;              /* a Unix socket, instead; NULL: none */
+	const char *user, *password;   /* NULL: none */
+	const char *prefix;            /* of every key */
+	const char *ca_file;           /* whom to trust; NULL: the system's list */
+	bool tls;
+	int db;
+	uint64_t timeout_ms;           /* without an answer: the server counts as away */
+};
+/* NULL: logged why. A server that is away is no reason: lookups miss until it is there. */
 struct store *store_redis_new(const struct redis_settings *);
 
 #endif

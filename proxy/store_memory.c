@@ -14,6 +14,8 @@
 
 /* Buckets for entries of that size; PURGE_SLICE of them are looked through under one hold of the lock. */
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
+/* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to the system. */
+enum { TRIM_SHARE = 8 };
 
 struct memory_node {
 	struct eviction_node eviction;         /* the first member; its hash is the key's */
@@ -29,6 +31,7 @@ struct store_memory {
 	size_t budget, max_entry, mask;
 	struct memory_bucket *by_key, *by_url;
 	struct eviction eviction;
+	size_t evicted;                        /* bytes since the last malloc_trim() */
 	struct store_stats stats;              /* bytes: with these tables */
 };
 
@@ -97,6 +100,7 @@ static void memory_make_room(struct store_memory *m, size_t bytes, struct evicti
 	struct eviction_node *victim;
 
 	while (m->stats.bytes + bytes > m->budget && (victim = eviction_victim(&m->eviction)) != NULL) {
+		m->evicted += victim->bytes;
 		memory_unlink(m, node_of(victim), dead);
 		m->stats.evictions++;
 	}
@@ -166,6 +170,7 @@ static void memory_put(struct store *s, struct entry *e)
 {
 	struct store_memory *m = memory_of(s);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	bool trim;
 	struct memory_node *n = e->bytes <= m->max_entry ? calloc(1, sizeof *n) : NULL;
 
 	if (!n) {
@@ -176,8 +181,13 @@ static void memory_put(struct store *s, struct entry *e)
 	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
 	pthread_mutex_lock(&m->lock);
 	memory_insert(m, n, &dead);
+	trim = m->evicted > m->budget / TRIM_SHARE;
+	if (trim)
+		m->evicted = 0;
 	pthread_mutex_unlock(&m->lock);
 	memory_free_dead(&dead);
+	if (trim)
+		malloc_trim(0);
 }
 
 /* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */

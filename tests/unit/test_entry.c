@@ -38,7 +38,8 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	UNIT_ROW(a->freshness.response_time == b->freshness.response_time && a->freshness.lifetime_s == b->freshness.lifetime_s &&
 	    a->freshness.initial_age_s == b->freshness.initial_age_s && a->freshness.swr_s == b->freshness.swr_s &&
 	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
-	UNIT_ROW(ra->decided == rb->decided && ra->revised == rb->revised && ra->repairs == rb->repairs &&
+	UNIT_ROW(ra->decided == rb->decided && ra->revised == rb->revised && ra->normalised == rb->normalised &&
+	    ra->decoded == rb->decoded && ra->repairs == rb->repairs &&
 	    ra->malformed == rb->malformed && (!ra->decided || same_verdict(&ra->verdict, &rb->verdict)), "%s: report", name);
 }
 
@@ -61,7 +62,8 @@ static struct entry *with_verdict(const struct verdict *v)
 {
 	struct entry *e = entries_new("http://a/\nk", 1, 100);
 
-	*object_report(e->object) = (struct object_report){ .decided = true, .verdict = *v, .revised = true, .repairs = 3, .malformed = 1u << 31 };
+	*object_report(e->object) = (struct object_report){ .decided = true, .verdict = *v, .revised = true, .repairs = 3, .malformed = 1u << 31,
+		.normalised = true };
 	return e;
 }
 
