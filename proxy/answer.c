@@ -179,9 +179,10 @@ static void answer_on_got(struct store_wait *w, struct entry *e)
 	struct answer *a = OWNER_OF(w, struct answer, wait);
 
 	a->waiting = false;
-	if (e)
+	if (e) {
+		cache_warm(a->ctx->cache, e);
 		answer_found(a, e);
-	else
+	} else
 		answer_missed(a);
 	if (!a->waiting)
 		a->ready(a);

@@ -69,6 +69,11 @@ enum store_result cache_get(struct cache *c, const char *key, size_t len, struct
 	return r;
 }
 
+void cache_warm(struct cache *c, struct entry *e)
+{
+	c->memory->ops->put(c->memory, e);
+}
+
 void cache_cancel(struct cache *c, struct store_wait *w)
 {
 	if (c->second)

@@ -14,6 +14,8 @@ void cache_free(struct cache **);
 
 /* As store_ops.get: memory, then the second store, whose finds go to memory. */
 enum store_result cache_get(struct cache *, const char *key, size_t len, struct entry **, struct store_wait *);
+/* What a wait brought from the second store: the next lookup finds it in memory. */
+void cache_warm(struct cache *, struct entry *);
 void cache_cancel(struct cache *, struct store_wait *);
 void cache_put(struct cache *, struct entry *);
 void cache_remove(struct cache *, const char *key, size_t len);
