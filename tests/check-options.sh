@@ -48,7 +48,7 @@ awk -v defaults="$work/defaults" '
 		names = split(column[2], name_of, /, /)
 		values = split(column[3], value_of, /, /)
 		for (i = 1; i <= names; i++) {
-			wanted = value_of[values == names ? i : 1]
+			wanted = values == names ? value_of[i] : column[3]
 			if (!(name_of[i] in value)) bad(name_of[i] " is no option")
 			else if (value[name_of[i]] != wanted) bad(name_of[i] ": default " value[name_of[i]] ", not " wanted)
 			rows++

@@ -586,7 +586,7 @@ def test_does_not_start_with_files_it_cannot_use(start, options, word):
 def test_connection_is_kept(trusting, tls_origin, good, version):
     """Tickets that arrive on an idle connection are no reason to drop it."""
     origin = tls_origin(server_context(good, VERSIONS[version]))
-    proxy = trusting(origin)
+    proxy = trusting(origin, "--workers", "1")
     for _ in range(3):
         assert proxy.through(origin, message("200 OK", XML, body=SMALL))[0].body == SMALL_OUT
     assert origin.connections == 1
@@ -627,5 +627,17 @@ def test_unverified_is_the_route_s_own_origin_only(start, tls_origin, good):
     assert error_of(client.response()) == CERTIFICATE
 
 
-def test_client_certificates_go_to_the_route_s_own_origin_only(start, authority, tls_origin, good):
-    shown = authority.issue("client", usage=CLIENT) if False else None
+@pytest.mark.parametrize("elsewhere_too", [False, True])
+def test_client_certificates_go_to_the_route_s_own_origin_only(start, authority, tls_origin, good, elsewhere_too):
+    """They are credentials. Where the redirect stays with the origin they are shown again."""
+    mine = authority.issue("utfeed of the tests", names="", extensions=CLIENT)
+    first = tls_origin(asking_context(good, authority.root, None))
+    context = asking_context(good, authority.root, None)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    elsewhere = tls_origin(context) if elsewhere_too else first
+    client = led_elsewhere(start, first, elsewhere, "--tls-ca-file", authority.root.cert,
+                           route=f"tls-cert={mine.cert} tls-key={mine.key}")
+    upstream = elsewhere.receive()
+    assert bool(upstream.sock.getpeercert()) is not elsewhere_too
+    upstream.answer(message("200 OK", XML, body=SMALL))
+    assert client.response().body == SMALL_OUT
