@@ -20,7 +20,8 @@ enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
 	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
-	CLIENT_LINGER_MS = 2000
+	CLIENT_LINGER_MS = 2000,
+	CLIENT_REST_MS = 1000                  /* idle that long, a connection gives its buffers back */
 };
 
 /* What a request needs from its first byte to its response's last; an idle connection has none. */
@@ -193,12 +194,12 @@ static void client_linger(struct client *c)
 static void client_idle(struct client *c)
 {
 	c->state = CL_IDLE;
-	client_release(c);
 	if (c->eof || c->pool->draining)
 		client_close(c, false);
 	else
-		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
+		loop_arm(client_loop(c), &c->timer, c->x ? CLIENT_REST_MS : client_conf(c)->keepalive_timeout_ms);
 }
+
 
 static int client_on_body(void *arg, const char *at, size_t len)
 {
@@ -758,6 +759,9 @@ static void client_on_timeout(struct timer *t)
 		client_refuse(c, 408, "The request header was not complete in time.");
 		client_find_method(c->x);
 		client_pump(c);
+	} else if (c->state == CL_IDLE && c->x) {
+		client_release(c);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 	} else
 		client_close(c, c->state == CL_SEND);
 }

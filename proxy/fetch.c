@@ -718,6 +718,14 @@ static void fetch_on_abandoned(struct object_writer *w)
 	loop_wake(fetch_loop(f), &f->task);
 }
 
+void fetch_request_free(struct fetch_request *r)
+{
+	destination_free(&r->to);
+	free(r->fields);
+	free(r->private_fields);
+	r->fields = r->private_fields = NULL;
+}
+
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
 {
 	struct fetch *f = calloc(1, sizeof *f);

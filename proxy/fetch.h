@@ -66,6 +66,9 @@ struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct polite *)
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);
 
+/* Frees the strings of a request that no fetch took. */
+void fetch_request_free(struct fetch_request *);
+
 /* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are still the
  * caller's. */
 int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o);

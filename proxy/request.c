@@ -163,22 +163,36 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 	if (!o || fetch_start(ctx->fetches, r, o)) {
 		if (r->hooks)
 			r->hooks->end(r->hooks->arg);
-		destination_free(&r->to);
-		free(r->fields);
-		free(r->private_fields);
+		fetch_request_free(r);
 		object_unref(&o);
 	}
 	a->object = o;
 }
 
-static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
-    enum policy policy, struct object *body)
+static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	const struct conf_route *route = target->route;
+
+	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
+		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
+}
+
+static uint64_t request_settings(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	struct normalise_options encoding = request_encoding(conf, target, policy);
+
+	return settings_hash(&encoding) ^ target->route->normalise;
+}
+
+int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
+    struct object *body, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
-	struct fetch_request r = {
-		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+
+	*r = (struct fetch_request){
+		.tls = tls_set_origin(ctx->tls, route), 		.body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
@@ -196,26 +210,39 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD,
 			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
-			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
-			    .repairs = route->repair, .output = route->output, .on_error = route->on_error },
+			.encoding = request_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
 			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
-	uint64_t settings = settings_hash(&r.stage.encoding) ^ route->normalise;
-	struct freshness_settings fresh = request_freshness(conf, route, target->mode);
-	struct text url = { 0 };
+	etag_suffix(r->stage.head.etag_suffix, request_settings(conf, target, policy));
+	r->to = target->to;
+	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
+		return -1;
+	if (!upstream_head(r, m, conf, route, !caches, target->mode == TARGET_FORWARD))
+		return 0;
+	fetch_request_free(r);
+	return -1;
+}
 
-	etag_suffix(r.stage.head.etag_suffix, settings);
+static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
+    enum policy policy, struct object *body)
+{
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
+	struct freshness_settings fresh;
+	struct text url = { 0 };
+	struct fetch_request r;
+
 	destination_url(&url, &target->to);
-	target->to.path = NULL;
-	if (upstream_head(&r, m, conf, route, !caches, target->mode == TARGET_FORWARD) || url.failed) {
-		destination_free(&r.to);
-		free(r.fields);
-		free(r.private_fields);
-	} else if (caches)
-		answer_start(a, ctx, m, &r, &fresh, url.bytes, url.len, settings);
-	else
+	if (url.failed)
+		;
+	else if (reads && target->route->cache) {
+		fresh = request_freshness(ctx->conf, target->route, target->mode);
+		a->target = *target;
+		a->policy = policy;
+		target->to.path = NULL;
+		answer_start(a, &fresh, url.bytes, url.len, request_settings(ctx->conf, target, policy));
+	} else if (!request_spec(ctx, m, target, policy, body, &r))
 		request_relay(ctx, a, &r, reads, (struct slice){ url.bytes, url.len });
 	free(url.bytes);
 }
