@@ -532,7 +532,18 @@ static char *fetch_make_url(struct fetch *f)
 	return text_take(&t, &len);
 }
 
-/* Towards request.to, from the start. Failing ends the fetch in a turn of its own. */
+/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out again. */
+static bool fetch_repeatable(const struct fetch *f)
+{
+	static const char *const idempotent[] = { "GET", "HEAD", "PUT", "DELETE", "OPTIONS" };
+
+	for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
+		if (!strcmp(f->request.method, idempotent[i]))
+			return !f->body.object;
+	return false;
+}
+
+/* Towards request.to, from the start; what cannot be repeated never on a connection that may be dead. Failing ends the fetch in a turn of its own. */
 static void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
@@ -555,15 +566,16 @@ static void fetch_connect(struct fetch *f)
 	f->head_len = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	http_parser_start(f->parser, &f->msg, !strcmp(r->method, "HEAD"));
-	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried, fetch_on_ready, f)))
+	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried || !fetch_repeatable(f),
+	    fetch_on_ready, f)))
 		fetch_no_memory(f);
 }
 
 /* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section 9.3.1 lets
- * that be tried again, once, where nothing of a body was sent. */
+ * that be tried again, once, where no byte came back. Only what is repeatable was sent on such a connection. */
 static bool fetch_retry(struct fetch *f)
 {
-	if (!f->reused || f->retried || f->head_len || f->body.object)
+	if (!f->reused || f->retried || f->head_len || f->interims)
 		return false;
 	f->retried = true;
 	lease_end(&f->lease, &f->conn, false);

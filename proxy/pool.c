@@ -216,7 +216,9 @@ static void lease_open(struct lease *l)
 	o->leased++;
 	l->phase = LEASE_OPENING;
 	target.connect_timeout_ms = l->connect_timeout_ms;
-	if (!l->fresh && (l->conn = idle_pick(o)))
+	if (l->fresh && l->max && o->n_idle && o->leased + o->n_idle > l->max)
+		idle_drop(TAILQ_LAST(&o->idle, idle_list));
+	else if (!l->fresh && (l->conn = idle_pick(o)))
 		conn_want(l->conn, false, false);
 	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
 		loop_defer(p->loop, &l->task);
