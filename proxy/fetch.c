@@ -317,6 +317,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	if (!same_origin) {
 		f->private_gone = true;
 		f->request.guard = f->request.hop_guard;
+		f->request.tls = f->request.hop_tls;
 	}
 	fetch_connect(f);
 	return -1;
@@ -348,7 +349,7 @@ static int fetch_start_body(struct fetch *f)
 		return -1;
 	}
 	f->phase = FETCH_BODY;
-	f->request.stage.head.content_location = f->trail.n ? f->url : NULL;
+	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
 	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;

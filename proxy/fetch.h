@@ -29,6 +29,7 @@ struct fetch_limits {
 
 struct fetch_request {
 	struct tls_context *tls;       /* for https */
+	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
 	struct destination to;         /* its path is the fetch's from then on */
 	const struct guard *guard;     /* as origin_target's, for `to` */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */

@@ -142,7 +142,7 @@ static struct object *request_fetch(const struct request_context *ctx, const str
 	const struct conf_route *route = target->route;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct fetch_request r = {
-		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
