@@ -137,7 +137,7 @@ static void fetch_fail(struct fetch *f)
 	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
 	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
 	    f->failure.details);
-	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_FAILED, 1);
+	stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
 	object_fail(f->object, &f->failure);
 	fetch_end(f);
 }
@@ -500,8 +500,12 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
+	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
+		f->reusable = true;
+		fetch_fail(f);
+		return;
+	}
 	f->phase = FETCH_HEAD;
-	polite_asked(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)));
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
 	if (!fetch_send(f))

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "stats.h"
 #include "listener.h"
+#include "polite.h"
 #include "tls_set.h"
 #include "worker.h"
 
@@ -27,6 +28,7 @@ enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 struct server {
 	const struct conf *conf;
 	struct tls_set *tls;
+	struct polite *polite;
 	size_t n_workers, running;
 	struct worker **workers;
 	size_t n_addresses;
@@ -117,12 +119,12 @@ static int server_start(struct server *s)
 
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)))
+	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)) || !(s->polite = polite_new()))
 		goto fail;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, s->polite, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -255,6 +257,7 @@ int server_run(const struct conf *conf)
 		worker_join(s.workers[i]);
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
+	polite_free(&s.polite);
 	tls_set_free(&s.tls);
 	free(s.workers);
 	free(s.addresses);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 struct conf;
+struct polite;
 struct stats;
 struct tls_set;
 struct worker;
@@ -17,7 +18,7 @@ enum worker_order {
 
 /* fds: n listening descriptors, taken over in any case: those of conf->listen, then those of conf->tls_listen. NULL: out of memory
  * or descriptors (logged). */
-struct worker *worker_new(const struct conf *, struct tls_set *, const int *fds, size_t n);
+struct worker *worker_new(const struct conf *, struct tls_set *, struct polite *, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
 int worker_start(struct worker *);
 /* From any thread. */
