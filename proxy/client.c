@@ -80,7 +80,7 @@ static const struct conf *client_conf(struct client *c)
 /* The request's body will not be read any further: whoever waits for it must not take it for complete. */
 static void client_drop_body(struct client *c)
 {
-	static const struct proxy_failure gone = { PROXY_ERROR_REQUEST_INCOMPLETE, "" };
+	static const struct proxy_failure gone = { .error = PROXY_ERROR_REQUEST_INCOMPLETE };
 	struct object *body = c->x ? c->x->body : NULL;
 
 	if (!body)

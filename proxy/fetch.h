@@ -25,6 +25,7 @@ struct fetch_limits {
 	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
+	uint64_t min_interval_ms;      /* between two requests for one URL; 0: any */
 };
 
 enum fetch_choice {
@@ -46,6 +47,7 @@ struct fetch_hooks {
 
 struct fetch_request {
 	struct tls_context *tls;       /* for https */
+	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
 	struct destination to;         /* its path is the fetch's from then on */
 	const struct guard *guard;     /* as origin_target's, for `to` */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */

@@ -76,6 +76,8 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	if (f->details[0])
 		text_printf(&t, "; details=\"%s\"", f->details);
 	text_puts(&t, "\r\n");
+	if (f->retry_after_s)
+		text_printf(&t, "Retry-After: %u\r\n", f->retry_after_s);
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
 		o = request_answer(ctx, proxy_error_status(f->error), fields, proxy_error_text(f->error), f->details);
@@ -136,6 +138,11 @@ static bool request_loops(const struct request_context *ctx, const struct http_m
 	return n >= REQUEST_VIA_MAX;
 }
 
+static uint64_t request_min_interval(const struct request_context *ctx, const struct target *target)
+{
+	return target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms;
+}
+
 /* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
 static struct freshness_settings request_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
 {
@@ -192,7 +199,8 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
 
 	*r = (struct fetch_request){
-		.tls = tls_set_origin(ctx->tls, route), 		.body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
+		.body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
@@ -204,6 +212,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
 			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
 			.max_connections = (size_t)conf->origin_connections,
+			.min_interval_ms = request_min_interval(ctx, target),
 		},
 		.stage = {
 			.loop = ctx->loop,
@@ -260,27 +269,22 @@ static struct object *request_fail(const struct request_context *ctx, const stru
 	return o;
 }
 
-/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. */
+/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again before
+ * each request of its own; this saves the connection. */
 static struct object *request_pause(const struct request_context *ctx, const struct target *target)
 {
 	struct text url = { 0 };
-	uint64_t seconds = 0;
-	int status = 0;
-	char fields[160];
+	struct proxy_failure f;
+	bool waits;
 
 	destination_url(&url, &target->to);
 	text_add(&url, "", 1);
-	if (!url.failed)
-		seconds = polite_wait(ctx->polite, url.bytes, loop_now_ms(ctx->loop),
-		    target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms, &status);
+	waits = !url.failed && polite_waits(ctx->polite, url.bytes, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f);
 	free(url.bytes);
-	if (!seconds)
+	if (!waits)
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
-	snprintf(fields, sizeof fields, "Retry-After: %llu\r\nProxy-Status: %s; error=destination_unavailable; details=\"%s\"\r\n",
-	    (unsigned long long)seconds, ctx->conf->via, status ? "the origin asked for a pause" : "asked too soon again");
-	return request_answer(ctx, status ? status : 429, fields,
-	    status ? "The origin asked not to be asked again so soon." : "This URL was fetched just before; min-interval is not over.", "");
+	return request_fail(ctx, &f);
 }
 
 static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
