@@ -250,7 +250,7 @@ static void client_refuse_error(struct client *c)
 	switch (http_parser_error(c->x->parser)) {
 	case HTTP_E_METHOD:
 		if (client_has_method(c->x))
-			client_refuse(c, 405, "Only GET and HEAD are served.");
+			client_refuse(c, 501, "This method is not known here.");
 		else
 			client_refuse(c, 400, "The request cannot be understood.");
 		break;

@@ -19,6 +19,7 @@
 #include "upstream.h"
 
 #define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
+#define REQUEST_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
 enum { REQUEST_VIA_MAX = 8 };
 
@@ -59,7 +60,7 @@ static struct object *request_answer(const struct request_context *ctx, int stat
 
 struct object *request_refuse(const struct request_context *ctx, int status, const char *text)
 {
-	return request_answer(ctx, status, status == 405 ? REQUEST_ALLOW : "", text, "");
+	return request_answer(ctx, status, "", text, "");
 }
 
 struct object *request_failure(const struct request_context *ctx, const struct object *failed)
@@ -252,11 +253,13 @@ struct object *request_start(const struct request_context *ctx, const struct htt
 	const char *why;
 	struct object *o;
 
-	if (m->method == METHOD_CONNECT || m->method == METHOD_TRACE)
+	if (m->method == METHOD_CONNECT)
 		return request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
 	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		return request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
-	if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
+	if (m->method == METHOD_TRACE && target.mode != TARGET_GATEWAY)
+		o = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
+	else if (target.mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
 		o = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
 	else
 		o = request_to_target(ctx, m, &target, client, body);
