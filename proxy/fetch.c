@@ -172,13 +172,14 @@ static void fetch_no_memory(struct fetch *f)
 	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-/* Within the head the timer runs from the request sent, whatever trickles in; within the body from the latest bytes. */
+/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin takes
+ * nothing of it; within the body from the latest bytes. */
 static void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->blocked);
 	if (f->phase == FETCH_BODY)
 		loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->request.limits.between_bytes_timeout_ms);
-	else if (!f->timer.queue)
+	else if (!f->timer.queue && (f->sent || f->blocked))
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
 
@@ -528,12 +529,15 @@ static int fetch_read_head(struct fetch *f)
 /* -1: the fetch has ended. */
 static int fetch_send(struct fetch *f)
 {
+	uint64_t before = f->sender.bytes;
 	enum sender_result r;
 
 	if (f->sent)
 		return 0;
 	r = sender_write(&f->sender, f->conn, &f->body);
 	f->blocked = r == SENDER_BLOCKED;
+	if (!f->blocked || f->sender.bytes > before)
+		loop_disarm(fetch_loop(f), &f->timer);
 	switch (r) {
 	case SENDER_DONE:
 	case SENDER_LOST:      /* an origin may answer and close without reading: what it said is still to be read */

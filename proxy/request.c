@@ -20,6 +20,7 @@
 #include "upstream.h"
 
 #define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
+#define REQUEST_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
 enum { REQUEST_VIA_MAX = 8 };
 
@@ -60,7 +61,7 @@ static struct object *request_answer(const struct request_context *ctx, int stat
 
 struct object *request_refuse(const struct request_context *ctx, int status, const char *text)
 {
-	return request_answer(ctx, status, status == 405 ? REQUEST_ALLOW : "", text, "");
+	return request_answer(ctx, status, "", text, "");
 }
 
 struct object *request_failure(const struct request_context *ctx, const struct object *failed)
@@ -352,14 +353,16 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 
 	a->ctx = ctx;
 	a->msg = m;
-	if (m->method == METHOD_CONNECT || m->method == METHOD_TRACE)
+	if (m->method == METHOD_CONNECT)
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
 	else if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else {
 		if (slice_is(method, "purge"))
 			a->object = request_purge(ctx, m, &target, client);
-		else if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
+		else if (m->method == METHOD_TRACE && target.mode != TARGET_GATEWAY)
+			a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
+		else if (target.mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
 			a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
 		else
 			request_to_target(ctx, a, m, &target, client, body);
