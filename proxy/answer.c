@@ -23,44 +23,18 @@ static int64_t answer_now(struct answer *a)
 	return loop_wall_ms(a->ctx->loop) / 1000;
 }
 
-static void answer_drop_fetch(struct answer *a)
-{
-	destination_free(&a->fetch.to);
-	free(a->fetch.fields);
-	free(a->fetch.private_fields);
-	a->fetch.fields = a->fetch.private_fields = NULL;
-}
-
 void answer_free(struct answer *a)
 {
 	if (a->waiting)
 		cache_cancel(a->ctx->cache, &a->wait);
 	a->waiting = false;
-	answer_drop_fetch(a);
+	target_free(&a->target);
 	object_unref(&a->object);
 	object_unref(&a->pause);
 	object_head_unref(&a->head);
 	entry_unref(&a->entry);
 	free(a->key);
 	a->key = NULL;
-}
-
-/* The request's strings as they are, for a fetch that does not use up the answer's own. -1: out of memory. */
-static int answer_copy_fetch(const struct answer *a, struct fetch_request *r)
-{
-	*r = a->fetch;
-	r->to.path = NULL;
-	r->fields = malloc(r->fields_len ? r->fields_len : 1);
-	r->private_fields = malloc(r->private_len ? r->private_len : 1);
-	if (!r->fields || !r->private_fields || destination_set_path(&r->to, a->fetch.to.path, a->fetch.to.path_len)) {
-		free(r->fields);
-		free(r->private_fields);
-		return -1;
-	}
-	memcpy(r->fields, a->fetch.fields, r->fields_len);
-	if (r->private_len)
-		memcpy(r->private_fields, a->fetch.private_fields, r->private_len);
-	return 0;
 }
 
 /* The object of a fetch that fills the cache. */
@@ -75,13 +49,10 @@ static struct object *answer_lead(struct answer *a, struct entry *entry)
 	struct fetch_request r;
 	struct object *o;
 
-	if (answer_copy_fetch(a, &r))
+	if (request_spec(a->ctx, a->msg, &a->target, a->policy, NULL, &r))
 		return NULL;
-	if (!(o = lead_start(&p, &r))) {
-		destination_free(&r.to);
-		free(r.fields);
-		free(r.private_fields);
-	}
+	if (!(o = lead_start(&p, &r)))
+		fetch_request_free(&r);
 	return o;
 }
 
@@ -206,17 +177,13 @@ static void answer_look(struct answer *a)
 	}
 }
 
-void answer_start(struct answer *a, const struct request_context *ctx, const struct http_msg *m, struct fetch_request *r,
-    const struct freshness_settings *settings, const char *url, size_t url_len, uint64_t settings_hash)
+void answer_start(struct answer *a, const struct freshness_settings *settings, const char *url, size_t url_len, uint64_t settings_hash)
 {
 	struct text key = { 0 };
 
-	a->ctx = ctx;
-	a->msg = m;
 	a->cached = true;
-	a->fetch = *r;
 	a->settings = *settings;
-	cache_control_request(&a->cc, m);
+	cache_control_request(&a->cc, a->msg);
 	text_add(&key, url, url_len);
 	text_printf(&key, "\n%08x", (unsigned)(settings_hash ^ settings_hash >> 32));
 	if ((a->key = text_take(&key, &a->key_len))) {

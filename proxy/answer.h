@@ -8,6 +8,7 @@
 #include "cache_control.h"
 #include "cache_status.h"
 #include "fetch.h"
+#include "target.h"
 
 enum { ANSWER_LINES_MAX = 512 };
 
@@ -33,17 +34,17 @@ struct answer {
 	struct cache_status status;
 	struct freshness freshness;    /* of a stored response that answers */
 	struct entry *entry;           /* found, to be validated */
-	struct fetch_request fetch;    /* what a fetch would be; its strings are this struct's until it starts */
+	struct target target;          /* where a fetch would go; its path is this struct's */
+	enum policy policy;
 	struct freshness_settings settings;
 	struct store_wait wait;
 	char *key;
 	size_t key_len, primary_len;   /* the primary key is the first part */
 };
 
-/* a zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes. Owns r's strings in any case.
+/* ctx, msg, target and policy are filled in, the rest zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes.
  * url: the first part of the key. */
-void answer_start(struct answer *, const struct request_context *, const struct http_msg *, struct fetch_request *r,
-    const struct freshness_settings *, const char *url, size_t url_len, uint64_t settings_hash);
+void answer_start(struct answer *, const struct freshness_settings *, const char *url, size_t url_len, uint64_t settings_hash);
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */
 bool answer_again(struct answer *, const struct object *);

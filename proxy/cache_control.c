@@ -1,33 +1,83 @@
-/* Cache directives; see cache_control.h. */
+/* Cache directives; see cache_control.h. Section numbers are of RFC 9111 where no other is named. */
 #include "cache_control.h"
 
 #include <string.h>
 #include <strings.h>
 
-enum argument { ARG_FLAG, ARG_SECONDS, ARG_MAYBE, ARG_FIELDS };
-enum where { IN_REQUEST = 1, IN_RESPONSE = 2, IN_BOTH = 3 };
+#include "sf_dict.h"
 
-static const struct { const char *name; enum argument argument; enum where where; } directives[CC_COUNT] = {
-#define DIRECTIVE(id, name, argument, where) [CC_##id] = { name, ARG_##argument, IN_##where },
+enum cc_argument { CC_FLAG, CC_SECONDS, CC_MAYBE, CC_FIELDS };
+enum cc_where { CC_REQUEST = 1, CC_RESPONSE = 2, CC_BOTH = 3 };
+
+static const struct { const char *name; enum cc_argument argument; enum cc_where where; } directives[CC_COUNT] = {
+#define DIRECTIVE(id, name, argument, where) [CC_##id] = { name, CC_##argument, CC_##where },
 #include "cache_control.def"
 #undef DIRECTIVE
 };
 
-/* delta-seconds (RFC 9111 section 1.2.2): digits only, what is too large is CC_SECONDS_MAX. */
-static bool read_seconds(struct slice s, uint32_t *seconds)
+static enum cache_directive directive_find(struct slice name, enum cc_where where)
+{
+	int d = 0;
+
+	while (d < CC_COUNT && !(directives[d].where & where && slice_is(name, directives[d].name)))
+		d++;
+	return (enum cache_directive)d;
+}
+
+/* delta-seconds (section 1.2.2): digits only, and what is too large is as large as can be. */
+static bool seconds_read(struct slice s, uint32_t *seconds)
 {
 	uint64_t n = 0;
 
-	if (!s.len)
-		return false;
 	for (size_t i = 0; i < s.len; i++) {
 		if (s.at[i] < '0' || s.at[i] > '9')
 			return false;
-		if (n < CC_SECONDS_MAX)
-			n = n * 10 + (uint64_t)(s.at[i] - '0');
+		n = n * 10 + (uint64_t)(s.at[i] - '0');
+		if (n > CC_SECONDS_MAX)
+			n = CC_SECONDS_MAX;
 	}
-	*seconds = n > CC_SECONDS_MAX ? CC_SECONDS_MAX : (uint32_t)n;
-	return true;
+	*seconds = (uint32_t)n;
+	return s.len > 0;
+}
+
+/* The first of its name counts (section 4.2.1); a value that is none marks the directive invalid. value.at NULL: no "=". */
+static void directive_take(struct cache_control *cc, enum cache_directive d, struct slice value)
+{
+	uint32_t bit = 1u << d;
+
+	if ((cc->set | cc->invalid) & bit || cc->fields[d].at)
+		return;
+	switch (directives[d].argument) {
+	case CC_FLAG:
+		cc->set |= bit;
+		break;
+	case CC_FIELDS:
+		if (value.len)
+			cc->fields[d] = value;
+		else
+			cc->set |= bit;
+		break;
+	case CC_MAYBE:
+		if (!value.at) {
+			cc->seconds[d] = CC_SECONDS_MAX;
+			cc->set |= bit;
+			break;
+		}
+		/* fall through */
+	case CC_SECONDS:
+		if (seconds_read(value, &cc->seconds[d]))
+			cc->set |= bit;
+		else
+			cc->invalid |= bit;
+		break;
+	}
+}
+
+/* An unqualified directive says more than a list of fields, whichever comes first. */
+static void directive_widen(struct cache_control *cc, enum cache_directive d)
+{
+	cc->fields[d] = (struct slice){ NULL, 0 };
+	cc->set |= 1u << d;
 }
 
 static struct slice unquote(struct slice s)
@@ -37,118 +87,100 @@ static struct slice unquote(struct slice s)
 	return s;
 }
 
-/* Of directives given twice with different values the one that keeps a response for less time counts (section 4.2.1). */
-static void take_seconds(struct cache_control *cc, enum cache_directive d, struct slice value)
+/* Section 5.2: token [ "=" ( token / quoted-string ) ]; no blanks round "=". */
+static void member_take(struct cache_control *cc, struct slice member, enum cc_where where)
 {
-	uint32_t seconds;
+	const char *equals = memchr(member.at, '=', member.len);
+	struct slice name = { member.at, equals ? (size_t)(equals - member.at) : member.len }, value = { NULL, 0 };
+	enum cache_directive d;
 
-	if (!read_seconds(value, &seconds)) {
-		cc->invalid |= 1u << d;
+	if (equals)
+		value = unquote((struct slice){ equals + 1, member.len - name.len - 1 });
+	d = directive_find(name, where);
+	if (d == CC_COUNT)
 		return;
-	}
-	if (!cc_has(cc, d) || seconds < cc->seconds[d])
-		cc->seconds[d] = seconds;
-	cc->set |= 1u << d;
+	if (directives[d].argument == CC_FIELDS && !value.len)
+		directive_widen(cc, d);
+	else
+		directive_take(cc, d, value);
 }
 
-static void take_directive(struct cache_control *cc, struct slice member, enum where where)
-{
-	struct slice value, name = slice_until(member, '=', &value);
-	bool valued = value.at;
-
-	value = unquote(slice_trim(value));
-	for (int d = 0; d < CC_COUNT; d++) {
-		if (!(directives[d].where & where) || !slice_is(name, directives[d].name))
-			continue;
-		switch (directives[d].argument) {
-		case ARG_FLAG:
-			cc->set |= 1u << d;
-			break;
-		case ARG_SECONDS:
-			take_seconds(cc, (enum cache_directive)d, value);
-			break;
-		case ARG_MAYBE:
-			if (valued)
-				take_seconds(cc, (enum cache_directive)d, value);
-			else if (!cc_has(cc, (enum cache_directive)d)) {
-				cc->seconds[d] = CC_SECONDS_MAX;
-				cc->set |= 1u << d;
-			}
-			break;
-		case ARG_FIELDS:
-			if (valued && where == IN_RESPONSE && value.len)
-				cc->fields[d] = value;
-			else
-				cc->set |= 1u << d;
-			break;
-		}
-	}
-}
-
-static void read_field(struct cache_control *cc, const struct http_msg *m, enum header_id id, enum where where)
+static void field_take(struct cache_control *cc, const struct http_msg *m, enum cc_where where)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
-	cc->given = http_msg_count(m, id);
-	while (http_msg_next_member(m, id, &it, &member))
-		take_directive(cc, member, where);
+	cc->given |= http_msg_count(m, H_CACHE_CONTROL) > 0;
+	while (http_msg_next_member(m, H_CACHE_CONTROL, &it, &member))
+		member_take(cc, member, where);
 }
 
-void cache_control_request(struct cache_control *cc, const struct http_msg *m)
+void cache_control_request(struct cache_control *cc, const struct http_msg *request)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
-	*cc = (struct cache_control){ .given = false };
-	read_field(cc, m, H_CACHE_CONTROL, IN_REQUEST);
-	/* RFC 9111 section 5.4 */
-	while (!cc->given && http_msg_next_member(m, H_PRAGMA, &it, &member))
+	memset(cc, 0, sizeof *cc);
+	field_take(cc, request, CC_REQUEST);
+	if (cc->given)
+		return;
+	while (http_msg_next_member(request, H_PRAGMA, &it, &member))   /* section 5.4 */
 		if (slice_is(member, "no-cache"))
 			cc->set |= 1u << CC_NO_CACHE;
 }
 
-/* A Dictionary (RFC 9651 section 3.2) as far as cache directives need one: keys in lower case, values Integers or none. Where it
- * cannot be parsed the field does not count (RFC 9213 section 2.1). */
-static bool read_targeted(struct cache_control *cc, const struct http_msg *m, const char *name)
+/* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last of its name counts. */
+static void targeted_take(void *arg, const struct sf_member *m)
 {
-	bool any = false;
+	struct cache_control *cc = arg;
+	enum cache_directive d = directive_find(m->key, CC_RESPONSE);
+	uint32_t bit = d == CC_COUNT ? 0 : 1u << d;
 
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		struct slice n = http_field_name(m, &m->fields[i]), rest = http_field_value(m, &m->fields[i]);
-
-		if (n.len != strlen(name) || strncasecmp(n.at, name, n.len))
-			continue;
-		while (rest.at && slice_trim(rest).len) {
-			struct slice params, member = slice_until(slice_until(rest, ',', &rest), ';', &params), value;
-			struct slice key = slice_until(member, '=', &value);
-			uint32_t seconds;
-
-			if (!key.len || key.len != (value.at ? (size_t)(value.at - 1 - key.at) : member.len) || (value.at && !value.len))
-				return false;
-			for (size_t j = 0; j < key.len; j++)
-				if (!((key.at[j] >= 'a' && key.at[j] <= 'z') || key.at[j] == '*' ||
-				    (j && ((key.at[j] >= '0' && key.at[j] <= '9') || memchr("_-.", key.at[j], 3)))))
-					return false;
-			/* Integers, where a directive needs one; a String is of the wrong type. */
-			if (value.at && (value.at[0] == '"' || (value.at[0] >= '0' && value.at[0] <= '9')) && !read_seconds(value, &seconds))
-				return false;
-			any = true;
-			take_directive(cc, member, IN_RESPONSE);
+	cc->given = true;
+	if (!bit)
+		return;
+	cc->set &= ~bit;
+	cc->invalid &= ~bit;
+	cc->fields[d] = (struct slice){ NULL, 0 };
+	if (directives[d].argument == CC_SECONDS) {
+		if (m->type == SF_INTEGER && m->number >= 0) {
+			cc->seconds[d] = m->number > CC_SECONDS_MAX ? CC_SECONDS_MAX : (uint32_t)m->number;
+			cc->set |= bit;
+		} else {
+			cc->invalid |= bit;
 		}
+	} else if (directives[d].argument == CC_FIELDS && m->type == SF_STRING && m->text.len) {
+		cc->fields[d] = m->text;
+	} else if (m->type != SF_BOOLEAN || m->number) {
+		cc->set |= bit;
 	}
-	return any;
 }
 
-void cache_control_response(struct cache_control *cc, const struct http_msg *m, const char *const *targeted)
+/* Lines of one name are read one after the other; an empty field, or one with a fault in any line, does not stand there
+ * (RFC 9213 section 2.1). */
+static bool targeted_read(struct cache_control *cc, const struct http_msg *response, const char *name)
 {
-	for (; targeted && *targeted; targeted++) {
-		*cc = (struct cache_control){ .given = true, .targeted = true };
-		if (read_targeted(cc, m, *targeted))
-			return;
+	memset(cc, 0, sizeof *cc);
+	for (uint32_t i = 0; i < response->n_fields; i++) {
+		const struct http_field *f = &response->fields[i];
+		struct slice field = http_field_name(response, f);
+
+		if (field.len == strlen(name) && !strncasecmp(field.at, name, field.len) &&
+		    !sf_dict_read(http_field_value(response, f), targeted_take, cc))
+			return false;
 	}
-	*cc = (struct cache_control){ .given = false };
-	read_field(cc, m, H_CACHE_CONTROL, IN_RESPONSE);
+	return cc->given;
+}
+
+void cache_control_response(struct cache_control *cc, const struct http_msg *response, const char *const *targeted)
+{
+	for (; targeted && *targeted; targeted++)
+		if (targeted_read(cc, response, *targeted)) {
+			cc->targeted = true;
+			return;
+		}
+	memset(cc, 0, sizeof *cc);
+	field_take(cc, response, CC_RESPONSE);
 }
 
 bool cache_control_names_field(const struct cache_control *cc, enum cache_directive d, struct slice field)
@@ -158,7 +190,7 @@ bool cache_control_names_field(const struct cache_control *cc, enum cache_direct
 	while (rest.at) {
 		struct slice one = slice_until(rest, ',', &rest);
 
-		if (one.len == field.len && one.len && !strncasecmp(one.at, field.at, one.len))
+		if (one.len && one.len == field.len && !strncasecmp(one.at, field.at, field.len))
 			return true;
 	}
 	return false;

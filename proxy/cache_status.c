@@ -27,13 +27,9 @@ static bool is_token(const char *s)
 	return true;
 }
 
-/* A token where it is one, else a String (RFC 9651 section 3.3.3): printable ASCII, quote and backslash escaped. */
-static void add_word(struct text *t, const char *word)
+/* RFC 9651 section 3.3.3: printable ASCII, quote and backslash escaped */
+static void add_string(struct text *t, const char *word)
 {
-	if (is_token(word)) {
-		text_puts(t, word);
-		return;
-	}
 	text_puts(t, "\"");
 	for (; *word; word++) {
 		if (*word == '"' || *word == '\\')
@@ -41,6 +37,14 @@ static void add_word(struct text *t, const char *word)
 		text_add(t, *word >= 0x20 && *word < 0x7f ? word : "?", 1);
 	}
 	text_puts(t, "\"");
+}
+
+static void add_word(struct text *t, const char *word)
+{
+	if (is_token(word))
+		text_puts(t, word);
+	else
+		add_string(t, word);
 }
 
 void cache_status_member(struct text *t, const char *name, const struct cache_status *s)
@@ -60,7 +64,7 @@ void cache_status_member(struct text *t, const char *name, const struct cache_st
 		text_puts(t, "; collapsed");
 	if (s->key) {
 		text_puts(t, "; key=");
-		add_word(t, s->key);
+		add_string(t, s->key);
 	}
 	if (s->detail) {
 		text_puts(t, "; detail=");

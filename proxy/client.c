@@ -20,7 +20,8 @@ enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
 	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
-	CLIENT_LINGER_MS = 2000
+	CLIENT_LINGER_MS = 2000,
+	CLIENT_REST_MS = 1000                  /* idle that long, a connection gives its buffers back */
 };
 
 /* What a request needs from its first byte to its response's last; an idle connection has none. */
@@ -54,6 +55,7 @@ struct client {
 	struct object_reader reader;
 	struct object_writer body_writer;
 	struct timer timer;
+	struct timer upload;           /* runs while the request's body is waited for */
 	struct task task;
 };
 
@@ -79,11 +81,12 @@ static const struct conf *client_conf(struct client *c)
 /* The request's body will not be read any further: whoever waits for it must not take it for complete. */
 static void client_drop_body(struct client *c)
 {
-	static const struct proxy_failure gone = { PROXY_ERROR_REQUEST_INCOMPLETE, "" };
+	static const struct proxy_failure gone = { .error = PROXY_ERROR_REQUEST_INCOMPLETE };
 	struct object *body = c->x ? c->x->body : NULL;
 
 	if (!body)
 		return;
+	loop_disarm(client_loop(c), &c->upload);
 	if (object_phase(body) == OBJECT_BODY)
 		object_fail(body, &gone);
 	object_set_writer(body, NULL);
@@ -193,12 +196,12 @@ static void client_linger(struct client *c)
 static void client_idle(struct client *c)
 {
 	c->state = CL_IDLE;
-	client_release(c);
 	if (c->eof || c->pool->draining)
 		client_close(c, false);
 	else
-		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
+		loop_arm(client_loop(c), &c->timer, c->x ? CLIENT_REST_MS : client_conf(c)->keepalive_timeout_ms);
 }
+
 
 static int client_on_body(void *arg, const char *at, size_t len)
 {
@@ -280,7 +283,7 @@ static void client_refuse_error(struct client *c)
 	switch (http_parser_error(c->x->parser)) {
 	case HTTP_E_METHOD:
 		if (client_has_method(c->x))
-			client_refuse(c, 405, "Only GET and HEAD are served.");
+			client_refuse(c, 501, "This method is not known here.");
 		else
 			client_refuse(c, 400, "The request cannot be understood.");
 		break;
@@ -324,16 +327,25 @@ static int client_feed_body(struct client *c)
 	struct exchange *x = c->x;
 	size_t head = x->msg.head_len, used;
 
-	x->body_starved = x->body && object_full(x->body);
-	if (x->body && c->eof && x->in_len == head) {
+	if (!x->body)
+		return 0;
+	x->body_starved = object_full(x->body);
+	if (x->body_starved)
+		loop_disarm(client_loop(c), &c->upload);
+	else if (x->in_len > head || !c->upload.queue)
+		loop_arm(client_loop(c), &c->upload, client_conf(c)->between_bytes_timeout_ms);
+	if (c->eof && x->in_len == head) {
 		client_close(c, false);
 		return -1;
 	}
-	if (!x->body || x->body_starved || x->in_len == head)
+	if (x->body_starved || x->in_len == head)
 		return 0;
 	switch (http_parse(x->parser, x->in + head, x->in_len - head, &used)) {
 	case PARSE_MORE:
-		break;
+		if (!c->eof)
+			break;
+		client_close(c, false);
+		return -1;
 	case PARSE_DONE:
 		object_done(x->body);
 		client_drop_body(c);
@@ -748,6 +760,8 @@ static void client_on_task(struct task *t)
 		client_free(c);
 	else if (!c->blocked || c->state != CL_SEND)
 		client_pump(c);
+	else if (c->x->body_starved && !client_feed_body(c))
+		client_listen(c);
 }
 
 static void client_on_timeout(struct timer *t)
@@ -758,8 +772,23 @@ static void client_on_timeout(struct timer *t)
 		client_refuse(c, 408, "The request header was not complete in time.");
 		client_find_method(c->x);
 		client_pump(c);
+	} else if (c->state == CL_IDLE && c->x) {
+		client_release(c);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 	} else
 		client_close(c, c->state == CL_SEND);
+}
+
+static void client_on_upload_timeout(struct timer *t)
+{
+	struct client *c = OWNER_OF(t, struct client, upload);
+
+	if (c->state == CL_WAIT) {
+		client_drop_body(c);
+		client_refuse(c, 408, "The request's body was not complete in time.");
+		client_pump(c);
+	} else
+		client_close(c, true);
 }
 
 struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)
@@ -819,6 +848,7 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 	c->pool = p;
 	c->reader.wake = client_on_wake;
 	c->timer.fire = client_on_timeout;
+	c->upload.fire = client_on_upload_timeout;
 	c->task.run = client_on_task;
 	LIST_INSERT_HEAD(&p->clients, c, link);
 	p->count++;

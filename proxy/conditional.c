@@ -50,26 +50,52 @@ static bool etag_is_variant(struct slice member, struct slice etag, const char *
 	    !memcmp(member.at + etag.len - 1, variant, n) && member.at[member.len - 1] == '"';
 }
 
+/* The next member of a list of entity tags: unlike a quoted string a tag has no escapes (section 8.8.3). */
+static bool next_tag(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *tag)
+{
+	for (; it->field < m->n_fields; it->field++, it->at = 0) {
+		struct slice v = http_field_value(m, &m->fields[it->field]);
+
+		while (m->fields[it->field].id == id && it->at < v.len) {
+			size_t from = it->at;
+			bool quoted = false;
+
+			for (; it->at < v.len && (quoted || v.at[it->at] != ','); it->at++)
+				quoted ^= v.at[it->at] == '"';
+			*tag = slice_trim((struct slice){ v.at + from, it->at++ - from });
+			if (tag->len)
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool matches(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, bool strong)
 {
+	bool variants = s->etag.len && !(strong && s->etag.at[0] == 'W');
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
-	while (http_msg_next_member(m, id, &it, &member))
-		if (slice_is(member, "*") || (s->etag.at && (etag_equal(member, s->etag, strong) || etag_is_variant(member, s->etag, s->variant))))
+	while (next_tag(m, id, &it, &member))
+		if (slice_is(member, "*") || etag_equal(member, s->etag, strong) ||
+		    (variants && etag_is_variant(member, s->etag, s->variant)))
 			return true;
 	return false;
 }
 
-/* sections 13.1.3 and 13.1.4; without Last-Modified the Date stands in for it. -1: the field is no date and does not count. */
+/* Sections 13.1.3 and 13.1.4. -1: the field is no date, or nothing tells, and it does not count. Without Last-Modified the Date
+ * stands in for it with If-Modified-Since (RFC 9111 section 4.3.2). */
 static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
 {
 	int64_t since, modified;
 
 	if (http_msg_count(m, id) != 1 || !http_date_read(http_msg_get(m, id), now, &since))
 		return -1;
-	if (!s->last_modified.at || !http_date_read(s->last_modified, now, &modified))
+	if (!http_date_read(s->last_modified, now, &modified)) {
+		if (id == H_IF_UNMODIFIED_SINCE)
+			return -1;
 		modified = s->date;
+	}
 	return modified > since;
 }
 
@@ -86,7 +112,7 @@ enum conditional_answer conditional_evaluate(const struct http_msg *m, const str
 	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 }
 
-/* section 13.1.5: exactly the stored one, strongly */
+/* Section 13.1.5: exactly the stored one, strongly; a date is strong where the response is younger (section 8.8.2.2). */
 static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
 {
 	struct slice value = http_msg_get(m, H_IF_RANGE);
@@ -94,23 +120,22 @@ static bool if_range_holds(const struct http_msg *m, const struct conditional_st
 
 	if (!value.at)
 		return true;
-	if (value.len && (value.at[0] == '"' || value.at[0] == 'W'))
-		return s->etag.at && etag_equal_strong(value, s->etag);
-	return s->last_modified.at && http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
-	    wanted == modified;
+	if (memchr(value.at, '"', value.len))
+		return etag_equal_strong(value, s->etag);
+	return http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
+	    wanted == modified && modified < s->date;
 }
 
+/* Digits only; what is larger than any body stays so. */
 static bool read_number(struct slice s, uint64_t *n)
 {
-	if (!s.len || s.len > 18)
-		return false;
 	*n = 0;
 	for (size_t i = 0; i < s.len; i++) {
 		if (s.at[i] < '0' || s.at[i] > '9')
 			return false;
-		*n = *n * 10 + (uint64_t)(s.at[i] - '0');
+		*n = *n > UINT64_MAX / 16 ? UINT64_MAX / 16 : *n * 10 + (uint64_t)(s.at[i] - '0');
 	}
-	return true;
+	return s.len > 0;
 }
 
 /* section 14.1.2 */
@@ -120,8 +145,8 @@ enum range_answer range_evaluate(const struct http_msg *m, const struct conditio
 	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
 	uint64_t n;
 
-	if (!value.at || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") || memchr(set.at ? set.at : "", ',', set.len) ||
-	    !if_range_holds(m, s, now))
+	if (m->method != METHOD_GET || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") ||
+	    memchr(set.at ? set.at : "", ',', set.len) || !if_range_holds(m, s, now))
 		return RANGE_NONE;
 	first = slice_until(slice_trim(set), '-', &last);
 	last = slice_trim(last);
@@ -130,8 +155,10 @@ enum range_answer range_evaluate(const struct http_msg *m, const struct conditio
 	if (!first.len) {
 		if (!read_number(last, &n))
 			return RANGE_NONE;
-		if (!n || !length)
+		if (!n)
 			return RANGE_UNSATISFIABLE;
+		if (!length)
+			return RANGE_NONE;       /* satisfiable, but a 206 has no words for no bytes */
 		*range = (struct byte_range){ n < length ? length - n : 0, length - 1 };
 		return RANGE_ONE;
 	}

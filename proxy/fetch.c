@@ -151,7 +151,7 @@ static void fetch_fail(struct fetch *f)
 	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
 	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
 	    f->failure.details);
-	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_FAILED, 1);
+	stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
 	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
 		object_fail(f->object, &f->failure);
@@ -172,13 +172,14 @@ static void fetch_no_memory(struct fetch *f)
 	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-/* Within the head the timer runs from the request sent, whatever trickles in; within the body from the latest bytes. */
+/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin takes
+ * nothing of it; within the body from the latest bytes. */
 static void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->blocked);
 	if (f->phase == FETCH_BODY)
 		loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->request.limits.between_bytes_timeout_ms);
-	else if (!f->timer.queue)
+	else if (!f->timer.queue && (f->sent || f->blocked))
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
 
@@ -347,6 +348,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	if (!same_origin) {
 		f->private_gone = true;
 		f->request.guard = f->request.hop_guard;
+		f->request.tls = f->request.hop_tls;
 	}
 	fetch_connect(f);
 	return -1;
@@ -390,7 +392,7 @@ static int fetch_start_body(struct fetch *f)
 	f->phase = FETCH_BODY;
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
-	f->request.stage.head.content_location = f->trail.n ? f->url : NULL;
+	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
 	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;
@@ -527,12 +529,15 @@ static int fetch_read_head(struct fetch *f)
 /* -1: the fetch has ended. */
 static int fetch_send(struct fetch *f)
 {
+	uint64_t before = f->sender.bytes;
 	enum sender_result r;
 
 	if (f->sent)
 		return 0;
 	r = sender_write(&f->sender, f->conn, &f->body);
 	f->blocked = r == SENDER_BLOCKED;
+	if (!f->blocked || f->sender.bytes > before)
+		loop_disarm(fetch_loop(f), &f->timer);
 	switch (r) {
 	case SENDER_DONE:
 	case SENDER_LOST:      /* an origin may answer and close without reading: what it said is still to be read */
@@ -572,8 +577,12 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
+	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
+		f->reusable = true;
+		fetch_fail(f);
+		return;
+	}
 	f->phase = FETCH_HEAD;
-	polite_asked(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)));
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
 	if (!fetch_send(f))
@@ -605,7 +614,18 @@ static char *fetch_make_url(struct fetch *f)
 	return text_take(&t, &len);
 }
 
-/* Towards request.to, from the start. Failing ends the fetch in a turn of its own. */
+/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out again. */
+static bool fetch_repeatable(const struct fetch *f)
+{
+	static const char *const idempotent[] = { "GET", "HEAD", "PUT", "DELETE", "OPTIONS" };
+
+	for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
+		if (!strcmp(f->request.method, idempotent[i]))
+			return !f->body.object;
+	return false;
+}
+
+/* Towards request.to, from the start; what cannot be repeated never on a connection that may be dead. Failing ends the fetch in a turn of its own. */
 static void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
@@ -628,15 +648,16 @@ static void fetch_connect(struct fetch *f)
 	f->head_len = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	http_parser_start(f->parser, &f->msg, !strcmp(r->method, "HEAD"));
-	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried, fetch_on_ready, f)))
+	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried || !fetch_repeatable(f),
+	    fetch_on_ready, f)))
 		fetch_no_memory(f);
 }
 
 /* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section 9.3.1 lets
- * that be tried again, once, where nothing of a body was sent. */
+ * that be tried again, once, where no byte came back. Only what is repeatable was sent on such a connection. */
 static bool fetch_retry(struct fetch *f)
 {
-	if (!f->reused || f->retried || f->head_len || f->body.object)
+	if (!f->reused || f->retried || f->head_len || f->interims)
 		return false;
 	f->retried = true;
 	lease_end(&f->lease, &f->conn, false);
@@ -716,6 +737,14 @@ static void fetch_on_abandoned(struct object_writer *w)
 
 	f->left = true;
 	loop_wake(fetch_loop(f), &f->task);
+}
+
+void fetch_request_free(struct fetch_request *r)
+{
+	destination_free(&r->to);
+	free(r->fields);
+	free(r->private_fields);
+	r->fields = r->private_fields = NULL;
 }
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)

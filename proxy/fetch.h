@@ -25,6 +25,7 @@ struct fetch_limits {
 	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
+	uint64_t min_interval_ms;      /* between two requests for one URL; 0: any */
 };
 
 enum fetch_choice {
@@ -46,6 +47,7 @@ struct fetch_hooks {
 
 struct fetch_request {
 	struct tls_context *tls;       /* for https */
+	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
 	struct destination to;         /* its path is the fetch's from then on */
 	const struct guard *guard;     /* as origin_target's, for `to` */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */
@@ -65,6 +67,9 @@ struct fetch_request {
 struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct polite *);
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);
+
+/* Frees the strings of a request that no fetch took. */
+void fetch_request_free(struct fetch_request *);
 
 /* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are still the
  * caller's. */

@@ -19,12 +19,24 @@ const char *storable_word(enum storable s)
 
 bool freshness_heuristic_status(int status)
 {
-	static const short statuses[] = { 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501 };    /* RFC 9110 section 15.1, less 206 */
+	/* RFC 9110 section 15.1, less 206; RFC 7725 section 3 */
+	static const short statuses[] = { 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 451, 501 };
 
 	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
 		if (statuses[i] == status)
 			return true;
 	return false;
+}
+
+/* Never stored: not final, of one connection or one request's own fields only, or forbidden (RFC 6585 sections 3 to 6). */
+static bool never_stored(int status)
+{
+	static const short statuses[] = { 206, 304, 407, 412, 416, 428, 429, 431, 511 };
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (statuses[i] == status)
+			return true;
+	return status < 200 || status > 599;
 }
 
 /* Final statuses whose caching requirements utfeed knows (section 5.2.2.3). */
@@ -41,11 +53,13 @@ bool freshness_error_status(int status)
 
 static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m, bool private_cache)
 {
-	return cc_has(cc, CC_MAX_AGE) || (!private_cache && cc_has(cc, CC_S_MAXAGE)) ||
-	    (!cc->targeted && http_msg_count(m, H_EXPIRES)) || cc->invalid & 1u << CC_MAX_AGE;
+	uint32_t named = cc->set | cc->invalid;
+
+	return named >> CC_MAX_AGE & 1 || (!private_cache && named >> CC_S_MAXAGE & 1) ||
+	    (!cc->targeted && http_msg_count(m, H_EXPIRES));
 }
 
-enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m, int64_t now,
+enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m,
     const struct freshness_settings *s)
 {
 	struct cache_control rc, cc;
@@ -53,7 +67,6 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 	struct slice member;
 	bool keeps;
 
-	(void)now;
 	cache_control_request(&rc, request);
 	cache_control_response(&cc, m, s->targeted);
 	keeps = cc_has(&cc, CC_PUBLIC) || (!s->private_cache && cc_has(&cc, CC_S_MAXAGE));
@@ -61,9 +74,10 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 		return STORABLE_METHOD;
 	if (cc_has(&rc, CC_NO_STORE))
 		return STORABLE_REQUEST_NO_STORE;
-	if (m->status < 200 || m->status == 206 || m->status == 304 || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
+	if (never_stored(m->status) || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
 		return STORABLE_STATUS;
-	if (cc_has(&cc, CC_NO_STORE) && !(cc_has(&cc, CC_MUST_UNDERSTAND) && understood(m->status)))
+	/* beside must-understand no-store is for caches that know neither (section 5.2.2.3) */
+	if (cc_has(&cc, CC_NO_STORE) && !cc_has(&cc, CC_MUST_UNDERSTAND))
 		return STORABLE_NO_STORE;
 	if (!s->private_cache && (cc_has(&cc, CC_PRIVATE) || cc.fields[CC_PRIVATE].at))
 		return STORABLE_PRIVATE;
@@ -108,11 +122,11 @@ static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_c
 		return 0;
 	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
 		lifetime = (date - modified) / HEURISTIC_SHARE;
+	/* What the feed says of itself, and the operator's floor: of good responses only. */
+	if (m->status == 200 && s->hint_s)
+		lifetime = s->hint_s;
 	if (lifetime > max)
 		lifetime = max;
-	/* What the feed says of itself, and the operator's floor, for feeds only say something of good responses. */
-	if (m->status == 200 && s->hint_s > lifetime)
-		lifetime = s->hint_s;
 	if (m->status == 200 && s->floor_s > lifetime)
 		lifetime = s->floor_s;
 	return lifetime;
@@ -124,12 +138,15 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 {
 	int64_t expires;
 
-	if (!s->private_cache && cc_has(cc, CC_S_MAXAGE))
-		return cc->seconds[CC_S_MAXAGE];
-	if (cc_has(cc, CC_MAX_AGE))
-		return cc->seconds[CC_MAX_AGE];
-	if ((cc->invalid & (1u << CC_MAX_AGE | 1u << CC_S_MAXAGE)))
-		return 0;
+	/* a value that is none: stale */
+	for (int i = s->private_cache; i < 2; i++) {
+		enum cache_directive d = i ? CC_MAX_AGE : CC_S_MAXAGE;
+
+		if (cc_has(cc, d))
+			return cc->seconds[d];
+		if (cc->invalid >> d & 1)
+			return 0;
+	}
 	/* section 5.3: an invalid date, or several, is a time in the past */
 	if (!cc->targeted && http_msg_count(m, H_EXPIRES))
 		return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) &&
@@ -138,11 +155,20 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	return heuristic_lifetime(m, cc, date, f->response_time, s);
 }
 
+/* RFC 5861: a window of the response's own, an invalid one being none, else ours. */
+static uint32_t window(const struct cache_control *cc, enum cache_directive d, uint32_t ours)
+{
+	if (cc_has(cc, d))
+		return cc->seconds[d];
+	return cc->invalid >> d & 1 ? 0 : ours;
+}
+
 void freshness_read(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
     const struct freshness_settings *s)
 {
 	struct cache_control cc;
 	int64_t date, apparent_age, corrected_age;
+	bool revalidates;
 
 	cache_control_response(&cc, m, s->targeted);
 	*f = (struct freshness){ .response_time = response_time };
@@ -160,12 +186,16 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 	if (cc.fields[CC_NO_CACHE].at)
 		f->flags |= FRESHNESS_NO_CACHE_FIELDS;
 	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
-	if (cc_has(&cc, CC_MUST_REVALIDATE) || (!s->private_cache && (cc_has(&cc, CC_PROXY_REVALIDATE) || cc_has(&cc, CC_S_MAXAGE))))
+	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || (!s->private_cache && cc_has(&cc, CC_PROXY_REVALIDATE));
+	if (revalidates || (!s->private_cache && cc_has(&cc, CC_S_MAXAGE)))
 		f->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))
 		f->flags |= FRESHNESS_IMMUTABLE;
-	f->swr_s = cc_has(&cc, CC_SWR) ? cc.seconds[CC_SWR] : s->stale_while_revalidate_s;
-	f->sie_s = cc_has(&cc, CC_SIE) ? cc.seconds[CC_SIE] : s->stale_if_error_s;
+	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
+		return;
+	/* Beside s-maxage the origin's own windows count, as exceptions it made itself; ours do not. */
+	f->swr_s = window(&cc, CC_SWR, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_while_revalidate_s);
+	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now)
@@ -191,33 +221,31 @@ void freshness_expire(struct freshness *f, int64_t now)
 enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now, bool *by_request)
 {
 	int64_t age = freshness_age(f, now), ttl = f->lifetime_s - age;
-	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), refused;
+	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
 
-	/* sections 5.2.1.1, 5.2.1.3, 5.2.1.4; immutable responses are not asked for again while fresh (RFC 8246) */
-	refused = (cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE]) ||
-	    (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]));
+	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246 section 2). */
+	refused = cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]) ||
+	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] && !(fresh && f->flags & FRESHNESS_IMMUTABLE));
 	if (by_request)
-		*by_request = refused && !needs && ttl > 0;
-	if (!needs && !refused && ttl > 0)
-		return REUSE_FRESH;
-	if (!needs && !cc_has(cc, CC_NO_CACHE) && !(f->flags & FRESHNESS_NO_STALE) && ttl <= 0) {
-		/* section 5.2.1.2 */
-		if (!refused && cc_has(cc, CC_MAX_STALE) && -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
-			return REUSE_STALE;
-		if (!refused && f->swr_s && -ttl <= (int64_t)f->swr_s)
-			return REUSE_STALE_REFRESH;
+		*by_request = refused && !needs && fresh;
+	if (!needs && !refused) {
+		if (fresh)
+			return REUSE_FRESH;
+		if (cc_has(cc, CC_MAX_STALE) && !(f->flags & FRESHNESS_NO_STALE) && -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
+			return REUSE_STALE;                /* section 5.2.1.2 */
+		if (-ttl < (int64_t)f->swr_s)
+			return REUSE_STALE_REFRESH;        /* RFC 5861 section 3 */
 	}
 	return cc_has(cc, CC_ONLY_IF_CACHED) ? REUSE_ONLY_IF_CACHED : REUSE_REVALIDATE;
 }
 
 bool freshness_if_error(const struct freshness *f, const struct cache_control *cc, int64_t now)
 {
-	int64_t stale = -freshness_ttl(f, now);
-	uint32_t window = f->sie_s;
+	int64_t ttl = freshness_ttl(f, now), allowed = f->sie_s;
 
-	if (f->flags & (FRESHNESS_NO_STALE | FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
+	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
 		return false;
-	if (cc_has(cc, CC_SIE) && cc->seconds[CC_SIE] > window)
-		window = cc->seconds[CC_SIE];
-	return stale <= 0 || (window && stale <= (int64_t)window);
+	if (cc_has(cc, CC_SIE) && !(f->flags & FRESHNESS_NO_STALE) && (int64_t)cc->seconds[CC_SIE] > allowed)
+		allowed = cc->seconds[CC_SIE];
+	return ttl > 0 || -ttl < allowed;
 }

@@ -29,7 +29,7 @@ struct freshness_settings {
 
 enum freshness_flag {
 	FRESHNESS_NO_CACHE = 1,        /* never without validation */
-	FRESHNESS_NO_STALE = 2,        /* must-revalidate, proxy-revalidate or s-maxage: never stale (section 4.2.4) */
+	FRESHNESS_NO_STALE = 2,        /* must-revalidate, proxy-revalidate or s-maxage: no stale ones (section 4.2.4) but in swr_s, sie_s */
 	FRESHNESS_IMMUTABLE = 4,
 	FRESHNESS_HEURISTIC = 8,       /* the lifetime is ours, not the origin's */
 	FRESHNESS_NO_CACHE_FIELDS = 16 /* no-cache="..." : without validation only less these fields; utfeed validates */
@@ -39,7 +39,7 @@ struct freshness {
 	int64_t response_time;         /* when the head arrived */
 	int64_t lifetime_s;            /* freshness_lifetime */
 	int64_t initial_age_s;         /* corrected_initial_age (section 4.2.3) */
-	uint32_t swr_s, sie_s;         /* windows after the lifetime */
+	uint32_t swr_s, sie_s;         /* windows after the lifetime; 0 where none may be used */
 	uint32_t flags;                /* of enum freshness_flag */
 };
 
@@ -51,7 +51,7 @@ enum freshness_reuse {
 	REUSE_ONLY_IF_CACHED         /* 504 (section 5.2.1.7) */
 };
 
-enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response, int64_t now,
+enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response,
     const struct freshness_settings *);
 const char *storable_word(enum storable);
 
@@ -62,7 +62,7 @@ void freshness_read(struct freshness *, const struct http_msg *response, int64_t
 
 int64_t freshness_age(const struct freshness *, int64_t now);          /* current_age, for the Age field; 0 to 2^31 */
 int64_t freshness_ttl(const struct freshness *, int64_t now);          /* seconds left, negative once stale: Cache-Status' ttl */
-void freshness_expire(struct freshness *, int64_t now);                /* soft purge, invalidation (section 4.4): stale from now on */
+void freshness_expire(struct freshness *, int64_t now);                /* soft purge: stale from now on, its windows begin */
 
 /* by_request: set to whether it is the request that refuses a response fresh otherwise. May be NULL. */
 enum freshness_reuse freshness_reuse(const struct freshness *, const struct cache_control *request, int64_t now, bool *by_request);

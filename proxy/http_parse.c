@@ -266,7 +266,7 @@ static bool http_lines_valid(const char *data, size_t len, char before)
 	return true;
 }
 
-/* Only the method and version are worth telling apart: their answers differ (405, 505). */
+/* Only the method and version are worth telling apart: their answers differ (501, 505). */
 static enum http_parse_error http_classify(llhttp_errno_t e)
 {
 	switch (e) {

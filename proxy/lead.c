@@ -226,7 +226,7 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	struct text names = { 0 };
 	size_t len;
 
-	if (freshness_storable(&l->request, m, lead_now(l), &l->params.freshness) != STORABLE_YES)
+	if (freshness_storable(&l->request, m, &l->params.freshness) != STORABLE_YES)
 		return 0;
 	if (m->has_length && m->content_length > l->params.max_object)
 		return 0;

@@ -1,6 +1,7 @@
 /* Not asking too often; see polite.h. Without memory for a URL it is simply not remembered. */
 #include "polite.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -18,6 +19,7 @@ struct polite_url {
 };
 
 struct polite {
+	pthread_mutex_t lock;          /* guards what follows */
 	size_t n;
 	TAILQ_HEAD(polite_ages, polite_url) ages;      /* least lately used first */
 	LIST_HEAD(, polite_url) buckets[POLITE_BUCKETS];
@@ -27,8 +29,10 @@ struct polite *polite_new(void)
 {
 	struct polite *p = calloc(1, sizeof *p);
 
-	if (p)
-		TAILQ_INIT(&p->ages);
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	TAILQ_INIT(&p->ages);
 	return p;
 }
 
@@ -46,6 +50,7 @@ void polite_free(struct polite **pp)
 		return;
 	while (!TAILQ_EMPTY(&(*pp)->ages))
 		polite_forget(*pp, TAILQ_FIRST(&(*pp)->ages));
+	pthread_mutex_destroy(&(*pp)->lock);
 	free(*pp);
 	*pp = NULL;
 }
@@ -82,28 +87,45 @@ static struct polite_url *polite_find(struct polite *p, const char *url, bool ma
 	return u;
 }
 
-uint64_t polite_wait(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, int *status)
+static bool url_waits(const struct polite_url *u, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
 {
-	const struct polite_url *u = polite_find(p, url, false);
-	uint64_t until;
+	uint64_t until = u ? u->not_before_ms : 0;
+	bool paused = until > now_ms;
 
-	*status = 0;
-	if (!u)
-		return 0;
-	until = u->not_before_ms;
-	if (until > now_ms)
-		*status = u->status;
-	if (min_interval_ms && u->asked_ms && u->asked_ms + min_interval_ms > until)
+	if (u && min_interval_ms && u->asked_ms && u->asked_ms + min_interval_ms > until)
 		until = u->asked_ms + min_interval_ms;
-	return until > now_ms ? (until - now_ms + 999) / 1000 : 0;
+	if (until <= now_ms)
+		return false;
+	if (paused)
+		proxy_failure_set(failure, u->status == 429 ? PROXY_ERROR_PAUSE_429 : PROXY_ERROR_PAUSE_503, "the origin asked for a pause");
+	else
+		proxy_failure_set(failure, PROXY_ERROR_ASKED_TOO_SOON, "asked too soon again");
+	failure->retry_after_s = (unsigned)((until - now_ms + 999) / 1000);
+	return true;
 }
 
-void polite_asked(struct polite *p, const char *url, uint64_t now_ms)
+bool polite_waits(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
 {
-	struct polite_url *u = polite_find(p, url, true);
+	bool waits;
 
-	if (u)
+	pthread_mutex_lock(&p->lock);
+	waits = url_waits(polite_find(p, url, false), now_ms, min_interval_ms, failure);
+	pthread_mutex_unlock(&p->lock);
+	return waits;
+}
+
+bool polite_ask(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+{
+	struct polite_url *u;
+	bool waits;
+
+	pthread_mutex_lock(&p->lock);
+	u = polite_find(p, url, min_interval_ms);
+	waits = url_waits(u, now_ms, min_interval_ms, failure);
+	if (u && !waits)
 		u->asked_ms = now_ms;
+	pthread_mutex_unlock(&p->lock);
+	return waits;
 }
 
 /* delay-seconds or a date (RFC 9110 section 10.2.3); -1: neither. */
@@ -126,10 +148,12 @@ static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
 void polite_told(struct polite *p, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after)
 {
 	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
-	struct polite_url *u = seconds > 0 ? polite_find(p, url, true) : polite_find(p, url, false);
+	struct polite_url *u;
 
-	if (!u)
-		return;
-	u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;
-	u->status = status;
+	pthread_mutex_lock(&p->lock);
+	if ((u = polite_find(p, url, seconds > 0))) {
+		u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;
+		u->status = status;
+	}
+	pthread_mutex_unlock(&p->lock);
 }

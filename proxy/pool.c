@@ -144,6 +144,21 @@ static void idle_on_timeout(struct timer *t)
 	idle_drop(OWNER_OF(t, struct idle, timer));
 }
 
+/* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to come: what
+ * stands there must not become the answer to a request (RFC 9112 section 9.5). NULL: none. */
+static struct conn *idle_pick(struct pool_origin *o)
+{
+	struct idle *i;
+	char byte;
+
+	while ((i = TAILQ_FIRST(&o->idle))) {
+		if (conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
+			return idle_take(i);
+		idle_drop(i);
+	}
+	return NULL;
+}
+
 static void pool_keep(struct pool_origin *o, struct conn *conn)
 {
 	struct pool *p = o->pool;
@@ -196,16 +211,15 @@ static void lease_open(struct lease *l)
 {
 	struct pool_origin *o = l->at;
 	struct pool *p = o->pool;
-	struct idle *i = l->fresh ? NULL : TAILQ_FIRST(&o->idle);
 	struct origin_target target = o->target;
 
 	o->leased++;
 	l->phase = LEASE_OPENING;
 	target.connect_timeout_ms = l->connect_timeout_ms;
-	if (i) {
-		l->conn = idle_take(i);
+	if (l->fresh && l->max && o->n_idle && o->leased + o->n_idle > l->max)
+		idle_drop(TAILQ_LAST(&o->idle, idle_list));
+	else if (!l->fresh && (l->conn = idle_pick(o)))
 		conn_want(l->conn, false, false);
-	}
 	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
 		loop_defer(p->loop, &l->task);
 }

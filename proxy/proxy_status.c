@@ -19,6 +19,7 @@ void proxy_failure_set(struct proxy_failure *f, enum proxy_error error, const ch
 	va_list ap;
 
 	f->error = error;
+	f->retry_after_s = 0;
 	va_start(ap, fmt);
 	vsnprintf(f->details, sizeof f->details, fmt, ap);
 	va_end(ap);

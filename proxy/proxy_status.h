@@ -16,6 +16,7 @@ enum { PROXY_DETAILS_MAX = 160 };
 struct proxy_failure {
 	enum proxy_error error;
 	char details[PROXY_DETAILS_MAX];   /* printable ASCII without quotes or backslashes; "" for none */
+	unsigned retry_after_s;            /* for the answer's Retry-After; 0: none */
 };
 
 /* details: printf; whatever is not printable ASCII becomes '?', a quote or backslash too. */

@@ -20,6 +20,7 @@
 #include "upstream.h"
 
 #define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
+#define REQUEST_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
 enum { REQUEST_VIA_MAX = 8 };
 
@@ -60,7 +61,7 @@ static struct object *request_answer(const struct request_context *ctx, int stat
 
 struct object *request_refuse(const struct request_context *ctx, int status, const char *text)
 {
-	return request_answer(ctx, status, status == 405 ? REQUEST_ALLOW : "", text, "");
+	return request_answer(ctx, status, "", text, "");
 }
 
 struct object *request_failure(const struct request_context *ctx, const struct object *failed)
@@ -76,6 +77,8 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	if (f->details[0])
 		text_printf(&t, "; details=\"%s\"", f->details);
 	text_puts(&t, "\r\n");
+	if (f->retry_after_s)
+		text_printf(&t, "Retry-After: %u\r\n", f->retry_after_s);
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
 		o = request_answer(ctx, proxy_error_status(f->error), fields, proxy_error_text(f->error), f->details);
@@ -136,6 +139,11 @@ static bool request_loops(const struct request_context *ctx, const struct http_m
 	return n >= REQUEST_VIA_MAX;
 }
 
+static uint64_t request_min_interval(const struct request_context *ctx, const struct target *target)
+{
+	return target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms;
+}
+
 /* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
 static struct freshness_settings request_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
 {
@@ -163,22 +171,37 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 	if (!o || fetch_start(ctx->fetches, r, o)) {
 		if (r->hooks)
 			r->hooks->end(r->hooks->arg);
-		destination_free(&r->to);
-		free(r->fields);
-		free(r->private_fields);
+		fetch_request_free(r);
 		object_unref(&o);
 	}
 	a->object = o;
 }
 
-static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
-    enum policy policy, struct object *body)
+static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	const struct conf_route *route = target->route;
+
+	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
+		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
+}
+
+static uint64_t request_settings(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	struct normalise_options encoding = request_encoding(conf, target, policy);
+
+	return settings_hash(&encoding) ^ target->route->normalise;
+}
+
+int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
+    struct object *body, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
-	struct fetch_request r = {
-		.tls = tls_set_origin(ctx->tls, route), .to = target->to, .body = body, .body_length = m->has_length ? (int64_t)m->content_length : -1,
+
+	*r = (struct fetch_request){
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
+		.body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
@@ -190,32 +213,46 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
 			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
 			.max_connections = (size_t)conf->origin_connections,
+			.min_interval_ms = request_min_interval(ctx, target),
 		},
 		.stage = {
 			.loop = ctx->loop,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD,
 			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
-			.encoding = { .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
-			    .repairs = route->repair, .output = route->output, .on_error = route->on_error },
+			.encoding = request_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
 			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
-	uint64_t settings = settings_hash(&r.stage.encoding) ^ route->normalise;
-	struct freshness_settings fresh = request_freshness(conf, route, target->mode);
-	struct text url = { 0 };
+	etag_suffix(r->stage.head.etag_suffix, request_settings(conf, target, policy));
+	r->to = target->to;
+	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
+		return -1;
+	if (!upstream_head(r, m, conf, route, !caches, target->mode == TARGET_FORWARD))
+		return 0;
+	fetch_request_free(r);
+	return -1;
+}
 
-	etag_suffix(r.stage.head.etag_suffix, settings);
+static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
+    enum policy policy, struct object *body)
+{
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
+	struct freshness_settings fresh;
+	struct text url = { 0 };
+	struct fetch_request r;
+
 	destination_url(&url, &target->to);
-	target->to.path = NULL;
-	if (upstream_head(&r, m, conf, route, !caches, target->mode == TARGET_FORWARD) || url.failed) {
-		destination_free(&r.to);
-		free(r.fields);
-		free(r.private_fields);
-	} else if (caches)
-		answer_start(a, ctx, m, &r, &fresh, url.bytes, url.len, settings);
-	else
+	if (url.failed)
+		;
+	else if (reads && target->route->cache) {
+		fresh = request_freshness(ctx->conf, target->route, target->mode);
+		a->target = *target;
+		a->policy = policy;
+		target->to.path = NULL;
+		answer_start(a, &fresh, url.bytes, url.len, request_settings(ctx->conf, target, policy));
+	} else if (!request_spec(ctx, m, target, policy, body, &r))
 		request_relay(ctx, a, &r, reads, (struct slice){ url.bytes, url.len });
 	free(url.bytes);
 }
@@ -233,27 +270,22 @@ static struct object *request_fail(const struct request_context *ctx, const stru
 	return o;
 }
 
-/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. */
+/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again before
+ * each request of its own; this saves the connection. */
 static struct object *request_pause(const struct request_context *ctx, const struct target *target)
 {
 	struct text url = { 0 };
-	uint64_t seconds = 0;
-	int status = 0;
-	char fields[160];
+	struct proxy_failure f;
+	bool waits;
 
 	destination_url(&url, &target->to);
 	text_add(&url, "", 1);
-	if (!url.failed)
-		seconds = polite_wait(ctx->polite, url.bytes, loop_now_ms(ctx->loop),
-		    target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms, &status);
+	waits = !url.failed && polite_waits(ctx->polite, url.bytes, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f);
 	free(url.bytes);
-	if (!seconds)
+	if (!waits)
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
-	snprintf(fields, sizeof fields, "Retry-After: %llu\r\nProxy-Status: %s; error=destination_unavailable; details=\"%s\"\r\n",
-	    (unsigned long long)seconds, ctx->conf->via, status ? "the origin asked for a pause" : "asked too soon again");
-	return request_answer(ctx, status ? status : 429, fields,
-	    status ? "The origin asked not to be asked again so soon." : "This URL was fetched just before; min-interval is not over.", "");
+	return request_fail(ctx, &f);
 }
 
 static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
@@ -321,14 +353,16 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 
 	a->ctx = ctx;
 	a->msg = m;
-	if (m->method == METHOD_CONNECT || m->method == METHOD_TRACE)
+	if (m->method == METHOD_CONNECT)
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
 	else if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else {
 		if (slice_is(method, "purge"))
 			a->object = request_purge(ctx, m, &target, client);
-		else if (target.mode == TARGET_GATEWAY && m->method == METHOD_OTHER)
+		else if (m->method == METHOD_TRACE && target.mode != TARGET_GATEWAY)
+			a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
+		else if (target.mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
 			a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
 		else
 			request_to_target(ctx, a, m, &target, client, body);

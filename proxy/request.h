@@ -28,6 +28,11 @@ struct request_context {
 	const struct guard *guard;         /* for destinations that clients choose */
 };
 
+/* What fetching the target for this request means; r's strings are the caller's (fetch_request_free()) until a fetch takes them.
+ * -1: out of memory. */
+int request_spec(const struct request_context *, const struct http_msg *, const struct target *, enum policy, struct object *body,
+    struct fetch_request *r);
+
 /* Whether a body may come with it: GET and HEAD have none here. */
 bool request_takes_body(const struct http_msg *);
 

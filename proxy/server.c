@@ -12,11 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "conf/conf.h"
-#include "log.h"
-#include "stats.h"
 #include "cache.h"
+#include "conf/conf.h"
 #include "listener.h"
+#include "log.h"
+#include "polite.h"
+#include "stats.h"
 #include "tls_set.h"
 #include "worker.h"
 
@@ -35,6 +36,7 @@ struct server {
 	struct tls_set *tls;
 	struct cache *cache;
 	char *redis_address;           /* host or path, as its store uses it */
+	struct polite *polite;
 	size_t n_workers, running;
 	struct worker **workers;
 	size_t n_addresses;
@@ -184,12 +186,13 @@ static int server_start(struct server *s)
 
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)) || server_open_cache(s))
+	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)) || !(s->polite = polite_new()) ||
+	    server_open_cache(s))
 		goto fail;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, s->cache, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, s->polite, s->cache, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -324,6 +327,7 @@ int server_run(const struct conf *conf)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
 	free(s.redis_address);
+	polite_free(&s.polite);
 	tls_set_free(&s.tls);
 	free(s.workers);
 	free(s.addresses);

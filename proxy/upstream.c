@@ -119,6 +119,12 @@ static void add_private(struct text *t, const struct http_msg *m, const struct c
 	}
 }
 
+/* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section 8.6). */
+static bool says_empty(const struct http_msg *m, const char *method)
+{
+	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
+}
+
 int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route,
     bool conditional, bool forward)
 {
@@ -143,6 +149,8 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		if (m->fields[i].id == H_VIA)
 			add_field(&t, m, &m->fields[i]);
 	text_printf(&t, "Via: %u.%u %s\r\nAccept-Encoding: " STAGE_DECODE_ACCEPT "\r\n", m->major, m->minor, conf->via);
+	if (says_empty(m, r->method))
+		text_puts(&t, "Content-Length: 0\r\n");
 	add_private(&credentials, m, route);
 	r->fields = text_take(&t, &r->fields_len);
 	r->private_fields = text_take(&credentials, &r->private_len);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VARY_NAMES_MAX = 32 };
+enum { VARY_NAMES_MAX = 32, VARY_MEMBERS_MAX = 64 };
 
 static int compare_names(const void *a, const void *b)
 {
@@ -42,71 +42,74 @@ enum vary vary_names(struct text *names, const struct http_msg *m)
 	return n ? VARY_FIELDS : VARY_NOTHING;
 }
 
-/* Fields whose values are words in lists, compared without regard to case (RFC 9110 sections 12.4, 12.5; RFC 4647). */
-static bool folds_case(struct slice name)
+/* Accept and the like: lists of words whose case and order say nothing (RFC 9110 sections 12.4.2 and 12.5, RFC 4647 section 2). */
+static bool is_preference(struct slice name)
 {
 	return slice_is(name, "accept") || slice_is(name, "accept-language") || slice_is(name, "accept-charset");
 }
 
-static void add_value(struct text *key, struct slice value, bool fold)
+/* Takes the member before the next comma outside quotes; false at the end. An empty value is one empty member. */
+static bool next_member(struct slice *rest, struct slice *member)
 {
-	bool blank = false;
+	size_t len = 0;
+	bool quoted = false;
 
-	for (size_t i = 0; i < value.len; i++) {
-		char c = value.at[i];
-
-		if (c == ' ' || c == '\t') {
-			blank = true;
-			continue;
-		}
-		/* Blanks count between words only, and as one. */
-		if (blank && c != ',' && c != ';' && key->len && key->bytes[key->len - 1] != ',' && key->bytes[key->len - 1] != ';' &&
-		    key->bytes[key->len - 1] != '=')
-			text_puts(key, " ");
-		blank = false;
-		text_add(key, &(char){ fold ? (char)tolower((unsigned char)c) : c }, 1);
+	if (!rest->at)
+		return false;
+	for (; len < rest->len && (quoted || rest->at[len] != ','); len++) {
+		quoted ^= rest->at[len] == '"';
+		len += quoted && rest->at[len] == '\\' && len + 1 < rest->len;
 	}
+	*member = slice_trim((struct slice){ rest->at, len });
+	*rest = len < rest->len ? (struct slice){ rest->at + len + 1, rest->len - len - 1 } : (struct slice){ NULL, 0 };
+	return true;
 }
 
-/* The order of languages says nothing: weights do (RFC 9110 section 12.5.4). */
-static void add_languages(struct text *key, const struct http_msg *m)
+/* Of a preference in lower case and without blanks, of anything else as it stands. */
+static void add_member(struct text *key, struct slice member, bool preference)
 {
-	struct slice list[VARY_NAMES_MAX];
-	struct http_list it = { 0, 0 };
-	size_t n = 0;
+	if (!preference)
+		text_add(key, member.at, member.len);
+	for (size_t i = 0; preference && i < member.len; i++)
+		if (member.at[i] != ' ' && member.at[i] != '\t')
+			text_add(key, &(char){ (char)tolower((unsigned char)member.at[i]) }, 1);
+}
 
-	while (n < VARY_NAMES_MAX && http_msg_next_member(m, H_ACCEPT_LANGUAGE, &it, &list[n]))
-		n++;
-	qsort(list, n, sizeof *list, compare_names);
+static void add_members(struct text *key, struct slice *list, size_t n, bool preference, bool *any)
+{
+	if (preference)
+		qsort(list, n, sizeof *list, compare_names);
 	for (size_t i = 0; i < n; i++) {
-		if (i)
-			text_puts(key, ",");
-		add_value(key, list[i], true);
+		text_puts(key, *any ? "," : "=");
+		add_member(key, list[i], preference);
+		*any = true;
 	}
 }
 
+/* A line a name: no value holds a line's end, so that no two requests write the same. */
 void vary_key(struct text *key, struct slice names, const struct http_msg *request)
 {
-	struct slice rest = names;
+	struct slice rest = names, list[VARY_MEMBERS_MAX];
 
 	while (rest.at && rest.len) {
 		struct slice name = slice_until(rest, ',', &rest);
-		bool any = false;
+		bool any = false, preference = is_preference(name);
+		size_t n = 0;
 
 		text_add(key, name.at, name.len);
 		for (uint32_t i = 0; i < request->n_fields; i++) {
 			const struct http_field *f = &request->fields[i];
-			struct slice n = http_field_name(request, f);
+			struct slice field = http_field_name(request, f), value = http_field_value(request, f);
 
-			if (n.len != name.len || strncasecmp(n.at, name.at, n.len))
+			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
-			text_puts(key, any ? "," : "=");
-			any = true;
-			if (!slice_is(name, "accept-language"))
-				add_value(key, slice_trim(http_field_value(request, f)), folds_case(name));
+			while (next_member(&value, &list[n]))
+				if (++n == VARY_MEMBERS_MAX) {        /* more are in order by so many at a time */
+					add_members(key, list, n, preference, &any);
+					n = 0;
+				}
 		}
-		if (any && slice_is(name, "accept-language"))
-			add_languages(key, request);
-		text_puts(key, ";");
+		add_members(key, list, n, preference, &any);
+		text_puts(key, "\n");
 	}
 }

@@ -18,7 +18,6 @@
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
-#include "polite.h"
 #include "pool.h"
 #include "resolve.h"
 #include "tls_set.h"
@@ -32,7 +31,6 @@ struct worker {
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool *connections;
-	struct polite *polite;
 	struct guard guard;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
@@ -111,7 +109,7 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct cache *cache, const int *fds, size_t n)
+struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct polite *polite, struct cache *cache, const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
@@ -125,11 +123,11 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct c
 	w->tls = tls;
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
-	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) || !(w->polite = polite_new()) ||
-	    !(w->fetches = fetch_pool_new(w->loop, w->connections, w->polite)))
+	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) ||
+	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
 		goto fail;
 	w->guard = (struct guard){ &conf->allow, &conf->deny };
-	ctx = (struct request_context){ w->loop, conf, w->fetches, w->polite, cache, tls, &w->guard };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, polite, cache, tls, &w->guard };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
@@ -194,7 +192,6 @@ void worker_free(struct worker **wp)
 	client_pool_free(&w->clients);
 	fetch_pool_free(&w->fetches);
 	pool_free(&w->connections);
-	polite_free(&w->polite);
 	resolver_free(&w->resolver);
 	if (w->mail_event)
 		event_free(w->mail_event);

@@ -7,6 +7,7 @@
 
 struct cache;
 struct conf;
+struct polite;
 struct stats;
 struct tls_set;
 struct worker;
@@ -18,7 +19,7 @@ enum worker_order {
 
 /* fds: n listening descriptors, taken over in any case: those of conf->listen, then those of conf->tls_listen. NULL: out of memory
  * or descriptors (logged). */
-struct worker *worker_new(const struct conf *, struct tls_set *, struct cache *, const int *fds, size_t n);
+struct worker *worker_new(const struct conf *, struct tls_set *, struct polite *, struct cache *, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
 int worker_start(struct worker *);
 /* From any thread. */

@@ -10,10 +10,13 @@ OTHERS = ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND"]
 NEVER = ["TRACE", "CONNECT"]
 
 
-def refused_405(client, method, target):
+RELAYED = ["delete", "get", "head", "options", "patch", "post", "put"]
+
+
+def refused_405(client, method, target, allow=("get", "head")):
     """Whether the answer is a 405, whole and with Allow."""
     got = client.get("feeds.test:443" if method == "CONNECT" else target, method=method)
-    return got.status == 405 and sorted(got.tokens("Allow")) == ["get", "head"] and got.framing == "length"
+    return got.status == 405 and sorted(got.tokens("Allow")) == list(allow) and got.framing == "length"
 
 
 @pytest.mark.parametrize("method", OTHERS + NEVER)
@@ -26,8 +29,9 @@ def test_other_methods_through_the_gateway_are_405(start, origin, shape, method)
 
 @pytest.mark.parametrize("method", NEVER)
 def test_trace_and_connect_are_never_relayed(proxy, origin, method):
-    assert refused_405(proxy.client(), method, "/feed")
-    assert refused_405(proxy.client(), method, f"{origin.url}/feed")
+    allow = RELAYED if method == "TRACE" else ["get", "head"]
+    assert refused_405(proxy.client(), method, "/feed", allow)
+    assert refused_405(proxy.client(), method, f"{origin.url}/feed", allow)
     assert not origin.asked()
 
 
@@ -38,7 +42,7 @@ def test_unknown_methods_are_refused_or_relayed(proxy, origin, method):
     if origin.asked_before_answer(client):
         assert origin.receive().request.method == method
     else:
-        assert client.response().status in (400, 405, 501)
+        assert client.response().status == (501 if method == "FOO" else 400)
 
 
 def test_post_to_the_gateway_never_becomes_a_request(start, origin):

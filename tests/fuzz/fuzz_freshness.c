@@ -1,0 +1,92 @@
+/* Owns feeding arbitrary heads to all that a cache reads of them. Input: the request's lines, a NUL, the response's.
+ * Invariants: ages and lifetimes lie within 0 and 2^31, fresh answers are fresh, ranges lie inside, keys repeat. */
+#include "proxy/cache_status.h"
+#include "proxy/conditional.h"
+#include "proxy/freshness.h"
+#include "proxy/vary.h"
+#include "tests/unit/heads.h"
+
+enum { T0 = 784111777 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void fuzz_reuse(const struct http_msg *request, const struct http_msg *response, const struct freshness_settings *settings)
+{
+	static const int64_t steps[] = { -10, 0, 1, 3600, (int64_t)1 << 33 };
+	struct cache_control cc;
+	struct freshness f;
+
+	cache_control_request(&cc, request);
+	freshness_read(&f, response, T0 - 1, T0, settings);
+	check(f.lifetime_s >= 0);
+	check(f.initial_age_s >= 0);
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		int64_t now = T0 + steps[i], age = freshness_age(&f, now);
+		bool by_request = false;
+		enum freshness_reuse answer = freshness_reuse(&f, &cc, now, &by_request);
+
+		check(age >= 0 && age <= (int64_t)CC_SECONDS_MAX);
+		check((answer == REUSE_FRESH) <= (freshness_ttl(&f, now) > 0));
+		check((answer == REUSE_STALE || answer == REUSE_STALE_REFRESH) <= (freshness_ttl(&f, now) <= 0));
+		check(!by_request || answer == REUSE_REVALIDATE || answer == REUSE_ONLY_IF_CACHED);
+		if (answer == REUSE_FRESH)
+			check(freshness_if_error(&f, &cc, now));
+		if (f.flags & FRESHNESS_NO_CACHE)
+			check(answer >= REUSE_REVALIDATE && !freshness_if_error(&f, &cc, now));
+	}
+	freshness_expire(&f, T0 + 5);
+	check(freshness_ttl(&f, T0 + 5) <= 0);
+}
+
+static void fuzz_vary(const struct http_msg *request, const struct http_msg *response)
+{
+	struct text names = { 0 }, key = { 0 }, again = { 0 };
+
+	if (vary_names(&names, response) == VARY_FIELDS) {
+		vary_key(&key, (struct slice){ names.bytes, names.len }, request);
+		vary_key(&again, (struct slice){ names.bytes, names.len }, request);
+		check(key.len == again.len && !memcmp(key.bytes, again.bytes, key.len));
+	} else {
+		check(!names.len);
+	}
+	free(names.bytes);
+	free(key.bytes);
+	free(again.bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const targeted[] = { "CDN-Cache-Control", NULL };
+	static const struct freshness_settings settings[] = { { .targeted = targeted }, { .private_cache = true, .floor_s = 300, .hint_s = 900,
+		.error_max_s = 60, .stale_while_revalidate_s = 30, .stale_if_error_s = 86400 } };
+	const char *lines = (const char *)data, *split = size ? memchr(lines, '\0', size) : NULL;
+	size_t first = split ? (size_t)(split - lines) : size, second = split ? size - first - 1 : 0;
+	struct http_msg request, response;
+	struct byte_range range;
+	struct text status = { 0 };
+
+	head_fill(&request, lines, first, 0);
+	head_fill(&response, split ? split + 1 : lines, second, size % 2 ? 200 : 404);
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+		enum storable s = freshness_storable(&request, &response, &settings[i]);
+
+		cache_status_line(&status, "utfeed", &(struct cache_status){ .fwd = FWD_MISS, .detail = storable_word(s) });
+		fuzz_reuse(&request, &response, &settings[i]);
+	}
+	free(status.bytes);
+	struct conditional_stored stored = { http_msg_get(&response, H_ETAG), http_msg_get(&response, H_LAST_MODIFIED), T0, ";gz" };
+	conditional_evaluate(&request, &stored, T0);
+	for (uint64_t length = 0; length < 12; length++)
+		if (range_evaluate(&request, &stored, length, T0, &range) == RANGE_ONE)
+			check(range.first <= range.last && range.last < length);
+	fuzz_vary(&request, &response);
+	head_free(&request);
+	head_free(&response);
+	return 0;
+}

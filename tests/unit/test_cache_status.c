@@ -1,0 +1,57 @@
+/* Owns the cases of proxy/cache_status.c. Invariant: each row names its rule (sections of RFC 9211 where no other is named). */
+#include "proxy/cache_status.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static void members(void)
+{
+	static const struct { const char *rule, *name; struct cache_status status; const char *want; } cases[] = {
+		{ "2.1: hit", "utfeed", { .hit = true }, "utfeed; hit" },
+		{ "2.4: ttl", "utfeed", { .hit = true, .has_ttl = true, .ttl = 30 }, "utfeed; hit; ttl=30" },
+		{ "2.4: stale", "utfeed", { .hit = true, .has_ttl = true, .ttl = -412 }, "utfeed; hit; ttl=-412" },
+		{ "2.4: 0 is told", "utfeed", { .hit = true, .has_ttl = true }, "utfeed; hit; ttl=0" },
+		{ "2.2: fwd", "utfeed", { .fwd = FWD_URI_MISS }, "utfeed; fwd=uri-miss" },
+		{ "2.3, 2.5, 2.6: with fwd", "utfeed", { .fwd = FWD_STALE, .fwd_status = 304, .has_ttl = true, .ttl = 60, .stored = true,
+			.collapsed = true }, "utfeed; fwd=stale; fwd-status=304; ttl=60; stored; collapsed" },
+		{ "2.2: never fwd with hit", "utfeed", { .hit = true, .fwd = FWD_STALE, .fwd_status = 200, .stored = true, .collapsed = true },
+			"utfeed; hit" },
+		{ "2.7: key is a string", "utfeed", { .hit = true, .key = "abc" }, "utfeed; hit; key=\"abc\"" },
+		{ "2.8: detail, a token", "utfeed", { .fwd = FWD_BYPASS, .detail = "no-store" }, "utfeed; fwd=bypass; detail=no-store" },
+		{ "2.8: detail, a string", "utfeed", { .fwd = FWD_MISS, .detail = "a \"b\" \\c" },
+			"utfeed; fwd=miss; detail=\"a \\\"b\\\" \\\\c\"" },
+		{ "RFC 9651 3.3.3: printable ASCII only", "utfeed", { .hit = true, .detail = "x\r\ny\xc3\x7f" },
+			"utfeed; hit; detail=\"x??y??\"" },
+		{ "RFC 9651 3.3.4: no token starts with a digit", "utfeed", { .hit = true, .detail = "1a" }, "utfeed; hit; detail=\"1a\"" },
+		{ "empty detail", "utfeed", { .hit = true, .detail = "" }, "utfeed; hit; detail=\"\"" },
+		{ "2: name as a string", "cache 1", { .hit = true }, "\"cache 1\"; hit" },
+		{ "nothing known", "utfeed", { .hit = false }, "utfeed" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct text t = { 0 }, line = { 0 };
+		size_t n = strlen(cases[i].want);
+
+		cache_status_member(&t, cases[i].name, &cases[i].status);
+		UNIT_ROW(t.len == n && !memcmp(t.bytes, cases[i].want, n), "%s: %.*s", cases[i].rule, (int)t.len, t.bytes);
+		cache_status_line(&line, cases[i].name, &cases[i].status);
+		UNIT_ROW(line.len == n + 16 && !memcmp(line.bytes, "Cache-Status: ", 14) && !memcmp(line.bytes + 14 + n, "\r\n", 2), "%s",
+			cases[i].rule);
+		free(t.bytes);
+		free(line.bytes);
+	}
+}
+
+/* Section 2.2: these, and no other. */
+static void forwards(void)
+{
+	static const char *const tokens[] = { "bypass", "method", "uri-miss", "vary-miss", "miss", "request", "stale", "partial" };
+
+	CU_ASSERT_EQUAL(FWD_COUNT, COUNT(tokens) + 1);
+	for (int i = 1; i < FWD_COUNT; i++)
+		UNIT_ROW(!strcmp(cache_fwd_token((enum cache_fwd)i), tokens[i - 1]), "%s", tokens[i - 1]);
+}
+
+UNIT_SUITE(cache_status, { "members", members }, { "forwards", forwards })

@@ -1,0 +1,103 @@
+/* Owns the cases of proxy/vary.c. Invariant: each row names its rule (RFC 9111 section 4.1 where no other is named). */
+#include "proxy/vary.h"
+#include "tests/unit/heads.h"
+#include "tests/unit/unit.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static void names(void)
+{
+	static const struct { const char *rule, *lines; enum vary answer; const char *want; } cases[] = {
+		{ "no field", "", VARY_NOTHING, "" },
+		{ "one", "Vary: Foo\n", VARY_FIELDS, "foo" },
+		{ "sorted, lower case, once", "Vary: Foo, BAR ,foo\nVary: baz\n", VARY_FIELDS, "bar,baz,foo" },
+		{ "a name that starts another", "Vary: Foo-Bar, foo\n", VARY_FIELDS, "foo,foo-bar" },
+		{ "empty members", "Vary: , Foo,,\n", VARY_FIELDS, "foo" },
+		{ "Accept-Encoding alone", "Vary: Accept-Encoding\n", VARY_NOTHING, "" },
+		{ "Accept-Encoding beside others", "Vary: accept-encoding, Cookie\n", VARY_FIELDS, "cookie" },
+		{ "star", "Vary: *\n", VARY_ALL, "" },
+		{ "stars", "Vary: *, *\n", VARY_ALL, "" },
+		{ "star first", "Vary: *, Foo\n", VARY_ALL, "" },
+		{ "star last", "Vary: Foo, *\n", VARY_ALL, "" },
+		{ "star in another line", "Vary: \nVary: *\n", VARY_ALL, "" },
+		{ "more than any client will match", "Vary: a1,a2,a3,a4,a5,a6,a7,a8,a9,b1,b2,b3,b4,b5,b6,b7,b8,b9,c1,c2,c3,c4,c5,c6,c7,c8,c9,"
+			"d1,d2,d3,d4,d5,d6\n", VARY_ALL, "" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct text t = { 0 };
+		struct http_msg m;
+
+		head_read(&m, cases[i].lines, 200);
+		UNIT_ROW(vary_names(&t, &m) == cases[i].answer && t.len == strlen(cases[i].want) &&
+			(!t.len || !memcmp(t.bytes, cases[i].want, t.len)), "%s: %.*s", cases[i].rule, (int)t.len, t.len ? t.bytes : "");
+		free(t.bytes);
+		head_free(&m);
+	}
+}
+
+static struct text key(const char *names_text, const char *lines)
+{
+	struct text t = { 0 };
+	struct http_msg m;
+
+	head_read(&m, lines, 0);
+	vary_key(&t, head_slice(names_text), &m);
+	head_free(&m);
+	return t;
+}
+
+static void keys(void)
+{
+	static const struct { const char *rule, *names, *one, *other; bool same; } cases[] = {
+		{ "equal", "foo", "Foo: 1\n", "foo: 1\n", true },
+		{ "value", "foo", "Foo: 1\n", "Foo: 2\n", false },
+		{ "case of a value", "foo", "Foo: a\n", "Foo: A\n", false },
+		{ "absent and absent", "foo", "Bar: 1\n", "", true },
+		{ "absent and present", "foo", "", "Foo: 1\n", false },
+		{ "absent and empty", "foo", "", "Foo:\n", false },
+		{ "other fields do not count", "foo", "Foo: 1\nBar: 1\n", "Foo: 1\nBar: 2\n", true },
+		{ "order of fields does not count", "bar,foo", "Foo: 1\nBar: 2\n", "Bar: 2\nFoo: 1\n", true },
+		{ "each of several", "bar,foo", "Foo: 1\nBar: 2\n", "Foo: 1\nBar: 3\n", false },
+		{ "values do not swap", "bar,foo", "Foo: 1\nBar: 2\n", "Foo: 2\nBar: 1\n", false },
+		{ "lines combined", "foo", "Foo: 1, 2\n", "Foo: 1\nFoo: 2\n", true },
+		{ "blanks round commas", "foo", "Foo: 1,2\n", "Foo:  1 ,\t2 \n", true },
+		{ "blanks inside a member", "foo", "Foo: a b\n", "Foo: ab\n", false },
+		{ "blanks in quotes", "foo", "Foo: \"a, b\"\n", "Foo: \"a,b\"\n", false },
+		{ "escaped quote", "foo", "Foo: \"a\\\", b\"\n", "Foo: \"a\\\",b\"\n", false },
+		{ "open quote", "foo", "Foo: \"a, b\n", "Foo: \"a,b\n", false },
+		{ "escape at the end", "foo", "Foo: \"a\\\n", "Foo: \"a\n", false },
+		{ "order in an unknown list", "foo", "Foo: 1, 2\n", "Foo: 2, 1\n", false },
+		{ "RFC 9110 12.5.4: order of languages", "accept-language", "Accept-Language: en, de\n", "Accept-Language: de, en\n", true },
+		{ "RFC 4647 2: case of languages", "accept-language", "Accept-Language: en, de\n", "Accept-Language: eN, De\n", true },
+		{ "blanks in languages", "accept-language", "Accept-Language: en;q=0.5,de\n", "Accept-Language:  en ; q=0.5 ,  de\n", true },
+		{ "languages in two lines", "accept-language", "Accept-Language: en\nAccept-Language: de\n", "Accept-Language: de, en\n", true },
+		{ "weights", "accept-language", "Accept-Language: en;q=0.5, de\n", "Accept-Language: en, de;q=0.5\n", false },
+		{ "other languages", "accept-language", "Accept-Language: en\n", "Accept-Language: en-GB\n", false },
+		{ "a value cannot pass for another field", "bar,foo", "Bar: 1\nFoo: 2;bar=1\n", "Bar: 1;foo=2\nFoo: 1\n", false },
+		{ "nor for an absent one", "a,b", "A: x;b=y\n", "A: x\nB: y;b\n", false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct text a = key(cases[i].names, cases[i].one), b = key(cases[i].names, cases[i].other);
+
+		UNIT_ROW(a.len && (a.len == b.len && !memcmp(a.bytes, b.bytes, a.len)) == cases[i].same, "%s: %.*s %.*s", cases[i].rule,
+			(int)a.len, a.bytes, (int)b.len, b.bytes);
+		free(a.bytes);
+		free(b.bytes);
+	}
+}
+
+/* More members than are sorted at a time are all in the key. */
+static void many(void)
+{
+	char lines[1024] = "Accept-Language: ";
+	struct text t;
+
+	for (int i = 0; i < 150; i++)
+		strcat(lines, i ? ",x" : "x");
+	strcat(lines, "\n");
+	t = key("accept-language", lines);
+	CU_ASSERT_EQUAL(t.len, strlen("accept-language=") + 150 + 149 + 1);
+	free(t.bytes);
+}
+
+UNIT_SUITE(vary, { "names", names }, { "keys", keys }, { "many", many })
