@@ -235,6 +235,7 @@ static void client_take_object(struct client *c, struct object *o)
 	}
 	object_attach(o, &c->reader);
 	object_unref(&o);
+	c->x->interim = 0;
 	loop_disarm(client_loop(c), &c->timer);
 	c->state = CL_WAIT;
 }

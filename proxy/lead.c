@@ -267,7 +267,7 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 	object_report(o)->stored = l->storing;
 	object_report(o)->private = !l->storing;
 	if (l->storing)
-		object_keep(o);
+		object_keep(o, l->params.max_object);
 	else
 		lead_leave(l);
 	return FETCH_GO_ON;

@@ -25,6 +25,7 @@ struct object {
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
 	size_t transit_bytes;
+	uint64_t keep_max;
 	uint64_t expected;                 /* length of the body; 0: not known */
 	_Atomic uint64_t length;
 	struct object_segment *first, *last;
@@ -134,15 +135,11 @@ void object_set_writer(struct object *o, struct object_writer *w)
 	pthread_mutex_unlock(&o->lock);
 }
 
-void object_keep(struct object *o)
+void object_keep(struct object *o, uint64_t max)
 {
 	assert(!o->first);
+	o->keep_max = max;
 	atomic_store_explicit(&o->kept, true, memory_order_relaxed);
-}
-
-void object_unkeep(struct object *o)
-{
-	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
 }
 
 void object_expect(struct object *o, uint64_t length)
@@ -212,6 +209,11 @@ int object_append(struct object *o, const void *bytes, size_t len)
 		o->length += n;
 		at += n;
 		len -= n;
+	}
+	if (o->length > o->keep_max && object_is_kept(o)) {
+		atomic_store_explicit(&o->kept, false, memory_order_relaxed);
+		if (o->writer && LIST_EMPTY(&o->readers))
+			o->writer->abandoned(o->writer);
 	}
 	object_wake(o);
 	pthread_mutex_unlock(&o->lock);
@@ -444,7 +446,7 @@ struct object *object_compact(const struct object *o)
 	assert(object_is_settled(o));
 	if (!copy)
 		return NULL;
-	object_keep(copy);
+	object_keep(copy, UINT64_MAX);
 	object_expect(copy, o->length);
 	object_head(copy, object_head_ref(o->head));
 	for (const struct object_segment *s = o->first; s && !status; s = s->next)

@@ -83,8 +83,8 @@ void object_unref(struct object **);
 
 /* Writing. The writer's reference is its own to drop; object_set_writer(o, NULL) before it dies. */
 void object_set_writer(struct object *, struct object_writer *);
-void object_keep(struct object *);                                 /* before the first byte */
-void object_unkeep(struct object *);                               /* it became too large: in transit from here on */
+/* Before the first byte. A body longer than max is in transit from there on. */
+void object_keep(struct object *, uint64_t max);
 void object_expect(struct object *, uint64_t length);              /* of the body, where known: no memory is taken beyond it */
 void object_head(struct object *, struct object_head *);           /* takes over the reference */
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */

@@ -125,8 +125,8 @@ static uint64_t settings_hash(const struct normalise_options *o)
 	return h;
 }
 
-/* Our own name in Via this often: the request goes round. Chains of a few utfeeds are fine. */
-static bool request_loops(const struct request_context *ctx, const struct http_msg *m)
+/* How often our own name stands in Via. Chains of a few utfeeds are fine; more often and the request goes round. */
+static unsigned request_passes(const struct request_context *ctx, const struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member, by;
@@ -136,7 +136,7 @@ static bool request_loops(const struct request_context *ctx, const struct http_m
 		(void)slice_until(member, ' ', &by);
 		n += slice_is(slice_trim(by), ctx->conf->via);
 	}
-	return n >= REQUEST_VIA_MAX;
+	return n;
 }
 
 static uint64_t request_min_interval(const struct request_context *ctx, const struct target *target)
@@ -248,6 +248,8 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		;
 	else if (reads && target->route->cache) {
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
+		/* A request that came through here already must not wait for itself. */
+		a->again = request_passes(ctx, m);
 		a->target = *target;
 		a->policy = policy;
 		target->to.path = NULL;
@@ -292,13 +294,14 @@ static void request_to_target(const struct request_context *ctx, struct answer *
     const struct sockaddr *client, struct object *body)
 {
 	int policy = request_policy(ctx, m, target->route, client);
+	unsigned passes = request_passes(ctx, m);
 	struct proxy_failure f;
 
 	if (policy < 0) {
 		a->object = request_answer(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 		return;
 	}
-	if (request_loops(ctx, m)) {
+	if (passes >= REQUEST_VIA_MAX) {
 		proxy_failure_set(&f, PROXY_ERROR_LOOP_DETECTED, "%s", ctx->conf->via);
 		a->object = request_fail(ctx, &f);
 		return;

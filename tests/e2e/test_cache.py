@@ -1,0 +1,763 @@
+"""The cache over real sockets: what is stored, for how long, for whom, and what every request gets of it (RFC 9110, 9111, 9211, 5861).
+
+Nothing waits for a clock: what has to be stale arrives so, by its Age or by max-age=0.
+"""
+import gzip
+import hashlib
+import os
+import random
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from feeds import SMALL, SMALL_OUT
+from peers import Background
+from pages import FRESH, Site, page, was_hit
+from proxy import BINARY
+from wire import TIMEOUT, Cut, chunked, message
+
+XML = "application/xml"
+PAST = "Sat, 01 Jan 2022 00:00:00 GMT"
+LATER = "Sun, 02 Jan 2022 00:00:00 GMT"
+ITEMS = SMALL.replace(b"</channel>", b"<item><title>x</title></item>" * 100 + b"</channel>")
+STALE = "Cache-Control: max-age=1"        # together with an Age
+
+
+@pytest.fixture
+def site(origin):
+    return Site(origin)
+
+
+def feed(*fields, body=ITEMS):
+    return page(*fields, body=body, kind=XML)
+
+
+def on_condition(*fields, body=b"hello", kind="text/plain", tag='"a"', update=()):
+    """A page that answers a condition on tag with 304."""
+    def answer(request):
+        if request["If-None-Match"] == tag if tag else request["If-Modified-Since"]:
+            return message("304 Not Modified", *fields, *update, length=False)
+        return page(*fields, body=body, kind=kind)
+    return answer
+
+
+# ---- freshness ----
+
+def test_a_fresh_response_answers(proxy, site):
+    site["/f"] = page(FRESH, "Age: 100")
+    first, second = proxy.get("/f"), proxy.get("/f")
+    assert not was_hit(first) and was_hit(second) and site.count() == 1
+    assert "fwd=uri-miss" in first["Cache-Status"] and "stored" in first["Cache-Status"] and "fwd-status=200" in first["Cache-Status"]
+    assert 100 <= int(second["Age"]) < 200 and second.body == first.body == b"hello"
+    assert 400 < int(second["Cache-Status"].split("ttl=")[1].split(";")[0]) <= 500
+
+
+def test_a_normalised_form_is_what_is_stored(proxy, site):
+    site["/f"] = feed(FRESH)
+    first, second = proxy.get("/f"), proxy.get("/f")
+    assert first.body == second.body and first.status == second.status == 200 and site.count() == 1
+    assert second["X-Encoding-Rule"].startswith("auto:") and second["Content-Type"] == "application/xml; charset=utf-8"
+
+
+@pytest.mark.parametrize("fields", [
+    (FRESH,), ("Cache-Control: s-maxage=60, max-age=0",), ("Cache-Control: public, max-age=60",), ("Expires: Thu, 01 Jan 2099 00:00:00 GMT",),
+    (f"Last-Modified: {PAST}",), ("CDN-Cache-Control: max-age=60", "Cache-Control: no-store"), ("Cache-Control: MAX-AGE=60",),
+    ("Cache-Control: max-age=\"60\"",), ("Cache-Control: must-understand, no-store, max-age=60",), (FRESH, "Vary: Accept-Encoding"),
+], ids=str)
+def test_stored_and_fresh(proxy, site, fields):
+    site["/f"] = page(*fields)
+    assert [was_hit(proxy.get("/f")) for _ in range(3)] == [False, True, True] and site.count() == 1
+
+
+@pytest.mark.parametrize("asking,fields", [
+    ((), ("Cache-Control: no-store, max-age=60",)), ((), ("Cache-Control: private, max-age=60",)), ((), (FRESH, "Vary: *")),
+    ((), ("Cache-Control: private=\"x\", max-age=60",)), (("Cache-Control: no-store",), (FRESH,)), ((), ("CDN-Cache-Control: no-store", FRESH)),
+    ((), ("Set-Cookie: a=1",)), ((), ("Cache-Control: max-age=0",)), ((), ("Cache-Control: no-cache, max-age=60",)),
+    ((), ("Expires: 0",)), ((), ("Cache-Control: max-age=60", "Age: 61")), ((), ("Cache-Control: s-maxage=0, max-age=60",)),
+], ids=str)
+def test_never_without_the_origin(proxy, site, asking, fields):
+    site["/f"] = page(*fields)
+    assert [was_hit(proxy.get("/f", *asking)) for _ in range(3)] == [False] * 3 and site.count() == 3
+
+
+def test_authorization(start, origin, site):
+    """RFC 9111 section 3.5: stored only where the response allows it."""
+    proxy = start(None, "--route", f"/={origin.url} authorization=on")
+    site["/private"], site["/public"] = page(FRESH), page("Cache-Control: public, max-age=60")
+    for path, asked in (("/private", 3), ("/public", 1)):
+        for word in "abc":
+            proxy.get(path, f"Authorization: Basic {word}")
+        assert site.count(path) == asked, path
+
+
+@pytest.mark.parametrize("status", [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501])
+def test_every_status_cacheable_by_default(proxy, site, status):
+    site["/f"] = message(f"{status} X", FRESH, body=b"" if status == 204 else b"x", length=status != 204)
+    assert proxy.get("/f").status == proxy.get("/f").status == status and site.count() == 1
+
+
+def test_errors_are_stored_for_a_minute_at_most(start, origin, site):
+    site["/f"] = page("Cache-Control: max-age=600", "Age: 61", status="404 Not Found")
+    for options, asked in (((), 2), (("--error-max", "0"), 1)):
+        proxy, before = start(origin, *options), site.count()
+        proxy.get("/f")
+        proxy.get("/f")
+        assert site.count() - before == asked, options
+
+
+def test_objects_larger_than_allowed_pass_unstored(start, origin, site):
+    proxy = start(origin, "--cache-object-max", "1k")
+    site["/small"], site["/large"] = page(FRESH, body=b"x" * 1024), page(FRESH, body=b"x" * 1025)
+    site["/chunked"] = message("200 OK", FRESH, "Transfer-Encoding: chunked", body=chunked(b"x" * 1025))
+    for path, asked in (("/small", 1), ("/large", 2), ("/chunked", 2)):
+        assert len(proxy.get(path).body) == len(proxy.get(path).body) and site.count(path) == asked, path
+
+
+def test_memory_is_bounded(start, origin, site):
+    proxy = start(origin, "--cache-bytes", "1m")
+    site["*"] = page(FRESH, body=b"x" * 50_000)
+    for number in range(60):
+        proxy.get(f"/{number}")
+    proxy.get("/59")
+    hits = sum(proxy.get(f"/{number}", "Cache-Control: only-if-cached").status == 200 for number in range(60))
+    assert 0 < hits <= 21
+
+
+def test_routes_without_a_cache(start, origin, site):
+    proxy = start(None, "--route", f"/={origin.url} cache=off")
+    site["/f"] = page(FRESH)
+    got = [proxy.get("/f") for _ in range(2)]
+    assert site.count() == 2 and "fwd=bypass" in got[1]["Cache-Status"]
+
+
+@pytest.mark.parametrize("option,fields,asked", [
+    ("freshness-floor=10m", (), 1), ("freshness-floor=0", (), 2), ("freshness-floor=10m", ("Cache-Control: max-age=0",), 2),
+    ("freshness-floor=10m", ("Cache-Control: no-store",), 2),
+])
+def test_a_floor_where_the_response_names_no_lifetime(start, origin, site, option, fields, asked):
+    proxy = start(None, "--route", f"/={origin.url} {option}")
+    site["/f"] = page(*fields)
+    proxy.get("/f")
+    proxy.get("/f")
+    assert site.count() == asked
+
+
+def test_the_gateway_has_a_floor(start, origin, site):
+    site["/f"] = feed()
+    for options, asked in (((), 1), (("--gateway-floor", "0"), 2)):
+        proxy, before = start(None, *options), site.count()
+        for _ in range(2):
+            assert proxy.get(f"/{origin.url}/f").status == 200
+        assert site.count() - before == asked, options
+
+
+@pytest.mark.parametrize("words", ["<ttl>10</ttl>", "<ttl> 1440 </ttl>", "<sy:updatePeriod>\n hourly</sy:updatePeriod>"])
+def test_what_a_feed_says_of_itself(proxy, site, words):
+    site["/f"] = feed(body=ITEMS.replace(b"<channel>", b"<channel>" + words.encode()))
+    site["/says"] = feed("Cache-Control: max-age=0", body=ITEMS.replace(b"<channel>", b"<channel>" + words.encode()))
+    for path, asked in (("/f", 1), ("/says", 2)):
+        proxy.get(path)
+        proxy.get(path)
+        assert site.count(path) == asked, path
+
+
+# ---- requests' directives ----
+
+@pytest.mark.parametrize("asking,hit", [
+    ("Cache-Control: no-cache", False), ("Pragma: no-cache", False), ("Cache-Control: max-age=50", False), ("Cache-Control: max-age=200", True),
+    ("Cache-Control: min-fresh=550", False), ("Cache-Control: min-fresh=10", True), ("Cache-Control: max-stale", True),
+    ("Cache-Control: only-if-cached", True), ("Cache-Control: max-age=x", True),
+])
+def test_request_directives(proxy, site, asking, hit):
+    site["/f"] = page(FRESH, "Age: 100")
+    proxy.get("/f")
+    assert was_hit(proxy.get("/f", asking)) == hit and site.count() == 2 - hit
+
+
+@pytest.mark.parametrize("asking,more,hit", [("max-stale", "", True), ("max-stale=500", "", True), ("max-stale=5", "", False),
+                                             ("max-stale", ", must-revalidate", False), ("max-stale", ", proxy-revalidate", False)])
+def test_max_stale(proxy, site, asking, more, hit):
+    site["/f"] = page(STALE + more, "Age: 100")
+    proxy.get("/f")
+    assert was_hit(proxy.get("/f", f"Cache-Control: {asking}")) == hit
+
+
+def test_only_if_cached_of_what_is_not(proxy, site):
+    got = proxy.get("/f", "Cache-Control: only-if-cached")
+    assert got.status == 504 and site.count() == 0
+
+
+# ---- validation ----
+
+@pytest.mark.parametrize("tag,fields", [('"a"', ('ETag: "a"',)), ('W/"a"', ('ETag: W/"a"',)), (None, (f"Last-Modified: {PAST}",))])
+def test_validation_updates_what_is_stored(proxy, site, tag, fields):
+    site["/f"] = on_condition(*fields, "Cache-Control: no-cache", "X-Turn: 1", tag=tag, update=("X-Turn: 2",))
+    first, second = proxy.get("/f"), proxy.get("/f")
+    assert (first.status, second.status) == (200, 200) and second.body == b"hello" and site.count() == 2
+    asked = site.last("/f")
+    assert asked["If-None-Match"] == tag and asked["If-Modified-Since"] == (None if tag else PAST)
+    assert "fwd-status=304" in second["Cache-Status"] and second.all("X-Turn")[-1] == "2"
+
+
+def test_a_304_makes_fresh_again(proxy, site):
+    turn = []
+
+    def answer(request):
+        turn.append(request)
+        if request["If-None-Match"]:
+            return message("304 Not Modified", FRESH, 'ETag: "a"', length=False)
+        return page(STALE, "Age: 100", 'ETag: "a"')
+    site["/f"] = answer
+    for _ in range(5):
+        assert proxy.get("/f").body == b"hello"
+    assert len(turn) == 2
+
+
+def test_a_200_replaces_what_is_stored(proxy, site):
+    turn = []
+
+    def answer(request):
+        turn.append(request["If-None-Match"])
+        return page("Cache-Control: no-cache", f'ETag: "{len(turn)}"', body=b"%d" % len(turn))
+    site["/f"] = answer
+    assert [proxy.get("/f").body for _ in range(3)] == [b"1", b"2", b"3"] and turn == [None, '"1"', '"2"']
+
+
+@pytest.mark.parametrize("wants", [(), ("Accept-Encoding: gzip",)])
+def test_our_own_tag_gets_304(proxy, site, wants):
+    site["/f"] = feed(FRESH, 'ETag: "a"')
+    first = proxy.get("/f", *wants)
+    tag = first["ETag"]
+    assert tag != '"a"' and tag.startswith('"a;utf-') and ("Content-Encoding" in first) == bool(wants)
+    second = proxy.get("/f", f"If-None-Match: {tag}", *wants)
+    assert second.status == 304 and second["ETag"] == tag and was_hit(second) and second.body == b"" and site.count() == 1
+    assert "Content-Type" not in second and second.tokens("Vary") == first.tokens("Vary")
+    plain = proxy.get("/f", 'If-None-Match: "b"', *wants)
+    assert plain.status == 200 and site.count() == 1
+
+
+def test_the_gzip_form_of_what_is_stored(proxy, site):
+    site["/f"] = feed(FRESH, 'ETag: "a"')
+    plain, packed = proxy.get("/f"), proxy.get("/f", "Accept-Encoding: gzip")
+    assert gzip.decompress(packed.body) == plain.body and plain["ETag"] != packed["ETag"] and site.count() == 1
+    assert proxy.get("/f").body == plain.body
+
+
+@pytest.mark.parametrize("asking,status", [
+    (f"If-Modified-Since: {LATER}", 304), (f"If-Modified-Since: {PAST}", 304), ("If-Modified-Since: Fri, 31 Dec 2021 00:00:00 GMT", 200),
+    ("If-Modified-Since: nonsense", 200), ("If-None-Match: *", 304), ('If-None-Match: "x", "a"', 304), ('If-None-Match: W/"a"', 304),
+    ('If-Match: "a"', 200), ('If-Match: "x"', 412), ('If-Match: W/"a"', 412), (f"If-Unmodified-Since: {PAST}", 200),
+    ("If-Unmodified-Since: Fri, 31 Dec 2021 00:00:00 GMT", 412),
+])
+def test_preconditions_of_what_is_stored(proxy, site, asking, status):
+    site["/f"] = page(FRESH, 'ETag: "a"', f"Last-Modified: {PAST}")
+    proxy.get("/f")
+    got = proxy.get("/f", asking)
+    assert got.status == status and site.count() == 1 and (got.body == b"hello") == (status == 200)
+
+
+def test_a_condition_on_a_miss_fetches_whole(proxy, site):
+    site["/f"] = on_condition(FRESH, 'ETag: "a"')
+    assert proxy.get("/f", 'If-None-Match: "a"').status == 304
+    assert proxy.get("/f").body == b"hello"
+    assert site.count() == 1 and site.last("/f")["If-None-Match"] is None
+
+
+# ---- ranges, HEAD ----
+
+@pytest.mark.parametrize("asking,status,span", [
+    ("bytes=0-3", 206, (0, 4)), ("bytes=4-", 206, (4, 10)), ("bytes=-3", 206, (7, 10)), ("bytes=-99", 206, (0, 10)), ("bytes=9-99", 206, (9, 10)),
+    ("bytes=10-", 416, None), ("bytes=-0", 416, None), ("bytes=3-2", 200, None), ("bytes=x-", 200, None), ("lines=0-1", 200, None),
+    ("bytes=0-1,3-4", 200, None),
+])
+def test_ranges_of_what_is_stored(proxy, site, asking, status, span):
+    site["/f"] = page(FRESH, 'ETag: "a"', body=b"0123456789")
+    proxy.get("/f")
+    got = proxy.get("/f", f"Range: {asking}")
+    assert got.status == status and site.count() == 1
+    if span:
+        assert got.body == b"0123456789"[slice(*span)] and got["Content-Range"] == f"bytes {span[0]}-{span[1] - 1}/10"
+    elif status == 416:
+        assert got["Content-Range"] == "bytes */10"
+    else:
+        assert got.body == b"0123456789" and "Content-Range" not in got
+
+
+@pytest.mark.parametrize("asking,status", [('"a"', 206), ('"b"', 200), ('W/"a"', 200), (PAST, 206), (LATER, 200)])
+def test_if_range(proxy, site, asking, status):
+    site["/f"] = page(FRESH, 'ETag: "a"', f"Last-Modified: {PAST}", body=b"0123456789")
+    proxy.get("/f")
+    assert proxy.get("/f", "Range: bytes=0-3", f"If-Range: {asking}").status == status and site.count() == 1
+
+
+def test_a_range_on_a_miss_fetches_and_stores_the_whole(proxy, site):
+    site["/f"] = page(FRESH, body=b"0123456789")
+    assert proxy.get("/f", "Range: bytes=0-3").body in (b"0123", b"0123456789")
+    assert proxy.get("/f").body == b"0123456789" and site.count() == 1 and "Range" not in site.last("/f")
+
+
+def test_a_206_nobody_asked_for_is_not_stored(proxy, site):
+    site["/f"] = page(FRESH, "Content-Range: bytes 0-4/10", status="206 Partial Content")
+    proxy.get("/f")
+    proxy.get("/f")
+    assert site.count() == 2
+
+
+def test_head_from_a_stored_get(proxy, site):
+    site["/f"] = page(FRESH, 'ETag: "a"')
+    got = proxy.get("/f")
+    head = proxy.get("/f", method="HEAD")
+    assert was_hit(head) and head["Content-Length"] == "5" and head["ETag"] == got["ETag"] and site.count() == 1
+
+
+def test_head_on_a_miss_is_no_body_for_get(proxy, site):
+    def answer(request):
+        whole = page(FRESH, 'ETag: "a"')
+        return whole[:whole.index(b"\r\n\r\n") + 4] if request.method == "HEAD" else whole
+    site["/f"] = answer
+    assert proxy.get("/f", method="HEAD").status == 200
+    assert [proxy.get("/f").body for _ in range(2)] == [b"hello"] * 2
+
+
+# ---- Vary ----
+
+@pytest.mark.parametrize("name,one,same,other", [
+    ("Accept-Language", "de, en;q=0.5", "DE,en;q=0.5", "fr"), ("Accept-Language", "de", None, "de, en"),
+    ("User-Agent", "one", None, "two"), ("From", "a@b", None, "A@b"), ("ACCEPT-LANGUAGE", "de", "de", None),
+])
+def test_vary(proxy, site, name, one, same, other):
+    site["/f"] = lambda request: page(FRESH, f"Vary: {name}", body=repr(request[name]).encode())
+    asking = [(f"{name}: {value}",) if value else () for value in (one, same or one, other)]
+    bodies = [proxy.get("/f", *each).body for each in asking]
+    assert bodies[0] == bodies[1] != bodies[2] and site.count() == 2
+    assert proxy.get("/f", *asking[0]).body == bodies[0] and proxy.get("/f", *asking[2]).body == bodies[2] and site.count() == 2
+
+
+def test_encodings_of_clients_never_split_the_cache(proxy, site):
+    site["/f"] = feed(FRESH, "Vary: Accept-Encoding")
+    for wish in ("gzip", "br", "identity", "gzip;q=0, *"):
+        assert proxy.get("/f", f"Accept-Encoding: {wish}").status == 200
+    assert site.count() == 1
+
+
+def test_policies_have_copies_of_their_own(proxy, site):
+    site["/f"] = feed(FRESH)
+    rules = {policy: proxy.get("/f", f"X-Encoding-Policy: {policy}")["X-Encoding-Rule"] for policy in ("auto", "rfc7303", "auto", "rfc7303")}
+    assert site.count() == 2 and all(rule.startswith(policy) for policy, rule in rules.items())
+
+
+# ---- invalidation, purging ----
+
+@pytest.mark.parametrize("method,status,gone", [
+    ("POST", "200 OK", True), ("PUT", "204 No Content", True), ("DELETE", "302 Found", True), ("PATCH", "200 OK", True),
+    ("POST", "404 Not Found", False), ("POST", "500 X", False), ("OPTIONS", "200 OK", False),
+])
+def test_invalidation(proxy, site, method, status, gone):
+    def answer(request):
+        return page(FRESH) if request.method == "GET" else message(status, length=not status.startswith("204"))
+    site["/f"] = answer
+    proxy.get("/f")
+    proxy.get("/f", method=method)
+    assert was_hit(proxy.get("/f")) == (not gone)
+
+
+@pytest.mark.parametrize("field,gone", [("Location: /other", True), ("Content-Location: other", True), ("Location: http://elsewhere.test/other", False)])
+def test_invalidation_of_what_the_answer_names(proxy, site, field, gone):
+    site["/other"] = page(FRESH)
+    site["/f"] = message("201 Created", field)
+    proxy.get("/other")
+    proxy.get("/f", method="POST")
+    assert was_hit(proxy.get("/other")) == (not gone)
+
+
+@pytest.mark.parametrize("what,gone", [(None, "/a"), ("url", "/a"), ("prefix", "/a /ab /a/b"), ("host", "/a /ab /a/b /c"), ("all", "/a /ab /a/b /c")])
+def test_purge(proxy, site, what, gone):
+    site["*"] = page(FRESH)
+    paths = ["/a", "/ab", "/a/b", "/c"]
+    for path in paths:
+        proxy.get(path)
+    got = proxy.get("/a", *((f"X-Purge: {what}",) if what else ()), method="PURGE")
+    assert got.status == 200 and site.count() == 4
+    for path in paths:
+        assert was_hit(proxy.get(path)) == (path not in gone.split()), path
+
+
+def test_soft_purge_asks_the_origin_again(proxy, site):
+    site["/f"] = on_condition(FRESH, 'ETag: "a"')
+    proxy.get("/f")
+    assert proxy.get("/f", "X-Purge: url, soft", method="PURGE").status == 200
+    assert "fwd-status=304" in proxy.get("/f")["Cache-Status"] and was_hit(proxy.get("/f")) and site.count() == 2
+
+
+# ---- stale ----
+
+def test_stale_while_revalidate(proxy, site):
+    turn = []
+
+    def answer(_):
+        turn.append(1)
+        return page("Cache-Control: max-age=1, stale-while-revalidate=600" if len(turn) == 1 else FRESH, *(["Age: 100"] if len(turn) == 1 else []),
+                    body=b"%d" % len(turn))
+    site["/f"] = answer
+    assert proxy.get("/f").body == b"1"
+    second = proxy.get("/f")
+    assert second.body == b"1" and was_hit(second)
+    until = time.monotonic() + TIMEOUT
+    while proxy.get("/f").body != b"2":
+        assert time.monotonic() < until, "never revalidated"
+    assert site.count() == 2
+
+
+@pytest.mark.parametrize("error", ["500 X", "502 X", "503 X", "504 X", None])
+def test_stale_while_the_origin_errs(start, origin, site, error):
+    proxy = start(None)
+    site["/f"] = feed("Cache-Control: max-age=1", "Age: 100")
+    good = proxy.get(f"/{origin.url}/f")
+    site["/f"] = message(error) if error else lambda _: (b"", "close")
+    for _ in range(2):
+        got = proxy.get(f"/{origin.url}/f")
+        assert got.status == 200 and got.body == good.body and int(got["Age"]) >= 100
+    assert site.count() >= 3
+
+
+def test_stale_when_nobody_listens(start, origin):
+    proxy = start(None, "--gateway-stale", "1h")
+    client = proxy.client().ask(f"/{origin.url}/f")
+    origin.receive().answer(feed("Cache-Control: max-age=1", "Age: 100"), close=True)
+    good = client.response()
+    origin.close()
+    assert proxy.get(f"/{origin.url}/f").body == good.body
+    refused = proxy.get(f"/{origin.url}/g")
+    assert refused.status == 502
+
+
+@pytest.mark.parametrize("fields,options", [((", must-revalidate",), ()), ((", no-cache",), ()), (("",), ("--gateway-stale", "0"))])
+def test_not_stale_where_that_is_not_allowed(start, origin, site, fields, options):
+    proxy = start(None, *options)
+    site["/f"] = feed("Cache-Control: max-age=1" + fields[0], "Age: 100")
+    proxy.get(f"/{origin.url}/f")
+    site["/f"] = message("503 X")
+    assert proxy.get(f"/{origin.url}/f").status == 503
+
+
+def test_routes_allow_stale_by_option(start, origin, site):
+    for option, status in (("stale-if-error=1h", 200), ("stale-if-error=0", 503)):
+        proxy = start(None, "--route", f"/={origin.url} {option}")
+        site["/f"] = page(STALE, "Age: 100")
+        proxy.get("/f")
+        site["/f"] = message("503 X")
+        assert proxy.get("/f").status == status, option
+
+
+# ---- one request for many ----
+
+def crowd(proxy, count, path="/f", *fields):
+    clients = [proxy.client().ask(path, *fields) for _ in range(count)]
+    for client in clients:
+        client.drained()
+    return clients
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_twenty_misses_make_one_request(start, origin, workers):
+    proxy = start(origin, "--workers", workers)
+    clients = crowd(proxy, 20)
+    upstream = origin.receive()
+    whole = page(FRESH, body=b"x" * 3000)
+    upstream.send(whole[:-1000])
+    late = crowd(proxy, 5)
+    upstream.send(whole[-1000:])
+    for client in clients + late:
+        assert client.response().body == b"x" * 3000
+    assert not origin.asked() and len(origin.requests) == 1
+
+
+def test_a_slow_reader_slows_nobody(start, origin):
+    proxy = start(origin, "--transit-bytes", "64k")
+    body = os.urandom(1 << 20) * 8
+    slow = proxy.client(receive_buffer=4096).ask("/f")
+    slow.drained()
+    fast = crowd(proxy, 3)
+    upstream = origin.receive()
+    sending = upstream.send_soon(page(FRESH, body=body))
+    for client in fast:
+        assert client.response().body == body
+    sending.join()
+    assert slow.response().body == body and len(origin.requests) == 1
+
+
+def test_a_failed_leader_lets_one_follower_try_again(proxy, origin):
+    clients = crowd(proxy, 8)
+    origin.receive().reset()
+    second = origin.receive()
+    second.answer(page(FRESH))
+    statuses = sorted(client.response().status for client in clients)
+    assert statuses.count(200) >= 7 and len(origin.requests) == 2
+
+
+def test_a_leader_that_fails_twice_fails_all(proxy, origin):
+    clients = crowd(proxy, 8)
+    answered = Background(lambda: [client.response().status for client in clients])
+    while answered.thread.is_alive():
+        if origin.wait(0.05)[0]:
+            origin.receive().reset()
+    assert set(answered.join()) == {502} and len(origin.requests) <= 9
+
+
+def test_a_private_response_is_not_shared(proxy, site):
+    gate, turn = threading.Event(), []
+
+    def answer(_):
+        turn.append(1)
+        number = len(turn)
+        gate.wait(TIMEOUT)
+        return page("Cache-Control: private", body=b"%d" % number)
+    site["/f"] = answer
+    clients = crowd(proxy, 6)
+    gate.set()
+    assert len({client.response().body for client in clients}) == 6 and site.count() == 6
+
+
+def test_the_leader_may_leave(proxy, origin):
+    first = proxy.client().ask("/f")
+    upstream = origin.receive()
+    others = crowd(proxy, 3)
+    first.close()
+    upstream.answer(page(FRESH))
+    for client in others:
+        assert client.response().body == b"hello"
+    assert was_hit(proxy.get("/f")) and len(origin.requests) == 1
+
+
+# ---- what is broken is not stored ----
+
+BROKEN = {
+    "truncated": message("200 OK", FRESH, "Content-Length: 100", body=b"x" * 50), "nothing": message("200 OK", FRESH, "Content-Length: 9"),
+    "chunked cut": message("200 OK", FRESH, "Transfer-Encoding: chunked", body=b"5\r\nhello\r\n"),
+    "chunk short": message("200 OK", FRESH, "Transfer-Encoding: chunked", body=b"9\r\nhello\r\n0\r\n\r\n"),
+    "chunk long": message("200 OK", FRESH, "Transfer-Encoding: chunked", body=b"2\r\nhello\r\n0\r\n\r\n"),
+    "chunk size": message("200 OK", FRESH, "Transfer-Encoding: chunked", body=b"zz\r\nhello\r\n0\r\n\r\n"),
+    "gzip cut": message("200 OK", FRESH, f"Content-Type: {XML}", "Content-Encoding: gzip", body=gzip.compress(ITEMS)[:-9]),
+    "gzip broken": message("200 OK", FRESH, f"Content-Type: {XML}", "Content-Encoding: gzip", body=gzip.compress(ITEMS)[:60] + b"\xff" * 200),
+}
+
+
+@pytest.mark.parametrize("how", ["close", "reset"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_bodies_are_never_stored(proxy, origin, name, how):
+    for _ in range(2):
+        client = proxy.client().ask("/f")
+        upstream = origin.receive()
+        upstream.send(BROKEN[name])
+        if how == "reset":
+            upstream.reset()
+        else:
+            upstream.close()
+        try:
+            assert client.response().status == 502
+        except Cut:
+            pass
+    client = proxy.client().ask("/f")
+    origin.receive().answer(page(FRESH))
+    assert client.response().body == b"hello" and was_hit(proxy.get("/f"))
+
+
+def test_an_over_long_body_ends_where_it_says(proxy, origin):
+    client = proxy.client().ask("/f")
+    origin.receive().answer(message("200 OK", FRESH, "Content-Length: 5", body=b"hello" + message("200 OK", FRESH, body=b"evil")), close=True)
+    assert client.response().body == b"hello"
+    second = proxy.client().ask("/g")
+    origin.receive().answer(page(FRESH, body=b"good"))
+    assert second.response().body == b"good" and proxy.get("/f").body == b"hello"
+
+
+# ---- Cache-Status, cookies ----
+
+def test_nearer_caches_stand_first_in_cache_status(proxy, site):
+    site["/f"] = page(FRESH, "Cache-Status: inner; hit; ttl=5")
+    for _ in range(2):
+        got = proxy.get("/f")
+        assert got.all("Cache-Status")[0].startswith("inner; hit") and got.all("Cache-Status")[-1].startswith("utfeed; ")
+    assert len(got.all("Cache-Status")) == 2
+
+
+def test_every_answer_has_a_cache_status(proxy, site):
+    for path, method in (("/none", "GET"), ("/none", "POST"), ("/none", "OPTIONS")):
+        assert proxy.get(path, method=method)["Cache-Status"].startswith("utfeed; fwd="), method
+
+
+def test_cookies_never_reach_another_client(proxy, site):
+    site["/bare"] = lambda _: page("Set-Cookie: session=1")
+    for _ in range(2):
+        proxy.get("/bare")
+    assert site.count("/bare") == 2
+
+
+# ---- stores that last ----
+
+def killed(proxy):
+    proxy.process.kill()
+    proxy.process.wait()
+    proxy.stopped = True
+    for client in proxy.clients:
+        client.close()
+
+
+def numbered(path):
+    """A body that tells whether it is whole, of this path."""
+    seed = hashlib.sha256(path.encode()).hexdigest().encode()
+    return (path.encode() + b"\n" + seed * (1 + len(path) * 7 + int(seed[:3], 16) // 8))[:40_000]
+
+
+@pytest.fixture
+def numbers(site):
+    site["*"] = lambda request: page(FRESH, body=numbered(request.target))
+    return site
+
+
+def test_lmdb_survives_a_restart(start, origin, numbers, tmp_path):
+    options = "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"
+    first = start(origin, *options)
+    for number in range(20):
+        first.get(f"/{number}")
+    first.stop()
+    second, before = start(origin, *options), numbers.count()
+    for number in range(20):
+        got = second.get(f"/{number}")
+        assert got.body == numbered(f"/{number}") and was_hit(got) and "Age" in got
+    assert numbers.count() == before
+
+
+def kill_rounds(start, origin, folder, rounds):
+    options = "--cache-lmdb", str(folder), "--cache-lmdb-bytes", "64m", "--access-log", "off"
+    dice, hits = random.Random(4), 0
+    for _ in range(rounds):
+        proxy, over, bad = start(origin, *options), threading.Event(), []
+
+        def load():
+            seen = 0
+            try:
+                client = proxy.client()
+                while not over.is_set():
+                    path = f"/{dice.randrange(200)}"
+                    got = client.get(path)
+                    if got.status != 200 or got.body != numbered(path):
+                        bad.append((path, got.line, len(got.body)))
+                    seen += was_hit(got)
+            except (Cut, OSError):
+                pass
+            return seen
+        readers = [Background(load) for _ in range(3)]
+        time.sleep(dice.uniform(0.02, 0.25))        # the moment of the kill is what is random
+        killed(proxy)
+        over.set()
+        hits += sum(reader.join() for reader in readers)
+        assert not bad, bad[:3]
+    last = start(origin, *options)
+    kept = 0
+    for number in range(200):
+        got = last.get(f"/{number}")
+        assert got.status == 200 and got.body == numbered(f"/{number}")
+        kept += was_hit(got)
+    assert kept > 100, f"{kept} of 200 kept after {rounds} kills"
+
+
+def test_lmdb_survives_kills(start, origin, numbers, tmp_path):
+    kill_rounds(start, origin, tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_lmdb_survives_200_kills(start, origin, numbers, tmp_path):
+    kill_rounds(start, origin, tmp_path, 200)
+
+
+class Redis:
+    def __init__(self, folder, password=None):
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self.folder, self.password, self.process = folder, password, None
+        self.start()
+
+    def start(self):
+        more = ["--requirepass", self.password] if self.password else []
+        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                                         "--dir", str(self.folder), *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except OSError:
+                assert time.monotonic() < until, "redis-server does not start"
+                time.sleep(0.01)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def redis(tmp_path):
+    if not shutil.which("redis-server"):
+        pytest.skip("no redis-server")
+    made = []
+
+    def make(password=None):
+        made.append(Redis(tmp_path, password))
+        return made[-1]
+    yield make
+    for each in made:
+        each.stop()
+
+
+def shared_hit(proxy, path):
+    """Until the other's copy is there: stores behind memory are written behind the client's back."""
+    until = time.monotonic() + TIMEOUT
+    while True:
+        got = proxy.get(path, "Cache-Control: only-if-cached")
+        if got.status == 200:
+            return got
+        assert time.monotonic() < until, "never found in redis"
+
+
+@pytest.mark.parametrize("password", [None, "a secret"])
+def test_redis_is_shared(start, origin, numbers, redis, password):
+    server = redis(password)
+    options = ["--cache-redis", f"127.0.0.1:{server.port}"] + (["--cache-redis-password", password] if password else [])
+    first, second = start(origin, *options), start(origin, *options)
+    first.get("/1")
+    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
+
+
+def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
+    server = redis()
+    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-bytes", "1m", "--access-log", "off")
+    over, bad = threading.Event(), []
+
+    def load(seed):
+        dice, client, count = random.Random(seed), proxy.client(), 0
+        while not over.is_set():
+            path = f"/{dice.randrange(300)}"
+            got = client.get(path)
+            if got.status != 200 or got.body != numbered(path):
+                bad.append((path, got.line))
+            count += 1
+        return count
+    readers = [Background(load, seed) for seed in range(4)]
+    for _ in range(3):
+        time.sleep(0.3)
+        server.stop()
+        time.sleep(0.3)
+        server.start()
+    over.set()
+    assert sum(reader.join() for reader in readers) > 100 and not bad, bad[:3]
+
+
+def test_the_second_stores_exclude_each_other(tmp_path):
+    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
+                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    assert done.returncode != 0 and b"exclude each other" in done.stderr
