@@ -185,7 +185,7 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, c
 	a->settings = *settings;
 	cache_control_request(&a->cc, a->msg);
 	text_add(&key, url, url_len);
-	text_printf(&key, "\n%08x", (unsigned)(settings_hash ^ settings_hash >> 32));
+	text_printf(&key, "\n%016llx", (unsigned long long)settings_hash);
 	if ((a->key = text_take(&key, &a->key_len))) {
 		a->primary_len = a->key_len;
 		answer_look(a);

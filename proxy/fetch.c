@@ -688,10 +688,10 @@ static void fetch_on_total(struct timer *t)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* Though nobody reads: by the store, or by whoever joins before the head tells whether it can be stored. */
+/* Though nobody reads: by the store. */
 static bool fetch_is_wanted(struct fetch *f)
 {
-	return f->hooks.done && (f->phase != FETCH_BODY || object_is_kept(f->object));
+	return f->hooks.done && object_is_kept(f->object);
 }
 
 static void fetch_on_task(struct task *t)
@@ -703,6 +703,11 @@ static void fetch_on_task(struct task *t)
 	if (f->phase != FETCH_ENDED && f->left)
 		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
 	if (f->phase == FETCH_ENDED || f->left) {
+		/* Somebody may be about to join what nobody fills any more. */
+		if (f->phase != FETCH_ENDED) {
+			proxy_failure_set(&f->failure, PROXY_ERROR_CONNECTION_TERMINATED, "nobody waited");
+			object_fail(f->object, &f->failure);
+		}
 		fetch_free(f);
 		return;
 	}

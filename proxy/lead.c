@@ -289,7 +289,7 @@ static void lead_on_done(void *arg, struct object *o)
 	struct entry_parts parts = { .freshness = &fresh };
 	struct entry *e;
 
-	if (l->storing && object_is_kept(o) && !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
+	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object && !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
 		l->params.freshness.hint_s = feed_hints_ttl(o);
 		freshness_read(&fresh, &m, l->request_time, l->response_time, &l->params.freshness);
 		http_msg_free(&m);

@@ -158,15 +158,27 @@ static struct freshness_settings request_freshness(const struct conf *conf, cons
 	};
 }
 
+/* RFC 9110 section 9.2.1, and the registered safe methods beyond it; any other may have changed something. */
+static bool request_is_safe(struct slice method)
+{
+	static const char *const safe[] = { "get", "head", "options", "trace", "propfind", "report", "search", NULL };
+
+	for (const char *const *s = safe; *s; s++)
+		if (slice_is(method, *s))
+			return true;
+	return false;
+}
+
 /* Past the cache: unsafe methods, and routes without one. */
 static void request_relay(const struct request_context *ctx, struct answer *a, struct fetch_request *r, bool reads, struct slice url)
 {
+	bool safe = request_is_safe((struct slice){ r->method, strlen(r->method) });
 	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct fetch_hooks hooks;
 
 	a->ctx = ctx;
 	a->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
-	if (o && !reads && !invalidate_hooks(&hooks, ctx->cache, &r->to, url))
+	if (o && !safe && !invalidate_hooks(&hooks, ctx->cache, &r->to, url))
 		r->hooks = &hooks;
 	if (!o || fetch_start(ctx->fetches, r, o)) {
 		if (r->hooks)
@@ -235,6 +247,18 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 	return -1;
 }
 
+/* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS, credentials,
+ * redirects), and what one may fetch another must not be served. */
+static uint64_t request_key_settings(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	uint64_t h = request_settings(conf, target, policy);
+
+	h = (h ^ (uint64_t)target->mode) * 0x100000001b3;
+	for (const char *c = target->route->pattern; *c; c++)
+		h = (h ^ (unsigned char)*c) * 0x100000001b3;
+	return h;
+}
+
 static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
     enum policy policy, struct object *body)
 {
@@ -253,7 +277,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		a->target = *target;
 		a->policy = policy;
 		target->to.path = NULL;
-		answer_start(a, &fresh, url.bytes, url.len, request_settings(ctx->conf, target, policy));
+		answer_start(a, &fresh, url.bytes, url.len, request_key_settings(ctx->conf, target, policy));
 	} else if (!request_spec(ctx, m, target, policy, body, &r))
 		request_relay(ctx, a, &r, reads, (struct slice){ url.bytes, url.len });
 	free(url.bytes);
