@@ -203,3 +203,56 @@ def test_purging_is_for_this_machine_only(start, origin, site):
     proxy.get("/f")
     proxy.get("/f", "X-HTTP-Method-Override: PURGE", "X-Purge: all")
     assert was_hit(proxy.get("/f"))
+
+
+# ---- one URL by several ways: what differs between them stays apart ----
+
+def test_a_route_does_not_open_its_origin_to_clients_urls(start, origin, site):
+    """What the guard closes to a URL that a client chooses is not given out of the cache either."""
+    proxy = start(origin, guarded=True)
+    assert proxy.get("/f").status == 200
+    assert proxy.get(f"/{origin.url}/f").status == 403 and proxy.get(f"{origin.url}/f", host=origin.url[7:]).status == 403
+
+
+@pytest.mark.parametrize("option", ["cookies=on", "authorization=on", "request-fields=X-Evil", "user-agent=evil.test", "accept=evil.test"])
+def test_routes_do_not_share(start, origin, site, option):
+    """A route that tells its origin more fills no other way's copy."""
+    proxy = start(origin, "--route", f"/evil/={origin.url}/ {option}")
+    site["/f"] = lambda request: page("Cache-Control: public, max-age=600", body=repr(sorted(request.fields)).encode())
+    proxy.get("/evil/f", "Cookie: evil.test", "Authorization: Basic evil.test", "X-Evil: evil.test")
+    assert EVIL.encode() not in proxy.get("/f").body and EVIL.encode() not in proxy.get(f"/{origin.url}/f").body and site.count() == 3
+
+
+def test_redirects_followed_and_not_followed(start, origin, site):
+    """The gateway follows, a forward proxy's client gets the redirect itself, whoever asks first."""
+    site["/old"], site["/new"] = message("301 Moved Permanently", FRESH, "Location: /new"), page(FRESH)
+    for first in (True, False):
+        proxy = start()
+        for follows in (first, not first):
+            got = proxy.get(f"/{origin.url}/old") if follows else proxy.get(f"{origin.url}/old", host=origin.url[7:])
+            assert got.status == (200 if follows else 301), (first, follows)
+
+
+def test_no_transform_is_respected_for_forward_clients_only(start, origin, site):
+    data = '<?xml version="1.0" encoding="koi8-r"?><rss><channel><title>Новости</title></channel></rss>'.encode("koi8-r")
+    site["/f"] = page("Cache-Control: max-age=600, no-transform", body=data, kind="application/xml")
+    for first in (True, False):
+        proxy = start()
+        for raw_wanted in (first, not first):
+            got = proxy.get(f"{origin.url}/f", host=origin.url[7:]) if raw_wanted else proxy.get(f"/{origin.url}/f")
+            assert (got.body == data) == raw_wanted, (first, raw_wanted)
+
+
+def test_cookies_sent_on_are_no_part_of_what_others_get(start, origin, site):
+    """A response to a request with a cookie that says nothing of itself may be that user's."""
+    proxy = start(None, "--route", f"/={origin.url} cookies=on")
+    site["/f"] = lambda request: page("Last-Modified: Sat, 01 Jan 2022 00:00:00 GMT", body=(request["Cookie"] or "nobody").encode())
+    proxy.get("/f", "Cookie: session=evil.test")
+    assert proxy.get("/f").body == b"nobody"
+
+
+def test_fields_that_a_route_sends_on(start, origin, site):
+    """request-fields: what the operator lets through reaches the origin, so it must not answer who did not say it."""
+    proxy = start(None, "--route", f"/={origin.url} request-fields=X-Forwarded-Host")
+    proxy.get("/f", "X-Forwarded-Host: evil.test")
+    assert EVIL.encode() not in proxy.get("/f").body

@@ -123,9 +123,10 @@ def test_origin_over_ipv6(start, another):
     assert got.body == SMALL_OUT and asked["Host"] == f"[::1]:{origin.port}"
 
 
-def test_interim_responses_are_not_passed_on(proxy, origin):
+def test_early_hints_reach_the_client(proxy, origin):
+    """RFC 9110 section 15.2: a proxy forwards 1xx responses, but for the 100 that answers itself."""
     got, _ = proxy.through(origin, GOOD["after 103"][0])
-    assert not got.interim
+    assert got.interim
 
 
 def test_origin_closing_between_requests_is_not_the_clients_affair(proxy, origin):
