@@ -31,6 +31,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "origin-idle", "0", "0" },
 	{ "origin-idle-timeout", "10ms", "10ms" },
 	{ "min-interval", "24h", "24h" },
+	{ "cache", "off", "off" },
 	{ "cache-bytes", "1G", "1g" },
 	{ "cache-lmdb", "/var/cache/utfeed", "/var/cache/utfeed" },
 	{ "cache-lmdb-bytes", "16m", "16m" },

@@ -192,7 +192,7 @@ static void spellings(void)
 		{ "port 0", "http://8.8.8.8:0/" }, { "port that wraps", "http://8.8.8.8:65616/" },
 		{ "another scheme", "gopher://127.0.0.1/" }, { "file", "file:///etc/passwd" }, { "no host", "http:///" },
 	};
-	static const char *const own[] = { "", ".", "a..b", "127\xe3\x80\x82""0.0.1", "a b", "a%2eb", "a/b", "a:b", "[::1]", "::1%lo", "1:2" };
+	static const char *const own[] = { "", ".", "a..b", "127\343\200\2020.0.1", "a b", "a%2eb", "a/b", "a:b", "[::1]", "::1%lo", "1:2" };
 	struct conf_destination_list none = { NULL, 0 };
 	struct guard guard = { &none, &none };
 	struct guard_pass pass;

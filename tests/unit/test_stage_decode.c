@@ -60,7 +60,7 @@ static void codings(void)
 		{ "", CODING_NONE }, { "identity", CODING_NONE }, { "Identity, identity", CODING_NONE }, { "utf-8", CODING_NONE },
 		{ "gzip", CODING_KNOWN }, { "GZip", CODING_KNOWN }, { "x-gzip", CODING_KNOWN }, { "deflate", CODING_KNOWN },
 		{ "gzip, deflate", CODING_KNOWN }, { "identity, gzip", CODING_KNOWN }, { ", gzip ,", CODING_KNOWN },
-		{ "br", CODING_UNKNOWN }, { "gzip, br", CODING_UNKNOWN }, { "br, gzip", CODING_UNKNOWN }, { "gzip;q=1", CODING_UNKNOWN },
+		{ "br", CODING_KNOWN }, { "gzip, br", CODING_KNOWN }, { "br, zstd", CODING_KNOWN }, { "gzip;q=1", CODING_UNKNOWN },
 		{ "gzip deflate", CODING_UNKNOWN }, { "gzip, gzip, gzip", CODING_UNKNOWN }, { "compress", CODING_UNKNOWN },
 	};
 	struct http_field field;
