@@ -186,6 +186,11 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, c
 	cache_control_request(&a->cc, a->msg);
 	text_add(&key, url, url_len);
 	text_printf(&key, "\n%016llx", (unsigned long long)settings_hash);
+	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
+	if (*a->target.route->request_fields && strcmp(a->target.route->request_fields, "*")) {
+		text_puts(&key, "\n");
+		vary_key(&key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, a->msg);
+	}
 	if ((a->key = text_take(&key, &a->key_len))) {
 		a->primary_len = a->key_len;
 		answer_look(a);

@@ -20,7 +20,6 @@ struct lead {
 	struct object *object;         /* the fetch's reference keeps it */
 	bool left;                     /* nobody can join any more */
 	bool storing;
-	bool shared;                   /* those who joined may have it */
 	char *upstream;                /* the head to store */
 	size_t upstream_len;
 	char *vary;                    /* names; NULL: the response does not vary */
@@ -222,15 +221,6 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 	return true;
 }
 
-/* Neither fresh for a moment, nor ever stale and of use, nor to be validated: those who joined share it, nobody later will. */
-static bool lead_is_useless(struct lead *l, const struct http_msg *m)
-{
-	struct freshness f;
-
-	freshness_read(&f, m, l->request_time, l->response_time, &l->params.freshness);
-	return f.lifetime_s <= f.initial_age_s && !f.swr_s && !f.sie_s && !http_msg_count(m, H_ETAG) && !http_msg_count(m, H_LAST_MODIFIED);
-}
-
 static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream)
 {
 	struct text names = { 0 };
@@ -239,9 +229,6 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	if (freshness_storable(&l->request, m, &l->params.freshness) != STORABLE_YES)
 		return 0;
 	if (m->has_length && m->content_length > l->params.max_object)
-		return 0;
-	l->shared = true;
-	if (lead_is_useless(l, m))
 		return 0;
 	/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
 	if (m->status >= 500 && l->params.entry)
@@ -278,7 +265,7 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
-	object_report(o)->private = !l->shared;
+	object_report(o)->private = !l->storing;
 	if (l->storing)
 		object_keep(o, l->params.max_object);
 	else

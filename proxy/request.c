@@ -189,6 +189,12 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 	a->object = o;
 }
 
+/* A response to a request with cookies is that client's own: neither stored nor answered from the store. */
+static bool request_caches(const struct http_msg *m, const struct conf_route *route)
+{
+	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && route->cache && !(route->cookies && http_msg_count(m, H_COOKIE));
+}
+
 static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)
 {
 	const struct conf_route *route = target->route;
@@ -209,7 +215,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = reads && route->cache;
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = request_caches(m, route);
 
 	*r = (struct fetch_request){
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
@@ -270,7 +276,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 	destination_url(&url, &target->to);
 	if (url.failed)
 		;
-	else if (reads && target->route->cache) {
+	else if (request_caches(m, target->route)) {
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
 		/* A request that came through here already must not wait for itself. */
 		a->again = request_passes(ctx, m);
@@ -331,7 +337,7 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		return;
 	}
 	a->pause = request_pause(ctx, target);
-	if (a->pause && !(target->route->cache && m->method != METHOD_OTHER)) {
+	if (a->pause && !request_caches(m, target->route)) {
 		a->object = a->pause;
 		a->pause = NULL;
 		return;

@@ -181,7 +181,7 @@ def test_request_directives(proxy, site, asking, hit):
 @pytest.mark.parametrize("asking,more,hit", [("max-stale", "", True), ("max-stale=500", "", True), ("max-stale=5", "", False),
                                              ("max-stale", ", must-revalidate", False), ("max-stale", ", proxy-revalidate", False)])
 def test_max_stale(proxy, site, asking, more, hit):
-    site["/f"] = page(STALE + more, "Age: 100")
+    site["/f"] = page(STALE + more, "Age: 100", 'ETag: "a"')
     proxy.get("/f")
     assert was_hit(proxy.get("/f", f"Cache-Control: {asking}")) == hit
 
