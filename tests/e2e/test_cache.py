@@ -478,7 +478,7 @@ def test_twenty_misses_make_one_request(start, origin, workers):
 
 def test_a_slow_reader_slows_nobody(start, origin):
     proxy = start(origin, "--transit-bytes", "64k")
-    body = os.urandom(1 << 20) * 8
+    body = os.urandom(1 << 20) * 4
     slow = proxy.client(receive_buffer=4096).ask("/f")
     slow.drained()
     fast = crowd(proxy, 3)
