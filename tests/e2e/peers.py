@@ -141,7 +141,7 @@ class Upstream(Peer):
     def gone(self, filler=b"x" * 65536):
         """Sends until utfeed has closed this connection: True; False when it takes all of 256 MiB."""
         try:
-            for _ in range(256 << 20 >> 16):
+            for _ in range((256 << 20) // len(filler)):
                 self.sock.sendall(filler)
         except (BrokenPipeError, ConnectionResetError):
             return True
