@@ -420,10 +420,7 @@ static int fetch_pass_interim(struct fetch *f)
 
 		if (field->hop || http_header_response((enum header_id)field->id) != RESPONSE_KEEP)
 			continue;
-		text_add(&t, name.at, name.len);
-		text_puts(&t, ": ");
-		text_add(&t, value.at, value.len);
-		text_puts(&t, "\r\n");
+		text_field(&t, name, value);
 	}
 	text_puts(&t, "\r\n");
 	bytes = text_take(&t, &len);

@@ -152,10 +152,7 @@ static char *merged_upstream(const struct entry *e, const struct http_msg *m, si
 			}
 			if (replaced)
 				continue;
-			text_add(&t, name.at, name.len);
-			text_puts(&t, ": ");
-			text_add(&t, value.at, value.len);
-			text_puts(&t, "\r\n");
+			text_field(&t, name, value);
 		}
 	}
 	text_puts(&t, "\r\n");

@@ -140,10 +140,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 
 		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body))
 			continue;
-		text_add(&t, name.at, name.len);
-		text_puts(&t, ": ");
-		text_add(&t, value.at, value.len);
-		text_puts(&t, "\r\n");
+		text_field(&t, name, value);
 	}
 	if (body == RESPONSE_NORMALISED)
 		add_field(&t, "Content-Type", normalise_content_type(s->output));

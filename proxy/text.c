@@ -41,6 +41,14 @@ void text_puts(struct text *t, const char *s)
 	text_add(t, s, strlen(s));
 }
 
+void text_field(struct text *t, struct slice name, struct slice value)
+{
+	text_add(t, name.at, name.len);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
 void text_printf(struct text *t, const char *fmt, ...)
 {
 	va_list ap, again;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "slice.h"
+
 struct text {
 	char *bytes;
 	size_t len, cap;
@@ -14,6 +16,8 @@ struct text {
 
 void text_add(struct text *, const char *bytes, size_t len);
 void text_puts(struct text *, const char *);
+/* A field line: NAME ": " VALUE CRLF. */
+void text_field(struct text *, struct slice name, struct slice value);
 void text_printf(struct text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The string, the caller's to free(); NULL: out of memory. The text is empty again. */
 char *text_take(struct text *, size_t *len);

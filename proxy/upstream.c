@@ -25,10 +25,7 @@ static void add_field(struct text *t, const struct http_msg *m, const struct htt
 {
 	struct slice name = http_field_name(m, f), value = http_field_value(m, f);
 
-	text_add(t, name.at, name.len);
-	text_puts(t, ": ");
-	text_add(t, value.at, value.len);
-	text_puts(t, "\r\n");
+	text_field(t, name, value);
 }
 
 /* Is name one of the comma-separated list, or the list "*"? */
