@@ -7,7 +7,7 @@ BEGIN {
 	layer_row(20, "owner slice sf_dict http_date log loop stats clock json text hash eviction")
 	layer_row(21, "listener conn* tls_* dns* eyeballs http_msg http_parse headers freshness cache_control storable conditional vary cache_status head_text proxy_status etag destination redirect target wellformed codec* stage stage_*")
 	layer_row(22, "access sender sender_gzip object entry entry_pack stage_normalise response_head feed_hints store* cache")
-	layer_row(23, "resolve* guard special_addresses origin pool polite fetch")
+	layer_row(23, "resolve* guard special_addresses origin pool polite fetch*")
 	layer_row(24, "client request answer lead invalidate upstream access admin")
 	layer_row(25, "listener worker server main cmd cmd_* check_report")
 	# One file at most includes each of these
@@ -29,6 +29,7 @@ BEGIN {
 function bad(text) { print "check-layers: " text; faults++ }
 function layer_row(layer, list,    parts, i) { split(list, parts, " "); for (i in parts) layers[parts[i]] = layer }
 function stem(file) { sub(/.*\//, "", file); sub(/\.[^.]*$/, "", file); return file }
+function part_of(file) { file = stem(file); sub(/_.*/, "", file); return file }
 function layer_of(file,    name, pattern, prefix, best) {
 	if (file ~ /^core\//) return 1
 	if (file ~ /^conf\//) return 10
@@ -85,8 +86,8 @@ function own_header(file, number, mine, name,    folder, target, theirs, from, t
 	theirs = layer_of(target)
 	if (!theirs) { bad(file ":" number ": \"" name "\" has no layer"); return }
 	if (theirs > mine) bad(file ":" number ": \"" name "\" lies above (" theirs " > " mine ")")
-	from = stem(file)
-	to = stem(target)
+	from = part_of(file)
+	to = part_of(target)
 	if ((from " " to) in apart) bad(file ":" number ": " from " and " to " meet at object only")
 	if (file ~ /\.h$/ && target ~ /\.h$/) edges = edges " " file " " target "\n"
 }
