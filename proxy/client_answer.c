@@ -1,0 +1,249 @@
+/* Sending responses; see client_internal.h. */
+#include "client_internal.h"
+
+#include <string.h>
+
+#include "access.h"
+#include "codec.h"
+#include "conf/conf.h"
+#include "conn.h"
+
+void client_drop_answer(struct exchange *x)
+{
+	answer_free(&x->answer);
+	object_head_unref(&x->head);
+}
+
+void client_log(struct client *c, const char *end)
+{
+	struct exchange *x = c->x;
+	char line[ACCESS_LINE_MAX];
+	struct access_entry e = {
+		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = x->sender.body_bytes,
+		.report = c->reader.object ? object_report(c->reader.object) : NULL,
+		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
+	};
+
+	if (client_conf(c)->access_log)
+		loop_access(client_loop(c), line, access_format(line, &e));
+}
+
+static void client_count_response(struct client *c)
+{
+	const struct object_report *r = object_report(c->reader.object);
+	struct stats *s = loop_stats(client_loop(c));
+
+	if (!r->decided)
+		return;
+	stats_add(s, r->verdict.kind == VERDICT_CHARSET ? STAT_RESPONSES_NORMALISED : STAT_RESPONSES_UNTOUCHED, 1);
+	stats_add(s, STAT_RESPONSES_REVISED, r->revised);
+	stats_add(s, STAT_MALFORMED, r->malformed);
+	stats_add(s, STAT_REPAIRS, r->repairs);
+}
+
+void client_take_object(struct client *c, struct object *o)
+{
+	object_detach(&c->reader);
+	if (!o) {
+		client_close(c, false);
+		return;
+	}
+	object_attach(o, &c->reader);
+	object_unref(&o);
+	c->x->interim = 0;
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_WAIT;
+}
+
+void client_on_answer(struct answer *a)
+{
+	struct client *c = a->owner;
+
+	loop_defer(client_loop(c), &c->task);
+}
+
+void client_take_answer(struct client *c)
+{
+	struct answer *a = &c->x->answer;
+	struct object *o = a->object;
+
+	a->object = NULL;
+	if (o || !a->waiting)
+		client_take_object(c, o);
+	loop_disarm(client_loop(c), &c->timer);
+	if (c->state != CL_CLOSED)
+		c->state = CL_WAIT;
+}
+
+static bool client_wants_trailer(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member, rest;
+
+	while (http_msg_next_member(m, H_TE, &it, &member))
+		if (slice_is(slice_until(member, ';', &rest), "trailers"))
+			return true;
+	return false;
+}
+
+/* The head to send is there, whoever made it: what is left to decide, and off it goes. */
+static bool client_begin_with(struct client *c, struct object_head *from, bool stored)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
+		.gzip = client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
+	struct answer_final final = { .head = NULL };
+	struct verdict v;
+
+	if (x->answer.ctx) {
+		if (answer_finish(&x->answer, o, from, &final)) {
+			client_close(c, false);
+			return true;
+		}
+		asked.lines = final.lines;
+	} else {
+		final.head = object_head_ref(from);
+		final.content_length = object_content_length(o);
+	}
+	object_head_unref(&x->head);
+	x->head = final.head;
+	x->offset = final.offset;
+	if (final.offset)
+		object_seek(&c->reader, final.offset);
+	if (!stored && object_verdict(o, &v))
+		asked.verdict = &v;
+	c->state = CL_SEND;
+	x->status = final.head->status;
+	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
+	return true;
+}
+
+/* Interim responses of the origin, as long as the socket takes them whole: a client that stopped reading goes without. False: the
+ * connection is gone. */
+static bool client_pass_interim(struct client *c)
+{
+	char buf[4096];
+	size_t len;
+
+	while ((len = object_take_interim(c->reader.object, &c->x->interim, buf, sizeof buf))) {
+		struct iovec iov = { buf, len };
+		ssize_t n = conn_writev(c->conn, &iov, 1);
+
+		if (n != (ssize_t)len && n != CONN_AGAIN) {
+			client_close(c, false);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
+bool client_begin(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+	struct object_head *head = NULL;
+	bool sent;
+
+	if (!o) {
+		if (x->answer.waiting)
+			return false;
+		client_take_answer(c);
+		return c->state == CL_WAIT;
+	}
+	if (answer_again(&x->answer, o)) {
+		object_detach(&c->reader);
+		client_take_answer(c);
+		return c->state == CL_WAIT;
+	}
+	if (x->msg.minor >= 1 && !client_pass_interim(c))
+		return true;
+	if (object_phase(o) == OBJECT_SUBSTITUTED)
+		answer_follow(&x->answer, &c->reader, &head);
+	else if (x->answer.head) {
+		head = x->answer.head;
+		x->answer.head = NULL;
+	} else if (object_get_head(o))
+		return client_begin_with(c, object_get_head(o), false);
+	if (head) {
+		sent = client_begin_with(c, head, true);
+		object_head_unref(&head);
+		return sent;
+	}
+	if (object_phase(o) != OBJECT_FAILED)
+		return false;
+	client_take_object(c, request_failure(&c->pool->ctx, o));
+	return c->state == CL_WAIT;
+}
+
+/* The response is out. */
+static void client_finish(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t head_len = x->msg.head_len;
+
+	client_count_response(c);
+	client_log(c, "done");
+	object_detach(&c->reader);
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_IDLE;
+	sender_end(&x->sender);
+	if (x->body) {
+		client_drop_body(c);
+		c->keep = false;
+		c->refused = true;
+	}
+	if (!c->keep) {
+		if (c->refused || x->in_len > head_len)
+			client_linger(c);
+		else
+			client_close(c, false);
+		return;
+	}
+	client_drop_answer(x);
+	x->interim = 0;
+	x->in_len -= head_len;
+	memmove(x->in, x->in + head_len, x->in_len);
+	x->parsed = 0;
+}
+
+/* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
+static void client_cut(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
+	client_log(c, "cut");
+	object_detach(&c->reader);
+	c->state = CL_IDLE;
+	client_close(c, c->x->sender.framing == FRAME_CLOSE);
+}
+
+bool client_send(struct client *c)
+{
+	struct exchange *x = c->x;
+	uint64_t before = x->sender.bytes;
+	enum sender_result r = sender_write(&x->sender, c->conn, &c->reader);
+	bool moved = x->sender.bytes > before;
+
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
+	if (r == SENDER_BLOCKED && (moved || !c->blocked))
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+	else if (r == SENDER_WAIT)
+		loop_disarm(client_loop(c), &c->timer);
+	c->blocked = r == SENDER_BLOCKED;
+	switch (r) {
+	case SENDER_DONE:
+		client_finish(c);
+		return true;
+	case SENDER_CUT:
+		client_cut(c);
+		return true;
+	case SENDER_LOST:
+		client_close(c, false);
+		return true;
+	default:
+		return false;
+	}
+}

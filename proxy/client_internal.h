@@ -1,0 +1,102 @@
+/* Owns what the parts of a client connection share: client.c (its life), client_read.c (request heads), client_body.c (a request's
+ * body), client_answer.c (responses). Must not know: what client.h must not.
+ * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
+#ifndef UTFEED_PROXY_CLIENT_INTERNAL_H
+#define UTFEED_PROXY_CLIENT_INTERNAL_H
+
+#include <sys/queue.h>
+
+#include "client.h"
+#include "loop.h"
+#include "sender.h"
+
+enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
+
+/* What a request needs from its first byte to its response's last; an idle connection has none. */
+struct exchange {
+	struct http_msg msg;
+	struct http_parser *parser;
+	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
+	size_t in_len, in_cap;
+	size_t parsed;                 /* bytes of in the parser has seen */
+	uint64_t start_us;
+	int status;                    /* sent; 0: nothing yet */
+	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
+	bool body_starved;             /* it has no room: reading stopped */
+	struct answer answer;
+	struct object_head *head;      /* what goes out; its own reference */
+	uint64_t offset;               /* of the body, where this response begins */
+	size_t interim;                /* bytes of interim responses passed on */
+	struct sender sender;
+};
+
+struct client {
+	LIST_ENTRY(client) link;
+	struct client_pool *pool;
+	struct conn *conn;
+	enum client_state state;
+	bool eof;                      /* the client will send no more */
+	bool keep;                     /* the connection outlives this response */
+	bool refused;                  /* there may be request bytes we will not read: linger before closing */
+	bool blocked;                  /* the socket took no more */
+	struct exchange *x;            /* NULL: idle */
+	struct object_reader reader;
+	struct object_writer body_writer;
+	struct timer timer;
+	struct timer upload;           /* runs while the request's body is waited for */
+	struct task task;
+};
+
+struct client_pool {
+	struct request_context ctx;
+	void (*changed)(void *arg);
+	void *arg;
+	bool draining;
+	size_t count;
+	LIST_HEAD(, client) clients;
+};
+
+static inline struct loop *client_loop(struct client *c)
+{
+	return c->pool->ctx.loop;
+}
+
+static inline const struct conf *client_conf(struct client *c)
+{
+	return c->pool->ctx.conf;
+}
+
+/* client.c */
+int client_open_exchange(struct client *);     /* -1: closed, out of memory */
+/* Whatever was under way ends; the memory goes at the end of the turn. */
+void client_close(struct client *, bool reset);
+/* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on its way. */
+void client_linger(struct client *);
+void client_idle(struct client *);
+void client_pump(struct client *);             /* goes on with whatever can go on */
+
+/* client_read.c */
+void client_read(struct client *);             /* into x->in */
+bool client_parse(struct client *);            /* true: a request is there or the state changed otherwise */
+void client_find_method(struct exchange *);
+void client_refuse(struct client *, int status, const char *text);
+
+/* client_body.c */
+int client_open_body(struct client *);         /* -1: out of memory */
+void client_say_continue(struct client *);
+int client_on_body(void *client, const char *at, size_t len);
+int client_feed_body(struct client *);         /* moves on what has arrived; -1: the connection is gone */
+/* It will not be read any further: whoever waits for it must not take it for complete. */
+void client_drop_body(struct client *);
+void client_on_upload_timeout(struct timer *);
+
+/* client_answer.c */
+void client_on_answer(struct answer *);
+void client_take_answer(struct client *);      /* it has its object, waits for it, or there is none */
+void client_take_object(struct client *, struct object *);     /* NULL: closes, out of memory */
+void client_drop_answer(struct exchange *);
+bool client_begin(struct client *);            /* true: the head is on its way, or the connection is gone */
+bool client_send(struct client *);             /* true: the response is out, or the connection is gone */
+void client_log(struct client *, const char *end);
+
+#endif
