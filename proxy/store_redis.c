@@ -1,146 +1,28 @@
 /* Owns entries in a Redis or Valkey server that many instances share: one connection and one thread, requests pipelined.
- * Must not know: freshness, what is in an entry. While the server is away lookups miss at once and entries are dropped, both
- * counted; removals wait for it.
+ * Must not know: freshness, what is in an entry, how the connection is made. While the server is away lookups miss at once and
+ * entries are dropped, both counted; removals wait for it.
  *
  * A URL is a hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so that a URL goes
  * with all its variants at once. A hash expires a week after the last entry that came in. */
-#include "store_thread.h"
+#include "store_redis_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <event2/event.h>
-#include <hiredis/async.h>
-#include <hiredis/hiredis.h>
-#ifdef HAVE_HIREDIS_SSL
-#include <hiredis/hiredis_ssl.h>
-#endif
-
 #include "log.h"
 #include "text.h"
 
 enum { EXPIRE_S = 7 * 24 * 3600, VALUE_MAX_BYTES = 8 << 20, FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20 };
-enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 #define SCAN_COUNT "1000"
 
-struct store_redis {
-	struct store_thread thread;
-	struct redis_settings settings;
-	redisAsyncContext *connection;         /* NULL: none */
-	struct event *readable, *writable;     /* of the connection */
-	bool up;                               /* it has said who we are and got an answer */
-	bool complained, ending;
-	bool scanning;                         /* a purge looks through all keys: what was asked for after it waits */
-	size_t flying, flying_bytes;           /* operations without an answer yet */
-	uint64_t retry_ms;
-	struct timer retry, watch;             /* watch: the answer that must come next */
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContext *tls;
-#endif
-};
-
-static struct store_redis *redis_of(struct store_thread *t)
-{
-	return (struct store_redis *)(void *)t;
-}
-
-/* hiredis on our loop: it asks to be told once when its socket is ready. */
-
-static void on_readable(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd, (void)what;
-	redisAsyncHandleRead(((struct store_redis *)arg)->connection);
-}
-
-static void on_writable(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd, (void)what;
-	redisAsyncHandleWrite(((struct store_redis *)arg)->connection);
-}
-
-static void add_read(void *arg) { event_add(((struct store_redis *)arg)->readable, NULL); }
-static void del_read(void *arg) { event_del(((struct store_redis *)arg)->readable); }
-static void add_write(void *arg) { event_add(((struct store_redis *)arg)->writable, NULL); }
-static void del_write(void *arg) { event_del(((struct store_redis *)arg)->writable); }
-
-static void cleanup_events(void *arg)
-{
-	struct store_redis *r = arg;
-
-	if (r->readable)
-		event_free(r->readable);
-	if (r->writable)
-		event_free(r->writable);
-	r->readable = r->writable = NULL;
-}
-
-static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
-{
-	struct event_base *base = loop_base(r->thread.loop);
-
-	ac->data = r;
-	ac->ev.data = r;
-	ac->ev.addRead = add_read;
-	ac->ev.delRead = del_read;
-	ac->ev.addWrite = add_write;
-	ac->ev.delWrite = del_write;
-	ac->ev.cleanup = cleanup_events;
-	r->readable = event_new(base, ac->c.fd, EV_READ, on_readable, r);
-	r->writable = event_new(base, ac->c.fd, EV_WRITE, on_writable, r);
-	return r->readable && r->writable ? 0 : -1;
-}
-
-static void redis_count_error(struct store_redis *r)
+void redis_count_error(struct store_redis *r)
 {
 	static const struct store_stats one = { .errors = 1 };
 
 	store_thread_count(&r->thread, &one);
 }
-
-/* hiredis frees the connection once we return to it, or its caller does. */
-static void redis_lost(struct store_redis *r, const char *why)
-{
-	r->connection = NULL;
-	r->up = false;
-	loop_disarm(r->thread.loop, &r->watch);
-	store_thread_set_away(&r->thread, true);
-	if (r->ending) {
-		store_thread_leave(&r->thread);
-		return;
-	}
-	redis_count_error(r);
-	if (!r->complained)
-		log_warn("redis store: %s; trying again", why);
-	r->complained = true;
-	loop_arm(r->thread.loop, &r->retry, r->retry_ms);
-	r->retry_ms = r->retry_ms * 2 < RETRY_MAX_MS ? r->retry_ms * 2 : RETRY_MAX_MS;
-}
-
-static void redis_drop(struct store_redis *r, const char *why)
-{
-	redisAsyncContext *ac = r->connection;
-
-	redis_lost(r, why);
-	redisAsyncFree(ac);
-}
-
-static void on_disconnect(const redisAsyncContext *ac, int status)
-{
-	struct store_redis *r = ac->data;
-
-	if (r->connection == ac)
-		redis_lost(r, status == REDIS_OK ? "disconnected" : ac->errstr);
-}
-
-static void on_connect(const redisAsyncContext *ac, int status)
-{
-	if (status != REDIS_OK)
-		on_disconnect(ac, status);
-}
-
-/* Operations */
 
 struct redis_name { struct text key, field; };
 
@@ -210,8 +92,6 @@ static void send_unlink(struct store_redis *r, redisCallbackFn *done, struct sto
 
 	redis_send(r, done, op, 2, args);
 }
-
-static void redis_pump(struct store_redis *r);
 
 static size_t op_flying_bytes(const struct store_op *op)
 {
@@ -433,7 +313,7 @@ static void redis_do(struct store_redis *r, struct store_op *op)
 	}
 }
 
-static void redis_pump(struct store_redis *r)
+void redis_pump(struct store_redis *r)
 {
 	struct store_op *op;
 
@@ -446,86 +326,6 @@ static void redis_pump(struct store_redis *r)
 	}
 }
 
-/* Connecting */
-
-static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
-{
-	const redisReply *reply = answer;
-	struct store_redis *r = ac->data;
-
-	if (!reply || r->connection != ac)
-		return;
-	if (reply->type == REDIS_REPLY_ERROR) {
-		redis_drop(r, reply->str);
-		return;
-	}
-	if (!arg)
-		return;
-	r->up = true;
-	r->retry_ms = RETRY_FIRST_MS;
-	if (r->complained)
-		log_info("redis store: connected");
-	r->complained = false;
-	loop_disarm(r->thread.loop, &r->watch);
-	store_thread_set_away(&r->thread, false);
-	redis_pump(r);
-}
-
-/* Who we are, which database, and whether anybody is there: the last has an argument. */
-static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
-{
-	const struct redis_settings *s = &r->settings;
-
-	if (s->password && s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
-		return false;
-	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
-		return false;
-	if (s->db && redisAsyncCommand(ac, on_greeted, NULL, "SELECT %d", s->db) != REDIS_OK)
-		return false;
-	return redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
-}
-
-static int redis_secure(struct store_redis *r, redisAsyncContext *ac)
-{
-#ifdef HAVE_HIREDIS_SSL
-	if (r->settings.tls)
-		return redisInitiateSSLWithContext(&ac->c, r->tls) == REDIS_OK ? 0 : -1;
-#endif
-	(void)r, (void)ac;
-	return 0;
-}
-
-/* Looks up the name on this thread, which has nothing else to do while the server is away. */
-static void redis_connect(struct store_redis *r)
-{
-	const struct redis_settings *s = &r->settings;
-	redisAsyncContext *ac = s->path ? redisAsyncConnectUnix(s->path) : redisAsyncConnect(s->host, s->port);
-
-	if (!ac || ac->err) {
-		redis_lost(r, ac ? ac->errstr : "out of memory");
-		if (ac)
-			redisAsyncFree(ac);
-		return;
-	}
-	r->connection = ac;
-	if (redis_attach(r, ac) || redis_secure(r, ac) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
-	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
-		redis_drop(r, ac->err ? ac->errstr : "cannot connect");
-		return;
-	}
-	loop_arm(r->thread.loop, &r->watch, s->timeout_ms);
-}
-
-static void on_retry(struct timer *t)
-{
-	redis_connect((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, retry)));
-}
-
-static void on_watch(struct timer *t)
-{
-	redis_drop((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, watch)), "no answer in time");
-}
-
 static void redis_begin(struct store_thread *t)
 {
 	redis_connect(redis_of(t));
@@ -536,19 +336,9 @@ static void redis_run(struct store_thread *t)
 	redis_pump(redis_of(t));
 }
 
-/* What has been sent is still answered, if it comes in time. */
 static void redis_end(struct store_thread *t)
 {
-	struct store_redis *r = redis_of(t);
-
-	r->ending = true;
-	loop_disarm(t->loop, &r->retry);
-	if (!r->connection)
-		store_thread_leave(t);
-	else if (!r->flying)
-		redis_drop(r, "");
-	else
-		redisAsyncDisconnect(r->connection);
+	redis_disconnect(redis_of(t));
 }
 
 static const struct store_work redis_work = { .begin = redis_begin, .run = redis_run, .end = redis_end };
@@ -558,10 +348,7 @@ static void redis_free(struct store *store)
 	struct store_redis *r = (struct store_redis *)(void *)store;
 
 	store_thread_stop(&r->thread);
-#ifdef HAVE_HIREDIS_SSL
-	if (r->tls)
-		redisFreeSSLContext(r->tls);
-#endif
+	redis_connection_free(r);
 	free(r);
 }
 
@@ -569,23 +356,6 @@ static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
 	.remove = store_thread_remove, .purge = store_thread_purge, .stats = store_thread_stats, .free = redis_free,
 };
-
-/* NULL: all is well. hiredis checks whom the server's certificate was signed by, not its name: where that matters, give a ca_file
- * of one's own. */
-static const char *redis_prepare_tls(struct store_redis *r)
-{
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContextError error = REDIS_SSL_CTX_NONE;
-
-	if (!r->settings.tls)
-		return NULL;
-	redisInitOpenSSL();
-	r->tls = redisCreateSSLContext(r->settings.ca_file, r->settings.ca_file ? NULL : "/etc/ssl/certs", NULL, NULL, r->settings.host, &error);
-	return r->tls ? NULL : redisSSLContextGetError(error);
-#else
-	return r->settings.tls ? "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)" : NULL;
-#endif
-}
 
 struct store *store_redis_new(const struct redis_settings *settings)
 {
@@ -596,16 +366,11 @@ struct store *store_redis_new(const struct redis_settings *settings)
 		r->thread.store.ops = &redis_ops;
 		r->thread.away = true;
 		r->settings = *settings;
-		r->retry_ms = RETRY_FIRST_MS;
-		r->retry.fire = on_retry;
-		r->watch.fire = on_watch;
-		if (!(why = redis_prepare_tls(r))) {
+		if (!(why = redis_connection_init(r))) {
 			if (!store_thread_start(&r->thread, &redis_work))
 				return &r->thread.store;
 			why = strerror(EAGAIN);
-#ifdef HAVE_HIREDIS_SSL
-			redisFreeSSLContext(r->tls);
-#endif
+			redis_connection_free(r);
 		}
 	}
 	log_error("redis store: %s", why);

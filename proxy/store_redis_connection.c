@@ -1,0 +1,217 @@
+/* Owns the connection of the Redis store: hiredis on the store's loop, TLS, who we are, trying again, the answer that must come in
+ * time. Must not know: operations. Invariant: up only between the server's answer to the greeting and the connection's loss. */
+#include "store_redis_internal.h"
+
+#include <event2/event.h>
+
+#include "log.h"
+
+enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
+
+/* hiredis on our loop: it asks to be told once when its socket is ready. */
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	redisAsyncHandleRead(((struct store_redis *)arg)->connection);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	redisAsyncHandleWrite(((struct store_redis *)arg)->connection);
+}
+
+static void add_read(void *arg) { event_add(((struct store_redis *)arg)->readable, NULL); }
+static void del_read(void *arg) { event_del(((struct store_redis *)arg)->readable); }
+static void add_write(void *arg) { event_add(((struct store_redis *)arg)->writable, NULL); }
+static void del_write(void *arg) { event_del(((struct store_redis *)arg)->writable); }
+
+static void cleanup_events(void *arg)
+{
+	struct store_redis *r = arg;
+
+	if (r->readable)
+		event_free(r->readable);
+	if (r->writable)
+		event_free(r->writable);
+	r->readable = r->writable = NULL;
+}
+
+static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
+{
+	struct event_base *base = loop_base(r->thread.loop);
+
+	ac->data = r;
+	ac->ev.data = r;
+	ac->ev.addRead = add_read;
+	ac->ev.delRead = del_read;
+	ac->ev.addWrite = add_write;
+	ac->ev.delWrite = del_write;
+	ac->ev.cleanup = cleanup_events;
+	r->readable = event_new(base, ac->c.fd, EV_READ, on_readable, r);
+	r->writable = event_new(base, ac->c.fd, EV_WRITE, on_writable, r);
+	return r->readable && r->writable ? 0 : -1;
+}
+
+/* hiredis frees the connection once we return to it, or its caller does. */
+static void redis_lost(struct store_redis *r, const char *why)
+{
+	r->connection = NULL;
+	r->up = false;
+	loop_disarm(r->thread.loop, &r->watch);
+	store_thread_set_away(&r->thread, true);
+	if (r->ending) {
+		store_thread_leave(&r->thread);
+		return;
+	}
+	redis_count_error(r);
+	if (!r->complained)
+		log_warn("redis store: %s; trying again", why);
+	r->complained = true;
+	loop_arm(r->thread.loop, &r->retry, r->retry_ms);
+	r->retry_ms = r->retry_ms * 2 < RETRY_MAX_MS ? r->retry_ms * 2 : RETRY_MAX_MS;
+}
+
+void redis_drop(struct store_redis *r, const char *why)
+{
+	redisAsyncContext *ac = r->connection;
+
+	redis_lost(r, why);
+	redisAsyncFree(ac);
+}
+
+static void on_disconnect(const redisAsyncContext *ac, int status)
+{
+	struct store_redis *r = ac->data;
+
+	if (r->connection == ac)
+		redis_lost(r, status == REDIS_OK ? "disconnected" : ac->errstr);
+}
+
+static void on_connect(const redisAsyncContext *ac, int status)
+{
+	if (status != REDIS_OK)
+		on_disconnect(ac, status);
+}
+
+static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
+{
+	const redisReply *reply = answer;
+	struct store_redis *r = ac->data;
+
+	if (!reply || r->connection != ac)
+		return;
+	if (reply->type == REDIS_REPLY_ERROR) {
+		redis_drop(r, reply->str);
+		return;
+	}
+	if (!arg)
+		return;
+	r->up = true;
+	r->retry_ms = RETRY_FIRST_MS;
+	if (r->complained)
+		log_info("redis store: connected");
+	r->complained = false;
+	loop_disarm(r->thread.loop, &r->watch);
+	store_thread_set_away(&r->thread, false);
+	redis_pump(r);
+}
+
+/* Who we are, which database, and whether anybody is there: the last has an argument. */
+static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
+{
+	const struct redis_settings *s = &r->settings;
+
+	if (s->password && s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
+		return false;
+	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
+		return false;
+	if (s->db && redisAsyncCommand(ac, on_greeted, NULL, "SELECT %d", s->db) != REDIS_OK)
+		return false;
+	return redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
+}
+
+static int redis_secure(struct store_redis *r, redisAsyncContext *ac)
+{
+#ifdef HAVE_HIREDIS_SSL
+	if (r->settings.tls)
+		return redisInitiateSSLWithContext(&ac->c, r->tls) == REDIS_OK ? 0 : -1;
+#endif
+	(void)r, (void)ac;
+	return 0;
+}
+
+/* Looks up the name on this thread, which has nothing else to do while the server is away. */
+void redis_connect(struct store_redis *r)
+{
+	const struct redis_settings *s = &r->settings;
+	redisAsyncContext *ac = s->path ? redisAsyncConnectUnix(s->path) : redisAsyncConnect(s->host, s->port);
+
+	if (!ac || ac->err) {
+		redis_lost(r, ac ? ac->errstr : "out of memory");
+		if (ac)
+			redisAsyncFree(ac);
+		return;
+	}
+	r->connection = ac;
+	if (redis_attach(r, ac) || redis_secure(r, ac) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
+	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
+		redis_drop(r, ac->err ? ac->errstr : "cannot connect");
+		return;
+	}
+	loop_arm(r->thread.loop, &r->watch, s->timeout_ms);
+}
+
+static void on_retry(struct timer *t)
+{
+	redis_connect((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, retry)));
+}
+
+static void on_watch(struct timer *t)
+{
+	redis_drop((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, watch)), "no answer in time");
+}
+
+void redis_disconnect(struct store_redis *r)
+{
+	r->ending = true;
+	loop_disarm(r->thread.loop, &r->retry);
+	if (!r->connection)
+		store_thread_leave(&r->thread);
+	else if (!r->flying)
+		redis_drop(r, "");
+	else
+		redisAsyncDisconnect(r->connection);
+}
+
+/* NULL: all is well. hiredis checks whom the server's certificate was signed by, not its name: where that matters, give a ca_file
+ * of one's own. */
+const char *redis_connection_init(struct store_redis *r)
+{
+#ifdef HAVE_HIREDIS_SSL
+	redisSSLContextError error = REDIS_SSL_CTX_NONE;
+#endif
+
+	r->retry_ms = RETRY_FIRST_MS;
+	r->retry.fire = on_retry;
+	r->watch.fire = on_watch;
+#ifdef HAVE_HIREDIS_SSL
+	if (!r->settings.tls)
+		return NULL;
+	redisInitOpenSSL();
+	r->tls = redisCreateSSLContext(r->settings.ca_file, r->settings.ca_file ? NULL : "/etc/ssl/certs", NULL, NULL, r->settings.host, &error);
+	return r->tls ? NULL : redisSSLContextGetError(error);
+#else
+	return r->settings.tls ? "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)" : NULL;
+#endif
+}
+
+void redis_connection_free(struct store_redis *r)
+{
+#ifdef HAVE_HIREDIS_SSL
+	if (r->tls)
+		redisFreeSSLContext(r->tls);
+#endif
+	(void)r;
+}
