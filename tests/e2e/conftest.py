@@ -1,9 +1,11 @@
 """Fixtures: origin() a scripted origin, start(origin, options...) a utfeed in front of it, proxy a plain one."""
 import os
+import shutil
 
 import pytest
 
-from peers import Origin
+from certs import Authority
+from peers import Origin, TlsOrigin
 from proxy import BINARY, Utfeed
 
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
@@ -71,6 +73,38 @@ def start(request):
 @pytest.fixture
 def proxy(start, origin):
     return start(origin)
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl command")
+    return Authority(tmp_path_factory.mktemp("certs"))
+
+
+@pytest.fixture(scope="session")
+def good(authority):
+    """A certificate for localhost and 127.0.0.1."""
+    return authority.issue("localhost", issuer=authority.intermediate())
+
+
+@pytest.fixture
+def tls_origin():
+    """Makes origins that speak TLS: tls_origin(server_context(good))."""
+    made = []
+
+    def make(context, host="localhost"):
+        made.append(TlsOrigin(context, host))
+        return made[-1]
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def trusting(start, authority):
+    """A utfeed that trusts the test's CA."""
+    return lambda origin, *options: start(origin, "--tls-ca-file", authority.root.cert, *options)
 
 
 @pytest.fixture

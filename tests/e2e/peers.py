@@ -5,6 +5,7 @@ function to serve() that answers every request on threads.
 """
 import selectors
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -249,6 +250,28 @@ class Origin:
         self.listener.close()
         for upstream in self.open:
             upstream.close()
+
+
+class TlsOrigin(Origin):
+    """An Origin whose connections are accepted with their TLS handshake done."""
+
+    def __init__(self, context, host="localhost"):
+        super().__init__()
+        self.listener = context.wrap_socket(self.listener, server_side=True, suppress_ragged_eofs=False)
+        self.url = f"https://{host}:{self.port}"
+
+    def refused(self):
+        """Accepts one connection, whose handshake must fail; what of the request came all the same."""
+        try:
+            sock, _ = self.listener.accept()
+        except (ssl.SSLError, ConnectionError):
+            return b""
+        with sock:
+            sock.settimeout(TIMEOUT)
+            try:
+                return sock.recv(1 << 16)
+            except (ssl.SSLError, ConnectionError):
+                return b""
 
 
 class Client(Peer):

@@ -6,7 +6,6 @@ import pytest
 
 from certs import server_context
 from feeds import SMALL, SMALL_OUT, big
-from test_tls import authority, good, tls_origin     # noqa: F401  fixtures
 from wire import message
 
 XML = "Content-Type: application/xml"

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from certs import Authority, server_context
+from certs import server_context
 from feeds import SMALL, SMALL_OUT, big
 from peers import Client, Origin
 from test_faults import error_of
@@ -25,7 +25,7 @@ HURRIED = (*PATIENT, "--connect-timeout", "1500ms", "--first-byte-timeout", "150
            "--fetch-timeout", "4s")
 DEATHS = ("reset", "silent", "slow")
 
-XML = "Content-Type: application/xml"
+XML, PADDING = "Content-Type: application/xml", "X-Padding: " + "x" * 80
 BIG, BIG_OUT = big(size=20_000)
 PICTURE = bytes(range(256)) * 8
 TRAILERS = b"0\r\nX-Sum: 1\r\n\r\n"
@@ -41,10 +41,10 @@ def packed(data):
 
 
 def redirect(body):
-    return message("302 Found", "Location: {next}", f"Content-Length: {len(body)}") + body
+    return message("302 Found", "Location: {next}", PADDING, f"Content-Length: {len(body)}") + body
 
 
-LENGTH, CHUNKS, GZIP = message("200 OK", XML, "X-Padding: " + "x" * 80, body=SMALL), in_chunks(SMALL), packed(SMALL)
+LENGTH, CHUNKS, GZIP = message("200 OK", XML, PADDING, body=SMALL), in_chunks(SMALL), packed(SMALL)
 BIG_LENGTH, BIG_CHUNKS, BIG_GZIP = message("200 OK", XML, body=BIG), in_chunks(BIG), packed(BIG)
 CLOSED, BIG_CLOSED = [message("200 OK", XML, "Connection: close", body=data, length=False) for data in (SMALL, BIG)]
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
@@ -211,10 +211,9 @@ class Dying(Origin):
 
 
 @pytest.fixture(scope="module")
-def origins(tmp_path_factory):
+def origins(tmp_path_factory, authority):
     """Options of a utfeed that has every stage's origin: / and /tls/."""
     home = tmp_path_factory.mktemp("stages")
-    authority = Authority(home)
     plain, secure = Dying(), Dying(server_context(authority.issue("stages.test", names="DNS:*.stages.test")))
     names = [f"{number}-{death}" for number, stage in enumerate(STAGES) if stage.tls for death in DEATHS]
     hosts = home / "hosts"

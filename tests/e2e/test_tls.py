@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from certs import CLIENT, SERVER, Authority, client_context, server_context
+from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
-from peers import Background, Client, Origin
+from peers import Background, Client
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
 
@@ -21,58 +21,6 @@ XML = "Content-Type: application/xml"
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
-
-
-class TlsOrigin(Origin):
-    """An Origin whose connections are accepted with their TLS handshake done."""
-
-    def __init__(self, context, host="localhost"):
-        super().__init__()
-        self.listener = context.wrap_socket(self.listener, server_side=True, suppress_ragged_eofs=False)
-        self.url = f"https://{host}:{self.port}"
-
-    def refused(self):
-        """Accepts one connection, whose handshake must fail; what of the request came all the same."""
-        try:
-            sock, _ = self.listener.accept()
-        except (ssl.SSLError, ConnectionError):
-            return b""
-        with sock:
-            sock.settimeout(TIMEOUT)
-            try:
-                return sock.recv(1 << 16)
-            except (ssl.SSLError, ConnectionError):
-                return b""
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("no openssl command")
-    return Authority(tmp_path_factory.mktemp("certs"))
-
-
-@pytest.fixture(scope="module")
-def good(authority):
-    return authority.issue("localhost", issuer=authority.intermediate())
-
-
-@pytest.fixture
-def tls_origin():
-    made = []
-
-    def make(context, host="localhost"):
-        made.append(TlsOrigin(context, host))
-        return made[-1]
-    yield make
-    for each in made:
-        each.close()
-
-
-@pytest.fixture
-def trusting(start, authority):
-    """A utfeed that trusts the test's CA."""
-    return lambda origin, *options: start(origin, "--tls-ca-file", authority.root.cert, *options)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
