@@ -15,6 +15,7 @@
 #include "cidr.h"
 #include "url.h"
 
+enum { CONF_NAMES_MAX = 16 };   /* of one list of names */
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 

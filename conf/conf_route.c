@@ -107,6 +107,8 @@ struct conf_route *conf_route_append(struct conf_route_list *list, const char *p
 	return &list->items[list->count++];
 }
 
+_Static_assert(CONF_ROUTE_OPTION_COUNT <= 8 * sizeof(((struct conf_route *)0)->given), "a bit for each");
+
 int conf_route_set(struct conf_route *route, const struct conf_row *row, const struct conf_value *value, struct conf_error *error)
 {
 	unsigned bit = 1u << (row - conf_route_options);

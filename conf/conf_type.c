@@ -352,6 +352,55 @@ static void clear_string(void *member)
 	*string = NULL;
 }
 
+/* Lists of tokens in order, NULL at the end: one block, the pointers before the text. */
+
+static int set_names(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	static const char blanks[] = ", \t";
+	const char ***owned = member, **names = malloc((CONF_NAMES_MAX + 1) * sizeof *names + strlen(value->text) + 1);
+	size_t count = 0;
+	char *at;
+
+	if (!names)
+		return conf_fail_memory(error);
+	at = (char *)(names + CONF_NAMES_MAX + 1);
+	strcpy(at, value->text);
+	for (char *save, *name = strtok_r(at, blanks, &save); name; name = strtok_r(NULL, blanks, &save)) {
+		size_t len = 0;
+
+		while (is_token(name[len]))
+			len++;
+		if (name[len] || count == CONF_NAMES_MAX) {
+			conf_fail(error, "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~", name,
+				name[len] ? "no name" : "one name too many", conf_types[row->type].placeholder, CONF_NAMES_MAX);
+			free(names);
+			return -1;
+		}
+		names[count++] = name;
+	}
+	names[count] = NULL;
+	free(*owned);
+	*owned = names;
+	return 0;
+}
+
+static void format_names(FILE *out, const struct conf_row *row, const void *member)
+{
+	const char *const *names = *(const char **const *)member;
+
+	(void)row;
+	for (size_t i = 0; names[i]; i++)
+		fprintf(out, "%s%s", i ? "," : "", names[i]);
+}
+
+static void clear_names(void *member)
+{
+	const char ***names = member;
+
+	free(*names);
+	*names = NULL;
+}
+
 const struct conf_type conf_types[CONF_TYPE_COUNT] = {
 #define TYPE(id, ctype, placeholder, words, list, set, format, clear) { placeholder, words, list, set, format, clear },
 #include "conf_types.def"

@@ -281,16 +281,22 @@ static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
 	return 0;
 }
 
-static int answer_not_modified(const struct object_head *from, const struct http_msg *m, struct answer_final *f)
+static int answer_not_modified(const struct answer *a, const struct object_head *from, struct answer_final *f)
 {
 	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
-	static const char *const kept[] = { "cache-control", "cdn-cache-control", "content-location", "date", "etag", "expires", "vary",
-		"last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie", NULL };
+	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
+		"x-encoding-rule", "cache-status", "set-cookie", NULL };
+	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
+	size_t n = 0;
 
+	/* to the caches behind, targeted fields are what Cache-Control is (RFC 9213 section 2.2) */
+	for (const char *const *t = a->settings.targeted; *t; t++)
+		names[n++] = *t;
+	memcpy(names + n, kept, sizeof kept);
 	object_head_unref(&f->head);
-	f->head = answer_make_head(from, 304, kept, true);
+	f->head = answer_make_head(from, 304, names, true);
 	f->no_body = true;
-	return f->head && (!from->gzip || !answer_mark_gzip(f->head, m)) ? 0 : -1;
+	return f->head && (!from->gzip || !answer_mark_gzip(f->head, a->msg)) ? 0 : -1;
 }
 
 static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
@@ -333,7 +339,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 		stored.date = answer_now(a);
 	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
-		return answer_not_modified(head, a->msg, f);
+		return answer_not_modified(a, head, f);
 	case CONDITIONAL_FAILED:
 		object_head_unref(&f->head);
 		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);

@@ -122,11 +122,11 @@ static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_c
 		return 0;
 	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
 		lifetime = (date - modified) / HEURISTIC_SHARE;
+	if (lifetime > max)
+		lifetime = max;
 	/* What the feed says of itself, and the operator's floor: of good responses only. */
 	if (m->status == 200 && s->hint_s)
 		lifetime = s->hint_s;
-	if (lifetime > max)
-		lifetime = max;
 	if (m->status == 200 && s->floor_s > lifetime)
 		lifetime = s->floor_s;
 	return lifetime;

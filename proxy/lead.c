@@ -124,7 +124,8 @@ static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 	return e;
 }
 
-/* RFC 9111 section 3.2: the stored head with the fields of the 304 in the place of its own, but for those that speak of bytes. */
+/* RFC 9111 section 3.2: the stored head with the fields of the 304 in the place of its own, but for those that speak of bytes. Its age
+ * and date are never the stored ones: a 304 without Date was made when it came (RFC 9110 section 6.6.1). */
 static char *merged_upstream(const struct entry *e, const struct http_msg *m, size_t max_fields, size_t *len)
 {
 	struct http_msg stored;
@@ -143,7 +144,7 @@ static char *merged_upstream(const struct entry *e, const struct http_msg *m, si
 			    f->id == H_CONTENT_RANGE || f->id == H_TRANSFER_ENCODING || f->id == H_CONNECTION || f->id == H_ETAG;
 			bool replaced = false;
 
-			if (pass ? fixed : f->id == H_AGE)
+			if (pass ? fixed : f->id == H_AGE || f->id == H_DATE)
 				continue;
 			for (uint32_t j = 0; !pass && !fixed && j < m->n_fields && !replaced; j++) {
 				struct slice other = http_field_name(m, &m->fields[j]);
@@ -167,6 +168,20 @@ static enum response_body stored_body(struct object *o)
 	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
 }
 
+/* Where the response names no lifetime its feed may: of the time it was made, not of the time it came. */
+static void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
+{
+	struct freshness_settings settings = l->params.freshness;
+	struct feed_hints hints;
+
+	freshness_read(f, m, l->request_time, l->response_time, &settings);
+	if (!(f->flags & FRESHNESS_HEURISTIC) || !settings.hint_max_s || stored_body(body) != RESPONSE_NORMALISED)
+		return;
+	feed_hints_of(&hints, body);
+	settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
+	freshness_read(f, m, l->request_time, l->response_time, &settings);
+}
+
 /* The origin says the stored response still holds: it is stored anew with the new head, and answers. */
 static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, struct object *o)
 {
@@ -178,7 +193,7 @@ static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, 
 
 	parts.upstream = merged_upstream(old, m, l->params.max_fields, &parts.upstream_len);
 	if (parts.upstream && !head_parse(&merged, parts.upstream, parts.upstream_len, l->params.max_fields)) {
-		freshness_read(&fresh, &merged, l->request_time, l->response_time, &l->params.freshness);
+		lead_freshness(l, &fresh, &merged, old->object);
 		l->head.date = loop_http_date(l->params.loop);
 		if ((head = response_head_build(&merged, stored_body(old->object), &l->head)))
 			parts.head = stored_head(head, old->object);
@@ -287,8 +302,7 @@ static void lead_on_done(void *arg, struct object *o)
 	struct entry *e;
 
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object && !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
-		l->params.freshness.hint_s = feed_hints_ttl(o);
-		freshness_read(&fresh, &m, l->request_time, l->response_time, &l->params.freshness);
+		lead_freshness(l, &fresh, &m, o);
 		http_msg_free(&m);
 		if ((parts.head = stored_head(object_get_head(o), o))) {
 			parts.object = object_ref(o);

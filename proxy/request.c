@@ -147,12 +147,12 @@ static uint64_t request_min_interval(const struct request_context *ctx, const st
 /* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
 static struct freshness_settings request_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
 {
-	static const char *const targeted[] = { "cdn-cache-control", NULL };
 	bool gateway = mode == TARGET_GATEWAY;
 
 	return (struct freshness_settings){
-		.targeted = targeted,
+		.targeted = route->targeted_cache_control,
 		.floor_s = (uint32_t)((gateway ? conf->gateway_floor_ms : route->freshness_floor_ms) / 1000),
+		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.stale_if_error_s = (uint32_t)((gateway ? conf->gateway_stale_ms : route->stale_if_error_ms) / 1000),
 	};

@@ -165,6 +165,71 @@ def test_what_a_feed_says_of_itself(proxy, site, words):
         assert site.count(path) == asked, path
 
 
+GMT = "%a, %d %b %Y %H:%M:%S GMT"
+
+
+def feed_made(ago, *words, explicit=()):
+    """A feed that was made so many seconds ago and says these words of itself."""
+    body = ITEMS.replace(b"<channel>", b"<channel>" + "".join(words).encode())
+    return feed("Date: " + time.strftime(GMT, time.gmtime(time.time() - ago)), *explicit, body=body)
+
+
+def skipped(*ago):
+    """skipHours of what was the hour so many seconds ago."""
+    hours = {time.gmtime(time.time() - seconds).tm_hour for seconds in ago}
+    return "<skipHours>" + "".join(f"<hour>{hour}</hour>" for hour in sorted(hours)) + "</skipHours>"
+
+
+EVERY_HOUR = "<skipHours>" + "".join(f"<hour>{hour}</hour>" for hour in range(24)) + "</skipHours>"
+
+
+@pytest.mark.parametrize("ago,words,explicit,options,hit", [
+    (300, ('<ttl a="b">10</ttl>',), (), "", True),
+    (900, ('<ttl a="b">10</ttl>',), (), "", False),
+    (300, ("<item><ttl>10</ttl></item>",), (), "", False),
+    (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "", True),
+    (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "feed-hints=off", False),
+    (7200, ("<ttl>1</ttl>", EVERY_HOUR), (), "feed-hints-max=1h", False),
+    (7200, ("<ttl>1</ttl>", EVERY_HOUR), ("Cache-Control: max-age=60",), "", False),
+    (7200, ("<ttl>1</ttl>", skipped(0, 3600)), (), "", False),
+    (7200, ("<ttl>1</ttl>", skipped(0, 3600, 7200, -3600)), (), "", True),
+    (30 * 3600, ("<ttl>6000</ttl>",), (), "feed-hints-max=48h", True),
+])
+def test_hints_of_feeds(start, origin, site, ago, words, explicit, options, hit):
+    """RSS 2.0 ttl and skipHours, counted from when the feed was made: only what no update could have come after is extended."""
+    proxy = start(None, "--route", f"/={origin.url} {options}")
+    site["/f"] = feed_made(ago, *words, explicit=explicit)
+    assert [was_hit(proxy.get("/f")) for _ in range(2)] == [False, hit]
+
+
+def test_hints_hold_after_a_304(proxy, site):
+    def answer(request):
+        if request["If-None-Match"]:
+            return message("304 Not Modified", 'ETag: "a"', length=False)
+        return feed_made(900, "<ttl>10</ttl>", explicit=('ETag: "a"',))
+    site["/f"] = answer
+    assert [was_hit(proxy.get("/f")) for _ in range(4)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("names,fields,asked", [
+    ("", ("CDN-Cache-Control: max-age=60", "Cache-Control: no-store"), 2),
+    ("Feed-Cache-Control", ("CDN-Cache-Control: max-age=60", "Cache-Control: no-store"), 2),
+    ("Feed-Cache-Control", ("Feed-Cache-Control: max-age=60", "Cache-Control: no-store"), 1),
+    ("Feed-Cache-Control,CDN-Cache-Control", ("CDN-Cache-Control: no-store", "Feed-Cache-Control: max-age=60"), 1),
+    ("CDN-Cache-Control,Feed-Cache-Control", ("CDN-Cache-Control: no-store", "Feed-Cache-Control: max-age=60"), 2),
+])
+def test_targeted_fields_are_a_list_in_order(start, origin, site, names, fields, asked):
+    """RFC 9213 section 2.2; for a route as for all."""
+    site["/f"] = page(*fields, 'ETag: "a"')
+    for options in (("--targeted-cache-control", names, "--route", f"/={origin.url}"), ("--route", f"/={origin.url} targeted-cache-control={names}")):
+        proxy, before = start(None, *options), site.count()
+        proxy.get("/f")
+        got = proxy.get("/f", 'If-None-Match: "a"')
+        assert site.count() - before == asked, options
+        if asked == 1:
+            assert got.status == 304 and got["Feed-Cache-Control"] == "max-age=60"
+
+
 # ---- requests' directives ----
 
 @pytest.mark.parametrize("asking,hit", [

@@ -41,6 +41,9 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "error-max", "0", "0" },
 	{ "gateway-floor", "120s", "2m" },
 	{ "gateway-stale", "720h", "720h" },
+	{ "feed-hints", "off", "off" },
+	{ "feed-hints-max", "168h", "168h" },
+	{ "targeted-cache-control", "Feed-Cache-Control ,cdn-cache-control", "Feed-Cache-Control,cdn-cache-control" },
 	{ "allow", "[FD00::/8]:8080", "[fd00::/8]:8080\n" },
 	{ "deny", ".Ads.Example.:*", ".ads.example:*\n" },
 	{ "policy", "rome-strict", "rome-strict" },
@@ -271,6 +274,10 @@ static void file_errors(void)
 		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },
 		{ "via = a b", "f:1: via: character 2 has the code 0x20; allowed: letters, digits and !#$%&'*+-.^_`|~" },
 		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; allowed: printable ASCII characters" },
+		{ "targeted-cache-control = a, b/c", "f:1: targeted-cache-control: 'b/c' is no name; allowed: NAME[,NAME]..., at most 16 names of letters, "
+			"digits and !#$%&'*+-.^_`|~" },
+		{ "targeted-cache-control = a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", "f:1: targeted-cache-control: 'q' is one name too many; allowed: "
+			"NAME[,NAME]..., at most 16 names of letters, digits and !#$%&'*+-.^_`|~" },
 		{ "user-agent = \"a", "f:1: a quoted value has no closing quote" },
 		{ "user-agent = \"a\" b", "f:1: text after a closing quote; allowed: a # comment" },
 		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
