@@ -213,7 +213,8 @@ class Origin:
         return asked
 
     def serve(self, respond):
-        """From now on answers every request by respond(request) -> bytes, or (bytes, "close"), on threads."""
+        """From now on answers every request by respond(request) -> bytes, their pieces as one write each, or (either, "close"), on
+        threads."""
         self.thread = threading.Thread(target=self.accept_all, args=(respond,), daemon=True)
         self.thread.start()
 
@@ -231,7 +232,8 @@ class Origin:
                 self.take(upstream)
                 said = respond(upstream.request)
                 data, close = said if isinstance(said, tuple) else (said, None)
-                upstream.send(data)
+                for piece in [data] if isinstance(data, bytes) else data:
+                    upstream.send(piece)
                 if close:
                     break
         except (Cut, OSError):
