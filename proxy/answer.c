@@ -8,6 +8,7 @@
 #include "conditional.h"
 #include "conf/conf.h"
 #include "etag.h"
+#include "hash.h"
 #include "head_text.h"
 #include "http_date.h"
 #include "lead.h"
@@ -37,19 +38,19 @@ void answer_free(struct answer *a)
 	a->key = NULL;
 }
 
-/* The object of a fetch that fills the cache. */
-static struct object *answer_lead(struct answer *a, struct entry *entry)
+/* The object of a fetch that fills the cache, as m asks for it. */
+static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct entry *entry)
 {
 	const struct conf *conf = a->ctx->conf;
 	struct lead_params p = {
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
-		.busy = a->key, .busy_len = a->key_len, .request = a->msg, .entry = entry, .freshness = a->settings,
+		.busy = a->key, .busy_len = a->key_len, .request = m, .entry = entry, .freshness = a->settings,
 		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
 	};
 	struct fetch_request r;
 	struct object *o;
 
-	if (request_spec(a->ctx, a->msg, &a->target, a->policy, NULL, &r))
+	if (request_spec(a->ctx, m, &a->target, a->policy, NULL, &r))
 		return NULL;
 	if (!(o = lead_start(&p, &r)))
 		fetch_request_free(&r);
@@ -78,19 +79,55 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		a->joined = a->status.collapsed = true;
 		return;
 	}
-	a->object = answer_lead(a, a->entry);
+	a->object = answer_lead(a, a->msg, a->entry);
+}
+
+/* The request less what it says of caches: that is this client's wish of its own answer. Its fields are to be freed; -1: out of
+ * memory. */
+static int request_for_anybody(struct http_msg *m, const struct http_msg *from)
+{
+	struct http_field *fields;
+
+	if (http_msg_init(m, from->n_fields ? from->n_fields : 1))
+		return -1;
+	fields = m->fields;
+	*m = *from;
+	m->fields = fields;
+	m->n_fields = 0;
+	for (uint32_t i = 0; i < from->n_fields; i++)
+		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA)
+			fields[m->n_fields++] = from->fields[i];
+	return 0;
 }
 
 /* Behind the client's back: its answer is already on its way (RFC 5861 section 3). */
 static void answer_refresh(struct answer *a, struct entry *e)
 {
-	struct object *o;
+	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
+	struct http_msg m;
 
-	if (a->pause)
-		return;
-	if (!(o = cache_join(a->ctx->cache, a->key, a->key_len)))
-		o = answer_lead(a, e);
+	if (!o && !a->pause && !request_for_anybody(&m, a->msg)) {
+		o = answer_lead(a, &m, e);
+		http_msg_free(&m);
+	}
 	object_unref(&o);
+}
+
+/* A hit of what is asked for often and about to be stale: the origin is asked once, before anybody has to wait for it, never in the
+ * name of the client that happened to come by. */
+static void answer_ahead(struct answer *a, struct entry *e)
+{
+	const struct conf_route *route = a->target.route;
+	uint32_t spread;
+
+	if (!route->refresh_hot || entry_hit(e) < (unsigned)route->refresh_hot || a->pause ||
+	    (route->authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
+		return;
+	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
+	if (!freshness_ends_soon(&e->freshness, answer_now(a), spread) || !entry_claim(e))
+		return;
+	stats_add(loop_stats(a->ctx->loop), STAT_REFRESHES_AHEAD, 1);
+	answer_refresh(a, e);
 }
 
 static void answer_hit(struct answer *a, struct entry *e)
@@ -124,6 +161,9 @@ static void answer_found(struct answer *a, struct entry *e)
 		answer_hit(a, e);
 		break;
 	case REUSE_FRESH:
+		answer_ahead(a, e);
+		answer_hit(a, e);
+		break;
 	case REUSE_STALE:
 		answer_hit(a, e);
 		break;

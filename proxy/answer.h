@@ -1,5 +1,5 @@
-/* Owns how one request is answered through the cache: looking up, joining, leading, validating, and the last choices made when the
- * head goes out (304, 206, Age, Cache-Status). Must not know: connections.
+/* Owns how one request is answered through the cache: looking up, joining, leading, validating, fetching anew behind a hit, and the
+ * last choices made when the head goes out (304, 206, Age, Cache-Status). Must not know: connections.
  * Source: RFC 9111 section 4, RFC 9110 sections 13 and 14, RFC 9211. */
 #ifndef UTFEED_PROXY_ANSWER_H
 #define UTFEED_PROXY_ANSWER_H

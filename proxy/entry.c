@@ -52,6 +52,8 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 		return NULL;
 	}
 	atomic_init(&e->refs, 1);
+	atomic_init(&e->hits, 0);
+	atomic_flag_clear(&e->claimed);
 	e->vary = parts->vary;
 	e->object = parts->object;
 	e->head = parts->head;
@@ -69,6 +71,16 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 		entry_compact(e);
 	e->bytes = entry_count(e);
 	return e;
+}
+
+unsigned entry_hit(struct entry *e)
+{
+	return atomic_fetch_add_explicit(&e->hits, 1, memory_order_relaxed) + 1;
+}
+
+bool entry_claim(struct entry *e)
+{
+	return !atomic_flag_test_and_set_explicit(&e->claimed, memory_order_relaxed);
 }
 
 struct entry *entry_ref(struct entry *e)

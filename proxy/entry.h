@@ -1,5 +1,5 @@
 /* Owns one stored response, or the record that says which request fields its variants depend on; and its form as bytes.
- * Must not know: stores, requests. Invariant: immutable once made, shared by references on any thread.
+ * Must not know: stores, requests. Invariant: immutable once made but for its count of hits, shared by references on any thread.
  *
  * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h). */
 #ifndef UTFEED_PROXY_ENTRY_H
@@ -20,6 +20,8 @@ struct entry {
 	size_t upstream_len;
 	struct freshness freshness;
 	size_t bytes;                  /* what it counts against a budget: all of the above */
+	atomic_uint hits;              /* since it was made or came out of a store of bytes */
+	atomic_flag claimed;
 };
 
 struct entry_parts {               /* references and strings that the new entry takes over, also on failure */
@@ -36,6 +38,10 @@ struct entry_parts {               /* references and strings that the new entry 
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
+/* Counts an answer; which one it is. */
+unsigned entry_hit(struct entry *);
+/* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */
+bool entry_claim(struct entry *);
 /* The same response, stale from now on (seconds since the epoch); a record of variants as it is. One reference. NULL: out of
  * memory. */
 struct entry *entry_expired(struct entry *, int64_t now);

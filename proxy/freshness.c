@@ -3,7 +3,7 @@
 
 #include "http_date.h"
 
-enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10 };
+enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_MAX_S = 60 };
 
 static const char *const words[STORABLE_COUNT] = {
 	[STORABLE_YES] = "stored",
@@ -208,6 +208,15 @@ int64_t freshness_age(const struct freshness *f, int64_t now)
 int64_t freshness_ttl(const struct freshness *f, int64_t now)
 {
 	return f->lifetime_s - freshness_age(f, now);
+}
+
+bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread)
+{
+	int64_t ttl = freshness_ttl(f, now), part = f->lifetime_s / SOON_SHARE;
+
+	if (part > SOON_MAX_S)
+		part = SOON_MAX_S;
+	return ttl > 0 && ttl <= part - spread % (uint32_t)(part / 2 + 1);
 }
 
 void freshness_expire(struct freshness *f, int64_t now)

@@ -63,6 +63,9 @@ void freshness_read(struct freshness *, const struct http_msg *response, int64_t
 
 int64_t freshness_age(const struct freshness *, int64_t now);          /* current_age, for the Age field; 0 to 2^31 */
 int64_t freshness_ttl(const struct freshness *, int64_t now);          /* seconds left, negative once stale: Cache-Status' ttl */
+/* Whether the last tenth of its lifetime runs, at most a minute; spread, any number, takes up to half of that off, so that what came
+ * together does not end together. Never once stale, nor with a lifetime under 10 s. */
+bool freshness_ends_soon(const struct freshness *, int64_t now, uint32_t spread);
 void freshness_expire(struct freshness *, int64_t now);                /* soft purge: stale from now on, its windows begin */
 
 /* by_request: set to whether it is the request that refuses a response fresh otherwise. May be NULL. */

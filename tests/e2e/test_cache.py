@@ -6,7 +6,9 @@ import gzip
 import hashlib
 import os
 import random
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -475,6 +477,79 @@ def test_stale_while_revalidate(proxy, site):
     while proxy.get("/f").body != b"2":
         assert time.monotonic() < until, "never revalidated"
     assert site.count() == 2
+
+
+def counters(proxy):
+    """What SIGUSR1 prints, complete."""
+    seen = len(proxy.err.text())
+    proxy.process.send_signal(signal.SIGUSR1)
+    with proxy.err.news:
+        assert proxy.err.news.wait_for(lambda: "\naccess_lost " in proxy.err.text()[seen:], TIMEOUT)
+    return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", proxy.err.text()[seen:], re.M)}
+
+
+SOON = ("Cache-Control: max-age=600", "Age: 575", 'ETag: "a"')     # within the last part, whatever its start
+
+
+def test_a_hot_response_is_fetched_before_it_is_stale(start, origin):
+    """Once, whatever the number of workers; meanwhile and afterwards every reader has a hit."""
+    proxy = start(None, "--route", f"/={origin.url} refresh-hot=3", "--workers", "2")
+    assert not was_hit(proxy.through(origin, page(*SOON, body=b"1"), "/f")[0])
+    asking = ("Cache-Control: max-age=10000, only-if-cached", "Pragma: no-cache", 'If-None-Match: "x"', "If-Modified-Since: " + LATER)
+    for _ in range(3):
+        assert not origin.asked() and was_hit(proxy.get("/f", *asking))
+    upstream = origin.receive()
+    assert upstream.request["If-None-Match"] == '"a"'
+    assert all(upstream.request[name] is None for name in ("Cache-Control", "Pragma", "If-Modified-Since"))
+    assert all(was_hit(got) and got.body == b"1" for got in (proxy.get("/f") for _ in range(20)))
+    assert counters(proxy)["refreshes_ahead"] == 1
+    upstream.answer(page(FRESH, body=b"2"))
+    until = time.monotonic() + TIMEOUT
+    while (got := proxy.get("/f")).body != b"2":
+        assert was_hit(got) and time.monotonic() < until
+    assert was_hit(got) and not origin.asked()
+
+
+def test_a_304_keeps_a_hot_response_fresh(start, origin, site):
+    turn = []
+
+    def answer(request):
+        turn.append(request["If-None-Match"])
+        return message("304 Not Modified", FRESH, "Age: 1", length=False) if turn[-1] else page(*SOON)
+    site["/f"], proxy = answer, start(None, "--route", f"/={origin.url} refresh-hot=1")
+    assert not was_hit(proxy.get("/f"))
+    until = time.monotonic() + TIMEOUT
+    while int((got := proxy.get("/f"))["Age"]) > 100:
+        assert was_hit(got) and time.monotonic() < until
+    assert was_hit(got) and turn == [None, '"a"'] and counters(proxy)["refreshes_ahead"] == 1
+
+
+@pytest.mark.parametrize("what,option,fields,asking", [
+    ("too few hits", "refresh-hot=9", SOON, ()), ("switched off", "refresh-hot=0", SOON, ()),
+    ("too early", "refresh-hot=1", (FRESH, "Age: 500"), ()),
+    ("in a client's name", "refresh-hot=1 authorization=on", ("Cache-Control: public, max-age=600", "Age: 575"), ("Authorization: Basic x",)),
+])
+def test_what_is_not_fetched_early(start, origin, site, what, option, fields, asking):
+    proxy = start(None, "--route", f"/={origin.url} {option}")
+    site["/f"] = page(*fields)
+    assert [was_hit(proxy.get("/f", *asking)) for _ in range(9)] == [False] + [True] * 8, what
+    assert counters(proxy)["refreshes_ahead"] == 0 and site.count() == 1
+
+
+@pytest.mark.parametrize("error", ["500 X", "503 X", None])
+def test_an_early_fetch_that_fails_costs_nobody(start, origin, site, error):
+    """The stored response goes on answering, and its origin is left alone until it is stale."""
+    proxy = start(None, "--route", f"/={origin.url} refresh-hot=1")
+    site["/f"] = page(*SOON)
+    proxy.get("/f")
+    asked = threading.Event()
+
+    def fail(_):
+        asked.set()
+        return message(error) if error else (b"", "close")
+    site["/f"] = fail
+    assert all(was_hit(proxy.get("/f")) for _ in range(20)) and asked.wait(TIMEOUT)
+    assert all(was_hit(proxy.get("/f")) for _ in range(20)) and counters(proxy)["refreshes_ahead"] == 1
 
 
 @pytest.mark.parametrize("error", ["500 X", "502 X", "503 X", "504 X", None])

@@ -44,6 +44,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "feed-hints", "off", "off" },
 	{ "feed-hints-max", "168h", "168h" },
 	{ "targeted-cache-control", "Feed-Cache-Control ,cdn-cache-control", "Feed-Cache-Control,cdn-cache-control" },
+	{ "refresh-hot", "0", "0" },
 	{ "allow", "[FD00::/8]:8080", "[fd00::/8]:8080\n" },
 	{ "deny", ".Ads.Example.:*", ".ads.example:*\n" },
 	{ "policy", "rome-strict", "rome-strict" },

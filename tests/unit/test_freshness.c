@@ -285,5 +285,22 @@ static void expiring(void)
 	CU_ASSERT_EQUAL(freshness_ttl(&f, T0 + 20), -10);
 }
 
+static void ending(void)
+{
+	static const struct { const char *rule; int64_t lifetime, age; uint32_t spread; bool soon; } cases[] = {
+		{ "not before the last tenth", 100, 89, 0, false }, { "the last tenth", 100, 90, 0, true }, { "its end", 100, 99, 0, true },
+		{ "not once stale", 100, 100, 0, false }, { "long stale", 100, 500, 0, false },
+		{ "at most a minute", DAY, DAY - 61, 0, false }, { "the last minute", DAY, DAY - 60, 0, true },
+		{ "half of it off", DAY, DAY - 31, 30, false }, { "the other half", DAY, DAY - 30, 30, true },
+		{ "never more than half", DAY, DAY - 30, 31 * 31 + 30, true }, { "any number", DAY, DAY - 30, UINT32_MAX, true },
+		{ "too short", 9, 8, 0, false }, { "just long enough", 10, 9, UINT32_MAX, true }, { "none", 0, 0, 0, false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct freshness f = { .response_time = T0, .lifetime_s = cases[i].lifetime };
+
+		UNIT_ROW(freshness_ends_soon(&f, T0 + cases[i].age, cases[i].spread) == cases[i].soon, "%s", cases[i].rule);
+	}
+}
+
 UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "ages", ages }, { "reuse", reuse },
-	{ "expiring", expiring })
+	{ "expiring", expiring }, { "ending", ending })
