@@ -14,6 +14,7 @@ int eviction_init(struct eviction *e, size_t budget, size_t slots)
 	TAILQ_INIT(&e->small.list);
 	TAILQ_INIT(&e->main.list);
 	e->small.bytes = e->main.bytes = 0;
+	e->budget = budget;
 	e->small_max = budget / SMALL_SHARE;
 	e->main_max = budget - e->small_max;
 	e->ghost_mask = n - 1;
@@ -106,44 +107,70 @@ void eviction_insert(struct eviction *e, struct eviction_node *n)
 	eviction_restore(e, n);
 }
 
-/* Gives up the oldest of the small queue, or moves it on: NULL. */
-static struct eviction_node *small_victim(struct eviction *e)
+/* What is to go of the small queue, at n: true. Who was asked for again moves on instead. */
+static bool small_goes(struct eviction *e, struct eviction_node *n)
 {
-	struct eviction_node *n = TAILQ_FIRST(&e->small.list);
-
+	if (n->hits < PROMOTE_HITS)
+		return true;
 	eviction_remove(e, n);
-	if (n->hits < PROMOTE_HITS) {
-		ghost_add(e, n);
-		return n;
-	}
 	n->hits = 0;
 	n->main = true;
 	eviction_restore(e, n);
-	return NULL;
+	return false;
 }
 
-/* Gives up the oldest of the main queue, or spares it for its hits: NULL. */
-static struct eviction_node *main_victim(struct eviction *e)
+/* What is to go of the main queue, at n: true. Who was asked for is spared instead. */
+static bool main_goes(struct eviction *e, struct eviction_node *n)
 {
-	struct eviction_node *n = TAILQ_FIRST(&e->main.list);
-
-	eviction_remove(e, n);
 	if (!n->hits)
-		return n;
+		return true;
+	eviction_remove(e, n);
 	n->hits--;
 	eviction_restore(e, n);
+	return false;
+}
+
+/* The next to go, left in its queue. One of more than most bytes is passed over, or with stop set: NULL. */
+static struct eviction_node *eviction_next(struct eviction *e, size_t most, bool stop)
+{
+	struct eviction_node *small = TAILQ_FIRST(&e->small.list), *main = TAILQ_FIRST(&e->main.list), *n;
+
+	while (small || main) {
+		bool goes;
+
+		if (!main || (small && e->small.bytes > e->small_max)) {
+			n = small;
+			small = TAILQ_NEXT(n, link);
+			goes = small_goes(e, n);
+		} else {
+			n = main;
+			main = TAILQ_NEXT(n, link);
+			goes = main_goes(e, n);
+		}
+		if (!goes && !main)
+			main = n;              /* now the main queue's last */
+		if (goes && n->bytes <= most)
+			return n;
+		if (goes && stop)
+			break;
+	}
 	return NULL;
 }
 
-struct eviction_node *eviction_victim(struct eviction *e)
+struct eviction_node *eviction_victim(struct eviction *e, size_t bytes)
 {
-	struct eviction_node *n = NULL;
+	size_t slack = e->budget / EVICTION_SLACK_SHARE;
+	struct eviction_node *n;
 
-	while (!n && !(TAILQ_EMPTY(&e->small.list) && TAILQ_EMPTY(&e->main.list))) {
-		if (TAILQ_EMPTY(&e->main.list) || (e->small.bytes > e->small_max && !TAILQ_EMPTY(&e->small.list)))
-			n = small_victim(e);
-		else
-			n = main_victim(e);
-	}
+	if (bytes <= e->budget)
+		return NULL;
+	n = eviction_next(e, bytes - (e->budget - slack), bytes <= e->budget + slack);
+	if (!n && bytes > e->budget + slack)
+		n = eviction_next(e, SIZE_MAX, true);
+	if (!n)
+		return NULL;
+	eviction_remove(e, n);
+	if (!n->main)
+		ghost_add(e, n);
 	return n;
 }

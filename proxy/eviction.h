@@ -19,14 +19,14 @@ struct eviction_node {
 	uint8_t hits;                  /* since it came or was last spared, up to EVICTION_HITS_MAX */
 	bool main;
 };
-enum { EVICTION_HITS_MAX = 3 };
+enum { EVICTION_HITS_MAX = 3, EVICTION_SLACK_SHARE = 20 };       /* slack: that share of the budget */
 
 struct eviction_queue { struct eviction_list list; size_t bytes; };
 struct eviction_ghost { uint32_t mark, when; };
 
 struct eviction {
 	struct eviction_queue small, main;
-	size_t small_max, main_max;
+	size_t budget, small_max, main_max;
 	struct eviction_ghost *ghosts;
 	size_t ghost_mask;
 	uint32_t ghost_clock;          /* bytes that left unasked for, in KiB */
@@ -42,8 +42,11 @@ void eviction_insert(struct eviction *, struct eviction_node *);
 void eviction_remove(struct eviction *, struct eviction_node *);
 /* Back in after eviction_remove(), with its past. */
 void eviction_restore(struct eviction *, struct eviction_node *);
-/* Removes one and returns it; NULL: there is none. */
-struct eviction_node *eviction_victim(struct eviction *);
+/* While bytes are in, what is about to come in counted: removes who has to go and returns it. NULL: nobody.
+ * A large one waits at its turn until what is in is so much over the budget that less than the slack will be missing without it;
+ * one that is larger than twice the slack is passed over for the next that leaves no larger gap. So a full cache stays within the
+ * slack of its budget, both ways. */
+struct eviction_node *eviction_victim(struct eviction *, size_t bytes);
 
 static inline void eviction_hit(struct eviction_node *n)
 {

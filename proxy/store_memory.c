@@ -1,6 +1,6 @@
 /* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a count.
- * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget: room is made
- * before an entry comes in. Entries that readers still hold after they left are not counted. */
+ * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and the slack of
+ * eviction.h: room is made before an entry comes in. Entries that readers still hold after they left are not counted. */
 #include "store.h"
 
 #include <malloc.h>
@@ -99,7 +99,7 @@ static void memory_make_room(struct store_memory *m, size_t bytes, struct evicti
 {
 	struct eviction_node *victim;
 
-	while (m->stats.bytes + bytes > m->budget && (victim = eviction_victim(&m->eviction)) != NULL) {
+	while ((victim = eviction_victim(&m->eviction, m->stats.bytes + bytes)) != NULL) {
 		m->evicted += victim->bytes;
 		memory_unlink(m, node_of(victim), dead);
 		m->stats.evictions++;

@@ -18,12 +18,17 @@ struct policy {
 	const char *name;
 	void (*insert)(union state *, struct eviction_node *);
 	void (*hit)(union state *, struct eviction_node *);
-	struct eviction_node *(*victim)(union state *);
+	struct eviction_node *(*victim)(union state *, size_t bytes, size_t budget);       /* NULL: nobody has to go */
 };
 
 static void s3_insert(union state *s, struct eviction_node *n) { eviction_insert(&s->s3, n); }
 static void s3_hit(union state *s, struct eviction_node *n) { (void)s; eviction_hit(n); }
-static struct eviction_node *s3_victim(union state *s) { return eviction_victim(&s->s3); }
+
+static struct eviction_node *s3_victim(union state *s, size_t bytes, size_t budget)
+{
+	(void)budget;
+	return eviction_victim(&s->s3, bytes);
+}
 
 static void simple_insert(union state *s, struct eviction_node *n)
 {
@@ -39,20 +44,24 @@ static void lru_hit(union state *s, struct eviction_node *n)
 	TAILQ_INSERT_TAIL(&s->simple.list, n, link);
 }
 
-static struct eviction_node *first_victim(union state *s)
+static struct eviction_node *first_victim(union state *s, size_t bytes, size_t budget)
 {
 	struct eviction_node *n = TAILQ_FIRST(&s->simple.list);
 
+	if (bytes <= budget)
+		return NULL;
 	TAILQ_REMOVE(&s->simple.list, n, link);
 	return n;
 }
 
 static void sieve_hit(union state *s, struct eviction_node *n) { (void)s; n->hits = 1; }
 
-static struct eviction_node *sieve_victim(union state *s)
+static struct eviction_node *sieve_victim(union state *s, size_t bytes, size_t budget)
 {
 	struct eviction_node *n = s->simple.hand ? s->simple.hand : TAILQ_FIRST(&s->simple.list);
 
+	if (bytes <= budget)
+		return NULL;
 	while (n->hits) {
 		n->hits = 0;
 		n = TAILQ_NEXT(n, link) ? TAILQ_NEXT(n, link) : TAILQ_FIRST(&s->simple.list);
@@ -124,6 +133,7 @@ static struct ratio simulate(const struct policy *p, struct item *items, size_t 
 		items[i].in = false;
 	for (size_t r = 0; r < requests; r++) {
 		struct item *it = &items[trace[r]];
+		struct eviction_node *v;
 
 		all_bytes += it->node.bytes;
 		if (it->in) {
@@ -134,9 +144,7 @@ static struct ratio simulate(const struct policy *p, struct item *items, size_t 
 		}
 		if (it->node.bytes > budget)
 			continue;
-		while (used + it->node.bytes > budget) {
-			struct eviction_node *v = p->victim(&state);
-
+		while ((v = p->victim(&state, used + it->node.bytes, budget)) != NULL) {
 			used -= v->bytes;
 			((struct item *)(void *)v)->in = false;
 		}
@@ -152,7 +160,7 @@ static struct ratio simulate(const struct policy *p, struct item *items, size_t 
 int main(int argc, char **argv)
 {
 	static const double alphas[] = { 0.7, 1.0 };
-	static const int shares[] = { 1, 5, 10 };
+	static const int shares[] = { 1, 10, 50, 100 };        /* of a thousand */
 	static const uint64_t secret[2] = { 1, 2 };
 	size_t requests = argc > 1 ? (size_t)atol(argv[1]) : REQUESTS, n_items = OBJECTS + requests / SCAN_EVERY + 1, footprint = 0;
 	uint32_t *trace = calloc(requests, sizeof *trace);
@@ -166,7 +174,7 @@ int main(int argc, char **argv)
 		footprint += i < OBJECTS ? items[i].node.bytes : 0;
 	}
 	printf("%zu requests, %d objects, footprint %zu MB; hit ratio %% of requests (of bytes)\n", requests, OBJECTS, footprint >> 20);
-	printf("zipf  scans  cache");
+	printf("zipf  scans   cache");
 	for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++)
 		printf("  %-13s", policies[p].name);
 	putchar('\n');
@@ -174,9 +182,9 @@ int main(int argc, char **argv)
 		for (size_t a = 0; a < sizeof alphas / sizeof alphas[0]; a++) {
 			trace_make(trace, requests, OBJECTS, alphas[a], scans);
 			for (size_t c = 0; c < sizeof shares / sizeof shares[0]; c++) {
-				printf("%.1f   %-5s  %3d %%", alphas[a], scans ? "20 %" : "none", shares[c]);
+				printf("%.1f   %-5s  %4.1f %%", alphas[a], scans ? "20 %" : "none", shares[c] / 10.0);
 				for (size_t p = 0; p < sizeof policies / sizeof policies[0]; p++) {
-					struct ratio x = simulate(&policies[p], items, n_items, trace, requests, footprint / 100 * (size_t)shares[c]);
+					struct ratio x = simulate(&policies[p], items, n_items, trace, requests, footprint / 1000 * (size_t)shares[c]);
 
 					printf("  %4.1f (%4.1f)  ", x.requests, x.bytes);
 				}

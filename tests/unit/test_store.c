@@ -1,4 +1,4 @@
-/* Owns the cases every store must pass (one suite, run against each) and those of one store alone.
+/* Owns the cases every store must pass (one suite, run against each) and those of LMDB or Redis alone.
  * Must not know: how a store works. Invariant: a store may have lost an entry only where a case says so. */
 #include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
@@ -428,50 +428,6 @@ static void run_workers(struct store *s)
 }
 static void workers(void) { with_each(run_workers); }
 
-/* Memory alone */
-
-static void memory_budget(void)
-{
-	static const struct { size_t budget, max_entry; } cases[] = { { 1 << 20, 1 << 20 }, { 8 << 20, 1 << 20 }, { 100000, 1 << 30 }, { 0, 1 << 20 } };
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct store *s = store_memory_new(cases[i].budget, cases[i].max_entry);
-		struct store_stats stats;
-		uint64_t most = 0;
-
-		for (unsigned k = 0; k < 3000; k++) {
-			char key[32];
-
-			snprintf(key, sizeof key, "http://h%u/\nk", k % 1500);
-			put(s, key, k, k * 7919 % 50000);
-			s->ops->stats(s, &stats);
-			most = stats.bytes > most ? stats.bytes : most;
-		}
-		UNIT_ROW(!cases[i].budget || most <= cases[i].budget, "budget %zu: %zu", cases[i].budget, (size_t)most);
-		UNIT_ROW(cases[i].budget < 1 << 20 || most > cases[i].budget / 100 * 95, "budget %zu: used %zu", cases[i].budget, (size_t)most);
-		s->ops->free(s);
-	}
-}
-
-/* Asked for twice, an entry survives a scan of ten times the budget. */
-static void memory_scan(void)
-{
-	struct store *s = store_memory_new(1 << 20, 1 << 18);
-
-	for (int i = 0; i < 3; i++) {
-		put(s, "http://hot/\nk", 1, 5000);
-		CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
-	}
-	for (unsigned k = 0; k < 2000; k++) {
-		char key[32];
-
-		snprintf(key, sizeof key, "http://h%u/\nk", k);
-		put(s, key, k, 5000);
-	}
-	CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
-	s->ops->free(s);
-}
-
 /* LMDB alone */
 
 static void lmdb_restart(void)
@@ -707,7 +663,6 @@ static void redis_settings_matter(void)
 
 UNIT_SUITE(store, { "basic", basic }, { "variants", variants }, { "keys", keys }, { "big", big }, { "purge", purge },
 	{ "fresh-after-purge", fresh_after_purge }, { "cancel", cancel }, { "workers", workers },
-	{ "memory-budget", memory_budget }, { "memory-scan", memory_scan },
 	{ "lmdb-restart", lmdb_restart }, { "lmdb-bounded", lmdb_bounded }, { "lmdb-damage", lmdb_damage },
 	{ "lmdb-other-file", lmdb_other_file }, { "lmdb-format", lmdb_format }, { "lmdb-nowhere", lmdb_nowhere },
 	{ "redis-goes-and-comes", redis_goes_and_comes }, { "redis-removals-wait", redis_removals_wait },

@@ -1,0 +1,269 @@
+/* Owns the cases of the memory store alone: what it counts, what the process takes, who stays.
+ * Must not know: how entries are chosen (eviction.h says what a full store keeps to). */
+#include "tests/unit/entries.h"
+#include "tests/unit/unit.h"
+
+#include "proxy/store.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static void put(struct store *s, const char *key, unsigned seed, size_t len)
+{
+	struct entry *e = entries_new(key, seed, len);
+
+	s->ops->put(s, e);
+	entry_unref(&e);
+}
+
+static bool holds(struct store *s, const char *key, unsigned seed, size_t len)
+{
+	struct entry *e = NULL;
+	bool right = s->ops->get(s, key, strlen(key), &e, NULL) == STORE_FOUND && entries_body_is(e, seed, len);
+
+	entry_unref(&e);
+	return right;
+}
+
+static uint64_t bytes_of(struct store *s)
+{
+	struct store_stats stats;
+
+	s->ops->stats(s, &stats);
+	return stats.bytes;
+}
+
+static void small_budgets(void)
+{
+	static const struct { size_t budget, max_entry; } cases[] = { { 1 << 20, 1 << 20 }, { 8 << 20, 1 << 20 }, { 100000, 1 << 30 }, { 0, 1 << 20 } };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct store *s = store_memory_new(cases[i].budget, cases[i].max_entry);
+		uint64_t most = 0;
+
+		for (unsigned k = 0; k < 3000; k++) {
+			char key[32];
+
+			snprintf(key, sizeof key, "http://h%u/\nk", k % 1500);
+			put(s, key, k, k * 7919 % 50000);
+			most = bytes_of(s) > most ? bytes_of(s) : most;
+		}
+		UNIT_ROW(!cases[i].budget || most <= cases[i].budget / 20 * 21, "budget %zu: %zu", cases[i].budget, (size_t)most);
+		UNIT_ROW(cases[i].budget < 1 << 20 || most > cases[i].budget / 100 * 95, "budget %zu: used %zu", cases[i].budget, (size_t)most);
+		s->ops->free(s);
+	}
+}
+
+/* Asked for twice, an entry survives a scan of ten times the budget. */
+static void scan(void)
+{
+	struct store *s = store_memory_new(1 << 20, 1 << 18);
+
+	for (int i = 0; i < 3; i++) {
+		put(s, "http://hot/\nk", 1, 5000);
+		CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
+	}
+	for (unsigned k = 0; k < 2000; k++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "http://h%u/\nk", k);
+		put(s, key, k, 5000);
+	}
+	CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
+	s->ops->free(s);
+}
+
+/* What malloc says is in use, with what it needs itself; 0: another malloc is at work, a sanitizer's. */
+static size_t heap_in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* Every byte that comes with an entry counts: key, heads, body, nodes, and what malloc adds. */
+static void every_byte_counts(void)
+{
+	static const struct { size_t len; unsigned entries; } rows[] = { { 0, 2000 }, { 100, 2000 }, { 5000, 500 }, { 70000, 100 }, { 3 << 20, 10 } };
+	struct store *s = store_memory_new(1 << 30, 16 << 20);
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		size_t heap = heap_in_use();
+		uint64_t counted = bytes_of(s);
+		double ratio;
+
+		for (unsigned k = 0; k < rows[i].entries; k++) {
+			char key[64];
+
+			snprintf(key, sizeof key, "http://host%u/of/%zu\nauto", k, rows[i].len);
+			put(s, key, k, rows[i].len);
+		}
+		ratio = (double)(bytes_of(s) - counted) / (double)(heap_in_use() - heap);
+		UNIT_ROW(!heap || (ratio > 0.99 && ratio < 1.01), "bodies of %zu bytes: counted %.3f of what they take", rows[i].len, ratio);
+	}
+	s->ops->free(s);
+}
+
+/* The issue's bar: filled ten times over with 1 KB to 10 MB, counted bytes within 5 % of the budget at every step once it is full,
+ * resident memory within 25 %. */
+enum { TIMES = 10, THREADS_MAX = 4, SMALLEST = 1024, LARGEST = 10 << 20, DOUBLINGS = 14, PIECE = 8192, SAMPLES = 10 };
+
+struct filling {
+	struct store *store;
+	size_t budget, threads;
+	pthread_barrier_t barrier;
+	unsigned id;                           /* of the next thread */
+	pthread_mutex_t lock;                  /* what follows */
+	uint64_t written, least, most;         /* least: since it was full */
+	bool full;
+	size_t resident;                       /* the most, with no entry on its way in */
+};
+
+/* A process of its own for each filling: what one left would be there for the next. */
+struct figures { double least, most, resident; };
+
+static size_t resident_bytes(void)
+{
+	unsigned long size, pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (!f || fscanf(f, "%lu %lu", &size, &pages) != 2)
+		abort();
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The body arrives in pieces, as from an origin. */
+static struct entry *entry_of(const char *key, size_t len)
+{
+	static const uint8_t piece[PIECE];
+	struct entry_parts parts = { .head = entries_head(len), .freshness = &(struct freshness){ .response_time = 1000 }, .upstream = strdup("") };
+
+	parts.object = object_new(0);
+	object_keep(parts.object, UINT64_MAX);
+	object_head(parts.object, object_head_ref(parts.head));
+	for (size_t at = 0; at < len; at += PIECE)
+		if (object_append(parts.object, piece, len - at < PIECE ? len - at : PIECE))
+			abort();
+	object_done(parts.object);
+	return entry_new(key, strlen(key), &parts);
+}
+
+/* As many of each power of two. */
+static size_t length_of(unsigned n)
+{
+	size_t power = (size_t)SMALLEST << n % DOUBLINGS, len = power + power / 1024 * (n / DOUBLINGS % 1024);
+
+	return len < LARGEST ? len : LARGEST;
+}
+
+static void note(struct filling *f, size_t len)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&f->lock);
+	bytes = bytes_of(f->store);
+	f->written += len;
+	f->full |= bytes >= f->budget / 100 * 95;
+	if (bytes > f->most)
+		f->most = bytes;
+	if (f->full && bytes < f->least)
+		f->least = bytes;
+	pthread_mutex_unlock(&f->lock);
+}
+
+static bool has_written(struct filling *f, uint64_t bytes)
+{
+	bool so;
+
+	pthread_mutex_lock(&f->lock);
+	so = f->written >= bytes;
+	pthread_mutex_unlock(&f->lock);
+	return so;
+}
+
+static void *fill(void *arg)
+{
+	struct filling *f = arg;
+	unsigned id, n;
+
+	pthread_mutex_lock(&f->lock);
+	id = f->id++;
+	pthread_mutex_unlock(&f->lock);
+	n = id * 7919 + 1;
+	for (unsigned sample = 1, k = 0; sample <= SAMPLES; sample++) {
+		for (; !has_written(f, TIMES * (uint64_t)f->budget / SAMPLES * sample); k++) {
+			struct entry *e;
+			char key[64];
+			size_t len;
+
+			n = n * 1103515245 + 12345;
+			len = length_of(n >> 8);
+			snprintf(key, sizeof key, "http://host%u.example/feed%u.xml\nauto", id, k);
+			e = entry_of(key, len);
+			f->store->ops->put(f->store, e);
+			entry_unref(&e);
+			note(f, len);
+		}
+		pthread_barrier_wait(&f->barrier);
+		if (id == 0 && resident_bytes() > f->resident)
+			f->resident = resident_bytes();
+		pthread_barrier_wait(&f->barrier);
+	}
+	return NULL;
+}
+
+static void fill_in_child(size_t budget, size_t threads, struct figures *figures)
+{
+	struct filling f = { .budget = budget, .threads = threads, .least = UINT64_MAX };
+	size_t before = resident_bytes();
+	pthread_t ids[THREADS_MAX];
+
+	f.store = store_memory_new(budget, 2 * LARGEST);
+	pthread_barrier_init(&f.barrier, NULL, (unsigned)threads);
+	pthread_mutex_init(&f.lock, NULL);
+	for (size_t i = 0; i < threads; i++)
+		pthread_create(&ids[i], NULL, fill, &f);
+	for (size_t i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	figures->least = 100.0 * (double)f.least / (double)budget;
+	figures->most = 100.0 * (double)f.most / (double)budget;
+	figures->resident = 100.0 * (double)(f.resident - before) / (double)budget;
+	_exit(0);
+}
+
+static void filled_ten_times(void)
+{
+	static const struct { size_t megabytes, threads; bool slow; } rows[] = {
+		{ 64, 1, false }, { 64, 4, false }, { 128, 1, false }, { 128, 4, false }, { 1024, 1, true }, { 1024, 4, true },
+	};
+	struct figures *f = mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const char *slow = getenv("UTFEED_SLOW");
+
+	CU_ASSERT_FATAL(f != MAP_FAILED);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int status = -1;
+		pid_t child;
+
+		if (rows[i].slow && !(slow && *slow == '1'))
+			continue;
+		if (!(child = fork()))
+			fill_in_child(rows[i].megabytes << 20, rows[i].threads, f);
+		waitpid(child, &status, 0);
+		printf("%zu MB, %zu threads: counted %.1f to %.1f %%, resident %.1f %%\n", rows[i].megabytes, rows[i].threads, f->least, f->most, f->resident);
+		UNIT_ROW(status == 0, "%zu MB, %zu threads: status %d", rows[i].megabytes, rows[i].threads, status);
+		UNIT_ROW(f->least >= 95, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->least);
+		UNIT_ROW(f->most <= 105, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->most);
+		UNIT_ROW(f->resident <= 125 || !heap_in_use(), "%zu MB, %zu threads: resident %.1f %%", rows[i].megabytes, rows[i].threads, f->resident);
+	}
+	munmap(f, sizeof *f);
+}
+
+UNIT_SUITE(store_memory, { "small-budgets", small_budgets }, { "scan", scan }, { "every-byte-counts", every_byte_counts },
+	{ "filled-ten-times", filled_ten_times })
