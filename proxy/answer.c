@@ -223,7 +223,7 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, c
 
 	a->cached = true;
 	a->settings = *settings;
-	cache_control_request(&a->cc, a->msg);
+	freshness_request(&a->cc, a->msg, settings);
 	text_add(&key, url, url_len);
 	text_printf(&key, "\n%016llx", (unsigned long long)settings_hash);
 	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */

@@ -129,6 +129,11 @@ void cache_control_request(struct cache_control *cc, const struct http_msg *requ
 			cc->set |= 1u << CC_NO_CACHE;
 }
 
+void cache_control_forget_reload(struct cache_control *cc)
+{
+	cc->set &= ~(1u << CC_NO_CACHE | 1u << CC_MAX_AGE | 1u << CC_MIN_FRESH);
+}
+
 /* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last of its name counts. */
 static void targeted_take(void *arg, const struct sf_member *m)
 {

@@ -30,6 +30,8 @@ static inline bool cc_has(const struct cache_control *cc, enum cache_directive d
 }
 
 void cache_control_request(struct cache_control *, const struct http_msg *request);
+/* Takes out what asks for a response newer than a fresh one: an operator may have that not count. */
+void cache_control_forget_reload(struct cache_control *);
 /* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
 void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);
 /* Whether a qualified directive (CC_NO_CACHE, CC_PRIVATE) names that field. */

@@ -59,6 +59,13 @@ static bool has_lifetime(const struct cache_control *cc, const struct http_msg *
 	    (!cc->targeted && http_msg_count(m, H_EXPIRES));
 }
 
+void freshness_request(struct cache_control *cc, const struct http_msg *request, const struct freshness_settings *s)
+{
+	cache_control_request(cc, request);
+	if (s->no_reload)
+		cache_control_forget_reload(cc);
+}
+
 enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m,
     const struct freshness_settings *s)
 {

@@ -24,6 +24,7 @@ struct freshness_settings {
 	uint32_t hint_s;               /* how long the feed itself says it holds, then (feed_hints.h); 0: it does not say */
 	uint32_t hint_max_s;           /* the most hint_s may be; 0: what feeds say does not count */
 	uint32_t heuristic_max_s;      /* cap of a heuristic lifetime; 0: 24 h */
+	bool no_reload;                /* requests' wishes for something newer than what is fresh do not count */
 	uint32_t error_max_s;          /* cap of any lifetime of a response with status 4xx or 5xx; 0: none */
 	uint32_t stale_while_revalidate_s, stale_if_error_s;   /* where the response does not say */
 };
@@ -51,6 +52,9 @@ enum freshness_reuse {
 	REUSE_REVALIDATE,            /* fwd=stale, or fwd=request where *by_request */
 	REUSE_ONLY_IF_CACHED         /* 504 (section 5.2.1.7) */
 };
+
+/* The directives of a request as they count under these settings. */
+void freshness_request(struct cache_control *, const struct http_msg *request, const struct freshness_settings *);
 
 enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response,
     const struct freshness_settings *);

@@ -223,7 +223,7 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 
 	if (!l->params.entry)
 		return false;
-	cache_control_request(&cc, &l->request);
+	freshness_request(&cc, &l->request, &l->params.freshness);
 	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;

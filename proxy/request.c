@@ -14,6 +14,7 @@
 #include "log.h"
 #include "loop.h"
 #include "polite.h"
+#include "purge.h"
 #include "target.h"
 #include "text.h"
 #include "tls_set.h"
@@ -113,15 +114,31 @@ static int request_policy(const struct request_context *ctx, const struct http_m
 	return policy_lookup(name.at, name.len);
 }
 
-/* FNV-1a over what makes one client's bytes differ from another's. */
+/* FNV-1a. */
+static uint64_t hash_number(uint64_t h, unsigned n)
+{
+	for (unsigned shift = 0; shift < 32; shift += 8)
+		h = (h ^ (n >> shift & 0xff)) * 0x100000001b3;
+	return h;
+}
+
+/* Its end counts too: texts hashed one after the other stay apart. */
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	do
+		h = (h ^ (unsigned char)*text) * 0x100000001b3;
+	while (*text++);
+	return h;
+}
+
+/* What makes one client's bytes differ from another's. */
 static uint64_t settings_hash(const struct normalise_options *o)
 {
 	const unsigned parts[] = { (unsigned)o->policy, (unsigned)o->forced, o->repairs, (unsigned)o->output, (unsigned)o->on_error };
 	uint64_t h = 0xcbf29ce484222325;
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		for (unsigned shift = 0; shift < 32; shift += 8)
-			h = (h ^ (parts[i] >> shift & 0xff)) * 0x100000001b3;
+		h = hash_number(h, parts[i]);
 	return h;
 }
 
@@ -154,6 +171,7 @@ static struct freshness_settings request_freshness(const struct conf *conf, cons
 		.floor_s = (uint32_t)((gateway ? conf->gateway_floor_ms : route->freshness_floor_ms) / 1000),
 		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
+		.no_reload = !route->client_no_cache,
 		.stale_if_error_s = (uint32_t)((gateway ? conf->gateway_stale_ms : route->stale_if_error_ms) / 1000),
 	};
 }
@@ -236,7 +254,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 		.stage = {
 			.loop = ctx->loop,
 			.normalise = route->normalise && reads,
-			.respect_no_transform = target->mode == TARGET_FORWARD,
+			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
 			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
 			.encoding = request_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
@@ -254,14 +272,20 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 }
 
 /* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS, credentials,
- * redirects), and what one may fetch another must not be served. */
+ * redirects), and what one may fetch another must not be served; nor what the route fetched under other options before a restart, or
+ * fetches in another utfeed of the same store. By which proxy or connection it comes is no part of what it is. */
 static uint64_t request_key_settings(const struct conf *conf, const struct target *target, enum policy policy)
 {
+	const struct conf_route *r = target->route;
+	const unsigned numbers[] = { (unsigned)target->mode, r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->cookies,
+		r->authorization, r->tls_verify };
+	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
 	uint64_t h = request_settings(conf, target, policy);
 
-	h = (h ^ (uint64_t)target->mode) * 0x100000001b3;
-	for (const char *c = target->route->pattern; *c; c++)
-		h = (h ^ (unsigned char)*c) * 0x100000001b3;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		h = hash_number(h, numbers[i]);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		h = hash_text(h, texts[i]);
 	return h;
 }
 
@@ -345,30 +369,22 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 	request_fetch(ctx, a, m, target, (enum policy)policy, body);
 }
 
-/* PURGE: by X-Purge, the URL (default), everything below it (prefix), its host, or all; "soft" beside it marks stale. */
 static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
     const struct sockaddr *client)
 {
-	struct slice rest, what = slice_until(http_msg_get(m, H_X_PURGE), ',', &rest);
-	struct text url = { 0 };
-	enum store_purge purge = slice_is(what, "all") ? PURGE_ALL : slice_is(what, "prefix") || slice_is(what, "host") ? PURGE_PREFIX : PURGE_URL;
-	bool soft = slice_is(slice_trim(rest), "soft") || slice_is(what, "soft");
-	struct object *o;
-	char count[48];
+	struct purge purge;
+	char count[24];
+	struct ip ip;
 	int64_t n;
 
-	if (!client_is_loopback(client))
-		return request_answer(ctx, 403, "", "Only clients on this machine may purge.", "");
-	destination_url(&url, &target->to);
-	if (url.failed)
+	if (!ip_from_sockaddr(client, &ip) || !cidr_list_contains(&ctx->conf->purge_allow, &ip))
+		return request_answer(ctx, 403, "", "This address may not purge (purge-allow).", "");
+	if (!purge_read(&purge, m))
+		return request_answer(ctx, 400, "", "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
+	if ((n = purge_run(&purge, ctx->cache, &target->to, loop_wall_ms(ctx->loop) / 1000)) < 0)
 		return NULL;
-	if (slice_is(what, "host"))
-		url.len -= target->to.path_len - 1;
-	n = cache_purge(ctx->cache, purge, url.bytes, url.len, soft, loop_wall_ms(ctx->loop) / 1000);
 	snprintf(count, sizeof count, "%lld", (long long)n);
-	o = request_answer(ctx, 200, "", soft ? "Marked stale." : "Purged.", count);
-	free(url.bytes);
-	return o;
+	return request_answer(ctx, 200, "", purge.soft ? "Marked stale." : "Purged.", count);
 }
 
 bool request_takes_body(const struct http_msg *m)

@@ -7,6 +7,7 @@ import pytest
 from certs import Authority
 from peers import Origin, TlsOrigin
 from proxy import BINARY, Utfeed
+from stores import Redis
 
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
                          os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_cache.py", "test_poisoning.py"}
+CACHED = {"test_cache.py", "test_poisoning.py", "test_purge.py"}
 
 
 @pytest.fixture
@@ -112,3 +113,27 @@ def shared():
     if not os.path.isdir(SHARED):
         pytest.skip(f"no shared data at {SHARED} (UTFEED_SHARED)")
     return SHARED
+
+
+@pytest.fixture
+def redis(tmp_path):
+    if not shutil.which("redis-server"):
+        pytest.skip("no redis-server")
+    made = []
+
+    def make(password=None):
+        made.append(Redis(tmp_path, password))
+        return made[-1]
+    yield make
+    for each in made:
+        each.stop()
+
+
+@pytest.fixture(params=["memory", "lmdb", "redis"])
+def store(request, tmp_path):
+    """The options of each store in turn."""
+    if request.param == "memory":
+        return []
+    if request.param == "lmdb":
+        return ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
+    return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis')().port}"]

@@ -7,9 +7,7 @@ import hashlib
 import os
 import random
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -245,6 +243,28 @@ def test_request_directives(proxy, site, asking, hit):
     assert was_hit(proxy.get("/f", asking)) == hit and site.count() == 2 - hit
 
 
+@pytest.mark.parametrize("asking", ["Cache-Control: no-cache", "Pragma: no-cache", "Cache-Control: max-age=0", "Cache-Control: min-fresh=550"])
+@pytest.mark.parametrize("options,route", [(("--client-no-cache", "off"), ""), ((), "client-no-cache=off")])
+def test_reloads_that_do_not_count(start, origin, site, options, route, asking):
+    """What is stale is asked for all the same."""
+    proxy = start(None, *options, "--route", f"/={origin.url} {route}".strip())
+    site["/f"], site["/stale"] = page(FRESH, "Age: 100"), page("Cache-Control: max-age=1", "Age: 100")
+    for path in ("/f", "/stale"):
+        proxy.get(path)
+    assert was_hit(proxy.get("/f", asking)) and site.count("/f") == 1
+    proxy.get("/stale", asking)
+    assert site.count("/stale") == 2
+
+
+def test_a_reload_that_does_not_count_gets_the_stale_copy_of_an_origin_that_errs(start, origin, site):
+    for option, status in (("client-no-cache=off", 200), ("client-no-cache=on", 503)):
+        proxy = start(None, "--route", f"/={origin.url} stale-if-error=1h {option}")
+        site["/f"] = page(STALE, "Age: 100")
+        proxy.get("/f")
+        site["/f"] = message("503 X")
+        assert proxy.get("/f", "Cache-Control: no-cache").status == status, option
+
+
 @pytest.mark.parametrize("asking,more,hit", [("max-stale", "", True), ("max-stale=500", "", True), ("max-stale=5", "", False),
                                              ("max-stale", ", must-revalidate", False), ("max-stale", ", proxy-revalidate", False)])
 def test_max_stale(proxy, site, asking, more, hit):
@@ -417,7 +437,7 @@ def test_policies_have_copies_of_their_own(proxy, site):
     assert site.count() == 2 and all(rule.startswith(policy) for policy, rule in rules.items())
 
 
-# ---- invalidation, purging ----
+# ---- invalidation ----
 
 @pytest.mark.parametrize("method,status,gone", [
     ("POST", "200 OK", True), ("PUT", "204 No Content", True), ("DELETE", "302 Found", True), ("PATCH", "200 OK", True),
@@ -439,25 +459,6 @@ def test_invalidation_of_what_the_answer_names(proxy, site, field, gone):
     proxy.get("/other")
     proxy.get("/f", method="POST")
     assert was_hit(proxy.get("/other")) == (not gone)
-
-
-@pytest.mark.parametrize("what,gone", [(None, "/a"), ("url", "/a"), ("prefix", "/a /ab /a/b"), ("host", "/a /ab /a/b /c"), ("all", "/a /ab /a/b /c")])
-def test_purge(proxy, site, what, gone):
-    site["*"] = page(FRESH)
-    paths = ["/a", "/ab", "/a/b", "/c"]
-    for path in paths:
-        proxy.get(path)
-    got = proxy.get("/a", *((f"X-Purge: {what}",) if what else ()), method="PURGE")
-    assert got.status == 200 and site.count() == 4
-    for path in paths:
-        assert was_hit(proxy.get(path)) == (path not in gone.split()), path
-
-
-def test_soft_purge_asks_the_origin_again(proxy, site):
-    site["/f"] = on_condition(FRESH, 'ETag: "a"')
-    proxy.get("/f")
-    assert proxy.get("/f", "X-Purge: url, soft", method="PURGE").status == 200
-    assert "fwd-status=304" in proxy.get("/f")["Cache-Status"] and was_hit(proxy.get("/f")) and site.count() == 2
 
 
 # ---- stale ----
@@ -813,45 +814,6 @@ def test_lmdb_survives_kills(start, origin, numbers, tmp_path):
 @pytest.mark.slow
 def test_lmdb_survives_200_kills(start, origin, numbers, tmp_path):
     kill_rounds(start, origin, tmp_path, 200)
-
-
-class Redis:
-    def __init__(self, folder, password=None):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
-        self.folder, self.password, self.process = folder, password, None
-        self.start()
-
-    def start(self):
-        more = ["--requirepass", self.password] if self.password else []
-        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-                                         "--dir", str(self.folder), *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + TIMEOUT
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                assert time.monotonic() < until, "redis-server does not start"
-                time.sleep(0.01)
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-
-
-@pytest.fixture
-def redis(tmp_path):
-    if not shutil.which("redis-server"):
-        pytest.skip("no redis-server")
-    made = []
-
-    def make(password=None):
-        made.append(Redis(tmp_path, password))
-        return made[-1]
-    yield make
-    for each in made:
-        each.stop()
 
 
 def shared_hit(proxy, path):

@@ -3,8 +3,11 @@
 Each case is an attack on /f: the attacker asks first, with an origin that echoes all it was told; then a victim asks plainly. The
 victim must get what a plain request gets, byte for byte: either the attack reached no origin, or it has a key of its own.
 """
+import ssl
+
 import pytest
 
+from certs import CA, CLIENT, server_context
 from pages import FRESH, Site, page, was_hit
 from wire import message
 
@@ -222,6 +225,61 @@ def test_routes_do_not_share(start, origin, site, option):
     assert EVIL.encode() not in proxy.get("/f").body and EVIL.encode() not in proxy.get(f"/{origin.url}/f").body and site.count() == 3
 
 
+@pytest.fixture
+def secure(tls_origin, authority, good):
+    """An https origin that may be told who asks, and counts."""
+    context = server_context(good)
+    context.load_verify_locations(authority.root.cert)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    origin = tls_origin(context)
+    origin.site = Site(origin)
+    origin.site["*"] = page(FRESH)
+    return origin
+
+
+# How one route gets an answer that another would refuse, or would get as somebody else
+TRUST = {"tls-verify": ("tls-ca-file={other} tls-verify=off", "tls-ca-file={other}", 502), "tls-ca-file": ("tls-ca-file={root}", "tls-ca-file={other}", 502),
+         "tls-cert": ("tls-ca-file={root} tls-cert={client.cert} tls-key={client.key}", "tls-ca-file={root}", 200)}
+
+
+@pytest.fixture
+def trust(request, authority):
+    loose, strict, status = TRUST[request.param]
+    files = {"root": authority.root.cert, "other": authority.issue("Other root", extensions=CA, issuer=None).cert,
+             "client": authority.issue("client", extensions=CLIENT)}
+    return loose.format(**files), strict.format(**files), status
+
+
+@pytest.mark.parametrize("trust", TRUST, indirect=True)
+def test_routes_do_not_share_trust(start, secure, trust):
+    loose, strict, status = trust
+    proxy = start(None, "--route", f"/loose/={secure.url}/ {loose}", "--route", f"/strict/={secure.url}/ {strict}")
+    assert proxy.get("/loose/f").status == 200 and was_hit(proxy.get("/loose/f"))
+    assert proxy.get("/strict/f").status == status and secure.site.count() == (2 if status == 200 else 1)
+
+
+@pytest.mark.parametrize("trust", TRUST, indirect=True)
+def test_trust_taken_back_takes_its_copies_along(start, secure, trust, tmp_path):
+    """What lies in a store from before the route's options changed."""
+    loose, strict, status = trust
+    for options, wanted in ((loose, 200), (loose, 200), (strict, status)):
+        proxy = start(None, "--route", f"/={secure.url} {options}", "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "16m")
+        assert proxy.get("/f").status == wanted
+        proxy.stop()
+    assert secure.site.count() == (2 if status == 200 else 1)
+
+
+@pytest.mark.parametrize("option", ["cookies=on", "authorization=on", "request-fields=X-Evil", "user-agent=evil.test", "accept=evil.test",
+                                    "follow-redirects=on", "respect-no-transform=on"])
+def test_what_a_route_was_told_before_a_restart(start, origin, site, option, tmp_path):
+    counts = []
+    for options in ("", "", option):
+        proxy = start(None, "--route", f"/={origin.url} {options}".strip(), "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "16m")
+        counts.append(proxy.get("/f").status == 200 and site.count())
+        proxy.stop()
+    assert counts[:2] == [1, 1] and counts[2] != 1
+
+
 def test_redirects_followed_and_not_followed(start, origin, site):
     """The gateway follows, a forward proxy's client gets the redirect itself, whoever asks first."""
     site["/old"], site["/new"] = message("301 Moved Permanently", FRESH, "Location: /new"), page(FRESH)
@@ -240,6 +298,17 @@ def test_no_transform_is_respected_for_forward_clients_only(start, origin, site)
         for raw_wanted in (first, not first):
             got = proxy.get(f"{origin.url}/f", host=origin.url[7:]) if raw_wanted else proxy.get(f"/{origin.url}/f")
             assert (got.body == data) == raw_wanted, (first, raw_wanted)
+
+
+@pytest.mark.parametrize("option,raw_wanted", [("", False), ("respect-no-transform=off", False), ("respect-no-transform=on", True)])
+def test_no_transform_on_routes(start, origin, site, option, raw_wanted):
+    data = '<?xml version="1.0" encoding="koi8-r"?><rss><channel><title>Новости</title></channel></rss>'.encode("koi8-r")
+    site["/f"] = page("Cache-Control: max-age=600, no-transform", body=data, kind="application/xml")
+    proxy = start(None, "--route", f"/={origin.url} {option}".strip())
+    for _ in range(2):
+        got = proxy.get("/f")
+        assert (got.body == data) == raw_wanted and (got["X-Encoding-Rule"] == "none;reason=no-transform") == raw_wanted
+    assert site.count() == 1 and was_hit(got)
 
 
 def test_cookies_sent_on_are_no_part_of_what_others_get(start, origin, site):

@@ -38,6 +38,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "cache-redis", "[::1]:6379", "[::1]:6379" },
 	{ "cache-redis-password", "a \"b\" c", "a \"b\" c" },
 	{ "cache-object-max", "1024", "1k" },
+	{ "purge-allow", "10.0.0.7", "10.0.0.7/32\n" },
+	{ "client-no-cache", "off", "off" },
 	{ "error-max", "0", "0" },
 	{ "gateway-floor", "120s", "2m" },
 	{ "gateway-stale", "720h", "720h" },

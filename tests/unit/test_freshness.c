@@ -194,7 +194,7 @@ static void ages(void)
 static void reuse(void)
 {
 	static const struct freshness_settings plain = { 0 }, own = { .private_cache = true },
-		windows = { .stale_while_revalidate_s = 10, .stale_if_error_s = 100 };
+		windows = { .stale_while_revalidate_s = 10, .stale_if_error_s = 100 }, no_reload = { .no_reload = true };
 	static const struct { const char *rule, *response, *request; const struct freshness_settings *settings; int64_t after;
 		enum freshness_reuse want; bool by_request, if_error; } cases[] = {
 		{ "4: fresh", "max-age=60", "", &plain, 59, REUSE_FRESH, false, true },
@@ -246,6 +246,13 @@ static void reuse(void)
 			REUSE_REVALIDATE, false, true },
 		{ "RFC 8246 2: a reload", "max-age=60, immutable", "Cache-Control: max-age=0\n", &plain, 1, REUSE_FRESH, false, true },
 		{ "RFC 8246 2: a forced reload", "max-age=60, immutable", "Cache-Control: no-cache\n", &plain, 1, REUSE_REVALIDATE, true, false },
+		{ "no reloads: no-cache", "max-age=60", "Cache-Control: no-cache\n", &no_reload, 1, REUSE_FRESH, false, true },
+		{ "no reloads: Pragma", "max-age=60", "Pragma: no-cache\n", &no_reload, 1, REUSE_FRESH, false, true },
+		{ "no reloads: max-age, min-fresh", "max-age=60", "Cache-Control: max-age=0, min-fresh=99\n", &no_reload, 1, REUSE_FRESH, false, true },
+		{ "no reloads: once stale", "max-age=60", "Cache-Control: no-cache\n", &no_reload, 60, REUSE_REVALIDATE, false, false },
+		{ "no reloads: the response's own word", "max-age=60, no-cache", "", &no_reload, 1, REUSE_REVALIDATE, false, false },
+		{ "no reloads: max-stale, stale-if-error stay", "max-age=60", "Cache-Control: no-cache, max-stale=9, stale-if-error=9\n", &no_reload, 64,
+			REUSE_STALE, false, true },
 		{ "RFC 8246 2: not once stale", "max-age=60, immutable", "", &plain, 60, REUSE_REVALIDATE, false, false },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -259,7 +266,7 @@ static void reuse(void)
 		snprintf(lines, sizeof lines, D0 "Cache-Control: %s\n", cases[i].response);
 		head_read(&request, cases[i].request, 0);
 		head_read(&response, lines, 200);
-		cache_control_request(&cc, &request);
+		freshness_request(&cc, &request, cases[i].settings);
 		freshness_read(&f, &response, T0, T0, cases[i].settings);
 		got = freshness_reuse(&f, &cc, T0 + cases[i].after, &by_request);
 		UNIT_ROW(got == cases[i].want && by_request == cases[i].by_request, "%s: %d %d", cases[i].rule, got, by_request);

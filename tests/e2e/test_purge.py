@@ -1,0 +1,124 @@
+"""PURGE: who may, what goes, in every store, on every worker; and soft, where what was stored stays and is asked for again."""
+import time
+
+import pytest
+
+from pages import FRESH, Site, page, was_hit
+from wire import TIMEOUT, message
+
+PATHS = ["/a", "/ab", "/a/b", "/a/b?c", "/c"]
+KINDS = [(None, "/a"), ("url", "/a"), ("URL", "/a"), ("prefix", "/a /ab /a/b /a/b?c"), ("host", " ".join(PATHS)), ("all", " ".join(PATHS))]
+
+
+@pytest.fixture
+def site(origin):
+    site = Site(origin)
+    site["*"] = lambda request: message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else page(FRESH, 'ETag: "a"')
+    return site
+
+
+def purge(proxy, what, target="/a"):
+    return proxy.get(target, *((f"X-Purge: {what}",) if what else ()), method="PURGE")
+
+
+@pytest.mark.parametrize("what,gone", KINDS)
+def test_what_goes(proxy, site, what, gone):
+    for path in PATHS:
+        proxy.get(path)
+    got = purge(proxy, what)
+    assert got.status == 200 and f"({len(gone.split())})".encode() in got.body and site.count() == len(PATHS)
+    for path in PATHS:
+        assert was_hit(proxy.get(path)) == (path not in gone.split()), path
+
+
+@pytest.mark.parametrize("what,gone", [("soft", "/a"), *((f"{kind}, soft" if kind else "soft", gone) for kind, gone in KINDS)])
+def test_soft(proxy, site, what, gone):
+    """What is marked is not lost: the origin is asked for a 304 only."""
+    for path in PATHS:
+        proxy.get(path)
+    assert purge(proxy, what).status == 200
+    for path in PATHS:
+        assert ("fwd-status=304" in proxy.get(path)["Cache-Status"]) == (path in gone.split()), path
+        assert was_hit(proxy.get(path)), path
+
+
+def test_variants_and_policies_go_with_their_url(proxy, site):
+    site["/v"] = page(FRESH, "Vary: Accept-Language")
+    asking = [("Accept-Language: de",), ("Accept-Language: fr",), ("X-Encoding-Policy: rfc7303",)]
+    for fields in asking:
+        proxy.get("/v", *fields)
+    purge(proxy, "url", "/v")
+    assert not any(was_hit(proxy.get("/v", *fields)) for fields in asking)
+
+
+def test_a_url_named_to_the_gateway(start, origin, site):
+    proxy = start()
+    for path in PATHS:
+        proxy.get(f"/{origin.url}{path}")
+    purge(proxy, "prefix", f"/{origin.url}/a/")
+    assert [was_hit(proxy.get(f"/{origin.url}{path}")) for path in PATHS] == [True, True, False, False, True]
+
+
+@pytest.mark.parametrize("word", ["urls", "prefix, hard", "soft, url", ", soft", "*", "url soft"])
+def test_what_is_not_understood_purges_nothing(proxy, site, word):
+    proxy.get("/a")
+    assert purge(proxy, word).status == 400 and was_hit(proxy.get("/a"))
+
+
+@pytest.mark.parametrize("blocks,status", [("127.0.0.0/8", 200), ("127.0.0.1", 200), ("10.0.0.0/8, ::1", 403), ("127.0.0.2", 403)])
+def test_who_may(start, origin, site, blocks, status):
+    proxy = start(origin, "--purge-allow", blocks)
+    proxy.get("/a")
+    for what, _ in KINDS:
+        got = purge(proxy, what)
+        assert got.status == status and (b"purge-allow" in got.body) == (status == 403)
+    assert was_hit(proxy.get("/a")) == (status == 403)
+
+
+def test_workers_share_what_is_purged(start, origin, site):
+    proxy = start(origin, "--workers", "2")
+    clients = [proxy.client() for _ in range(8)]
+    for client in clients:
+        client.get("/a")
+    for turn, client in enumerate(clients):
+        assert client.get("/a", f"X-Purge: {'all' if turn % 2 else 'url'}", method="PURGE").status == 200
+        assert [was_hit(each.get("/a")) for each in clients] == [False] + [True] * 7
+
+
+@pytest.fixture
+def filled(start, origin, site, store):
+    """A utfeed that has put more than memory holds; how many of it are found."""
+    site["*"] = lambda request: (message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else
+                                 page(FRESH, 'ETag: "a"', body=request.target.encode() * 8000))
+    proxy = start(origin, "--cache-bytes", "1m", *store)
+    for number in range(30):
+        proxy.get(f"/p/{number}")
+    return proxy
+
+
+def stored(proxy):
+    return [proxy.get(f"/p/{number}", "Cache-Control: only-if-cached").status == 200 for number in range(30)]
+
+
+def settle(proxy, wanted):
+    """Stores behind memory are written behind the client's back."""
+    until = time.monotonic() + TIMEOUT
+    while not wanted(stored(proxy)):
+        assert time.monotonic() < until, stored(proxy)
+
+
+@pytest.mark.parametrize("what", ["prefix", "host", "all"])
+def test_every_store_loses_it(filled, store, what):
+    settle(filled, all if store else any)
+    purge(filled, what, "/p/")
+    settle(filled, lambda found: not any(found))
+
+
+def test_soft_marks_in_every_store(filled, site, store):
+    settle(filled, all if store else any)
+    purge(filled, "prefix, soft", "/p/")
+    settle(filled, lambda found: not any(found))
+    got = [filled.get(f"/p/{number}") for number in range(30)]
+    assert all(each.body == b"/p/%d" % number * 8000 for number, each in enumerate(got))
+    validated = sum("fwd-status=304" in each["Cache-Status"] for each in got)
+    assert validated == 30 if store else 0 < validated < 30
