@@ -21,6 +21,8 @@ struct codec {
 	/* Advances *in and *in_len by what was used, writes at most cap bytes, sets *written. */
 	enum codec_result (*run)(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written);
 	void (*close)(void *state);
+	/* Whether output waits for input that makes up for it under ratio; NULL: never. */
+	bool (*withholds)(const void *state);
 };
 
 extern const struct codec codec_gzip, codec_deflate, codec_brotli, codec_zstd;

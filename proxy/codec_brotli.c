@@ -182,4 +182,11 @@ static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_
 	return r;
 }
 
-const struct codec codec_brotli = { { "br", NULL }, brotli_open, brotli_run, brotli_close };
+static bool brotli_withholds(const void *state)
+{
+	const struct codec_brotli *s = state;
+
+	return !s->decoder;
+}
+
+const struct codec codec_brotli = { { "br", NULL }, brotli_open, brotli_run, brotli_close, brotli_withholds };

@@ -131,8 +131,8 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 	return r;
 }
 
-const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close };
-const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close };
+const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close, NULL };
+const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close, NULL };
 
 /* ---- compressing ---- */
 

@@ -66,4 +66,4 @@ static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_le
 	return s->ended && !(*in_len && is_magic(**in)) ? CODEC_END : CODEC_MORE;
 }
 
-const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close };
+const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close, NULL };

@@ -220,3 +220,11 @@ bool stage_decode_complete(const struct stage_decode *d)
 			return false;
 	return d->between_at == d->between_len;
 }
+
+bool stage_decode_withheld(const struct stage_decode *d)
+{
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (d->layers[i].codec->withholds && d->layers[i].codec->withholds(d->layers[i].state))
+			return true;
+	return false;
+}

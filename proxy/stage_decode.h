@@ -42,5 +42,7 @@ enum stage_decode_result stage_decode_run(struct stage_decode *, const uint8_t *
     size_t *written);
 /* At the end of the body: was the coded stream complete? An empty body is. */
 bool stage_decode_complete(const struct stage_decode *);
+/* At the end of an incomplete one: did what came announce more than limits.ratio allows it to unpack to? */
+bool stage_decode_withheld(const struct stage_decode *);
 
 #endif

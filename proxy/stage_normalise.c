@@ -39,6 +39,11 @@ static int stage_no_memory(struct stage *s)
 	return stage_fail(s, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
+static int stage_too_large(struct stage *s)
+{
+	return stage_fail(s, PROXY_ERROR_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+}
+
 static int stage_head(struct stage *s, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
@@ -252,7 +257,7 @@ static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *
 	case DECODE_DAMAGED:
 		return stage_fail(s, PROXY_ERROR_HTTP_CONTENT_CODING, "damaged compressed data");
 	case DECODE_TOO_LARGE:
-		return stage_fail(s, PROXY_ERROR_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+		return stage_too_large(s);
 	default:
 		return stage_no_memory(s);
 	}
@@ -293,7 +298,8 @@ enum stage_result stage_finish(struct stage *s, struct proxy_failure *failure)
 	int r = 0;
 
 	if (s->decode && !stage_decode_complete(s->decode))
-		r = stage_fail(s, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
+		r = stage_decode_withheld(s->decode) ? stage_too_large(s) :
+		    stage_fail(s, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {
 		r = normaliser_finish(s->normaliser);
 		if (!r && s->drop_output)
