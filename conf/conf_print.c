@@ -32,16 +32,17 @@ static void describe(char *text, size_t cap, const struct conf_row *row)
 {
 	const struct conf_type *type = &conf_types[row->type];
 	const char *unit = row->unit ? row->unit : "";
+	bool has_default = row->def && *row->def;
 	size_t len = 0;
 
 	text[0] = '\0';
 	if (type->list)
 		len += (size_t)snprintf(text + len, cap - len, "May be repeated. ");
-	if (row->def && *row->def)
+	if (has_default)
 		len += (size_t)snprintf(text + len, cap - len, "Default %s%s%s%s", row->def, *unit ? " (" : "", unit, *unit ? ")" : "");
 	if (row->min)
-		len += (size_t)snprintf(text + len, cap - len, ", from %s to %s", row->min, row->max);
-	if (row->def && *row->def)
+		len += (size_t)snprintf(text + len, cap - len, "%s %s to %s", has_default ? ", from" : "From", row->min, row->max);
+	if (has_default || row->min)
 		len += (size_t)snprintf(text + len, cap - len, ". ");
 	if (row->reload == NO_RELOAD)
 		len += (size_t)snprintf(text + len, cap - len, "A change needs a restart. ");
