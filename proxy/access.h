@@ -13,6 +13,8 @@ struct access_entry {
 	struct slice method, target;       /* as the client sent them; escaped here */
 	int status;                        /* 0: nothing was sent */
 	uint64_t body_bytes;               /* sent to the client */
+	bool tunnel;
+	uint64_t received_bytes;           /* by a tunnel, from the client */
 	const struct object_report *report;    /* NULL: no response object */
 	uint64_t duration_us;
 	const char *end;                   /* "done", "cut", "dropped" */

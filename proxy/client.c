@@ -7,7 +7,9 @@
 #include "conf/conf.h"
 #include "conn.h"
 #include "http_parse.h"
+#include "origin.h"
 #include "owner.h"
+#include "tunnel.h"
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
@@ -34,13 +36,15 @@ void client_close(struct client *c, bool reset)
 {
 	if (c->state == CL_CLOSED)
 		return;
-	if (c->state == CL_WAIT || c->state == CL_SEND) {
+	if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
 		client_log(c, "dropped");
 	}
 	c->state = CL_CLOSED;
 	client_drop_body(c);
 	object_detach(&c->reader);
+	origin_cancel(&c->opening);
+	tunnel_free(&c->tunnel);
 	if (reset)
 		conn_abort(&c->conn);
 	else
@@ -63,10 +67,9 @@ static void client_free(struct client *c)
 
 static void client_listen(struct client *c)
 {
-	bool busy = c->state == CL_WAIT || c->state == CL_SEND;
-	bool full = busy && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
+	bool full = client_is_busy(c) && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
 
-	if (c->state != CL_CLOSED)
+	if (c->state != CL_CLOSED && c->state != CL_TUNNEL)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
 }
 
@@ -133,6 +136,8 @@ void client_pump(struct client *c)
 		case CL_SEND:
 			on = client_send(c);
 			break;
+		case CL_CONNECT:
+		case CL_TUNNEL:
 		case CL_LINGER:
 		case CL_CLOSED:
 			break;

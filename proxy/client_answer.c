@@ -7,6 +7,7 @@
 #include "codec.h"
 #include "conf/conf.h"
 #include "conn.h"
+#include "tunnel.h"
 
 void client_drop_answer(struct exchange *x)
 {
@@ -20,7 +21,8 @@ void client_log(struct client *c, const char *end)
 	char line[ACCESS_LINE_MAX];
 	struct access_entry e = {
 		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = x->sender.body_bytes,
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
+		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_report(c->reader.object) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
 	};

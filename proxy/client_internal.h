@@ -1,5 +1,5 @@
 /* Owns what the parts of a client connection share: client.c (its life), client_read.c (request heads), client_body.c (a request's
- * body), client_answer.c (responses). Must not know: what client.h must not.
+ * body), client_answer.c (responses), client_tunnel.c (CONNECT). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_INTERNAL_H
@@ -10,7 +10,7 @@
 #include "loop.h"
 #include "sender.h"
 
-enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_LINGER, CL_CLOSED };
+enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_LINGER, CL_CLOSED };
 
 /* What a request needs from its first byte to its response's last; an idle connection has none. */
 struct exchange {
@@ -40,6 +40,8 @@ struct client {
 	bool refused;                  /* there may be request bytes we will not read: linger before closing */
 	bool blocked;                  /* the socket took no more */
 	struct exchange *x;            /* NULL: idle */
+	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
+	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */
 	struct object_reader reader;
 	struct object_writer body_writer;
 	struct timer timer;
@@ -64,6 +66,12 @@ static inline struct loop *client_loop(struct client *c)
 static inline const struct conf *client_conf(struct client *c)
 {
 	return c->pool->ctx.conf;
+}
+
+/* A request is under way. */
+static inline bool client_is_busy(const struct client *c)
+{
+	return c->state == CL_WAIT || c->state == CL_SEND || c->state == CL_CONNECT || c->state == CL_TUNNEL;
 }
 
 /* client.c */
@@ -98,5 +106,8 @@ void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is gone */
 bool client_send(struct client *);             /* true: the response is out, or the connection is gone */
 void client_log(struct client *, const char *end);
+
+/* client_tunnel.c */
+void client_connect(struct client *);          /* carries out a CONNECT */
 
 #endif

@@ -75,6 +75,10 @@ static void client_request(struct client *c)
 		client_refuse(c, 413, "A request with a body is not taken here.");
 		return;
 	}
+	if (m->method == METHOD_CONNECT) {
+		client_connect(c);
+		return;
+	}
 	if (has_body && client_open_body(c)) {
 		client_close(c, false);
 		return;

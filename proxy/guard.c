@@ -8,6 +8,7 @@
 
 #define GUARD_DENIED "denied by configuration"
 #define GUARD_PORT "port other than 80 and 443"
+#define GUARD_TUNNEL "not in connect-allow"
 
 #define GROUP(g) (uint8_t)((g) >> 8), (uint8_t)((g) & 0xff)
 
@@ -54,6 +55,11 @@ static bool is_web_port(uint16_t port)
 	return port == 80 || port == 443;
 }
 
+static bool is_tunnel_port(uint16_t port)
+{
+	return port == 443;
+}
+
 static bool port_matches(const struct conf_destination *d, uint16_t port, bool where_none)
 {
 	return d->port == DESTINATION_PORT_NONE ? where_none : d->port == DESTINATION_PORT_ANY || d->port == port;
@@ -73,9 +79,16 @@ static bool name_matches(const struct conf_destination *d, const char *host, siz
 	return len == n || (d->kind == DESTINATION_BELOW && host[len - n - 1] == '.');
 }
 
-static bool block_matches(const struct conf_destination *d, const struct ip *ip)
+/* where_none: whether a block without a port is meant. */
+static bool block_listed(const struct conf_destination_list *list, const struct ip *ip, uint16_t port, bool where_none)
 {
-	return d->kind == DESTINATION_BLOCK && cidr_contains(&d->cidr, ip);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_destination *d = &list->items[i];
+
+		if (d->kind == DESTINATION_BLOCK && cidr_contains(&d->cidr, ip) && port_matches(d, port, where_none))
+			return true;
+	}
+	return false;
 }
 
 /* Letters, digits, '-', '_', '.': what a lookup could read otherwise than we do never gets there. */
@@ -92,13 +105,29 @@ static bool is_plain_name(const char *host, size_t len)
 	return len != 0;
 }
 
+/* A block in the list may yet hold the addresses. */
+static const char *tunnel_check_name(const struct conf_destination_list *tunnels, const char *host, size_t len, struct guard_pass *pass)
+{
+	bool by_block = false;
+
+	for (size_t i = 0; i < tunnels->count; i++) {
+		const struct conf_destination *d = &tunnels->items[i];
+
+		if (!port_matches(d, pass->port, is_tunnel_port(pass->port)))
+			continue;
+		pass->port_open |= name_matches(d, host, len);
+		by_block |= d->kind == DESTINATION_BLOCK;
+	}
+	return pass->port_open || by_block ? NULL : GUARD_TUNNEL;
+}
+
 const char *guard_check_name(const struct guard *g, const char *host, uint16_t port, struct guard_pass *pass)
 {
 	size_t len = strlen(host);
 	bool by_block = false;
 	struct ip ip;
 
-	*pass = (struct guard_pass){ .port = port, .port_open = is_web_port(port) };
+	*pass = (struct guard_pass){ .port = port, .port_open = !g->tunnels && is_web_port(port) };
 	if (!ip_parse(host, len, &ip)) {
 		if (!is_plain_name(host, len))
 			return "not a host name";
@@ -115,26 +144,26 @@ const char *guard_check_name(const struct guard *g, const char *host, uint16_t p
 
 		if (!port_matches(d, port, is_web_port(port)))
 			continue;
-		pass->port_open |= d->kind == DESTINATION_EVERY;
+		pass->port_open |= !g->tunnels && d->kind == DESTINATION_EVERY;
 		pass->addresses_open |= d->kind != DESTINATION_EVERY && name_matches(d, host, len);
 		by_block |= d->kind == DESTINATION_BLOCK;
 	}
+	if (g->tunnels)
+		return tunnel_check_name(g->tunnels, host, len, pass);
 	return pass->port_open || pass->addresses_open || by_block ? NULL : GUARD_PORT;
 }
 
 static const char *check_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
 {
-	bool allowed = pass->addresses_open;
+	bool allowed = pass->addresses_open || block_listed(g->allow, ip, pass->port, is_web_port(pass->port));
 	const char *what;
 
-	for (size_t i = 0; i < g->deny->count; i++)
-		if (block_matches(&g->deny->items[i], ip) && port_matches(&g->deny->items[i], pass->port, true))
-			return GUARD_DENIED;
-	for (size_t i = 0; i < g->allow->count && !allowed; i++)
-		allowed = block_matches(&g->allow->items[i], ip) &&
-		    port_matches(&g->allow->items[i], pass->port, is_web_port(pass->port));
+	if (block_listed(g->deny, ip, pass->port, true))
+		return GUARD_DENIED;
 	if (!allowed && (what = special_what(ip)))
 		return what;
+	if (g->tunnels)
+		return pass->port_open || block_listed(g->tunnels, ip, pass->port, is_tunnel_port(pass->port)) ? NULL : GUARD_TUNNEL;
 	return allowed || pass->port_open ? NULL : GUARD_PORT;
 }
 

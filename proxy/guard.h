@@ -1,7 +1,8 @@
 /* Owns whether a destination that a client chose may be connected to: its host as written, its port, each address it has.
  * Must not know: sockets, lookups, routes (what an operator configures needs no guard).
  * Invariant: only an address that passed guard_check_address() right before connect() is connected to, whatever its name was or
- * resolves to later. deny counts before allow, allow before the defaults: public unicast addresses, ports 80 and 443. */
+ * resolves to later. deny counts before allow, allow before the defaults: public unicast addresses, ports 80 and 443
+ * (for tunnels: what their own list names, on its ports, else 443). */
 #ifndef UTFEED_PROXY_GUARD_H
 #define UTFEED_PROXY_GUARD_H
 
@@ -14,6 +15,7 @@ struct sockaddr;
 /* The lists are borrowed. */
 struct guard {
 	const struct conf_destination_list *allow, *deny;
+	const struct conf_destination_list *tunnels;       /* NULL: not for tunnels; else nothing but what it names, allow or not */
 };
 
 /* What the name settled. */

@@ -36,6 +36,7 @@ static const struct {
 	[TARGET_BAD_URL] = { 400, "The URL asked for is not valid" },
 	[TARGET_NO_ROUTE] = { 404, "No route is configured for this path. Ask for /https://host/path, or configure a route." },
 	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
+	[TARGET_BAD_AUTHORITY] = { 400, "The target of CONNECT is not of the form host:port." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
 
@@ -313,8 +314,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 	free(url.bytes);
 }
 
-/* An answer of our own to a request that ended before it began. */
-static struct object *request_fail(const struct request_context *ctx, const struct proxy_failure *f)
+struct object *request_fail(const struct request_context *ctx, const struct proxy_failure *f)
 {
 	struct object *failed = object_new(0), *o;
 
@@ -387,6 +387,19 @@ static struct object *request_purge(const struct request_context *ctx, const str
 	return request_answer(ctx, 200, "", purge.soft ? "Marked stale." : "Purged.", count);
 }
 
+int request_tunnel(const struct request_context *ctx, const struct http_msg *m, struct destination *to, struct object **refusal)
+{
+	enum target_error e;
+
+	if (!ctx->conf->connect_allow.count)
+		*refusal = request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
+	else if ((e = target_authority(to, m)) != TARGET_OK)
+		*refusal = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, "");
+	else
+		return 0;
+	return -1;
+}
+
 bool request_takes_body(const struct http_msg *m)
 {
 	return m->method == METHOD_OTHER;
@@ -402,9 +415,7 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 
 	a->ctx = ctx;
 	a->msg = m;
-	if (m->method == METHOD_CONNECT)
-		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
-	else if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
+	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else {
 		if (slice_is(method, "purge"))

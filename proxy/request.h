@@ -16,6 +16,7 @@ struct fetch_pool;
 struct guard;
 struct loop;
 struct polite;
+struct resolver;
 struct tls_set;
 
 struct request_context {
@@ -26,6 +27,8 @@ struct request_context {
 	struct cache *cache;           /* shared by all workers */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */
+	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
+	struct resolver *resolver;         /* for tunnels */
 };
 
 /* What fetching the target for this request means; r's strings are the caller's (fetch_request_free()) until a fetch takes them.
@@ -41,8 +44,13 @@ bool request_takes_body(const struct http_msg *);
 void request_start(const struct request_context *, struct answer *, const struct http_msg *, const struct sockaddr *client,
     struct object *body);
 
+/* Where a CONNECT wants to go: host and port of to. -1: nowhere; *refusal is what the client gets instead, NULL: out of memory. */
+int request_tunnel(const struct request_context *, const struct http_msg *, struct destination *to, struct object **refusal);
+
 /* An answer of our own to a head that could not be parsed or read in time. NULL: out of memory. */
 struct object *request_refuse(const struct request_context *, int status, const char *text);
+/* What a client gets whose request ended before it began. NULL: out of memory. */
+struct object *request_fail(const struct request_context *, const struct proxy_failure *);
 /* What a client gets whose object failed before it had a head. */
 struct object *request_failure(const struct request_context *, const struct object *failed);
 

@@ -166,3 +166,18 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	}
 	return TARGET_NO_ROUTE;
 }
+
+/* A port must be there, and be one (RFC 9110 section 9.3.6). */
+enum target_error target_authority(struct destination *d, const struct http_msg *m)
+{
+	struct slice target = http_msg_target(m), host;
+	struct url_host u;
+
+	if (!target_host_valid(m, &host))
+		return TARGET_BAD_HOST;
+	if (url_parse_host(target.at, target.len, &u) != URL_OK || !u.port_given)
+		return TARGET_BAD_AUTHORITY;
+	*d = (struct destination){ .port = u.port };
+	snprintf(d->host, sizeof d->host, "%.*s", (int)u.host.len, target.at + u.host.at);
+	return TARGET_OK;
+}

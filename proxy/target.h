@@ -16,11 +16,14 @@ struct target {
 };
 
 enum target_error {
-	TARGET_OK, TARGET_NO_MEMORY, TARGET_BAD_HOST, TARGET_BAD_TARGET, TARGET_BAD_URL, TARGET_NO_ROUTE, TARGET_FORWARD_OFF, TARGET_BAD_PATH
+	TARGET_OK, TARGET_NO_MEMORY, TARGET_BAD_HOST, TARGET_BAD_TARGET, TARGET_BAD_URL, TARGET_NO_ROUTE, TARGET_FORWARD_OFF, TARGET_BAD_PATH,
+	TARGET_BAD_AUTHORITY
 };
 
 /* On TARGET_BAD_URL *why says what is wrong with it. */
 enum target_error target_find(struct target *, const struct conf *, const struct http_msg *, const char **why);
+/* host:port of a CONNECT; only these two of the destination are set, its path is NULL. Source: RFC 9112 section 3.2.3. */
+enum target_error target_authority(struct destination *, const struct http_msg *);
 void target_free(struct target *);
 
 #endif

@@ -31,7 +31,7 @@ struct worker {
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool *connections;
-	struct guard guard;
+	struct guard guard, tunnel_guard;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
 	struct listener **listeners;
@@ -126,8 +126,9 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct p
 	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
 		goto fail;
-	w->guard = (struct guard){ &conf->allow, &conf->deny };
-	ctx = (struct request_context){ w->loop, conf, w->fetches, polite, cache, tls, &w->guard };
+	w->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
+	w->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
+	ctx = (struct request_context){ w->loop, conf, w->fetches, polite, cache, tls, &w->guard, &w->tunnel_guard, w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))

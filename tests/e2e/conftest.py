@@ -1,11 +1,12 @@
 """Fixtures: origin() a scripted origin, start(origin, options...) a utfeed in front of it, proxy a plain one."""
 import os
+import re
 import shutil
 
 import pytest
 
 from certs import Authority
-from peers import Origin, TlsOrigin
+from peers import Canary, Origin, TlsOrigin
 from proxy import BINARY, Utfeed
 from stores import Redis
 
@@ -100,6 +101,37 @@ def tls_origin():
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def listening(start, good):
+    """A utfeed that also takes clients over TLS; .tls_port says where."""
+    def run(origin, *options, cert=good.chain, key=good.key):
+        proxy = start(origin, "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", cert, "--tls-listen-key", key, *options)
+        proxy.tls_port = int(re.search(r"ready on .* 127\.0\.0\.1:(\d+) \(TLS\)", proxy.err.text())[1])
+        return proxy
+    return run
+
+
+@pytest.fixture
+def canary():
+    canary = Canary()
+    yield canary
+    canary.socket.close()
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """A hosts file of the test's own: hosts(line...) writes it anew and gives the options that name it."""
+    file, conf = tmp_path / "hosts", tmp_path / "resolv.conf"
+
+    def write(*lines):
+        conf.write_text("nameserver 127.0.0.1\n")
+        new = tmp_path / "new"
+        new.write_text("".join(line + "\n" for line in lines))
+        os.replace(new, file)
+        return "--hosts-file", str(file), "--resolv-conf", str(conf)
+    return write
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 An Origin does nothing by itself: the test receives a request, then says byte for byte what goes back (Upstream), or hands a
 function to serve() that answers every request on threads.
 """
+import contextlib
 import selectors
 import socket
 import ssl
@@ -76,6 +77,25 @@ class Peer:
                 sent += self.sock.send(view[at:at + limit - sent])
         self.sock.settimeout(TIMEOUT)
         return sent
+
+    def exchange(self, data, count):
+        """Sends data and reads count bytes at the same time, by one thread: a TLS connection is not for two."""
+        later = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+        got, sent, view = bytearray(self.stream.take(count)), 0, memoryview(data)
+        self.sock.setblocking(False)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.sock, selectors.EVENT_READ)
+            while sent < len(data) or len(got) < count:
+                ready.modify(self.sock, selectors.EVENT_READ | (selectors.EVENT_WRITE if sent < len(data) else 0))
+                assert ready.select(TIMEOUT), f"stuck: {sent} sent, {len(got)} read"
+                with contextlib.suppress(*later):
+                    came = self.sock.recv(1 << 18)
+                    assert came, f"ended: {sent} sent, {len(got)} read"
+                    got += came
+                with contextlib.suppress(*later):
+                    sent += self.sock.send(view[sent:sent + (1 << 16)]) if sent < len(data) else 0
+        self.sock.settimeout(TIMEOUT)
+        return bytes(got)
 
     def dribble(self, byte=b"y"):
         """One byte every now and then until the other end ends the connection or answers."""
@@ -276,6 +296,21 @@ class TlsOrigin(Origin):
                 return b""
 
 
+class Canary:
+    """Listens on one port of every address, IPv4 and IPv6, and remembers whether anybody came."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
+        self.port = self.socket.getsockname()[1]
+
+    def came(self):
+        self.socket.settimeout(0)
+        try:
+            return self.socket.accept()[1]
+        except BlockingIOError:
+            return None
+
+
 class Client(Peer):
     def __init__(self, port, receive_buffer=0):
         super().__init__(connect(port, receive_buffer))
@@ -300,3 +335,27 @@ class Client(Peer):
         except Cut as cut:
             return cut
         raise AssertionError(f"looks complete: {whole.line} {whole.framing} {len(whole.body)} bytes")
+
+
+class TlsClient(Client):
+    def __init__(self, port, context):
+        super().__init__(port)
+        self.sock = context.wrap_socket(self.sock, server_hostname="localhost", suppress_ragged_eofs=False)
+        self.stream.sock = self.sock
+
+    def half_close(self):
+        """By close_notify; returns when the other end has said its own."""
+        self.sock.unwrap()
+
+
+@contextlib.contextmanager
+def deaf_port():
+    """The port of a listener whose queue is full: the kernel drops further SYNs."""
+    with socket.socket() as full, contextlib.ExitStack() as fillers:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(8):
+            filler = fillers.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        yield full.getsockname()[1]

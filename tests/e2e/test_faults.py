@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from feeds import SMALL, SMALL_OUT, big
+from peers import deaf_port
 from wire import Cut, chunked, message
 
 XML = "Content-Type: application/xml"
@@ -41,18 +42,8 @@ def test_connection_refused_then_there_again(start, another):
 
 
 def test_connect_timeout(start):
-    """A listener whose queue is full: the kernel drops further SYNs."""
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        fillers = [socket.socket() for _ in range(8)]
-        for filler in fillers:
-            filler.setblocking(False)
-            filler.connect_ex(full.getsockname())
-        proxy = start(None, "--route", f"/=http://127.0.0.1:{full.getsockname()[1]}", "--connect-timeout", "300ms")
-        got = proxy.get("/feed")
-        for filler in fillers:
-            filler.close()
+    with deaf_port() as port:
+        got = start(None, "--route", f"/=http://127.0.0.1:{port}", "--connect-timeout", "300ms").get("/feed")
     assert got.status == 504 and error_of(got) == "connection_timeout"
 
 

@@ -1,7 +1,6 @@
 """The guard: whatever a client writes, nothing inside is connected to. A canary listens on every address of this machine; the
 port is open (*:PORT), so that only the address stands between it and the client."""
 import os
-import socket
 import subprocess
 
 import pytest
@@ -28,28 +27,6 @@ SPELLED = """
     ::1 [::1 ::1] .127.0.0.1 127..0.1
 """.split() + ["127\u3002" + "0.0.1", "127\uff0e0.0.1", "127\uff610.0.1", "\uff11\uff12\uff17.0.0.1", "\u2460\u2461\u2466.0.0.1",
                "\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3", "loc\u00adalhost"]
-
-
-class Canary:
-    """Listens on one port of every address, IPv4 and IPv6, and remembers whether anybody came."""
-
-    def __init__(self):
-        self.socket = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True, backlog=64)
-        self.port = self.socket.getsockname()[1]
-
-    def came(self):
-        self.socket.settimeout(0)
-        try:
-            return self.socket.accept()[1]
-        except BlockingIOError:
-            return None
-
-
-@pytest.fixture
-def canary():
-    canary = Canary()
-    yield canary
-    canary.socket.close()
 
 
 @pytest.fixture
@@ -166,20 +143,6 @@ def test_lists_by_variable_and_file(start, origin, tmp_path):
     proxy = start(None, "-c", str(file), guarded=True)
     assert proxy.through(origin, FEED, f"/{origin.url}/feed")[0].body == SMALL_OUT
     assert proxy.get(f"/http://127.0.0.2:{origin.port}/").status == 403
-
-
-@pytest.fixture
-def hosts(tmp_path):
-    """A hosts file of the test's own: hosts(line...) writes it anew and gives the options that name it."""
-    file, conf = tmp_path / "hosts", tmp_path / "resolv.conf"
-
-    def write(*lines):
-        conf.write_text("nameserver 127.0.0.1\n")
-        new = tmp_path / "new"
-        new.write_text("".join(line + "\n" for line in lines))
-        os.replace(new, file)
-        return "--hosts-file", str(file), "--resolv-conf", str(conf)
-    return write
 
 
 def test_rebinding(start, origin, canary, hosts):

@@ -13,7 +13,7 @@ import pytest
 
 from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
-from peers import Background, Client
+from peers import Background, Client, TlsClient
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
 
@@ -369,23 +369,6 @@ def test_real_servers(trusting, server, good, tmp_path, name, version):
 
 
 # Clients over TLS
-
-class TlsClient(Client):
-    def __init__(self, port, context):
-        super().__init__(port)
-        self.sock = context.wrap_socket(self.sock, server_hostname="localhost", suppress_ragged_eofs=False)
-        self.stream.sock = self.sock
-
-
-@pytest.fixture
-def listening(start, good):
-    """A utfeed that also takes clients over TLS; .tls_port says where."""
-    def run(origin, *options, cert=good.chain, key=good.key):
-        proxy = start(origin, "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", cert, "--tls-listen-key", key, *options)
-        proxy.tls_port = int(re.search(r"ready on .* 127\.0\.0\.1:(\d+) \(TLS\)", proxy.err.text())[1])
-        return proxy
-    return run
-
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_listener(listening, origin, authority, version):

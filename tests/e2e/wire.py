@@ -235,13 +235,14 @@ def read_response(stream, method="GET", version="HTTP/1.1", sink=None):
         if version == "HTTP/1.0" or framing(got, True, "") != "none" or {"content-length", "transfer-encoding"} & got.names():
             raise Malformed(f"interim response {got.line!r}")
         interim.append(got)
-    bodiless = method == "HEAD" or got.status in (204, 304)
+    tunnel = method == "CONNECT" and got.status // 100 == 2
+    bodiless = method == "HEAD" or got.status in (204, 304) or tunnel
     got.framing = framing(got, bodiless, "close")
     got.interim = interim
     if got.framing == "chunked" and version == "HTTP/1.0":
         raise Malformed("chunked to an HTTP/1.0 client")
-    if got.status == 204 and got.names() & {"content-length", "transfer-encoding"}:
-        raise Malformed("204 with a framing field")
+    if (got.status == 204 or tunnel) and got.names() & {"content-length", "transfer-encoding"}:
+        raise Malformed(f"{got.status} with a framing field")
     return read_body(stream, got, sink)
 
 

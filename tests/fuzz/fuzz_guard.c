@@ -1,7 +1,8 @@
 /* Owns feeding arbitrary hosts, ports and addresses to the guard. Input: a byte of switches, two of port, sixteen of address, then
  * an allow entry, a deny entry and a host, each ended by a line feed.
  * Invariants: what is read as an entry is written and read back alike; a denied address stays denied however allowed; without an
- * allow entry nothing but public unicast on a web port passes, and no host that inet_aton reads in a spelling of its own. */
+ * allow entry nothing but public unicast on a web port passes, and no host that inet_aton reads in a spelling of its own; a tunnel
+ * (the allow entry is its list) reaches public unicast only, on the port that entry names. */
 #include "conf/conf_internal.h"
 #include "proxy/guard.h"
 
@@ -86,7 +87,7 @@ static bool is_closed_address(const uint8_t *b, bool ipv6)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct conf_destination_list none = { NULL, 0 }, allow = { NULL, 0 }, deny = { NULL, 0 };
-	struct guard plain = { &none, &none }, ruled = { &allow, &deny };
+	struct guard plain = { &none, &none, NULL }, ruled = { &allow, &deny, NULL }, tunnel = { &none, &none, &allow };
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 	char line[LINE_MAX_BYTES], host[LINE_MAX_BYTES];
@@ -124,6 +125,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < deny.count; i++)
 			require(deny.items[i].kind != DESTINATION_BLOCK || (deny.items[i].port > 0 && deny.items[i].port != port) ||
 				!cidr_contains(&deny.items[i].cidr, &ip));
+	}
+	if (!guard_check_name(&tunnel, host, port, &pass) && !guard_check_address(&tunnel, &pass, to)) {
+		require(allow.count && !is_closed_address(address, ipv6));
+		require(allow.items[0].port == DESTINATION_PORT_ANY || port == (allow.items[0].port ? allow.items[0].port : 443));
 	}
 	conf_destination_clear(&allow);
 	conf_destination_clear(&deny);

@@ -89,6 +89,17 @@ static void lines(void)
 	}
 }
 
+static void tunnel_line(void)
+{
+	static const char want[] = LINE("CONNECT h:443 200 12 - charset=- was=- reason=- repairs=0 malformed=0 received=34 time=1.002ms end=idle\n");
+	struct access_entry e = { .wall_ms = 1795230245006, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
+		.body_bytes = 12, .tunnel = true, .received_bytes = 34, .duration_us = 1002, .end = "idle" };
+	char buf[ACCESS_LINE_MAX];
+	size_t n = access_format(buf, &e);
+
+	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
+}
+
 /* The longest there can be is one line still. */
 static void longest(void)
 {
@@ -96,7 +107,8 @@ static void longest(void)
 	size_t len = 100000;
 	char *text = malloc(len), buf[ACCESS_LINE_MAX];
 	struct access_entry e = { .wall_ms = INT64_C(253402300799999), .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
-		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .report = &r, .duration_us = UINT64_MAX, .end = "dropped" };
+		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .tunnel = true, .received_bytes = UINT64_MAX,
+		.report = &r, .duration_us = UINT64_MAX, .end = "dropped" };
 	size_t n;
 
 	memset(text, '\n', len);
@@ -150,4 +162,4 @@ static void counters(void)
 	free(text);
 }
 
-UNIT_SUITE(access, { "escaped", escaped }, { "lines", lines }, { "longest", longest }, { "failures", failures }, { "counters", counters })
+UNIT_SUITE(access, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters })

@@ -37,11 +37,12 @@ static bool make_address(const char *text, uint16_t port, struct sockaddr_storag
 	return inet_pton(AF_INET6, text, &in6->sin6_addr) == 1;
 }
 
-/* Would url be connected to, its name resolving to address (NULL: the host is the address)? *why: what stopped it. */
-static bool reaches(const char *url, const char *address, const char *allow, const char *deny, const char **why)
+/* Would url be connected to, its name resolving to address (NULL: the host is the address)? *why: what stopped it.
+ * tunnels: connect-allow; NULL: no tunnel is asked for. */
+static bool reaches_by(const char *url, const char *address, const char *allow, const char *deny, const char *tunnels, const char **why)
 {
-	struct conf_destination_list allowed, denied;
-	struct guard guard = { &allowed, &denied };
+	struct conf_destination_list allowed, denied, opened;
+	struct guard guard = { &allowed, &denied, tunnels ? &opened : NULL };
 	struct guard_pass pass;
 	struct sockaddr_storage to;
 	struct url u;
@@ -53,6 +54,7 @@ static bool reaches(const char *url, const char *address, const char *allow, con
 	snprintf(host, sizeof(host), "%.*s", (int)u.host.len, url + u.host.at);
 	list_read(&allowed, allow);
 	list_read(&denied, deny);
+	list_read(&opened, tunnels);
 	*why = guard_check_name(&guard, host, u.port, &pass);
 	if (!*why) {
 		*why = "not an address";
@@ -61,7 +63,13 @@ static bool reaches(const char *url, const char *address, const char *allow, con
 	}
 	conf_destination_clear(&allowed);
 	conf_destination_clear(&denied);
+	conf_destination_clear(&opened);
 	return !*why;
+}
+
+static bool reaches(const char *url, const char *address, const char *allow, const char *deny, const char **why)
+{
+	return reaches_by(url, address, allow, deny, NULL, why);
 }
 
 static void closed_addresses(void)
@@ -194,7 +202,7 @@ static void spellings(void)
 	};
 	static const char *const own[] = { "", ".", "a..b", "127\343\200\2020.0.1", "a b", "a%2eb", "a/b", "a:b", "[::1]", "::1%lo", "1:2" };
 	struct conf_destination_list none = { NULL, 0 };
-	struct guard guard = { &none, &none };
+	struct guard guard = { &none, &none, NULL };
 	struct guard_pass pass;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -323,7 +331,7 @@ static void nothing_inet_aton_reads_is_a_name(void)
 	static const char *const parts[] = { "0", "1", "127", "0x7f", "0X1", "0177", "00", "0x", "255", "256", "16777217", "0xffffffff", "09", "x" };
 	enum { N = sizeof(parts) / sizeof(parts[0]), FORMS = N + N * N + N * N * N + N * N * N * N };
 	struct conf_destination_list none = { NULL, 0 };
-	struct guard guard = { &none, &none };
+	struct guard guard = { &none, &none, NULL };
 	size_t read = 0, slipped = 0;
 
 	for (size_t form = 0; form < FORMS; form++) {
@@ -346,10 +354,59 @@ static void nothing_inet_aton_reads_is_a_name(void)
 	CU_ASSERT_EQUAL(slipped, 0);
 }
 
+#define NOT_LISTED "not in connect-allow"
+#define LOOPBACK "loopback (RFC 1122 section 3.2.1.3)"
+
+/* https stands for port 443, http for 80. */
+static void tunnels(void)
+{
+	static const struct { const char *rule, *tunnels, *allow, *deny, *url, *address, *why; } cases[] = {
+		{ "a host, port 443 by itself", "feeds.example", NULL, NULL, "https://feeds.example/", "8.8.8.8", NULL },
+		{ "a host: no other port", "feeds.example", NULL, NULL, "http://feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "a host: no other host", "feeds.example", NULL, NULL, "https://a.feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "letters' case and a final dot", "feeds.example", NULL, NULL, "https://Feeds.EXAMPLE./", "8.8.8.8", NULL },
+		{ "all below", ".feeds.example", NULL, NULL, "https://a.feeds.example/", "8.8.8.8", NULL },
+		{ "no end of a label", ".feeds.example", NULL, NULL, "https://myfeeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "a port", "feeds.example:8443", NULL, NULL, "https://feeds.example:8443/", "8.8.8.8", NULL },
+		{ "a port: not 443 then", "feeds.example:8443", NULL, NULL, "https://feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "every port", "feeds.example:*", NULL, NULL, "https://feeds.example:22/", "8.8.8.8", NULL },
+		{ "every host", "*", NULL, NULL, "https://feeds.example/", "8.8.8.8", NULL },
+		{ "every host: port 443", "*", NULL, NULL, "http://feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "a block, by a name", "8.8.8.0/24", NULL, NULL, "https://feeds.example/", "8.8.8.8", NULL },
+		{ "a block, by an address", "8.8.8.0/24", NULL, NULL, "https://8.8.8.8/", NULL, NULL },
+		{ "a block, outside it", "8.8.8.0/24", NULL, NULL, "https://feeds.example/", "8.8.9.8", NOT_LISTED },
+		{ "a block's port", "8.8.8.0/24:25", NULL, NULL, "https://feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "IPv6", "[2606:4700::/32]:993", NULL, NULL, "https://[2606:4700::1]:993/", NULL, NULL },
+		{ "listed, closed address", "feeds.example", NULL, NULL, "https://feeds.example/", "10.0.0.1", "private use (RFC 1918)" },
+		{ "every host, closed address", "*:*", NULL, NULL, "https://127.0.0.1/", NULL, LOOPBACK },
+		{ "a closed block", "10.0.0.0/8", NULL, NULL, "https://10.0.0.1/", NULL, "private use (RFC 1918)" },
+		{ "a closed address inside", "[64:ff9b::/96]", NULL, NULL, "https://[64:ff9b::7f00:1]/", NULL, LOOPBACK },
+		{ "an address inside that is not listed", "[64:ff9b::/96]", NULL, NULL, "https://[64:ff9b::808:808]/", NULL, NOT_LISTED },
+		{ "both listed", "*", NULL, NULL, "https://[64:ff9b::808:808]/", NULL, NULL },
+		{ "opened by both", "feeds.example", "10.0.0.0/8", NULL, "https://feeds.example/", "10.0.0.1", NULL },
+		{ "opened by both, by name", "feeds.example", "feeds.example", NULL, "https://feeds.example/", "10.0.0.1", NULL },
+		{ "opened by both, each on its port", "10.0.0.1:8443", "10.0.0.1", NULL, "https://10.0.0.1:8443/", NULL, "private use (RFC 1918)" },
+		{ "opened by both on a port", "10.0.0.1:8443", "10.0.0.1:8443", NULL, "https://10.0.0.1:8443/", NULL, NULL },
+		{ "allow opens no tunnel", "a.example", "feeds.example", NULL, "https://feeds.example/", "8.8.8.8", NOT_LISTED },
+		{ "allow opens no tunnel's port", "feeds.example", "*:8443", NULL, "https://feeds.example:8443/", "8.8.8.8", NOT_LISTED },
+		{ "allow by block opens no tunnel", "a.example", "8.8.8.8", NULL, "https://8.8.8.8/", NULL, NOT_LISTED },
+		{ "deny by name counts first", "*", "*", "feeds.example", "https://feeds.example/", "8.8.8.8", "denied by configuration" },
+		{ "deny by address counts first", "feeds.example", "8.8.8.8", "8.8.8.8", "https://feeds.example/", "8.8.8.8", "denied by configuration" },
+		{ "another spelling", "*", NULL, NULL, "https://0x8.8.8.8/", "8.8.8.8", "an address in another spelling than dotted decimal" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why;
+
+		reaches_by(cases[i].url, cases[i].address, cases[i].allow, cases[i].deny, cases[i].tunnels, &why);
+		UNIT_ROW(why && cases[i].why ? strcmp(why, cases[i].why) == 0 : why == cases[i].why, "%s: %s", cases[i].rule, why ? why : "reached");
+	}
+}
+
 static void other_families(void)
 {
 	struct conf_destination_list none = { NULL, 0 };
-	struct guard guard = { &none, &none };
+	struct guard guard = { &none, &none, NULL };
 	struct guard_pass pass = { 80, true, true };
 
 	CU_ASSERT_PTR_NOT_NULL(guard_check_address(&guard, &pass, &(struct sockaddr){ .sa_family = AF_UNIX }));
@@ -386,5 +443,5 @@ static void blocks(void)
 }
 
 UNIT_SUITE(guard, { "closed addresses", closed_addresses }, { "open addresses", open_addresses }, { "spellings", spellings },
-	{ "names", names }, { "lists", lists }, { "inet_aton", nothing_inet_aton_reads_is_a_name }, { "other families", other_families },
+	{ "names", names }, { "lists", lists }, { "inet_aton", nothing_inet_aton_reads_is_a_name }, { "tunnels", tunnels }, { "other families", other_families },
 	{ "blocks", blocks })

@@ -13,6 +13,7 @@
 static const char *const error_names[] = {
 	[TARGET_OK] = "ok", [TARGET_NO_MEMORY] = "no memory", [TARGET_BAD_HOST] = "bad host", [TARGET_BAD_TARGET] = "bad target",
 	[TARGET_BAD_URL] = "bad url", [TARGET_NO_ROUTE] = "no route", [TARGET_FORWARD_OFF] = "forward off", [TARGET_BAD_PATH] = "bad path",
+	[TARGET_BAD_AUTHORITY] = "bad authority",
 };
 
 static struct conf *load(const char *const *words, int count)
@@ -27,26 +28,33 @@ static struct conf *load(const char *const *words, int count)
 	return conf;
 }
 
-/* NULL host: no such field. "a|b": two of them. */
-static enum target_error find(struct target *t, const struct conf *conf, const char *host, int minor, const char *target, const char **why)
+/* A request head; NULL host: no such field. "a|b": two of them. Its bytes are the caller's to free. */
+static char *head(struct http_msg *m, struct http_field fields[2], const char *host, int minor, const char *target)
 {
-	struct http_field fields[2];
-	struct http_msg m = { .fields = fields, .max_fields = 2, .major = 1, .minor = (uint8_t)minor };
 	size_t host_len = host ? strlen(host) : 0, first = host ? strcspn(host, "|") : 0, len = strlen(target);
 	char *bytes = malloc(host_len + len);
-	enum target_error error;
 
+	*m = (struct http_msg){ .fields = fields, .max_fields = 2, .major = 1, .minor = (uint8_t)minor };
 	if (host_len)
 		memcpy(bytes, host, host_len);
 	memcpy(bytes + host_len, target, len);
-	m.base = bytes;
-	m.target = (uint32_t)host_len;
-	m.target_len = (uint32_t)len;
+	m->base = bytes;
+	m->target = (uint32_t)host_len;
+	m->target_len = (uint32_t)len;
 	if (host)
-		fields[m.n_fields++] = (struct http_field){ .id = H_HOST, .value_len = (uint32_t)first };
+		fields[m->n_fields++] = (struct http_field){ .id = H_HOST, .value_len = (uint32_t)first };
 	if (first < host_len)
-		fields[m.n_fields++] = (struct http_field){ .id = H_HOST, .value = (uint32_t)first + 1, .value_len = (uint32_t)(host_len - first - 1) };
-	error = target_find(t, conf, &m, why);
+		fields[m->n_fields++] = (struct http_field){ .id = H_HOST, .value = (uint32_t)first + 1, .value_len = (uint32_t)(host_len - first - 1) };
+	return bytes;
+}
+
+static enum target_error find(struct target *t, const struct conf *conf, const char *host, int minor, const char *target, const char **why)
+{
+	struct http_field fields[2];
+	struct http_msg m;
+	char *bytes = head(&m, fields, host, minor, target);
+	enum target_error error = target_find(t, conf, &m, why);
+
 	free(bytes);
 	return error;
 }
@@ -258,5 +266,56 @@ static void longest(void)
 	}
 }
 
+/* CONNECT's target: RFC 9112 section 3.2.3, RFC 9110 section 9.3.6. */
+static void authorities(void)
+{
+	static const struct { const char *rule, *host, *target, *want; int minor; } rows[] = {
+		{ "a name", "example.org:443", "example.org:443", "example.org 443", 1 },
+		{ "Host says something else", "other.example", "example.org:443", "example.org 443", 1 },
+		{ "HTTP/1.0 without Host", NULL, "example.org:443", "example.org 443", 0 },
+		{ "IPv4", "h", "192.0.2.1:80", "192.0.2.1 80", 1 },
+		{ "IPv6", "h", "[2001:db8::1]:8443", "2001:db8::1 8443", 1 },
+		{ "the first port", "h", "h:1", "h 1", 1 },
+		{ "the last port", "h", "h:65535", "h 65535", 1 },
+		{ "no port", "h", "example.org", "bad authority", 1 },
+		{ "empty port", "h", "example.org:", "bad authority", 1 },
+		{ "port 0", "h", "example.org:0", "bad authority", 1 },
+		{ "port beyond", "h", "example.org:65536", "bad authority", 1 },
+		{ "port with a sign", "h", "example.org:+443", "bad authority", 1 },
+		{ "port of letters", "h", "example.org:https", "bad authority", 1 },
+		{ "two ports", "h", "example.org:443:443", "bad authority", 1 },
+		{ "no host", "h", ":443", "bad authority", 1 },
+		{ "IPv6 without brackets", "h", "2001:db8::1:443", "bad authority", 1 },
+		{ "IPv6, no port", "h", "[::1]", "bad authority", 1 },
+		{ "IPv6, a zone", "h", "[fe80::1%25lo]:443", "bad authority", 1 },
+		{ "a name in brackets", "h", "[example.org]:443", "bad authority", 1 },
+		{ "user information", "h", "u@example.org:443", "bad authority", 1 },
+		{ "a path", "h", "example.org:443/", "bad authority", 1 },
+		{ "a query", "h", "example.org:443?a", "bad authority", 1 },
+		{ "origin-form", "h", "/", "bad authority", 1 },
+		{ "absolute-form", "h", "https://example.org:443", "bad authority", 1 },
+		{ "asterisk-form", "h", "*", "bad authority", 1 },
+		{ "percent-encoded", "h", "example%2eorg:443", "bad authority", 1 },
+		{ "a NUL in it", "h", "example.org%00:443", "bad authority", 1 },
+		{ "no Host in HTTP/1.1", NULL, "example.org:443", "bad host", 1 },
+		{ "two Hosts", "a|b", "example.org:443", "bad host", 1 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct http_field fields[2];
+		struct http_msg m;
+		struct destination to;
+		char *bytes = head(&m, fields, rows[i].host, rows[i].minor, rows[i].target), got[512];
+		enum target_error error = target_authority(&to, &m);
+
+		if (error)
+			snprintf(got, sizeof(got), "%s", error_names[error]);
+		else
+			snprintf(got, sizeof(got), "%s %u", to.host, (unsigned)to.port);
+		UNIT_ROW(strcmp(got, rows[i].want) == 0, "%s: wanted [%s], got [%s]", rows[i].rule, rows[i].want, got);
+		free(bytes);
+	}
+}
+
 UNIT_SUITE(target, { "gateway", gateway }, { "query", query }, { "routes", routes }, { "forward", forward }, { "hosts", hosts },
-	{ "longest", longest })
+	{ "longest", longest }, { "authorities", authorities })
