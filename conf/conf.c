@@ -90,6 +90,16 @@ int conf_set(struct conf *conf, const struct conf_row *row, enum conf_level leve
 	return status;
 }
 
+const char *conf_where(const struct conf *conf, const struct conf_route *route, const char *option)
+{
+	const struct conf_row *row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, option, strlen(option));
+
+	if (route && route->places && row && route->places[row - conf_route_options])
+		return route->places[row - conf_route_options];
+	row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
+	return row ? conf->sources[row - conf_options].where : NULL;
+}
+
 struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, const char *pattern, const char *where,
 	struct conf_error *error)
 {

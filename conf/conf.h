@@ -67,7 +67,7 @@ struct conf_route {
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
 	char *where;                /* what set it: FILE:LINE, a flag, a variable; for messages */
-	unsigned given;             /* bit i: it sets row i of route_options.def itself */
+	char **places;              /* [i]: what set row i of route_options.def, as where; NULL: it does not itself. NULL for conf.direct */
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
 #include "route_options.def"
 #undef OPTION
@@ -97,6 +97,10 @@ void conf_free(struct conf **);
 
 /* argv[0] is skipped (the word `serve`). 0, or -1 with the error filled in; conf is then only fit for conf_free(). */
 int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *) __attribute__((warn_unused_result));
+
+/* What set an option: FILE:LINE, a flag, a variable; on a route (NULL: for all) its own or the global one of that name. NULL: the
+ * default. */
+const char *conf_where(const struct conf *, const struct conf_route *, const char *option);
 
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);

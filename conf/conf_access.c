@@ -2,6 +2,7 @@
  * Must not know: what a list permits or forbids.
  * Invariant: a host in a list is a lower-case name without a final dot; an address, however written, is a block. */
 #include "conf/conf_internal.h"
+#include "conf/idn.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -78,23 +79,31 @@ static bool read_port(const char *text, size_t len, int *port)
 	return (size_t)(end - text) == len && value >= 1 && value <= 65535;
 }
 
-/* A host name, with or without the leading dot that takes in what is below it. */
-static bool read_name(const char *text, size_t len, struct conf_destination *d)
+static bool read_ascii_name(const char *text, size_t len, struct conf_destination *d)
 {
 	struct url_host host;
-	bool below = len && text[0] == '.';
 
-	text += below;
-	len -= below;
 	if (len && text[len - 1] == '.' && --len && text[len - 1] == '.')
 		return false;
 	if (url_parse_host(text, len, &host) != URL_OK || host.ipv6 || host.host.len != len || ip_is_numeric_host(text, len))
 		return false;
-	d->kind = below ? DESTINATION_BELOW : DESTINATION_HOST;
 	d->host = strndup(text, len);
 	for (char *at = d->host; at && *at; at++)
 		*at = (char)tolower((unsigned char)*at);
 	return true;
+}
+
+/* A host name, with or without the leading dot that takes in what is below it; in A-labels whatever it is written in. */
+static bool read_name(const char *text, size_t len, struct conf_destination *d)
+{
+	bool below = len && text[0] == '.', is_name;
+	size_t ascii_len;
+	char *ascii = idn_host(text + below, len - below, &ascii_len);
+
+	d->kind = below ? DESTINATION_BELOW : DESTINATION_HOST;
+	is_name = ascii ? read_ascii_name(ascii, ascii_len, d) : read_ascii_name(text + below, len - below, d);
+	free(ascii);
+	return is_name;
 }
 
 static bool read_destination(const char *text, struct conf_destination *d)

@@ -2,6 +2,7 @@
  * Must not know: HTTP beyond a Host field and a path.
  * Invariant: the settled list is sorted most specific first, so that the first match is the answer. */
 #include "conf/conf_internal.h"
+#include "conf/idn.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,9 @@ void conf_route_clear(struct conf_route *route)
 	free(route->host);
 	free(route->prefix);
 	free(route->where);
+	for (size_t i = 0; route->places && i < CONF_ROUTE_OPTION_COUNT; i++)
+		free(route->places[i]);
+	free(route->places);
 }
 
 void conf_route_clear_list(void *member)
@@ -45,23 +49,41 @@ static char *copy_host(const char *text, size_t len)
 	return copy;
 }
 
+/* The HOST[:PORT] of a pattern, the host in A-labels whatever it is written in. */
+static int read_host(struct conf_route *route, const char *pattern, const char *path, int shown, struct conf_error *error)
+{
+	const char *text = pattern + 2;
+	size_t len = (size_t)(path - text), ascii_len;
+	char *ascii = idn_host(text, len, &ascii_len);
+	struct url_host host;
+	int status = 0;
+
+	if (ascii) {
+		text = ascii;
+		len = ascii_len;
+	}
+	if (url_parse_host(text, len, &host) != URL_OK)
+		status = conf_fail(error, "'%.*s' names no valid host; " PATTERNS, shown, pattern);
+	else if (!(route->host = copy_host(text + host.host.at, host.host.len)))
+		status = conf_fail_memory(error);
+	else
+		route->port = host.port;
+	free(ascii);
+	return status;
+}
+
 static int read_pattern(struct conf_route *route, const char *pattern, size_t len, struct conf_error *error)
 {
 	int shown = len < 200 ? (int)len : 200;
 	const char *path = pattern, *end = pattern + len;
-	struct url_host host;
 
 	if (len >= 2 && pattern[0] == '/' && pattern[1] == '/') {
 		const char *text = pattern + 2;
 		path = memchr(text, '/', len - 2);
 		if (!path)
 			return conf_fail(error, "'%.*s' has no path, at least a final /; " PATTERNS, shown, pattern);
-		if (url_parse_host(text, (size_t)(path - text), &host) != URL_OK)
-			return conf_fail(error, "'%.*s' names no valid host; " PATTERNS, shown, pattern);
-		route->port = host.port;
-		route->host = copy_host(text + host.host.at, host.host.len);
-		if (!route->host)
-			return conf_fail_memory(error);
+		if (read_host(route, pattern, path, shown, error) != 0)
+			return -1;
 	}
 	route->prefix_len = (size_t)(end - path);
 	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))   /* an inline route ends its pattern at a = */
@@ -93,7 +115,7 @@ struct conf_route *conf_route_append(struct conf_route_list *list, const char *p
 
 	if (status == 0)
 		status = conf_route_defaults(&route, error);
-	if (status == 0 && !(route.where = strdup(where)))
+	if (status == 0 && (!(route.where = strdup(where)) || !(route.places = calloc(CONF_ROUTE_OPTION_COUNT, sizeof(*route.places)))))
 		status = conf_fail_memory(error);
 	grown = status == 0 ? reallocarray(list->items, list->count + 1, sizeof(*grown)) : NULL;
 	if (!grown) {
@@ -107,18 +129,17 @@ struct conf_route *conf_route_append(struct conf_route_list *list, const char *p
 	return &list->items[list->count++];
 }
 
-_Static_assert(CONF_ROUTE_OPTION_COUNT <= 8 * sizeof(((struct conf_route *)0)->given), "a bit for each");
-
 int conf_route_set(struct conf_route *route, const struct conf_row *row, const struct conf_value *value, struct conf_error *error)
 {
-	unsigned bit = 1u << (row - conf_route_options);
+	char **place = &route->places[row - conf_route_options];
 	int status;
 
-	if (route->given & bit)
+	if (*place)
 		status = conf_fail(error, "given twice for the route %.200s; allowed: once", route->pattern);
 	else
 		status = conf_types[row->type].set(row, (char *)route + row->offset, value, error);
-	route->given |= bit;
+	if (!*place && !(*place = strdup(value->where ? value->where : "")))
+		status = conf_fail_memory(error);
 	return status == 0 ? 0 : conf_fail_in(error, row->name);
 }
 
@@ -181,7 +202,7 @@ void conf_route_format(FILE *out, const struct conf_row *row, const void *member
 		fprintf(out, "%s=", route->pattern);
 		for (size_t j = 0; j < CONF_ROUTE_OPTION_COUNT; j++) {
 			const struct conf_row *option = &conf_route_options[j];
-			if (j != CONF_ROUTE_origin && !(route->given & 1u << j))
+			if (j != CONF_ROUTE_origin && !route->places[j])
 				continue;
 			if (j != CONF_ROUTE_origin)
 				fprintf(out, " %s=", option->name);
@@ -196,7 +217,7 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
-		if (row->def || !global || route->given & 1u << i)
+		if (row->def || !global || (route->places && route->places[i]))
 			continue;
 		char *text = conf_format(global, conf);
 		if (!text)

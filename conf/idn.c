@@ -42,33 +42,52 @@ static bool decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 	return beyond;
 }
 
+/* The name in A-labels, for the caller to idn2_free(). */
+static char *name_convert(const char *name, size_t len)
+{
+	char u8[IDN_HOST_MAX], *a = NULL;
+
+	if (!decode(name, len, u8) || idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
+		return NULL;
+	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */
+	if (!a[strspn(a, NAME_CHARACTERS)])
+		return a;
+	idn2_free(a);
+	return NULL;
+}
+
+/* The text with what stands from host on, up to a port or len bytes, converted. */
+static char *text_convert(const char *text, size_t len, const char *host, size_t host_len, size_t *out_len)
+{
+	const char *colon = memchr(host, ':', host_len), *rest = colon ? colon : host + host_len;
+	char *a = name_convert(host, (size_t)(rest - host)), *out;
+	int n;
+
+	if (!a)
+		return NULL;
+	n = asprintf(&out, "%.*s%s%.*s", (int)(host - text), text, a, (int)(text + len - rest), rest);
+	idn2_free(a);
+	if (n < 0)
+		return NULL;
+	*out_len = (size_t)n;
+	return out;
+}
+
+char *idn_host(const char *text, size_t len, size_t *out_len)
+{
+	return text_convert(text, len, text, len, out_len);
+}
+
 char *idn_url(const char *text, size_t len, size_t *out_len)
 {
-	const char *scheme_end = memmem(text, len, "://", 3), *host, *end = text + len, *host_end, *colon;
-	char u8[IDN_HOST_MAX], *a = NULL, *out;
-	int n;
+	const char *scheme_end = memmem(text, len, "://", 3), *host, *end = text + len, *host_end;
 
 	if (!scheme_end)
 		return NULL;
 	host = scheme_end + 3;
 	for (host_end = host; host_end < end && !strchr("/?#", *host_end); host_end++)
 		;
-	colon = memchr(host, ':', (size_t)(host_end - host));
-	if (memchr(host, '@', (size_t)(host_end - host)) || !decode(host, (size_t)((colon ? colon : host_end) - host), u8))
+	if (memchr(host, '@', (size_t)(host_end - host)))
 		return NULL;
-	if (idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
-		return NULL;
-	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */
-	if (a[strspn(a, NAME_CHARACTERS)]) {
-		idn2_free(a);
-		return NULL;
-	}
-	if (colon)
-		host_end = colon;
-	n = asprintf(&out, "%.*s%s%.*s", (int)(host - text), text, a, (int)(end - host_end), host_end);
-	idn2_free(a);
-	if (n < 0)
-		return NULL;
-	*out_len = (size_t)n;
-	return out;
+	return text_convert(text, len, host, (size_t)(host_end - host), out_len);
 }

@@ -54,11 +54,13 @@ struct conn_tls {
 
 /* ---- contexts ---- */
 
-static int why_set(char why[TLS_WHY_MAX], const char *what, const char *file)
+static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 {
+	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
 	const char *reason = ERR_reason_error_string(ERR_peek_error());
 
-	snprintf(why, TLS_WHY_MAX, "%s%s%s: %s", what, *file ? " " : "", file, reason ? reason : "unknown error");
+	why->file = file;
+	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name, reason ? reason : "unknown error");
 	ERR_clear_error();
 	return -1;
 }
@@ -105,28 +107,32 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_context *c)
 	SSL_CTX_sess_set_new_cb(ctx, on_session);
 }
 
-static int ctx_read_files(SSL_CTX *ctx, const struct tls_context *c, char why[TLS_WHY_MAX])
+static int ctx_read_files(SSL_CTX *ctx, const struct tls_context *c, struct tls_why *why)
 {
 	const char *key = *c->key ? c->key : c->cert;
 
 	if (c->verify && !(*c->ca_file ? SSL_CTX_load_verify_file(ctx, c->ca_file) : SSL_CTX_set_default_verify_paths(ctx)))
-		return why_set(why, "certificate authorities", c->ca_file);
+		return why_set(why, TLS_FILE_CA, c->ca_file);
 	if (!*c->cert)
 		return 0;
 	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)
-		return why_set(why, "certificate", c->cert);
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1)
-		return why_set(why, "private key", key);
+		return why_set(why, TLS_FILE_CERT, c->cert);
+	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
+		why_set(why, TLS_FILE_KEY, key);
+		if (!*c->key)
+			why->file = TLS_FILE_CERT;
+		return -1;
+	}
 	return 0;
 }
 
 /* NULL: why says it. */
-static SSL_CTX *ctx_make(const struct tls_context *c, char why[TLS_WHY_MAX])
+static SSL_CTX *ctx_make(const struct tls_context *c, struct tls_why *why)
 {
 	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
 	if (!ctx || !SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION)) {
-		why_set(why, "TLS", "");
+		why_set(why, TLS_FILE_NONE, "");
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
@@ -147,11 +153,11 @@ static SSL_CTX *ctx_make(const struct tls_context *c, char why[TLS_WHY_MAX])
 	return ctx;
 }
 
-struct tls_context *tls_context_new(const struct tls_settings *s, char why[TLS_WHY_MAX])
+struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why *why)
 {
 	struct tls_context *c = calloc(1, sizeof *c);
 
-	snprintf(why, TLS_WHY_MAX, "out of memory");
+	*why = (struct tls_why){ TLS_FILE_NONE, "out of memory" };
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
@@ -182,7 +188,7 @@ void tls_context_free(struct tls_context **cp)
 	*cp = NULL;
 }
 
-int tls_context_reload(struct tls_context *c, char why[TLS_WHY_MAX])
+int tls_context_reload(struct tls_context *c, struct tls_why *why)
 {
 	SSL_CTX *fresh = ctx_make(c, why), *former;
 

@@ -18,12 +18,14 @@ struct tls_settings {
 	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */
 };
 
-enum { TLS_WHY_MAX = 256 };
+/* Which of these files is to blame, if one is. */
+enum tls_file { TLS_FILE_NONE, TLS_FILE_CA, TLS_FILE_CERT, TLS_FILE_KEY, TLS_FILES };
+struct tls_why { enum tls_file file; char text[256]; };
 
 /* NULL: why says it. The settings are copied. */
-struct tls_context *tls_context_new(const struct tls_settings *, char why[TLS_WHY_MAX]);
+struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why *);
 void tls_context_free(struct tls_context **);          /* no connection may use it any more */
 /* Reads the files again, for connections from now on. -1: why says it, nothing changed. */
-int tls_context_reload(struct tls_context *, char why[TLS_WHY_MAX]);
+int tls_context_reload(struct tls_context *, struct tls_why *);
 
 #endif

@@ -22,7 +22,9 @@ static int cmd_serve(int argc, char **argv)
 	if (conf_load(conf, argc, argv, environ, &error)) {
 		fprintf(stderr, "utfeed: %s\n", error.text);
 		status = 2;
-	} else if (conf->action != CONF_SERVE)
+	} else if (conf->action == CONF_CHECK_CONFIG && server_check(conf))
+		status = 2;
+	else if (conf->action != CONF_SERVE)
 		conf_act(conf, stdout);
 	else
 		status = server_run(conf);

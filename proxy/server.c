@@ -299,6 +299,15 @@ static void server_wait(struct server *s, const sigset_t *signals)
 	}
 }
 
+int server_check(const struct conf *conf)
+{
+	struct tls_set *tls = tls_set_new(conf);
+	int status = tls ? 0 : -1;
+
+	tls_set_free(&tls);
+	return status;
+}
+
 int server_run(const struct conf *conf)
 {
 	struct server s = { .conf = conf, .n_workers = (size_t)conf->workers };

@@ -8,5 +8,7 @@ struct conf;
 
 /* Runs until told to end. The process's exit status. */
 int server_run(const struct conf *);
+/* Whether the certificates and keys it names can be used: what the configuration alone does not say. -1: no, logged. */
+int server_check(const struct conf *);
 
 #endif

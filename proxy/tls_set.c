@@ -24,17 +24,27 @@ static bool settings_equal(const struct conf_route *a, const struct conf_route *
 	    !strcmp(a->tls_key, b->tls_key);
 }
 
-static struct tls_context *context_make(const struct tls_settings *s, const char *whose)
+/* "FILE:LINE: OPTION: " of what names that file; of the listener where route is NULL. */
+static void log_unusable(const struct conf *conf, const struct conf_route *route, const struct tls_why *why)
 {
-	char why[TLS_WHY_MAX];
-	struct tls_context *c = tls_context_new(s, why);
+	static const char *const names[][TLS_FILES] = { { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
+		{ "tls", "tls-ca-file", "tls-cert", "tls-key" } };
+	const char *name = names[route != NULL][why->file], *where = conf_where(conf, route, name);
+
+	log_error("%s%s%s: %s", where ? where : "", where ? ": " : "", name, why->text);
+}
+
+static struct tls_context *context_make(const struct tls_settings *s, const struct conf *conf, const struct conf_route *route)
+{
+	struct tls_why why;
+	struct tls_context *c = tls_context_new(s, &why);
 
 	if (!c)
-		log_error("%s: %s", whose, why);
+		log_unusable(conf, route, &why);
 	return c;
 }
 
-static int set_add(struct tls_set *set, const struct conf_route *route)
+static int set_add(struct tls_set *set, const struct conf *conf, const struct conf_route *route)
 {
 	const struct tls_settings settings = { TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert, route->tls_key };
 	struct member *m = &set->members[set->n];
@@ -46,7 +56,7 @@ static int set_add(struct tls_set *set, const struct conf_route *route)
 		if (settings_equal(route, set->members[i].route))
 			m->context = set->members[i].context;
 	m->shared = m->context;
-	if (!m->context && !(m->context = context_make(&settings, *route->name ? route->name : "tls")))
+	if (!m->context && !(m->context = context_make(&settings, conf, route)))
 		return -1;
 	set->n++;
 	return 0;
@@ -62,15 +72,15 @@ struct tls_set *tls_set_new(const struct conf *conf)
 		return NULL;
 	}
 	if (conf->tls_listen.count && !*conf->tls_listen_cert) {
-		log_error("tls-listen: needs tls-listen-cert, a PEM file");
+		log_error("%s: tls-listen: needs tls-listen-cert, a PEM file", conf_where(conf, NULL, "tls-listen"));
 		goto fail;
 	}
-	if (conf->tls_listen.count && !(set->listener = context_make(&listener, "tls-listen")))
+	if (conf->tls_listen.count && !(set->listener = context_make(&listener, conf, NULL)))
 		goto fail;
-	if (set_add(set, &conf->direct))
+	if (set_add(set, conf, &conf->direct))
 		goto fail;
 	for (size_t i = 0; i < conf->routes.count; i++)
-		if (set_add(set, &conf->routes.items[i]))
+		if (set_add(set, conf, &conf->routes.items[i]))
 			goto fail;
 	return set;
 fail:
@@ -94,10 +104,10 @@ void tls_set_free(struct tls_set **setp)
 
 static void context_reload(struct tls_context *c, const char *whose)
 {
-	char why[TLS_WHY_MAX];
+	struct tls_why why;
 
-	if (tls_context_reload(c, why))
-		log_error("%s: %s; what was read before stays in force", whose, why);
+	if (tls_context_reload(c, &why))
+		log_error("%s: %s; what was read before stays in force", whose, why.text);
 	else
 		log_info("%s: certificates read again", whose);
 }

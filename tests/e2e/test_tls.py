@@ -14,6 +14,7 @@ import pytest
 from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client, TlsClient
+from proxy import BINARY
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
 
@@ -509,6 +510,25 @@ def test_does_not_start_with_files_it_cannot_use(start, options, word):
     with pytest.raises(AssertionError, match="not ready: exit [12]") as failed:
         start(None, *options)
     assert word in str(failed.value)
+
+
+@pytest.mark.parametrize("lines, message", [
+    ("tls-listen = 127.0.0.1:0", "{f}:1: tls-listen: needs tls-listen-cert, a PEM file"),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = /nonexistent", "{f}:2: tls-listen-cert: certificate /nonexistent: "),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}\ntls-listen-key = /", "{f}:3: tls-listen-key: private key /: "),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {cert}", "{f}:2: tls-listen-cert: private key {cert}: "),
+    ("\ntls-ca-file = {f}", "{f}:2: tls-ca-file: certificate authorities {f}: "),
+    ("[route /]\norigin = https://a.test\ntls-ca-file = /nonexistent", "{f}:3: tls-ca-file: certificate authorities /nonexistent: "),
+    ("[route /]\norigin = https://a.test\n\ntls-key = {f}\ntls-cert = {cert}", "{f}:4: tls-key: private key {f}: "),
+    ("route = /=https://a.test tls-cert=/nonexistent", "{f}:1: tls-cert: certificate /nonexistent: "),
+])
+def test_says_where_a_file_is_named_it_cannot_use(tmp_path, good, lines, message):
+    """At start and by --check-config alike."""
+    names = {"f": tmp_path / "utfeed.conf", "cert": good.cert}
+    names["f"].write_text(lines.format(**names) + "\n")
+    for more in ((), ("--check-config",)):
+        done = subprocess.run([BINARY, "serve", "-c", names["f"], *more], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        assert done.returncode in (1, 2) and message.format(**names) in done.stderr and not done.stdout, done
 
 
 # With the rest: kept connections, redirects

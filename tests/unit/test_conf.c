@@ -48,7 +48,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "targeted-cache-control", "Feed-Cache-Control ,cdn-cache-control", "Feed-Cache-Control,cdn-cache-control" },
 	{ "refresh-hot", "0", "0" },
 	{ "allow", "[FD00::/8]:8080", "[fd00::/8]:8080\n" },
-	{ "deny", ".Ads.Example.:*", ".ads.example:*\n" },
+	{ "deny", ".B\xc3\x9c" "cher.Example.:*", ".xn--bcher-kva.example:*\n" },
 	{ "connect-allow", ".Mail.example:993", ".mail.example:993\n" },
 	{ "policy", "rome-strict", "rome-strict" },
 	{ "client-policy", "any", "any" },

@@ -54,4 +54,22 @@ static void test_urls(void)
 	}
 }
 
-UNIT_SUITE(idn, { "urls", test_urls })
+static void test_hosts(void)
+{
+	static const struct { const char *row, *host, *ascii; } hosts[] = {
+		{ "ASCII", "example.com:80", NULL }, { "UTF-8", "b\xc3\xbc" "cher.example", "xn--bcher-kva.example" },
+		{ "port", "b\xc3\xbc" "cher.example:80", "xn--bcher-kva.example:80" }, { "root label", "\xc3\xbc.", "xn--tda." },
+		{ "brackets", "[\xc3\xbc]", NULL }, { "not UTF-8", "\xfc", NULL }, { "empty", "", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+		size_t len = 0;
+		char *got = idn_host(hosts[i].host, strlen(hosts[i].host), &len);
+
+		UNIT_ROW(hosts[i].ascii ? got && len == strlen(hosts[i].ascii) && !memcmp(got, hosts[i].ascii, len) : !got, "%s: %s", hosts[i].row,
+			got ? got : "left alone");
+		free(got);
+	}
+}
+
+UNIT_SUITE(idn, { "urls", test_urls }, { "hosts", test_hosts })

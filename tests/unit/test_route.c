@@ -33,7 +33,8 @@ static void matches(void)
 		"/=http://o name=root", "/news=http://o name=news", "/news/=http://o name=news-below", "/news/old/=http://o name=old",
 		"//feeds.example/=http://o name=host", "//feeds.example/news=http://o name=host-news",
 		"//feeds.example:8080/=http://o name=port", "//[::1]/=http://o name=ipv6", "//Dot.Example./=http://o name=dot",
-		"//plain.example:80/=http://o name=eighty",
+		"//plain.example:80/=http://o name=eighty", "//b\xc3\xbc" "cher.Example:8081/=http://o name=unicode",
+		"//xn--fa-hia.example/=http://o name=a-label", "//%d0%bf%d1%80.example/=http://o name=encoded",
 	};
 	static const struct { const char *rule, *host, *path, *name; } cases[] = {
 		{ "any path", "x", "/feed.xml", "root" },
@@ -59,6 +60,10 @@ static void matches(void)
 		{ "no port is port 80", "plain.example", "/b", "eighty" },
 		{ "port 80 written", "plain.example:80", "/b", "eighty" },
 		{ "another port", "plain.example:81", "/b", "root" },
+		{ "RFC 5891: a pattern in Unicode", "xn--bcher-kva.example:8081", "/b", "unicode" },
+		{ "RFC 5891: its port", "xn--bcher-kva.example", "/b", "root" },
+		{ "RFC 5891: a pattern in A-labels", "XN--fa-hia.example", "/b", "a-label" },
+		{ "RFC 3986 3.2.2: a pattern percent-encoded", "xn--o1ac.example", "/b", "encoded" },
 	};
 	struct conf_error error;
 	struct conf *conf = load(routes, sizeof(routes) / sizeof(routes[0]), &error);
