@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every test, from the builds up: gcc, clang, ASan+UBSan, end to end, conformance corpus, coverage, distribution.
+# Every test, from the builds up: gcc, clang, ASan+UBSan, end to end, conformance corpus, a short run of the
+# benchmarks, coverage, distribution.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
@@ -69,6 +70,7 @@ lane_one() {
 	else
 		echo "check: corpus         skipped: no ../shared/corpus here"
 	fi
+	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step coverage make -C build/gcc -s coverage
 }
 lane_two() {

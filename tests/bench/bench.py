@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""make bench: measures, then writes report.md, chart.svg and results.json.
+
+usage: bench.py BUILD FOLDER            the parts of BENCH (micro hits misses; all by default), BENCH_ROUNDS (3) rounds;
+                                        BENCH_QUICK=1: a smoke run, whose figures mean nothing
+       bench.py --readme FOLDER SOURCE  the results in FOLDER into SOURCE/README and SOURCE/tests/bench/chart.svg
+
+Parts that were measured before and are not this time stay in results.json as they were."""
+import os
+import platform
+import subprocess
+import sys
+import time
+
+import chart
+import hits
+import micro
+import misses
+import report
+import results
+import servers
+from drive import Setup
+
+PARTS = {"micro": micro.run, "hits": hits.run, "misses": misses.run}
+QUIET_LOAD = .5
+
+
+def field(path, name):
+    for line in servers.read(path).splitlines():
+        key, _, value = line.replace("=", ":", 1).partition(":")
+        if key.strip() == name:
+            return value.strip().strip('"')
+    return "unknown"
+
+
+def facts(setup, rounds):
+    said = subprocess.run([setup.utfeed, "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.split("\n")[0]
+    peers = [servers.version("nginx", "nginx", "-v"), servers.version("Varnish", "varnishd", "-V"), servers.version("Apache", "apache2", "-v")]
+    load = os.getloadavg()[0]
+    found = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "processor": f"{field('/proc/cpuinfo', 'model name')}, {os.cpu_count()} cores; servers on core {servers.SERVER_CPU}, load and origin on core "
+                     f"{servers.LOAD_CPU}",
+        "system": f"{field('/etc/os-release', 'PRETTY_NAME')}, Linux {platform.release()}, {' '.join(platform.libc_ver())}",
+        "versions": ", ".join([said, *filter(None, peers)]),
+        "rounds": str(rounds) + (" (a smoke run: its figures mean nothing)" if setup.quick else ""),
+    }
+    if servers.SERVER_CPU == servers.LOAD_CPU:
+        found["one processor"] = "server and load share it: throughput says little"
+    if load > QUIET_LOAD:
+        found["not quiet"] = f"load average {load:.1f} at the start: provisional"
+    return found
+
+
+def write(folder, said, tables):
+    for name, text in (("report.md", report.report(said, tables)), ("chart.svg", chart.chart(said, tables))):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+            out.write(text)
+        print(os.path.join(folder, name))
+
+
+def measure(build, folder):
+    quick = bool(os.environ.get("BENCH_QUICK"))
+    rounds = int(os.environ.get("BENCH_ROUNDS") or (1 if quick else 3))
+    wanted = os.environ.get("BENCH", "").replace(",", " ").split() or list(PARTS)
+    if set(wanted) - set(PARTS):
+        raise SystemExit(f"BENCH is {' '.join(wanted)}; parts are {' '.join(PARTS)}")
+    os.makedirs(folder, exist_ok=True)
+    setup, kept = Setup(build, folder, rounds, quick), os.path.join(folder, "results.json")
+    said = facts(setup, rounds)
+    before = results.load(kept)[1] if os.path.exists(kept) else []
+    tables = []
+    for part, run in PARTS.items():
+        tables += run(setup) if part in wanted else [table for table in before if table.part == part]
+    empty = [f"{table.title}, {row.what}" for table in tables for row in table.rows if row.median(results.OURS) is None]
+    if empty:
+        raise SystemExit(f"nothing measured for {empty}")
+    for index, line in enumerate(dict.fromkeys(setup.absent)):
+        said[f"left out {index + 1}"] = line
+    results.save(kept, said, tables)
+    write(folder, said, tables)
+    print(report.bars(tables))
+
+
+def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "--readme":
+        said, tables = results.load(os.path.join(arguments[1], "results.json"))
+        report.into_readme(os.path.join(arguments[2], "README"), said, tables)
+        write(os.path.join(arguments[2], "tests/bench"), said, tables)
+        os.remove(os.path.join(arguments[2], "tests/bench/report.md"))
+    elif len(arguments) == 2:
+        measure(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
+    else:
+        raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

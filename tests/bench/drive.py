@@ -1,0 +1,75 @@
+"""One run of tests/bench/load against a server: started, waited for, its figures and the server's processor time read."""
+import contextlib
+import json
+import os
+import resource
+import subprocess
+
+import servers
+
+
+@contextlib.contextmanager
+def started(setup, server, path, *options, cpus=(servers.LOAD_CPU,)):
+    """A load whose connections are all open, and which waits to be told to begin."""
+    argv = [setup.load, *map(str, options), str(server.port), path]
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=servers.pin(cpus))
+    try:
+        if process.stdout.readline() != b"ready\n":
+            raise RuntimeError(f"load could not connect to {server.name}: {' '.join(argv)}")
+        yield process
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()
+
+
+def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
+    """What load prints, and cpu: the server's microseconds a request; load_share: of one processor, the load's own."""
+    timed = () if "-N" in options else ("-d", seconds or setup.seconds)
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with started(setup, server, path, *timed, *options, cpus=cpus) as process:
+        before = server.cpu()
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        after = server.cpu()
+    if not answer:
+        raise RuntimeError(f"load failed against {server.name}: {path} {options}")
+    result = json.loads(answer)
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if result["status"] != 200 or result["errors"] > result["requests"] / 1000 or not result["requests"]:
+        raise RuntimeError(f"{server.name} {path} {options}: {result}")
+    result["cpu"] = (after - before) / result["requests"] * 1e6
+    result["rate"] = result["requests"] / result["seconds"]
+    result["load_share"] = (spent.ru_utime + spent.ru_stime - own.ru_utime - own.ru_stime) / result["seconds"]
+    setup.say(f"{server.name:22} {path:28} {' '.join(map(str, options)):18} {result['rate']:9.0f}/s {result['cpu']:9.2f} us"
+              f"  p99 {result['p99'] / 1000:.2f} ms" + (f"  {result['errors']} errors" if result["errors"] else ""))
+    return result
+
+
+class Setup:
+    """Where things are, how long and how often to measure."""
+
+    def __init__(self, build, folder, rounds, quick):
+        self.load = os.path.join(build, "tests/bench/load")
+        self.origin_program = os.path.join(build, "tests/bench/origin")
+        self.utfeed = os.path.join(build, "utfeed")
+        self.build, self.folder, self.rounds, self.quick = build, folder, rounds, quick
+        self.seconds = .2 if quick else 2
+        self.absent = []
+
+    def say(self, text):
+        print(text, flush=True)
+
+    def origin(self, files):
+        return servers.Server("origin", servers.origin(self.origin_program, files), self.folder, None, (servers.LOAD_CPU,))
+
+    def start(self, stack, origin, rows):
+        """Those of the rows (name, what it needs, configuration) that this machine has, by name, until the stack unwinds."""
+        running = {}
+        for name, needs, make in rows:
+            if needs and not servers.program(needs):
+                self.absent.append(f"{needs} is not installed: no rows for {name}")
+            else:
+                running[name] = stack.enter_context(servers.Server(name, make, self.folder, origin.port))
+        return running

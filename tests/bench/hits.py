@@ -1,0 +1,159 @@
+"""Part 2: answers from the cache, beside nginx and Varnish."""
+import contextlib
+import os
+import random
+
+import drive
+import results
+import servers
+import texts
+from results import against, limit
+
+SIZES = ((1, "1 KB"), (16, "16 KB"), (100, "100 KB"), (1024, "1 MB"))
+OFF = "nginx, tcp_nopush off"
+IDLE = 10000
+RATE_SECONDS = 5
+
+# The issue's table: what utfeed is held to, by size
+CPU_BARS = {"1 KB": [against("nginx", 1.5)], "16 KB": [against("nginx", 1.2)]}
+RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)], "100 KB": [against(OFF, 1)], "1 MB": [against("Varnish", 1)]}
+P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
+CLOSE_BARS = [against("nginx", 1.1)]
+
+
+def origin_files(setup):
+    folder = os.path.join(setup.folder, "bodies")
+    os.makedirs(folder, exist_ok=True)
+    rng = random.Random(1)
+    bodies = {f"{size}k": ("application/octet-stream", rng.randbytes(size * 1024)) for size, _ in SIZES}
+    bodies["feed"] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), 200_000)[0])
+    for name, (kind, body) in bodies.items():
+        servers.write(folder, name + ".head", f"Content-Type: {kind}\r\nCache-Control: max-age=86400\r\n")
+        with open(os.path.join(folder, name), "wb") as out:
+            out.write(body)
+    return folder
+
+
+def warm(running, path):
+    for server in running.values():
+        for _ in range(3):
+            server.get(path)
+
+
+def interleaved(setup, running, path, *options, **named):
+    """Yields (server's name, figures), every server once in each round."""
+    warm(running, path)
+    for _ in range(setup.rounds):
+        for name, server in running.items():
+            yield name, drive.run(setup, server, path, *options, **named)
+
+
+def keep_alive(setup, running):
+    text = "64 connections, keep-alive"
+    cpu = results.Table("hits", "CPU per hit", "us", text=text)
+    rate = results.Table("hits", "Hits", "requests/s", text=text)
+    p99 = results.Table("hits", "p99 at full load", "ms", text=text)
+    for size, name in SIZES:
+        for server, figures in interleaved(setup, running, f"/{size}k"):
+            cpu.row(name, "less", CPU_BARS.get(name, [])).add(server, figures["cpu"])
+            rate.row(name, "more", RATE_BARS.get(name, [])).add(server, figures["rate"])
+            p99.row(name, "less", P99_BARS.get(name, [])).add(server, figures["p99"] / 1000)
+    for server, figures in interleaved(setup, running, "/1k", "-p", 16):
+        cpu.row("1 KB, 16 pipelined", "less").add(server, figures["cpu"])
+        rate.row("1 KB, 16 pipelined", "more").add(server, figures["rate"])
+    for size, name in SIZES[0::2]:
+        for server, figures in interleaved(setup, running, f"/{size}k", "-k"):
+            cpu.row(name + ", close", "less").add(server, figures["cpu"])
+            rate.row(name + ", close", "more", CLOSE_BARS).add(server, figures["rate"])
+    return [cpu, rate, p99]
+
+
+def latency(setup, running, rates):
+    table = results.Table("hits", "Latency at half of the peak rate", "ms",
+                          text="1 KB, requests due at a fixed rate, half of what the server reached above; from when each was due")
+    warm(running, "/1k")
+    for _ in range(setup.rounds):
+        for name, server in running.items():
+            peak = rates.row("1 KB", "more").median(name)
+            figures = drive.run(setup, server, "/1k", "-r", int(peak / 2), seconds=setup.seconds if setup.quick else RATE_SECONDS)
+            for what, bars in (("p50", []), ("p99", []), ("p999", [limit(5)])):
+                table.row(what.replace("p999", "p99.9"), "less", bars).add(name, figures[what] / 1000)
+    return table
+
+
+def growth(setup, origin):
+    """Cost of a hit with more and more objects stored, and with more and more connections open."""
+    stored = results.Table("hits", "CPU per hit by stored objects", "us", text="1 KB each, asked for in scattered order by 64 connections")
+    opened = results.Table("hits", "CPU per hit by open connections", "us", text="1 KB; 64 connections busy, the rest idle")
+    counts = (1, 100, 1000) if setup.quick else (1, 10, 100, 1000, 10000, 100000)
+    for what, table, counts in (("stored", stored, counts), ("open", opened, (64, 200) if setup.quick else (64, 100, 1000, IDLE))):
+        with contextlib.ExitStack() as stack:
+            running = setup.start(stack, origin, contenders(setup)[:2])
+            for count in counts:
+                if what == "stored":
+                    for server in running.values():
+                        drive.run(setup, server, "/1k", "-N", count, "-n", count)
+                options = ("-n", count) if what == "stored" else ("-i", count - 64)
+                for server, figures in interleaved(setup, running, "/1k", *options, seconds=setup.seconds / 2):
+                    table.row(f"{count:,}", "less").add(server, figures["cpu"])
+    return [stored, opened]
+
+
+def memory(setup, origin):
+    idle = 200 if setup.quick else IDLE
+    table = results.Table("hits", "Memory", "MB", text="proportional set size of all its processes")
+    for _ in range(setup.rounds):
+        for row in contenders(setup):
+            if row[0] == OFF:
+                continue
+            with contextlib.ExitStack() as stack:
+                for name, server in setup.start(stack, origin, [row]).items():
+                    table.row("at start", "less", [limit(6)]).add(name, server.memory() / 1e6)
+                    warm({name: server}, "/1k")
+                    before = server.memory()
+                    with drive.started(setup, server, "/1k", "-c", 1, "-i", idle):
+                        table.row(f"{idle:,} idle connections, over start", "less", [limit(10)]).add(name, (server.memory() - before) / 1e6)
+    return table
+
+
+def workers(setup, origin):
+    """Two workers beside one. A hit compressed for each client costs the server some hundred times what it costs the load, which so leaves
+    both processors to two workers. For plain hits the load needs a processor of its own: there processor time a hit says how
+    far two workers, both busy, hinder each other."""
+    table = results.Table("hits", "Two workers beside one", "as said", text=workers.__doc__)
+    running = {}
+    with contextlib.ExitStack() as stack:
+        for count in (1, 2):
+            running[count] = stack.enter_context(servers.Server(
+                f"utfeed, {count} workers", servers.utfeed(setup.utfeed, "--workers", str(count), "--cache-bytes", "64m"), setup.folder, origin.port,
+                servers.PROCESSORS[:count]))
+        for path, options, what, figure, better in (
+                ("/feed", ("-c", 256, "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, hits/s", "rate", "more"),
+                ("/1k", ("-c", 256), "1 KB plain, us of CPU a hit", "cpu", "less")):
+            for name, figures in interleaved(setup, running, path, *options):
+                bars = [against("1 worker", 1.7)] if figure == "rate" else []
+                table.row(what, better, bars).add(results.OURS if name == 2 else "1 worker", figures[figure])
+    return table
+
+
+def contenders(setup):
+    return [
+        (results.OURS, None, servers.utfeed(setup.utfeed, "--cache-bytes", "1g")),
+        ("nginx", "nginx", servers.nginx_cache("on")),
+        (OFF, "nginx", servers.nginx_cache("off")),
+        ("Varnish", "varnishd", servers.varnish()),
+    ]
+
+
+def run(setup):
+    tables = []
+    with contextlib.ExitStack() as stack:
+        origin = stack.enter_context(setup.origin(origin_files(setup)))
+        with contextlib.ExitStack() as inner:
+            running = setup.start(inner, origin, contenders(setup))
+            tables += keep_alive(setup, running)
+            tables.append(latency(setup, running, tables[1]))
+        tables += growth(setup, origin)
+        tables.append(memory(setup, origin))
+        tables.append(workers(setup, origin))
+    return tables

@@ -1,0 +1,60 @@
+"""Tables as Markdown: one of all bars, which README carries, then everything that was measured."""
+import results
+
+BEGIN, END = "<!-- make bench-readme: from here", "<!-- make bench-readme: to here -->"
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def markdown(head, rows):
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def bars(tables):
+    rows = []
+    for table in tables:
+        for row in table.rows:
+            for bar, reached, met in row.verdicts():
+                if "limit" in bar:
+                    wanted, other, ratio = ("at least " if row.better == "more" else "at most ") + number(bar["limit"]), "", ""
+                else:
+                    wanted = f"{bar['times']:g} times better" if bar["times"] != 1 else "no worse"
+                    other, ratio = f"{bar['against']} {number(row.median(bar['against']))}", f"{reached:.2f}"
+                rows.append([f"{table.title}, {row.what} ({table.unit})", number(row.median(results.OURS)), other, ratio, wanted, "yes" if met else "no"])
+    return markdown(["what", "utfeed", "beside", "times better", "bar", "met"], rows)
+
+
+def whole(table):
+    names = table.contenders()
+    rows = []
+    for row in table.rows:
+        cells = [row.what, *(number(row.median(name)) + (f" ({row.notes[name]})" if name in row.notes else "") for name in names)]
+        cells += [f"{row.ratio(name):.2f}" if row.ratio(name) else "-" for name in names if name != results.OURS]
+        rows.append(cells)
+    head = [table.unit, *names, *(f"times better than {name}" for name in names if name != results.OURS)]
+    return f"### {table.title}\n\n{' '.join(table.text.split())}\n\n" + markdown(head, rows)
+
+
+def facts_text(facts):
+    return "".join(f"- {key}: {value}\n" for key, value in facts.items())
+
+
+def report(facts, tables):
+    return ("# utfeed: make bench\n\n" + facts_text(facts) + "\nMedians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n"
+            "![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
+
+
+def into_readme(path, facts, tables):
+    """Replaces what stands between README's two marks."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    before, found, rest = text.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not found or not ended:
+        raise SystemExit(f"{path} has not both marks: {BEGIN} ... {END}")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(f"{before}{BEGIN} -->\n\n{facts_text(facts)}\n{bars(tables)}\n![make bench](tests/bench/chart.svg)\n\n{END}{after}")

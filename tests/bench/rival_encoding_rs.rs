@@ -1,0 +1,29 @@
+//! Owns encoding_rs as bench_decoder's rival (rival.h): its streaming decoder to UTF-8.
+use std::ffi::CStr;
+use std::os::raw::{c_char, c_int};
+
+#[repr(C)]
+pub struct Rival {
+    name: *const c_char,
+    decode: unsafe extern "C" fn(*const c_char, *const u8, usize, usize, *mut u8, usize) -> c_int,
+}
+unsafe impl Sync for Rival {}
+
+#[no_mangle]
+pub static rival: Rival = Rival { name: b"encoding_rs\0".as_ptr() as *const c_char, decode };
+
+unsafe extern "C" fn decode(charset: *const c_char, input: *const u8, len: usize, chunk: usize, out: *mut u8, cap: usize) -> c_int {
+    let encoding = match encoding_rs::Encoding::for_label(CStr::from_ptr(charset).to_bytes()) {
+        Some(encoding) => encoding,
+        None => return -1,
+    };
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut rest = std::slice::from_raw_parts(input, len);
+    let out = std::slice::from_raw_parts_mut(out, cap);
+    while !rest.is_empty() {
+        let end = chunk.min(rest.len());
+        let (_, read, _, _) = decoder.decode_to_utf8(&rest[..end], out, end == rest.len());
+        rest = &rest[read..];
+    }
+    0
+}
