@@ -17,7 +17,7 @@ export UTFEED_SRCDIR="$source" UTFEED_SHARED="${UTFEED_SHARED:-$source/../shared
 for test in "$@"; do
 	[ ! -x "$test" ] || sh "$source/tests/run-test.sh" "./$test" >>check.log 2>&1 || echo "coverage: $test failed, see $build/check.log"
 done
-gcovr --root "$source" --filter "$source/core/" --print-summary --fail-under-line "$bar" --gcov-ignore-parse-errors . >report.txt 2>&1 || status=$?
+gcovr --root "$source" --filter "$source/core/" --print-summary --gcov-ignore-parse-errors --fail-under-line "$bar" . >report.txt 2>&1 || status=$?
 cat report.txt
 [ "${status:-0}" = 0 ] || echo "coverage of core/ is below $bar % of lines"
 exit "${status:-0}"

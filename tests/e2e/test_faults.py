@@ -332,8 +332,8 @@ def test_origin_fault_is_in_the_access_line(proxy, origin):
 def test_request_loop_ends(start):
     """utfeed routed to itself must notice (Via), not fill the machine with connections."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    proxy = start(None, "--listen", f"127.0.0.1:{port}", "--route", f"/=http://127.0.0.1:{port}")
+        probe.bind(("127.0.0.77", 0))       # where no other process takes a port meanwhile
+        itself = f"127.0.0.77:{probe.getsockname()[1]}"
+    proxy = start(None, "--listen", itself, "--route", f"/=http://{itself}")
     got = proxy.get("/feed")
     assert got.status in (502, 508) and b"loop" in got.body.lower() + got["Proxy-Status"].encode()

@@ -268,6 +268,7 @@ static void fields(void)
 		ROW("CR at a value's start", G "A: \rb\r\n\r\n", "!SYNTAX"),
 		ROW("CR CR LF", G "A: b\r\r\n\r\n", "!SYNTAX"),
 		ROW("CR hides a field", G "A: b\rTransfer-Encoding: chunked\r\n\r\n", "!SYNTAX"),
+		ROW("LF ends the request line", "GET / HTTP/1.1\nA: b\r\n\r\n", "!SYNTAX"),
 		ROW("LF ends a field", G "A: b\nC: d\r\n\r\n", "!SYNTAX"),
 		ROW("LF ends an empty field", G "A:\nC: d\r\n\r\n", "!SYNTAX"),
 		ROW("LF ends the head", G "A: b\r\n\n", "!SYNTAX"),
