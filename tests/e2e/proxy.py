@@ -11,12 +11,12 @@ from wire import TIMEOUT
 
 BINARY = os.path.abspath(os.environ.get("UTFEED", "./utfeed"))
 READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
-SANITIZER = re.compile(r"ERROR: \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
+SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
 
 
 def is_sanitized():
     with open(BINARY, "rb") as binary:
-        return b"__asan_init" in binary.read()
+        return re.search(b"__[at]san_init", binary.read()) is not None
 
 
 def normalise(body, content_type, *args):
