@@ -3,7 +3,6 @@
 #include "policy.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "policy_rules.h"
@@ -92,12 +91,16 @@ const char *verdict_outcome_name(enum verdict_outcome outcome)
 	return outcome_names[outcome];
 }
 
-/* Where a text of n more bytes ends: what snprintf would have needed, never past the buffer. */
+/* KEY VALUE, as much as there is room for; nothing where there is no value. Returns where the text ends. */
 static size_t append(char *buf, size_t cap, size_t at, const char *key, const char *value)
 {
-	int n = value == NULL ? 0 : snprintf(buf + at, cap - at, "%s%s", key, value);
+	const char *const parts[] = { key, value };
 
-	return at + (size_t)n < cap ? at + (size_t)n : cap - 1;
+	for (size_t i = 0; value != NULL && i < 2; i++)
+		for (const char *s = parts[i]; *s && at < cap - 1; s++)
+			buf[at++] = *s;
+	buf[at] = '\0';
+	return at;
 }
 
 size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)

@@ -1,16 +1,40 @@
 /* The access log's line; see access.h. */
 #include "access.h"
 
-#include <stdio.h>
-#include <time.h>
-
 #include "log.h"
+#include "text.h"
 
-enum { ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_RULE_MAX = 96 };
+enum { ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048 };
 
-static const char *or_dash(const char *s)
+static void add_or_dash(struct text *t, const char *name, const char *value)
 {
-	return s && *s ? s : "-";
+	text_puts(t, name);
+	text_puts(t, value && *value ? value : "-");
+}
+
+static void add_number(struct text *t, const char *name, uint64_t n)
+{
+	text_puts(t, name);
+	text_number(t, n);
+}
+
+/* At most max - 1 bytes of a peer's. */
+static void add_escaped(struct text *t, struct slice s, size_t max)
+{
+	char bytes[ACCESS_TARGET_MAX];
+	size_t n = log_escape(bytes, max, s.at, s.len);
+
+	text_puts(t, " ");
+	text_add(t, n ? bytes : "-", n ? n : 1);
+}
+
+static void add_milliseconds(struct text *t, uint64_t us)
+{
+	unsigned rest = (unsigned)(us % 1000);
+	const char digits[] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10), 'm', 's' };
+
+	add_number(t, " time=", us / 1000);
+	text_add(t, digits, sizeof digits);
 }
 
 size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
@@ -18,25 +42,30 @@ size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
 	static const struct verdict no_verdict;
 	const struct object_report *r = e->report;
 	const struct verdict *v = r && r->decided ? &r->verdict : &no_verdict;
-	char when[32], method[ACCESS_METHOD_MAX], target[ACCESS_TARGET_MAX], rule[ACCESS_RULE_MAX] = "-", received[32] = "";
-	time_t seconds = (time_t)(e->wall_ms / 1000);
-	struct tm tm;
-	int n;
+	struct text t = text_on(buf, ACCESS_LINE_MAX - 1);
+	char rule[VERDICT_FORMAT_MAX] = "";
 
-	gmtime_r(&seconds, &tm);
-	strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
-	log_escape(method, sizeof method, e->method.at, e->method.len);
-	log_escape(target, sizeof target, e->target.at, e->target.len);
+	text_puts(&t, e->when);
+	text_puts(&t, " ");
+	text_puts(&t, e->client);
+	add_escaped(&t, e->method, ACCESS_METHOD_MAX);
+	add_escaped(&t, e->target, ACCESS_TARGET_MAX);
+	add_number(&t, " ", (uint64_t)e->status);
+	add_number(&t, " ", e->body_bytes);
 	if (v != &no_verdict)
 		verdict_rule(v, rule, sizeof rule);
+	add_or_dash(&t, " ", rule);
+	add_or_dash(&t, " charset=", v->named);
+	add_or_dash(&t, " was=", v->was);
+	add_or_dash(&t, " reason=", v->kind == VERDICT_NONE ? verdict_reason_name(v->reason) :
+	    v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
+	add_number(&t, " repairs=", r ? r->repairs : 0);
+	add_number(&t, " malformed=", r ? r->malformed : 0);
 	if (e->tunnel)
-		snprintf(received, sizeof received, " received=%llu", (unsigned long long)e->received_bytes);
-	n = snprintf(buf, ACCESS_LINE_MAX,
-	    "%s.%03dZ %s %s %s %d %llu %s charset=%s was=%s reason=%s repairs=%llu malformed=%llu%s time=%llu.%03llums end=%s\n",
-	    when, (int)(e->wall_ms % 1000), e->client, or_dash(method), or_dash(target), e->status,
-	    (unsigned long long)e->body_bytes, rule, or_dash(v->named), or_dash(v->was),
-	    or_dash(v->kind == VERDICT_NONE ? verdict_reason_name(v->reason) : v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL),
-	    (unsigned long long)(r ? r->repairs : 0), (unsigned long long)(r ? r->malformed : 0), received,
-	    (unsigned long long)(e->duration_us / 1000), (unsigned long long)(e->duration_us % 1000), e->end);
-	return n < ACCESS_LINE_MAX ? (size_t)n : ACCESS_LINE_MAX - 1;
+		add_number(&t, " received=", e->received_bytes);
+	add_milliseconds(&t, e->duration_us);
+	text_puts(&t, " end=");
+	text_puts(&t, e->end);
+	buf[t.len] = '\n';
+	return t.len + 1;
 }

@@ -8,8 +8,7 @@
 enum { ACCESS_LINE_MAX = 4096 };
 
 struct access_entry {
-	int64_t wall_ms;
-	const char *client;
+	const char *when, *client;         /* loop_log_time(), conn_peer() */
 	struct slice method, target;       /* as the client sent them; escaped here */
 	int status;                        /* 0: nothing was sent */
 	uint64_t body_bytes;               /* sent to the client */

@@ -217,21 +217,19 @@ static void answer_look(struct answer *a)
 	}
 }
 
-void answer_start(struct answer *a, const struct freshness_settings *settings, const char *url, size_t url_len, uint64_t settings_hash)
+void answer_start(struct answer *a, const struct freshness_settings *settings, struct text *key, uint64_t settings_hash)
 {
-	struct text key = { 0 };
-
 	a->cached = true;
 	a->settings = *settings;
 	freshness_request(&a->cc, a->msg, settings);
-	text_add(&key, url, url_len);
-	text_printf(&key, "\n%016llx", (unsigned long long)settings_hash);
+	text_puts(key, "\n");
+	text_hex(key, settings_hash, 16);
 	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
 	if (*a->target.route->request_fields && strcmp(a->target.route->request_fields, "*")) {
-		text_puts(&key, "\n");
-		vary_key(&key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, a->msg);
+		text_puts(key, "\n");
+		vary_key(key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, a->msg);
 	}
-	if ((a->key = text_take(&key, &a->key_len))) {
+	if ((a->key = text_take(key, &a->key_len))) {
 		a->primary_len = a->key_len;
 		answer_look(a);
 	}
@@ -269,20 +267,20 @@ void answer_follow(struct answer *a, struct object_reader *r, struct object_head
 
 static void answer_lines(struct answer *a, struct object *o, bool stored, struct answer_final *f)
 {
-	struct text t = { 0 };
+	struct text t = text_on(f->lines, sizeof f->lines - 1);
 	const struct object_report *r = object_report(o);
 
-	if (stored)
-		text_printf(&t, "Age: %lld\r\n", (long long)freshness_age(&a->freshness, answer_now(a)));
+	if (stored) {
+		text_puts(&t, "Age: ");
+		text_integer(&t, freshness_age(&a->freshness, answer_now(a)));
+		text_puts(&t, "\r\n");
+	}
 	if (a->cached && !a->status.hit && !a->substituted) {
 		a->status.fwd_status = r->fwd_status;
 		a->status.stored = r->stored;
 	}
 	cache_status_line(&t, a->ctx->conf->via, &a->status);
-	if (!t.failed && t.len < sizeof f->lines)
-		memcpy(f->lines, t.bytes, t.len);
-	f->lines[t.failed || t.len >= sizeof f->lines ? 0 : t.len] = '\0';
-	free(t.bytes);
+	f->lines[t.failed ? 0 : t.len] = '\0';
 }
 
 static struct object_head *answer_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
@@ -366,15 +364,21 @@ static int answer_range(const struct object_head *from, enum range_answer what, 
 int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
 {
 	struct slice bytes = { head->bytes, head->len };
-	struct conditional_stored stored = { head_text_get(bytes, "etag"), head_text_get(bytes, "last-modified"), 0, head->gzip ? ETAG_GZIP : NULL };
-	int64_t length = object_content_length(o);
+	struct conditional_stored stored = { .variant = head->gzip ? ETAG_GZIP : NULL };
 	struct byte_range range;
 	enum range_answer what;
 
-	*f = (struct answer_final){ .head = object_head_ref(head), .content_length = length };
+	f->head = object_head_ref(head);
+	f->content_length = object_content_length(o);
+	f->offset = 0;
+	f->no_body = false;
 	answer_lines(a, o, a->status.hit || a->substituted, f);
 	if (!a->cached || head->status != 200 || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
+	if (!conditional_asked(a->msg) && !http_msg_count(a->msg, H_RANGE))
+		return 0;
+	stored.etag = head_text_get(bytes, "etag");
+	stored.last_modified = head_text_get(bytes, "last-modified");
 	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
 		stored.date = answer_now(a);
 	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {

@@ -43,8 +43,8 @@ struct answer {
 };
 
 /* ctx, msg, target and policy are filled in, the rest zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes.
- * url: the first part of the key. */
-void answer_start(struct answer *, const struct freshness_settings *, const char *url, size_t url_len, uint64_t settings_hash);
+ * url: the first part of the key; taken. */
+void answer_start(struct answer *, const struct freshness_settings *, struct text *url, uint64_t settings_hash);
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */
 bool answer_again(struct answer *, const struct object *);

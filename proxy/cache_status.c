@@ -52,12 +52,18 @@ void cache_status_member(struct text *t, const char *name, const struct cache_st
 	add_word(t, name);
 	if (s->hit)
 		text_puts(t, "; hit");
-	else if (s->fwd != FWD_NONE)
-		text_printf(t, "; fwd=%s", tokens[s->fwd]);
-	if (!s->hit && s->fwd_status)
-		text_printf(t, "; fwd-status=%d", s->fwd_status);
-	if (s->has_ttl)
-		text_printf(t, "; ttl=%lld", (long long)s->ttl);
+	else if (s->fwd != FWD_NONE) {
+		text_puts(t, "; fwd=");
+		text_puts(t, tokens[s->fwd]);
+	}
+	if (!s->hit && s->fwd_status) {
+		text_puts(t, "; fwd-status=");
+		text_integer(t, s->fwd_status);
+	}
+	if (s->has_ttl) {
+		text_puts(t, "; ttl=");
+		text_integer(t, s->ttl);
+	}
 	if (!s->hit && s->stored)
 		text_puts(t, "; stored");
 	if (!s->hit && s->collapsed)

@@ -20,7 +20,7 @@ void client_log(struct client *c, const char *end)
 	struct exchange *x = c->x;
 	char line[ACCESS_LINE_MAX];
 	struct access_entry e = {
-		.wall_ms = loop_wall_ms(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
+		.when = loop_log_time(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_report(c->reader.object) : NULL,
@@ -97,7 +97,7 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
 		.gzip = client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
-	struct answer_final final = { .head = NULL };
+	struct answer_final final;
 	struct verdict v;
 
 	if (x->answer.ctx) {
@@ -109,6 +109,7 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	} else {
 		final.head = object_head_ref(from);
 		final.content_length = object_content_length(o);
+		final.offset = 0;
 	}
 	object_head_unref(&x->head);
 	x->head = final.head;

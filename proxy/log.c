@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LOG_LINE_MAX = 1024 };
@@ -35,6 +36,15 @@ void log_line(enum log_level level, const char *fmt, ...)
 	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
 		;
 	errno = saved;
+}
+
+void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms)
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	struct tm tm;
+	size_t n = strftime(buf, LOG_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
+
+	snprintf(buf + n, LOG_TIME_BYTES - n, ".%03dZ", (int)(wall_ms % 1000));
 }
 
 size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len)

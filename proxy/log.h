@@ -4,6 +4,7 @@
 #define UTFEED_PROXY_LOG_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -16,6 +17,10 @@ void log_line(enum log_level, const char *fmt, ...) __attribute__((format(printf
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+enum { LOG_TIME_BYTES = 32 };
+/* A moment, in milliseconds since the epoch: "2026-11-21T04:34:26.545Z". */
+void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms);
 
 /* Copies peer bytes into buf with everything but printable ASCII as \xHH, and blank, quote and backslash too: one word in a
  * log line. Cut at cap (always terminated). Returns the length. */

@@ -44,6 +44,8 @@ struct loop {
 	bool running_tasks;
 	int64_t date_second;
 	char date[HTTP_DATE_LEN + 1];
+	int64_t log_ms;                /* what log_time says */
+	char log_time[LOG_TIME_BYTES];
 	struct stats stats;
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
@@ -85,6 +87,17 @@ const char *loop_http_date(struct loop *l)
 		l->date_second = second;
 	}
 	return l->date;
+}
+
+const char *loop_log_time(struct loop *l)
+{
+	int64_t ms = loop_wall_ms(l);
+
+	if (ms != l->log_ms) {
+		log_write_time(l->log_time, ms);
+		l->log_ms = ms;
+	}
+	return l->log_time;
 }
 
 /* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop us. */

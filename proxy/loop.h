@@ -49,6 +49,8 @@ uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations 
 int64_t loop_wall_ms(struct loop *);           /* since the epoch, coarse */
 /* IMF-fixdate of now (RFC 9110 section 5.6.7), 29 characters, made once a second. */
 const char *loop_http_date(struct loop *);
+/* The same moment as logs have it, "2026-11-21T04:34:26.545Z", made once a tick of the coarse clock. */
+const char *loop_log_time(struct loop *);
 
 void loop_defer(struct loop *, struct task *);
 /* The same from any thread; the task must not be freed but by its own thread, after loop_undefer(). */

@@ -2,6 +2,7 @@
 #include "polite.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -19,8 +20,8 @@ struct polite_url {
 };
 
 struct polite {
+	atomic_size_t n;               /* changes under the lock; 0: nobody waits, and no lock is needed to see that */
 	pthread_mutex_t lock;          /* guards what follows */
-	size_t n;
 	TAILQ_HEAD(polite_ages, polite_url) ages;      /* least lately used first */
 	LIST_HEAD(, polite_url) buckets[POLITE_BUCKETS];
 };
@@ -108,6 +109,8 @@ bool polite_waits(struct polite *p, const char *url, uint64_t now_ms, uint64_t m
 {
 	bool waits;
 
+	if (!atomic_load_explicit(&p->n, memory_order_relaxed))
+		return false;
 	pthread_mutex_lock(&p->lock);
 	waits = url_waits(polite_find(p, url, false), now_ms, min_interval_ms, failure);
 	pthread_mutex_unlock(&p->lock);

@@ -290,28 +290,27 @@ static uint64_t request_key_settings(const struct conf *conf, const struct targe
 	return h;
 }
 
+/* Takes url. */
 static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
-    enum policy policy, struct object *body)
+    enum policy policy, struct object *body, struct text *url)
 {
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct freshness_settings fresh;
-	struct text url = { 0 };
 	struct fetch_request r;
 
-	destination_url(&url, &target->to);
-	if (url.failed)
-		;
-	else if (request_caches(m, target->route)) {
+	if (request_caches(m, target->route)) {
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
 		/* A request that came through here already must not wait for itself. */
 		a->again = request_passes(ctx, m);
 		a->target = *target;
 		a->policy = policy;
 		target->to.path = NULL;
-		answer_start(a, &fresh, url.bytes, url.len, request_key_settings(ctx->conf, target, policy));
-	} else if (!request_spec(ctx, m, target, policy, body, &r))
-		request_relay(ctx, a, &r, reads, (struct slice){ url.bytes, url.len });
-	free(url.bytes);
+		answer_start(a, &fresh, url, request_key_settings(ctx->conf, target, policy));
+		return;
+	}
+	if (!request_spec(ctx, m, target, policy, body, &r))
+		request_relay(ctx, a, &r, reads, (struct slice){ url->bytes, url->len });
+	free(url->bytes);
 }
 
 struct object *request_fail(const struct request_context *ctx, const struct proxy_failure *f)
@@ -328,17 +327,11 @@ struct object *request_fail(const struct request_context *ctx, const struct prox
 
 /* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again before
  * each request of its own; this saves the connection. */
-static struct object *request_pause(const struct request_context *ctx, const struct target *target)
+static struct object *request_pause(const struct request_context *ctx, const struct target *target, const char *url)
 {
-	struct text url = { 0 };
 	struct proxy_failure f;
-	bool waits;
 
-	destination_url(&url, &target->to);
-	text_add(&url, "", 1);
-	waits = !url.failed && polite_waits(ctx->polite, url.bytes, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f);
-	free(url.bytes);
-	if (!waits)
+	if (!polite_waits(ctx->polite, url, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
 	return request_fail(ctx, &f);
@@ -349,6 +342,7 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 {
 	int policy = request_policy(ctx, m, target->route, client);
 	unsigned passes = request_passes(ctx, m);
+	struct text url = { 0 };
 	struct proxy_failure f;
 
 	if (policy < 0) {
@@ -360,13 +354,21 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		a->object = request_fail(ctx, &f);
 		return;
 	}
-	a->pause = request_pause(ctx, target);
+	destination_url(&url, &target->to);
+	text_add(&url, "", 1);
+	if (url.failed) {
+		free(url.bytes);
+		return;
+	}
+	a->pause = request_pause(ctx, target, url.bytes);
 	if (a->pause && !request_caches(m, target->route)) {
 		a->object = a->pause;
 		a->pause = NULL;
+		free(url.bytes);
 		return;
 	}
-	request_fetch(ctx, a, m, target, (enum policy)policy, body);
+	url.len--;
+	request_fetch(ctx, a, m, target, (enum policy)policy, body, &url);
 }
 
 static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,

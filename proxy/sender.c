@@ -2,58 +2,76 @@
 #include "sender.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "conn.h"
 #include "etag.h"
 #include "sender_gzip.h"
+#include "text.h"
 
 enum { SENDER_IOV = 16, SENDER_WRITE_BYTES = 256 * 1024 /* at most in one writev */ };
 
-static void __attribute__((format(printf, 2, 3))) frame_add(struct sender *s, const char *fmt, ...)
+/* Everything but the room for framing, whose bytes count only as far as frame_len says. */
+static void sender_reset(struct sender *s, struct slice head)
 {
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(s->frame + s->frame_len, sizeof s->frame - s->frame_len, fmt, ap);
-	va_end(ap);
-	assert(n >= 0 && s->frame_len + (size_t)n < sizeof s->frame);
-	s->frame_len += (size_t)n;
+	memset(s, 0, offsetof(struct sender, frame));
+	s->head = head;
 }
 
-static void frame_rule(struct sender *s, const struct verdict *v)
+/* What goes behind the framing already there; then frame_put(). */
+static struct text frame_room(struct sender *s)
+{
+	return text_on(s->frame + s->frame_len, sizeof s->frame - s->frame_len);
+}
+
+static void frame_put(struct sender *s, const struct text *t)
+{
+	assert(!t->failed);
+	s->frame_len += t->len;
+}
+
+static void add_rule(struct text *t, const struct verdict *v)
 {
 	char rule[VERDICT_FORMAT_MAX];
 
-	verdict_format(v, rule, sizeof rule);
-	frame_add(s, "X-Encoding-Rule: %s\r\n", rule);
+	text_puts(t, "X-Encoding-Rule: ");
+	text_add(t, rule, verdict_format(v, rule, sizeof rule));
+	text_puts(t, "\r\n");
+}
+
+static void add_length(struct text *t, uint64_t n)
+{
+	text_puts(t, "Content-Length: ");
+	text_number(t, n);
+	text_puts(t, "\r\n");
 }
 
 /* In chunks only, since the length is not known: never to HTTP/1.0. Without memory for it the body goes out as it is. */
-static void sender_begin_gzip(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
+static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *h, int64_t content_length,
+    const struct sender_client *c)
 {
 	if (!h->gzip || h->no_body || !c->gzip || c->http_1_0 || (content_length >= 0 && content_length < c->gzip_min))
 		return;
 	if (!(s->gzip = sender_gzip_new()))
 		return;
 	s->etag_end = h->etag_end;
-	frame_add(s, "Content-Encoding: gzip\r\n");
+	text_puts(t, "Content-Encoding: gzip\r\n");
 }
 
 void sender_end(struct sender *s)
 {
 	sender_gzip_free(&s->gzip);
-	*s = (struct sender){ 0 };
+	sender_reset(s, (struct slice){ NULL, 0 });
 }
 
 bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
 {
 	bool keep = c->keep;
+	struct text t;
 
-	*s = (struct sender){ .head = { h->bytes, h->len } };
-	sender_begin_gzip(s, h, content_length, c);
+	sender_reset(s, (struct slice){ h->bytes, h->len });
+	t = frame_room(s);
+	sender_begin_gzip(s, &t, h, content_length, c);
 	if (content_length >= 0 && !s->gzip)
 		s->framing = FRAME_LENGTH;
 	else
@@ -64,14 +82,15 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 		keep = false;
 	s->trailer = s->framing == FRAME_CHUNKED && c->trailers;
 	if (c->verdict)
-		frame_rule(s, c->verdict);
-	frame_add(s, "%s", c->lines);
+		add_rule(&t, c->verdict);
+	text_puts(&t, c->lines);
 	s->left = s->framing == FRAME_LENGTH ? (uint64_t)content_length : 0;
 	if (s->framing == FRAME_LENGTH)
-		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)content_length);
+		add_length(&t, s->left);
 	else if (s->framing == FRAME_CHUNKED)
-		frame_add(s, "Transfer-Encoding: chunked\r\n%s", s->trailer ? "Trailer: X-Encoding-Rule\r\n" : "");
-	frame_add(s, "%s\r\n", !keep ? "Connection: close\r\n" : c->http_1_0 ? "Connection: keep-alive\r\n" : "");
+		text_puts(&t, s->trailer ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n" : "Transfer-Encoding: chunked\r\n");
+	text_puts(&t, !keep ? "Connection: close\r\n\r\n" : c->http_1_0 ? "Connection: keep-alive\r\n\r\n" : "\r\n");
+	frame_put(s, &t);
 	if (c->head)
 		s->framing = FRAME_NONE;
 	return keep;
@@ -79,16 +98,20 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 
 void sender_begin_request(struct sender *s, struct slice head, bool has_body, int64_t content_length)
 {
-	*s = (struct sender){ .head = head };
+	struct text t;
+
+	sender_reset(s, head);
+	t = frame_room(s);
 	if (has_body && content_length >= 0) {
 		s->framing = FRAME_LENGTH;
 		s->left = (uint64_t)content_length;
-		frame_add(s, "Content-Length: %llu\r\n", (unsigned long long)content_length);
+		add_length(&t, s->left);
 	} else if (has_body) {
 		s->framing = FRAME_CHUNKED;
-		frame_add(s, "Transfer-Encoding: chunked\r\n");
+		text_puts(&t, "Transfer-Encoding: chunked\r\n");
 	}
-	frame_add(s, "\r\n");
+	text_puts(&t, "\r\n");
+	frame_put(s, &t);
 }
 
 static int sender_peek(struct sender *s, struct object_reader *reader, struct iovec *iov, int n, size_t max, size_t *bytes)
@@ -107,21 +130,26 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 {
 	struct iovec iov[SENDER_IOV];
 	bool done = object_phase(reader->object) == OBJECT_DONE;   /* before looking: another thread may append and end it meanwhile */
+	struct text t = frame_room(s);
 	struct verdict v;
 	size_t bytes;
 
 	sender_peek(s, reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
-	if (bytes) {
-		frame_add(s, "%s%zx\r\n", s->chunk_open ? "\r\n" : "", bytes);
-		s->left = bytes;
-		s->chunk_open = true;
-	} else if (s->gzip ? sender_gzip_ended(s->gzip) : done) {
-		frame_add(s, "%s0\r\n", s->chunk_open ? "\r\n" : "");
+	if (!bytes && !(s->gzip ? sender_gzip_ended(s->gzip) : done))
+		return;
+	if (s->chunk_open)
+		text_puts(&t, "\r\n");
+	text_hex(&t, bytes, 1);
+	text_puts(&t, "\r\n");
+	s->left = bytes;
+	s->chunk_open = true;
+	if (!bytes) {
 		if (s->trailer && object_verdict(reader->object, &v))
-			frame_rule(s, &v);
-		frame_add(s, "\r\n");
+			add_rule(&t, &v);
+		text_puts(&t, "\r\n");
 		s->ended = true;
 	}
+	frame_put(s, &t);
 }
 
 /* The head from head_sent on, with the suffix of the gzip form's tag in its place. */

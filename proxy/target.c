@@ -1,7 +1,7 @@
 /* Request targets; see target.h. Forms: RFC 9112 section 3.2. */
 #include "target.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -89,6 +89,15 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 	return e;
 }
 
+/* What the configuration checked fits. */
+static void copy_name(char *to, size_t cap, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	assert(n <= cap);
+	memcpy(to, name, n);
+}
+
 static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target)
 {
 	struct destination *to = &t->to;
@@ -97,8 +106,8 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 	t->route = route;
 	to->tls = route->origin.scheme == URL_HTTPS;
 	to->port = route->origin.port;
-	snprintf(to->host, sizeof to->host, "%s", route->origin.host);
-	snprintf(to->authority, sizeof to->authority, "%s", route->origin.authority);
+	copy_name(to->host, sizeof to->host, route->origin.host);
+	copy_name(to->authority, sizeof to->authority, route->origin.authority);
 	if (!(to->path = malloc(cap)))
 		return TARGET_NO_MEMORY;
 	to->path_len = conf_route_target(route, target.at, target.len, to->path, cap - 1);

@@ -8,7 +8,7 @@
 
 enum { TEXT_FIRST_BYTES = 512 };
 
-static bool text_reserve(struct text *t, size_t more)
+bool text_reserve(struct text *t, size_t more)
 {
 	size_t cap = t->cap ? t->cap : TEXT_FIRST_BYTES;
 	char *bytes;
@@ -19,7 +19,7 @@ static bool text_reserve(struct text *t, size_t more)
 		return true;
 	while (cap - t->len < more)
 		cap *= 2;
-	if (!(bytes = realloc(t->bytes, cap))) {
+	if (t->fixed || !(bytes = realloc(t->bytes, cap))) {
 		t->failed = true;
 		return false;
 	}
@@ -28,17 +28,34 @@ static bool text_reserve(struct text *t, size_t more)
 	return true;
 }
 
-void text_add(struct text *t, const char *bytes, size_t len)
+static void add_digits(struct text *t, uint64_t n, unsigned base, size_t digits)
 {
-	if (!len || !text_reserve(t, len))
-		return;
-	memcpy(t->bytes + t->len, bytes, len);
-	t->len += len;
+	char buf[20];                  /* of UINT64_MAX in base 10 */
+	size_t at = sizeof buf;
+
+	do
+		buf[--at] = "0123456789abcdef"[n % base];
+	while ((n /= base));
+	while (sizeof buf - at < digits)
+		buf[--at] = '0';
+	text_add(t, buf + at, sizeof buf - at);
 }
 
-void text_puts(struct text *t, const char *s)
+void text_number(struct text *t, uint64_t n)
 {
-	text_add(t, s, strlen(s));
+	add_digits(t, n, 10, 1);
+}
+
+void text_integer(struct text *t, int64_t n)
+{
+	if (n < 0)
+		text_puts(t, "-");
+	text_number(t, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+}
+
+void text_hex(struct text *t, uint64_t n, size_t digits)
+{
+	add_digits(t, n, 16, digits);
 }
 
 void text_field(struct text *t, struct slice name, struct slice value)

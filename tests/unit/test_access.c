@@ -78,8 +78,11 @@ static void lines(void)
 		{ "hostile", "G\"T", "/a b\n\x1b[1m", 400, NULL, "done",
 			LINE("G\\x22T /a\\x20b\\x0a\\x1b[1m 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
 	};
+	char when[LOG_TIME_BYTES];
+
+	log_write_time(when, 1795230245006);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct access_entry e = { .wall_ms = 1795230245006, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
+		struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
 			.target = { cases[i].target, strlen(cases[i].target) }, .status = cases[i].status, .body_bytes = 12, .report = cases[i].report,
 			.duration_us = 1002, .end = cases[i].end };
 		char buf[ACCESS_LINE_MAX];
@@ -92,11 +95,14 @@ static void lines(void)
 static void tunnel_line(void)
 {
 	static const char want[] = LINE("CONNECT h:443 200 12 - charset=- was=- reason=- repairs=0 malformed=0 received=34 time=1.002ms end=idle\n");
-	struct access_entry e = { .wall_ms = 1795230245006, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
+	char when[LOG_TIME_BYTES];
+	struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
 		.body_bytes = 12, .tunnel = true, .received_bytes = 34, .duration_us = 1002, .end = "idle" };
 	char buf[ACCESS_LINE_MAX];
-	size_t n = access_format(buf, &e);
+	size_t n;
 
+	log_write_time(when, 1795230245006);
+	n = access_format(buf, &e);
 	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
 }
 
@@ -105,12 +111,13 @@ static void longest(void)
 {
 	struct object_report r = report(VERDICT_CHARSET);
 	size_t len = 100000;
-	char *text = malloc(len), buf[ACCESS_LINE_MAX];
-	struct access_entry e = { .wall_ms = INT64_C(253402300799999), .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
+	char *text = malloc(len), buf[ACCESS_LINE_MAX], when[LOG_TIME_BYTES];
+	struct access_entry e = { .when = when, .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
 		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .tunnel = true, .received_bytes = UINT64_MAX,
 		.report = &r, .duration_us = UINT64_MAX, .end = "dropped" };
 	size_t n;
 
+	log_write_time(when, INT64_C(253402300799999));
 	memset(text, '\n', len);
 	r.repairs = r.malformed = UINT64_MAX;
 	n = access_format(buf, &e);
