@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from certs import Authority
+from clock import Clock, build
 from peers import Canary, Origin, TlsOrigin
 from proxy import BINARY, Utfeed
 from stores import Redis
@@ -29,7 +30,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_cache.py", "test_poisoning.py", "test_purge.py"}
+CACHED = {"test_cache.py", "test_cache_time.py", "test_poisoning.py", "test_purge.py"}
 
 
 @pytest.fixture
@@ -169,3 +170,19 @@ def store(request, tmp_path):
     if request.param == "lmdb":
         return ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
     return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis')().port}"]
+
+
+@pytest.fixture(scope="session")
+def clock_library(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("clock"))
+
+
+@pytest.fixture
+def clock(clock_library, tmp_path):
+    return Clock(clock_library, tmp_path / "now")
+
+
+@pytest.fixture
+def timed(start, clock):
+    """start(), with a clock that the test moves."""
+    return lambda to, *options, **more: start(to, *options, env=clock.env, **more)

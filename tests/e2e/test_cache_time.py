@@ -1,0 +1,190 @@
+"""What time does to stored responses, to the second: utfeed's wall clock is the test's (clock.py)."""
+import pytest
+
+from feeds import SMALL
+from pages import FRESH, Site, page, was_hit
+from peers import Background
+from wire import message
+
+DAY = 86400
+
+
+@pytest.fixture
+def site(origin):
+    return Site(origin)
+
+
+def numbered(site, *fields, path="/f", **kind):
+    """The origin counts: each answer has its number for a body."""
+    site[path] = lambda _: page(*fields, body=b"%d" % site.count(path), **kind)
+
+
+def feed(*fields):
+    return page(*fields, body=SMALL, kind="application/xml")
+
+
+# ---- freshness (RFC 9111 section 4.2) ----
+
+@pytest.mark.parametrize("fields,lifetime", [
+    (("Cache-Control: max-age=600",), 600), (("Cache-Control: s-maxage=30, max-age=600",), 30), (("CDN-Cache-Control: max-age=40", FRESH), 40),
+    (("Date: {0}", "Expires: {50}"), 50), (("Expires: {50}",), 50), (("Date: {-20}", "Expires: {50}"), 50), (("Date: {-20}", FRESH), 580),
+    ((FRESH, "Age: 100"), 500), (("Date: {0}", "Last-Modified: {-1000}"), 100), (("Last-Modified: {-100000000}",), DAY),
+    (("Date: {30}", FRESH), 600),
+])
+def test_lifetimes(timed, clock, origin, site, fields, lifetime):
+    """Explicit, and a tenth of the time since Last-Modified, a day at most (section 4.2.2)."""
+    proxy = timed(origin)
+    for number in (-100000000, -1000, -20, 0, 30, 50):
+        fields = tuple(field.replace(f"{{{number}}}", clock.date(number)) for field in fields)
+    numbered(site, *fields)
+    proxy.get("/f")
+    clock.at(lifetime - 1)
+    last = proxy.get("/f")
+    assert was_hit(last) and "; ttl=1" in last["Cache-Status"]
+    clock.at(lifetime)
+    got = proxy.get("/f")
+    assert got.body == b"2" and "fwd=stale" in got["Cache-Status"] and "; ttl=0" in got["Cache-Status"]
+
+
+@pytest.mark.parametrize("fields,age", [((), 0), (("Age: 100",), 100), (("Date: {-30}",), 30), (("Date: {-30}", "Age: 100"), 100), (("Date: {30}",), 0)])
+def test_age_grows(timed, clock, origin, site, fields, age):
+    """Section 4.2.3."""
+    proxy = timed(origin)
+    site["/f"] = page("Cache-Control: max-age=9000", *(field.replace("{-30}", clock.date(-30)).replace("{30}", clock.date(30)) for field in fields))
+    proxy.get("/f")
+    for later in (0, 1, 59, 60, 3600):
+        clock.at(later)
+        assert int(proxy.get("/f")["Age"]) == age + later
+    assert site.count() == 1
+
+
+def test_the_time_an_answer_takes_is_part_of_its_age(timed, clock, origin):
+    proxy = timed(origin)
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    clock.at(7)
+    upstream.answer(page(FRESH, "Age: 10", f"Date: {clock.date()}"))
+    assert client.response().status == 200 and int(proxy.get("/f")["Age"]) == 17
+
+
+def test_a_clock_that_is_set_back(timed, clock, origin, site):
+    proxy = timed(origin)
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    clock.at(-3600)
+    got = proxy.get("/f")
+    assert was_hit(got) and int(got["Age"]) == 0
+
+
+@pytest.mark.parametrize("asking,later,hit", [
+    ("max-age=50", 50, True), ("max-age=50", 51, False), ("min-fresh=50", 550, True), ("min-fresh=50", 551, False),
+    ("max-stale=50", 650, True), ("max-stale=50", 651, False), ("max-stale", 9000, True),
+])
+def test_what_requests_ask_for(timed, clock, origin, site, asking, later, hit):
+    """Section 5.2.1."""
+    proxy = timed(origin)
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    clock.at(later)
+    assert was_hit(proxy.get("/f", f"Cache-Control: {asking}")) == hit
+
+
+def test_a_304_begins_a_lifetime_anew(timed, clock, origin, site):
+    proxy = timed(origin)
+    site["/f"] = lambda request: message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else page(FRESH, 'ETag: "a"')
+    for later, asked in ((0, 1), (599, 1), (600, 2), (1199, 2), (1200, 3)):
+        clock.at(later)
+        assert proxy.get("/f").body == b"hello" and site.count() == asked, later
+
+
+def test_time_passes_while_utfeed_does_not_run(timed, clock, origin, site, tmp_path):
+    site["/f"] = page(FRESH)
+    for later, hit in ((0, False), (599, True), (600, False)):
+        clock.at(later)
+        proxy = timed(origin, "--cache-lmdb", str(tmp_path / "store"), "--cache-lmdb-bytes", "16m")
+        got = proxy.get("/f")
+        assert was_hit(got) == hit and (not hit or int(got["Age"]) == later), later
+        proxy.stop()
+
+
+# ---- lifetimes that the operator, or the feed, gives ----
+
+def test_a_routes_floor(timed, clock, origin, site):
+    proxy = timed(None, "--route", f"/={origin.url} freshness-floor=90s")
+    site["/f"] = page()
+    for later, asked in ((0, 1), (89, 1), (90, 2)):
+        clock.at(later)
+        assert proxy.get("/f").status == 200 and site.count() == asked, later
+
+
+def test_the_gateways_floor(timed, clock, origin, site):
+    proxy = timed(None)
+    site["/f"] = feed()
+    for later, asked in ((0, 1), (299, 1), (300, 2)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "410 Gone", "500 X", "503 X"])
+@pytest.mark.parametrize("options,lifetime", [((), 60), (("--error-max", "10s"), 10), (("--error-max", "0"), 600)])
+def test_errors_are_stored_for_a_minute(timed, clock, origin, site, status, options, lifetime):
+    proxy = timed(origin, *options)
+    site["/f"] = page(FRESH, status=status)
+    for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)):
+        clock.at(later)
+        assert proxy.get("/f").status == int(status[:3]) and site.count() == asked, later
+
+
+# ---- stale (RFC 5861) ----
+
+@pytest.mark.parametrize("later,body", [(60, b"1"), (89, b"1"), (90, b"2")])
+def test_the_window_of_stale_while_revalidate(timed, clock, origin, later, body):
+    """Inside it the stored one answers while the origin thinks; behind it nobody gets it."""
+    proxy = timed(origin)
+    answer = lambda number: page("Cache-Control: max-age=60, stale-while-revalidate=30", body=number)      # noqa: E731
+    client = proxy.client().ask("/f")
+    origin.receive().answer(answer(b"1"))
+    client.response()
+    clock.at(later)
+    client.ask("/f")
+    reading = Background(client.response)
+    if body == b"1":
+        assert reading.join().body == b"1"
+    origin.receive().answer(answer(b"2"))
+    assert reading.join().body == body and len(origin.requests) == 2
+
+
+@pytest.mark.parametrize("error", ["503 X", None])
+@pytest.mark.parametrize("later,status", [(59, 200), (60, 200), (89, 200), (90, None)])
+def test_the_window_of_stale_if_error(timed, clock, origin, site, error, later, status):
+    proxy = timed(origin)
+    site["/f"] = page("Cache-Control: max-age=60, stale-if-error=30")
+    proxy.get("/f")
+    site["/f"] = message(error) if error else lambda _: (b"", "close")
+    clock.at(later)
+    got = proxy.get("/f")
+    assert got.status == (status or (503 if error else 502)) and ("Age" not in got or int(got["Age"]) == later)
+
+
+@pytest.mark.parametrize("options,until", [((), 300 + DAY), (("--gateway-stale", "1h"), 3900), (("--gateway-stale", "0"), 300)])
+def test_the_gateway_serves_stale_for_a_day(timed, clock, origin, site, options, until):
+    proxy = timed(None, *options)
+    site["/f"] = feed()
+    good = proxy.get(f"/{origin.url}/f").body
+    site["/f"] = message("500 X")
+    for later in (until - 1, until):
+        clock.at(later)
+        got = proxy.get(f"/{origin.url}/f")
+        assert (got.body == good) == (later < until) and got.status == (200 if later < until else 500), later
+
+
+def test_a_soft_purge_begins_the_windows(timed, clock, origin, site):
+    proxy = timed(None, "--route", f"/={origin.url} stale-if-error=1h")
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    clock.at(100)
+    proxy.get("/f", "X-Purge: soft", method="PURGE")
+    site["/f"] = message("503 X")
+    for later, status in ((100, 200), (3699, 200), (3700, 503)):
+        clock.at(later)
+        assert proxy.get("/f").status == status, later
