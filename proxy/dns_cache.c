@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, NEGATIVE_MS = 5000, PARTIAL_MS = 10000 };
+enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, PARTIAL_MS = 10000 };
 
 struct entry {
 	TAILQ_ENTRY(entry) age;        /* youngest first */
@@ -19,11 +19,12 @@ LIST_HEAD(bucket, entry);
 
 struct dns_cache {
 	size_t cap, count;
+	uint64_t absent_ms;
 	TAILQ_HEAD(ages, entry) ages;
 	struct bucket buckets[];       /* as many as cap */
 };
 
-uint64_t dns_answers_lifetime_ms(const struct dns_answers *a)
+uint64_t dns_answers_lifetime_ms(const struct dns_answers *a, uint64_t absent_ms)
 {
 	uint32_t ttl = TTL_MAX_S;
 	unsigned found = 0, absent = 0;
@@ -37,7 +38,7 @@ uint64_t dns_answers_lifetime_ms(const struct dns_answers *a)
 			ttl = of->ttl_s;
 	}
 	if (!found)
-		return absent == DNS_FAMILIES ? NEGATIVE_MS : 0;
+		return absent == DNS_FAMILIES ? absent_ms : 0;
 	if (ttl < TTL_MIN_S)
 		ttl = TTL_MIN_S;
 	if (found + absent < DNS_FAMILIES && ttl > PARTIAL_MS / 1000)     /* the other family may only have been slow */
@@ -45,13 +46,14 @@ uint64_t dns_answers_lifetime_ms(const struct dns_answers *a)
 	return (uint64_t)ttl * 1000;
 }
 
-struct dns_cache *dns_cache_new(size_t cap)
+struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 {
 	struct dns_cache *c = calloc(1, sizeof *c + cap * sizeof(struct bucket));
 
 	if (!c)
 		return NULL;
 	c->cap = cap;
+	c->absent_ms = absent_ms;
 	TAILQ_INIT(&c->ages);
 	return c;
 }
@@ -98,7 +100,7 @@ const struct dns_answers *dns_cache_get(struct dns_cache *c, const char *name, u
 
 void dns_cache_put(struct dns_cache *c, const char *name, const struct dns_answers *answers, uint64_t now_ms)
 {
-	uint64_t lifetime = dns_answers_lifetime_ms(answers);
+	uint64_t lifetime = dns_answers_lifetime_ms(answers, c->absent_ms);
 	size_t len = strlen(name);
 	struct entry *e = entry_find(c, name);
 

@@ -10,11 +10,11 @@
 
 struct dns_cache;
 
-/* How long answers hold: the shortest TTL of what was found, 1 s to 1 h; a name that is not there a few seconds, as c-ares does
- * not tell the SOA's minimum (RFC 2308 section 5); 0: not at all. */
-uint64_t dns_answers_lifetime_ms(const struct dns_answers *);
+/* How long answers hold: the shortest TTL of what was found, 1 s to 1 h; a name that is not there absent_ms, as c-ares does not tell
+ * the SOA's minimum (RFC 2308 section 5); 0: not at all. */
+uint64_t dns_answers_lifetime_ms(const struct dns_answers *, uint64_t absent_ms);
 
-struct dns_cache *dns_cache_new(size_t cap);           /* NULL: out of memory */
+struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms);               /* NULL: out of memory */
 void dns_cache_free(struct dns_cache **);
 void dns_cache_clear(struct dns_cache *);
 /* NULL: not known, or no longer. Valid until the next call. */

@@ -154,7 +154,7 @@ struct resolver *resolver_new(struct loop *l, const struct resolver_options *o)
 	LIST_INIT(&r->lookups);
 	watched_look(&r->hosts);
 	watched_look(&r->resolv_conf);
-	if (!(r->cache = dns_cache_new(RESOLVE_CACHE_NAMES)) || resolver_configure(r))
+	if (!(r->cache = dns_cache_new(RESOLVE_CACHE_NAMES, o->absent_ms)) || resolver_configure(r))
 		resolver_free(&r);
 	return r;
 }

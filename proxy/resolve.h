@@ -36,6 +36,7 @@ typedef void resolve_done_f(void *arg, const struct resolve_result *);
 struct resolver_options {
 	const char *servers;           /* "ADDR[:PORT],..." in place of resolv_conf's; "": those */
 	const char *resolv_conf, *hosts;       /* files, read again when they change */
+	uint64_t absent_ms;            /* how long a name that is not there is kept as such */
 };
 
 /* NULL: out of memory or no usable configuration (logged). The options' texts must outlive it. */

@@ -114,7 +114,7 @@ struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct p
 	struct worker *w = calloc(1, sizeof *w);
 	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
 	struct request_context ctx;
-	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file };
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
 	size_t taken = 0;
 
 	if (!w)

@@ -68,6 +68,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "resolver", "127.0.0.1:5353,[::1]:53", "127.0.0.1:5353,[::1]:53" },
 	{ "resolv-conf", "/run/resolv.conf", "/run/resolv.conf" },
 	{ "hosts-file", "/run/hosts", "/run/hosts" },
+	{ "resolver-absent", "3h", "3h" },
 	{ "connect-timeout", "3600s", "1h" },
 	{ "first-byte-timeout", "90s", "90s" },
 	{ "between-bytes-timeout", "2m", "2m" },
