@@ -178,7 +178,8 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 		return 0;
 	if (conf->file && conf_file_read(conf, conf->file, error) != 0)
 		return -1;
-	if (conf_env_apply(conf, envp, error) != 0 || conf_args_apply(conf, argc, argv, error) != 0)
+	if (conf_env_apply(conf, envp, error) != 0 || conf_args_apply(conf, argc, argv, error) != 0 ||
+	    conf_env_fall_back(conf, envp, error) != 0)
 		return -1;
 	return conf_settle(conf, error);
 }

@@ -50,6 +50,15 @@ struct conf_origin {
 	char *authority;            /* what a Host field says: brackets where needed, the port where it is not the scheme's own */
 };
 
+/* A proxy that requests to origins go through. */
+struct conf_parent {
+	char *host;                 /* without brackets, lower case; NULL: none, origins are asked directly */
+	bool ipv6;
+	uint16_t port;
+	char *userinfo;             /* as written; NULL: none */
+	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
+};
+
 struct conf_route_list { struct conf_route *items; size_t count; };
 
 /* Never made: names the C type of each kind of value, so that a row of the tables can declare its member. */
@@ -114,6 +123,9 @@ const struct conf_route *conf_route_match(const struct conf *, const char *host,
 /* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched route.
  * Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
+
+/* host, len bytes without a final dot, is the name that d gives, or lies below it. No name lies in a block. */
+bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
 void conf_print_help(FILE *);
 void conf_print_sample(FILE *);

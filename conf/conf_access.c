@@ -7,10 +7,13 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define BLOCKS "allowed: address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
 #define DESTINATIONS "allowed: example.org (the host), .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
 	":PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
+#define HOSTS "allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with :PORT " \
+	"behind it for that port alone"
 
 static const char blanks[] = ", \t";
 
@@ -129,23 +132,27 @@ static bool read_destination(const char *text, struct conf_destination *d)
 	return read_name(text, what, d);
 }
 
-int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int append_destination(struct conf_destination_list *list, const char *text, bool (*read)(const char *, struct conf_destination *),
+	const char *allowed, struct conf_error *error)
 {
-	struct conf_destination_list *list = member;
-	struct conf_destination *grown;
+	struct conf_destination *grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 
-	(void)row;
-	grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 	if (!grown)
 		return conf_fail_memory(error);
 	list->items = grown;
-	if (!read_destination(value->text, &list->items[list->count]))
-		return conf_fail(error, "'%.64s' is no destination; " DESTINATIONS, value->text);
+	if (!read(text, &list->items[list->count]))
+		return conf_fail(error, "'%.64s' is no destination; %s", text, allowed);
 	if ((list->items[list->count].kind == DESTINATION_HOST || list->items[list->count].kind == DESTINATION_BELOW) &&
 	    !list->items[list->count].host)
 		return conf_fail_memory(error);
 	list->count++;
 	return 0;
+}
+
+int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	(void)row;
+	return append_destination(member, value->text, read_destination, DESTINATIONS, error);
 }
 
 void conf_destination_format(FILE *out, const struct conf_row *row, const void *member)
@@ -180,6 +187,43 @@ void conf_destination_clear(void *member)
 		free(list->items[i].host);
 	free(list->items);
 	*list = (struct conf_destination_list){ NULL, 0 };
+}
+
+/* As curl reads no_proxy: a name, with or without a dot or "*." before it, stands for itself and all below it. */
+static bool read_hosts(const char *text, struct conf_destination *d)
+{
+	if (!read_destination(text[0] == '*' && text[1] == '.' ? text + 1 : text, d))
+		return false;
+	if (d->kind == DESTINATION_HOST)
+		d->kind = DESTINATION_BELOW;
+	return true;
+}
+
+int conf_hosts_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	char *items = strdup(value->text), *rest = items, *item;
+	int status = items ? 0 : conf_fail_memory(error);
+
+	(void)row;
+	while (status == 0 && (item = strsep(&rest, blanks)))
+		if (*item)
+			status = append_destination(member, item, read_hosts, HOSTS, error);
+	free(items);
+	return status;
+}
+
+bool conf_destination_names(const struct conf_destination *d, const char *host, size_t len)
+{
+	size_t n;
+
+	if (d->kind == DESTINATION_EVERY)
+		return true;
+	if (d->kind == DESTINATION_BLOCK)
+		return false;
+	n = strlen(d->host);
+	if (len < n || strncasecmp(host + len - n, d->host, n) != 0)
+		return false;
+	return len == n || (d->kind == DESTINATION_BELOW && host[len - n - 1] == '.');
 }
 
 static int settle_listeners(const struct conf *conf, const char *name, const struct conf_listen_list *list, struct conf_error *error)

@@ -1,4 +1,4 @@
-/* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'.
+/* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'; http_proxy and its like.
  * Must not know: flags, files.
  * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left alone,
  * since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
@@ -75,6 +75,27 @@ int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *erro
 			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name }, error);
 		if (status != 0)
 			return status;
+	}
+	return 0;
+}
+
+/* What curl and others read, the first that is set. No HTTP_PROXY: in a CGI program a client sets that, by a field Proxy. */
+static const struct { enum conf_option_id option; const char *names[5]; } common[] = {
+	{ CONF_OPTION_http_proxy, { "http_proxy", "all_proxy", "ALL_PROXY" } },
+	{ CONF_OPTION_https_proxy, { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" } },
+	{ CONF_OPTION_no_proxy, { "no_proxy", "NO_PROXY" } },
+};
+
+/* They are meant for every program, so that whatever is said to utfeed alone counts before them. */
+int conf_env_fall_back(struct conf *conf, char *const *envp, struct conf_error *error)
+{
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		const char *const *name = common[i].names, *text = NULL;
+		while (*name && !(text = find(envp, *name)))
+			name++;
+		if (text && conf->sources[common[i].option].level == CONF_LEVEL_DEFAULT &&
+		    conf_set(conf, &conf_options[common[i].option], CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, *name }, error) != 0)
+			return -1;
 	}
 	return 0;
 }

@@ -107,7 +107,13 @@ void conf_cidr_list_clear(void *list);
 int conf_destination_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 void conf_destination_format(FILE *, const struct conf_row *, const void *list);
 void conf_destination_clear(void *list);
+int conf_hosts_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 int conf_access_settle(const struct conf *, struct conf_error *);
+
+/* conf_parent.c */
+int conf_parent_set(const struct conf_row *, void *parent, const struct conf_value *, struct conf_error *);
+void conf_parent_format(FILE *, const struct conf_row *, const void *parent);
+void conf_parent_clear(void *parent);
 
 /* conf_file.c */
 int conf_file_read(struct conf *, const char *path, struct conf_error *);
@@ -119,6 +125,7 @@ int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_erro
 void conf_args_print(FILE *);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
 int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
+int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);    /* the variables curl reads: http_proxy and its like */
 enum { CONF_ENV_NAME_MAX = 64 };
 void conf_env_name(const struct conf_row *, char name[CONF_ENV_NAME_MAX]);
 

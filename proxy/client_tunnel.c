@@ -85,6 +85,7 @@ void client_connect(struct client *c)
 	struct destination to;
 	struct object *refusal = NULL;
 	struct origin_target target;
+	struct parent_rules parents = request_parents(ctx->conf, &ctx->conf->direct);
 
 	/* What comes behind the head is no request, whatever becomes of this one. */
 	c->keep = false;
@@ -93,8 +94,9 @@ void client_connect(struct client *c)
 		client_take_object(c, refusal);
 		return;
 	}
+	to.tls = true;         /* whatever it is: CONNECT goes through the parent that https goes through */
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
-		.connect_timeout_ms = ctx->conf->connect_timeout_ms };
+		.parent = parent_choose(&parents, &to), .tunnel = true, .connect_timeout_ms = ctx->conf->connect_timeout_ms };
 	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
 		client_close(c, false);
 		return;

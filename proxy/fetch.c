@@ -200,15 +200,26 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		fetch_listen(f);
 }
 
+bool fetch_asks_parent(const struct fetch *f)
+{
+	return f->parent && !f->request.to.tls;
+}
+
 static char *fetch_make_head(struct fetch *f, size_t *len)
 {
 	const struct fetch_request *r = &f->request;
+	bool absolute = fetch_asks_parent(f);
 	struct text t = { 0 };
 
 	text_puts(&t, r->method);
 	text_puts(&t, " ");
-	text_add(&t, r->to.path, r->to.path_len);
+	if (absolute)
+		text_puts(&t, f->url);
+	else
+		text_add(&t, r->to.path, r->to.path_len);
 	text_printf(&t, " HTTP/1.1\r\nHost: %s\r\n", r->to.authority);
+	if (absolute)
+		parent_add_credentials(&t, f->parent);
 	text_add(&t, r->fields, r->fields_len);
 	if (!f->private_gone)
 		text_add(&t, r->private_fields, r->private_len);
@@ -241,14 +252,15 @@ void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
-		.connect_timeout_ms = r->limits.connect_timeout_ms };
+		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms };
 	size_t len;
 
 	free(f->url);
 	free(f->request_head);
+	f->parent = target.parent;
 	f->url = fetch_make_url(f);
-	f->request_head = fetch_make_head(f, &len);
-	if (!f->url || !f->request_head) {
+	f->request_head = f->url ? fetch_make_head(f, &len) : NULL;
+	if (!f->request_head) {
 		fetch_no_memory(f);
 		return;
 	}

@@ -9,6 +9,7 @@
 
 #include "destination.h"
 #include "object.h"
+#include "parent.h"
 #include "redirect.h"
 #include "stage_normalise.h"
 
@@ -51,6 +52,8 @@ struct fetch_request {
 	struct destination to;         /* its path is the fetch's from then on */
 	const struct guard *guard;     /* as origin_target's, for `to` */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */
+	struct parent_rules parents;   /* for `to` */
+	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
 	char method[32];
 	char *fields;                  /* field lines; the fetch's from then on */
 	size_t fields_len;

@@ -25,6 +25,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	if (!same_origin) {
 		f->private_gone = true;
 		f->request.guard = f->request.hop_guard;
+		f->request.parents = f->request.hop_parents;
 		f->request.tls = f->request.hop_tls;
 	}
 	fetch_connect(f);
@@ -39,6 +40,10 @@ static int fetch_start_body(struct fetch *f)
 
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
+		return -1;
+	}
+	if (f->msg.status == 407 && fetch_asks_parent(f)) {
+		fetch_fail_as(f, PROXY_ERROR_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
 	}
 	polite_told(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,

@@ -41,6 +41,7 @@ struct fetch {
 	struct fetch_hooks hooks;
 	struct redirect_trail trail;
 	char *url;                     /* where it goes now */
+	const struct conf_parent *parent;      /* through which; NULL: directly */
 	char *request_head;
 	struct sender sender;
 	int interims;                  /* 1xx responses so far */
@@ -74,6 +75,8 @@ void fetch_protocol_error(struct fetch *);     /* what came is no response: as t
 void fetch_connect(struct fetch *);
 /* The request goes out once more where that is allowed; false: it is not. */
 bool fetch_retry(struct fetch *);
+/* The parent reads the request, not the origin: absolute-form (RFC 9112 section 3.2.2), and what it says of itself is ours to hear. */
+bool fetch_asks_parent(const struct fetch *);
 void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
 void fetch_on_abandoned(struct object_writer *);
 

@@ -2,7 +2,6 @@
 #include "guard.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "conf/conf.h"
 
@@ -65,20 +64,6 @@ static bool port_matches(const struct conf_destination *d, uint16_t port, bool w
 	return d->port == DESTINATION_PORT_NONE ? where_none : d->port == DESTINATION_PORT_ANY || d->port == port;
 }
 
-static bool name_matches(const struct conf_destination *d, const char *host, size_t len)
-{
-	size_t n;
-
-	if (d->kind == DESTINATION_EVERY)
-		return true;
-	if (d->kind == DESTINATION_BLOCK)
-		return false;
-	n = strlen(d->host);
-	if (len < n || strncasecmp(host + len - n, d->host, n))
-		return false;
-	return len == n || (d->kind == DESTINATION_BELOW && host[len - n - 1] == '.');
-}
-
 /* where_none: whether a block without a port is meant. */
 static bool block_listed(const struct conf_destination_list *list, const struct ip *ip, uint16_t port, bool where_none)
 {
@@ -115,7 +100,7 @@ static const char *tunnel_check_name(const struct conf_destination_list *tunnels
 
 		if (!port_matches(d, pass->port, is_tunnel_port(pass->port)))
 			continue;
-		pass->port_open |= name_matches(d, host, len);
+		pass->port_open |= conf_destination_names(d, host, len);
 		by_block |= d->kind == DESTINATION_BLOCK;
 	}
 	return pass->port_open || by_block ? NULL : GUARD_TUNNEL;
@@ -137,7 +122,7 @@ const char *guard_check_name(const struct guard *g, const char *host, uint16_t p
 			len--;
 	}
 	for (size_t i = 0; i < g->deny->count; i++)
-		if (name_matches(&g->deny->items[i], host, len) && port_matches(&g->deny->items[i], port, true))
+		if (conf_destination_names(&g->deny->items[i], host, len) && port_matches(&g->deny->items[i], port, true))
 			return GUARD_DENIED;
 	for (size_t i = 0; i < g->allow->count; i++) {
 		const struct conf_destination *d = &g->allow->items[i];
@@ -145,7 +130,7 @@ const char *guard_check_name(const struct guard *g, const char *host, uint16_t p
 		if (!port_matches(d, port, is_web_port(port)))
 			continue;
 		pass->port_open |= !g->tunnels && d->kind == DESTINATION_EVERY;
-		pass->addresses_open |= d->kind != DESTINATION_EVERY && name_matches(d, host, len);
+		pass->addresses_open |= d->kind != DESTINATION_EVERY && conf_destination_names(d, host, len);
 		by_block |= d->kind == DESTINATION_BLOCK;
 	}
 	if (g->tunnels)
@@ -182,26 +167,54 @@ static struct ip embedded_ip(const struct ip *outer, const uint8_t at[4], uint8_
 	return in;
 }
 
-const char *guard_check_address(const struct guard *g, const struct guard_pass *pass, const struct sockaddr *address)
+/* The address, and whatever addresses it carries. */
+static const char *check_whole_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
 {
 	static const uint8_t last[4] = { 12, 13, 14, 15 };
 	const char *why;
-	struct ip ip, in;
+	struct ip in;
 
-	if (!ip_from_sockaddr(address, &ip))
-		return "not an internet address";
-	if ((why = check_ip(g, pass, &ip)))
+	if ((why = check_ip(g, pass, ip)))
 		return why;
 	for (size_t i = 0; i < sizeof embedded / sizeof *embedded; i++) {
-		if (!cidr_contains(&embedded[i].block, &ip))
+		if (!cidr_contains(&embedded[i].block, ip))
 			continue;
-		in = embedded_ip(&ip, embedded[i].at, embedded[i].flip);
+		in = embedded_ip(ip, embedded[i].at, embedded[i].flip);
 		if (!(embedded[i].maybe && !in.bytes[0]) && (why = check_ip(g, pass, &in)))
 			return why;
 	}
-	if (is_isatap(&ip)) {
-		in = embedded_ip(&ip, last, 0);
+	if (is_isatap(ip)) {
+		in = embedded_ip(ip, last, 0);
 		return check_ip(g, pass, &in);
 	}
 	return NULL;
+}
+
+const char *guard_check_address(const struct guard *g, const struct guard_pass *pass, const struct sockaddr *address)
+{
+	struct ip ip;
+
+	return ip_from_sockaddr(address, &ip) ? check_whole_ip(g, pass, &ip) : "not an internet address";
+}
+
+/* RFC 6761 section 6.3: such a name is the loopback interface of whoever looks it up. */
+static bool is_localhost(const char *host, size_t len)
+{
+	const struct conf_destination localhost = { .kind = DESTINATION_BELOW, .host = (char[]){ "localhost" } };
+
+	return conf_destination_names(&localhost, host, len - (len && host[len - 1] == '.'));
+}
+
+const char *guard_check_unresolved(const struct guard *g, const struct guard_pass *pass, const char *host)
+{
+	size_t len = strlen(host);
+	struct ip ip;
+
+	if (ip_parse(host, len, &ip))
+		return check_whole_ip(g, pass, &ip);
+	if (!pass->addresses_open && is_localhost(host, len))
+		return "loopback (RFC 6761 section 6.3)";
+	if (g->tunnels)
+		return pass->port_open ? NULL : GUARD_TUNNEL;
+	return pass->addresses_open || pass->port_open ? NULL : GUARD_PORT;
 }

@@ -9,9 +9,11 @@
 
 #include "conn.h"
 #include "eyeballs.h"
+#include "conf/conf.h"
 #include "guard.h"
 #include "loop.h"
 #include "owner.h"
+#include "parent_tunnel.h"
 #include "resolve.h"
 
 /* A connection under way to one address. */
@@ -27,11 +29,15 @@ struct origin {
 	struct resolve *resolve;
 	struct tls_context *tls;       /* NULL: plain */
 	char *host;
-	struct conn *conn;             /* the first that connected; TLS is under way */
+	uint16_t port;
+	const struct conf_parent *parent;      /* the addresses are its; NULL: the origin's own */
+	bool by_connect;               /* ... and a tunnel leads on */
+	struct parent_tunnel *tunnel;  /* being asked for */
+	struct conn *conn;             /* the first that connected; tunnel or TLS is under way */
 	struct timer timer;            /* for everything */
 	struct timer pace;             /* until the next attempt may begin */
 	struct task refuse;            /* tells in a turn of its own that the guard closed the name */
-	const struct guard *guard;
+	const struct guard *guard;     /* of addresses; NULL: any, the operator's own or a parent's */
 	struct guard_pass pass;
 	origin_ready_f *ready;
 	void *arg;
@@ -84,11 +90,17 @@ static enum proxy_error origin_classify(int err)
 	}
 }
 
+/* Stands before the details of what happens before the origin is reached. */
+static const char *origin_whose(const struct origin *o)
+{
+	return o->parent ? "parent proxy: " : "";
+}
+
 /* The latest counts, but that a family has no route here says less than what the other one met. */
 static void origin_note(struct origin *o, enum proxy_error error, const char *peer, int err)
 {
 	if (error != PROXY_ERROR_IP_UNROUTABLE || o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR)
-		proxy_failure_set(&o->failure, error, "%s%s%s", peer, *peer ? ": " : "", strerror(err));
+		proxy_failure_set(&o->failure, error, "%s%s%s%s", origin_whose(o), peer, *peer ? ": " : "", strerror(err));
 }
 
 static void origin_on_attempt(void *arg, enum conn_event event);
@@ -177,6 +189,33 @@ static void origin_on_tls(void *arg, enum conn_event event)
 	origin_end(o, NULL);
 }
 
+/* The connection is with the origin, or goes there through the parent. */
+static void origin_secure(struct origin *o)
+{
+	if (!o->tls) {
+		origin_end(o, o->conn);
+		return;
+	}
+	conn_set_owner(o->conn, origin_on_tls, o);
+	if (conn_start_tls(o->conn, o->tls, o->host))
+		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static void origin_on_tunnel(void *arg, const struct proxy_failure *failure)
+{
+	struct origin *o = arg;
+
+	if (failure) {
+		o->failure = *failure;
+		conn_close(&o->conn);
+		origin_end(o, NULL);
+		return;
+	}
+	parent_tunnel_free(&o->tunnel);
+	stats_add(loop_stats(o->loop), STAT_PARENT_TUNNELS, 1);
+	origin_secure(o);
+}
+
 /* The first to connect wins; the others are closed before anything was said on them. */
 static void origin_win(struct origin *o, struct attempt *winner)
 {
@@ -191,12 +230,9 @@ static void origin_win(struct origin *o, struct attempt *winner)
 	o->in_flight = 0;
 	loop_disarm(o->loop, &o->pace);
 	resolve_cancel(&o->resolve);
-	if (!o->tls) {
-		origin_end(o, o->conn);
-		return;
-	}
-	conn_set_owner(o->conn, origin_on_tls, o);
-	if (conn_start_tls(o->conn, o->tls, o->host))
+	if (!o->by_connect)
+		origin_secure(o);
+	else if (!(o->tunnel = parent_tunnel_open(o->conn, o->parent, o->host, o->port, origin_on_tunnel, o)))
 		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
@@ -222,7 +258,8 @@ static void origin_on_resolved(void *arg, const struct resolve_result *r)
 	if (r->last)
 		o->resolve = NULL;
 	if (r->status != DNS_OK && o->failure.error == PROXY_ERROR_NONE)
-		proxy_failure_set(&o->failure, r->status == DNS_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, "%s", r->reason);
+		proxy_failure_set(&o->failure, r->status == DNS_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, "%s%s",
+		    origin_whose(o), r->reason);
 	memcpy(o->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
 	eyeballs_add(&o->order, r->family, (unsigned)r->n);
 	if (!o->in_flight || !o->pace.queue)
@@ -237,16 +274,24 @@ static void origin_on_refuse(struct task *t)
 static void origin_on_timeout(struct timer *timer)
 {
 	struct origin *o = OWNER_OF(timer, struct origin, timer);
-	const char *peer = "";
+	enum proxy_error error = !o->n_attempts && o->resolve ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_CONNECTION_TIMEOUT;
+	const char *what = error == PROXY_ERROR_DNS_TIMEOUT ? "no answer in time" : o->tunnel ? "no answer to CONNECT" : "TLS handshake";
+	bool reached = o->conn && !o->tunnel;
+	char details[PROXY_DETAILS_MAX];
 
-	if (!o->n_attempts && o->resolve) {
-		origin_fail(o, PROXY_ERROR_DNS_TIMEOUT, "no answer in time");
-		return;
-	}
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		if (o->attempts[i].conn)
-			peer = conn_peer(o->attempts[i].conn);
-	origin_fail(o, PROXY_ERROR_CONNECTION_TIMEOUT, o->conn ? "TLS handshake" : peer);
+			what = conn_peer(o->attempts[i].conn);
+	snprintf(details, sizeof details, "%s%s", reached ? "" : origin_whose(o), what);
+	origin_fail(o, error, details);
+}
+
+/* What the guard says before anything is looked up: all there is to say, where a parent does that. NULL: go on. */
+static const char *origin_check_name(struct origin *o, const struct origin_target *target)
+{
+	const char *why = guard_check_name(target->guard, target->host, target->port, &o->pass);
+
+	return why || !o->parent ? why : guard_check_unresolved(target->guard, &o->pass, target->host);
 }
 
 struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target, origin_ready_f *ready,
@@ -262,18 +307,22 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->tls = target->tls;
 	o->ready = ready;
 	o->arg = arg;
-	o->guard = target->guard;
+	o->port = target->port;
+	o->parent = target->parent;
+	o->by_connect = o->parent && (o->tls || target->tunnel);
+	o->guard = o->parent ? NULL : target->guard;
 	o->refuse.run = origin_on_refuse;
 	o->timer.fire = origin_on_timeout;
 	o->pace.fire = origin_on_pace;
-	if (o->guard && (why = guard_check_name(o->guard, target->host, target->port, &o->pass))) {
+	if (target->guard && (why = origin_check_name(o, target))) {
 		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
 		loop_defer(l, &o->refuse);
 		return o;
 	}
 	eyeballs_start(&o->order, resolver_first_family(resolver));
 	if (!(o->host = strdup(target->host)) ||
-	    !(o->resolve = resolve_start(resolver, target->host, target->port, origin_on_resolved, o))) {
+	    !(o->resolve = resolve_start(resolver, o->parent ? o->parent->host : o->host,
+	    o->parent ? o->parent->port : o->port, origin_on_resolved, o))) {
 		origin_cancel(&o);
 		return NULL;
 	}
@@ -294,6 +343,7 @@ void origin_cancel(struct origin **op)
 	resolve_cancel(&o->resolve);
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		conn_close(&o->attempts[i].conn);
+	parent_tunnel_free(&o->tunnel);
 	conn_close(&o->conn);
 	free(o->host);
 	free(o);

@@ -1,13 +1,15 @@
-/* Owns getting a connection to an origin: name lookup, its addresses of both families as RFC 8305 has
- * it, each past the guard, TLS.
+/* Owns getting a connection to an origin, or to the parent proxy before it: name lookup, its addresses of both families as RFC
+ * 8305 has it, each past the guard, the tunnel through the parent, TLS.
  * Must not know: requests, responses. Every way to fail is told by one callback. */
 #ifndef UTFEED_PROXY_ORIGIN_H
 #define UTFEED_PROXY_ORIGIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proxy_status.h"
 
+struct conf_parent;
 struct conn;
 struct guard;
 struct loop;
@@ -20,7 +22,9 @@ struct origin_target {
 	uint16_t port;
 	struct tls_context *tls;       /* NULL: plain */
 	const struct guard *guard;     /* NULL: where the operator points, anything goes */
-	uint64_t connect_timeout_ms;   /* for lookup, all addresses and TLS together */
+	const struct conf_parent *parent;      /* NULL: none. The parent's own address is the operator's: the guard sees host alone */
+	bool tunnel;                   /* through a parent by CONNECT also where it is plain */
+	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
 };
 
 /* conn: the receiver's (conn_set_owner() at once); NULL: failed, and why. The handle is gone. */

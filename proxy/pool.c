@@ -8,6 +8,7 @@
 #include "conn.h"
 #include "loop.h"
 #include "owner.h"
+#include "parent.h"
 
 enum { POOL_BUCKETS = 256 };
 
@@ -71,7 +72,8 @@ static size_t pool_hash(const struct origin_target *t)
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)
 {
-	return a->port == b->port && a->tls == b->tls && a->guard == b->guard && !strcmp(a->host, b->host);
+	return a->port == b->port && a->tls == b->tls && a->guard == b->guard && parent_same(a->parent, b->parent) &&
+	    !strcmp(a->host, b->host);
 }
 
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)

@@ -1,6 +1,7 @@
 /* Owns connections to origins between uses: idle ones kept open, and how many an origin gets at a time.
  * Must not know: requests. A lease is one place among an origin's connections, with or without its connection yet.
- * What the guard did not see is not reused where it stands: routes and clients' URLs never share a connection.
+ * What the guard did not see is not reused where it stands: routes and clients' URLs never share a connection. Nor do ways through
+ * a parent proxy and direct ones, nor two origins behind one parent.
  * Invariant: a connection is either leased or idle; an idle one that says anything is closed. */
 #ifndef UTFEED_PROXY_POOL_H
 #define UTFEED_PROXY_POOL_H

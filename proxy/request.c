@@ -229,6 +229,11 @@ static uint64_t request_settings(const struct conf *conf, const struct target *t
 	return settings_hash(&encoding) ^ target->route->normalise;
 }
 
+struct parent_rules request_parents(const struct conf *conf, const struct conf_route *route)
+{
+	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
+}
+
 int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
     struct object *body, struct fetch_request *r)
 {
@@ -240,6 +245,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
+		.parents = request_parents(conf, route), .hop_parents = request_parents(conf, &conf->direct),
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
 			    conf->redirects : 0,

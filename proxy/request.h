@@ -9,9 +9,11 @@
 #include "answer.h"
 #include "http_msg.h"
 #include "object.h"
+#include "parent.h"
 
 struct cache;
 struct conf;
+struct conf_route;
 struct fetch_pool;
 struct guard;
 struct loop;
@@ -30,6 +32,9 @@ struct request_context {
 	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
 	struct resolver *resolver;         /* for tunnels */
 };
+
+/* The parent proxies of a route; of conf->direct: of whatever clients name. Borrowed from conf. */
+struct parent_rules request_parents(const struct conf *, const struct conf_route *);
 
 /* What fetching the target for this request means; r's strings are the caller's (fetch_request_free()) until a fetch takes them.
  * -1: out of memory. */

@@ -210,6 +210,12 @@ fail:
 	return -1;
 }
 
+static void server_say_parent(const char *scheme, const struct conf_parent *parent)
+{
+	if (parent->host)
+		log_info("%s URLs are fetched through the parent proxy %s port %u", scheme, parent->host, parent->port);
+}
+
 static void server_say_ready(const struct server *s)
 {
 	char line[1024], text[SERVER_ADDRESS_MAX];
@@ -324,6 +330,8 @@ int server_run(const struct conf *conf)
 	sigaddset(&signals, SIG_WORKER_ENDED);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!server_start(&s)) {
+		server_say_parent("http", &conf->http_proxy);
+		server_say_parent("https", &conf->https_proxy);
 		server_say_ready(&s);
 		server_wait(&s, &signals);
 		status = EXIT_SUCCESS;

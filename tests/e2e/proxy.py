@@ -59,8 +59,9 @@ class Utfeed:
 
     def __init__(self, *args, env=None, guarded=False):
         args = args if guarded else (*OPEN, *args)
+        around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         self.process = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})})
         self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)
         self.clients, self.stopped = [], False
         try:

@@ -11,6 +11,8 @@
 /* conf_load() takes main's argv and envp and writes to none of it. */
 #define WORDS(words) ((char *const *)(uintptr_t)(words))
 
+#define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
+
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "listen", "[::1]:9000", "[::1]:9000\n" },
@@ -31,6 +33,9 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "origin-idle", "0", "0" },
 	{ "origin-idle-timeout", "10ms", "10ms" },
 	{ "min-interval", "24h", "24h" },
+	{ "http-proxy", "Proxy.Example:3128/", "http://proxy.example:3128" },
+	{ "https-proxy", "http://a%40b:c@[::1]:80", "http://a%40b:c@[::1]:80" },
+	{ "no-proxy", "localhost, .Example.:8080,[fd00::/8]:80 *.svc,,10.0.0.0/8", ".localhost\n.example:8080\n[fd00::/8]:80\n.svc\n10.0.0.0/8\n" },
 	{ "cache", "off", "off" },
 	{ "cache-bytes", "1G", "1g" },
 	{ "cache-lmdb", "/var/cache/utfeed", "/var/cache/utfeed" },
@@ -199,6 +204,44 @@ static void precedence(void)
 	}
 }
 
+/* Variables that are not utfeed's own. */
+static void common_variables(void)
+{
+	static const struct { const char *rule, *variables[4], *flag, *name, *formatted; } cases[] = {
+		{ "http_proxy", { "http_proxy=a:1" }, "--via=x", "http-proxy", "http://a:1" },
+		{ "https_proxy", { "https_proxy=a:1" }, "--via=x", "https-proxy", "http://a:1" },
+		{ "one is not for the other", { "https_proxy=a:1" }, "--via=x", "http-proxy", "off" },
+		{ "one is not for the other", { "http_proxy=a:1" }, "--via=x", "https-proxy", "off" },
+		{ "HTTP_PROXY: a client's field Proxy in CGI", { "HTTP_PROXY=a:1" }, "--via=x", "http-proxy", "off" },
+		{ "HTTPS_PROXY", { "HTTPS_PROXY=a:1" }, "--via=x", "https-proxy", "http://a:1" },
+		{ "small letters first", { "HTTPS_PROXY=a:1", "https_proxy=b:2" }, "--via=x", "https-proxy", "http://b:2" },
+		{ "an empty one is none", { "HTTPS_PROXY=a:1", "https_proxy=" }, "--via=x", "https-proxy", "http://a:1" },
+		{ "all_proxy for http", { "all_proxy=a:1" }, "--via=x", "http-proxy", "http://a:1" },
+		{ "all_proxy for https", { "all_proxy=a:1" }, "--via=x", "https-proxy", "http://a:1" },
+		{ "ALL_PROXY", { "ALL_PROXY=a:1" }, "--via=x", "http-proxy", "http://a:1" },
+		{ "all_proxy behind http_proxy", { "all_proxy=a:1", "http_proxy=b:2" }, "--via=x", "http-proxy", "http://b:2" },
+		{ "all_proxy not read where it is not wanted", { "all_proxy=socks5://a", "http_proxy=b:2", "https_proxy=c:3" }, "--via=x", "http-proxy",
+			"http://b:2" },
+		{ "no_proxy", { "no_proxy=a,b" }, "--via=x", "no-proxy", ".a\n.b\n" },
+		{ "NO_PROXY", { "NO_PROXY=*" }, "--via=x", "no-proxy", "*\n" },
+		{ "utfeed's own variable first", { "http_proxy=a:1", "UTFEED_HTTP_PROXY=b:2" }, "--via=x", "http-proxy", "http://b:2" },
+		{ "flag first", { "http_proxy=a:1" }, "--http-proxy=off", "http-proxy", "off" },
+		{ "what is not wanted need not be right", { "http_proxy=socks5://a" }, "--http-proxy=off", "http-proxy", "off" },
+		{ "an empty list of utfeed's own", { "no_proxy=a" }, "--no-proxy=", "no-proxy", "" },
+		{ "a route's is the global one", { "http_proxy=a:1" }, "--route=/=http://o", "route", "/=http://o/\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const argv[] = { "serve", cases[i].flag };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int status = conf_load(conf, 2, WORDS(argv), WORDS(cases[i].variables), &error);
+		UNIT_ROW(status == 0, "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
+		conf_free(&conf);
+	}
+}
+
 static void members(void)
 {
 	static const char text[] = "connect-timeout = 10s\nsniff-bytes = 64k\nlisten = [::1]:0\nlisten = 10.0.0.1:80\nworkers = auto\n";
@@ -351,6 +394,21 @@ static void start_errors(void)
 		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "listen: [::]:80 is open to other machines, and no client-allow says which may "
 			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow, UTFEED_CLIENT_ALLOW), or 0.0.0.0/0, ::/0 for "
 			"everybody" },
+		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
+		{ "https_proxy=https://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
+		{ "all_proxy=http://h", { "serve" }, "all_proxy: has no port, which curl takes for 1080 and others for 80" PARENTS },
+		{ "http_proxy=http://h:1/x", { "serve" }, "http_proxy: a proxy has no path" PARENTS },
+		{ "http_proxy=http://u:secret@h:99999", { "serve" }, "http_proxy: the host or the port of the proxy is not valid" PARENTS },
+		{ "http_proxy=http://u:sec%4ret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
+			"no %XX" PARENTS },
+		{ "http_proxy=http://u%3a:secret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
+			"no %XX" PARENTS },
+		{ "http_proxy=http://u:%0d%0aX@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
+			"no %XX" PARENTS },
+		{ "no_proxy=a,b/c", { "serve" }, "no_proxy: 'b/c' is no destination; allowed: with commas between, example.org (and all below it), "
+			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT behind it for that port alone" },
+		{ "UTFEED_ROUTE=/=http://o http-proxy=u:secret@h", { "serve" }, "UTFEED_ROUTE: http-proxy: has no port, which curl takes for 1080 and "
+			"others for 80" PARENTS },
 		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; allowed: one route a pattern" },
 	};
 
@@ -512,6 +570,6 @@ static void reload(void)
 	}
 }
 
-UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "members", members },
+UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
 	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
 	{ "actions", actions }, { "dump loads", dump_loads }, { "sample loads", sample_loads }, { "reload", reload })

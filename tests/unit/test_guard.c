@@ -37,8 +37,8 @@ static bool make_address(const char *text, uint16_t port, struct sockaddr_storag
 	return inet_pton(AF_INET6, text, &in6->sin6_addr) == 1;
 }
 
-/* Would url be connected to, its name resolving to address (NULL: the host is the address)? *why: what stopped it.
- * tunnels: connect-allow; NULL: no tunnel is asked for. */
+/* Would url be connected to, its name resolving to address (NULL: the host is the address; "?": a parent proxy will know)? *why:
+ * what stopped it. tunnels: connect-allow; NULL: no tunnel is asked for. */
 static bool reaches_by(const char *url, const char *address, const char *allow, const char *deny, const char *tunnels, const char **why)
 {
 	struct conf_destination_list allowed, denied, opened;
@@ -56,7 +56,9 @@ static bool reaches_by(const char *url, const char *address, const char *allow, 
 	list_read(&denied, deny);
 	list_read(&opened, tunnels);
 	*why = guard_check_name(&guard, host, u.port, &pass);
-	if (!*why) {
+	if (!*why && address && !strcmp(address, "?"))
+		*why = guard_check_unresolved(&guard, &pass, host);
+	else if (!*why) {
 		*why = "not an address";
 		if (make_address(address ? address : host, u.port, &to))
 			*why = guard_check_address(&guard, &pass, (struct sockaddr *)&to);
@@ -251,6 +253,44 @@ static void names(void)
 	}
 }
 
+/* Whatever the parent proxy makes of a name: what is plain to see is refused before it hears of it. */
+static void behind_a_parent(void)
+{
+	static const struct { const char *rule, *url, *allow, *deny; bool reached; } cases[] = {
+		{ "a public name", "http://example.org/", NULL, NULL, true },
+		{ "https", "https://example.org/", NULL, NULL, true },
+		{ "a public address", "http://93.184.215.14/", NULL, NULL, true },
+		{ "another port", "http://example.org:8080/", NULL, NULL, false },
+		{ "another port of a public address", "http://93.184.215.14:22/", NULL, NULL, false },
+		{ "RFC 1918", "http://10.0.0.1/", NULL, NULL, false },
+		{ "clouds' metadata", "http://169.254.169.254/", NULL, NULL, false },
+		{ "loopback, IPv6", "http://[::1]/", NULL, NULL, false },
+		{ "mapped", "http://[::ffff:10.0.0.1]/", NULL, NULL, false },
+		{ "NAT64", "http://[64:ff9b::7f00:1]/", NULL, NULL, false },
+		{ "ISATAP", "http://[2a00::5efe:7f00:1]/", NULL, NULL, false },
+		{ "another spelling", "http://0x7f.1/", NULL, NULL, false },
+		{ "a dot behind it", "http://127.0.0.1./", NULL, NULL, false },
+		{ "the parent's own localhost (RFC 6761 section 6.3)", "http://localhost/", NULL, NULL, false },
+		{ "the same with a dot", "http://LocalHost./", NULL, NULL, false },
+		{ "below it", "http://a.localhost/", NULL, NULL, false },
+		{ "not below it", "http://alocalhost/", NULL, NULL, true },
+		{ "allowed by name", "http://localhost:81/", "localhost:81", NULL, true },
+		{ "allowed by name, another port", "http://localhost:82/", "localhost:81", NULL, false },
+		{ "allowed by block", "http://10.0.0.1:81/", "10.0.0.0/8:81", NULL, true },
+		{ "a port open to a block only: no name can show that it lies there", "http://example.org:81/", "10.0.0.0/8:81", NULL, false },
+		{ "a port open to all", "http://example.org:81/", "*:81", NULL, true },
+		{ "a port open to all opens no address", "http://10.0.0.1:81/", "*:81", NULL, false },
+		{ "denied by name", "http://a.example.org/", NULL, ".example.org", false },
+		{ "denied by block", "http://93.184.215.14/", NULL, "93.184.0.0/16", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why;
+		bool reached = reaches(cases[i].url, "?", cases[i].allow, cases[i].deny, &why);
+		UNIT_ROW(reached == cases[i].reached, "%s: %s", cases[i].rule, why ? why : "reached");
+	}
+}
+
 static void lists(void)
 {
 	static const struct { const char *rule, *allow, *deny, *url, *address; bool reached; } cases[] = {
@@ -378,6 +418,13 @@ static void tunnels(void)
 		{ "a block's port", "8.8.8.0/24:25", NULL, NULL, "https://feeds.example/", "8.8.8.8", NOT_LISTED },
 		{ "IPv6", "[2606:4700::/32]:993", NULL, NULL, "https://[2606:4700::1]:993/", NULL, NULL },
 		{ "listed, closed address", "feeds.example", NULL, NULL, "https://feeds.example/", "10.0.0.1", "private use (RFC 1918)" },
+		{ "a parent looks up: listed by name", "feeds.example", NULL, NULL, "https://feeds.example/", "?", NULL },
+		{ "a parent looks up: another port", "feeds.example", NULL, NULL, "https://feeds.example:22/", "?", NOT_LISTED },
+		{ "a parent looks up: a block, and no address is seen", "8.8.8.0/24", NULL, NULL, "https://feeds.example/", "?", NOT_LISTED },
+		{ "a parent looks up: allow opens no tunnel", "8.8.8.0/24", "feeds.example", NULL, "https://feeds.example/", "?", NOT_LISTED },
+		{ "a parent looks up: a block, by an address", "8.8.8.0/24", NULL, NULL, "https://8.8.8.8/", "?", NULL },
+		{ "a parent looks up: a closed address", "*", NULL, NULL, "https://10.0.0.1/", "?", "private use (RFC 1918)" },
+		{ "a parent looks up: localhost", "*", NULL, NULL, "https://localhost/", "?", "loopback (RFC 6761 section 6.3)" },
 		{ "every host, closed address", "*:*", NULL, NULL, "https://127.0.0.1/", NULL, LOOPBACK },
 		{ "a closed block", "10.0.0.0/8", NULL, NULL, "https://10.0.0.1/", NULL, "private use (RFC 1918)" },
 		{ "a closed address inside", "[64:ff9b::/96]", NULL, NULL, "https://[64:ff9b::7f00:1]/", NULL, LOOPBACK },
@@ -443,5 +490,5 @@ static void blocks(void)
 }
 
 UNIT_SUITE(guard, { "closed addresses", closed_addresses }, { "open addresses", open_addresses }, { "spellings", spellings },
-	{ "names", names }, { "lists", lists }, { "inet_aton", nothing_inet_aton_reads_is_a_name }, { "tunnels", tunnels }, { "other families", other_families },
-	{ "blocks", blocks })
+	{ "names", names }, { "behind a parent", behind_a_parent }, { "lists", lists }, { "inet_aton", nothing_inet_aton_reads_is_a_name },
+	{ "tunnels", tunnels }, { "other families", other_families }, { "blocks", blocks })

@@ -1,0 +1,54 @@
+"""A parent proxy: a scripted Origin that is sent requests in absolute form, and CONNECT, for which it opens real tunnels."""
+import socket
+import threading
+
+from peers import Origin
+from wire import TIMEOUT
+
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
+
+
+def pass_on(source, sink):
+    try:
+        while data := source.recv(1 << 16):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
+class Parent(Origin):
+    def __init__(self, *host):
+        super().__init__(*host)
+        self.tunnels = []
+
+    def connected(self, to, answer=ESTABLISHED, size=None):
+        """The next request is CONNECT: from now on its connection leads to the Origin to, whatever name was asked for; gives the
+        request. size: the answer goes out in pieces."""
+        upstream = self.receive()
+        assert upstream.request.method == "CONNECT" and upstream.request["Host"] == upstream.request.target
+        assert not upstream.stream.held, "bytes before the answer to CONNECT"
+        self.open.remove(upstream)
+        ends = upstream.sock, socket.create_connection(("127.0.0.1", to.port))
+        self.tunnels.append(ends)
+        if size:
+            upstream.send_apart(answer[:-1], size)
+        upstream.send(answer[-1:] if size else answer)
+        for sock in ends:
+            sock.settimeout(None)
+        for source, sink in (ends, ends[::-1]):
+            threading.Thread(target=pass_on, args=(source, sink), daemon=True).start()
+        return upstream.request
+
+    def close(self):
+        super().close()
+        for ends in self.tunnels:
+            for sock in ends:
+                sock.close()
+
+
+def unused_port():
+    """Nothing listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        probe.settimeout(TIMEOUT)
+        return probe.getsockname()[1]
