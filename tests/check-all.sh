@@ -45,7 +45,7 @@ step() {
 	name=$1
 	shift
 	log=$logs/$name.log
-	began=$(date +%s)
+	step_began=$(date +%s)
 	timeout "$step_limit" "$@" >"$log" 2>&1 </dev/null
 	status=$?
 	# shellcheck disable=SC2046
@@ -57,7 +57,7 @@ step() {
 	[ "$status" = 0 ] && [ "$failed" = 0 ] && verdict=ok || verdict=FAILED
 	[ "$((passed + failed))" != 0 ] || passed=1
 	echo "$passed $failed $skipped" >"$logs/$name.count"
-	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - began))"
+	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - step_began))"
 	[ "$verdict" = ok ] || { echo "  log: $log"; grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15 | sed 's/^/  /'; }
 	[ "$verdict" = ok ]
 }
