@@ -33,7 +33,7 @@ static void matches(void)
 		"/=http://o name=root", "/news=http://o name=news", "/news/=http://o name=news-below", "/news/old/=http://o name=old",
 		"//feeds.example/=http://o name=host", "//feeds.example/news=http://o name=host-news",
 		"//feeds.example:8080/=http://o name=port", "//[::1]/=http://o name=ipv6", "//Dot.Example./=http://o name=dot",
-		"//plain.example:80/=http://o name=eighty", "//b\xc3\xbc" "cher.Example:8081/=http://o name=unicode",
+		"//plain.example:80/=http://o name=eighty", "//b\303\274cher.Example:8081/=http://o name=unicode",
 		"//xn--fa-hia.example/=http://o name=a-label", "//%d0%bf%d1%80.example/=http://o name=encoded",
 	};
 	static const struct { const char *rule, *host, *path, *name; } cases[] = {
