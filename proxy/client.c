@@ -151,6 +151,18 @@ void client_pump(struct client *c)
 	loop_defer(client_loop(c), &c->task);
 }
 
+/* Answered at once, whatever it was going to ask for. */
+static void client_forbid(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+	if (client_open_exchange(c))
+		return;
+	c->x->start_us = loop_now_us(client_loop(c));
+	c->x->msg.base = c->x->in;
+	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
+	client_pump(c);
+}
+
 static void client_on_conn(void *arg, enum conn_event event)
 {
 	struct client *c = arg;
@@ -159,6 +171,10 @@ static void client_on_conn(void *arg, enum conn_event event)
 		return;
 	if (c->state == CL_LINGER) {
 		client_discard(c);
+		return;
+	}
+	if (event == CONN_CONNECTED && c->forbidden) {
+		client_forbid(c);
 		return;
 	}
 	if (event == CONN_READABLE)
@@ -228,18 +244,6 @@ void client_pool_free(struct client_pool **pp)
 	*pp = NULL;
 }
 
-/* Answered at once, whatever it was going to ask for. */
-static void client_forbid(struct client *c)
-{
-	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
-	if (client_open_exchange(c))
-		return;
-	c->x->start_us = loop_now_us(client_loop(c));
-	c->x->msg.base = c->x->in;
-	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
-	client_pump(c);
-}
-
 int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 {
 	struct ip ip;
@@ -266,7 +270,8 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 	if (tls)
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
 	client_listen(c);
-	if (!ip_from_sockaddr(conn_peer_address(c->conn), &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip))
+	c->forbidden = !ip_from_sockaddr(conn_peer_address(c->conn), &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip);
+	if (c->forbidden && !tls)      /* else once it can be told */
 		client_forbid(c);
 	return 0;
 }

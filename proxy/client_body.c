@@ -29,6 +29,18 @@ int client_on_body(void *arg, const char *at, size_t len)
 	return c->x->body ? object_append(c->x->body, at, len) : 0;
 }
 
+/* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection is gone. */
+static int client_refuse_body(struct client *c, int status, const char *text)
+{
+	if (c->state != CL_WAIT) {
+		client_close(c, true);
+		return -1;
+	}
+	client_drop_body(c);
+	client_refuse(c, status, text);
+	return 0;
+}
+
 int client_feed_body(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -58,8 +70,7 @@ int client_feed_body(struct client *c)
 		client_drop_body(c);
 		break;
 	default:
-		client_close(c, false);
-		return -1;
+		return client_refuse_body(c, 400, "The request's body cannot be understood.");
 	}
 	x->in_len -= used;
 	memmove(x->in + head, x->in + head + used, x->in_len - head);
@@ -105,10 +116,6 @@ void client_on_upload_timeout(struct timer *t)
 {
 	struct client *c = OWNER_OF(t, struct client, upload);
 
-	if (c->state == CL_WAIT) {
-		client_drop_body(c);
-		client_refuse(c, 408, "The request's body was not complete in time.");
+	if (!client_refuse_body(c, 408, "The request's body was not complete in time."))
 		client_pump(c);
-	} else
-		client_close(c, true);
 }

@@ -39,6 +39,7 @@ struct client {
 	bool keep;                     /* the connection outlives this response */
 	bool refused;                  /* there may be request bytes we will not read: linger before closing */
 	bool blocked;                  /* the socket took no more */
+	bool forbidden;                /* client-allow does not name it */
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
 	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */

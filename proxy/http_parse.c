@@ -43,8 +43,10 @@ static int on_field(llhttp_t *ll, const char *at, size_t len)
 	struct http_parser *p = ll->data;
 	struct http_msg *m = p->msg;
 
-	if (p->head_done)
+	if (p->head_done) {              /* a trailer, of which nothing is kept */
+		p->in_name |= len != 0;
 		return 0;
+	}
 	if (!p->in_name) {
 		if (m->n_fields == m->max_fields)
 			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "too many header fields");
@@ -62,10 +64,12 @@ static int on_field_complete(llhttp_t *ll)
 	struct http_parser *p = ll->data;
 	struct http_msg *m = p->msg;
 
-	if (p->head_done)
-		return 0;
-	if (!p->in_name || !m->fields[m->n_fields].name_len)
+	if (!p->in_name || (!p->head_done && !m->fields[m->n_fields].name_len))
 		return http_fail(p, HTTP_E_SYNTAX, "empty field name");
+	if (p->head_done) {
+		p->in_name = false;
+		return 0;
+	}
 	if (m->base[m->fields[m->n_fields].name + m->fields[m->n_fields].name_len] != ':')
 		return http_fail(p, HTTP_E_SYNTAX, "blank before a colon");
 	p->in_name = false;
@@ -291,6 +295,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 {
 	bool was_head = !p->head_done;
 	llhttp_errno_t e;
+	size_t seen;
 	char before;
 
 	*used = 0;
@@ -300,7 +305,8 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 		return PARSE_DONE;
 	e = llhttp_execute(&p->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
-	if (was_head && (e == HPE_OK || e == HPE_PAUSED) && !http_lines_valid(data, *used, data > p->msg->base ? data[-1] : 0)) {
+	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;     /* with the byte that was refused */
+	if (was_head && !http_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
 		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}

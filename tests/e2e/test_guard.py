@@ -1,11 +1,14 @@
 """The guard: whatever a client writes, nothing inside is connected to. A canary listens on every address of this machine; the
 port is open (*:PORT), so that only the address stands between it and the client."""
 import os
+import ssl
 import subprocess
 
 import pytest
 
+from certs import client_context
 from feeds import SMALL, SMALL_OUT
+from peers import TlsClient
 from proxy import BINARY
 from wire import message
 
@@ -179,6 +182,19 @@ def test_other_clients_get_403(start, origin):
     proxy.stop()
     assert "clients_forbidden 2\n" in proxy.err.text()
     assert b" 403 " in proxy.out.lines[-1]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_other_clients_get_403_over_tls(listening, origin, authority, version):
+    proxy = listening(origin, "--client-allow", "10.0.0.0/8")
+    client = TlsClient(proxy.tls_port, client_context(authority.root, version))
+    got = client.ask("/feed").response()
+    assert got.status == 403 and b"client-allow" in got.body and got["Connection"] == "close"
+    client.half_close()
+    assert not origin.asked() and b" 403 " in proxy.access_lines(1)[0]
+    proxy.process.send_signal(10)
+    proxy.stop()
+    assert "clients_forbidden 1\n" in proxy.err.text()
 
 
 def test_allowed_clients_are_served(start, origin):

@@ -160,7 +160,8 @@ def test_faulty_framing_is_refused(proxy, origin, name):
     assert client.is_ended() and not origin.asked()
 
 
-@pytest.mark.parametrize("broken", [b"zz\r\n", b"5\r\nabcdeX\r\n", b"-1\r\n", b"fffffffffffffffff\r\n", b"5\nabcde\r\n"])
+@pytest.mark.parametrize("broken", [b"zz\r\n", b"5\r\nabcdeX\r\n", b"-1\r\n", b"fffffffffffffffff\r\n", b"5\nabcde\r\n", b"0\r\n: b\r\n",
+                                    b"0\r\nA: b\r\n: b\r\n"])
 def test_broken_chunks_never_look_complete(proxy, origin, broken):
     client = proxy.client().ask("/f", "Transfer-Encoding: chunked", method="POST")
     client.send(b"3\r\nabc\r\n")
@@ -168,7 +169,23 @@ def test_broken_chunks_never_look_complete(proxy, origin, broken):
     client.send(broken + b"0\r\n\r\n")
     with pytest.raises(Cut):
         upstream.body()
-    assert client.is_ended() or client.response().status == 400
+    got = client.response()
+    assert got.status == 400 and got["Connection"] == "close"
+    client.half_close()
+    assert client.is_ended() and not origin.asked()
+
+
+def test_broken_chunks_behind_the_answer_s_beginning(proxy, origin):
+    client = proxy.client().ask("/f", "Transfer-Encoding: chunked", method="POST")
+    client.send(b"3\r\nabc\r\n")
+    upstream = origin.receive_head()
+    upstream.send(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 10\r\n\r\nabc")
+    while b"abc" not in client.stream.held:
+        client.stream.need()
+    client.send(b"zz\r\n")
+    assert client.cut().message.body == b"abc"
+    with pytest.raises(Cut):
+        upstream.body()
 
 
 @pytest.mark.parametrize("end", ["reset", "half_close", "close"])

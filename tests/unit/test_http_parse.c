@@ -234,7 +234,7 @@ static void start_lines(void)
 		ROW("DEL in the target", "GET /a\x7f HTTP/1.1\r\n\r\n", "!SYNTAX"),
 		ROW("8-bit target", "GET /\xe9 HTTP/1.1\r\n\r\n", "!SYNTAX"),
 		ROW("target without slash", "GET a HTTP/1.1\r\n\r\n", "!SYNTAX"),
-		ROW_8_9("LF ends the start line: 400 or 505", "GET / HTTP/1.1\nHost: h\r\n\r\n", "!SYNTAX", "!VERSION"),
+		ROW("LF ends the start line", "GET / HTTP/1.1\nHost: h\r\n\r\n", "!SYNTAX"),
 		ROW_8_9("CR ends the start line: 505 or 400", "GET / HTTP/1.1\rHost: h\r\n\r\n", "!VERSION", "!SYNTAX"),
 		ROW("nothing", "\r\n", "!INCOMPLETE"),
 		ROW("cut in the start line", "GET /a HT", "!INCOMPLETE"),
@@ -378,6 +378,8 @@ static void chunks(void)
 		ROW("LF ends the trailer", C "0\r\n\n", W "!SYNTAX"),
 		ROW("LF in the trailer", C "0\r\nA: b\n\r\n", W "!SYNTAX"),
 		ROW_8_9("folded trailer: read over or refused, handed to nobody", C "0\r\nA: b\r\n c\r\n\r\n", W " =", W "!SYNTAX"),
+		ROW("no name in the trailer (9110 5.1)", C "0\r\n: b\r\n\r\n", W "!SYNTAX"),
+		ROW("no name in the trailer, behind a good one", C "0\r\nA: b\r\n: b\r\n\r\n", W "!SYNTAX"),
 		ROW("NUL in the trailer", C "0\r\nA: \0\r\n\r\n", W "!SYNTAX"),
 	};
 	CHECK(true, rows);
