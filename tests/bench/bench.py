@@ -69,17 +69,21 @@ def measure(build, folder):
     setup, kept = Setup(build, folder, rounds, quick), os.path.join(folder, "results.json")
     said = facts(setup, rounds)
     before = results.load(kept)[1] if os.path.exists(kept) else []
-    tables = []
-    for part, run in PARTS.items():
-        tables += run(setup) if part in wanted else [table for table in before if table.part == part]
-    empty = [f"{table.title}, {row.what}" for table in tables for row in table.rows if row.median(results.OURS) is None]
-    if empty:
-        raise SystemExit(f"nothing measured for {empty}")
-    for index, line in enumerate(dict.fromkeys(setup.absent)):
-        said[f"left out {index + 1}"] = line
-    results.save(kept, said, tables)
-    write(folder, said, tables)
+    by_part = {part: [table for table in before if table.part == part] for part in PARTS}
+    earlier = [part for part in PARTS if part not in wanted and by_part[part]]
+    if earlier:
+        said["of an earlier run"] = ", ".join(earlier)
+    for part in wanted:
+        by_part[part] = PARTS[part](setup)
+        tables = [table for part in PARTS for table in by_part[part]]
+        said |= {f"left out {index + 1}": line for index, line in enumerate(dict.fromkeys(setup.absent))}
+        said |= {f"trouble {index + 1}": line for index, line in enumerate(setup.trouble)}
+        results.save(kept, said, tables)
+        write(folder, said, tables)
     print(report.bars(tables))
+    empty = [f"{table.title}, {row.what}" for table in tables for row in table.rows if row.median(results.OURS) is None]
+    if empty or any(line.startswith(results.OURS) for line in setup.trouble):
+        raise SystemExit(f"not measured: {empty}; trouble: {setup.trouble}")
 
 
 def main(arguments):

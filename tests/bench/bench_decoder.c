@@ -1,4 +1,5 @@
-/* Owns decoding speed: utfeed, iconv, memcpy and whatever rivals are given, over the same text in pieces of 64 KiB, in turns.
+/* Owns decoding speed: utfeed, iconv, memcpy and whatever rivals are given, over the same text in pieces of 64 KiB, in turns; the
+ * whole result is kept, so that memory counts as it does for memcpy.
  * usage: bench_decoder ROUNDS RIVAL.so... -- CHARSET FILE [CHARSET FILE]...      output: bench.h */
 #include <dlfcn.h>
 #include <iconv.h>
@@ -9,9 +10,9 @@
 #include "core/decoder.h"
 #include "rival.h"
 
-enum { TEXT_MAX = 6 << 20, CHUNK = 64 << 10, RIVALS_MAX = 4 };
+enum { TEXT_MAX = 6 << 20, CHUNK = 64 << 10, RIVALS_MAX = 4, OUT_MAX = 4 * TEXT_MAX };
 
-static char text[TEXT_MAX], out[4 * CHUNK + 4096];
+static char text[TEXT_MAX], out[OUT_MAX];
 static size_t text_len;
 static const char *charset;
 
@@ -24,11 +25,12 @@ static void fail(const char *what)
 static void by_utfeed(void *arg)
 {
 	struct decoder *decoder = decoder_new(charset_lookup(charset, strlen(charset))->charset, 0);
-	size_t used;
+	size_t used, to = 0;
 
 	(void)arg;
 	for (size_t at = 0; at < text_len; at += used)
-		decoder_feed(decoder, (const uint8_t *)text + at, text_len - at < CHUNK ? text_len - at : CHUNK, &used, (uint8_t *)out, sizeof out);
+		to += decoder_feed(decoder, (const uint8_t *)text + at, text_len - at < CHUNK ? text_len - at : CHUNK, &used, (uint8_t *)out + to,
+		    sizeof out - to);
 	if (decoder_malformed(decoder))
 		fail("malformed text");
 	decoder_free(&decoder);
@@ -38,12 +40,12 @@ static void by_iconv(void *arg)
 {
 	const char *name = charset_info(charset_lookup(charset, strlen(charset))->charset)->iconv_name;
 	iconv_t cd = iconv_open("UTF-8", name ? name : charset);
-	char *in = text;
+	char *in = text, *to = out;
+	size_t room = sizeof out;
 
 	(void)arg;
 	for (size_t left = text_len; left > 0;) {
-		size_t n = left < CHUNK ? left : CHUNK, before = n, room = sizeof out;
-		char *to = out;
+		size_t n = left < CHUNK ? left : CHUNK, before = n;
 
 		iconv(cd, &in, &n, &to, &room);
 		if (n == before)
@@ -57,7 +59,7 @@ static void by_memcpy(void *arg)
 {
 	(void)arg;
 	for (size_t at = 0; at < text_len; at += CHUNK) {
-		memcpy(out, text + at, text_len - at < CHUNK ? text_len - at : CHUNK);
+		memcpy(out + at, text + at, text_len - at < CHUNK ? text_len - at : CHUNK);
 		__asm__ volatile("" : : "r"(out) : "memory");
 	}
 }

@@ -80,5 +80,6 @@ def chart(facts, tables):
         out.append(f'<g transform="translate({column * (PANEL + 16)} {heights[column]})">' + "\n".join(panel) + "</g>")
         heights[column] += height + 16
     said = f"utfeed beside others, medians: {facts['date']}, {facts['processor']}"
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {max(heights)}" width="{WIDTH}" height="{max(heights)}" '
-            'font-family="sans-serif">\n<rect width="100%" height="100%" fill="#fff"/>\n' + text(8, 16, said, 11, fill="#777") + "\n" + "\n".join(out) + "\n</svg>\n")
+    size = f'viewBox="0 0 {WIDTH} {max(heights)}" width="{WIDTH}" height="{max(heights)}"'
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">',
+                      '<rect width="100%" height="100%" fill="#fff"/>', text(8, 16, said, 11, fill="#777"), *out, "</svg>\n"])

@@ -132,7 +132,9 @@ def workers(setup, origin):
                 ("/1k", ("-c", 256), "1 KB plain, us of CPU a hit", "cpu", "less")):
             for name, figures in interleaved(setup, running, path, *options):
                 bars = [against("1 worker", 1.7)] if figure == "rate" else []
-                table.row(what, better, bars).add(results.OURS if name == 2 else "1 worker", figures[figure])
+                name = results.OURS if name == 2 else "1 worker"
+                table.row(what, better, bars).add(name, figures[figure])
+                table.row(what + "; the load's share of a processor", "less").add(name, figures["load_share"])
     return table
 
 

@@ -49,6 +49,7 @@ def decoders(setup, folder):
 def parts(setup, folder):
     table = results.Table("micro", "Parts", "ns", text="one thread; decision: evidence and verdict of the first 64 KiB, unlabelled")
     speed = results.Table("micro", "Normalising, no sockets", "MB/s of input", text="64 KiB at a time: decision, decoding, repair")
+    sizes = {}
     paths = [texts.write(folder, texts.find(*which), "20k", 20_000) for which in DECIDED]
     if not setup.quick:
         paths += [texts.write(folder, texts.find(*which), "5m", 5_000_000) for which in DECIDED]
@@ -57,6 +58,10 @@ def parts(setup, folder):
             speed.row(what, "more").add(contender, length / nanoseconds * 1000)
         else:
             table.row(what, "less").add(contender, nanoseconds)
+            sizes[what] = length
+    for row in table.rows:
+        if sizes[row.what]:
+            row.notes[results.OURS] = f"{sizes[row.what] / row.median(results.OURS) * 1000:,.0f} MB/s"
     return [table, speed]
 
 

@@ -15,16 +15,20 @@ def markdown(head, rows):
 
 
 def bars(tables):
+    """One line a row that has bars; several bars of a row stand beside each other."""
     rows = []
     for table in tables:
         for row in table.rows:
+            cells = []
             for bar, reached, met in row.verdicts():
                 if "limit" in bar:
-                    wanted, other, ratio = ("at least " if row.better == "more" else "at most ") + number(bar["limit"]), "", ""
+                    cells.append(("-", "-", ("at least " if row.better == "more" else "at most ") + f"{bar['limit']:g}", met))
                 else:
-                    wanted = f"{bar['times']:g} times better" if bar["times"] != 1 else "no worse"
-                    other, ratio = f"{bar['against']} {number(row.median(bar['against']))}", f"{reached:.2f}"
-                rows.append([f"{table.title}, {row.what} ({table.unit})", number(row.median(results.OURS)), other, ratio, wanted, "yes" if met else "no"])
+                    cells.append((f"{bar['against']} {number(row.median(bar['against']))}", f"{reached:.2f}", f"{bar['times']:g}", met))
+            if cells:
+                beside, ratio, wanted, met = zip(*cells)
+                rows.append([f"{table.title}, {row.what} ({table.unit})", number(row.median(results.OURS)), "; ".join(beside), "; ".join(ratio),
+                             "; ".join(wanted), "; ".join("yes" if one else "**no**" for one in met)])
     return markdown(["what", "utfeed", "beside", "times better", "bar", "met"], rows)
 
 
@@ -44,8 +48,8 @@ def facts_text(facts):
 
 
 def report(facts, tables):
-    return ("# utfeed: make bench\n\n" + facts_text(facts) + "\nMedians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n"
-            "![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
+    return ("# utfeed: make bench\n\n" + facts_text(facts) +
+            "\nMedians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
 
 
 def into_readme(path, facts, tables):

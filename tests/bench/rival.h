@@ -6,7 +6,7 @@
 
 struct rival {
 	const char *name;
-	/* All of in, chunk bytes at a time, to UTF-8 in out, which every chunk may overwrite. Not 0: it cannot. */
+	/* All of in, chunk bytes at a time, to UTF-8 in out, which has room for the whole. Not 0: it cannot. */
 	int (*decode)(const char *charset, const char *in, size_t len, size_t chunk, char *out, size_t cap);
 };
 

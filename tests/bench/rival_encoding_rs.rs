@@ -20,9 +20,11 @@ unsafe extern "C" fn decode(charset: *const c_char, input: *const u8, len: usize
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut rest = std::slice::from_raw_parts(input, len);
     let out = std::slice::from_raw_parts_mut(out, cap);
+    let mut at = 0;
     while !rest.is_empty() {
         let end = chunk.min(rest.len());
-        let (_, read, _, _) = decoder.decode_to_utf8(&rest[..end], out, end == rest.len());
+        let (_, read, written, _) = decoder.decode_to_utf8(&rest[..end], &mut out[at..], end == rest.len());
+        at += written;
         rest = &rest[read..];
     }
     0

@@ -168,7 +168,7 @@ http {{
 
 
 def nginx_cache(push):
-    return nginx(f"tcp_nopush {push}; open_file_cache max=200000 inactive=600s; "
+    return nginx(f"tcp_nopush {push}; open_file_cache max={open_files() // 4} inactive=600s; "
                  "proxy_cache_path {folder}/cache levels=1:2 keys_zone=cache:64m max_size=4g inactive=600m;",
                  "location / { proxy_pass http://origin; proxy_cache cache; proxy_cache_valid 200 1d; }")
 
