@@ -235,6 +235,14 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, s
 	}
 }
 
+static void answer_restart(struct answer *a)
+{
+	a->joined = a->status.collapsed = false;
+	entry_unref(&a->entry);
+	a->key_len = a->primary_len;
+	answer_look(a);
+}
+
 bool answer_again(struct answer *a, const struct object *o)
 {
 	bool failed = object_phase(o) == OBJECT_FAILED && !object_get_head(o);
@@ -242,14 +250,18 @@ bool answer_again(struct answer *a, const struct object *o)
 
 	if (!a->joined || (!failed && !foreign))
 		return false;
-	a->joined = a->status.collapsed = false;
 	/* After a failure whoever is next leads and others may join it, once; a private response is each one's own. */
 	a->again = foreign || a->failed_once;
 	a->failed_once = true;
-	entry_unref(&a->entry);
-	a->key_len = a->primary_len;
-	answer_look(a);
+	answer_restart(a);
 	return true;
+}
+
+/* Whoever comes next leads, and may be joined. */
+void answer_late(struct answer *a, struct object *o)
+{
+	cache_leave(a->ctx->cache, a->key, a->key_len, o);
+	answer_restart(a);
 }
 
 void answer_follow(struct answer *a, struct object_reader *r, struct object_head **head)

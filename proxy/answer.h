@@ -48,6 +48,8 @@ void answer_start(struct answer *, const struct freshness_settings *, struct tex
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */
 bool answer_again(struct answer *, const struct object *);
+/* The joined response can no longer be read from its beginning: ask for oneself. As after answer_start(). */
+void answer_late(struct answer *, struct object *);
 /* The reader's object was SUBSTITUTED by a stored response. *head: one reference. */
 void answer_follow(struct answer *, struct object_reader *, struct object_head **head);
 void answer_free(struct answer *);

@@ -24,7 +24,7 @@ struct store *cache_memory(struct cache *);
 struct store *cache_second(struct cache *);
 
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
- * one's own; false: somebody else was first. Until cache_leave(). */
+ * one's own; false: somebody else was first. Until cache_leave(), by whoever sees that it cannot be joined any more. */
 struct object *cache_join(struct cache *, const char *key, size_t len);
 bool cache_lead(struct cache *, const char *key, size_t len, struct object *);
 void cache_leave(struct cache *, const char *key, size_t len, struct object *);

@@ -51,7 +51,12 @@ void client_take_object(struct client *c, struct object *o)
 		client_close(c, false);
 		return;
 	}
-	object_attach(o, &c->reader);
+	if (!object_join(o, &c->reader)) {
+		answer_late(&c->x->answer, o);
+		object_unref(&o);
+		client_take_answer(c);
+		return;
+	}
 	object_unref(&o);
 	c->x->interim = 0;
 	loop_disarm(client_loop(c), &c->timer);

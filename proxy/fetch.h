@@ -41,7 +41,7 @@ struct fetch_hooks {
 	enum fetch_choice (*head)(void *arg, const struct http_msg *, struct slice upstream, struct object *);
 	/* It failed and the object is WAITING: true where it was substituted. */
 	bool (*failed)(void *arg, const struct proxy_failure *, struct object *);
-	void (*done)(void *arg, struct object *);      /* the object is DONE */
+	void (*done)(void *arg, struct object *);      /* the object is DONE, and what its origin meant it to be */
 	void (*end)(void *arg);                        /* always, and last */
 	void *arg;
 };

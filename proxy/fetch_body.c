@@ -15,7 +15,7 @@ static void fetch_finish(struct fetch *f)
 		fetch_fail(f);
 		return;
 	}
-	if (f->hooks.done)
+	if (f->hooks.done && !f->over_long)
 		f->hooks.done(f->hooks.arg, f->object);
 	fetch_end(f);
 }
@@ -81,6 +81,19 @@ void fetch_go_on(struct fetch *f)
 		fetch_listen(f);
 }
 
+/* The message ended with `left` bytes of the last read behind it. Bytes there are no part of it (RFC 9112 section 6.3), but then its
+ * length is not what its origin meant: it is passed on, not stored. */
+static void fetch_look_behind(struct fetch *f, size_t left)
+{
+	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
+
+	if (!left && f->hooks.done && object_is_kept(f->object))
+		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
+	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
+	f->over_long = more > 0;
+	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
+}
+
 /* Feeds body bytes to the parser. */
 int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 {
@@ -91,7 +104,7 @@ int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 		return 0;
 	case PARSE_DONE:
 		f->complete = true;
-		f->reusable = f->msg.keep_alive && used == len && f->sent;
+		fetch_look_behind(f, len - used);
 		if (!f->paused)
 			fetch_finish(f);
 		else {

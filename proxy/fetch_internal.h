@@ -25,6 +25,7 @@ struct fetch {
 	bool complete;                 /* the message ended; what is held still has to go through */
 	bool sent;                     /* the request is out, all of it */
 	bool reusable;                 /* complete, and the connection is between messages */
+	bool over_long;                /* bytes came behind the response's end */
 	bool reused;                   /* the connection was idle before: it may have been dead */
 	bool retried;
 	bool private_gone;             /* a redirect led to another origin */

@@ -324,20 +324,32 @@ struct object_report *object_report(struct object *o)
 	return &o->report;
 }
 
-void object_attach(struct object *o, struct object_reader *r)
+bool object_join(struct object *o, struct object_reader *r)
 {
-	r->object = object_ref(o);
+	bool whole = true;
+
 	r->offset = 0;
 	r->at = NULL;
-	if (object_is_settled(o)) {
-		r->listed = false;
-		return;
+	r->listed = false;
+	if (!object_is_settled(o)) {
+		pthread_mutex_lock(&o->lock);
+		whole = !o->first || !o->first->start;
+		if (whole)
+			LIST_INSERT_HEAD(&o->readers, r, link);
+		r->listed = whole;
+		pthread_mutex_unlock(&o->lock);
 	}
-	pthread_mutex_lock(&o->lock);
-	assert(!o->first || !o->first->start);
-	LIST_INSERT_HEAD(&o->readers, r, link);
-	r->listed = true;
-	pthread_mutex_unlock(&o->lock);
+	if (whole)
+		r->object = object_ref(o);
+	return whole;
+}
+
+void object_attach(struct object *o, struct object_reader *r)
+{
+	bool whole = object_join(o, r);
+
+	assert(whole);
+	(void)whole;
 }
 
 /* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
