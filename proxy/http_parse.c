@@ -270,15 +270,13 @@ static bool http_lines_valid(const char *data, size_t len, char before)
 	return true;
 }
 
-/* Only the method and version are worth telling apart: their answers differ (501, 505). last: the byte where reading stopped. A
- * version that LF alone ends is right itself; llhttp 9 says otherwise. */
-static enum http_parse_error http_classify(llhttp_errno_t e, char last)
+/* Only the method and version are worth telling apart: their answers differ (501, 505). */
+static enum http_parse_error http_classify(llhttp_errno_t e)
 {
 	switch (e) {
 	case HPE_INVALID_METHOD:
 		return HTTP_E_METHOD;
 	case HPE_INVALID_VERSION:
-		return last == '\n' ? HTTP_E_SYNTAX : HTTP_E_VERSION;
 	case HPE_PAUSED_H2_UPGRADE:
 		return HTTP_E_VERSION;
 	case HPE_UNEXPECTED_CONTENT_LENGTH:
@@ -325,7 +323,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 		p->msg->head_len = (uint32_t)(data + *used - p->msg->base);
 		return PARSE_HEAD;
 	}
-	http_fail(p, http_classify(e, p->last), llhttp_get_error_reason(&p->ll));
+	http_fail(p, http_classify(e), llhttp_get_error_reason(&p->ll));
 	return PARSE_ERROR;
 }
 
