@@ -199,6 +199,13 @@ ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
 	return c->transport->writev(c, iov, n_iov);
 }
 
+void conn_acknowledge(struct conn *c)
+{
+	int on = 1;
+
+	setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 void conn_shutdown_write(struct conn *c)
 {
 	c->transport->shutdown(c);

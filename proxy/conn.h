@@ -50,6 +50,9 @@ void conn_want(struct conn *, bool readable, bool writable);
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
 ssize_t conn_writev(struct conn *, const struct iovec *, int n);
+/* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
+ * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along. */
+void conn_acknowledge(struct conn *);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);
 int conn_errno(const struct conn *);

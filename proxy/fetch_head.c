@@ -201,6 +201,7 @@ int fetch_read_head(struct fetch *f)
 		f->head_len += (size_t)n;
 		if (fetch_parse_head(f, from))
 			return -1;
+		conn_acknowledge(f->conn);
 	}
 	return 0;
 }
