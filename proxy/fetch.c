@@ -188,7 +188,9 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
-	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
+	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
+	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->trail.n ? 0 : f->request.limits.min_interval_ms,
+	    &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
 		return;
@@ -253,6 +255,7 @@ void fetch_connect(struct fetch *f)
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
 		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms };
+	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms, f->retried || !fetch_repeatable(f) };
 	size_t len;
 
 	free(f->url);
@@ -271,8 +274,7 @@ void fetch_connect(struct fetch *f)
 	f->head_len = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	http_parser_start(f->parser, &f->msg, !strcmp(r->method, "HEAD"));
-	if (!(f->lease = pool_lease(f->pool->connections, &target, r->limits.max_connections, f->retried || !fetch_repeatable(f),
-	    fetch_on_ready, f)))
+	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
 }
 

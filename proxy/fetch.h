@@ -26,7 +26,8 @@ struct fetch_limits {
 	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
-	uint64_t min_interval_ms;      /* between two requests for one URL; 0: any */
+	uint64_t queue_timeout_ms;     /* the longest wait for one of them */
+	uint64_t min_interval_ms;      /* between two requests for one URL, but for those that redirects lead to; 0: any */
 };
 
 enum fetch_choice {

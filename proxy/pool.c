@@ -45,15 +45,15 @@ struct pool {
 	struct pool_bucket buckets[POOL_BUCKETS];
 };
 
-enum lease_phase { LEASE_WAITING, LEASE_OPENING, LEASE_READY };
+enum lease_phase { LEASE_WAITING, LEASE_LATE, LEASE_OPENING, LEASE_READY };
 
 struct lease {
 	TAILQ_ENTRY(lease) link;       /* while WAITING */
 	struct pool_origin *at;
 	enum lease_phase phase;
-	bool fresh;
-	size_t max;
+	struct lease_terms terms;
 	uint64_t connect_timeout_ms;
+	struct timer timer;            /* while WAITING */
 	struct origin *origin;         /* while OPENING */
 	struct conn *conn;             /* an idle one on its way to ready() */
 	struct task task;
@@ -208,6 +208,18 @@ static void lease_on_task(struct task *t)
 	l->ready(l->arg, conn, conn, conn ? NULL : &failure);
 }
 
+static void lease_on_timeout(struct timer *t)
+{
+	struct lease *l = OWNER_OF(t, struct lease, timer);
+	struct proxy_failure failure;
+
+	TAILQ_REMOVE(&l->at->waiting, l, link);
+	l->phase = LEASE_LATE;
+	proxy_failure_set(&failure, PROXY_ERROR_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
+	    (unsigned long long)l->terms.wait_ms);
+	l->ready(l->arg, NULL, false, &failure);
+}
+
 /* Its turn has come: an idle connection, or a new one. */
 static void lease_open(struct lease *l)
 {
@@ -216,11 +228,12 @@ static void lease_open(struct lease *l)
 	struct origin_target target = o->target;
 
 	o->leased++;
+	loop_disarm(p->loop, &l->timer);
 	l->phase = LEASE_OPENING;
 	target.connect_timeout_ms = l->connect_timeout_ms;
-	if (l->fresh && l->max && o->n_idle && o->leased + o->n_idle > l->max)
+	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
 		idle_drop(TAILQ_LAST(&o->idle, idle_list));
-	else if (!l->fresh && (l->conn = idle_pick(o)))
+	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
 		conn_want(l->conn, false, false);
 	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
 		loop_defer(p->loop, &l->task);
@@ -230,13 +243,14 @@ static void pool_serve(struct pool_origin *o)
 {
 	struct lease *l;
 
-	while ((l = TAILQ_FIRST(&o->waiting)) && (!l->max || o->leased < l->max)) {
+	while ((l = TAILQ_FIRST(&o->waiting)) && (!l->terms.max || o->leased < l->terms.max)) {
 		TAILQ_REMOVE(&o->waiting, l, link);
 		lease_open(l);
 	}
 }
 
-struct lease *pool_lease(struct pool *p, const struct origin_target *t, size_t max, bool fresh, lease_ready_f *ready, void *arg)
+struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms, lease_ready_f *ready,
+    void *arg)
 {
 	struct lease *l = calloc(1, sizeof *l);
 
@@ -244,13 +258,14 @@ struct lease *pool_lease(struct pool *p, const struct origin_target *t, size_t m
 		free(l);
 		return NULL;
 	}
-	l->fresh = fresh;
-	l->max = max;
+	l->terms = *terms;
 	l->connect_timeout_ms = t->connect_timeout_ms;
 	l->ready = ready;
 	l->arg = arg;
 	l->task.run = lease_on_task;
+	l->timer.fire = lease_on_timeout;
 	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
+	loop_arm(p->loop, &l->timer, terms->wait_ms);
 	pool_serve(l->at);
 	return l;
 }
@@ -266,8 +281,9 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 	o = l->at;
 	if (l->phase == LEASE_WAITING)
 		TAILQ_REMOVE(&o->waiting, l, link);
-	else
+	else if (l->phase != LEASE_LATE)
 		o->leased--;
+	loop_disarm(o->pool->loop, &l->timer);
 	loop_undefer(o->pool->loop, &l->task);
 	origin_cancel(&l->origin);
 	conn_close(&l->conn);

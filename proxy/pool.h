@@ -28,9 +28,14 @@ void pool_free(struct pool **);
  * reused: it was idle before: it may turn out dead. */
 typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct proxy_failure *);
 
-/* max: connections this origin gets at a time, 0: no limit; the lease waits its turn. fresh: no idle one will do. ready comes
- * from the loop, never from within. NULL: out of memory. */
-struct lease *pool_lease(struct pool *, const struct origin_target *, size_t max, bool fresh, lease_ready_f *ready, void *arg);
+struct lease_terms {
+	size_t max;                    /* connections this origin gets at a time, 0: no limit; the lease waits its turn, */
+	uint64_t wait_ms;              /* this long at most */
+	bool fresh;                    /* no idle one will do */
+};
+
+/* ready comes from the loop, never from within. NULL: out of memory. */
+struct lease *pool_lease(struct pool *, const struct origin_target *, const struct lease_terms *, lease_ready_f *ready, void *arg);
 /* Gives the place back, from any state; nulls both. keep: the connection is sound and between messages. */
 void lease_end(struct lease **, struct conn **, bool keep);
 

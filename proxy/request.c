@@ -255,7 +255,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 			.connect_timeout_ms = conf->connect_timeout_ms, .first_byte_timeout_ms = conf->first_byte_timeout_ms,
 			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
 			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
-			.max_connections = (size_t)conf->origin_connections,
+			.max_connections = (size_t)conf->origin_connections, .queue_timeout_ms = conf->queue_timeout_ms,
 			.min_interval_ms = request_min_interval(ctx, target),
 		},
 		.stage = {

@@ -43,7 +43,7 @@ static bool list_has(const char *list, struct slice name)
 }
 
 /* A request with a body is an operator's own business: all its end-to-end fields go along. */
-static bool is_sent(const struct http_msg *m, const struct http_field *f, const struct conf_route *route, bool reads, bool forward)
+static bool is_sent(const struct http_field *f, bool reads, bool forward)
 {
 	if (f->hop)
 		return false;
@@ -51,34 +51,38 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, const 
 	case REQUEST_SEND:
 		return true;
 	case REQUEST_OTHER:
-		return !reads || forward || list_has(route->request_fields, http_field_name(m, f));
-	case REQUEST_BODY:
+		return !reads || forward;
+	case REQUEST_RELAY:
 		return !reads;
 	default:
 		return false;
 	}
 }
 
-static void add_if_none_match(struct text *t, const struct http_msg *m, struct response_settings *s)
+/* A list of entity tags as the origin knows them. stale: those of ours that name bytes nobody can have now go along as they are: no
+ * precondition may vanish where something is to be changed. */
+static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale, struct response_settings *s)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
 	struct text list = { 0 };
 
-	while (http_msg_next_member(m, H_IF_NONE_MATCH, &it, &member)) {
+	while (http_msg_next_member(m, id, &it, &member)) {
 		size_t before = list.len;
 		enum etag_owner owner;
 
 		if (before)
 			text_puts(&list, ", ");
 		owner = etag_restore(&list, member, s->etag_suffix);
-		if (owner == ETAG_STALE)
+		if (owner == ETAG_STALE && stale)
+			text_add(&list, member.at, member.len);
+		else if (owner == ETAG_STALE)
 			list.len = before;
 		s->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
 		s->etag_gzip |= owner == ETAG_OURS_GZIP;
 	}
 	if (list.len)
-		add_line(t, "If-None-Match", (struct slice){ list.bytes, list.len });
+		add_line(t, name, (struct slice){ list.bytes, list.len });
 	t->failed |= list.failed;
 	free(list.bytes);
 }
@@ -106,14 +110,14 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 	text_puts(t, "\r\n");
 }
 
-static void add_private(struct text *t, const struct http_msg *m, const struct conf_route *route)
+/* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
+static bool is_private(const struct http_msg *m, const struct http_field *f, const struct conf_route *route)
 {
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
-
-		if (!f->hop && ((f->id == H_COOKIE && route->cookies) || (f->id == H_AUTHORIZATION && route->authorization)))
-			add_field(t, m, f);
-	}
+	if (f->hop)
+		return false;
+	if (http_header_request((enum header_id)f->id) == REQUEST_OTHER)
+		return list_has(route->request_fields, http_field_name(m, f));
+	return (f->id == H_COOKIE && route->cookies) || (f->id == H_AUTHORIZATION && route->authorization);
 }
 
 /* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section 8.6). */
@@ -127,11 +131,12 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 {
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct slice accept = http_msg_get(m, H_ACCEPT);
-	struct text t = { 0 }, credentials = { 0 };
+	struct response_settings own = r->stage.head;
+	struct text t = { 0 }, private = { 0 };
 
 	snprintf(r->method, sizeof r->method, "%.*s", reads ? 3 : (int)m->method_len, reads ? "GET" : m->base + m->method_at);
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(m, &m->fields[i], route, reads, forward))
+		if (is_sent(&m->fields[i], reads, forward))
 			add_field(&t, m, &m->fields[i]);
 	if (*route->accept)
 		add_line(&t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
@@ -139,8 +144,12 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
 	if (reads && conditional) {
-		add_if_none_match(&t, m, &r->stage.head);
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
 		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
+	}
+	if (!reads) {
+		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
 	}
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
@@ -148,8 +157,10 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	text_printf(&t, "Via: %u.%u %s\r\nAccept-Encoding: " STAGE_DECODE_ACCEPT "\r\n", m->major, m->minor, conf->via);
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
-	add_private(&credentials, m, route);
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (!is_sent(&m->fields[i], reads, forward) && is_private(m, &m->fields[i], route))
+			add_field(&private, m, &m->fields[i]);
 	r->fields = text_take(&t, &r->fields_len);
-	r->private_fields = text_take(&credentials, &r->private_len);
+	r->private_fields = text_take(&private, &r->private_len);
 	return r->fields ? 0 : -1;
 }

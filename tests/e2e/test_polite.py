@@ -191,6 +191,19 @@ def test_min_interval_counts_those_under_way(start, origin):
     assert first.response().status == 200
 
 
+def test_min_interval_is_not_for_where_redirects_lead(start, origin):
+    """Two feeds that moved to one place, which a client may have named too: each is fetched, and keeps its own interval."""
+    proxy = start(None, "--workers", "1", "--min-interval", "100s")
+    One(proxy, origin, f"/{origin.url}/moved").fetched(FEED)
+    for name in ("a", "b"):
+        one = One(proxy, origin, f"/{origin.url}/{name}")
+        one.client.ask(one.target)
+        origin.receive().answer(message("301 Moved Permanently", "Location: /moved"))
+        upstream = origin.receive()
+        assert upstream.request.target == "/moved"
+        upstream.answer(FEED)
+        assert one.client.response().body == SMALL_OUT
+        one.refused()
 
 
 def test_many_urls_are_bounded(start, origin):

@@ -1,10 +1,13 @@
 """Connections to origins between uses: kept, used again, limited, and never trusted further than RFC 9112 section 9.3 goes."""
 import os
 import signal
+import socket
+import time
 
 import pytest
 
 from feeds import SMALL, SMALL_OUT
+from test_faults import error_of
 from wire import chunked, message
 
 XML = "Content-Type: application/xml"
@@ -325,6 +328,20 @@ def test_who_leaves_the_queue_is_not_asked_for(start, origin):
     assert last.response().status == 200
 
 
+def test_the_queue_is_not_waited_in_for_ever(start, origin):
+    """RFC 9209 section 2.3.12; who gave up takes no place from those behind."""
+    proxy = start(origin, "--workers", "1", "--origin-connections", "1", "--queue-timeout", "300ms")
+    held = proxy.client().ask("/held")
+    upstream = origin.receive()
+    for client in [proxy.client().ask("/late") for _ in range(3)]:
+        got = client.response()
+        assert got.status == 503 and error_of(got) == "connection_limit_reached"
+        assert got["Proxy-Status"].endswith('details="none of 1 connections free within 300 ms"')
+    upstream.answer(FEED)
+    assert held.response().body == SMALL_OUT
+    assert exchange(held, origin)[0].body == SMALL_OUT and origin.connections == 1
+
+
 def test_other_origins_do_not_wait(start, another):
     first, second = another(), another()
     proxy = start(first, "--route", f"/b/={second.url}", "--workers", "1", "--origin-connections", "1")
@@ -356,6 +373,23 @@ def test_sigterm_with_a_queue(start, origin):
     for client in clients:
         assert client.response().body == SMALL_OUT
     assert proxy.wait() == 0
+
+
+def test_head_and_body_apart(proxy, origin):
+    """An origin with Nagle's algorithm holds the body back until the head is acknowledged, which the kernel by itself delays for
+    40 ms at least once a connection has spoken both ways for a while: then every round would take so long."""
+    client, times = proxy.client(), []
+    head, body = FEED[:-len(SMALL)], SMALL
+    for _ in range(60):
+        client.ask("/f")
+        upstream = origin.receive()
+        upstream.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        began = time.monotonic()
+        upstream.send(head)
+        upstream.send(body)
+        assert client.response().body == SMALL_OUT
+        times.append(time.monotonic() - began)
+    assert origin.connections == 1 and min(times[30:]) < 0.04
 
 
 def test_many_rounds_on_one_connection(proxy, origin):

@@ -290,6 +290,24 @@ def test_credentials_never_reach_another_origin(following, origin, another, back
     assert client.response().status == 200
 
 
+@pytest.mark.parametrize("names", ["X-Api-Key", "*"])
+def test_request_fields_stay_with_their_origin(start, origin, another, names):
+    """What the operator lets through to a route's origin may be a key to it."""
+    other = another()
+    client = start(None, "--route", f"/={origin.url} follow-redirects=on request-fields={names}").client()
+    client.ask("/old", "X-Api-Key: secret", "Accept-Language: be")
+    first = asked(origin, "/old")
+    assert first.request["X-Api-Key"] == "secret"
+    first.answer(to("/here"))
+    second = asked(origin, "/here")
+    assert second.request["X-Api-Key"] == "secret"
+    second.answer(to(f"{other.url}/there"))
+    third = asked(other, "/there")
+    assert "X-Api-Key" not in third.request and third.request["Accept-Language"] == "be"
+    third.answer(FEED)
+    assert client.response().body == SMALL_OUT
+
+
 def test_credentials_given_to_the_gateway_go_nowhere(gateway, origin):
     _, request = gateway.through(origin, FEED, f"/{origin.url}/f", *PRIVATE)
     assert credentials(request) == (None, None)

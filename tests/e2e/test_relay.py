@@ -78,6 +78,34 @@ def test_fields_of_a_relayed_request(proxy, origin):
     assert asked["Via"] == "1.1 utfeed"
 
 
+PAST = "Sat, 01 Jan 2000 00:00:00 GMT"
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "POST"])
+@pytest.mark.parametrize("name, value", [("If-Match", '"a"'), ("If-Match", '"a", W/"b"'), ("If-Match", "*"), ("If-None-Match", "*"),
+                                         ("If-None-Match", '"a"'), ("If-Unmodified-Since", PAST), ("If-Match", '"a;utf-00000000"')])
+def test_preconditions_go_along(proxy, origin, method, name, value):
+    """RFC 9110 section 13.1.1: against lost updates. Without them the origin would do what it was told not to."""
+    got, asked = posted(proxy, origin, f"{name}: {value}", "Content-Length: 0", method=method, reply=message("412 Precondition Failed"))
+    assert asked[name] == value and got.status == 412
+
+
+@pytest.mark.parametrize("gzip", [False, True])
+def test_a_tag_of_ours_is_the_origins_again(proxy, origin, gzip):
+    """What a client got as ETag is what it says in If-Match; the origin knows its own."""
+    fields = ["Accept-Encoding: gzip"] if gzip else []
+    got, _ = proxy.through(origin, message("200 OK", "Content-Type: application/xml", 'ETag: "v1"', body=big(size=5000)[0]), "/form", *fields)
+    assert got["ETag"].startswith('"v1;utf-') and got["ETag"].endswith(';gz"') == gzip
+    _, asked = posted(proxy, origin, f'If-Match: "x", {got["ETag"]}', "Content-Length: 0", method="PUT")
+    assert asked["If-Match"] == '"x", "v1"'
+
+
+@pytest.mark.parametrize("name", ["If-Match", "If-Unmodified-Since"])
+def test_preconditions_of_reads_stay(proxy, origin, name):
+    _, asked = proxy.through(origin, OK, "/f", f"{name}: {PAST if 'Since' in name else '*'}")
+    assert name not in asked
+
+
 @pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/1.0"])
 def test_the_answer_to_a_post_is_untouched(proxy, origin, version):
     """It is no feed to be read by a reader: bytes and Content-Type as the origin has them."""

@@ -75,6 +75,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "hosts-file", "/run/hosts", "/run/hosts" },
 	{ "resolver-absent", "3h", "3h" },
 	{ "connect-timeout", "3600s", "1h" },
+	{ "queue-timeout", "1000ms", "1s" },
 	{ "first-byte-timeout", "90s", "90s" },
 	{ "between-bytes-timeout", "2m", "2m" },
 	{ "fetch-timeout", "5m", "5m" },
