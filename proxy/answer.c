@@ -38,23 +38,19 @@ void answer_free(struct answer *a)
 	a->key = NULL;
 }
 
-/* The object of a fetch that fills the cache, as m asks for it. */
-static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct entry *entry)
+/* The object of a fetch that fills the cache, as m asks for it; *joined: somebody else's. */
+static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct entry *entry, bool *joined)
 {
 	const struct conf *conf = a->ctx->conf;
 	struct lead_params p = {
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
 		.busy = a->key, .busy_len = a->key_len, .request = m, .entry = entry, .freshness = a->settings,
 		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
+		.alone = a->again,
 	};
 	struct fetch_request r;
-	struct object *o;
 
-	if (request_spec(a->ctx, m, &a->target, a->policy, NULL, &r))
-		return NULL;
-	if (!(o = lead_start(&p, &r)))
-		fetch_request_free(&r);
-	return o;
+	return request_spec(a->ctx, m, &a->target, a->policy, NULL, &r) ? NULL : lead_start(&p, &r, joined);
 }
 
 static void answer_hit(struct answer *a, struct entry *e);
@@ -75,11 +71,16 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
 		return;
 	}
-	if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len))) {
-		a->joined = a->status.collapsed = true;
+	if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len)))
+		a->joined = true;
+	else if (!a->again && a->leaves != cache_leaves(a->ctx->cache)) {
+		/* Another worker may just have stored it. */
+		entry_unref(&a->entry);
+		answer_look(a);
 		return;
-	}
-	a->object = answer_lead(a, a->msg, a->entry);
+	} else
+		a->object = answer_lead(a, a->msg, a->entry, &a->joined);
+	a->status.collapsed = a->joined;
 }
 
 /* The request less what it says of caches: that is this client's wish of its own answer. Its fields are to be freed; -1: out of
@@ -105,9 +106,10 @@ static void answer_refresh(struct answer *a, struct entry *e)
 {
 	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
 	struct http_msg m;
+	bool joined;
 
 	if (!o && !a->pause && !request_for_anybody(&m, a->msg)) {
-		o = answer_lead(a, &m, e);
+		o = answer_lead(a, &m, e, &joined);
 		http_msg_free(&m);
 	}
 	object_unref(&o);
@@ -203,6 +205,7 @@ static void answer_look(struct answer *a)
 {
 	struct entry *e = NULL;
 
+	a->leaves = cache_leaves(a->ctx->cache);
 	a->wait = (struct store_wait){ .loop = a->ctx->loop, .got = answer_on_got };
 	switch (cache_get(a->ctx->cache, a->key, a->key_len, &e, &a->wait)) {
 	case STORE_FOUND:

@@ -26,6 +26,7 @@ struct answer {
 	const struct http_msg *msg;
 	bool cached;                   /* it goes through the cache at all */
 	bool joined, waiting;
+	unsigned leaves;               /* cache_leaves() when the store was asked */
 	bool again;                    /* joining is over for this one */
 	bool failed_once;
 	bool substituted;              /* a stored response answers in the place of the one asked for */

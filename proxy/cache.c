@@ -2,6 +2,7 @@
 #include "cache.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -17,6 +18,7 @@ struct busy {
 
 struct cache {
 	struct store *memory, *second;
+	atomic_uint leaves;
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
 };
@@ -135,25 +137,26 @@ struct object *cache_join(struct cache *c, const char *key, size_t len)
 }
 
 /* Without memory for the record the response is simply not shared while it is made. */
-bool cache_lead(struct cache *c, const char *key, size_t len, struct object *o)
+struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o)
 {
 	size_t bucket = cache_bucket(key, len);
-	struct busy *b = malloc(sizeof *b + len);
-	bool first;
+	struct busy *b = malloc(sizeof *b + len), *first;
+	struct object *theirs;
 
 	if (!b)
-		return true;
+		return NULL;
 	b->object = o;
 	b->len = len;
 	memcpy(b->key, key, len);
 	pthread_mutex_lock(&c->lock);
-	first = !cache_find(c, bucket, key, len);
-	if (first)
+	first = cache_find(c, bucket, key, len);
+	theirs = first ? object_ref(first->object) : NULL;
+	if (!first)
 		LIST_INSERT_HEAD(&c->busy[bucket], b, link);
 	pthread_mutex_unlock(&c->lock);
-	if (!first)
+	if (first)
 		free(b);
-	return first;
+	return theirs;
 }
 
 void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
@@ -162,10 +165,16 @@ void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
 
 	pthread_mutex_lock(&c->lock);
 	b = cache_find(c, cache_bucket(key, len), key, len);
-	if (b && b->object == o)
+	if (b && b->object == o) {
 		LIST_REMOVE(b, link);
-	else
+		atomic_fetch_add(&c->leaves, 1);
+	} else
 		b = NULL;
 	pthread_mutex_unlock(&c->lock);
 	free(b);
+}
+
+unsigned cache_leaves(struct cache *c)
+{
+	return atomic_load(&c->leaves);
 }

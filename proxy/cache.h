@@ -24,9 +24,12 @@ struct store *cache_memory(struct cache *);
 struct store *cache_second(struct cache *);
 
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
- * one's own; false: somebody else was first. Until cache_leave(), by whoever sees that it cannot be joined any more. */
+ * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first:
+ * one reference to theirs. */
 struct object *cache_join(struct cache *, const char *key, size_t len);
-bool cache_lead(struct cache *, const char *key, size_t len, struct object *);
+struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *);
 void cache_leave(struct cache *, const char *key, size_t len, struct object *);
+/* How many have left. What was being made when a store was asked is in it by now, or in the making still, or this has changed. */
+unsigned cache_leaves(struct cache *);
 
 #endif

@@ -19,11 +19,12 @@ void client_log(struct client *c, const char *end)
 {
 	struct exchange *x = c->x;
 	char line[ACCESS_LINE_MAX];
+	struct object_report report;
 	struct access_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
-		.report = c->reader.object ? object_report(c->reader.object) : NULL,
+		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
 	};
 
@@ -33,7 +34,8 @@ void client_log(struct client *c, const char *end)
 
 static void client_count_response(struct client *c)
 {
-	const struct object_report *r = object_report(c->reader.object);
+	struct object_report report;
+	const struct object_report *r = object_snapshot(c->reader.object, &report);
 	struct stats *s = loop_stats(client_loop(c));
 
 	if (!r->decided)

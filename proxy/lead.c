@@ -290,7 +290,11 @@ static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct obje
 	struct lead *l = arg;
 
 	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
-	return f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0);
+	if (f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0))
+		return true;
+	/* Before others learn of it: whoever asks again must not find this one. */
+	lead_leave(l);
+	return false;
 }
 
 static void lead_on_done(void *arg, struct object *o)
@@ -374,9 +378,10 @@ static int lead_add_validators(struct lead *l, struct fetch_request *r)
 	return 0;
 }
 
-struct object *lead_start(const struct lead_params *params, struct fetch_request *r)
+struct object *lead_start(const struct lead_params *params, struct fetch_request *r, bool *joined)
 {
-	struct object *o = object_new(params->transit_bytes);
+	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
+	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
 	struct lead *l = calloc(1, sizeof *l);
 	struct fetch_hooks hooks = { lead_on_head, lead_on_failed, lead_on_done, lead_on_end, l };
 
@@ -393,9 +398,15 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
-	l->left = !cache_lead(params->cache, l->busy, params->busy_len, o);
+	theirs = cache_lead(params->cache, l->busy, params->busy_len, o);
+	l->left = theirs;
+	*joined = theirs && !params->alone;
+	if (*joined)
+		goto fail;
+	object_unref(&theirs);
 	if (fetch_start(params->fetches, r, o)) {
 		lead_leave(l);
+		object_fail(o, &no_memory);
 		goto fail;
 	}
 	return o;
@@ -403,5 +414,6 @@ fail:
 	if (l)
 		lead_free(l);
 	object_unref(&o);
-	return NULL;
+	fetch_request_free(r);
+	return theirs;
 }

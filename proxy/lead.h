@@ -20,10 +20,11 @@ struct lead_params {
 	struct freshness_settings freshness;
 	size_t max_object, max_fields;
 	size_t transit_bytes;
+	bool alone;                    /* joins nobody */
 };
 
-/* Starts the fetch. The object to read (one reference); NULL: out of memory, and the request's strings are still the caller's.
- * r->hooks is set; validators of params.entry are added to r->fields. */
-struct object *lead_start(const struct lead_params *, struct fetch_request *r);
+/* Starts the fetch, or *joined: somebody else was first. The object to read (one reference); NULL: out of memory. What r owns is
+ * taken or freed; r->hooks is set; validators of params.entry are added to r->fields. */
+struct object *lead_start(const struct lead_params *, struct fetch_request *r, bool *joined);
 
 #endif

@@ -301,7 +301,6 @@ struct loop *loop_new(void)
 	l->inbox_fd = -1;
 	/* One thread owns the base: no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
 	TAILQ_INIT(&l->tasks);
 	TAILQ_INIT(&l->inbox);
 	pthread_mutex_init(&l->inbox_lock, NULL);

@@ -324,6 +324,28 @@ struct object_report *object_report(struct object *o)
 	return &o->report;
 }
 
+void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
+{
+	pthread_mutex_lock(&o->lock);
+	o->report.repairs = repairs;
+	o->report.malformed = malformed;
+	pthread_mutex_unlock(&o->lock);
+}
+
+const struct object_report *object_snapshot(struct object *o, struct object_report *room)
+{
+	static const struct object_report nothing;
+
+	if (object_is_settled(o))
+		return &o->report;
+	if (object_phase(o) == OBJECT_WAITING)         /* the writer may be at it, without the lock */
+		return &nothing;
+	pthread_mutex_lock(&o->lock);
+	*room = o->report;
+	pthread_mutex_unlock(&o->lock);
+	return room;
+}
+
 bool object_join(struct object *o, struct object_reader *r)
 {
 	bool whole = true;

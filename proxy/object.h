@@ -97,8 +97,12 @@ void object_substitute(struct object *, struct object_head *head, struct object 
 void object_fail(struct object *, const struct proxy_failure *);
 /* The verdict, and again where it is corrected later. */
 void object_set_verdict(struct object *, const struct verdict *, bool revised);
-/* The rest of the report: before object_done(). */
+/* The rest of the report: before object_head() or object_substitute(), so that who sees the head sees it too. */
 struct object_report *object_report(struct object *);
+/* Its counts, which come with the end of the body. */
+void object_count(struct object *, uint64_t repairs, uint64_t malformed);
+/* The report as it stands while the writer may go on, in room if need be. */
+const struct object_report *object_snapshot(struct object *, struct object_report *room);
 
 /* Reading. */
 void object_attach(struct object *, struct object_reader *);       /* takes a reference */

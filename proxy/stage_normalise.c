@@ -286,11 +286,11 @@ enum stage_result stage_feed(struct stage *s, const uint8_t *in, size_t len, siz
 static void stage_report(struct stage *s)
 {
 	const struct normalise_report *r = normaliser_report(s->normaliser);
-	struct object_report *out = object_report(s->object);
+	uint64_t repairs = 0;
 
-	out->malformed = r->malformed;
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
-		out->repairs += r->repairs[i];
+		repairs += r->repairs[i];
+	object_count(s->object, repairs, r->malformed);
 }
 
 enum stage_result stage_finish(struct stage *s, struct proxy_failure *failure)

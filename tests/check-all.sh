@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every test, from the builds up: gcc, clang, ASan+UBSan, end to end, conformance corpus, a short run of the
-# benchmarks, coverage, distribution.
+# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, end to end, conformance corpus, a short
+# run of the benchmarks, coverage, distribution.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
@@ -23,8 +23,15 @@ end_to_end() {
 	cd "$source/build/$1" && make check-e2e
 }
 
+# What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer
+threads() {
+	compiled threads CC=clang --enable-sanitizers=thread &&
+		UTFEED_SERVE_ARGS="--workers 2" PYTEST_ARGUMENTS="test_workers.py test_cache.py test_poisoning.py test_basic.py
+			test_process.py test_transport.py test_tls.py" end_to_end threads
+}
+
 case ${1:-} in
-compiled | end_to_end) "$@"; exit ;;
+compiled | end_to_end | threads) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -71,6 +78,7 @@ lane_one() {
 		echo "check: corpus         skipped: no ../shared/corpus here"
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
+	step threads sh "$0" threads
 	step coverage make -C build/gcc -s coverage
 }
 lane_two() {
