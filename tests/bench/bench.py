@@ -74,12 +74,16 @@ def measure(build, folder):
     if earlier:
         said["of an earlier run"] = ", ".join(earlier)
     for part in wanted:
-        by_part[part] = PARTS[part](setup)
-        tables = [table for part in PARTS for table in by_part[part]]
-        said |= {f"left out {index + 1}": line for index, line in enumerate(dict.fromkeys(setup.absent))}
-        said |= {f"trouble {index + 1}": line for index, line in enumerate(setup.trouble)}
-        results.save(kept, said, tables)
-        write(folder, said, tables)
+        by_part[part] = []
+        try:
+            for table in PARTS[part](setup):
+                by_part[part].append(table)
+        finally:                # what was measured before something failed is kept
+            tables = [table for part in PARTS for table in by_part[part]]
+            said |= {f"left out {index + 1}": line for index, line in enumerate(dict.fromkeys(setup.absent))}
+            said |= {f"trouble {index + 1}": line for index, line in enumerate(setup.trouble)}
+            results.save(kept, said, tables)
+            write(folder, said, tables)
     print(report.bars(tables))
     empty = [f"{table.title}, {row.what}" for table in tables for row in table.rows if row.median(results.OURS) is None]
     if empty or any(line.startswith(results.OURS) for line in setup.trouble):

@@ -68,4 +68,5 @@ def parts(setup, folder):
 def run(setup):
     folder = os.path.join(setup.folder, "texts")
     os.makedirs(folder, exist_ok=True)
-    return [decoders(setup, folder), *parts(setup, folder)]
+    yield decoders(setup, folder)
+    yield from parts(setup, folder)

@@ -78,4 +78,4 @@ def run(setup):
                             figures = drive.run(setup, running[server], asked, "-c", 16, *options)
                             row.add(server, figures["rate"] * size / 1e6)
                             cpu.row(what, "less").add(server, figures["cpu"])
-    return [speed, cpu]
+    yield from (speed, cpu)

@@ -48,8 +48,8 @@ def facts_text(facts):
 
 
 def report(facts, tables):
-    return ("# utfeed: make bench\n\n" + facts_text(facts) +
-            "\nMedians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
+    return ("# utfeed: make bench\n\n" + facts_text(facts) + "\n"
+            "Medians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
 
 
 def into_readme(path, facts, tables):
