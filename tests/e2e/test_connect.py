@@ -393,7 +393,7 @@ def test_shutdown_ends_with_the_last_tunnel(tunnelling, origin):
 
 def test_tunnels_count_as_connections(tunnelling, origin):
     """The next client is accepted when the tunnel is gone."""
-    proxy = tunnelling("--max-connections", "1")
+    proxy = tunnelling("--workers", "1", "--max-connections", "1")      # a limit of each worker
     client = proxy.client()
     upstream = opened(client, origin)
     second = proxy.client().ask("/", version="HTTP/1.0")
