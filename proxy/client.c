@@ -240,8 +240,14 @@ void client_pool_free(struct client_pool **pp)
 		client_close(c, true);
 		client_free(c);
 	}
+	request_context_set(&p->ctx, NULL);
 	free(p);
 	*pp = NULL;
+}
+
+void client_pool_set(struct client_pool *p, struct settings *s)
+{
+	request_context_set(&p->ctx, s);
 }
 
 int client_accept(struct client_pool *p, int fd, struct tls_context *tls)

@@ -14,8 +14,10 @@
 struct client_pool;
 struct tls_context;
 
-/* changed: called when a client left (room for another, or the last one gone). */
+/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone). */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
+/* Requests from now on are served under these; those under way end under what they began with. */
+void client_pool_set(struct client_pool *, struct settings *);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
 /* Takes over a connected descriptor; tls: NULL for plain. -1: out of memory (closed). */

@@ -7,12 +7,14 @@
 #include "codec.h"
 #include "conf/conf.h"
 #include "conn.h"
+#include "settings.h"
 #include "tunnel.h"
 
 void client_drop_answer(struct exchange *x)
 {
 	answer_free(&x->answer);
 	object_head_unref(&x->head);
+	settings_unref(&x->ctx.settings);
 }
 
 void client_log(struct client *c, const char *end)

@@ -23,6 +23,7 @@ struct exchange {
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
 	bool body_starved;             /* it has no room: reading stopped */
+	struct request_context ctx;    /* as it was when the request was there; its settings NULL: no request yet */
 	struct answer answer;
 	struct object_head *head;      /* what goes out; its own reference */
 	uint64_t offset;               /* of the body, where this response begins */

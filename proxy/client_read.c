@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "conn.h"
 #include "http_parse.h"
+#include "settings.h"
 
 void client_refuse(struct client *c, int status, const char *text)
 {
@@ -65,6 +66,8 @@ static void client_request(struct client *c)
 	bool has_body = m->chunked || m->content_length;
 
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
+	x->ctx = c->pool->ctx;
+	settings_ref(x->ctx.settings);
 	client_find_method(x);
 	c->keep = m->keep_alive && !c->pool->draining;
 	if (m->target_len > client_conf(c)->max_url_bytes) {
@@ -84,7 +87,7 @@ static void client_request(struct client *c)
 		return;
 	}
 	x->answer = (struct answer){ .ready = client_on_answer, .owner = c };
-	request_start(&c->pool->ctx, &x->answer, m, conn_peer_address(c->conn), x->body);
+	request_start(&x->ctx, &x->answer, m, conn_peer_address(c->conn), x->body);
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;

@@ -81,7 +81,7 @@ static void client_on_origin(void *arg, struct conn *origin, const struct proxy_
 
 void client_connect(struct client *c)
 {
-	const struct request_context *ctx = &c->pool->ctx;
+	const struct request_context *ctx = &c->x->ctx;
 	struct destination to;
 	struct object *refusal = NULL;
 	struct origin_target target;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,10 @@ static const unsigned char alpn[] = "\x08http/1.1\x08http/1.0";
 enum { ALPN_CLIENT_BYTES = 9, ALPN_BYTES = sizeof alpn - 1 };
 
 struct tls_context {
+	atomic_uint refs;              /* one is its maker's, each connection has one */
 	enum tls_side side;
-	bool verify;
-	char *ca_file, *cert, *key;
-	pthread_mutex_t lock;          /* guards what follows */
-	SSL_CTX *current;
+	SSL_CTX *ssl;
+	pthread_mutex_t lock;          /* guards sessions */
 	struct tls_sessions *sessions;
 };
 
@@ -97,7 +97,7 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
 	return 0;
 }
 
-static void ctx_set_client(SSL_CTX *ctx, const struct tls_context *c)
+static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 {
 	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	/* Names are looked for where RFC 9525 has them, not in the subject */
@@ -107,7 +107,7 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_context *c)
 	SSL_CTX_sess_set_new_cb(ctx, on_session);
 }
 
-static int ctx_read_files(SSL_CTX *ctx, const struct tls_context *c, struct tls_why *why)
+static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
 {
 	const char *key = *c->key ? c->key : c->cert;
 
@@ -127,7 +127,7 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_context *c, struct tls_
 }
 
 /* NULL: why says it. */
-static SSL_CTX *ctx_make(const struct tls_context *c, struct tls_why *why)
+static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
 {
 	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
@@ -160,47 +160,26 @@ struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why
 	*why = (struct tls_why){ TLS_FILE_NONE, "out of memory" };
 	if (!c)
 		return NULL;
+	atomic_init(&c->refs, 1);
 	pthread_mutex_init(&c->lock, NULL);
 	c->side = s->side;
-	c->verify = s->verify;
-	c->ca_file = strdup(s->ca_file);
-	c->cert = strdup(s->cert);
-	c->key = strdup(s->key);
 	c->sessions = tls_sessions_new(TLS_SESSIONS_MAX);
-	if (!c->ca_file || !c->cert || !c->key || !c->sessions || !(c->current = ctx_make(c, why)))
-		tls_context_free(&c);
+	if (!c->sessions || !(c->ssl = ctx_make(s, why)))
+		tls_context_unref(&c);
 	return c;
 }
 
-void tls_context_free(struct tls_context **cp)
+void tls_context_unref(struct tls_context **cp)
 {
 	struct tls_context *c = *cp;
 
-	if (!c)
+	*cp = NULL;
+	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	SSL_CTX_free(c->current);
+	SSL_CTX_free(c->ssl);
 	tls_sessions_free(&c->sessions);
 	pthread_mutex_destroy(&c->lock);
-	free(c->ca_file);
-	free(c->cert);
-	free(c->key);
 	free(c);
-	*cp = NULL;
-}
-
-int tls_context_reload(struct tls_context *c, struct tls_why *why)
-{
-	SSL_CTX *fresh = ctx_make(c, why), *former;
-
-	if (!fresh)
-		return -1;
-	pthread_mutex_lock(&c->lock);
-	former = c->current;
-	c->current = fresh;
-	tls_sessions_clear(c->sessions);       /* they were granted under former trust */
-	pthread_mutex_unlock(&c->lock);
-	SSL_CTX_free(former);
-	return 0;
 }
 
 /* ---- failures ---- */
@@ -399,6 +378,7 @@ void conn_tls_free(struct conn *c)
 	loop_undefer(c->loop, &t->task);
 	SSL_free(t->ssl);
 	ERR_clear_error();
+	tls_context_unref(&t->context);
 	free(t);
 	c->tls = NULL;
 }
@@ -447,11 +427,10 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	if (!t)
 		return -1;
 	t->conn = c;
+	atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
 	t->context = context;
 	t->task.run = tls_on_task;
-	pthread_mutex_lock(&context->lock);
-	t->ssl = SSL_new(context->current);
-	pthread_mutex_unlock(&context->lock);
+	t->ssl = SSL_new(context->ssl);
 	if (!t->ssl || !SSL_set_fd(t->ssl, c->fd))
 		goto fail;
 	SSL_set_app_data(t->ssl, t);
@@ -474,6 +453,7 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 fail:
 	SSL_free(t->ssl);
 	ERR_clear_error();
+	tls_context_unref(&t->context);
 	free(t);
 	return -1;
 }

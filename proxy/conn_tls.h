@@ -1,6 +1,6 @@
 /* Owns what TLS connections have in common: who is trusted, our own certificate, sessions to resume. TLS 1.2 and 1.3 only.
  * Must not know: options, requests. Shared by all workers: a context owns its lock.
- * Invariant: a context always has whole settings: what cannot be read again leaves the former ones in force. */
+ * Invariant: once made its settings never change; it lives as long as a connection made under it. */
 #ifndef UTFEED_PROXY_CONN_TLS_H
 #define UTFEED_PROXY_CONN_TLS_H
 
@@ -22,10 +22,8 @@ struct tls_settings {
 enum tls_file { TLS_FILE_NONE, TLS_FILE_CA, TLS_FILE_CERT, TLS_FILE_KEY, TLS_FILES };
 struct tls_why { enum tls_file file; char text[256]; };
 
-/* NULL: why says it. The settings are copied. */
+/* One reference. NULL: why says it. */
 struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why *);
-void tls_context_free(struct tls_context **);          /* no connection may use it any more */
-/* Reads the files again, for connections from now on. -1: why says it, nothing changed. */
-int tls_context_reload(struct tls_context *, struct tls_why *);
+void tls_context_unref(struct tls_context **);         /* connections have their own */
 
 #endif

@@ -8,6 +8,7 @@
 #include "log.h"
 #include "owner.h"
 #include "polite.h"
+#include "settings.h"
 
 enum { FETCH_LOG_URL_MAX = 512 };
 
@@ -50,9 +51,7 @@ static void fetch_free(struct fetch *f)
 	http_parser_free(&f->parser);
 	http_msg_free(&f->msg);
 	redirect_trail_free(&f->trail);
-	destination_free(&f->request.to);
-	free(f->request.fields);
-	free(f->request.private_fields);
+	fetch_request_free(&f->request);
 	free(f->request_head);
 	free(f->url);
 	free(f->head);
@@ -254,7 +253,8 @@ void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
-		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms };
+		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
+		.generation = r->settings->generation };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms, f->retried || !fetch_repeatable(f) };
 	size_t len;
 
@@ -375,6 +375,7 @@ void fetch_request_free(struct fetch_request *r)
 	free(r->fields);
 	free(r->private_fields);
 	r->fields = r->private_fields = NULL;
+	settings_unref(&r->settings);
 }
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)

@@ -17,6 +17,7 @@ struct guard;
 struct loop;
 struct polite;
 struct pool;
+struct settings;
 struct tls_context;
 
 /* What fetches of one worker share. */
@@ -48,6 +49,7 @@ struct fetch_hooks {
 };
 
 struct fetch_request {
+	struct settings *settings;     /* a reference, the fetch's from then on: what the pointers below point into */
 	struct tls_context *tls;       /* for https */
 	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
 	struct destination to;         /* its path is the fetch's from then on */

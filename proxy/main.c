@@ -27,7 +27,7 @@ static int cmd_serve(int argc, char **argv)
 	else if (conf->action != CONF_SERVE)
 		conf_act(conf, stdout);
 	else
-		status = server_run(conf);
+		return server_run(conf, argc, argv);
 	conf_free(&conf);
 	return status;
 }

@@ -24,6 +24,7 @@ struct origin_target {
 	const struct guard *guard;     /* NULL: where the operator points, anything goes */
 	const struct conf_parent *parent;      /* NULL: none. The parent's own address is the operator's: the guard sees host alone */
 	bool tunnel;                   /* through a parent by CONNECT also where it is plain */
+	unsigned generation;           /* of the settings these pointers point into */
 	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
 };
 

@@ -40,6 +40,7 @@ struct pool {
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool_limits limits;
+	unsigned generation;           /* of connections that may be idle */
 	size_t n_idle;
 	struct idle_list ages;
 	struct pool_bucket buckets[POOL_BUCKETS];
@@ -72,7 +73,7 @@ static size_t pool_hash(const struct origin_target *t)
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)
 {
-	return a->port == b->port && a->tls == b->tls && a->guard == b->guard && parent_same(a->parent, b->parent) &&
+	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard && parent_same(a->parent, b->parent) &&
 	    !strcmp(a->host, b->host);
 }
 
@@ -164,7 +165,7 @@ static struct conn *idle_pick(struct pool_origin *o)
 static void pool_keep(struct pool_origin *o, struct conn *conn)
 {
 	struct pool *p = o->pool;
-	struct idle *i = p->limits.idle_per_origin ? calloc(1, sizeof *i) : NULL;
+	struct idle *i = p->limits.idle_per_origin && o->target.generation == p->generation ? calloc(1, sizeof *i) : NULL;
 
 	if (!i) {
 		conn_close(&conn);
@@ -299,7 +300,7 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 	pool_origin_put(o);
 }
 
-struct pool *pool_new(struct loop *l, struct resolver *r, const struct pool_limits *limits)
+struct pool *pool_new(struct loop *l, struct resolver *r)
 {
 	struct pool *p = calloc(1, sizeof *p);
 
@@ -307,9 +308,16 @@ struct pool *pool_new(struct loop *l, struct resolver *r, const struct pool_limi
 		return NULL;
 	p->loop = l;
 	p->resolver = r;
-	p->limits = *limits;
 	TAILQ_INIT(&p->ages);
 	return p;
+}
+
+void pool_renew(struct pool *p, const struct pool_limits *limits, unsigned generation)
+{
+	while (!TAILQ_EMPTY(&p->ages))
+		idle_drop(TAILQ_FIRST(&p->ages));
+	p->limits = *limits;
+	p->generation = generation;
 }
 
 void pool_free(struct pool **pp)

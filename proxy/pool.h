@@ -20,7 +20,9 @@ struct pool_limits {
 	uint64_t idle_timeout_ms;
 };
 
-struct pool *pool_new(struct loop *, struct resolver *, const struct pool_limits *);   /* NULL: out of memory */
+struct pool *pool_new(struct loop *, struct resolver *);       /* NULL: out of memory. Keeps nothing idle until pool_renew() */
+/* Under other settings from now on: closes what is idle, and keeps of what is in use only connections of this generation. */
+void pool_renew(struct pool *, const struct pool_limits *, unsigned generation);
 /* Every lease must have been given back. */
 void pool_free(struct pool **);
 

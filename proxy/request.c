@@ -15,6 +15,7 @@
 #include "loop.h"
 #include "polite.h"
 #include "purge.h"
+#include "settings.h"
 #include "target.h"
 #include "text.h"
 #include "tls_set.h"
@@ -234,6 +235,18 @@ struct parent_rules request_parents(const struct conf *conf, const struct conf_r
 	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
 }
 
+void request_context_set(struct request_context *ctx, struct settings *s)
+{
+	struct settings *former = ctx->settings;
+
+	ctx->settings = s ? settings_ref(s) : NULL;
+	ctx->conf = s ? s->conf : NULL;
+	ctx->tls = s ? s->tls : NULL;
+	ctx->guard = s ? &s->guard : NULL;
+	ctx->tunnel_guard = s ? &s->tunnel_guard : NULL;
+	settings_unref(&former);
+}
+
 int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
     struct object *body, struct fetch_request *r)
 {
@@ -272,8 +285,10 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!upstream_head(r, m, conf, route, !caches, target->mode == TARGET_FORWARD))
+	if (!upstream_head(r, m, conf, route, !caches, target->mode == TARGET_FORWARD)) {
+		r->settings = settings_ref(ctx->settings);
 		return 0;
+	}
 	fetch_request_free(r);
 	return -1;
 }

@@ -19,8 +19,10 @@ struct guard;
 struct loop;
 struct polite;
 struct resolver;
+struct settings;
 struct tls_set;
 
+/* conf, tls and the guards are those of settings. */
 struct request_context {
 	struct loop *loop;
 	const struct conf *conf;
@@ -31,7 +33,11 @@ struct request_context {
 	const struct guard *guard;         /* for destinations that clients choose */
 	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
 	struct resolver *resolver;         /* for tunnels */
+	struct settings *settings;         /* a reference; NULL: none yet */
 };
+
+/* From now on under these, of which a reference is taken; NULL: under none. */
+void request_context_set(struct request_context *, struct settings *);
 
 /* The parent proxies of a route; of conf->direct: of whatever clients name. Borrowed from conf. */
 struct parent_rules request_parents(const struct conf *, const struct conf_route *);

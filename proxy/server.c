@@ -17,9 +17,12 @@
 #include "listener.h"
 #include "log.h"
 #include "polite.h"
+#include "settings.h"
 #include "stats.h"
 #include "tls_set.h"
 #include "worker.h"
+
+extern char **environ;
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
@@ -32,8 +35,10 @@ enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 #define SIG_WORKER_ENDED SIGRTMIN      /* a real-time signal: several at once are several */
 
 struct server {
-	const struct conf *conf;
-	struct tls_set *tls;
+	struct settings *first;        /* names and stores keep pointing into its configuration */
+	struct settings *settings;     /* in force */
+	int argc;
+	char **argv;
 	struct cache *cache;
 	char *redis_address;           /* host or path, as its store uses it */
 	struct polite *polite;
@@ -144,7 +149,7 @@ static int server_redis_address(char *text, struct redis_settings *r)
 /* The store behind memory, where one is configured. -1: said why. */
 static int server_open_second(struct server *s, struct store **second)
 {
-	const struct conf *conf = s->conf;
+	const struct conf *conf = s->first->conf;
 	struct redis_settings redis = { .prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS,
 		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL };
 
@@ -167,7 +172,7 @@ static int server_open_second(struct server *s, struct store **second)
 
 static int server_open_cache(struct server *s)
 {
-	struct store *memory = store_memory_new(s->conf->cache_bytes, s->conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
+	struct store *memory = store_memory_new(s->first->conf->cache_bytes, s->first->conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
 
 	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
 		return 0;
@@ -180,19 +185,19 @@ static int server_open_cache(struct server *s)
 
 static int server_start(struct server *s)
 {
-	const struct conf_listen_list *plain = &s->conf->listen, *tls = &s->conf->tls_listen;
+	const struct conf_listen_list *plain = &s->first->conf->listen, *tls = &s->first->conf->tls_listen;
 	size_t n = s->n_addresses = plain->count + tls->count;
 	int *fds = calloc(n, sizeof *fds);
 
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses || !(s->tls = tls_set_new(s->conf)) || !(s->polite = polite_new()) ||
+	if (!fds || !s->workers || !s->addresses || !(s->polite = polite_new()) ||
 	    server_open_cache(s))
 		goto fail;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->conf, s->tls, s->polite, s->cache, fds, n)))
+		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, fds, n)))
 			goto fail;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -223,7 +228,7 @@ static void server_say_ready(const struct server *s)
 
 	for (size_t i = 0; i < s->n_addresses && n < (int)sizeof line - SERVER_ADDRESS_MAX - 8; i++)
 		n += snprintf(line + n, sizeof line - (size_t)n, " %s%s", server_address_text(text, &s->addresses[i]),
-		    i < s->conf->listen.count ? "" : " (TLS)");
+		    i < s->first->conf->listen.count ? "" : " (TLS)");
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		log_warn("standard error: %s", strerror(errno));
@@ -264,12 +269,44 @@ static struct timespec server_left(const struct timespec *deadline)
 
 static void server_drain(struct server *s, struct timespec *deadline)
 {
-	uint64_t ms = s->conf->drain_timeout_ms;
+	uint64_t ms = s->settings->conf->drain_timeout_ms;
 
 	clock_gettime(CLOCK_MONOTONIC, deadline);
 	deadline->tv_sec += (time_t)(ms / 1000) + (deadline->tv_nsec + (long)(ms % 1000) * 1000000) / 1000000000;
 	deadline->tv_nsec = (deadline->tv_nsec + (long)(ms % 1000) * 1000000) % 1000000000;
 	server_order(s, WORKER_DRAIN);
+}
+
+/* The configuration as it is written now, whole or not at all. */
+static struct settings *server_read_again(const struct server *s)
+{
+	struct conf *conf = conf_new();
+	struct settings *fresh = NULL;
+	struct conf_error error = { "out of memory" };
+
+	if (!conf || conf_load(conf, s->argc, s->argv, environ, &error) || conf_compare(s->first->conf, conf, &error))
+		log_error("%s", error.text);
+	else
+		fresh = settings_new(conf, s->settings->generation + 1);
+	if (!fresh)
+		conf_free(&conf);
+	return fresh;
+}
+
+static void server_reload(struct server *s)
+{
+	struct settings *fresh = server_read_again(s);
+
+	if (!fresh) {
+		log_error("reload: the former configuration stays in force");
+		return;
+	}
+	for (size_t i = 0; i < s->running; i++)
+		worker_renew(s->workers[i], fresh);
+	settings_unref(&s->settings);
+	s->settings = fresh;
+	log_set_level((enum log_level)fresh->conf->log_level);
+	log_info("reload: the configuration and its certificates were read again");
 }
 
 /* Waits for signals until every worker has ended. */
@@ -294,7 +331,7 @@ static void server_wait(struct server *s, const sigset_t *signals)
 		} else if (sig == SIGUSR1)
 			server_print_stats(s);
 		else if (sig == SIGHUP)
-			tls_set_reload(s->tls);
+			server_reload(s);
 		else if (sig == SIG_WORKER_ENDED)
 			ended++;
 		else {
@@ -314,9 +351,9 @@ int server_check(const struct conf *conf)
 	return status;
 }
 
-int server_run(const struct conf *conf)
+int server_run(struct conf *conf, int argc, char **argv)
 {
-	struct server s = { .conf = conf, .n_workers = (size_t)conf->workers };
+	struct server s = { .argc = argc, .argv = argv, .n_workers = (size_t)conf->workers };
 	int status = EXIT_FAILURE;
 	sigset_t signals;
 
@@ -329,6 +366,11 @@ int server_run(const struct conf *conf)
 	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIG_WORKER_ENDED);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	if (!(s.first = settings_new(conf, 0))) {
+		conf_free(&conf);
+		return status;
+	}
+	s.settings = settings_ref(s.first);
 	if (!server_start(&s)) {
 		server_say_parent("http", &conf->http_proxy);
 		server_say_parent("https", &conf->https_proxy);
@@ -345,7 +387,8 @@ int server_run(const struct conf *conf)
 	cache_free(&s.cache);
 	free(s.redis_address);
 	polite_free(&s.polite);
-	tls_set_free(&s.tls);
+	settings_unref(&s.first);
+	settings_unref(&s.settings);
 	free(s.workers);
 	free(s.addresses);
 	return status;

@@ -96,29 +96,10 @@ void tls_set_free(struct tls_set **setp)
 		return;
 	for (size_t i = 0; i < set->n; i++)
 		if (!set->members[i].shared)
-			tls_context_free(&set->members[i].context);
-	tls_context_free(&set->listener);
+			tls_context_unref(&set->members[i].context);
+	tls_context_unref(&set->listener);
 	free(set);
 	*setp = NULL;
-}
-
-static void context_reload(struct tls_context *c, const char *whose)
-{
-	struct tls_why why;
-
-	if (tls_context_reload(c, &why))
-		log_error("%s: %s; what was read before stays in force", whose, why.text);
-	else
-		log_info("%s: certificates read again", whose);
-}
-
-void tls_set_reload(struct tls_set *set)
-{
-	if (set->listener)
-		context_reload(set->listener, "tls-listen");
-	for (size_t i = 0; i < set->n; i++)
-		if (!set->members[i].shared)
-			context_reload(set->members[i].context, *set->members[i].route->name ? set->members[i].route->name : "tls");
 }
 
 struct tls_context *tls_set_origin(struct tls_set *set, const struct conf_route *route)

@@ -1,5 +1,5 @@
-/* Owns every TLS context the configuration asks for: made at start, read again on SIGHUP, shared by all workers.
- * Must not know: connections. Invariant: once made, the set itself never changes; contexts lock themselves. */
+/* Owns every TLS context the configuration asks for: shared by all workers.
+ * Must not know: connections. Invariant: once made, it never changes; contexts lock themselves. */
 #ifndef UTFEED_PROXY_TLS_SET_H
 #define UTFEED_PROXY_TLS_SET_H
 
@@ -11,8 +11,6 @@ struct tls_set;
 /* NULL: a file cannot be used, or out of memory (logged, with where the option stands that names it). Routes that verify nothing are warned of. */
 struct tls_set *tls_set_new(const struct conf *);
 void tls_set_free(struct tls_set **);
-/* Files that cannot be used are logged, and what was read before stays in force. */
-void tls_set_reload(struct tls_set *);
 
 /* For https origins of this route: one of the configuration the set was made for, or its conf->direct. */
 struct tls_context *tls_set_origin(struct tls_set *, const struct conf_route *);

@@ -14,24 +14,23 @@
 #include "client.h"
 #include "conf/conf.h"
 #include "fetch.h"
-#include "guard.h"
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
 #include "pool.h"
 #include "resolve.h"
+#include "settings.h"
 #include "tls_set.h"
 
 enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
 
 struct worker {
-	const struct conf *conf;
-	struct tls_set *tls;
+	struct settings *settings;     /* in force; a reference */
+	_Atomic(struct settings *) next;       /* ordered, not taken yet; a reference; NULL: none */
 	pthread_t thread;
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool *connections;
-	struct guard guard, tunnel_guard;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
 	struct listener **listeners;
@@ -62,7 +61,7 @@ static void worker_take(struct worker *w, int fd, struct tls_context *tls)
 {
 	if (client_accept(w->clients, fd, tls))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
-	if (client_count(w->clients) >= (size_t)w->conf->max_connections)
+	if (client_count(w->clients) >= (size_t)w->settings->conf->max_connections)
 		worker_set_accepting(w, false);
 }
 
@@ -75,7 +74,7 @@ static void worker_on_accept_tls(void *arg, int fd)
 {
 	struct worker *w = arg;
 
-	worker_take(w, fd, tls_set_listener(w->tls));
+	worker_take(w, fd, tls_set_listener(w->settings->tls));
 }
 
 static void worker_on_client_left(void *arg)
@@ -85,6 +84,29 @@ static void worker_on_client_left(void *arg)
 	if (w->draining && !client_count(w->clients))
 		loop_stop(w->loop);
 	else if (!w->draining && !w->accepting)
+		worker_set_accepting(w, true);
+}
+
+/* Takes over the reference. */
+static void worker_take_settings(struct worker *w, struct settings *s)
+{
+	const struct conf *conf = s->conf;
+	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
+
+	pool_renew(w->connections, &idle, s->generation);
+	client_pool_set(w->clients, s);
+	settings_unref(&w->settings);
+	w->settings = s;
+}
+
+static void worker_on_renew(struct worker *w)
+{
+	struct settings *s = atomic_exchange(&w->next, NULL);
+
+	if (!s)
+		return;
+	worker_take_settings(w, s);
+	if (!w->draining && !w->accepting && client_count(w->clients) < (size_t)s->conf->max_connections)
 		worker_set_accepting(w, true);
 }
 
@@ -100,6 +122,8 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 		loop_stop(w->loop);
 		return;
 	}
+	if (orders & 1u << WORKER_RENEW)
+		worker_on_renew(w);
 	if (orders & 1u << WORKER_DRAIN && !w->draining) {
 		w->draining = true;
 		worker_close_listeners(w);
@@ -109,30 +133,27 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-struct worker *worker_new(const struct conf *conf, struct tls_set *tls, struct polite *polite, struct cache *cache, const int *fds, size_t n)
+struct worker *worker_new(struct settings *settings, struct polite *polite, struct cache *cache, const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
-	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
+	const struct conf *conf = settings->conf;
 	struct request_context ctx;
 	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
 	size_t taken = 0;
 
 	if (!w)
 		goto fail;
-	w->conf = conf;
-	w->tls = tls;
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
-	    !(w->connections = pool_new(w->loop, w->resolver, &idle)) ||
+	    !(w->connections = pool_new(w->loop, w->resolver)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
 		goto fail;
-	w->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
-	w->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
-	ctx = (struct request_context){ w->loop, conf, w->fetches, polite, cache, tls, &w->guard, &w->tunnel_guard, w->resolver };
+	ctx = (struct request_context){ .loop = w->loop, .fetches = w->fetches, .polite = polite, .cache = cache, .resolver = w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
 		goto fail;
+	worker_take_settings(w, settings_ref(settings));
 	while (taken < n) {
 		listener_accept_f *on_accept = taken < conf->listen.count ? worker_on_accept : worker_on_accept_tls;
 
@@ -178,6 +199,14 @@ void worker_order(struct worker *w, enum worker_order order)
 	eventfd_write(w->mailbox, 1);
 }
 
+void worker_renew(struct worker *w, struct settings *s)
+{
+	struct settings *missed = atomic_exchange(&w->next, settings_ref(s));
+
+	settings_unref(&missed);
+	worker_order(w, WORKER_RENEW);
+}
+
 void worker_join(struct worker *w)
 {
 	pthread_join(w->thread, NULL);
@@ -186,6 +215,7 @@ void worker_join(struct worker *w)
 void worker_free(struct worker **wp)
 {
 	struct worker *w = *wp;
+	struct settings *next;
 
 	if (!w)
 		return;
@@ -196,6 +226,9 @@ void worker_free(struct worker **wp)
 	resolver_free(&w->resolver);
 	if (w->mail_event)
 		event_free(w->mail_event);
+	next = atomic_load(&w->next);
+	settings_unref(&next);
+	settings_unref(&w->settings);
 	loop_free(&w->loop);
 	if (w->mailbox >= 0)
 		close(w->mailbox);

@@ -6,24 +6,26 @@
 #include <stddef.h>
 
 struct cache;
-struct conf;
 struct polite;
+struct settings;
 struct stats;
-struct tls_set;
 struct worker;
 
 enum worker_order {
+	WORKER_RENEW,          /* go on under the settings of worker_renew() */
 	WORKER_DRAIN,          /* stop accepting, finish what is in flight, end */
 	WORKER_STOP            /* end now */
 };
 
-/* fds: n listening descriptors, taken over in any case: those of conf->listen, then those of conf->tls_listen. NULL: out of memory
- * or descriptors (logged). */
-struct worker *worker_new(const struct conf *, struct tls_set *, struct polite *, struct cache *, const int *fds, size_t n);
+/* fds: n listening descriptors, taken over in any case: those of listen, then those of tls-listen. NULL: out of memory or
+ * descriptors (logged). The first settings must outlive it. */
+struct worker *worker_new(struct settings *, struct polite *, struct cache *, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
 int worker_start(struct worker *);
 /* From any thread. */
 void worker_order(struct worker *, enum worker_order);
+/* Requests from now on are served under these; a reference is taken. From one thread. */
+void worker_renew(struct worker *, struct settings *);
 /* Waits for the thread to end. */
 void worker_join(struct worker *);
 void worker_free(struct worker **);

@@ -488,11 +488,11 @@ def test_sighup_reads_certificates_again(listening, origin, authority, tmp_path)
     before = serial(proxy.tls_port, authority.root)
     held = TlsClient(proxy.tls_port, client_context(authority.root))
     install(second)
-    reload(proxy, 1, b"tls-listen: certificates read again")
+    reload(proxy, 1, b"the configuration and its certificates were read again")
     after = serial(proxy.tls_port, authority.root)
     assert before != after
     key.write_bytes(b"nonsense")
-    reload(proxy, 1, b"what was read before stays in force")
+    reload(proxy, 1, b"the former configuration stays in force")
     assert serial(proxy.tls_port, authority.root) == after
     held.ask("/feed")
     origin.receive().answer(message("200 OK", XML, body=SMALL))

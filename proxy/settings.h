@@ -1,0 +1,28 @@
+/* Owns one configuration in force and what is made of it: TLS contexts, guards. All workers share it by references; a reload makes
+ * another, and what was begun under this one ends under it.
+ * Must not know: who reloads, requests. Invariant: whole, and never changed once made; it lives as long as anything points into it. */
+#ifndef UTFEED_PROXY_SETTINGS_H
+#define UTFEED_PROXY_SETTINGS_H
+
+#include <stdatomic.h>
+
+#include "guard.h"
+
+struct conf;
+struct tls_set;
+
+struct settings {
+	atomic_uint refs;
+	unsigned generation;           /* no two alive have the same */
+	struct conf *conf;
+	struct tls_set *tls;
+	struct guard guard;            /* for destinations that clients choose */
+	struct guard tunnel_guard;     /* the same, for those of CONNECT */
+};
+
+/* One reference. Takes over conf. NULL: its certificates or keys cannot be used, or out of memory (logged); conf is the caller's. */
+struct settings *settings_new(struct conf *, unsigned generation);
+struct settings *settings_ref(struct settings *);
+void settings_unref(struct settings **);               /* nulls; NULL inside is fine */
+
+#endif

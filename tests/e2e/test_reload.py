@@ -1,0 +1,174 @@
+"""SIGHUP: the configuration is read again, whole or not at all; what was begun before ends as it began."""
+import signal
+
+import pytest
+
+from feeds import SMALL, SMALL_OUT
+from peers import Background
+from wire import TIMEOUT, message
+
+XML = "Content-Type: application/xml"
+DONE, REFUSED = b"the configuration and its certificates were read again", b"the former configuration stays in force"
+
+
+@pytest.fixture
+def file(tmp_path, start):
+    """file(text) writes the configuration; file.start() serves by it; file.reload(text, word) has it read again, until word is said."""
+    path = tmp_path / "utfeed.conf"
+
+    def write(text):
+        path.write_text("access-log = off\n" + text)
+
+    def reload(proxy, text, word=DONE):
+        write(text)
+        said = proxy.err.text().count(word.decode())
+        proxy.process.send_signal(signal.SIGHUP)
+        with proxy.err.news:
+            assert proxy.err.news.wait_for(lambda: proxy.err.text().count(word.decode()) > said, TIMEOUT), proxy.err.text()
+    write.path, write.start, write.reload = path, lambda *options: start(None, "-c", str(path), *options), reload
+    return write
+
+
+def route(prefix, origin, *lines):
+    return "\n".join([f"[route {prefix}]", f"origin = {origin.url}", *lines]) + "\n"
+
+
+def small(request):
+    return message("200 OK", XML, f"X-Path: {request.target}", body=SMALL)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_changes(file, origin, another, workers):
+    other = another()
+    origin.serve(small)
+    other.serve(small)
+    file("via = one\n" + route("/a/", origin) + route("/b/", origin))
+    proxy = file.start("--workers", workers)
+    held = [proxy.client() for _ in range(4)]
+    assert all(client.get("/a/f")["Via"].endswith("one") for client in held) and proxy.get("/c/").status == 404
+    file.reload(proxy, "via = two\n" + route("/a/", other, "normalise = off") + route("/c/", origin))
+    for client in (*held, proxy.client()):
+        got = client.get("/a/f")
+        assert (got.status, got.body, got["Via"]) == (200, SMALL, "1.1 two")
+        assert client.get("/b/f").status == 404 and client.get("/c/f").body == SMALL_OUT
+
+
+def test_a_flag_still_counts_before_the_file(file, origin):
+    origin.serve(small)
+    file("via = one\n" + route("/", origin))
+    proxy = file.start("--via", "flag")
+    file.reload(proxy, "via = two\n" + route("/", origin))
+    assert proxy.get("/f")["Via"] == "1.1 flag"
+
+
+@pytest.mark.parametrize("text, where", [
+    ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
+    ("via = two\nnonsense\n", "utfeed.conf:3: 'nonsense' is not NAME = VALUE"),
+    ("via = two\ntls-ca-file = /nonexistent\n", "utfeed.conf:3: tls-ca-file: certificate authorities /nonexistent"),
+    ("via = two\nworkers = 3\n", "utfeed.conf:3: workers: a changed value needs a restart"),
+    ("via = two\nlisten = 127.0.0.1:0\ntls-listen = 127.0.0.1:0\n", "tls-listen: a changed value needs a restart"),
+    ("via = two\ncache-bytes = 2m\n", "utfeed.conf:3: cache-bytes: a changed value needs a restart"),
+    ("via = two\n[route //x/]\n", "utfeed.conf:3: route //x/ has no origin"),
+])
+def test_what_cannot_be_used_changes_nothing(file, origin, text, where):
+    origin.serve(small)
+    file("via = one\n" + route("/", origin))
+    proxy = file.start()
+    file.reload(proxy, text, REFUSED)
+    assert where in proxy.err.text() and proxy.get("/f")["Via"] == "1.1 one"
+    file.reload(proxy, "via = two\n" + route("/", origin))
+    assert proxy.get("/f")["Via"] == "1.1 two"
+
+
+def test_a_file_that_is_gone(file, origin):
+    origin.serve(small)
+    file(route("/", origin))
+    proxy = file.start()
+    file.path.rename(file.path.with_name("elsewhere"))
+    proxy.process.send_signal(signal.SIGHUP)
+    with proxy.err.news:
+        assert proxy.err.news.wait_for(lambda: REFUSED.decode() in proxy.err.text(), TIMEOUT)
+    assert proxy.get("/f").status == 200
+
+
+def test_requests_under_way_end_as_they_began(file, origin):
+    """Waiting for a head, halfway through a body, behind a redirect yet to come: their route is gone meanwhile, twice over."""
+    file("via = one\nsniff-bytes = 1k\n" + route("/", origin, "follow-redirects = on", "output = us-ascii"))
+    proxy = file.start()
+    body = SMALL.replace(b"<channel>", b"<channel>" + b" " * 4096)
+    asked = [proxy.client().ask(f"/{name}") for name in ("head", "body", "redirect")]
+    waiting = {upstream.request.target: upstream for upstream in (origin.receive() for _ in asked)}
+    head = message("200 OK", XML, f"Content-Length: {len(body)}", length=False)
+    waiting["/body"].send(head + body[:3000])
+    for number in range(3):
+        file.reload(proxy, f"via = two{number}\n" + route("/only/", origin))
+    waiting["/head"].answer(message("200 OK", XML, body=body))
+    waiting["/body"].send(body[3000:])
+    waiting["/redirect"].answer(message("302 Found", "Location: /there"))
+    origin.receive().answer(message("200 OK", XML, body=body))
+    for client in asked:
+        got = client.response()
+        assert got.status == 200 and got["Via"] == "1.1 one" and got["Content-Type"].endswith("us-ascii")
+        assert client.get("/head").status == 404
+
+
+def test_a_client_leaves_while_its_settings_do(file, origin):
+    file(route("/", origin))
+    proxy = file.start()
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    file.reload(proxy, route("/other/", origin))
+    client.reset()
+    assert upstream.is_ended()
+    file.reload(proxy, route("/other/", origin))
+
+
+def test_idle_connections_are_not_taken_over(file, origin):
+    """They were opened under former rights."""
+    file(route("/", origin))
+    proxy = file.start("--workers", "1")
+    for _ in range(2):
+        proxy.through(origin, message("200 OK", XML, body=SMALL))
+    assert origin.connections == 1
+    late = proxy.client().ask("/late")
+    upstream = origin.receive()
+    file.reload(proxy, route("/", origin))
+    proxy.through(origin, message("200 OK", XML, body=SMALL))
+    upstream.answer(message("200 OK", XML, body=SMALL))
+    assert late.response().status == 200 and upstream.is_ended()
+    proxy.through(origin, message("200 OK", XML, body=SMALL))
+    assert origin.connections == 2
+
+
+def test_who_is_served(file, origin):
+    origin.serve(small)
+    file(route("/", origin))
+    proxy = file.start()
+    held = proxy.client()
+    assert held.get("/f").status == 200
+    file.reload(proxy, "client-allow = 192.0.2.0/24\n" + route("/", origin))
+    assert proxy.get("/f").status == 403 and held.get("/f").status == 200
+    file.reload(proxy, "client-allow = 127.0.0.0/8\ndeny = 127.0.0.0/8:*\n" + route("/", origin))
+    assert proxy.get("/f").status == 200 and proxy.get(f"/{origin.url}/f").status == 403
+
+
+@pytest.mark.parametrize("cache", ["on", "off"])
+def test_reloads_under_load(file, origin, cache):
+    """Every request is answered, by the configuration before or the one after."""
+    origin.serve(small)
+    text = f"cache = {cache}\n" + route("/", origin, "freshness-floor = 1s")
+    file("via = start\n" + text)
+    proxy = file.start("--workers", "2")
+
+    def run(number):
+        client, seen = proxy.client(), set()
+        for turn in range(100):
+            got = client.get(f"/{number}/{turn % 7}")
+            assert got.status == 200 and got.body == SMALL_OUT
+            seen.add(got["Via"])
+        return seen
+    running = [Background(run, number) for number in range(4)]
+    for number in range(20):
+        file.reload(proxy, f"via = v{number}\n" + text)
+    assert all(seen.join() for seen in running)
+    assert proxy.get("/last")["Via"] == "1.1 v19"
