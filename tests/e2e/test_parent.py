@@ -438,3 +438,28 @@ def test_upgraded_urls_are_https(through, parent, secure):
     assert parent.connected(secure).target == f"{NAME}:{secure.port}"
     secure.receive().answer(FEED)
     assert client.response().body == SMALL_OUT
+
+
+def hosts_file(authority):
+    path = os.path.join(authority.home, "hosts")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"127.0.0.1 {NAME}\n")
+    return path
+
+
+def test_one_utfeed_behind_another(start, origin, secure, authority):
+    """The parent is a proxy that is no test's: http by its forward mode, https by its CONNECT."""
+    behind = start(None, "--connect-allow", f"{NAME}:*", *ALLOW, "--hosts-file", hosts_file(authority))
+    url = f"http://127.0.0.1:{behind.port}"
+    proxy = start(None, "--http-proxy", url, "--https-proxy", url, *ALLOW, "--tls-ca-file", authority.root.cert)
+    got, request = proxy.through(origin, FEED, f"/http://{NAME}:{origin.port}/f")
+    assert got.body == SMALL_OUT and request.line == "GET /f HTTP/1.1" and len(request.tokens("Via")) == 2
+    got, request = proxy.through(secure, FEED, f"/{secure.url}/f")
+    assert got.body == SMALL_OUT and request.line == "GET /f HTTP/1.1" and len(request.tokens("Via")) == 1
+
+
+@pytest.mark.parametrize("cache", ["on", "off"])
+def test_a_utfeed_that_is_its_own_parent_finds_out(start, cache):
+    own = f"127.0.0.1:{unused_port()}"
+    got = start(None, "--listen", own, "--cache", cache, env={"http_proxy": own}).get(f"/http://{NAME}/f")
+    assert got.status == 502 and error_of(got) == "proxy_loop_detected"
