@@ -91,13 +91,23 @@ def filled(start, origin, site, store):
     site["*"] = lambda request: (message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else
                                  page(FRESH, 'ETag: "a"', body=request.target.encode() * 8000))
     proxy = start(origin, "--cache-bytes", "1m", *store)
-    for number in range(30):
-        proxy.get(f"/p/{number}")
+    ask_all(proxy)
+    until = time.monotonic() + TIMEOUT
+    while store and not all(stored(proxy)):     # a server takes nothing before utfeed is connected with it
+        assert time.monotonic() < until, stored(proxy)
+        ask_all(proxy)
     return proxy
 
 
+def ask_all(proxy, *fields):
+    client = proxy.client()
+    got = [client.get(f"/p/{number}", *fields) for number in range(30)]
+    client.close()
+    return got
+
+
 def stored(proxy):
-    return [proxy.get(f"/p/{number}", "Cache-Control: only-if-cached").status == 200 for number in range(30)]
+    return [each.status == 200 for each in ask_all(proxy, "Cache-Control: only-if-cached")]
 
 
 def settle(proxy, wanted):
