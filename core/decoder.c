@@ -132,45 +132,49 @@ decoder_malformed(const struct decoder *d)
 	return d->malformed;
 }
 
-/* Counts in decoded text. `wide`: characters that are not ASCII. */
-static void
-trial_count(struct decoder_trial *trial, size_t *wide, const uint8_t *text, size_t len)
+/* Characters of decoded text that are not ASCII. */
+static size_t
+count_wide(const uint8_t *text, size_t len)
 {
 	size_t characters = 0;
 
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; i < len; i++)
 		characters += text[i] >= 0xC2;
-		if (text[i] == 0xC2)
-			trial->controls += text[i + 1] < 0xA0;
-		else if (text[i] < 0x20)
-			trial->controls += text[i] != '\t' && text[i] != '\n' && text[i] != '\r';
-	}
-	*wide += characters;
+	return characters;
+}
+
+/* As if it were decoded, into nothing. */
+static size_t
+decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
+{
+	uint8_t text[8192];
+	size_t wide = 0;
+
+	for (size_t at = 0, used; at < len; at += used)
+		wide += count_wide(text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
+	if (complete)
+		wide += count_wide(text, decoder_finish(d, text, sizeof text));
+	return wide;
 }
 
 int
 decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *trial)
 {
-	uint8_t text[8192];
 	struct decoder d;
-	size_t wide = 0, n;
+	size_t wide;
 
 	*trial = (struct decoder_trial){ 0 };
 	errno = decoder_open(&d, cs, 0);
 	if (errno)
 		return -1;
-	for (size_t at = 0, used; at < len; at += used) {
-		n = decoder_feed(&d, bytes + at, len - at, &used, text, sizeof text);
-		trial_count(trial, &wide, text, n);
-	}
-	if (complete) {
-		n = decoder_finish(&d, text, sizeof text);
-		trial_count(trial, &wide, text, n);
-	}
-	trial->malformed = (size_t)d.malformed;
-	trial->accepts = d.malformed == 0;
-	if (charset_info(cs)->kind != KIND_SINGLE_BYTE)
+	if (d.engine->count_malformed)
+		trial->malformed = d.engine->count_malformed(&d, bytes, len);
+	else {
+		wide = decode_all(&d, bytes, len, complete);
+		trial->malformed = (size_t)d.malformed;
 		trial->multibyte = wide - (size_t)(d.malformed + d.single);
+	}
+	trial->accepts = trial->malformed == 0;
 	decoder_close(&d);
 	return 0;
 }

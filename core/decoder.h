@@ -47,9 +47,8 @@ uint64_t decoder_malformed(const struct decoder *);
 /* What a whole buffer looks like under a charset; the test policies put to a label. */
 struct decoder_trial {
 	bool accepts;               /* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
-	size_t malformed;           /* sequences replaced, 0 when accepts; counting may stop at the first */
+	size_t malformed;           /* sequences replaced, 0 when accepts */
 	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
-	size_t controls;            /* C1 controls U+0080-U+009F and C0 controls XML forbids among the characters */
 };
 /* -1: the converter cannot be opened. */
 int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *);

@@ -48,4 +48,15 @@ single_run(struct decoder *d, struct decoder_span *s)
 	d->malformed += malformed;
 }
 
-const struct decoder_engine decoder_single = { .open = single_open, .run = single_run };
+static size_t
+single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
+{
+	const struct single_table *table = d->u.single_table;
+	size_t malformed = 0;
+
+	for (size_t i = 0; table->holes && i < len; i++)
+		malformed += (table->text[in[i]][SINGLE_LENGTH] & SINGLE_HOLE) != 0;
+	return malformed;
+}
+
+const struct decoder_engine decoder_single = { .open = single_open, .run = single_run, .count_malformed = single_count_malformed };

@@ -90,6 +90,9 @@ single_fill(struct single_table *table, enum charset cs, bool literal, struct de
 	table->ascii = true;
 	for (unsigned byte = 0; byte < 0x80; byte++)
 		table->ascii = table->ascii && table->text[byte][0] == byte && table->text[byte][SINGLE_LENGTH] == 1;
+	table->holes = false;
+	for (unsigned byte = 0; byte < 256; byte++)
+		table->holes = table->holes || (table->text[byte][SINGLE_LENGTH] & SINGLE_HOLE);
 }
 
 static struct single_table *

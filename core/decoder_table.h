@@ -13,6 +13,7 @@
 enum { SINGLE_LENGTH = 3, SINGLE_HOLE = 0x80 };
 struct single_table {
 	bool ascii;                 /* bytes under 0x80 are ASCII */
+	bool holes;                 /* there are any */
 	uint8_t text[256][4];
 };
 

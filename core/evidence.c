@@ -31,11 +31,10 @@ static void find_hidden(struct evidence *e)
 		xmldecl_read(&e->hidden, family, e->bytes, e->len, at, e->complete);
 }
 
-void evidence_collect(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
+void evidence_begin(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete)
 {
 	static const uint8_t nothing[1];
-	size_t utf8_mark;
 
 	if (bytes == NULL)
 		bytes = nothing, len = 0;
@@ -57,9 +56,28 @@ void evidence_collect(struct evidence *e, bool http, const char *content_type, s
 	if (e->decl.state == XMLDECL_ABSENT)
 		find_hidden(e);
 	read_label(&e->hidden_enc, e->hidden.encoding);
+}
 
-	utf8_mark = e->BOMEnc == CS_UTF_8 ? e->bom_len : 0;
-	e->utf8 = utf8_look(bytes + utf8_mark, len - utf8_mark, complete);
+static size_t utf8_mark(const struct evidence *e)
+{
+	return e->BOMEnc == CS_UTF_8 ? e->bom_len : 0;
+}
+
+void evidence_finish(struct evidence *e)
+{
+	e->utf8 = utf8_look(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
+}
+
+struct utf8_count evidence_count(const struct evidence *e)
+{
+	return utf8_count(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
+}
+
+void evidence_collect(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete)
+{
+	evidence_begin(e, http, content_type, content_type_len, forced, bytes, len, complete);
+	evidence_finish(e);
 }
 
 bool evidence_is_settled(const struct evidence *e)

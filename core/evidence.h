@@ -42,7 +42,13 @@ struct evidence {
 	struct utf8_evidence utf8;          /* of the window after a UTF-8 mark */
 };
 
-/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. */
+/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window may yet
+ * grow: evidence_begin() looks at labels and first bytes, evidence_finish() reads the whole window (utf8). */
+void evidence_begin(struct evidence *, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete);
+void evidence_finish(struct evidence *);
+/* The numbers behind utf8. */
+struct utf8_count evidence_count(const struct evidence *);
 void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 

@@ -139,6 +139,7 @@ static bool judge(struct normaliser *n, bool complete)
 	}
 	if (!last && (lookin == LOOKIN_MORE || judges_bytes(n) || !evidence_is_settled(e)))
 		return false;
+	evidence_finish(e);
 	policy_decide(n->options.policy, e, &n->verdict);
 	return true;
 }
@@ -193,7 +194,7 @@ static int revise(struct normaliser *n, bool complete)
 	e.bytes = n->held;
 	e.len = n->held_len;
 	e.complete = complete;
-	e.utf8 = utf8_look(e.bytes, e.len, complete);
+	evidence_finish(&e);
 	policy_decide(n->options.policy, &e, &v);
 	n->state = NORM_RECODE;
 	/* us-ascii was decoded as windows-1252, but is no longer a name for it */
@@ -278,7 +279,7 @@ static int look(struct normaliser *n, bool complete)
 {
 	int rc;
 
-	evidence_collect(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len, n->options.forced,
+	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len, n->options.forced,
 	    n->held, n->held_len, complete);
 	if (!judge(n, complete)) {
 		n->next_look = n->next_look == 0 ? FIRST_LOOK : n->next_look * NEXT_LOOK;

@@ -15,6 +15,8 @@
 
 enum {
 	PLAUSIBLE_MAX_BYTES = 16384,
+	PLAUSIBLE_ENOUGH = 1024,    /* bytes beyond ASCII whose flaws speak for all */
+	PLAUSIBLE_STEP = 256,       /* bytes counted at a time towards that */
 	PLAUSIBLE_LEAD = 16,        /* bytes before the first that is not ASCII: its word may start there */
 	RUN = 4,                    /* accented Latin letters in a row that no language writes often */
 	FEW = 8,                    /* characters under which a share means nothing */
@@ -37,7 +39,7 @@ static const struct {
 	uint32_t last;
 	enum glyph glyph;
 } glyphs[] = {
-	{ 0x40, G_BREAK }, { 0x5A, G_ASCII }, { 0x60, G_BREAK }, { 0x7A, G_ASCII }, { 0x7F, G_BREAK }, { 0x9F, G_BAD },
+	{ 0x7F, G_BREAK /* ascii_glyph() */ }, { 0x9F, G_BAD },
 	{ 0xA0, G_BREAK }, { 0xA1, G_PUNCTUATION }, { 0xA8, G_SYMBOL }, { 0xA9, G_PUNCTUATION }, { 0xAA, G_INNER },
 	{ 0xAB, G_PUNCTUATION }, { 0xAC, G_SYMBOL }, { 0xAD, G_INNER }, { 0xAE, G_PUNCTUATION }, { 0xB6, G_SYMBOL },
 	{ 0xB7, G_INNER }, { 0xB9, G_SYMBOL }, { 0xBA, G_INNER }, { 0xBB, G_PUNCTUATION }, { 0xBE, G_SYMBOL },
@@ -55,10 +57,13 @@ static const struct {
 	{ 0x1FFFF, G_BAD }, { 0x2FFFF, G_CJK }, { 0x10FFFF, G_BAD },
 };
 
-static enum glyph glyph_of(uint32_t c)
+/* Its range. Text stays within one for long: the latest is tried first. */
+static size_t range_of(uint32_t c, size_t latest)
 {
 	size_t low = 0, high = sizeof glyphs / sizeof glyphs[0] - 1, mid;
 
+	if (c <= glyphs[latest].last && (latest == 0 || c > glyphs[latest - 1].last))
+		return latest;
 	while (low < high) {
 		mid = (low + high) / 2;
 		if (c <= glyphs[mid].last)
@@ -66,7 +71,7 @@ static enum glyph glyph_of(uint32_t c)
 		else
 			low = mid + 1;
 	}
-	return glyphs[low].glyph;
+	return low;
 }
 
 /* The only case that matters is that of letters which differ from one single-byte set to the next. */
@@ -92,6 +97,7 @@ struct reading {
 	size_t run;                 /* accented Latin letters in a row */
 	size_t small, capital;      /* beyond ASCII */
 	size_t characters, flaws;   /* beyond ASCII */
+	size_t range;               /* of the latest character beyond ASCII */
 };
 
 static bool is_letter(enum glyph g)
@@ -124,12 +130,13 @@ static bool is_flaw(const struct reading *r, enum glyph g, bool beyond, enum let
 	return k == CAPITAL && r->case_before == SMALL && (beyond || r->before != G_ASCII);
 }
 
-static void read_character(struct reading *r, uint32_t c)
+static enum glyph ascii_glyph(uint8_t c)
 {
-	enum glyph g = glyph_of(c);
-	enum letter_case k = case_of(c);
-	bool beyond = c >= 0x80;
+	return scan_is_letter(c) ? G_ASCII : G_BREAK;
+}
 
+static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool beyond)
+{
 	r->characters += beyond && g != G_BREAK;
 	if (g == G_MARK || g == G_THAI_MARK) {
 		r->flaws += g == G_MARK ? !is_letter(r->before) : r->before != G_THAI;
@@ -146,6 +153,17 @@ static void read_character(struct reading *r, uint32_t c)
 	r->before_that = r->before;
 	r->before = g;
 	r->case_before = k;
+}
+
+/* Only the first of a run of ASCII can be a flaw, and only the last two can make one of what follows. */
+static const uint8_t *read_ascii(struct reading *r, const uint8_t *p, size_t len)
+{
+	size_t run = utf8_ascii_prefix(p, len), i;
+
+	read_glyph(r, ascii_glyph(p[0]), case_of(p[0]), false);
+	for (i = run > 3 ? run - 2 : 1; i < run; i++)
+		read_glyph(r, ascii_glyph(p[i]), case_of(p[i]), false);
+	return p + run;
 }
 
 /* Well-formed by the decoder's invariant. */
@@ -168,6 +186,7 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 	uint8_t out[4096];
 	const uint8_t *p;
 	size_t used, n;
+	uint32_t c;
 
 	if (d == NULL) {
 		r->characters = r->flaws = 1;
@@ -176,8 +195,15 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 	while (len > 0) {
 		n = decoder_feed(d, bytes, len, &used, out, sizeof out);
 		bytes += used, len -= used;
-		for (p = out; p < out + n;)
-			read_character(r, next_character(&p));
+		for (p = out; p < out + n;) {
+			if (*p < 0x80) {
+				p = read_ascii(r, p, (size_t)(out + n - p));
+				continue;
+			}
+			c = next_character(&p);
+			r->range = range_of(c, r->range);
+			read_glyph(r, glyphs[r->range].glyph, case_of(c), true);
+		}
 	}
 	decoder_free(&d);
 	if (r->capital > r->small && r->capital >= MANY)
@@ -233,6 +259,20 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 		r->flaws += total / 2;
 }
 
+/* How far to read. */
+static size_t sample(const uint8_t *bytes, size_t len)
+{
+	size_t at = 0, seen = 0, step;
+
+	if (len > PLAUSIBLE_MAX_BYTES)
+		len = PLAUSIBLE_MAX_BYTES;
+	for (; at < len && seen < PLAUSIBLE_ENOUGH; at += step) {
+		step = len - at < PLAUSIBLE_STEP ? len - at : PLAUSIBLE_STEP;
+		seen += utf8_beyond_ascii(bytes + at, step);
+	}
+	return at;
+}
+
 unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct reading r = { .before = G_BREAK };
@@ -242,8 +282,7 @@ unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
 		return 0;
 	first = first > PLAUSIBLE_LEAD ? first - PLAUSIBLE_LEAD : 0;
 	bytes += first, len -= first;
-	if (len > PLAUSIBLE_MAX_BYTES)
-		len = PLAUSIBLE_MAX_BYTES;
+	len = sample(bytes, len);
 	read_text(&r, cs, bytes, len);
 	if (charset_info(cs)->kind == KIND_DOUBLE_BYTE)
 		read_rows(&r, cs, bytes, len);

@@ -12,7 +12,7 @@
 enum { PLAUSIBLE_LIMIT = 250, PLAUSIBLE_WORST = 1000 };
 
 /* Flaws per thousand characters beyond ASCII, at most PLAUSIBLE_WORST; 0 where there are none. Looks at 16 KiB at most, from
- * the first byte that is not ASCII. */
+ * the first byte that is not ASCII, and no further than it needs to see some hundred of them. */
 unsigned plausible_flaws(enum charset, const uint8_t *, size_t len);
 
 #endif

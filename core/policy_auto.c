@@ -15,7 +15,6 @@
 
 enum {
 	GUESS_MIN_MULTIBYTE = 12,   /* the detector overrules a thoughtless label from so many multi-byte characters on */
-	UTF8_MIN_PER_STRAY = 4,     /* well-formed characters to each stray byte: no other charset's text comes near */
 	DOUBT = 60,                 /* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
 	SHORT = 4                   /* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
 };
@@ -54,11 +53,6 @@ static bool is_wide(enum charset_family f)
 	return f == FAMILY_16BIT || f == FAMILY_32BIT;
 }
 
-static bool mostly_utf8(const struct evidence *e)
-{
-	return e->utf8.multibyte > 0 && (e->utf8.valid || e->utf8.multibyte >= e->utf8.stray * UTF8_MIN_PER_STRAY);
-}
-
 /* Markup in another family right behind the mark: it got there by accident. */
 static bool mark_is_contradicted(const struct evidence *e)
 {
@@ -74,7 +68,7 @@ static struct candidate by_bom(const struct evidence *e)
 
 	if (e->BOMEnc == CS_NONE || mark_is_contradicted(e))
 		return none;
-	fits = is_wide(e->loose.family) || (e->BOMEnc == CS_UTF_8 && mostly_utf8(e)) ||
+	fits = is_wide(e->loose.family) || (e->BOMEnc == CS_UTF_8 && e->utf8.mostly) ||
 	    (decoder_try(e->BOMEnc, text, len, e->complete, &t) == 0 && t.accepts);
 	return fits ? (struct candidate){ .no = "bom", .charset = e->BOMEnc } : none;
 }
@@ -93,7 +87,7 @@ static struct candidate by_family(const struct evidence *e)
 
 static struct candidate by_utf8(const struct evidence *e)
 {
-	return mostly_utf8(e) ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
+	return e->utf8.mostly ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
 }
 
 static struct candidate judge(const char *no, enum charset cs, const struct evidence *e)
@@ -104,6 +98,8 @@ static struct candidate judge(const char *no, enum charset cs, const struct evid
 	size_t len;
 	const uint8_t *text = text_of(e, &len);
 
+	if (cs == CS_UTF_8 && e->bom_len == 0 && !e->utf8.valid)
+		return c;
 	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || decoder_try(cs, text, len, e->complete, &t) != 0 || !t.accepts)
 		return c;
 	c.decodes = true;
@@ -179,11 +175,21 @@ static bool is_short(const struct evidence *e)
 	return n < SHORT;
 }
 
+/* A label that says something, of text that bears it out. */
+static bool is_sure(struct candidate c)
+{
+	return c.reads && !charset_is_thoughtless(c.charset) && c.flaws < DOUBT;
+}
+
+/* What costs most is asked last, and only where it can matter. */
 static struct candidate by_labels(const struct evidence *e)
 {
-	struct candidate http = judge_label("http", e->CTEnc.label, e), decl = judge_label("decl", declared(e), e);
-	struct candidate fallback = judge("fallback", CS_WINDOWS_1252, e), label, guess;
+	const struct charset_label *header = e->CTEnc.label;
+	struct candidate decl = judge_label("decl", declared(e), e), http, fallback, label, guess;
 
+	if (is_sure(decl) && (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
+		return decl;
+	http = judge_label("http", header, e);
 	if (http.reads && decl.reads && http.charset != decl.charset) {
 		if (charset_is_thoughtless(decl.charset))
 			decl.reads = false;
@@ -193,13 +199,14 @@ static struct candidate by_labels(const struct evidence *e)
 			return choose(http, decl, e);
 	}
 	label = decl.reads ? decl : http;
-	if (label.reads && !charset_is_thoughtless(label.charset) && label.flaws < DOUBT)
+	if (label.reads && label.flaws < DOUBT)
 		return label;
 	guess = judge_guess(e);
 	if (guess.multibyte >= GUESS_MIN_MULTIBYTE && (!label.reads || charset_is_thoughtless(label.charset)))
 		return guess;
 	if (label.reads)
 		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
+	fallback = judge("fallback", CS_WINDOWS_1252, e);
 	if (guess.reads && (guess.flaws < fallback.flaws || !is_short(e)))
 		return guess;
 	if (fallback.reads || (!decl.decodes && !http.decodes))

@@ -105,34 +105,104 @@ utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 	return n;
 }
 
-static size_t
-count_leads(const uint8_t *p, size_t len)
-{
-	size_t leads = 0;
+/* Bytes of 0xC0 and up, and of 0x80 to 0xBF, eight at a time: in each byte of a sum one of them is counted. */
+enum { SUM_WORDS = 31 };    /* 31 times 8 bytes still fit one byte when the sum is folded */
 
-	for (size_t i = 0; i < len; i++)
-		leads += p[i] >= 0xC0;
-	return leads;
+struct marks {
+	size_t leads, trails;
+};
+
+static size_t
+fold(uint64_t sum)
+{
+	return (size_t)((sum * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-struct utf8_evidence
-utf8_look(const uint8_t *p, size_t len, bool complete)
+static struct marks
+count_marks(const uint8_t *p, size_t len)
 {
-	struct utf8_evidence seen = { 0 };
+	const uint64_t low_bits = UINT64_C(0x0101010101010101);
+	struct marks n = { 0 };
+	size_t i = 0;
+
+	while (len - i >= sizeof(uint64_t)) {
+		uint64_t leads = 0, trails = 0, word;
+
+		for (unsigned words = 0; words < SUM_WORDS && len - i >= sizeof word; words++, i += sizeof word) {
+			memcpy(&word, p + i, sizeof word);
+			leads += (word >> 7) & (word >> 6) & low_bits;
+			trails += (word >> 7) & ~(word >> 6) & low_bits;
+		}
+		n.leads += fold(leads);
+		n.trails += fold(trails);
+	}
+	for (; i < len; i++) {
+		n.leads += p[i] >= 0xC0;
+		n.trails += is_trail(p[i]);
+	}
+	return n;
+}
+
+size_t
+utf8_beyond_ascii(const uint8_t *p, size_t len)
+{
+	struct marks n = count_marks(p, len);
+
+	return n.leads + n.trails;
+}
+
+static bool
+is_mostly_utf8(struct utf8_count n)
+{
+	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
+}
+
+/* Where nothing but the answer of is_mostly_utf8() is asked for, counting ends as soon as no rest can make it true. */
+static struct utf8_count
+count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
+{
+	struct utf8_count n = { 0 };
 	size_t i = 0;
 	bool cut = false;
 
 	while (i < len && !cut) {
 		size_t valid = utf8_valid_prefix(p + i, len - i);
 
-		seen.multibyte += count_leads(p + i, valid);
+		n.multibyte += count_marks(p + i, valid).leads;
 		i += valid;
 		if (i == len)
 			break;
 		i += utf8_bad_length(p + i, len - i, &cut);
-		seen.stray += !cut || complete;
+		n.stray += !cut || complete;
+		if (only_mostly && n.multibyte + (len - i) / 2 < n.stray * UTF8_MIN_PER_STRAY)
+			break;
 	}
-	seen.valid = seen.stray == 0;
-	seen.ascii = seen.valid && seen.multibyte == 0 && !cut;
-	return seen;
+	return n;
+}
+
+struct utf8_count
+utf8_count(const uint8_t *p, size_t len, bool complete)
+{
+	return count_until(p, len, complete, false);
+}
+
+/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. */
+static bool
+may_be_mostly_utf8(struct marks n)
+{
+	return n.leads <= n.trails + 1 || n.trails >= (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY;
+}
+
+struct utf8_evidence
+utf8_look(const uint8_t *p, size_t len, bool complete)
+{
+	size_t ascii = utf8_ascii_prefix(p, len), valid = ascii + utf8_valid_prefix(p + ascii, len - ascii);
+	bool cut = false;
+
+	if (valid < len)
+		utf8_bad_length(p + valid, len - valid, &cut);
+	if (valid == len || (cut && !complete))
+		return (struct utf8_evidence){ .ascii = ascii == len, .valid = true, .mostly = ascii < valid };
+	return (struct utf8_evidence){ .mostly = may_be_mostly_utf8(count_marks(p + ascii, len - ascii)) &&
+		is_mostly_utf8(count_until(p + ascii, len - ascii, complete, true)) };
 }

@@ -15,18 +15,26 @@ size_t utf8_valid_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 /* The same, copying it to `out` (room for len bytes; may not overlap). */
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
+/* How many bytes are 0x80 and up. */
+size_t utf8_beyond_ascii(const uint8_t *, size_t len);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
  * bytes could still make it well-formed. */
 size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 
-/* What a held window is, as evidence. */
+/* What a held window is, as evidence. An incomplete character at the end is no fault unless complete. */
 struct utf8_evidence {
 	bool ascii;                 /* every byte under 0x80 */
-	bool valid;                 /* well-formed; an incomplete character at the end is no fault unless complete */
-	size_t multibyte;           /* well-formed characters of two or more bytes */
-	size_t stray;               /* ill-formed maximal subparts */
+	bool valid;                 /* well-formed */
+	bool mostly;                /* beyond ASCII, and well-formed characters outnumber ill-formed subparts so many times */
 };
+enum { UTF8_MIN_PER_STRAY = 4 };    /* no other charset's text comes near */
 struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);
+
+/* The numbers behind it: well-formed characters of two or more bytes, ill-formed maximal subparts. */
+struct utf8_count {
+	size_t multibyte, stray;
+};
+struct utf8_count utf8_count(const uint8_t *, size_t len, bool complete);
 
 /* 1 to 4 bytes written; cp must be a scalar value. */
 static inline size_t

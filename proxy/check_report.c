@@ -34,6 +34,7 @@ static void hex(char out[2 * CHECK_FIRST_BYTES + 1], const struct check_report *
 static void json_evidence(struct json *j, const struct check_report *c)
 {
 	const struct evidence *e = c->evidence;
+	struct utf8_count utf8 = evidence_count(e);
 	char first[2 * CHECK_FIRST_BYTES + 1];
 
 	hex(first, c);
@@ -47,8 +48,8 @@ static void json_evidence(struct json *j, const struct check_report *c)
 	json_string(j, "XMLEnc_behind_junk", or_null(e->hidden_enc.text));
 	json_bool(j, "ascii", e->utf8.ascii);
 	json_bool(j, "utf8_valid", e->utf8.valid);
-	json_number(j, "utf8_multibyte", e->utf8.multibyte);
-	json_number(j, "utf8_stray", e->utf8.stray);
+	json_number(j, "utf8_multibyte", utf8.multibyte);
+	json_number(j, "utf8_stray", utf8.stray);
 	json_number(j, "window_bytes", e->len);
 	json_string(j, "first_bytes", first);
 	json_close(j);
@@ -142,6 +143,7 @@ static void print_first(const struct check_report *c)
 static void print_evidence(const struct check_report *c)
 {
 	const struct evidence *e = c->evidence;
+	struct utf8_count utf8 = evidence_count(e);
 
 	print_first(c);
 	row("CTMime", c->http ? mime_class_name(e->type.CTMime) : "- (a file)");
@@ -155,7 +157,7 @@ static void print_evidence(const struct check_report *c)
 		row("bytes", "ASCII only");
 	else
 		printf("  %-14s %s UTF-8: %zu characters beyond ASCII, %zu stray sequences\n", "bytes",
-		    e->utf8.valid ? "valid" : "not", e->utf8.multibyte, e->utf8.stray);
+		    e->utf8.valid ? "valid" : "not", utf8.multibyte, utf8.stray);
 }
 
 static void print_verdict(const struct verdict *v)

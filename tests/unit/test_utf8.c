@@ -156,33 +156,66 @@ ascii_runs(void)
 
 static const struct {
 	const char *rule, *bytes;
-	bool complete, ascii, valid;
+	bool complete, ascii, valid, mostly;
 	size_t multibyte, stray;
 } looks[] = {
-	{ "empty", "", true, true, true, 0, 0 },
-	{ "ASCII", "plain", true, true, true, 0, 0 },
-	{ "two characters", "\xC3\xA9 \xE2\x82\xAC", true, false, true, 2, 0 },
-	{ "cut, more to come", "a\xE2\x82", false, false, true, 0, 0 },
-	{ "cut at the end of the body", "a\xE2\x82", true, false, false, 0, 1 },
-	{ "a byte that never can be, at the end of the window", "a\xFF", false, false, false, 0, 1 },
-	{ "a lone trail at the end of the window", "a\x80", false, false, false, 0, 1 },
-	{ "windows-1252 in UTF-8", "\xC3\xA9 caf\xE9 \x93x\x94", true, false, false, 1, 3 },
-	{ "subparts counted one by one", "\xF0\x90\x8C\xE2\x82\xC3", true, false, false, 0, 3 },
+	{ "empty", "", true, true, true, false, 0, 0 },
+	{ "ASCII", "plain", true, true, true, false, 0, 0 },
+	{ "two characters", "\xC3\xA9 \xE2\x82\xAC", true, false, true, true, 2, 0 },
+	{ "cut, more to come", "a\xE2\x82", false, false, true, false, 0, 0 },
+	{ "cut at the end of the body", "a\xE2\x82", true, false, false, false, 0, 1 },
+	{ "a byte that never can be, at the end of the window", "a\xFF", false, false, false, false, 0, 1 },
+	{ "a lone trail at the end of the window", "a\x80", false, false, false, false, 0, 1 },
+	{ "windows-1252 in UTF-8", "\xC3\xA9 caf\xE9 \x93x\x94", true, false, false, false, 1, 3 },
+	{ "subparts counted one by one", "\xF0\x90\x8C\xE2\x82\xC3", true, false, false, false, 0, 3 },
+	{ "four characters to a stray byte", "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9 \xE9", true, false, false, true, 4, 1 },
+	{ "three", "\xC3\xA9\xC3\xA9\xC3\xA9 \xE9", true, false, false, false, 3, 1 },
 };
 
 static void
 evidence(void)
 {
 	for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
-		struct utf8_evidence seen = utf8_look((const uint8_t *)looks[i].bytes, strlen(looks[i].bytes), looks[i].complete);
+		const uint8_t *bytes = (const uint8_t *)looks[i].bytes;
+		struct utf8_evidence seen = utf8_look(bytes, strlen(looks[i].bytes), looks[i].complete);
+		struct utf8_count count = utf8_count(bytes, strlen(looks[i].bytes), looks[i].complete);
 
 		UNIT_ROW(seen.ascii == looks[i].ascii, "%s", looks[i].rule);
 		UNIT_ROW(seen.valid == looks[i].valid, "%s", looks[i].rule);
-		UNIT_ROW(seen.multibyte == looks[i].multibyte, "%s: %zu", looks[i].rule, seen.multibyte);
-		UNIT_ROW(seen.stray == looks[i].stray, "%s: %zu", looks[i].rule, seen.stray);
+		UNIT_ROW(seen.mostly == looks[i].mostly, "%s", looks[i].rule);
+		UNIT_ROW(count.multibyte == looks[i].multibyte, "%s: %zu", looks[i].rule, count.multibyte);
+		UNIT_ROW(count.stray == looks[i].stray, "%s: %zu", looks[i].rule, count.stray);
+	}
+}
+
+/* The look ends early, the count does not: over random mixtures of pieces they must say the same. */
+static void
+look_and_count_agree(void)
+{
+	static const char *const pieces[] = { "a", " text ", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xE9", "\x93", "\xC3", "\xE2\x82" };
+	char text[400];
+	uint32_t random = 2004;
+
+	for (unsigned round = 0; round < 20000; round++) {
+		unsigned odd = round % 97;      /* how often, of a hundred, a piece is no UTF-8 */
+		struct utf8_evidence seen;
+		struct utf8_count count;
+		size_t len = 0, want = 1 + round % 390;
+
+		while (len < want) {
+			unsigned pick = (random = random * 1664525 + 1013904223) >> 8;
+			const char *piece = pick / 16 % 100 < odd ? pieces[5 + pick % 4] : pieces[pick % 5];
+
+			strcpy(text + len, piece);
+			len += strlen(piece);
+		}
+		seen = utf8_look((const uint8_t *)text, len, round % 2);
+		count = utf8_count((const uint8_t *)text, len, round % 2);
+		UNIT_ROW(seen.valid == !count.stray, "round %u", round);
+		UNIT_ROW(seen.mostly == (count.multibyte && count.multibyte >= count.stray * UTF8_MIN_PER_STRAY), "round %u", round);
 	}
 }
 
 UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "table 3-7 in blocks", table_3_7_in_blocks },
     { "blocks agree", blocks_agree }, { "every scalar value", every_scalar_value }, { "ascii runs", ascii_runs },
-    { "evidence", evidence })
+    { "evidence", evidence }, { "look and count agree", look_and_count_agree })
