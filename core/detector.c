@@ -9,7 +9,8 @@
 #include "utf8.h"
 
 enum {
-	DETECTOR_MAX_BYTES = 16384,
+	DETECTOR_MAX_BYTES = 8192,
+	DETECTOR_ENOUGH = 1024,     /* bytes beyond ASCII */
 	DETECTOR_LEAD = 64          /* ASCII bytes of context before the first that is not */
 };
 
@@ -24,8 +25,7 @@ enum charset detector_guess(const uint8_t *bytes, size_t len)
 		first = 0;
 	first = first > DETECTOR_LEAD ? first - DETECTOR_LEAD : 0;
 	bytes += first, len -= first;
-	if (len > DETECTOR_MAX_BYTES)
-		len = DETECTOR_MAX_BYTES;
+	len = utf8_sample(bytes, len < DETECTOR_MAX_BYTES ? len : DETECTOR_MAX_BYTES, DETECTOR_ENOUGH);
 	detector = uchardet_new();
 	if (detector == NULL)
 		return CS_NONE;

@@ -16,7 +16,6 @@
 enum {
 	PLAUSIBLE_MAX_BYTES = 16384,
 	PLAUSIBLE_ENOUGH = 1024,    /* bytes beyond ASCII whose flaws speak for all */
-	PLAUSIBLE_STEP = 256,       /* bytes counted at a time towards that */
 	PLAUSIBLE_LEAD = 16,        /* bytes before the first that is not ASCII: its word may start there */
 	RUN = 4,                    /* accented Latin letters in a row that no language writes often */
 	FEW = 8,                    /* characters under which a share means nothing */
@@ -259,20 +258,6 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 		r->flaws += total / 2;
 }
 
-/* How far to read. */
-static size_t sample(const uint8_t *bytes, size_t len)
-{
-	size_t at = 0, seen = 0, step;
-
-	if (len > PLAUSIBLE_MAX_BYTES)
-		len = PLAUSIBLE_MAX_BYTES;
-	for (; at < len && seen < PLAUSIBLE_ENOUGH; at += step) {
-		step = len - at < PLAUSIBLE_STEP ? len - at : PLAUSIBLE_STEP;
-		seen += utf8_beyond_ascii(bytes + at, step);
-	}
-	return at;
-}
-
 unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct reading r = { .before = G_BREAK };
@@ -282,7 +267,7 @@ unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
 		return 0;
 	first = first > PLAUSIBLE_LEAD ? first - PLAUSIBLE_LEAD : 0;
 	bytes += first, len -= first;
-	len = sample(bytes, len);
+	len = utf8_sample(bytes, len < PLAUSIBLE_MAX_BYTES ? len : PLAUSIBLE_MAX_BYTES, PLAUSIBLE_ENOUGH);
 	read_text(&r, cs, bytes, len);
 	if (charset_info(cs)->kind == KIND_DOUBLE_BYTE)
 		read_rows(&r, cs, bytes, len);

@@ -106,7 +106,10 @@ utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 }
 
 /* Bytes of 0xC0 and up, and of 0x80 to 0xBF, eight at a time: in each byte of a sum one of them is counted. */
-enum { SUM_WORDS = 31 };    /* 31 times 8 bytes still fit one byte when the sum is folded */
+enum {
+	SUM_WORDS = 31,     /* 31 times 8 bytes still fit one byte when the sum is folded */
+	SAMPLE_STEP = 8 * SUM_WORDS
+};
 
 struct marks {
 	size_t leads, trails;
@@ -144,11 +147,18 @@ count_marks(const uint8_t *p, size_t len)
 }
 
 size_t
-utf8_beyond_ascii(const uint8_t *p, size_t len)
+utf8_sample(const uint8_t *p, size_t len, size_t enough)
 {
-	struct marks n = count_marks(p, len);
+	size_t at = 0, seen = 0, step;
 
-	return n.leads + n.trails;
+	for (; at < len && seen < enough; at += step) {
+		struct marks n;
+
+		step = len - at < SAMPLE_STEP ? len - at : SAMPLE_STEP;
+		n = count_marks(p + at, step);
+		seen += n.leads + n.trails;
+	}
+	return at;
 }
 
 static bool
