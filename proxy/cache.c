@@ -12,6 +12,7 @@ enum { CACHE_BUCKETS = 1024 };
 struct busy {
 	LIST_ENTRY(busy) link;
 	struct object *object;         /* the leader's reference keeps it */
+	bool joinable;                 /* the first of its key */
 	size_t len;
 	char key[];
 };
@@ -96,10 +97,30 @@ void cache_remove(struct cache *c, const char *key, size_t len)
 		c->second->ops->remove(c->second, key, len);
 }
 
+/* What is being made is from before the purge: nobody joins it any more, and its maker sees that it is not to be stored. */
+static void cache_purge_busy(struct cache *c, enum store_purge what, const char *url, size_t len)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < CACHE_BUCKETS; i++) {
+		struct busy *b, *next;
+
+		for (b = LIST_FIRST(&c->busy[i]); b; b = next) {
+			next = LIST_NEXT(b, link);
+			if (store_purges(what, url, len, b->key, b->len)) {
+				LIST_REMOVE(b, link);
+				free(b);
+			}
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
 int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
 {
-	int64_t n = c->memory->ops->purge(c->memory, what, url, len, soft, now);
+	int64_t n;
 
+	cache_purge_busy(c, what, url, len);
+	n = c->memory->ops->purge(c->memory, what, url, len, soft, now);
 	if (c->second)
 		c->second->ops->purge(c->second, what, url, len, soft, now);
 	return n;
@@ -114,12 +135,13 @@ static size_t cache_bucket(const char *key, size_t len)
 	return h % CACHE_BUCKETS;
 }
 
-static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len)
+/* object NULL: the one that may be joined. */
+static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len, const struct object *object)
 {
 	struct busy *b;
 
 	LIST_FOREACH(b, &c->busy[bucket], link)
-		if (b->len == len && !memcmp(b->key, key, len))
+		if ((object ? b->object == object : b->joinable) && b->len == len && !memcmp(b->key, key, len))
 			return b;
 	return NULL;
 }
@@ -130,14 +152,14 @@ struct object *cache_join(struct cache *c, const char *key, size_t len)
 	struct object *o;
 
 	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, cache_bucket(key, len), key, len);
+	b = cache_find(c, cache_bucket(key, len), key, len, NULL);
 	o = b ? object_ref(b->object) : NULL;
 	pthread_mutex_unlock(&c->lock);
 	return o;
 }
 
-/* Without memory for the record the response is simply not shared while it is made. */
-struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o)
+/* Without memory for the record the response is neither shared nor stored. */
+struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
 {
 	size_t bucket = cache_bucket(key, len);
 	struct busy *b = malloc(sizeof *b + len), *first;
@@ -149,29 +171,31 @@ struct object *cache_lead(struct cache *c, const char *key, size_t len, struct o
 	b->len = len;
 	memcpy(b->key, key, len);
 	pthread_mutex_lock(&c->lock);
-	first = cache_find(c, bucket, key, len);
-	theirs = first ? object_ref(first->object) : NULL;
-	if (!first)
+	first = cache_find(c, bucket, key, len, NULL);
+	theirs = first && !alone ? object_ref(first->object) : NULL;
+	b->joinable = !first;
+	if (!theirs)
 		LIST_INSERT_HEAD(&c->busy[bucket], b, link);
 	pthread_mutex_unlock(&c->lock);
-	if (first)
+	if (theirs)
 		free(b);
 	return theirs;
 }
 
-void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
+bool cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
 {
 	struct busy *b;
+	bool there;
 
 	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, cache_bucket(key, len), key, len);
-	if (b && b->object == o) {
+	b = cache_find(c, cache_bucket(key, len), key, len, o);
+	if ((there = b)) {
 		LIST_REMOVE(b, link);
 		atomic_fetch_add(&c->leaves, 1);
-	} else
-		b = NULL;
+	}
 	pthread_mutex_unlock(&c->lock);
 	free(b);
+	return there;
 }
 
 unsigned cache_leaves(struct cache *c)

@@ -1,6 +1,6 @@
 /* Owns what all workers share of the cache: the stores, which responses are being made, and who may join them.
  * Must not know: requests, fetches, freshness rules. Thread-safe; its lock is held for lookups only, never across a store's work.
- * Invariant: of one key at most one response is in the making that others may join. */
+ * Invariant: of one key at most one response is in the making that others may join; none that was purged meanwhile stays stored. */
 #ifndef UTFEED_PROXY_CACHE_H
 #define UTFEED_PROXY_CACHE_H
 
@@ -24,11 +24,12 @@ struct store *cache_memory(struct cache *);
 struct store *cache_second(struct cache *);
 
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
- * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first:
- * one reference to theirs. */
+ * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
+ * reference to theirs, or, alone, NULL, and nobody joins one's own. cache_leave gives false after a purge: what was stored of it is to
+ * be removed. */
 struct object *cache_join(struct cache *, const char *key, size_t len);
-struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *);
-void cache_leave(struct cache *, const char *key, size_t len, struct object *);
+struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *, bool alone);
+bool cache_leave(struct cache *, const char *key, size_t len, struct object *);
 /* How many have left. What was being made when a store was asked is in it by now, or in the making still, or this has changed. */
 unsigned cache_leaves(struct cache *);
 

@@ -30,11 +30,20 @@ static int64_t lead_now(struct lead *l)
 	return loop_wall_ms(l->params.loop) / 1000;
 }
 
-static void lead_leave(struct lead *l)
+/* False: it was purged while it was on its way. */
+static bool lead_leave(struct lead *l)
 {
-	if (!l->left)
-		cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
+	bool there = !l->left && cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
+
 	l->left = true;
+	return there;
+}
+
+/* Stored first and left then, so that nobody between the two finds neither; what was purged meanwhile must not come back. */
+static void lead_stored(struct lead *l, const struct entry *e)
+{
+	if (!lead_leave(l))
+		cache_remove(l->params.cache, e->key, e->key_len);
 }
 
 static int lead_copy_request(struct lead *l, const struct http_msg *m)
@@ -212,7 +221,7 @@ static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, 
 	object_report(o)->stored = true;
 	object_report(o)->freshness = e->freshness;
 	object_substitute(o, e->head, e->object);
-	lead_leave(l);
+	lead_stored(l, e);
 	entry_unref(&e);
 	return FETCH_ANSWERED;
 }
@@ -314,7 +323,8 @@ static void lead_on_done(void *arg, struct object *o)
 			parts.upstream_len = l->upstream_len;
 			l->upstream = NULL;
 			if ((e = lead_put(l, &parts)))
-				entry_unref(&e);
+				lead_stored(l, e);
+			entry_unref(&e);
 		}
 	}
 	lead_leave(l);
@@ -398,12 +408,10 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
-	theirs = cache_lead(params->cache, l->busy, params->busy_len, o);
-	l->left = theirs;
-	*joined = theirs && !params->alone;
-	if (*joined)
+	theirs = cache_lead(params->cache, l->busy, params->busy_len, o, params->alone);
+	l->left = *joined = theirs;
+	if (theirs)
 		goto fail;
-	object_unref(&theirs);
 	if (fetch_start(params->fetches, r, o)) {
 		lead_leave(l);
 		object_fail(o, &no_memory);

@@ -4,6 +4,8 @@
 #ifndef UTFEED_PROXY_STORE_H
 #define UTFEED_PROXY_STORE_H
 
+#include <string.h>
+
 #include "entry.h"
 #include "loop.h"
 
@@ -21,6 +23,13 @@ struct store_wait {
 };
 
 struct store_stats { uint64_t entries, bytes, hits, misses, evictions, errors; };
+
+/* Whether a purge of url means what is stored under that key. */
+static inline bool store_purges(enum store_purge what, const char *url, size_t url_len, const char *key, size_t key_len)
+{
+	return what == PURGE_ALL || (key_len >= url_len && !memcmp(key, url, url_len) &&
+	    (what == PURGE_PREFIX || (key_len > url_len && key[url_len] == '\n')));
+}
 
 struct store;
 struct store_ops {

@@ -196,8 +196,7 @@ static bool purge_matches(const struct store_op *op, const MDB_val *v)
 	if (v->mv_size < sizeof(uint64_t))
 		return true;
 	key = entry_packed_key((const char *)v->mv_data + sizeof(uint64_t), v->mv_size - sizeof(uint64_t));
-	return key.at && key.len >= op->len && !memcmp(key.at, op->key, op->len) &&
-	    (op->what != PURGE_URL || (key.len > op->len && key.at[op->len] == '\n'));
+	return key.at && store_purges(op->what, op->key, op->len, key.at, key.len);
 }
 
 static int purge_one(struct store_lmdb *s, MDB_txn *txn, MDB_cursor *cursor, const struct store_op *op, const MDB_val *k, const MDB_val *v)

@@ -209,17 +209,9 @@ static struct entry *memory_expire(struct store_memory *m, struct memory_node *n
 
 struct memory_purge { enum store_purge what; const char *url; size_t len; bool soft; int64_t now, count; };
 
-static bool purge_matches(const struct memory_purge *p, const struct entry *e)
-{
-	if (p->what == PURGE_ALL)
-		return true;
-	return e->key_len >= p->len && !memcmp(e->key, p->url, p->len) &&
-	    (p->what == PURGE_PREFIX || (e->key_len > p->len && e->key[p->len] == '\n'));
-}
-
 static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n, struct eviction_list *dead)
 {
-	if (!purge_matches(p, n->entry) || (p->soft && n->entry->vary))
+	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && n->entry->vary))
 		return;
 	p->count += !n->entry->vary;
 	if (p->soft) {

@@ -85,6 +85,60 @@ def test_workers_share_what_is_purged(start, origin, site):
         assert [was_hit(each.get("/a")) for each in clients] == [False] + [True] * 7
 
 
+IN_FLIGHT = [("PURGE", ("X-Purge: url",)), ("PURGE", ("X-Purge: prefix",)), ("PURGE", ("X-Purge: host",)), ("PURGE", ("X-Purge: all",)),
+             ("PURGE", ("X-Purge: soft",)), ("POST", ())]
+
+
+def take_away(proxy, origin, method, fields, target="/f"):
+    client = proxy.client().ask(target, *fields, method=method)
+    if method == "POST":
+        origin.receive().answer(message("200 OK"))
+    assert client.response().status == 200
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("method,fields", IN_FLIGHT)
+def test_what_is_on_its_way_does_not_come_back(start, origin, method, fields, workers):
+    """Asked for before the purge, arrived after it: for who asked, and for nobody else."""
+    proxy = start(origin, "--workers", workers)
+    old = proxy.client().ask("/f")
+    before = origin.receive()
+    take_away(proxy, origin, method, fields)
+    new = proxy.client().ask("/f")
+    after = origin.receive()
+    before.answer(page(FRESH, body=b"old"))
+    assert old.response().body == b"old"
+    joins = proxy.client().ask("/f")
+    joins.drained()
+    after.answer(page(FRESH, body=b"new"))
+    assert new.response().body == joins.response().body == b"new"
+    assert proxy.get("/f").body == b"new" and not origin.asked()
+
+
+@pytest.mark.parametrize("method,fields", IN_FLIGHT)
+def test_a_304_on_its_way_does_not_bring_it_back(proxy, origin, method, fields):
+    client = proxy.client().ask("/f")
+    origin.receive().answer(page("Cache-Control: no-cache", 'ETag: "a"', body=b"old"))
+    client.response()
+    client.ask("/f")
+    before = origin.receive()
+    take_away(proxy, origin, method, fields)
+    before.answer(message("304 Not Modified", FRESH, 'ETag: "a"', length=False))
+    assert client.response().body == b"old"
+    client.ask("/f")
+    origin.receive().answer(page(FRESH, body=b"new"))
+    assert client.response().body == b"new"
+
+
+def test_what_is_on_its_way_elsewhere_is_stored(proxy, origin):
+    client = proxy.client().ask("/f")
+    before = origin.receive()
+    for what, target in (("url", "/"), ("url", "/f?a"), ("url", "/ff"), ("prefix", "/f/"), ("prefix", "/ff")):
+        take_away(proxy, origin, "PURGE", (f"X-Purge: {what}",), target)
+    before.answer(page(FRESH))
+    assert client.response().body == b"hello" and was_hit(proxy.get("/f"))
+
+
 @pytest.fixture
 def filled(start, origin, site, store):
     """A utfeed that has put more than memory holds; how many of it are found."""
