@@ -221,6 +221,12 @@ static void server_say_parent(const char *scheme, const struct conf_parent *pare
 		log_info("%s URLs are fetched through the parent proxy %s port %u", scheme, parent->host, parent->port);
 }
 
+static void server_say_parents(const struct conf *conf)
+{
+	server_say_parent("http", &conf->http_proxy);
+	server_say_parent("https", &conf->https_proxy);
+}
+
 static void server_say_ready(const struct server *s)
 {
 	char line[1024], text[SERVER_ADDRESS_MAX];
@@ -306,6 +312,7 @@ static void server_reload(struct server *s)
 	settings_unref(&s->settings);
 	s->settings = fresh;
 	log_set_level((enum log_level)fresh->conf->log_level);
+	server_say_parents(fresh->conf);
 	log_info("reload: the configuration and its certificates were read again");
 }
 
@@ -372,8 +379,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	}
 	s.settings = settings_ref(s.first);
 	if (!server_start(&s)) {
-		server_say_parent("http", &conf->http_proxy);
-		server_say_parent("https", &conf->https_proxy);
+		server_say_parents(conf);
 		server_say_ready(&s);
 		server_wait(&s, &signals);
 		status = EXIT_SUCCESS;

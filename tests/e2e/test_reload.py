@@ -172,3 +172,19 @@ def test_reloads_under_load(file, origin, cache):
         file.reload(proxy, f"via = v{number}\n" + text)
     assert all(seen.join() for seen in running)
     assert proxy.get("/last")["Via"] == "1.1 v19"
+
+
+def test_parent_proxies(file, origin, another):
+    """What is kept open to a former parent serves nobody any more; a value that cannot be used changes nothing."""
+    first, second = another(), another()
+    file(f"http-proxy = {first.url}\n" + route("/", origin))
+    proxy = file.start("--workers", "1", "--cache", "off")
+    reply = message("200 OK", XML, body=SMALL)
+    for parent, former, text, word in ((first, None, None, DONE), (second, first, f"http-proxy = {second.url}\n", DONE),
+                                       (second, None, "http-proxy = socks5://u:secret@h:1\n", REFUSED), (origin, second, "", DONE)):
+        if text is not None:
+            file.reload(proxy, text + route("/", origin), word)
+        got, request = proxy.through(parent, reply, "/f")
+        assert got.body == SMALL_OUT and request.target == ("/f" if parent is origin else f"{origin.url}/f")
+        assert not former or former.open[-1].is_ended()
+    assert "secret" not in proxy.err.text()
