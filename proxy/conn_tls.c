@@ -93,7 +93,8 @@ static void tls_keep_session(struct conn_tls *t, SSL_SESSION *session)
 
 static int on_session(SSL *ssl, SSL_SESSION *session)
 {
-	tls_keep_session(SSL_get_app_data(ssl), session);
+	if (SSL_get_app_data(ssl))             /* not so for a lent one */
+		tls_keep_session(SSL_get_app_data(ssl), session);
 	return 0;
 }
 
@@ -404,9 +405,9 @@ static void tls_offer_session(struct conn_tls *t)
 }
 
 /* Whom the peer must prove to be: a name, which goes into SNI too, or an address, which must not (RFC 6066 section 3). */
-static int tls_expect(struct conn_tls *t, const char *host, size_t len)
+static int tls_expect(SSL *ssl, const char *host, size_t len)
 {
-	X509_VERIFY_PARAM *param = SSL_get0_param(t->ssl);
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 	unsigned char address[sizeof(struct in6_addr)];
 	char name[256];
 
@@ -416,7 +417,34 @@ static int tls_expect(struct conn_tls *t, const char *host, size_t len)
 		return -1;
 	memcpy(name, host, len);
 	name[len] = '\0';
-	return SSL_set_tlsext_host_name(t->ssl, name) == 1 && X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 ? 0 : -1;
+	return SSL_set_tlsext_host_name(ssl, name) == 1 && X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 ? 0 : -1;
+}
+
+struct ssl_st *tls_context_lend(struct tls_context *context, const char *host)
+{
+	SSL *ssl = SSL_new(context->ssl);
+
+	if (!ssl || tls_expect(ssl, host, strlen(host)) || SSL_set_alpn_protos(ssl, NULL, 0)) {
+		SSL_free(ssl);
+		ERR_clear_error();
+		return NULL;
+	}
+	/* Who waits for the socket must not be waiting for bytes that OpenSSL has read already. */
+	SSL_set_read_ahead(ssl, 0);
+	return ssl;
+}
+
+void tls_lent_free(struct ssl_st *ssl)
+{
+	SSL_free(ssl);
+	ERR_clear_error();
+}
+
+const char *tls_lent_refusal(const struct ssl_st *ssl)
+{
+	long result = SSL_get_verify_result(ssl);
+
+	return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
 }
 
 int conn_start_tls(struct conn *c, struct tls_context *context, const char *host)
@@ -437,7 +465,7 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	if (context->side == TLS_CLIENT) {
 		if (len && host[len - 1] == '.')
 			len--;
-		if (tls_expect(t, host, len))
+		if (tls_expect(t->ssl, host, len))
 			goto fail;
 		snprintf(t->peer, len + sizeof ":65535", "%.*s:%u", (int)len, host, ntohs(c->address.in.sin_port));
 		tls_offer_session(t);

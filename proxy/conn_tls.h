@@ -26,4 +26,10 @@ struct tls_why { enum tls_file file; char text[256]; };
 struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why *);
 void tls_context_unref(struct tls_context **);         /* connections have their own */
 
+/* For a library that speaks TLS by itself, of a client's context: OpenSSL's SSL, which takes no peer but host. NULL: out of memory,
+ * or no name at all. It is the library's from when it took it, else for tls_lent_free(). */
+struct ssl_st *tls_context_lend(struct tls_context *, const char *host);
+void tls_lent_free(struct ssl_st *);
+const char *tls_lent_refusal(const struct ssl_st *);           /* what was wrong with the peer's certificate; NULL: nothing */
+
 #endif

@@ -151,7 +151,9 @@ static int server_open_second(struct server *s, struct store **second)
 {
 	const struct conf *conf = s->first->conf;
 	struct redis_settings redis = { .prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS,
-		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL };
+		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
+		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
+		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL };
 
 	*second = NULL;
 	if (*conf->cache_lmdb && *conf->cache_redis) {

@@ -60,8 +60,8 @@ struct redis_settings {                /* texts stay the caller's, and must outl
 	const char *path;              /* a Unix socket, instead; NULL: none */
 	const char *user, *password;   /* NULL: none */
 	const char *prefix;            /* of every key */
-	const char *ca_file;           /* whom to trust; NULL: the system's list */
-	bool tls;
+	bool tls;                      /* host must prove to be it */
+	const char *ca_file;           /* whom to trust for that; NULL: the system's list */
 	int db;
 	uint64_t timeout_ms;           /* without an answer: the server counts as away */
 };

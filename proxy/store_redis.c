@@ -361,12 +361,13 @@ struct store *store_redis_new(const struct redis_settings *settings)
 {
 	struct store_redis *r = calloc(1, sizeof *r);
 	const char *why = "out of memory";
+	struct tls_why tls_why;
 
 	if (r) {
 		r->thread.store.ops = &redis_ops;
 		r->thread.away = true;
 		r->settings = *settings;
-		if (!(why = redis_connection_init(r))) {
+		if (!(why = redis_connection_init(r, &tls_why))) {
 			if (!store_thread_start(&r->thread, &redis_work))
 				return &r->thread.store;
 			why = strerror(EAGAIN);

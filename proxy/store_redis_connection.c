@@ -57,7 +57,10 @@ static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
 /* hiredis frees the connection once we return to it, or its caller does. */
 static void redis_lost(struct store_redis *r, const char *why)
 {
+	const char *refusal = r->ssl ? tls_lent_refusal(r->ssl) : NULL;
+
 	r->connection = NULL;
+	r->ssl = NULL;
 	r->up = false;
 	loop_disarm(r->thread.loop, &r->watch);
 	store_thread_set_away(&r->thread, true);
@@ -67,7 +70,7 @@ static void redis_lost(struct store_redis *r, const char *why)
 	}
 	redis_count_error(r);
 	if (!r->complained)
-		log_warn("redis store: %s; trying again", why);
+		log_warn("redis store: %s; trying again", refusal ? refusal : why);
 	r->complained = true;
 	loop_arm(r->thread.loop, &r->retry, r->retry_ms);
 	r->retry_ms = r->retry_ms * 2 < RETRY_MAX_MS ? r->retry_ms * 2 : RETRY_MAX_MS;
@@ -132,21 +135,41 @@ static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 	return redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
 }
 
-static int redis_secure(struct store_redis *r, redisAsyncContext *ac)
-{
 #ifdef HAVE_HIREDIS_SSL
-	if (r->settings.tls)
-		return redisInitiateSSLWithContext(&ac->c, r->tls) == REDIS_OK ? 0 : -1;
-#endif
-	(void)r, (void)ac;
-	return 0;
+enum { HAS_TLS = true };
+
+/* NULL: all is well, so far. */
+static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
+{
+	const char *why;
+
+	if (!r->tls)
+		return NULL;
+	if (!(r->ssl = tls_context_lend(r->tls, r->settings.host)))
+		return "out of memory";
+	if (redisInitiateSSL(&ac->c, r->ssl) == REDIS_OK)
+		return NULL;
+	why = tls_lent_refusal(r->ssl);
+	tls_lent_free(r->ssl);
+	r->ssl = NULL;
+	return why ? why : ac->c.errstr;
 }
+#else
+enum { HAS_TLS = false };
+
+static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
+{
+	(void)r, (void)ac;
+	return NULL;
+}
+#endif
 
 /* Looks up the name on this thread, which has nothing else to do while the server is away. */
 void redis_connect(struct store_redis *r)
 {
 	const struct redis_settings *s = &r->settings;
 	redisAsyncContext *ac = s->path ? redisAsyncConnectUnix(s->path) : redisAsyncConnect(s->host, s->port);
+	const char *why = NULL;
 
 	if (!ac || ac->err) {
 		redis_lost(r, ac ? ac->errstr : "out of memory");
@@ -155,9 +178,9 @@ void redis_connect(struct store_redis *r)
 		return;
 	}
 	r->connection = ac;
-	if (redis_attach(r, ac) || redis_secure(r, ac) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
+	if (redis_attach(r, ac) || (why = redis_secure(r, ac)) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
 	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
-		redis_drop(r, ac->err ? ac->errstr : "cannot connect");
+		redis_drop(r, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
 		return;
 	}
 	loop_arm(r->thread.loop, &r->watch, s->timeout_ms);
@@ -185,33 +208,24 @@ void redis_disconnect(struct store_redis *r)
 		redisAsyncDisconnect(r->connection);
 }
 
-/* NULL: all is well. hiredis checks whom the server's certificate was signed by, not its name: where that matters, give a ca_file
- * of one's own. */
-const char *redis_connection_init(struct store_redis *r)
+const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
 {
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContextError error = REDIS_SSL_CTX_NONE;
-#endif
+	const struct redis_settings *s = &r->settings;
+	const struct tls_settings tls = { TLS_CLIENT, true, s->ca_file ? s->ca_file : "", "", "" };
 
 	r->retry_ms = RETRY_FIRST_MS;
 	r->retry.fire = on_retry;
 	r->watch.fire = on_watch;
-#ifdef HAVE_HIREDIS_SSL
-	if (!r->settings.tls)
+	if (!s->tls)
 		return NULL;
-	redisInitOpenSSL();
-	r->tls = redisCreateSSLContext(r->settings.ca_file, r->settings.ca_file ? NULL : "/etc/ssl/certs", NULL, NULL, r->settings.host, &error);
-	return r->tls ? NULL : redisSSLContextGetError(error);
-#else
-	return r->settings.tls ? "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)" : NULL;
-#endif
+	if (!HAS_TLS)
+		return "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)";
+	if (!s->host)
+		return "TLS needs the server's HOST:PORT";
+	return (r->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }
 
 void redis_connection_free(struct store_redis *r)
 {
-#ifdef HAVE_HIREDIS_SSL
-	if (r->tls)
-		redisFreeSSLContext(r->tls);
-#endif
-	(void)r;
+	tls_context_unref(&r->tls);
 }

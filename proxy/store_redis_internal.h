@@ -9,6 +9,7 @@
 #include <hiredis/hiredis_ssl.h>
 #endif
 
+#include "conn_tls.h"
 #include "store_thread.h"
 
 struct store_redis {
@@ -22,9 +23,8 @@ struct store_redis {
 	size_t flying, flying_bytes;           /* operations without an answer yet */
 	uint64_t retry_ms;
 	struct timer retry, watch;             /* watch: the answer that must come next */
-#ifdef HAVE_HIREDIS_SSL
-	redisSSLContext *tls;
-#endif
+	struct tls_context *tls;               /* NULL: in the clear */
+	struct ssl_st *ssl;                    /* the connection's own, while there is one */
 };
 
 static inline struct store_redis *redis_of(struct store_thread *t)
@@ -37,7 +37,8 @@ void redis_pump(struct store_redis *);         /* sends what waits, as long as t
 void redis_count_error(struct store_redis *);
 
 /* The connection. */
-const char *redis_connection_init(struct store_redis *);       /* settings are set. NULL: all is well, else why not */
+/* settings are set. NULL: all is well, else why not, maybe in why */
+const char *redis_connection_init(struct store_redis *, struct tls_why *);
 void redis_connection_free(struct store_redis *);
 void redis_connect(struct store_redis *);
 void redis_disconnect(struct store_redis *);   /* for good: once what has been sent is answered, if that comes in time */

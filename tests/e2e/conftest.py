@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_poisoning.py", "test_purge.py"}
+CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_poisoning.py", "test_purge.py", "test_stores.py"}
 
 
 @pytest.fixture
@@ -149,27 +149,28 @@ def shared():
 
 
 @pytest.fixture
-def redis(tmp_path):
-    if not shutil.which("redis-server"):
-        pytest.skip("no redis-server")
+def redis_server(tmp_path):
+    """redis_server(program, option..., certificate=None): a server of the test's own."""
     made = []
 
-    def make(password=None):
-        made.append(Redis(tmp_path, password))
+    def make(program, *more, **kind):
+        if not shutil.which(program):
+            pytest.skip(f"no {program}")
+        made.append(Redis(program, tmp_path, *more, **kind))
         return made[-1]
     yield make
     for each in made:
         each.stop()
 
 
-@pytest.fixture(params=["memory", "lmdb", "redis"])
+@pytest.fixture(params=["memory", "lmdb", "redis-server", "valkey-server"])
 def store(request, tmp_path):
     """The options of each store in turn."""
     if request.param == "memory":
         return []
     if request.param == "lmdb":
         return ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
-    return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis')().port}"]
+    return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis_server')(request.param).port}"]
 
 
 @pytest.fixture(scope="session")

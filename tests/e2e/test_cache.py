@@ -3,22 +3,18 @@
 Nothing waits for a clock: what has to be stale arrives so, by its Age or by max-age=0.
 """
 import gzip
-import hashlib
 import os
-import random
 import re
 import signal
-import subprocess
 import threading
 import time
 
 import pytest
 
-from feeds import SMALL, SMALL_OUT
+from feeds import SMALL
 from peers import Background
 from pages import FRESH, Site, page, was_hit
-from proxy import BINARY
-from wire import TIMEOUT, Cut, chunked, message
+from wire import TIMEOUT, chunked, message
 
 XML = "application/xml"
 PAST = "Sat, 01 Jan 2022 00:00:00 GMT"
@@ -712,130 +708,3 @@ def test_cookies_never_reach_another_client(proxy, site):
     for _ in range(2):
         proxy.get("/bare")
     assert site.count("/bare") == 2
-
-
-# ---- stores that last ----
-
-def killed(proxy):
-    proxy.process.kill()
-    proxy.process.wait()
-    proxy.stopped = True
-    for client in proxy.clients:
-        client.close()
-
-
-def numbered(path):
-    """A body that tells whether it is whole, of this path."""
-    seed = hashlib.sha256(path.encode()).hexdigest().encode()
-    return (path.encode() + b"\n" + seed * (1 + len(path) * 7 + int(seed[:3], 16) // 8))[:40_000]
-
-
-@pytest.fixture
-def numbers(site):
-    site["*"] = lambda request: page(FRESH, body=numbered(request.target))
-    return site
-
-
-def test_lmdb_survives_a_restart(start, origin, numbers, tmp_path):
-    options = "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"
-    first = start(origin, *options)
-    for number in range(20):
-        first.get(f"/{number}")
-    first.stop()
-    second, before = start(origin, *options), numbers.count()
-    for number in range(20):
-        got = second.get(f"/{number}")
-        assert got.body == numbered(f"/{number}") and was_hit(got) and "Age" in got
-    assert numbers.count() == before
-
-
-def kill_rounds(start, origin, folder, rounds):
-    options = "--cache-lmdb", str(folder), "--cache-lmdb-bytes", "64m", "--access-log", "off"
-    dice, hits = random.Random(4), 0
-    for _ in range(rounds):
-        proxy, over, bad = start(origin, *options), threading.Event(), []
-
-        def load():
-            seen = 0
-            try:
-                client = proxy.client()
-                while not over.is_set():
-                    path = f"/{dice.randrange(200)}"
-                    got = client.get(path)
-                    if got.status != 200 or got.body != numbered(path):
-                        bad.append((path, got.line, len(got.body)))
-                    seen += was_hit(got)
-            except (Cut, OSError):
-                pass
-            return seen
-        readers = [Background(load) for _ in range(3)]
-        time.sleep(dice.uniform(0.02, 0.25))        # the moment of the kill is what is random
-        killed(proxy)
-        over.set()
-        hits += sum(reader.join() for reader in readers)
-        assert not bad, bad[:3]
-    last = start(origin, *options)
-    kept = 0
-    for number in range(200):
-        got = last.get(f"/{number}")
-        assert got.status == 200 and got.body == numbered(f"/{number}")
-        kept += was_hit(got)
-    assert kept > 100, f"{kept} of 200 kept after {rounds} kills"
-
-
-def test_lmdb_survives_kills(start, origin, numbers, tmp_path):
-    kill_rounds(start, origin, tmp_path, 20)
-
-
-@pytest.mark.slow
-def test_lmdb_survives_200_kills(start, origin, numbers, tmp_path):
-    kill_rounds(start, origin, tmp_path, 200)
-
-
-def shared_hit(proxy, path):
-    """Until the other's copy is there: stores behind memory are written behind the client's back."""
-    until = time.monotonic() + TIMEOUT
-    while True:
-        got = proxy.get(path, "Cache-Control: only-if-cached")
-        if got.status == 200:
-            return got
-        assert time.monotonic() < until, "never found in redis"
-
-
-@pytest.mark.parametrize("password", [None, "a secret"])
-def test_redis_is_shared(start, origin, numbers, redis, password):
-    server = redis(password)
-    options = ["--cache-redis", f"127.0.0.1:{server.port}"] + (["--cache-redis-password", password] if password else [])
-    first, second = start(origin, *options), start(origin, *options)
-    first.get("/1")
-    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
-
-
-def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
-    server = redis()
-    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-bytes", "1m", "--access-log", "off")
-    over, bad = threading.Event(), []
-
-    def load(seed):
-        dice, client, count = random.Random(seed), proxy.client(), 0
-        while not over.is_set():
-            path = f"/{dice.randrange(300)}"
-            got = client.get(path)
-            if got.status != 200 or got.body != numbered(path):
-                bad.append((path, got.line))
-            count += 1
-        return count
-    readers = [Background(load, seed) for seed in range(4)]
-    for _ in range(3):
-        time.sleep(0.3)
-        server.stop()
-        time.sleep(0.3)
-        server.start()
-    over.set()
-    assert sum(reader.join() for reader in readers) > 100 and not bad, bad[:3]
-
-
-def test_the_second_stores_exclude_each_other(tmp_path):
-    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
-    assert done.returncode != 0 and b"exclude each other" in done.stderr

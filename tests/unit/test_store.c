@@ -104,8 +104,23 @@ static void folder_clear(void)
 	rmdir(folder);
 }
 
-static pid_t redis_pid;
-static uint16_t redis_port;
+/* The server that is meant: which program, and whether it speaks TLS only. */
+static struct { const char *program; bool tls; pid_t pid; uint16_t port; } redis;
+
+static char certificate_file[96], key_file[96];
+
+/* Of 127.0.0.1 and signed by itself, so that it is its own authority. false: no openssl command. */
+static bool certificate_make(void)
+{
+	char command[512];
+
+	snprintf(folder, sizeof folder, "/tmp/utfeed-test-store-%d", getpid());
+	snprintf(certificate_file, sizeof certificate_file, "%s/cert.pem", folder);
+	snprintf(key_file, sizeof key_file, "%s/key.pem", folder);
+	snprintf(command, sizeof command, "mkdir -p %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test "
+	    "-addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s >/dev/null 2>&1", folder, key_file, certificate_file);
+	return !system(command);
+}
 
 static uint16_t free_port(void)
 {
@@ -122,31 +137,45 @@ static uint16_t free_port(void)
 static void redis_start(void)
 {
 	char port[8];
+	const char *argv[] = { redis.program, redis.tls ? "--tls-port" : "--port", port, "--bind", "127.0.0.1", "--save", "",
+		"--appendonly", "no", "--requirepass", "se cret", "--dir", "/", redis.tls ? "--port" : NULL, "0",
+		"--tls-auth-clients", "no", "--tls-cert-file", certificate_file, "--tls-key-file", key_file, "--tls-ca-cert-file", certificate_file, NULL };
 	int null;
 
-	snprintf(port, sizeof port, "%u", redis_port);
-	if ((redis_pid = fork()))
+	snprintf(port, sizeof port, "%u", redis.port);
+	if ((redis.pid = fork()))
 		return;
 	null = open("/dev/null", O_RDWR);
 	dup2(null, 1);
 	dup2(null, 2);
-	execlp("redis-server", "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-	    "--requirepass", "se cret", "--dir", "/", (char *)NULL);
+	execvp(argv[0], (char **)(uintptr_t)argv);
 	_exit(127);
 }
 
 static void redis_stop(void)
 {
-	if (!redis_pid)
+	if (!redis.pid)
 		return;
-	kill(redis_pid, SIGKILL);
-	waitpid(redis_pid, NULL, 0);
-	redis_pid = 0;
+	kill(redis.pid, SIGKILL);
+	waitpid(redis.pid, NULL, 0);
+	redis.pid = 0;
 }
 
-static bool redis_there(void)
+/* NULL: the server can be had here. */
+static const char *redis_missing(void)
 {
-	return !system("command -v redis-server >/dev/null 2>&1");
+	static char why[64];
+	char command[64];
+
+	snprintf(command, sizeof command, "command -v %s >/dev/null 2>&1", redis.program);
+	snprintf(why, sizeof why, "no %s", redis.program);
+	if (system(command))
+		return why;
+#ifndef HAVE_HIREDIS_SSL
+	if (redis.tls)
+		return "hiredis has no TLS here";
+#endif
+	return redis.tls && !certificate_make() ? "no openssl command" : NULL;
 }
 
 static void nap(void)
@@ -177,8 +206,8 @@ static struct store *make_lmdb(void) { return lmdb_of_size(2 * BUDGET); }
 
 static struct store *redis_open(const char *password, const char *prefix)
 {
-	struct redis_settings settings = { .host = "127.0.0.1", .port = redis_port, .password = password, .prefix = prefix, .db = 3,
-		.timeout_ms = 5000 };
+	struct redis_settings settings = { .host = "127.0.0.1", .port = redis.port, .password = password, .prefix = prefix, .db = 3,
+		.timeout_ms = 5000, .tls = redis.tls, .ca_file = redis.tls ? certificate_file : NULL };
 
 	return store_redis_new(&settings);
 }
@@ -187,7 +216,7 @@ static struct store *make_redis(void)
 {
 	struct store *s;
 
-	redis_port = free_port();
+	redis.port = free_port();
 	redis_start();
 	s = redis_open("se cret", "u*t:");
 	CU_ASSERT_FATAL(store_wakes(s));
@@ -197,26 +226,44 @@ static struct store *make_redis(void)
 
 static void nothing(void) { }
 
-static const struct { const char *name; struct store *(*make)(void); void (*clean)(void); bool process; } stores[] = {
-	{ "memory", make_memory, nothing, false },
-	{ "lmdb", make_lmdb, folder_clear, false },
-	{ "redis", make_redis, redis_stop, true },
+static void clean_redis(void)
+{
+	redis_stop();
+	if (redis.tls)
+		folder_clear();
+}
+
+static const struct { const char *name, *kind; struct store *(*make)(void); void (*clean)(void); const char *program; bool tls; } stores[] = {
+	{ "memory", "memory", make_memory, nothing, NULL, false },
+	{ "lmdb", "lmdb", make_lmdb, folder_clear, NULL, false },
+	{ "redis", "redis", make_redis, clean_redis, "redis-server", false },
+	{ "redis over TLS", "redis", make_redis, clean_redis, "redis-server", true },
+	{ "valkey", "redis", make_redis, clean_redis, "valkey-server", false },
 };
 
 static const char *current;
 
 static void with_each(void (*run)(struct store *))
 {
+	static bool told[COUNT(stores)];
+
 	for (size_t i = 0; i < COUNT(stores); i++) {
+		const char *missing;
 		struct store *s;
 
-		if (stores[i].process && !redis_there()) {
-			unit_skip("no redis-server");
-			continue;
+		if (stores[i].program) {
+			redis.program = stores[i].program;
+			redis.tls = stores[i].tls;
+			if ((missing = redis_missing()) != NULL) {
+				if (!told[i])
+					printf("%s: not run: %s\n", stores[i].name, missing);
+				told[i] = true;
+				continue;
+			}
 		}
 		current = stores[i].name;
 		s = stores[i].make();
-		if (UNIT_ROW(s && !strcmp(s->ops->name, current), "%s: made", current)) {
+		if (UNIT_ROW(s && !strcmp(s->ops->name, stores[i].kind), "%s: made", current)) {
 			run(s);
 			s->ops->free(s);
 		}
@@ -583,12 +630,19 @@ static void lmdb_nowhere(void)
 
 /* Redis alone */
 
+static bool redis_alone_missing(void)
+{
+	redis.program = "redis-server";
+	redis.tls = false;
+	return redis_missing();
+}
+
 static void redis_goes_and_comes(void)
 {
 	struct store *s;
 	struct store_stats before, after;
 
-	if (!redis_there())
+	if (redis_alone_missing())
 		UNIT_SKIP("no redis-server");
 	s = make_redis();
 	put(s, "http://a/\nk", 1, 1000);
@@ -615,17 +669,17 @@ static void redis_removals_wait(void)
 {
 	struct store *s;
 
-	if (!redis_there())
+	if (redis_alone_missing())
 		UNIT_SKIP("no redis-server");
 	s = make_redis();
 	put(s, "http://a/\nk", 1, 1000);
 	put(s, "http://b/\nk", 1, 1000);
 	CU_ASSERT(holds(s, "http://b/\nk", 1, 1000));
-	kill(redis_pid, SIGSTOP);
+	kill(redis.pid, SIGSTOP);
 	s->ops->remove(s, "http://a/\nk", 11);
 	s->ops->purge(s, PURGE_URL, "http://b/", 9, false, 2000);
 	CU_ASSERT(misses(s, "http://a/\nk"));          /* after timeout_ms */
-	kill(redis_pid, SIGCONT);
+	kill(redis.pid, SIGCONT);
 	CU_ASSERT(store_wakes(s));
 	CU_ASSERT(misses(s, "http://a/\nk") && misses(s, "http://b/\nk"));
 	s->ops->free(s);
@@ -637,7 +691,7 @@ static void redis_settings_matter(void)
 	struct redis_settings tls = { .host = "127.0.0.1", .port = 1, .prefix = "", .tls = true, .timeout_ms = 100 };
 	struct store *s, *other;
 
-	if (!redis_there())
+	if (redis_alone_missing())
 		UNIT_SKIP("no redis-server");
 	s = make_redis();
 	put(s, "http://a/\nk", 1, 1000);

@@ -1,0 +1,223 @@
+"""Stores: what memory takes; LMDB survives restarts and kill -9; Redis or Valkey is shared, comes and goes, speaks TLS."""
+import functools
+import hashlib
+import random
+import subprocess
+import threading
+import time
+
+import pytest
+
+from pages import FRESH, Site, page, was_hit
+from peers import Background
+from proxy import BINARY
+from wire import TIMEOUT, Cut
+
+
+@pytest.fixture
+def numbers(origin):
+    """Every path is a page of its own, told apart by its body."""
+    site = Site(origin)
+    site["*"] = lambda request: page(FRESH, body=numbered(request.target))
+    return site
+
+
+def numbered(path):
+    """A body that tells whether it is whole, of this path."""
+    seed = hashlib.sha256(path.encode()).hexdigest().encode()
+    return (path.encode() + b"\n" + seed * (1 + len(path) * 7 + int(seed[:3], 16) // 8))[:40_000]
+
+
+# ---- memory ----
+
+def sized(number):
+    """As many of each power of two, from 1 KiB to 10 MiB."""
+    power = 1024 << number % 14
+    return min(power + power * (number // 14 % 4) // 4, 10 << 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 4])
+def test_memory_stays_within_its_budget(start, origin, workers):
+    """Filled ten times over; two clients, so what is on its way is no more than 20 MiB."""
+    budget = 128 << 20
+    Site(origin)["*"] = lambda request: page(FRESH, body=bytes(sized(int(request.target[1:]))))
+    proxy = start(origin, "--cache-bytes", str(budget), "--cache-object-max", "11m", "--workers", str(workers), "--access-log", "off")
+    before, over, number, total = proxy.status("VmRSS"), 10 * budget, 0, 0
+    clients = [proxy.client() for _ in range(2)]
+    while total < over:
+        for client in clients:
+            client.ask(f"/{number}")
+            total, number = total + sized(number), number + 1
+        for client in clients:
+            assert client.response().status == 200
+    print(f"{workers} workers: RSS at most {(proxy.status('VmHWM') - before) * 102400 // budget} % of the budget")
+    proxy.assert_growth(before, budget * 5 // 4 >> 10)
+
+
+# ---- LMDB ----
+
+def killed(proxy):
+    proxy.process.kill()
+    proxy.process.wait()
+    proxy.stopped = True
+    for client in proxy.clients:
+        client.close()
+
+
+def test_lmdb_survives_a_restart(start, origin, numbers, tmp_path):
+    options = "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"
+    first = start(origin, *options)
+    for number in range(20):
+        first.get(f"/{number}")
+    first.stop()
+    second, before = start(origin, *options), numbers.count()
+    for number in range(20):
+        got = second.get(f"/{number}")
+        assert got.body == numbered(f"/{number}") and was_hit(got) and "Age" in got
+    assert numbers.count() == before
+
+
+def kill_rounds(start, origin, folder, rounds):
+    options = "--cache-lmdb", str(folder), "--cache-lmdb-bytes", "64m", "--access-log", "off"
+    dice, hits = random.Random(4), 0
+    for _ in range(rounds):
+        proxy, over, bad = start(origin, *options), threading.Event(), []
+
+        def load():
+            seen = 0
+            try:
+                client = proxy.client()
+                while not over.is_set():
+                    path = f"/{dice.randrange(200)}"
+                    got = client.get(path)
+                    if got.status != 200 or got.body != numbered(path):
+                        bad.append((path, got.line, len(got.body)))
+                    seen += was_hit(got)
+            except (Cut, OSError):
+                pass
+            return seen
+        readers = [Background(load) for _ in range(3)]
+        time.sleep(dice.uniform(0.02, 0.25))        # the moment of the kill is what is random
+        killed(proxy)
+        over.set()
+        hits += sum(reader.join() for reader in readers)
+        assert not bad, bad[:3]
+    last = start(origin, *options)
+    kept = 0
+    for number in range(200):
+        got = last.get(f"/{number}")
+        assert got.status == 200 and got.body == numbered(f"/{number}")
+        kept += was_hit(got)
+    print(f"{rounds} kills: {hits} hits, {kept} of 200 kept")
+    assert kept > 100, f"{kept} of 200 kept after {rounds} kills"
+
+
+def test_lmdb_survives_kills(start, origin, numbers, tmp_path):
+    kill_rounds(start, origin, tmp_path, 20)
+
+
+@pytest.mark.slow
+def test_lmdb_survives_200_kills(start, origin, numbers, tmp_path):
+    kill_rounds(start, origin, tmp_path, 200)
+
+
+# ---- Redis and Valkey ----
+
+@pytest.fixture(params=["redis-server", "valkey-server"])
+def redis(request, redis_server):
+    return functools.partial(redis_server, request.param)
+
+
+@pytest.fixture(scope="session")
+def redis_tls():
+    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-redis", "/nowhere", "--cache-redis-tls", "on"],
+                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    assert done.returncode != 0
+    if b"TLS is not in this build" in done.stderr:
+        pytest.skip("hiredis has no TLS here")
+    assert b"needs the server's HOST:PORT" in done.stderr
+
+
+def shared_hit(proxy, path):
+    """Until the other's copy is there: stores behind memory are written behind the client's back."""
+    until = time.monotonic() + TIMEOUT
+    while True:
+        got = proxy.get(path, "Cache-Control: only-if-cached")
+        if got.status == 200:
+            return got
+        assert time.monotonic() < until, "never found in redis"
+
+
+WHO = {
+    "nobody": ([], []),
+    "a password": (["--requirepass", "a secret"], ["--cache-redis-password", "a secret"]),
+    "a user": (["--user", "feeds", "on", ">pass", "~utfeed:*", "+@all"], ["--cache-redis-user", "feeds", "--cache-redis-password", "pass"]),
+}
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_redis_is_shared(start, origin, numbers, redis, who):
+    theirs, ours = WHO[who]
+    options = ["--cache-redis", f"127.0.0.1:{redis(*theirs).port}", *ours]
+    first, second = start(origin, *options), start(origin, *options)
+    first.get("/1")
+    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_redis_over_tls(start, origin, numbers, redis, redis_tls, authority, good, host):
+    server = redis("--requirepass", "a secret", certificate=good)
+    options = ["--cache-redis", f"{host}:{server.port}", "--cache-redis-password", "a secret", "--cache-redis-tls", "on",
+               "--cache-redis-ca-file", authority.root.cert]
+    first, second = start(origin, *options), start(origin, *options)
+    first.get("/1")
+    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
+
+
+def log_says(proxy, text):
+    with proxy.err.news:
+        assert proxy.err.news.wait_for(lambda: text in proxy.err.text(), TIMEOUT), proxy.err.text()
+
+
+@pytest.mark.parametrize("wrong, why", [("authority", "certificate"), ("name", "IP address mismatch"), ("clear", "")])
+def test_redis_that_is_not_who_it_should_be(start, origin, numbers, redis, redis_tls, authority, good, wrong, why):
+    """Nothing is said to it, and clients see nothing of that."""
+    other = authority.issue("other.test", names="DNS:other.test")
+    server = redis(certificate={"authority": good, "name": other, "clear": None}[wrong])
+    trusted = [] if wrong == "authority" else ["--cache-redis-ca-file", authority.root.cert]
+    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-tls", "on", *trusted)
+    assert proxy.get("/1").body == proxy.get("/1").body == numbered("/1") and numbers.count() == 1
+    log_says(proxy, "; trying again")
+    assert why in proxy.err.text()
+    assert "connected" not in proxy.err.text()
+
+
+def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
+    server = redis()
+    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-bytes", "1m", "--access-log", "off")
+    over, bad = threading.Event(), []
+
+    def load(seed):
+        dice, client, count = random.Random(seed), proxy.client(), 0
+        while not over.is_set():
+            path = f"/{dice.randrange(300)}"
+            got = client.get(path)
+            if got.status != 200 or got.body != numbered(path):
+                bad.append((path, got.line))
+            count += 1
+        return count
+    readers = [Background(load, seed) for seed in range(4)]
+    for _ in range(3):
+        time.sleep(0.3)
+        server.stop()
+        time.sleep(0.3)
+        server.start()
+    over.set()
+    assert sum(reader.join() for reader in readers) > 100 and not bad, bad[:3]
+
+
+def test_the_second_stores_exclude_each_other(tmp_path):
+    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
+                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    assert done.returncode != 0 and b"exclude each other" in done.stderr
