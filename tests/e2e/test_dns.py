@@ -1,4 +1,4 @@
-"""Names: the DNS with its cache, search list and failures; the hosts file; both address families (RFC 8305)."""
+"""Names: the DNS with its cache (a worker's own), search list and failures; the hosts file; both address families (RFC 8305)."""
 import os
 import socket
 import threading
@@ -63,7 +63,7 @@ def replace(path, text):
 
 def test_answers_are_kept(via, names, origin):
     names.zone["feeds.test"] = ["127.0.0.1"]
-    proxy = via(f"feeds.test:{origin.port}")
+    proxy = via(f"feeds.test:{origin.port}", "--workers", "1")
     for _ in range(3):
         assert proxy.through(origin, FEED)[0].body == SMALL_OUT
     assert names.count("feeds.test", A) == names.count("feeds.test", AAAA) == 1
@@ -79,7 +79,7 @@ def test_answers_end_with_their_ttl(via, names, origin):
 
 
 def test_absence_is_kept_for_a_moment(via, names):
-    proxy = via("nobody.test")
+    proxy = via("nobody.test", "--workers", "1")
     for _ in range(3):
         got = proxy.get("/feed")
         assert got.status == 502 and error_of(got) == "dns_error"
@@ -111,7 +111,7 @@ def test_silent_server(via, names):
 def test_equal_lookups_are_one(via, names, origin):
     names.zone["feeds.test"] = ["127.0.0.1"]
     gate = names.held["feeds.test", A] = threading.Event()
-    proxy = via(f"feeds.test:{origin.port}")
+    proxy = via(f"feeds.test:{origin.port}", "--workers", "1")
     origin.serve(lambda request: (FEED, "close"))
     clients = [proxy.client().ask(f"/feed{i}") for i in range(5)]
     names.wait("feeds.test", A)
@@ -124,7 +124,7 @@ def test_equal_lookups_are_one(via, names, origin):
 def test_client_leaves_while_its_name_is_looked_up(via, names, origin):
     names.zone["feeds.test"] = ["127.0.0.1"]
     gate = names.held["feeds.test", A] = threading.Event()
-    proxy = via(f"feeds.test:{origin.port}")
+    proxy = via(f"feeds.test:{origin.port}", "--workers", "1")
     client = proxy.client().ask("/feed")
     names.wait("feeds.test", A)
     client.reset()

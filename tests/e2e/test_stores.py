@@ -1,7 +1,9 @@
 """Stores: what memory takes; LMDB survives restarts and kill -9; Redis or Valkey is shared, comes and goes, speaks TLS."""
 import functools
 import hashlib
+import itertools
 import random
+import re
 import subprocess
 import threading
 import time
@@ -78,6 +80,35 @@ def test_lmdb_survives_a_restart(start, origin, numbers, tmp_path):
     assert numbers.count() == before
 
 
+def test_lmdb_of_another_format(start, origin, numbers, tmp_path):
+    options, file = ("--cache-lmdb", str(tmp_path)), tmp_path / "data.mdb"
+    first = start(origin, *options)
+    first.get("/1")
+    first.stop()
+    written = file.read_bytes()
+    assert b"format\0f" in written
+    file.write_bytes(re.sub(rb"(format\0f)..", rb"\1zz", written, flags=re.DOTALL))
+    second = start(origin, *options)
+    assert "another version of utfeed" in second.err.text() and str(tmp_path) in second.err.text()
+    assert not was_hit(second.get("/1")) and was_hit(second.get("/1"))
+    second.stop()
+    third = start(origin, *options)
+    assert "another version" not in third.err.text() and was_hit(third.get("/1"))
+
+
+def test_lmdb_full(start, origin, numbers, tmp_path):
+    """Ten times what the file may hold: every client is answered, the file stays within its size."""
+    proxy = start(origin, "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "1m", "--cache-bytes", "1m")
+    client, total, number = proxy.client(), 0, 0
+    while total < 10 << 20:
+        got = client.get(f"/{number}")
+        assert got.status == 200 and got.body == numbered(f"/{number}") and not was_hit(got)
+        total, number = total + len(got.body), number + 1
+    assert (tmp_path / "data.mdb").stat().st_size <= 1 << 20
+    proxy.stop()
+    assert "lmdb store" not in proxy.err.text()
+
+
 def kill_rounds(start, origin, folder, rounds):
     options = "--cache-lmdb", str(folder), "--cache-lmdb-bytes", "64m", "--access-log", "off"
     dice, hits = random.Random(4), 0
@@ -139,14 +170,16 @@ def redis_tls():
     assert b"needs the server's HOST:PORT" in done.stderr
 
 
-def shared_hit(proxy, path):
-    """Until the other's copy is there: stores behind memory are written behind the client's back."""
+def share(first, second):
+    """A page that first fetched and second finds. A store is written behind the client's back, and not before its server is there."""
     until = time.monotonic() + TIMEOUT
-    while True:
-        got = proxy.get(path, "Cache-Control: only-if-cached")
+    for number in itertools.count():
+        first.get(f"/{number}")
+        path = f"/{max(number - 1, 0)}"
+        got = second.get(path, "Cache-Control: only-if-cached")
         if got.status == 200:
-            return got
-        assert time.monotonic() < until, "never found in redis"
+            return path, got
+        assert time.monotonic() < until, "never found"
 
 
 WHO = {
@@ -161,8 +194,8 @@ def test_redis_is_shared(start, origin, numbers, redis, who):
     theirs, ours = WHO[who]
     options = ["--cache-redis", f"127.0.0.1:{redis(*theirs).port}", *ours]
     first, second = start(origin, *options), start(origin, *options)
-    first.get("/1")
-    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
+    path, got = share(first, second)
+    assert got.body == numbered(path) and numbers.count(path) == 1
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -171,8 +204,8 @@ def test_redis_over_tls(start, origin, numbers, redis, redis_tls, authority, goo
     options = ["--cache-redis", f"{host}:{server.port}", "--cache-redis-password", "a secret", "--cache-redis-tls", "on",
                "--cache-redis-ca-file", authority.root.cert]
     first, second = start(origin, *options), start(origin, *options)
-    first.get("/1")
-    assert shared_hit(second, "/1").body == numbered("/1") and numbers.count() == 1
+    path, got = share(first, second)
+    assert got.body == numbered(path) and numbers.count(path) == 1
 
 
 def log_says(proxy, text):
