@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
 logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
-step_limit=900
+step_limit=1800
 
 # compiled FOLDER CONFIGURE-ARGUMENTS...: builds there and runs make check
 compiled() {
