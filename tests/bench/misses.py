@@ -77,5 +77,5 @@ def run(setup):
                                 row.notes[server] = judged(running[server].get(asked)[1], expected[name])
                             figures = drive.run(setup, running[server], asked, "-c", 16, *options)
                             row.add(server, figures["rate"] * size / 1e6)
-                            cpu.row(what, "less").add(server, figures["cpu"])
+                            cpu.row(what, "less", held).add(server, figures["cpu"])
     yield from (speed, cpu)

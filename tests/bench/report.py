@@ -48,8 +48,9 @@ def facts_text(facts):
 
 
 def report(facts, tables):
-    return ("# utfeed: make bench\n\n" + facts_text(facts) + "\n"
-            "Medians; contenders take turns in every round. Compare ratios, not figures of different runs.\n\n![chart](chart.svg)\n\n## Bars\n\n" + bars(tables) + "\n## Everything\n\n" + "\n".join(map(whole, tables)))
+    note = "Medians; contenders take turns in every round. Compare ratios, not figures of different runs."
+    return "\n".join(["# utfeed: make bench\n", facts_text(facts), note, "\n![chart](chart.svg)\n\n## Bars\n", bars(tables), "## Everything\n",
+                      *map(whole, tables)])
 
 
 def into_readme(path, facts, tables):
