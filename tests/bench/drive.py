@@ -1,10 +1,12 @@
 """One run of tests/bench/load against a server: started, waited for, its figures and the server's processor time read."""
 import contextlib
+import http.client
 import json
 import os
 import resource
 import subprocess
 
+import results
 import servers
 
 
@@ -48,6 +50,17 @@ def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
     setup.say(f"{server.name:22} {path:28} {' '.join(map(str, options)):18} {result['rate']:9.0f}/s {result['cpu']:9.2f} us"
               f"  p99 {result['p99'] / 1000:.2f} ms")
     return result
+
+
+def attempt(setup, server, action):
+    """What action() gives; None where a rival fails, which is told: it may crash without an end to everything."""
+    try:
+        return action()
+    except (OSError, RuntimeError, http.client.HTTPException) as error:
+        if server.name.startswith(results.OURS):
+            raise
+        setup.trouble.append(f"{server.name}: {error!r}")
+        return None
 
 
 class Setup:

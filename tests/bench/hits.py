@@ -36,18 +36,20 @@ def origin_files(setup):
     return folder
 
 
-def warm(running, path):
+def warm(setup, running, path):
     for server in running.values():
         for _ in range(3):
-            server.get(path)
+            drive.attempt(setup, server, lambda server=server: server.get(path))
 
 
 def interleaved(setup, running, path, *options, **named):
     """Yields (server's name, figures), every server once in each round."""
-    warm(running, path)
+    warm(setup, running, path)
     for _ in range(setup.rounds):
         for name, server in running.items():
-            yield name, drive.run(setup, server, path, *options, **named)
+            figures = drive.attempt(setup, server, lambda server=server: drive.run(setup, server, path, *options, **named))
+            if figures:
+                yield name, figures
 
 
 def keep_alive(setup, running):
@@ -73,11 +75,15 @@ def keep_alive(setup, running):
 def latency(setup, running, rates):
     table = results.Table("hits", "Latency at half of the peak rate", "ms",
                           text="1 KB, requests due at a fixed rate, half of what the server reached above; from when each was due")
-    warm(running, "/1k")
+    warm(setup, running, "/1k")
     for _ in range(setup.rounds):
         for name, server in running.items():
             peak = rates.row("1 KB", "more").median(name)
-            figures = drive.run(setup, server, "/1k", "-r", int(peak / 2), seconds=setup.seconds if setup.quick else RATE_SECONDS)
+            seconds = setup.seconds if setup.quick else RATE_SECONDS
+            figures = peak and drive.attempt(
+                setup, server, lambda server=server, rate=int(peak / 2): drive.run(setup, server, "/1k", "-r", rate, seconds=seconds))
+            if not figures:
+                continue
             for what, bars in (("p50", []), ("p99", []), ("p999", [limit(5)])):
                 table.row(what.replace("p999", "p99.9"), "less", bars).add(name, figures[what] / 1000)
     return table
@@ -94,11 +100,21 @@ def growth(setup, origin):
             for count in counts:
                 if what == "stored":
                     for server in running.values():
-                        drive.run(setup, server, "/1k", "-N", count, "-n", count)
+                        drive.attempt(setup, server, lambda server=server, count=count: drive.run(setup, server, "/1k", "-N", count, "-n", count))
                 options = ("-n", count) if what == "stored" else ("-i", count - 64)
                 for server, figures in interleaved(setup, running, "/1k", *options, seconds=setup.seconds / 2):
                     table.row(f"{count:,}", "less").add(server, figures["cpu"])
     return [stored, opened]
+
+
+def footprint(setup, server, idle):
+    """(bytes at start, bytes that so many idle connections add)."""
+    start = server.memory()
+    warm(setup, {server.name: server}, "/1k")
+    before = server.memory()
+    with drive.started(setup, server, "/1k", "-c", 1, "-i", idle):
+        time.sleep(0 if setup.quick else SETTLE_SECONDS)
+        return start, server.memory() - before
 
 
 def memory(setup, origin):
@@ -110,12 +126,10 @@ def memory(setup, origin):
                 continue
             with contextlib.ExitStack() as stack:
                 for name, server in setup.start(stack, origin, [row]).items():
-                    table.row("at start", "less", [limit(6)]).add(name, server.memory() / 1e6)
-                    warm({name: server}, "/1k")
-                    before = server.memory()
-                    with drive.started(setup, server, "/1k", "-c", 1, "-i", idle):
-                        time.sleep(0 if setup.quick else SETTLE_SECONDS)
-                        table.row(f"{idle:,} idle connections, over start", "less", [limit(10)]).add(name, (server.memory() - before) / 1e6)
+                    sizes = drive.attempt(setup, server, lambda server=server: footprint(setup, server, idle))
+                    if sizes:
+                        table.row("at start", "less", [limit(6)]).add(name, sizes[0] / 1e6)
+                        table.row(f"{idle:,} idle connections, over start", "less", [limit(10)]).add(name, sizes[1] / 1e6)
     return table
 
 

@@ -1,4 +1,5 @@
 """Part 3: feeds fetched and transcoded for every request, beside nginx's charset module and Apache's mod_xml2enc."""
+import collections
 import contextlib
 import os
 import re
@@ -46,6 +47,27 @@ def judged(body, expected):
     return "stale declaration" if declaration.sub(b"", body) == declaration.sub(b"", expected) else "wrong"
 
 
+Feed = collections.namedtuple("Feed", "what path size expected bars")
+
+
+def measure(setup, server, path, expected, options):
+    right = judged(server.get(path)[1], expected)
+    return {**drive.run(setup, server, path, "-c", 16, *options), "judged": right}
+
+
+def compare(setup, running, feed, names, speed, cpu, *options):
+    for _ in range(setup.rounds):
+        for name in filter(running.get, names):
+            path = "/" + ("labelled-" + feed.path if name == XML2ENC else feed.path)
+            figures = drive.attempt(
+                setup, running[name], lambda name=name, path=path: measure(setup, running[name], path, feed.expected, options))
+            if figures:
+                row = speed.row(feed.what, "more", feed.bars)
+                row.notes[name] = figures["judged"]
+                row.add(name, figures["rate"] * feed.size / 1e6)
+                cpu.row(feed.what, "less", feed.bars).add(name, figures["cpu"])
+
+
 def run(setup):
     cpu = results.Table("misses", "CPU per miss", "us", text="16 connections; what each server has to do for one feed")
     speed = results.Table("misses", "Misses", "MB/s of input", text="16 connections, nothing stored; utfeed is told nothing, nginx the charset "
@@ -62,20 +84,9 @@ def run(setup):
         for which, rival, bars in FEEDS:
             for label, _ in SIZES[:1] if setup.quick else SIZES:
                 name = texts.name(texts.find(*which), label.replace(" ", ""))
-                size = os.path.getsize(os.path.join(folder, name))
-                cases = [(f"{which[1]} {label}", name, (), [against(rival, bars[label])], [results.OURS, rival, PLAIN])]
+                feed = Feed(f"{which[1]} {label}", name, os.path.getsize(os.path.join(folder, name)), expected[name], [against(rival, bars[label])])
+                compare(setup, running, feed, (results.OURS, rival, PLAIN), speed, cpu)
                 if label == SIZES[0][0]:
-                    cases.append((f"{which[1]} {label}, each another URL, stored", "stored-" + name, ("-n", 1000000), [], [results.OURS]))
-                for what, path, options, held, wanted in cases:
-                    for _ in range(setup.rounds):
-                        for server in wanted:
-                            if server not in running:
-                                continue
-                            asked = "/" + ("labelled-" + path if server == XML2ENC else path)
-                            row = speed.row(what, "more", held)
-                            if server not in row.notes:
-                                row.notes[server] = judged(running[server].get(asked)[1], expected[name])
-                            figures = drive.run(setup, running[server], asked, "-c", 16, *options)
-                            row.add(server, figures["rate"] * size / 1e6)
-                            cpu.row(what, "less", held).add(server, figures["cpu"])
+                    stored = feed._replace(what=feed.what + ", each another URL, stored", path="stored-" + name, bars=[])
+                    compare(setup, running, stored, (results.OURS,), speed, cpu, "-n", 1000000)
     yield from (speed, cpu)
