@@ -59,6 +59,14 @@ struct conf_parent {
 	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
 };
 
+/* A Redis or Valkey server: by host, by path, or none where both are NULL. */
+struct conf_redis {
+	char *host;                 /* without brackets */
+	bool ipv6;
+	uint16_t port;              /* never 0 beside a host */
+	char *path;                 /* of a Unix socket; begins with '/' */
+};
+
 struct conf_route_list { struct conf_route *items; size_t count; };
 
 /* Never made: names the C type of each kind of value, so that a row of the tables can declare its member. */

@@ -115,6 +115,12 @@ int conf_parent_set(const struct conf_row *, void *parent, const struct conf_val
 void conf_parent_format(FILE *, const struct conf_row *, const void *parent);
 void conf_parent_clear(void *parent);
 
+/* conf_redis.c */
+int conf_redis_set(const struct conf_row *, void *redis, const struct conf_value *, struct conf_error *);
+void conf_redis_format(FILE *, const struct conf_row *, const void *redis);
+void conf_redis_clear(void *redis);
+int conf_redis_settle(const struct conf *, struct conf_error *);
+
 /* conf_file.c */
 int conf_file_read(struct conf *, const char *path, struct conf_error *);
 int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);

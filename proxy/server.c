@@ -40,7 +40,6 @@ struct server {
 	int argc;
 	char **argv;
 	struct cache *cache;
-	char *redis_address;           /* host or path, as its store uses it */
 	struct polite *polite;
 	size_t n_workers, running;
 	struct worker **workers;
@@ -124,57 +123,30 @@ static void server_on_worker_ended(void *arg)
 	kill(getpid(), SIG_WORKER_ENDED);
 }
 
-/* HOST:PORT, [ADDRESS]:PORT or /PATH. -1: neither. */
-static int server_redis_address(char *text, struct redis_settings *r)
-{
-	char *colon = strrchr(text, ':'), *end;
-	unsigned long port;
-
-	if (*text == '/') {
-		r->path = text;
-		return 0;
-	}
-	if (!colon || !colon[1] || (port = strtoul(colon + 1, &end, 10)) == 0 || port > UINT16_MAX || *end)
-		return -1;
-	*colon = '\0';
-	if (*text == '[' && colon[-1] == ']') {
-		colon[-1] = '\0';
-		text++;
-	}
-	r->host = text;
-	r->port = (uint16_t)port;
-	return *text ? 0 : -1;
-}
-
 /* The store behind memory, where one is configured. -1: said why. */
 static int server_open_second(struct server *s, struct store **second)
 {
 	const struct conf *conf = s->first->conf;
-	struct redis_settings redis = { .prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS,
+	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port, .path = conf->cache_redis.path,
 		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
 		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
-		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL };
+		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL,
+		.prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS };
 
 	*second = NULL;
-	if (*conf->cache_lmdb && *conf->cache_redis) {
-		log_error("cache-lmdb and cache-redis exclude each other");
-		return -1;
-	}
-	if (*conf->cache_lmdb && !(*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes)))
-		return -1;
-	if (!*conf->cache_redis)
+	if (*conf->cache_lmdb)
+		*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes);
+	else if (redis.host || redis.path)
+		*second = store_redis_new(&redis);
+	else
 		return 0;
-	if (!(s->redis_address = strdup(conf->cache_redis)) || server_redis_address(s->redis_address, &redis)) {
-		log_error("cache-redis: '%s' is neither HOST:PORT nor the path of a socket", conf->cache_redis);
-		return -1;
-	}
-	*second = store_redis_new(&redis);
 	return *second ? 0 : -1;
 }
 
 static int server_open_cache(struct server *s)
 {
-	struct store *memory = store_memory_new(s->first->conf->cache_bytes, s->first->conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
+	const struct conf *conf = s->first->conf;
+	struct store *memory = store_memory_new(conf->cache_bytes, conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
 
 	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
 		return 0;
@@ -393,7 +365,6 @@ int server_run(struct conf *conf, int argc, char **argv)
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
-	free(s.redis_address);
 	polite_free(&s.polite);
 	settings_unref(&s.first);
 	settings_unref(&s.settings);

@@ -55,12 +55,12 @@ struct store *store_memory_new(size_t budget, size_t max_entry);
 /* NULL: logged why. path: a folder, made where it is missing. */
 struct store *store_lmdb_new(const char *path, size_t map_bytes);
 struct redis_settings {                /* texts stay the caller's, and must outlive the store */
-	const char *host;
+	const char *host;              /* NULL: path counts */
 	uint16_t port;
-	const char *path;              /* a Unix socket, instead; NULL: none */
+	const char *path;              /* a Unix socket */
 	const char *user, *password;   /* NULL: none */
 	const char *prefix;            /* of every key */
-	bool tls;                      /* host must prove to be it */
+	bool tls;                      /* host, never path, must prove to be it */
 	const char *ca_file;           /* whom to trust for that; NULL: the system's list */
 	int db;
 	uint64_t timeout_ms;           /* without an answer: the server counts as away */

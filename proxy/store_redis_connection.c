@@ -2,6 +2,7 @@
  * time. Must not know: operations. Invariant: up only between the server's answer to the greeting and the connection's loss. */
 #include "store_redis_internal.h"
 
+#include <assert.h>
 #include <event2/event.h>
 
 #include "log.h"
@@ -220,8 +221,7 @@ const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
 		return NULL;
 	if (!HAS_TLS)
 		return "TLS is not in this build: hiredis has it from 1.0 on (hiredis_ssl)";
-	if (!s->host)
-		return "TLS needs the server's HOST:PORT";
+	assert(s->host);
 	return (r->tls = tls_context_new(&tls, why)) ? NULL : why->text;
 }
 

@@ -162,12 +162,12 @@ def redis(request, redis_server):
 
 @pytest.fixture(scope="session")
 def redis_tls():
-    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-redis", "/nowhere", "--cache-redis-tls", "on"],
-                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-redis", "127.0.0.1:1", "--cache-redis-tls", "on",
+                           "--cache-redis-ca-file", "/nowhere"], stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
     assert done.returncode != 0
     if b"TLS is not in this build" in done.stderr:
         pytest.skip("hiredis has no TLS here")
-    assert b"needs the server's HOST:PORT" in done.stderr
+    assert b"/nowhere" in done.stderr
 
 
 def share(first, second):
@@ -250,7 +250,8 @@ def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
     assert sum(reader.join() for reader in readers) > 100 and not bad, bad[:3]
 
 
-def test_the_second_stores_exclude_each_other(tmp_path):
-    done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
+@pytest.mark.parametrize("how", ["--listen=127.0.0.1:0", "--check-config"])
+def test_the_second_stores_exclude_each_other(tmp_path, how):
+    done = subprocess.run([BINARY, "serve", how, "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
                           stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
-    assert done.returncode != 0 and b"exclude each other" in done.stderr
+    assert done.returncode == 2 and b"--cache-redis: cache-redis: cache-lmdb is set too, at --cache-lmdb" in done.stderr
