@@ -377,9 +377,13 @@ void object_attach(struct object *o, struct object_reader *r)
 /* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
 static void object_settle(struct object *o)
 {
-	uint64_t slowest = object_slowest(o);
+	uint64_t slowest;
 
-	if (!LIST_EMPTY(&o->readers) && !object_is_kept(o))
+	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
+	if (object_is_kept(o))
+		return;
+	slowest = object_slowest(o);
+	if (!LIST_EMPTY(&o->readers))
 		object_free_before(o, slowest);
 	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
 		o->writer_waits = false;
