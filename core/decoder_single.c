@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "ascii_block.h"
+#include "decoder_basic.h"
 #include "decoder_impl.h"
 #include "decoder_table.h"
 
@@ -16,36 +17,10 @@ single_open(struct decoder *d)
 
 /* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
 static inline uint8_t *
-put_entry(uint8_t *out, const uint8_t entry[4], uint64_t *malformed)
+put_entry(uint8_t *out, const uint8_t entry[4])
 {
 	memcpy(out, entry, 4);
-	*malformed += (entry[SINGLE_LENGTH] & SINGLE_HOLE) != 0;
 	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
-}
-
-static void
-single_run(struct decoder *d, struct decoder_span *s)
-{
-	const struct single_table *table = d->u.single_table;
-	const uint8_t *in = s->in;
-	uint8_t *out = s->out;
-	uint64_t malformed = 0;
-
-	while (s->in_end - in >= ASCII_BLOCK && s->out_end - out >= DECODER_MIN_OUT) {
-		if (table->ascii && ascii_block(in)) {
-			memcpy(out, in, ASCII_BLOCK);
-			out += ASCII_BLOCK;
-		} else {
-			for (unsigned i = 0; i < ASCII_BLOCK; i++)
-				out = put_entry(out, table->text[in[i]], &malformed);
-		}
-		in += ASCII_BLOCK;
-	}
-	while (in < s->in_end && s->out_end - out >= DECODER_MIN_OUT)
-		out = put_entry(out, table->text[*in++], &malformed);
-	s->in = in;
-	s->out = out;
-	d->malformed += malformed;
 }
 
 static size_t
@@ -57,6 +32,34 @@ single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
 	for (size_t i = 0; table->holes && i < len; i++)
 		malformed += (table->text[in[i]][SINGLE_LENGTH] & SINGLE_HOLE) != 0;
 	return malformed;
+}
+
+static void
+single_run(struct decoder *d, struct decoder_span *s)
+{
+	const struct single_table *table = d->u.single_table;
+	const uint8_t *in;
+	uint8_t *out;
+
+	if (table->basic && decoder_basic_works())
+		d->malformed += decoder_basic_single(s, table->points);
+	in = s->in;
+	out = s->out;
+	while (s->in_end - in >= ASCII_BLOCK && s->out_end - out >= DECODER_MIN_OUT) {
+		if (table->ascii && ascii_block(in)) {
+			memcpy(out, in, ASCII_BLOCK);
+			out += ASCII_BLOCK;
+		} else {
+			for (unsigned i = 0; i < ASCII_BLOCK; i++)
+				out = put_entry(out, table->text[in[i]]);
+		}
+		in += ASCII_BLOCK;
+	}
+	while (in < s->in_end && s->out_end - out >= DECODER_MIN_OUT)
+		out = put_entry(out, table->text[*in++]);
+	d->malformed += single_count_malformed(d, s->in, (size_t)(in - s->in));
+	s->in = in;
+	s->out = out;
 }
 
 const struct decoder_engine decoder_single = { .open = single_open, .run = single_run, .count_malformed = single_count_malformed };

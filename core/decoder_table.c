@@ -68,6 +68,31 @@ single_set_point(struct single_table *table, uint8_t byte, uint32_t cp)
 	single_set(table, byte, text, utf8_encode(cp, text));
 }
 
+/* Scalar value of the first character of a text of one to three bytes. */
+static uint32_t
+point_of(const uint8_t *utf8)
+{
+	if (utf8[0] < 0x80)
+		return utf8[0];
+	if (utf8[0] < 0xE0)
+		return (utf8[0] & 0x1Fu) << 6 | (utf8[1] & 0x3Fu);
+	return (utf8[0] & 0x0Fu) << 12 | (utf8[1] & 0x3Fu) << 6 | (utf8[2] & 0x3Fu);
+}
+
+static void
+single_set_points(struct single_table *table)
+{
+	uint8_t text[4];
+
+	table->basic = table->ascii;
+	for (unsigned byte = 0x80; byte < 0x100; byte++) {
+		uint32_t cp = point_of(table->text[byte]);
+
+		table->points[byte - 0x80] = (uint16_t)cp;
+		table->basic = table->basic && utf8_encode(cp, text) == (table->text[byte][SINGLE_LENGTH] & ~SINGLE_HOLE);
+	}
+}
+
 static void
 single_fill(struct single_table *table, enum charset cs, bool literal, struct decoder_source *source)
 {
@@ -93,6 +118,7 @@ single_fill(struct single_table *table, enum charset cs, bool literal, struct de
 	table->holes = false;
 	for (unsigned byte = 0; byte < 256; byte++)
 		table->holes = table->holes || (table->text[byte][SINGLE_LENGTH] & SINGLE_HOLE);
+	single_set_points(table);
 }
 
 static struct single_table *
@@ -220,15 +246,6 @@ add_jis0212(struct double_table *table, const struct layout *layout, struct deco
 	return true;
 }
 
-/* Scalar value of the first character of a text. */
-static uint32_t
-point_of(const uint8_t *utf8, size_t len)
-{
-	if (len == 2)
-		return (utf8[0] & 0x1Fu) << 6 | (utf8[1] & 0x3Fu);
-	return (utf8[0] & 0x0Fu) << 12 | (utf8[1] & 0x3Fu) << 6 | (utf8[2] & 0x3Fu);
-}
-
 /* Pointers iconv refuses, having moved their characters to two bytes (WHATWG index-gb18030-ranges.txt). */
 static const struct {
 	uint16_t pointer, count, cp;
@@ -250,7 +267,7 @@ add_four_bytes(struct double_table *table, struct decoder_source *source)
 		size_t len = decoder_source_text(source, code, sizeof code, text, sizeof text);
 
 		if (len == 2 || len == 3)
-			table->four[pointer] = (uint16_t)point_of(text, len);
+			table->four[pointer] = (uint16_t)point_of(text);
 	}
 	for (size_t i = 0; i < sizeof four_overlay / sizeof four_overlay[0]; i++)
 		for (unsigned k = 0; k < four_overlay[i].count; k++)

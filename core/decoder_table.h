@@ -14,6 +14,8 @@ enum { SINGLE_LENGTH = 3, SINGLE_HOLE = 0x80 };
 struct single_table {
 	bool ascii;                 /* bytes under 0x80 are ASCII */
 	bool holes;                 /* there are any */
+	bool basic;                 /* ASCII, and every other byte is one character: points[byte - 0x80] */
+	uint16_t points[128];
 	uint8_t text[256][4];
 };
 

@@ -1,6 +1,7 @@
 /* Owns the UTF-16 and UTF-32 engines: code units of two and four bytes in every byte order.
  * Must not know: byte order marks as marks; U+FEFF is a character, it only settles the order of CS_UTF_16 and CS_UTF_32.
  * Source: Unicode chapter 3 (D91, D90), RFC 2781 section 4.3 (no mark: big-endian), XML 1.0 Appendix F.1 (unusual orders). */
+#include "decoder_basic.h"
 #include "decoder_impl.h"
 #include "utf8.h"
 
@@ -56,11 +57,16 @@ copy_basic(struct decoder_span *s, struct decoder_order order)
 
 		if (cp < 0x80) {
 			*out++ = (uint8_t)cp;
-			continue;
-		}
-		if ((cp & 0xF800) == 0xD800)
+		} else if (cp < 0x800) {
+			*out++ = (uint8_t)(0xC0 | cp >> 6);
+			*out++ = (uint8_t)(0x80 | (cp & 0x3F));
+		} else if ((cp & 0xF800) != 0xD800) {
+			*out++ = (uint8_t)(0xE0 | cp >> 12);
+			*out++ = (uint8_t)(0x80 | (cp >> 6 & 0x3F));
+			*out++ = (uint8_t)(0x80 | (cp & 0x3F));
+		} else {
 			break;
-		out += utf8_encode(cp, out);
+		}
 	}
 	s->in = in;
 	s->out = out;
@@ -74,6 +80,8 @@ utf16_run(struct decoder *d, struct decoder_span *s)
 	while (span_goes_on(s) && span_left(s) >= 2) {
 		uint32_t high, low;
 
+		if (decoder_basic_works())
+			decoder_basic_utf16(s, d->u.order == &big16);
 		copy_basic(s, *d->u.order);
 		if (!span_goes_on(s) || span_left(s) < 2)
 			return;

@@ -1,0 +1,134 @@
+/* Blocks of 32 characters: every length, every place in memory, every mix of widths, room that ends anywhere; held against
+ * utf8_encode(). And each single-byte set in one piece, held against itself byte by byte, which takes the plain loop. */
+#include "core/decoder_basic.h"
+#include "core/utf8.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+enum { UNITS = 100, MOST = 3 * UNITS, UNTOUCHED = 0xA5, ROOM_STEP = 7 };
+
+/* Characters that change width at random; the seed says how often. */
+static void
+fill(uint16_t *points, unsigned seed)
+{
+	static const struct { uint16_t first, count; } ranges[] = {
+		{ 0x00, 0x80 }, { 0x80, 0x780 }, { 0x800, 0xD000 }, { 0xE000, 0x2000 }, { 0x61, 1 }, { 0x42F, 1 }, { 0x20AC, 1 },
+	};
+	const unsigned kinds = sizeof ranges / sizeof ranges[0];
+	uint32_t random = seed * 2654435761u + 1;
+	unsigned kind = seed % kinds;
+
+	for (size_t i = 0; i < UNITS; i++) {
+		random = random * 1664525u + 1013904223u;
+		if ((random >> 24) % (seed / kinds + 1) == 1)
+			kind = (random >> 16) % kinds;
+		points[i] = (uint16_t)(ranges[kind].first + (random >> 8) % ranges[kind].count);
+	}
+}
+
+static size_t
+encode(const uint16_t *points, size_t count, uint8_t *out)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++)
+		len += utf8_encode(points[i], out + len);
+	return len;
+}
+
+static void
+check_utf16(const uint16_t *points, size_t units, size_t at, size_t room, bool big)
+{
+	uint8_t in[2 * UNITS + 8], out[MOST + 200], want[MOST];
+	struct decoder_span s = { .in = in + at, .in_end = in + at + 2 * units, .out = out, .out_end = out + room };
+	size_t read, len;
+
+	memset(out, UNTOUCHED, sizeof out);
+	for (size_t i = 0; i < units; i++) {
+		in[at + 2 * i] = (uint8_t)(big ? points[i] >> 8 : points[i]);
+		in[at + 2 * i + 1] = (uint8_t)(big ? points[i] : points[i] >> 8);
+	}
+	decoder_basic_utf16(&s, big);
+	read = (size_t)(s.in - in - at) / 2;
+	len = encode(points, read, want);
+	if (read % 32 != 0 || (room == MOST + 199 && units - read >= 32) || len != (size_t)(s.out - out) || memcmp(out, want, len) != 0 ||
+	    out[room] != UNTOUCHED)
+		UNIT_ROW(false, "%zu units at %zu, room %zu, big %d: %zu units, %zu bytes", units, at, room, big, read, (size_t)(s.out - out));
+}
+
+static void
+utf16(void)
+{
+	uint16_t points[UNITS];
+
+	if (!decoder_basic_works())
+		UNIT_SKIP("no AVX-512 VBMI2");
+	for (unsigned seed = 0; seed < 140; seed++) {
+		fill(points, seed);
+		for (size_t units = 0; units <= UNITS; units++)
+			check_utf16(points, units, (units + seed) % 8, MOST + 199, seed & 1);
+		for (size_t room = 0; room < MOST + 199; room += ROOM_STEP)
+			check_utf16(points, UNITS, room % 8, room, seed & 1);
+	}
+}
+
+/* A surrogate anywhere in a block leaves that block to others. */
+static void
+surrogates(void)
+{
+	static const uint16_t surrogates[] = { 0xD800, 0xDBFF, 0xDC00, 0xDFFF };
+
+	if (!decoder_basic_works())
+		UNIT_SKIP("no AVX-512 VBMI2");
+	for (size_t at = 0; at < 64; at++) {
+		uint8_t in[128], out[512];
+		struct decoder_span s = { .in = in, .in_end = in + sizeof in, .out = out, .out_end = out + sizeof out };
+
+		memset(in, 'a', sizeof in);
+		memcpy(in + 2 * at, &surrogates[at % 4], 2);
+		if (at & 1) {
+			in[2 * at] = (uint8_t)(surrogates[at % 4] >> 8);
+			in[2 * at + 1] = (uint8_t)surrogates[at % 4];
+		}
+		decoder_basic_utf16(&s, at & 1);
+		UNIT_ROW((size_t)(s.in - in) == at / 32 * 64, "%zu", at);
+	}
+}
+
+static size_t
+decode(enum charset cs, const uint8_t *in, size_t len, size_t piece, uint8_t *out, size_t cap, uint64_t *malformed)
+{
+	struct decoder *d = decoder_new(cs, 0);
+	size_t out_len = 0, used;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(d);
+	for (size_t at = 0; at < len; at += used)
+		out_len += decoder_feed(d, in + at, len - at < piece ? len - at : piece, &used, out + out_len, cap - out_len);
+	*malformed = decoder_malformed(d);
+	decoder_free(&d);
+	return out_len;
+}
+
+static void
+single_byte_sets(void)
+{
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
+		uint8_t in[1024], whole[4096], bytewise[4096];
+		uint64_t malformed, malformed_bytewise;
+		size_t len;
+
+		if (charset_info(cs)->kind != KIND_SINGLE_BYTE)
+			continue;
+		/* Every byte, every byte between ASCII, and runs of ASCII between */
+		for (size_t i = 0; i < sizeof in; i++)
+			in[i] = i < 256 ? (uint8_t)i : i < 768 && i % 2 ? (uint8_t)(i / 2) : i % 64 < 40 ? 'a' : (uint8_t)(i * 7);
+		for (size_t skip = 0; skip < 40; skip++) {
+			len = decode(cs, in + skip, sizeof in - skip, sizeof in, whole, sizeof whole, &malformed);
+			UNIT_ROW(len == decode(cs, in + skip, sizeof in - skip, 1, bytewise, sizeof bytewise, &malformed_bytewise) &&
+			    memcmp(whole, bytewise, len) == 0 && malformed == malformed_bytewise, "%s at %zu", charset_name(cs), skip);
+		}
+	}
+}
+
+UNIT_SUITE(decoder_basic, { "code units", utf16 }, { "surrogates", surrogates }, { "single-byte sets", single_byte_sets })
