@@ -1,6 +1,7 @@
 /* Client connections: their life, and which part goes on; see client.h. */
 #include "client_internal.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,21 +16,53 @@ enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
 	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
 	CLIENT_LINGER_MS = 2000,
-	CLIENT_REST_MS = 1000                  /* idle that long, a connection gives its buffers back */
+	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
+	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
 };
 
+static void exchange_free(struct exchange *x)
+{
+	http_parser_free(&x->parser);
+	http_msg_free(&x->msg);
+	free(x->in);
+	free(x);
+}
+
+static struct exchange *exchange_new(size_t max_fields)
+{
+	struct exchange *x = calloc(1, sizeof *x);
+
+	if (!x)
+		return NULL;
+	x->in_cap = CLIENT_IN_FIRST_BYTES;
+	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) && !http_msg_init(&x->msg, max_fields))
+		return x;
+	exchange_free(x);
+	return NULL;
+}
+
+/* A tunnel's has no parser any more, a large head's has a large buffer: those go. */
 static void client_release(struct client *c)
 {
-	if (!c->x)
+	struct client_pool *p = c->pool;
+	struct exchange *x = c->x;
+
+	if (!x)
 		return;
 	client_drop_body(c);
-	client_drop_answer(c->x);
-	sender_end(&c->x->sender);
-	http_parser_free(&c->x->parser);
-	http_msg_free(&c->x->msg);
-	free(c->x->in);
-	free(c->x);
+	client_drop_answer(x);
+	sender_end(&x->sender);
 	c->x = NULL;
+	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES) {
+		SLIST_INSERT_HEAD(&p->spares, x, spare);
+		p->n_spares++;
+		return;
+	}
+	exchange_free(x);
+	if (++p->freed >= CLIENT_FREED_MAX) {
+		p->freed = 0;
+		malloc_trim(0);
+	}
 }
 
 void client_close(struct client *c, bool reset)
@@ -86,23 +119,30 @@ void client_linger(struct client *c)
 void client_idle(struct client *c)
 {
 	c->state = CL_IDLE;
+	client_release(c);
 	if (c->eof || c->pool->draining)
 		client_close(c, false);
 	else
-		loop_arm(client_loop(c), &c->timer, c->x ? CLIENT_REST_MS : client_conf(c)->keepalive_timeout_ms);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 }
 
 int client_open_exchange(struct client *c)
 {
-	struct exchange *x = c->x = calloc(1, sizeof *x);
+	struct client_pool *p = c->pool;
+	struct exchange *x = SLIST_FIRST(&p->spares);
 
-	if (x && (x->in = malloc(CLIENT_IN_FIRST_BYTES)) && (x->parser = http_parser_new(true, client_on_body, c)) &&
-	    !http_msg_init(&x->msg, (size_t)client_conf(c)->max_header_fields)) {
-		x->in_cap = CLIENT_IN_FIRST_BYTES;
-		return 0;
+	if (x) {
+		SLIST_REMOVE_HEAD(&p->spares, spare);
+		p->n_spares--;
+		http_msg_reset(&x->msg);
+		x->in_len = x->parsed = x->interim = 0;
+		x->status = 0;
+	} else if (!(x = exchange_new((size_t)client_conf(c)->max_header_fields))) {
+		client_close(c, false);
+		return -1;
 	}
-	client_close(c, false);
-	return -1;
+	c->x = x;
+	return 0;
 }
 
 static void client_discard(struct client *c)
@@ -209,9 +249,6 @@ static void client_on_timeout(struct timer *t)
 		client_refuse(c, 408, "The request header was not complete in time.");
 		client_find_method(c->x);
 		client_pump(c);
-	} else if (c->state == CL_IDLE && c->x) {
-		client_release(c);
-		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 	} else
 		client_close(c, c->state == CL_SEND);
 }
@@ -226,7 +263,19 @@ struct client_pool *client_pool_new(const struct request_context *ctx, void (*ch
 	p->changed = changed;
 	p->arg = arg;
 	LIST_INIT(&p->clients);
+	SLIST_INIT(&p->spares);
 	return p;
+}
+
+static void client_drop_spares(struct client_pool *p)
+{
+	struct exchange *x;
+
+	while ((x = SLIST_FIRST(&p->spares))) {
+		SLIST_REMOVE_HEAD(&p->spares, spare);
+		exchange_free(x);
+	}
+	p->n_spares = 0;
 }
 
 void client_pool_free(struct client_pool **pp)
@@ -240,6 +289,7 @@ void client_pool_free(struct client_pool **pp)
 		client_close(c, true);
 		client_free(c);
 	}
+	client_drop_spares(p);
 	request_context_set(&p->ctx, NULL);
 	free(p);
 	*pp = NULL;
@@ -248,6 +298,7 @@ void client_pool_free(struct client_pool **pp)
 void client_pool_set(struct client_pool *p, struct settings *s)
 {
 	request_context_set(&p->ctx, s);
+	client_drop_spares(p);         /* they have room for so many fields as was said before */
 }
 
 int client_accept(struct client_pool *p, int fd, struct tls_context *tls)

@@ -13,6 +13,7 @@
 void client_drop_answer(struct exchange *x)
 {
 	answer_free(&x->answer);
+	x->answer.ctx = NULL;          /* an answer to what is no request at all goes past the cache */
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
 }

@@ -24,9 +24,9 @@ void client_drop_body(struct client *c)
 
 int client_on_body(void *arg, const char *at, size_t len)
 {
-	struct client *c = arg;
+	struct exchange *x = arg;
 
-	return c->x->body ? object_append(c->x->body, at, len) : 0;
+	return x->body ? object_append(x->body, at, len) : 0;
 }
 
 /* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection is gone. */

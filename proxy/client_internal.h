@@ -12,8 +12,10 @@
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_LINGER, CL_CLOSED };
 
-/* What a request needs from its first byte to its response's last; an idle connection has none. */
+/* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for whichever
+ * connection of the worker is next. */
 struct exchange {
+	SLIST_ENTRY(exchange) spare;
 	struct http_msg msg;
 	struct http_parser *parser;
 	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
@@ -58,6 +60,9 @@ struct client_pool {
 	bool draining;
 	size_t count;
 	LIST_HEAD(, client) clients;
+	SLIST_HEAD(, exchange) spares;
+	size_t n_spares;
+	size_t freed;                  /* exchanges since memory went back to the system */
 };
 
 static inline struct loop *client_loop(struct client *c)
@@ -94,7 +99,7 @@ void client_refuse(struct client *, int status, const char *text);
 /* client_body.c */
 int client_open_body(struct client *);         /* -1: out of memory */
 void client_say_continue(struct client *);
-int client_on_body(void *client, const char *at, size_t len);
+int client_on_body(void *exchange, const char *at, size_t len);
 int client_feed_body(struct client *);         /* moves on what has arrived; -1: the connection is gone */
 /* It will not be read any further: whoever waits for it must not take it for complete. */
 void client_drop_body(struct client *);

@@ -3,17 +3,18 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOG_LINE_MAX = 1024 };
 
-static enum log_level threshold = LOG_LEVEL_INFO;
+static _Atomic enum log_level threshold = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {
-	threshold = level;
+	atomic_store_explicit(&threshold, level, memory_order_relaxed);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -23,7 +24,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	int saved = errno, n, m;
 	va_list ap;
 
-	if (level > threshold)
+	if (level > atomic_load_explicit(&threshold, memory_order_relaxed))
 		return;
 	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
 	va_start(ap, fmt);

@@ -20,14 +20,14 @@ compiled() {
 }
 
 end_to_end() {
-	cd "$source/build/$1" && PYTEST_JOBS=3 make check-e2e
+	cd "$source/build/$1" && shift && PYTEST_JOBS=3 make check-e2e "$@"
 }
 
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer
 threads() {
 	compiled threads CC=clang --enable-sanitizers=thread &&
-		UTFEED_SERVE_ARGS="--workers 2" PYTEST_ARGUMENTS="test_workers.py test_cache.py test_poisoning.py test_basic.py
-			test_process.py test_transport.py test_tls.py" end_to_end threads
+		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
+			PYTEST_ARGUMENTS="test_workers.py test_cache.py test_broken.py test_poisoning.py test_process.py"
 }
 
 case ${1:-} in

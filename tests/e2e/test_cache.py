@@ -708,3 +708,14 @@ def test_cookies_never_reach_another_client(proxy, site):
     for _ in range(2):
         proxy.get("/bare")
     assert site.count("/bare") == 2
+
+
+def test_what_is_no_request_is_answered_past_the_cache(proxy, site):
+    """Also on a connection whose last answer came from it."""
+    site["/f"] = page(FRESH, 'ETag: "1"')
+    client = proxy.client()
+    client.get("/f")
+    assert was_hit(client.get("/f"))
+    client.send(b"GET /f HTTP/1.1\r\nHost : feeds.test\r\nIf-None-Match: *\r\n\r\n")
+    got = client.response()
+    assert got.status == 400 and "Cache-Status" not in got and "Age" not in got
