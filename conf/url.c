@@ -52,6 +52,10 @@ static bool is_target(const char *text, size_t len)
 
 static size_t find(const char *text, size_t from, size_t len, const char *any)
 {
+	const char *first = any[1] || from >= len ? NULL : memchr(text + from, any[0], len - from);
+
+	if (!any[1])
+		return first ? (size_t)(first - text) : len > from ? len : from;
 	while (from < len && !(text[from] && strchr(any, text[from])))
 		from++;
 	return from;
