@@ -123,7 +123,7 @@ static void answer_ahead(struct answer *a, struct entry *e)
 	uint32_t spread;
 
 	if (!route->refresh_hot || entry_hit(e) < (unsigned)route->refresh_hot || a->pause ||
-	    (route->authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
+	    (a->target.authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
 	if (!freshness_ends_soon(&e->freshness, answer_now(a), spread) || !entry_claim(e))

@@ -210,9 +210,9 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 }
 
 /* A response to a request with cookies is that client's own: neither stored nor answered from the store. */
-static bool request_caches(const struct http_msg *m, const struct conf_route *route)
+static bool request_caches(const struct http_msg *m, const struct target *target)
 {
-	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && route->cache && !(route->cookies && http_msg_count(m, H_COOKIE));
+	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache && !(target->cookies && http_msg_count(m, H_COOKIE));
 }
 
 static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)
@@ -252,7 +252,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = request_caches(m, route);
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = request_caches(m, target);
 
 	*r = (struct fetch_request){
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
@@ -285,7 +285,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!upstream_head(r, m, conf, route, !caches, target->mode == TARGET_FORWARD)) {
+	if (!upstream_head(r, m, conf, target, !caches)) {
 		r->settings = settings_ref(ctx->settings);
 		return 0;
 	}
@@ -299,8 +299,8 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 static uint64_t request_key_settings(const struct conf *conf, const struct target *target, enum policy policy)
 {
 	const struct conf_route *r = target->route;
-	const unsigned numbers[] = { (unsigned)target->mode, r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->cookies,
-		r->authorization, r->tls_verify };
+	const unsigned numbers[] = { (unsigned)target->mode, r->respect_no_transform, r->follow_redirects, r->upgrade_https, target->cookies,
+		target->authorization, r->tls_verify };
 	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
 	uint64_t h = request_settings(conf, target, policy);
 
@@ -319,7 +319,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 	struct freshness_settings fresh;
 	struct fetch_request r;
 
-	if (request_caches(m, target->route)) {
+	if (request_caches(m, target)) {
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
 		/* A request that came through here already must not wait for itself. */
 		a->again = request_passes(ctx, m);
@@ -382,7 +382,7 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		return;
 	}
 	a->pause = request_pause(ctx, target, url.bytes);
-	if (a->pause && !request_caches(m, target->route)) {
+	if (a->pause && !request_caches(m, target)) {
 		a->object = a->pause;
 		a->pause = NULL;
 		free(url.bytes);

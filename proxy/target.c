@@ -153,6 +153,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		if (!starts(target, "http://") && !starts(target, "https://"))
 			return TARGET_BAD_TARGET;
 		t->mode = TARGET_FORWARD;
+		t->cookies = t->authorization = conf->forward_credentials;
 		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
 	}
 	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
@@ -165,6 +166,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		return TARGET_BAD_TARGET;
 	if ((route = conf_route_match(conf, host.at ? host.at : "", host.len, target.at, target.len))) {
 		t->mode = TARGET_ROUTE;
+		t->cookies = route->cookies;
+		t->authorization = route->authorization;
 		return target_from_route(t, route, target);
 	}
 	if (conf->gateway && starts(target, "/?url=")) {

@@ -13,6 +13,7 @@ struct target {
 	enum target_mode mode;
 	const struct conf_route *route;    /* its settings; conf->direct for gateway and forward */
 	struct destination to;
+	bool cookies, authorization;       /* those fields of the client's go along */
 };
 
 enum target_error {

@@ -7,6 +7,7 @@
 
 #include "conf/conf.h"
 #include "etag.h"
+#include "target.h"
 #include "text.h"
 
 #define UPSTREAM_ACCEPT "application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.8"
@@ -111,13 +112,13 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 }
 
 /* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
-static bool is_private(const struct http_msg *m, const struct http_field *f, const struct conf_route *route)
+static bool is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
 {
 	if (f->hop)
 		return false;
 	if (http_header_request((enum header_id)f->id) == REQUEST_OTHER)
-		return list_has(route->request_fields, http_field_name(m, f));
-	return (f->id == H_COOKIE && route->cookies) || (f->id == H_AUTHORIZATION && route->authorization);
+		return list_has(target->route->request_fields, http_field_name(m, f));
+	return (f->id == H_COOKIE && target->cookies) || (f->id == H_AUTHORIZATION && target->authorization);
 }
 
 /* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section 8.6). */
@@ -126,9 +127,10 @@ static bool says_empty(const struct http_msg *m, const char *method)
 	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
 }
 
-int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct conf_route *route,
-    bool conditional, bool forward)
+int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
 {
+	const struct conf_route *route = target->route;
+	bool forward = target->mode == TARGET_FORWARD;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct slice accept = http_msg_get(m, H_ACCEPT);
 	struct response_settings own = r->stage.head;
@@ -158,7 +160,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (!is_sent(&m->fields[i], reads, forward) && is_private(m, &m->fields[i], route))
+		if (!is_sent(&m->fields[i], reads, forward) && is_private(m, &m->fields[i], target))
 			add_field(&private, m, &m->fields[i]);
 	r->fields = text_take(&t, &r->fields_len);
 	r->private_fields = text_take(&private, &r->private_len);

@@ -7,9 +7,11 @@
 #include "http_msg.h"
 
 struct conf;
-struct conf_route;
+struct target;
 
-/* forward: the client talks to the origin itself, so that all end-to-end fields but credentials go along. conditional: the client's own preconditions go along (the cache adds its own instead). Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
-int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct conf_route *, bool conditional, bool forward);
+/* By forward proxy the client talks to the origin itself, so that all end-to-end fields go along but credentials that are not to.
+ * conditional: the client's own preconditions go along (the cache adds its own instead). Fills method, fields, private_fields and
+ * stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
+int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *, bool conditional);
 
 #endif

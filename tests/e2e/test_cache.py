@@ -90,6 +90,17 @@ def test_authorization(start, origin, site):
         assert site.count(path) == asked, path
 
 
+@pytest.mark.parametrize("credentials", ["Authorization: Basic {}", "Cookie: id={}"])
+def test_forward_credentials(start, origin, site, credentials):
+    """What a client got for its credentials is its own, and a copy stored before is no answer to a cookie."""
+    proxy = start(None, "--allow", "127.0.0.0/8:*", "--forward-credentials", "on")
+    site["/mine"] = page(FRESH)
+    for word in "aabb":
+        proxy.get(f"{origin.url}/mine", credentials.format(word))
+    assert site.count("/mine") == 4
+    assert [was_hit(proxy.get(f"{origin.url}/mine")) for _ in range(2)] == [False, True]
+
+
 @pytest.mark.parametrize("status", [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501])
 def test_every_status_cacheable_by_default(proxy, site, status):
     site["/f"] = message(f"{status} X", FRESH, body=b"" if status == 204 else b"x", length=status != 204)

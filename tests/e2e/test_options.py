@@ -38,6 +38,13 @@ def test_credentials_go_upstream_only_as_the_route_says(start, origin, route_opt
     assert {"cookie", "authorization", "proxy-authorization"} & asked.names() == sent
 
 
+@pytest.mark.parametrize("option, sent", [("off", set()), ("on", {"cookie", "authorization"})])
+def test_credentials_go_through_a_forward_proxy_only_where_it_may(start, origin, option, sent):
+    proxy = start(None, "--allow", "127.0.0.0/8:*", "--forward-credentials", option)
+    _, asked = proxy.through(origin, FEED, f"{origin.url}/feed", *CREDENTIALS)
+    assert {"cookie", "authorization", "proxy-authorization"} & asked.names() == sent
+
+
 @pytest.mark.parametrize("route_options, sent", [
     ("", set()), ("request-fields=X-Tenant", {"x-tenant"}), ("request-fields=x-tenant,X-Trace", {"x-tenant", "x-trace"}),
     ("request-fields=*", {"x-tenant", "x-trace"}), ("request-fields=X-Ten", set())])

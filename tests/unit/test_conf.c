@@ -28,6 +28,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "route", "//a.example/b/=https://o/ name=x", "//a.example/b/=https://o/ name=x\n" },
 	{ "gateway", "off", "off" },
 	{ "forward", "false", "off" },
+	{ "forward-credentials", "on", "on" },
 	{ "redirects", "20", "20" },
 	{ "redirect-downgrade", "on", "on" },
 	{ "upgrade-https", "yes", "on" },
