@@ -8,7 +8,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* Set once before workers start. */
+/* At start, and when the configuration is read again. */
 void log_set_level(enum log_level);
 
 /* One line on stderr: "utfeed: LEVEL: message". Written by one write(2), so lines of several threads never mix. */
