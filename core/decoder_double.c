@@ -24,15 +24,23 @@ put_text(uint8_t *out, const struct double_text *text)
 	return out + 2 + (text->utf8[2] != 0) + (text->utf8[3] != 0);
 }
 
+/* Pairs, and ASCII between them one at a time: blanks. */
 static void
 copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
 
-	while (s->in_end - in >= 2 && *in >= 0x80 && s->out_end - out >= DECODER_MIN_OUT) {
-		const struct double_text *text = &plane->text[in[0] - 0x80][in[1]];
+	while (s->in_end - in >= 2 && s->out_end - out >= DECODER_MIN_OUT) {
+		const struct double_text *text;
 
+		if (in[0] < 0x80) {
+			if (in[1] < 0x80)
+				break;
+			*out++ = *in++;
+			continue;
+		}
+		text = &plane->text[in[0] - 0x80][in[1]];
 		if (text->utf8[0] == 0)
 			break;
 		out = put_text(out, text);

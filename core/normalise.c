@@ -2,7 +2,7 @@
  *
  * A decision is taken only at byte counts that do not depend on the cut of the input: 0, 1 KiB, 4 KiB, 16 KiB ... the window's
  * size, or the end of the body. Policies that go by labels and declarations take the first of them at which these are settled;
- * `auto` and `feedparser` judge the bytes and take the last. */
+ * `auto` and `feedparser` judge the bytes and take the last; they look before only for whether it is a feed. */
 #include "normalise.h"
 
 #include <assert.h>
@@ -33,6 +33,7 @@ struct normaliser {
 	uint8_t *held;
 	size_t held_len, held_cap;
 	size_t next_look;
+	bool is_feed;               /* and only the bytes can say more: the next look is the last */
 
 	bool decided;
 	struct evidence evidence;
@@ -137,7 +138,8 @@ static bool judge(struct normaliser *n, bool complete)
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
 		return true;
 	}
-	if (!last && (lookin == LOOKIN_MORE || judges_bytes(n) || !evidence_is_settled(e)))
+	n->is_feed = lookin == LOOKIN_FEED && judges_bytes(n);
+	if (!last && (lookin == LOOKIN_MORE || n->is_feed || !evidence_is_settled(e)))
 		return false;
 	evidence_finish(e);
 	policy_decide(n->options.policy, e, &n->verdict);
@@ -283,7 +285,7 @@ static int look(struct normaliser *n, bool complete)
 	    n->held, n->held_len, complete);
 	if (!judge(n, complete)) {
 		n->next_look = n->next_look == 0 ? FIRST_LOOK : n->next_look * NEXT_LOOK;
-		if (n->next_look > n->options.sniff_bytes)
+		if (n->is_feed || n->next_look > n->options.sniff_bytes)
 			n->next_look = n->options.sniff_bytes;
 		return NORMALISE_OK;
 	}

@@ -76,13 +76,14 @@ static size_t range_of(uint32_t c, size_t latest)
 /* The only case that matters is that of letters which differ from one single-byte set to the next. */
 enum letter_case { CASELESS, SMALL, CAPITAL };
 
+static const uint8_t cases[0x0460] = {
+	['a' ... 'z'] = SMALL, [0xDF ... 0xFF] = SMALL, [0x03AC ... 0x03CE] = SMALL, [0x0430 ... 0x045F] = SMALL,
+	['A' ... 'Z'] = CAPITAL, [0xC0 ... 0xDE] = CAPITAL, [0x0386 ... 0x03AB] = CAPITAL, [0x0400 ... 0x042F] = CAPITAL,
+};
+
 static enum letter_case case_of(uint32_t c)
 {
-	if ((c >= 'a' && c <= 'z') || (c >= 0xDF && c <= 0xFF) || (c >= 0x03AC && c <= 0x03CE) || (c >= 0x0430 && c <= 0x045F))
-		return SMALL;
-	if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE) || (c >= 0x0386 && c <= 0x03AB) || (c >= 0x0400 && c <= 0x042F))
-		return CAPITAL;
-	return CASELESS;
+	return c < sizeof cases ? cases[c] : CASELESS;
 }
 
 static bool is_alphabet(enum glyph g)
@@ -165,18 +166,29 @@ static const uint8_t *read_ascii(struct reading *r, const uint8_t *p, size_t len
 	return p + run;
 }
 
-/* Well-formed by the decoder's invariant. */
+/* Beyond ASCII, and well-formed by the decoder's invariant. */
 static uint32_t next_character(const uint8_t **p)
 {
 	const uint8_t *b = *p;
-	uint32_t c = b[0];
-	size_t more = c < 0x80 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3, i;
+	size_t more = b[0] < 0xE0 ? 1 : b[0] < 0xF0 ? 2 : 3, i;
+	uint32_t c = (b[0] & (0x3Fu >> more)) << 6 | (b[1] & 0x3F);
 
-	c &= more == 0 ? 0x7F : 0x3Fu >> more;
-	for (i = 1; i <= more; i++)
+	for (i = 2; i <= more; i++)
 		c = c << 6 | (b[i] & 0x3F);
 	*p += 1 + more;
 	return c;
+}
+
+/* Most text by far: what read_glyph() comes to for a letter behind one of its own alphabet, but Latin, that is no capital. */
+static bool read_in_word(struct reading *r, enum glyph g, enum letter_case k)
+{
+	if (g != r->before || g < G_GREEK || g > G_HANGUL || k == CAPITAL)
+		return false;
+	r->characters++;
+	r->small += k == SMALL;
+	r->before_that = g;
+	r->case_before = k;
+	return true;
 }
 
 static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
@@ -185,6 +197,8 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 	uint8_t out[4096];
 	const uint8_t *p;
 	size_t used, n;
+	enum letter_case k;
+	enum glyph g;
 	uint32_t c;
 
 	if (d == NULL) {
@@ -201,7 +215,10 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 			}
 			c = next_character(&p);
 			r->range = range_of(c, r->range);
-			read_glyph(r, glyphs[r->range].glyph, case_of(c), true);
+			g = glyphs[r->range].glyph;
+			k = case_of(c);
+			if (!read_in_word(r, g, k))
+				read_glyph(r, g, k, true);
 		}
 	}
 	decoder_free(&d);

@@ -2,7 +2,9 @@
  * Well-formed UTF-8 never touches the decoder: it goes to repair from where it lies. */
 #include "recode.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ascii.h"
 #include "decoder.h"
@@ -26,9 +28,12 @@ static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
 
 struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink sink)
 {
-	struct recode *r = calloc(1, sizeof(*r));
+	struct recode *r = malloc(sizeof(*r));
 
-	if (!r || recode_change(r, charset, decoder_flags) != 0)
+	if (!r)
+		return NULL;
+	memset(r, 0, offsetof(struct recode, out));
+	if (recode_change(r, charset, decoder_flags) != 0)
 		goto fail;
 	if (to_ascii) {
 		r->ascii = ascii_new(sink);

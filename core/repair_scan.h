@@ -17,5 +17,7 @@ struct repair_stops {
 /* Offset of the first stop at or after `at`, len without one. A byte that may start a pair or EF BF stops it also as the
  * last of the buffer, where its partner is not known yet. */
 size_t repair_scan(const struct repair_stops *, const uint8_t *, size_t at, size_t len);
+/* The same without what only some processors have; for the test. */
+size_t repair_scan_portable(const struct repair_stops *, const uint8_t *, size_t at, size_t len);
 
 #endif

@@ -105,39 +105,45 @@ utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 	return n;
 }
 
-/* Bytes of 0xC0 and up, and of 0x80 to 0xBF, eight at a time: in each byte of a sum one of them is counted. */
+/* Bytes of 0xC0 and up, and of 0x80 to 0xBF, sixteen at a time: each lane of a sum counts its own. */
 enum {
-	SUM_WORDS = 31,     /* 31 times 8 bytes still fit one byte when the sum is folded */
-	SAMPLE_STEP = 8 * SUM_WORDS
+	LANES = 16,
+	SUM_MOST = 255,     /* additions that fit a lane */
+	SAMPLE_STEP = 15 * LANES
 };
+typedef int8_t lanes __attribute__((vector_size(LANES)));
 
 struct marks {
 	size_t leads, trails;
 };
 
 static size_t
-fold(uint64_t sum)
+sum_of(lanes sum)
 {
-	return (size_t)((sum * UINT64_C(0x0101010101010101)) >> 56);
+	size_t total = 0;
+
+	for (size_t i = 0; i < LANES; i++)
+		total += (uint8_t)sum[i];
+	return total;
 }
 
 static struct marks
 count_marks(const uint8_t *p, size_t len)
 {
-	const uint64_t low_bits = UINT64_C(0x0101010101010101);
 	struct marks n = { 0 };
 	size_t i = 0;
 
-	while (len - i >= sizeof(uint64_t)) {
-		uint64_t leads = 0, trails = 0, word;
+	while (len - i >= LANES) {
+		size_t blocks = (len - i) / LANES;
+		lanes beyond = { 0 }, trails = { 0 }, block;
 
-		for (unsigned words = 0; words < SUM_WORDS && len - i >= sizeof word; words++, i += sizeof word) {
-			memcpy(&word, p + i, sizeof word);
-			leads += (word >> 7) & (word >> 6) & low_bits;
-			trails += (word >> 7) & ~(word >> 6) & low_bits;
+		for (blocks = blocks < SUM_MOST ? blocks : SUM_MOST; blocks > 0; blocks--, i += LANES) {
+			memcpy(&block, p + i, sizeof block);
+			beyond -= (lanes)(block < 0);
+			trails -= (lanes)(block < (int8_t)0xC0);
 		}
-		n.leads += fold(leads);
-		n.trails += fold(trails);
+		n.trails += sum_of(trails);
+		n.leads += sum_of(beyond) - sum_of(trails);
 	}
 	for (; i < len; i++) {
 		n.leads += p[i] >= 0xC0;
