@@ -293,6 +293,7 @@ static void answer_lines(struct answer *a, struct object *o, bool stored, struct
 	if (a->cached && !a->status.hit && !a->substituted) {
 		a->status.fwd_status = r->fwd_status;
 		a->status.stored = r->stored;
+		a->status.detail = r->detail;
 	}
 	cache_status_line(&t, a->ctx->conf->via, &a->status);
 	f->lines[t.failed ? 0 : t.len] = '\0';

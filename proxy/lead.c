@@ -242,13 +242,16 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 	return true;
 }
 
-static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream)
+static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream, struct object *o)
 {
+	enum storable storable = freshness_storable(&l->request, m, &l->params.freshness);
 	struct text names = { 0 };
 	size_t len;
 
-	if (freshness_storable(&l->request, m, &l->params.freshness) != STORABLE_YES)
+	if (storable != STORABLE_YES) {
+		object_report(o)->detail = storable_word(storable);
 		return 0;
+	}
 	if (m->has_length && m->content_length > l->params.max_object)
 		return 0;
 	/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
@@ -282,7 +285,7 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 		return lead_refresh(l, m, o);
 	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))
 		return FETCH_ANSWERED;
-	if (lead_plan_storing(l, m, upstream))
+	if (lead_plan_storing(l, m, upstream, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;

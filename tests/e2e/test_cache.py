@@ -69,15 +69,19 @@ def test_stored_and_fresh(proxy, site, fields):
     assert [was_hit(proxy.get("/f")) for _ in range(3)] == [False, True, True] and site.count() == 1
 
 
-@pytest.mark.parametrize("asking,fields", [
-    ((), ("Cache-Control: no-store, max-age=60",)), ((), ("Cache-Control: private, max-age=60",)), ((), (FRESH, "Vary: *")),
-    ((), ("Cache-Control: private=\"x\", max-age=60",)), (("Cache-Control: no-store",), (FRESH,)), ((), ("CDN-Cache-Control: no-store", FRESH)),
-    ((), ("Set-Cookie: a=1",)), ((), ("Cache-Control: max-age=0",)), ((), ("Cache-Control: no-cache, max-age=60",)),
-    ((), ("Expires: 0",)), ((), ("Cache-Control: max-age=60", "Age: 61")), ((), ("Cache-Control: s-maxage=0, max-age=60",)),
+@pytest.mark.parametrize("asking,fields,why", [
+    ((), ("Cache-Control: no-store, max-age=60",), "no-store"), ((), ("Cache-Control: private, max-age=60",), "private"),
+    ((), (FRESH, "Vary: *"), "vary"), ((), ("Cache-Control: private=\"x\", max-age=60",), "private"),
+    (("Cache-Control: no-store",), (FRESH,), "request-no-store"), ((), ("CDN-Cache-Control: no-store", FRESH), "no-store"),
+    ((), ("Set-Cookie: a=1",), "set-cookie"), ((), ("Cache-Control: max-age=0",), None), ((), ("Cache-Control: no-cache, max-age=60",), None),
+    ((), ("Expires: 0",), None), ((), ("Cache-Control: max-age=60", "Age: 61"), None), ((), ("Cache-Control: s-maxage=0, max-age=60",), None),
 ], ids=str)
-def test_never_without_the_origin(proxy, site, asking, fields):
+def test_never_without_the_origin(proxy, site, asking, fields, why):
+    """Cache-Status says why it was not stored, or that it was, to be revalidated."""
     site["/f"] = page(*fields)
-    assert [was_hit(proxy.get("/f", *asking)) for _ in range(3)] == [False] * 3 and site.count() == 3
+    got = [proxy.get("/f", *asking) for _ in range(3)]
+    assert not any(was_hit(each) for each in got) and site.count() == 3
+    assert (f"; detail={why}" if why else "; stored") in got[0]["Cache-Status"]
 
 
 def test_authorization(start, origin, site):
