@@ -136,7 +136,7 @@ static const char *const client_policy_words[] = {
 	[CLIENT_POLICY_OFF] = "off", [CLIENT_POLICY_LOOPBACK] = "loopback", [CLIENT_POLICY_ANY] = "any", NULL
 };
 static const char *const log_level_words[] = {
-	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info", [CONF_LOG_DEBUG] = "debug", NULL
+	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info", NULL
 };
 
 static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)

@@ -87,16 +87,6 @@ charset_lookup(const char *text, size_t len)
 	return label_find(key, len);
 }
 
-const struct charset_label *
-charset_own_label(enum charset cs)
-{
-	const char *name = charset_info(cs)->name;
-	const struct charset_label *label = label_find(name, strlen(name));
-
-	assert(label && label->charset == cs);
-	return label;
-}
-
 bool
 charset_is_thoughtless(enum charset cs)
 {

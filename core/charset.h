@@ -57,9 +57,6 @@ const char *charset_name(enum charset);                     /* "" for CS_NONE */
 /* Finds a label, ASCII case and surrounding white space ignored. NULL: unknown, or refused (UTF-7, ISO-2022-CN). */
 const struct charset_label *charset_lookup(const char *text, size_t len);
 
-/* The label row whose text is the charset's canonical name. Never NULL for 0 < cs < CS_COUNT. */
-const struct charset_label *charset_own_label(enum charset);
-
 /* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking (RULES.md, auto). */
 bool charset_is_thoughtless(enum charset);
 

@@ -365,11 +365,6 @@ const struct verdict *normaliser_verdict(const struct normaliser *n)
 	return n->decided ? &n->verdict : NULL;
 }
 
-const struct evidence *normaliser_evidence(const struct normaliser *n)
-{
-	return n->decided ? &n->evidence : NULL;
-}
-
 const struct normalise_report *normaliser_report(const struct normaliser *n)
 {
 	return &n->report;

@@ -58,7 +58,6 @@ int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len);
 int normaliser_finish(struct normaliser *);
 /* NULL until decided. */
 const struct verdict *normaliser_verdict(const struct normaliser *);
-const struct evidence *normaliser_evidence(const struct normaliser *);   /* as it was at the decision; .bytes is NULL by then */
 const struct normalise_report *normaliser_report(const struct normaliser *);
 
 #endif

@@ -206,10 +206,3 @@ enum xmldecl_state xmldecl_seek(struct bom_family family, const uint8_t *bytes, 
 		s.at += family.unit;
 	}
 }
-
-size_t xmldecl_find(struct bom_family family, const uint8_t *bytes, size_t len, bool complete)
-{
-	size_t at = 0;
-
-	return xmldecl_seek(family, bytes, len, &at, complete) == XMLDECL_PRESENT ? at : SIZE_MAX;
-}

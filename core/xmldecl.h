@@ -39,12 +39,8 @@ void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t l
  * the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
 void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start, size_t *enc_end);
 
-/* Skips white space and at most XMLDECL_JUNK_MAX bytes of junk (a comment is junk as a whole) in code units of the family.
- * Returns the byte offset of the declaration, or SIZE_MAX where none follows. Stops at a feed's root element. */
-size_t xmldecl_find(struct bom_family, const uint8_t *, size_t len, bool complete);
-
-/* The same from *at on, telling "none" (XMLDECL_ABSENT) from "not yet" (XMLDECL_INCOMPLETE). XMLDECL_PRESENT: one starts
- * at *at. */
+/* From *at on skips white space and at most XMLDECL_JUNK_MAX bytes of junk (a comment is junk as a whole) in code units of the
+ * family; stops at a feed's root element. XMLDECL_PRESENT: a declaration starts at *at. XMLDECL_INCOMPLETE: not yet to be told. */
 enum xmldecl_state xmldecl_seek(struct bom_family, const uint8_t *, size_t len, size_t *at, bool complete);
 
 #endif

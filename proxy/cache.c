@@ -50,16 +50,6 @@ void cache_free(struct cache **cp)
 	*cp = NULL;
 }
 
-struct store *cache_memory(struct cache *c)
-{
-	return c->memory;
-}
-
-struct store *cache_second(struct cache *c)
-{
-	return c->second;
-}
-
 enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w)
 {
 	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);

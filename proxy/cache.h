@@ -20,8 +20,6 @@ void cache_cancel(struct cache *, struct store_wait *);
 void cache_put(struct cache *, struct entry *);
 void cache_remove(struct cache *, const char *key, size_t len);
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
-struct store *cache_memory(struct cache *);
-struct store *cache_second(struct cache *);
 
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
  * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one

@@ -45,17 +45,14 @@ static void directive_take(struct cache_control *cc, enum cache_directive d, str
 {
 	uint32_t bit = 1u << d;
 
-	if ((cc->set | cc->invalid) & bit || cc->fields[d].at)
+	if ((cc->set | cc->invalid | cc->listed) & bit)
 		return;
 	switch (directives[d].argument) {
 	case CC_FLAG:
 		cc->set |= bit;
 		break;
 	case CC_FIELDS:
-		if (value.len)
-			cc->fields[d] = value;
-		else
-			cc->set |= bit;
+		*(value.len ? &cc->listed : &cc->set) |= bit;
 		break;
 	case CC_MAYBE:
 		if (!value.at) {
@@ -76,7 +73,7 @@ static void directive_take(struct cache_control *cc, enum cache_directive d, str
 /* An unqualified directive says more than a list of fields, whichever comes first. */
 static void directive_widen(struct cache_control *cc, enum cache_directive d)
 {
-	cc->fields[d] = (struct slice){ NULL, 0 };
+	cc->listed &= ~(1u << d);
 	cc->set |= 1u << d;
 }
 
@@ -146,7 +143,7 @@ static void targeted_take(void *arg, const struct sf_member *m)
 		return;
 	cc->set &= ~bit;
 	cc->invalid &= ~bit;
-	cc->fields[d] = (struct slice){ NULL, 0 };
+	cc->listed &= ~bit;
 	if (directives[d].argument == CC_SECONDS) {
 		if (m->type == SF_INTEGER && m->number >= 0) {
 			cc->seconds[d] = m->number > CC_SECONDS_MAX ? CC_SECONDS_MAX : (uint32_t)m->number;
@@ -155,7 +152,7 @@ static void targeted_take(void *arg, const struct sf_member *m)
 			cc->invalid |= bit;
 		}
 	} else if (directives[d].argument == CC_FIELDS && m->type == SF_STRING && m->text.len) {
-		cc->fields[d] = m->text;
+		cc->listed |= bit;
 	} else if (m->type != SF_BOOLEAN || m->number) {
 		cc->set |= bit;
 	}
@@ -186,17 +183,4 @@ void cache_control_response(struct cache_control *cc, const struct http_msg *res
 		}
 	memset(cc, 0, sizeof *cc);
 	field_take(cc, response, CC_RESPONSE);
-}
-
-bool cache_control_names_field(const struct cache_control *cc, enum cache_directive d, struct slice field)
-{
-	struct slice rest = cc->fields[d];
-
-	while (rest.at) {
-		struct slice one = slice_until(rest, ',', &rest);
-
-		if (one.len && one.len == field.len && !strncasecmp(one.at, field.at, field.len))
-			return true;
-	}
-	return false;
 }

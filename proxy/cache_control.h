@@ -19,9 +19,9 @@ struct cache_control {
 	bool given;                    /* a field stood there, even an empty one */
 	bool targeted;                 /* it was a targeted field: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
 	uint32_t set;                  /* bits by enum cache_directive; a FIELDS directive only where it has no list */
+	uint32_t listed;               /* bits: no-cache or private with a list of fields */
 	uint32_t invalid;              /* bits: stands there with a value that is none */
 	uint32_t seconds[CC_COUNT];    /* a MAYBE directive without a value: CC_SECONDS_MAX */
-	struct slice fields[CC_COUNT]; /* the list of a qualified no-cache or private, quotes off; at NULL: unqualified. Text of the message */
 };
 
 static inline bool cc_has(const struct cache_control *cc, enum cache_directive d)
@@ -34,7 +34,5 @@ void cache_control_request(struct cache_control *, const struct http_msg *reques
 void cache_control_forget_reload(struct cache_control *);
 /* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
 void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);
-/* Whether a qualified directive (CC_NO_CACHE, CC_PRIVATE) names that field. */
-bool cache_control_names_field(const struct cache_control *, enum cache_directive, struct slice field);
 
 #endif

@@ -9,11 +9,6 @@ static const char *const tokens[FWD_COUNT] = {
 #undef FORWARD
 };
 
-const char *cache_fwd_token(enum cache_fwd fwd)
-{
-	return tokens[fwd];
-}
-
 /* RFC 9651 section 3.3.4 */
 static bool is_token(const char *s)
 {
@@ -68,10 +63,6 @@ void cache_status_member(struct text *t, const char *name, const struct cache_st
 		text_puts(t, "; stored");
 	if (!s->hit && s->collapsed)
 		text_puts(t, "; collapsed");
-	if (s->key) {
-		text_puts(t, "; key=");
-		add_string(t, s->key);
-	}
 	if (s->detail) {
 		text_puts(t, "; detail=");
 		add_word(t, s->detail);

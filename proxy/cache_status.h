@@ -22,10 +22,8 @@ struct cache_status {
 	enum cache_fwd fwd;
 	int fwd_status;                /* 0: not known */
 	int64_t ttl;                   /* negative: stale since (section 2.4) */
-	const char *key, *detail;      /* NULL: not told; detail may be a token or any text */
+	const char *detail;            /* a token or any text; NULL: not told */
 };
-
-const char *cache_fwd_token(enum cache_fwd);
 
 /* "NAME; hit; ttl=30": one member. name: of this cache, as a token where it is one, else quoted. */
 void cache_status_member(struct text *, const char *name, const struct cache_status *);

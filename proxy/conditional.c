@@ -16,23 +16,13 @@ static struct slice etag_opaque(struct slice tag, bool *weak)
 	return tag;
 }
 
-static bool etag_equal(struct slice a, struct slice b, bool strong)
+bool etag_equal(struct slice a, struct slice b, bool strong)
 {
 	bool weak_a, weak_b;
 
 	a = etag_opaque(a, &weak_a);
 	b = etag_opaque(b, &weak_b);
 	return a.at && b.at && a.len == b.len && !memcmp(a.at, b.at, a.len) && !(strong && (weak_a || weak_b));
-}
-
-bool etag_equal_weak(struct slice a, struct slice b)
-{
-	return etag_equal(a, b, false);
-}
-
-bool etag_equal_strong(struct slice a, struct slice b)
-{
-	return etag_equal(a, b, true);
 }
 
 bool conditional_asked(const struct http_msg *m)
@@ -121,7 +111,7 @@ static bool if_range_holds(const struct http_msg *m, const struct conditional_st
 	if (!value.at)
 		return true;
 	if (memchr(value.at, '"', value.len))
-		return etag_equal_strong(value, s->etag);
+		return etag_equal(value, s->etag, true);
 	return http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
 	    wanted == modified && modified < s->date;
 }

@@ -21,8 +21,7 @@ enum conditional_answer conditional_evaluate(const struct http_msg *request, con
 /* Whether the request has any precondition at all. */
 bool conditional_asked(const struct http_msg *request);
 
-bool etag_equal_weak(struct slice, struct slice);        /* RFC 9110 section 8.8.3.2 */
-bool etag_equal_strong(struct slice, struct slice);
+bool etag_equal(struct slice, struct slice, bool strong);  /* RFC 9110 section 8.8.3.2 */
 
 enum range_answer {
 	RANGE_NONE,                    /* serve it whole: no range, one not understood, several, or If-Range says so */

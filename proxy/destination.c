@@ -153,11 +153,6 @@ bool destination_same_origin(const struct destination *a, const struct destinati
 	return a->tls == b->tls && a->port == b->port && !strcmp(a->host, b->host);
 }
 
-bool destination_equal(const struct destination *a, const struct destination *b)
-{
-	return destination_same_origin(a, b) && a->path_len == b->path_len && !memcmp(a->path, b->path, a->path_len);
-}
-
 void destination_url(struct text *t, const struct destination *d)
 {
 	text_puts(t, d->tls ? "https://" : "http://");

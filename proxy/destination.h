@@ -30,7 +30,6 @@ int destination_set_path(struct destination *, const char *path, size_t len);   
 void destination_free(struct destination *);
 
 bool destination_same_origin(const struct destination *, const struct destination *);
-bool destination_equal(const struct destination *, const struct destination *);
 /* Appends the URL. */
 void destination_url(struct text *, const struct destination *);
 

@@ -51,12 +51,11 @@ bool freshness_error_status(int status)
 	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
-static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m, bool private_cache)
+static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m)
 {
 	uint32_t named = cc->set | cc->invalid;
 
-	return named >> CC_MAX_AGE & 1 || (!private_cache && named >> CC_S_MAXAGE & 1) ||
-	    (!cc->targeted && http_msg_count(m, H_EXPIRES));
+	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_count(m, H_EXPIRES));
 }
 
 void freshness_request(struct cache_control *cc, const struct http_msg *request, const struct freshness_settings *s)
@@ -76,7 +75,7 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 
 	cache_control_request(&rc, request);
 	cache_control_response(&cc, m, s->targeted);
-	keeps = cc_has(&cc, CC_PUBLIC) || (!s->private_cache && cc_has(&cc, CC_S_MAXAGE));
+	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
 	if (request->method != METHOD_GET && request->method != METHOD_HEAD)
 		return STORABLE_METHOD;
 	if (cc_has(&rc, CC_NO_STORE))
@@ -86,17 +85,17 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 	/* beside must-understand no-store is for caches that know neither (section 5.2.2.3) */
 	if (cc_has(&cc, CC_NO_STORE) && !cc_has(&cc, CC_MUST_UNDERSTAND))
 		return STORABLE_NO_STORE;
-	if (!s->private_cache && (cc_has(&cc, CC_PRIVATE) || cc.fields[CC_PRIVATE].at))
+	if (cc_has(&cc, CC_PRIVATE) || cc.listed >> CC_PRIVATE & 1)
 		return STORABLE_PRIVATE;
 	/* section 3.5 */
-	if (!s->private_cache && http_msg_count(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
+	if (http_msg_count(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
 		return STORABLE_AUTHORIZATION;
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (!s->private_cache && http_msg_count(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m, s->private_cache))
+	if (http_msg_count(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m))
 		return STORABLE_SET_COOKIE;
-	if (!has_lifetime(&cc, m, s->private_cache) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
+	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;
 	return STORABLE_YES;
 }
@@ -123,14 +122,14 @@ static int64_t age_value(const struct http_msg *m)
 static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
     const struct freshness_settings *s)
 {
-	int64_t max = s->heuristic_max_s ? s->heuristic_max_s : HEURISTIC_MAX_S, modified, lifetime = 0;
+	int64_t modified, lifetime = 0;
 
 	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
 		return 0;
 	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
 		lifetime = (date - modified) / HEURISTIC_SHARE;
-	if (lifetime > max)
-		lifetime = max;
+	if (lifetime > HEURISTIC_MAX_S)
+		lifetime = HEURISTIC_MAX_S;
 	/* What the feed says of itself, and the operator's floor: of good responses only. */
 	if (m->status == 200 && s->hint_s)
 		lifetime = s->hint_s;
@@ -143,15 +142,14 @@ static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_c
 static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc, int64_t date,
     const struct freshness_settings *s)
 {
+	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
 	int64_t expires;
 
 	/* a value that is none: stale */
-	for (int i = s->private_cache; i < 2; i++) {
-		enum cache_directive d = i ? CC_MAX_AGE : CC_S_MAXAGE;
-
-		if (cc_has(cc, d))
-			return cc->seconds[d];
-		if (cc->invalid >> d & 1)
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		if (cc_has(cc, order[i]))
+			return cc->seconds[order[i]];
+		if (cc->invalid >> order[i] & 1)
 			return 0;
 	}
 	/* section 5.3: an invalid date, or several, is a time in the past */
@@ -190,18 +188,18 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		f->lifetime_s = s->error_max_s;
 	if (cc_has(&cc, CC_NO_CACHE))
 		f->flags |= FRESHNESS_NO_CACHE;
-	if (cc.fields[CC_NO_CACHE].at)
+	if (cc.listed >> CC_NO_CACHE & 1)
 		f->flags |= FRESHNESS_NO_CACHE_FIELDS;
 	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
-	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || (!s->private_cache && cc_has(&cc, CC_PROXY_REVALIDATE));
-	if (revalidates || (!s->private_cache && cc_has(&cc, CC_S_MAXAGE)))
+	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || cc_has(&cc, CC_PROXY_REVALIDATE);
+	if (revalidates || cc_has(&cc, CC_S_MAXAGE))
 		f->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))
 		f->flags |= FRESHNESS_IMMUTABLE;
 	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
 		return;
 	/* Beside s-maxage the origin's own windows count, as exceptions it made itself; ours do not. */
-	f->swr_s = window(&cc, CC_SWR, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_while_revalidate_s);
+	f->swr_s = window(&cc, CC_SWR, 0);
 	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
 }
 

@@ -19,14 +19,12 @@ enum storable {
 /* What the operator sets; zeroes are plain RFC 9111. */
 struct freshness_settings {
 	const char *const *targeted;   /* as cache_control_response() takes it */
-	bool private_cache;            /* one user's cache; utfeed is shared unless told so */
 	uint32_t floor_s;              /* at least so long, where the response names no lifetime of its own */
 	uint32_t hint_s;               /* how long the feed itself says it holds, then (feed_hints.h); 0: it does not say */
 	uint32_t hint_max_s;           /* the most hint_s may be; 0: what feeds say does not count */
-	uint32_t heuristic_max_s;      /* cap of a heuristic lifetime; 0: 24 h */
 	bool no_reload;                /* requests' wishes for something newer than what is fresh do not count */
 	uint32_t error_max_s;          /* cap of any lifetime of a response with status 4xx or 5xx; 0: none */
-	uint32_t stale_while_revalidate_s, stale_if_error_s;   /* where the response does not say */
+	uint32_t stale_if_error_s;     /* where the response does not say */
 };
 
 enum freshness_flag {

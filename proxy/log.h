@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO };
 
 /* At start, and when the configuration is read again. */
 void log_set_level(enum log_level);
@@ -16,7 +16,6 @@ void log_line(enum log_level, const char *fmt, ...) __attribute__((format(printf
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 enum { LOG_TIME_BYTES = 32 };
 /* A moment, in milliseconds since the epoch: "2026-11-21T04:34:26.545Z". */

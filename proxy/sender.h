@@ -60,10 +60,5 @@ void sender_begin_request(struct sender *, struct slice head, bool has_body, int
 void sender_end(struct sender *);
 /* reader may be NULL for FRAME_NONE. */
 enum sender_result sender_write(struct sender *, struct conn *, struct object_reader *);
-/* Has anything been sent? */
-static inline bool sender_started(const struct sender *s)
-{
-	return s->bytes;
-}
 
 #endif

@@ -62,7 +62,6 @@ struct redis_settings {                /* texts stay the caller's, and must outl
 	const char *prefix;            /* of every key */
 	bool tls;                      /* host, never path, must prove to be it */
 	const char *ca_file;           /* whom to trust for that; NULL: the system's list */
-	int db;
 	uint64_t timeout_ms;           /* without an answer: the server counts as away */
 };
 /* NULL: logged why. A server that is away is no reason: lookups miss until it is there. */

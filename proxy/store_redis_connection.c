@@ -122,7 +122,7 @@ static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 	redis_pump(r);
 }
 
-/* Who we are, which database, and whether anybody is there: the last has an argument. */
+/* Who we are, and whether anybody is there: the last has an argument. */
 static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 {
 	const struct redis_settings *s = &r->settings;
@@ -130,8 +130,6 @@ static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 	if (s->password && s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
 		return false;
 	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
-		return false;
-	if (s->db && redisAsyncCommand(ac, on_greeted, NULL, "SELECT %d", s->db) != REDIS_OK)
 		return false;
 	return redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
 }

@@ -114,7 +114,7 @@ def said_nothing_of(proxy, *secrets):
 
 @pytest.mark.parametrize("status", ["200 OK", "407 Proxy Authentication Required"])
 def test_credentials_by_http(through, parent, status):
-    proxy = through(None, "--http-proxy", with_credentials(parent), "--log-level", "debug")
+    proxy = through(None, "--http-proxy", with_credentials(parent))
     got, request = proxy.through(parent, message(status, "Content-Type: application/xml", body=SMALL), f"/http://{NAME}/f")
     assert request.all("Proxy-Authorization") == [f"Basic {BASIC}"]
     assert got.status == (200 if status[0] == "2" else 502)
@@ -122,7 +122,7 @@ def test_credentials_by_http(through, parent, status):
 
 
 def test_credentials_by_connect(through, parent, secure):
-    proxy = through(None, "--https-proxy", with_credentials(parent), "--log-level", "debug")
+    proxy = through(None, "--https-proxy", with_credentials(parent))
     client = proxy.client().ask(f"/{secure.url}/f")
     assert parent.connected(secure).all("Proxy-Authorization") == [f"Basic {BASIC}"]
     upstream = secure.receive()

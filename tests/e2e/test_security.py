@@ -224,7 +224,7 @@ def test_access_lines_hold_no_raw_control_bytes(proxy, origin):
 
 
 def test_standard_error_holds_no_raw_control_bytes(start, origin):
-    proxy = start(origin, "--log-level", "debug")
+    proxy = start(origin)
     client = proxy.client()
     client.send(b"GET /\x1b[2J HTTP/1.1\r\nHost: \x9bt\r\nX: \x1b\r\n\r\n")
     client.response()

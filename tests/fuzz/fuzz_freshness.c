@@ -63,8 +63,8 @@ static void fuzz_vary(const struct http_msg *request, const struct http_msg *res
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const targeted[] = { "CDN-Cache-Control", NULL };
-	static const struct freshness_settings settings[] = { { .targeted = targeted }, { .private_cache = true, .floor_s = 300, .hint_s = 900,
-		.error_max_s = 60, .stale_while_revalidate_s = 30, .stale_if_error_s = 86400 } };
+	static const struct freshness_settings settings[] = { { .targeted = targeted }, { .floor_s = 300, .hint_s = 900,
+		.error_max_s = 60, .stale_if_error_s = 86400 } };
 	const char *lines = (const char *)data, *split = size ? memchr(lines, '\0', size) : NULL;
 	size_t first = split ? (size_t)(split - lines) : size, second = split ? size - first - 1 : 0;
 	struct http_msg request, response;

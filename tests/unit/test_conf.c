@@ -94,7 +94,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
 	{ "access-log", "no", "off" },
-	{ "log-level", "debug", "debug" },
+	{ "log-level", "warn", "warn" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
 

@@ -16,60 +16,57 @@ static const char *const targeted[] = { "CDN-Cache-Control", NULL };
 
 static void storing(void)
 {
-	static const struct { const char *rule, *request, *response; int status; enum storable shared, private; } cases[] = {
-		{ "3: heuristically cacheable", "", "", 200, STORABLE_YES, STORABLE_YES },
-		{ "3: no lifetime, other status", "", "", 201, STORABLE_LIFETIME, STORABLE_LIFETIME },
-		{ "3: max-age", "", "Cache-Control: max-age=1\n", 201, STORABLE_YES, STORABLE_YES },
-		{ "3: s-maxage is for shared ones", "", "Cache-Control: s-maxage=1\n", 201, STORABLE_YES, STORABLE_LIFETIME },
-		{ "3: Expires", "", "Expires: " HOUR_ON "\n", 302, STORABLE_YES, STORABLE_YES },
-		{ "RFC 9213 2.2: Expires beside a targeted field", "", "CDN-Cache-Control: foo\nExpires: " HOUR_ON "\n", 302, STORABLE_LIFETIME,
-			STORABLE_LIFETIME },
-		{ "3: public", "", "Cache-Control: public\n", 599, STORABLE_YES, STORABLE_YES },
-		{ "3: unknown final status, max-age", "", "Cache-Control: max-age=1\n", 299, STORABLE_YES, STORABLE_YES },
-		{ "3: interim", "", "Cache-Control: max-age=1\n", 103, STORABLE_STATUS, STORABLE_STATUS },
-		{ "3.3: partial", "", "Cache-Control: max-age=1\n", 206, STORABLE_STATUS, STORABLE_STATUS },
-		{ "4.3: not modified", "", "Cache-Control: max-age=1\n", 304, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 9110 15.5.8: between proxies", "", "Cache-Control: max-age=1\n", 407, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 9110 15.5.13: one request's precondition", "", "Cache-Control: max-age=1\n", 412, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 9110 15.5.17: one request's range", "", "Cache-Control: max-age=1\n", 416, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 6585 3", "", "Cache-Control: max-age=1\n", 428, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 6585 4", "", "Cache-Control: max-age=1\n", 429, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 6585 5", "", "Cache-Control: max-age=1\n", 431, STORABLE_STATUS, STORABLE_STATUS },
-		{ "RFC 6585 6", "", "Cache-Control: max-age=1\n", 511, STORABLE_STATUS, STORABLE_STATUS },
-		{ "5.2.2.5", "", "Cache-Control: no-store, max-age=1\n", 200, STORABLE_NO_STORE, STORABLE_NO_STORE },
-		{ "5.2.2.3: understood", "", "Cache-Control: no-store, must-understand\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "5.2.2.3: not understood", "", "Cache-Control: max-age=1, must-understand\n", 599, STORABLE_STATUS, STORABLE_STATUS },
-		{ "5.2.1.5", "Cache-Control: no-store\n", "Cache-Control: max-age=1\n", 200, STORABLE_REQUEST_NO_STORE, STORABLE_REQUEST_NO_STORE },
-		{ "5.2.2.7", "", "Cache-Control: private, max-age=1\n", 200, STORABLE_PRIVATE, STORABLE_YES },
-		{ "5.2.2.7: a list", "", "Cache-Control: private=\"a\", max-age=1\n", 200, STORABLE_PRIVATE, STORABLE_YES },
-		{ "3.5", "Authorization: x\n", "Cache-Control: max-age=1\n", 200, STORABLE_AUTHORIZATION, STORABLE_YES },
-		{ "3.5: public", "Authorization: x\n", "Cache-Control: max-age=1, public\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "3.5: must-revalidate", "Authorization: x\n", "Cache-Control: max-age=1, must-revalidate\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "3.5: s-maxage", "Authorization: x\n", "Cache-Control: s-maxage=1\n", 200, STORABLE_YES, STORABLE_YES },
+	static const struct { const char *rule, *request, *response; int status; enum storable want; } cases[] = {
+		{ "3: heuristically cacheable", "", "", 200, STORABLE_YES },
+		{ "3: no lifetime, other status", "", "", 201, STORABLE_LIFETIME },
+		{ "3: max-age", "", "Cache-Control: max-age=1\n", 201, STORABLE_YES },
+		{ "3: s-maxage is for shared ones", "", "Cache-Control: s-maxage=1\n", 201, STORABLE_YES },
+		{ "3: Expires", "", "Expires: " HOUR_ON "\n", 302, STORABLE_YES },
+		{ "RFC 9213 2.2: Expires beside a targeted field", "", "CDN-Cache-Control: foo\nExpires: " HOUR_ON "\n", 302, STORABLE_LIFETIME },
+		{ "3: public", "", "Cache-Control: public\n", 599, STORABLE_YES },
+		{ "3: unknown final status, max-age", "", "Cache-Control: max-age=1\n", 299, STORABLE_YES },
+		{ "3: interim", "", "Cache-Control: max-age=1\n", 103, STORABLE_STATUS },
+		{ "3.3: partial", "", "Cache-Control: max-age=1\n", 206, STORABLE_STATUS },
+		{ "4.3: not modified", "", "Cache-Control: max-age=1\n", 304, STORABLE_STATUS },
+		{ "RFC 9110 15.5.8: between proxies", "", "Cache-Control: max-age=1\n", 407, STORABLE_STATUS },
+		{ "RFC 9110 15.5.13: one request's precondition", "", "Cache-Control: max-age=1\n", 412, STORABLE_STATUS },
+		{ "RFC 9110 15.5.17: one request's range", "", "Cache-Control: max-age=1\n", 416, STORABLE_STATUS },
+		{ "RFC 6585 3", "", "Cache-Control: max-age=1\n", 428, STORABLE_STATUS },
+		{ "RFC 6585 4", "", "Cache-Control: max-age=1\n", 429, STORABLE_STATUS },
+		{ "RFC 6585 5", "", "Cache-Control: max-age=1\n", 431, STORABLE_STATUS },
+		{ "RFC 6585 6", "", "Cache-Control: max-age=1\n", 511, STORABLE_STATUS },
+		{ "5.2.2.5", "", "Cache-Control: no-store, max-age=1\n", 200, STORABLE_NO_STORE },
+		{ "5.2.2.3: understood", "", "Cache-Control: no-store, must-understand\n", 200, STORABLE_YES },
+		{ "5.2.2.3: not understood", "", "Cache-Control: max-age=1, must-understand\n", 599, STORABLE_STATUS },
+		{ "5.2.1.5", "Cache-Control: no-store\n", "Cache-Control: max-age=1\n", 200, STORABLE_REQUEST_NO_STORE },
+		{ "5.2.2.7", "", "Cache-Control: private, max-age=1\n", 200, STORABLE_PRIVATE },
+		{ "5.2.2.7: a list", "", "Cache-Control: private=\"a\", max-age=1\n", 200, STORABLE_PRIVATE },
+		{ "3.5", "Authorization: x\n", "Cache-Control: max-age=1\n", 200, STORABLE_AUTHORIZATION },
+		{ "3.5: public", "Authorization: x\n", "Cache-Control: max-age=1, public\n", 200, STORABLE_YES },
+		{ "3.5: must-revalidate", "Authorization: x\n", "Cache-Control: max-age=1, must-revalidate\n", 200, STORABLE_YES },
+		{ "3.5: s-maxage", "Authorization: x\n", "Cache-Control: s-maxage=1\n", 200, STORABLE_YES },
 		{ "3.5: proxy-revalidate is not enough", "Authorization: x\n", "Cache-Control: max-age=1, proxy-revalidate\n", 200,
-			STORABLE_AUTHORIZATION, STORABLE_YES },
-		{ "4.1: Vary", "", "Vary: a\nCache-Control: max-age=1\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "4.1: star", "", "Vary: a, *\nCache-Control: max-age=1\n", 200, STORABLE_VARY, STORABLE_VARY },
-		{ "7.3: a lifetime", "", "Set-Cookie: a\nCache-Control: max-age=1\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "7.3: by heuristics", "", "Set-Cookie: a\nLast-Modified: " DAY_AGO "\n", 200, STORABLE_SET_COOKIE, STORABLE_YES },
-		{ "7.3: public", "", "Set-Cookie: a\nCache-Control: public\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "RFC 9213 2.2: targeted allows", "", "Cache-Control: no-store\nCDN-Cache-Control: max-age=1\n", 200, STORABLE_YES, STORABLE_YES },
-		{ "RFC 9213 2.2: targeted forbids", "", "Cache-Control: max-age=1\nCDN-Cache-Control: no-store\n", 200, STORABLE_NO_STORE,
-			STORABLE_NO_STORE },
-		{ "5.4: Pragma is no response's", "", "Pragma: no-cache\nCache-Control: max-age=1\n", 200, STORABLE_YES, STORABLE_YES },
+			STORABLE_AUTHORIZATION },
+		{ "4.1: Vary", "", "Vary: a\nCache-Control: max-age=1\n", 200, STORABLE_YES },
+		{ "4.1: star", "", "Vary: a, *\nCache-Control: max-age=1\n", 200, STORABLE_VARY },
+		{ "7.3: a lifetime", "", "Set-Cookie: a\nCache-Control: max-age=1\n", 200, STORABLE_YES },
+		{ "7.3: by heuristics", "", "Set-Cookie: a\nLast-Modified: " DAY_AGO "\n", 200, STORABLE_SET_COOKIE },
+		{ "7.3: public", "", "Set-Cookie: a\nCache-Control: public\n", 200, STORABLE_YES },
+		{ "RFC 9213 2.2: targeted allows", "", "Cache-Control: no-store\nCDN-Cache-Control: max-age=1\n", 200, STORABLE_YES },
+		{ "RFC 9213 2.2: targeted forbids", "", "Cache-Control: max-age=1\nCDN-Cache-Control: no-store\n", 200, STORABLE_NO_STORE },
+		{ "5.4: Pragma is no response's", "", "Pragma: no-cache\nCache-Control: max-age=1\n", 200, STORABLE_YES },
 	};
-	static const struct freshness_settings shared = { .targeted = targeted }, own = { .targeted = targeted, .private_cache = true };
+	static const struct freshness_settings shared = { .targeted = targeted };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct http_msg request, response;
 
 		head_read(&request, cases[i].request, 0);
 		head_read(&response, cases[i].response, cases[i].status);
-		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].shared, "%s: %s", cases[i].rule,
+		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].want, "%s: %s", cases[i].rule,
 			storable_word(freshness_storable(&request, &response, &shared)));
-		UNIT_ROW(freshness_storable(&request, &response, &own) == cases[i].private, "%s, private", cases[i].rule);
 		request.method = METHOD_HEAD;
-		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].shared, "%s, HEAD", cases[i].rule);
+		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].want, "%s, HEAD", cases[i].rule);
 		request.method = METHOD_OTHER;
 		UNIT_ROW(freshness_storable(&request, &response, &shared) == STORABLE_METHOD, "3: method, %s", cases[i].rule);
 		head_free(&request);
@@ -95,15 +92,13 @@ static void statuses(void)
 
 static void lifetimes(void)
 {
-	static const struct freshness_settings plain = { .targeted = targeted }, own = { .targeted = targeted, .private_cache = true },
+	static const struct freshness_settings plain = { .targeted = targeted },
 		feeds = { .targeted = targeted, .floor_s = 300, .hint_s = 900, .error_max_s = 60 }, floored = { .floor_s = 300 },
-		hinted = { .hint_s = 10 * DAY }, short_ones = { .heuristic_max_s = 100 };
+		hinted = { .hint_s = 10 * DAY };
 	static const struct { const char *rule, *lines; const struct freshness_settings *settings; int status; int64_t want; } cases[] = {
 		{ "4.2.1: max-age", "Cache-Control: max-age=60\n", &plain, 200, 60 },
 		{ "4.2.1: s-maxage first", "Cache-Control: max-age=60, s-maxage=5\n", &plain, 200, 5 },
-		{ "4.2.1: not in a private cache", "Cache-Control: max-age=60, s-maxage=5\n", &own, 200, 60 },
 		{ "4.2.1: a broken s-maxage is stale", "Cache-Control: max-age=60, s-maxage=x\n", &plain, 200, 0 },
-		{ "4.2.1: but not in a private cache", "Cache-Control: max-age=60, s-maxage=x\n", &own, 200, 60 },
 		{ "4.2.1: a broken max-age is stale", "Cache-Control: max-age=-1\nExpires: " HOUR_ON "\n" D0, &plain, 200, 0 },
 		{ "4.2.1: max-age over Expires", "Cache-Control: max-age=60\nExpires: " DAY_AGO "\n" D0, &plain, 200, 60 },
 		{ "5.3: over a broken Expires", "Cache-Control: max-age=60\nExpires: 0\n" D0, &plain, 200, 60 },
@@ -119,7 +114,6 @@ static void lifetimes(void)
 		{ "4.2.2: a tenth", "Last-Modified: " DAY_AGO "\n" D0, &plain, 200, DAY / 10 },
 		{ "4.2.2: without Date", "Last-Modified: " DAY_AGO "\n", &plain, 404, DAY / 10 },
 		{ "4.2.2: at most a day", "Last-Modified: Sun, 06 Nov 1983 08:49:37 GMT\n" D0, &plain, 200, DAY },
-		{ "4.2.2: at most what is set", "Last-Modified: " DAY_AGO "\n" D0, &short_ones, 200, 100 },
 		{ "4.2.2: not for any status", "Last-Modified: " DAY_AGO "\n" D0, &plain, 403, 0 },
 		{ "4.2.2: unless public", "Cache-Control: public\nLast-Modified: " DAY_AGO "\n" D0, &plain, 599, DAY / 10 },
 		{ "4.2.2: of the future", "Last-Modified: " HOUR_ON "\n" D0, &plain, 200, 0 },
@@ -193,8 +187,8 @@ static void ages(void)
 
 static void reuse(void)
 {
-	static const struct freshness_settings plain = { 0 }, own = { .private_cache = true },
-		windows = { .stale_while_revalidate_s = 10, .stale_if_error_s = 100 }, no_reload = { .no_reload = true };
+	static const struct freshness_settings plain = { 0 },
+		windows = { .stale_if_error_s = 100 }, no_reload = { .no_reload = true };
 	static const struct { const char *rule, *response, *request; const struct freshness_settings *settings; int64_t after;
 		enum freshness_reuse want; bool by_request, if_error; } cases[] = {
 		{ "4: fresh", "max-age=60", "", &plain, 59, REUSE_FRESH, false, true },
@@ -220,8 +214,6 @@ static void reuse(void)
 		{ "4.2.4: must-revalidate while fresh", "max-age=60, must-revalidate", "", &windows, 59, REUSE_FRESH, false, true },
 		{ "4.2.4: proxy-revalidate", "max-age=60, proxy-revalidate", "Cache-Control: max-stale\n", &windows, 60, REUSE_REVALIDATE, false,
 			false },
-		{ "5.2.2.8: not in a private cache", "max-age=60, proxy-revalidate", "Cache-Control: max-stale\n", &own, 60, REUSE_STALE, false,
-			false },
 		{ "5.2.2.10: s-maxage", "s-maxage=60", "Cache-Control: max-stale, stale-if-error=9\n", &windows, 60, REUSE_REVALIDATE, false, false },
 		{ "5.2.2.10: beside windows of its own", "s-maxage=60, stale-while-revalidate=5, stale-if-error=9", "", &windows, 64,
 			REUSE_STALE_REFRESH, false, true },
@@ -232,7 +224,7 @@ static void reuse(void)
 		{ "RFC 5861 3: at its end", "max-age=60, stale-while-revalidate=5", "", &plain, 65, REUSE_REVALIDATE, false, false },
 		{ "RFC 5861 3: not against the request", "max-age=60, stale-while-revalidate=5", "Cache-Control: max-age=60\n", &plain, 64,
 			REUSE_REVALIDATE, false, false },
-		{ "RFC 5861 3: ours", "max-age=60", "", &windows, 69, REUSE_STALE_REFRESH, false, true },
+		{ "RFC 5861 4: ours", "max-age=60", "", &windows, 69, REUSE_REVALIDATE, false, true },
 		{ "RFC 5861 3: its own 0 over ours", "max-age=60, stale-while-revalidate=0, stale-if-error=0", "", &windows, 60, REUSE_REVALIDATE,
 			false, false },
 		{ "RFC 5861 3: a broken one is none", "max-age=60, stale-while-revalidate=x, stale-if-error=x", "", &windows, 60,

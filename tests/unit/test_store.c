@@ -206,7 +206,7 @@ static struct store *make_lmdb(void) { return lmdb_of_size(2 * BUDGET); }
 
 static struct store *redis_open(const char *password, const char *prefix)
 {
-	struct redis_settings settings = { .host = "127.0.0.1", .port = redis.port, .password = password, .prefix = prefix, .db = 3,
+	struct redis_settings settings = { .host = "127.0.0.1", .port = redis.port, .password = password, .prefix = prefix,
 		.timeout_ms = 5000, .tls = redis.tls, .ca_file = redis.tls ? certificate_file : NULL };
 
 	return store_redis_new(&settings);

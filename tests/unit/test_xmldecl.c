@@ -185,7 +185,6 @@ static void behind_junk(void)
 		at = 0;
 		closed = xmldecl_seek(kinds[0], bytes, len, &at, true);
 		UNIT_ROW(closed == hidden[i].closed, "%s: closed %d", hidden[i].rule, (int)closed);
-		UNIT_ROW(xmldecl_find(kinds[0], bytes, len, true) == (closed == XMLDECL_PRESENT ? at : SIZE_MAX), "%s", hidden[i].rule);
 		free(bytes);
 	}
 	at = 0;
