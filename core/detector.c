@@ -6,6 +6,7 @@
 #include <string.h>
 #include <uchardet/uchardet.h>
 
+#include "detector_memory.h"
 #include "utf8.h"
 
 enum {
@@ -26,14 +27,15 @@ enum charset detector_guess(const uint8_t *bytes, size_t len)
 	first = first > DETECTOR_LEAD ? first - DETECTOR_LEAD : 0;
 	bytes += first, len -= first;
 	len = utf8_sample(bytes, len < DETECTOR_MAX_BYTES ? len : DETECTOR_MAX_BYTES, DETECTOR_ENOUGH);
-	detector = uchardet_new();
-	if (detector == NULL)
+	if (!detector_memory_take())
 		return CS_NONE;
+	detector = uchardet_new();
 	if (uchardet_handle_data(detector, (const char *)bytes, len) == 0) {
 		uchardet_data_end(detector);
 		name = uchardet_get_charset(detector);
 		label = strcmp(name, "ASCII") == 0 ? NULL : charset_lookup(name, strlen(name));
 	}
 	uchardet_delete(detector);
+	detector_memory_give();
 	return label == NULL ? CS_NONE : label->charset;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/decoder.h"
+#include "core/detector.h"
 #include "core/normalise.h"
 #include "core/utf8.h"
 
@@ -126,6 +127,28 @@ static void lost_races(void)
 	}
 }
 
+/* uchardet asks nobody for more than it is given beforehand: it would end the process where that is refused. */
+static void detector(void)
+{
+	static uint8_t text[8192];
+	static const struct {
+		uint8_t from, count;
+	} bytes[] = { { 0x80, 128 }, { 0, 255 }, { 0xa1, 94 }, { 0xc0, 64 }, { 0x1b, 110 }, { 0xe0, 16 } };
+
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		for (size_t at = 0; at < sizeof(text); at++)
+			text[at] = (uint8_t)(bytes[i].from + (at * at / 7 + at) % bytes[i].count);
+		fault.hit = false;
+		fault.until = 2;
+		detector_guess(text, sizeof(text));
+		UNIT_ROW(!fault.hit, "bytes from %#x on", bytes[i].from);
+		fault.until = 1;
+		CU_ASSERT_EQUAL(detector_guess(text, sizeof(text)), CS_NONE);
+		CU_ASSERT_TRUE(fault.hit);
+		fault.until = 0;
+	}
+}
+
 /* ---- bodies ---- */
 
 struct seen {
@@ -237,4 +260,5 @@ static void undecodable_body(void)
 }
 
 UNIT_SUITE(memory, { "without converters", without_converters }, { "decoders", decoders }, { "lost races", lost_races },
+    { "detector", detector },
     { "refused bodies", refused_bodies }, { "undecodable body", undecodable_body })
