@@ -40,15 +40,20 @@ static void entry_compact(struct entry *e)
 	e->object = compact;
 }
 
+void entry_parts_free(struct entry_parts *parts)
+{
+	free(parts->vary);
+	free(parts->upstream);
+	object_unref(&parts->object);
+	object_head_unref(&parts->head);
+}
+
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *parts)
 {
 	struct entry *e = calloc(1, sizeof *e);
 
 	if (!e) {
-		free(parts->vary);
-		free(parts->upstream);
-		object_unref(&parts->object);
-		object_head_unref(&parts->head);
+		entry_parts_free(parts);
 		return NULL;
 	}
 	atomic_init(&e->refs, 1);

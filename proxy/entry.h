@@ -33,6 +33,8 @@ struct entry_parts {               /* references and strings that the new entry 
 	const struct freshness *freshness;     /* copied */
 };
 
+void entry_parts_free(struct entry_parts *);           /* what no entry took over */
+
 /* One reference; the key is copied. An object that takes much more memory than it has bytes is replaced by a compact copy.
  * NULL: out of memory. */
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);

@@ -413,10 +413,7 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	}
 	if (!u.odd && !u.left)
 		return entry_new(key.at, key.len, &parts);
-	free(parts.vary);
-	free(parts.upstream);
-	object_unref(&parts.object);
-	object_head_unref(&parts.head);
+	entry_parts_free(&parts);
 	return NULL;
 }
 

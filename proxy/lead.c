@@ -108,7 +108,7 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 	return h;
 }
 
-/* Puts a response under its key, behind a record of variants where it varies. Takes over the strings of parts. */
+/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. */
 static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 {
 	struct text key = { 0 };
@@ -127,7 +127,9 @@ static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 		text_puts(&key, "\n");
 		vary_key(&key, (struct slice){ l->vary, strlen(l->vary) }, &l->request);
 	}
-	if ((bytes = text_take(&key, &len)) && (e = entry_new(bytes, len, parts)))
+	if (!(bytes = text_take(&key, &len)))
+		entry_parts_free(parts);
+	else if ((e = entry_new(bytes, len, parts)))
 		cache_put(l->params.cache, e);
 	free(bytes);
 	return e;
@@ -210,8 +212,7 @@ static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, 
 	}
 	object_head_unref(&head);
 	if (!parts.head) {
-		object_unref(&parts.object);
-		free(parts.upstream);
+		entry_parts_free(&parts);
 		return FETCH_NO_MEMORY;
 	}
 	if (!(e = entry_new(old->key, old->key_len, &parts)))

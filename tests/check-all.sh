@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, end to end, conformance corpus, a short
+# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, memory refused under ASan, end to end, conformance corpus, a short
 # run of the benchmarks, coverage, distribution.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
@@ -30,8 +30,15 @@ threads() {
 			PYTEST_ARGUMENTS="test_workers.py test_cache.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
 }
 
+# gcc's AddressSanitizer is a library: what is preloaded can stand before it
+refusals() {
+	mkdir -p "$source/build/refusals" && cd "$source/build/refusals" || return 1
+	[ -f Makefile ] || ../../configure --enable-developer CC=gcc --enable-sanitizers=address,undefined || return 1
+	make -j2 utfeed && PYTEST_ARGUMENTS=test_memory.py end_to_end refusals
+}
+
 case ${1:-} in
-compiled | end_to_end | threads) "$@"; exit ;;
+compiled | end_to_end | threads | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -84,6 +91,7 @@ lane_one() {
 lane_two() {
 	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
+	step refusals sh "$0" refusals
 	step clang sh "$0" compiled clang CC=clang
 	step distcheck make -C build/clang -s distcheck
 }

@@ -6,8 +6,9 @@ import shutil
 import pytest
 
 from certs import Authority
-from clock import Clock, build
+from clock import Clock
 from peers import Canary, Origin, TlsOrigin
+from preload import build
 from proxy import BINARY, Utfeed
 from stores import Redis
 
@@ -30,7 +31,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_poisoning.py", "test_purge.py", "test_stores.py"}
+CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_memory.py", "test_poisoning.py", "test_purge.py", "test_stores.py"}
 
 
 @pytest.fixture
@@ -175,7 +176,7 @@ def store(request, tmp_path):
 
 @pytest.fixture(scope="session")
 def clock_library(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("clock"))
+    return build("clock", tmp_path_factory.mktemp("clock"))
 
 
 @pytest.fixture

@@ -242,6 +242,8 @@ class Origin:
         while True:
             try:
                 upstream = self.accept()
+            except (ssl.SSLError, ConnectionError):     # of a handshake
+                continue
             except OSError:
                 return
             threading.Thread(target=self.converse, args=(upstream, respond), daemon=True).start()

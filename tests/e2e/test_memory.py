@@ -1,0 +1,154 @@
+"""Memory that runs out, at every request for it that an exchange makes, libraries' too (refuse.c, preloaded): the answer is whole, or
+an error, or the connection ends; what comes next is served."""
+import gzip
+import itertools
+import os
+import re
+import struct
+
+import pytest
+
+from certs import client_context, server_context
+from feeds import SMALL, SMALL_OUT
+from peers import Client, TlsClient
+from preload import Preload, build
+from wire import Cut, message
+
+FEED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Cache-Control: max-age=60", 'ETag: "1"', body=SMALL)
+PACKED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Content-Encoding: gzip", "Connection: close",
+                 body=gzip.compress(SMALL))
+CHECKED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Cache-Control: no-cache", 'ETag: "1"', "Connection: close",
+                  body=SMALL)
+VARIED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Cache-Control: max-age=60", "Vary: Accept-Language",
+                 "Connection: close", body=SMALL)
+EVERY = os.environ.get("UTFEED_SLOW") == "1"
+ROUNDS = 60             # an exchange, of the thousands of requests for memory that one with TLS makes
+
+
+class Refusal(Preload):
+    def __init__(self, library, path):
+        super().__init__(library, "REFUSE", path, 24)
+
+    def after(self, until, many):
+        """From the until-th request for memory on, many are refused."""
+        self.page[:] = struct.pack("qqq", until, many, 0)
+
+    def over(self):
+        """How many were refused; no more are."""
+        refused = struct.unpack("qqq", self.page[:])[2]
+        self.page[:] = bytes(24)
+        return refused
+
+    def count(self, exchange):
+        """How many requests for memory it makes."""
+        self.after(1 << 40, 1)
+        exchange()
+        return (1 << 40) - struct.unpack("qqq", self.page[:])[0]
+
+
+@pytest.fixture(scope="session")
+def refusal_library(tmp_path_factory):
+    return build("refuse", tmp_path_factory.mktemp("refuse"))
+
+
+@pytest.fixture
+def refusal(refusal_library, tmp_path):
+    return Refusal(refusal_library, tmp_path / "refuse")
+
+
+def respond(request):
+    path = request.target.rsplit("/", 1)[-1]
+    if path == "moved":
+        return message("302 Found", "Location: plain", "Connection: close"), "close"
+    if path == "packed":
+        return PACKED, "close"
+    if path == "checked":
+        return (message("304 Not Modified", 'ETag: "1"', "Connection: close") if "If-None-Match" in request else CHECKED), "close"
+    if path == "varied":
+        return VARIED, "close"
+    return FEED, None if path == "kept" else "close"
+
+
+def get(client, target, *fields, **kind):
+    got = client.get(target, *fields, **kind)
+    if got.status == 200:
+        assert (gzip.decompress(got.body) if "Content-Encoding" in got else got.body) == SMALL_OUT
+    return got.status
+
+
+def tunnelled(client, origin):
+    status = client.get(f"127.0.0.1:{origin.port}", method="CONNECT").status
+    if status == 200:
+        assert client.get("/plain").body == SMALL
+    return status
+
+
+# name: what is asked by a client of the utfeed, each time for another URL
+EXCHANGES = {
+    "route": lambda at, client, n: get(client, f"/r/{n}/plain"),
+    "packed": lambda at, client, n: get(client, f"/r/{n}/packed", "Accept-Encoding: gzip"),
+    "kept": lambda at, client, n: get(client, f"/r/{n}/kept"),
+    "stored": lambda at, client, n: get(client, "/r/0/plain"),
+    "checked": lambda at, client, n: get(client, "/r/0/checked"),
+    "varied": lambda at, client, n: get(client, f"/r/{n}/varied", "Accept-Language: ka"),
+    "head": lambda at, client, n: client.get(f"/r/{n}/plain", method="HEAD").status,
+    "post": lambda at, client, n: client.get(f"/r/{n}/plain", "Content-Length: 0", method="POST").status,
+    "tls": lambda at, client, n: get(client, f"/s/{n}/plain"),
+    "tls kept": lambda at, client, n: get(client, f"/s/{n}/kept"),
+    "moved": lambda at, client, n: get(client, f"/{at.origin.url}/{n}/moved"),
+    "secure": lambda at, client, n: get(client, f"/{at.secure.url}/{n}/plain"),
+    "forward": lambda at, client, n: get(client, f"{at.origin.url}/{n}/plain", host=f"127.0.0.1:{at.origin.port}"),
+    "tunnel": lambda at, client, n: tunnelled(client, at.origin),
+}
+CASES = [(name, "direct", "tcp") for name in EXCHANGES] + [("route", "direct", "tls"), ("stored", "direct", "tls"),
+                                                           ("route", "parent", "tcp"), ("tls", "parent", "tcp"), ("tunnel", "parent", "tcp")]
+
+
+class Setting:
+    """utfeed with every way in and out of it."""
+
+    def __init__(self, start, origin, secure, good, authority, env, parent):
+        self.origin, self.secure, self.context = origin, secure, client_context(authority.root)
+        ways = ("--http-proxy", parent, "--https-proxy", parent, "--no-proxy", "") if parent else ()
+        self.proxy = start(None, "--gateway", "on", "--forward", "on", "--gzip-min", "1", "--connect-allow", f"127.0.0.1:{origin.port}",
+                           "--tls-ca-file", authority.root.cert, "--route", f"/r/={origin.url}/", "--route", f"/s/={secure.url}/",
+                           "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", good.chain, "--tls-listen-key", good.key, "--log-level", "error",
+                           *ways, env=env)
+        self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", self.proxy.err.text().split("ready on", 1)[1])]
+
+    def client(self, over):
+        return TlsClient(self.ports[1], self.context) if over == "tls" else Client(self.ports[0])
+
+
+@pytest.mark.parametrize("name,way,over", CASES)
+def test_an_exchange(start, origin, tls_origin, good, authority, refusal, name, way, over):
+    secure = tls_origin(server_context(good))
+    for each in (origin, secure):
+        each.serve(respond)
+    parent = start(None, "--forward", "on", "--connect-allow", f"127.0.0.1:{origin.port}", "--connect-allow",
+                   f"localhost:{secure.port}").port if way == "parent" else None
+    at = Setting(start, origin, secure, good, authority, refusal.env, parent and f"http://127.0.0.1:{parent}")
+    turn = itertools.count()
+
+    def exchange():
+        client = at.client(over)
+        try:
+            return EXCHANGES[name](at, client, next(turn))
+        finally:
+            client.close()
+
+    assert exchange() == 200
+    total = refusal.count(exchange)
+    if not total:
+        pytest.skip("utfeed's own allocator is asked first: a sanitizer's, linked into it")
+    refused, rounds = 0, total if EVERY else min(total, ROUNDS)
+    for many in (1, 1 << 30):
+        for until in (1 + total * n // rounds for n in range(rounds)):
+            refusal.after(until, many)
+            try:
+                assert exchange() in (200, 500, 502, 503, 504)
+            except (Cut, OSError):
+                pass
+            refused += refusal.over()
+            assert exchange() == 200, f"after request {until} of {total}"
+    assert refused > 2
