@@ -2,13 +2,15 @@
  * Must not know: policies. It weighs nothing. */
 #include "evidence.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void read_label(struct evidence_label *l, const char *text)
 {
-	snprintf(l->text, sizeof l->text, "%s", text);
-	l->label = text[0] == '\0' ? NULL : charset_lookup(text, strlen(text));
+	size_t len = strnlen(text, sizeof l->text - 1);
+
+	memcpy(l->text, text, len);
+	l->text[len] = '\0';
+	l->label = len == 0 ? NULL : charset_lookup(text, strlen(text));
 }
 
 struct bom_family evidence_family(const struct evidence *e)

@@ -2,9 +2,7 @@
  * Well-formed UTF-8 never touches the decoder: it goes to repair from where it lies. */
 #include "recode.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ascii.h"
 #include "decoder.h"
@@ -18,7 +16,6 @@ struct recode {
 	bool straight;              /* UTF-8 between characters: the decoder holds nothing */
 	struct repair *repair;
 	struct ascii *ascii;        /* NULL: UTF-8 output */
-	uint8_t out[OUT_BYTES];
 };
 
 static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
@@ -28,12 +25,9 @@ static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
 
 struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink sink)
 {
-	struct recode *r = malloc(sizeof(*r));
+	struct recode *r = calloc(1, sizeof(*r));
 
-	if (!r)
-		return NULL;
-	memset(r, 0, offsetof(struct recode, out));
-	if (recode_change(r, charset, decoder_flags) != 0)
+	if (!r || recode_change(r, charset, decoder_flags) != 0)
 		goto fail;
 	if (to_ascii) {
 		r->ascii = ascii_new(sink);
@@ -75,9 +69,11 @@ int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags
 
 static int decode(struct recode *r, const uint8_t *in, size_t len)
 {
+	uint8_t text[OUT_BYTES];
+
 	while (len > 0) {
-		size_t used = 0, out = decoder_feed(r->decoder, in, len, &used, r->out, sizeof(r->out));
-		int rc = repair_feed(r->repair, r->out, out);
+		size_t used = 0, out = decoder_feed(r->decoder, in, len, &used, text, sizeof(text));
+		int rc = repair_feed(r->repair, text, out);
 
 		if (rc)
 			return rc;
@@ -130,8 +126,9 @@ int recode_ascii(struct recode *r, const uint8_t *in, size_t len)
 
 int recode_finish(struct recode *r)
 {
-	size_t out = decoder_finish(r->decoder, r->out, sizeof(r->out));
-	int rc = repair_feed(r->repair, r->out, out);
+	uint8_t text[DECODER_MIN_OUT];
+	size_t out = decoder_finish(r->decoder, text, sizeof(text));
+	int rc = repair_feed(r->repair, text, out);
 
 	return rc ? rc : repair_finish(r->repair);
 }

@@ -218,7 +218,9 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 		text_puts(&t, f->url);
 	else
 		text_add(&t, r->to.path, r->to.path_len);
-	text_printf(&t, " HTTP/1.1\r\nHost: %s\r\n", r->to.authority);
+	text_puts(&t, " HTTP/1.1\r\nHost: ");
+	text_puts(&t, r->to.authority);
+	text_puts(&t, "\r\n");
 	if (absolute)
 		parent_add_credentials(&t, f->parent);
 	text_add(&t, r->fields, r->fields_len);

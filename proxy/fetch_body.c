@@ -150,8 +150,8 @@ int fetch_read_body(struct fetch *f)
 /* The body of this response is not wanted; where there is none, or it is here already, the connection stays good. */
 bool fetch_skip_body(struct fetch *f)
 {
-	size_t used, len = f->head_len - f->msg.head_len;
+	size_t used;
 
 	http_parser_go_on(f->parser);
-	return f->sent && http_parse(f->parser, f->head + f->msg.head_len, len, &used) == PARSE_DONE && used == len && f->msg.keep_alive;
+	return f->sent && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE && used == f->behind.len && f->msg.keep_alive;
 }

@@ -1,5 +1,6 @@
 /* Owns a response's head: reading, interim responses, redirects, and the answer of the hooks.
- * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points into. */
+ * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points into,
+ * f->behind is good for the event that read it. */
 #include "fetch_internal.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "polite.h"
 
-enum { FETCH_HEAD_FIRST_BYTES = 4096, FETCH_INTERIMS_MAX = 16 };
+enum { FETCH_INTERIMS_MAX = 16 };
 
 static int fetch_leave(struct fetch *f)
 {
@@ -32,11 +33,10 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	return -1;
 }
 
-/* The final head stands in f->head; what follows it there is body. -1: the fetch has ended. */
+/* The final head stands in f->head, what came with it in f->behind. -1: the fetch has ended. */
 static int fetch_start_body(struct fetch *f)
 {
 	const struct destination from = f->request.to;     /* but for its path, which may be gone */
-	size_t at = f->msg.head_len;
 
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
@@ -84,7 +84,7 @@ static int fetch_start_body(struct fetch *f)
 		return -1;
 	}
 	http_parser_go_on(f->parser);
-	return fetch_parse_body(f, f->head + at, f->head_len - at);
+	return fetch_parse_body(f, f->behind.at, f->behind.len);
 }
 
 /* 102, 103 and the like are for the client; 100 was for us. */
@@ -129,62 +129,74 @@ static int fetch_skip_interim(struct fetch *f)
 		fetch_protocol_error(f);
 		return -1;
 	}
-	f->head_len -= f->msg.head_len;
-	memmove(f->head, f->head + f->msg.head_len, f->head_len);
+	f->head_len = 0;
 	http_parser_start(f->parser, &f->msg, false);
 	return 0;
 }
 
-static int fetch_parse_head(struct fetch *f, size_t from)
+/* An empty line ends it (RFC 9112 section 2.1); where that came in pieces the parser finds it. */
+static size_t fetch_head_end(struct slice in)
 {
-	for (;;) {
-		size_t used;
+	const char *end = memmem(in.at, in.len, "\r\n\r\n", 4);
 
-		f->msg.base = f->head;
-		switch (http_parse(f->parser, f->head + from, f->head_len - from, &used)) {
-		case PARSE_MORE:
-			return 0;
-		case PARSE_HEAD:
-			if (f->msg.status / 100 != 1 || f->msg.status == 101)
-				return fetch_start_body(f);
-			if (fetch_skip_interim(f))
-				return -1;
-			from = 0;
-			break;
-		default:
+	return end ? (size_t)(end - in.at) + 4 : in.len;
+}
+
+static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
+{
+	char *head = realloc(f->head, f->head_len + len);
+
+	if (!head) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	memcpy(head + f->head_len, bytes, len);
+	f->msg.base = f->head = head;
+	f->head_len += len;
+	return 0;
+}
+
+/* Takes the head from what was read; what stands behind it is f->behind. -1: the fetch has ended. */
+static int fetch_take_head(struct fetch *f, struct slice in)
+{
+	while (in.len && f->phase == FETCH_HEAD) {
+		size_t room = f->request.limits.max_header_bytes - f->head_len, take = fetch_head_end(in), from = f->head_len, used;
+		enum http_parse_result r;
+
+		if (take > room)
+			take = room;
+		if (fetch_add_head(f, in.at, take))
+			return -1;
+		r = http_parse(f->parser, f->head + from, take, &used);
+		if (r == PARSE_HEAD) {
+			take -= f->head_len - f->msg.head_len;
+			f->head_len = f->msg.head_len;
+		}
+		in = (struct slice){ in.at + take, in.len - take };
+		if (r == PARSE_HEAD && (f->msg.status / 100 != 1 || f->msg.status == 101)) {
+			f->behind = in;
+			return fetch_start_body(f);
+		}
+		if (r == PARSE_HEAD && fetch_skip_interim(f))
+			return -1;
+		if (r == PARSE_MORE && f->head_len == f->request.limits.max_header_bytes) {
+			fetch_fail_as(f, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", f->head_len);
+			return -1;
+		}
+		if (r != PARSE_HEAD && r != PARSE_MORE) {
 			fetch_protocol_error(f);
 			return -1;
 		}
 	}
-}
-
-static int fetch_grow_head(struct fetch *f)
-{
-	size_t cap = f->head_cap ? f->head_cap * 2 : FETCH_HEAD_FIRST_BYTES;
-	char *head;
-
-	if (f->head_len >= f->request.limits.max_header_bytes) {
-		fetch_fail_as(f, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", f->request.limits.max_header_bytes);
-		return -1;
-	}
-	if (!(head = realloc(f->head, cap))) {
-		fetch_no_memory(f);
-		return -1;
-	}
-	f->head = head;
-	f->head_cap = cap;
 	return 0;
 }
 
 int fetch_read_head(struct fetch *f)
 {
 	while (f->phase == FETCH_HEAD) {
-		size_t from = f->head_len;
-		ssize_t n;
+		char *buf = (char *)loop_scratch(fetch_loop(f));
+		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
 
-		if (f->head_len == f->head_cap && fetch_grow_head(f))
-			return -1;
-		n = conn_read(f->conn, f->head + f->head_len, f->head_cap - f->head_len);
 		if (n == CONN_AGAIN)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
@@ -198,8 +210,7 @@ int fetch_read_head(struct fetch *f)
 				fetch_fail_as(f, error, "closed before the header was complete");
 			return -1;
 		}
-		f->head_len += (size_t)n;
-		if (fetch_parse_head(f, from))
+		if (fetch_take_head(f, (struct slice){ buf, (size_t)n }))
 			return -1;
 		conn_acknowledge(f->conn);
 	}

@@ -46,8 +46,9 @@ struct fetch {
 	char *request_head;
 	struct sender sender;
 	int interims;                  /* 1xx responses so far */
-	char *head;                    /* the response head as read, and what came with it */
-	size_t head_len, head_cap;
+	char *head;                    /* the response head as read */
+	size_t head_len;
+	struct slice behind;           /* what came with it */
 	uint8_t *held;                 /* body bytes that found no room */
 	size_t held_len, held_at;
 	struct timer timer, total;

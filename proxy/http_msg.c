@@ -61,6 +61,17 @@ enum header_response http_header_response(enum header_id id)
 	return (enum header_response)headers[id].response;
 }
 
+void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name)
+{
+	text_puts(t, "Via: ");
+	text_number(t, m->major);
+	text_puts(t, ".");
+	text_number(t, m->minor);
+	text_puts(t, " ");
+	text_puts(t, name);
+	text_puts(t, "\r\n");
+}
+
 struct slice http_msg_get(const struct http_msg *m, enum header_id id)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)

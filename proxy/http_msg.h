@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "slice.h"
+#include "text.h"
 
 enum header_id {
 	H_OTHER = 0,
@@ -72,6 +73,8 @@ static inline struct slice http_msg_target(const struct http_msg *m)
 
 /* The first field of that id; at NULL where there is none. */
 struct slice http_msg_get(const struct http_msg *, enum header_id);
+/* The Via line of whoever passes the message on (RFC 9110 section 7.6.3). */
+void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
 /* How many fields have that id. */
 size_t http_msg_count(const struct http_msg *, enum header_id);
 

@@ -221,6 +221,12 @@ static void lease_on_timeout(struct timer *t)
 	l->ready(l->arg, NULL, false, &failure);
 }
 
+/* It stays registered, and what it says now waits for whom it goes to: taking that back and giving it anew costs two system calls. */
+static void lease_on_conn(void *arg, enum conn_event event)
+{
+	(void)arg, (void)event;
+}
+
 /* Its turn has come: an idle connection, or a new one. */
 static void lease_open(struct lease *l)
 {
@@ -235,7 +241,7 @@ static void lease_open(struct lease *l)
 	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
 		idle_drop(TAILQ_LAST(&o->idle, idle_list));
 	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
-		conn_want(l->conn, false, false);
+		conn_set_owner(l->conn, lease_on_conn, l);
 	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
 		loop_defer(p->loop, &l->task);
 }

@@ -120,6 +120,15 @@ static bool vary_covers_coding(const struct http_msg *m)
 	return false;
 }
 
+static void add_status_line(struct text *t, int status)
+{
+	text_puts(t, "HTTP/1.1 ");
+	text_integer(t, status);
+	text_puts(t, " ");
+	text_puts(t, http_reason_phrase(status));
+	text_puts(t, "\r\n");
+}
+
 struct object_head *response_head_build(const struct http_msg *m, enum response_body body, const struct response_settings *s)
 {
 	struct object_head *out = object_head_new();
@@ -129,7 +138,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	size_t before;
 	bool about_ours = m->status == 304 && s->etag_ours;
 
-	text_printf(&t, "HTTP/1.1 %u %s\r\n", m->status, http_reason_phrase(m->status));
+	add_status_line(&t, m->status);
 	if (date.len)
 		add_line(&t, "Date", date);
 	else
@@ -164,7 +173,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
 			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
-	text_printf(&t, "Via: %u.%u %s\r\n", m->major, m->minor, s->via);
+	http_msg_add_via(&t, m, s->via);
 	if (!out || !(out->bytes = text_take(&t, &out->len))) {
 		free(text_take(&t, &(size_t){ 0 }));
 		object_head_unref(&out);
@@ -181,7 +190,7 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	struct object_head *head = object_head_new();
 	struct text t = { 0 };
 
-	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
+	add_status_line(&t, status);
 	add_field(&t, "Date", date);
 	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
 	add_field(&t, "Cache-Control", "no-store");

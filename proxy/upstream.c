@@ -156,7 +156,8 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
 			add_field(&t, m, &m->fields[i]);
-	text_printf(&t, "Via: %u.%u %s\r\nAccept-Encoding: " STAGE_DECODE_ACCEPT "\r\n", m->major, m->minor, conf->via);
+	http_msg_add_via(&t, m, conf->via);
+	text_puts(&t, "Accept-Encoding: " STAGE_DECODE_ACCEPT "\r\n");
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	for (uint32_t i = 0; i < m->n_fields; i++)
