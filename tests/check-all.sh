@@ -43,6 +43,7 @@ esac
 
 rm -rf "$logs"
 mkdir -p "$logs"
+export TSAN_OPTIONS="suppressions=$source/tests/libc.tsan"
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
 

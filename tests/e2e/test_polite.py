@@ -77,7 +77,7 @@ def test_a_pause_ends(one):
     one.fetched(FEED)
 
 
-@pytest.mark.parametrize("when", ["999999999", "99999999999999999999999999", formatdate(time.time() + 10 ** 8, usegmt=True)])
+@pytest.mark.parametrize("when", ["999999999", "99999999999999999999999999", "Thu, 31 Dec 2099 23:59:59 GMT"])
 def test_a_pause_is_a_day_at_most(one, when):
     one.fetched(busy(when))
     assert 86300 < int(one.refused()["Retry-After"]) <= 86400
