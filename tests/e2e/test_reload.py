@@ -65,7 +65,7 @@ def test_a_flag_still_counts_before_the_file(file, origin):
     ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
     ("via = two\nnonsense\n", "utfeed.conf:3: 'nonsense' is not NAME = VALUE"),
     ("via = two\ntls-ca-file = /nonexistent\n", "utfeed.conf:3: tls-ca-file: certificate authorities /nonexistent"),
-    ("via = two\nworkers = 3\n", "utfeed.conf:3: workers: a changed value needs a restart"),
+    ("via = two\ncache-object-max = 2k\n", "utfeed.conf:3: cache-object-max: a changed value needs a restart"),
     ("via = two\nlisten = 127.0.0.1:0\ntls-listen = 127.0.0.1:0\n", "tls-listen: a changed value needs a restart"),
     ("via = two\ncache-bytes = 2m\n", "utfeed.conf:3: cache-bytes: a changed value needs a restart"),
     ("via = two\n[route //x/]\n", "utfeed.conf:3: route //x/ has no origin"),
