@@ -95,9 +95,12 @@ static int on_value(llhttp_t *ll, const char *at, size_t len)
 	return 0;
 }
 
+/* A reason phrase has no control characters (RFC 9112 section 4); llhttp's versions differ in these. */
 static int on_status(llhttp_t *ll, const char *at, size_t len)
 {
-	(void)ll, (void)at, (void)len;
+	for (size_t i = 0; i < len; i++)
+		if (((unsigned char)at[i] < 0x20 && at[i] != '\t') || at[i] == 0x7f)
+			return http_fail(ll->data, HTTP_E_SYNTAX, "control character in the reason phrase");
 	return 0;
 }
 

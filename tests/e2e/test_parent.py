@@ -208,6 +208,7 @@ GARBAGE = {"nothing": (b"", ENDED), "half a head": (ESTABLISHED[:-1], ENDED), "a
            "only interim": (b"HTTP/1.1 100 Continue\r\n\r\n", ENDED), "TLS": (b"\x15\x03\x01\x00\x02\x02\x46" * 3, PROTOCOL),
            "another protocol": (b"SSH-2.0-OpenSSH_9.2\r\n", PROTOCOL), "HTTP/2": (b"HTTP/2 200\r\n\r\n", PROTOCOL),
            "HTML": (b"<html>no</html>\r\n", PROTOCOL), "bare LF": (b"HTTP/1.1 200 OK\nX: y\n\n", PROTOCOL), "NUL": (b"HTTP/1.1 200 OK\r\nX: \0\r\n\r\n", PROTOCOL),
+           "NUL in the reason": (b"HTTP/1.1 200 O\0K\r\n", PROTOCOL),
            "a status of four digits": (b"HTTP/1.1 2000 OK\r\n\r\n", PROTOCOL), "a large head": (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 20000, SIZE),
            "interim without end": (b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, SIZE), "fields": (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 101 + b"\r\n", PROTOCOL)}
 
