@@ -99,7 +99,7 @@ struct conf {
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
 #include "options.def"
 #undef OPTION
-	struct conf_route direct;   /* what holds for a request by gateway or forward proxy: the global values, no origin (its host is NULL) */
+	struct conf_route direct;   /* what holds for requests by gateway or forward proxy: the global values, and no origin (host NULL) */
 	enum conf_action action;
 	char *file;                 /* the file read; NULL: none */
 	struct conf_source *sources;    /* where each value came from; conf_internal.h */

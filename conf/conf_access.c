@@ -29,7 +29,8 @@ int conf_cidr_list_set(const struct conf_row *row, void *member, const struct co
 		size_t len = strcspn(at, blanks);
 		struct cidr cidr, *grown;
 		if (!cidr_parse(at, len, &cidr))
-			return conf_fail(error, "'%.*s' is no address block, or has bits set behind its prefix; " BLOCKS, len < 64 ? (int)len : 64, at);
+			return conf_fail(error, "'%.*s' is no address block, or has bits set behind its prefix; " BLOCKS,
+				len < 64 ? (int)len : 64, at);
 		grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 		if (!grown)
 			return conf_fail_memory(error);

@@ -306,7 +306,8 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 		return conf_fail(error, "is empty; allowed: %s", rule);
 	for (const char *at = text; *at; at++)
 		if (!fits(*at))
-			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s", (size_t)(at - text) + 1, (unsigned char)*at, rule);
+			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s", (size_t)(at - text) + 1,
+				(unsigned char)*at, rule);
 	copy = strdup(text);
 	if (!copy)
 		return conf_fail_memory(error);

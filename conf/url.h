@@ -23,7 +23,7 @@ struct url {
 	struct url_part path;       /* empty or begins with '/' */
 	struct url_part query;      /* without '?' */
 	bool has_query;
-	struct url_part target;     /* path, '?' and query together: what a request line carries ("/" where the path is empty is the caller's) */
+	struct url_part target;     /* path, '?' and query together, as a request line has it; the caller's "/" where the path is empty */
 };
 
 enum url_error {

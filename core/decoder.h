@@ -53,8 +53,8 @@ struct decoder_trial {
 /* -1: the converter cannot be opened. */
 int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *);
 
-/* Builds every table and opens every converter once: the start-up self-test. Returns the number that cannot be opened
- * and names the first in *missing. Safe to call from any thread, any number of times. */
+/* Builds every table and opens every converter once. Returns the number that cannot be opened and names the first in
+ * *missing. Safe to call from any thread, any number of times. */
 size_t decoder_selftest(const char **missing);
 
 #endif

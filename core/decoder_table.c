@@ -5,7 +5,6 @@
 #include "decoder_table.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

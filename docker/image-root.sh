@@ -44,3 +44,5 @@ cp --parents "$modules"/gconv-modules "$modules"/gconv-modules.d/*.conf "$root"
 printf 'hosts: files dns\n' >"$root/etc/nsswitch.conf"
 # Whom to trust for https: OpenSSL's default file
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$root$(openssl version -d | sed 's/OPENSSLDIR: "\(.*\)"/\1/')/cert.pem"
+# Every library and every converter is there
+chroot "$root" /usr/bin/utfeed charsets >/dev/null

@@ -6,7 +6,6 @@
 #ifndef UTFEED_PROXY_CLIENT_H
 #define UTFEED_PROXY_CLIENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "request.h"

@@ -25,7 +25,8 @@ void client_log(struct client *c, const char *end)
 	struct object_report report;
 	struct access_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status, .body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
+		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,

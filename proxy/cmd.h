@@ -8,7 +8,7 @@
 enum cmd_status {
 	CMD_OK = 0,
 	CMD_BROKEN = 1,     /* the feed is: not well-formed, not a feed, or an error by the policy asked for */
-	CMD_USAGE = 2       /* wrong arguments, or a file that cannot be read */
+	CMD_USAGE = 2       /* wrong arguments, a file that cannot be read, or the system lacks what it takes */
 };
 
 int cmd_check(int argc, char **argv);

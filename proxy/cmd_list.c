@@ -1,9 +1,10 @@
-/* Owns `utfeed policies` and `utfeed charsets`: the tables of core/, printed. */
+/* Owns `utfeed policies` and `utfeed charsets`: the tables of core/, printed; whether the system has what the latter needs. */
 #include "cmd.h"
 
 #include <stdio.h>
 
 #include "core/charset.h"
+#include "core/decoder.h"
 #include "core/policy.h"
 
 static int finish(void)
@@ -23,10 +24,12 @@ int cmd_policies(int argc, char **argv)
 	return finish();
 }
 
-/* One line a charset: its name, then the labels that mean it. */
+/* One line a charset: its name, then the labels that mean it. Fails where iconv lacks a converter: in an image made by hand, say. */
 int cmd_charsets(int argc, char **argv)
 {
 	const struct charset_label *label;
+	const char *first;
+	size_t missing;
 
 	if (argc > 1)
 		return cmd_usage("utfeed charsets", "unexpected argument", argv[1]);
@@ -37,5 +40,8 @@ int cmd_charsets(int argc, char **argv)
 				printf(" %s", label->text);
 		putchar('\n');
 	}
-	return finish();
+	if (!(missing = decoder_selftest(&first)))
+		return finish();
+	fprintf(stderr, "utfeed: this system has no converter for %zu of these, the first is %s\n", missing, first);
+	return CMD_USAGE;
 }

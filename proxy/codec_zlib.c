@@ -1,5 +1,5 @@
-/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and the bare kind (RFC 1951) that
- * some servers send. The only file that includes zlib's header. */
+/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and the bare
+ * kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
 #include "codec.h"
 
 #include <assert.h>

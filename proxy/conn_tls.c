@@ -84,7 +84,7 @@ static void tls_keep_session(struct conn_tls *t, SSL_SESSION *session)
 	unsigned char *bytes = NULL;
 	int len = i2d_SSL_SESSION(session, &bytes);
 
-	if (len <= 0 || !(bytes = realloc(bytes, (size_t)len)))
+	if (len <= 0)
 		return;
 	pthread_mutex_lock(&t->context->lock);
 	tls_sessions_put(t->context->sessions, t->peer, bytes, (size_t)len);

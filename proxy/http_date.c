@@ -37,7 +37,8 @@ static bool date_match(struct slice s, const char *form, struct date_fields *d)
 
 	*d = (struct date_fields){ .month = -1 };
 	for (; *form; form++) {
-		int *field = *form == 'D' ? &d->day : *form == 'H' ? &d->hour : *form == 'N' ? &d->minute : *form == 'Y' ? &d->year : &d->second;
+		int *field = *form == 'D' ? &d->day : *form == 'H' ? &d->hour : *form == 'N' ? &d->minute :
+			*form == 'Y' ? &d->year : &d->second;
 
 		if (form[0] == 'W' && form[1] == '-') {        /* a weekday in full */
 			size_t start = at;

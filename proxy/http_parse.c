@@ -1,7 +1,6 @@
 /* HTTP/1 parsing on llhttp; see http_parse.h. */
 #include "http_parse.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

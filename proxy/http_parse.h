@@ -17,7 +17,9 @@ enum http_parse_result {
 	PARSE_ERROR             /* http_parser_error() says why */
 };
 
-enum http_parse_error { HTTP_E_NONE, HTTP_E_SYNTAX, HTTP_E_METHOD, HTTP_E_VERSION, HTTP_E_FRAMING, HTTP_E_TOO_MANY_FIELDS, HTTP_E_INCOMPLETE, HTTP_E_BODY };
+enum http_parse_error {
+	HTTP_E_NONE, HTTP_E_SYNTAX, HTTP_E_METHOD, HTTP_E_VERSION, HTTP_E_FRAMING, HTTP_E_TOO_MANY_FIELDS, HTTP_E_INCOMPLETE, HTTP_E_BODY
+};
 
 struct http_parser;
 /* body: called with each piece of the body; non-zero stops parsing with PARSE_ERROR. May be NULL. */

@@ -318,7 +318,8 @@ static void lead_on_done(void *arg, struct object *o)
 	struct entry_parts parts = { .freshness = &fresh };
 	struct entry *e;
 
-	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object && !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
+	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
+	    !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
 		lead_freshness(l, &fresh, &m, o);
 		http_msg_free(&m);
 		if ((parts.head = stored_head(object_get_head(o), o))) {

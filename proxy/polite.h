@@ -5,7 +5,6 @@
 #ifndef UTFEED_PROXY_POLITE_H
 #define UTFEED_PROXY_POLITE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "http_msg.h"

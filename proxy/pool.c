@@ -73,8 +73,8 @@ static size_t pool_hash(const struct origin_target *t)
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)
 {
-	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard && parent_same(a->parent, b->parent) &&
-	    !strcmp(a->host, b->host);
+	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard &&
+	    parent_same(a->parent, b->parent) && !strcmp(a->host, b->host);
 }
 
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)

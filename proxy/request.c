@@ -11,7 +11,6 @@
 #include "etag.h"
 #include "fetch.h"
 #include "invalidate.h"
-#include "log.h"
 #include "loop.h"
 #include "polite.h"
 #include "purge.h"
@@ -212,7 +211,8 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 /* A response to a request with cookies is that client's own: neither stored nor answered from the store. */
 static bool request_caches(const struct http_msg *m, const struct target *target)
 {
-	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache && !(target->cookies && http_msg_count(m, H_COOKIE));
+	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache &&
+	    !(target->cookies && http_msg_count(m, H_COOKIE));
 }
 
 static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)

@@ -2,7 +2,6 @@
 #include "resolve.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>

@@ -8,8 +8,9 @@
 #include "text.h"
 
 static const struct { int status; const char *phrase; } phrases[] = {   /* RFC 9110 section 15, RFC 6585, RFC 4918 */
-	{ 102, "Processing" }, { 103, "Early Hints" }, { 200, "OK" }, { 201, "Created" }, { 202, "Accepted" }, { 203, "Non-Authoritative Information" }, { 204, "No Content" },
-	{ 205, "Reset Content" }, { 206, "Partial Content" }, { 207, "Multi-Status" }, { 226, "IM Used" }, { 300, "Multiple Choices" },
+	{ 102, "Processing" }, { 103, "Early Hints" }, { 200, "OK" }, { 201, "Created" }, { 202, "Accepted" },
+	{ 203, "Non-Authoritative Information" }, { 204, "No Content" }, { 205, "Reset Content" }, { 206, "Partial Content" },
+	{ 207, "Multi-Status" }, { 226, "IM Used" }, { 300, "Multiple Choices" },
 	{ 301, "Moved Permanently" }, { 302, "Found" }, { 303, "See Other" }, { 304, "Not Modified" }, { 305, "Use Proxy" },
 	{ 307, "Temporary Redirect" }, { 308, "Permanent Redirect" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
 	{ 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" },

@@ -22,8 +22,6 @@
 #include "tls_set.h"
 #include "worker.h"
 
-extern char **environ;
-
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
 	SERVER_ENTRY_MORE = 64 * 1024      /* heads and bookkeeping of the largest body */

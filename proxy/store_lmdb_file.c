@@ -29,7 +29,8 @@ static int lmdb_check_format(struct store_lmdb *s, MDB_txn *txn)
 	if (rc && rc != MDB_NOTFOUND)
 		return rc;
 	if (!rc)
-		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not read; it starts empty", s->path);
+		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not read; it starts empty",
+			s->path);
 	v = (MDB_val){ sizeof expected, (void *)(uintptr_t)expected };
 	rc = lmdb_wipe(s, txn);
 	return rc ? rc : mdb_put(txn, s->meta, &k, &v, 0);

@@ -18,8 +18,8 @@ def document(title, declared=None, before=""):
     return f"{before}{head}<rss version='2.0'><channel><title>{title}</title></channel></rss>"
 
 
-def run(*args, body=b"", status=0):
-    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+def run(*args, body=b"", status=0, env=None):
+    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, env=env)
     errors = done.stderr.decode("latin-1")
     assert not SANITIZER.search(errors), errors
     assert done.returncode == status, errors
@@ -253,3 +253,10 @@ def test_policies_and_charsets_are_listed():
     assert "latin1" in rows["windows-1252"]
     assert not any("utf-7" in row for row in rows.values())
     assert os.linesep.encode() in charsets
+
+
+def test_a_converter_that_is_not_there_is_told(tmp_path):
+    """Where glibc's files are incomplete: here one of them is said to be a file that does not exist."""
+    (tmp_path / "gconv-modules").write_text("module KOI8-R// INTERNAL NOWHERE 1\nmodule INTERNAL KOI8-R// NOWHERE 1\n")
+    _, errors = run("charsets", status=2, env={**os.environ, "GCONV_PATH": str(tmp_path)})
+    assert "no converter for 1 of these, the first is koi8-r" in errors
