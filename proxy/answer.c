@@ -15,6 +15,7 @@
 #include "loop.h"
 #include "owner.h"
 #include "request.h"
+#include "upstream.h"
 #include "vary.h"
 
 static void answer_look(struct answer *a);
@@ -35,7 +36,8 @@ void answer_free(struct answer *a)
 	object_head_unref(&a->head);
 	entry_unref(&a->entry);
 	free(a->key);
-	a->key = NULL;
+	free(a->parts);
+	a->key = a->parts = NULL;
 }
 
 /* The object of a fetch that fills the cache, as m asks for it; *joined: somebody else's. */
@@ -44,13 +46,14 @@ static struct object *answer_lead(struct answer *a, const struct http_msg *m, st
 	const struct conf *conf = a->ctx->conf;
 	struct lead_params p = {
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
-		.busy = a->key, .busy_len = a->key_len, .request = m, .entry = entry, .freshness = a->settings,
+		.busy = a->ranged ? a->parts : a->key, .busy_len = a->ranged ? a->parts_len : a->key_len,
+		.request = m, .entry = entry, .freshness = a->settings,
 		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
-		.alone = a->again,
+		.alone = a->again || a->ranged,
 	};
 	struct fetch_request r;
 
-	return request_spec(a->ctx, m, &a->target, a->policy, NULL, &r) ? NULL : lead_start(&p, &r, joined);
+	return request_spec(a->ctx, m, &a->target, a->policy, NULL, a->ranged, &r) ? NULL : lead_start(&p, &r, joined);
 }
 
 static void answer_hit(struct answer *a, struct entry *e);
@@ -71,7 +74,9 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
 		return;
 	}
-	if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len)))
+	if (a->ranged)
+		a->object = answer_lead(a, a->msg, a->entry, &a->joined);
+	else if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len)))
 		a->joined = true;
 	else if (!a->again && a->leaves != cache_leaves(a->ctx->cache)) {
 		/* Another worker may just have stored it. */
@@ -141,12 +146,30 @@ static void answer_hit(struct answer *a, struct entry *e)
 	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
 }
 
+static void answer_forward_miss(struct answer *a)
+{
+	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
+}
+
+/* e, one reference: what is known of it in parts; NULL: nothing, and it may be a feed, of which the origin's ranges are not ours. */
+static void answer_found_parts(struct answer *a, struct entry *e)
+{
+	a->looks_for_parts = false;
+	a->ranged = !a->target.route->normalise || (e && freshness_ttl(&e->freshness, answer_now(a)) > 0);
+	entry_unref(&e);
+	answer_forward_miss(a);
+}
+
 /* Takes over the reference. */
 static void answer_found(struct answer *a, struct entry *e)
 {
 	struct text key = { 0 };
 	bool by_request = false;
 
+	if (a->looks_for_parts) {
+		answer_found_parts(a, e);
+		return;
+	}
 	if (e->vary) {
 		text_add(&key, a->key, a->primary_len);
 		text_puts(&key, "\n");
@@ -182,9 +205,27 @@ static void answer_found(struct answer *a, struct entry *e)
 	entry_unref(&e);
 }
 
+static void answer_look_for_parts(struct answer *a)
+{
+	struct text key = { 0 };
+
+	text_add(&key, a->key, a->key_len);
+	text_puts(&key, ENTRY_PARTS);
+	free(a->parts);
+	if ((a->parts = text_take(&key, &a->parts_len))) {
+		a->looks_for_parts = true;
+		answer_look(a);
+	}
+}
+
 static void answer_missed(struct answer *a)
 {
-	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
+	if (a->looks_for_parts)
+		answer_found_parts(a, NULL);
+	else if (!a->parts && upstream_range(a->msg))
+		answer_look_for_parts(a);
+	else
+		answer_forward_miss(a);
 }
 
 static void answer_on_got(struct store_wait *w, struct entry *e)
@@ -207,7 +248,8 @@ static void answer_look(struct answer *a)
 
 	a->leaves = cache_leaves(a->ctx->cache);
 	a->wait = (struct store_wait){ .loop = a->ctx->loop, .got = answer_on_got };
-	switch (cache_get(a->ctx->cache, a->key, a->key_len, &e, &a->wait)) {
+	switch (cache_get(a->ctx->cache, a->looks_for_parts ? a->parts : a->key, a->looks_for_parts ? a->parts_len : a->key_len, &e,
+	    &a->wait)) {
 	case STORE_FOUND:
 		answer_found(a, e);
 		break;
@@ -242,6 +284,8 @@ static void answer_restart(struct answer *a)
 {
 	a->joined = a->status.collapsed = false;
 	entry_unref(&a->entry);
+	free(a->parts);
+	a->parts = NULL;
 	a->key_len = a->primary_len;
 	answer_look(a);
 }
@@ -389,7 +433,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	f->offset = 0;
 	f->no_body = false;
 	answer_lines(a, o, a->status.hit || a->substituted, f);
-	if (!a->cached || head->status != 200 || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
+	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
 	if (!conditional_asked(a->msg) && !http_msg_count(a->msg, H_RANGE))
 		return 0;
@@ -409,7 +453,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	case CONDITIONAL_PROCEED:
 		break;
 	}
-	if (a->msg->method != METHOD_GET || object_phase(o) != OBJECT_DONE)
+	if (a->msg->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
 	what = range_evaluate(a->msg, &stored, object_length(o), answer_now(a), &range);
 	return what == RANGE_NONE ? 0 : answer_range(head, what, &range, object_length(o), f);

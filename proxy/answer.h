@@ -27,6 +27,8 @@ struct answer {
 	bool cached;                   /* it goes through the cache at all */
 	bool joined, waiting;
 	unsigned leaves;               /* cache_leaves() when the store was asked */
+	bool ranged;                   /* it goes to the origin for the part it asks for */
+	bool looks_for_parts;          /* ... if what is known of it in parts allows it: that is being looked up */
 	bool again;                    /* joining is over for this one */
 	bool failed_once;
 	bool substituted;              /* a stored response answers in the place of the one asked for */
@@ -41,6 +43,8 @@ struct answer {
 	struct store_wait wait;
 	char *key;
 	size_t key_len, primary_len;   /* the primary key is the first part */
+	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
+	size_t parts_len;
 };
 
 /* ctx, msg, target and policy are filled in, the rest zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes.

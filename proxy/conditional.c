@@ -128,38 +128,56 @@ static bool read_number(struct slice s, uint64_t *n)
 	return s.len > 0;
 }
 
+/* One range as it is asked for. */
+struct range_spec {
+	bool suffix;                   /* the last `last` bytes */
+	bool open;                     /* to the end */
+	uint64_t first, last;
+};
+
+/* section 14.1.1; false: none, several, or not understood */
+static bool range_read(const struct http_msg *m, struct range_spec *r)
+{
+	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
+
+	if (m->method != METHOD_GET || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") ||
+	    memchr(set.at ? set.at : "", ',', set.len))
+		return false;
+	first = slice_until(slice_trim(set), '-', &last);
+	last = slice_trim(last);
+	if (!last.at)
+		return false;
+	*r = (struct range_spec){ .suffix = !first.len, .open = !last.len };
+	if (r->suffix)
+		return read_number(last, &r->last);
+	return read_number(first, &r->first) && (r->open || (read_number(last, &r->last) && r->last >= r->first));
+}
+
+bool range_asked(const struct http_msg *m)
+{
+	struct range_spec r;
+
+	return range_read(m, &r);
+}
+
 /* section 14.1.2 */
 enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length, int64_t now,
     struct byte_range *range)
 {
-	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
-	uint64_t n;
+	struct range_spec r;
 
-	if (m->method != METHOD_GET || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") ||
-	    memchr(set.at ? set.at : "", ',', set.len) || !if_range_holds(m, s, now))
+	if (!range_read(m, &r) || !if_range_holds(m, s, now))
 		return RANGE_NONE;
-	first = slice_until(slice_trim(set), '-', &last);
-	last = slice_trim(last);
-	if (!last.at)
-		return RANGE_NONE;
-	if (!first.len) {
-		if (!read_number(last, &n))
-			return RANGE_NONE;
-		if (!n)
+	if (r.suffix) {
+		if (!r.last)
 			return RANGE_UNSATISFIABLE;
 		if (!length)
 			return RANGE_NONE;       /* satisfiable, but a 206 has no words for no bytes */
-		*range = (struct byte_range){ n < length ? length - n : 0, length - 1 };
+		*range = (struct byte_range){ r.last < length ? length - r.last : 0, length - 1 };
 		return RANGE_ONE;
 	}
-	if (!read_number(first, &range->first))
-		return RANGE_NONE;
-	range->last = length ? length - 1 : 0;
-	if (last.len && (!read_number(last, &n) || n < range->first))
-		return RANGE_NONE;
-	if (range->first >= length)
+	if (r.first >= length)
 		return RANGE_UNSATISFIABLE;
-	if (last.len && n < length)
-		range->last = n;
+	*range = (struct byte_range){ r.first, r.open || r.last >= length ? length - 1 : r.last };
 	return RANGE_ONE;
 }

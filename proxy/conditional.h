@@ -31,6 +31,9 @@ enum range_answer {
 
 struct byte_range { uint64_t first, last; };   /* both inclusive */
 
+/* Whether a GET asks for one byte range, by its syntax. */
+bool range_asked(const struct http_msg *);
+
 /* Range and If-Range of a GET, for a complete body of that length. */
 enum range_answer range_evaluate(const struct http_msg *request, const struct conditional_stored *, uint64_t length, int64_t now,
     struct byte_range *);

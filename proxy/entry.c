@@ -114,7 +114,7 @@ struct entry *entry_expired(struct entry *e, int64_t now)
 	struct freshness freshness = e->freshness;
 	struct entry_parts parts = { .freshness = &freshness, .upstream_len = e->upstream_len };
 
-	if (e->vary)
+	if (!e->object)
 		return entry_ref(e);
 	freshness_expire(&freshness, now);
 	if (!(parts.upstream = malloc(e->upstream_len ? e->upstream_len : 1)))

@@ -1,7 +1,9 @@
-/* Owns one stored response, or the record that says which request fields its variants depend on; and its form as bytes.
+/* Owns one stored response, or the record that says which request fields its variants depend on, or the mark of what may be asked
+ * for in parts; and its form as bytes.
  * Must not know: stores, requests. Invariant: immutable once made but for its count of hits, shared by references on any thread.
  *
- * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h). */
+ * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h); for the mark of either ENTRY_PARTS behind that. A key of
+ * responses ends in a digit of SETTINGS or in a line's end: the two never meet. */
 #ifndef UTFEED_PROXY_ENTRY_H
 #define UTFEED_PROXY_ENTRY_H
 
@@ -9,12 +11,14 @@
 #include "object.h"
 #include "slice.h"
 
+#define ENTRY_PARTS "\nparts"
+
 struct entry {
 	atomic_uint refs;
 	char *key;                     /* owned; may hold any byte */
 	size_t key_len;
-	char *vary;                    /* names (vary_names()): a record of variants, and the rest is empty; NULL: a response */
-	struct object *object;         /* DONE and kept: body and report; unpacked, its head is the entry's */
+	char *vary;                    /* names (vary_names()): a record of variants, and the rest is empty; NULL: another kind */
+	struct object *object;         /* NULL: no response. DONE and kept: body and report; unpacked, its head is the entry's */
 	struct object_head *head;      /* as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the origin's head as it came: validators, and what a 304 updates */
 	size_t upstream_len;
@@ -44,7 +48,7 @@ void entry_unref(struct entry **);
 unsigned entry_hit(struct entry *);
 /* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */
 bool entry_claim(struct entry *);
-/* The same response, stale from now on (seconds since the epoch); a record of variants as it is. One reference. NULL: out of
+/* The same response, stale from now on (seconds since the epoch); any other kind as it is. One reference. NULL: out of
  * memory. */
 struct entry *entry_expired(struct entry *, int64_t now);
 

@@ -1,5 +1,6 @@
 /* An entry as bytes and back; see entry.h. All numbers little-endian, every text behind its length (32 bits), names of tables as
- * words. Layout: magic, format, kind; key; then by kind the names, or freshness, head, origin's head, report, body; checksum.
+ * words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a response also
+ * head, origin's head, report, body; checksum.
  * Invariant: what entry_unpack() takes, entry_pack() gives again byte for byte. */
 #include "entry.h"
 
@@ -10,7 +11,7 @@
 #include "hash.h"
 
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
-enum { KIND_RESPONSE, KIND_VARY };
+enum { KIND_RESPONSE, KIND_VARY, KIND_MARK };
 enum { CHECKSUM_BYTES = 8 };
 #define ABSENT UINT32_MAX              /* length of a text that is not there */
 
@@ -136,12 +137,14 @@ static void pack_all(struct packer *p, const struct entry *e)
 {
 	pack_bytes(p, magic, sizeof magic);
 	pack_u32(p, ENTRY_FORMAT);
-	pack_u32(p, e->vary ? KIND_VARY : KIND_RESPONSE);
+	pack_u32(p, e->vary ? KIND_VARY : e->object ? KIND_RESPONSE : KIND_MARK);
 	pack_text(p, e->key, e->key_len);
 	if (e->vary) {
 		pack_word(p, e->vary);
-	} else {
-		pack_freshness(p, &e->freshness);
+		return;
+	}
+	pack_freshness(p, &e->freshness);
+	if (e->object) {
 		pack_head(p, e->head);
 		pack_text(p, e->upstream, e->upstream_len);
 		pack_report(p, object_report(e->object));
@@ -408,6 +411,9 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 		parts.vary = unpack_copy(&u, names);
 	} else if (kind == KIND_RESPONSE) {
 		unpack_response(&u, &parts, &freshness);
+	} else if (kind == KIND_MARK) {
+		unpack_freshness(&u, &freshness);
+		parts.freshness = &freshness;
 	} else {
 		u.odd = true;
 	}

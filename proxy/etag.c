@@ -32,16 +32,30 @@ void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 	text_puts(t, "\"");
 }
 
-enum etag_owner etag_restore(struct text *t, struct slice member, const char *suffix)
+/* Where the suffix begins, and how long the tag's end from there is; NULL: it has none. */
+static const char *etag_mark(struct slice tag, size_t *tail, bool *is_gzip)
 {
-	size_t tail = ETAG_MARK_LEN + ETAG_DIGITS + 1, gzip = sizeof ETAG_GZIP - 1;
-	bool is_gzip = member.len > gzip + 2 && !memcmp(member.at + member.len - 1 - gzip, ETAG_GZIP, gzip);
+	size_t gzip = sizeof ETAG_GZIP - 1;
 	const char *mark;
 
-	if (is_gzip)
-		tail += gzip;
-	mark = member.len > tail ? member.at + member.len - tail : NULL;
-	if (etag_prefix(member) < 0 || !mark || memcmp(mark, ETAG_MARK, ETAG_MARK_LEN)) {
+	*is_gzip = tag.len > gzip + 2 && !memcmp(tag.at + tag.len - 1 - gzip, ETAG_GZIP, gzip);
+	*tail = ETAG_MARK_LEN + ETAG_DIGITS + 1 + (*is_gzip ? gzip : 0);
+	mark = tag.len > *tail ? tag.at + tag.len - *tail : NULL;
+	return mark && etag_prefix(tag) >= 0 && !memcmp(mark, ETAG_MARK, ETAG_MARK_LEN) ? mark : NULL;
+}
+
+bool etag_is_ours(struct slice tag)
+{
+	return etag_mark(tag, &(size_t){ 0 }, &(bool){ false });
+}
+
+enum etag_owner etag_restore(struct text *t, struct slice member, const char *suffix)
+{
+	size_t tail;
+	bool is_gzip;
+	const char *mark = etag_mark(member, &tail, &is_gzip);
+
+	if (!mark) {
 		text_add(t, member.at, member.len);
 		return ETAG_THEIRS;
 	}

@@ -18,6 +18,9 @@ void etag_transform(struct text *, struct slice upstream, const char *suffix);
 /* What stands behind the suffix in the tag of the gzip form. */
 #define ETAG_GZIP ";gz"
 
+/* Whether the tag is one of ours, under whatever settings. */
+bool etag_is_ours(struct slice);
+
 enum etag_owner { ETAG_THEIRS, ETAG_OURS, ETAG_OURS_GZIP, ETAG_STALE };
 /* A client's If-None-Match member as the origin knows it, and whose it is: ours under these settings gets its suffix off; ours
  * under other settings names bytes nobody can have now and writes nothing (ETAG_STALE); any other stays as it is. */

@@ -57,6 +57,7 @@ struct fetch_request {
 	const struct guard *hop_guard; /* for other origins that redirects lead to */
 	struct parent_rules parents;   /* for `to` */
 	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
+	bool ranged;                   /* the client's Range goes along: it is asked for a part */
 	char method[32];
 	char *fields;                  /* field lines; the fetch's from then on */
 	size_t fields_len;

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/media_type.h"
 #include "feed_hints.h"
 #include "head_text.h"
 #include "http_parse.h"
 #include "loop.h"
 #include "vary.h"
+
+enum { PARTS_KNOWN_S = 24 * 3600 };
 
 struct lead {
 	struct lead_params params;     /* strings and entry are its own */
@@ -20,6 +23,8 @@ struct lead {
 	struct object *object;         /* the fetch's reference keeps it */
 	bool left;                     /* nobody can join any more */
 	bool storing;
+	bool ranged;                   /* a part was asked for */
+	bool marks;                    /* where it proves to be no feed it may be asked for in parts, which is to be noted */
 	char *upstream;                /* the head to store */
 	size_t upstream_len;
 	char *vary;                    /* names; NULL: the response does not vary */
@@ -249,6 +254,9 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	struct text names = { 0 };
 	size_t len;
 
+	/* What is said to one who asks for a part, other than the whole, is not for those who do not. */
+	if (l->ranged && m->status != 200)
+		storable = STORABLE_STATUS;
 	if (storable != STORABLE_YES) {
 		object_report(o)->detail = storable_word(storable);
 		return 0;
@@ -277,6 +285,54 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	return 0;
 }
 
+/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer them. */
+static void lead_mark(struct lead *l)
+{
+	const struct freshness known = { .response_time = lead_now(l), .lifetime_s = PARTS_KNOWN_S };
+	struct entry_parts parts = { .freshness = &known };
+	struct text key = { 0 };
+	struct entry *e = NULL;
+
+	l->marks = false;
+	text_add(&key, l->busy, l->params.busy_len);
+	text_puts(&key, ENTRY_PARTS);
+	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
+		cache_put(l->params.cache, e);
+	entry_unref(&e);
+	free(key.bytes);
+}
+
+/* By its type alone: the first bytes of a feed say so earlier than its end. */
+static bool is_media(const struct http_msg *m)
+{
+	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
+	struct media_type type;
+
+	media_type_read(&type, value.at, value.len);
+	return type.CTMime == MIME_MEDIA;
+}
+
+/* RFC 9110 section 14.3 */
+static bool takes_ranges(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice unit;
+
+	while (http_msg_next_member(m, H_ACCEPT_RANGES, &it, &unit))
+		if (slice_is(unit, "bytes"))
+			return true;
+	return false;
+}
+
+/* The bytes were looked at, and they are the origin's. */
+static bool is_no_feed(struct object *o)
+{
+	struct verdict v;
+
+	return object_verdict(o, &v) && v.kind == VERDICT_NONE && (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) &&
+	    stored_body(o) == RESPONSE_RAW;
+}
+
 static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struct slice upstream, struct object *o)
 {
 	struct lead *l = arg;
@@ -295,6 +351,9 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 		object_keep(o, l->params.max_object);
 	else
 		lead_leave(l);
+	l->marks = l->marks && m->status == 200 && takes_ranges(m);
+	if (l->marks && !l->storing && is_media(m))
+		lead_mark(l);
 	return FETCH_GO_ON;
 }
 
@@ -327,8 +386,10 @@ static void lead_on_done(void *arg, struct object *o)
 			parts.upstream = l->upstream;
 			parts.upstream_len = l->upstream_len;
 			l->upstream = NULL;
-			if ((e = lead_put(l, &parts)))
+			if ((e = lead_put(l, &parts))) {
 				lead_stored(l, e);
+				l->marks = false;
+			}
 			entry_unref(&e);
 		}
 	}
@@ -351,6 +412,8 @@ static void lead_on_end(void *arg)
 {
 	struct lead *l = arg;
 
+	if (l->marks && is_no_feed(l->object))
+		lead_mark(l);
 	lead_leave(l);
 	lead_free(l);
 }
@@ -409,6 +472,8 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	l->key = copy_bytes(params->key, params->key_len);
 	l->busy = copy_bytes(params->busy, params->busy_len);
 	l->head = r->stage.head;
+	l->ranged = r->ranged;
+	l->marks = r->stage.normalise && !r->ranged;
 	l->request_time = lead_now(l);
 	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
 		goto fail;

@@ -248,7 +248,7 @@ void request_context_set(struct request_context *ctx, struct settings *s)
 }
 
 int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
-    struct object *body, struct fetch_request *r)
+    struct object *body, bool ranged, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
@@ -256,7 +256,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 
 	*r = (struct fetch_request){
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
-		.body_length = m->has_length ? (int64_t)m->content_length : -1,
+		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.parents = request_parents(conf, route), .hop_parents = request_parents(conf, &conf->direct),
 		.redirects = {
@@ -329,7 +329,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		answer_start(a, &fresh, url, request_key_settings(ctx->conf, target, policy));
 		return;
 	}
-	if (!request_spec(ctx, m, target, policy, body, &r))
+	if (!request_spec(ctx, m, target, policy, body, !target->route->normalise && upstream_range(m), &r))
 		request_relay(ctx, a, &r, reads, (struct slice){ url->bytes, url->len });
 	free(url->bytes);
 }

@@ -42,10 +42,10 @@ void request_context_set(struct request_context *, struct settings *);
 /* The parent proxies of a route; of conf->direct: of whatever clients name. Borrowed from conf. */
 struct parent_rules request_parents(const struct conf *, const struct conf_route *);
 
-/* What fetching the target for this request means; r's strings are the caller's (fetch_request_free()) until a fetch takes them.
+/* What fetching the target for this request means, ranged: for the part it asks for; r's strings are the caller's (fetch_request_free()) until a fetch takes them.
  * -1: out of memory. */
 int request_spec(const struct request_context *, const struct http_msg *, const struct target *, enum policy, struct object *body,
-    struct fetch_request *r);
+    bool ranged, struct fetch_request *r);
 
 /* Whether a body may come with it: GET and HEAD have none here. */
 bool request_takes_body(const struct http_msg *);

@@ -51,10 +51,10 @@ static bool is_feed_status(int status)
 
 enum verdict_reason response_untouched(const struct http_msg *m, bool normalise, bool respect_no_transform)
 {
-	if (!normalise)
-		return VREASON_DISABLED;
 	if (m->status == 206)
 		return VREASON_PARTIAL;
+	if (!normalise)
+		return VREASON_DISABLED;
 	if (!is_feed_status(m->status))
 		return VREASON_STATUS;
 	if (respect_no_transform && has_directive(m, "no-transform"))

@@ -211,9 +211,9 @@ struct memory_purge { enum store_purge what; const char *url; size_t len; bool s
 
 static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n, struct eviction_list *dead)
 {
-	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && n->entry->vary))
+	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && !n->entry->object))
 		return;
-	p->count += !n->entry->vary;
+	p->count += n->entry->object != NULL;
 	if (p->soft) {
 		struct entry *old = memory_expire(m, n, p->now, dead);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conditional.h"
 #include "conf/conf.h"
 #include "etag.h"
 #include "target.h"
@@ -127,6 +128,11 @@ static bool says_empty(const struct http_msg *m, const char *method)
 	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
 }
 
+bool upstream_range(const struct http_msg *m)
+{
+	return http_msg_count(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
+}
+
 int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
 {
 	const struct conf_route *route = target->route;
@@ -157,7 +163,12 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		if (m->fields[i].id == H_VIA)
 			add_field(&t, m, &m->fields[i]);
 	http_msg_add_via(&t, m, conf->via);
-	text_puts(&t, "Accept-Encoding: " STAGE_DECODE_ACCEPT "\r\n");
+	if (r->ranged) {
+		add_line(&t, "Range", http_msg_get(m, H_RANGE));
+		add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
+	}
+	/* A part of a coded body is of no use to who has the decoded one. */
+	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : STAGE_DECODE_ACCEPT);
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	for (uint32_t i = 0; i < m->n_fields; i++)

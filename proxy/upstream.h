@@ -9,9 +9,13 @@
 struct conf;
 struct target;
 
+/* Whether a request's Range could go to the origin: one byte range of a GET, and If-Range, where it stands, names the origin's bytes and
+ * not ours. */
+bool upstream_range(const struct http_msg *);
+
 /* By forward proxy the client talks to the origin itself, so that all end-to-end fields go along but credentials that are not to.
- * conditional: the client's own preconditions go along (the cache adds its own instead). Fills method, fields, private_fields and
- * stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
+ * conditional: the client's own preconditions go along (the cache adds its own instead); r->ranged: its Range and If-Range
+ * do. Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
 int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *, bool conditional);
 
 #endif

@@ -148,4 +148,31 @@ static void ranges(void)
 	head_free(&m);
 }
 
-UNIT_SUITE(conditional, { "etags", etags }, { "preconditions", preconditions }, { "ranges", ranges })
+static void asked_ranges(void)
+{
+	static const struct { const char *rule, *lines; enum http_method method; bool want; } cases[] = {
+		{ "none", "", METHOD_GET, false },
+		{ "14.1.2: both ends", "Range: bytes=2-4\n", METHOD_GET, true },
+		{ "14.1.2: open", "Range: bytes=2-\n", METHOD_GET, true },
+		{ "14.1.2: suffix", "Range: bytes=-2\n", METHOD_GET, true },
+		{ "14.1.2: empty suffix, which nothing satisfies", "Range: bytes=-0\n", METHOD_GET, true },
+		{ "13.1.5: whatever If-Range says", "Range: bytes=2-\nIf-Range: \"b\"\n", METHOD_GET, true },
+		{ "14.2: of a GET only", "Range: bytes=2-4\n", METHOD_HEAD, false },
+		{ "14.2: several", "Range: bytes=2-4,6-\n", METHOD_GET, false },
+		{ "14.2: two fields", "Range: bytes=2-4\nRange: bytes=2-4\n", METHOD_GET, false },
+		{ "14.2: another unit", "Range: lines=2-4\n", METHOD_GET, false },
+		{ "14.1.1: last before first", "Range: bytes=4-2\n", METHOD_GET, false },
+		{ "14.1.1: a dash", "Range: bytes=-\n", METHOD_GET, false },
+		{ "14.1.1: no dash", "Range: bytes=2\n", METHOD_GET, false },
+	};
+	struct http_msg m;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		head_read(&m, cases[i].lines, 0);
+		m.method = cases[i].method;
+		UNIT_ROW(range_asked(&m) == cases[i].want, "%s", cases[i].rule);
+		head_free(&m);
+	}
+}
+
+UNIT_SUITE(conditional, { "etags", etags }, { "preconditions", preconditions }, { "ranges", ranges }, { "asked-ranges", asked_ranges })

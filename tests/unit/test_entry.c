@@ -27,6 +27,9 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	UNIT_ROW(a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len), "%s: key", name);
 	UNIT_ROW(same_text(a->vary, b->vary), "%s: names", name);
 	UNIT_ROW(!a->object == !b->object, "%s: kind", name);
+	UNIT_ROW(a->freshness.response_time == b->freshness.response_time && a->freshness.lifetime_s == b->freshness.lifetime_s &&
+	    a->freshness.initial_age_s == b->freshness.initial_age_s && a->freshness.swr_s == b->freshness.swr_s &&
+	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
 	if (!a->object || !b->object)
 		return;
 	ra = object_report(a->object);
@@ -35,9 +38,6 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	    a->head->no_body == b->head->no_body && a->head->len == b->head->len && !memcmp(a->head->bytes, b->head->bytes, a->head->len),
 	    "%s: head", name);
 	UNIT_ROW(a->upstream_len == b->upstream_len && !memcmp(a->upstream, b->upstream, a->upstream_len), "%s: upstream", name);
-	UNIT_ROW(a->freshness.response_time == b->freshness.response_time && a->freshness.lifetime_s == b->freshness.lifetime_s &&
-	    a->freshness.initial_age_s == b->freshness.initial_age_s && a->freshness.swr_s == b->freshness.swr_s &&
-	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
 	UNIT_ROW(ra->decided == rb->decided && ra->revised == rb->revised && ra->normalised == rb->normalised &&
 	    ra->decoded == rb->decoded && ra->repairs == rb->repairs &&
 	    ra->malformed == rb->malformed && (!ra->decided || same_verdict(&ra->verdict, &rb->verdict)), "%s: report", name);
@@ -106,6 +106,7 @@ static void parts(void)
 	for (size_t i = 0; i < COUNT(verdicts); i++)
 		round_trip(with_verdict(&verdicts[i]), verdicts[i].path);
 	round_trip(entries_vary("http://a/\nk", "accept-encoding, accept-language"), "record of variants");
+	round_trip(entries_mark("http://a/\nk" ENTRY_PARTS), "mark");
 	round_trip(entry_new("a\0b\nc", 5, &binary), "key with NUL");
 	round_trip(entries_new("", 0, 10), "empty key");
 }
@@ -122,7 +123,8 @@ static void names_are_static(void)
 
 static void every_flip_is_refused(void)
 {
-	struct entry *entries[] = { entries_new("http://a/\nk", 1, 300), with_verdict(&verdicts[3]), entries_vary("http://a/\nk", "accept") };
+	struct entry *entries[] = { entries_new("http://a/\nk", 1, 300), with_verdict(&verdicts[3]), entries_vary("http://a/\nk", "accept"),
+		entries_mark("http://a/\nk" ENTRY_PARTS) };
 
 	for (size_t i = 0; i < COUNT(entries); i++) {
 		size_t len;

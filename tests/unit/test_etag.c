@@ -99,6 +99,7 @@ static void restored(void)
 		bool ours = owner == ETAG_OURS || owner == ETAG_OURS_GZIP, kept = owner != ETAG_STALE;
 
 		UNIT_ROW(kept == cases[i].kept && ours == cases[i].ours, "%s: %d %d", cases[i].rule, kept, ours);
+		UNIT_ROW(etag_is_ours(member) == (owner != ETAG_THEIRS), "%s", cases[i].rule);
 		UNIT_ROW(text_is(&t, cases[i].want), "%s", cases[i].rule);
 		free((char *)(uintptr_t)member.at);
 	}

@@ -205,6 +205,7 @@ static void untouched(void)
 		{ "203 too", "HTTP/1.1 203 Other", "", true, true, VREASON_NONE },
 		{ "switched off", "HTTP/1.1 200 OK", "", false, true, VREASON_DISABLED },
 		{ "206", "HTTP/1.1 206 Partial Content", "", true, true, VREASON_PARTIAL },
+		{ "206, whatever the route does", "HTTP/1.1 206 Partial Content", "", false, true, VREASON_PARTIAL },
 		{ "404", "HTTP/1.1 404 Not Found", "", true, true, VREASON_STATUS },
 		{ "301", "HTTP/1.1 301 Moved", "", true, true, VREASON_STATUS },
 		{ "304", "HTTP/1.1 304 Not Modified", "", true, true, VREASON_STATUS },
