@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +25,8 @@
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
-	SERVER_ENTRY_MORE = 64 * 1024      /* heads and bookkeeping of the largest body */
+	SERVER_ENTRY_MORE = 64 * 1024,     /* heads and bookkeeping of the largest body */
+	SERVER_TRIM_BYTES = 1 << 20        /* a worker's free memory below this is not given back: every other transfer asks for it again */
 };
 
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
@@ -337,6 +339,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	sigset_t signals;
 
 	log_set_level((enum log_level)conf->log_level);
+	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
