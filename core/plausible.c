@@ -8,6 +8,7 @@
 #include "plausible.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "decoder.h"
 #include "scan.h"
@@ -137,7 +138,14 @@ static enum glyph ascii_glyph(uint8_t c)
 
 static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool beyond)
 {
-	r->characters += beyond && g != G_BREAK;
+	if (g == G_BREAK) {         /* never a flaw, never a letter */
+		r->run = 0;
+		r->before_that = r->before;
+		r->before = g;
+		r->case_before = k;
+		return;
+	}
+	r->characters += beyond;
 	if (g == G_MARK || g == G_THAI_MARK) {
 		r->flaws += g == G_MARK ? !is_letter(r->before) : r->before != G_THAI;
 		return;
@@ -179,48 +187,116 @@ static uint32_t next_character(const uint8_t **p)
 	return c;
 }
 
-/* Most text by far: what read_glyph() comes to for a letter behind one of its own alphabet, but Latin, that is no capital. */
-static bool read_in_word(struct reading *r, enum glyph g, enum letter_case k)
+struct letter {
+	enum glyph glyph : 8;
+	enum letter_case letter_case : 8;
+};
+
+/* Behind one like it, such a letter never is a flaw. */
+static bool is_plain(struct letter l)
 {
-	if (g != r->before || g < G_GREEK || g > G_HANGUL || k == CAPITAL)
+	return l.glyph >= G_GREEK && l.glyph <= G_HANGUL && l.letter_case != CAPITAL;
+}
+
+/* Most text by far: what read_glyph() comes to for plain letters behind one of their own alphabet. */
+static void read_more(struct reading *r, struct letter l, size_t count)
+{
+	if (count == 0)
+		return;
+	r->characters += count;
+	r->small += l.letter_case == SMALL ? count : 0;
+	r->before_that = l.glyph;
+	r->case_before = l.letter_case;
+}
+
+static struct letter next_letter(struct reading *r, const uint8_t **p)
+{
+	uint32_t c = next_character(p);
+
+	r->range = range_of(c, r->range);
+	return (struct letter){ glyphs[r->range].glyph, case_of(c) };
+}
+
+static void read_letter(struct reading *r, struct letter l)
+{
+	if (l.glyph == r->before && is_plain(l))
+		read_more(r, l, 1);
+	else
+		read_glyph(r, l.glyph, l.letter_case, true);
+}
+
+static void read_decoded(struct reading *r, struct decoder *d, const uint8_t *bytes, size_t len)
+{
+	uint8_t out[4096];
+	const uint8_t *p;
+	size_t used, n;
+
+	while (len > 0) {
+		n = decoder_feed(d, bytes, len, &used, out, sizeof out);
+		bytes += used, len -= used;
+		for (p = out; p < out + n;)
+			if (*p < 0x80)
+				p = read_ascii(r, p, (size_t)(out + n - p));
+			else
+				read_letter(r, next_letter(r, &p));
+	}
+}
+
+/* What each byte from 0x80 on is, where it is one letter by itself and those below are ASCII. */
+static bool know_letters(struct reading *r, struct decoder *d, struct letter letters[128])
+{
+	uint8_t bytes[256], out[1024];
+	const uint8_t *p = out + 128;
+	size_t used, n, i;
+
+	for (i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)i;
+	n = decoder_feed(d, bytes, sizeof bytes, &used, out, sizeof out);
+	if (used < sizeof bytes || memcmp(out, bytes, 128) != 0)
 		return false;
-	r->characters++;
-	r->small += k == SMALL;
-	r->before_that = g;
-	r->case_before = k;
-	return true;
+	for (i = 0; i < 128 && p < out + n && *p >= 0x80; i++)
+		letters[i] = next_letter(r, &p);
+	return i == 128 && p == out + n;
+}
+
+static bool same_letter(struct letter a, struct letter b)
+{
+	return a.glyph == b.glyph && a.letter_case == b.letter_case;
+}
+
+static void read_bytes(struct reading *r, const struct letter letters[128], const uint8_t *p, size_t len)
+{
+	const uint8_t *end = p + len, *run;
+	struct letter l;
+
+	while (p < end) {
+		if (*p < 0x80) {
+			p = read_ascii(r, p, (size_t)(end - p));
+			continue;
+		}
+		l = letters[*p++ - 0x80];
+		read_letter(r, l);
+		if (!is_plain(l))
+			continue;
+		for (run = p; p < end && *p >= 0x80 && same_letter(letters[*p - 0x80], l);)
+			p++;
+		read_more(r, l, (size_t)(p - run));
+	}
 }
 
 static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct decoder *d = decoder_new(cs, 0);
-	uint8_t out[4096];
-	const uint8_t *p;
-	size_t used, n;
-	enum letter_case k;
-	enum glyph g;
-	uint32_t c;
+	struct letter letters[128];
 
 	if (d == NULL) {
 		r->characters = r->flaws = 1;
 		return;
 	}
-	while (len > 0) {
-		n = decoder_feed(d, bytes, len, &used, out, sizeof out);
-		bytes += used, len -= used;
-		for (p = out; p < out + n;) {
-			if (*p < 0x80) {
-				p = read_ascii(r, p, (size_t)(out + n - p));
-				continue;
-			}
-			c = next_character(&p);
-			r->range = range_of(c, r->range);
-			g = glyphs[r->range].glyph;
-			k = case_of(c);
-			if (!read_in_word(r, g, k))
-				read_glyph(r, g, k, true);
-		}
-	}
+	if (charset_info(cs)->kind == KIND_SINGLE_BYTE && know_letters(r, d, letters))
+		read_bytes(r, letters, bytes, len);
+	else
+		read_decoded(r, d, bytes, len);
 	decoder_free(&d);
 	if (r->capital > r->small && r->capital >= MANY)
 		r->flaws += r->capital - r->small;

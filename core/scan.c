@@ -34,6 +34,11 @@ int scan_peek(const struct scan *s, size_t ahead)
 	size_t unit = s->family.unit, low, i;
 	const uint8_t *b;
 
+	if (unit == 1 && s->family.family != FAMILY_EBCDIC) {
+		if (s->len - s->at <= ahead)
+			return SCAN_END;
+		return s->bytes[s->at + ahead] < 0x80 ? s->bytes[s->at + ahead] : SCAN_OTHER;
+	}
 	if (s->len - s->at < unit || (s->len - s->at) / unit <= ahead)
 		return SCAN_END;
 	b = s->bytes + s->at + ahead * unit;

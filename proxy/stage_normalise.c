@@ -267,7 +267,9 @@ enum stage_result stage_feed(struct stage *s, const uint8_t *in, size_t len, siz
 {
 	*used = 0;
 	while (*used < len || s->output_pending) {
-		size_t n = len - *used < STAGE_SLICE ? len - *used : STAGE_SLICE, took = n;
+		/* What is only held may be held in one go. */
+		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
+		size_t n = slices && len - *used > STAGE_SLICE ? STAGE_SLICE : len - *used, took = n;
 		int r;
 
 		if (!s->undecided && object_full(s->object))
