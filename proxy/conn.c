@@ -151,21 +151,52 @@ void conn_abort(struct conn **cp)
 	conn_close(cp);
 }
 
-static void conn_arm_event(struct event *event, bool *armed, bool arm)
+static int broken_handshake(struct conn *c)
+{
+	(void)c;
+	return CONN_FAILED;
+}
+
+static ssize_t broken_read(struct conn *c, void *buf, size_t cap)
+{
+	(void)c, (void)buf, (void)cap;
+	return CONN_FAILED;
+}
+
+static ssize_t broken_writev(struct conn *c, const struct iovec *iov, int n_iov)
+{
+	(void)c, (void)iov, (void)n_iov;
+	return CONN_FAILED;
+}
+
+static void broken_shutdown(struct conn *c)
+{
+	(void)c;
+}
+
+/* Of a connection that no event would ever come from. */
+static const struct conn_transport conn_broken = { broken_handshake, broken_read, broken_writev, broken_shutdown };
+
+/* Where the socket cannot be watched, for want of memory, the connection has failed: its owner hears so in the next turn. */
+static void conn_arm_event(struct conn *c, struct event *event, bool *armed, bool arm)
 {
 	if (arm == *armed)
 		return;
-	if (arm)
-		event_add(event, NULL);
-	else
+	if (!arm)
 		event_del(event);
+	else if (event_add(event, NULL)) {
+		c->err = ENOMEM;
+		c->transport = &conn_broken;
+		event_active(event, EV_READ, 1);
+		return;
+	}
 	*armed = arm;
 }
 
 void conn_arm(struct conn *c)
 {
-	conn_arm_event(c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
-	conn_arm_event(c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
+	conn_arm_event(c, c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
+	conn_arm_event(c, c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
 }
 
 void conn_want(struct conn *c, bool readable, bool writable)

@@ -152,3 +152,18 @@ def test_an_exchange(start, origin, tls_origin, good, authority, refusal, name, 
             refused += refusal.over()
             assert exchange() == 200, f"after request {until} of {total}"
     assert refused > 2
+
+
+def test_connections_that_cannot_be_watched(start, origin, refusal):
+    """What watches a descriptor is asked for when its number comes up for the first time: here each time, for none is closed."""
+    origin.serve(respond)
+    proxy = start(origin, env=refusal.env)
+    total = 1 + refusal.count(lambda: proxy.get("/plain"))
+    for until in range(1, min(total, 200)):
+        refusal.after(until, 1)
+        try:
+            proxy.get(f"/{until}/kept")
+        except (Cut, OSError) as error:
+            assert not isinstance(error, TimeoutError), f"request {until} of {total}"
+        refusal.over()
+    assert proxy.get("/plain").status == 200
