@@ -19,7 +19,8 @@
 TAILQ_HEAD(task_list, task);
 TAILQ_HEAD(timer_list, timer);
 
-/* All timers of one duration: their list is in the order they fall due. */
+/* Timers in the order they fall due. Those of one duration share a queue, and each comes last as it is armed; where there are more
+ * durations than queues, as after many reloads with other times, the last queue takes the rest, each to its place. */
 struct timer_queue {
 	uint64_t duration_ms;
 	struct timer_list timers;
@@ -262,7 +263,8 @@ static struct timer_queue *loop_queue(struct loop *l, uint64_t duration_ms)
 			l->queues[i].duration_ms = duration_ms;
 			return &l->queues[i];
 		}
-	assert(l->n_queues < LOOP_TIMER_QUEUES);
+	if (l->n_queues == LOOP_TIMER_QUEUES)
+		return &l->queues[LOOP_TIMER_QUEUES - 1];
 	l->queues[l->n_queues].duration_ms = duration_ms;
 	TAILQ_INIT(&l->queues[l->n_queues].timers);
 	return &l->queues[l->n_queues++];
@@ -270,12 +272,20 @@ static struct timer_queue *loop_queue(struct loop *l, uint64_t duration_ms)
 
 void loop_arm(struct loop *l, struct timer *t, uint64_t duration_ms)
 {
+	struct timer *before;
+
 	loop_disarm(l, t);
 	if (!duration_ms)
 		return;
 	t->queue = loop_queue(l, duration_ms);
 	t->due_ms = loop_now_ms(l) + duration_ms;
-	TAILQ_INSERT_TAIL(&t->queue->timers, t, link);
+	before = TAILQ_LAST(&t->queue->timers, timer_list);
+	while (before && before->due_ms > t->due_ms)
+		before = TAILQ_PREV(before, timer_list, link);
+	if (before)
+		TAILQ_INSERT_AFTER(&t->queue->timers, before, t, link);
+	else
+		TAILQ_INSERT_HEAD(&t->queue->timers, t, link);
 	if (TAILQ_FIRST(&t->queue->timers) == t)
 		loop_schedule_tick(l, t->due_ms);
 }

@@ -208,6 +208,21 @@ static void durations(void)
 	end("as");
 }
 
+/* More durations than there are queues, all at a time: the last queue keeps those without one in order. */
+static void many_durations(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), never[100], a = ACTOR('a', .arms = &stop, .duration_ms = 1);
+
+	begin();
+	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+		never[i] = (struct actor)ACTOR('n', .duration_ms = 0);
+		loop_arm(loop, &never[i].timer, HOUR_MS - i);
+	}
+	loop_arm(loop, &a.timer, 1);
+	loop_arm(loop, &never[99].timer, 2 * HOUR_MS);
+	end("as");
+}
+
 static void on_free(struct timer *t)
 {
 	say('f');
@@ -248,4 +263,4 @@ static void clocks(void)
 }
 
 UNIT_SUITE(loop, { "tasks", tasks }, { "next turn", next_turn }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
-	{ "durations", durations }, { "freed", freed }, { "clocks", clocks })
+	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })
