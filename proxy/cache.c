@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "hash.h"
+
 enum { CACHE_BUCKETS = 1024 };
 
 struct busy {
@@ -118,11 +120,7 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 
 static size_t cache_bucket(const char *key, size_t len)
 {
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (len--)
-		h = (h ^ (unsigned char)*key++) * 0x100000001b3;
-	return h % CACHE_BUCKETS;
+	return hash_xx64(key, len) % CACHE_BUCKETS;
 }
 
 /* object NULL: the one that may be joined. */

@@ -37,12 +37,15 @@ ssize_t cmd_read(int fd, const char *path, void *buf, size_t len)
 	return n;
 }
 
-bool cmd_is_field_value(const char *text)
+int cmd_content_type(struct normalise_options *options, const char *type, const char *usage)
 {
-	for (; *text; text++)
-		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
-			return false;
-	return true;
+	for (const char *at = type; *at; at++)
+		if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
+			return cmd_usage(usage, "a Content-Type has no control characters", NULL);
+	options->http = true;
+	options->content_type = *type ? type : NULL;
+	options->content_type_len = strlen(type);
+	return CMD_OK;
 }
 
 int cmd_usage(const char *usage, const char *message, const char *detail)

@@ -2,8 +2,9 @@
 #ifndef UTFEED_PROXY_CMD_H
 #define UTFEED_PROXY_CMD_H
 
-#include <stdbool.h>
 #include <sys/types.h>
+
+#include "core/normalise.h"
 
 enum cmd_status {
 	CMD_OK = 0,
@@ -21,8 +22,8 @@ int cmd_open(const char *path);
 void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one: 0 at the end, -1 with a message. */
 ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
-/* A header field value: no control character but tab (RFC 9110 section 5.5). */
-bool cmd_is_field_value(const char *text);
+/* As if it came with that Content-Type; "": as a response without one. CMD_USAGE: it is no field value (RFC 9110 section 5.5). */
+int cmd_content_type(struct normalise_options *, const char *type, const char *usage);
 /* Says the message and the usage line on standard error; CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail);
 

@@ -138,11 +138,8 @@ int cmd_check(int argc, char **argv)
 			check.json = true;
 			break;
 		case 't':
-			if (!cmd_is_field_value(optarg))
-				return cmd_usage(usage, "a Content-Type has no control characters", NULL);
-			check.options.http = true;
-			check.options.content_type = *optarg ? optarg : NULL;
-			check.options.content_type_len = strlen(optarg);
+			if (cmd_content_type(&check.options, optarg, usage) != CMD_OK)
+				return CMD_USAGE;
 			break;
 		case OPT_HELP:
 			printf("usage: %s\n", usage);

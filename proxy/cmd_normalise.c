@@ -110,11 +110,8 @@ int cmd_normalise(int argc, char **argv)
 			job.options.policy = (enum policy)policy;
 			break;
 		case 't':
-			if (!cmd_is_field_value(optarg))
-				return cmd_usage(usage, "a Content-Type has no control characters", NULL);
-			job.options.http = true;
-			job.options.content_type = *optarg ? optarg : NULL;
-			job.options.content_type_len = strlen(optarg);
+			if (cmd_content_type(&job.options, optarg, usage) != CMD_OK)
+				return CMD_USAGE;
 			break;
 		case OPT_NO_REPAIR:
 			job.options.repairs = 0;

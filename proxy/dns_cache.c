@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "hash.h"
+
 enum { TTL_MIN_S = 1, TTL_MAX_S = 3600, PARTIAL_MS = 10000 };
 
 struct entry {
@@ -58,14 +60,10 @@ struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 	return c;
 }
 
-/* FNV-1a. Who names many hosts can at worst push others out. */
+/* Who names many hosts can at worst push others out. */
 static struct bucket *bucket_of(struct dns_cache *c, const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (*name)
-		h = (h ^ (unsigned char)*name++) * 0x100000001b3;
-	return &c->buckets[h % c->cap];
+	return &c->buckets[hash_xx64(name, strlen(name)) % c->cap];
 }
 
 static void entry_free(struct dns_cache *c, struct entry *e)

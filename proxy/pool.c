@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "conn.h"
+#include "hash.h"
 #include "loop.h"
 #include "owner.h"
 #include "parent.h"
@@ -64,11 +65,7 @@ struct lease {
 
 static size_t pool_hash(const struct origin_target *t)
 {
-	size_t h = t->port;
-
-	for (const char *c = t->host; *c; c++)
-		h = h * 31 + (unsigned char)*c;
-	return h % POOL_BUCKETS;
+	return (hash_xx64(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
 }
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)

@@ -1,10 +1,11 @@
 /* TLS sessions by peer; see tls_sessions.h. */
 #include "tls_sessions.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+
+#include "hash.h"
 
 struct entry {
 	TAILQ_ENTRY(entry) age;        /* youngest first */
@@ -33,14 +34,10 @@ struct tls_sessions *tls_sessions_new(size_t cap)
 	return s;
 }
 
-/* FNV-1a. Who names many hosts can at worst push others out. */
+/* Who names many hosts can at worst push others out. */
 static struct bucket *bucket_of(struct tls_sessions *s, const char *peer)
 {
-	uint64_t h = 0xcbf29ce484222325;
-
-	while (*peer)
-		h = (h ^ (unsigned char)*peer++) * 0x100000001b3;
-	return &s->buckets[h % s->cap];
+	return &s->buckets[hash_xx64(peer, strlen(peer)) % s->cap];
 }
 
 static struct entry *entry_find(struct tls_sessions *s, const char *peer)
