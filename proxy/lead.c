@@ -364,6 +364,7 @@ static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct obje
 	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
 	if (f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0))
 		return true;
+	object_report(o)->stored = false;
 	/* Before others learn of it: whoever asks again must not find this one. */
 	lead_leave(l);
 	return false;

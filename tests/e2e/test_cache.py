@@ -84,6 +84,14 @@ def test_never_without_the_origin(proxy, site, asking, fields, why):
     assert (f"; detail={why}" if why else "; stored") in got[0]["Cache-Status"]
 
 
+def test_what_became_an_error_is_not_stored(start, origin, site):
+    site["/f"] = page(FRESH, kind="text/plain", body=b"<rss><title>a</title></rss>")
+    proxy = start(origin, "--policy", "rome-strict")
+    got = [proxy.get("/f") for _ in range(2)]
+    assert [each.status for each in got] == [502] * 2 and site.count() == 2
+    assert got[0]["Cache-Status"] == got[1]["Cache-Status"] == "utfeed; fwd=uri-miss; fwd-status=200"
+
+
 def test_authorization(start, origin, site):
     """RFC 9111 section 3.5: stored only where the response allows it."""
     proxy = start(None, "--route", f"/={origin.url} authorization=on")
