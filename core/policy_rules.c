@@ -134,9 +134,14 @@ void verdict_begin(struct verdict *v, enum policy policy)
 
 void verdict_step(struct verdict *v, const char *no)
 {
-	size_t n = strlen(v->path);
+	size_t n = strlen(v->path), len = strlen(no);
 
-	snprintf(v->path + n, sizeof v->path - n, "%s%s", n == 0 ? "" : "/", no);
+	if (n > 0 && n < sizeof v->path - 1)
+		v->path[n++] = '/';
+	if (len > sizeof v->path - 1 - n)
+		len = sizeof v->path - 1 - n;
+	memcpy(v->path + n, no, len);
+	v->path[n + len] = '\0';
 }
 
 void verdict_take_error(struct verdict *v, enum verdict_error error)

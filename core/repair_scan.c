@@ -111,7 +111,9 @@ AVX2 static size_t scan_avx2(const struct repair_stops *s, const uint8_t *in, si
 
 size_t repair_scan(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
 {
-	return repair_scan_portable(s, in, __builtin_cpu_supports("avx2") ? scan_avx2(s, in, at, len) : at, len);
+	if (__builtin_cpu_supports("avx2"))
+		at = scan_avx2(s, in, at, len);
+	return at < len && stops(s, in + at, len - at) ? at : repair_scan_portable(s, in, at, len);
 }
 #else
 size_t repair_scan(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)

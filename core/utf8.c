@@ -109,7 +109,8 @@ utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 enum {
 	LANES = 16,
 	SUM_MOST = 255,     /* additions that fit a lane */
-	SAMPLE_STEP = 15 * LANES
+	SAMPLE_STEP = 15 * LANES,
+	GLANCE_STEP = 64 * LANES
 };
 typedef int8_t lanes __attribute__((vector_size(LANES)));
 
@@ -202,11 +203,24 @@ utf8_count(const uint8_t *p, size_t len, bool complete)
 	return count_until(p, len, complete, false);
 }
 
-/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. */
+/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of every
+ * beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
 static bool
-may_be_mostly_utf8(struct marks n)
+may_be_mostly_utf8(const uint8_t *p, size_t len)
 {
-	return n.leads <= n.trails + 1 || n.trails >= (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY;
+	struct marks n = { 0 };
+
+	for (size_t at = 0, step; at < len; at += step) {
+		struct marks more;
+
+		step = len - at < GLANCE_STEP ? len - at : GLANCE_STEP;
+		more = count_marks(p + at, step);
+		n.leads += more.leads;
+		n.trails += more.trails;
+		if (n.leads > n.trails + 1 && n.trails + (len - at - step) < (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY)
+			return false;
+	}
+	return true;
 }
 
 struct utf8_evidence
@@ -219,6 +233,6 @@ utf8_look(const uint8_t *p, size_t len, bool complete)
 		utf8_bad_length(p + valid, len - valid, &cut);
 	if (valid == len || (cut && !complete))
 		return (struct utf8_evidence){ .ascii = ascii == len, .valid = true, .mostly = ascii < valid };
-	return (struct utf8_evidence){ .mostly = may_be_mostly_utf8(count_marks(p + ascii, len - ascii)) &&
+	return (struct utf8_evidence){ .mostly = may_be_mostly_utf8(p + ascii, len - ascii) &&
 		is_mostly_utf8(count_until(p + ascii, len - ascii, complete, true)) };
 }

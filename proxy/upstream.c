@@ -142,7 +142,10 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	struct response_settings own = r->stage.head;
 	struct text t = { 0 }, private = { 0 };
 
-	snprintf(r->method, sizeof r->method, "%.*s", reads ? 3 : (int)m->method_len, reads ? "GET" : m->base + m->method_at);
+	if (reads)
+		memcpy(r->method, "GET", sizeof "GET");
+	else
+		snprintf(r->method, sizeof r->method, "%.*s", (int)m->method_len, m->base + m->method_at);
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (is_sent(&m->fields[i], reads, forward))
 			add_field(&t, m, &m->fields[i]);
