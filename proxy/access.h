@@ -16,7 +16,7 @@ struct access_entry {
 	uint64_t received_bytes;           /* by a tunnel, from the client */
 	const struct object_report *report;    /* NULL: no response object */
 	uint64_t duration_us;
-	const char *end;                   /* "done", "cut", "dropped" */
+	const char *end;                   /* "done", "cut", "dropped"; of a tunnel also "idle" */
 };
 
 /* One line with its newline. Returns its length. */

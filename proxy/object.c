@@ -1,43 +1,12 @@
-/* A response in the making; see object.h. */
-#include "object.h"
+/* The life of an object, and its writer's side; see object.h. */
+#include "object_internal.h"
 
 #include <assert.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEGMENT_FIRST_BYTES = 4096 - 64, SEGMENT_BYTES = 32768 - 64 };
-
-struct object_segment {
-	struct object_segment *next;
-	uint64_t start;                /* offset of its first byte in the body */
-	size_t len, cap;
-	uint8_t bytes[];
-};
-
-LIST_HEAD(object_readers, object_reader);
-
-struct object {
-	atomic_uint refs;
-	_Atomic enum object_phase phase;   /* set under the lock, after what it announces */
-	pthread_mutex_t lock;              /* segments, length, readers, writer */
-	bool writer_waits;                 /* object_full() said so and room() is owed */
-	atomic_bool kept;
-	size_t transit_bytes;
-	uint64_t keep_max;
-	uint64_t expected;                 /* length of the body; 0: not known */
-	_Atomic uint64_t length;
-	struct object_segment *first, *last;
-	struct object_head *head;
-	struct object_report report;
-	struct proxy_failure failure;
-	struct object_writer *writer;
-	struct object_readers readers;
-	struct object *substitute;
-	char *interim;
-	size_t interim_len;
-};
 
 struct object_head *object_head_new(void)
 {
@@ -84,15 +53,7 @@ struct object *object_ref(struct object *o)
 	return o;
 }
 
-/* Done and kept: nothing of it changes any more. */
-static bool object_is_settled(const struct object *o)
-{
-	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
-	    atomic_load_explicit(&o->kept, memory_order_relaxed);
-}
-
-/* Strictly before: a reader's `at` may still be the segment that ends at its offset. */
-static void object_free_before(struct object *o, uint64_t offset)
+void object_free_before(struct object *o, uint64_t offset)
 {
 	while (o->first && o->first->start + o->first->len < offset && o->first != o->last) {
 		struct object_segment *s = o->first;
@@ -220,7 +181,7 @@ int object_append(struct object *o, const void *bytes, size_t len)
 	return status;
 }
 
-static uint64_t object_slowest(const struct object *o)
+uint64_t object_slowest(const struct object *o)
 {
 	const struct object_reader *r;
 	uint64_t min = o->length;
@@ -265,19 +226,6 @@ int object_interim(struct object *o, const char *bytes, size_t len)
 	}
 	pthread_mutex_unlock(&o->lock);
 	return all ? 0 : -1;
-}
-
-size_t object_take_interim(struct object *o, size_t *at, char *buf, size_t cap)
-{
-	size_t n;
-
-	pthread_mutex_lock(&o->lock);
-	n = o->interim_len - *at < cap ? o->interim_len - *at : cap;
-	if (n)
-		memcpy(buf, o->interim + *at, n);
-	*at += n;
-	pthread_mutex_unlock(&o->lock);
-	return n;
 }
 
 void object_substitute(struct object *o, struct object_head *head, struct object *body)
@@ -346,100 +294,6 @@ const struct object_report *object_snapshot(struct object *o, struct object_repo
 	return room;
 }
 
-bool object_join(struct object *o, struct object_reader *r)
-{
-	bool whole = true;
-
-	r->offset = 0;
-	r->at = NULL;
-	r->listed = false;
-	if (!object_is_settled(o)) {
-		pthread_mutex_lock(&o->lock);
-		whole = !o->first || !o->first->start;
-		if (whole)
-			LIST_INSERT_HEAD(&o->readers, r, link);
-		r->listed = whole;
-		pthread_mutex_unlock(&o->lock);
-	}
-	if (whole)
-		r->object = object_ref(o);
-	return whole;
-}
-
-void object_attach(struct object *o, struct object_reader *r)
-{
-	bool whole = object_join(o, r);
-
-	assert(whole);
-	(void)whole;
-}
-
-/* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
-static void object_settle(struct object *o)
-{
-	uint64_t slowest;
-
-	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
-	if (object_is_kept(o))
-		return;
-	slowest = object_slowest(o);
-	if (!LIST_EMPTY(&o->readers))
-		object_free_before(o, slowest);
-	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
-		o->writer_waits = false;
-		o->writer->room(o->writer);
-	}
-}
-
-void object_detach(struct object_reader *r)
-{
-	struct object *o = r->object;
-
-	if (!o)
-		return;
-	if (r->listed) {
-		pthread_mutex_lock(&o->lock);
-		LIST_REMOVE(r, link);
-		if (o->writer && LIST_EMPTY(&o->readers))
-			o->writer->abandoned(o->writer);
-		else if (o->writer)
-			object_settle(o);
-		pthread_mutex_unlock(&o->lock);
-	}
-	r->object = NULL;
-	r->at = NULL;
-	object_unref(&o);
-}
-
-void object_follow(struct object_reader *r, struct object_head **head)
-{
-	struct object *body = object_ref(r->object->substitute);
-
-	*head = object_head_ref(r->object->head);
-	object_detach(r);
-	object_attach(body, r);
-	object_unref(&body);
-}
-
-void object_seek(struct object_reader *r, uint64_t offset)
-{
-	assert(object_phase(r->object) == OBJECT_DONE && offset <= r->object->length);
-	r->offset = offset;
-	r->at = NULL;
-}
-
-size_t object_readers(struct object *o)
-{
-	const struct object_reader *r;
-	size_t n = 0;
-
-	pthread_mutex_lock(&o->lock);
-	LIST_FOREACH(r, &o->readers, link)
-		n++;
-	pthread_mutex_unlock(&o->lock);
-	return n;
-}
-
 enum object_phase object_phase(const struct object *o)
 {
 	return atomic_load_explicit(&o->phase, memory_order_acquire);
@@ -496,62 +350,4 @@ struct object *object_compact(const struct object *o)
 	copy->report = o->report;
 	object_done(copy);
 	return copy;
-}
-
-static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
-{
-	struct object_segment *s = r->at ? r->at : r->object->first;
-	int count = 0;
-
-	*bytes = 0;
-	while (s && s->start + s->len <= r->offset && s->next)
-		s = s->next;
-	r->at = s;
-	for (; s && count < n && *bytes < max; s = s->next) {
-		size_t skip = r->offset > s->start ? (size_t)(r->offset - s->start) : 0, len = s->len - skip;
-
-		if (!len)
-			continue;
-		if (len > max - *bytes)
-			len = max - *bytes;
-		iov[count].iov_base = s->bytes + skip;
-		iov[count++].iov_len = len;
-		*bytes += len;
-	}
-	return count;
-}
-
-int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
-{
-	struct object *o = r->object;
-	int count;
-
-	if (object_is_settled(o))
-		return object_gather(r, iov, n, max, bytes);
-	pthread_mutex_lock(&o->lock);
-	count = object_gather(r, iov, n, max, bytes);
-	pthread_mutex_unlock(&o->lock);
-	return count;
-}
-
-static void object_advance(struct object_reader *r, size_t bytes)
-{
-	r->offset += bytes;
-	assert(r->offset <= r->object->length);
-	while (r->at && r->at->start + r->at->len <= r->offset && r->at->next)
-		r->at = r->at->next;
-}
-
-void object_consume(struct object_reader *r, size_t bytes)
-{
-	struct object *o = r->object;
-
-	if (object_is_settled(o)) {
-		object_advance(r, bytes);
-		return;
-	}
-	pthread_mutex_lock(&o->lock);
-	object_advance(r, bytes);
-	object_settle(o);
-	pthread_mutex_unlock(&o->lock);
 }

@@ -1,0 +1,51 @@
+/* Owns what object.c (the life of an object, its writer) and object_reader.c share. */
+#ifndef UTFEED_PROXY_OBJECT_INTERNAL_H
+#define UTFEED_PROXY_OBJECT_INTERNAL_H
+
+#include <pthread.h>
+
+#include "object.h"
+
+struct object_segment {
+	struct object_segment *next;
+	uint64_t start;                /* offset of its first byte in the body */
+	size_t len, cap;
+	uint8_t bytes[];
+};
+
+LIST_HEAD(object_readers, object_reader);
+
+struct object {
+	atomic_uint refs;
+	_Atomic enum object_phase phase;   /* set under the lock, after what it announces */
+	pthread_mutex_t lock;              /* segments, length, readers, writer */
+	bool writer_waits;                 /* object_full() said so and room() is owed */
+	atomic_bool kept;
+	size_t transit_bytes;
+	uint64_t keep_max;
+	uint64_t expected;                 /* length of the body; 0: not known */
+	_Atomic uint64_t length;
+	struct object_segment *first, *last;
+	struct object_head *head;
+	struct object_report report;
+	struct proxy_failure failure;
+	struct object_writer *writer;
+	struct object_readers readers;
+	struct object *substitute;
+	char *interim;
+	size_t interim_len;
+};
+
+/* Done and kept: nothing of it changes any more. */
+static inline bool object_is_settled(const struct object *o)
+{
+	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
+	    atomic_load_explicit(&o->kept, memory_order_relaxed);
+}
+
+/* Both under the lock. Strictly before: a reader's `at` may still be the segment that ends at its offset. */
+void object_free_before(struct object *, uint64_t offset);
+/* Offset of the reader furthest behind; the length where there is none. */
+uint64_t object_slowest(const struct object *);
+
+#endif
