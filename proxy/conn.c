@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,13 @@ void conn_shutdown_write(struct conn *c)
 {
 	c->transport->shutdown(c);
 	shutdown(c->fd, SHUT_WR);
+}
+
+bool conn_is_reset(const struct conn *c)
+{
+	struct pollfd fd = { .fd = c->fd };
+
+	return poll(&fd, 1, 0) == 1 && fd.revents & POLLERR;
 }
 
 int conn_errno(const struct conn *c)

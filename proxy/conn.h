@@ -55,6 +55,8 @@ ssize_t conn_writev(struct conn *, const struct iovec *, int n);
 void conn_acknowledge(struct conn *);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);
+/* Whether the peer has reset it, which no event tells while neither reading nor writing is wanted; reads and writes still say the rest. */
+bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);
 /* Why it failed: what TLS found, else the kind given with the system's words. */
 void conn_explain(const struct conn *, enum proxy_error otherwise, struct proxy_failure *);

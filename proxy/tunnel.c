@@ -8,7 +8,10 @@
 #include "loop.h"
 #include "owner.h"
 
-enum { TUNNEL_READS_PER_TURN = 4 };    /* so that one tunnel cannot keep the loop to itself */
+enum {
+	TUNNEL_READS_PER_TURN = 4,     /* so that one tunnel cannot keep the loop to itself */
+	TUNNEL_LOOK_MS = 3000
+};
 
 /* What one side says to the other. */
 struct way {
@@ -23,6 +26,7 @@ struct tunnel {
 	struct conn *conns[TUNNEL_SIDES];
 	struct way ways[TUNNEL_SIDES];         /* by the side that speaks */
 	struct timer idle;
+	struct timer look;                     /* while a side is not read, and nothing moves: whether it is still there */
 	uint64_t idle_timeout_ms;
 	void (*end)(void *arg, enum tunnel_end);
 	void *arg;
@@ -50,9 +54,30 @@ static void tunnel_on_idle(struct timer *timer)
 	tunnel_finish(OWNER_OF(timer, struct tunnel, idle), TUNNEL_IDLE);
 }
 
+static bool tunnel_is_deaf(const struct tunnel *t)
+{
+	return t->ways[TUNNEL_CLIENT].len || t->ways[TUNNEL_ORIGIN].len;
+}
+
+/* The other side took nothing for so long: what the one that reset its connection had said before is not kept for it. */
+static void tunnel_on_look(struct timer *timer)
+{
+	struct tunnel *t = OWNER_OF(timer, struct tunnel, look);
+
+	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++)
+		if (conn_is_reset(t->conns[side])) {
+			tunnel_lose(t, side);
+			return;
+		}
+	if (tunnel_is_deaf(t))
+		loop_arm(t->loop, timer, TUNNEL_LOOK_MS);
+}
+
 static void tunnel_moved(struct tunnel *t)
 {
 	loop_arm(t->loop, &t->idle, t->idle_timeout_ms);
+	if (t->look.queue)
+		loop_arm(t->loop, &t->look, TUNNEL_LOOK_MS);
 }
 
 static bool way_must_end(const struct way *w)
@@ -68,6 +93,8 @@ static void tunnel_listen(struct tunnel *t)
 
 		conn_want(t->conns[side], !from->ended && !from->len, to->len || way_must_end(to));
 	}
+	if (tunnel_is_deaf(t) && !t->look.queue)
+		loop_arm(t->loop, &t->look, TUNNEL_LOOK_MS);
 }
 
 static void way_count(struct tunnel *t, enum tunnel_side from, size_t n)
@@ -203,6 +230,7 @@ struct tunnel *tunnel_new(struct loop *l, const struct tunnel_settings *s)
 	t->conns[TUNNEL_ORIGIN] = s->origin;
 	t->idle_timeout_ms = s->idle_timeout_ms;
 	t->idle.fire = tunnel_on_idle;
+	t->look.fire = tunnel_on_look;
 	t->end = s->end;
 	t->arg = s->arg;
 	t->ways[TUNNEL_CLIENT].ended = s->client_ended;
@@ -226,6 +254,7 @@ void tunnel_free(struct tunnel **tp)
 		return;
 	*tp = NULL;
 	loop_disarm(t->loop, &t->idle);
+	loop_disarm(t->loop, &t->look);
 	if (t->done)
 		conn_close(&t->conns[TUNNEL_ORIGIN]);
 	else

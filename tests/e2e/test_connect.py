@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 
 import pytest
@@ -14,7 +15,7 @@ from feeds import SMALL
 from peers import Background, TlsClient, deaf_port
 from test_faults import error_of
 from test_guard import INSIDE, SPELLED
-from wire import TIMEOUT, message
+from wire import Cut, TIMEOUT, message
 
 LARGE = 20 << 20
 
@@ -161,6 +162,21 @@ def test_a_reset_is_passed_on_as_one(tunnelling, origin, side):
     left = upstream if side == "client" else client
     assert left.is_ended() and left.stream.ended == "reset"
     assert last_line(proxy)[1:] == (b"200", b"1", b"1", b"dropped" if side == "client" else b"cut")
+
+
+@pytest.mark.parametrize("side", ["client", "origin"])
+def test_a_reset_while_the_other_side_takes_nothing(tunnelling, origin, side):
+    """Nobody reads the one that is gone: it is not the tunnel's idle time that ends it."""
+    proxy = tunnelling()
+    client = proxy.client(receive_buffer=4096)
+    upstream = opened(client, origin)
+    gone, left = (client, upstream) if side == "client" else (upstream, client)
+    gone.push(b"z" * 65536, 256 << 20)
+    gone.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    gone.close()
+    assert last_line(proxy)[-1] == (b"dropped" if side == "client" else b"cut")
+    with pytest.raises(Cut):
+        left.stream.exactly(1 << 40, [])
 
 
 def test_a_tls_client_without_close_notify_resets_the_origin(listening, origin, authority):
