@@ -1,6 +1,11 @@
-"""A parent proxy: a scripted Origin that is sent requests in absolute form, and CONNECT, for which it opens real tunnels."""
+"""Parent proxies: a scripted Origin that is sent requests in absolute form, and CONNECT, for which it opens real tunnels; tinyproxy."""
+import shutil
 import socket
+import subprocess
 import threading
+import time
+
+import pytest
 
 from peers import Origin
 from wire import TIMEOUT
@@ -52,3 +57,27 @@ def unused_port():
     with socket.create_server(("127.0.0.1", 0)) as probe:
         probe.settimeout(TIMEOUT)
         return probe.getsockname()[1]
+
+
+class Tinyproxy:
+    """A running one that asks for user:secret."""
+
+    def __init__(self, folder):
+        if not shutil.which("tinyproxy"):
+            pytest.skip("no tinyproxy")
+        self.port = unused_port()
+        conf = folder / "tinyproxy.conf"
+        conf.write_text(f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nBasicAuth user secret\n')
+        self.process = subprocess.Popen(["tinyproxy", "-d", "-c", str(conf)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + TIMEOUT
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                assert self.process.poll() is None and time.monotonic() < until, "tinyproxy does not start"
+                time.sleep(0.01)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(TIMEOUT)

@@ -8,7 +8,7 @@ import pytest
 
 from certs import server_context
 from feeds import SMALL, SMALL_OUT
-from parents import ESTABLISHED, Parent, unused_port
+from parents import ESTABLISHED, Parent, Tinyproxy, unused_port
 from peers import HAS_IPV6
 from proxy import BINARY
 from test_connect import read
@@ -464,3 +464,26 @@ def test_a_utfeed_that_is_its_own_parent_finds_out(start, cache):
     own = f"127.0.0.1:{unused_port()}"
     got = start(None, "--listen", own, "--cache", cache, env={"http_proxy": own}).get(f"/http://{NAME}/f")
     assert got.status == 502 and error_of(got) == "proxy_loop_detected"
+
+
+@pytest.mark.parametrize("user, status", [("user:secret@", 200), ("", 502)])
+def test_tinyproxy(start, origin, tls_origin, good, authority, tmp_path, user, status):
+    """A parent of others' making, that wants credentials: http, https, a tunnel."""
+    secure, parent = tls_origin(server_context(good)), Tinyproxy(tmp_path)
+    for each in (origin, secure):
+        each.serve(lambda request: FEED)
+    url = f"http://{user}127.0.0.1:{parent.port}"
+    try:
+        proxy = start(None, "--http-proxy", url, "--https-proxy", url, "--tls-ca-file", authority.root.cert, "--allow", "localhost:*",
+                      "--connect-allow", f"127.0.0.1:{origin.port}")
+        tunnel = proxy.client()
+        for got in (proxy.get(f"/{origin.url}/f"), proxy.get(f"/{secure.url}/f"),
+                    tunnel.get(f"127.0.0.1:{origin.port}", method="CONNECT")):
+            assert got.status == status
+            assert status == 200 or error_of(got) == "proxy_configuration_error"
+        if status == 200:
+            assert tunnel.get("/f").body == SMALL and {request.line for request in origin.requests} == {"GET /f HTTP/1.1"}
+        tunnel.close()
+        said_nothing_of(proxy, "secret", base64.b64encode(b"user:secret").decode())
+    finally:
+        parent.close()
