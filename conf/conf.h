@@ -135,7 +135,6 @@ size_t conf_route_target(const struct conf_route *, const char *path, size_t pat
 /* host, len bytes without a final dot, is the name that d gives, or lies below it. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
-void conf_print_help(FILE *);
 void conf_print_sample(FILE *);
 void conf_print_manual(FILE *);     /* the options as mdoc list items: part of utfeed.1 */
 /* A file that loads to the same configuration, each line with where its value came from. */

@@ -61,7 +61,7 @@ static void print_row(FILE *out, const struct conf_row *row, const char *before,
 		print_wrapped(out, "      ", about);
 }
 
-void conf_print_help(FILE *out)
+static void conf_print_help(FILE *out)
 {
 	const char *section = "";
 

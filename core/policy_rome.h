@@ -4,7 +4,6 @@
 
 #include "policy_rules.h"
 
-extern const struct rule rome_raw_rules[];      /* [1.0]-[1.7], the correction of 2004-09-17 */
 extern const struct rule rome_http_rules[];     /* [2.0]-[2.6] */
 
 /* ROME strict as a step of something longer. Returns the row that decided. */

@@ -4,7 +4,8 @@
  * BOMEnc", take one row each; "+" marks the outcome that the text leaves unnumbered after that rule. */
 #include "policy_rome.h"
 
-const struct rule rome_raw_rules[] = {
+/* [1.0]-[1.7], the correction of 2004-09-17 */
+static const struct rule rome_raw_rules[] = {
 	/*        CTMime CTEnc BOMEnc      XMLGuessEnc           XMLEnc                           take        error */
 	{ "1.0",  ANY,   ANY,  V_NULL,     V_NULL,               ANY,                             TAKE_UTF_8, VERR_NONE, ANY },
 	{ "1.0",  ANY,   ANY,  V_NULL,     ANY,                  V_NULL,                          TAKE_UTF_8, VERR_NONE, ANY },

@@ -162,7 +162,8 @@ static void take_known(struct verdict *v, const struct charset_label *label, con
 	v->error = VERR_NONE;
 }
 
-void verdict_take_label(struct verdict *v, const struct evidence_label *l, const struct evidence *e)
+/* A label somebody wrote, known or not (VERR_UNKNOWN_CHARSET). */
+static void take_label(struct verdict *v, const struct evidence_label *l, const struct evidence *e)
 {
 	if (l->label != NULL) {
 		take_known(v, l->label, e);
@@ -200,8 +201,8 @@ void rule_apply(struct verdict *v, const struct rule *r, const struct rule_view 
 	case TAKE_ERROR: verdict_take_error(v, r->error); return;
 	case TAKE_ENTITY: return;
 	case TAKE_EXTERNAL: verdict_take_charset(v, charset_in_order(e->forced, e)); break;
-	case TAKE_CTENC: verdict_take_label(v, &e->CTEnc, e); break;
-	case TAKE_DECL: verdict_take_label(v, &e->XMLEnc, e); break;
+	case TAKE_CTENC: take_label(v, &e->CTEnc, e); break;
+	case TAKE_DECL: take_label(v, &e->XMLEnc, e); break;
 	case TAKE_BOM: verdict_take_charset(v, view->bom); break;
 	case TAKE_GUESS: verdict_take_charset(v, view->guess); break;
 	case TAKE_UTF_8: verdict_take_charset(v, CS_UTF_8); break;

@@ -74,8 +74,7 @@ const struct rule *rule_run(struct verdict *, const struct rule *table, const st
 
 void verdict_begin(struct verdict *, enum policy);
 void verdict_step(struct verdict *, const char *no);
-/* Decides for a label somebody wrote, known or not (VERR_UNKNOWN_CHARSET), or for a charset under its own name. */
-void verdict_take_label(struct verdict *, const struct evidence_label *, const struct evidence *);
+/* Decides for a charset under its own name. */
 void verdict_take_charset(struct verdict *, enum charset);
 void verdict_take_error(struct verdict *, enum verdict_error);
 

@@ -46,11 +46,6 @@ enum header_id http_header_id(const char *name, size_t len)
 	return H_OTHER;
 }
 
-const char *http_header_name(enum header_id id)
-{
-	return headers[id].name;
-}
-
 enum header_request http_header_request(enum header_id id)
 {
 	return (enum header_request)headers[id].request;

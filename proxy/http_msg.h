@@ -54,7 +54,6 @@ void http_msg_free(struct http_msg *);
 void http_msg_reset(struct http_msg *);
 
 enum header_id http_header_id(const char *name, size_t len);
-const char *http_header_name(enum header_id);
 enum header_request http_header_request(enum header_id);
 enum header_response http_header_response(enum header_id);
 

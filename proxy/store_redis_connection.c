@@ -6,6 +6,7 @@
 #include <event2/event.h>
 
 #include "log.h"
+#include "owner.h"
 
 enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 
@@ -187,12 +188,12 @@ void redis_connect(struct store_redis *r)
 
 static void on_retry(struct timer *t)
 {
-	redis_connect((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, retry)));
+	redis_connect(OWNER_OF(t, struct store_redis, retry));
 }
 
 static void on_watch(struct timer *t)
 {
-	redis_drop((struct store_redis *)(void *)((char *)t - offsetof(struct store_redis, watch)), "no answer in time");
+	redis_drop(OWNER_OF(t, struct store_redis, watch), "no answer in time");
 }
 
 void redis_disconnect(struct store_redis *r)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "owner.h"
 
 /* Lookups and entries are refused beyond these; removals are taken up to twice as many. */
 enum { QUEUE_MAX = 8192, QUEUE_MAX_BYTES = 64 << 20 };
@@ -272,7 +273,7 @@ void store_thread_leave(struct store_thread *t)
 
 static void on_work(struct task *task)
 {
-	struct store_thread *t = (struct store_thread *)(void *)((char *)task - offsetof(struct store_thread, task));
+	struct store_thread *t = OWNER_OF(task, struct store_thread, task);
 	bool stopping;
 
 	pthread_mutex_lock(&t->lock);
