@@ -132,18 +132,7 @@ decoder_malformed(const struct decoder *d)
 	return d->malformed;
 }
 
-/* Characters of decoded text that are not ASCII. */
-static size_t
-count_wide(const uint8_t *text, size_t len)
-{
-	size_t characters = 0;
-
-	for (size_t i = 0; i < len; i++)
-		characters += text[i] >= 0xC2;
-	return characters;
-}
-
-/* As if it were decoded, into nothing. */
+/* As if it were decoded, into nothing. Returns the characters that are not ASCII. */
 static size_t
 decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
 {
@@ -151,9 +140,9 @@ decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
 	size_t wide = 0;
 
 	for (size_t at = 0, used; at < len; at += used)
-		wide += count_wide(text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
+		wide += utf8_leads(text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
 	if (complete)
-		wide += count_wide(text, decoder_finish(d, text, sizeof text));
+		wide += utf8_leads(text, decoder_finish(d, text, sizeof text));
 	return wide;
 }
 

@@ -8,7 +8,11 @@
 
 #define VBMI2 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
 
-enum { BLOCK = 32, ROOM = 48 + 64 /* half a block's most, and a store */ };
+enum {
+	BLOCK = 32,
+	ROOM = 48 + 64,     /* half a block's most, and a store */
+	FEW = 6             /* pairs that are read faster one by one */
+};
 
 VBMI2 static inline uint8_t *
 put(uint8_t *out, __m512i bytes, __mmask64 count)
@@ -113,6 +117,33 @@ decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
 	return replaced;
 }
 
+VBMI2 void
+decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
+{
+	const uint8_t *in = s->in;
+	uint8_t *out = s->out;
+
+	while (s->in_end - in >= BLOCK && s->out_end - out >= ROOM) {
+		__m256i pairs = _mm256_loadu_si256((const __m256i *)(const void *)in);
+		__m512i swapped = _mm512_cvtepu16_epi32(_mm256_or_si256(_mm256_slli_epi16(pairs, 8), _mm256_srli_epi16(pairs, 8)));
+		__mmask16 beyond = _mm256_test_epi16_mask(pairs, _mm256_set1_epi16(0x80));
+		unsigned count = (unsigned)__builtin_ctz(~(unsigned)beyond);
+		__m512i text;
+
+		if (count < FEW)
+			break;
+		text = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), beyond, _mm512_sub_epi32(swapped, _mm512_set1_epi32(0x8000)),
+		    plane->text, sizeof plane->text[0][0]);
+		count = (unsigned)__builtin_ctz(~(unsigned)_mm512_test_epi32_mask(text, text));
+		if (count == 0)
+			break;
+		out = put(out, text, _mm512_test_epi8_mask(text, text) & (UINT64_MAX >> (64 - 4 * count)));
+		in += 2 * count;
+	}
+	s->in = in;
+	s->out = out;
+}
+
 bool
 decoder_basic_works(void)
 {
@@ -130,6 +161,12 @@ void
 decoder_basic_utf16(struct decoder_span *s, bool big_endian)
 {
 	(void)s, (void)big_endian;
+}
+
+void
+decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
+{
+	(void)s, (void)plane;
 }
 
 uint64_t

@@ -3,6 +3,7 @@
  * Invariant: an ASCII byte is never swallowed by a bad lead before it (WHATWG sections 10 to 13: it is read again). */
 #include <errno.h>
 
+#include "decoder_basic.h"
 #include "decoder_impl.h"
 #include "decoder_table.h"
 #include "utf8.h"
@@ -152,6 +153,8 @@ double_run(struct decoder *d, struct decoder_span *s)
 			s->out += len;
 			continue;
 		}
+		if (decoder_basic_works())
+			decoder_basic_pairs(s, &d->u.double_table->pair);
 		copy_pairs(&d->u.double_table->pair, s);
 		if (!span_goes_on(s) || *s->in < 0x80)
 			continue;

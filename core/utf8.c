@@ -154,6 +154,12 @@ count_marks(const uint8_t *p, size_t len)
 }
 
 size_t
+utf8_leads(const uint8_t *p, size_t len)
+{
+	return count_marks(p, len).leads;
+}
+
+size_t
 utf8_sample(const uint8_t *p, size_t len, size_t enough)
 {
 	size_t at = 0, seen = 0, step;

@@ -15,6 +15,8 @@ size_t utf8_valid_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 /* The same, copying it to `out` (room for len bytes; may not overlap). */
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
+/* Bytes of 0xC0 and up: of well-formed text its characters beyond ASCII. */
+size_t utf8_leads(const uint8_t *, size_t len);
 /* Length of a prefix that holds so many bytes of 0x80 and up, or somewhat more; len where there are fewer. */
 size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more

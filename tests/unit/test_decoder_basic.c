@@ -1,5 +1,5 @@
 /* Blocks of 32 characters: every length, every place in memory, every mix of widths, room that ends anywhere; held against
- * utf8_encode(). And each single-byte set in one piece, held against itself byte by byte, which takes the plain loop. */
+ * utf8_encode(). And each set in one piece, held against itself byte by byte, which takes the plain loop. */
 #include "core/decoder_basic.h"
 #include "core/utf8.h"
 #include "tests/unit/unit.h"
@@ -131,4 +131,55 @@ single_byte_sets(void)
 	}
 }
 
-UNIT_SUITE(decoder_basic, { "code units", utf16 }, { "surrogates", surrogates }, { "single-byte sets", single_byte_sets })
+/* Every pair of every set, in runs of 1 to 40 between ASCII; a bad pair puts what follows in another place. */
+static void
+double_byte_sets(void)
+{
+	static uint8_t in[3 * 0x8000], whole[4 * sizeof in], bytewise[4 * sizeof in];
+	size_t len = 0, run = 0;
+
+	for (unsigned code = 0x8000; code < 0x10000; code++) {
+		/* Pairs far from each other are neighbours */
+		unsigned pair = 0x8000 | (code * 0x1235 & 0x7FFF);
+
+		in[len++] = (uint8_t)(pair >> 8);
+		in[len++] = (uint8_t)pair;
+		if (run-- == 0) {
+			in[len++] = 'a';
+			run = code % 40;
+		}
+	}
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
+		uint64_t malformed, malformed_bytewise;
+		size_t out;
+
+		if (charset_info(cs)->kind != KIND_DOUBLE_BYTE)
+			continue;
+		for (size_t skip = 0; skip < 3; skip++) {
+			out = decode(cs, in + skip, len - skip, len, whole, sizeof whole, &malformed);
+			UNIT_ROW(out == decode(cs, in + skip, len - skip, 1, bytewise, sizeof bytewise, &malformed_bytewise) &&
+			    memcmp(whole, bytewise, out) == 0 && malformed == malformed_bytewise, "%s at %zu", charset_name(cs), skip);
+		}
+		/* Known pairs alone: the text of the whole set */
+		for (size_t at = 0; at + 60 < len; at += 60) {
+			uint8_t known[64];
+			size_t n = 0;
+
+			for (size_t i = at; i + 1 < at + 60; i += 2) {
+				struct decoder_trial trial;
+
+				if (in[i] >= 0x80 && decoder_try(cs, in + i, 2, true, &trial) == 0 && trial.accepts && trial.multibyte == 1) {
+					known[n++] = in[i];
+					known[n++] = in[i + 1];
+				}
+			}
+			out = decode(cs, known, n, sizeof known, whole, sizeof whole, &malformed);
+			if (out != decode(cs, known, n, 1, bytewise, sizeof bytewise, &malformed_bytewise) || memcmp(whole, bytewise, out) != 0 ||
+			    malformed != malformed_bytewise)
+				UNIT_ROW(false, "%s, pairs from %zu on", charset_name(cs), at);
+		}
+	}
+}
+
+UNIT_SUITE(decoder_basic, { "code units", utf16 }, { "surrogates", surrogates }, { "single-byte sets", single_byte_sets },
+    { "double-byte sets", double_byte_sets })
