@@ -301,7 +301,7 @@ void client_pool_set(struct client_pool *p, struct settings *s)
 	client_drop_spares(p);         /* they have room for so many fields as was said before */
 }
 
-int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
+int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
 {
 	struct ip ip;
 	struct client *c = calloc(1, sizeof *c);
@@ -310,7 +310,7 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 		close(fd);
 		return -1;
 	}
-	if (!(c->conn = conn_new(p->ctx.loop, fd, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
+	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
 		conn_close(&c->conn);
 		free(c);
 		return -1;
@@ -323,13 +323,15 @@ int client_accept(struct client_pool *p, int fd, struct tls_context *tls)
 	LIST_INSERT_HEAD(&p->clients, c, link);
 	p->count++;
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
-	client_idle(c);
-	if (tls)
+	c->forbidden = !ip_from_sockaddr(peer, &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip);
+	if (tls) {
+		client_idle(c);
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
-	client_listen(c);
-	c->forbidden = !ip_from_sockaddr(conn_peer_address(c->conn), &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip);
-	if (c->forbidden && !tls)      /* else once it can be told */
+		client_listen(c);
+	} else if (c->forbidden)
 		client_forbid(c);
+	else                           /* its request is often there already: no event is waited for then */
+		client_on_conn(c, CONN_READABLE);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define UTFEED_PROXY_CLIENT_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 
 #include "request.h"
 
@@ -19,8 +20,8 @@ struct client_pool *client_pool_new(const struct request_context *, void (*chang
 void client_pool_set(struct client_pool *, struct settings *);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
-/* Takes over a connected descriptor; tls: NULL for plain. -1: out of memory (closed). */
-int client_accept(struct client_pool *, int fd, struct tls_context *tls);
+/* Takes over a connected descriptor and answers what came with it; tls: NULL for plain. -1: out of memory (closed). */
+int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls);
 size_t client_count(const struct client_pool *);
 /* Idle connections are closed, the others when their response is complete. */
 void client_pool_drain(struct client_pool *);

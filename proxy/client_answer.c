@@ -23,7 +23,11 @@ void client_log(struct client *c, const char *end)
 	struct exchange *x = c->x;
 	char line[ACCESS_LINE_MAX];
 	struct object_report report;
-	struct access_entry e = {
+	struct access_entry e;
+
+	if (!client_conf(c)->access_log)
+		return;
+	e = (struct access_entry){
 		.when = loop_log_time(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
@@ -32,8 +36,7 @@ void client_log(struct client *c, const char *end)
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
 	};
 
-	if (client_conf(c)->access_log)
-		loop_access(client_loop(c), line, access_format(line, &e));
+	loop_access(client_loop(c), line, access_format(line, &e));
 }
 
 static void client_count_response(struct client *c)

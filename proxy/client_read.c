@@ -104,6 +104,7 @@ static void client_request(struct client *c)
 bool client_parse(struct client *c)
 {
 	struct exchange *x = c->x;
+	bool first = c->state == CL_IDLE;
 	size_t used;
 
 	if (!x || x->parsed == x->in_len) {
@@ -111,12 +112,11 @@ bool client_parse(struct client *c)
 			client_idle(c);
 		return false;
 	}
-	if (c->state == CL_IDLE) {
+	if (first) {
 		c->state = CL_HEAD;
 		c->refused = false;
 		x->start_us = loop_now_us(client_loop(c));
 		http_parser_start(x->parser, &x->msg, false);
-		loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
 	}
 	x->msg.base = x->in;
 	switch (http_parse(x->parser, x->in + x->parsed, x->in_len - x->parsed, &used)) {
@@ -129,8 +129,11 @@ bool client_parse(struct client *c)
 			client_refuse(c, 414, "The URL is too long.");
 		else if (x->in_len >= client_conf(c)->max_header_bytes)
 			client_refuse(c, 431, "The request header is too large.");
-		else
+		else {
+			if (first)
+				loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
 			return false;
+		}
 		break;
 	default:
 		client_refuse_error(c);

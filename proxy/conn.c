@@ -56,56 +56,37 @@ static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 		c->on_event(c->arg, CONN_WRITABLE);
 }
 
-static struct conn *conn_make(struct loop *l, int fd, conn_event_f *on_event, void *arg)
+struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, socklen_t len, conn_event_f *on_event, void *arg)
 {
 	struct conn *c = calloc(1, sizeof *c);
-	int on = 1;
 
-	if (!c)
-		goto fail;
+	if (!c) {
+		close(fd);
+		errno = ENOMEM;
+		return NULL;
+	}
 	c->loop = l;
 	c->transport = &conn_plain;
 	c->fd = fd;
 	c->on_event = on_event;
 	c->arg = arg;
-	c->read_event = event_new(loop_base(l), fd, EV_READ | EV_PERSIST, conn_on_readable, c);
-	c->write_event = event_new(loop_base(l), fd, EV_WRITE | EV_PERSIST, conn_on_writable, c);
-	if (!c->read_event || !c->write_event)
-		goto fail;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	return c;
-fail:
-	if (c && c->read_event)
-		event_free(c->read_event);
-	if (c && c->write_event)
-		event_free(c->write_event);
-	free(c);
-	close(fd);
-	errno = ENOMEM;
-	return NULL;
-}
-
-struct conn *conn_new(struct loop *l, int fd, conn_event_f *on_event, void *arg)
-{
-	struct conn *c = conn_make(l, fd, on_event, arg);
-	socklen_t len = sizeof c->address;
-
-	if (c && getpeername(fd, &c->address.any, &len) < 0)
-		c->address.any.sa_family = AF_UNSPEC;
+	assert(len <= sizeof c->address);
+	memcpy(&c->address, peer, len);
+	event_assign(&c->read_event, loop_base(l), fd, EV_READ | EV_PERSIST, conn_on_readable, c);
+	event_assign(&c->write_event, loop_base(l), fd, EV_WRITE | EV_PERSIST, conn_on_writable, c);
 	return c;
 }
 
 struct conn *conn_connect(struct loop *l, const struct sockaddr *address, socklen_t len, conn_event_f *on_event, void *arg)
 {
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 	struct conn *c;
 
 	if (fd < 0)
 		return NULL;
-	if (!(c = conn_make(l, fd, on_event, arg)))
+	if (!(c = conn_new(l, fd, address, len, on_event, arg)))
 		return NULL;
-	assert(len <= sizeof c->address);
-	memcpy(&c->address, address, len);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (connect(fd, address, len) < 0 && errno != EINPROGRESS) {
 		int err = errno;
 
@@ -134,8 +115,8 @@ void conn_close(struct conn **cp)
 	*cp = NULL;
 	c->transport->shutdown(c);
 	conn_tls_free(c);
-	event_free(c->read_event);
-	event_free(c->write_event);
+	event_del(&c->read_event);
+	event_del(&c->write_event);
 	close(c->fd);
 	free(c);
 }
@@ -196,8 +177,8 @@ static void conn_arm_event(struct conn *c, struct event *event, bool *armed, boo
 
 void conn_arm(struct conn *c)
 {
-	conn_arm_event(c, c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
-	conn_arm_event(c, c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
+	conn_arm_event(c, &c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
+	conn_arm_event(c, &c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
 }
 
 void conn_want(struct conn *c, bool readable, bool writable)

@@ -29,8 +29,8 @@ enum conn_result {
 
 typedef void conn_event_f(void *arg, enum conn_event);
 
-/* A connected, non-blocking descriptor (from accept). Owns fd in any case: closed on failure. NULL: out of memory. */
-struct conn *conn_new(struct loop *, int fd, conn_event_f *, void *arg);
+/* A connected, non-blocking descriptor (listener.h). Owns fd in any case: closed on failure. NULL: out of memory. */
+struct conn *conn_new(struct loop *, int fd, const struct sockaddr *peer, socklen_t, conn_event_f *, void *arg);
 /* Starts connecting; CONN_CONNECTED or CONN_READABLE (failed: conn_errno()) follows. NULL: errno says why. */
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
 /* Goes on over TLS: CONN_CONNECTED (again) once the handshake is done, or CONN_READABLE (failed). host: who the peer must prove

@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <event2/event_struct.h>
+
 #include "conn.h"
 
 enum { CONN_PEER_MAX = INET6_ADDRSTRLEN + 10 };
@@ -24,7 +26,7 @@ struct conn_tls;
 
 struct conn {
 	struct loop *loop;
-	struct event *read_event, *write_event;
+	struct event read_event, write_event;
 	const struct conn_transport *transport;
 	struct conn_tls *tls;          /* NULL: plain */
 	conn_event_f *on_event;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 
 	if (fd < 0)
 		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
 	    (address->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
 	    bind(fd, address, len) || listen(fd, LISTENER_BACKLOG)) {
@@ -69,10 +70,12 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	for (int i = 0; i < LISTENER_BATCH && l->accepting; i++) {
-		int client = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof peer;
+		int client = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (client >= 0) {
-			l->accept(l->arg, client);
+			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

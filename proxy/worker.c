@@ -57,24 +57,24 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 		listener_set_accepting(w->listeners[i], accepting);
 }
 
-static void worker_take(struct worker *w, int fd, struct tls_context *tls)
+static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
 {
-	if (client_accept(w->clients, fd, tls))
+	if (client_accept(w->clients, fd, peer, len, tls))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
 	if (client_count(w->clients) >= (size_t)w->settings->conf->max_connections)
 		worker_set_accepting(w, false);
 }
 
-static void worker_on_accept(void *arg, int fd)
+static void worker_on_accept(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
 {
-	worker_take(arg, fd, NULL);
+	worker_take(arg, fd, peer, len, NULL);
 }
 
-static void worker_on_accept_tls(void *arg, int fd)
+static void worker_on_accept_tls(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
 {
 	struct worker *w = arg;
 
-	worker_take(w, fd, tls_set_listener(w->settings->tls));
+	worker_take(w, fd, peer, len, tls_set_listener(w->settings->tls));
 }
 
 static void worker_on_client_left(void *arg)
