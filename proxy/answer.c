@@ -1,11 +1,11 @@
 /* Answering through the cache; see answer.h. */
 #include "answer.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "conditional.h"
 #include "conf/conf.h"
 #include "etag.h"
 #include "hash.h"
@@ -35,6 +35,7 @@ void answer_free(struct answer *a)
 	object_unref(&a->pause);
 	object_head_unref(&a->head);
 	entry_unref(&a->entry);
+	entry_unref(&a->part);
 	free(a->key);
 	free(a->parts);
 	a->key = a->parts = NULL;
@@ -47,7 +48,7 @@ static struct object *answer_lead(struct answer *a, const struct http_msg *m, st
 	struct lead_params p = {
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
 		.busy = a->ranged ? a->parts : a->key, .busy_len = a->ranged ? a->parts_len : a->key_len,
-		.request = m, .entry = entry, .freshness = a->settings,
+		.request = m, .entry = entry, .part = a->part, .freshness = a->settings,
 		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
 		.alone = a->again || a->ranged,
 	};
@@ -139,6 +140,7 @@ static void answer_ahead(struct answer *a, struct entry *e)
 
 static void answer_hit(struct answer *a, struct entry *e)
 {
+	assert(!e->part.total || a->ranged);
 	a->object = object_ref(e->object);
 	a->head = object_head_ref(e->head);
 	a->freshness = e->freshness;
@@ -146,18 +148,68 @@ static void answer_hit(struct answer *a, struct entry *e)
 	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
 }
 
+static void answer_revalidate(struct answer *a, struct entry *e, bool by_request)
+{
+	a->entry = entry_ref(e);
+	a->status.has_ttl = true;
+	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
+	answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
+}
+
 static void answer_forward_miss(struct answer *a)
 {
 	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
+}
+
+/* As the client would see it. */
+static struct conditional_stored answer_validators(struct answer *a, const struct object_head *head)
+{
+	struct slice bytes = { head->bytes, head->len };
+	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"), .last_modified = head_text_get(bytes, "last-modified"),
+		.variant = head->gzip ? ETAG_GZIP : NULL };
+
+	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
+		stored.date = answer_now(a);
+	return stored;
+}
+
+/* RFC 9111 section 3.3: what is stored in part answers what lies inside it, as it would if it were whole. */
+static void answer_found_part(struct answer *a, struct entry *e)
+{
+	struct conditional_stored stored = answer_validators(a, e->head);
+	bool by_request = false;
+
+	a->part = entry_ref(e);
+	if (range_evaluate(a->msg, &stored, e->part.total, answer_now(a), &a->range) != RANGE_ONE || a->range.first < e->part.first ||
+	    a->range.last > e->part.last) {
+		answer_forward(a, FWD_PARTIAL);
+		return;
+	}
+	switch (freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request)) {
+	case REUSE_FRESH:
+	case REUSE_STALE:
+		answer_hit(a, e);
+		break;
+	case REUSE_ONLY_IF_CACHED:
+		answer_forward(a, FWD_STALE);
+		break;
+	case REUSE_STALE_REFRESH:
+	case REUSE_REVALIDATE:
+		answer_revalidate(a, e, by_request);
+		break;
+	}
 }
 
 /* e, one reference: what is known of it in parts; NULL: nothing, and it may be a feed, of which the origin's ranges are not ours. */
 static void answer_found_parts(struct answer *a, struct entry *e)
 {
 	a->looks_for_parts = false;
-	a->ranged = !a->target.route->normalise || (e && freshness_ttl(&e->freshness, answer_now(a)) > 0);
+	a->ranged = !a->target.route->normalise || (e && answer_now(a) - e->freshness.response_time < ENTRY_PARTS_KNOWN_S);
+	if (a->ranged && e && e->object)
+		answer_found_part(a, e);
+	else
+		answer_forward_miss(a);
 	entry_unref(&e);
-	answer_forward_miss(a);
 }
 
 /* Takes over the reference. */
@@ -196,10 +248,7 @@ static void answer_found(struct answer *a, struct entry *e)
 		answer_forward(a, FWD_STALE);
 		break;
 	case REUSE_REVALIDATE:
-		a->entry = entry_ref(e);
-		a->status.has_ttl = true;
-		a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
-		answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
+		answer_revalidate(a, e, by_request);
 		break;
 	}
 	entry_unref(&e);
@@ -284,6 +333,7 @@ static void answer_restart(struct answer *a)
 {
 	a->joined = a->status.collapsed = false;
 	entry_unref(&a->entry);
+	entry_unref(&a->part);
 	free(a->parts);
 	a->parts = NULL;
 	a->key_len = a->primary_len;
@@ -421,10 +471,18 @@ static int answer_range(const struct object_head *from, enum range_answer what, 
 	return 0;
 }
 
+static int answer_part(const struct answer *a, const struct object_head *head, struct answer_final *f)
+{
+	int status = answer_range(head, RANGE_ONE, &a->range, a->part->part.total, f);
+
+	f->offset -= a->part->part.first;
+	return status;
+}
+
 int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
 {
-	struct slice bytes = { head->bytes, head->len };
-	struct conditional_stored stored = { .variant = head->gzip ? ETAG_GZIP : NULL };
+	bool kept = a->status.hit || a->substituted;
+	struct conditional_stored stored;
 	struct byte_range range;
 	enum range_answer what;
 
@@ -432,15 +490,12 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	f->content_length = object_content_length(o);
 	f->offset = 0;
 	f->no_body = false;
-	answer_lines(a, o, a->status.hit || a->substituted, f);
+	answer_lines(a, o, kept, f);
 	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
 	if (!conditional_asked(a->msg) && !http_msg_count(a->msg, H_RANGE))
 		return 0;
-	stored.etag = head_text_get(bytes, "etag");
-	stored.last_modified = head_text_get(bytes, "last-modified");
-	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
-		stored.date = answer_now(a);
+	stored = answer_validators(a, head);
 	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
 	case CONDITIONAL_NOT_MODIFIED:
 		return answer_not_modified(a, head, f);
@@ -453,6 +508,8 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	case CONDITIONAL_PROCEED:
 		break;
 	}
+	if (kept && a->ranged)
+		return answer_part(a, head, f);
 	if (a->msg->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
 	what = range_evaluate(a->msg, &stored, object_length(o), answer_now(a), &range);

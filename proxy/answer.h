@@ -7,6 +7,7 @@
 #include "cache.h"
 #include "cache_control.h"
 #include "cache_status.h"
+#include "conditional.h"
 #include "fetch.h"
 #include "target.h"
 
@@ -37,6 +38,8 @@ struct answer {
 	struct cache_status status;
 	struct freshness freshness;    /* of a stored response that answers */
 	struct entry *entry;           /* found, to be validated */
+	struct entry *part;            /* found of what was asked for; NULL: none, or not looked for */
+	struct byte_range range;       /* of the whole, that part holds */
 	struct target target;          /* where a fetch would go; its path is this struct's */
 	enum policy policy;
 	struct freshness_settings settings;

@@ -48,6 +48,13 @@ void entry_parts_free(struct entry_parts *parts)
 	object_head_unref(&parts->head);
 }
 
+bool entry_key_of_parts(const char *key, size_t len)
+{
+	size_t n = sizeof ENTRY_PARTS - 1;
+
+	return len >= n && !memcmp(key + len - n, ENTRY_PARTS, n);
+}
+
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *parts)
 {
 	struct entry *e = calloc(1, sizeof *e);
@@ -62,6 +69,7 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 	e->vary = parts->vary;
 	e->object = parts->object;
 	e->head = parts->head;
+	e->part = parts->part;
 	e->upstream = parts->upstream;
 	e->upstream_len = parts->upstream_len;
 	if (parts->freshness)
@@ -112,7 +120,7 @@ void entry_unref(struct entry **ep)
 struct entry *entry_expired(struct entry *e, int64_t now)
 {
 	struct freshness freshness = e->freshness;
-	struct entry_parts parts = { .freshness = &freshness, .upstream_len = e->upstream_len };
+	struct entry_parts parts = { .freshness = &freshness, .part = e->part, .upstream_len = e->upstream_len };
 
 	if (!e->object)
 		return entry_ref(e);

@@ -1,17 +1,20 @@
-/* Owns one stored response, or the record that says which request fields its variants depend on, or the mark of what may be asked
- * for in parts; and its form as bytes.
- * Must not know: stores, requests. Invariant: immutable once made but for its count of hits, shared by references on any thread.
+/* Owns one stored response, whole or a part of it, or the record that says which request fields its variants depend on, or the mark
+ * of what may be asked for in parts; and its form as bytes.
+ * Must not know: stores, requests. Invariants: immutable once made but for its count of hits, shared by references on any thread;
+ * what is not whole stands under a key of parts only, where nobody looks for the whole.
  *
- * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h); for the mark of either ENTRY_PARTS behind that. A key of
+ * Key: URL "\n" SETTINGS, and for a variant "\n" VALUES more (vary.h); for a part or the mark of either ENTRY_PARTS behind that. A key of
  * responses ends in a digit of SETTINGS or in a line's end: the two never meet. */
 #ifndef UTFEED_PROXY_ENTRY_H
 #define UTFEED_PROXY_ENTRY_H
 
+#include "content_range.h"
 #include "freshness.h"
 #include "object.h"
 #include "slice.h"
 
 #define ENTRY_PARTS "\nparts"
+enum { ENTRY_PARTS_KNOWN_S = 24 * 3600 };      /* how long a part or a mark says that it may be asked for in parts */
 
 struct entry {
 	atomic_uint refs;
@@ -19,7 +22,8 @@ struct entry {
 	size_t key_len;
 	char *vary;                    /* names (vary_names()): a record of variants, and the rest is empty; NULL: another kind */
 	struct object *object;         /* NULL: no response. DONE and kept: body and report; unpacked, its head is the entry's */
-	struct object_head *head;      /* as clients get it, X-Encoding-Rule included */
+	struct content_range part;     /* what of the whole object holds; total 0: all of it */
+	struct object_head *head;      /* of the whole as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the origin's head as it came: validators, and what a 304 updates */
 	size_t upstream_len;
 	struct freshness freshness;
@@ -32,12 +36,16 @@ struct entry_parts {               /* references and strings that the new entry 
 	char *vary;
 	struct object *object;
 	struct object_head *head;
+	struct content_range part;
 	char *upstream;
 	size_t upstream_len;
 	const struct freshness *freshness;     /* copied */
 };
 
 void entry_parts_free(struct entry_parts *);           /* what no entry took over */
+
+/* Whether it is a key of parts. */
+bool entry_key_of_parts(const char *key, size_t len);
 
 /* One reference; the key is copied. An object that takes much more memory than it has bytes is replaced by a compact copy.
  * NULL: out of memory. */

@@ -1,5 +1,5 @@
 /* An entry as bytes and back; see entry.h. All numbers little-endian, every text behind its length (32 bits), names of tables as
- * words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a response also
+ * words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a part first and total, of any response
  * head, origin's head, report, body; checksum.
  * Invariant: what entry_unpack() takes, entry_pack() gives again byte for byte. */
 #include "entry.h"
@@ -11,7 +11,7 @@
 #include "hash.h"
 
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
-enum { KIND_RESPONSE, KIND_VARY, KIND_MARK };
+enum { KIND_RESPONSE, KIND_VARY, KIND_MARK, KIND_PART };
 enum { CHECKSUM_BYTES = 8 };
 #define ABSENT UINT32_MAX              /* length of a text that is not there */
 
@@ -133,17 +133,30 @@ static void pack_body(struct packer *p, struct object *o)
 	object_detach(&r);
 }
 
+static uint32_t entry_kind(const struct entry *e)
+{
+	if (e->vary)
+		return KIND_VARY;
+	if (!e->object)
+		return KIND_MARK;
+	return e->part.total ? KIND_PART : KIND_RESPONSE;
+}
+
 static void pack_all(struct packer *p, const struct entry *e)
 {
 	pack_bytes(p, magic, sizeof magic);
 	pack_u32(p, ENTRY_FORMAT);
-	pack_u32(p, e->vary ? KIND_VARY : e->object ? KIND_RESPONSE : KIND_MARK);
+	pack_u32(p, entry_kind(e));
 	pack_text(p, e->key, e->key_len);
 	if (e->vary) {
 		pack_word(p, e->vary);
 		return;
 	}
 	pack_freshness(p, &e->freshness);
+	if (e->part.total) {
+		pack_u64(p, e->part.first);
+		pack_u64(p, e->part.total);
+	}
 	if (e->object) {
 		pack_head(p, e->head);
 		pack_text(p, e->upstream, e->upstream_len);
@@ -364,13 +377,11 @@ static struct object *unpack_object(struct unpacker *u, struct object_head *head
 	return o;
 }
 
-static void unpack_response(struct unpacker *u, struct entry_parts *parts, struct freshness *freshness)
+static void unpack_response(struct unpacker *u, struct entry_parts *parts)
 {
 	struct object_report report = { 0 };
 	struct slice upstream;
 
-	unpack_freshness(u, freshness);
-	parts->freshness = freshness;
 	parts->head = unpack_head(u);
 	upstream = unpack_text(u);
 	parts->upstream = unpack_copy(u, upstream);
@@ -378,6 +389,20 @@ static void unpack_response(struct unpacker *u, struct entry_parts *parts, struc
 	unpack_report(u, &report);
 	if (!u->odd)
 		parts->object = unpack_object(u, parts->head, &report);
+}
+
+static void unpack_part(struct unpacker *u, struct entry_parts *parts)
+{
+	struct content_range r = { .first = unpack_u64(u) };
+
+	r.total = unpack_u64(u);
+	unpack_response(u, parts);
+	if (u->odd || !object_length(parts->object) || r.first >= r.total || object_length(parts->object) > r.total - r.first) {
+		u->odd = true;
+		return;
+	}
+	r.last = r.first + object_length(parts->object) - 1;
+	parts->part = r;
 }
 
 /* Whether the bytes are whole and of this format; then only what entry_pack() wrote, or a forger, is left. */
@@ -409,14 +434,15 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 
 		u.odd |= names.at && memchr(names.at, 0, names.len);
 		parts.vary = unpack_copy(&u, names);
-	} else if (kind == KIND_RESPONSE) {
-		unpack_response(&u, &parts, &freshness);
-	} else if (kind == KIND_MARK) {
+	} else {
 		unpack_freshness(&u, &freshness);
 		parts.freshness = &freshness;
-	} else {
-		u.odd = true;
+		if (kind == KIND_RESPONSE)
+			unpack_response(&u, &parts);
+		else if (kind == KIND_PART)
+			unpack_part(&u, &parts);
 	}
+	u.odd |= kind > KIND_PART || entry_key_of_parts(key.at, key.len) != (kind == KIND_MARK || kind == KIND_PART);
 	if (!u.odd && !u.left)
 		return entry_new(key.at, key.len, &parts);
 	entry_parts_free(&parts);

@@ -1,36 +1,16 @@
 /* Filling the cache; see lead.h. */
-#include "lead.h"
+#include "lead_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/media_type.h"
 #include "feed_hints.h"
 #include "head_text.h"
 #include "http_parse.h"
 #include "loop.h"
 #include "vary.h"
 
-enum { PARTS_KNOWN_S = 24 * 3600 };
-
-struct lead {
-	struct lead_params params;     /* strings and entry are its own */
-	char *key, *busy;
-	struct http_msg request;
-	char *request_bytes;
-	struct response_settings head;
-	int64_t request_time, response_time;
-	struct object *object;         /* the fetch's reference keeps it */
-	bool left;                     /* nobody can join any more */
-	bool storing;
-	bool ranged;                   /* a part was asked for */
-	bool marks;                    /* where it proves to be no feed it may be asked for in parts, which is to be noted */
-	char *upstream;                /* the head to store */
-	size_t upstream_len;
-	char *vary;                    /* names; NULL: the response does not vary */
-};
-
-static int64_t lead_now(struct lead *l)
+int64_t lead_now(struct lead *l)
 {
 	return loop_wall_ms(l->params.loop) / 1000;
 }
@@ -65,8 +45,7 @@ static int lead_copy_request(struct lead *l, const struct http_msg *m)
 	return 0;
 }
 
-/* Reads head bytes as a message again. The text must live as long as m. -1: out of memory, or no head. */
-static int head_parse(struct http_msg *m, const char *bytes, size_t len, size_t max_fields)
+int lead_parse(struct http_msg *m, const char *bytes, size_t len, size_t max_fields)
 {
 	struct http_parser *p = http_parser_new(false, NULL, NULL);
 	enum http_parse_result r = PARSE_ERROR;
@@ -113,15 +92,23 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 	return h;
 }
 
-/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. */
-static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
+void lead_key(struct lead *l, bool part, struct text *key)
+{
+	text_add(key, l->key, l->params.key_len);
+	if (l->vary) {
+		text_puts(key, "\n");
+		vary_key(key, (struct slice){ l->vary, strlen(l->vary) }, &l->request);
+	}
+	text_puts(key, part ? ENTRY_PARTS : "");
+}
+
+struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 {
 	struct text key = { 0 };
 	struct entry *e = NULL, *record;
 	size_t len;
 	char *bytes;
 
-	text_add(&key, l->key, l->params.key_len);
 	if (l->vary) {
 		struct entry_parts names = { .vary = strdup(l->vary), .freshness = parts->freshness };
 
@@ -129,9 +116,8 @@ static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 			cache_put(l->params.cache, record);
 			entry_unref(&record);
 		}
-		text_puts(&key, "\n");
-		vary_key(&key, (struct slice){ l->vary, strlen(l->vary) }, &l->request);
 	}
+	lead_key(l, parts->part.total, &key);
 	if (!(bytes = text_take(&key, &len)))
 		entry_parts_free(parts);
 	else if ((e = entry_new(bytes, len, parts)))
@@ -140,14 +126,12 @@ static struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 	return e;
 }
 
-/* RFC 9111 section 3.2: the stored head with the fields of the 304 in the place of its own, but for those that speak of bytes. Its age
- * and date are never the stored ones: a 304 without Date was made when it came (RFC 9110 section 6.6.1). */
-static char *merged_upstream(const struct entry *e, const struct http_msg *m, size_t max_fields, size_t *len)
+char *lead_merged_upstream(const struct entry *e, const struct http_msg *m, size_t max_fields, size_t *len)
 {
 	struct http_msg stored;
 	struct text t = { 0 };
 
-	if (head_parse(&stored, e->upstream, e->upstream_len, max_fields))
+	if (lead_parse(&stored, e->upstream, e->upstream_len, max_fields))
 		return NULL;
 	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
 	for (int pass = 0; pass < 2; pass++) {
@@ -177,13 +161,6 @@ static char *merged_upstream(const struct entry *e, const struct http_msg *m, si
 	return text_take(&t, len);
 }
 
-static enum response_body stored_body(struct object *o)
-{
-	const struct object_report *r = object_report(o);
-
-	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
-}
-
 /* Where the response names no lifetime its feed may: of the time it was made, not of the time it came. */
 static void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
 {
@@ -191,36 +168,41 @@ static void lead_freshness(struct lead *l, struct freshness *f, const struct htt
 	struct feed_hints hints;
 
 	freshness_read(f, m, l->request_time, l->response_time, &settings);
-	if (!(f->flags & FRESHNESS_HEURISTIC) || !settings.hint_max_s || stored_body(body) != RESPONSE_NORMALISED)
+	if (!(f->flags & FRESHNESS_HEURISTIC) || !settings.hint_max_s || lead_body(body) != RESPONSE_NORMALISED)
 		return;
 	feed_hints_of(&hints, body);
 	settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
 	freshness_read(f, m, l->request_time, l->response_time, &settings);
 }
 
+int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshness *fresh)
+{
+	struct object_head *head = NULL;
+	struct http_msg m;
+
+	if (parts->object && parts->upstream && !lead_parse(&m, parts->upstream, parts->upstream_len, l->params.max_fields)) {
+		lead_freshness(l, fresh, &m, parts->object);
+		l->head.date = loop_http_date(l->params.loop);
+		if ((head = response_head_build(&m, lead_body(parts->object), &l->head)))
+			parts->head = stored_head(head, parts->object);
+		http_msg_free(&m);
+	}
+	object_head_unref(&head);
+	parts->freshness = fresh;
+	if (!parts->head)
+		entry_parts_free(parts);
+	return parts->head ? 0 : -1;
+}
+
 /* The origin says the stored response still holds: it is stored anew with the new head, and answers. */
 static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, struct object *o)
 {
 	struct entry *old = l->params.entry, *e = NULL;
-	struct http_msg merged;
 	struct freshness fresh;
-	struct object_head *head = NULL;
-	struct entry_parts parts = { .object = object_ref(old->object), .freshness = &fresh };
+	struct entry_parts parts = { .object = object_ref(old->object), .part = old->part };
 
-	parts.upstream = merged_upstream(old, m, l->params.max_fields, &parts.upstream_len);
-	if (parts.upstream && !head_parse(&merged, parts.upstream, parts.upstream_len, l->params.max_fields)) {
-		lead_freshness(l, &fresh, &merged, old->object);
-		l->head.date = loop_http_date(l->params.loop);
-		if ((head = response_head_build(&merged, stored_body(old->object), &l->head)))
-			parts.head = stored_head(head, old->object);
-		http_msg_free(&merged);
-	}
-	object_head_unref(&head);
-	if (!parts.head) {
-		entry_parts_free(&parts);
-		return FETCH_NO_MEMORY;
-	}
-	if (!(e = entry_new(old->key, old->key_len, &parts)))
+	parts.upstream = lead_merged_upstream(old, m, l->params.max_fields, &parts.upstream_len);
+	if (lead_finish_parts(l, &parts, &fresh) || !(e = entry_new(old->key, old->key_len, &parts)))
 		return FETCH_NO_MEMORY;
 	cache_put(l->params.cache, e);
 	object_report(o)->fwd_status = m->status;
@@ -250,12 +232,16 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 
 static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream, struct object *o)
 {
-	enum storable storable = freshness_storable(&l->request, m, &l->params.freshness);
+	struct http_msg whole = *m;    /* a part is judged as the whole it is of */
+	enum storable storable;
 	struct text names = { 0 };
 	size_t len;
 
-	/* What is said to one who asks for a part, other than the whole, is not for those who do not. */
-	if (l->ranged && m->status != 200)
+	if (lead_takes_part(l, m))
+		whole.status = 200;
+	storable = freshness_storable(&l->request, &whole, &l->params.freshness);
+	/* What else is said to one who asks for a part is not for those who do not. */
+	if (l->ranged && whole.status != 200)
 		storable = STORABLE_STATUS;
 	if (storable != STORABLE_YES) {
 		object_report(o)->detail = storable_word(storable);
@@ -285,54 +271,6 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	return 0;
 }
 
-/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer them. */
-static void lead_mark(struct lead *l)
-{
-	const struct freshness known = { .response_time = lead_now(l), .lifetime_s = PARTS_KNOWN_S };
-	struct entry_parts parts = { .freshness = &known };
-	struct text key = { 0 };
-	struct entry *e = NULL;
-
-	l->marks = false;
-	text_add(&key, l->busy, l->params.busy_len);
-	text_puts(&key, ENTRY_PARTS);
-	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
-		cache_put(l->params.cache, e);
-	entry_unref(&e);
-	free(key.bytes);
-}
-
-/* By its type alone: the first bytes of a feed say so earlier than its end. */
-static bool is_media(const struct http_msg *m)
-{
-	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
-	struct media_type type;
-
-	media_type_read(&type, value.at, value.len);
-	return type.CTMime == MIME_MEDIA;
-}
-
-/* RFC 9110 section 14.3 */
-static bool takes_ranges(const struct http_msg *m)
-{
-	struct http_list it = { 0, 0 };
-	struct slice unit;
-
-	while (http_msg_next_member(m, H_ACCEPT_RANGES, &it, &unit))
-		if (slice_is(unit, "bytes"))
-			return true;
-	return false;
-}
-
-/* The bytes were looked at, and they are the origin's. */
-static bool is_no_feed(struct object *o)
-{
-	struct verdict v;
-
-	return object_verdict(o, &v) && v.kind == VERDICT_NONE && (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) &&
-	    stored_body(o) == RESPONSE_RAW;
-}
-
 static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struct slice upstream, struct object *o)
 {
 	struct lead *l = arg;
@@ -351,9 +289,7 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 		object_keep(o, l->params.max_object);
 	else
 		lead_leave(l);
-	l->marks = l->marks && m->status == 200 && takes_ranges(m);
-	if (l->marks && !l->storing && is_media(m))
-		lead_mark(l);
+	lead_note_head(l, m);
 	return FETCH_GO_ON;
 }
 
@@ -370,29 +306,36 @@ static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct obje
 	return false;
 }
 
+static struct entry *lead_store_whole(struct lead *l, const struct http_msg *m, struct object *o)
+{
+	struct freshness fresh;
+	struct entry_parts parts = { .freshness = &fresh };
+
+	lead_freshness(l, &fresh, m, o);
+	if (!(parts.head = stored_head(object_get_head(o), o)))
+		return NULL;
+	parts.object = object_ref(o);
+	parts.upstream = l->upstream;
+	parts.upstream_len = l->upstream_len;
+	l->upstream = NULL;
+	return lead_put(l, &parts);
+}
+
 static void lead_on_done(void *arg, struct object *o)
 {
 	struct lead *l = arg;
-	struct freshness fresh;
 	struct http_msg m;
-	struct entry_parts parts = { .freshness = &fresh };
 	struct entry *e;
 
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
-	    !head_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
-		lead_freshness(l, &fresh, &m, o);
+	    !lead_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
+		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
 		http_msg_free(&m);
-		if ((parts.head = stored_head(object_get_head(o), o))) {
-			parts.object = object_ref(o);
-			parts.upstream = l->upstream;
-			parts.upstream_len = l->upstream_len;
-			l->upstream = NULL;
-			if ((e = lead_put(l, &parts))) {
-				lead_stored(l, e);
-				l->marks = false;
-			}
-			entry_unref(&e);
+		if (e) {
+			lead_stored(l, e);
+			l->marks = false;
 		}
+		entry_unref(&e);
 	}
 	lead_leave(l);
 }
@@ -400,6 +343,7 @@ static void lead_on_done(void *arg, struct object *o)
 static void lead_free(struct lead *l)
 {
 	entry_unref(&l->params.entry);
+	entry_unref(&l->params.part);
 	http_msg_free(&l->request);
 	free(l->request_bytes);
 	free(l->upstream);
@@ -413,8 +357,7 @@ static void lead_on_end(void *arg)
 {
 	struct lead *l = arg;
 
-	if (l->marks && is_no_feed(l->object))
-		lead_mark(l);
+	lead_note_end(l);
 	lead_leave(l);
 	lead_free(l);
 }
@@ -439,7 +382,7 @@ static int lead_add_validators(struct lead *l, struct fetch_request *r)
 
 	if (!l->params.entry)
 		return 0;
-	if (head_parse(&stored, l->params.entry->upstream, l->params.entry->upstream_len, l->params.max_fields))
+	if (lead_parse(&stored, l->params.entry->upstream, l->params.entry->upstream_len, l->params.max_fields))
 		return -1;
 	etag = http_msg_get(&stored, H_ETAG);
 	modified = http_msg_get(&stored, H_LAST_MODIFIED);
@@ -468,13 +411,15 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 		goto fail;
 	l->params = *params;
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
+	l->params.part = params->part ? entry_ref(params->part) : NULL;
 	l->object = o;
 	l->left = true;
 	l->key = copy_bytes(params->key, params->key_len);
 	l->busy = copy_bytes(params->busy, params->busy_len);
 	l->head = r->stage.head;
 	l->ranged = r->ranged;
-	l->marks = r->stage.normalise && !r->ranged;
+	l->normalises = r->stage.normalise;
+	l->marks = l->normalises && !l->ranged;
 	l->request_time = lead_now(l);
 	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
 		goto fail;

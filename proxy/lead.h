@@ -1,6 +1,7 @@
 /* Owns filling the cache: one fetch whose response others may join, be stored, refresh a stored one, or be replaced by it.
- * Must not know: clients. Source: RFC 9111 sections 3, 4.3 and 4.2.4, RFC 5861.
- * Invariant: what is stored is complete; an error never takes the place of a good response. */
+ * Must not know: clients. Source: RFC 9111 sections 3, 4.3 and 4.2.4, RFC 5861. A part that was asked for is stored as one, and
+ * put together with the one that is there (lead_parts.c).
+ * Invariant: what is stored came complete, be it a part; an error never takes the place of a good response. */
 #ifndef UTFEED_PROXY_LEAD_H
 #define UTFEED_PROXY_LEAD_H
 
@@ -17,6 +18,7 @@ struct lead_params {
 	size_t busy_len;
 	const struct http_msg *request;        /* copied */
 	struct entry *entry;           /* stored already, to be validated; a reference is taken; NULL: none */
+	struct entry *part;            /* stored already, where a part is asked for; likewise */
 	struct freshness_settings freshness;
 	size_t max_object, max_fields;
 	size_t transit_bytes;

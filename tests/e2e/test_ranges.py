@@ -3,13 +3,14 @@
 In the other cases the whole is fetched, as test_cache.py has it.
 """
 import re
+from email.utils import formatdate
 
 import pytest
 
 from feeds import SMALL
 from pages import FRESH, Site, page, was_hit
 from peers import Background
-from wire import message
+from wire import Cut, chunked, message
 
 TAG, PAST = '"v1"', "Sat, 01 Jan 2022 00:00:00 GMT"
 TEN = b"0123456789"
@@ -239,3 +240,318 @@ def test_a_broken_part_is_cut(untouched, origin):
     origin.receive().answer(page(FRESH, "Content-Range: bytes 0-4/10", "Content-Length: 5", body=b"01", status="206 Partial Content"), close=True)
     with pytest.raises(Exception, match="fin|reset"):
         asking.join()
+
+
+# ---- parts in the store (RFC 9111 sections 3.3 and 3.4) ----
+
+NOW = f"Date: {formatdate(usegmt=True)}"        # after PAST, which makes that a strong validator
+SMALL_PARTS = "--cache-object-max", "1k"
+
+
+def ranges(proxy, *asked, target="/f"):
+    """Asks for ranges of TEN, each checked; which were hits."""
+    got = [(proxy.get(target, f"Range: bytes={first}-{last}"), first, last) for first, last in asked]
+    return [is_part(each, TEN, first, last) and was_hit(each) for each, first, last in got]
+
+
+def part(data, first, last, *fields, tag=TAG, total=None):
+    validator = (f"ETag: {tag}",) if tag else ()
+    return page(*fields, *validator, f"Content-Range: bytes {first}-{last}/{total or len(data)}", body=data[first:last + 1], kind="audio/mpeg",
+                status="206 Partial Content")
+
+
+@pytest.fixture
+def untouched_on(start, origin, store):
+    """The same on each store in turn."""
+    return start(None, "--route", f"/={origin.url} normalise=off", *store)
+
+
+def test_what_lies_inside_a_part_is_answered_from_it(untouched, site):
+    site["/f"] = file(TEN, FRESH, "Age: 7")
+    first = untouched.get("/f", "Range: bytes=2-7")
+    assert is_part(first, TEN, 2, 7) and "stored" in first["Cache-Status"]
+    for asking, span in (("bytes=2-7", (2, 7)), ("bytes=3-4", (3, 4)), ("bytes=7-7", (7, 7)), ("bytes=2-2", (2, 2))):
+        got = untouched.get("/f", f"Range: {asking}")
+        assert is_part(got, TEN, *span) and was_hit(got) and int(got["Age"]) >= 7 and got["ETag"] == TAG and got["Content-Length"] == str(len(got.body))
+        assert got.rule == "none;reason=partial"
+    assert site.count() == 1
+
+
+@pytest.mark.parametrize("asking,span", [("bytes=1-4", (1, 4)), ("bytes=4-8", (4, 8)), ("bytes=-5", (5, 9)), ("bytes=4-", (4, 9)), ("bytes=0-0", (0, 0))])
+def test_what_does_not_is_asked_for(untouched, site, asking, span):
+    site["/f"] = file(TEN, FRESH)
+    untouched.get("/f", "Range: bytes=2-7")
+    got = untouched.get("/f", f"Range: {asking}")
+    assert is_part(got, TEN, *span) and "fwd=partial" in got["Cache-Status"] and site.last("/f")["Range"] == asking
+
+
+@pytest.mark.parametrize("asked", [[(0, 3), (4, 9)], [(4, 9), (0, 3)], [(0, 5), (3, 9)], [(5, 9), (3, 6), (0, 3)], [(3, 5), (2, 7), (0, 4), (6, 9)],
+                                   [(0, 9)], [(4, 4), (0, 9)]], ids=str)
+def test_parts_that_make_the_whole(untouched_on, site, asked):
+    site["/f"] = file(TEN, FRESH)
+    assert not any(ranges(untouched_on, *asked))
+    for _ in range(2):
+        got = untouched_on.get("/f")
+        assert got.status == 200 and got.body == TEN and was_hit(got) and got["Content-Length"] == "10" and "Content-Range" not in got
+        assert got.rule == "none;reason=disabled" and got["ETag"] == TAG
+    assert all(ranges(untouched_on, (0, 0), (2, 8), (0, 9))) and site.count() == len(asked)
+
+
+def test_a_large_whole_in_parts(untouched, site):
+    body = LARGE[:5_000_000]
+    site["/f"] = file(body, FRESH)
+    for first in range(0, len(body), 1_000_000):
+        assert is_part(untouched.get("/f", f"Range: bytes={first}-{first + 999_999}"), body, first, first + 999_999)
+    got = untouched.get("/f")
+    assert was_hit(got) and got.body == body
+
+
+def test_a_larger_part_grows(untouched, site):
+    site["/f"] = file(TEN, FRESH)
+    assert ranges(untouched, (4, 5), (6, 7), (4, 7), (5, 6), (2, 3), (2, 7)) == [False, False, True, True, False, True]
+
+
+def test_parts_with_a_gap_do_not_meet(untouched, site):
+    site["/f"] = file(TEN, FRESH)
+    assert ranges(untouched, (0, 2), (4, 9), (4, 9), (0, 2)) == [False, False, True, False]
+    assert not was_hit(untouched.get("/f")) and untouched.get("/f").body == TEN
+
+
+def test_fields_of_the_newer_response_count(untouched, site):
+    """RFC 9111 section 3.4, as section 3.2 has it."""
+    site["/f"] = lambda request: part(TEN, 0, 4, FRESH, "A: 1", "B: 1") if request["Range"] == "bytes=0-4" else part(TEN, 5, 9, FRESH, "A: 2", "C: 2")
+    ranges(untouched, (0, 4), (5, 9))
+    got = untouched.get("/f")
+    assert was_hit(got) and got.body == TEN and (got["A"], got["B"], got["C"]) == ("2", "1", "2")
+
+
+def test_another_version_takes_the_place_of_a_part(untouched, site):
+    other = b"abcdefghij"
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (0, 4))
+    site["/f"] = file(other, FRESH, tag='"v2"')
+    assert is_part(untouched.get("/f", "Range: bytes=5-9"), other, 5, 9)
+    got = untouched.get("/f", "Range: bytes=6-7")
+    assert was_hit(got) and got.body == b"gh"
+    assert untouched.get("/f", "Range: bytes=0-4").body == b"abcde" and untouched.get("/f").body == other
+
+
+@pytest.mark.parametrize("whole", [lambda: page("Cache-Control: no-store", f"ETag: {TAG}", body=LARGE[:20]), lambda: part(LARGE[:20], 5, 9, "Cache-Control: no-store", tag='"v2"')],
+                         ids=["whole", "part"])
+def test_what_shows_that_a_part_is_past_ends_it(untouched, site, whole):
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (0, 4))
+    site["/f"] = whole()
+    untouched.get("/f", "Range: bytes=5-9")
+    site["/f"] = file(TEN, FRESH)
+    assert ranges(untouched, (0, 4)) == [False]
+
+
+@pytest.mark.parametrize("one,two", [
+    (part(TEN, 0, 4, FRESH, tag='W/"v1"'), part(TEN, 5, 9, FRESH, tag='W/"v1"')), (part(TEN, 0, 4, FRESH, tag=None), part(TEN, 5, 9, FRESH, tag=None)),
+    (part(TEN, 0, 4, FRESH, tag="v1"), part(TEN, 5, 9, FRESH, tag="v1")),
+    (part(TEN, 0, 4, FRESH, f"Last-Modified: {PAST}", tag=None), part(TEN, 5, 9, FRESH, f"Last-Modified: {PAST}", tag=None)),
+    (part(TEN, 0, 4, FRESH, total=11), part(TEN, 5, 9, FRESH)), (part(TEN, 0, 4, FRESH), part(TEN, 5, 9, FRESH, tag='"v2"')),
+    (part(TEN, 0, 4, FRESH, f"Last-Modified: {PAST}", NOW, tag=None), part(TEN, 5, 9, FRESH)),
+    (part(TEN, 0, 4, FRESH), part(TEN, 5, 9, "Cache-Control: no-store"))],
+    ids=["weak", "none", "no tag", "date without Date", "other total", "other tag", "a date and a tag", "no-store"])
+def test_what_is_not_put_together(untouched, site, one, two):
+    site["/f"] = lambda request: {"bytes=0-4": one, "bytes=5-9": two}.get(request["Range"], page(body=b"whole"))
+    for asking in ("bytes=0-4", "bytes=5-9"):
+        assert untouched.get("/f", f"Range: {asking}").status == 206
+    assert untouched.get("/f").body == b"whole"
+
+
+def test_a_strong_date_is_a_validator(untouched, site):
+    site["/f"] = file(TEN, FRESH, NOW, tag=None)
+    assert ranges(untouched, (0, 4), (5, 9), (0, 9)) == [False, False, True] and was_hit(untouched.get("/f"))
+
+
+@pytest.mark.parametrize("field,body", [
+    ("bytes 4-9/10", b"01234"), ("bytes 4-9/10", b"0123456"), ("bytes 9-4/10", TEN[4:]), ("bytes 4-10/10", TEN[:7]), ("bytes 4-9/*", TEN[4:]),
+    ("lines 4-9/10", TEN[4:]), ("4-9/10", TEN[4:]), ("bytes 4-9/99999999999999999999", TEN[4:]), ("bytes 18446744073709551620-9/10", TEN[4:]),
+    ("bytes 4-9/10, bytes 4-9/10", TEN[4:]), ("", TEN[4:])])
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_parts_that_are_none_pass_and_are_not_stored(untouched, site, field, body, framing):
+    fields = FRESH, f"ETag: {TAG}", *((f"Content-Range: {field}",) if field else ())
+    site["/f"] = page(*fields, body=body, status="206 Partial Content") if framing == "length" else \
+        message("206 Partial Content", *fields, "Transfer-Encoding: chunked", body=chunked(body))
+    for _ in range(2):
+        assert untouched.get("/f", "Range: bytes=4-9").body == body
+    assert site.count() == 2
+
+
+@pytest.mark.parametrize("asking,fields", [((), ("Cache-Control: private, max-age=60",)), (("Cache-Control: no-store",), (FRESH,)), ((), (FRESH, "Vary: *")),
+                                           ((), ("Set-Cookie: a=1",)), ((), (FRESH, "Content-Encoding: br"))], ids=str)
+def test_parts_that_may_not_be_stored(untouched, site, asking, fields):
+    site["/f"] = file(TEN, *fields)
+    for _ in range(2):
+        assert is_part(untouched.get("/f", "Range: bytes=2-4", *asking), TEN, 2, 4)
+    assert site.count() == 2
+
+
+@pytest.mark.parametrize("reply", [
+    message("206 Partial Content", FRESH, f"ETag: {TAG}", "Content-Range: bytes 0-4/10", "Content-Length: 5", body=b"0123", length=False),
+    message("206 Partial Content", FRESH, f"ETag: {TAG}", "Content-Range: bytes 0-4/10", "Transfer-Encoding: chunked", body=chunked(b"01234", end=b"")),
+    message("206 Partial Content", FRESH, f"ETag: {TAG}", "Content-Range: bytes 0-4/10", "Content-Length: 5", body=b"012345", length=False)],
+                         ids=["short", "unended", "over-long"])
+def test_broken_parts_are_not_stored(untouched, origin, reply):
+    client = untouched.client().ask("/f", "Range: bytes=0-4")
+    origin.receive().answer(reply, close=True)
+    try:
+        assert client.response().body == b"01234"
+    except Cut:
+        pass
+    again = untouched.client().ask("/f", "Range: bytes=0-4")
+    origin.receive().answer(part(TEN, 0, 4, FRESH))
+    assert is_part(again.response(), TEN, 0, 4)
+
+
+def test_parts_larger_than_allowed(start, origin, site):
+    """What two make together is not kept, the newer one is; what is too large by itself leaves the one that is there."""
+    proxy = start(None, "--route", f"/={origin.url} normalise=off", *SMALL_PARTS)
+    body = LARGE[:3000]
+    site["/f"] = file(body, FRESH)
+    hits = []
+    for first, last in ((0, 799), (800, 1599), (800, 1599), (0, 799), (0, 2000), (0, 799)):
+        got = proxy.get("/f", f"Range: bytes={first}-{last}")
+        hits.append(is_part(got, body, first, last) and was_hit(got))
+    assert hits == [False, False, True, False, False, True]
+
+
+@pytest.mark.parametrize("asking,hit", [(f"If-Range: {TAG}", True), (f"If-Range: {PAST}", True), ('If-Range: "v0"', False), (f"If-Range: W/{TAG}", False)])
+def test_if_range_of_a_part(untouched, site, asking, hit):
+    site["/f"] = file(TEN, FRESH, NOW)
+    ranges(untouched, (2, 7))
+    got = untouched.get("/f", "Range: bytes=3-4", asking)
+    assert was_hit(got) == hit and (got.body == b"34" if hit else got.body == TEN and site.last("/f")["If-Range"] == asking.split(": ", 1)[1])
+
+
+@pytest.mark.parametrize("asking,status", [(f"If-None-Match: {TAG}", 304), (f"If-Match: {TAG}", 206), ('If-Match: "v0"', 412)])
+def test_preconditions_on_a_part(untouched, site, asking, status):
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (2, 7))
+    got = untouched.get("/f", "Range: bytes=3-4", asking)
+    assert got.status == status and was_hit(got) and got.body == (b"34" if status == 206 else b"")
+
+
+STALE = "Cache-Control: max-age=1, stale-if-error=600", "Age: 60"
+
+
+def test_a_stale_part_is_validated(untouched, site):
+    def answer(request):
+        if request["If-None-Match"] == TAG:
+            return message("304 Not Modified", f"ETag: {TAG}", FRESH, "A: 2", length=False)
+        return file(TEN, *STALE, "A: 1")(request)
+    site["/f"] = answer
+    ranges(untouched, (2, 7))
+    got = untouched.get("/f", "Range: bytes=3-4")
+    assert is_part(got, TEN, 3, 4) and "fwd=stale; fwd-status=304" in got["Cache-Status"] and got["A"] == "2"
+    assert site.last("/f")["If-None-Match"] == TAG and site.last("/f")["Range"] == "bytes=3-4"
+    got = untouched.get("/f", "Range: bytes=2-7")
+    assert is_part(got, TEN, 2, 7) and was_hit(got) and site.count() == 2
+    assert untouched.get("/f").body == TEN and site.count() == 3
+
+
+def test_a_stale_part_that_has_changed(untouched, site):
+    other = b"abcdefghij"
+    site["/f"] = file(TEN, *STALE)
+    ranges(untouched, (2, 7))
+    site["/f"] = file(other, FRESH, tag='"v2"')
+    assert is_part(untouched.get("/f", "Range: bytes=3-4"), other, 3, 4)
+    got = untouched.get("/f", "Range: bytes=3-3")
+    assert was_hit(got) and got.body == b"d"
+
+
+def test_a_stale_part_while_the_origin_errs(untouched, site):
+    site["/f"] = file(TEN, *STALE)
+    ranges(untouched, (2, 7))
+    site["/f"] = page(status="503 Service Unavailable")
+    got = untouched.get("/f", "Range: bytes=3-4")
+    assert is_part(got, TEN, 3, 4) and "fwd-status=503" in got["Cache-Status"]
+    assert untouched.get("/f").status == untouched.get("/f", "Range: bytes=3-9").status == 503
+
+
+def test_only_if_cached_and_parts(untouched, site):
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (2, 7))
+    asked = "Cache-Control: only-if-cached"
+    assert untouched.get("/f", "Range: bytes=3-4", asked).body == b"34"
+    assert untouched.get("/f", "Range: bytes=1-4", asked).status == untouched.get("/f", asked).status == 504 and site.count() == 1
+
+
+def test_variants_have_parts_of_their_own(untouched, site):
+    """A date is no name of a variant: two that changed in the same second are not one."""
+    def answer(request):
+        words = b"abcdefghij" if request["Accept-Language"] == "de" else TEN
+        return file(words, FRESH, "Vary: Accept-Language", NOW, tag=None)(request)
+    site["/f"] = answer
+    for language, words in (("de", b"abcdefghij"), ("en", TEN), ("de", b"abcdefghij")):
+        for first, last in ((0, 4), (5, 9), (2, 7)):
+            assert is_part(untouched.get("/f", f"Range: bytes={first}-{last}", f"Accept-Language: {language}"), words, first, last)
+        got = untouched.get("/f", f"Accept-Language: {language}")
+        assert was_hit(got) and got.body == words
+
+
+def test_a_part_answers_nobody_elses_question(untouched, site):
+    """Not the whole, not HEAD, not another query, not several ranges."""
+    site["*"] = file(TEN, FRESH)
+    for number, (target, asking, method) in enumerate([("/f", (), "GET"), ("/f", (), "HEAD"), ("/f?a", ("Range: bytes=3-4",), "GET"), ("/f", ("Range: bytes=3-4,5-6",), "GET")]):
+        path = f"/{number}" if target == "/f" else f"/{number}?a"
+        ranges(untouched, (2, 7), target=f"/{number}")
+        got = untouched.get(path, *asking, method=method)
+        assert not was_hit(got) and got.status == (206 if "?" in path else 200)
+        assert got["Content-Length"] == ("2" if "?" in path else "10")
+
+
+@pytest.mark.parametrize("what,status", [("url", "Purged."), ("url, soft", "Marked stale.")])
+def test_parts_are_purged(untouched, site, what, status):
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (2, 7))
+    assert untouched.get("/f", f"X-Purge: {what}", method="PURGE").body == f"{status} (1)\n".encode()
+    assert ranges(untouched, (2, 7)) == [False]
+
+
+def test_parts_are_invalidated(untouched, site):
+    site["/f"] = file(TEN, FRESH)
+    ranges(untouched, (2, 7))
+    untouched.get("/f", "Content-Length: 0", method="POST")
+    assert ranges(untouched, (2, 7)) == [False]
+
+
+def test_a_part_that_is_purged_on_its_way_does_not_come_back(untouched, origin):
+    client = untouched.client().ask("/f", "Range: bytes=0-4")
+    upstream = origin.receive()
+    assert untouched.get("/f", method="PURGE").status == 200
+    upstream.answer(part(TEN, 0, 4, FRESH))
+    assert is_part(client.response(), TEN, 0, 4)
+    again = untouched.client().ask("/f", "Range: bytes=0-4")
+    origin.receive().answer(part(TEN, 0, 4, FRESH))
+    assert is_part(again.response(), TEN, 0, 4)
+
+
+def test_parts_survive_a_restart(start, origin, site, tmp_path):
+    options = "--route", f"/={origin.url} normalise=off", "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"
+    site["/f"] = file(TEN, FRESH)
+    first = start(None, *options)
+    ranges(first, (2, 7))
+    first.stop()
+    second = start(None, *options)
+    assert ranges(second, (3, 4)) == [True] and not was_hit(second.get("/f", method="HEAD"))
+    site["/g"] = file(TEN, FRESH)
+    ranges(second, (0, 4), target="/g")
+    second.stop()
+    third = start(None, *options)
+    ranges(third, (5, 9), target="/g")
+    got = third.get("/g")
+    assert was_hit(got) and got.body == TEN
+
+
+def test_where_a_route_normalises_parts_stay_parts(start, origin, site):
+    """A whole is looked at from its beginning; what parts of it never were."""
+    proxy, url = start(), f"{origin.url}/f"
+    site["/f"] = lambda request: file(TEN, FRESH if request["Range"] else "Cache-Control: no-store", kind="application/octet-stream")(request)
+    assert proxy.get(url).rule == "none;reason=not-xml"
+    assert ranges(proxy, (0, 4), (5, 9), (0, 9), target=url) == [False, False, True]
+    got = proxy.get(url)
+    assert got.body == TEN and not was_hit(got) and got.rule == "none;reason=not-xml" and site.last("/f")["Range"] is None

@@ -1,7 +1,9 @@
 /* Owns feeding arbitrary heads to all that a cache reads of them. Input: the request's lines, a NUL, the response's.
- * Invariants: ages and lifetimes lie within 0 and 2^31, fresh answers are fresh, ranges lie inside, keys repeat. */
+ * Invariants: ages and lifetimes lie within 0 and 2^31, fresh answers are fresh, ranges lie inside, parts make
+ * no more than both, keys repeat. */
 #include "proxy/cache_status.h"
 #include "proxy/conditional.h"
+#include "proxy/content_range.h"
 #include "proxy/freshness.h"
 #include "proxy/vary.h"
 #include "tests/unit/heads.h"
@@ -42,6 +44,22 @@ static void fuzz_reuse(const struct http_msg *request, const struct http_msg *re
 	}
 	freshness_expire(&f, T0 + 5);
 	check(freshness_ttl(&f, T0 + 5) <= 0);
+}
+
+/* The same head as both parts, and shifted by one byte. */
+static void fuzz_parts(const struct http_msg *response)
+{
+	struct content_range r, next, whole;
+
+	content_range_same(response, response, T0);
+	if (!content_range_read(&r, response))
+		return;
+	check(r.first <= r.last && r.last < r.total && content_range_length(&r) <= r.total);
+	check(content_range_join(&whole, &r, &r) && whole.first == r.first && whole.last == r.last);
+	next = (struct content_range){ r.last + 1, r.last + 1, r.total };
+	check(content_range_join(&whole, &r, &next) && content_range_length(&whole) == content_range_length(&r) + 1);
+	next = (struct content_range){ r.last + 2, r.last + 2, r.total };
+	check(!content_range_join(&whole, &r, &next) && !content_range_join(&whole, &next, &r));
 }
 
 static void fuzz_vary(const struct http_msg *request, const struct http_msg *response)
@@ -85,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t length = 0; length < 12; length++)
 		if (range_evaluate(&request, &stored, length, T0, &range) == RANGE_ONE)
 			check(range.first <= range.last && range.last < length);
+	fuzz_parts(&response);
 	fuzz_vary(&request, &response);
 	head_free(&request);
 	head_free(&response);

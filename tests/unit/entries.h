@@ -71,6 +71,18 @@ static inline struct entry *entries_mark(const char *key)
 	return entry_new(key, strlen(key), &parts);
 }
 
+/* The first bytes of the body with that seed, as what stands at first in a whole of total. */
+static inline struct entry *entries_part(const char *key, unsigned seed, size_t len, uint64_t first, uint64_t total)
+{
+	static const struct freshness freshness = { .response_time = 1000, .lifetime_s = 3600 };
+	struct entry_parts parts = { .head = entries_head(len), .freshness = &freshness, .part = { first, first + len - 1, total } };
+
+	parts.object = entries_object(seed, len, object_head_ref(parts.head));
+	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
+	parts.upstream_len = strlen(parts.upstream);
+	return entry_new(key, strlen(key), &parts);
+}
+
 /* Whether its body is that of entries_new(seed, len), whole. */
 static inline bool entries_body_is(const struct entry *e, unsigned seed, size_t len)
 {

@@ -26,7 +26,8 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 
 	UNIT_ROW(a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len), "%s: key", name);
 	UNIT_ROW(same_text(a->vary, b->vary), "%s: names", name);
-	UNIT_ROW(!a->object == !b->object, "%s: kind", name);
+	UNIT_ROW(!a->object == !b->object && a->part.first == b->part.first && a->part.last == b->part.last && a->part.total == b->part.total,
+	    "%s: kind", name);
 	UNIT_ROW(a->freshness.response_time == b->freshness.response_time && a->freshness.lifetime_s == b->freshness.lifetime_s &&
 	    a->freshness.initial_age_s == b->freshness.initial_age_s && a->freshness.swr_s == b->freshness.swr_s &&
 	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
@@ -107,6 +108,9 @@ static void parts(void)
 		round_trip(with_verdict(&verdicts[i]), verdicts[i].path);
 	round_trip(entries_vary("http://a/\nk", "accept-encoding, accept-language"), "record of variants");
 	round_trip(entries_mark("http://a/\nk" ENTRY_PARTS), "mark");
+	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 5, 3, 8), "part to the end");
+	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 5000, 0, UINT64_MAX), "part of more than any disk holds");
+	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 8, 0, 8), "part that is all");
 	round_trip(entry_new("a\0b\nc", 5, &binary), "key with NUL");
 	round_trip(entries_new("", 0, 10), "empty key");
 }
@@ -124,7 +128,7 @@ static void names_are_static(void)
 static void every_flip_is_refused(void)
 {
 	struct entry *entries[] = { entries_new("http://a/\nk", 1, 300), with_verdict(&verdicts[3]), entries_vary("http://a/\nk", "accept"),
-		entries_mark("http://a/\nk" ENTRY_PARTS) };
+		entries_mark("http://a/\nk" ENTRY_PARTS), entries_part("http://a/\nk" ENTRY_PARTS, 1, 5, 3, 10) };
 
 	for (size_t i = 0; i < COUNT(entries); i++) {
 		size_t len;
@@ -203,6 +207,31 @@ static void odd_contents_are_refused(void)
 	entry_unref(&e);
 }
 
+/* What is not whole never answers for the whole: it is read under a key of parts only, and only what lies in its whole. */
+static void parts_stay_apart(void)
+{
+	static const struct { const char *name, *key; enum { WHOLE, VARY, MARK, PART } kind; uint64_t first, total; bool want; } cases[] = {
+		{ "whole", "http://a/\nk", WHOLE, 0, 0, true }, { "whole under a key of parts", "http://a/\nk" ENTRY_PARTS, WHOLE, 0, 0, false },
+		{ "names under a key of parts", "http://a/\nk" ENTRY_PARTS, VARY, 0, 0, false },
+		{ "mark", "http://a/\nk" ENTRY_PARTS, MARK, 0, 0, true }, { "mark under a key of wholes", "http://a/\nk", MARK, 0, 0, false },
+		{ "part", "http://a/\nk" ENTRY_PARTS, PART, 0, 10, true }, { "part under a key of wholes", "http://a/\nk", PART, 0, 10, false },
+		{ "part under a key that is longer", "http://a/\nk" ENTRY_PARTS "x", PART, 0, 10, false },
+		{ "part longer than its whole", "http://a/\nk" ENTRY_PARTS, PART, 0, 4, false },
+		{ "part over the end", "http://a/\nk" ENTRY_PARTS, PART, 6, 10, false },
+		{ "part behind the end", "http://a/\nk" ENTRY_PARTS, PART, 10, 10, false },
+		{ "part at the end of numbers", "http://a/\nk" ENTRY_PARTS, PART, UINT64_MAX - 2, UINT64_MAX, false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct entry *e = cases[i].kind == WHOLE ? entries_new(cases[i].key, 1, 5) : cases[i].kind == VARY ? entries_vary(cases[i].key, "accept") :
+		    cases[i].kind == MARK ? entries_mark(cases[i].key) : entries_part(cases[i].key, 1, 5, cases[i].first, cases[i].total);
+		struct entry *u = again(e);
+
+		UNIT_ROW(!u == !cases[i].want, "%s", cases[i].name);
+		entry_unref(&u);
+		entry_unref(&e);
+	}
+}
+
 /* What 64 entries count is what the heap grew by. */
 static void bytes_are_the_heaps(void)
 {
@@ -242,6 +271,11 @@ static void expired(void)
 	CU_ASSERT_PTR_EQUAL(stale->object, e->object);
 	CU_ASSERT_PTR_EQUAL(same, names);
 	CU_ASSERT_EQUAL(stale->upstream_len, e->upstream_len);
+	entry_unref(&stale);
+	entry_unref(&e);
+	e = entries_part("http://a/\nk" ENTRY_PARTS, 1, 5, 3, 10);
+	stale = entry_expired(e, 2000);
+	CU_ASSERT(freshness_ttl(&stale->freshness, 2000) <= 0 && stale->part.first == 3 && stale->part.last == 7 && stale->part.total == 10);
 	entry_unref(&same);
 	entry_unref(&names);
 	entry_unref(&stale);
@@ -250,4 +284,4 @@ static void expired(void)
 
 UNIT_SUITE(entry, { "bodies", bodies }, { "parts", parts }, { "names-are-static", names_are_static },
 	{ "every-flip-is-refused", every_flip_is_refused }, { "every-cut-is-refused", every_cut_is_refused },
-	{ "odd-contents-are-refused", odd_contents_are_refused }, { "bytes-are-the-heaps", bytes_are_the_heaps }, { "expired", expired })
+	{ "odd-contents-are-refused", odd_contents_are_refused }, { "parts-stay-apart", parts_stay_apart }, { "bytes-are-the-heaps", bytes_are_the_heaps }, { "expired", expired })
