@@ -82,6 +82,11 @@ void cache_put(struct cache *c, struct entry *e)
 		c->second->ops->put(c->second, e);
 }
 
+bool cache_keep_gzip(struct cache *c, const char *key, size_t len, struct object *body, const struct object *form)
+{
+	return store_memory_keep_gzip(c->memory, key, len, body, form);
+}
+
 void cache_remove(struct cache *c, const char *key, size_t len)
 {
 	c->memory->ops->remove(c->memory, key, len);

@@ -8,7 +8,7 @@
 
 struct cache;
 
-/* memory: always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
+/* memory: of store_memory_new(), always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
 struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
 
@@ -18,6 +18,8 @@ enum store_result cache_get(struct cache *, const char *key, size_t len, struct 
 void cache_warm(struct cache *, struct entry *);
 void cache_cancel(struct cache *, struct store_wait *);
 void cache_put(struct cache *, struct entry *);
+/* As store_memory_keep_gzip(). */
+bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object *body, const struct object *form);
 void cache_remove(struct cache *, const char *key, size_t len);
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 

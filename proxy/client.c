@@ -264,6 +264,7 @@ struct client_pool *client_pool_new(const struct request_context *ctx, void (*ch
 	p->arg = arg;
 	LIST_INIT(&p->clients);
 	SLIST_INIT(&p->spares);
+	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
 	return p;
 }
 
@@ -290,6 +291,7 @@ void client_pool_free(struct client_pool **pp)
 		client_free(c);
 	}
 	client_drop_spares(p);
+	gzip_forms_end(&p->forms);
 	request_context_set(&p->ctx, NULL);
 	free(p);
 	*pp = NULL;
@@ -345,6 +347,7 @@ void client_pool_drain(struct client_pool *p)
 	struct client *c, *next;
 
 	p->draining = true;
+	gzip_forms_end(&p->forms);     /* other workers' clients may read along */
 	for (c = LIST_FIRST(&p->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
 		c->keep = false;

@@ -103,6 +103,23 @@ static bool client_wants_trailer(const struct http_msg *m)
 	return false;
 }
 
+/* What is stored goes out as gzip in a form that is made once. */
+static void client_take_gzip(struct client *c, struct answer_final *f, struct sender_client *asked)
+{
+	const struct answer *a = &c->x->answer;
+	struct object *form;
+
+	if (gzip_form(&c->pool->forms, c->reader.object, a->key, a->key_len, !asked->head, &form) == OBJECT_GZIP_USELESS)
+		asked->gzip = false;
+	if (!form)
+		return;
+	object_detach(&c->reader);
+	object_attach(form, &c->reader);
+	f->content_length = object_content_length(form);
+	asked->coded = true;
+	object_unref(&form);
+}
+
 /* The head to send is there, whoever made it: what is left to decide, and off it goes. */
 static bool client_begin_with(struct client *c, struct object_head *from, bool stored)
 {
@@ -132,6 +149,8 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 		object_seek(&c->reader, final.offset);
 	if (!stored && object_verdict(o, &v))
 		asked.verdict = &v;
+	if (stored && sender_packs(final.head, final.content_length, &asked))
+		client_take_gzip(c, &final, &asked);
 	c->state = CL_SEND;
 	x->status = final.head->status;
 	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);

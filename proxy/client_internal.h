@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "client.h"
+#include "gzip_form.h"
 #include "loop.h"
 #include "sender.h"
 
@@ -60,6 +61,7 @@ struct client_pool {
 	bool draining;
 	size_t count;
 	LIST_HEAD(, client) clients;
+	struct gzip_forms forms;
 	SLIST_HEAD(, exchange) spares;
 	size_t n_spares;
 	size_t freed;                  /* exchanges since memory went back to the system */

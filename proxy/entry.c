@@ -27,6 +27,11 @@ static size_t entry_count(struct entry *e)
 	return sum;
 }
 
+size_t entry_gzip_bytes(const struct object *form)
+{
+	return object_memory(form) + head_bytes(object_get_head(form));
+}
+
 /* Segments are made before the body's length is known: in a short body most of the last one is empty. */
 static void entry_compact(struct entry *e)
 {
@@ -34,7 +39,7 @@ static void entry_compact(struct entry *e)
 	uint64_t length = object_length(e->object);
 	struct object *compact;
 
-	if (object_memory(e->object) <= length + length / WASTE_SHARE + WASTE_MIN_BYTES || !(compact = object_compact(e->object)))
+	if (object_unused(e->object) <= length / WASTE_SHARE + WASTE_MIN_BYTES || !(compact = object_compact(e->object)))
 		return;
 	object_unref(&e->object);
 	e->object = compact;

@@ -27,7 +27,7 @@ struct entry {
 	char *upstream;                /* the origin's head as it came: validators, and what a 304 updates */
 	size_t upstream_len;
 	struct freshness freshness;
-	size_t bytes;                  /* what it counts against a budget: all of the above */
+	size_t bytes;                  /* what it counts against a budget: all of the above, but for the body's gzip form */
 	atomic_uint hits;              /* since it was made or came out of a store of bytes */
 	atomic_flag claimed;
 };
@@ -52,6 +52,8 @@ bool entry_key_of_parts(const char *key, size_t len);
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
+/* What the body's gzip form takes. */
+size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer; which one it is. */
 unsigned entry_hit(struct entry *);
 /* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */

@@ -75,6 +75,7 @@ void object_unref(struct object **op)
 	free(o->first);
 	object_head_unref(&o->head);
 	object_unref(&o->substitute);
+	object_unref(&o->gzip);
 	free(o->interim);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
@@ -327,6 +328,15 @@ size_t object_memory(const struct object *o)
 
 	for (struct object_segment *s = o->first; s; s = s->next)
 		sum += malloc_usable_size(s) + sizeof(size_t);
+	return sum;
+}
+
+size_t object_unused(const struct object *o)
+{
+	size_t sum = 0;
+
+	for (const struct object_segment *s = o->first; s; s = s->next)
+		sum += s->cap - s->len;
 	return sum;
 }
 

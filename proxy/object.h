@@ -58,6 +58,15 @@ struct object_report {
 	struct freshness freshness;    /* of the stored response that substitutes */
 };
 
+/* What is known of a body's gzip form. */
+enum object_gzip {
+	OBJECT_GZIP_UNKNOWN,
+	OBJECT_GZIP_MAKING,
+	OBJECT_GZIP_KEPT,              /* counted, by the store that keeps the body too */
+	OBJECT_GZIP_USELESS,           /* it is hardly shorter */
+	OBJECT_GZIP_UNKEPT             /* the store has no room for it, or the body no more */
+};
+
 struct object;
 
 struct object_reader {
@@ -125,8 +134,14 @@ int64_t object_content_length(const struct object *);              /* of the who
 bool object_is_kept(const struct object *);
 const struct proxy_failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
-/* Of a DONE and kept object. */
+/* Of a DONE and kept object. Its gzip form is an object of its own, shared while it is being made and while it is kept (gzip_form.h):
+ * *form is one reference then, NULL otherwise. object_gzip_begin() takes one where nothing was known; object_gzip_end() tells what
+ * came of it. */
+enum object_gzip object_gzip(struct object *, struct object **form);
+bool object_gzip_begin(struct object *, struct object *form);
+void object_gzip_end(struct object *, enum object_gzip);
 size_t object_memory(const struct object *);                       /* what it takes, with what malloc adds; its head not counted */
+size_t object_unused(const struct object *);                       /* bytes of that which the body left empty */
 /* The same response in memory of exactly its size, one reference; NULL: out of memory. */
 struct object *object_compact(const struct object *);
 /* Up to n pieces that follow the reader's offset, at most max bytes in all. Returns how many pieces; *bytes their sum. */

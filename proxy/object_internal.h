@@ -1,4 +1,4 @@
-/* Owns what object.c (the life of an object, its writer) and object_reader.c share. */
+/* Owns what object.c (the life of an object, its writer), object_reader.c and object_gzip.c share. */
 #ifndef UTFEED_PROXY_OBJECT_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_INTERNAL_H
 
@@ -18,7 +18,7 @@ LIST_HEAD(object_readers, object_reader);
 struct object {
 	atomic_uint refs;
 	_Atomic enum object_phase phase;   /* set under the lock, after what it announces */
-	pthread_mutex_t lock;              /* segments, length, readers, writer */
+	pthread_mutex_t lock;              /* segments, length, readers, writer, gzip */
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
 	size_t transit_bytes;
@@ -32,6 +32,8 @@ struct object {
 	struct object_writer *writer;
 	struct object_readers readers;
 	struct object *substitute;
+	struct object *gzip;               /* while MAKING or KEPT */
+	enum object_gzip gzip_state;
 	char *interim;
 	size_t interim_len;
 };

@@ -46,13 +46,17 @@ static void add_length(struct text *t, uint64_t n)
 	text_puts(t, "\r\n");
 }
 
-/* In chunks only, since the length is not known: never to HTTP/1.0. Without memory for it the body goes out as it is. */
+/* Never to HTTP/1.0, where a body whose length is not known would have no chunks to end in. */
+bool sender_packs(const struct object_head *h, int64_t content_length, const struct sender_client *c)
+{
+	return h->gzip && !h->no_body && c->gzip && !c->http_1_0 && (content_length < 0 || content_length >= c->gzip_min);
+}
+
+/* Without memory for it the body goes out as it is. */
 static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *h, int64_t content_length,
     const struct sender_client *c)
 {
-	if (!h->gzip || h->no_body || !c->gzip || c->http_1_0 || (content_length >= 0 && content_length < c->gzip_min))
-		return;
-	if (!(s->gzip = sender_gzip_new()))
+	if (!c->coded && (!sender_packs(h, content_length, c) || !(s->gzip = sender_gzip_new())))
 		return;
 	s->etag_end = h->etag_end;
 	text_puts(t, "Content-Encoding: gzip\r\n");

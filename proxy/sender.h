@@ -48,11 +48,14 @@ struct sender_client {
 	bool keep;                     /* it would keep the connection */
 	bool gzip;                     /* it takes gzip */
 	int64_t gzip_min;              /* for bodies of at least that many bytes, or of unknown length */
+	bool coded;                    /* the body's object is the gzip form already */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 	const char *lines;             /* further field lines, each with CRLF; "" for none */
 };
 
-/* A response. content_length: -1: not known yet. Returns whether the connection can outlive it. */
+/* Whether a body of that length, -1: not known yet, goes out as gzip. */
+bool sender_packs(const struct object_head *, int64_t content_length, const struct sender_client *);
+/* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive it. */
 bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
 /* A request; head as in struct sender. has_body: content_length -1 means chunked. */
 void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);

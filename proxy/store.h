@@ -52,6 +52,9 @@ struct store { const struct store_ops *ops; };
 
 /* budget: of entry->bytes in all; an entry over max_entry is not taken. NULL: out of memory. */
 struct store *store_memory_new(size_t budget, size_t max_entry);
+/* What was MAKING becomes KEPT and counts, where that key's entry has this body and the budget has the room for both. False: nothing
+ * was done. */
+bool store_memory_keep_gzip(struct store *, const char *key, size_t len, struct object *body, const struct object *form);
 /* NULL: logged why. path: a folder, made where it is missing. */
 struct store *store_lmdb_new(const char *path, size_t map_bytes);
 struct redis_settings {                /* texts stay the caller's, and must outlive the store */

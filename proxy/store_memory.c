@@ -28,7 +28,7 @@ struct store_memory {
 	struct store store;
 	pthread_mutex_t lock;                  /* everything below */
 	uint64_t secret[2];
-	size_t budget, max_entry, mask;
+	size_t budget, room, max_entry, mask;  /* room: for one entry and its gzip form */
 	struct memory_bucket *by_key, *by_url;
 	struct eviction eviction;
 	size_t evicted;                        /* bytes since the last malloc_trim() */
@@ -62,9 +62,24 @@ static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, co
 	return NULL;
 }
 
+/* Of a gzip form that is KEPT: while the entry is in, only this store makes it so, under its lock. */
+static size_t memory_gzip_bytes(const struct entry *e)
+{
+	struct object *form = NULL;
+	size_t bytes = e->object && object_gzip(e->object, &form) == OBJECT_GZIP_KEPT ? entry_gzip_bytes(form) : 0;
+
+	object_unref(&form);
+	return bytes;
+}
+
+static size_t memory_bytes(struct memory_node *n)
+{
+	return n->entry->bytes + memory_gzip_bytes(n->entry) + malloc_usable_size(n) + sizeof(size_t);
+}
+
 static void memory_count(struct store_memory *m, struct memory_node *n)
 {
-	n->eviction.bytes = n->entry->bytes + malloc_usable_size(n) + sizeof(size_t);
+	n->eviction.bytes = memory_bytes(n);
 	m->stats.bytes += n->eviction.bytes;
 }
 
@@ -140,7 +155,7 @@ static void memory_insert(struct store_memory *m, struct memory_node *n, struct 
 		n->eviction.hits = old->eviction.hits;
 		memory_drop(m, old, dead);
 	}
-	memory_make_room(m, n->entry->bytes + malloc_usable_size(n) + sizeof(size_t), dead);
+	memory_make_room(m, memory_bytes(n), dead);
 	memory_count(m, n);
 	if (old)
 		eviction_restore(&m->eviction, &n->eviction);
@@ -165,13 +180,26 @@ static void memory_remove(struct store *s, const char *key, size_t len)
 	memory_free_dead(&dead);
 }
 
+/* Opens the lock, then gives back what left. */
+static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
+{
+	bool trim = m->evicted > m->budget / TRIM_SHARE;
+
+	if (trim)
+		m->evicted = 0;
+	pthread_mutex_unlock(&m->lock);
+	memory_free_dead(dead);
+	if (trim)
+		malloc_trim(0);
+}
+
 /* What cannot come in still ends what it would have replaced. */
 static void memory_put(struct store *s, struct entry *e)
 {
 	struct store_memory *m = memory_of(s);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
-	bool trim;
-	struct memory_node *n = e->bytes <= m->max_entry ? calloc(1, sizeof *n) : NULL;
+	bool fits = e->bytes <= m->max_entry && e->bytes + memory_gzip_bytes(e) <= m->room;
+	struct memory_node *n = fits ? calloc(1, sizeof *n) : NULL;
 
 	if (!n) {
 		memory_remove(s, e->key, e->key_len);
@@ -181,13 +209,31 @@ static void memory_put(struct store *s, struct entry *e)
 	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
 	pthread_mutex_lock(&m->lock);
 	memory_insert(m, n, &dead);
-	trim = m->evicted > m->budget / TRIM_SHARE;
-	if (trim)
-		m->evicted = 0;
-	pthread_mutex_unlock(&m->lock);
-	memory_free_dead(&dead);
-	if (trim)
-		malloc_trim(0);
+	memory_unlock(m, &dead);
+}
+
+/* With the form among what it counts, the entry takes its place anew. */
+bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body, const struct object *form)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	size_t more = entry_gzip_bytes(form);
+	struct memory_node *n;
+
+	pthread_mutex_lock(&m->lock);
+	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	if (n && (n->entry->object != body || n->entry->bytes + more > m->room))
+		n = NULL;
+	if (n) {
+		eviction_remove(&m->eviction, &n->eviction);
+		m->stats.bytes -= n->eviction.bytes;
+		memory_make_room(m, memory_bytes(n) + more, &dead);
+		object_gzip_end(body, OBJECT_GZIP_KEPT);
+		memory_count(m, n);
+		eviction_restore(&m->eviction, &n->eviction);
+	}
+	memory_unlock(m, &dead);
+	return n;
 }
 
 /* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */
@@ -277,7 +323,7 @@ static const struct store_ops memory_ops = {
 struct store *store_memory_new(size_t budget, size_t max_entry)
 {
 	struct store_memory *m = calloc(1, sizeof *m);
-	size_t buckets = BUCKETS_MIN, room;
+	size_t buckets = BUCKETS_MIN, own;
 
 	if (!m)
 		return NULL;
@@ -298,8 +344,8 @@ struct store *store_memory_new(size_t budget, size_t max_entry)
 	}
 	pthread_mutex_init(&m->lock, NULL);
 	m->stats.bytes = sizeof *m + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
-	room = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
-	room = budget > room ? budget - room : 0;
-	m->max_entry = max_entry < room ? max_entry : room;
+	own = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
+	m->room = budget > own ? budget - own : 0;
+	m->max_entry = max_entry < m->room ? max_entry : m->room;
 	return &m->store;
 }

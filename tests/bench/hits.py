@@ -28,9 +28,10 @@ def origin_files(setup):
     os.makedirs(folder, exist_ok=True)
     rng = random.Random(1)
     bodies = {f"{size}k": ("application/octet-stream", rng.randbytes(size * 1024)) for size, _ in SIZES}
-    bodies["feed"] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), 20_000)[0])
+    bodies["feed"] = bodies["unstored"] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), 20_000)[0])
     for name, (kind, body) in bodies.items():
-        servers.write(folder, name + ".head", f"Content-Type: {kind}\r\nCache-Control: max-age=86400\r\n")
+        control = "no-store" if name == "unstored" else "max-age=86400"
+        servers.write(folder, name + ".head", f"Content-Type: {kind}\r\nCache-Control: {control}\r\n")
         with open(os.path.join(folder, name), "wb") as out:
             out.write(body)
     return folder
@@ -134,9 +135,9 @@ def memory(setup, origin):
 
 
 def workers(setup, origin):
-    """One worker has the first core, two have both; the load is on the second. A hit compressed for each client costs the server a
-    hundred times what it costs the load, which so leaves room for two workers. For plain hits it leaves none: there CPU a hit says how far
-    two workers hinder each other."""
+    """One worker has the first core, two have both; the load is on the second. What is not stored is compressed for each client,
+    which costs the server many times what it costs the load and the origin: they leave room for two workers. For hits they leave none:
+    there CPU a request says how far two workers hinder each other."""
     table = results.Table("hits", "Two workers beside one", "as said", text=workers.__doc__)
     running = {}
     with contextlib.ExitStack() as stack:
@@ -145,11 +146,12 @@ def workers(setup, origin):
                 f"utfeed, {count} workers", servers.utfeed(setup.utfeed, "--workers", str(count), "--cache-bytes", "64m"), setup.folder, origin.port,
                 servers.PROCESSORS[:count]))
         for path, options, what, bars in (
-                ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip", [against("1 worker", 1.7)]), ("/1k", (), "1 KB", [])):
+                ("/unstored", ("-n", 1000, "-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
+                ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
             for count, figures in interleaved(setup, running, path, *options):
                 name = results.OURS if count == 2 else "1 worker"
-                table.row(f"{what}, hits/s", "more", bars).add(name, figures["rate"])
-                table.row(f"{what}, us of CPU a hit", "less").add(name, figures["cpu"])
+                table.row(f"{what}, requests/s", "more", bars).add(name, figures["rate"])
+                table.row(f"{what}, us of CPU a request", "less").add(name, figures["cpu"])
                 table.row(f"{what}, the load's share of a processor", "less").add(name, figures["load_share"])
     return table
 

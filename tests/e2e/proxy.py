@@ -107,6 +107,14 @@ class Utfeed:
             assert there and len(accesses()) >= count, f"{len(accesses())} access lines: {self.out.lines}"
             return accesses()
 
+    def counters(self):
+        """What SIGUSR1 prints, complete."""
+        seen = len(self.err.text())
+        self.process.send_signal(signal.SIGUSR1)
+        with self.err.news:
+            assert self.err.news.wait_for(lambda: "\naccess_lost " in self.err.text()[seen:], TIMEOUT)
+        return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", self.err.text()[seen:], re.M)}
+
     def status(self, name):
         """A line of /proc/PID/status in KiB, VmRSS say."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:

@@ -4,8 +4,6 @@ Nothing waits for a clock: what has to be stale arrives so, by its Age or by max
 """
 import gzip
 import os
-import re
-import signal
 import threading
 import time
 
@@ -499,15 +497,6 @@ def test_stale_while_revalidate(proxy, site):
     assert site.count() == 2
 
 
-def counters(proxy):
-    """What SIGUSR1 prints, complete."""
-    seen = len(proxy.err.text())
-    proxy.process.send_signal(signal.SIGUSR1)
-    with proxy.err.news:
-        assert proxy.err.news.wait_for(lambda: "\naccess_lost " in proxy.err.text()[seen:], TIMEOUT)
-    return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", proxy.err.text()[seen:], re.M)}
-
-
 SOON = ("Cache-Control: max-age=600", "Age: 575", 'ETag: "a"')     # within the last part, whatever its start
 
 
@@ -522,7 +511,7 @@ def test_a_hot_response_is_fetched_before_it_is_stale(start, origin):
     assert upstream.request["If-None-Match"] == '"a"'
     assert all(upstream.request[name] is None for name in ("Cache-Control", "Pragma", "If-Modified-Since"))
     assert all(was_hit(got) and got.body == b"1" for got in (proxy.get("/f") for _ in range(20)))
-    assert counters(proxy)["refreshes_ahead"] == 1
+    assert proxy.counters()["refreshes_ahead"] == 1
     upstream.answer(page(FRESH, body=b"2"))
     until = time.monotonic() + TIMEOUT
     while (got := proxy.get("/f")).body != b"2":
@@ -541,7 +530,7 @@ def test_a_304_keeps_a_hot_response_fresh(start, origin, site):
     until = time.monotonic() + TIMEOUT
     while int((got := proxy.get("/f"))["Age"]) > 100:
         assert was_hit(got) and time.monotonic() < until
-    assert was_hit(got) and turn == [None, '"a"'] and counters(proxy)["refreshes_ahead"] == 1
+    assert was_hit(got) and turn == [None, '"a"'] and proxy.counters()["refreshes_ahead"] == 1
 
 
 @pytest.mark.parametrize("what,option,fields,asking", [
@@ -553,7 +542,7 @@ def test_what_is_not_fetched_early(start, origin, site, what, option, fields, as
     proxy = start(None, "--route", f"/={origin.url} {option}")
     site["/f"] = page(*fields)
     assert [was_hit(proxy.get("/f", *asking)) for _ in range(9)] == [False] + [True] * 8, what
-    assert counters(proxy)["refreshes_ahead"] == 0 and site.count() == 1
+    assert proxy.counters()["refreshes_ahead"] == 0 and site.count() == 1
 
 
 @pytest.mark.parametrize("error", ["500 X", "503 X", None])
@@ -569,7 +558,7 @@ def test_an_early_fetch_that_fails_costs_nobody(start, origin, site, error):
         return message(error) if error else (b"", "close")
     site["/f"] = fail
     assert all(was_hit(proxy.get("/f")) for _ in range(20)) and asked.wait(TIMEOUT)
-    assert all(was_hit(proxy.get("/f")) for _ in range(20)) and counters(proxy)["refreshes_ahead"] == 1
+    assert all(was_hit(proxy.get("/f")) for _ in range(20)) and proxy.counters()["refreshes_ahead"] == 1
 
 
 @pytest.mark.parametrize("error", ["500 X", "502 X", "503 X", "504 X", None])

@@ -88,6 +88,7 @@ EXCHANGES = {
     "route": lambda at, client, n: get(client, f"/r/{n}/plain"),
     "packed": lambda at, client, n: get(client, f"/r/{n}/packed", "Accept-Encoding: gzip"),
     "kept": lambda at, client, n: get(client, f"/r/{n}/kept"),
+    "gzip form": lambda at, client, n: (get(client, f"/r/{n}/kept"), get(client, f"/r/{n}/kept", "Accept-Encoding: gzip"))[1],
     "stored": lambda at, client, n: get(client, "/r/0/plain"),
     "checked": lambda at, client, n: get(client, "/r/0/checked"),
     "varied": lambda at, client, n: get(client, f"/r/{n}/varied", "Accept-Language: ka"),
