@@ -15,6 +15,7 @@
 
 #include "cache.h"
 #include "conf/conf.h"
+#include "descriptors.h"
 #include "listener.h"
 #include "log.h"
 #include "polite.h"
@@ -341,6 +342,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	log_set_level((enum log_level)conf->log_level);
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	signal(SIGPIPE, SIG_IGN);
+	descriptors_raise();
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -4,8 +4,22 @@
 #include <stdlib.h>
 
 #include "conf/conf.h"
+#include "descriptors.h"
 #include "log.h"
 #include "tls_set.h"
+
+/* Said loudly only where somebody asked for that many. */
+static size_t settings_max_clients(const struct conf *conf)
+{
+	size_t wanted = (size_t)conf->max_connections, room = descriptors_clients() / (size_t)conf->workers;
+
+	if (wanted <= room)
+		return wanted;
+	room = room ? room : 1;
+	log_line(conf_where(conf, NULL, "max-connections") ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+	    "max-connections: %zu clients a worker instead of %zu: the limit of open files (ulimit -n) leaves no room for more", room, wanted);
+	return room;
+}
 
 struct settings *settings_new(struct conf *conf, unsigned generation)
 {
@@ -22,6 +36,7 @@ struct settings *settings_new(struct conf *conf, unsigned generation)
 	atomic_init(&s->refs, 1);
 	s->generation = generation;
 	s->conf = conf;
+	s->max_clients = settings_max_clients(conf);
 	s->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
 	s->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
 	return s;

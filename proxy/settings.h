@@ -5,6 +5,7 @@
 #define UTFEED_PROXY_SETTINGS_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "guard.h"
 
@@ -15,6 +16,7 @@ struct settings {
 	atomic_uint refs;
 	unsigned generation;           /* no two alive have the same */
 	struct conf *conf;
+	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
 	struct tls_set *tls;
 	struct guard guard;            /* for destinations that clients choose */
 	struct guard tunnel_guard;     /* the same, for those of CONNECT */

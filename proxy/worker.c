@@ -61,7 +61,7 @@ static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, s
 {
 	if (client_accept(w->clients, fd, peer, len, tls))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
-	if (client_count(w->clients) >= (size_t)w->settings->conf->max_connections)
+	if (client_count(w->clients) >= w->settings->max_clients)
 		worker_set_accepting(w, false);
 }
 
@@ -106,7 +106,7 @@ static void worker_on_renew(struct worker *w)
 	if (!s)
 		return;
 	worker_take_settings(w, s);
-	if (!w->draining && !w->accepting && client_count(w->clients) < (size_t)s->conf->max_connections)
+	if (!w->draining && !w->accepting && client_count(w->clients) < s->max_clients)
 		worker_set_accepting(w, true);
 }
 

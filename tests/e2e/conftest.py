@@ -60,9 +60,9 @@ def start(request):
     # What is about one transfer must not be answered from the one before; the cache has tests of its own
     cache = [] if request.path.name in CACHED else ["--cache", "off"]
 
-    def run(to=None, *options, env=None, guarded=False):
+    def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*cache, *route, *EXTRA, *options, env=env, guarded=guarded))
+        running.append(Utfeed(*cache, *route, *EXTRA, *options, **how))
         return running[-1]
     yield run
     errors = []

@@ -1,5 +1,6 @@
 """Where options come from: flag before environment before file before default; and a start that fails says where."""
 import os
+import resource
 import subprocess
 
 import pytest
@@ -80,6 +81,27 @@ def test_check_config(tmp_path):
 def test_port_in_use_is_told(proxy):
     done = run("serve", "--listen", f"127.0.0.1:{proxy.port}", "--workers", "1")
     assert done.returncode == 1 and str(proxy.port) in done.stderr.decode()
+
+
+def test_the_limit_of_open_files_is_raised(start):
+    proxy = start(None, "--workers", "1", "--max-connections", "10000", under=("prlimit", "--nofile=128:4096"))
+    assert resource.prlimit(proxy.process.pid, resource.RLIMIT_NOFILE) == (4096, 4096)
+    assert "max-connections: 2016 clients a worker instead of 10000" in proxy.err.text()
+
+
+def test_clients_leave_descriptors_to_their_origins(start, origin):
+    """(128 - 64) / 2 = 32 clients: one more waits, all 32 reach the origin at a time."""
+    proxy = start(origin, "--workers", "1", under=("prlimit", "--nofile=128:128"))
+    clients = [proxy.client().ask(f"/{i}") for i in range(32)]
+    waiting = [origin.receive() for _ in clients]
+    late = proxy.client().ask("/late")
+    for upstream in waiting:
+        upstream.answer(FEED)
+    assert [client.response().status for client in clients] == [200] * 32
+    assert not origin.asked()
+    clients[0].close()
+    origin.receive().answer(FEED)
+    assert late.response().status == 200
 
 
 def test_more_connections_than_allowed_wait(start, origin):

@@ -137,7 +137,10 @@ class Bare:
     def __init__(self, origin, stdout):
         self.process = subprocess.Popen([BINARY, "serve", "--listen", "127.0.0.1:0", "--route", f"/={origin.url}"], stdout=stdout,
                                         stderr=subprocess.PIPE)
-        self.port = int(READY.search(self.process.stderr.readline().decode())[1])
+        ready = None
+        while not ready:
+            ready = READY.search(self.process.stderr.readline().decode())
+        self.port = int(ready[1])
 
     def __enter__(self):
         return self
