@@ -414,8 +414,8 @@ static struct object_head *answer_make_head(const struct object_head *from, int 
 /* The client holds the gzip form: the 304 names that one. */
 static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
 {
-	struct slice asked = http_msg_get(m, H_IF_NONE_MATCH), tag = head_text_get((struct slice){ h->bytes, h->len }, "etag");
-	size_t at = tag.len ? (size_t)(tag.at - h->bytes) + tag.len - 1 : 0, n = sizeof ETAG_GZIP - 1;
+	struct slice asked = http_msg_get(m, H_IF_NONE_MATCH);
+	size_t at = head_text_etag_end((struct slice){ h->bytes, h->len }), n = sizeof ETAG_GZIP - 1;
 	char *bytes;
 
 	if (!at || !asked.len || !memmem(asked.at, asked.len, ETAG_GZIP "\"", n + 1))

@@ -65,7 +65,7 @@ struct entry *entry_expired(struct entry *, int64_t now);
 /* Packed: magic, format version, checksum, lengths, then the parts; the same on every machine. *len; the caller's to free().
  * NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
-enum { ENTRY_FORMAT = 1 };
+enum { ENTRY_FORMAT = 2 };
 /* NULL: damaged, of another format, or out of memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 /* The key of a packed entry, checked for nothing but its bounds; at NULL: there is none. */

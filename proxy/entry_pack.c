@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "head_text.h"
 
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
 enum { KIND_RESPONSE, KIND_VARY, KIND_MARK, KIND_PART };
@@ -108,6 +109,7 @@ static void pack_head(struct packer *p, const struct object_head *h)
 	pack_u32(p, (uint32_t)h->status);
 	pack_u64(p, (uint64_t)h->content_length);
 	pack_bool(p, h->no_body);
+	pack_bool(p, h->gzip);
 	pack_text(p, h->bytes, h->len);
 }
 
@@ -349,9 +351,11 @@ static struct object_head *unpack_head(struct unpacker *u)
 	h->status = (int)unpack_u32(u);
 	h->content_length = (int64_t)unpack_u64(u);
 	h->no_body = unpack_bool(u);
+	h->gzip = unpack_bool(u);
 	text = unpack_text(u);
 	h->bytes = unpack_copy(u, text);
 	h->len = text.len;
+	h->etag_end = head_text_etag_end(text);
 	u->odd |= h->status < 100 || h->status > 999 || h->content_length < -1;
 	return h;
 }

@@ -29,6 +29,13 @@ struct slice head_text_get(struct slice head, const char *name)
 	return (struct slice){ NULL, 0 };
 }
 
+size_t head_text_etag_end(struct slice head)
+{
+	struct slice tag = head_text_get(head, "etag");
+
+	return tag.len ? (size_t)(tag.at - head.at) + tag.len - 1 : 0;
+}
+
 void head_text_copy(struct text *t, struct slice head, const char *const *names, bool keep)
 {
 	struct slice line, value, name;

@@ -68,7 +68,6 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 	static const char *const told_anew[] = { "age", NULL };
 	struct object_head *h = object_head_new();
 	struct text t = { 0 };
-	struct slice tag;
 	struct verdict v;
 	char rule[VERDICT_FORMAT_MAX];
 
@@ -87,8 +86,7 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 	h->no_body = from->no_body;
 	h->content_length = (int64_t)object_length(o);
 	h->gzip = from->gzip;
-	tag = head_text_get((struct slice){ h->bytes, h->len }, "etag");
-	h->etag_end = tag.len ? (size_t)(tag.at - h->bytes) + tag.len - 1 : 0;
+	h->etag_end = head_text_etag_end((struct slice){ h->bytes, h->len });
 	return h;
 }
 

@@ -133,6 +133,20 @@ def test_what_there_is_no_room_for(start, origin, site, budget, kept):
     assert [each.framing for each in got][1:] == ["length" if kept else "chunked"] * 3
 
 
+def test_of_what_comes_from_a_store(start, origin, site, tmp_path):
+    """A second store has the body alone: its form is made anew, its tag still holds."""
+    site["/f"] = feed(FRESH, TAG)
+    first = start(origin, "--cache-lmdb", str(tmp_path))
+    first.get("/f")
+    before = first.get("/f", WANTS)
+    first.stop()
+    second = start(origin, "--cache-lmdb", str(tmp_path))
+    assert second.get("/f", WANTS, f"If-None-Match: {before['ETag']}").status == 304
+    after = [second.get("/f", WANTS) for _ in range(2)]
+    assert [(got.body, got["ETag"], got.framing) for got in after] == [(before.body, before["ETag"], "length")] * 2
+    assert all(was_hit(got) for got in after) and second.counters()["gzip_forms"] == 1 and site.count() == 1
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_everybody_reads_along(start, origin, site, workers):
     """A large body, for a crowd that comes at once, one of whom does not read: nobody waits for him."""

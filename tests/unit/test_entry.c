@@ -36,7 +36,8 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	ra = object_report(a->object);
 	rb = object_report(b->object);
 	UNIT_ROW(a->head->status == b->head->status && a->head->content_length == b->head->content_length &&
-	    a->head->no_body == b->head->no_body && a->head->len == b->head->len && !memcmp(a->head->bytes, b->head->bytes, a->head->len),
+	    a->head->no_body == b->head->no_body && a->head->gzip == b->head->gzip && a->head->etag_end == b->head->etag_end &&
+	    a->head->len == b->head->len && !memcmp(a->head->bytes, b->head->bytes, a->head->len),
 	    "%s: head", name);
 	UNIT_ROW(a->upstream_len == b->upstream_len && !memcmp(a->upstream, b->upstream, a->upstream_len), "%s: upstream", name);
 	UNIT_ROW(ra->decided == rb->decided && ra->revised == rb->revised && ra->normalised == rb->normalised &&
@@ -113,6 +114,28 @@ static void parts(void)
 	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 8, 0, 8), "part that is all");
 	round_trip(entry_new("a\0b\nc", 5, &binary), "key with NUL");
 	round_trip(entries_new("", 0, 10), "empty key");
+}
+
+/* What the gzip form's head is made from comes back too. */
+static void gzip_heads(void)
+{
+	static const struct { const char *bytes; bool gzip; size_t etag_end; } rows[] = {
+		{ "HTTP/1.1 200 OK\r\nVary: Accept-Encoding\r\nETag: \"a\"\r\nDate: x\r\n", true, 48 },
+		{ "HTTP/1.1 200 OK\r\nETag: W/\"a\"\r\n", true, 27 }, { "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", false, 25 },
+		{ "HTTP/1.1 200 OK\r\nVary: Accept-Encoding\r\n", true, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct entry *e = entries_new("http://a/\nk", 1, 100);
+
+		free(e->head->bytes);
+		e->head->bytes = strdup(rows[i].bytes);
+		e->head->len = strlen(rows[i].bytes);
+		e->head->gzip = rows[i].gzip;
+		e->head->etag_end = rows[i].etag_end;
+		UNIT_ROW(!rows[i].etag_end || rows[i].bytes[rows[i].etag_end] == '"', "row %zu", i);
+		round_trip(e, rows[i].bytes);
+	}
 }
 
 /* Strings of a verdict are the tables' own: comparing pointers is allowed. */
@@ -282,6 +305,6 @@ static void expired(void)
 	entry_unref(&e);
 }
 
-UNIT_SUITE(entry, { "bodies", bodies }, { "parts", parts }, { "names-are-static", names_are_static },
-	{ "every-flip-is-refused", every_flip_is_refused }, { "every-cut-is-refused", every_cut_is_refused },
+UNIT_SUITE(entry, { "bodies", bodies }, { "parts", parts }, { "gzip-heads", gzip_heads },
+	{ "names-are-static", names_are_static }, { "every-flip-is-refused", every_flip_is_refused }, { "every-cut-is-refused", every_cut_is_refused },
 	{ "odd-contents-are-refused", odd_contents_are_refused }, { "parts-stay-apart", parts_stay_apart }, { "bytes-are-the-heaps", bytes_are_the_heaps }, { "expired", expired })
