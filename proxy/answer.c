@@ -75,6 +75,7 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
 		return;
 	}
+	a->again = a->again || cache_is_apart(a->ctx->cache, a->key, a->key_len, answer_now(a));
 	if (a->ranged)
 		a->object = answer_lead(a, a->msg, a->entry, &a->joined);
 	else if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len)))

@@ -9,7 +9,7 @@
 
 #include "hash.h"
 
-enum { CACHE_BUCKETS = 1024 };
+enum { CACHE_BUCKETS = 1024, CACHE_APARTS = 4096 };
 
 struct busy {
 	LIST_ENTRY(busy) link;
@@ -24,6 +24,7 @@ struct cache {
 	atomic_uint leaves;
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
+	_Atomic uint64_t apart[CACHE_APARTS];  /* by hash: its upper half, and until when; 0: none */
 };
 
 struct cache *cache_new(struct store *memory, struct store *second)
@@ -189,6 +190,24 @@ bool cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
 	pthread_mutex_unlock(&c->lock);
 	free(b);
 	return there;
+}
+
+void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
+{
+	uint64_t hash = hash_xx64(key, len), until = (uint32_t)(now + CACHE_APART_S);
+	_Atomic uint64_t *slot = &c->apart[hash % CACHE_APARTS];
+
+	if (apart)
+		atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
+	else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32)
+		atomic_store_explicit(slot, 0, memory_order_relaxed);
+}
+
+bool cache_is_apart(struct cache *c, const char *key, size_t len, int64_t now)
+{
+	uint64_t hash = hash_xx64(key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
+
+	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }
 
 unsigned cache_leaves(struct cache *c)

@@ -8,6 +8,8 @@
 
 struct cache;
 
+enum { CACHE_APART_S = 120 };
+
 /* memory: of store_memory_new(), always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
 struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
@@ -30,6 +32,10 @@ int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t le
 struct object *cache_join(struct cache *, const char *key, size_t len);
 struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *, bool alone);
 bool cache_leave(struct cache *, const char *key, size_t len, struct object *);
+/* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds.
+ * A hint: it may be forgotten, and holds for CACHE_APART_S. */
+void cache_set_apart(struct cache *, const char *key, size_t len, bool apart, int64_t now);
+bool cache_is_apart(struct cache *, const char *key, size_t len, int64_t now);
 /* How many have left. What was being made when a store was asked is in it by now, or in the making still, or this has changed. */
 unsigned cache_leaves(struct cache *);
 

@@ -7,7 +7,13 @@ enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_
 
 static const char *const words[STORABLE_COUNT] = {
 	[STORABLE_YES] = "stored",
-#define REASON(id, word) [STORABLE_##id] = word,
+#define REASON(id, word, lasts) [STORABLE_##id] = word,
+#include "storable.def"
+#undef REASON
+};
+
+static const bool lasting[STORABLE_COUNT] = {
+#define REASON(id, word, lasts) [STORABLE_##id] = lasts,
 #include "storable.def"
 #undef REASON
 };
@@ -15,6 +21,11 @@ static const char *const words[STORABLE_COUNT] = {
 const char *storable_word(enum storable s)
 {
 	return words[s];
+}
+
+bool storable_lasts(enum storable s)
+{
+	return lasting[s];
 }
 
 bool freshness_heuristic_status(int status)

@@ -10,7 +10,7 @@
 /* May it be stored (RFC 9111 section 3), and if not, why not: the words of Cache-Status' detail (storable_word). */
 enum storable {
 	STORABLE_YES = 0,
-#define REASON(id, word) STORABLE_##id,
+#define REASON(id, ...) STORABLE_##id,
 #include "storable.def"
 #undef REASON
 	STORABLE_COUNT
@@ -57,6 +57,8 @@ void freshness_request(struct cache_control *, const struct http_msg *request, c
 enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response,
     const struct freshness_settings *);
 const char *storable_word(enum storable);
+/* Not stored, and the next response to the same request will likely not be either. */
+bool storable_lasts(enum storable);
 
 /* request_time and response_time: when the request was sent, when the head of the answer was there. After a 304 give the stored
  * head as updated by it (section 3.2) and the times of that exchange. */

@@ -228,6 +228,16 @@ static bool lead_serve_stale(struct lead *l, struct object *o, int status)
 	return true;
 }
 
+static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
+{
+	return m->has_length && m->content_length > l->params.max_object;
+}
+
+static void lead_set_apart(struct lead *l, bool apart)
+{
+	cache_set_apart(l->params.cache, l->busy, l->params.busy_len, apart, lead_now(l));
+}
+
 static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream, struct object *o)
 {
 	struct http_msg whole = *m;    /* a part is judged as the whole it is of */
@@ -241,11 +251,12 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	/* What else is said to one who asks for a part is not for those who do not. */
 	if (l->ranged && whole.status != 200)
 		storable = STORABLE_STATUS;
+	lead_set_apart(l, storable_lasts(storable) || lead_is_too_large(l, m));
 	if (storable != STORABLE_YES) {
 		object_report(o)->detail = storable_word(storable);
 		return 0;
 	}
-	if (m->has_length && m->content_length > l->params.max_object)
+	if (lead_is_too_large(l, m))
 		return 0;
 	/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
 	if (m->status >= 500 && l->params.entry)

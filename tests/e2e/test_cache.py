@@ -671,6 +671,28 @@ def test_a_private_response_is_not_shared(proxy, site):
     assert len({client.response().body for client in clients}) == 6 and site.count() == 6
 
 
+def test_who_asks_for_what_is_never_shared_does_not_wait(start, origin):
+    """Once known, each goes to the origin at once; once it may be stored, one goes for all again."""
+    proxy = start(origin)
+    proxy.through(origin, page("Cache-Control: no-store"), "/f")
+    clients = crowd(proxy, 3)
+    waiting = [origin.receive() for _ in clients]
+    for upstream in waiting:
+        upstream.answer(page("Cache-Control: max-age=0, stale-if-error=0"))
+    assert [client.response().status for client in clients] == [200] * 3
+    clients = crowd(proxy, 3)
+    origin.receive().answer(page(FRESH))
+    assert [client.response().status for client in clients] == [200] * 3 and not origin.asked()
+
+
+def test_what_one_client_wants_kept_to_itself_says_nothing_of_others(start, origin):
+    proxy = start(origin)
+    proxy.through(origin, page(FRESH), "/f", "Cache-Control: no-store")
+    clients = crowd(proxy, 3)
+    origin.receive().answer(page(FRESH))
+    assert [client.response().status for client in clients] == [200] * 3 and not origin.asked()
+
+
 def test_the_leader_may_leave(proxy, origin):
     first = proxy.client().ask("/f")
     upstream = origin.receive()
