@@ -64,6 +64,10 @@ def respond(request):
         return PACKED, "close"
     if path == "checked":
         return (message("304 Not Modified", 'ETag: "1"', "Connection: close") if "If-None-Match" in request else CHECKED), "close"
+    if path == "parts" and "Range" in request:
+        first, last = map(int, request["Range"].removeprefix("bytes=").split("-"))
+        return message("206 Partial Content", "Cache-Control: max-age=60", 'ETag: "1"', f"Content-Range: bytes {first}-{last}/{len(SMALL)}",
+                       "Connection: close", body=SMALL[first:last + 1]), "close"
     if path == "varied":
         return VARIED, "close"
     return FEED, None if path == "kept" else "close"
@@ -73,6 +77,18 @@ def get(client, target, *fields, **kind):
     got = client.get(target, *fields, **kind)
     if got.status == 200:
         assert (gzip.decompress(got.body) if "Content-Encoding" in got else got.body) == SMALL_OUT
+    return got.status
+
+
+def in_parts(client, target):
+    """Two parts, a range of one, and the whole that they make."""
+    for first, last in ((0, 99), (20, 40), (100, len(SMALL) - 1)):
+        got = client.get(target, f"Range: bytes={first}-{last}")
+        if got.status != 206:
+            return got.status
+        assert got.body == SMALL[first:last + 1]
+    got = client.get(target)
+    assert got.status != 200 or got.body == SMALL
     return got.status
 
 
@@ -91,6 +107,7 @@ EXCHANGES = {
     "gzip form": lambda at, client, n: (get(client, f"/r/{n}/kept"), get(client, f"/r/{n}/kept", "Accept-Encoding: gzip"))[1],
     "stored": lambda at, client, n: get(client, "/r/0/plain"),
     "checked": lambda at, client, n: get(client, "/r/0/checked"),
+    "parts": lambda at, client, n: in_parts(client, f"/p/{n}/parts"),
     "varied": lambda at, client, n: get(client, f"/r/{n}/varied", "Accept-Language: ka"),
     "head": lambda at, client, n: client.get(f"/r/{n}/plain", method="HEAD").status,
     "post": lambda at, client, n: client.get(f"/r/{n}/plain", "Content-Length: 0", method="POST").status,
@@ -113,6 +130,7 @@ class Setting:
         ways = ("--http-proxy", parent, "--https-proxy", parent, "--no-proxy", "") if parent else ()
         self.proxy = start(None, "--gateway", "on", "--forward", "on", "--gzip-min", "1", "--connect-allow", f"127.0.0.1:{origin.port}",
                            "--tls-ca-file", authority.root.cert, "--route", f"/r/={origin.url}/", "--route", f"/s/={secure.url}/",
+                           "--route", f"/p/={origin.url}/ normalise=off",
                            "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", good.chain, "--tls-listen-key", good.key, "--log-level", "error",
                            *ways, env=env)
         self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", self.proxy.err.text().split("ready on", 1)[1])]
