@@ -493,6 +493,12 @@ def test_variants_have_parts_of_their_own(untouched, site):
         assert was_hit(got) and got.body == words
 
 
+def test_a_part_of_a_variant_is_not_put_to_one_of_none(untouched, site):
+    site["/f"] = lambda request: file(TEN, FRESH, NOW, *(("Vary: Accept-Language",) if request["Range"] == "bytes=5-9" else ()), tag=None)(request)
+    ranges(untouched, (0, 4), (5, 9))
+    assert not was_hit(untouched.get("/f"))
+
+
 def test_a_part_answers_nobody_elses_question(untouched, site):
     """Not the whole, not HEAD, not another query, not several ranges."""
     site["*"] = file(TEN, FRESH)
