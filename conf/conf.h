@@ -127,6 +127,9 @@ int conf_compare(const struct conf *running, const struct conf *fresh, struct co
 
 /* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or NULL. */
 const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path, size_t path_len);
+/* The same for a Host field that was read already; all zero where there is none. */
+const struct conf_route *conf_route_match_host(const struct conf *, const char *host, const struct url_host *, const char *path,
+    size_t path_len);
 
 /* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched route.
  * Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the origin's path. */

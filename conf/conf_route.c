@@ -283,29 +283,35 @@ static size_t path_length(const char *path, size_t len)
 	return query ? (size_t)(query - path) : len;
 }
 
-const struct conf_route *conf_route_match(const struct conf *conf, const char *host, size_t host_len, const char *path, size_t path_len)
+const struct conf_route *conf_route_match_host(const struct conf *conf, const char *text, const struct url_host *asked, const char *path,
+    size_t path_len)
 {
-	struct url_host asked;
-	const char *name = NULL;
-	size_t name_len = 0;
+	const char *name = text + asked->host.at;
+	size_t name_len = asked->host.len;
+	uint16_t port = asked->port_given ? asked->port : url_default_port(URL_HTTP);
 
-	if (url_parse_host(host, host_len, &asked) == URL_OK) {
-		name = host + asked.host.at;
-		name_len = asked.host.len - (name[asked.host.len - 1] == '.');
-	}
-	if (!asked.port_given)
-		asked.port = url_default_port(URL_HTTP);
+	if (name_len && name[name_len - 1] == '.')
+		name_len--;
 	path_len = path_length(path, path_len);
 	for (size_t i = 0; i < conf->routes.count; i++) {
 		const struct conf_route *route = &conf->routes.items[i];
-		if (route->host && (!name || strlen(route->host) != name_len || strncasecmp(route->host, name, name_len) != 0))
+		if (route->host && (strlen(route->host) != name_len || strncasecmp(route->host, name, name_len) != 0))
 			continue;
-		if (route->port && route->port != asked.port)
+		if (route->port && route->port != port)
 			continue;
 		if (prefix_matches(route, path, path_len))
 			return route;
 	}
 	return NULL;
+}
+
+const struct conf_route *conf_route_match(const struct conf *conf, const char *host, size_t host_len, const char *path, size_t path_len)
+{
+	struct url_host asked;
+
+	if (url_parse_host(host, host_len, &asked) != URL_OK)
+		asked = (struct url_host){ .port_given = false };
+	return conf_route_match_host(conf, host, &asked, path, path_len);
 }
 
 static bool append(char *out, size_t cap, size_t *len, const char *text, size_t text_len)

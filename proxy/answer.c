@@ -129,8 +129,8 @@ static void answer_ahead(struct answer *a, struct entry *e)
 	const struct conf_route *route = a->target.route;
 	uint32_t spread;
 
-	if (!route->refresh_hot || entry_hit(e) < (unsigned)route->refresh_hot || a->pause ||
-	    (a->target.authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
+	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, answer_now(a), 0) ||
+	    a->pause || (a->target.authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
 	if (!freshness_ends_soon(&e->freshness, answer_now(a), spread) || !entry_claim(e))

@@ -91,9 +91,10 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 	return e;
 }
 
-unsigned entry_hit(struct entry *e)
+bool entry_is_hot(struct entry *e, unsigned enough)
 {
-	return atomic_fetch_add_explicit(&e->hits, 1, memory_order_relaxed) + 1;
+	return atomic_load_explicit(&e->hits, memory_order_relaxed) >= enough ||
+	    atomic_fetch_add_explicit(&e->hits, 1, memory_order_relaxed) + 1 >= enough;
 }
 
 bool entry_claim(struct entry *e)

@@ -54,8 +54,8 @@ struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
 /* What the body's gzip form takes. */
 size_t entry_gzip_bytes(const struct object *form);
-/* Counts an answer; which one it is. */
-unsigned entry_hit(struct entry *);
+/* Counts an answer, up to enough of them; whether there were so many. What is hot is not written to any more: other processors read it. */
+bool entry_is_hot(struct entry *, unsigned enough);
 /* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */
 bool entry_claim(struct entry *);
 /* The same response, stale from now on (seconds since the epoch); any other kind as it is. One reference. NULL: out of

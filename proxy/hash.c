@@ -65,6 +65,12 @@ uint64_t hash_xx64(const void *bytes, size_t len)
 	return h ^ h >> 32;
 }
 
+uint64_t hash_fold(uint64_t h, uint64_t n)
+{
+	h = ((h ^ n) + P5) * P1;
+	return h ^ h >> 32;
+}
+
 static void sip_rounds(uint64_t v[4], int n)
 {
 	while (n--) {

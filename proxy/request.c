@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "etag.h"
 #include "fetch.h"
+#include "hash.h"
 #include "invalidate.h"
 #include "loop.h"
 #include "polite.h"
@@ -115,31 +116,14 @@ static int request_policy(const struct request_context *ctx, const struct http_m
 	return policy_lookup(name.at, name.len);
 }
 
-/* FNV-1a. */
-static uint64_t hash_number(uint64_t h, unsigned n)
-{
-	for (unsigned shift = 0; shift < 32; shift += 8)
-		h = (h ^ (n >> shift & 0xff)) * 0x100000001b3;
-	return h;
-}
-
-/* Its end counts too: texts hashed one after the other stay apart. */
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	do
-		h = (h ^ (unsigned char)*text) * 0x100000001b3;
-	while (*text++);
-	return h;
-}
-
 /* What makes one client's bytes differ from another's. */
 static uint64_t settings_hash(const struct normalise_options *o)
 {
 	const unsigned parts[] = { (unsigned)o->policy, (unsigned)o->forced, o->repairs, (unsigned)o->output, (unsigned)o->on_error };
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = 0;
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		h = hash_number(h, parts[i]);
+		h = hash_fold(h, parts[i]);
 	return h;
 }
 
@@ -295,20 +279,12 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 
 /* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS, credentials,
  * redirects), and what one may fetch another must not be served; nor what the route fetched under other options before a restart, or
- * fetches in another utfeed of the same store. By which proxy or connection it comes is no part of what it is. */
-static uint64_t request_key_settings(const struct conf *conf, const struct target *target, enum policy policy)
+ * fetches in another utfeed of the same store. */
+static uint64_t request_key_settings(const struct request_context *ctx, const struct target *target, enum policy policy)
 {
-	const struct conf_route *r = target->route;
-	const unsigned numbers[] = { (unsigned)target->mode, r->respect_no_transform, r->follow_redirects, r->upgrade_https, target->cookies,
-		target->authorization, r->tls_verify };
-	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
-	uint64_t h = request_settings(conf, target, policy);
+	uint64_t h = hash_fold(request_settings(ctx->conf, target, policy), settings_identity(ctx->settings, target->route));
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		h = hash_number(h, numbers[i]);
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		h = hash_text(h, texts[i]);
-	return h;
+	return hash_fold(h, (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
 }
 
 /* Takes url. */
@@ -326,7 +302,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		a->target = *target;
 		a->policy = policy;
 		target->to.path = NULL;
-		answer_start(a, &fresh, url, request_key_settings(ctx->conf, target, policy));
+		answer_start(a, &fresh, url, request_key_settings(ctx, target, policy));
 		return;
 	}
 	if (!request_spec(ctx, m, target, policy, body, !target->route->normalise && upstream_range(m), &r))

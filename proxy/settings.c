@@ -2,9 +2,11 @@
 #include "settings.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "conf/conf.h"
 #include "descriptors.h"
+#include "hash.h"
 #include "log.h"
 #include "tls_set.h"
 
@@ -21,25 +23,48 @@ static size_t settings_max_clients(const struct conf *conf)
 	return room;
 }
 
+/* By which proxy or connection a response comes is no part of what it is. */
+static uint64_t identity(const struct conf_route *r)
+{
+	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify };
+	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		h = hash_fold(h, numbers[i]);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		h = hash_fold(h, hash_xx64(texts[i], strlen(texts[i])));
+	return h;
+}
+
 struct settings *settings_new(struct conf *conf, unsigned generation)
 {
 	struct settings *s = calloc(1, sizeof *s);
+	uint64_t *identities = calloc(conf->routes.count + 1, sizeof *identities);
 
-	if (!s)
+	if (!s || !identities)
 		log_error("out of memory");
-	else if (!(s->tls = tls_set_new(conf))) {
+	if (!s || !identities || !(s->tls = tls_set_new(conf))) {
 		free(s);
-		s = NULL;
-	}
-	if (!s)
+		free(identities);
 		return NULL;
+	}
 	atomic_init(&s->refs, 1);
 	s->generation = generation;
 	s->conf = conf;
 	s->max_clients = settings_max_clients(conf);
 	s->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
 	s->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
+	s->direct_identity = identity(&conf->direct);
+	for (size_t i = 0; i < conf->routes.count; i++)
+		identities[i] = identity(&conf->routes.items[i]);
+	s->identities = identities;
 	return s;
+}
+
+uint64_t settings_identity(const struct settings *s, const struct conf_route *r)
+{
+	return r == &s->conf->direct ? s->direct_identity : s->identities[r - s->conf->routes.items];
 }
 
 struct settings *settings_ref(struct settings *s)
@@ -57,5 +82,6 @@ void settings_unref(struct settings **sp)
 		return;
 	tls_set_free(&s->tls);
 	conf_free(&s->conf);
+	free(s->identities);
 	free(s);
 }

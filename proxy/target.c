@@ -129,25 +129,26 @@ static bool target_visible(struct slice target)
 }
 
 /* One Host field in HTTP/1.1, at most one in HTTP/1.0, and a valid one (RFC 9112 section 3.2). */
-static bool target_host_valid(const struct http_msg *m, struct slice *host)
+static bool target_host_valid(const struct http_msg *m, struct slice *host, struct url_host *parsed)
 {
 	size_t n = http_msg_count(m, H_HOST);
-	struct url_host parsed;
 
+	*parsed = (struct url_host){ .port_given = false };
 	*host = http_msg_get(m, H_HOST);
 	if (n > 1 || (!n && m->minor >= 1))
 		return false;
-	return !host->len || url_parse_host(host->at, host->len, &parsed) == URL_OK;
+	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
 }
 
 enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, const char **why)
 {
 	struct slice target = http_msg_target(m), host, path, query;
 	const struct conf_route *route;
+	struct url_host asked;
 
 	*t = (struct target){ .route = &conf->direct };
 	*why = "";
-	if (!target_host_valid(m, &host))
+	if (!target_host_valid(m, &host, &asked))
 		return TARGET_BAD_HOST;
 	if (target.at[0] != '/') {
 		if (!starts(target, "http://") && !starts(target, "https://"))
@@ -164,7 +165,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	path = slice_until(target, '?', &query);
 	if (!url_path_valid(path.at, path.len) || !target_visible(target))
 		return TARGET_BAD_TARGET;
-	if ((route = conf_route_match(conf, host.at ? host.at : "", host.len, target.at, target.len))) {
+	if ((route = conf_route_match_host(conf, host.at ? host.at : "", &asked, target.at, target.len))) {
 		t->mode = TARGET_ROUTE;
 		t->cookies = route->cookies;
 		t->authorization = route->authorization;
@@ -185,7 +186,7 @@ enum target_error target_authority(struct destination *d, const struct http_msg 
 	struct slice target = http_msg_target(m), host;
 	struct url_host u;
 
-	if (!target_host_valid(m, &host))
+	if (!target_host_valid(m, &host, &u))
 		return TARGET_BAD_HOST;
 	if (url_parse_host(target.at, target.len, &u) != URL_OK || !u.port_given)
 		return TARGET_BAD_AUTHORITY;

@@ -19,6 +19,20 @@ static void xx64(void)
 		UNIT_ROW(hash_xx64(cases[i].text, strlen(cases[i].text)) == cases[i].hash, "%s", cases[i].name);
 }
 
+/* Order and place count, a leading zero too. */
+static void fold(void)
+{
+	static const uint64_t rows[][3] = { { 0, 0, 0 }, { 0, 0, 1 }, { 0, 1, 0 }, { 1, 0, 0 }, { 1, 1, 0 }, { 0, 1, 1 }, { 1, 2, 3 }, { 3, 2, 1 },
+		{ 0, UINT64_MAX, 0 }, { UINT64_MAX, 0, 0 }, { UINT64_C(1) << 32, 0, 0 }, { 0, UINT64_C(1) << 63, 0 } };
+	uint64_t seen[COUNT(rows)];
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		seen[i] = hash_fold(hash_fold(hash_fold(0, rows[i][0]), rows[i][1]), rows[i][2]);
+		for (size_t j = 0; j < i; j++)
+			UNIT_ROW(seen[i] != seen[j], "rows %zu and %zu", j, i);
+	}
+}
+
 static void sip(void)
 {
 	/* The paper's appendix A and the first of its authors' vectors: key 00 01 .. 0f, input 00 01 .. */
@@ -34,4 +48,4 @@ static void sip(void)
 		UNIT_ROW(hash_sip(secret, input, cases[i].len) == cases[i].hash, "%zu bytes", cases[i].len);
 }
 
-UNIT_SUITE(hash, { "xx64", xx64 }, { "sip", sip })
+UNIT_SUITE(hash, { "xx64", xx64 }, { "fold", fold }, { "sip", sip })
