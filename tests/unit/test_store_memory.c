@@ -127,6 +127,14 @@ static bool keep_gzip(struct store *s, struct entry *e, size_t len, enum object_
 	return did;
 }
 
+/* malloc gives the same request 16 bytes more where the rest of a free block would be too small for another. */
+static bool about(uint64_t bytes, uint64_t expected)
+{
+	enum { ROUNDING = 64 };        /* of the few allocations that an entry is */
+
+	return bytes <= expected + ROUNDING && expected <= bytes + ROUNDING;
+}
+
 /* A gzip form counts from when it is kept until its body goes, and an entry that takes over the body takes over the form. */
 static void gzip_counts(void)
 {
@@ -151,9 +159,9 @@ static void gzip_counts(void)
 		stale = entry_expired(e, 2000);
 		s->ops->put(s, stale);
 		both = both - e->bytes + stale->bytes;
-		UNIT_ROW(bytes_of(s) == both, "%zu: anew %zu, not %zu", rows[i].len, (size_t)bytes_of(s), (size_t)both);
+		UNIT_ROW(about(bytes_of(s), both), "%zu: anew %zu, not %zu", rows[i].len, (size_t)bytes_of(s), (size_t)both);
 		entry_unref(&stale);
-		CU_ASSERT(s->ops->purge(s, PURGE_ALL, "", 0, true, 3000) == 1 && bytes_of(s) == both);
+		CU_ASSERT(s->ops->purge(s, PURGE_ALL, "", 0, true, 3000) == 1 && about(bytes_of(s), both));
 		s->ops->remove(s, e->key, e->key_len);
 		CU_ASSERT(bytes_of(s) == empty);
 		entry_unref(&e);
