@@ -1,4 +1,4 @@
-/* Owns the one machine-dependent step: is a block of bytes all ASCII? SSE2 where the compiler may use it, else a word.
+/* Owns the one machine-dependent step: is a block of bytes all ASCII? SSE2 or NEON where the compiler may use it, else two words.
  * Must not know: what is done with the answer. */
 #ifndef UTFEED_CORE_ASCII_BLOCK_H
 #define UTFEED_CORE_ASCII_BLOCK_H
@@ -9,6 +9,8 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 enum { ASCII_BLOCK = 16 };
@@ -18,6 +20,8 @@ ascii_block(const uint8_t *p)
 {
 #ifdef __SSE2__
 	return _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)p)) == 0;
+#elif defined __aarch64__
+	return vmaxvq_u8(vld1q_u8(p)) < 0x80;
 #else
 	uint64_t words[2];
 
