@@ -8,7 +8,7 @@ BEGIN {
 	layer_row(21, "listener conn* tls_* dns* eyeballs http_msg http_parse headers freshness cache_control storable conditional content_range vary cache_status head_text proxy_status etag destination redirect target wellformed codec* stage stage_*")
 	layer_row(22, "access sender sender_gzip object object_* entry entry_pack stage_normalise response_head feed_hints store* cache gzip_form tunnel")
 	layer_row(23, "resolve* guard special_addresses origin parent parent_tunnel pool polite settings fetch*")
-	layer_row(24, "client* request answer lead lead_* invalidate purge upstream access admin")
+	layer_row(24, "client* request answer answer_* lead lead_* invalidate purge upstream access admin")
 	layer_row(25, "listener worker server main cmd cmd_* check_report")
 	# One file at most includes each of these
 	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h", names, " ")

@@ -1,0 +1,19 @@
+/* Owns what the parts of answer share: answer.c finds what a request is answered with, answer_finish.c makes of it what goes out.
+ * Must not know: connections. Invariant: an answer is its worker's alone. */
+#ifndef UTFEED_PROXY_ANSWER_INTERNAL_H
+#define UTFEED_PROXY_ANSWER_INTERNAL_H
+
+#include "answer.h"
+#include "conditional.h"
+#include "loop.h"
+#include "request.h"
+
+static inline int64_t answer_now(const struct answer *a)
+{
+	return loop_wall_ms(a->ctx->loop) / 1000;
+}
+
+/* What of a stored response preconditions and If-Range are held against: as the client would see it. Borrowed from head. */
+struct conditional_stored answer_validators(const struct answer *, const struct object_head *head);
+
+#endif
