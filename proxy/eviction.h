@@ -45,7 +45,7 @@ void eviction_restore(struct eviction *, struct eviction_node *);
 /* While bytes are in, what is about to come in counted: removes who has to go and returns it. NULL: nobody.
  * A large one waits at its turn until what is in is so much over the budget that less than the slack will be missing without it;
  * one that is larger than twice the slack is passed over for the next that leaves no larger gap. So a full cache stays within the
- * slack of its budget, both ways. */
+ * slack of its budget, both ways, unless all that is in is larger than that: then one of them goes, and what is missing is its gap. */
 struct eviction_node *eviction_victim(struct eviction *, size_t bytes);
 
 static inline void eviction_hit(struct eviction_node *n)

@@ -105,7 +105,7 @@ static void folder_clear(void)
 }
 
 /* The server that is meant: which program, and whether it speaks TLS only. */
-static struct { const char *program; bool tls; pid_t pid; uint16_t port; } redis;
+static struct { const char *program; bool tls; pid_t pid; uint16_t port; int timeout_ms; } redis = { .timeout_ms = 60000 };
 
 static char certificate_file[96], key_file[96];
 
@@ -207,7 +207,7 @@ static struct store *make_lmdb(void) { return lmdb_of_size(2 * BUDGET); }
 static struct store *redis_open(const char *password, const char *prefix)
 {
 	struct redis_settings settings = { .host = "127.0.0.1", .port = redis.port, .password = password, .prefix = prefix,
-		.timeout_ms = 5000, .tls = redis.tls, .ca_file = redis.tls ? certificate_file : NULL };
+		.timeout_ms = redis.timeout_ms, .tls = redis.tls, .ca_file = redis.tls ? certificate_file : NULL };
 
 	return store_redis_new(&settings);
 }
@@ -671,7 +671,9 @@ static void redis_removals_wait(void)
 
 	if (redis_alone_missing())
 		UNIT_SKIP("no redis-server");
+	redis.timeout_ms = 5000;
 	s = make_redis();
+	redis.timeout_ms = 60000;
 	put(s, "http://a/\nk", 1, 1000);
 	put(s, "http://b/\nk", 1, 1000);
 	CU_ASSERT(holds(s, "http://b/\nk", 1, 1000));

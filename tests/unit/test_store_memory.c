@@ -340,8 +340,10 @@ static void fill_in_child(size_t budget, size_t threads, struct figures *figures
 
 static void filled_ten_times(void)
 {
-	static const struct { size_t megabytes, threads; bool slow; } rows[] = {
-		{ 64, 1, false }, { 64, 4, false }, { 128, 1, false }, { 128, 4, false }, { 1024, 1, true }, { 1024, 4, true },
+	/* least: of 64 MB a body of 10 is more than twice the slack. Where the order of arrival leaves only such in, one of them goes and
+	 * 105 - 100 * 10 / 64 percent stay, less what entries count beside their bodies. */
+	static const struct { size_t megabytes, threads; double least; bool slow; } rows[] = {
+		{ 64, 1, 88, false }, { 64, 4, 88, false }, { 128, 1, 95, false }, { 128, 4, 95, false }, { 1024, 1, 95, true }, { 1024, 4, 95, true },
 	};
 	struct figures *f = mmap(NULL, sizeof *f, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const char *slow = getenv("UTFEED_SLOW");
@@ -358,7 +360,7 @@ static void filled_ten_times(void)
 		waitpid(child, &status, 0);
 		printf("%zu MB, %zu threads: counted %.1f to %.1f %%, resident %.1f %%\n", rows[i].megabytes, rows[i].threads, f->least, f->most, f->resident);
 		UNIT_ROW(status == 0, "%zu MB, %zu threads: status %d", rows[i].megabytes, rows[i].threads, status);
-		UNIT_ROW(f->least >= 95, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->least);
+		UNIT_ROW(f->least >= rows[i].least, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->least);
 		UNIT_ROW(f->most <= 105, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->most);
 		UNIT_ROW(f->resident <= 125 || !heap_in_use(), "%zu MB, %zu threads: resident %.1f %%", rows[i].megabytes, rows[i].threads, f->resident);
 	}
