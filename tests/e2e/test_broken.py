@@ -188,8 +188,8 @@ def mixed(start, origin, store, rounds, seed):
     if store:               # what lasts, without the memory in front of it, once the store can be asked
         proxy.stop()
         again, until = start(origin, *store), time.monotonic() + TIMEOUT
-        sound = next(path for path, (flaw, _) in played.items() if not flaw)
-        while again.get(sound, "Cache-Control: only-if-cached").status != 200:
+        sound, asking = next(path for path, (flaw, _) in played.items() if not flaw), again.client()
+        while asking.get(sound, "Cache-Control: only-if-cached").status != 200:
             assert time.monotonic() < until, sound
         all_as_they_should(again, played)
     assert {flaw for flaw, _ in played.values()} == {None, *FLAWS}
