@@ -133,6 +133,7 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 
 	if (x->answer.ctx) {
 		if (answer_finish(&x->answer, o, from, &final)) {
+			object_head_unref(&final.head);
 			client_close(c, false);
 			return true;
 		}
