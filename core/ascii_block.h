@@ -15,8 +15,7 @@
 
 enum { ASCII_BLOCK = 16 };
 
-static inline bool
-ascii_block(const uint8_t *p)
+static inline bool ascii_block(const uint8_t *p)
 {
 #ifdef __SSE2__
 	return _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)p)) == 0;

@@ -27,22 +27,19 @@ static const struct charset_label labels[] = {
 
 enum { LABEL_COUNT = sizeof labels / sizeof labels[0] };
 
-const struct charset_info *
-charset_info(enum charset cs)
+const struct charset_info *charset_info(enum charset cs)
 {
 	assert(cs > CS_NONE && cs < CS_COUNT);
 	return &infos[cs];
 }
 
-const char *
-charset_name(enum charset cs)
+const char *charset_name(enum charset cs)
 {
 	return cs == CS_NONE ? "" : charset_info(cs)->name;
 }
 
 /* `key` is lower case already; it may hold NUL bytes, which no label does. */
-static const struct charset_label *
-label_find(const char *key, size_t len)
+static const struct charset_label *label_find(const char *key, size_t len)
 {
 	size_t low = 0, high = LABEL_COUNT;
 
@@ -63,14 +60,12 @@ label_find(const char *key, size_t len)
 }
 
 /* ASCII white space as in the Encoding Standard, section 4.2 "get an encoding". */
-static bool
-is_space(char c)
+static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
-const struct charset_label *
-charset_lookup(const char *text, size_t len)
+const struct charset_label *charset_lookup(const char *text, size_t len)
 {
 	char key[LABEL_MAX];
 
@@ -87,14 +82,12 @@ charset_lookup(const char *text, size_t len)
 	return label_find(key, len);
 }
 
-bool
-charset_is_thoughtless(enum charset cs)
+bool charset_is_thoughtless(enum charset cs)
 {
 	return cs == CS_WINDOWS_1252;
 }
 
-const struct charset_label *
-charset_label_at(size_t i)
+const struct charset_label *charset_label_at(size_t i)
 {
 	return i < LABEL_COUNT ? &labels[i] : NULL;
 }

@@ -20,23 +20,20 @@ static const struct decoder_engine *const engines[] = {
 	[KIND_ICONV] = &decoder_iconv,
 };
 
-static int
-decoder_open(struct decoder *d, enum charset cs, unsigned flags)
+static int decoder_open(struct decoder *d, enum charset cs, unsigned flags)
 {
 	*d = (struct decoder){ .engine = engines[charset_info(cs)->kind], .charset = cs, .flags = flags };
 	assert(!(flags & DECODER_STRAY_1252) || cs == CS_UTF_8);
 	return d->engine->open(d);
 }
 
-static void
-decoder_close(struct decoder *d)
+static void decoder_close(struct decoder *d)
 {
 	if (d->engine->close)
 		d->engine->close(d);
 }
 
-struct decoder *
-decoder_new(enum charset cs, unsigned flags)
+struct decoder *decoder_new(enum charset cs, unsigned flags)
 {
 	struct decoder *d = malloc(sizeof *d);
 	int error;
@@ -52,8 +49,7 @@ decoder_new(enum charset cs, unsigned flags)
 	return d;
 }
 
-void
-decoder_free(struct decoder **dp)
+void decoder_free(struct decoder **dp)
 {
 	if (!*dp)
 		return;
@@ -63,8 +59,7 @@ decoder_free(struct decoder **dp)
 }
 
 /* Completes the character in the carry with bytes of s. True: the carry is empty and s may be read on. */
-static bool
-carry_resolve(struct decoder *d, struct decoder_span *s)
+static bool carry_resolve(struct decoder *d, struct decoder_span *s)
 {
 	while (d->carry_len > 0 && span_room(s) >= DECODER_MIN_OUT) {
 		size_t old = d->carry_len, more = span_left(s), used;
@@ -93,8 +88,7 @@ carry_resolve(struct decoder *d, struct decoder_span *s)
 	return d->carry_len == 0;
 }
 
-size_t
-decoder_feed(struct decoder *d, const uint8_t *in, size_t in_len, size_t *consumed, uint8_t *out, size_t out_cap)
+size_t decoder_feed(struct decoder *d, const uint8_t *in, size_t in_len, size_t *consumed, uint8_t *out, size_t out_cap)
 {
 	struct decoder_span s = { .in = in, .in_end = in + in_len, .out = out, .out_end = out + out_cap };
 
@@ -112,8 +106,7 @@ decoder_feed(struct decoder *d, const uint8_t *in, size_t in_len, size_t *consum
 	return (size_t)(s.out - out);
 }
 
-size_t
-decoder_finish(struct decoder *d, uint8_t *out, size_t out_cap)
+size_t decoder_finish(struct decoder *d, uint8_t *out, size_t out_cap)
 {
 	struct decoder_span s = { .in = d->carry, .in_end = d->carry + d->carry_len, .out = out, .out_end = out + out_cap };
 
@@ -126,15 +119,13 @@ decoder_finish(struct decoder *d, uint8_t *out, size_t out_cap)
 	return (size_t)(s.out - out);
 }
 
-uint64_t
-decoder_malformed(const struct decoder *d)
+uint64_t decoder_malformed(const struct decoder *d)
 {
 	return d->malformed;
 }
 
 /* As if it were decoded, into nothing. Returns the characters that are not ASCII. */
-static size_t
-decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
+static size_t decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
 {
 	uint8_t text[8192];
 	size_t wide = 0;
@@ -146,8 +137,7 @@ decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
 	return wide;
 }
 
-int
-decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *trial)
+int decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *trial)
 {
 	struct decoder d;
 	size_t wide;
@@ -168,8 +158,7 @@ decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete, st
 	return 0;
 }
 
-static bool
-can_open(enum charset cs, unsigned flags)
+static bool can_open(enum charset cs, unsigned flags)
 {
 	struct decoder d;
 
@@ -179,8 +168,7 @@ can_open(enum charset cs, unsigned flags)
 	return true;
 }
 
-size_t
-decoder_selftest(const char **missing)
+size_t decoder_selftest(const char **missing)
 {
 	bool literal[CS_COUNT] = { false };
 	const struct charset_label *label;

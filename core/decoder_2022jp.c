@@ -26,16 +26,14 @@ static const struct {
 	{ 4, MODE_JIS0212, "\x1B$(D" },
 };
 
-static int
-jp_open(struct decoder *d)
+static int jp_open(struct decoder *d)
 {
 	d->u.double_table = decoder_table_double(CS_EUC_JP, false);
 	return d->u.double_table ? 0 : errno;
 }
 
 /* False: incomplete. */
-static bool
-read_escape(struct decoder *d, struct decoder_span *s)
+static bool read_escape(struct decoder *d, struct decoder_span *s)
 {
 	bool incomplete = false;
 
@@ -59,8 +57,7 @@ read_escape(struct decoder *d, struct decoder_span *s)
 /* Looked through for an escape sequence after copying, so not too long. */
 enum { ASCII_RUN = 256 };
 
-static void
-read_ascii(struct decoder *d, struct decoder_span *s)
+static void read_ascii(struct decoder *d, struct decoder_span *s)
 {
 	size_t len = span_left(s) < span_room(s) ? span_left(s) : span_room(s);
 	const uint8_t *escape;
@@ -76,8 +73,7 @@ read_ascii(struct decoder *d, struct decoder_span *s)
 }
 
 /* One byte of JIS X 0201: Roman differs from ASCII in two places, katakana from U+FF61 on. */
-static void
-read_single(struct decoder *d, struct decoder_span *s)
+static void read_single(struct decoder *d, struct decoder_span *s)
 {
 	uint8_t byte = *s->in;
 	uint32_t cp = byte;
@@ -98,8 +94,7 @@ read_single(struct decoder *d, struct decoder_span *s)
 }
 
 /* False: incomplete. */
-static bool
-read_pair(struct decoder *d, const struct double_plane *plane, struct decoder_span *s)
+static bool read_pair(struct decoder *d, const struct double_plane *plane, struct decoder_span *s)
 {
 	const uint8_t *p = s->in;
 	const uint8_t *text;
@@ -126,8 +121,7 @@ read_pair(struct decoder *d, const struct double_plane *plane, struct decoder_sp
 	return true;
 }
 
-static void
-jp_run(struct decoder *d, struct decoder_span *s)
+static void jp_run(struct decoder *d, struct decoder_span *s)
 {
 	const struct double_table *table = d->u.double_table;
 	bool complete = true;

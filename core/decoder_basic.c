@@ -14,16 +14,14 @@ enum {
 	FEW = 6             /* pairs that are read faster one by one */
 };
 
-VBMI2 static inline uint8_t *
-put(uint8_t *out, __m512i bytes, __mmask64 count)
+VBMI2 static inline uint8_t *put(uint8_t *out, __m512i bytes, __mmask64 count)
 {
 	_mm512_storeu_si512(out, _mm512_maskz_compress_epi8(count, bytes));
 	return out + __builtin_popcountll(count);
 }
 
 /* Characters of one or two bytes, in lanes of two. */
-VBMI2 static inline uint8_t *
-put_short(uint8_t *out, __m512i points, __mmask32 wide)
+VBMI2 static inline uint8_t *put_short(uint8_t *out, __m512i points, __mmask32 wide)
 {
 	const __mmask64 first = UINT64_C(0x5555555555555555);
 	__m512i lead = _mm512_or_si512(_mm512_srli_epi16(points, 6), _mm512_set1_epi16(0xC0));
@@ -34,8 +32,7 @@ put_short(uint8_t *out, __m512i points, __mmask32 wide)
 }
 
 /* Characters of one to three bytes, in lanes of four. */
-VBMI2 static inline uint8_t *
-put_long(uint8_t *out, __m256i points)
+VBMI2 static inline uint8_t *put_long(uint8_t *out, __m256i points)
 {
 	const __mmask64 first = UINT64_C(0x1111111111111111);
 	__m512i wide = _mm512_cvtepu16_epi32(points), low6 = _mm512_set1_epi32(0x3F);
@@ -50,8 +47,7 @@ put_long(uint8_t *out, __m256i points)
 	return put(out, text, first | _mm512_test_epi8_mask(text, text));
 }
 
-VBMI2 static inline uint8_t *
-put_block(uint8_t *out, __m512i points)
+VBMI2 static inline uint8_t *put_block(uint8_t *out, __m512i points)
 {
 	__mmask32 wide = _mm512_cmpge_epu16_mask(points, _mm512_set1_epi16(0x80));
 
@@ -65,8 +61,7 @@ put_block(uint8_t *out, __m512i points)
 	return put_long(out, _mm512_extracti64x4_epi64(points, 1));
 }
 
-VBMI2 void
-decoder_basic_utf16(struct decoder_span *s, bool big_endian)
+VBMI2 void decoder_basic_utf16(struct decoder_span *s, bool big_endian)
 {
 	const __m512i swap = _mm512_set_epi64(0x3E3F3C3D3A3B3839, 0x3637343532333031, 0x2E2F2C2D2A2B2829, 0x2627242522232021,
 	    0x1E1F1C1D1A1B1819, 0x1617141512131011, 0x0E0F0C0D0A0B0809, 0x0607040502030001);
@@ -86,8 +81,7 @@ decoder_basic_utf16(struct decoder_span *s, bool big_endian)
 	s->out = out;
 }
 
-VBMI2 uint64_t
-decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
+VBMI2 uint64_t decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
 {
 	const __m512i a = _mm512_loadu_si512(points), b = _mm512_loadu_si512(points + 32), c = _mm512_loadu_si512(points + 64),
 	    d = _mm512_loadu_si512(points + 96);
@@ -117,8 +111,7 @@ decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
 	return replaced;
 }
 
-VBMI2 void
-decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
+VBMI2 void decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
@@ -144,33 +137,28 @@ decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
 	s->out = out;
 }
 
-bool
-decoder_basic_works(void)
+bool decoder_basic_works(void)
 {
 	return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw") &&
 	    __builtin_cpu_supports("avx512vl");
 }
 #else
-bool
-decoder_basic_works(void)
+bool decoder_basic_works(void)
 {
 	return false;
 }
 
-void
-decoder_basic_utf16(struct decoder_span *s, bool big_endian)
+void decoder_basic_utf16(struct decoder_span *s, bool big_endian)
 {
 	(void)s, (void)big_endian;
 }
 
-void
-decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
+void decoder_basic_pairs(struct decoder_span *s, const struct double_plane *plane)
 {
 	(void)s, (void)plane;
 }
 
-uint64_t
-decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
+uint64_t decoder_basic_single(struct decoder_span *s, const uint16_t points[128])
 {
 	(void)s, (void)points;
 	return 0;

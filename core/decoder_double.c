@@ -10,24 +10,21 @@
 
 enum { JIS0212_LEAD = 0x8F };
 
-static int
-double_open(struct decoder *d)
+static int double_open(struct decoder *d)
 {
 	d->u.double_table = decoder_table_double(d->charset, d->flags & DECODER_LITERAL);
 	return d->u.double_table ? 0 : errno;
 }
 
 /* Writes four bytes, of which the last may be padding. */
-static inline uint8_t *
-put_text(uint8_t *out, const struct double_text *text)
+static inline uint8_t *put_text(uint8_t *out, const struct double_text *text)
 {
 	memcpy(out, text->utf8, sizeof text->utf8);
 	return out + 2 + (text->utf8[2] != 0) + (text->utf8[3] != 0);
 }
 
 /* Pairs, and ASCII between them one at a time: blanks. */
-static void
-copy_pairs(const struct double_plane *plane, struct decoder_span *s)
+static void copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
@@ -51,15 +48,13 @@ copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 	s->out = out;
 }
 
-static inline bool
-within(uint8_t byte, uint8_t min, uint8_t max)
+static inline bool within(uint8_t byte, uint8_t min, uint8_t max)
 {
 	return byte >= min && byte <= max;
 }
 
 /* 0x8F and two bytes (WHATWG section 12.1.1). False: incomplete. */
-static bool
-read_jis0212(struct decoder *d, struct decoder_span *s)
+static bool read_jis0212(struct decoder *d, struct decoder_span *s)
 {
 	const struct double_text *text;
 
@@ -76,8 +71,7 @@ read_jis0212(struct decoder *d, struct decoder_span *s)
 }
 
 /* Code point of a four-byte pointer, 0 for a hole (WHATWG section 5, "index gb18030 ranges code point"). */
-static uint32_t
-four_byte_point(const uint16_t *basic, uint32_t pointer)
+static uint32_t four_byte_point(const uint16_t *basic, uint32_t pointer)
 {
 	if (pointer < GB18030_BASIC)
 		return basic[pointer];
@@ -87,8 +81,7 @@ four_byte_point(const uint16_t *basic, uint32_t pointer)
 }
 
 /* A lead, a digit, a lead, a digit (WHATWG section 10.2.1). False: incomplete. */
-static bool
-read_four_bytes(struct decoder *d, struct decoder_span *s)
+static bool read_four_bytes(struct decoder *d, struct decoder_span *s)
 {
 	const uint8_t *p = s->in;
 	uint32_t cp;
@@ -115,8 +108,7 @@ read_four_bytes(struct decoder *d, struct decoder_span *s)
 }
 
 /* What copy_pairs() stopped at. False: incomplete. */
-static bool
-read_other(struct decoder *d, struct decoder_span *s)
+static bool read_other(struct decoder *d, struct decoder_span *s)
 {
 	const struct double_table *table = d->u.double_table;
 	const struct double_text *single = &table->single[s->in[0] - 0x80];
@@ -141,8 +133,7 @@ read_other(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
-static void
-double_run(struct decoder *d, struct decoder_span *s)
+static void double_run(struct decoder *d, struct decoder_span *s)
 {
 	while (span_goes_on(s)) {
 		if (*s->in < 0x80) {

@@ -9,14 +9,12 @@
 
 #include "decoder_impl.h"
 
-static iconv_t
-open_from(const char *iconv_name)
+static iconv_t open_from(const char *iconv_name)
 {
 	return iconv_open("UTF-8", iconv_name);
 }
 
-static int
-stream_open(struct decoder *d)
+static int stream_open(struct decoder *d)
 {
 	iconv_t cd = open_from(charset_info(d->charset)->iconv_name);
 
@@ -26,15 +24,13 @@ stream_open(struct decoder *d)
 	return 0;
 }
 
-static void
-stream_close(struct decoder *d)
+static void stream_close(struct decoder *d)
 {
 	iconv_close(d->u.iconv);
 }
 
 /* errno of iconv() over the span, 0 at the end of the input. */
-static int
-convert(iconv_t cd, struct decoder_span *s)
+static int convert(iconv_t cd, struct decoder_span *s)
 {
 	char *in = (char *)(uintptr_t)s->in, *out = (char *)s->out;
 	size_t in_left = span_left(s), out_left = span_room(s);
@@ -45,8 +41,7 @@ convert(iconv_t cd, struct decoder_span *s)
 	return error;
 }
 
-static void
-stream_run(struct decoder *d, struct decoder_span *s)
+static void stream_run(struct decoder *d, struct decoder_span *s)
 {
 	while (span_goes_on(s)) {
 		/* Room kept back for the replacement of a malformed byte. */
@@ -63,8 +58,7 @@ stream_run(struct decoder *d, struct decoder_span *s)
 	}
 }
 
-static void
-stream_flush(struct decoder *d, struct decoder_span *s)
+static void stream_flush(struct decoder *d, struct decoder_span *s)
 {
 	char *out = (char *)s->out;
 	size_t out_left = span_room(s);
@@ -81,8 +75,7 @@ struct decoder_source {
 	iconv_t cd;
 };
 
-struct decoder_source *
-decoder_source_open(const char *iconv_name)
+struct decoder_source *decoder_source_open(const char *iconv_name)
 {
 	struct decoder_source *source = malloc(sizeof *source);
 
@@ -99,16 +92,14 @@ decoder_source_open(const char *iconv_name)
 	return source;
 }
 
-void
-decoder_source_close(struct decoder_source **source)
+void decoder_source_close(struct decoder_source **source)
 {
 	iconv_close((*source)->cd);
 	free(*source);
 	*source = NULL;
 }
 
-size_t
-decoder_source_text(struct decoder_source *source, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap)
+size_t decoder_source_text(struct decoder_source *source, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap)
 {
 	struct decoder_span s = { bytes, bytes + len, out, out + cap };
 	int error = convert(source->cd, &s);

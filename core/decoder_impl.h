@@ -60,34 +60,29 @@ void decoder_source_close(struct decoder_source **);
 /* UTF-8 of exactly these bytes, at most `cap`; 0 when they are no whole characters. */
 size_t decoder_source_text(struct decoder_source *, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap);
 
-static inline size_t
-span_room(const struct decoder_span *s)
+static inline size_t span_room(const struct decoder_span *s)
 {
 	return (size_t)(s->out_end - s->out);
 }
 
-static inline size_t
-span_left(const struct decoder_span *s)
+static inline size_t span_left(const struct decoder_span *s)
 {
 	return (size_t)(s->in_end - s->in);
 }
 
-static inline bool
-span_goes_on(const struct decoder_span *s)
+static inline bool span_goes_on(const struct decoder_span *s)
 {
 	return s->in < s->in_end && s->out_end - s->out >= DECODER_MIN_OUT;
 }
 
-static inline void
-span_put(struct decoder_span *s, const uint8_t *bytes, size_t len)
+static inline void span_put(struct decoder_span *s, const uint8_t *bytes, size_t len)
 {
 	memcpy(s->out, bytes, len);
 	s->out += len;
 }
 
 /* U+FFFD for `len` bytes of input. */
-static inline void
-span_replace(struct decoder *d, struct decoder_span *s, size_t len)
+static inline void span_replace(struct decoder *d, struct decoder_span *s, size_t len)
 {
 	span_put(s, (const uint8_t *)"\xEF\xBF\xBD", 3);
 	s->in += len;

@@ -8,23 +8,20 @@
 #include "decoder_impl.h"
 #include "decoder_table.h"
 
-static int
-single_open(struct decoder *d)
+static int single_open(struct decoder *d)
 {
 	d->u.single_table = decoder_table_single(d->charset, d->flags & DECODER_LITERAL);
 	return d->u.single_table ? 0 : errno;
 }
 
 /* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
-static inline uint8_t *
-put_entry(uint8_t *out, const uint8_t entry[4])
+static inline uint8_t *put_entry(uint8_t *out, const uint8_t entry[4])
 {
 	memcpy(out, entry, 4);
 	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
 }
 
-static size_t
-single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
+static size_t single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
 {
 	const struct single_table *table = d->u.single_table;
 	size_t malformed = 0;
@@ -34,8 +31,7 @@ single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
 	return malformed;
 }
 
-static void
-single_run(struct decoder *d, struct decoder_span *s)
+static void single_run(struct decoder *d, struct decoder_span *s)
 {
 	const struct single_table *table = d->u.single_table;
 	const uint8_t *in;

@@ -37,30 +37,26 @@ static const struct overlay overlays[] = {
 
 enum { OVERLAY_COUNT = sizeof overlays / sizeof overlays[0] };
 
-static bool
-overlay_applies(const struct overlay *overlay, enum charset cs, bool literal)
+static bool overlay_applies(const struct overlay *overlay, enum charset cs, bool literal)
 {
 	return overlay->charset == cs && (literal || !overlay->literal);
 }
 
 /* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there (index-windows-*.txt);
  * the ISO 8859 set that it is the superset of has nothing else there. */
-static bool
-may_be_c1(enum charset cs, unsigned byte)
+static bool may_be_c1(enum charset cs, unsigned byte)
 {
 	return cs >= CS_WINDOWS_874 && cs <= CS_WINDOWS_1258 && byte >= 0x80 && byte <= 0x9F;
 }
 
-static void
-single_set(struct single_table *table, uint8_t byte, const uint8_t *text, size_t len)
+static void single_set(struct single_table *table, uint8_t byte, const uint8_t *text, size_t len)
 {
 	memset(table->text[byte], 0, sizeof table->text[byte]);
 	memcpy(table->text[byte], text, len);
 	table->text[byte][SINGLE_LENGTH] = (uint8_t)len;
 }
 
-static void
-single_set_point(struct single_table *table, uint8_t byte, uint32_t cp)
+static void single_set_point(struct single_table *table, uint8_t byte, uint32_t cp)
 {
 	uint8_t text[4];
 
@@ -68,8 +64,7 @@ single_set_point(struct single_table *table, uint8_t byte, uint32_t cp)
 }
 
 /* Scalar value of the first character of a text of one to three bytes. */
-static uint32_t
-point_of(const uint8_t *utf8)
+static uint32_t point_of(const uint8_t *utf8)
 {
 	if (utf8[0] < 0x80)
 		return utf8[0];
@@ -78,8 +73,7 @@ point_of(const uint8_t *utf8)
 	return (utf8[0] & 0x0Fu) << 12 | (utf8[1] & 0x3Fu) << 6 | (utf8[2] & 0x3Fu);
 }
 
-static void
-single_set_points(struct single_table *table)
+static void single_set_points(struct single_table *table)
 {
 	uint8_t text[4];
 
@@ -92,8 +86,7 @@ single_set_points(struct single_table *table)
 	}
 }
 
-static void
-single_fill(struct single_table *table, enum charset cs, bool literal, struct decoder_source *source)
+static void single_fill(struct single_table *table, enum charset cs, bool literal, struct decoder_source *source)
 {
 	for (unsigned byte = 0; byte < 256; byte++) {
 		uint8_t in = (uint8_t)byte, text[8];
@@ -120,8 +113,7 @@ single_fill(struct single_table *table, enum charset cs, bool literal, struct de
 	single_set_points(table);
 }
 
-static struct single_table *
-single_build(enum charset cs, bool literal)
+static struct single_table *single_build(enum charset cs, bool literal)
 {
 	const char *iconv_name = charset_info(cs)->iconv_name;
 	struct decoder_source *source = NULL;
@@ -140,8 +132,7 @@ single_build(enum charset cs, bool literal)
 	return table;
 }
 
-const struct single_table *
-decoder_table_single(enum charset cs, bool literal)
+const struct single_table *decoder_table_single(enum charset cs, bool literal)
 {
 	_Atomic(struct single_table *) *slot = &single_tables[cs][literal];
 	struct single_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;
@@ -173,14 +164,12 @@ static const struct layout {
 	{ CS_JOHAB, { { 0x84, 0xF9 } }, { { 0x31, 0x7E }, { 0x81, 0xFE } }, { 0 } },
 };
 
-static bool
-in_range(const struct range range[2], unsigned byte)
+static bool in_range(const struct range range[2], unsigned byte)
 {
 	return (byte >= range[0].min && byte <= range[0].max) || (byte >= range[1].min && byte <= range[1].max);
 }
 
-static const struct layout *
-layout_of(enum charset cs)
+static const struct layout *layout_of(enum charset cs)
 {
 	const struct layout *layout = layouts;
 
@@ -191,8 +180,7 @@ layout_of(enum charset cs)
 }
 
 /* The text of a code of one to four bytes, if iconv knows one that is not ASCII. */
-static void
-text_from(struct decoder_source *source, const uint8_t *code, size_t code_len, struct double_text *text)
+static void text_from(struct decoder_source *source, const uint8_t *code, size_t code_len, struct double_text *text)
 {
 	uint8_t utf8[16];
 	size_t len = decoder_source_text(source, code, code_len, utf8, sizeof utf8);
@@ -202,8 +190,7 @@ text_from(struct decoder_source *source, const uint8_t *code, size_t code_len, s
 }
 
 /* Every pair of the layout, after a fixed first byte where prefix is not 0. */
-static void
-plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source, uint8_t prefix)
+static void plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source, uint8_t prefix)
 {
 	for (unsigned lead = 0x80; lead < 0x100; lead++)
 		for (unsigned trail = 0x30; in_range(layout->lead, lead) && trail < 0x100; trail++) {
@@ -217,8 +204,7 @@ plane_fill(struct double_plane *plane, const struct layout *layout, struct decod
 
 /* JIS X 0208 rows 13 and 89 to 92, the extensions of NEC and IBM: glibc's EUC-JP lacks them, CP932 has them
  * (WHATWG index-jis0208.txt). The same pointer in both. */
-static void
-add_vendor_rows(struct double_plane *plane, const struct double_plane *cp932)
+static void add_vendor_rows(struct double_plane *plane, const struct double_plane *cp932)
 {
 	static const uint8_t rows[] = { 13, 89, 90, 91, 92 };
 
@@ -232,8 +218,7 @@ add_vendor_rows(struct double_plane *plane, const struct double_plane *cp932)
 		}
 }
 
-static bool
-add_jis0212(struct double_table *table, const struct layout *layout, struct decoder_source *source)
+static bool add_jis0212(struct double_table *table, const struct layout *layout, struct decoder_source *source)
 {
 	const struct double_table *cp932 = decoder_table_double(CS_SHIFT_JIS, false);
 
@@ -253,8 +238,7 @@ static const struct {
 	{ 39076, 10, 0xFE10 },
 };
 
-static bool
-add_four_bytes(struct double_table *table, struct decoder_source *source)
+static bool add_four_bytes(struct double_table *table, struct decoder_source *source)
 {
 	table->four = calloc(GB18030_BASIC, sizeof *table->four);
 	if (!table->four)
@@ -274,8 +258,7 @@ add_four_bytes(struct double_table *table, struct decoder_source *source)
 	return true;
 }
 
-static bool
-double_fill(struct double_table *table, enum charset cs, bool literal, struct decoder_source *source)
+static bool double_fill(struct double_table *table, enum charset cs, bool literal, struct decoder_source *source)
 {
 	const struct layout *layout = layout_of(cs);
 
@@ -301,16 +284,14 @@ double_fill(struct double_table *table, enum charset cs, bool literal, struct de
 	return cs != CS_GB18030 || add_four_bytes(table, source);
 }
 
-static void
-double_free(struct double_table *table)
+static void double_free(struct double_table *table)
 {
 	free(table->jis0212);
 	free(table->four);
 	free(table);
 }
 
-static struct double_table *
-double_build(enum charset cs, bool literal)
+static struct double_table *double_build(enum charset cs, bool literal)
 {
 	struct decoder_source *source = decoder_source_open(charset_info(cs)->iconv_name);
 	struct double_table *table;
@@ -326,8 +307,7 @@ double_build(enum charset cs, bool literal)
 	return table;
 }
 
-const struct double_table *
-decoder_table_double(enum charset cs, bool literal)
+const struct double_table *decoder_table_double(enum charset cs, bool literal)
 {
 	_Atomic(struct double_table *) *slot = &double_tables[cs][literal];
 	struct double_table *table = atomic_load_explicit(slot, memory_order_acquire), *built;

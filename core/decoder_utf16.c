@@ -16,29 +16,25 @@ static const struct decoder_order *const orders[CS_COUNT] = {
 	[CS_UCS_4_2143] = &order2143, [CS_UCS_4_3412] = &order3412,
 };
 
-static int
-order_open(struct decoder *d)
+static int order_open(struct decoder *d)
 {
 	d->u.order = orders[d->charset];
 	return 0;
 }
 
-static inline uint32_t
-unit16(const uint8_t *p, const struct decoder_order *order)
+static inline uint32_t unit16(const uint8_t *p, const struct decoder_order *order)
 {
 	return (uint32_t)p[0] << order->shift[0] | (uint32_t)p[1] << order->shift[1];
 }
 
-static inline uint32_t
-unit32(const uint8_t *p, const struct decoder_order *order)
+static inline uint32_t unit32(const uint8_t *p, const struct decoder_order *order)
 {
 	return (uint32_t)p[0] << order->shift[0] | (uint32_t)p[1] << order->shift[1] |
 	    (uint32_t)p[2] << order->shift[2] | (uint32_t)p[3] << order->shift[3];
 }
 
 /* Code units that cannot fill the room left, at up to `most` bytes each. */
-static inline size_t
-units_that_fit(const struct decoder_span *s, size_t unit, size_t most)
+static inline size_t units_that_fit(const struct decoder_span *s, size_t unit, size_t most)
 {
 	size_t units = span_left(s) / unit, fit = span_room(s) / most;
 
@@ -46,8 +42,7 @@ units_that_fit(const struct decoder_span *s, size_t unit, size_t most)
 }
 
 /* Characters of the basic plane, up to the first surrogate. */
-static void
-copy_basic(struct decoder_span *s, struct decoder_order order)
+static void copy_basic(struct decoder_span *s, struct decoder_order order)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
@@ -72,8 +67,7 @@ copy_basic(struct decoder_span *s, struct decoder_order order)
 	s->out = out;
 }
 
-static void
-utf16_run(struct decoder *d, struct decoder_span *s)
+static void utf16_run(struct decoder *d, struct decoder_span *s)
 {
 	if (!d->u.order && span_left(s) >= 2)
 		d->u.order = unit16(s->in, &little16) == 0xFEFF ? &little16 : &big16;
@@ -100,8 +94,7 @@ utf16_run(struct decoder *d, struct decoder_span *s)
 	}
 }
 
-static void
-utf32_run(struct decoder *d, struct decoder_span *s)
+static void utf32_run(struct decoder *d, struct decoder_span *s)
 {
 	if (!d->u.order && span_left(s) >= 4)
 		d->u.order = unit32(s->in, &little32) == 0xFEFF ? &little32 : &big32;

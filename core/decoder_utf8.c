@@ -7,8 +7,7 @@
 
 #include <errno.h>
 
-static int
-utf8_open(struct decoder *d)
+static int utf8_open(struct decoder *d)
 {
 	if (!(d->flags & DECODER_STRAY_1252))
 		return 0;
@@ -19,8 +18,7 @@ utf8_open(struct decoder *d)
 /* Validated and copied while it is in the nearest cache. */
 enum { BLOCK = 4096 };
 
-static size_t
-copy_valid(struct decoder_span *s)
+static size_t copy_valid(struct decoder_span *s)
 {
 	size_t len = span_left(s) < span_room(s) ? span_left(s) : span_room(s);
 	size_t valid = utf8_valid_prefix(s->in, len < BLOCK ? len : BLOCK);
@@ -30,8 +28,7 @@ copy_valid(struct decoder_span *s)
 	return valid;
 }
 
-static void
-read_as_1252(struct decoder *d, struct decoder_span *s, size_t len)
+static void read_as_1252(struct decoder *d, struct decoder_span *s, size_t len)
 {
 	for (; len > 0; len--) {
 		const uint8_t *text = d->u.single_table->text[*s->in++];
@@ -41,8 +38,7 @@ read_as_1252(struct decoder *d, struct decoder_span *s, size_t len)
 	}
 }
 
-static void
-utf8_run(struct decoder *d, struct decoder_span *s)
+static void utf8_run(struct decoder *d, struct decoder_span *s)
 {
 	while (span_goes_on(s)) {
 		bool incomplete;

@@ -9,8 +9,7 @@
 #include "ascii_block.h"
 #include "utf8_blocks.h"
 
-size_t
-utf8_ascii_prefix(const uint8_t *p, size_t len)
+size_t utf8_ascii_prefix(const uint8_t *p, size_t len)
 {
 	size_t i = 0;
 
@@ -21,8 +20,7 @@ utf8_ascii_prefix(const uint8_t *p, size_t len)
 	return i;
 }
 
-size_t
-utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
+size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
 {
 	size_t i = 0;
 
@@ -42,8 +40,7 @@ struct lead {
 	uint8_t length, second_min, second_max;
 };
 
-static inline struct lead
-lead_of(uint8_t b)
+static inline struct lead lead_of(uint8_t b)
 {
 	if (b < 0xC2 || b > 0xF4)
 		return (struct lead){ b < 0x80, 0, 0 };
@@ -54,15 +51,13 @@ lead_of(uint8_t b)
 	return (struct lead){ 4, b == 0xF0 ? 0x90 : 0x80, b == 0xF4 ? 0x8F : 0xBF };
 }
 
-static inline bool
-is_trail(uint8_t b)
+static inline bool is_trail(uint8_t b)
 {
 	return (b & 0xC0) == 0x80;
 }
 
 /* Bytes at the start that table 3-7 allows; the sequence is well-formed when they are all that its lead announces. */
-static inline size_t
-subpart_length(const uint8_t *p, size_t len, struct lead lead)
+static inline size_t subpart_length(const uint8_t *p, size_t len, struct lead lead)
 {
 	size_t n = 1;
 
@@ -74,8 +69,7 @@ subpart_length(const uint8_t *p, size_t len, struct lead lead)
 	return n;
 }
 
-size_t
-utf8_valid_prefix(const uint8_t *p, size_t len)
+size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 {
 	size_t i = utf8_blocks_fast_works() ? utf8_blocks_fast(p, len) : utf8_blocks_portable(p, len), back = 1;
 
@@ -94,8 +88,7 @@ utf8_valid_prefix(const uint8_t *p, size_t len)
 	return i;
 }
 
-size_t
-utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
+size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 {
 	struct lead lead = lead_of(p[0]);
 	size_t n = subpart_length(p, len, lead);
@@ -118,8 +111,7 @@ struct marks {
 	size_t leads, trails;
 };
 
-static size_t
-sum_of(lanes sum)
+static size_t sum_of(lanes sum)
 {
 	size_t total = 0;
 
@@ -128,8 +120,7 @@ sum_of(lanes sum)
 	return total;
 }
 
-static struct marks
-count_marks(const uint8_t *p, size_t len)
+static struct marks count_marks(const uint8_t *p, size_t len)
 {
 	struct marks n = { 0 };
 	size_t i = 0;
@@ -153,14 +144,12 @@ count_marks(const uint8_t *p, size_t len)
 	return n;
 }
 
-size_t
-utf8_leads(const uint8_t *p, size_t len)
+size_t utf8_leads(const uint8_t *p, size_t len)
 {
 	return count_marks(p, len).leads;
 }
 
-size_t
-utf8_sample(const uint8_t *p, size_t len, size_t enough)
+size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
 {
 	size_t at = 0, seen = 0, step;
 
@@ -174,15 +163,13 @@ utf8_sample(const uint8_t *p, size_t len, size_t enough)
 	return at;
 }
 
-static bool
-is_mostly_utf8(struct utf8_count n)
+static bool is_mostly_utf8(struct utf8_count n)
 {
 	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
 }
 
 /* Where nothing but the answer of is_mostly_utf8() is asked for, counting ends as soon as no rest can make it true. */
-static struct utf8_count
-count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
+static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
 {
 	struct utf8_count n = { 0 };
 	size_t i = 0;
@@ -203,16 +190,14 @@ count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
 	return n;
 }
 
-struct utf8_count
-utf8_count(const uint8_t *p, size_t len, bool complete)
+struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
 {
 	return count_until(p, len, complete, false);
 }
 
 /* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of every
  * beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
-static bool
-may_be_mostly_utf8(const uint8_t *p, size_t len)
+static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
 {
 	struct marks n = { 0 };
 
@@ -229,8 +214,7 @@ may_be_mostly_utf8(const uint8_t *p, size_t len)
 	return true;
 }
 
-struct utf8_evidence
-utf8_look(const uint8_t *p, size_t len, bool complete)
+struct utf8_evidence utf8_look(const uint8_t *p, size_t len, bool complete)
 {
 	size_t ascii = utf8_ascii_prefix(p, len), valid = ascii + utf8_valid_prefix(p + ascii, len - ascii);
 	bool cut = false;

@@ -39,8 +39,7 @@ struct utf8_count {
 struct utf8_count utf8_count(const uint8_t *, size_t len, bool complete);
 
 /* 1 to 4 bytes written; cp must be a scalar value. */
-static inline size_t
-utf8_encode(uint32_t cp, uint8_t out[4])
+static inline size_t utf8_encode(uint32_t cp, uint8_t out[4])
 {
 	assert(cp < 0x110000 && (cp < 0xD800 || cp > 0xDFFF));
 	if (cp < 0x80) {

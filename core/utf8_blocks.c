@@ -36,8 +36,7 @@ static const uint64_t steps[256] = {
 	[0xF4] = STEP(START, F4),
 };
 
-size_t
-utf8_blocks_portable(const uint8_t *p, size_t len)
+size_t utf8_blocks_portable(const uint8_t *p, size_t len)
 {
 	uint64_t state = STATE_START;
 	size_t i = 0;
@@ -73,15 +72,13 @@ enum {
 
 #define SSSE3 __attribute__((target("ssse3")))
 
-SSSE3 static inline __m128i
-high_half(__m128i bytes)
+SSSE3 static inline __m128i high_half(__m128i bytes)
 {
 	return _mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(0x0F));
 }
 
 /* Bytes that are not what must follow: high bit or error bits set. `before` is the block before. */
-SSSE3 static inline __m128i
-block_faults(__m128i block, __m128i before)
+SSSE3 static inline __m128i block_faults(__m128i block, __m128i before)
 {
 	const __m128i by_first_high = _mm_setr_epi8(TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
 	    TOO_LONG, TWO_TRAILS, TWO_TRAILS, TWO_TRAILS, TWO_TRAILS, TOO_SHORT | OVERLONG_2, TOO_SHORT,
@@ -104,22 +101,19 @@ block_faults(__m128i block, __m128i before)
 }
 
 /* Bytes of a block after which a sequence is still open: nothing set when none is. */
-SSSE3 static inline __m128i
-block_open(__m128i block)
+SSSE3 static inline __m128i block_open(__m128i block)
 {
 	const __m128i most = _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, (char)0xEF, (char)0xDF, (char)0xBF);
 
 	return _mm_subs_epu8(block, most);
 }
 
-SSSE3 static inline bool
-all_zero(__m128i bytes)
+SSSE3 static inline bool all_zero(__m128i bytes)
 {
 	return _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) == 0xFFFF;
 }
 
-SSSE3 size_t
-utf8_blocks_fast(const uint8_t *p, size_t len)
+SSSE3 size_t utf8_blocks_fast(const uint8_t *p, size_t len)
 {
 	__m128i before = _mm_setzero_si128();
 	size_t i = 0;
@@ -134,20 +128,17 @@ utf8_blocks_fast(const uint8_t *p, size_t len)
 	return i;
 }
 
-bool
-utf8_blocks_fast_works(void)
+bool utf8_blocks_fast_works(void)
 {
 	return __builtin_cpu_supports("ssse3") != 0;
 }
 #else
-size_t
-utf8_blocks_fast(const uint8_t *p, size_t len)
+size_t utf8_blocks_fast(const uint8_t *p, size_t len)
 {
 	return utf8_blocks_portable(p, len);
 }
 
-bool
-utf8_blocks_fast_works(void)
+bool utf8_blocks_fast_works(void)
 {
 	return false;
 }

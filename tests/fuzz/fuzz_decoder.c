@@ -11,15 +11,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { INPUT_MAX = 4096, OUTPUT_MAX = 4 * INPUT_MAX + DECODER_MIN_OUT };
 
-static void
-require(int holds)
+static void require(int holds)
 {
 	if (!holds)
 		abort();
 }
 
-static size_t
-decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t piece, size_t room, uint8_t *out,
+static size_t decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t piece, size_t room, uint8_t *out,
     uint64_t *malformed)
 {
 	struct decoder *decoder = decoder_new(cs, flags);
@@ -44,8 +42,7 @@ decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t pi
 	return got;
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t whole[OUTPUT_MAX], cut[OUTPUT_MAX];
 	struct decoder_trial trial;

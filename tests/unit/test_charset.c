@@ -7,16 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum charset
-lookup(const char *text)
+static enum charset lookup(const char *text)
 {
 	const struct charset_label *label = charset_lookup(text, strlen(text));
 
 	return label ? label->charset : CS_NONE;
 }
 
-static void
-table_is_sorted(void)
+static void table_is_sorted(void)
 {
 	const struct charset_label *label, *before = NULL;
 
@@ -30,8 +28,7 @@ table_is_sorted(void)
 	}
 }
 
-static void
-every_charset_has_its_label(void)
+static void every_charset_has_its_label(void)
 {
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		const char *name = charset_name(cs);
@@ -101,8 +98,7 @@ static const struct {
 	{ "x-user-defined", "x-user-defined" },
 };
 
-static void
-encoding_standard(void)
+static void encoding_standard(void)
 {
 	char label[64];
 
@@ -188,16 +184,14 @@ static const struct {
 	{ "refused", "replacement", CS_NONE },
 };
 
-static void
-names_and_refusals(void)
+static void names_and_refusals(void)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
 		UNIT_ROW(lookup(cases[i].label) == cases[i].charset, "%s: '%s' is '%s', got '%s'", cases[i].rule, cases[i].label,
 		    charset_name(cases[i].charset), charset_name(lookup(cases[i].label)));
 }
 
-static void
-lengths(void)
+static void lengths(void)
 {
 	char longest[200];
 
@@ -208,8 +202,7 @@ lengths(void)
 	CU_ASSERT_PTR_NOT_NULL(charset_lookup("utf-8xyz", 5));
 }
 
-static void
-thoughtless(void)
+static void thoughtless(void)
 {
 	CU_ASSERT_TRUE(charset_is_thoughtless(lookup("us-ascii")));
 	CU_ASSERT_TRUE(charset_is_thoughtless(lookup("iso-8859-1")));
@@ -241,8 +234,7 @@ static const struct {
 	{ "a decoder of its own", "iso-8859-15", false },
 };
 
-static void
-literal_labels(void)
+static void literal_labels(void)
 {
 	for (size_t i = 0; i < sizeof literals / sizeof literals[0]; i++)
 		UNIT_ROW(charset_lookup(literals[i].label, strlen(literals[i].label))->literal == literals[i].literal, "%s: %s",
@@ -252,8 +244,7 @@ literal_labels(void)
 /* Labels of the conformance corpus that no decoder is for. */
 static const char *const not_encodings[] = { "ansi", "invalid", "none", "x-bogus", "iso-8559-1", "utf-7", "hz-gb-2312" };
 
-static void
-corpus_labels(void)
+static void corpus_labels(void)
 {
 	const char *shared = unit_shared();
 	char line[512];

@@ -155,8 +155,7 @@ static const struct {
 
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-static size_t
-from_hex(const char *hex, uint8_t *bytes)
+static size_t from_hex(const char *hex, uint8_t *bytes)
 {
 	size_t n = 0;
 
@@ -175,8 +174,7 @@ from_hex(const char *hex, uint8_t *bytes)
 }
 
 /* Feeds one piece through room of `cap` bytes a call; returns the bytes added to out. */
-static size_t
-feed(struct decoder *decoder, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+static size_t feed(struct decoder *decoder, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	size_t got = 0;
 
@@ -197,8 +195,7 @@ feed(struct decoder *decoder, const uint8_t *in, size_t len, uint8_t *out, size_
 }
 
 /* One whole stream, its input cut at `cut` and then every `step` bytes. */
-static size_t
-decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t cut, size_t step, size_t cap, uint8_t *out,
+static size_t decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t cut, size_t step, size_t cap, uint8_t *out,
     uint64_t *malformed)
 {
 	struct decoder *decoder = decoder_new(cs, flags);
@@ -223,8 +220,7 @@ decode(enum charset cs, unsigned flags, const uint8_t *in, size_t len, size_t cu
 	return got;
 }
 
-static void
-rows(void)
+static void rows(void)
 {
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		uint8_t in[128], out[1024];
@@ -246,8 +242,7 @@ rows(void)
 }
 
 /* Longer than any block: the row behind 0 to 33 ASCII characters. */
-static void
-rows_inside_text(void)
+static void rows_inside_text(void)
 {
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		enum charset_family family = charset_info(cases[i].charset)->family;
@@ -273,8 +268,7 @@ rows_inside_text(void)
 }
 
 /* The second half of a character comes with more text than a carry holds. */
-static void
-carry_before_a_long_piece(void)
+static void carry_before_a_long_piece(void)
 {
 	uint8_t in[100], out[256];
 	uint64_t malformed;
@@ -298,8 +292,7 @@ static const struct {
 	{ "a character cut by the end is one U+FFFD", "61 E282", "a" FFFD, 1 },
 };
 
-static void
-stray_windows_1252(void)
+static void stray_windows_1252(void)
 {
 	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
 		uint8_t in[64], out[256];
@@ -336,8 +329,7 @@ static const struct {
 	{ "no table at all", CS_UTF_8, "C3A9", "é", "é", 0 },
 };
 
-static void
-literal_meaning(void)
+static void literal_meaning(void)
 {
 	for (size_t i = 0; i < sizeof literals / sizeof literals[0]; i++)
 		for (unsigned literal = 0; literal < 2; literal++) {
@@ -358,8 +350,7 @@ literal_meaning(void)
 }
 
 /* One code by iconv, held-back letters flushed; 0: it refuses. */
-static size_t
-iconv_text(iconv_t cd, const uint8_t *code, size_t len, uint8_t *out, size_t cap)
+static size_t iconv_text(iconv_t cd, const uint8_t *code, size_t len, uint8_t *out, size_t cap)
 {
 	char *in = (char *)(uintptr_t)code, *to = (char *)out;
 	size_t room = cap, result = iconv(cd, &in, &len, &to, &room);
@@ -385,8 +376,7 @@ static const struct {
 #undef OVERLAY
 };
 
-static char16_t
-overlay_of(enum charset cs, unsigned code, bool *pinned)
+static char16_t overlay_of(enum charset cs, unsigned code, bool *pinned)
 {
 	for (size_t i = 0; i < sizeof overlays / sizeof overlays[0]; i++)
 		for (size_t k = 0; overlays[i].charset == cs && overlays[i].text[k]; k++)
@@ -398,8 +388,7 @@ overlay_of(enum charset cs, unsigned code, bool *pinned)
 }
 
 /* What a code should decode to, by iconv and the overlay; 0: malformed. */
-static size_t
-expected(enum charset cs, iconv_t cd, const uint8_t *code, size_t len, uint8_t *want, size_t cap)
+static size_t expected(enum charset cs, iconv_t cd, const uint8_t *code, size_t len, uint8_t *want, size_t cap)
 {
 	bool pinned = false;
 	char16_t over = overlay_of(cs, len == 2 ? (unsigned)code[0] << 8 | code[1] : code[0], &pinned);
@@ -417,8 +406,7 @@ expected(enum charset cs, iconv_t cd, const uint8_t *code, size_t len, uint8_t *
 	return want_len;
 }
 
-static void
-check_code(enum charset cs, const uint8_t *code, size_t len, const uint8_t *want, size_t want_len)
+static void check_code(enum charset cs, const uint8_t *code, size_t len, const uint8_t *want, size_t want_len)
 {
 	uint8_t out[256];
 	uint64_t malformed;
@@ -429,14 +417,12 @@ check_code(enum charset cs, const uint8_t *code, size_t len, const uint8_t *want
 		UNIT_ROW(false, "%s %02X%02X: %.*s", charset_name(cs), code[0], code[len - 1], (int)got, (char *)out);
 }
 
-static bool
-is_windows_set(enum charset cs)
+static bool is_windows_set(enum charset cs)
 {
 	return strncmp(charset_name(cs), "windows-", 8) == 0;
 }
 
-static void
-single_byte_sets(void)
+static void single_byte_sets(void)
 {
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		const struct charset_info *info = charset_info(cs);
@@ -472,14 +458,12 @@ static const struct {
 	{ CS_JOHAB, 0x84, 0xF9, 0, 0, 0 },
 };
 
-static bool
-is_vendor_row(enum charset cs, unsigned lead)
+static bool is_vendor_row(enum charset cs, unsigned lead)
 {
 	return cs == CS_EUC_JP && (lead == 0xAD || (lead >= 0xF9 && lead <= 0xFC));
 }
 
-static void
-double_byte_sets(void)
+static void double_byte_sets(void)
 {
 	for (size_t i = 0; i < sizeof double_byte / sizeof double_byte[0]; i++) {
 		enum charset cs = double_byte[i].charset;
@@ -510,8 +494,7 @@ double_byte_sets(void)
 	}
 }
 
-static void
-three_bytes_of_euc_jp(void)
+static void three_bytes_of_euc_jp(void)
 {
 	iconv_t cd = iconv_open("UTF-8", "EUC-JP");
 
@@ -531,8 +514,7 @@ static const struct {
 	unsigned pointer, count, cp;
 } four_byte_overlay[] = { { 19057, 8, 0x9FB4 }, { 39076, 10, 0xFE10 } };
 
-static void
-four_bytes_of_gb18030(void)
+static void four_bytes_of_gb18030(void)
 {
 	iconv_t cd = iconv_open("UTF-8", "GB18030");
 
@@ -564,8 +546,7 @@ static const struct {
 };
 
 /* Literally, a code beyond ASCII is what its own set says; where that says nothing, what it is otherwise. */
-static void
-check_literal(enum charset cs, iconv_t own, const uint8_t *code, size_t len)
+static void check_literal(enum charset cs, iconv_t own, const uint8_t *code, size_t len)
 {
 	uint8_t want[64], out[64];
 	uint64_t malformed, plain_malformed;
@@ -582,8 +563,7 @@ check_literal(enum charset cs, iconv_t own, const uint8_t *code, size_t len)
 		UNIT_ROW(false, "%s %02X%02X: %.*s", charset_name(cs), code[0], code[len - 1], (int)got, (char *)out);
 }
 
-static void
-literal_is_the_set_of_the_label(void)
+static void literal_is_the_set_of_the_label(void)
 {
 	for (size_t i = 0; i < sizeof own_sets / sizeof own_sets[0]; i++) {
 		enum charset cs = own_sets[i].charset;
@@ -630,8 +610,7 @@ static const struct {
 	{ "escapes", CS_ISO_2022_JP, "1B2442 467C4B5C 1B2842", true, true, 0, 2 },
 };
 
-static void
-trial(void)
+static void trial(void)
 {
 	for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
 		uint8_t in[64];
@@ -644,16 +623,14 @@ trial(void)
 	}
 }
 
-static void *
-selftest_thread(void *missing)
+static void *selftest_thread(void *missing)
 {
 	decoder_selftest(missing);
 	return NULL;
 }
 
 /* First of all cases: the tables are built by four threads at once. */
-static void
-selftest(void)
+static void selftest(void)
 {
 	pthread_t threads[4];
 	const char *missing[4];
@@ -667,8 +644,7 @@ selftest(void)
 	CU_ASSERT_EQUAL(decoder_selftest(&missing[0]), 0);
 }
 
-static void
-freeing_nothing(void)
+static void freeing_nothing(void)
 {
 	struct decoder *none = NULL;
 

@@ -9,8 +9,7 @@
 enum { UNITS = 100, MOST = 3 * UNITS, UNTOUCHED = 0xA5, ROOM_STEP = 7 };
 
 /* Characters that change width at random; the seed says how often. */
-static void
-fill(uint16_t *points, unsigned seed)
+static void fill(uint16_t *points, unsigned seed)
 {
 	static const struct { uint16_t first, count; } ranges[] = {
 		{ 0x00, 0x80 }, { 0x80, 0x780 }, { 0x800, 0xD000 }, { 0xE000, 0x2000 }, { 0x61, 1 }, { 0x42F, 1 }, { 0x20AC, 1 },
@@ -27,8 +26,7 @@ fill(uint16_t *points, unsigned seed)
 	}
 }
 
-static size_t
-encode(const uint16_t *points, size_t count, uint8_t *out)
+static size_t encode(const uint16_t *points, size_t count, uint8_t *out)
 {
 	size_t len = 0;
 
@@ -37,8 +35,7 @@ encode(const uint16_t *points, size_t count, uint8_t *out)
 	return len;
 }
 
-static void
-check_utf16(const uint16_t *points, size_t units, size_t at, size_t room, bool big)
+static void check_utf16(const uint16_t *points, size_t units, size_t at, size_t room, bool big)
 {
 	uint8_t in[2 * UNITS + 8], out[MOST + 200], want[MOST];
 	struct decoder_span s = { .in = in + at, .in_end = in + at + 2 * units, .out = out, .out_end = out + room };
@@ -57,8 +54,7 @@ check_utf16(const uint16_t *points, size_t units, size_t at, size_t room, bool b
 		UNIT_ROW(false, "%zu units at %zu, room %zu, big %d: %zu units, %zu bytes", units, at, room, big, read, (size_t)(s.out - out));
 }
 
-static void
-utf16(void)
+static void utf16(void)
 {
 	uint16_t points[UNITS];
 
@@ -74,8 +70,7 @@ utf16(void)
 }
 
 /* A surrogate anywhere in a block leaves that block to others. */
-static void
-surrogates(void)
+static void surrogates(void)
 {
 	static const uint16_t surrogates[] = { 0xD800, 0xDBFF, 0xDC00, 0xDFFF };
 
@@ -96,8 +91,7 @@ surrogates(void)
 	}
 }
 
-static size_t
-decode(enum charset cs, const uint8_t *in, size_t len, size_t piece, uint8_t *out, size_t cap, uint64_t *malformed)
+static size_t decode(enum charset cs, const uint8_t *in, size_t len, size_t piece, uint8_t *out, size_t cap, uint64_t *malformed)
 {
 	struct decoder *d = decoder_new(cs, 0);
 	size_t out_len = 0, used;
@@ -110,8 +104,7 @@ decode(enum charset cs, const uint8_t *in, size_t len, size_t piece, uint8_t *ou
 	return out_len;
 }
 
-static void
-single_byte_sets(void)
+static void single_byte_sets(void)
 {
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		uint8_t in[1024], whole[4096], bytewise[4096];
@@ -132,8 +125,7 @@ single_byte_sets(void)
 }
 
 /* Every pair of every set, in runs of 1 to 40 between ASCII; a bad pair puts what follows in another place. */
-static void
-double_byte_sets(void)
+static void double_byte_sets(void)
 {
 	static uint8_t in[3 * 0x8000], whole[4 * sizeof in], bytewise[4 * sizeof in];
 	size_t len = 0, run = 0;

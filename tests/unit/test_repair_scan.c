@@ -11,8 +11,7 @@ static const struct repair_stops sets[] = {
 };
 
 /* repair_scan.h, byte by byte. */
-static bool
-stops(const struct repair_stops *s, const uint8_t *p, size_t len)
+static bool stops(const struct repair_stops *s, const uint8_t *p, size_t len)
 {
 	bool first = p[0] == s->first, other = p[0] == s->other, high = p[0] == 0xEF;
 
@@ -23,8 +22,7 @@ stops(const struct repair_stops *s, const uint8_t *p, size_t len)
 	return (first && (p[1] == s->second || p[1] == s->second_too)) || (other && p[1] == s->other_second) || (high && p[1] == 0xBF);
 }
 
-static void
-check(const struct repair_stops *s, const uint8_t *bytes, size_t at, size_t len)
+static void check(const struct repair_stops *s, const uint8_t *bytes, size_t at, size_t len)
 {
 	size_t want = at;
 
@@ -36,8 +34,7 @@ check(const struct repair_stops *s, const uint8_t *bytes, size_t at, size_t len)
 }
 
 /* Every byte, then every pair of bytes that matter, at every place of a block. */
-static void
-one_stop(void)
+static void one_stop(void)
 {
 	static const uint8_t some[] = "<!?&#->]\xEF\xBF\xBE\t\n\r\x1F\x20\x80\xFF";
 	uint8_t room[LEN + PLACES];
@@ -62,8 +59,7 @@ one_stop(void)
 }
 
 /* Text that is full of them, from every place and to every length. */
-static void
-many_stops(void)
+static void many_stops(void)
 {
 	static const uint8_t some[] = "<!?&#->]\xEF\xBF" "abc \t\n\xD0\x9F\x01";
 	uint8_t bytes[LEN];

@@ -49,8 +49,7 @@ static const struct {
 	{ "past a block of 16", "0123456789abcdef\xC3\xA9" "0123456789abcdef\x80", 35, 34, 1, false },
 };
 
-static void
-table_3_7(void)
+static void table_3_7(void)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		/* Memory of exactly this size: a sanitizer sees a read past the end */
@@ -72,8 +71,7 @@ table_3_7(void)
 }
 
 /* The rows behind text of every width that ends at every place of a block, and text behind them; both ways to validate blocks. */
-static void
-table_3_7_in_blocks(void)
+static void table_3_7_in_blocks(void)
 {
 	static const char *const letters[] = { "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80" };
 	enum { BEFORE = 48, ROOM = 160 };
@@ -102,8 +100,7 @@ table_3_7_in_blocks(void)
 }
 
 /* Every pair of bytes, and every third byte behind the leads that care: both ways agree with the definition. */
-static void
-blocks_agree(void)
+static void blocks_agree(void)
 {
 	if (!utf8_blocks_fast_works())
 		UNIT_SKIP("no SSSE3");
@@ -121,8 +118,7 @@ blocks_agree(void)
 }
 
 /* Every scalar value there and back, every other value ill-formed. */
-static void
-every_scalar_value(void)
+static void every_scalar_value(void)
 {
 	for (uint32_t cp = 0; cp < 0x110000; cp++) {
 		uint8_t out[4];
@@ -137,8 +133,7 @@ every_scalar_value(void)
 	}
 }
 
-static void
-ascii_runs(void)
+static void ascii_runs(void)
 {
 	uint8_t in[80], out[80];
 
@@ -172,8 +167,7 @@ static const struct {
 	{ "three", "\xC3\xA9\xC3\xA9\xC3\xA9 \xE9", true, false, false, false, 3, 1 },
 };
 
-static void
-evidence(void)
+static void evidence(void)
 {
 	for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
 		const uint8_t *bytes = (const uint8_t *)looks[i].bytes;
@@ -188,8 +182,7 @@ evidence(void)
 	}
 }
 
-static void
-samples(void)
+static void samples(void)
 {
 	static const struct { const char *rule; size_t len, every, enough, at_least, at_most; } rows[] = {
 		{ "nothing", 0, 1, 10, 0, 0 },
@@ -211,8 +204,7 @@ samples(void)
 }
 
 /* The look ends early, the count does not: over random mixtures of pieces they must say the same. */
-static void
-look_and_count_agree(void)
+static void look_and_count_agree(void)
 {
 	static const char *const pieces[] = { "a", " text ", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xE9", "\x93", "\xC3", "\xE2\x82" };
 	char text[400];
