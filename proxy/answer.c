@@ -147,6 +147,34 @@ static void answer_revalidate(struct answer *a, struct entry *e, bool by_request
 	answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
 }
 
+/* A part is never asked for behind the client's back: the ranges of the next client need not be those of this one. */
+static void answer_reuse(struct answer *a, struct entry *e)
+{
+	bool by_request = false;
+	enum freshness_reuse reuse = freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request);
+
+	switch (a->part && reuse == REUSE_STALE_REFRESH ? REUSE_REVALIDATE : reuse) {
+	case REUSE_STALE_REFRESH:
+		answer_refresh(a, e);
+		answer_hit(a, e);
+		break;
+	case REUSE_FRESH:
+		if (!a->part)
+			answer_ahead(a, e);
+		answer_hit(a, e);
+		break;
+	case REUSE_STALE:
+		answer_hit(a, e);
+		break;
+	case REUSE_ONLY_IF_CACHED:
+		answer_forward(a, FWD_STALE);
+		break;
+	case REUSE_REVALIDATE:
+		answer_revalidate(a, e, by_request);
+		break;
+	}
+}
+
 static void answer_forward_miss(struct answer *a)
 {
 	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
@@ -156,7 +184,6 @@ static void answer_forward_miss(struct answer *a)
 static void answer_found_part(struct answer *a, struct entry *e)
 {
 	struct conditional_stored stored = answer_validators(a, e->head);
-	bool by_request = false;
 
 	a->part = entry_ref(e);
 	if (range_evaluate(a->msg, &stored, e->part.total, answer_now(a), &a->range) != RANGE_ONE || a->range.first < e->part.first ||
@@ -164,19 +191,7 @@ static void answer_found_part(struct answer *a, struct entry *e)
 		answer_forward(a, FWD_PARTIAL);
 		return;
 	}
-	switch (freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request)) {
-	case REUSE_FRESH:
-	case REUSE_STALE:
-		answer_hit(a, e);
-		break;
-	case REUSE_ONLY_IF_CACHED:
-		answer_forward(a, FWD_STALE);
-		break;
-	case REUSE_STALE_REFRESH:
-	case REUSE_REVALIDATE:
-		answer_revalidate(a, e, by_request);
-		break;
-	}
+	answer_reuse(a, e);
 }
 
 /* e, one reference: what is known of it in parts; NULL: nothing, and it may be a feed, of which the origin's ranges are not ours. */
@@ -195,7 +210,6 @@ static void answer_found_parts(struct answer *a, struct entry *e)
 static void answer_found(struct answer *a, struct entry *e)
 {
 	struct text key = { 0 };
-	bool by_request = false;
 
 	if (a->looks_for_parts) {
 		answer_found_parts(a, e);
@@ -211,25 +225,7 @@ static void answer_found(struct answer *a, struct entry *e)
 			answer_look(a);
 		return;
 	}
-	switch (freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request)) {
-	case REUSE_STALE_REFRESH:
-		answer_refresh(a, e);
-		answer_hit(a, e);
-		break;
-	case REUSE_FRESH:
-		answer_ahead(a, e);
-		answer_hit(a, e);
-		break;
-	case REUSE_STALE:
-		answer_hit(a, e);
-		break;
-	case REUSE_ONLY_IF_CACHED:
-		answer_forward(a, FWD_STALE);
-		break;
-	case REUSE_REVALIDATE:
-		answer_revalidate(a, e, by_request);
-		break;
-	}
+	answer_reuse(a, e);
 	entry_unref(&e);
 }
 
