@@ -100,14 +100,16 @@ def test_authorization(start, origin, site):
         assert site.count(path) == asked, path
 
 
-@pytest.mark.parametrize("credentials", ["Authorization: Basic {}", "Cookie: id={}"])
-def test_forward_credentials(start, origin, site, credentials):
-    """What a client got for its credentials is its own, and a copy stored before is no answer to a cookie."""
+@pytest.mark.parametrize("credentials, public", [("Authorization: Basic {}", 1), ("Cookie: id={}", 4)])
+def test_forward_credentials(start, origin, site, credentials, public):
+    """What a client got for its credentials is its own, for Authorization unless the response allows to share it (RFC 9111 section
+    3.5); and a copy stored before is no answer to a cookie."""
     proxy = start(None, "--allow", "127.0.0.0/8:*", "--forward-credentials", "on")
-    site["/mine"] = page(FRESH)
-    for word in "aabb":
-        proxy.get(f"{origin.url}/mine", credentials.format(word))
-    assert site.count("/mine") == 4
+    site["/mine"], site["/public"] = page(FRESH), page("Cache-Control: public, max-age=60")
+    for path, asked in (("/mine", 4), ("/public", public)):
+        for word in "aabb":
+            proxy.get(f"{origin.url}{path}", credentials.format(word))
+        assert site.count(path) == asked, path
     assert [was_hit(proxy.get(f"{origin.url}/mine")) for _ in range(2)] == [False, True]
 
 
