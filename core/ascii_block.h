@@ -15,6 +15,15 @@
 
 enum { ASCII_BLOCK = 16 };
 
+/* The same without vectors. */
+static inline bool ascii_block_portable(const uint8_t *p)
+{
+	uint64_t words[2];
+
+	memcpy(words, p, sizeof words);
+	return ((words[0] | words[1]) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 static inline bool ascii_block(const uint8_t *p)
 {
 #ifdef __SSE2__
@@ -22,10 +31,7 @@ static inline bool ascii_block(const uint8_t *p)
 #elif defined __aarch64__
 	return vmaxvq_u8(vld1q_u8(p)) < 0x80;
 #else
-	uint64_t words[2];
-
-	memcpy(words, p, sizeof words);
-	return ((words[0] | words[1]) & UINT64_C(0x8080808080808080)) == 0;
+	return ascii_block_portable(p);
 #endif
 }
 

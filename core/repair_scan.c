@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "cpu.h"
+
 enum { LANES = 16 };
 typedef uint8_t lanes __attribute__((vector_size(LANES)));
 typedef uint64_t halves __attribute__((vector_size(LANES)));
@@ -111,7 +113,7 @@ AVX2 static size_t scan_avx2(const struct repair_stops *s, const uint8_t *in, si
 
 size_t repair_scan(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
 {
-	if (__builtin_cpu_supports("avx2"))
+	if (cpu_level() >= CPU_AVX2)
 		at = scan_avx2(s, in, at, len);
 	return at < len && stops(s, in + at, len - at) ? at : repair_scan_portable(s, in, at, len);
 }

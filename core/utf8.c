@@ -71,7 +71,7 @@ static inline size_t subpart_length(const uint8_t *p, size_t len, struct lead le
 
 size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 {
-	size_t i = utf8_blocks_fast_works() ? utf8_blocks_fast(p, len) : utf8_blocks_portable(p, len), back = 1;
+	size_t i = utf8_blocks(p, len), back = 1;
 
 	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the last three. */
 	while (back < 4 && back <= i && is_trail(p[i - back]))

@@ -1,6 +1,7 @@
 /* Owns the cases of core/normalise.c: bytes in, UTF-8 out, one decision, whatever the cut.
  * Must not know: how a policy decides (test_policy*.c). Invariant: every fixture is fed whole, byte by byte, and split in two at
  * every byte; output, verdict and report must be the same each time. */
+#include "core/cpu.h"
 #include "core/normalise.h"
 #include "core/utf8.h"
 #include "tests/unit/unit.h"
@@ -457,7 +458,7 @@ static void run_body(const char *name, const char *in, size_t len)
 {
 	static const char *const types[] = { NULL, "text/xml", "application/xml; charset=windows-1252" };
 	static const size_t steps[] = { 61, 1021 }, windows[] = { 0, 200 };
-	static struct seen whole, part;
+	static struct seen whole, part, limited;
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		for (size_t j = 0; j < 2; j++) {
@@ -472,6 +473,11 @@ static void run_body(const char *name, const char *in, size_t len)
 			UNIT_ROW(strncmp(whole.rule, "none", 4) == 0 || utf8_valid_prefix((uint8_t *)whole.out, whole.len) == whole.len, "%s", name);
 			run(&part, &o, in, len, 0, steps[j]);
 			UNIT_ROW(same(&whole, &part), "%s as %s, window %zu", name, types[i] ? types[i] : "a file", windows[j]);
+			for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++) {
+				run(&limited, &o, in, len, 0, len + 1);
+				UNIT_ROW(same(&whole, &limited), "%s as %s, level %d", name, types[i] ? types[i] : "a file", level);
+			}
+			cpu_limit(CPU_LEVELS);
 		}
 	}
 }

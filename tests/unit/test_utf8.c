@@ -1,4 +1,6 @@
 /* Well-formed and ill-formed UTF-8: Unicode chapter 3, table 3-7, D92 and the maximal subparts of table 3-8. */
+#include "core/ascii_block.h"
+#include "core/cpu.h"
 #include "core/utf8.h"
 #include "core/utf8_blocks.h"
 #include "tests/unit/unit.h"
@@ -70,51 +72,104 @@ static void table_3_7(void)
 	}
 }
 
-/* The rows behind text of every width that ends at every place of a block, and text behind them; both ways to validate blocks. */
+/* The rows behind text of every width that ends at every place of a step, and text behind them; each way to validate blocks. */
 static void table_3_7_in_blocks(void)
 {
 	static const char *const letters[] = { "a", "\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80" };
-	enum { BEFORE = 48, ROOM = 160 };
+	enum { BEFORE = 144, ROOM = 320 };
 
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-		for (size_t at = 0; at < BEFORE; at++)
-			for (size_t width = 1; width <= 4; width++) {
+	for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++)
+		for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+			for (size_t at = 0; at < 4 * BEFORE; at++) {
 				uint8_t bytes[ROOM];
-				size_t len = at % width, want, blocks;
+				size_t width = 1 + at % 4, len = at / 4 % width, want, valid, blocks;
 
 				memset(bytes, 'x', sizeof bytes);
-				for (; len < at; len += width)
+				for (; len < at / 4; len += width)
 					memcpy(bytes + len, letters[width - 1], width);
 				memcpy(bytes + len, cases[i].bytes, cases[i].len);
 				/* What is open is ill-formed where ASCII follows */
 				want = cases[i].bad ? len + cases[i].valid : sizeof bytes;
-				UNIT_ROW(utf8_valid_prefix(bytes, sizeof bytes) == want, "%s at %zu behind width %zu: %zu", cases[i].rule, at,
-				    width, utf8_valid_prefix(bytes, sizeof bytes));
-				blocks = utf8_blocks_portable(bytes, sizeof bytes);
-				UNIT_ROW(cases[i].bad ? blocks <= len + cases[i].len : blocks == sizeof bytes, "%s at %zu: %zu",
-				    cases[i].rule, at, blocks);
-				if (utf8_blocks_fast_works())
-					UNIT_ROW(utf8_blocks_fast(bytes, sizeof bytes) / 16 >= want / 16 && (!cases[i].bad ||
-					    utf8_blocks_fast(bytes, sizeof bytes) <= len + cases[i].len), "%s at %zu", cases[i].rule, at);
+				valid = utf8_valid_prefix(bytes, sizeof bytes);
+				UNIT_ROW(valid == want, "level %d: %s at %zu behind width %zu: %zu", level, cases[i].rule, at / 4, width, valid);
+				blocks = utf8_blocks(bytes, sizeof bytes);
+				UNIT_ROW(cases[i].bad ? blocks <= len + cases[i].len : blocks == sizeof bytes, "level %d: %s at %zu: %zu", level,
+				    cases[i].rule, at / 4, blocks);
 			}
+	cpu_limit(CPU_LEVELS);
 }
 
-/* Every pair of bytes, and every third byte behind the leads that care: both ways agree with the definition. */
+/* Every pair of bytes, and every third byte behind the leads that care, over every border: all ways agree. */
 static void blocks_agree(void)
 {
-	if (!utf8_blocks_fast_works())
-		UNIT_SKIP("no SSSE3");
-	for (uint32_t word = 0; word < 1u << 24; word += word < 0xC00000 ? 0x101 : 0x0B) {
-		uint8_t bytes[32];
+	enum { ROOM = 128 };
 
-		memset(bytes, 'x', sizeof bytes);
-		bytes[13] = (uint8_t)(word >> 16);
-		bytes[14] = (uint8_t)(word >> 8);
-		bytes[15] = (uint8_t)word;
-		bytes[16] = 0x80;
-		if ((utf8_blocks_fast(bytes, 32) == 32) != (utf8_blocks_portable(bytes, 32) == 32))
-			UNIT_ROW(false, "%06X 80", word);
+	for (enum cpu_level level = CPU_PLAIN + 1; level < CPU_LEVELS && cpu_limit(level) == level; level++)
+		for (uint32_t word = 0; word < 1u << 24; word += word < 0xC00000 ? 0x101 : 0x0B)
+			for (size_t border = 16; border < ROOM; border *= 2) {
+				uint8_t bytes[ROOM];
+
+				memset(bytes, 'x', sizeof bytes);
+				bytes[border - 3] = (uint8_t)(word >> 16);
+				bytes[border - 2] = (uint8_t)(word >> 8);
+				bytes[border - 1] = (uint8_t)word;
+				bytes[border] = 0x80;
+				if ((utf8_blocks(bytes, ROOM) == ROOM) != (utf8_blocks_portable(bytes, ROOM) == ROOM))
+					UNIT_ROW(false, "level %d: %06X 80 at %zu", level, word, border);
+			}
+	cpu_limit(CPU_LEVELS);
+}
+
+/* Sequence by sequence, each too short for a block. */
+static size_t valid_by_definition(const uint8_t *p, size_t len)
+{
+	size_t i = 0, n;
+
+	do {
+		for (n = 1; n <= 4 && n <= len - i && utf8_valid_prefix(p + i, n) != n;)
+			n++;
+		if (n > 4 || n > len - i)
+			return i;
+		i += n;
+	} while (i < len);
+	return i;
+}
+
+/* Mixtures of widths with a fault here and there, of every length, at every place in memory, which ends where they end. */
+static void every_length_and_place(void)
+{
+	static const char *const pieces[] = { "text", "\xD0\x96", "\xE6\x97\xA5", "\xF0\x9F\x98\x80", "a", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF",
+	    /* Ill-formed */ "\xC3", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xE0\x9F\xBF", "\xFF" };
+	enum { LEN = 400, PLACES = 64 };
+	uint8_t text[LEN + 8];
+
+	for (unsigned seed = 0; seed < 60; seed++) {
+		uint32_t random = seed * 2654435761u + 1;
+		unsigned kind = 0;
+
+		for (size_t len = 0; len < LEN; len += strlen(pieces[kind])) {
+			random = random * 1664525u + 1013904223u;
+			if ((random >> 24) % (seed % 12 + 1) == 0)
+				kind = (random >> 8) % 8;
+			if ((random >> 12) % 128 == 0 && seed % 3 == 0)
+				kind = 8 + (random >> 8) % 6;
+			memcpy(text + len, pieces[kind], strlen(pieces[kind]) + 1);
+			if (kind >= 8)
+				kind = 0;
+		}
+		for (size_t len = 0; len <= LEN; len++) {
+			size_t place = (len * 7 + seed) % PLACES, want = valid_by_definition(text, len);
+			uint8_t *room = malloc(place + len + 1), *bytes = room + 1 + place;
+
+			memcpy(bytes, text, len);
+			for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++)
+				if (utf8_valid_prefix(bytes, len) != want)
+					UNIT_ROW(false, "level %d, text %u, %zu bytes at %zu: %zu, wanted %zu", level, seed, len, place,
+					    utf8_valid_prefix(bytes, len), want);
+			free(room);
+		}
 	}
+	cpu_limit(CPU_LEVELS);
 }
 
 /* Every scalar value there and back, every other value ill-formed. */
@@ -131,6 +186,23 @@ static void every_scalar_value(void)
 		    len != 1u + (cp > 0x7F) + (cp > 0x7FF) + (cp > 0xFFFF))
 			UNIT_ROW(false, "U+%04X", cp);
 	}
+}
+
+static void ascii_blocks(void)
+{
+	uint8_t room[2 * ASCII_BLOCK];
+
+	/* The last of them is behind the block */
+	for (size_t place = 0; place < ASCII_BLOCK; place++)
+		for (size_t at = 0; at <= ASCII_BLOCK; at++)
+			for (unsigned byte = 0; byte < 256; byte++) {
+				bool want = byte < 0x80 || at == ASCII_BLOCK;
+
+				memset(room, 0x7F, sizeof room);
+				room[place + at] = (uint8_t)byte;
+				UNIT_ROW(ascii_block(room + place) == want, "%02X as byte %zu at %zu", byte, at, place);
+				UNIT_ROW(ascii_block_portable(room + place) == want, "%02X as byte %zu at %zu", byte, at, place);
+			}
 }
 
 static void ascii_runs(void)
@@ -231,5 +303,5 @@ static void look_and_count_agree(void)
 }
 
 UNIT_SUITE(utf8, { "table 3-7", table_3_7 }, { "table 3-7 in blocks", table_3_7_in_blocks },
-    { "blocks agree", blocks_agree }, { "every scalar value", every_scalar_value }, { "ascii runs", ascii_runs },
+    { "blocks agree", blocks_agree }, { "every length and place", every_length_and_place }, { "every scalar value", every_scalar_value }, { "ascii blocks", ascii_blocks }, { "ascii runs", ascii_runs },
     { "evidence", evidence }, { "samples", samples }, { "look and count agree", look_and_count_agree })
