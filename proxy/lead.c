@@ -233,9 +233,11 @@ static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
 	return m->has_length && m->content_length > l->params.max_object;
 }
 
-static void lead_set_apart(struct lead *l, bool apart)
+/* An error says nothing of what the next answer will be like, and who asks for a part waits for nobody as it is. */
+static void lead_set_apart(struct lead *l, const struct http_msg *m, enum storable storable)
 {
-	cache_set_apart(l->params.cache, l->busy, l->params.busy_len, apart, lead_now(l));
+	if (m->status < 500 && !l->ranged)
+		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m), lead_now(l));
 }
 
 static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream, struct object *o)
@@ -251,7 +253,7 @@ static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct sl
 	/* What else is said to one who asks for a part is not for those who do not. */
 	if (l->ranged && whole.status != 200)
 		storable = STORABLE_STATUS;
-	lead_set_apart(l, storable_lasts(storable) || lead_is_too_large(l, m));
+	lead_set_apart(l, m, storable);
 	if (storable != STORABLE_YES) {
 		object_report(o)->detail = storable_word(storable);
 		return 0;

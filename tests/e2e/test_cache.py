@@ -687,6 +687,20 @@ def test_who_asks_for_what_is_never_shared_does_not_wait(start, origin):
     assert [client.response().status for client in clients] == [200] * 3 and not origin.asked()
 
 
+@pytest.mark.parametrize("before, asked", [
+    ([page("Cache-Control: no-store", status="502 Bad Gateway")], 1),
+    ([page("Cache-Control: no-store"), page("Cache-Control: max-age=0, stale-if-error=0", status="502 Bad Gateway")], 3)])
+def test_an_error_says_nothing_of_what_follows(start, origin, before, asked):
+    """Neither that each is to ask for itself nor, where that is known, that one may go for all."""
+    proxy = start(origin)
+    for each in before:
+        proxy.through(origin, each, "/f")
+    clients = crowd(proxy, 3)
+    for upstream in [origin.receive() for _ in range(asked)]:
+        upstream.answer(page(FRESH))
+    assert [client.response().status for client in clients] == [200] * 3 and not origin.asked()
+
+
 def test_what_one_client_wants_kept_to_itself_says_nothing_of_others(start, origin):
     proxy = start(origin)
     proxy.through(origin, page(FRESH), "/f", "Cache-Control: no-store")
