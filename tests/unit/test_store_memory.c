@@ -1,9 +1,8 @@
 /* Owns the cases of the memory store alone: what it counts, what the process takes, who stays.
  * Must not know: how entries are chosen (eviction.h says what a full store keeps to). */
 #include "tests/unit/entries.h"
+#include "tests/unit/stores.h"
 #include "tests/unit/unit.h"
-
-#include "proxy/store.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -13,23 +12,6 @@
 #include <unistd.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
-static void put(struct store *s, const char *key, unsigned seed, size_t len)
-{
-	struct entry *e = entries_new(key, seed, len);
-
-	s->ops->put(s, e);
-	entry_unref(&e);
-}
-
-static bool holds(struct store *s, const char *key, unsigned seed, size_t len)
-{
-	struct entry *e = NULL;
-	bool right = s->ops->get(s, key, strlen(key), &e, NULL) == STORE_FOUND && entries_body_is(e, seed, len);
-
-	entry_unref(&e);
-	return right;
-}
 
 static uint64_t bytes_of(struct store *s)
 {
@@ -51,7 +33,7 @@ static void small_budgets(void)
 			char key[32];
 
 			snprintf(key, sizeof key, "http://h%u/\nk", k % 1500);
-			put(s, key, k, k * 7919 % 50000);
+			stores_put(s, key, k, k * 7919 % 50000);
 			most = bytes_of(s) > most ? bytes_of(s) : most;
 		}
 		UNIT_ROW(!cases[i].budget || most <= cases[i].budget / 20 * 21, "budget %zu: %zu", cases[i].budget, (size_t)most);
@@ -66,16 +48,16 @@ static void scan(void)
 	struct store *s = store_memory_new(1 << 20, 1 << 18);
 
 	for (int i = 0; i < 3; i++) {
-		put(s, "http://hot/\nk", 1, 5000);
-		CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
+		stores_put(s, "http://hot/\nk", 1, 5000);
+		CU_ASSERT(stores_holds(s, "http://hot/\nk", 1, 5000));
 	}
 	for (unsigned k = 0; k < 2000; k++) {
 		char key[32];
 
 		snprintf(key, sizeof key, "http://h%u/\nk", k);
-		put(s, key, k, 5000);
+		stores_put(s, key, k, 5000);
 	}
-	CU_ASSERT(holds(s, "http://hot/\nk", 1, 5000));
+	CU_ASSERT(stores_holds(s, "http://hot/\nk", 1, 5000));
 	s->ops->free(s);
 }
 
@@ -102,7 +84,7 @@ static void every_byte_counts(void)
 			char key[64];
 
 			snprintf(key, sizeof key, "http://host%u/of/%zu\nauto", k, rows[i].len);
-			put(s, key, k, rows[i].len);
+			stores_put(s, key, k, rows[i].len);
 		}
 		ratio = (double)(bytes_of(s) - counted) / (double)(heap_in_use() - heap);
 		UNIT_ROW(!heap || (ratio > 0.99 && ratio < 1.01), "bodies of %zu bytes: counted %.3f of what they take", rows[i].len, ratio);
@@ -196,14 +178,14 @@ static void gzip_has_room(void)
 			char key[32];
 
 			snprintf(key, sizeof key, "http://h%u/\nk", k);
-			put(s, key, k, 5000);
+			stores_put(s, key, k, 5000);
 		}
 		e = entries_new("http://e/\nk", 3, rows[i].len);
 		s->ops->put(s, e);
 		UNIT_ROW(keep_gzip(s, e, rows[i].gzip, &state) == rows[i].stays, "%zu and %zu", rows[i].len, rows[i].gzip);
 		UNIT_ROW(bytes_of(s) <= BUDGET / 20 * 21 && bytes_of(s) > BUDGET / 100 * 95, "%zu and %zu: %zu", rows[i].len, rows[i].gzip,
 		    (size_t)bytes_of(s));
-		CU_ASSERT(holds(s, "http://e/\nk", 3, rows[i].len));
+		CU_ASSERT(stores_holds(s, "http://e/\nk", 3, rows[i].len));
 		s->ops->remove(s, e->key, e->key_len);
 		entry_unref(&e);
 	}

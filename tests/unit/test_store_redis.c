@@ -1,0 +1,88 @@
+/* Owns the cases of the Redis store alone: a server that goes, hangs and comes again, passwords and prefixes.
+ * Must not know: how entries stand in the server. */
+#include "tests/unit/redis_server.h"
+#include "tests/unit/unit.h"
+
+#include <signal.h>
+
+static void goes_and_comes(void)
+{
+	struct store *s;
+	struct store_stats before, after;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	stores_put(s, "http://a/\nk", 1, 1000);
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 1, 1000));
+	redis_server_stop();
+	CU_ASSERT(stores_misses(s, "http://a/\nk"));
+	s->ops->stats(s, &before);
+	for (int i = 0; i < 1000; i++) {
+		stores_put(s, "http://a/\nk", 1, 1000);
+		CU_ASSERT(stores_misses(s, "http://a/\nk"));
+	}
+	s->ops->stats(s, &after);
+	CU_ASSERT(after.errors >= before.errors + 1000);
+	redis_server_start();
+	CU_ASSERT(redis_server_wakes(s));
+	stores_put(s, "http://a/\nk", 2, 1000);
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 2, 1000));
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* Removed while the server hangs: gone once it answers again. */
+static void removals_wait(void)
+{
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	redis_server.timeout_ms = 5000;
+	s = redis_server_store();
+	redis_server.timeout_ms = 60000;
+	stores_put(s, "http://a/\nk", 1, 1000);
+	stores_put(s, "http://b/\nk", 1, 1000);
+	CU_ASSERT(stores_holds(s, "http://b/\nk", 1, 1000));
+	kill(redis_server.pid, SIGSTOP);
+	s->ops->remove(s, "http://a/\nk", 11);
+	s->ops->purge(s, PURGE_URL, "http://b/", 9, false, 2000);
+	CU_ASSERT(stores_misses(s, "http://a/\nk"));          /* after timeout_ms */
+	kill(redis_server.pid, SIGCONT);
+	CU_ASSERT(redis_server_wakes(s));
+	CU_ASSERT(stores_misses(s, "http://a/\nk") && stores_misses(s, "http://b/\nk"));
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+static void settings_matter(void)
+{
+	struct redis_settings tls = { .host = "127.0.0.1", .port = 1, .prefix = "", .tls = true, .timeout_ms = 100 };
+	struct store *s, *other;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	stores_put(s, "http://a/\nk", 1, 1000);
+	other = redis_server_open("se cret", "other:");
+	CU_ASSERT(redis_server_wakes(other));
+	CU_ASSERT(stores_misses(other, "http://a/\nk"));
+	other->ops->purge(other, PURGE_ALL, "", 0, false, 2000);
+	CU_ASSERT(stores_misses(other, "awake\n"));
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 1, 1000));  /* another prefix's purge is not ours */
+	other->ops->free(other);
+	other = redis_server_open("wrong", "u*t:");
+	for (int i = 0; i < 20; i++, stores_nap())
+		CU_ASSERT(stores_misses(other, "http://a/\nk"));
+	other->ops->free(other);
+	s->ops->free(s);
+	redis_server_stop();
+#ifndef HAVE_HIREDIS_SSL
+	CU_ASSERT_PTR_NULL(store_redis_new(&tls));
+#else
+	(void)tls;
+#endif
+}
+
+UNIT_SUITE(store_redis, { "goes-and-comes", goes_and_comes }, { "removals-wait", removals_wait }, { "settings-matter", settings_matter })
