@@ -135,6 +135,8 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 
 static void double_run(struct decoder *d, struct decoder_span *s)
 {
+	const struct decoder_basic *basic = decoder_basic();
+
 	while (span_goes_on(s)) {
 		if (*s->in < 0x80) {
 			size_t len = span_left(s) < span_room(s) ? span_left(s) : span_room(s);
@@ -144,8 +146,8 @@ static void double_run(struct decoder *d, struct decoder_span *s)
 			s->out += len;
 			continue;
 		}
-		if (decoder_basic_works())
-			decoder_basic_pairs(s, &d->u.double_table->pair);
+		if (basic && basic->pairs)
+			basic->pairs(s, &d->u.double_table->pair);
 		copy_pairs(&d->u.double_table->pair, s);
 		if (!span_goes_on(s) || *s->in < 0x80)
 			continue;

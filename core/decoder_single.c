@@ -14,13 +14,6 @@ static int single_open(struct decoder *d)
 	return d->u.single_table ? 0 : errno;
 }
 
-/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
-static inline uint8_t *put_entry(uint8_t *out, const uint8_t entry[4])
-{
-	memcpy(out, entry, 4);
-	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
-}
-
 static size_t single_count_malformed(const struct decoder *d, const uint8_t *in, size_t len)
 {
 	const struct single_table *table = d->u.single_table;
@@ -34,11 +27,12 @@ static size_t single_count_malformed(const struct decoder *d, const uint8_t *in,
 static void single_run(struct decoder *d, struct decoder_span *s)
 {
 	const struct single_table *table = d->u.single_table;
+	const struct decoder_basic *basic = decoder_basic();
 	const uint8_t *in;
 	uint8_t *out;
 
-	if (table->basic && decoder_basic_works())
-		d->malformed += decoder_basic_single(s, table->points);
+	if (table->basic && basic)
+		d->malformed += basic->single(s, table);
 	in = s->in;
 	out = s->out;
 	while (s->in_end - in >= ASCII_BLOCK && s->out_end - out >= DECODER_MIN_OUT) {
@@ -47,12 +41,12 @@ static void single_run(struct decoder *d, struct decoder_span *s)
 			out += ASCII_BLOCK;
 		} else {
 			for (unsigned i = 0; i < ASCII_BLOCK; i++)
-				out = put_entry(out, table->text[in[i]]);
+				out = single_put(out, table->text[in[i]]);
 		}
 		in += ASCII_BLOCK;
 	}
 	while (in < s->in_end && s->out_end - out >= DECODER_MIN_OUT)
-		out = put_entry(out, table->text[*in++]);
+		out = single_put(out, table->text[*in++]);
 	d->malformed += single_count_malformed(d, s->in, (size_t)(in - s->in));
 	s->in = in;
 	s->out = out;

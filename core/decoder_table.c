@@ -75,6 +75,7 @@ static uint32_t point_of(const uint8_t *utf8)
 
 static void single_set_points(struct single_table *table)
 {
+	unsigned wide = 0;
 	uint8_t text[4];
 
 	table->basic = table->ascii;
@@ -83,6 +84,14 @@ static void single_set_points(struct single_table *table)
 
 		table->points[byte - 0x80] = (uint16_t)cp;
 		table->basic = table->basic && utf8_encode(cp, text) == (table->text[byte][SINGLE_LENGTH] & ~SINGLE_HOLE);
+		wide += cp >= 0x800;
+	}
+	table->narrow = wide < 64;
+	for (unsigned i = 0; i < 128; i++) {
+		const uint8_t *own = table->text[0x80 + i], *before = table->text[0x70 + i];
+
+		table->first_change[i / 16][i % 16] = (uint8_t)(own[0] ^ (i < 16 ? 0 : before[0]));
+		table->second_change[i / 16][i % 16] = (uint8_t)(own[1] ^ (i < 16 ? 0 : before[1]));
 	}
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "charset.h"
 
@@ -15,9 +16,19 @@ struct single_table {
 	bool ascii;                 /* bytes under 0x80 are ASCII */
 	bool holes;                 /* there are any */
 	bool basic;                 /* ASCII, and every other byte is one character: points[byte - 0x80] */
+	bool narrow;                /* and most of those characters take two bytes */
 	uint16_t points[128];
 	uint8_t text[256][4];
+	/* First and second bytes of text[0x80] and up in rows of 16, each xored with the one 16 before. */
+	uint8_t first_change[8][16], second_change[8][16];
 };
+
+/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
+static inline uint8_t *single_put(uint8_t *out, const uint8_t entry[4])
+{
+	memcpy(out, entry, 4);
+	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
+}
 
 /* Two to four bytes of UTF-8, NUL padded; all NUL: the code means nothing. Four bytes may be two characters (Big5). */
 struct double_text {

@@ -69,13 +69,15 @@ static void copy_basic(struct decoder_span *s, struct decoder_order order)
 
 static void utf16_run(struct decoder *d, struct decoder_span *s)
 {
+	const struct decoder_basic *basic = decoder_basic();
+
 	if (!d->u.order && span_left(s) >= 2)
 		d->u.order = unit16(s->in, &little16) == 0xFEFF ? &little16 : &big16;
 	while (span_goes_on(s) && span_left(s) >= 2) {
 		uint32_t high, low;
 
-		if (decoder_basic_works())
-			decoder_basic_utf16(s, d->u.order == &big16);
+		if (basic)
+			basic->utf16(s, d->u.order == &big16);
 		copy_basic(s, *d->u.order);
 		if (!span_goes_on(s) || span_left(s) < 2)
 			return;

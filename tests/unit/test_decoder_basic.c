@@ -1,5 +1,6 @@
-/* Blocks of 32 characters: every length, every place in memory, every mix of widths, room that ends anywhere; held against
- * utf8_encode(). And each set in one piece, held against itself byte by byte, which takes the plain loop. */
+/* Each form the processor can run: every length, every place in memory, every mix of widths, room that ends anywhere; held against
+ * utf8_encode(). And each set in one piece and in all lengths, held against itself byte by byte in plain C. */
+#include "core/cpu.h"
 #include "core/decoder_basic.h"
 #include "core/utf8.h"
 #include "tests/unit/unit.h"
@@ -7,6 +8,20 @@
 #include <string.h>
 
 enum { UNITS = 100, MOST = 3 * UNITS, UNTOUCHED = 0xA5, ROOM_STEP = 7 };
+
+static void with_each_form(void (*run)(const struct decoder_basic *))
+{
+	bool any = false;
+
+	for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++)
+		if (decoder_basic()) {
+			run(decoder_basic());
+			any = true;
+		}
+	cpu_limit(CPU_LEVELS);
+	if (!any)
+		UNIT_SKIP("this processor has no form of decoder_basic.h");
+}
 
 /* Characters that change width at random; the seed says how often. */
 static void fill(uint16_t *points, unsigned seed)
@@ -35,7 +50,7 @@ static size_t encode(const uint16_t *points, size_t count, uint8_t *out)
 	return len;
 }
 
-static void check_utf16(const uint16_t *points, size_t units, size_t at, size_t room, bool big)
+static void check_utf16(const struct decoder_basic *basic, const uint16_t *points, size_t units, size_t at, size_t room, bool big)
 {
 	uint8_t in[2 * UNITS + 8], out[MOST + 200], want[MOST];
 	struct decoder_span s = { .in = in + at, .in_end = in + at + 2 * units, .out = out, .out_end = out + room };
@@ -46,36 +61,37 @@ static void check_utf16(const uint16_t *points, size_t units, size_t at, size_t 
 		in[at + 2 * i] = (uint8_t)(big ? points[i] >> 8 : points[i]);
 		in[at + 2 * i + 1] = (uint8_t)(big ? points[i] : points[i] >> 8);
 	}
-	decoder_basic_utf16(&s, big);
+	basic->utf16(&s, big);
 	read = (size_t)(s.in - in - at) / 2;
 	len = encode(points, read, want);
-	if (read % 32 != 0 || (room == MOST + 199 && units - read >= 32) || len != (size_t)(s.out - out) || memcmp(out, want, len) != 0 ||
-	    out[room] != UNTOUCHED)
-		UNIT_ROW(false, "%zu units at %zu, room %zu, big %d: %zu units, %zu bytes", units, at, room, big, read, (size_t)(s.out - out));
+	if (read % basic->block != 0 || (room == MOST + 199 && units - read >= basic->block) || len != (size_t)(s.out - out) ||
+	    memcmp(out, want, len) != 0 || out[room] != UNTOUCHED)
+		UNIT_ROW(false, "blocks of %u: %zu units at %zu, room %zu, big %d: %zu units, %zu bytes", basic->block, units, at, room, big, read, (size_t)(s.out - out));
+}
+
+static void utf16_form(const struct decoder_basic *basic)
+{
+	uint16_t points[UNITS];
+
+	for (unsigned seed = 0; seed < 140; seed++) {
+		fill(points, seed);
+		for (size_t units = 0; units <= UNITS; units++)
+			check_utf16(basic, points, units, (units + seed) % 8, MOST + 199, seed & 1);
+		for (size_t room = 0; room < MOST + 199; room += ROOM_STEP)
+			check_utf16(basic, points, UNITS, room % 8, room, seed & 1);
+	}
 }
 
 static void utf16(void)
 {
-	uint16_t points[UNITS];
-
-	if (!decoder_basic_works())
-		UNIT_SKIP("no AVX-512 VBMI2");
-	for (unsigned seed = 0; seed < 140; seed++) {
-		fill(points, seed);
-		for (size_t units = 0; units <= UNITS; units++)
-			check_utf16(points, units, (units + seed) % 8, MOST + 199, seed & 1);
-		for (size_t room = 0; room < MOST + 199; room += ROOM_STEP)
-			check_utf16(points, UNITS, room % 8, room, seed & 1);
-	}
+	with_each_form(utf16_form);
 }
 
 /* A surrogate anywhere in a block leaves that block to others. */
-static void surrogates(void)
+static void surrogates_form(const struct decoder_basic *basic)
 {
 	static const uint16_t surrogates[] = { 0xD800, 0xDBFF, 0xDC00, 0xDFFF };
 
-	if (!decoder_basic_works())
-		UNIT_SKIP("no AVX-512 VBMI2");
 	for (size_t at = 0; at < 64; at++) {
 		uint8_t in[128], out[512];
 		struct decoder_span s = { .in = in, .in_end = in + sizeof in, .out = out, .out_end = out + sizeof out };
@@ -86,9 +102,14 @@ static void surrogates(void)
 			in[2 * at] = (uint8_t)(surrogates[at % 4] >> 8);
 			in[2 * at + 1] = (uint8_t)surrogates[at % 4];
 		}
-		decoder_basic_utf16(&s, at & 1);
-		UNIT_ROW((size_t)(s.in - in) == at / 32 * 64, "%zu", at);
+		basic->utf16(&s, at & 1);
+		UNIT_ROW((size_t)(s.in - in) == at / basic->block * basic->block * 2, "%zu", at);
 	}
+}
+
+static void surrogates(void)
+{
+	with_each_form(surrogates_form);
 }
 
 static size_t decode(enum charset cs, const uint8_t *in, size_t len, size_t piece, uint8_t *out, size_t cap, uint64_t *malformed)
@@ -104,30 +125,63 @@ static size_t decode(enum charset cs, const uint8_t *in, size_t len, size_t piec
 	return out_len;
 }
 
+/* In one piece by every form, and byte by byte in plain C. */
+static void check_set(enum charset cs, const uint8_t *in, size_t len)
+{
+	static uint8_t whole[1 << 19], bytewise[sizeof whole];
+	uint64_t malformed, malformed_bytewise;
+	size_t out, out_bytewise;
+
+	cpu_limit(CPU_PLAIN);
+	out_bytewise = decode(cs, in, len, 1, bytewise, sizeof bytewise, &malformed_bytewise);
+	for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++) {
+		out = decode(cs, in, len, len, whole, sizeof whole, &malformed);
+		if (out != out_bytewise || memcmp(whole, bytewise, out) != 0 || malformed != malformed_bytewise)
+			UNIT_ROW(false, "%s, %zu bytes, level %d", charset_name(cs), len, level);
+	}
+	cpu_limit(CPU_LEVELS);
+}
+
 static void single_byte_sets(void)
 {
-	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
-		uint8_t in[1024], whole[4096], bytewise[4096];
-		uint64_t malformed, malformed_bytewise;
-		size_t len;
+	enum { LENGTHS = 200 };
+	uint8_t in[1024];
 
+	/* Every byte, every byte between ASCII, and runs of ASCII between */
+	for (size_t i = 0; i < sizeof in; i++)
+		in[i] = i < 256 ? (uint8_t)i : i < 768 && i % 2 ? (uint8_t)(i / 2) : i % 64 < 40 ? 'a' : (uint8_t)(i * 7);
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		if (charset_info(cs)->kind != KIND_SINGLE_BYTE)
 			continue;
-		/* Every byte, every byte between ASCII, and runs of ASCII between */
-		for (size_t i = 0; i < sizeof in; i++)
-			in[i] = i < 256 ? (uint8_t)i : i < 768 && i % 2 ? (uint8_t)(i / 2) : i % 64 < 40 ? 'a' : (uint8_t)(i * 7);
-		for (size_t skip = 0; skip < 40; skip++) {
-			len = decode(cs, in + skip, sizeof in - skip, sizeof in, whole, sizeof whole, &malformed);
-			UNIT_ROW(len == decode(cs, in + skip, sizeof in - skip, 1, bytewise, sizeof bytewise, &malformed_bytewise) &&
-			    memcmp(whole, bytewise, len) == 0 && malformed == malformed_bytewise, "%s at %zu", charset_name(cs), skip);
+		for (size_t skip = 0; skip < 40; skip++)
+			check_set(cs, in + skip, sizeof in - skip);
+		for (size_t len = 0; len < LENGTHS; len++)
+			check_set(cs, in + (len * 37 + cs) % (sizeof in - LENGTHS), len);
+	}
+}
+
+/* Known pairs alone: the text of the whole set. */
+static void check_known_pairs(enum charset cs, const uint8_t *in, size_t len)
+{
+	uint8_t known[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < len; i += 2) {
+		struct decoder_trial trial;
+
+		if (in[i] >= 0x80 && decoder_try(cs, in + i, 2, true, &trial) == 0 && trial.accepts && trial.multibyte == 1) {
+			known[n++] = in[i];
+			known[n++] = in[i + 1];
 		}
 	}
+	check_set(cs, known, n);
 }
 
 /* Every pair of every set, in runs of 1 to 40 between ASCII; a bad pair puts what follows in another place. */
 static void double_byte_sets(void)
 {
-	static uint8_t in[3 * 0x8000], whole[4 * sizeof in], bytewise[4 * sizeof in];
+	enum { TEXT = 3 * 0x8000, KNOWN = 60, LENGTHS = 200 };
+	static uint8_t in[TEXT];
 	size_t len = 0, run = 0;
 
 	for (unsigned code = 0x8000; code < 0x10000; code++) {
@@ -142,34 +196,14 @@ static void double_byte_sets(void)
 		}
 	}
 	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
-		uint64_t malformed, malformed_bytewise;
-		size_t out;
-
 		if (charset_info(cs)->kind != KIND_DOUBLE_BYTE)
 			continue;
-		for (size_t skip = 0; skip < 3; skip++) {
-			out = decode(cs, in + skip, len - skip, len, whole, sizeof whole, &malformed);
-			UNIT_ROW(out == decode(cs, in + skip, len - skip, 1, bytewise, sizeof bytewise, &malformed_bytewise) &&
-			    memcmp(whole, bytewise, out) == 0 && malformed == malformed_bytewise, "%s at %zu", charset_name(cs), skip);
-		}
-		/* Known pairs alone: the text of the whole set */
-		for (size_t at = 0; at + 60 < len; at += 60) {
-			uint8_t known[64];
-			size_t n = 0;
-
-			for (size_t i = at; i + 1 < at + 60; i += 2) {
-				struct decoder_trial trial;
-
-				if (in[i] >= 0x80 && decoder_try(cs, in + i, 2, true, &trial) == 0 && trial.accepts && trial.multibyte == 1) {
-					known[n++] = in[i];
-					known[n++] = in[i + 1];
-				}
-			}
-			out = decode(cs, known, n, sizeof known, whole, sizeof whole, &malformed);
-			if (out != decode(cs, known, n, 1, bytewise, sizeof bytewise, &malformed_bytewise) || memcmp(whole, bytewise, out) != 0 ||
-			    malformed != malformed_bytewise)
-				UNIT_ROW(false, "%s, pairs from %zu on", charset_name(cs), at);
-		}
+		for (size_t skip = 0; skip < 3; skip++)
+			check_set(cs, in + skip, len - skip);
+		for (size_t at = 0; at + KNOWN < len; at += KNOWN)
+			check_known_pairs(cs, in + at, KNOWN);
+		for (size_t short_len = 0; short_len < LENGTHS; short_len++)
+			check_set(cs, in + short_len * 397 + cs, short_len);
 	}
 }
 
