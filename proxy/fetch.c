@@ -93,7 +93,8 @@ void fetch_fail(struct fetch *f)
 	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
 	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
 	    f->failure.details);
-	stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
+	if (f->failure.error != PROXY_ERROR_IP_PROHIBITED)      /* counted already: destinations_refused */
+		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
 	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
 		object_fail(f->object, &f->failure);

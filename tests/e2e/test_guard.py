@@ -94,7 +94,8 @@ def test_refusals_are_told_and_counted(start, canary):
     assert proxy.get(f"/http://example.org:{canary.port}/").status == 403
     proxy.process.send_signal(10)
     proxy.stop()
-    assert "destinations_refused 3\n" in proxy.err.text() and "destination_ip_prohibited" in proxy.err.text()
+    told = proxy.err.text()
+    assert "destinations_refused 3\n" in told and "fetches_failed 0\n" in told and "destination_ip_prohibited" in told
 
 
 def test_routes_go_where_they_point(start, origin):

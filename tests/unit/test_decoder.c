@@ -323,4 +323,5 @@ static void freeing_nothing(void)
 }
 
 UNIT_SUITE(decoder, { "rows", rows }, { "rows inside text", rows_inside_text }, { "carry before a long piece", carry_before_a_long_piece },
-    { "stray windows-1252", stray_windows_1252 }, { "literal meaning", literal_meaning }, { "trial", trial }, { "freeing nothing", freeing_nothing })
+    { "stray windows-1252", stray_windows_1252 }, { "literal meaning", literal_meaning }, { "trial", trial },
+    { "freeing nothing", freeing_nothing })

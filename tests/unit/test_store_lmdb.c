@@ -162,5 +162,5 @@ static void nowhere(void)
 	CU_ASSERT_PTR_NULL(store_lmdb_new("/dev/null", 1 << 20));
 }
 
-UNIT_SUITE(store_lmdb, { "restart", restart }, { "bounded", bounded }, { "damage", damage }, { "other-file", other_file }, { "format", format },
-	{ "nowhere", nowhere })
+UNIT_SUITE(store_lmdb, { "restart", restart }, { "bounded", bounded }, { "damage", damage }, { "other-file", other_file },
+	{ "format", format }, { "nowhere", nowhere })
