@@ -16,8 +16,8 @@ struct decoder_basic {
 	void (*utf16)(struct decoder_span *, bool big_endian);
 	/* A set whose table is `basic`. Returns how many bytes were holes. */
 	uint64_t (*single)(struct decoder_span *, const struct single_table *);
-	/* Pairs of bytes that the plane knows; up to the first that is none, and to a run that is too short for this. NULL: no faster
-	 * than the plain loop. */
+	/* Pairs of bytes that the plane knows, and ASCII between them; up to the first that is neither. NULL: no faster than the plain
+	 * loop. */
 	void (*pairs)(struct decoder_span *, const struct double_plane *);
 };
 

@@ -6,12 +6,16 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define VBMI2 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")))
+#define VBMI2 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2")))
 
 enum {
 	BLOCK = 32,
-	ROOM = 48 + 64,     /* half a block's most, and a store */
-	FEW = 6             /* pairs that are read faster one by one */
+	STORE = 64,
+	ROOM = 48 + STORE,  /* half a block's most, and a store */
+	PAIR_BLOCK = 64,    /* bytes */
+	PAIR_ROOM = 2 * PAIR_BLOCK + 4 + STORE,     /* four bytes a pair, of which one may end behind the block */
+	PAIR_LANES = 16,
+	ASCII_RUN = 16      /* bytes worth a copy of their own */
 };
 
 VBMI2 static inline uint8_t *put(uint8_t *out, __m512i bytes, __mmask64 count)
@@ -111,27 +115,73 @@ VBMI2 static uint64_t single(struct decoder_span *s, const struct single_table *
 	return replaced;
 }
 
+/* Where characters start, from which of 64 bytes are beyond ASCII; one starts with the first. In a row of such bytes every other
+ * one leads, from its first on; a row of odd length ends with one whose trail is an ASCII byte. What stands alone is taken for a
+ * lead; no plane knows what it would lead. */
+static inline uint64_t pair_starts(uint64_t beyond)
+{
+	const uint64_t even = UINT64_C(0x5555555555555555);
+	uint64_t rows = beyond & ~(beyond << 1);
+	/* A carry runs through each row that starts at an even place */
+	uint64_t even_rows = beyond & ~(beyond + (rows & even));
+	uint64_t leads = (even_rows & even) | (beyond & ~even_rows & ~even);
+
+	return ~(leads << 1);
+}
+
+/* Where ASCII_RUN bytes of ASCII in a row begin, 64 without. */
+VBMI2 static inline unsigned ascii_run(uint64_t beyond)
+{
+	uint64_t run = ~beyond;
+
+	for (unsigned n = 1; n < ASCII_RUN; n *= 2)
+		run &= run >> n;
+	return (unsigned)_tzcnt_u64(run);
+}
+
+/* Sixteen characters from their first bytes and what follows those, each laid out in a lane. What is not known has no bytes. */
+VBMI2 static inline __m512i look_up_pairs(const struct double_plane *plane, __m128i firsts, __m128i seconds)
+{
+	__m512i first = _mm512_cvtepu8_epi32(firsts), second = _mm512_cvtepu8_epi32(seconds);
+	__m512i code = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(first, _mm512_set1_epi32(0x7f)), 8), second);
+
+	return _mm512_mask_i32gather_epi32(first, _mm512_test_epi32_mask(first, _mm512_set1_epi32(0x80)), code, plane->text,
+	    sizeof plane->text[0][0]);
+}
+
+/* ASCII and pairs in the same steps: which of them comes next is nothing a processor could foresee. */
 VBMI2 static void pairs(struct decoder_span *s, const struct double_plane *plane)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
+	uint64_t starts = 0;
 
-	while (s->in_end - in >= BLOCK && s->out_end - out >= ROOM) {
-		__m256i codes = _mm256_loadu_si256((const __m256i *)(const void *)in);
-		__m512i swapped = _mm512_cvtepu16_epi32(_mm256_or_si256(_mm256_slli_epi16(codes, 8), _mm256_srli_epi16(codes, 8)));
-		__mmask16 beyond = _mm256_test_epi16_mask(codes, _mm256_set1_epi16(0x80));
-		unsigned count = (unsigned)__builtin_ctz(~(unsigned)beyond);
-		__m512i text;
+	while (starts == 0 && s->in_end - in > PAIR_BLOCK && s->out_end - out >= PAIR_ROOM) {
+		__m512i bytes = _mm512_loadu_si512(in), firsts, seconds;
+		uint64_t beyond = _mm512_movepi8_mask(bytes);
+		unsigned run = ascii_run(beyond), last, known = PAIR_LANES;
 
-		if (count < FEW)
-			break;
-		text = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), beyond, _mm512_sub_epi32(swapped, _mm512_set1_epi32(0x8000)),
-		    plane->text, sizeof plane->text[0][0]);
-		count = (unsigned)__builtin_ctz(~(unsigned)_mm512_test_epi32_mask(text, text));
-		if (count == 0)
-			break;
-		out = put(out, text, _mm512_test_epi8_mask(text, text) & (UINT64_MAX >> (64 - 4 * count)));
-		in += 2 * count;
+		if (run == 0) {
+			_mm512_storeu_si512(out, bytes);
+			run = (unsigned)_tzcnt_u64(beyond);
+			in += run;
+			out += run;
+			continue;
+		}
+		starts = _bzhi_u64(pair_starts(beyond), run);
+		last = 63 - (unsigned)__builtin_clzll(starts);
+		firsts = _mm512_maskz_compress_epi8(starts, bytes);
+		seconds = _mm512_maskz_compress_epi8(starts, _mm512_loadu_si512(in + 1));
+		while (starts && known == PAIR_LANES) {
+			__m512i text = look_up_pairs(plane, _mm512_castsi512_si128(firsts), _mm512_castsi512_si128(seconds));
+
+			known = _tzcnt_u32(~(unsigned)_mm512_test_epi32_mask(text, text));
+			out = put(out, text, _bzhi_u64(_mm512_test_epi8_mask(text, text), 4 * known));
+			starts ^= _pdep_u64(_bzhi_u64(UINT64_MAX, known), starts);
+			firsts = _mm512_alignr_epi64(_mm512_setzero_si512(), firsts, 2);
+			seconds = _mm512_alignr_epi64(_mm512_setzero_si512(), seconds, 2);
+		}
+		in += starts ? _tzcnt_u64(starts) : last + 1 + (beyond >> last & 1);
 	}
 	s->in = in;
 	s->out = out;

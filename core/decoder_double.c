@@ -16,11 +16,29 @@ static int double_open(struct decoder *d)
 	return d->u.double_table ? 0 : errno;
 }
 
-/* Writes four bytes, of which the last may be padding. */
+/* Its bytes as they stand, 0: it is empty. */
+static inline uint32_t text_word(const struct double_text *text)
+{
+	uint32_t word;
+
+	memcpy(&word, text->utf8, sizeof word);
+	return word;
+}
+
+/* Writes four bytes, of which the last two may be padding. */
+static inline uint8_t *put_word(uint8_t *out, uint32_t word)
+{
+	memcpy(out, &word, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return out + 2 + ((word & 0xffff) != 0) + ((word & 0xff) != 0);
+#else
+	return out + 2 + (word > 0xffff) + (word > 0xffffff);
+#endif
+}
+
 static inline uint8_t *put_text(uint8_t *out, const struct double_text *text)
 {
-	memcpy(out, text->utf8, sizeof text->utf8);
-	return out + 2 + (text->utf8[2] != 0) + (text->utf8[3] != 0);
+	return put_word(out, text_word(text));
 }
 
 /* Pairs, and ASCII between them one at a time: blanks. */
@@ -28,22 +46,28 @@ static void copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
+	size_t steps;
 
-	while (s->in_end - in >= 2 && s->out_end - out >= DECODER_MIN_OUT) {
-		const struct double_text *text;
+	do {
+		steps = (size_t)(s->in_end - in) / 2;
+		if (steps > (size_t)(s->out_end - out) / 4)
+			steps = (size_t)(s->out_end - out) / 4;
+		for (; steps > 0; steps--) {
+			uint32_t word;
 
-		if (in[0] < 0x80) {
-			if (in[1] < 0x80)
+			if (in[0] < 0x80) {
+				if (in[1] < 0x80)
+					break;
+				*out++ = *in++;
+				continue;
+			}
+			word = text_word(&plane->text[0][0] + ((in[0] << 8 | in[1]) & 0x7fff));
+			if (word == 0)
 				break;
-			*out++ = *in++;
-			continue;
+			out = put_word(out, word);
+			in += 2;
 		}
-		text = &plane->text[in[0] - 0x80][in[1]];
-		if (text->utf8[0] == 0)
-			break;
-		out = put_text(out, text);
-		in += 2;
-	}
+	} while (steps == 0 && s->in_end - in >= 2 && s->out_end - out >= DECODER_MIN_OUT);
 	s->in = in;
 	s->out = out;
 }
@@ -133,9 +157,25 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
+/* Blocks, where they can be had. Text that is full of other codes ends them again and again: from a block that came to less than
+ * BLOCK_LEAST bytes on, so many are read one by one. */
+static void copy_blocks(const struct decoder_basic *basic, const struct double_plane *plane, struct decoder_span *s, const uint8_t **from)
+{
+	enum { BLOCK_LEAST = 64, ONE_BY_ONE = 512 };
+	const uint8_t *start = s->in;
+
+	if (!basic || !basic->pairs || start < *from)
+		return;
+	basic->pairs(s, plane);
+	if (s->in - start < BLOCK_LEAST)
+		*from = span_left(s) > ONE_BY_ONE ? s->in + ONE_BY_ONE : s->in_end;
+}
+
 static void double_run(struct decoder *d, struct decoder_span *s)
 {
 	const struct decoder_basic *basic = decoder_basic();
+	const struct double_plane *plane = &d->u.double_table->pair;
+	const uint8_t *blocks_from = s->in;
 
 	while (span_goes_on(s)) {
 		if (*s->in < 0x80) {
@@ -146,9 +186,8 @@ static void double_run(struct decoder *d, struct decoder_span *s)
 			s->out += len;
 			continue;
 		}
-		if (basic && basic->pairs)
-			basic->pairs(s, &d->u.double_table->pair);
-		copy_pairs(&d->u.double_table->pair, s);
+		copy_blocks(basic, plane, s, &blocks_from);
+		copy_pairs(plane, s);
 		if (!span_goes_on(s) || *s->in < 0x80)
 			continue;
 		if (!read_other(d, s))
