@@ -1,4 +1,4 @@
-/* Owns the validation of blocks of UTF-8 by AVX2, 64 bytes a step (utf8_blocks.h).
+/* Owns the validation of blocks of UTF-8 by AVX2, 32 bytes a step (utf8_blocks.h).
  * Must not know: where in a step the fault is. What is a fault: utf8_lookup.h. */
 #include "utf8_blocks.h"
 
@@ -61,16 +61,13 @@ AVX2 size_t utf8_blocks_avx2(const uint8_t *p, size_t len)
 	__m256i before = _mm256_setzero_si256();
 	size_t i = 0;
 
-	for (; len - i >= 2 * STEP; i += 2 * STEP) {
-		__m256i one = load(p + i), two = load(p + i + STEP);
+	for (; len - i >= STEP; i += STEP) {
+		__m256i block = load(p + i);
 
-		if (!all_zero(_mm256_movemask_epi8(_mm256_or_si256(one, two)) == 0 ? open_behind(before) :
-		    _mm256_or_si256(faults(one, before), faults(two, one))))
+		if (!all_zero(_mm256_movemask_epi8(block) == 0 ? open_behind(before) : faults(block, before)))
 			break;
-		before = two;
+		before = block;
 	}
-	if (len - i >= STEP && all_zero(faults(load(p + i), before)))
-		i += STEP;
 	return i;
 }
 #endif
