@@ -14,6 +14,7 @@
 
 #include "conn_internal.h"
 #include "loop.h"
+#include "splice.h"
 
 /* One step of connecting. The owner may close the connection in its callback. */
 static void conn_handshake(struct conn *c)
@@ -115,6 +116,9 @@ void conn_close(struct conn **cp)
 	*cp = NULL;
 	c->transport->shutdown(c);
 	conn_tls_free(c);
+	/* Bytes that came unread make close() a reset, which would take what is held back with it. */
+	if (c->held)
+		shutdown(c->fd, SHUT_WR);
 	event_del(&c->read_event);
 	event_del(&c->write_event);
 	close(c->fd);
@@ -128,6 +132,7 @@ void conn_abort(struct conn **cp)
 
 	if (c) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+		c->held = false;
 		c->transport = &conn_plain;    /* without a close_notify */
 	}
 	conn_close(cp);
@@ -145,9 +150,9 @@ static ssize_t broken_read(struct conn *c, void *buf, size_t cap)
 	return CONN_FAILED;
 }
 
-static ssize_t broken_writev(struct conn *c, const struct iovec *iov, int n_iov)
+static ssize_t broken_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
 {
-	(void)c, (void)iov, (void)n_iov;
+	(void)c, (void)iov, (void)n_iov, (void)more;
 	return CONN_FAILED;
 }
 
@@ -209,7 +214,29 @@ ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
 {
-	return c->transport->writev(c, iov, n_iov);
+	c->held = false;
+	return c->transport->writev(c, iov, n_iov, false);
+}
+
+ssize_t conn_writev_more(struct conn *c, const struct iovec *iov, int n_iov)
+{
+	c->held = true;
+	return c->transport->writev(c, iov, n_iov, true);
+}
+
+bool conn_splices(const struct conn *c)
+{
+	return c->transport == &conn_plain && !loop_splice(c->loop)->refused;
+}
+
+ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+{
+	ssize_t n = splice_send(loop_splice(c->loop), c->fd, iov, n_iov, more);
+
+	if (n < 0 && errno == ENOTSUP)
+		return more ? conn_writev_more(c, iov, n_iov) : conn_writev(c, iov, n_iov);
+	c->held = more;
+	return conn_result(c, n);
 }
 
 void conn_acknowledge(struct conn *c)

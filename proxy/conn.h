@@ -50,6 +50,12 @@ void conn_want(struct conn *, bool readable, bool writable);
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
 ssize_t conn_writev(struct conn *, const struct iovec *, int n);
+/* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then the kernel may
+ * hold the bytes back, to send all in one segment. */
+ssize_t conn_writev_more(struct conn *, const struct iovec *, int n);
+/* Whether pages can go to it uncopied; then like the two above, of pieces as splice.h says. Fewer bytes than given: it takes no more now. */
+bool conn_splices(const struct conn *);
+ssize_t conn_splice(struct conn *, const struct iovec *, int n, bool more);
 /* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
  * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along. */
 void conn_acknowledge(struct conn *);

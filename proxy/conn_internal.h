@@ -18,7 +18,7 @@ enum conn_need { CONN_NEED_READ = 1, CONN_NEED_WRITE = 2 };
 struct conn_transport {
 	int (*handshake)(struct conn *);       /* 0: connected; CONN_AGAIN: c->need is set; CONN_FAILED: c->err is set */
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
-	ssize_t (*writev)(struct conn *, const struct iovec *, int n);
+	ssize_t (*writev)(struct conn *, const struct iovec *, int n, bool more);
 	void (*shutdown)(struct conn *);       /* tells the peer that no more comes */
 };
 
@@ -36,6 +36,7 @@ struct conn {
 	uint8_t need;                  /* enum conn_need: what the transport waits for, whatever the owner wants */
 	bool want_read, want_write;    /* the owner's wishes */
 	bool armed_read, armed_write;
+	bool held;                     /* the kernel may hold back what was written last */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in in;

@@ -23,13 +23,13 @@ static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
 	return conn_result(c, n);
 }
 
-static ssize_t plain_writev(struct conn *c, const struct iovec *iov, int n_iov)
+static ssize_t plain_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = (size_t)n_iov };
 	ssize_t n;
 
 	do
-		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL);
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
 	while (n < 0 && errno == EINTR);
 	return conn_result(c, n);
 }

@@ -327,7 +327,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 }
 
 /* One record. Small pieces are gathered, so that a head and its body's beginning share one. */
-static ssize_t tls_writev(struct conn *c, const struct iovec *iov, int n_iov)
+static ssize_t tls_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
 {
 	struct conn_tls *t = c->tls;
 	uint8_t record[TLS_RECORD_BYTES], need;
@@ -335,6 +335,7 @@ static ssize_t tls_writev(struct conn *c, const struct iovec *iov, int n_iov)
 	size_t len = 0;
 	int n, r;
 
+	(void)more;
 	if (!t->up || t->broken)
 		return CONN_FAILED;
 	if (n_iov == 1 || (n_iov && iov[0].iov_len >= sizeof record)) {

@@ -32,14 +32,18 @@ size_t entry_gzip_bytes(const struct object *form)
 	return object_memory(form) + head_bytes(object_get_head(form));
 }
 
-/* Segments are made before the body's length is known: in a short body most of the last one is empty. */
+/* Segments are made before the body's length is known: in a short body most of the last one is empty, and the first of a long one have no
+ * pages of their own. */
 static void entry_compact(struct entry *e)
 {
-	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16 };
+	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16, PAGES_MAX_BYTES = 1024 * 1024 /* copied within a fraction of a millisecond */ };
 	uint64_t length = object_length(e->object);
+	bool wasteful = object_unused(e->object) > length / WASTE_SHARE + WASTE_MIN_BYTES;
 	struct object *compact;
 
-	if (object_unused(e->object) <= length / WASTE_SHARE + WASTE_MIN_BYTES || !(compact = object_compact(e->object)))
+	if (!wasteful && (length > PAGES_MAX_BYTES || !object_wants_pages(e->object)))
+		return;
+	if (!(compact = object_compact(e->object)))
 		return;
 	object_unref(&e->object);
 	e->object = compact;

@@ -15,7 +15,7 @@
 #include "loop.h"
 #include "owner.h"
 
-enum { LISTENER_BACKLOG = 4096, LISTENER_BATCH = 64, LISTENER_PAUSE_MS = 1000 };
+enum { LISTENER_BACKLOG = 4096, LISTENER_BATCH = 64, LISTENER_PAUSE_MS = 1000, LISTENER_DEFER_S = 1 };
 
 struct listener {
 	struct loop *loop;
@@ -29,10 +29,12 @@ struct listener {
 
 int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 {
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, defer = LISTENER_DEFER_S;
 
 	if (fd < 0)
 		return -1;
+	/* The client speaks first, TLS or not: a connection comes with its first bytes, one that says nothing that much later. */
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
 	    (address->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||

@@ -15,6 +15,7 @@
 
 #include "http_date.h"
 #include "log.h"
+#include "splice.h"
 
 TAILQ_HEAD(task_list, task);
 TAILQ_HEAD(timer_list, timer);
@@ -50,6 +51,7 @@ struct loop {
 	struct stats stats;
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
+	struct splice splice;
 	uint8_t scratch[LOOP_SCRATCH_BYTES];
 };
 
@@ -309,6 +311,7 @@ struct loop *loop_new(void)
 		goto fail;
 	}
 	l->inbox_fd = -1;
+	splice_init(&l->splice);
 	/* One thread owns the base: no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	TAILQ_INIT(&l->tasks);
@@ -351,6 +354,7 @@ void loop_free(struct loop **lp)
 		event_free(l->inbox_event);
 	if (l->inbox_fd >= 0)
 		close(l->inbox_fd);
+	splice_end(&l->splice);
 	pthread_mutex_destroy(&l->inbox_lock);
 	if (l->base)
 		event_base_free(l->base);
@@ -378,6 +382,11 @@ struct event_base *loop_base(struct loop *l)
 struct stats *loop_stats(struct loop *l)
 {
 	return &l->stats;
+}
+
+struct splice *loop_splice(struct loop *l)
+{
+	return &l->splice;
 }
 
 uint8_t *loop_scratch(struct loop *l)

@@ -13,6 +13,7 @@
 
 struct event_base;
 struct loop;
+struct splice;
 
 /* Work for the end of this loop turn: how one part wakes another without calling into it. Embedded in its owner. */
 struct task {
@@ -43,6 +44,7 @@ struct event_base *loop_base(struct loop *);
 struct stats *loop_stats(struct loop *);
 /* LOOP_SCRATCH_BYTES for use within one callback. */
 uint8_t *loop_scratch(struct loop *);
+struct splice *loop_splice(struct loop *);
 
 uint64_t loop_now_ms(struct loop *);           /* monotonic, coarse (a few ms): timers and freshness */
 uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations in the access log */

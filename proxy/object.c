@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENT_FIRST_BYTES = 4096 - 64, SEGMENT_BYTES = 32768 - 64 };
-
 struct object_head *object_head_new(void)
 {
 	struct object_head *h = calloc(1, sizeof *h);
@@ -59,7 +57,7 @@ void object_free_before(struct object *o, uint64_t offset)
 		struct object_segment *s = o->first;
 
 		o->first = s->next;
-		free(s);
+		segment_free(s);
 	}
 }
 
@@ -72,7 +70,7 @@ void object_unref(struct object **op)
 		return;
 	assert(LIST_EMPTY(&o->readers) && !o->writer);
 	object_free_before(o, UINT64_MAX);
-	free(o->first);
+	segment_free(o->first);
 	object_head_unref(&o->head);
 	object_unref(&o->substitute);
 	object_unref(&o->gzip);
@@ -131,18 +129,11 @@ void object_head(struct object *o, struct object_head *head)
 
 static struct object_segment *object_grow(struct object *o)
 {
-	size_t cap = o->length ? SEGMENT_BYTES : SEGMENT_FIRST_BYTES;
-	struct object_segment *s;
+	uint64_t before = o->length, rest = o->expected > before ? o->expected - before : 0;
+	struct object_segment *s = segment_new(before, rest, object_is_kept(o));
 
-	if (o->expected > o->length)
-		cap = o->expected - o->length < SEGMENT_BYTES ? (size_t)(o->expected - o->length) : SEGMENT_BYTES;
-	s = malloc(sizeof *s + cap);
 	if (!s)
 		return NULL;
-	s->next = NULL;
-	s->start = o->length;
-	s->len = 0;
-	s->cap = cap;
 	if (o->last)
 		o->last->next = s;
 	else
@@ -210,6 +201,8 @@ void object_done(struct object *o)
 {
 	assert(o->phase == OBJECT_BODY);
 	pthread_mutex_lock(&o->lock);
+	if (o->last)
+		segment_trim(o->last);
 	object_enter(o, OBJECT_DONE);
 	pthread_mutex_unlock(&o->lock);
 }
@@ -327,7 +320,7 @@ size_t object_memory(const struct object *o)
 	size_t sum = malloc_usable_size((void *)o) + sizeof(size_t);
 
 	for (struct object_segment *s = o->first; s; s = s->next)
-		sum += malloc_usable_size(s) + sizeof(size_t);
+		sum += segment_memory(s);
 	return sum;
 }
 

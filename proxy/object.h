@@ -142,10 +142,14 @@ bool object_gzip_begin(struct object *, struct object *form);
 void object_gzip_end(struct object *, enum object_gzip);
 size_t object_memory(const struct object *);                       /* what it takes, with what malloc adds; its head not counted */
 size_t object_unused(const struct object *);                       /* bytes of that which the body left empty */
+/* Whether it is long enough for pages of its own (object_internal.h) and not all of it lies in such. */
+bool object_wants_pages(const struct object *);
 /* The same response in memory of exactly its size, one reference; NULL: out of memory. */
 struct object *object_compact(const struct object *);
 /* Up to n pieces that follow the reader's offset, at most max bytes in all. Returns how many pieces; *bytes their sum. */
 int object_peek(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
+/* The same, of pieces as may be sent by splice.h only. */
+int object_peek_pages(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
 void object_consume(struct object_reader *, size_t bytes);
 
 #endif

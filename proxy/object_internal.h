@@ -1,4 +1,4 @@
-/* Owns what object.c (the life of an object, its writer), object_reader.c and object_gzip.c share. */
+/* Owns what object.c (the life of an object, its writer), object_reader.c, object_segment.c and object_gzip.c share. */
 #ifndef UTFEED_PROXY_OBJECT_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_INTERNAL_H
 
@@ -10,7 +10,8 @@ struct object_segment {
 	struct object_segment *next;
 	uint64_t start;                /* offset of its first byte in the body */
 	size_t len, cap;
-	uint8_t bytes[];
+	uint8_t *bytes;                /* behind the struct, or pages of their own */
+	bool pages;
 };
 
 LIST_HEAD(object_readers, object_reader);
@@ -44,6 +45,13 @@ static inline bool object_is_settled(const struct object *o)
 	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
+
+/* For what follows so many bytes of a body; rest: how many that will be, 0: not known. Only long bodies that are kept get pages: these
+ * are freed by munmap(2), so that the kernel may send them without a copy (splice.h). NULL: out of memory. */
+struct object_segment *segment_new(uint64_t before, uint64_t rest, bool kept);
+void segment_free(struct object_segment *);
+void segment_trim(struct object_segment *);            /* no byte is to come: gives pages back that have none */
+size_t segment_memory(struct object_segment *);        /* with what malloc adds */
 
 /* Both under the lock. Strictly before: a reader's `at` may still be the segment that ends at its offset. */
 void object_free_before(struct object *, uint64_t offset);

@@ -98,7 +98,7 @@ size_t object_readers(struct object *o)
 	return n;
 }
 
-static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
 {
 	struct object_segment *s = r->at ? r->at : r->object->first;
 	int count = 0;
@@ -107,7 +107,7 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 	while (s && s->start + s->len <= r->offset && s->next)
 		s = s->next;
 	r->at = s;
-	for (; s && count < n && *bytes < max; s = s->next) {
+	for (; s && count < n && *bytes < max && (s->pages || !pages); s = s->next) {
 		size_t skip = r->offset > s->start ? (size_t)(r->offset - s->start) : 0, len = s->len - skip;
 
 		if (!len)
@@ -121,17 +121,27 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 	return count;
 }
 
-int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+static int object_look(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
 {
 	struct object *o = r->object;
 	int count;
 
 	if (object_is_settled(o))
-		return object_gather(r, iov, n, max, bytes);
+		return object_gather(r, iov, n, max, pages, bytes);
 	pthread_mutex_lock(&o->lock);
-	count = object_gather(r, iov, n, max, bytes);
+	count = object_gather(r, iov, n, max, pages, bytes);
 	pthread_mutex_unlock(&o->lock);
 	return count;
+}
+
+int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	return object_look(r, iov, n, max, false, bytes);
+}
+
+int object_peek_pages(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	return object_look(r, iov, n, max, true, bytes);
 }
 
 static void object_advance(struct object_reader *r, size_t bytes)

@@ -9,7 +9,20 @@
 #include "sender_gzip.h"
 #include "text.h"
 
-enum { SENDER_IOV = 16, SENDER_WRITE_BYTES = 256 * 1024 /* at most in one writev */ };
+enum {
+	SENDER_IOV = 16,
+	SENDER_WRITE_BYTES = 256 * 1024,       /* at most in one write */
+	SENDER_SPLICE_BYTES = 48 * 1024        /* from there on a copy costs more than two system calls */
+};
+
+/* What is written next. */
+struct sender_pieces {
+	struct iovec iov[SENDER_IOV];
+	int n;
+	size_t head, frame, body;      /* bytes of each */
+	bool pages;                    /* all of it is body, in pages */
+	bool before_pages;             /* such a body follows */
+};
 
 /* Everything but the room for framing, whose bytes count only as far as frame_len says. */
 static void sender_reset(struct sender *s, struct slice head)
@@ -84,6 +97,7 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 		s->framing = FRAME_NONE;
 	if (s->framing == FRAME_CLOSE)
 		keep = false;
+	s->closes = !keep;
 	s->trailer = s->framing == FRAME_CHUNKED && c->trailers;
 	if (c->verdict)
 		add_rule(&t, c->verdict);
@@ -177,34 +191,49 @@ static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t 
 	return n;
 }
 
-/* What can be written now: head, framing, body, in this order. Returns the number of pieces. */
-static int sender_gather(struct sender *s, struct object_reader *reader, struct iovec *iov, size_t *head, size_t *frame)
+/* Behind what is gathered already: a body in pages goes in a write of its own. */
+static void sender_gather_body(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
-	size_t body;
-	int n;
+	uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
+	struct iovec *iov = p->iov + p->n;
+	int room = SENDER_IOV - p->n, n;
 
-	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
-		sender_frame_chunk(s, reader);
-	n = sender_gather_head(s, iov, head);
-	*frame = s->frame_len - s->frame_sent;
-	if (*frame)
-		iov[n++] = (struct iovec){ s->frame + s->frame_sent, *frame };
-	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left)) {
-		uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
-
-		n += sender_peek(s, reader, iov + n, SENDER_IOV - n, max, &body);
+	if (splices && !s->gzip && max >= SENDER_SPLICE_BYTES) {
+		n = object_peek_pages(reader, iov, room, max, &p->body);
+		if (p->body >= SENDER_SPLICE_BYTES) {
+			p->before_pages = p->n;
+			p->pages = !p->n;
+			p->n = p->n ? p->n : n;
+			p->body = p->pages ? p->body : 0;
+			return;
+		}
 	}
-	return n;
+	p->n += sender_peek(s, reader, iov, room, max, &p->body);
 }
 
-static void sender_account(struct sender *s, struct object_reader *reader, size_t n, size_t head, size_t frame)
+/* What can be written now: head, framing, body, in this order. */
+static void sender_gather(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
-	size_t part = n < head ? n : head;
+	p->body = 0;
+	p->pages = p->before_pages = false;
+	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
+		sender_frame_chunk(s, reader);
+	p->n = sender_gather_head(s, p->iov, &p->head);
+	p->frame = s->frame_len - s->frame_sent;
+	if (p->frame)
+		p->iov[p->n++] = (struct iovec){ s->frame + s->frame_sent, p->frame };
+	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left))
+		sender_gather_body(s, splices, reader, p);
+}
+
+static void sender_account(struct sender *s, struct object_reader *reader, size_t n, const struct sender_pieces *p)
+{
+	size_t part = n < p->head ? n : p->head;
 
 	s->bytes += n;
 	s->head_sent += part;
 	n -= part;
-	part = n < frame ? n : frame;
+	part = n < p->frame ? n : p->frame;
 	s->frame_sent += part;
 	n -= part;
 	if (s->frame_sent == s->frame_len)
@@ -218,7 +247,8 @@ static void sender_account(struct sender *s, struct object_reader *reader, size_
 		object_consume(reader, n);
 }
 
-static bool sender_is_complete(const struct sender *s, const struct object_reader *reader)
+/* With head and framing, and so many more bytes of the body, everything is out. */
+static bool sender_is_complete_with(const struct sender *s, const struct object_reader *reader, size_t body)
 {
 	switch (s->framing) {
 	case FRAME_NONE:
@@ -226,29 +256,36 @@ static bool sender_is_complete(const struct sender *s, const struct object_reade
 	case FRAME_CHUNKED:
 		return s->ended;
 	case FRAME_LENGTH:
-		return !s->left;
+		return s->left == body;
 	default:
-		return object_phase(reader->object) == OBJECT_DONE && reader->offset == object_length(reader->object);
+		return object_phase(reader->object) == OBJECT_DONE && reader->offset + body == object_length(reader->object);
 	}
 }
 
 enum sender_result sender_write(struct sender *s, struct conn *conn, struct object_reader *reader)
 {
 	for (;;) {
-		struct iovec iov[SENDER_IOV];
-		size_t head, frame;
-		int n = sender_gather(s, reader, iov, &head, &frame);
+		struct sender_pieces p;
+		bool complete, more;
 		ssize_t sent;
 
-		if (!n && sender_is_complete(s, reader))
+		sender_gather(s, conn_splices(conn), reader, &p);
+		complete = sender_is_complete_with(s, reader, p.body);
+		if (!p.n && complete)
 			return SENDER_DONE;
-		if (!n)
+		if (!p.n)
 			return object_phase(reader->object) == OBJECT_FAILED ? SENDER_CUT : SENDER_WAIT;
-		sent = conn_writev(conn, iov, n);
+		more = p.before_pages || (complete && s->closes);
+		if (p.pages)
+			sent = conn_splice(conn, p.iov, p.n, more);
+		else
+			sent = more ? conn_writev_more(conn, p.iov, p.n) : conn_writev(conn, p.iov, p.n);
 		if (sent == CONN_AGAIN)
 			return SENDER_BLOCKED;
 		if (sent < 0)
 			return SENDER_LOST;
-		sender_account(s, reader, (size_t)sent, head, frame);
+		sender_account(s, reader, (size_t)sent, &p);
+		if (p.pages && (size_t)sent < p.body)
+			return SENDER_BLOCKED;
 	}
 }

@@ -31,8 +31,8 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_gzip_form.py", "test_memory.py", "test_poisoning.py",
-          "test_purge.py", "test_ranges.py", "test_stores.py"}
+CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_gzip_form.py", "test_large_hits.py", "test_memory.py",
+          "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_stores.py"}
 
 
 @pytest.fixture

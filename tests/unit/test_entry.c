@@ -267,12 +267,12 @@ static void bytes_are_the_heaps(void)
 		/* malloc keeps chunks that were freed for its thread, and tells them as used: more entries than it keeps of a size */
 		for (size_t k = 0; k < COUNT(drain); k++)
 			drain[k] = entries_new("http://a.example/a/longer/path\nk", (unsigned)k, lens[i]);
-		before = mallinfo2().uordblks + mallinfo2().hblkhd;
+		before = entries_memory();
 		for (size_t k = 0; k < COUNT(entries); k++) {
 			entries[k] = entries_new("http://a.example/a/longer/path\nk", (unsigned)k, lens[i]);
 			counted += entries[k]->bytes;
 		}
-		after = mallinfo2().uordblks + mallinfo2().hblkhd;
+		after = entries_memory();
 		if (before)                            /* a sanitizer's malloc tells nothing */
 			UNIT_ROW(after - before <= counted + counted / 50 && after - before >= counted - counted / 50,
 			    "%zu bytes: heap %zu, counted %zu", lens[i], after - before, counted);

@@ -228,5 +228,73 @@ static void references(void)
 	CU_ASSERT_EQUAL(w.abandoned, 0);
 }
 
+/* Only what is kept and long lies in pages; what does not can be moved there. */
+static void pages(void)
+{
+	static const struct { const char *name; bool kept, told; size_t len; bool wants; size_t first_pages; } rows[] = {
+		{ "short", true, true, 65535, false, 0 },
+		{ "length known", true, true, 65536, false, 65536 },
+		{ "length known, several pieces", true, true, 9 << 20, false, 4 << 20 },
+		{ "length not known", true, false, 65536, true, 0 },
+		{ "length not known, long", true, false, 1 << 20, true, 0 },
+		{ "in transit", false, true, 1 << 20, true, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct object *o = object_new(16 << 20), *compact;
+		struct reader r = READER;
+		struct iovec iov[8];
+		size_t bytes;
+
+		object_attach(o, &r.reader);
+		if (rows[i].kept)
+			object_keep(o, UINT64_MAX);
+		if (rows[i].told)
+			object_expect(o, rows[i].len);
+		start(o);
+		for (size_t at = 0; at < rows[i].len; at += 10000)
+			append(o, rows[i].len - at < 10000 ? rows[i].len - at : 10000);
+		object_done(o);
+		UNIT_ROW(object_wants_pages(o) == rows[i].wants, "%s", rows[i].name);
+		object_peek_pages(&r.reader, iov, 1, SIZE_MAX, &bytes);
+		UNIT_ROW(bytes == rows[i].first_pages, "%s: %zu in pages at first", rows[i].name, bytes);
+		CU_ASSERT_EQUAL(drain(&r.reader, SIZE_MAX, 8, 1 << 20), rows[i].len);
+		object_detach(&r.reader);
+		if (rows[i].kept && rows[i].wants) {
+			compact = object_compact(o);
+			object_attach(compact, &r.reader);
+			UNIT_ROW(!object_wants_pages(compact) && !object_unused(compact) && object_peek_pages(&r.reader, iov, 8, SIZE_MAX, &bytes) == 1 &&
+			    bytes == rows[i].len, "%s, compact", rows[i].name);
+			CU_ASSERT_EQUAL(drain(&r.reader, SIZE_MAX, 8, 1 << 20), rows[i].len);
+			object_detach(&r.reader);
+			object_unref(&compact);
+		}
+		object_unref(&o);
+	}
+}
+
+/* Too long to be kept after all: what lies in pages goes like the rest. */
+static void pages_in_transit(void)
+{
+	struct object *o = object_new(1 << 20);
+	struct writer w = WRITER;
+	struct reader r = READER;
+
+	object_set_writer(o, &w.writer);
+	object_attach(o, &r.reader);
+	object_keep(o, 600000);
+	start(o);
+	for (int i = 0; i < 100; i++) {
+		append(o, 10000);
+		CU_ASSERT(i % 10 || drain(&r.reader, SIZE_MAX, 8, 1 << 20) > 0);
+	}
+	CU_ASSERT(!object_is_kept(o) && object_memory(o) < 400000);
+	object_done(o);
+	object_set_writer(o, NULL);
+	CU_ASSERT_EQUAL(drain(&r.reader, SIZE_MAX, 8, 1 << 20), 90000);
+	object_detach(&r.reader);
+	object_unref(&o);
+}
+
 UNIT_SUITE(object, { "phases", phases }, { "reading", reading }, { "several", several }, { "back pressure", back_pressure },
-	{ "references", references })
+	{ "references", references }, { "pages", pages }, { "pages in transit", pages_in_transit })

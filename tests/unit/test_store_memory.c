@@ -61,14 +61,6 @@ static void scan(void)
 	s->ops->free(s);
 }
 
-/* What malloc says is in use, with what it needs itself; 0: another malloc is at work, a sanitizer's. */
-static size_t heap_in_use(void)
-{
-	struct mallinfo2 m = mallinfo2();
-
-	return m.uordblks + m.hblkhd;
-}
-
 /* Every byte that comes with an entry counts: key, heads, body, nodes, and what malloc adds. */
 static void every_byte_counts(void)
 {
@@ -76,7 +68,7 @@ static void every_byte_counts(void)
 	struct store *s = store_memory_new(1 << 30, 16 << 20);
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		size_t heap = heap_in_use();
+		size_t heap = entries_memory();
 		uint64_t counted = bytes_of(s);
 		double ratio;
 
@@ -86,7 +78,7 @@ static void every_byte_counts(void)
 			snprintf(key, sizeof key, "http://host%u/of/%zu\nauto", k, rows[i].len);
 			stores_put(s, key, k, rows[i].len);
 		}
-		ratio = (double)(bytes_of(s) - counted) / (double)(heap_in_use() - heap);
+		ratio = (double)(bytes_of(s) - counted) / (double)(entries_memory() - heap);
 		UNIT_ROW(!heap || (ratio > 0.99 && ratio < 1.01), "bodies of %zu bytes: counted %.3f of what they take", rows[i].len, ratio);
 	}
 	s->ops->free(s);
@@ -132,11 +124,11 @@ static void gzip_counts(void)
 		double ratio;
 
 		s->ops->put(s, e);
-		heap = heap_in_use();
+		heap = entries_memory();
 		alone = bytes_of(s);
 		UNIT_ROW(keep_gzip(s, e, rows[i].gzip, &state) && state == OBJECT_GZIP_KEPT, "%zu: kept", rows[i].len);
 		both = bytes_of(s);
-		ratio = (double)(both - alone) / (double)(heap_in_use() - heap);
+		ratio = (double)(both - alone) / (double)(entries_memory() - heap);
 		UNIT_ROW(both > alone && (!heap || (ratio > 0.99 && ratio < 1.01)), "%zu: counted %.3f of what it takes", rows[i].gzip, ratio);
 		stale = entry_expired(e, 2000);
 		s->ops->put(s, stale);
@@ -344,7 +336,7 @@ static void filled_ten_times(void)
 		UNIT_ROW(status == 0, "%zu MB, %zu threads: status %d", rows[i].megabytes, rows[i].threads, status);
 		UNIT_ROW(f->least >= rows[i].least, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->least);
 		UNIT_ROW(f->most <= 105, "%zu MB, %zu threads: counted %.2f %%", rows[i].megabytes, rows[i].threads, f->most);
-		UNIT_ROW(f->resident <= 125 || !heap_in_use(), "%zu MB, %zu threads: resident %.1f %%", rows[i].megabytes, rows[i].threads, f->resident);
+		UNIT_ROW(f->resident <= 125 || !entries_memory(), "%zu MB, %zu threads: resident %.1f %%", rows[i].megabytes, rows[i].threads, f->resident);
 	}
 	munmap(f, sizeof *f);
 }

@@ -1,0 +1,135 @@
+"""Stored bodies long enough for pages of their own, which the kernel sends without a copy: every way to ask for them gives the same
+bytes, whatever becomes of the store meanwhile; and how a connection ends."""
+import random
+import socket
+import struct
+
+import pytest
+
+from feeds import big
+from pages import FRESH, Site, page, was_hit
+from wire import chunked, message
+
+KIND = "application/octet-stream"
+SEGS_IN = 140                       # where tcpi_segs_in stands in struct tcp_info (linux/tcp.h)
+SIZES = [65_535, 65_536, 65_537, 100_000, 300_000, 2_000_000]
+
+ASKS = {
+    "keep-alive": ((), {}),
+    "close": (("Connection: close",), {}),
+    "HTTP/1.0": ((), {"version": "HTTP/1.0"}),
+    "HTTP/1.0 kept alive": (("Connection: keep-alive",), {"version": "HTTP/1.0"}),
+}
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+@pytest.fixture
+def site(origin):
+    return Site(origin)
+
+
+def whole(body):
+    return page(FRESH, body=body, kind=KIND)
+
+
+def in_chunks(body):
+    return message("200 OK", f"Content-Type: {KIND}", FRESH, "Transfer-Encoding: chunked", body=chunked(body, 7000))
+
+
+@pytest.mark.parametrize("framing", [whole, in_chunks])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_way_to_ask(proxy, site, size, framing):
+    body = noise(size)
+    site["/f"] = framing(body)
+    assert proxy.get("/f").body == body
+    for name, (fields, kind) in ASKS.items():
+        client = proxy.client()
+        for _ in range(1 if "close" in name or name == "HTTP/1.0" else 3):
+            got = client.get("/f", *fields, **kind)
+            assert was_hit(got) and got.body == body, (name, got.fields)
+    assert was_hit(proxy.get("/f", method="HEAD"))
+
+
+@pytest.mark.parametrize("first,last", [(0, 70_000), (1, 299_999), (4095, 4096 * 20), (5000, 5000 + 48 * 1024 - 1), (250_000, 299_999)])
+def test_ranges(proxy, site, first, last):
+    body = noise(300_000)
+    site["/f"] = whole(body)
+    proxy.get("/f")
+    got = proxy.get("/f", f"Range: bytes={first}-{last}")
+    assert (got.status, got.body) == (206, body[first:last + 1])
+
+
+def test_a_feed(proxy, site):
+    data, out = big(size=400_000)
+    site["/f"] = page(FRESH, body=data, kind="application/xml")
+    assert proxy.get("/f").body == out
+    for fields in ((), ("Connection: close",)):
+        got = proxy.get("/f", *fields)
+        assert was_hit(got) and got.body == out
+
+
+@pytest.mark.parametrize("fields", [(), ("Connection: close",)], ids=["keep-alive", "close"])
+def test_what_left_the_store_arrives(start, origin, site, fields):
+    """The client has read little when the body is purged, and its memory others'."""
+    proxy = start(origin, "--cache-bytes", "8m", "--cache-object-max", "3m")
+    body = noise(3_000_000)
+    site["/f"] = whole(body)
+    proxy.get("/f")
+    slow = proxy.client(receive_buffer=4096).ask("/f", *fields)
+    slow.stream.need()
+    assert proxy.get("/f", method="PURGE").status == 200
+    for seed in range(2, 8):
+        site[f"/{seed}"] = whole(noise(2_500_000, seed))
+        assert proxy.get(f"/{seed}").body == noise(2_500_000, seed)
+    assert slow.response().body == body
+
+
+def test_several_slow_readers(proxy, site):
+    body = noise(1_500_000)
+    site["/f"] = whole(body)
+    proxy.get("/f")
+    slow = [proxy.client(receive_buffer=4096 * (1 + i)).ask("/f") for i in range(8)]
+    for client in slow:
+        client.stream.need()
+    assert proxy.get("/f").body == body
+    assert all(client.response().body == body for client in slow)
+
+
+def test_a_client_that_leaves_amid_a_large_body(proxy, site):
+    body = noise(1_500_000)
+    site["/f"] = whole(body)
+    proxy.get("/f")
+    for _ in range(5):
+        gone = proxy.client(receive_buffer=4096).ask("/f")
+        gone.stream.need()
+        gone.reset()
+    assert proxy.get("/f").body == body
+
+
+def test_the_end_comes_with_the_last_bytes(proxy, site):
+    """Three segments come to the client: SYN, the request's acknowledgement, and answer and FIN in one (RFC 9293 section 3.6)."""
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    client = proxy.client().ask("/f", "Connection: close")
+    got = client.response()
+    assert was_hit(got) and got["Connection"] == "close" and client.stream.at_end()
+    info = client.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SEGS_IN + 4)
+    assert struct.unpack_from("I", info, SEGS_IN)[0] <= 3
+
+
+def test_what_is_sent_too_late_costs_no_answer(proxy, site):
+    """Bytes behind a request that said close make the end a reset, never the answer's end."""
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    for _ in range(50):
+        client = proxy.client().ask("/f", "Connection: close")
+        client.send(b"\r\n")
+        assert client.response().body == b"hello"
+
+
+def test_a_client_that_says_nothing_is_taken_in_too(start):
+    """Its connection is handed over a second late at most, and is closed in time like any other."""
+    assert start(None, "--keepalive-timeout", "300ms").client().stream.at_end()

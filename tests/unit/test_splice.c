@@ -1,0 +1,128 @@
+/* Owns the cases of proxy/splice.c: what arrives, and that it arrives whatever becomes of the memory meanwhile. Must not know: objects.
+ * Invariant: loopback only. */
+#include "proxy/splice.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+/* Two ends of a TCP connection; the first does not wait. */
+static void connected(int ends[2])
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof at;
+	struct timeval patience = { .tv_sec = 10 };
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	CU_ASSERT_FATAL(!bind(listener, (struct sockaddr *)&at, len) && !listen(listener, 1) && !getsockname(listener, (struct sockaddr *)&at, &len) &&
+	    !connect(ends[1], (struct sockaddr *)&at, len));
+	ends[0] = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+	CU_ASSERT_FATAL(ends[0] >= 0 && !setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience));
+	close(listener);
+}
+
+static uint8_t *mapped(size_t len, unsigned seed)
+{
+	uint8_t *bytes = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_FATAL(bytes != MAP_FAILED);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (uint8_t)((i * 31 + seed) % 251);
+	return bytes;
+}
+
+static bool arrives(int fd, const uint8_t *expected, size_t len)
+{
+	uint8_t *got = malloc(len);
+	bool same = recv(fd, got, len, MSG_WAITALL) == (ssize_t)len && !memcmp(got, expected, len);
+
+	free(got);
+	return same;
+}
+
+static void pieces(void)
+{
+	static const struct { const char *name; size_t from[2], to[2]; } rows[] = {
+		{ "one page", { 0, 0 }, { 4096, 0 } }, { "one byte", { 5000, 0 }, { 5001, 0 } }, { "across pages", { 4000, 0 }, { 20000, 0 } },
+		{ "two pieces", { 0, 30000 }, { 100, 60000 } }, { "sixteen pages", { 0, 0 }, { 1 << 16, 0 } },
+	};
+	uint8_t *bytes = mapped(1 << 18, 1);
+	struct splice s;
+
+	splice_init(&s);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct iovec iov[2];
+		ssize_t all = 0;
+		int ends[2];
+
+		connected(ends);
+		for (int k = 0; k < 2; k++) {
+			iov[k] = (struct iovec){ bytes + rows[i].from[k], rows[i].to[k] - rows[i].from[k] };
+			all += (ssize_t)iov[k].iov_len;
+		}
+		UNIT_ROW(splice_send(&s, ends[0], iov, iov[1].iov_len ? 2 : 1, false) == all, "%s", rows[i].name);
+		for (int k = 0; k < 2; k++)
+			UNIT_ROW(arrives(ends[1], iov[k].iov_base, iov[k].iov_len), "%s, piece %d", rows[i].name, k);
+		close(ends[0]);
+		close(ends[1]);
+	}
+	splice_end(&s);
+	munmap(bytes, 1 << 18);
+}
+
+/* The socket takes no more, then it does, while the memory is another's long since. */
+static void given_back(void)
+{
+	enum { LEN = 1 << 18, TIMES = 64 };
+	uint8_t *expected = mapped(LEN, 9);
+	size_t sent[TIMES] = { 0 };
+	struct splice s;
+	int ends[2], times = 0;
+
+	splice_init(&s);
+	connected(ends);
+	for (bool full = false; times < TIMES && !full; times++) {
+		uint8_t *bytes = mapped(LEN, 9);
+		struct iovec iov = { bytes, LEN };
+		ssize_t n = splice_send(&s, ends[0], &iov, 1, false);
+
+		full = n < LEN;
+		CU_ASSERT(n > 0 || errno == EAGAIN);
+		sent[times] = n > 0 ? (size_t)n : 0;
+		munmap(bytes, LEN);
+		munmap(mapped(LEN, 100), LEN);
+	}
+	CU_ASSERT(times > 1 && times < TIMES);
+	for (int i = 0; i < times; i++)
+		UNIT_ROW(arrives(ends[1], expected, sent[i]), "piece %d of %zu bytes", i, sent[i]);
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ expected, 4096 }, 1, false) == 4096 && arrives(ends[1], expected, 4096));
+	close(ends[1]);
+	close(ends[0]);
+	splice_end(&s);
+	munmap(expected, LEN);
+}
+
+static void refused(void)
+{
+	struct splice s;
+	int ends[2];
+
+	connected(ends);
+	splice_init(&s);
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ NULL, 4096 }, 1, false) == -1 && errno == ENOTSUP && s.refused);
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ &s, 1 }, 1, false) == -1 && errno == ENOTSUP);
+	splice_end(&s);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+UNIT_SUITE(splice, { "pieces", pieces }, { "given back", given_back }, { "refused", refused })
