@@ -14,10 +14,10 @@ static const struct lex_modes {
 	struct repair_stops stops;
 	const char *open, *close;
 } lex_modes[] = {
-	[LEX_TEXT] = { { '<', '!', '?', '&', '#' }, NULL, NULL },
-	[LEX_COMMENT] = { { '-', '-', '-', '-', '-' }, "<!--", "-->" },
-	[LEX_INSTRUCTION] = { { '?', '>', '>', '?', '>' }, "<?", "?>" },
-	[LEX_CDATA] = { { ']', ']', ']', ']', ']' }, "<![CDATA[", "]]>" },
+	[LEX_TEXT] = { REPAIR_STOPS('<', '!', '?', '&', '#'), NULL, NULL },
+	[LEX_COMMENT] = { REPAIR_STOPS('-', '-', '-', '-', '-'), "<!--", "-->" },
+	[LEX_INSTRUCTION] = { REPAIR_STOPS('?', '>', '>', '?', '>'), "<?", "?>" },
+	[LEX_CDATA] = { REPAIR_STOPS(']', ']', ']', ']', ']'), "<![CDATA[", "]]>" },
 };
 
 static const uint8_t replacement[] = { 0xef, 0xbf, 0xbd };     /* U+FFFD */

@@ -1,4 +1,5 @@
-/* The scan for bytes that repair looks at: every length and place in memory, both ways to scan, against the definition. */
+/* The scan for bytes that repair looks at: every length and place in memory, all ways to scan, against the definition. */
+#include "core/cpu.h"
 #include "core/repair_scan.h"
 #include "tests/unit/unit.h"
 
@@ -7,7 +8,8 @@
 enum { LEN = 200, PLACES = 33 };
 
 static const struct repair_stops sets[] = {
-	{ '<', '!', '?', '&', '#' }, { '-', '-', '-', '-', '-' }, { '?', '>', '>', '?', '>' }, { ']', ']', ']', ']', ']' },
+	REPAIR_STOPS('<', '!', '?', '&', '#'), REPAIR_STOPS('-', '-', '-', '-', '-'), REPAIR_STOPS('?', '>', '>', '?', '>'),
+	REPAIR_STOPS(']', ']', ']', ']', ']'),
 };
 
 /* repair_scan.h, byte by byte. */
@@ -28,9 +30,10 @@ static void check(const struct repair_stops *s, const uint8_t *bytes, size_t at,
 
 	while (want < len && !stops(s, bytes + want, len - want))
 		want++;
-	if (repair_scan(s, bytes, at, len) != want || repair_scan_portable(s, bytes, at, len) != want)
-		UNIT_ROW(false, "'%c' from %zu to %zu: %zu, portable %zu, wanted %zu", s->first, at, len, repair_scan(s, bytes, at, len),
-		    repair_scan_portable(s, bytes, at, len), want);
+	for (enum cpu_level level = CPU_PLAIN; level < CPU_LEVELS && cpu_limit(level) == level; level++)
+		if (repair_scan(s, bytes, at, len) != want)
+			UNIT_ROW(false, "level %d: '%c' from %zu to %zu: %zu, wanted %zu", level, s->first, at, len,
+			    repair_scan(s, bytes, at, len), want);
 }
 
 /* Every byte, then every pair of bytes that matter, at every place of a block. */
