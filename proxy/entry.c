@@ -27,6 +27,33 @@ static size_t entry_count(struct entry *e)
 	return sum;
 }
 
+struct entry_hints entry_hints(const struct entry *e)
+{
+	struct entry_hints h = { .key = e->key, .object = e->object, .head = e->head };
+
+	if (e->object) {
+		h.head_bytes = e->head->bytes;
+		h.body = object_start(e->object);
+	}
+	return h;
+}
+
+static inline void prefetch(const void *at, size_t lines)
+{
+	for (size_t i = 0; at && i < lines; i++)
+		__builtin_prefetch((const char *)at + i * 64);
+}
+
+void entry_prefetch(const struct entry *e, const struct entry_hints *h)
+{
+	prefetch(e, 4);
+	prefetch(h->key, 2);
+	prefetch(h->object, 6);
+	prefetch(h->head, 1);
+	prefetch(h->head_bytes, 5);
+	prefetch(h->body, 4);
+}
+
 size_t entry_gzip_bytes(const struct object *form)
 {
 	return object_memory(form) + head_bytes(object_get_head(form));

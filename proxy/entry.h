@@ -52,6 +52,12 @@ bool entry_key_of_parts(const char *key, size_t len);
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
+/* What an answer reads of it, for a store to remember beside the key: memory far apart, one pointer leading to the next, which takes a
+ * processor as long as all the rest of a hit once the store is larger than its caches. Only hints: nothing is read through them. */
+struct entry_hints { const void *key, *object, *head, *head_bytes, *body; };
+struct entry_hints entry_hints(const struct entry *);
+/* Begins to load entry and hints into the cache, all at once; nothing is waited for. */
+void entry_prefetch(const struct entry *, const struct entry_hints *);
 /* What the body's gzip form takes. */
 size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer, up to enough of them; whether there were so many. What is hot is not written to any more: other processors read it. */

@@ -315,6 +315,11 @@ uint64_t object_length(const struct object *o)
 	return o->length;
 }
 
+const void *object_start(const struct object *o)
+{
+	return o->first ? o->first->bytes : NULL;
+}
+
 size_t object_memory(const struct object *o)
 {
 	size_t sum = malloc_usable_size((void *)o) + sizeof(size_t);

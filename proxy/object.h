@@ -140,6 +140,7 @@ uint64_t object_length(const struct object *);                     /* body bytes
 enum object_gzip object_gzip(struct object *, struct object **form);
 bool object_gzip_begin(struct object *, struct object *form);
 void object_gzip_end(struct object *, enum object_gzip);
+const void *object_start(const struct object *);                   /* of a DONE and kept one: where its body begins; NULL: empty */
 size_t object_memory(const struct object *);                       /* what it takes, with what malloc adds; its head not counted */
 size_t object_unused(const struct object *);                       /* bytes of that which the body left empty */
 /* Whether it is long enough for pages of its own (object_internal.h) and not all of it lies in such. */

@@ -21,6 +21,7 @@ struct memory_node {
 	struct eviction_node eviction;         /* the first member; its hash is the key's */
 	LIST_ENTRY(memory_node) by_key, by_url;
 	struct entry *entry;
+	struct entry_hints hints;
 };
 LIST_HEAD(memory_bucket, memory_node);
 
@@ -56,9 +57,13 @@ static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, co
 {
 	struct memory_node *n;
 
-	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key)
-		if (n->eviction.hash == hash && n->entry->key_len == len && !memcmp(n->entry->key, key, len))
+	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key) {
+		if (n->eviction.hash != hash)
+			continue;
+		entry_prefetch(n->entry, &n->hints);
+		if (n->entry->key_len == len && !memcmp(n->entry->key, key, len))
 			return n;
+	}
 	return NULL;
 }
 
@@ -206,6 +211,7 @@ static void memory_put(struct store *s, struct entry *e)
 		return;
 	}
 	n->entry = entry_ref(e);
+	n->hints = entry_hints(e);
 	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
 	pthread_mutex_lock(&m->lock);
 	memory_insert(m, n, &dead);
@@ -248,6 +254,7 @@ static struct entry *memory_expire(struct store_memory *m, struct memory_node *n
 	eviction_remove(&m->eviction, &n->eviction);
 	m->stats.bytes -= n->eviction.bytes;
 	n->entry = stale;
+	n->hints = entry_hints(stale);
 	memory_count(m, n);
 	eviction_restore(&m->eviction, &n->eviction);
 	return old;
