@@ -117,7 +117,7 @@ static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 
 	if (r->in_prolog && (len > 0 || r->held_len > 0)) {
 		rc = prolog_feed(r, in, len, final);
-		in = NULL;
+		in += len;
 		len = 0;
 	}
 	if (rc == 0 && (final || !r->in_prolog))
@@ -200,7 +200,7 @@ int repair_finish(struct repair *r)
 
 	if (r->next_line_lead)
 		rc = text_feed(r, (const uint8_t *)"\xc2", 1, false);
-	return rc ? rc : text_feed(r, NULL, 0, true);
+	return rc ? rc : text_feed(r, (const uint8_t *)"", 0, true);
 }
 
 const uint64_t *repair_counts(const struct repair *r)
