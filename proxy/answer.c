@@ -26,9 +26,21 @@ void answer_free(struct answer *a)
 	object_head_unref(&a->head);
 	entry_unref(&a->entry);
 	entry_unref(&a->part);
-	free(a->key);
 	free(a->parts);
 	a->key = a->parts = NULL;
+}
+
+void answer_room_free(struct answer_room *room)
+{
+	free(room->key.bytes);
+}
+
+/* False: out of memory. */
+static bool answer_set_key(struct answer *a)
+{
+	a->key = a->room->key.bytes;
+	a->key_len = a->room->key.len;
+	return !a->room->key.failed;
 }
 
 /* The object of a fetch that fills the cache, as m asks for it; *joined: somebody else's. */
@@ -209,19 +221,18 @@ static void answer_found_parts(struct answer *a, struct entry *e)
 /* Takes over the reference. */
 static void answer_found(struct answer *a, struct entry *e)
 {
-	struct text key = { 0 };
+	struct text *key = &a->room->key;
 
 	if (a->looks_for_parts) {
 		answer_found_parts(a, e);
 		return;
 	}
 	if (e->vary) {
-		text_add(&key, a->key, a->primary_len);
-		text_puts(&key, "\n");
-		vary_key(&key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
+		key->len = a->primary_len;
+		text_puts(key, "\n");
+		vary_key(key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
 		entry_unref(&e);
-		free(a->key);
-		if ((a->key = text_take(&key, &a->key_len)))
+		if (answer_set_key(a))
 			answer_look(a);
 		return;
 	}
@@ -286,8 +297,10 @@ static void answer_look(struct answer *a)
 	}
 }
 
-void answer_start(struct answer *a, const struct freshness_settings *settings, struct text *key, uint64_t settings_hash)
+void answer_start(struct answer *a, const struct freshness_settings *settings, uint64_t settings_hash)
 {
+	struct text *key = &a->room->key;
+
 	a->cached = true;
 	a->settings = *settings;
 	freshness_request(&a->cc, a->msg, settings);
@@ -298,7 +311,7 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, s
 		text_puts(key, "\n");
 		vary_key(key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, a->msg);
 	}
-	if ((a->key = text_take(key, &a->key_len))) {
+	if (answer_set_key(a)) {
 		a->primary_len = a->key_len;
 		answer_look(a);
 	}

@@ -16,10 +16,17 @@ enum { ANSWER_LINES_MAX = 512 };
 struct request_context;
 
 /* One request's way to its response; embedded in whoever asks. */
+/* Memory for what every answer needs, from one to the next of its owner: a hit allocates nothing. */
+struct answer_room {
+	char path[512];                /* longer ones are allocated */
+	struct text key;
+};
+
 struct answer {
 	/* The object is there, or there is none (out of memory). From the loop, never from within answer_start(). */
 	void (*ready)(struct answer *);
 	void *owner;                   /* for ready() */
+	struct answer_room *room;      /* the owner's, this answer's until answer_free() */
 	struct object *object;         /* one reference; taken over by whoever asked */
 	struct object_head *head;      /* one reference: the head to send; NULL: the object's own */
 	/* Private from here on. */
@@ -44,15 +51,15 @@ struct answer {
 	enum policy policy;
 	struct freshness_settings settings;
 	struct store_wait wait;
-	char *key;
+	char *key;                     /* in room */
 	size_t key_len, primary_len;   /* the primary key is the first part */
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
 };
 
-/* ctx, msg, target and policy are filled in, the rest zeroed but for ready. Afterwards a->object, or a->waiting and ready() comes.
- * url: the first part of the key; taken. */
-void answer_start(struct answer *, const struct freshness_settings *, struct text *url, uint64_t settings_hash);
+/* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest zeroed but for ready, owner and room.
+ * Afterwards a->object, or a->waiting and ready() comes. */
+void answer_start(struct answer *, const struct freshness_settings *, uint64_t settings_hash);
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */
 bool answer_again(struct answer *, const struct object *);
@@ -61,6 +68,7 @@ void answer_late(struct answer *, struct object *);
 /* The reader's object was SUBSTITUTED by a stored response. *head: one reference. */
 void answer_follow(struct answer *, struct object_reader *, struct object_head **head);
 void answer_free(struct answer *);
+void answer_room_free(struct answer_room *);
 
 /* What is left to decide once the head is there. head, body of the object to be sent; the request's own preconditions and range. */
 struct answer_final {

@@ -24,6 +24,7 @@ static void exchange_free(struct exchange *x)
 {
 	http_parser_free(&x->parser);
 	http_msg_free(&x->msg);
+	answer_room_free(&x->room);
 	free(x->in);
 	free(x);
 }
@@ -41,7 +42,7 @@ static struct exchange *exchange_new(size_t max_fields)
 	return NULL;
 }
 
-/* A tunnel's has no parser any more, a large head's has a large buffer: those go. */
+/* A tunnel's has no parser any more, a large head's or a long URL's has a large buffer: those go. */
 static void client_release(struct client *c)
 {
 	struct client_pool *p = c->pool;
@@ -53,7 +54,7 @@ static void client_release(struct client *c)
 	client_drop_answer(x);
 	sender_end(&x->sender);
 	c->x = NULL;
-	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES) {
+	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES && x->room.key.cap <= CLIENT_IN_FIRST_BYTES) {
 		SLIST_INSERT_HEAD(&p->spares, x, spare);
 		p->n_spares++;
 		return;

@@ -28,6 +28,7 @@ struct exchange {
 	bool body_starved;             /* it has no room: reading stopped */
 	struct request_context ctx;    /* as it was when the request was there; its settings NULL: no request yet */
 	struct answer answer;
+	struct answer_room room;
 	struct object_head *head;      /* what goes out; its own reference */
 	uint64_t offset;               /* of the body, where this response begins */
 	size_t interim;                /* bytes of interim responses passed on */

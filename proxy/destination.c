@@ -10,14 +10,17 @@
 
 void destination_free(struct destination *d)
 {
-	free(d->path);
+	if (!d->lent)
+		free(d->path);
 	d->path = NULL;
+	d->lent = false;
 }
 
 int destination_set_path(struct destination *d, const char *path, size_t len)
 {
 	bool slash = !len || path[0] != '/';
 
+	d->lent = false;
 	if (!(d->path = malloc(len + slash + 1)))
 		return -1;
 	if (slash)

@@ -16,7 +16,8 @@ struct destination {
 	uint16_t port;
 	char host[DESTINATION_HOST_MAX];               /* to connect to, without brackets, lower case */
 	char authority[DESTINATION_AUTHORITY_MAX];     /* the Host field */
-	char *path;                                    /* path and query, terminated; owned */
+	char *path;                                    /* path and query, terminated; owned unless lent */
+	bool lent;
 	size_t path_len;
 };
 

@@ -287,9 +287,8 @@ static uint64_t request_key_settings(const struct request_context *ctx, const st
 	return hash_fold(h, (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
 }
 
-/* Takes url. */
 static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
-    enum policy policy, struct object *body, struct text *url)
+    enum policy policy, struct object *body)
 {
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct freshness_settings fresh;
@@ -302,12 +301,11 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		a->target = *target;
 		a->policy = policy;
 		target->to.path = NULL;
-		answer_start(a, &fresh, url, request_key_settings(ctx, target, policy));
+		answer_start(a, &fresh, request_key_settings(ctx, target, policy));
 		return;
 	}
 	if (!request_spec(ctx, m, target, policy, body, !target->route->normalise && upstream_range(m), &r))
-		request_relay(ctx, a, &r, reads, (struct slice){ url->bytes, url->len });
-	free(url->bytes);
+		request_relay(ctx, a, &r, reads, (struct slice){ a->room->key.bytes, a->room->key.len });
 }
 
 struct object *request_fail(const struct request_context *ctx, const struct proxy_failure *f)
@@ -339,7 +337,7 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 {
 	int policy = request_policy(ctx, m, target->route, client);
 	unsigned passes = request_passes(ctx, m);
-	struct text url = { 0 };
+	struct text *url = &a->room->key;
 	struct proxy_failure f;
 
 	if (policy < 0) {
@@ -351,21 +349,20 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		a->object = request_fail(ctx, &f);
 		return;
 	}
-	destination_url(&url, &target->to);
-	text_add(&url, "", 1);
-	if (url.failed) {
-		free(url.bytes);
+	url->len = 0;
+	url->failed = false;
+	destination_url(url, &target->to);
+	text_add(url, "", 1);
+	if (url->failed)
 		return;
-	}
-	a->pause = request_pause(ctx, target, url.bytes);
+	a->pause = request_pause(ctx, target, url->bytes);
 	if (a->pause && !request_caches(m, target)) {
 		a->object = a->pause;
 		a->pause = NULL;
-		free(url.bytes);
 		return;
 	}
-	url.len--;
-	request_fetch(ctx, a, m, target, (enum policy)policy, body, &url);
+	url->len--;
+	request_fetch(ctx, a, m, target, (enum policy)policy, body);
 }
 
 static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
@@ -414,7 +411,7 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 
 	a->ctx = ctx;
 	a->msg = m;
-	if ((e = target_find(&target, ctx->conf, m, &why)) != TARGET_OK)
+	if ((e = target_find(&target, ctx->conf, m, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else {
 		if (slice_is(method, "purge"))

@@ -98,7 +98,7 @@ static void copy_name(char *to, size_t cap, const char *name)
 	memcpy(to, name, n);
 }
 
-static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target)
+static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target, char *room, size_t room_cap)
 {
 	struct destination *to = &t->to;
 	size_t cap = strlen(route->origin.path) + target.len + 2;
@@ -108,7 +108,8 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 	to->port = route->origin.port;
 	copy_name(to->host, sizeof to->host, route->origin.host);
 	copy_name(to->authority, sizeof to->authority, route->origin.authority);
-	if (!(to->path = malloc(cap)))
+	to->lent = cap <= room_cap;
+	if (!(to->path = to->lent ? room : malloc(cap)))
 		return TARGET_NO_MEMORY;
 	to->path_len = conf_route_target(route, target.at, target.len, to->path, cap - 1);
 	if (!to->path_len) {
@@ -140,7 +141,7 @@ static bool target_host_valid(const struct http_msg *m, struct slice *host, stru
 	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
 }
 
-enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, const char **why)
+enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, char *room, size_t cap, const char **why)
 {
 	struct slice target = http_msg_target(m), host, path, query;
 	const struct conf_route *route;
@@ -169,7 +170,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		t->mode = TARGET_ROUTE;
 		t->cookies = route->cookies;
 		t->authorization = route->authorization;
-		return target_from_route(t, route, target);
+		return target_from_route(t, route, target, room, cap);
 	}
 	if (conf->gateway && starts(target, "/?url=")) {
 		t->mode = TARGET_GATEWAY;

@@ -186,3 +186,18 @@ def test_connections_that_cannot_be_watched(start, origin, refusal):
             assert not isinstance(error, TimeoutError), f"request {until} of {total}"
         refusal.over()
     assert proxy.get("/plain").status == 200
+
+
+@pytest.mark.parametrize("target", ["/stored", "/stored?" + "q" * 300, "/varied"], ids=["short", "long", "varied"])
+def test_a_hit_allocates_nothing(start, origin, refusal, target):
+    origin.serve(respond)
+    client = start(origin, "--access-log", "on", env=refusal.env).client()
+
+    def hit():
+        assert client.get(target, "Accept-Language: ka", "User-Agent: curl/8").status == 200
+
+    made = refusal.count(hit)
+    if not made:
+        pytest.skip("utfeed's own allocator is asked first: a sanitizer's, linked into it")
+    hit()
+    assert refusal.count(lambda: [hit() for _ in range(10)]) == 0
