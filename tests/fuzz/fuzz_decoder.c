@@ -1,6 +1,5 @@
 /* Any bytes under any charset: the output is valid UTF-8, and is the same however the input is cut, however small the room, and
- * whatever the processor has beyond plain C. First byte: charset; second: length of the pieces, and how much of the processor is
- * used; third: room beyond the least. */
+ * whatever the processor has beyond plain C. First byte: charset; second: length of the pieces; third: room beyond the least. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,33 +45,31 @@ static size_t decode(enum charset cs, unsigned flags, const uint8_t *in, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static uint8_t plain[OUTPUT_MAX], whole[OUTPUT_MAX], cut[OUTPUT_MAX];
+	static uint8_t plain[OUTPUT_MAX], out[OUTPUT_MAX];
 	struct decoder_trial trial;
-	uint64_t malformed, malformed_plain, malformed_cut;
-	enum cpu_level most;
+	uint64_t malformed, count;
 	enum charset cs;
 	unsigned flags;
-	size_t plain_len, whole_len, cut_len, piece, room;
+	size_t plain_len, len, piece, room;
 
 	if (size < 3 || size > INPUT_MAX)
 		return 0;
 	cs = CS_NONE + 1 + data[0] % (CS_COUNT - 1);
 	flags = data[0] < CS_COUNT ? 0 : cs == CS_UTF_8 ? DECODER_STRAY_1252 : DECODER_LITERAL;
 	piece = 1 + data[1] % 32;
-	most = CPU_LEVELS - data[1] / 32 % CPU_LEVELS;
 	room = DECODER_MIN_OUT + data[2];
 	data += 3;
 	size -= 3;
 	cpu_limit(CPU_PLAIN);
-	plain_len = decode(cs, flags, data, size, INPUT_MAX, OUTPUT_MAX, plain, &malformed_plain);
-	cpu_limit(most);
-	whole_len = decode(cs, flags, data, size, INPUT_MAX, OUTPUT_MAX, whole, &malformed);
-	cut_len = decode(cs, flags, data, size, piece, room, cut, &malformed_cut);
-	require(utf8_valid_prefix(whole, whole_len) == whole_len);
-	require(plain_len == whole_len && memcmp(plain, whole, whole_len) == 0);
-	require(malformed_plain == malformed);
-	require(whole_len == cut_len && memcmp(whole, cut, cut_len) == 0);
-	require(malformed == malformed_cut);
+	plain_len = decode(cs, flags, data, size, INPUT_MAX, OUTPUT_MAX, plain, &malformed);
+	for (enum cpu_level level = CPU_PLAIN + 1; level < CPU_LEVELS && cpu_limit(level) == level; level++) {
+		len = decode(cs, flags, data, size, INPUT_MAX, OUTPUT_MAX, out, &count);
+		require(len == plain_len && memcmp(out, plain, len) == 0 && count == malformed);
+	}
+	cpu_limit(CPU_LEVELS);
+	len = decode(cs, flags, data, size, piece, room, out, &count);
+	require(len == plain_len && memcmp(out, plain, len) == 0 && count == malformed);
+	require(utf8_valid_prefix(plain, plain_len) == plain_len);
 	require(decoder_try(cs, data, size, true, &trial) == 0);
 	require((flags & DECODER_STRAY_1252) || trial.malformed == malformed);
 	require(trial.accepts == (trial.malformed == 0));
