@@ -23,11 +23,18 @@ struct single_table {
 	uint8_t first_change[8][16], second_change[8][16];
 };
 
-/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. */
+/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. One load serves both. */
 static inline uint8_t *single_put(uint8_t *out, const uint8_t entry[4])
 {
-	memcpy(out, entry, 4);
-	return out + (entry[SINGLE_LENGTH] & ~SINGLE_HOLE);
+	uint32_t word;
+
+	memcpy(&word, entry, sizeof word);
+	memcpy(out, &word, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return out + (word & 0xff & ~(uint32_t)SINGLE_HOLE);
+#else
+	return out + (word >> 24 & ~(uint32_t)SINGLE_HOLE);
+#endif
 }
 
 /* Two to four bytes of UTF-8, NUL padded; all NUL: the code means nothing. Four bytes may be two characters (Big5). */
