@@ -120,7 +120,8 @@ static void conn_open(struct conn *c)
 	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&to, sizeof to) != 0)
 		fail("connect");
-	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	if (!want.close)                       /* one small write a connection is never held back */
+		setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &event) != 0)
 		fail("epoll_ctl");
 }
