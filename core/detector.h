@@ -8,7 +8,7 @@
 
 #include "charset.h"
 
-/* CS_NONE: undecided, nothing but ASCII, or a name we do not decode. Reads at most 16 KiB, from just before the
+/* CS_NONE: undecided, nothing but ASCII, or a name we do not decode. Reads at most 8 KiB, from just before the
  * first byte that is not ASCII. */
 enum charset detector_guess(const uint8_t *, size_t len);
 
