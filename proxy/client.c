@@ -14,7 +14,7 @@
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
-	CLIENT_STEPS_PER_TURN = 32,            /* so that one pipelining client cannot keep the loop to itself */
+	CLIENT_STEPS_PER_TURN = 96,            /* three a request: so that one pipelining client cannot keep the loop to itself */
 	CLIENT_LINGER_MS = 2000,
 	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
 	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
@@ -68,6 +68,8 @@ static void client_release(struct client *c)
 
 void client_close(struct client *c, bool reset)
 {
+	bool flushed = reset || c->state == CL_FLUSH;
+
 	if (c->state == CL_CLOSED)
 		return;
 	if (client_is_busy(c)) {
@@ -75,10 +77,18 @@ void client_close(struct client *c, bool reset)
 		client_log(c, "dropped");
 	}
 	c->state = CL_CLOSED;
+	c->blocked = false;
 	client_drop_body(c);
 	object_detach(&c->reader);
 	origin_cancel(&c->opening);
 	tunnel_free(&c->tunnel);
+	if (!flushed && conn_flush(c->conn) == CONN_AGAIN) {
+		c->state = CL_FLUSH;
+		conn_want(c->conn, false, true);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+		return;
+	}
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, conn_unsent(c->conn) != 0);
 	if (reset)
 		conn_abort(&c->conn);
 	else
@@ -101,9 +111,9 @@ static void client_free(struct client *c)
 
 static void client_listen(struct client *c)
 {
-	bool full = client_is_busy(c) && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
+	bool full = (client_is_busy(c) || c->blocked) && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
 
-	if (c->state != CL_CLOSED && c->state != CL_TUNNEL)
+	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
 }
 
@@ -146,6 +156,21 @@ int client_open_exchange(struct client *c)
 	return 0;
 }
 
+/* Goes on flushing, then closes. */
+static void client_end(struct client *c)
+{
+	size_t before = conn_unsent(c->conn);
+	int r = conn_flush(c->conn);
+
+	if (r == CONN_FAILED)
+		client_close(c, false);
+	else if (!r) {
+		client_linger(c);
+		client_listen(c);
+	} else if (conn_unsent(c->conn) < before)
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+}
+
 static void client_discard(struct client *c)
 {
 	ssize_t n;
@@ -157,39 +182,67 @@ static void client_discard(struct client *c)
 		client_close(c, false);
 }
 
+/* What was gathered goes out. False: some of it is left, or the connection is gone. */
+static bool client_flush(struct client *c)
+{
+	size_t before = conn_unsent(c->conn);
+	int r = conn_flush(c->conn);
+	bool was_blocked = c->blocked;
+
+	if (r == CONN_FAILED) {
+		client_close(c, false);
+		return false;
+	}
+	c->blocked = r == CONN_AGAIN;
+	if (c->blocked && (conn_unsent(c->conn) < before || !c->timer.queue || !was_blocked))
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+	else if (was_blocked && !c->blocked)
+		loop_arm(client_loop(c), &c->timer, c->state == CL_HEAD ? client_conf(c)->request_timeout_ms : 0);
+	return !c->blocked;
+}
+
+/* False: nothing can go on now. */
+static bool client_step(struct client *c)
+{
+	bool on;
+
+	/* A response on its way takes along what was gathered before it. */
+	if (c->blocked && c->state != CL_SEND && !client_flush(c))
+		return false;
+	switch (c->state) {
+	case CL_IDLE:
+	case CL_HEAD:
+		on = client_parse(c);
+		if (!on && c->eof)
+			client_close(c, false);
+		return on;
+	case CL_WAIT:
+		return client_begin(c);
+	case CL_SEND:
+		return client_send(c);
+	case CL_CONNECT:
+	case CL_TUNNEL:
+	case CL_FLUSH:
+	case CL_LINGER:
+	case CL_CLOSED:
+		break;
+	}
+	return false;
+}
+
 void client_pump(struct client *c)
 {
-	for (int steps = CLIENT_STEPS_PER_TURN; steps; steps--) {
-		bool on = false;
+	int steps = CLIENT_STEPS_PER_TURN;
 
+	do {
 		if ((c->state == CL_WAIT || c->state == CL_SEND) && client_feed_body(c))
 			return;
-		switch (c->state) {
-		case CL_IDLE:
-		case CL_HEAD:
-			on = client_parse(c);
-			if (!on && c->eof)
-				client_close(c, false);
-			break;
-		case CL_WAIT:
-			on = client_begin(c);
-			break;
-		case CL_SEND:
-			on = client_send(c);
-			break;
-		case CL_CONNECT:
-		case CL_TUNNEL:
-		case CL_LINGER:
-		case CL_CLOSED:
-			break;
-		}
-		if (!on) {
-			client_listen(c);
-			return;
-		}
-	}
+	} while (client_step(c) && --steps);
+	if (c->state < CL_TUNNEL && !c->blocked && conn_unsent(c->conn))
+		client_flush(c);
 	client_listen(c);
-	loop_defer(client_loop(c), &c->task);
+	if (!steps)
+		loop_defer(client_loop(c), &c->task);
 }
 
 /* Answered at once, whatever it was going to ask for. */
@@ -214,6 +267,10 @@ static void client_on_conn(void *arg, enum conn_event event)
 		client_discard(c);
 		return;
 	}
+	if (c->state == CL_FLUSH) {
+		client_end(c);
+		return;
+	}
 	if (event == CONN_CONNECTED && c->forbidden) {
 		client_forbid(c);
 		return;
@@ -236,7 +293,7 @@ static void client_on_task(struct task *t)
 
 	if (c->state == CL_CLOSED)
 		client_free(c);
-	else if (!c->blocked || c->state != CL_SEND)
+	else if (!c->blocked)
 		client_pump(c);
 	else if (c->x->body_starved && !client_feed_body(c))
 		client_listen(c);
@@ -246,12 +303,12 @@ static void client_on_timeout(struct timer *t)
 {
 	struct client *c = OWNER_OF(t, struct client, timer);
 
-	if (c->state == CL_HEAD) {
+	if (c->state == CL_HEAD && !c->blocked) {
 		client_refuse(c, 408, "The request header was not complete in time.");
 		client_find_method(c->x);
 		client_pump(c);
 	} else
-		client_close(c, c->state == CL_SEND);
+		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
 }
 
 struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)

@@ -10,6 +10,8 @@
 #include "settings.h"
 #include "tunnel.h"
 
+enum { CLIENT_GATHER_BYTES = 32 * 1024 };      /* of answers: the last one, and interim ones behind them, find room yet */
+
 void client_drop_answer(struct exchange *x)
 {
 	answer_free(&x->answer);
@@ -87,9 +89,10 @@ void client_take_answer(struct client *c)
 	a->object = NULL;
 	if (o || !a->waiting)
 		client_take_object(c, o);
+	if (client_is_over(c))
+		return;
 	loop_disarm(client_loop(c), &c->timer);
-	if (c->state != CL_CLOSED)
-		c->state = CL_WAIT;
+	c->state = CL_WAIT;
 }
 
 static bool client_wants_trailer(const struct http_msg *m)
@@ -158,23 +161,18 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	return true;
 }
 
-/* Interim responses of the origin, as long as the socket takes them whole: a client that stopped reading goes without. False: the
- * connection is gone. */
-static bool client_pass_interim(struct client *c)
+/* Interim responses of the origin, as long as there is room for them: a client that stopped reading goes without. */
+static void client_pass_interim(struct client *c)
 {
 	char buf[4096];
 	size_t len;
 
 	while ((len = object_take_interim(c->reader.object, &c->x->interim, buf, sizeof buf))) {
 		struct iovec iov = { buf, len };
-		ssize_t n = conn_writev(c->conn, &iov, 1);
 
-		if (n != (ssize_t)len && n != CONN_AGAIN) {
-			client_close(c, false);
-			return false;
-		}
+		if (!conn_gather(c->conn, &iov, 1))
+			return;
 	}
-	return true;
 }
 
 /* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
@@ -196,8 +194,8 @@ bool client_begin(struct client *c)
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (x->msg.minor >= 1 && !client_pass_interim(c))
-		return true;
+	if (x->msg.minor >= 1)
+		client_pass_interim(c);
 	if (object_phase(o) == OBJECT_SUBSTITUTED)
 		answer_follow(&x->answer, &c->reader, &head);
 	else if (x->answer.head) {
@@ -261,9 +259,13 @@ bool client_send(struct client *c)
 {
 	struct exchange *x = c->x;
 	uint64_t before = x->sender.bytes;
-	enum sender_result r = sender_write(&x->sender, c->conn, &c->reader);
-	bool moved = x->sender.bytes > before;
+	size_t unsent = conn_unsent(c->conn);
+	enum sender_result r;
+	bool moved;
 
+	x->sender.gathers = c->keep && !x->body && x->in_len > x->msg.head_len && unsent < CLIENT_GATHER_BYTES;
+	r = sender_write(&x->sender, c->conn, &c->reader);
+	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);

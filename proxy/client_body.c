@@ -20,6 +20,7 @@ void client_drop_body(struct client *c)
 		object_fail(body, &gone);
 	object_set_writer(body, NULL);
 	object_unref(&c->x->body);
+	c->x->body_starved = false;
 }
 
 int client_on_body(void *arg, const char *at, size_t len)
@@ -101,14 +102,14 @@ int client_open_body(struct client *c)
 	return 0;
 }
 
-/* The client waits for this before it sends its body (RFC 9110 section 10.1.1). Small enough for any socket buffer. */
+/* The client waits for this before it sends its body (RFC 9110 section 10.1.1). */
 void client_say_continue(struct client *c)
 {
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { line, sizeof line - 1 };
 
 	if (c->x->msg.minor >= 1 && slice_is(http_msg_get(&c->x->msg, H_EXPECT), "100-continue") &&
-	    conn_writev(c->conn, &iov, 1) != (ssize_t)iov.iov_len)
+	    !conn_gather(c->conn, &iov, 1))
 		client_close(c, false);
 }
 

@@ -11,7 +11,7 @@
 #include "loop.h"
 #include "sender.h"
 
-enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_LINGER, CL_CLOSED };
+enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_FLUSH, CL_LINGER, CL_CLOSED };
 
 /* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for whichever
  * connection of the worker is next. */
@@ -43,7 +43,7 @@ struct client {
 	bool eof;                      /* the client will send no more */
 	bool keep;                     /* the connection outlives this response */
 	bool refused;                  /* there may be request bytes we will not read: linger before closing */
-	bool blocked;                  /* the socket took no more */
+	bool blocked;                  /* the socket took no more: of this response, or of those gathered before it */
 	bool forbidden;                /* client-allow does not name it */
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
@@ -84,9 +84,15 @@ static inline bool client_is_busy(const struct client *c)
 	return c->state == CL_WAIT || c->state == CL_SEND || c->state == CL_CONNECT || c->state == CL_TUNNEL;
 }
 
+/* Nothing is read, asked for or answered any more. */
+static inline bool client_is_over(const struct client *c)
+{
+	return c->state >= CL_FLUSH;
+}
+
 /* client.c */
 int client_open_exchange(struct client *);     /* -1: closed, out of memory */
-/* Whatever was under way ends; the memory goes at the end of the turn. */
+/* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the turn. */
 void client_close(struct client *, bool reset);
 /* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on its way. */
 void client_linger(struct client *);

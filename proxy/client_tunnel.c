@@ -62,6 +62,8 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 	}
 	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS, 1);
 	c->state = CL_TUNNEL;
+	c->blocked = false;
+	loop_disarm(client_loop(c), &c->timer);
 	x->status = 200;
 	client_shrink(x);
 }

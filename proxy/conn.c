@@ -114,6 +114,8 @@ void conn_close(struct conn **cp)
 	if (!c)
 		return;
 	*cp = NULL;
+	if (c->unsent)
+		conn_drop_unsent(c);
 	c->transport->shutdown(c);
 	conn_tls_free(c);
 	/* Bytes that came unread make close() a reset, which would take what is held back with it. */
@@ -215,13 +217,13 @@ ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
 {
 	c->held = false;
-	return c->transport->writev(c, iov, n_iov, false);
+	return c->unsent ? conn_writev_behind(c, iov, n_iov, false) : c->transport->writev(c, iov, n_iov, false);
 }
 
 ssize_t conn_writev_more(struct conn *c, const struct iovec *iov, int n_iov)
 {
 	c->held = true;
-	return c->transport->writev(c, iov, n_iov, true);
+	return c->unsent ? conn_writev_behind(c, iov, n_iov, true) : c->transport->writev(c, iov, n_iov, true);
 }
 
 bool conn_splices(const struct conn *c)
@@ -231,8 +233,10 @@ bool conn_splices(const struct conn *c)
 
 ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_iov, bool more)
 {
-	ssize_t n = splice_send(loop_splice(c->loop), c->fd, iov, n_iov, more);
+	ssize_t n;
 
+	assert(!c->unsent);            /* it went with the head */
+	n = splice_send(loop_splice(c->loop), c->fd, iov, n_iov, more);
 	if (n < 0 && errno == ENOTSUP)
 		return more ? conn_writev_more(c, iov, n_iov) : conn_writev(c, iov, n_iov);
 	c->held = more;

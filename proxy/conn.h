@@ -53,6 +53,12 @@ ssize_t conn_writev(struct conn *, const struct iovec *, int n);
 /* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then the kernel may
  * hold the bytes back, to send all in one segment. */
 ssize_t conn_writev_more(struct conn *, const struct iovec *, int n);
+/* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or, before the callback
+ * returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing is taken. */
+bool conn_gather(struct conn *, const struct iovec *, int n);
+/* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
+int conn_flush(struct conn *);
+size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
 /* Whether pages can go to it uncopied; then like the two above, of pieces as splice.h says. Fewer bytes than given: it takes no more now. */
 bool conn_splices(const struct conn *);
 ssize_t conn_splice(struct conn *, const struct iovec *, int n, bool more);

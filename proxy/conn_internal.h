@@ -37,6 +37,9 @@ struct conn {
 	bool want_read, want_write;    /* the owner's wishes */
 	bool armed_read, armed_write;
 	bool held;                     /* the kernel may hold back what was written last */
+	uint8_t *unsent_at;            /* gathered: in the loop's buffer, or in kept; goes out before anything else */
+	size_t unsent;
+	uint8_t *kept;                 /* NULL: the socket took everything so far */
 	union {
 		struct sockaddr any;
 		struct sockaddr_in in;
@@ -51,6 +54,11 @@ extern const struct conn_transport conn_plain;
 void conn_arm(struct conn *);
 /* The outcome of a system call as a transport's result; notes errno. */
 ssize_t conn_result(struct conn *, ssize_t n);
+
+/* conn_gather.c */
+/* conn_writev() and conn_writev_more() where something unsent goes before. */
+ssize_t conn_writev_behind(struct conn *, const struct iovec *, int n, bool more);
+void conn_drop_unsent(struct conn *);
 
 /* conn_tls.c */
 bool conn_tls_pending(const struct conn *);    /* bytes were read from the socket that the owner has not had yet */

@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "gather.h"
 #include "http_date.h"
 #include "log.h"
 #include "splice.h"
@@ -53,6 +54,7 @@ struct loop {
 	char access[LOOP_ACCESS_BYTES];
 	struct splice splice;
 	uint8_t scratch[LOOP_SCRATCH_BYTES];
+	struct gather gather;
 };
 
 static uint64_t loop_clock(clockid_t id, uint64_t per_second)
@@ -387,6 +389,11 @@ struct stats *loop_stats(struct loop *l)
 struct splice *loop_splice(struct loop *l)
 {
 	return &l->splice;
+}
+
+struct gather *loop_gather(struct loop *l)
+{
+	return &l->gather;
 }
 
 uint8_t *loop_scratch(struct loop *l)

@@ -12,6 +12,7 @@
 enum {
 	SENDER_IOV = 16,
 	SENDER_WRITE_BYTES = 256 * 1024,       /* at most in one write */
+	SENDER_GATHER_BYTES = 16 * 1024,       /* up to there a copy costs less than a system call */
 	SENDER_SPLICE_BYTES = 48 * 1024        /* from there on a copy costs more than two system calls */
 };
 
@@ -262,11 +263,23 @@ static bool sender_is_complete_with(const struct sender *s, const struct object_
 	}
 }
 
+static ssize_t sender_put(const struct sender *s, struct conn *conn, const struct sender_pieces *p, bool complete)
+{
+	size_t bytes = p->head + p->frame + p->body;
+	bool more = p->before_pages || (complete && s->closes);
+
+	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_gather(conn, p->iov, p->n))
+		return (ssize_t)bytes;
+	if (p->pages)
+		return conn_splice(conn, p->iov, p->n, more);
+	return more ? conn_writev_more(conn, p->iov, p->n) : conn_writev(conn, p->iov, p->n);
+}
+
 enum sender_result sender_write(struct sender *s, struct conn *conn, struct object_reader *reader)
 {
 	for (;;) {
 		struct sender_pieces p;
-		bool complete, more;
+		bool complete;
 		ssize_t sent;
 
 		sender_gather(s, conn_splices(conn), reader, &p);
@@ -275,11 +288,7 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 			return SENDER_DONE;
 		if (!p.n)
 			return object_phase(reader->object) == OBJECT_FAILED ? SENDER_CUT : SENDER_WAIT;
-		more = p.before_pages || (complete && s->closes);
-		if (p.pages)
-			sent = conn_splice(conn, p.iov, p.n, more);
-		else
-			sent = more ? conn_writev_more(conn, p.iov, p.n) : conn_writev(conn, p.iov, p.n);
+		sent = sender_put(s, conn, &p, complete);
 		if (sent == CONN_AGAIN)
 			return SENDER_BLOCKED;
 		if (sent < 0)

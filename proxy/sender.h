@@ -21,6 +21,7 @@ struct sender {
 	struct slice head;             /* start line and field lines without the blank line; not owned */
 	enum sender_framing framing;
 	bool closes;                   /* the connection ends with it */
+	bool gathers;                  /* another message follows at once: the last of this one may go out with it */
 	bool trailer;                  /* X-Encoding-Rule again after the body, for it may have been corrected */
 	bool ended;                    /* the last chunk is in frame */
 	bool chunk_open;               /* a chunk's data was written, its CRLF not */

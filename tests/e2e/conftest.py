@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
 
 
 CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_gzip_form.py", "test_large_hits.py", "test_memory.py",
-          "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_stores.py"}
+          "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_stores.py"}
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def tls_origin():
 @pytest.fixture
 def listening(start, good):
     """A utfeed that also takes clients over TLS; .tls_port says where."""
-    def run(origin, *options, cert=good.chain, key=good.key):
-        proxy = start(origin, "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", cert, "--tls-listen-key", key, *options)
+    def run(origin, *options, cert=good.chain, key=good.key, **how):
+        proxy = start(origin, "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", cert, "--tls-listen-key", key, *options, **how)
         proxy.tls_port = int(re.search(r"ready on .* 127\.0\.0\.1:(\d+) \(TLS\)", proxy.err.text())[1])
         return proxy
     return run
@@ -173,6 +173,11 @@ def store(request, tmp_path):
     if request.param == "lmdb":
         return ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
     return ["--cache-redis", f"127.0.0.1:{request.getfixturevalue('redis_server')(request.param).port}"]
+
+
+@pytest.fixture(scope="session")
+def narrow_library(tmp_path_factory):
+    return build("narrow", tmp_path_factory.mktemp("narrow"))
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,12 @@ def build(name, folder):
     return library
 
 
+def preloading(*libraries):
+    """The environment that has them loaded. gcc's AddressSanitizer wants to be the first library; these call nothing of it."""
+    options = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0")))
+    return {"LD_PRELOAD": ":".join(libraries), "ASAN_OPTIONS": options}
+
+
 class Preload:
     """variable: of the environment, by which the library finds its page."""
 
@@ -27,6 +33,4 @@ class Preload:
             file.write(bytes(size))
             file.flush()
             self.page = mmap.mmap(file.fileno(), size)
-        # gcc's AddressSanitizer wants to be the first library; ours calls nothing of it
-        options = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0")))
-        self.env = {"LD_PRELOAD": library, variable: str(path), "ASAN_OPTIONS": options}
+        self.env = {**preloading(library), variable: str(path)}

@@ -15,6 +15,7 @@ from preload import Preload, build
 from wire import Cut, message
 
 FEED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Cache-Control: max-age=60", 'ETag: "1"', body=SMALL)
+LONGER = message("200 OK", "Content-Type: text/plain", "Cache-Control: max-age=60", "Connection: close", body=b"x" * 10_000)
 PACKED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Content-Encoding: gzip", "Connection: close",
                  body=gzip.compress(SMALL))
 CHECKED = message("200 OK", "Content-Type: application/xml; charset=utf-8", "Cache-Control: no-cache", 'ETag: "1"', "Connection: close",
@@ -68,6 +69,8 @@ def respond(request):
         first, last = map(int, request["Range"].removeprefix("bytes=").split("-"))
         return message("206 Partial Content", "Cache-Control: max-age=60", 'ETag: "1"', f"Content-Range: bytes {first}-{last}/{len(SMALL)}",
                        "Connection: close", body=SMALL[first:last + 1]), "close"
+    if path == "longer":
+        return LONGER, "close"
     if path == "varied":
         return VARIED, "close"
     return FEED, None if path == "kept" else "close"
@@ -99,6 +102,14 @@ def tunnelled(client, origin):
     return status
 
 
+def pipelined(client, target):
+    client.send(f"GET {target} HTTP/1.1\r\nHost: t\r\n\r\n".encode() * 40)
+    for _ in range(40):
+        got = client.response()
+        assert got.status != 200 or got.body == b"x" * 10_000
+    return got.status
+
+
 # name: what is asked by a client of the utfeed, each time for another URL
 EXCHANGES = {
     "route": lambda at, client, n: get(client, f"/r/{n}/plain"),
@@ -117,8 +128,10 @@ EXCHANGES = {
     "secure": lambda at, client, n: get(client, f"/{at.secure.url}/{n}/plain"),
     "forward": lambda at, client, n: get(client, f"{at.origin.url}/{n}/plain", host=f"127.0.0.1:{at.origin.port}"),
     "tunnel": lambda at, client, n: tunnelled(client, at.origin),
+    "pipelined": lambda at, client, n: pipelined(client, f"/r/{n}/longer"),
 }
 CASES = [(name, "direct", "tcp") for name in EXCHANGES] + [("route", "direct", "tls"), ("stored", "direct", "tls"),
+                                                           ("pipelined", "direct", "narrow tcp"),
                                                            ("route", "parent", "tcp"), ("tls", "parent", "tcp"), ("tunnel", "parent", "tcp")]
 
 
@@ -140,13 +153,16 @@ class Setting:
 
 
 @pytest.mark.parametrize("name,way,over", CASES)
-def test_an_exchange(start, origin, tls_origin, good, authority, refusal, name, way, over):
+def test_an_exchange(start, origin, tls_origin, good, authority, refusal, narrow_library, name, way, over):
     secure = tls_origin(server_context(good))
     for each in (origin, secure):
         each.serve(respond)
     parent = start(None, "--forward", "on", "--connect-allow", f"127.0.0.1:{origin.port}", "--connect-allow",
                    f"localhost:{secure.port}").port if way == "parent" else None
-    at = Setting(start, origin, secure, good, authority, refusal.env, parent and f"http://127.0.0.1:{parent}")
+    env = refusal.env
+    if over == "narrow tcp":
+        env = {**env, "LD_PRELOAD": f"{env['LD_PRELOAD']}:{narrow_library}"}
+    at = Setting(start, origin, secure, good, authority, env, parent and f"http://127.0.0.1:{parent}")
     turn = itertools.count()
 
     def exchange():
