@@ -186,7 +186,7 @@ def test_an_exchange(start, origin, tls_origin, good, authority, refusal, narrow
                 pass
             refused += refusal.over()
             assert exchange() == 200, f"after request {until} of {total}"
-    assert refused > 2
+    assert refused >= 2     # a stored answer asks for memory once
 
 
 def test_connections_that_cannot_be_watched(start, origin, refusal):
