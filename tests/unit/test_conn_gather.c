@@ -1,0 +1,119 @@
+/* Owns the cases of proxy/conn_gather.c: what is gathered goes out once, first, and from no other connection. Must not know: HTTP.
+ * Invariant: a pair of local sockets, nothing else. */
+#include "proxy/conn.h"
+#include "proxy/gather.h"
+#include "proxy/loop.h"
+#include "tests/unit/unit.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void ignore(void *arg, enum conn_event event)
+{
+	(void)arg, (void)event;
+}
+
+/* Whose other end is *far; it takes little at once. */
+static struct conn *connected(struct loop *l, int *far)
+{
+	struct sockaddr_in peer = { .sin_family = AF_INET };
+	int ends[2], smallest = 1;
+	struct conn *c;
+
+	CU_ASSERT_FATAL(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends));
+	CU_ASSERT_FATAL(!setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest));
+	c = conn_new(l, ends[0], (struct sockaddr *)&peer, sizeof peer, ignore, NULL);
+	CU_ASSERT_FATAL(c != NULL);
+	*far = ends[1];
+	return c;
+}
+
+static bool gather(struct conn *c, const char *at, size_t len)
+{
+	struct iovec halves[] = { { (char *)(uintptr_t)at, len / 2 }, { (char *)(uintptr_t)at + len / 2, len - len / 2 } };
+
+	return conn_gather(c, halves, 2);
+}
+
+static bool comes(int far, const char *expected, size_t len)
+{
+	char got[GATHER_BYTES + 1];
+	ssize_t n = recv(far, got, sizeof got, 0);
+
+	return len ? n == (ssize_t)len && !memcmp(got, expected, len) : n < 0;
+}
+
+static void goes_with_what_follows(void)
+{
+	struct loop *l = loop_new();
+	struct iovec last = { (char[]){ "last" }, 4 };
+	int far;
+	struct conn *c = connected(l, &far);
+
+	CU_ASSERT(gather(c, "one ", 4) && gather(c, "two ", 4) && conn_unsent(c) == 8 && comes(far, "", 0));
+	CU_ASSERT(conn_writev(c, &last, 1) == 4 && !conn_unsent(c) && comes(far, "one two last", 12));
+	CU_ASSERT(gather(c, "more", 4) && conn_writev_more(c, &last, 1) == 4 && comes(far, "morelast", 8));
+	CU_ASSERT(gather(c, "alone", 5) && !conn_flush(c) && !conn_unsent(c) && comes(far, "alone", 5) && !conn_flush(c));
+	conn_close(&c);
+	close(far);
+	loop_free(&l);
+}
+
+static void one_at_a_time(void)
+{
+	char *full = calloc(1, GATHER_BYTES);
+	struct loop *l = loop_new();
+	int far[2];
+	struct conn *first = connected(l, &far[0]), *second = connected(l, &far[1]);
+
+	CU_ASSERT(gather(first, "first", 5) && !gather(second, "second", 6) && !conn_unsent(second));
+	CU_ASSERT(!gather(first, full, GATHER_BYTES - 4) && conn_unsent(first) == 5);
+	CU_ASSERT(!conn_flush(first) && gather(second, "second", 6) && !gather(first, "first", 5));
+	conn_close(&second);
+	CU_ASSERT(gather(first, full, GATHER_BYTES) && comes(far[0], "first", 5));
+	conn_abort(&first);
+	close(far[0]);
+	close(far[1]);
+	loop_free(&l);
+	free(full);
+}
+
+/* What the socket does not take is the connection's own: others gather meanwhile, it does not. */
+static void kept(void)
+{
+	enum { LEN = 60000 };
+	char *bytes = malloc(LEN), got[LEN + 4];
+	struct iovec last = { (char[]){ "last" }, 4 };
+	struct loop *l = loop_new();
+	size_t came = 0, before;
+	int far, other_far, turns = 0;
+	struct conn *c = connected(l, &far), *other = connected(l, &other_far);
+	ssize_t n, sent = CONN_AGAIN;
+
+	for (size_t i = 0; i < LEN; i++)
+		bytes[i] = (char)(i * 31 % 251);
+	CU_ASSERT_FATAL(gather(c, bytes, LEN) && conn_flush(c) == CONN_AGAIN);
+	before = conn_unsent(c);
+	CU_ASSERT(before && before < LEN && !gather(c, "x", 1));
+	CU_ASSERT(gather(other, "other", 5) && !conn_flush(other) && comes(other_far, "other", 5));
+	do {
+		if ((n = recv(far, got + came, sizeof got - came, 0)) > 0)
+			came += (size_t)n;
+		if (sent == CONN_AGAIN)
+			sent = conn_writev(c, &last, 1);
+	} while (came < sizeof got && ++turns < LEN);
+	CU_ASSERT(sent == 4 && !conn_unsent(c) && came == sizeof got);
+	CU_ASSERT(!memcmp(got, bytes, LEN) && !memcmp(got + LEN, "last", 4));
+	CU_ASSERT(gather(c, bytes, LEN) && conn_flush(c) == CONN_AGAIN);
+	conn_close(&c);
+	conn_close(&other);
+	close(far);
+	close(other_far);
+	loop_free(&l);
+	free(bytes);
+}
+
+UNIT_SUITE(conn_gather, { "goes with what follows", goes_with_what_follows }, { "one at a time", one_at_a_time }, { "kept", kept })
