@@ -28,7 +28,8 @@ def origin_files(setup):
     os.makedirs(folder, exist_ok=True)
     rng = random.Random(1)
     bodies = {f"{size}k": ("application/octet-stream", rng.randbytes(size * 1024)) for size, _ in SIZES}
-    bodies["feed"] = bodies["unstored"] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), 20_000)[0])
+    for name, size in (("feed", 20_000), ("unstored", 200_000)):
+        bodies[name] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), size)[0])
     for name, (kind, body) in bodies.items():
         control = "no-store" if name == "unstored" else "max-age=86400"
         servers.write(folder, name + ".head", f"Content-Type: {kind}\r\nCache-Control: {control}\r\n")
@@ -146,7 +147,7 @@ def workers(setup, origin):
                 f"utfeed, {count} workers", servers.utfeed(setup.utfeed, "--workers", str(count), "--cache-bytes", "64m"), setup.folder, origin.port,
                 servers.PROCESSORS[:count]))
         for path, options, what, bars in (
-                ("/unstored", ("-n", 1000, "-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
+                ("/unstored", ("-n", 1000, "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
                 ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
             for count, figures in interleaved(setup, running, path, *options):
                 name = results.OURS if count == 2 else "1 worker"
