@@ -57,8 +57,8 @@ struct answer {
 	size_t parts_len;
 };
 
-/* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest zeroed but for ready, owner and room.
- * Afterwards a->object, or a->waiting and ready() comes. */
+/* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest zeroed but for ready, owner
+ * and room. Afterwards a->object, or a->waiting and ready() comes. */
 void answer_start(struct answer *, const struct freshness_settings *, uint64_t settings_hash);
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */

@@ -156,7 +156,7 @@ int client_open_exchange(struct client *c)
 	return 0;
 }
 
-/* Goes on flushing, then closes. */
+/* Goes on flushing what was gathered before the end, then lingers. */
 static void client_end(struct client *c)
 {
 	size_t before = conn_unsent(c->conn);

@@ -1,8 +1,8 @@
 /* Owns client connections: reading requests, writing responses, keep-alive, pipelining, timeouts, the access log.
  * Must not know: origins or how an object is filled (request.h makes it).
  *
- * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, FLUSH, LINGER, CLOSED. Responses go out in the order of the requests,
- * short ones that more requests wait behind gathered in one write.
+ * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, FLUSH, LINGER, CLOSED. Responses go out in the order of
+ * the requests, short ones that more requests wait behind gathered in one write.
  * Invariant: a response that was not complete never looks complete to the client. */
 #ifndef UTFEED_PROXY_CLIENT_H
 #define UTFEED_PROXY_CLIENT_H

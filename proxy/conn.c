@@ -214,16 +214,20 @@ ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 	return c->transport->read(c, buf, cap);
 }
 
+static ssize_t conn_write(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+{
+	c->held = more;
+	return c->unsent ? conn_writev_behind(c, iov, n_iov, more) : c->transport->writev(c, iov, n_iov, more);
+}
+
 ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
 {
-	c->held = false;
-	return c->unsent ? conn_writev_behind(c, iov, n_iov, false) : c->transport->writev(c, iov, n_iov, false);
+	return conn_write(c, iov, n_iov, false);
 }
 
 ssize_t conn_writev_more(struct conn *c, const struct iovec *iov, int n_iov)
 {
-	c->held = true;
-	return c->unsent ? conn_writev_behind(c, iov, n_iov, true) : c->transport->writev(c, iov, n_iov, true);
+	return conn_write(c, iov, n_iov, true);
 }
 
 bool conn_splices(const struct conn *c)
@@ -238,7 +242,7 @@ ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_iov, bool mor
 	assert(!c->unsent);            /* it went with the head */
 	n = splice_send(loop_splice(c->loop), c->fd, iov, n_iov, more);
 	if (n < 0 && errno == ENOTSUP)
-		return more ? conn_writev_more(c, iov, n_iov) : conn_writev(c, iov, n_iov);
+		return conn_write(c, iov, n_iov, more);
 	c->held = more;
 	return conn_result(c, n);
 }
