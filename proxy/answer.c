@@ -104,9 +104,12 @@ static int request_for_anybody(struct http_msg *m, const struct http_msg *from)
 	*m = *from;
 	m->fields = fields;
 	m->n_fields = 0;
+	m->ids = 0;
 	for (uint32_t i = 0; i < from->n_fields; i++)
-		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA)
-			fields[m->n_fields++] = from->fields[i];
+		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA) {
+			fields[m->n_fields] = from->fields[i];
+			http_msg_add(m);
+		}
 	return 0;
 }
 
@@ -132,7 +135,7 @@ static void answer_ahead(struct answer *a, struct entry *e)
 	uint32_t spread;
 
 	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, answer_now(a), 0) ||
-	    a->pause || (a->target.authorization && http_msg_count(a->msg, H_AUTHORIZATION)))
+	    a->pause || (a->target.authorization && http_msg_has(a->msg, H_AUTHORIZATION)))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
 	if (!freshness_ends_soon(&e->freshness, answer_now(a), spread) || !entry_claim(e))

@@ -140,7 +140,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	answer_lines(a, o, kept, f);
 	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
-	if (!conditional_asked(a->msg) && !http_msg_count(a->msg, H_RANGE))
+	if (!conditional_asked(a->msg) && !http_msg_has(a->msg, H_RANGE))
 		return 0;
 	stored = answer_validators(a, head);
 	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {

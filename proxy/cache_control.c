@@ -107,7 +107,7 @@ static void field_take(struct cache_control *cc, const struct http_msg *m, enum 
 	struct http_list it = { 0, 0 };
 	struct slice member;
 
-	cc->given |= http_msg_count(m, H_CACHE_CONTROL) > 0;
+	cc->given |= http_msg_has(m, H_CACHE_CONTROL);
 	while (http_msg_next_member(m, H_CACHE_CONTROL, &it, &member))
 		member_take(cc, member, where);
 }

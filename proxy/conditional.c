@@ -27,8 +27,8 @@ bool etag_equal(struct slice a, struct slice b, bool strong)
 
 bool conditional_asked(const struct http_msg *m)
 {
-	return http_msg_count(m, H_IF_MATCH) || http_msg_count(m, H_IF_NONE_MATCH) || http_msg_count(m, H_IF_MODIFIED_SINCE) ||
-	    http_msg_count(m, H_IF_UNMODIFIED_SINCE);
+	return http_msg_has(m, H_IF_MATCH) || http_msg_has(m, H_IF_NONE_MATCH) || http_msg_has(m, H_IF_MODIFIED_SINCE) ||
+	    http_msg_has(m, H_IF_UNMODIFIED_SINCE);
 }
 
 /* "abc;gz" is a form of "abc" where the variant is ";gz". */
@@ -92,12 +92,12 @@ static int modified_after(const struct http_msg *m, enum header_id id, const str
 /* section 13.2.2 */
 enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
 {
-	if (http_msg_count(m, H_IF_MATCH)) {
+	if (http_msg_has(m, H_IF_MATCH)) {
 		if (!matches(m, H_IF_MATCH, s, true))
 			return CONDITIONAL_FAILED;
 	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, s, now) == 1)
 		return CONDITIONAL_FAILED;
-	if (http_msg_count(m, H_IF_NONE_MATCH))
+	if (http_msg_has(m, H_IF_NONE_MATCH))
 		return matches(m, H_IF_NONE_MATCH, s, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 }

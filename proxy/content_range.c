@@ -58,7 +58,7 @@ bool content_range_same(const struct http_msg *a, const struct http_msg *b, int6
 {
 	int64_t modified_a, modified_b;
 
-	if (http_msg_count(a, H_ETAG) || http_msg_count(b, H_ETAG))
+	if (http_msg_has(a, H_ETAG) || http_msg_has(b, H_ETAG))
 		return http_msg_count(a, H_ETAG) == 1 && http_msg_count(b, H_ETAG) == 1 &&
 		    etag_equal(http_msg_get(a, H_ETAG), http_msg_get(b, H_ETAG), true);
 	return strong_date(a, now, &modified_a) && strong_date(b, now, &modified_b) && modified_a == modified_b;

@@ -130,7 +130,7 @@ void fetch_protocol_error(struct fetch *f)
 
 	if (e == HTTP_E_TOO_MANY_FIELDS)
 		error = PROXY_ERROR_HTTP_HEADER_SIZE;
-	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_count(&f->msg, H_TRANSFER_ENCODING))
+	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_has(&f->msg, H_TRANSFER_ENCODING))
 		error = PROXY_ERROR_HTTP_TRANSFER_CODING;
 	else if (e == HTTP_E_INCOMPLETE)
 		error = f->phase == FETCH_HEAD && !f->head_len ? PROXY_ERROR_CONNECTION_TERMINATED : PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE;

@@ -66,7 +66,7 @@ static bool has_lifetime(const struct cache_control *cc, const struct http_msg *
 {
 	uint32_t named = cc->set | cc->invalid;
 
-	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_count(m, H_EXPIRES));
+	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_has(m, H_EXPIRES));
 }
 
 void freshness_request(struct cache_control *cc, const struct http_msg *request, const struct freshness_settings *s)
@@ -99,12 +99,12 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 	if (cc_has(&cc, CC_PRIVATE) || cc.listed >> CC_PRIVATE & 1)
 		return STORABLE_PRIVATE;
 	/* section 3.5 */
-	if (http_msg_count(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
+	if (http_msg_has(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
 		return STORABLE_AUTHORIZATION;
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (http_msg_count(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m))
+	if (http_msg_has(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m))
 		return STORABLE_SET_COOKIE;
 	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;
@@ -164,7 +164,7 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 			return 0;
 	}
 	/* section 5.3: an invalid date, or several, is a time in the past */
-	if (!cc->targeted && http_msg_count(m, H_EXPIRES))
+	if (!cc->targeted && http_msg_has(m, H_EXPIRES))
 		return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) &&
 		    expires > date ? expires - date : 0;
 	f->flags |= FRESHNESS_HEURISTIC;

@@ -36,14 +36,33 @@ void http_msg_reset(struct http_msg *m)
 	*m = keep;
 }
 
+enum { HEADER_LISTS = 64 };
+
+/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. */
+static uint8_t first_of[HEADER_LISTS], next_of[H_COUNT];
+
+static uint8_t *header_list(const char *name, size_t len)
+{
+	return &first_of[(len * 7 + ((unsigned char)name[0] | 0x20)) % HEADER_LISTS];
+}
+
+static void __attribute__((constructor)) headers_list(void)
+{
+	for (int id = 1; id < H_COUNT; id++) {
+		uint8_t *list = header_list(headers[id].name, headers[id].len);
+
+		next_of[id] = *list;
+		*list = (uint8_t)id;
+	}
+}
+
 enum header_id http_header_id(const char *name, size_t len)
 {
-	int first = len ? name[0] | 0x20 : 0;
+	int id = len ? *header_list(name, len) : H_OTHER;
 
-	for (int id = 1; id < H_COUNT; id++)
-		if (headers[id].len == len && headers[id].name[0] == first && !strncasecmp(headers[id].name, name, len))
-			return (enum header_id)id;
-	return H_OTHER;
+	while (id != H_OTHER && (headers[id].len != len || strncasecmp(headers[id].name, name, len)))
+		id = next_of[id];
+	return (enum header_id)id;
 }
 
 enum header_request http_header_request(enum header_id id)
@@ -69,6 +88,8 @@ void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name
 
 struct slice http_msg_get(const struct http_msg *m, enum header_id id)
 {
+	if (!http_msg_has(m, id))
+		return (struct slice){ NULL, 0 };
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == id)
 			return http_field_value(m, &m->fields[i]);
@@ -79,6 +100,8 @@ size_t http_msg_count(const struct http_msg *m, enum header_id id)
 {
 	size_t n = 0;
 
+	if (!http_msg_has(m, id))
+		return 0;
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		n += m->fields[i].id == id;
 	return n;
@@ -102,6 +125,8 @@ static size_t member_length(const char *at, size_t len)
 
 bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
 {
+	if (!http_msg_has(m, id))
+		return false;
 	for (; it->field < m->n_fields; it->field++, it->at = 0) {
 		struct slice v;
 

@@ -4,6 +4,7 @@
 #ifndef UTFEED_PROXY_HTTP_MSG_H
 #define UTFEED_PROXY_HTTP_MSG_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,10 @@ struct http_msg {
 	uint64_t content_length;
 	uint32_t n_fields, max_fields;
 	struct http_field *fields;     /* max_fields of them, owned by http_msg */
+	uint64_t ids;                  /* a bit for each enum header_id that fields have: what is not there is not looked for */
 };
+
+static_assert(H_COUNT <= 64, "a bit of http_msg.ids for each");
 
 /* Room for max_fields fields. -1: out of memory. */
 int http_msg_init(struct http_msg *, size_t max_fields);
@@ -68,6 +72,16 @@ static inline struct slice http_field_value(const struct http_msg *m, const stru
 static inline struct slice http_msg_target(const struct http_msg *m)
 {
 	return (struct slice){ m->base + m->target, m->target_len };
+}
+
+/* What was written to fields[n_fields] is the message's next field. */
+static inline void http_msg_add(struct http_msg *m)
+{
+	m->ids |= UINT64_C(1) << m->fields[m->n_fields++].id;
+}
+static inline bool http_msg_has(const struct http_msg *m, enum header_id id)
+{
+	return m->ids >> id & 1;
 }
 
 /* The first field of that id; at NULL where there is none. */

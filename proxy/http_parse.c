@@ -73,7 +73,7 @@ static int on_field_complete(llhttp_t *ll)
 		return http_fail(p, HTTP_E_SYNTAX, "blank before a colon");
 	p->in_name = false;
 	m->fields[m->n_fields].id = (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
-	m->n_fields++;
+	http_msg_add(m);
 	return 0;
 }
 

@@ -96,7 +96,7 @@ bool lead_takes_part(struct lead *l, const struct http_msg *m)
 {
 	struct content_range r;
 
-	if (!l->ranged || m->status != 206 || http_msg_count(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
+	if (!l->ranged || m->status != 206 || http_msg_has(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
 	    (m->has_length && m->content_length != content_range_length(&r)) || content_range_length(&r) > l->params.max_object ||
 	    !content_range_same(m, m, l->response_time))
 		return false;

@@ -196,7 +196,7 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 static bool request_caches(const struct http_msg *m, const struct target *target)
 {
 	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache &&
-	    !(target->cookies && http_msg_count(m, H_COOKIE));
+	    !(target->cookies && http_msg_has(m, H_COOKIE));
 }
 
 static struct normalise_options request_encoding(const struct conf *conf, const struct target *target, enum policy policy)

@@ -130,7 +130,7 @@ static bool says_empty(const struct http_msg *m, const char *method)
 
 bool upstream_range(const struct http_msg *m)
 {
-	return http_msg_count(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
+	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
 }
 
 int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)

@@ -70,10 +70,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct stage_decode_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT };
 	struct seen whole = { .result = DECODE_MORE }, cut = { .result = DECODE_MORE };
 	struct http_field field = { .id = H_CONTENT_ENCODING };
-	struct http_msg m = { .n_fields = 1, .max_fields = 1, .fields = &field };
+	struct http_msg m = { .max_fields = 1, .fields = &field };
 
 	if (size < HEAD_BYTES)
 		return 0;
+	http_msg_add(&m);
 	m.base = codings[data[0] % (sizeof(codings) / sizeof(codings[0]))];
 	field.value_len = (uint32_t)strlen(m.base);
 	require(stage_decode_coding(&m) == CODING_KNOWN);

@@ -51,7 +51,7 @@ static void check(const struct target *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct http_field field = { .id = H_HOST };
-	struct http_msg m = { .n_fields = 1, .max_fields = 1, .fields = &field, .major = 1, .minor = 1 };
+	struct http_msg m = { .max_fields = 1, .fields = &field, .major = 1, .minor = 1 };
 	struct target a, b;
 	enum target_error error;
 	const uint8_t *line;
@@ -65,7 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.base = (const char *)data;
 	field.value = 1;
 	field.value_len = (uint32_t)(line - data - 1);
-	m.n_fields = data[0] & 1;
+	if (data[0] & 1)
+		http_msg_add(&m);
 	m.minor = data[0] >> 1 & 1;
 	m.target = (uint32_t)(line + 1 - data);
 	m.target_len = (uint32_t)(size - m.target);

@@ -34,9 +34,10 @@ static inline void head_fill(struct http_msg *m, const char *lines, size_t len, 
 			continue;
 		name = (struct slice){ at, (size_t)(colon - at) };
 		value = slice_trim((struct slice){ colon + 1, (size_t)(end - colon - 1) });
-		m->fields[m->n_fields++] = (struct http_field){ .name = (uint32_t)(name.at - lines), .name_len = (uint16_t)name.len,
+		m->fields[m->n_fields] = (struct http_field){ .name = (uint32_t)(name.at - lines), .name_len = (uint16_t)name.len,
 			.value = (uint32_t)(value.at - lines), .value_len = (uint32_t)value.len,
 			.id = (uint8_t)http_header_id(name.at, name.len) };
+		http_msg_add(m);
 	}
 }
 

@@ -13,7 +13,8 @@ struct outcome { enum stage_decode_result result; bool complete; struct bytes ou
 static void coded_as(struct http_msg *m, struct http_field *field, const char *codings)
 {
 	*field = (struct http_field){ .id = H_CONTENT_ENCODING, .value_len = (uint32_t)strlen(codings) };
-	*m = (struct http_msg){ .base = codings, .n_fields = 1, .max_fields = 1, .fields = field };
+	*m = (struct http_msg){ .base = codings, .max_fields = 1, .fields = field };
+	http_msg_add(m);
 }
 
 static struct outcome decode(const char *codings, const struct stage_decode_limits *limits, const struct bytes *in, size_t cut, size_t step,
@@ -70,7 +71,7 @@ static void codings(void)
 		coded_as(&m, &field, cases[i].value);
 		UNIT_ROW(stage_decode_coding(&m) == cases[i].is, "%s: %d", cases[i].value, (int)stage_decode_coding(&m));
 	}
-	m.n_fields = 0;
+	http_msg_reset(&m);
 	CU_ASSERT_EQUAL(stage_decode_coding(&m), CODING_NONE);
 }
 

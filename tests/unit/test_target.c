@@ -41,10 +41,12 @@ static char *head(struct http_msg *m, struct http_field fields[2], const char *h
 	m->base = bytes;
 	m->target = (uint32_t)host_len;
 	m->target_len = (uint32_t)len;
+	fields[0] = (struct http_field){ .id = H_HOST, .value_len = (uint32_t)first };
+	fields[1] = (struct http_field){ .id = H_HOST, .value = (uint32_t)first + 1, .value_len = (uint32_t)(host_len - first - 1) };
 	if (host)
-		fields[m->n_fields++] = (struct http_field){ .id = H_HOST, .value_len = (uint32_t)first };
+		http_msg_add(m);
 	if (first < host_len)
-		fields[m->n_fields++] = (struct http_field){ .id = H_HOST, .value = (uint32_t)first + 1, .value_len = (uint32_t)(host_len - first - 1) };
+		http_msg_add(m);
 	return bytes;
 }
 
