@@ -4,38 +4,32 @@
 #include <string.h>
 #include <strings.h>
 
+enum { ALPHA = 1, DIGIT = 2, HEX = 4, NAME = 8 /* in a label of a host */, PATH = 16 /* pchar but '%', and '/' */ };
+
 /* The classes of RFC 3986 section 2 and appendix A. */
-static bool is_alpha(char c)
+static const uint8_t classes[256] = {
+	['0' ... '9'] = DIGIT | HEX | NAME | PATH,
+	['A' ... 'F'] = ALPHA | HEX | NAME | PATH, ['G' ... 'Z'] = ALPHA | NAME | PATH,
+	['a' ... 'f'] = ALPHA | HEX | NAME | PATH, ['g' ... 'z'] = ALPHA | NAME | PATH,
+	['-'] = NAME | PATH, ['_'] = NAME | PATH,
+	['.'] = PATH, ['~'] = PATH, ['!'] = PATH, ['$'] = PATH, ['&'] = PATH, ['\''] = PATH, ['('] = PATH, [')'] = PATH, ['*'] = PATH,
+	['+'] = PATH, [','] = PATH, [';'] = PATH, ['='] = PATH, [':'] = PATH, ['@'] = PATH, ['/'] = PATH,
+};
+
+static bool is(char c, unsigned class)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return classes[(unsigned char)c] & class;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-static bool is_unreserved_or_sub_delim(char c)
-{
-	return is_alpha(c) || is_digit(c) || (c && strchr("-._~!$&'()*+,;=", c));
-}
-
-/* Every byte is unreserved, a sub-delim, one of extra, or starts a whole %XX. */
-static bool is_made_of(const char *text, size_t len, const char *extra)
+/* Every byte is one that may stand in a path, or starts a whole %XX. */
+static bool is_path(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '%') {
-			if (len - i < 3 || !is_hex(text[i + 1]) || !is_hex(text[i + 2]))
-				return false;
-			i += 2;
-		} else if (!is_unreserved_or_sub_delim(text[i]) && !(text[i] && strchr(extra, text[i]))) {
+		if (is(text[i], PATH))
+			continue;
+		if (text[i] != '%' || len - i < 3 || !is(text[i + 1], HEX) || !is(text[i + 2], HEX))
 			return false;
-		}
+		i += 2;
 	}
 	return true;
 }
@@ -88,7 +82,7 @@ static bool read_port(const char *text, size_t len, uint16_t *port)
 	unsigned long value = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(text[i]) || value > 65535)
+		if (!is(text[i], DIGIT) || value > 65535)
 			return false;
 		value = value * 10 + (unsigned long)(text[i] - '0');
 	}
@@ -106,13 +100,11 @@ static bool is_host_name(const char *text, size_t len)
 	if (len == 0 || len > URL_MAX_HOST)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '.') {
-			if (label == 0)
-				return false;
-			label = 0;
-		} else if (is_alpha(text[i]) || is_digit(text[i]) || text[i] == '-' || text[i] == '_') {
+		if (is(text[i], NAME)) {
 			if (++label > 63)   /* RFC 1035 section 2.3.4 */
 				return false;
+		} else if (text[i] == '.' && label) {
+			label = 0;
 		} else {
 			return false;
 		}
@@ -128,7 +120,7 @@ static bool is_ipv4(const char *text, size_t len)
 	for (size_t i = 0; i < len; parts++) {
 		unsigned value = 0;
 		size_t start = i;
-		for (; i < len && is_digit(text[i]); i++)
+		for (; i < len && is(text[i], DIGIT); i++)
 			value = value * 10 + (unsigned)(text[i] - '0');
 		if (i == start || i - start > 3 || value > 255 || (i - start > 1 && text[start] == '0'))
 			return false;
@@ -151,7 +143,7 @@ static bool is_ipv6(const char *text, size_t len)
 	}
 	while (i < len) {
 		size_t start = i;
-		while (i < len && is_hex(text[i]))
+		while (i < len && is(text[i], HEX))
 			i++;
 		if (i < len && text[i] == '.') {
 			groups += 2;
@@ -208,7 +200,7 @@ static enum url_error parse_scheme(const char *text, size_t len, struct url *url
 {
 	size_t end = find(text, 0, len, ":/?#[]@");
 
-	if (end == 0 || end == len || text[end] != ':' || !is_alpha(text[0]))
+	if (end == 0 || end == len || text[end] != ':' || !is(text[0], ALPHA))
 		return URL_NO_SCHEME;
 	if (end == 4 && strncasecmp(text, "http", 4) == 0)
 		url->scheme = URL_HTTP;
@@ -260,7 +252,7 @@ enum url_error url_parse(const char *text, size_t len, struct url *url)
 
 bool url_path_valid(const char *text, size_t len)
 {
-	return len && text[0] == '/' && is_made_of(text, len, ":@/");
+	return len && text[0] == '/' && is_path(text, len);
 }
 
 static bool is_encoded(const char *text, size_t len, const char *upper)

@@ -282,9 +282,8 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
  * fetches in another utfeed of the same store. */
 static uint64_t request_key_settings(const struct request_context *ctx, const struct target *target, enum policy policy)
 {
-	uint64_t h = hash_fold(request_settings(ctx->conf, target, policy), settings_identity(ctx->settings, target->route));
-
-	return hash_fold(h, (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
+	return hash_fold(settings_identity(ctx->settings, target->route),
+	    (uint64_t)policy << 8 | (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
 }
 
 static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,

@@ -26,7 +26,8 @@ static size_t settings_max_clients(const struct conf *conf)
 /* By which proxy or connection a response comes is no part of what it is. */
 static uint64_t identity(const struct conf_route *r)
 {
-	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify };
+	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify, r->normalise,
+		(unsigned)r->charset, r->repair, (unsigned)r->output, (unsigned)r->on_error };
 	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
 	uint64_t h = 0;
 

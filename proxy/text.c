@@ -28,22 +28,15 @@ bool text_reserve(struct text *t, size_t more)
 	return true;
 }
 
-static void add_digits(struct text *t, uint64_t n, unsigned base, size_t digits)
+void text_number(struct text *t, uint64_t n)
 {
-	char buf[20];                  /* of UINT64_MAX in base 10 */
+	char buf[20];                  /* of UINT64_MAX */
 	size_t at = sizeof buf;
 
 	do
-		buf[--at] = "0123456789abcdef"[n % base];
-	while ((n /= base));
-	while (sizeof buf - at < digits)
-		buf[--at] = '0';
+		buf[--at] = (char)('0' + n % 10);
+	while ((n /= 10));
 	text_add(t, buf + at, sizeof buf - at);
-}
-
-void text_number(struct text *t, uint64_t n)
-{
-	add_digits(t, n, 10, 1);
 }
 
 void text_integer(struct text *t, int64_t n)
@@ -55,7 +48,13 @@ void text_integer(struct text *t, int64_t n)
 
 void text_hex(struct text *t, uint64_t n, size_t digits)
 {
-	add_digits(t, n, 16, digits);
+	char buf[16];                  /* of UINT64_MAX */
+
+	while (digits < sizeof buf && n >> 4 * digits)
+		digits++;
+	for (size_t i = digits; i--; n >>= 4)
+		buf[i] = "0123456789abcdef"[n & 15];
+	text_add(t, buf, digits);
 }
 
 void text_field(struct text *t, struct slice name, struct slice value)
