@@ -2,6 +2,7 @@
 #include "answer_internal.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@
 #include "vary.h"
 
 static void answer_look(struct answer *a);
+
+void answer_clear(struct answer *a)
+{
+	memset(a, 0, offsetof(struct answer, target.to.host));
+}
 
 void answer_free(struct answer *a)
 {

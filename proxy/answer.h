@@ -47,7 +47,6 @@ struct answer {
 	struct entry *entry;           /* found, to be validated */
 	struct entry *part;            /* found of what was asked for; NULL: none, or not looked for */
 	struct byte_range range;       /* of the whole, that part holds */
-	struct target target;          /* where a fetch would go; its path is this struct's */
 	enum policy policy;
 	struct freshness_settings settings;
 	struct store_wait wait;
@@ -55,10 +54,13 @@ struct answer {
 	size_t key_len, primary_len;   /* the primary key is the first part */
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
+	struct target target;          /* where a fetch would go; last: the texts at its end need no clearing */
 };
 
-/* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest zeroed but for ready, owner
- * and room. Afterwards a->object, or a->waiting and ready() comes. */
+/* As a request begins: everything but the target's texts is zero; ready, owner and room are the caller's to set. */
+void answer_clear(struct answer *);
+/* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest as answer_clear() says.
+ * Afterwards a->object, or a->waiting and ready() comes. */
 void answer_start(struct answer *, const struct freshness_settings *, uint64_t settings_hash);
 /* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
  * after answer_start(). */

@@ -86,7 +86,10 @@ static void client_request(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	x->answer = (struct answer){ .ready = client_on_answer, .owner = c, .room = &x->room };
+	answer_clear(&x->answer);
+	x->answer.ready = client_on_answer;
+	x->answer.owner = c;
+	x->answer.room = &x->room;
 	request_start(&x->ctx, &x->answer, m, conn_peer_address(c->conn), x->body);
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)

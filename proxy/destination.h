@@ -13,12 +13,12 @@ enum { DESTINATION_HOST_MAX = URL_MAX_HOST + 1, DESTINATION_AUTHORITY_MAX = DEST
 
 struct destination {
 	bool tls;
+	bool lent;
 	uint16_t port;
+	char *path;                                    /* path and query, terminated; owned unless lent */
+	size_t path_len;
 	char host[DESTINATION_HOST_MAX];               /* to connect to, without brackets, lower case */
 	char authority[DESTINATION_AUTHORITY_MAX];     /* the Host field */
-	char *path;                                    /* path and query, terminated; owned unless lent */
-	bool lent;
-	size_t path_len;
 };
 
 enum destination_error { DESTINATION_OK, DESTINATION_NO_MEMORY, DESTINATION_BAD_URL };

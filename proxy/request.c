@@ -286,9 +286,10 @@ static uint64_t request_key_settings(const struct request_context *ctx, const st
 	    (uint64_t)policy << 8 | (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
 }
 
-static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
-    enum policy policy, struct object *body)
+static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, enum policy policy,
+    struct object *body)
 {
+	const struct target *target = &a->target;
 	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct freshness_settings fresh;
 	struct fetch_request r;
@@ -297,9 +298,7 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
 		/* A request that came through here already must not wait for itself. */
 		a->again = request_passes(ctx, m);
-		a->target = *target;
 		a->policy = policy;
-		target->to.path = NULL;
 		answer_start(a, &fresh, request_key_settings(ctx, target, policy));
 		return;
 	}
@@ -331,9 +330,10 @@ static struct object *request_pause(const struct request_context *ctx, const str
 	return request_fail(ctx, &f);
 }
 
-static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m, struct target *target,
+static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
     const struct sockaddr *client, struct object *body)
 {
+	const struct target *target = &a->target;
 	int policy = request_policy(ctx, m, target->route, client);
 	unsigned passes = request_passes(ctx, m);
 	struct text *url = &a->room->key;
@@ -361,7 +361,7 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		return;
 	}
 	url->len--;
-	request_fetch(ctx, a, m, target, (enum policy)policy, body);
+	request_fetch(ctx, a, m, (enum policy)policy, body);
 }
 
 static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
@@ -404,23 +404,20 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
     struct object *body)
 {
 	struct slice method = { m->base + m->method_at, m->method_len };
-	struct target target;
+	const struct target *target = &a->target;
 	enum target_error e;
 	const char *why;
 
 	a->ctx = ctx;
 	a->msg = m;
-	if ((e = target_find(&target, ctx->conf, m, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
+	if ((e = target_find(&a->target, ctx->conf, m, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
-	else {
-		if (slice_is(method, "purge"))
-			a->object = request_purge(ctx, m, &target, client);
-		else if (m->method == METHOD_TRACE && target.mode != TARGET_GATEWAY)
-			a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
-		else if (target.mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
-			a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
-		else
-			request_to_target(ctx, a, m, &target, client, body);
-		target_free(&target);
-	}
+	else if (slice_is(method, "purge"))
+		a->object = request_purge(ctx, m, target, client);
+	else if (m->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
+		a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
+	else if (target->mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
+		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
+	else
+		request_to_target(ctx, a, m, client, body);
 }

@@ -50,7 +50,7 @@ int request_spec(const struct request_context *, const struct http_msg *, const 
 /* Whether a body may come with it: GET and HEAD have none here. */
 bool request_takes_body(const struct http_msg *);
 
-/* Starts a (zeroed but for ready, owner and room): afterwards it has its object, or waits for it, or neither: out of memory. The message must live
+/* Starts a (answer_clear()): afterwards it has its object, or waits for it, or neither: out of memory. The message must live
  * as long. body: filled by the caller as it arrives, NULL: there is none; where nobody reads it, the answer says why. */
 void request_start(const struct request_context *, struct answer *, const struct http_msg *, const struct sockaddr *client,
     struct object *body);

@@ -2,6 +2,7 @@
 #include "target.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -147,7 +148,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	const struct conf_route *route;
 	struct url_host asked;
 
-	*t = (struct target){ .route = &conf->direct };
+	memset(t, 0, offsetof(struct target, to.host));
+	t->route = &conf->direct;
 	*why = "";
 	if (!target_host_valid(m, &host, &asked))
 		return TARGET_BAD_HOST;

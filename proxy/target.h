@@ -12,8 +12,8 @@ enum target_mode { TARGET_ROUTE, TARGET_GATEWAY, TARGET_FORWARD };
 struct target {
 	enum target_mode mode;
 	const struct conf_route *route;    /* its settings; conf->direct for gateway and forward */
-	struct destination to;
 	bool cookies, authorization;       /* those fields of the client's go along */
+	struct destination to;             /* last: the texts at its end need no clearing */
 };
 
 enum target_error {
