@@ -80,7 +80,7 @@ struct answer_final {
 	bool no_body;
 	char lines[ANSWER_LINES_MAX];  /* Age, Cache-Status, Content-Range */
 };
-/* -1: out of memory. */
+/* Takes over the reference to the head. -1: out of memory. */
 int answer_finish(struct answer *, struct object *, struct object_head *, struct answer_final *);
 
 #endif

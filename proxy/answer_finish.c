@@ -82,16 +82,20 @@ static int answer_not_modified(const struct answer *a, const struct object_head 
 	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
 		"x-encoding-rule", "cache-status", "set-cookie", NULL };
 	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
+	struct object_head *h;
 	size_t n = 0;
+	bool made;
 
 	/* to the caches behind, targeted fields are what Cache-Control is (RFC 9213 section 2.2) */
 	for (const char *const *t = a->settings.targeted; *t; t++)
 		names[n++] = *t;
 	memcpy(names + n, kept, sizeof kept);
+	h = answer_make_head(from, 304, names, true);
+	made = h && (!from->gzip || !answer_mark_gzip(h, a->msg));
 	object_head_unref(&f->head);
-	f->head = answer_make_head(from, 304, names, true);
+	f->head = h;
 	f->no_body = true;
-	return f->head && (!from->gzip || !answer_mark_gzip(f->head, a->msg)) ? 0 : -1;
+	return made ? 0 : -1;
 }
 
 static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
@@ -133,7 +137,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	struct byte_range range;
 	enum range_answer what;
 
-	f->head = object_head_ref(head);
+	f->head = head;
 	f->content_length = object_content_length(o);
 	f->offset = 0;
 	f->no_body = false;
@@ -147,10 +151,10 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	case CONDITIONAL_NOT_MODIFIED:
 		return answer_not_modified(a, head, f);
 	case CONDITIONAL_FAILED:
-		object_head_unref(&f->head);
 		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
 		f->content_length = 0;
 		f->no_body = true;
+		object_head_unref(&head);
 		return f->head ? 0 : -1;
 	case CONDITIONAL_PROCEED:
 		break;

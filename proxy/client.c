@@ -156,6 +156,11 @@ int client_open_exchange(struct client *c)
 	return 0;
 }
 
+void client_start(struct client *c)
+{
+	c->x->start_us = client_conf(c)->access_log ? loop_now_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
+}
+
 /* Goes on flushing what was gathered before the end, then lingers. */
 static void client_end(struct client *c)
 {
@@ -251,7 +256,7 @@ static void client_forbid(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
 	if (client_open_exchange(c))
 		return;
-	c->x->start_us = loop_now_us(client_loop(c));
+	client_start(c);
 	c->x->msg.base = c->x->in;
 	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
 	client_pump(c);

@@ -68,7 +68,6 @@ void client_take_object(struct client *c, struct object *o)
 		client_take_answer(c);
 		return;
 	}
-	object_unref(&o);
 	c->x->interim = 0;
 	loop_disarm(client_loop(c), &c->timer);
 	c->state = CL_WAIT;
@@ -123,8 +122,8 @@ static void client_take_gzip(struct client *c, struct answer_final *f, struct se
 	object_unref(&form);
 }
 
-/* The head to send is there, whoever made it: what is left to decide, and off it goes. */
-static bool client_begin_with(struct client *c, struct object_head *from, bool stored)
+/* The head to send is there, one reference, whoever made it: what is left to decide, and off it goes. */
+static bool client_begin_with(struct client *c, struct object_head *head, bool stored)
 {
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
@@ -135,14 +134,14 @@ static bool client_begin_with(struct client *c, struct object_head *from, bool s
 	struct verdict v;
 
 	if (x->answer.ctx) {
-		if (answer_finish(&x->answer, o, from, &final)) {
+		if (answer_finish(&x->answer, o, head, &final)) {
 			object_head_unref(&final.head);
 			client_close(c, false);
 			return true;
 		}
 		asked.lines = final.lines;
 	} else {
-		final.head = object_head_ref(from);
+		final.head = head;
 		final.content_length = object_content_length(o);
 		final.offset = 0;
 	}
@@ -181,7 +180,6 @@ bool client_begin(struct client *c)
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	struct object_head *head = NULL;
-	bool sent;
 
 	if (!o) {
 		if (x->answer.waiting)
@@ -202,12 +200,9 @@ bool client_begin(struct client *c)
 		head = x->answer.head;
 		x->answer.head = NULL;
 	} else if (object_get_head(o))
-		return client_begin_with(c, object_get_head(o), false);
-	if (head) {
-		sent = client_begin_with(c, head, true);
-		object_head_unref(&head);
-		return sent;
-	}
+		return client_begin_with(c, object_head_ref(object_get_head(o)), false);
+	if (head)
+		return client_begin_with(c, head, true);
 	if (object_phase(o) != OBJECT_FAILED)
 		return false;
 	client_take_object(c, request_failure(&c->pool->ctx, o));

@@ -22,7 +22,7 @@ struct exchange {
 	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
 	size_t in_len, in_cap;
 	size_t parsed;                 /* bytes of in the parser has seen */
-	uint64_t start_us;
+	uint64_t start_us;             /* for the access log; where there is none, by the coarse clock, for one may come with a reload */
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
 	bool body_starved;             /* it has no room: reading stopped */
@@ -92,6 +92,7 @@ static inline bool client_is_over(const struct client *c)
 
 /* client.c */
 int client_open_exchange(struct client *);     /* -1: closed, out of memory */
+void client_start(struct client *);            /* of a request: notes the time */
 /* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the turn. */
 void client_close(struct client *, bool reset);
 /* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on its way. */

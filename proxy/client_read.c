@@ -118,7 +118,7 @@ bool client_parse(struct client *c)
 	if (first) {
 		c->state = CL_HEAD;
 		c->refused = false;
-		x->start_us = loop_now_us(client_loop(c));
+		client_start(c);
 		http_parser_start(x->parser, &x->msg, false);
 	}
 	x->msg.base = x->in;

@@ -116,7 +116,7 @@ const struct object_report *object_snapshot(struct object *, struct object_repor
 
 /* Reading. */
 void object_attach(struct object *, struct object_reader *);       /* takes a reference */
-/* The same for a response that others read already. False: its first bytes are gone, and nothing was done. */
+/* The same for a response that others read already, with the caller's reference. False: its first bytes are gone, and nothing was done. */
 bool object_join(struct object *, struct object_reader *) __attribute__((warn_unused_result));
 void object_detach(struct object_reader *);
 /* Moves a reader of a SUBSTITUTED object to what answers in its place; *head: one reference. */

@@ -20,13 +20,13 @@ bool object_join(struct object *o, struct object_reader *r)
 		pthread_mutex_unlock(&o->lock);
 	}
 	if (whole)
-		r->object = object_ref(o);
+		r->object = o;
 	return whole;
 }
 
 void object_attach(struct object *o, struct object_reader *r)
 {
-	bool whole = object_join(o, r);
+	bool whole = object_join(object_ref(o), r);
 
 	assert(whole);
 	(void)whole;
@@ -170,6 +170,8 @@ size_t object_take_interim(struct object *o, size_t *at, char *buf, size_t cap)
 {
 	size_t n;
 
+	if (object_is_settled(o) && *at == o->interim_len)
+		return 0;
 	pthread_mutex_lock(&o->lock);
 	n = o->interim_len - *at < cap ? o->interim_len - *at : cap;
 	if (n)

@@ -294,6 +294,8 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 		if (sent < 0)
 			return SENDER_LOST;
 		sender_account(s, reader, (size_t)sent, &p);
+		if (complete && (size_t)sent == p.head + p.frame + p.body)
+			return SENDER_DONE;
 		if (p.pages && (size_t)sent < p.body)
 			return SENDER_BLOCKED;
 	}
