@@ -1,47 +1,23 @@
-/* TLS on a connection's own socket, by OpenSSL; see conn_tls.h for contexts, conn_internal.h for the transport.
- * The only file that knows OpenSSL. */
-#include "conn_tls.h"
-
+/* TLS on a connection's own socket, by OpenSSL; see tls_context.h for contexts, conn_internal.h for the transport. */
 #include <errno.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include "conn_internal.h"
 #include "loop.h"
 #include "owner.h"
-#include "tls_sessions.h"
+#include "tls_context_internal.h"
 
-enum {
-	TLS_SESSIONS_MAX = 1024,
-	TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH,
-	TLS_SECURITY_LEVEL = 2         /* 112 bits: RSA 2048, no SHA-1 signatures */
-};
-
-/* RFC 7301: a byte of length, then the name */
-static const unsigned char alpn[] = "\x08http/1.1\x08http/1.0";
-enum { ALPN_CLIENT_BYTES = 9, ALPN_BYTES = sizeof alpn - 1 };
-
-struct tls_context {
-	atomic_uint refs;              /* one is its maker's, each connection has one */
-	enum tls_side side;
-	SSL_CTX *ssl;
-	pthread_mutex_t lock;          /* guards sessions */
-	struct tls_sessions *sessions;
-};
+enum { TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH };
 
 struct conn_tls {
 	struct conn *conn;
 	struct tls_context *context;
-	SSL *ssl;
-	struct task task;              /* says CONN_READABLE for bytes that the socket no longer has */
+	SSL *ssl;                      /* NULL: the handshake has not begun */
+	struct tls_waiter waiter;      /* for the context, before that; by the same task */
+	struct task task;              /* goes on; says CONN_READABLE for bytes that the socket no longer has */
 	bool up;                       /* the handshake is done */
 	bool more;                     /* the last read filled its buffer, or held back how reading ended */
 	bool over;                     /* reading ended, as `end` says */
@@ -49,139 +25,9 @@ struct conn_tls {
 	bool closing;                  /* ours is sent */
 	int end;
 	struct proxy_failure failure;
-	char peer[];                   /* "host:port": whose sessions these are */
+	const char *host;              /* NULL: the peer is a client */
+	char peer[];                   /* "host:port": whose sessions these are; behind it the host */
 };
-
-/* ---- contexts ---- */
-
-static int why_set(struct tls_why *why, enum tls_file file, const char *name)
-{
-	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
-	const char *reason = ERR_reason_error_string(ERR_peek_error());
-
-	why->file = file;
-	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name, reason ? reason : "unknown error");
-	ERR_clear_error();
-	return -1;
-}
-
-static int no_password(char *buf, int size, int writing, void *arg)
-{
-	(void)buf, (void)size, (void)writing, (void)arg;
-	return 0;                      /* OpenSSL's own would ask on the terminal */
-}
-
-static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in, unsigned in_len, void *arg)
-{
-	(void)ssl, (void)arg;
-	if (SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, alpn, ALPN_BYTES, in, in_len) == OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_OK;
-	return SSL_TLSEXT_ERR_ALERT_FATAL;             /* RFC 7301 section 3.2 */
-}
-
-static void tls_keep_session(struct conn_tls *t, SSL_SESSION *session)
-{
-	unsigned char *bytes = NULL;
-	int len = i2d_SSL_SESSION(session, &bytes);
-
-	if (len <= 0)
-		return;
-	pthread_mutex_lock(&t->context->lock);
-	tls_sessions_put(t->context->sessions, t->peer, bytes, (size_t)len);
-	pthread_mutex_unlock(&t->context->lock);
-}
-
-static int on_session(SSL *ssl, SSL_SESSION *session)
-{
-	if (SSL_get_app_data(ssl))             /* not so for a lent one */
-		tls_keep_session(SSL_get_app_data(ssl), session);
-	return 0;
-}
-
-static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
-{
-	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
-	/* Names are looked for where RFC 9525 has them, not in the subject */
-	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
-	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-	SSL_CTX_sess_set_new_cb(ctx, on_session);
-}
-
-static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
-{
-	const char *key = *c->key ? c->key : c->cert;
-
-	if (c->verify && !(*c->ca_file ? SSL_CTX_load_verify_file(ctx, c->ca_file) : SSL_CTX_set_default_verify_paths(ctx)))
-		return why_set(why, TLS_FILE_CA, c->ca_file);
-	if (!*c->cert)
-		return 0;
-	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)
-		return why_set(why, TLS_FILE_CERT, c->cert);
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
-		why_set(why, TLS_FILE_KEY, key);
-		if (!*c->key)
-			why->file = TLS_FILE_CERT;
-		return -1;
-	}
-	return 0;
-}
-
-/* NULL: why says it. */
-static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
-{
-	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
-
-	if (!ctx || !SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION)) {
-		why_set(why, TLS_FILE_NONE, "");
-		SSL_CTX_free(ctx);
-		return NULL;
-	}
-	SSL_CTX_set_security_level(ctx, TLS_SECURITY_LEVEL);
-	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-	SSL_CTX_set_read_ahead(ctx, 1);
-	SSL_CTX_set_default_passwd_cb(ctx, no_password);
-	if (c->side == TLS_SERVER) {
-		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
-		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
-	} else
-		ctx_set_client(ctx, c);
-	if (ctx_read_files(ctx, c, why)) {
-		SSL_CTX_free(ctx);
-		return NULL;
-	}
-	return ctx;
-}
-
-struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why *why)
-{
-	struct tls_context *c = calloc(1, sizeof *c);
-
-	*why = (struct tls_why){ TLS_FILE_NONE, "out of memory" };
-	if (!c)
-		return NULL;
-	atomic_init(&c->refs, 1);
-	pthread_mutex_init(&c->lock, NULL);
-	c->side = s->side;
-	c->sessions = tls_sessions_new(TLS_SESSIONS_MAX);
-	if (!c->sessions || !(c->ssl = ctx_make(s, why)))
-		tls_context_unref(&c);
-	return c;
-}
-
-void tls_context_unref(struct tls_context **cp)
-{
-	struct tls_context *c = *cp;
-
-	*cp = NULL;
-	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
-		return;
-	SSL_CTX_free(c->ssl);
-	tls_sessions_free(&c->sessions);
-	pthread_mutex_destroy(&c->lock);
-	free(c);
-}
 
 /* ---- failures ---- */
 
@@ -203,7 +49,7 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 		    X509_verify_cert_error_string(SSL_get_verify_result(t->ssl)));
 	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "closed %s", t->up ? "without close_notify" : "during the TLS handshake");
-	else if (alert >= 0)
+	else if (alert >= 0 && alert <= UINT8_MAX)
 		proxy_failure_set(&t->failure, alert_is_protocol(alert) ? PROXY_ERROR_TLS_PROTOCOL : PROXY_ERROR_TLS_ALERT,
 		    "alert %d, %s", alert, reason);
 	else
@@ -253,7 +99,10 @@ static void tls_on_task(struct task *task)
 	struct conn_tls *t = OWNER_OF(task, struct conn_tls, task);
 	struct conn *c = t->conn;
 
-	if (c->want_read && conn_tls_pending(c))
+	if (c->connecting) {           /* the context is made, or cannot be */
+		c->need = CONN_NEED_WRITE;
+		conn_arm(c);
+	} else if (c->want_read && conn_tls_pending(c))
 		c->on_event(c->arg, CONN_READABLE);
 }
 
@@ -264,11 +113,41 @@ const struct proxy_failure *conn_tls_failure(const struct conn *c)
 
 /* ---- the transport ---- */
 
+int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct conn_tls *t = SSL_get_app_data(ssl);
+
+	if (t)                         /* not so for a lent one */
+		tls_context_keep_session(t->context, t->peer, session);
+	return 0;
+}
+
+static int tls_open(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+	struct tls_why why;
+
+	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) || (t->host && tls_expect(t->ssl, t->host))) {
+		c->err = ENOMEM;
+		proxy_failure_set(&t->failure, PROXY_ERROR_PROXY_INTERNAL_ERROR, "%s", why.text);
+		return -1;
+	}
+	SSL_set_app_data(t->ssl, t);
+	if (t->host) {
+		tls_context_offer_session(t->context, t->peer, t->ssl);
+		SSL_set_connect_state(t->ssl);
+	} else
+		SSL_set_accept_state(t->ssl);
+	return 0;
+}
+
 static int tls_handshake(struct conn *c)
 {
 	struct conn_tls *t = c->tls;
 	int n, r;
 
+	if (!t->ssl && tls_open(c))
+		return CONN_FAILED;
 	ERR_clear_error();
 	errno = 0;
 	if ((n = SSL_do_handshake(t->ssl)) != 1) {
@@ -283,8 +162,8 @@ static int tls_handshake(struct conn *c)
 	if (!SSL_session_reused(t->ssl))
 		return 0;
 	stats_add(loop_stats(c->loop), STAT_TLS_RESUMED, 1);
-	if (t->context->side == TLS_CLIENT && SSL_version(t->ssl) == TLS1_2_VERSION)   /* good for more than once there */
-		tls_keep_session(t, SSL_get_session(t->ssl));
+	if (t->host && SSL_version(t->ssl) == TLS1_2_VERSION)   /* good for more than once there */
+		tls_context_keep_session(t->context, t->peer, SSL_get_session(t->ssl));
 	return 0;
 }
 
@@ -377,6 +256,8 @@ void conn_tls_free(struct conn *c)
 
 	if (!t)
 		return;
+	if (!t->ssl)
+		tls_context_leave(t->context, &t->waiter);
 	loop_undefer(c->loop, &t->task);
 	SSL_free(t->ssl);
 	ERR_clear_error();
@@ -387,102 +268,29 @@ void conn_tls_free(struct conn *c)
 
 /* ---- starting ---- */
 
-static void tls_offer_session(struct conn_tls *t)
-{
-	const unsigned char *at;
-	unsigned char *bytes;
-	SSL_SESSION *session;
-	size_t len;
-
-	pthread_mutex_lock(&t->context->lock);
-	bytes = tls_sessions_take(t->context->sessions, t->peer, &len);
-	pthread_mutex_unlock(&t->context->lock);
-	at = bytes;
-	if (bytes && (session = d2i_SSL_SESSION(NULL, &at, (long)len))) {
-		SSL_set_session(t->ssl, session);
-		SSL_SESSION_free(session);
-	}
-	free(bytes);
-}
-
-/* Whom the peer must prove to be: a name, which goes into SNI too, or an address, which must not (RFC 6066 section 3). */
-static int tls_expect(SSL *ssl, const char *host, size_t len)
-{
-	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
-	unsigned char address[sizeof(struct in6_addr)];
-	char name[256];
-
-	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ? 0 : -1;
-	if (len >= sizeof name)
-		return -1;
-	memcpy(name, host, len);
-	name[len] = '\0';
-	return SSL_set_tlsext_host_name(ssl, name) == 1 && X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 ? 0 : -1;
-}
-
-struct ssl_st *tls_context_lend(struct tls_context *context, const char *host)
-{
-	SSL *ssl = SSL_new(context->ssl);
-
-	if (!ssl || tls_expect(ssl, host, strlen(host)) || SSL_set_alpn_protos(ssl, NULL, 0)) {
-		SSL_free(ssl);
-		ERR_clear_error();
-		return NULL;
-	}
-	/* Who waits for the socket must not be waiting for bytes that OpenSSL has read already. */
-	SSL_set_read_ahead(ssl, 0);
-	return ssl;
-}
-
-void tls_lent_free(struct ssl_st *ssl)
-{
-	SSL_free(ssl);
-	ERR_clear_error();
-}
-
-const char *tls_lent_refusal(const struct ssl_st *ssl)
-{
-	long result = SSL_get_verify_result(ssl);
-
-	return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
-}
-
 int conn_start_tls(struct conn *c, struct tls_context *context, const char *host)
 {
-	size_t len = host ? strlen(host) : 0;
-	struct conn_tls *t = calloc(1, sizeof *t + len + sizeof ":65535");
+	size_t len = host ? strlen(host) : 0, peer_bytes = len + sizeof ":65535";
+	struct conn_tls *t = calloc(1, sizeof *t + peer_bytes + len + 1);
 
 	if (!t)
 		return -1;
+	if (len && host[len - 1] == '.')
+		len--;
+	if (host) {
+		snprintf(t->peer, peer_bytes, "%.*s:%u", (int)len, host, ntohs(c->address.in.sin_port));
+		t->host = memcpy(t->peer + peer_bytes, host, len);
+	}
 	t->conn = c;
-	atomic_fetch_add_explicit(&context->refs, 1, memory_order_relaxed);
+	tls_context_ref(context);
 	t->context = context;
 	t->task.run = tls_on_task;
-	t->ssl = SSL_new(context->ssl);
-	if (!t->ssl || !SSL_set_fd(t->ssl, c->fd))
-		goto fail;
-	SSL_set_app_data(t->ssl, t);
-	if (context->side == TLS_CLIENT) {
-		if (len && host[len - 1] == '.')
-			len--;
-		if (tls_expect(t->ssl, host, len))
-			goto fail;
-		snprintf(t->peer, len + sizeof ":65535", "%.*s:%u", (int)len, host, ntohs(c->address.in.sin_port));
-		tls_offer_session(t);
-		SSL_set_connect_state(t->ssl);
-	} else
-		SSL_set_accept_state(t->ssl);
+	t->waiter.loop = c->loop;
+	t->waiter.task = &t->task;
 	c->tls = t;
 	c->transport = &conn_tls;
 	c->connecting = true;
-	c->need = context->side == TLS_CLIENT ? CONN_NEED_WRITE : CONN_NEED_READ;
+	c->need = tls_context_await(context, &t->waiter) ? 0 : host ? CONN_NEED_WRITE : CONN_NEED_READ;
 	conn_arm(c);
 	return 0;
-fail:
-	SSL_free(t->ssl);
-	ERR_clear_error();
-	tls_context_unref(&t->context);
-	free(t);
-	return -1;
 }

@@ -9,7 +9,7 @@
 #include <hiredis/hiredis_ssl.h>
 #endif
 
-#include "conn_tls.h"
+#include "tls_context.h"
 #include "store_thread.h"
 
 struct store_redis {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "conf/conf.h"
-#include "conn_tls.h"
 #include "log.h"
+#include "tls_context.h"
 
 struct tls_set {
 	struct tls_context *listener;
@@ -34,10 +34,11 @@ static void log_unusable(const struct conf *conf, const struct conf_route *route
 	log_error("%s%s%s: %s", where ? where : "", where ? ": " : "", name, why->text);
 }
 
+/* What is read from files the configuration names is read now, so that they can be complained of. */
 static struct tls_context *context_make(const struct tls_settings *s, const struct conf *conf, const struct conf_route *route)
 {
-	struct tls_why why;
-	struct tls_context *c = tls_context_new(s, &why);
+	struct tls_why why = { TLS_FILE_NONE, "out of memory" };
+	struct tls_context *c = *s->ca_file || *s->cert ? tls_context_new(s, &why) : tls_context_new_later(s->verify);
 
 	if (!c)
 		log_unusable(conf, route, &why);

@@ -27,7 +27,7 @@ end_to_end() {
 threads() {
 	compiled threads CC=clang --enable-sanitizers=thread &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
-			PYTEST_ARGUMENTS="test_workers.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
+			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
 }
 
 # gcc's AddressSanitizer is a library: what is preloaded can stand before it

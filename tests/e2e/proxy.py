@@ -11,6 +11,7 @@ from wire import TIMEOUT
 
 BINARY = os.path.abspath(os.environ.get("UTFEED", "./utfeed"))
 READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
+RELOADED, REFUSED = "the configuration and its certificates were read again", "the former configuration stays in force"
 SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
 
 
@@ -124,6 +125,13 @@ class Utfeed:
         """RSS never went limit KiB above before; says nothing of a sanitizer's build, whose freed memory waits in quarantine."""
         growth = self.status("VmHWM") - before
         assert growth < limit or is_sanitized(), f"RSS grew by {growth} KiB"
+
+    def reload(self, word=RELOADED):
+        """SIGHUP, until it says word once more."""
+        said = self.err.text().count(word)
+        self.process.send_signal(signal.SIGHUP)
+        with self.err.news:
+            assert self.err.news.wait_for(lambda: self.err.text().count(word) > said, TIMEOUT), self.err.text()
 
     def sigterm(self):
         self.process.send_signal(signal.SIGTERM)

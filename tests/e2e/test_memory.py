@@ -110,6 +110,27 @@ def pipelined(client, target):
     return got.status
 
 
+def refuse(refusal, exchange, prepare=lambda: None):
+    """At one of its requests for memory, or from there on, all through the exchange; each time it is made once more, and goes well."""
+    assert exchange() == 200
+    prepare()
+    total = refusal.count(exchange)
+    if not total:
+        pytest.skip("utfeed's own allocator is asked first: a sanitizer's, linked into it")
+    refused, rounds = 0, total if EVERY else min(total, ROUNDS)
+    for many in (1, 1 << 30):
+        for until in (1 + total * n // rounds for n in range(rounds)):
+            prepare()
+            refusal.after(until, many)
+            try:
+                assert exchange() in (200, 500, 502, 503, 504)
+            except (Cut, OSError):
+                pass
+            refused += refusal.over()
+            assert exchange() == 200, f"after request {until} of {total}"
+    assert refused >= 2     # a stored answer asks for memory once
+
+
 # name: what is asked by a client of the utfeed, each time for another URL
 EXCHANGES = {
     "route": lambda at, client, n: get(client, f"/r/{n}/plain"),
@@ -172,21 +193,17 @@ def test_an_exchange(start, origin, tls_origin, good, authority, refusal, narrow
         finally:
             client.close()
 
-    assert exchange() == 200
-    total = refusal.count(exchange)
-    if not total:
-        pytest.skip("utfeed's own allocator is asked first: a sanitizer's, linked into it")
-    refused, rounds = 0, total if EVERY else min(total, ROUNDS)
-    for many in (1, 1 << 30):
-        for until in (1 + total * n // rounds for n in range(rounds)):
-            refusal.after(until, many)
-            try:
-                assert exchange() in (200, 500, 502, 503, 504)
-            except (Cut, OSError):
-                pass
-            refused += refusal.over()
-            assert exchange() == 200, f"after request {until} of {total}"
-    assert refused >= 2     # a stored answer asks for memory once
+    refuse(refusal, exchange)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_systems_authorities_are_loaded(start, tls_origin, good, authority, refusal, workers):
+    """Which a reload has done anew, by the connection that needs them first: what is missing then is not missing for good."""
+    origin = tls_origin(server_context(good))
+    origin.serve(respond)
+    proxy = start(origin, "--cache", "off", "--workers", workers,
+                  env={**refusal.env, "SSL_CERT_FILE": authority.root.cert, "SSL_CERT_DIR": "/nonexistent"})
+    refuse(refusal, lambda: proxy.get("/plain").status, proxy.reload)
 
 
 def test_connections_that_cannot_be_watched(start, origin, refusal):

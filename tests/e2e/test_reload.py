@@ -1,14 +1,12 @@
 """SIGHUP: the configuration is read again, whole or not at all; what was begun before ends as it began."""
-import signal
-
 import pytest
 
 from feeds import SMALL, SMALL_OUT
 from peers import Background
-from wire import TIMEOUT, message
+from proxy import REFUSED, RELOADED
+from wire import message
 
 XML = "Content-Type: application/xml"
-DONE, REFUSED = b"the configuration and its certificates were read again", b"the former configuration stays in force"
 
 
 @pytest.fixture
@@ -19,12 +17,9 @@ def file(tmp_path, start):
     def write(text):
         path.write_text("access-log = off\n" + text)
 
-    def reload(proxy, text, word=DONE):
+    def reload(proxy, text, word=RELOADED):
         write(text)
-        said = proxy.err.text().count(word.decode())
-        proxy.process.send_signal(signal.SIGHUP)
-        with proxy.err.news:
-            assert proxy.err.news.wait_for(lambda: proxy.err.text().count(word.decode()) > said, TIMEOUT), proxy.err.text()
+        proxy.reload(word)
     write.path, write.start, write.reload = path, lambda *options: start(None, "-c", str(path), *options), reload
     return write
 
@@ -85,9 +80,7 @@ def test_a_file_that_is_gone(file, origin):
     file(route("/", origin))
     proxy = file.start()
     file.path.rename(file.path.with_name("elsewhere"))
-    proxy.process.send_signal(signal.SIGHUP)
-    with proxy.err.news:
-        assert proxy.err.news.wait_for(lambda: REFUSED.decode() in proxy.err.text(), TIMEOUT)
+    proxy.reload(REFUSED)
     assert proxy.get("/f").status == 200
 
 
@@ -180,8 +173,8 @@ def test_parent_proxies(file, origin, another):
     file(f"http-proxy = {first.url}\n" + route("/", origin))
     proxy = file.start("--workers", "1", "--cache", "off")
     reply = message("200 OK", XML, body=SMALL)
-    for parent, former, text, word in ((first, None, None, DONE), (second, first, f"http-proxy = {second.url}\n", DONE),
-                                       (second, None, "http-proxy = socks5://u:secret@h:1\n", REFUSED), (origin, second, "", DONE)):
+    for parent, former, text, word in ((first, None, None, RELOADED), (second, first, f"http-proxy = {second.url}\n", RELOADED),
+                                       (second, None, "http-proxy = socks5://u:secret@h:1\n", REFUSED), (origin, second, "", RELOADED)):
         if text is not None:
             file.reload(proxy, text + route("/", origin), word)
         got, request = proxy.through(parent, reply, "/f")

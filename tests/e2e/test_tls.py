@@ -3,7 +3,6 @@ come in over TLS too. Certificates are made by certs.py under a CA of the test's
 import os
 import re
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -14,7 +13,7 @@ import pytest
 from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client, TlsClient
-from proxy import BINARY
+from proxy import BINARY, REFUSED
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
 
@@ -61,13 +60,6 @@ def test_big_body(trusting, tls_origin, good, version):
     sending = upstream.send_soon(message("200 OK", XML, "Transfer-Encoding: chunked", body=chunked(body, [1, 20000, 333])))
     assert client.response().body == out
     sending.join()
-
-
-def test_system_store(start, tls_origin, authority, good):
-    """Without tls-ca-file the system's store counts: OpenSSL lets the environment say where that is."""
-    origin = tls_origin(server_context(good))
-    proxy = start(origin, env={"SSL_CERT_FILE": authority.root.cert, "SSL_CERT_DIR": "/nonexistent"})
-    assert proxy.through(origin, message("200 OK", XML, body=SMALL))[0].body == SMALL_OUT
 
 
 # What is wrong with the certificate: (how to make it, how to serve it, a word of Proxy-Status's details)
@@ -478,21 +470,16 @@ def test_sighup_reads_certificates_again(listening, origin, authority, tmp_path)
         cert.write_bytes(open(made.cert, "rb").read())
         key.write_bytes(open(made.key, "rb").read())
 
-    def reload(proxy, count, word):
-        proxy.process.send_signal(signal.SIGHUP)
-        with proxy.err.news:
-            assert proxy.err.news.wait_for(lambda: b"".join(proxy.err.lines).count(word) >= count, TIMEOUT)
-
     install(first)
     proxy = listening(origin, cert=str(cert), key=str(key))
     before = serial(proxy.tls_port, authority.root)
     held = TlsClient(proxy.tls_port, client_context(authority.root))
     install(second)
-    reload(proxy, 1, b"the configuration and its certificates were read again")
+    proxy.reload()
     after = serial(proxy.tls_port, authority.root)
     assert before != after
     key.write_bytes(b"nonsense")
-    reload(proxy, 1, b"the former configuration stays in force")
+    proxy.reload(REFUSED)
     assert serial(proxy.tls_port, authority.root) == after
     held.ask("/feed")
     origin.receive().answer(message("200 OK", XML, body=SMALL))
