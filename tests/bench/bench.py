@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+sys.modules["ssl"] = None           # http.client would load OpenSSL, and this process be said to use half of what a server needs of it
+
 import chart
 import hits
 import micro

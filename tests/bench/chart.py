@@ -1,6 +1,6 @@
 """The chart: panels of bars and lines as one SVG, written by hand."""
 import math
-from xml.sax.saxutils import escape
+from html import escape
 
 import results
 
