@@ -129,8 +129,7 @@ void object_head(struct object *o, struct object_head *head)
 
 static struct object_segment *object_grow(struct object *o)
 {
-	uint64_t before = o->length, rest = o->expected > before ? o->expected - before : 0;
-	struct object_segment *s = segment_new(before, rest, object_is_kept(o));
+	struct object_segment *s = segment_new(o);
 
 	if (!s)
 		return NULL;
@@ -348,6 +347,7 @@ struct object *object_compact(const struct object *o)
 		return NULL;
 	object_keep(copy, UINT64_MAX);
 	object_expect(copy, o->length);
+	copy->lasting = true;
 	object_head(copy, object_head_ref(o->head));
 	for (const struct object_segment *s = o->first; s && !status; s = s->next)
 		status = object_append(copy, s->bytes, s->len);

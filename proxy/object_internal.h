@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "object.h"
+#include "pages.h"
 
 struct object_segment {
 	struct object_segment *next;
@@ -12,6 +13,7 @@ struct object_segment {
 	size_t len, cap;
 	uint8_t *bytes;                /* behind the struct, or pages of their own */
 	bool pages;
+	struct pages_region *region;   /* what these are part of */
 };
 
 LIST_HEAD(object_readers, object_reader);
@@ -22,6 +24,7 @@ struct object {
 	pthread_mutex_t lock;              /* segments, length, readers, writer, gzip */
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
+	bool lasting;                      /* its bytes come at once and stay for long */
 	size_t transit_bytes;
 	uint64_t keep_max;
 	uint64_t expected;                 /* length of the body; 0: not known */
@@ -46,9 +49,9 @@ static inline bool object_is_settled(const struct object *o)
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
-/* For what follows so many bytes of a body; rest: how many that will be, 0: not known. Only long bodies that are kept get pages: these
- * are freed by munmap(2), so that the kernel may send them without a copy (splice.h). NULL: out of memory. */
-struct object_segment *segment_new(uint64_t before, uint64_t rest, bool kept);
+/* For what the object's body has not got yet. Only long bodies that are kept get pages, so that the kernel may send them without a copy
+ * (splice.h). NULL: out of memory. */
+struct object_segment *segment_new(const struct object *);
 void segment_free(struct object_segment *);
 void segment_trim(struct object_segment *);            /* no byte is to come: gives pages back that have none */
 size_t segment_memory(struct object_segment *);        /* with what malloc adds */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "proxy/entry.h"
+#include "proxy/pages.h"
 
 /* Byte i of the body with that seed. */
 static inline uint8_t entries_byte(unsigned seed, size_t i)
@@ -108,7 +109,7 @@ static inline bool entries_body_is(const struct entry *e, unsigned seed, size_t 
 	return same && at == len;
 }
 
-/* What malloc says is in use, with what it needs itself, and the pages that are nobody's file; 0: another malloc is at work, a
+/* What malloc says is in use, with what it needs itself, and the pages that are nobody's file, but for those that no run has yet; 0: another malloc is at work, a
  * sanitizer's. Takes no memory itself. */
 static inline size_t entries_memory(void)
 {
@@ -129,7 +130,7 @@ static inline size_t entries_memory(void)
 		if (sscanf(line, "%lx-%lx rw-p 00000000 00:00 0%n", &from, &to, &end) == 2 && end && line[end + strspn(line + end, " ")] == '\n')
 			sum += to - from;
 	}
-	return sum;
+	return sum ? sum - pages_spare() : 0;
 }
 
 #endif
