@@ -235,16 +235,24 @@ bool conn_splices(const struct conn *c)
 	return c->transport == &conn_plain && !loop_splice(c->loop)->refused;
 }
 
-ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_copied, int n_iov, bool more)
 {
-	ssize_t n;
+	ssize_t n, sent;
 
-	assert(!c->unsent);            /* it went with the head */
-	n = splice_send(loop_splice(c->loop), c->fd, iov, n_iov, more);
-	if (n < 0 && errno == ENOTSUP)
-		return conn_write(c, iov, n_iov, more);
-	c->held = more;
-	return conn_result(c, n);
+	if (!c->unsent) {
+		n = splice_send(loop_splice(c->loop), c->fd, iov, n_copied, n_iov, more);
+		if (n < 0 && errno == ENOTSUP)
+			return conn_write(c, iov, n_iov, more);
+		c->held = more;
+		return conn_result(c, n);
+	}
+	sent = conn_writev_more(c, iov, n_copied);
+	for (n = sent; n_copied && n >= (ssize_t)iov->iov_len; iov++, n_copied--, n_iov--)
+		n -= (ssize_t)iov->iov_len;
+	if (sent < 0 || n_copied)
+		return sent;
+	n = conn_splice(c, iov, 0, n_iov, more);
+	return n < 0 ? sent : sent + n;
 }
 
 void conn_acknowledge(struct conn *c)

@@ -59,9 +59,10 @@ bool conn_gather(struct conn *, const struct iovec *, int n);
 /* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
 int conn_flush(struct conn *);
 size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
-/* Whether pages can go to it uncopied; then like the two above, of pieces as splice.h says. Fewer bytes than given: it takes no more now. */
+/* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says. Fewer bytes than
+ * given: it takes no more now. */
 bool conn_splices(const struct conn *);
-ssize_t conn_splice(struct conn *, const struct iovec *, int n, bool more);
+ssize_t conn_splice(struct conn *, const struct iovec *, int n_copied, int n, bool more);
 /* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
  * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along. */
 void conn_acknowledge(struct conn *);

@@ -19,10 +19,9 @@ enum {
 /* What is written next. */
 struct sender_pieces {
 	struct iovec iov[SENDER_IOV];
-	int n;
+	int n, n_copied;               /* of these head and framing */
 	size_t head, frame, body;      /* bytes of each */
-	bool pages;                    /* all of it is body, in pages */
-	bool before_pages;             /* such a body follows */
+	bool pages;                    /* the body is */
 };
 
 /* Everything but the room for framing, whose bytes count only as far as frame_len says. */
@@ -192,7 +191,7 @@ static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t 
 	return n;
 }
 
-/* Behind what is gathered already: a body in pages goes in a write of its own. */
+/* Behind what is gathered already. */
 static void sender_gather_body(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
 	uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
@@ -202,10 +201,8 @@ static void sender_gather_body(struct sender *s, bool splices, struct object_rea
 	if (splices && !s->gzip && max >= SENDER_SPLICE_BYTES) {
 		n = object_peek_pages(reader, iov, room, max, &p->body);
 		if (p->body >= SENDER_SPLICE_BYTES) {
-			p->before_pages = p->n;
-			p->pages = !p->n;
-			p->n = p->n ? p->n : n;
-			p->body = p->pages ? p->body : 0;
+			p->pages = true;
+			p->n += n;
 			return;
 		}
 	}
@@ -216,13 +213,14 @@ static void sender_gather_body(struct sender *s, bool splices, struct object_rea
 static void sender_gather(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
 	p->body = 0;
-	p->pages = p->before_pages = false;
+	p->pages = false;
 	if (s->framing == FRAME_CHUNKED && !s->left && !s->ended)
 		sender_frame_chunk(s, reader);
 	p->n = sender_gather_head(s, p->iov, &p->head);
 	p->frame = s->frame_len - s->frame_sent;
 	if (p->frame)
 		p->iov[p->n++] = (struct iovec){ s->frame + s->frame_sent, p->frame };
+	p->n_copied = p->n;
 	if (s->framing == FRAME_CLOSE || (s->framing != FRAME_NONE && s->left))
 		sender_gather_body(s, splices, reader, p);
 }
@@ -263,15 +261,20 @@ static bool sender_is_complete_with(const struct sender *s, const struct object_
 	}
 }
 
+static size_t sender_bytes(const struct sender_pieces *p)
+{
+	return p->head + p->frame + p->body;
+}
+
 static ssize_t sender_put(const struct sender *s, struct conn *conn, const struct sender_pieces *p, bool complete)
 {
-	size_t bytes = p->head + p->frame + p->body;
-	bool more = p->before_pages || (complete && s->closes);
+	size_t bytes = sender_bytes(p);
+	bool more = complete && s->closes;
 
 	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_gather(conn, p->iov, p->n))
 		return (ssize_t)bytes;
 	if (p->pages)
-		return conn_splice(conn, p->iov, p->n, more);
+		return conn_splice(conn, p->iov, p->n_copied, p->n, more);
 	return more ? conn_writev_more(conn, p->iov, p->n) : conn_writev(conn, p->iov, p->n);
 }
 
@@ -294,9 +297,9 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 		if (sent < 0)
 			return SENDER_LOST;
 		sender_account(s, reader, (size_t)sent, &p);
-		if (complete && (size_t)sent == p.head + p.frame + p.body)
+		if (complete && (size_t)sent == sender_bytes(&p))
 			return SENDER_DONE;
-		if (p.pages && (size_t)sent < p.body)
+		if (p.pages && (size_t)sent < sender_bytes(&p))
 			return SENDER_BLOCKED;
 	}
 }

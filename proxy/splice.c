@@ -39,12 +39,27 @@ static int splice_open(struct splice *s)
 	return 0;
 }
 
-ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n, bool more)
+/* Into the pipe, as much of it as fits. */
+static ssize_t splice_fill(struct splice *s, const struct iovec *iov, int n_copied, int n)
+{
+	ssize_t len = 0, copied = 0, referred;
+
+	for (int i = 0; i < n_copied; i++)
+		len += (ssize_t)iov[i].iov_len;
+	if (len && (copied = writev(s->in, iov, n_copied)) < len)
+		return copied;
+	referred = vmsplice(s->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
+	if (referred < 0)
+		return copied && errno == EAGAIN ? copied : -1;
+	return copied + referred;
+}
+
+ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n_copied, int n, bool more)
 {
 	ssize_t given = -1, sent = 0, step = 0;
 	int err;
 
-	if (!s->refused && (splice_open(s) || (given = vmsplice(s->in, iov, (size_t)n, SPLICE_F_NONBLOCK)) <= 0)) {
+	if (!s->refused && (splice_open(s) || (given = splice_fill(s, iov, n_copied, n)) <= 0)) {
 		log_warn("splice: %s; large bodies are copied to their clients", strerror(errno));
 		splice_end(s);
 		s->refused = true;

@@ -15,8 +15,9 @@ struct splice {
 
 void splice_init(struct splice *);
 void splice_end(struct splice *);
-/* How many bytes the socket took, as sendmsg(2) would say; more: something follows at once. Once it does not work here, which is
- * logged, it is refused for good: -1, errno ENOTSUP. */
-ssize_t splice_send(struct splice *, int fd, const struct iovec *, int n, bool more);
+/* Sends the first pieces as a copy, the others by reference, in as few segments as if they were one. How many bytes the socket took, as
+ * sendmsg(2) would say; more: something follows at once. Once it does not work here, which is logged, it is refused for good: -1, errno
+ * ENOTSUP. */
+ssize_t splice_send(struct splice *, int fd, const struct iovec *, int n_copied, int n, bool more);
 
 #endif

@@ -51,9 +51,10 @@ static bool arrives(int fd, const uint8_t *expected, size_t len)
 
 static void pieces(void)
 {
-	static const struct { const char *name; size_t from[2], to[2]; } rows[] = {
-		{ "one page", { 0, 0 }, { 4096, 0 } }, { "one byte", { 5000, 0 }, { 5001, 0 } }, { "across pages", { 4000, 0 }, { 20000, 0 } },
-		{ "two pieces", { 0, 30000 }, { 100, 60000 } }, { "sixteen pages", { 0, 0 }, { 1 << 16, 0 } },
+	static const struct { const char *name; size_t from[2], to[2]; int copied; } rows[] = {
+		{ "one page", { 0, 0 }, { 4096, 0 }, 0 }, { "one byte", { 5000, 0 }, { 5001, 0 }, 0 }, { "across pages", { 4000, 0 }, { 20000, 0 }, 0 },
+		{ "two pieces", { 0, 30000 }, { 100, 60000 }, 0 }, { "sixteen pages", { 0, 0 }, { 1 << 16, 0 }, 0 },
+		{ "one copied", { 0, 30000 }, { 100, 60000 }, 1 }, { "one of pages copied", { 100, 30000 }, { 20000, 90000 }, 1 },
 	};
 	uint8_t *bytes = mapped(1 << 18, 1);
 	struct splice s;
@@ -69,14 +70,42 @@ static void pieces(void)
 			iov[k] = (struct iovec){ bytes + rows[i].from[k], rows[i].to[k] - rows[i].from[k] };
 			all += (ssize_t)iov[k].iov_len;
 		}
-		UNIT_ROW(splice_send(&s, ends[0], iov, iov[1].iov_len ? 2 : 1, false) == all, "%s", rows[i].name);
-		for (int k = 0; k < 2; k++)
-			UNIT_ROW(arrives(ends[1], iov[k].iov_base, iov[k].iov_len), "%s, piece %d", rows[i].name, k);
+		UNIT_ROW(splice_send(&s, ends[0], iov, rows[i].copied, iov[1].iov_len ? 2 : 1, false) == all, "%s", rows[i].name);
+		for (int k = 0; k < 2; k++) {
+			uint8_t *expected = malloc(iov[k].iov_len + 1);
+
+			memcpy(expected, iov[k].iov_base, iov[k].iov_len);
+			if (k < rows[i].copied)
+				memset(iov[k].iov_base, 0, iov[k].iov_len);
+			UNIT_ROW(arrives(ends[1], expected, iov[k].iov_len), "%s, piece %d", rows[i].name, k);
+			memcpy(iov[k].iov_base, expected, iov[k].iov_len);
+			free(expected);
+		}
 		close(ends[0]);
 		close(ends[1]);
 	}
 	splice_end(&s);
 	munmap(bytes, 1 << 18);
+}
+
+/* More to copy than the pipe takes: what it took arrives, nothing else goes before the rest. */
+static void pipe_full(void)
+{
+	enum { LEN = 1 << 19 };
+	uint8_t *bytes = mapped(2 * LEN, 3);
+	struct iovec iov[2] = { { bytes, LEN }, { bytes + LEN, LEN } };
+	struct splice s;
+	ssize_t n;
+	int ends[2];
+
+	splice_init(&s);
+	connected(ends);
+	n = splice_send(&s, ends[0], iov, 1, 2, false);
+	CU_ASSERT(n > 0 && n < LEN && arrives(ends[1], bytes, (size_t)n));
+	close(ends[0]);
+	close(ends[1]);
+	splice_end(&s);
+	munmap(bytes, 2 * LEN);
 }
 
 /* The socket takes no more, then it does, while the memory is another's long since. */
@@ -93,7 +122,7 @@ static void given_back(void)
 	for (bool full = false; times < TIMES && !full; times++) {
 		uint8_t *bytes = mapped(LEN, 9);
 		struct iovec iov = { bytes, LEN };
-		ssize_t n = splice_send(&s, ends[0], &iov, 1, false);
+		ssize_t n = splice_send(&s, ends[0], &iov, 0, 1, false);
 
 		full = n < LEN;
 		CU_ASSERT(n > 0 || errno == EAGAIN);
@@ -104,7 +133,7 @@ static void given_back(void)
 	CU_ASSERT(times > 1 && times < TIMES);
 	for (int i = 0; i < times; i++)
 		UNIT_ROW(arrives(ends[1], expected, sent[i]), "piece %d of %zu bytes", i, sent[i]);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ expected, 4096 }, 1, false) == 4096 && arrives(ends[1], expected, 4096));
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ expected, 4096 }, 0, 1, false) == 4096 && arrives(ends[1], expected, 4096));
 	close(ends[1]);
 	close(ends[0]);
 	splice_end(&s);
@@ -118,11 +147,11 @@ static void refused(void)
 
 	connected(ends);
 	splice_init(&s);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ NULL, 4096 }, 1, false) == -1 && errno == ENOTSUP && s.refused);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ &s, 1 }, 1, false) == -1 && errno == ENOTSUP);
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ NULL, 4096 }, 0, 1, false) == -1 && errno == ENOTSUP && s.refused);
+	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ &s, 1 }, 0, 1, false) == -1 && errno == ENOTSUP);
 	splice_end(&s);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-UNIT_SUITE(splice, { "pieces", pieces }, { "given back", given_back }, { "refused", refused })
+UNIT_SUITE(splice, { "pieces", pieces }, { "pipe full", pipe_full }, { "given back", given_back }, { "refused", refused })
