@@ -18,7 +18,8 @@ static void answer_look(struct answer *a);
 
 void answer_clear(struct answer *a)
 {
-	memset(a, 0, offsetof(struct answer, target.to.host));
+	memset(a, 0, offsetof(struct answer, cc));
+	a->target.to.path = NULL;
 }
 
 void answer_free(struct answer *a)

@@ -41,23 +41,24 @@ struct answer {
 	bool failed_once;
 	bool substituted;              /* a stored response answers in the place of the one asked for */
 	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
-	struct cache_control cc;
 	struct cache_status status;
-	struct freshness freshness;    /* of a stored response that answers */
 	struct entry *entry;           /* found, to be validated */
 	struct entry *part;            /* found of what was asked for; NULL: none, or not looked for */
-	struct byte_range range;       /* of the whole, that part holds */
 	enum policy policy;
-	struct freshness_settings settings;
-	struct store_wait wait;
 	char *key;                     /* in room */
 	size_t key_len, primary_len;   /* the primary key is the first part */
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
-	struct target target;          /* where a fetch would go; last: the texts at its end need no clearing */
+	/* From here on each is written before it is read, and not cleared. */
+	struct cache_control cc;
+	struct freshness_settings settings;
+	struct freshness freshness;    /* of a stored response that answers */
+	struct byte_range range;       /* of the whole, that part holds */
+	struct store_wait wait;
+	struct target target;          /* where a fetch would go */
 };
 
-/* As a request begins: everything but the target's texts is zero; ready, owner and room are the caller's to set. */
+/* As a request begins; ready, owner and room are the caller's to set. */
 void answer_clear(struct answer *);
 /* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest as answer_clear() says.
  * Afterwards a->object, or a->waiting and ready() comes. */

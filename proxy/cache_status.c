@@ -12,14 +12,16 @@ static const char *const tokens[FWD_COUNT] = {
 /* RFC 9651 section 3.3.4 */
 static bool is_token(const char *s)
 {
-	static const char more[] = "!#$%&'*+-.^_`|~:/0123456789";
+	static const bool in_token[256] = {
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['!'] = true, ['#' ... '\''] = true, ['*'] = true, ['+'] = true,
+		['-' ... '/'] = true, [':'] = true, ['^' ... '`'] = true, ['|'] = true, ['~'] = true,
+	};
 
-	if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '*'))
+	if (!in_token[(unsigned char)*s] || (*s != '*' && !(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z')))
 		return false;
-	for (; *s; s++)
-		if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || strchr(more, *s)))
-			return false;
-	return true;
+	while (in_token[(unsigned char)*s])
+		s++;
+	return !*s;
 }
 
 /* RFC 9651 section 3.3.3: printable ASCII, quote and backslash escaped */

@@ -240,7 +240,7 @@ void client_pump(struct client *c)
 	int steps = CLIENT_STEPS_PER_TURN;
 
 	do {
-		if ((c->state == CL_WAIT || c->state == CL_SEND) && client_feed_body(c))
+		if ((c->state == CL_WAIT || c->state == CL_SEND) && c->x->body && client_feed_body(c))
 			return;
 	} while (client_step(c) && --steps);
 	if (c->state < CL_TUNNEL && !c->blocked && conn_unsent(c->conn))

@@ -20,16 +20,12 @@ void client_drop_answer(struct exchange *x)
 	settings_unref(&x->ctx.settings);
 }
 
-void client_log(struct client *c, const char *end)
+void client_log_line(struct client *c, const char *end)
 {
 	struct exchange *x = c->x;
 	char line[ACCESS_LINE_MAX];
 	struct object_report report;
-	struct access_entry e;
-
-	if (!client_conf(c)->access_log)
-		return;
-	e = (struct access_entry){
+	struct access_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = conn_peer(c->conn), .target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
@@ -129,7 +125,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct object *o = c->reader.object;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
-		.gzip = client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
+		.gzip = head->gzip && client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
 	struct answer_final final;
 	struct verdict v;
 

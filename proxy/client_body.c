@@ -47,8 +47,6 @@ int client_feed_body(struct client *c)
 	struct exchange *x = c->x;
 	size_t head = x->msg.head_len, used;
 
-	if (!x->body)
-		return 0;
 	x->body_starved = object_full(x->body);
 	if (x->body_starved)
 		loop_disarm(client_loop(c), &c->upload);

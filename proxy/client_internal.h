@@ -7,6 +7,7 @@
 #include <sys/queue.h>
 
 #include "client.h"
+#include "conf/conf.h"
 #include "gzip_form.h"
 #include "loop.h"
 #include "sender.h"
@@ -110,7 +111,7 @@ void client_refuse(struct client *, int status, const char *text);
 int client_open_body(struct client *);         /* -1: out of memory */
 void client_say_continue(struct client *);
 int client_on_body(void *exchange, const char *at, size_t len);
-int client_feed_body(struct client *);         /* moves on what has arrived; -1: the connection is gone */
+int client_feed_body(struct client *);         /* there is one: moves on what has arrived; -1: the connection is gone */
 /* It will not be read any further: whoever waits for it must not take it for complete. */
 void client_drop_body(struct client *);
 void client_on_upload_timeout(struct timer *);
@@ -122,7 +123,12 @@ void client_take_object(struct client *, struct object *);     /* NULL: closes, 
 void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is gone */
 bool client_send(struct client *);             /* true: the response is out, or the connection is gone */
-void client_log(struct client *, const char *end);
+void client_log_line(struct client *, const char *end);
+static inline void client_log(struct client *c, const char *end)
+{
+	if (client_conf(c)->access_log)
+		client_log_line(c, end);
+}
 
 /* client_tunnel.c */
 void client_connect(struct client *);          /* carries out a CONNECT */

@@ -192,6 +192,8 @@ void conn_want(struct conn *c, bool readable, bool writable)
 {
 	bool resumed = readable && !c->want_read;
 
+	if (readable == c->want_read && writable == c->want_write)
+		return;
 	c->want_read = readable;
 	c->want_write = writable;
 	conn_arm(c);

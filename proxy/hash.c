@@ -71,20 +71,26 @@ uint64_t hash_fold(uint64_t h, uint64_t n)
 	return h ^ h >> 32;
 }
 
-static void sip_rounds(uint64_t v[4], int n)
+static inline void sip_round(uint64_t v[4])
 {
-	while (n--) {
-		v[0] += v[1];
-		v[2] += v[3];
-		v[1] = rotate(v[1], 13) ^ v[0];
-		v[3] = rotate(v[3], 16) ^ v[2];
-		v[0] = rotate(v[0], 32);
-		v[2] += v[1];
-		v[0] += v[3];
-		v[1] = rotate(v[1], 17) ^ v[2];
-		v[3] = rotate(v[3], 21) ^ v[0];
-		v[2] = rotate(v[2], 32);
-	}
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+static inline void sip_word(uint64_t v[4], uint64_t m)
+{
+	v[3] ^= m;
+	sip_round(v);
+	sip_round(v);
+	v[0] ^= m;
 }
 
 uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
@@ -94,19 +100,13 @@ uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
 	uint64_t v[4] = { secret[0] ^ UINT64_C(0x736f6d6570736575), secret[1] ^ UINT64_C(0x646f72616e646f6d),
 		secret[0] ^ UINT64_C(0x6c7967656e657261), secret[1] ^ UINT64_C(0x7465646279746573) };
 
-	for (; end - at >= 8; at += 8) {
-		uint64_t m = read64(at);
-
-		v[3] ^= m;
-		sip_rounds(v, 2);
-		v[0] ^= m;
-	}
+	for (; end - at >= 8; at += 8)
+		sip_word(v, read64(at));
 	for (unsigned i = 0; at + i < end; i++)
 		last |= (uint64_t)at[i] << 8 * i;
-	v[3] ^= last;
-	sip_rounds(v, 2);
-	v[0] ^= last;
+	sip_word(v, last);
 	v[2] ^= 0xff;
-	sip_rounds(v, 4);
+	for (int i = 0; i < 4; i++)
+		sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

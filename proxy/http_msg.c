@@ -123,10 +123,8 @@ static size_t member_length(const char *at, size_t len)
 	return len;
 }
 
-bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
+bool http_list_next(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
 {
-	if (!http_msg_has(m, id))
-		return false;
 	for (; it->field < m->n_fields; it->field++, it->at = 0) {
 		struct slice v;
 

@@ -94,7 +94,11 @@ size_t http_msg_count(const struct http_msg *, enum header_id);
 /* Walks the members of a comma-separated list (RFC 9110 section 5.6.1) over all fields of one id. Start with a zeroed iterator;
  * false at the end. Members come trimmed, never empty; quoted strings are respected. */
 struct http_list { size_t field, at; };
-bool http_msg_next_member(const struct http_msg *, enum header_id, struct http_list *, struct slice *member);
+bool http_list_next(const struct http_msg *, enum header_id, struct http_list *, struct slice *member);
+static inline bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
+{
+	return http_msg_has(m, id) && http_list_next(m, id, it, member);
+}
 
 /* Accept-Encoding (RFC 9110 section 12.5.3) grants the coding by one of its names, NULL-terminated, or by *. Without the field:
  * false, though the RFC allows anything then; old consumers mean "none" by it. */

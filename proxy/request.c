@@ -296,8 +296,6 @@ static void request_fetch(const struct request_context *ctx, struct answer *a, c
 
 	if (request_caches(m, target)) {
 		fresh = request_freshness(ctx->conf, target->route, target->mode);
-		/* A request that came through here already must not wait for itself. */
-		a->again = request_passes(ctx, m);
 		a->policy = policy;
 		answer_start(a, &fresh, request_key_settings(ctx, target, policy));
 		return;
@@ -348,6 +346,8 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 		a->object = request_fail(ctx, &f);
 		return;
 	}
+	/* A request that came through here already must not wait for itself. */
+	a->again = passes;
 	url->len = 0;
 	url->failed = false;
 	destination_url(url, &target->to);

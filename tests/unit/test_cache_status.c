@@ -43,6 +43,24 @@ static void members(void)
 	}
 }
 
+/* RFC 9651 section 3.3.4 and RFC 9110 section 5.6.2: what a token begins with, and goes on with. */
+static void words(void)
+{
+	static const char first[] = "*ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", more[] = "!#$%&'+-.^_`|~:/0123456789";
+
+	for (int c = 1; c < 256; c++)
+		for (int at = 0; at < 2; at++) {
+			const char word[] = { at ? 'a' : (char)c, at ? (char)c : 'a', '\0' };
+			bool token = strchr(first, c) || (at && strchr(more, c));
+			struct text t = { 0 };
+
+			cache_status_member(&t, word, &(struct cache_status){ .hit = false });
+			UNIT_ROW(token == (t.len == 2 && !memcmp(t.bytes, word, 2)), "%d at %d", c, at);
+			UNIT_ROW(token || t.bytes[0] == '"', "%d at %d", c, at);
+			free(t.bytes);
+		}
+}
+
 /* Section 2.2: these, and no other. */
 static void forwards(void)
 {
@@ -59,4 +77,4 @@ static void forwards(void)
 	}
 }
 
-UNIT_SUITE(cache_status, { "members", members }, { "forwards", forwards })
+UNIT_SUITE(cache_status, { "members", members }, { "words", words }, { "forwards", forwards })
