@@ -66,12 +66,12 @@ static struct object *answer_lead(struct answer *a, const struct http_msg *m, st
 	return request_spec(a->ctx, m, &a->target, a->policy, NULL, a->ranged, &r) ? NULL : lead_start(&p, &r, joined);
 }
 
-static void answer_hit(struct answer *a, struct entry *e);
+static void answer_hit(struct answer *a, struct entry *e, int64_t now);
 
 static void answer_forward(struct answer *a, enum cache_fwd fwd)
 {
 	if (a->pause && a->entry) {
-		answer_hit(a, a->entry);
+		answer_hit(a, a->entry, answer_now(a));
 		return;
 	}
 	a->status.fwd = fwd;
@@ -136,29 +136,29 @@ static void answer_refresh(struct answer *a, struct entry *e)
 
 /* A hit of what is asked for often and about to be stale: the origin is asked once, before anybody has to wait for it, never in the
  * name of the client that happened to come by. */
-static void answer_ahead(struct answer *a, struct entry *e)
+static void answer_ahead(struct answer *a, struct entry *e, int64_t now)
 {
 	const struct conf_route *route = a->target.route;
 	uint32_t spread;
 
-	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, answer_now(a), 0) ||
+	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, now, 0) ||
 	    a->pause || (a->target.authorization && http_msg_has(a->msg, H_AUTHORIZATION)))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
-	if (!freshness_ends_soon(&e->freshness, answer_now(a), spread) || !entry_claim(e))
+	if (!freshness_ends_soon(&e->freshness, now, spread) || !entry_claim(e))
 		return;
 	stats_add(loop_stats(a->ctx->loop), STAT_REFRESHES_AHEAD, 1);
 	answer_refresh(a, e);
 }
 
-static void answer_hit(struct answer *a, struct entry *e)
+static void answer_hit(struct answer *a, struct entry *e, int64_t now)
 {
 	assert(!e->part.total || a->ranged);
 	a->object = object_ref(e->object);
 	a->head = object_head_ref(e->head);
 	a->freshness = e->freshness;
 	a->status.hit = a->status.has_ttl = true;
-	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
+	a->status.ttl = freshness_ttl(&e->freshness, now);
 }
 
 static void answer_revalidate(struct answer *a, struct entry *e, bool by_request)
@@ -173,20 +173,21 @@ static void answer_revalidate(struct answer *a, struct entry *e, bool by_request
 static void answer_reuse(struct answer *a, struct entry *e)
 {
 	bool by_request = false;
-	enum freshness_reuse reuse = freshness_reuse(&e->freshness, &a->cc, answer_now(a), &by_request);
+	int64_t now = answer_now(a);
+	enum freshness_reuse reuse = freshness_reuse(&e->freshness, &a->cc, now, &by_request);
 
 	switch (a->part && reuse == REUSE_STALE_REFRESH ? REUSE_REVALIDATE : reuse) {
 	case REUSE_STALE_REFRESH:
 		answer_refresh(a, e);
-		answer_hit(a, e);
+		answer_hit(a, e, now);
 		break;
 	case REUSE_FRESH:
 		if (!a->part)
-			answer_ahead(a, e);
-		answer_hit(a, e);
+			answer_ahead(a, e, now);
+		answer_hit(a, e, now);
 		break;
 	case REUSE_STALE:
-		answer_hit(a, e);
+		answer_hit(a, e, now);
 		break;
 	case REUSE_ONLY_IF_CACHED:
 		answer_forward(a, FWD_STALE);

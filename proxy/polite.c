@@ -105,12 +105,15 @@ static bool url_waits(const struct polite_url *u, uint64_t now_ms, uint64_t min_
 	return true;
 }
 
+bool polite_is_idle(const struct polite *p)
+{
+	return !atomic_load_explicit(&p->n, memory_order_relaxed);
+}
+
 bool polite_waits(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
 {
 	bool waits;
 
-	if (!atomic_load_explicit(&p->n, memory_order_relaxed))
-		return false;
 	pthread_mutex_lock(&p->lock);
 	waits = url_waits(polite_find(p, url, false), now_ms, min_interval_ms, failure);
 	pthread_mutex_unlock(&p->lock);

@@ -17,6 +17,8 @@ struct polite;
 struct polite *polite_new(void);               /* NULL: out of memory */
 void polite_free(struct polite **);
 
+/* Nothing waits, whatever the URL. */
+bool polite_is_idle(const struct polite *);
 /* Whether url may not be asked for yet: failure then says why, and when it may. */
 bool polite_waits(struct polite *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *);
 /* The same; where it may be asked for, that happens now. */

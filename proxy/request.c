@@ -322,7 +322,8 @@ static struct object *request_pause(const struct request_context *ctx, const str
 {
 	struct proxy_failure f;
 
-	if (!polite_waits(ctx->polite, url, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f))
+	if (polite_is_idle(ctx->polite) ||
+	    !polite_waits(ctx->polite, url, loop_now_ms(ctx->loop), request_min_interval(ctx, target), &f))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
 	return request_fail(ctx, &f);
