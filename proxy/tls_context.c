@@ -119,6 +119,19 @@ static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 	return SSL_CTX_set_default_verify_dir(ctx) ? 0 : why_set(why, TLS_FILE_CA, "");
 }
 
+/* OpenSSL reads a certificate's extensions when it first meets them, and one that it then has no memory for is invalid ever after. */
+static void ctx_read_extensions(SSL_CTX *ctx)
+{
+	STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
+
+	for (int i = 0; i < sk_X509_OBJECT_num(trusted); i++) {
+		X509 *certificate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(trusted, i));
+
+		if (certificate)               /* or a list of revoked ones */
+			X509_check_purpose(certificate, -1, 0);
+	}
+}
+
 static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
 {
 	const char *key = *c->key ? c->key : c->cert;
@@ -127,6 +140,7 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls
 		return why_set(why, TLS_FILE_CA, c->ca_file);
 	if (c->verify && !*c->ca_file && ctx_trust_system(ctx, why))
 		return -1;
+	ctx_read_extensions(ctx);
 	if (!*c->cert)
 		return 0;
 	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)

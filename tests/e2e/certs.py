@@ -86,6 +86,12 @@ class Authority:
         made.write_chain()
         return made
 
+    def revoked(self):
+        """Names a file that lists those that the root has revoked: none."""
+        path = os.path.join(self.home, "revoked.pem")
+        openssl("ca", "-config", self.config, "-gencrl", "-crldays", "30", "-keyfile", self.root.key, "-cert", self.root.cert, "-out", path)
+        return path
+
     def intermediate(self, extra=""):
         return self.issue("Intermediate of the tests", extensions=CA + extra)
 

@@ -66,6 +66,11 @@ def test_a_reload_has_them_read_again(start, secure, system):
     assert refused(proxy, secure)[1] == "tls_certificate_error"
 
 
+def test_a_list_of_revoked_ones_stands_among_them(start, secure, system, authority):
+    system.file.write_bytes(Path(authority.revoked()).read_bytes() + Path(authority.root.cert).read_bytes())
+    assert fetched(start(secure, env=system.env), secure)
+
+
 @pytest.mark.parametrize("text, word", [("", "no certificate"), ("-----BEGIN CERTIFICATE-----\nbm9uc2Vuc2U=\n-----END CERTIFICATE-----\n", "")],
                          ids=["empty", "nonsense"])
 def test_a_file_that_cannot_be_used(start, secure, system, text, word):
