@@ -75,7 +75,8 @@ static void memory_watch(void)
 static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 {
 	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
-	const char *reason = ERR_reason_error_string(ERR_peek_error());
+	unsigned long e = ERR_peek_error();
+	const char *reason = ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
 
 	why->file = file;
 	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name, reason ? reason : "unknown error");

@@ -489,9 +489,9 @@ def test_sighup_reads_certificates_again(listening, origin, authority, tmp_path)
 
 @pytest.mark.parametrize("options, word", [
     (["--tls-listen", "127.0.0.1:0"], "tls-listen-cert"),
-    (["--tls-listen", "127.0.0.1:0", "--tls-listen-cert", "/nonexistent.pem"], "/nonexistent.pem"),
-    (["--tls-ca-file", "/nonexistent.pem"], "/nonexistent.pem"),
-    (["--route", "/=https://a.test/ tls-cert=/nonexistent.pem"], "/nonexistent.pem"),
+    (["--tls-listen", "127.0.0.1:0", "--tls-listen-cert", "/nonexistent.pem"], "/nonexistent.pem: No such file"),
+    (["--tls-ca-file", "/nonexistent.pem"], "/nonexistent.pem: No such file"),
+    (["--route", "/=https://a.test/ tls-cert=/nonexistent.pem"], "/nonexistent.pem: No such file"),
 ])
 def test_does_not_start_with_files_it_cannot_use(start, options, word):
     with pytest.raises(AssertionError, match="not ready: exit [12]") as failed:
