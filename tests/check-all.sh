@@ -78,7 +78,7 @@ step() {
 }
 
 lane_one() {
-	step gcc sh "$0" compiled gcc CC=gcc
+	step gcc sh "$0" compiled gcc CC=gcc --enable-lto
 	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
 	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
 		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
