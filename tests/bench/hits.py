@@ -45,10 +45,10 @@ def warm(setup, running, path):
 
 
 def interleaved(setup, running, path, *options, **named):
-    """Yields (server's name, figures), every server once in each round."""
+    """Yields (server's name, figures), every server once in each round, every other round in reverse."""
     warm(setup, running, path)
-    for _ in range(setup.rounds):
-        for name, server in running.items():
+    for turn in range(setup.rounds):
+        for name, server in list(running.items())[::-1 if turn % 2 else 1]:
             figures = drive.attempt(setup, server, lambda server=server: drive.run(setup, server, path, *options, **named))
             if figures:
                 yield name, figures
@@ -151,7 +151,7 @@ def workers(setup, origin):
                 f"utfeed, {count} workers", servers.utfeed(setup.utfeed, "--workers", str(count), "--cache-bytes", "64m"), setup.folder, origin.port,
                 servers.PROCESSORS[:count]))
         for path, options, what, bars in (
-                ("/unstored", ("-n", 1000, "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
+                ("/unstored", ("-n", 1000, "-l", "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
                 ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
             for count, figures in interleaved(setup, running, path, *options):
                 name = results.OURS if count == 2 else "1 worker"

@@ -56,8 +56,8 @@ def measure(setup, server, path, expected, options):
 
 
 def compare(setup, running, feed, names, speed, cpu, *options):
-    for _ in range(setup.rounds):
-        for name in filter(running.get, names):
+    for turn in range(setup.rounds):
+        for name in list(filter(running.get, names))[::-1 if turn % 2 else 1]:
             path = "/" + ("labelled-" + feed.path if name == XML2ENC else feed.path)
             figures = drive.attempt(
                 setup, running[name], lambda name=name, path=path: measure(setup, running[name], path, feed.expected, options))

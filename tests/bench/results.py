@@ -21,11 +21,14 @@ class Row:
         return statistics.median(values) if values else None
 
     def ratio(self, contender):
-        """How many times better utfeed is; None where either was not measured."""
-        ours, theirs = self.median(OURS), self.median(contender)
-        if not ours or not theirs:
+        """How many times better utfeed is, the median of the rounds: what was measured one after the other had the same machine, whose
+        speed drifts. None where either was not measured."""
+        ours, theirs = self.values.get(OURS, []), self.values.get(contender, [])
+        if len(ours) != len(theirs):           # one failed in some round
+            ours, theirs = [self.median(OURS)], [self.median(contender)]
+        if not all(ours) or not all(theirs) or not ours:
             return None
-        return ours / theirs if self.better == "more" else theirs / ours
+        return statistics.median(one / other if self.better == "more" else other / one for one, other in zip(ours, theirs))
 
     def verdicts(self):
         """(bar, what was reached, whether it is met) for each bar that could be measured."""
