@@ -78,7 +78,6 @@ struct answer_final {
 	struct object_head *head;      /* one reference */
 	int64_t content_length;        /* -1: not known */
 	uint64_t offset;               /* of the body, where to begin */
-	bool no_body;
 	char lines[ANSWER_LINES_MAX];  /* Age, Cache-Status, Content-Range */
 };
 /* Takes over the reference to the head. -1: out of memory. */

@@ -94,7 +94,6 @@ static int answer_not_modified(const struct answer *a, const struct object_head 
 	made = h && (!from->gzip || !answer_mark_gzip(h, a->msg));
 	object_head_unref(&f->head);
 	f->head = h;
-	f->no_body = true;
 	return made ? 0 : -1;
 }
 
@@ -140,7 +139,6 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	f->head = head;
 	f->content_length = object_content_length(o);
 	f->offset = 0;
-	f->no_body = false;
 	answer_lines(a, o, kept, f);
 	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
@@ -153,7 +151,6 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	case CONDITIONAL_FAILED:
 		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
 		f->content_length = 0;
-		f->no_body = true;
 		object_head_unref(&head);
 		return f->head ? 0 : -1;
 	case CONDITIONAL_PROCEED:
