@@ -125,7 +125,8 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct object *o = c->reader.object;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
-		.gzip = head->gzip && client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names), .gzip_min = client_conf(c)->gzip_min };
+		.gzip = head->gzip && client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names),
+		.gzip_min = client_conf(c)->gzip_min };
 	struct answer_final final;
 	struct verdict v;
 

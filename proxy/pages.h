@@ -12,7 +12,8 @@ struct pages_region;
 size_t pages_whole(size_t len);        /* rounded up to whole pages: what a run takes */
 
 /* A run of zeros for len bytes, and what it is part of: NULL, a mapping of its own. lasting: it is filled at once and stays for long.
- * Whoever wants to share huge pages pays for it with memory: at most an eighth of what lies in them, and two that are not full yet.
+ * Sharing costs memory: an eighth of what lies in huge pages, two that are not full yet, and of which bytes are being sent as they
+ * should be split, those until their next run goes or the kernel needs memory.
  * NULL: no memory, or as many runs as a process should map. Any thread. */
 uint8_t *pages_new(size_t len, bool lasting, struct pages_region **);
 void pages_free(uint8_t *, size_t len, struct pages_region *);

@@ -116,17 +116,6 @@ static int request_policy(const struct request_context *ctx, const struct http_m
 	return policy_lookup(name.at, name.len);
 }
 
-/* What makes one client's bytes differ from another's. */
-static uint64_t settings_hash(const struct normalise_options *o)
-{
-	const unsigned parts[] = { (unsigned)o->policy, (unsigned)o->forced, o->repairs, (unsigned)o->output, (unsigned)o->on_error };
-	uint64_t h = 0;
-
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		h = hash_fold(h, parts[i]);
-	return h;
-}
-
 /* How often our own name stands in Via. Chains of a few utfeeds are fine; more often and the request goes round. */
 static unsigned request_passes(const struct request_context *ctx, const struct http_msg *m)
 {
@@ -207,13 +196,6 @@ static struct normalise_options request_encoding(const struct conf *conf, const 
 		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
 }
 
-static uint64_t request_settings(const struct conf *conf, const struct target *target, enum policy policy)
-{
-	struct normalise_options encoding = request_encoding(conf, target, policy);
-
-	return settings_hash(&encoding) ^ target->route->normalise;
-}
-
 struct parent_rules request_parents(const struct conf *conf, const struct conf_route *route)
 {
 	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
@@ -265,7 +247,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
-	etag_suffix(r->stage.head.etag_suffix, request_settings(conf, target, policy));
+	etag_suffix(r->stage.head.etag_suffix, settings_encoding(target->route, policy));
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;

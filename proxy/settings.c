@@ -23,16 +23,27 @@ static size_t settings_max_clients(const struct conf *conf)
 	return room;
 }
 
-/* By which proxy or connection a response comes is no part of what it is. */
+static uint64_t fold_numbers(uint64_t h, const unsigned *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = hash_fold(h, numbers[i]);
+	return h;
+}
+
+uint64_t settings_encoding(const struct conf_route *r, enum policy policy)
+{
+	const unsigned numbers[] = { (unsigned)policy, (unsigned)r->charset, r->repair, (unsigned)r->output, (unsigned)r->on_error };
+
+	return fold_numbers(0, numbers, sizeof numbers / sizeof *numbers) ^ r->normalise;
+}
+
+/* By which proxy or connection a response comes is no part of what it is; nor is the policy of a route's, for a client may choose. */
 static uint64_t identity(const struct conf_route *r)
 {
-	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify, r->normalise,
-		(unsigned)r->charset, r->repair, (unsigned)r->output, (unsigned)r->on_error };
+	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify };
 	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
-	uint64_t h = 0;
+	uint64_t h = fold_numbers(settings_encoding(r, POLICY_AUTO), numbers, sizeof numbers / sizeof *numbers);
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		h = hash_fold(h, numbers[i]);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		h = hash_fold(h, hash_xx64(texts[i], strlen(texts[i])));
 	return h;

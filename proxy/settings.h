@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/policy.h"
 #include "guard.h"
 
 struct conf;
@@ -32,5 +33,7 @@ void settings_unref(struct settings **);               /* nulls; NULL inside is 
 /* What tells stored responses of this route apart from another's, and from those fetched under other options of it: a number that
  * depends on nothing else. The route is one of conf's. */
 uint64_t settings_identity(const struct settings *, const struct conf_route *);
+/* What makes the bytes of one encoding's answer differ from another's, as a number. */
+uint64_t settings_encoding(const struct conf_route *, enum policy);
 
 #endif
