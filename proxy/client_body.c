@@ -97,6 +97,7 @@ int client_open_body(struct client *c)
 	c->body_writer = (struct object_writer){ client_on_body_room, client_on_body_room };
 	object_set_writer(x->body, &c->body_writer);
 	http_parser_go_on(x->parser);
+	conn_acknowledge(c->conn);
 	return 0;
 }
 

@@ -133,8 +133,10 @@ bool client_parse(struct client *c)
 		else if (x->in_len >= client_conf(c)->max_header_bytes)
 			client_refuse(c, 431, "The request header is too large.");
 		else {
-			if (first)
+			if (first) {
 				loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
+				conn_acknowledge(c->conn);
+			}
 			return false;
 		}
 		break;

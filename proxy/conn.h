@@ -64,7 +64,8 @@ size_t conn_unsent(const struct conn *);               /* bytes gathered that ar
 bool conn_splices(const struct conn *);
 ssize_t conn_splice(struct conn *, const struct iovec *, int n_copied, int n, bool more);
 /* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
- * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along. */
+ * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along: on any connection that was
+ * answered once, and on a client's from its start (listener.c). */
 void conn_acknowledge(struct conn *);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);

@@ -29,7 +29,7 @@ struct listener {
 
 int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 {
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, defer = LISTENER_DEFER_S;
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0, defer = LISTENER_DEFER_S;
 
 	if (fd < 0)
 		return -1;
@@ -45,6 +45,8 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 		errno = err;
 		return -1;
 	}
+	/* A request is acknowledged along with its answer (what comes in pieces: conn_acknowledge()). listen() would take this back. */
+	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
 	return fd;
 }
 

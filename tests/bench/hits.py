@@ -5,6 +5,7 @@ import random
 import time
 
 import drive
+import quota
 import results
 import servers
 import texts
@@ -20,7 +21,8 @@ SETTLE_SECONDS = 3                  # idle means that long: servers keep buffers
 CPU_BARS = {"1 KB": [against("nginx", 1.5)], "16 KB": [against("nginx", 1.2)]}
 RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)], "100 KB": [against(OFF, 1)], "1 MB": [against("Varnish", 1)]}
 P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
-CLOSE_BARS = [against("nginx", 1.1)]   # of CPU too: a connection costs the load as much as the server, and the load is the limit of the rate
+CLOSE_BARS = [against("nginx", 1.1)]
+HELD = .4                           # of a processor: closing connections, the load keeps up with every server then
 
 
 def origin_files(setup):
@@ -67,11 +69,31 @@ def keep_alive(setup, running):
     for server, figures in interleaved(setup, running, "/1k", "-p", 16):
         cpu.row("1 KB, 16 pipelined", "less").add(server, figures["cpu"])
         rate.row("1 KB, 16 pipelined", "more").add(server, figures["rate"])
-    for size, name in SIZES[0::2]:
-        for server, figures in interleaved(setup, running, f"/{size}k", "-k"):
-            cpu.row(name + ", close", "less", CLOSE_BARS).add(server, figures["cpu"])
-            rate.row(name + ", close", "more", CLOSE_BARS).add(server, figures["rate"])
     return [cpu, rate, p99]
+
+
+def closing(setup, running):
+    """64 clients, a connection for each request. It costs the load more of its processor than most servers of theirs: with a processor each
+    the load limits the rate. A server that gets less of its own (a CPU limit, as containers have) limits it itself."""
+    table = results.Table("hits", "Connection: close", "as said", text=closing.__doc__)
+
+    def measure(said):
+        for size, name in SIZES[0::2]:
+            for server, figures in interleaved(setup, running, f"/{size}k", "-k"):
+                table.row(f"{name}{said}, us of CPU a request", "less", CLOSE_BARS).add(server, figures["cpu"])
+                table.row(f"{name}{said}, requests/s", "more", CLOSE_BARS).add(server, figures["rate"])
+                table.row(f"{name}{said}, the load's share of a processor", "less").add(server, figures["load_share"])
+
+    measure("")
+    with contextlib.ExitStack() as stack:
+        try:
+            for server in running.values():
+                stack.enter_context(quota.held(server.pids(), HELD))
+        except OSError as error:
+            setup.absent.append(f"servers cannot be held to a share of a processor ({error}): no rows of closing connections so")
+        else:
+            measure(f", {HELD:.0%} of a processor")
+    return table
 
 
 def latency(setup, running, rates):
@@ -177,6 +199,7 @@ def run(setup):
             running = setup.start(inner, origin, contenders(setup))
             tables = keep_alive(setup, running)
             yield from tables
+            yield closing(setup, running)
             yield latency(setup, running, tables[1])
         yield from growth(setup, origin)
         yield memory(setup, origin)

@@ -130,8 +130,12 @@ class Utfeed:
         """SIGHUP, until it says word once more."""
         said = self.err.text().count(word)
         self.process.send_signal(signal.SIGHUP)
+        self.says(word, said + 1)
+
+    def says(self, word, count=1):
+        """Waits until word is in the log so many times."""
         with self.err.news:
-            assert self.err.news.wait_for(lambda: self.err.text().count(word) > said, TIMEOUT), self.err.text()
+            assert self.err.news.wait_for(lambda: self.err.text().count(word) >= count, TIMEOUT), self.err.text()
 
     def sigterm(self):
         self.process.send_signal(signal.SIGTERM)

@@ -27,7 +27,7 @@ static void one(const struct sockaddr *any, socklen_t len)
 {
 	struct sockaddr_storage to, own;
 	socklen_t to_len = sizeof to, own_len = sizeof own, option = sizeof(int);
-	int fd = listener_bind(any, len, false), client = socket(any->sa_family, SOCK_STREAM, 0), no_delay = 0;
+	int fd = listener_bind(any, len, false), client = socket(any->sa_family, SOCK_STREAM, 0), no_delay = 0, at_once = 1;
 	struct listener *l;
 
 	loop = loop_new();
@@ -40,6 +40,8 @@ static void one(const struct sockaddr *any, socklen_t len)
 	CU_ASSERT(told_len == own_len && !memcmp(&told, &own, own_len));
 	/* Nagle's algorithm (RFC 9293 section 3.7.4) is off without a call for each connection. */
 	CU_ASSERT(getsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &no_delay, &option) == 0 && no_delay);
+	/* Nor does a request cost an acknowledgement of its own (RFC 9293 section 3.8.6.3 allows to wait). */
+	CU_ASSERT(getsockopt(accepted, IPPROTO_TCP, TCP_QUICKACK, &at_once, &option) == 0 && !at_once);
 	close(accepted);
 	close(client);
 	listener_free(&l);
