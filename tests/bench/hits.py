@@ -46,14 +46,14 @@ def warm(setup, running, path):
             drive.attempt(setup, server, lambda server=server: server.get(path))
 
 
-def interleaved(setup, running, path, *options, **named):
-    """Yields (server's name, figures), every server once in each round, every other round in reverse."""
+def interleaved(setup, running, path, *options, **how):
+    """Yields (server's name, figures), in turns (drive.turns())."""
     warm(setup, running, path)
-    for turn in range(setup.rounds):
-        for name, server in list(running.items())[::-1 if turn % 2 else 1]:
-            figures = drive.attempt(setup, server, lambda server=server: drive.run(setup, server, path, *options, **named))
-            if figures:
-                yield name, figures
+    for name, seconds in drive.turns(setup, list(running), **how):
+        server = running[name]
+        figures = drive.attempt(setup, server, lambda: drive.run(setup, server, path, *options, seconds=seconds))
+        if figures:
+            yield name, figures
 
 
 def keep_alive(setup, running):
@@ -173,7 +173,7 @@ def workers(setup, origin):
                 f"utfeed, {count} workers", servers.utfeed(setup.utfeed, "--workers", str(count), "--cache-bytes", "64m"), setup.folder, origin.port,
                 servers.PROCESSORS[:count]))
         for path, options, what, bars in (
-                ("/unstored", ("-n", 1000, "-l", "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
+                ("/unstored", ("-c", 16, "-n", 1000, "-l", "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
                 ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
             for count, figures in interleaved(setup, running, path, *options):
                 name = results.OURS if count == 2 else "1 worker"

@@ -48,7 +48,7 @@ def facts_text(facts):
 
 
 def report(facts, tables):
-    note = "Medians of the rounds, in which contenders take turns; of ratios too: each is of one round. Compare ratios, not figures of different runs."
+    note = "Contenders take turns; medians of these, of ratios too: each is of one turn. Compare ratios, not figures of different runs."
     return "\n".join(["# utfeed: make bench\n", facts_text(facts), note, "\n![chart](chart.svg)\n\n## Bars\n", bars(tables), "## Everything\n",
                       *map(whole, tables)])
 
