@@ -81,11 +81,11 @@ def measure(build, folder):
     os.makedirs(folder, exist_ok=True)
     setup, kept = Setup(build, folder, rounds, quick), os.path.join(folder, "results.json")
     said = facts(setup, rounds)
-    before = results.load(kept)[1] if os.path.exists(kept) else []
+    said_before, before = results.load(kept) if os.path.exists(kept) else ({}, [])
     by_part = {part: [table for table in before if table.part == part] for part in PARTS}
     earlier = [part for part in PARTS if part not in wanted and by_part[part]]
     if earlier:
-        said["of an earlier run"] = ", ".join(earlier)
+        said["of an earlier run"] = f"{', '.join(earlier)}; rounds: {said_before['rounds']}"
     for part in wanted:
         by_part[part] = []
         try:

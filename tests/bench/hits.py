@@ -22,6 +22,7 @@ CPU_BARS = {"1 KB": [against("nginx", 1.5)], "16 KB": [against("nginx", 1.2)]}
 RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)], "100 KB": [against(OFF, 1)], "1 MB": [against("Varnish", 1)]}
 P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
 CLOSE_BARS = [against("nginx", 1.1)]
+FULL = .95                          # of a processor: what uses that much is the limit
 HELD = .4                           # of a processor: closing connections, the load keeps up with every server then
 
 
@@ -75,14 +76,19 @@ def keep_alive(setup, running):
 def closing(setup, running):
     """64 clients, a connection for each request. It costs the load more of its processor than most servers of theirs: with a processor each
     the load limits the rate. A server that gets less of its own (a CPU limit, as containers have) limits it itself."""
-    table = results.Table("hits", "Connection: close", "as said", text=closing.__doc__)
+    table = results.Table("hits", "Connection: close", results.AS_SAID, text=closing.__doc__)
 
     def measure(said):
         for size, name in SIZES[0::2]:
+            cpu = table.row(f"{name}{said}, us of CPU a request", "less", CLOSE_BARS)
+            rate = table.row(f"{name}{said}, requests/s", "more", CLOSE_BARS)
+            load = table.row(f"{name}{said}, the load's share of a processor", "less")
             for server, figures in interleaved(setup, running, f"/{size}k", "-k"):
-                table.row(f"{name}{said}, us of CPU a request", "less", CLOSE_BARS).add(server, figures["cpu"])
-                table.row(f"{name}{said}, requests/s", "more", CLOSE_BARS).add(server, figures["rate"])
-                table.row(f"{name}{said}, the load's share of a processor", "less").add(server, figures["load_share"])
+                cpu.add(server, figures["cpu"])
+                rate.add(server, figures["rate"])
+                load.add(server, figures["load_share"])
+            if (load.median(results.OURS) or 0) > FULL:
+                rate.because = "the load is the limit"
 
     measure("")
     with contextlib.ExitStack() as stack:
@@ -165,7 +171,7 @@ def workers(setup, origin):
     """One worker has the first core, two have both; the load is on the second. What is not stored is compressed for each client,
     which costs the server many times what it costs the load and the origin: they leave room for two workers. For hits they leave none:
     there CPU a request says how far two workers hinder each other."""
-    table = results.Table("hits", "Two workers beside one", "as said", text=workers.__doc__)
+    table = results.Table("hits", "Two workers beside one", results.AS_SAID, text=workers.__doc__)
     running = {}
     with contextlib.ExitStack() as stack:
         for count in (1, 2):

@@ -27,8 +27,10 @@ def bars(tables):
                     cells.append((f"{bar['against']} {number(row.median(bar['against']))}", f"{reached:.2f}", f"{bar['times']:g}", met))
             if cells:
                 beside, ratio, wanted, met = zip(*cells)
-                rows.append([f"{table.title}, {row.what} ({table.unit})", number(row.median(results.OURS)), "; ".join(beside), "; ".join(ratio),
-                             "; ".join(wanted), "; ".join("yes" if one else "**no**" for one in met)])
+                unit = f" ({table.unit})" if table.unit != results.AS_SAID else ""
+                no = "**no**" + (f": {row.because}" if row.because else "")
+                rows.append([f"{table.title}, {row.what}{unit}", number(row.median(results.OURS)), "; ".join(beside), "; ".join(ratio),
+                             "; ".join(wanted), "; ".join("yes" if one else no for one in met)])
     return markdown(["what", "utfeed", "beside", "times better", "bar", "met"], rows)
 
 

@@ -3,14 +3,15 @@ import json
 import statistics
 
 OURS = "utfeed"
+AS_SAID = "as said"                 # the unit of a table whose rows name their own
 
 
 class Row:
     """One thing measured. better: "more" or "less". A bar is what utfeed is held to: {"against": contender, "times": factor}, utfeed
-    being better by that factor, or {"limit": value}."""
+    being better by that factor, or {"limit": value}. because: what else than utfeed may keep it from being met."""
 
-    def __init__(self, what, better, bars=(), values=None, notes=None):
-        self.what, self.better, self.bars = what, better, list(bars)
+    def __init__(self, what, better, bars=(), values=None, notes=None, because=""):
+        self.what, self.better, self.bars, self.because = what, better, list(bars), because
         self.values, self.notes = values or {}, notes or {}
 
     def add(self, contender, value):
