@@ -56,6 +56,7 @@ def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
 def turns(setup, names, seconds=None, slices=SLICES):
     """Yields (whose turn it is, for how many seconds): so many slices make a round, which has every name for so many seconds. The shorter
     they are the more alike is the machine, whose speed drifts, to all within one; every other one is in reverse."""
+    slices = 1 if setup.quick else slices
     for turn in range(setup.rounds * slices):
         for name in names[::-1 if turn % 2 else 1]:
             yield name, (seconds or setup.seconds) / slices
