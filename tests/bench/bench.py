@@ -35,15 +35,23 @@ def field(path, name):
     return "unknown"
 
 
+def times():
+    """What became of all processors' time so far: user nice system idle iowait irq softirq steal (proc(5))."""
+    return [int(ticks) for ticks in servers.read("/proc/stat").split("\n", 1)[0].split()[1:9]]
+
+
+def shares(before):
+    """The shares of the time since, by the same order."""
+    spent = [after - earlier for earlier, after in zip(before, times())]
+    return [ticks / (sum(spent) or 1) for ticks in spent]
+
+
 def busy():
     """The share of all processors that something else uses now."""
-    def times():
-        first = servers.read("/proc/stat").split("\n", 1)[0].split()[1:9]      # user nice system idle iowait irq softirq steal
-        return [int(time) for time in first]
     before = times()
     time.sleep(QUIET_SECONDS)
-    spent = [after - earlier for earlier, after in zip(before, times())]
-    return 1 - (spent[3] + spent[4]) / sum(spent)
+    _, _, _, idle, waiting, *_ = shares(before)
+    return 1 - idle - waiting
 
 
 def facts(setup, rounds):
@@ -80,7 +88,7 @@ def measure(build, folder):
         raise SystemExit(f"BENCH is {' '.join(wanted)}; parts are {' '.join(PARTS)}")
     os.makedirs(folder, exist_ok=True)
     setup, kept = Setup(build, folder, rounds, quick), os.path.join(folder, "results.json")
-    said = facts(setup, rounds)
+    said, begin = facts(setup, rounds), times()
     said_before, before = results.load(kept) if os.path.exists(kept) else ({}, [])
     by_part = {part: [table for table in before if table.part == part] for part in PARTS}
     earlier = [part for part in PARTS if part not in wanted and by_part[part]]
@@ -95,6 +103,7 @@ def measure(build, folder):
             tables = [table for part in PARTS for table in by_part[part]]
             said |= {f"left out {index + 1}": line for index, line in enumerate(dict.fromkeys(setup.absent))}
             said |= {f"trouble {index + 1}": line for index, line in enumerate(setup.trouble)}
+            said["taken by the host"] = f"{shares(begin)[-1]:.1%} of the processors' time"
             results.save(kept, said, tables)
             write(folder, said, tables)
     print(report.bars(tables))
