@@ -9,6 +9,7 @@ import subprocess
 import servers
 
 SLICES, TRIES = 4, 3
+SMOKE = 100                         # requests of a smoke run's turn, however long they take
 
 
 @contextlib.contextmanager
@@ -28,7 +29,7 @@ def started(setup, server, path, *options, cpus=(servers.LOAD_CPU,)):
 
 def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
     """What load prints, and cpu: the server's microseconds a request; load_share: of one processor, the load's own."""
-    timed = () if "-N" in options else ("-d", seconds or setup.seconds)
+    timed = () if "-N" in options else ("-N", SMOKE) if setup.quick and "-r" not in options else ("-d", seconds or setup.seconds)
     own = resource.getrusage(resource.RUSAGE_CHILDREN)
     with started(setup, server, path, *timed, *options, cpus=cpus) as process:
         before = server.cpu()
