@@ -8,7 +8,8 @@ import subprocess
 
 import servers
 
-SLICES, TRIES = 4, 3
+SLICES = 4                          # turns of a round
+TRIES = 3                           # to get an answer in a turn
 SMOKE = 100                         # requests of a smoke run's turn, however long they take
 
 

@@ -39,6 +39,7 @@ def held(pids, share):
     if not found:
         raise OSError("no CPU controller of cgroups")
     folder, home, limits = found
+    home = home if os.path.isdir(home) else folder     # in a container, what it is called may be known outside only
     group = os.path.join(folder, f"utfeed-bench-{pids[0]}")
     os.mkdir(group)
     try:

@@ -22,10 +22,10 @@ class Row:
         return statistics.median(values) if values else None
 
     def ratio(self, contender):
-        """How many times better utfeed is, the median of the rounds: what was measured one after the other had the same machine, whose
+        """How many times better utfeed is, the median of the turns: what was measured one after the other had the same machine, whose
         speed drifts. None where either was not measured."""
         ours, theirs = self.values.get(OURS, []), self.values.get(contender, [])
-        if len(ours) != len(theirs):           # one failed in some round
+        if len(ours) != len(theirs):           # one failed in some turn
             ours, theirs = [self.median(OURS)], [self.median(contender)]
         if not all(ours) or not all(theirs) or not ours:
             return None

@@ -208,11 +208,6 @@ def test_redis_over_tls(start, origin, numbers, redis, redis_tls, authority, goo
     assert got.body == numbered(path) and numbers.count(path) == 1
 
 
-def log_says(proxy, text):
-    with proxy.err.news:
-        assert proxy.err.news.wait_for(lambda: text in proxy.err.text(), TIMEOUT), proxy.err.text()
-
-
 @pytest.mark.parametrize("wrong, why", [("authority", "certificate"), ("name", "IP address mismatch"), ("clear", "")])
 def test_redis_that_is_not_who_it_should_be(start, origin, numbers, redis, redis_tls, authority, good, wrong, why):
     """Nothing is said to it, and clients see nothing of that."""
@@ -221,7 +216,7 @@ def test_redis_that_is_not_who_it_should_be(start, origin, numbers, redis, redis
     trusted = [] if wrong == "authority" else ["--cache-redis-ca-file", authority.root.cert]
     proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-tls", "on", *trusted)
     assert proxy.get("/1").body == proxy.get("/1").body == numbered("/1") and numbers.count() == 1
-    log_says(proxy, "; trying again")
+    proxy.says("; trying again")
     assert why in proxy.err.text()
     assert "connected" not in proxy.err.text()
 
