@@ -15,6 +15,7 @@
 #include "vary.h"
 
 static void answer_look(struct answer *a);
+static void answer_missed(struct answer *a);
 
 void answer_clear(struct answer *a)
 {
@@ -58,7 +59,8 @@ static struct object *answer_lead(struct answer *a, const struct http_msg *m, st
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
 		.busy = a->ranged ? a->parts : a->key, .busy_len = a->ranged ? a->parts_len : a->key_len,
 		.request = m, .entry = entry, .part = a->part, .freshness = a->settings,
-		.max_object = conf->cache_object_max, .max_fields = (size_t)conf->max_header_fields, .transit_bytes = conf->transit_bytes,
+		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes, .max_fields = (size_t)conf->max_header_fields,
+		.transit_bytes = conf->transit_bytes,
 		.alone = a->again || a->ranged,
 	};
 	struct fetch_request r;
@@ -229,25 +231,34 @@ static void answer_found_parts(struct answer *a, struct entry *e)
 	entry_unref(&e);
 }
 
-/* Takes over the reference. */
-static void answer_found(struct answer *a, struct entry *e)
+/* One variant leads to no other: a store that a liar filled could send us round for ever. */
+static void answer_found_variants(struct answer *a, const struct entry *e)
 {
 	struct text *key = &a->room->key;
 
+	if (a->key_len > a->primary_len) {
+		cache_remove(a->ctx->cache, e->key, e->key_len);
+		answer_missed(a);
+		return;
+	}
+	key->len = a->primary_len;
+	text_puts(key, "\n");
+	vary_key(key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
+	if (answer_set_key(a))
+		answer_look(a);
+}
+
+/* Takes over the reference. */
+static void answer_found(struct answer *a, struct entry *e)
+{
 	if (a->looks_for_parts) {
 		answer_found_parts(a, e);
 		return;
 	}
-	if (e->vary) {
-		key->len = a->primary_len;
-		text_puts(key, "\n");
-		vary_key(key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
-		entry_unref(&e);
-		if (answer_set_key(a))
-			answer_look(a);
-		return;
-	}
-	answer_reuse(a, e);
+	if (e->vary)
+		answer_found_variants(a, e);
+	else
+		answer_reuse(a, e);
 	entry_unref(&e);
 }
 

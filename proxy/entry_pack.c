@@ -10,6 +10,7 @@
 
 #include "hash.h"
 #include "head_text.h"
+#include "vary.h"
 
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
 enum { KIND_RESPONSE, KIND_VARY, KIND_MARK, KIND_PART };
@@ -329,11 +330,20 @@ static void unpack_report(struct unpacker *u, struct object_report *r)
 	r->malformed = unpack_u64(u);
 }
 
+/* Far beyond the year 9999, and small enough to reckon with. */
+static int64_t unpack_seconds(struct unpacker *u)
+{
+	int64_t v = (int64_t)unpack_u64(u), most = INT64_C(1) << 48;
+
+	u->odd |= v > most || v < -most;
+	return v;
+}
+
 static void unpack_freshness(struct unpacker *u, struct freshness *f)
 {
-	f->response_time = (int64_t)unpack_u64(u);
-	f->lifetime_s = (int64_t)unpack_u64(u);
-	f->initial_age_s = (int64_t)unpack_u64(u);
+	f->response_time = unpack_seconds(u);
+	f->lifetime_s = unpack_seconds(u);
+	f->initial_age_s = unpack_seconds(u);
 	f->swr_s = unpack_u32(u);
 	f->sie_s = unpack_u32(u);
 	f->flags = unpack_u32(u);
@@ -353,10 +363,11 @@ static struct object_head *unpack_head(struct unpacker *u)
 	h->no_body = unpack_bool(u);
 	h->gzip = unpack_bool(u);
 	text = unpack_text(u);
+	u->odd |= h->status < 200 || h->status > 999 || h->content_length < -1 || !head_text_valid(text, h->status) ||
+	    ((h->status == 204 || h->status == 304) && !h->no_body);
 	h->bytes = unpack_copy(u, text);
 	h->len = text.len;
 	h->etag_end = head_text_etag_end(text);
-	u->odd |= h->status < 100 || h->status > 999 || h->content_length < -1;
 	return h;
 }
 
@@ -436,7 +447,7 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	if (kind == KIND_VARY) {
 		struct slice names = unpack_text(&u);
 
-		u.odd |= names.at && memchr(names.at, 0, names.len);
+		u.odd |= !vary_names_valid(names);
 		parts.vary = unpack_copy(&u, names);
 	} else {
 		unpack_freshness(&u, &freshness);

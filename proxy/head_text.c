@@ -1,6 +1,7 @@
 /* Looking into heads; see head_text.h. */
 #include "head_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The line at *at, without CRLF; false at the end. */
@@ -15,6 +16,53 @@ static bool next_line(struct slice head, size_t *at, struct slice *line)
 	if (line->len && line->at[line->len - 1] == '\r')
 		line->len--;
 	return true;
+}
+
+static bool is_name(struct slice name)
+{
+	static const char *const framing[] = { "content-length", "transfer-encoding", "connection", NULL };
+
+	for (const char *const *f = framing; *f; f++)
+		if (slice_is(name, *f))
+			return false;
+	for (size_t i = 0; i < name.len; i++)          /* tokens, RFC 9110 section 5.6.2 */
+		if (name.at[i] <= ' ' || name.at[i] > '~' || strchr("\"(),/:;<=>?@[\\]{}", name.at[i]))
+			return false;
+	return name.len;
+}
+
+/* RFC 9110 section 5.5 */
+static bool is_value(struct slice value)
+{
+	for (size_t i = 0; i < value.len; i++)
+		if (((unsigned char)value.at[i] < ' ' && value.at[i] != '\t') || value.at[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static bool is_start_line(struct slice line, int status)
+{
+	char want[32];
+	int n = snprintf(want, sizeof want, "HTTP/1.1 %d ", status);
+
+	return line.len >= (size_t)n && !memcmp(line.at, want, (size_t)n) && is_value(line) && line.at[line.len] == '\r';
+}
+
+bool head_text_valid(struct slice head, int status)
+{
+	struct slice line;
+	size_t at = 0;
+
+	if (!next_line(head, &at, &line) || !is_start_line(line, status))
+		return false;
+	while (next_line(head, &at, &line)) {
+		const char *colon = memchr(line.at, ':', line.len);
+
+		if (!colon || !is_name((struct slice){ line.at, (size_t)(colon - line.at) }) ||
+		    !is_value((struct slice){ colon + 1, line.len - (size_t)(colon + 1 - line.at) }) || line.at[line.len] != '\r')
+			return false;
+	}
+	return at == head.len;
 }
 
 struct slice head_text_get(struct slice head, const char *name)

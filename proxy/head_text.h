@@ -1,11 +1,14 @@
 /* Owns looking into a response head as it is sent: finding a field, copying it with some fields left out. Pure.
- * Must not know: what fields mean. For heads of our own making only: every line is NAME ": " VALUE CRLF. */
+ * Must not know: what fields mean. For heads of our own making only: a start line, then every line is NAME ": " VALUE CRLF, none of them
+ * about framing, and no empty line ends it. */
 #ifndef UTFEED_PROXY_HEAD_TEXT_H
 #define UTFEED_PROXY_HEAD_TEXT_H
 
 #include "slice.h"
 #include "text.h"
 
+/* Whether it is such a head, of that status: what a store brings back need not be. */
+bool head_text_valid(struct slice head, int status);
 /* The first field of that name (lower case); at NULL: none. */
 struct slice head_text_get(struct slice head, const char *name);
 /* Where the closing quote of its ETag stands; 0: it has none. */

@@ -45,21 +45,30 @@ static int lead_copy_request(struct lead *l, const struct http_msg *m)
 	return 0;
 }
 
-int lead_parse(struct http_msg *m, const char *bytes, size_t len, size_t max_fields)
+enum lead_head lead_parse(struct lead *l, struct http_msg *m, const char *bytes, size_t len)
 {
 	struct http_parser *p = http_parser_new(false, NULL, NULL);
-	enum http_parse_result r = PARSE_ERROR;
+	enum lead_head r = LEAD_HEAD_NO_MEMORY;
 	size_t used;
 
-	if (p && !http_msg_init(m, max_fields)) {
+	if (p && !http_msg_init(m, l->params.max_fields)) {
 		m->base = bytes;
 		http_parser_start(p, m, false);
-		r = http_parse(p, bytes, len, &used);
-		if (r != PARSE_HEAD)
+		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD ? LEAD_HEAD : LEAD_HEAD_UNUSABLE;
+		if (r != LEAD_HEAD)
 			http_msg_free(m);
 	}
 	http_parser_free(&p);
-	return r == PARSE_HEAD ? 0 : -1;
+	return r;
+}
+
+/* What is stored cannot be validated: it goes, and the whole is asked for. */
+static void lead_drop_entry(struct lead *l)
+{
+	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
+	if (l->params.part == l->params.entry)
+		entry_unref(&l->params.part);
+	entry_unref(&l->params.entry);
 }
 
 /* The head as stored for clients: Age goes, for it is told anew each time; X-Encoding-Rule comes, for it is final now. */
@@ -124,13 +133,15 @@ struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 	return e;
 }
 
-char *lead_merged_upstream(const struct entry *e, const struct http_msg *m, size_t max_fields, size_t *len)
+enum lead_head lead_merge(struct lead *l, const struct entry *e, const struct http_msg *m, char **merged, size_t *len)
 {
 	struct http_msg stored;
 	struct text t = { 0 };
+	size_t fields = 0;
+	enum lead_head r = lead_parse(l, &stored, e->upstream, e->upstream_len);
 
-	if (lead_parse(&stored, e->upstream, e->upstream_len, max_fields))
-		return NULL;
+	if (r != LEAD_HEAD)
+		return r;
 	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
 	for (int pass = 0; pass < 2; pass++) {
 		const struct http_msg *from = pass ? m : &stored;
@@ -152,11 +163,17 @@ char *lead_merged_upstream(const struct entry *e, const struct http_msg *m, size
 			if (replaced)
 				continue;
 			text_field(&t, name, value);
+			fields++;
 		}
 	}
 	text_puts(&t, "\r\n");
 	http_msg_free(&stored);
-	return text_take(&t, len);
+	if (!(*merged = text_take(&t, len)))
+		return LEAD_HEAD_NO_MEMORY;
+	if (fields <= l->params.max_fields && *len <= l->params.max_head)
+		return LEAD_HEAD;
+	free(*merged);
+	return LEAD_HEAD_UNUSABLE;
 }
 
 /* Where the response names no lifetime its feed may: of the time it was made, not of the time it came. */
@@ -178,7 +195,7 @@ int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshnes
 	struct object_head *head = NULL;
 	struct http_msg m;
 
-	if (parts->object && parts->upstream && !lead_parse(&m, parts->upstream, parts->upstream_len, l->params.max_fields)) {
+	if (parts->object && parts->upstream && lead_parse(l, &m, parts->upstream, parts->upstream_len) == LEAD_HEAD) {
 		lead_freshness(l, fresh, &m, parts->object);
 		l->head.date = loop_http_date(l->params.loop);
 		if ((head = response_head_build(&m, lead_body(parts->object), &l->head)))
@@ -192,14 +209,31 @@ int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshnes
 	return parts->head ? 0 : -1;
 }
 
-/* The origin says the stored response still holds: it is stored anew with the new head, and answers. */
+/* The stored response answers once more as it is, and is no longer stored. */
+static enum fetch_choice lead_retire(struct lead *l, struct object *o)
+{
+	object_report(o)->fwd_status = 304;
+	object_report(o)->freshness = l->params.entry->freshness;
+	object_substitute(o, l->params.entry->head, l->params.entry->object);
+	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
+	lead_leave(l);
+	return FETCH_ANSWERED;
+}
+
+/* The origin says the stored response still holds: it is stored anew with the new head, and answers. Where the two heads make one that is
+ * too large, or none, there is nothing to store. */
 static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, struct object *o)
 {
 	struct entry *old = l->params.entry, *e = NULL;
 	struct freshness fresh;
-	struct entry_parts parts = { .object = object_ref(old->object), .part = old->part };
+	struct entry_parts parts = { .part = old->part };
 
-	parts.upstream = lead_merged_upstream(old, m, l->params.max_fields, &parts.upstream_len);
+	switch (lead_merge(l, old, m, &parts.upstream, &parts.upstream_len)) {
+	case LEAD_HEAD: break;
+	case LEAD_HEAD_UNUSABLE: return lead_retire(l, o);
+	case LEAD_HEAD_NO_MEMORY: return FETCH_NO_MEMORY;
+	}
+	parts.object = object_ref(old->object);
 	if (lead_finish_parts(l, &parts, &fresh) || !(e = entry_new(old->key, old->key_len, &parts)))
 		return FETCH_NO_MEMORY;
 	cache_put(l->params.cache, e);
@@ -339,7 +373,7 @@ static void lead_on_done(void *arg, struct object *o)
 	struct entry *e;
 
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
-	    !lead_parse(&m, l->upstream, l->upstream_len, l->params.max_fields)) {
+	    lead_parse(l, &m, l->upstream, l->upstream_len) == LEAD_HEAD) {
 		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
 		http_msg_free(&m);
 		if (e) {
@@ -393,8 +427,15 @@ static int lead_add_validators(struct lead *l, struct fetch_request *r)
 
 	if (!l->params.entry)
 		return 0;
-	if (lead_parse(&stored, l->params.entry->upstream, l->params.entry->upstream_len, l->params.max_fields))
+	switch (lead_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
+	case LEAD_HEAD:
+		break;
+	case LEAD_HEAD_UNUSABLE:
+		lead_drop_entry(l);
+		return 0;
+	case LEAD_HEAD_NO_MEMORY:
 		return -1;
+	}
 	etag = http_msg_get(&stored, H_ETAG);
 	modified = http_msg_get(&stored, H_LAST_MODIFIED);
 	text_add(&t, r->fields, r->fields_len);

@@ -20,7 +20,7 @@ struct lead_params {
 	struct entry *entry;           /* stored already, to be validated; a reference is taken; NULL: none */
 	struct entry *part;            /* stored already, where a part is asked for; likewise */
 	struct freshness_settings freshness;
-	size_t max_object, max_fields;
+	size_t max_object, max_head, max_fields;       /* bytes of a body and of a head, lines of a head that are stored */
 	size_t transit_bytes;
 	bool alone;                    /* joins nobody */
 };

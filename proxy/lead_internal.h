@@ -33,15 +33,16 @@ static inline enum response_body lead_body(struct object *o)
 
 /* lead.c */
 int64_t lead_now(struct lead *);
-/* Reads head bytes as a message again. The text must live as long as m. -1: out of memory, or no head. */
-int lead_parse(struct http_msg *m, const char *bytes, size_t len, size_t max_fields);
+enum lead_head { LEAD_HEAD, LEAD_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, LEAD_HEAD_NO_MEMORY };
+/* Reads head bytes as a message again. The text must live as long as m. But for LEAD_HEAD m is let go of. */
+enum lead_head lead_parse(struct lead *, struct http_msg *m, const char *bytes, size_t len);
 /* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: out of memory. */
 struct entry *lead_put(struct lead *, struct entry_parts *);
 /* The key of the response, or of a part of it. */
 void lead_key(struct lead *, bool part, struct text *);
 /* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
  * bytes. Its age and date are never the stored ones: what comes without Date was made when it came (RFC 9110 section 6.6.1). */
-char *lead_merged_upstream(const struct entry *, const struct http_msg *newer, size_t max_fields, size_t *len);
+enum lead_head lead_merge(struct lead *, const struct entry *, const struct http_msg *newer, char **merged, size_t *len);
 /* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
 int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *);
 

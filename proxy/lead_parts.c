@@ -64,7 +64,7 @@ static bool part_holds(struct lead *l, const struct http_msg *m)
 	struct http_msg stored;
 	bool same;
 
-	if (lead_parse(&stored, old->upstream, old->upstream_len, l->params.max_fields))
+	if (lead_parse(l, &stored, old->upstream, old->upstream_len) != LEAD_HEAD)
 		return false;
 	same = content_range_same(&stored, m, l->response_time);
 	http_msg_free(&stored);
@@ -205,7 +205,12 @@ struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct o
 
 	if (object_length(o) != content_range_length(&l->part))
 		return NULL;
-	parts.upstream = old ? lead_merged_upstream(old, m, l->params.max_fields, &parts.upstream_len) : part_upstream(m, &parts.upstream_len);
+	if (old && lead_merge(l, old, m, &parts.upstream, &parts.upstream_len) != LEAD_HEAD) {
+		old = NULL;
+		whole = l->part;
+	}
+	if (!old)
+		parts.upstream = part_upstream(m, &parts.upstream_len);
 	parts.object = part_object(old, &l->part, o, content_range_length(&whole));
 	if (!l->normalises && content_range_length(&whole) == whole.total) {
 		if (parts.object && object_verdict(o, &v)) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VARY_NAMES_MAX = 32, VARY_MEMBERS_MAX = 64 };
+enum { VARY_NAMES_MAX = 32, VARY_NAMES_MAX_BYTES = 64 * 1024, VARY_MEMBERS_MAX = 64 };
 
 static int compare_names(const void *a, const void *b)
 {
@@ -40,6 +40,18 @@ enum vary vary_names(struct text *names, const struct http_msg *m)
 			text_add(names, &(char){ (char)tolower((unsigned char)list[i].at[j]) }, 1);
 	}
 	return n ? VARY_FIELDS : VARY_NOTHING;
+}
+
+bool vary_names_valid(struct slice names)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < names.len; i++) {
+		if (names.at[i] < ' ' || names.at[i] > '~')
+			return false;
+		n += names.at[i] == ',';
+	}
+	return names.len && names.len <= VARY_NAMES_MAX_BYTES && n <= VARY_NAMES_MAX;
 }
 
 /* Accept and the like: lists of words whose case and order say nothing (RFC 9110 sections 12.4.2 and 12.5, RFC 4647 section 2). */

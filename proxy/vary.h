@@ -12,6 +12,9 @@ enum vary { VARY_NOTHING, VARY_FIELDS, VARY_ALL };
 /* Writes the names in lower case, sorted, each once, with commas between: "accept-language,user-agent". Nothing unless VARY_FIELDS. */
 enum vary vary_names(struct text *names, const struct http_msg *response);
 
+/* Whether they may be names that vary_names() wrote: what a store brings back need not be. */
+bool vary_names_valid(struct slice names);
+
 /* The request's values for names as vary_names() wrote them: equal text means the stored response was selected by an equal request.
  * A field that is absent differs from an empty one. */
 void vary_key(struct text *key, struct slice names, const struct http_msg *request);

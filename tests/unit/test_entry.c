@@ -255,6 +255,64 @@ static void parts_stay_apart(void)
 	}
 }
 
+/* A head is written to clients as it stands: what a store brings back must be one. */
+static void heads_are_heads(void)
+{
+	static const struct { const char *name, *bytes; int status; bool no_body, want; } cases[] = {
+		{ "ours", "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nX-Empty: \r\n", 200, false, true },
+		{ "no reason, no fields", "HTTP/1.1 200 \r\n", 200, false, true },
+		{ "no body", "HTTP/1.1 204 No Content\r\n", 204, true, true },
+		{ "nothing", "", 200, false, false },
+		{ "another status", "HTTP/1.1 404 Not Found\r\n", 200, false, false },
+		{ "interim", "HTTP/1.1 103 Early Hints\r\n", 103, true, false },
+		{ "a body where none can be", "HTTP/1.1 204 No Content\r\n", 204, false, false },
+		{ "an end of its own", "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", 200, false, false },
+		{ "another response behind it", "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n", 200, false, false },
+		{ "a length", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n", 200, false, false },
+		{ "chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", 200, false, false },
+		{ "a length with a blank before the colon", "HTTP/1.1 200 OK\r\nContent-Length : 1\r\n", 200, false, false },
+		{ "a connection", "HTTP/1.1 200 OK\r\nConnection: close\r\n", 200, false, false },
+		{ "a line that is cut", "HTTP/1.1 200 OK\r\nA: b", 200, false, false },
+		{ "a bare line feed", "HTTP/1.1 200 OK\r\nA: b\n", 200, false, false },
+		{ "a bare line feed at once", "HTTP/1.1 200 OK\nA: b\r\n", 200, false, false },
+		{ "a bare carriage return", "HTTP/1.1 200 OK\r\nA: b\rB: c\r\n", 200, false, false },
+		{ "a folded line", "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n", 200, false, false },
+		{ "no colon", "HTTP/1.1 200 OK\r\nA\r\n", 200, false, false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct entry *e = entries_new("http://a/\nk", 1, cases[i].no_body ? 0 : 5), *u;
+
+		free(e->head->bytes);
+		e->head->bytes = strdup(cases[i].bytes);
+		e->head->len = strlen(cases[i].bytes);
+		e->head->status = cases[i].status;
+		e->head->no_body = cases[i].no_body;
+		u = again(e);
+		UNIT_ROW(!u == !cases[i].want, "trust 15: %s", cases[i].name);
+		entry_unref(&u);
+		entry_unref(&e);
+	}
+}
+
+/* Sums with them must not overflow. */
+static void times_are_times(void)
+{
+	static const struct { const char *name; struct freshness freshness; bool want; } cases[] = {
+		{ "the past", { .response_time = -1, .lifetime_s = -INT64_C(1) << 47 }, true },
+		{ "beyond all years", { .response_time = INT64_MAX }, false }, { "before all", { .response_time = INT64_MIN }, false },
+		{ "a lifetime", { .lifetime_s = INT64_MAX }, false }, { "an age", { .initial_age_s = INT64_MAX }, false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct entry *e = entries_new("http://a/\nk", 1, 5), *u;
+
+		e->freshness = cases[i].freshness;
+		u = again(e);
+		UNIT_ROW(!u == !cases[i].want, "trust 15: %s", cases[i].name);
+		entry_unref(&u);
+		entry_unref(&e);
+	}
+}
+
 /* What 64 entries count is what the heap grew by. */
 static void bytes_are_the_heaps(void)
 {
@@ -307,4 +365,5 @@ static void expired(void)
 
 UNIT_SUITE(entry, { "bodies", bodies }, { "parts", parts }, { "gzip-heads", gzip_heads },
 	{ "names-are-static", names_are_static }, { "every-flip-is-refused", every_flip_is_refused }, { "every-cut-is-refused", every_cut_is_refused },
-	{ "odd-contents-are-refused", odd_contents_are_refused }, { "parts-stay-apart", parts_stay_apart }, { "bytes-are-the-heaps", bytes_are_the_heaps }, { "expired", expired })
+	{ "odd-contents-are-refused", odd_contents_are_refused }, { "parts-stay-apart", parts_stay_apart },
+	{ "heads-are-heads", heads_are_heads }, { "times-are-times", times_are_times }, { "bytes-are-the-heaps", bytes_are_the_heaps }, { "expired", expired })

@@ -35,6 +35,21 @@ static void names(void)
 	}
 }
 
+static void valid_names(void)
+{
+	static char many[200], longest[70000];
+	const struct { const char *rule, *names; bool want; } cases[] = {
+		{ "one", "accept", true }, { "two", "accept,accept-language", true }, { "none", "", false }, { "a line's end", "accept\n", false },
+		{ "a byte that is no character", "acc\xffpt", false }, { "more than are ever written", many, false }, { "too long", longest, false },
+	};
+
+	for (size_t i = 0; i < 33; i++)
+		strcat(many, i ? ",a" : "a");
+	memset(longest, 'a', sizeof longest - 1);
+	for (size_t i = 0; i < COUNT(cases); i++)
+		UNIT_ROW(vary_names_valid(head_slice(cases[i].names)) == cases[i].want, "trust 15: %s", cases[i].rule);
+}
+
 static struct text key(const char *names_text, const char *lines)
 {
 	struct text t = { 0 };
@@ -100,4 +115,4 @@ static void many(void)
 	free(t.bytes);
 }
 
-UNIT_SUITE(vary, { "names", names }, { "keys", keys }, { "many", many })
+UNIT_SUITE(vary, { "names", names }, { "valid-names", valid_names }, { "keys", keys }, { "many", many })
