@@ -1,6 +1,7 @@
 /* Client connections: their life, and which part goes on; see client.h. */
 #include "client_internal.h"
 
+#include <assert.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ enum {
 
 static void exchange_free(struct exchange *x)
 {
+	assert(task_is_out(&x->answer.wait.task));
 	http_parser_free(&x->parser);
 	http_msg_free(&x->msg);
 	answer_room_free(&x->room);
@@ -42,7 +44,8 @@ static struct exchange *exchange_new(size_t max_fields)
 	return NULL;
 }
 
-/* A tunnel's has no parser any more, a large head's or a long URL's has a large buffer: those go. */
+/* The request's body and the answer let go of the client, before its task leaves the loop or another request comes.
+ * A tunnel's has no parser any more, a large head's or a long URL's has a large buffer: those go. */
 static void client_release(struct client *c)
 {
 	struct client_pool *p = c->pool;
@@ -102,8 +105,10 @@ static void client_free(struct client *c)
 	struct client_pool *p = c->pool;
 
 	LIST_REMOVE(c, link);
-	loop_undefer(client_loop(c), &c->task);
 	client_release(c);
+	assert(!c->reader.object && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
+	loop_forget(client_loop(c), &c->task);
+	assert(task_is_out(&c->task));
 	free(c);
 	p->count--;
 	p->changed(p->arg);

@@ -1,4 +1,5 @@
 /* TLS on a connection's own socket, by OpenSSL; see tls_context.h for contexts, conn_internal.h for the transport. */
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -256,12 +257,12 @@ void conn_tls_free(struct conn *c)
 
 	if (!t)
 		return;
-	if (!t->ssl)
-		tls_context_leave(t->context, &t->waiter);
-	loop_undefer(c->loop, &t->task);
+	tls_context_leave(t->context, &t->waiter);
+	loop_forget(c->loop, &t->task);
 	SSL_free(t->ssl);
 	ERR_clear_error();
 	tls_context_unref(&t->context);
+	assert(task_is_out(&t->task));
 	free(t);
 	c->tls = NULL;
 }

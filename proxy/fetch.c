@@ -1,6 +1,7 @@
 /* One request to an origin; see fetch.h. */
 #include "fetch.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,11 @@ struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, stru
 	return p;
 }
 
+struct loop *fetch_loop(struct fetch *f)
+{
+	return f->pool->loop;
+}
+
 /* Before the object's reference goes: the hooks may still tell others that nobody can join it any more. */
 static void fetch_end_hooks(struct fetch *f)
 {
@@ -35,17 +41,24 @@ static void fetch_end_hooks(struct fetch *f)
 		hooks.end(hooks.arg);
 }
 
+/* Readers of the response and the writer of the request's body are on any worker: they let go of the fetch before its task leaves. */
+static void fetch_leave(struct fetch *f)
+{
+	struct loop *l = fetch_loop(f);
+
+	object_set_writer(f->object, NULL);
+	object_detach(&f->body);
+	lease_end(&f->lease, &f->conn, false);
+	loop_disarm(l, &f->timer);
+	loop_disarm(l, &f->total);
+	loop_forget(l, &f->task);
+}
+
 static void fetch_free(struct fetch *f)
 {
 	fetch_end_hooks(f);
 	LIST_REMOVE(f, link);
-	loop_disarm(f->pool->loop, &f->timer);
-	loop_disarm(f->pool->loop, &f->total);
-	loop_undefer(f->pool->loop, &f->task);
-	lease_end(&f->lease, &f->conn, false);
-	object_detach(&f->body);
-	if (f->object)
-		object_set_writer(f->object, NULL);
+	fetch_leave(f);
 	object_unref(&f->object);
 	stage_free(&f->stage);
 	http_parser_free(&f->parser);
@@ -56,6 +69,7 @@ static void fetch_free(struct fetch *f)
 	free(f->url);
 	free(f->head);
 	free(f->held);
+	assert(task_is_out(&f->task));
 	free(f);
 }
 
@@ -67,11 +81,6 @@ void fetch_pool_free(struct fetch_pool **pp)
 		fetch_free(LIST_FIRST(&(*pp)->fetches));
 	free(*pp);
 	*pp = NULL;
-}
-
-struct loop *fetch_loop(struct fetch *f)
-{
-	return f->pool->loop;
 }
 
 void fetch_end(struct fetch *f)

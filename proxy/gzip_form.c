@@ -134,9 +134,9 @@ void gzip_forms_init(struct gzip_forms *f, struct cache *cache, struct loop *loo
 void gzip_forms_end(struct gzip_forms *f)
 {
 	f->ended = true;
-	loop_undefer(f->loop, &f->task);
 	while (!TAILQ_EMPTY(&f->making))
 		forms_step(f);
+	loop_forget(f->loop, &f->task);
 }
 
 enum object_gzip gzip_form(struct gzip_forms *f, struct object *body, const char *key, size_t len, bool make, struct object **form)

@@ -164,6 +164,7 @@ static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
 
 void loop_defer(struct loop *l, struct task *t)
 {
+	assert(t->run);
 	if (t->queued)
 		return;
 	if (TAILQ_EMPTY(&l->tasks) && !l->running_tasks)
@@ -181,6 +182,7 @@ void loop_wake(struct loop *l, struct task *t)
 		return;
 	}
 	pthread_mutex_lock(&l->inbox_lock);
+	assert(t->run);
 	if (!t->posted) {
 		first = TAILQ_EMPTY(&l->inbox);
 		TAILQ_INSERT_TAIL(&l->inbox, t, post_link);
@@ -208,12 +210,13 @@ static void on_inbox(evutil_socket_t fd, short what, void *arg)
 	pthread_mutex_unlock(&l->inbox_lock);
 }
 
-void loop_undefer(struct loop *l, struct task *t)
+void loop_forget(struct loop *l, struct task *t)
 {
 	pthread_mutex_lock(&l->inbox_lock);
 	if (t->posted)
 		TAILQ_REMOVE(&l->inbox, t, post_link);
 	t->posted = false;
+	t->run = NULL;
 	pthread_mutex_unlock(&l->inbox_lock);
 	if (t->queued)
 		TAILQ_REMOVE(&l->tasks, t, link);

@@ -19,7 +19,7 @@ struct splice;
 /* Work for the end of this loop turn: how one part wakes another without calling into it. Embedded in its owner. */
 struct task {
 	TAILQ_ENTRY(task) link;
-	void (*run)(struct task *);
+	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
 	TAILQ_ENTRY(task) post_link;   /* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
 	bool posted;
@@ -57,9 +57,17 @@ const char *loop_http_date(struct loop *);
 const char *loop_log_time(struct loop *);
 
 void loop_defer(struct loop *, struct task *);
-/* The same from any thread; the task must not be freed but by its own thread, after loop_undefer(). */
+/* The same from any thread. */
 void loop_wake(struct loop *, struct task *);
-void loop_undefer(struct loop *, struct task *);
+/* The one way out of a loop, wherever the task waits in it, before the memory that holds it goes. First everything that may wake it from
+ * another thread lets go, under a lock that the waker holds while it wakes (object_set_writer(NULL), object_detach(), a store's or a TLS
+ * context's wait); then comes this; then the memory goes. Whoever defers or wakes it later fails an assertion. */
+void loop_forget(struct loop *, struct task *);
+/* For an assertion before every free of what holds a task; by the task's own thread, after loop_forget() or where nobody can wake it. */
+static inline bool task_is_out(const struct task *t)
+{
+	return !t->queued && !t->posted;
+}
 
 /* Fires once, duration_ms or up to LOOP_TICK_MS later. Armed again: starts anew. 0: disarms. */
 void loop_arm(struct loop *, struct timer *, uint64_t duration_ms);

@@ -1,6 +1,7 @@
 /* Connecting to origins; see origin.h. */
 #include "origin.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -337,14 +338,15 @@ void origin_cancel(struct origin **op)
 	*op = NULL;
 	if (!o)
 		return;
-	loop_disarm(o->loop, &o->timer);
-	loop_disarm(o->loop, &o->pace);
-	loop_undefer(o->loop, &o->refuse);
 	resolve_cancel(&o->resolve);
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		conn_close(&o->attempts[i].conn);
 	parent_tunnel_free(&o->tunnel);
 	conn_close(&o->conn);
+	loop_disarm(o->loop, &o->timer);
+	loop_disarm(o->loop, &o->pace);
+	loop_forget(o->loop, &o->refuse);
+	assert(task_is_out(&o->refuse));
 	free(o->host);
 	free(o);
 }

@@ -1,6 +1,7 @@
 /* Connections to origins between uses; see pool.h. */
 #include "pool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -287,10 +288,11 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 		TAILQ_REMOVE(&o->waiting, l, link);
 	else if (l->phase != LEASE_LATE)
 		o->leased--;
-	loop_disarm(o->pool->loop, &l->timer);
-	loop_undefer(o->pool->loop, &l->task);
 	origin_cancel(&l->origin);
 	conn_close(&l->conn);
+	loop_disarm(o->pool->loop, &l->timer);
+	loop_forget(o->pool->loop, &l->task);
+	assert(task_is_out(&l->task));
 	free(l);
 	o->leased++;           /* keeps o while the connection goes its way */
 	if (*cp && keep) {

@@ -2,6 +2,7 @@
 #include "resolve.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -417,6 +418,7 @@ void resolve_cancel(struct resolve **qp)
 		*q->gone = true;
 	if (q->lookup)
 		LIST_REMOVE(q, link);
-	loop_undefer(q->resolver->loop, &q->task);
+	loop_forget(q->resolver->loop, &q->task);
+	assert(task_is_out(&q->task));
 	free(q);
 }

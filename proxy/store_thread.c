@@ -103,7 +103,7 @@ void store_thread_cancel(struct store *s, struct store_wait *w)
 		((struct store_op *)w->pending)->wait = NULL;
 	w->pending = NULL;
 	pthread_mutex_unlock(&t->lock);
-	loop_undefer(w->loop, &w->task);
+	loop_forget(w->loop, &w->task);
 	entry_unref(&w->entry);
 }
 

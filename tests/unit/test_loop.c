@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <event2/event.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ struct actor {
 	struct task task;
 	struct timer timer;
 	char name;
-	struct actor *defers, *undefers, *disarms;
+	struct actor *defers, *forgets, *disarms;
 	struct actor *arms;         /* when it runs for the last time */
 	uint64_t duration_ms;
 	unsigned again;             /* defers or arms itself so often */
@@ -44,8 +45,8 @@ static void act(struct actor *a)
 		CU_ASSERT_EQUAL(write(a->fd, "x", 1), 1);
 	if (a->defers)
 		loop_defer(loop, &a->defers->task);
-	if (a->undefers)
-		loop_undefer(loop, &a->undefers->task);
+	if (a->forgets)
+		loop_forget(loop, &a->forgets->task);
 	if (a->arms && !a->again)
 		loop_arm(loop, &a->arms->timer, a->duration_ms);
 	if (a->disarms)
@@ -92,7 +93,7 @@ static void end(const char *want)
 
 static void tasks(void)
 {
-	struct actor d = ACTOR('d', .stops = true), c = ACTOR('c', .defers = &d), b = ACTOR('b', .undefers = &c), a = ACTOR('a', .defers = &d);
+	struct actor d = ACTOR('d', .stops = true), c = ACTOR('c', .defers = &d), b = ACTOR('b'), a = ACTOR('a', .defers = &d);
 
 	begin();                              /* in the order queued, each once */
 	d.defers = NULL;
@@ -102,13 +103,48 @@ static void tasks(void)
 	CU_ASSERT_TRUE(a.task.queued);
 	end("bad");
 	begin();                              /* taken back before it ran, by hand and by another */
+	b.forgets = &c;
 	loop_defer(loop, &a.task);
 	loop_defer(loop, &b.task);
 	loop_defer(loop, &c.task);
-	loop_undefer(loop, &a.task);
-	loop_undefer(loop, &a.task);
+	loop_forget(loop, &a.task);
+	loop_forget(loop, &a.task);
 	loop_defer(loop, &d.task);
 	end("bd");
+}
+
+static void *wake(void *task)
+{
+	loop_wake(loop, task);
+	return NULL;
+}
+
+static void wake_elsewhere(struct actor *a)
+{
+	pthread_t thread;
+
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, wake, &a->task), 0);
+	pthread_join(thread, NULL);
+}
+
+static void woken(void)
+{
+	struct actor c = ACTOR('c', .stops = true), b = ACTOR('b', .defers = &c), a = ACTOR('a');
+
+	begin();                              /* by another thread, twice, and by this one meanwhile: it runs once for either */
+	wake_elsewhere(&b);
+	wake_elsewhere(&b);
+	CU_ASSERT_TRUE(b.task.posted);
+	CU_ASSERT_FALSE(task_is_out(&b.task));
+	end("bc");
+	begin();                              /* and forgotten, in the inbox and in the loop: it never runs, and may go */
+	wake_elsewhere(&a);
+	loop_defer(loop, &a.task);
+	wake_elsewhere(&b);
+	loop_forget(loop, &a.task);
+	CU_ASSERT_TRUE(task_is_out(&a.task));
+	memset(&a, 0xff, sizeof a);
+	end("bc");
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
@@ -262,5 +298,5 @@ static void clocks(void)
 	loop_free(&loop);
 }
 
-UNIT_SUITE(loop, { "tasks", tasks }, { "next turn", next_turn }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
 	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })
