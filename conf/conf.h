@@ -55,7 +55,7 @@ struct conf_parent {
 	char *host;                 /* without brackets, lower case; NULL: none, origins are asked directly */
 	bool ipv6;
 	uint16_t port;
-	char *userinfo;             /* as written; NULL: none */
+	char *userinfo;             /* as written, blanks as %20; NULL: none */
 	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
 };
 

@@ -29,8 +29,8 @@ int conf_cidr_list_set(const struct conf_row *row, void *member, const struct co
 		size_t len = strcspn(at, blanks);
 		struct cidr cidr, *grown;
 		if (!cidr_parse(at, len, &cidr))
-			return conf_fail(error, "'%.*s' is no address block, or has bits set behind its prefix; " BLOCKS,
-				len < 64 ? (int)len : 64, at);
+			return conf_fail(error, "'%.64s' is no address block, or has bits set behind its prefix; " BLOCKS,
+				conf_shown(at, len).text);
 		grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 		if (!grown)
 			return conf_fail_memory(error);
@@ -142,7 +142,7 @@ static int append_destination(struct conf_destination_list *list, const char *te
 		return conf_fail_memory(error);
 	list->items = grown;
 	if (!read(text, &list->items[list->count]))
-		return conf_fail(error, "'%.64s' is no destination; %s", text, allowed);
+		return conf_fail(error, "'%.64s' is no destination; %s", SHOWN(text), allowed);
 	if ((list->items[list->count].kind == DESTINATION_HOST || list->items[list->count].kind == DESTINATION_BELOW) &&
 	    !list->items[list->count].host)
 		return conf_fail_memory(error);

@@ -45,6 +45,19 @@ static const struct word *find_letter(char letter)
 	return NULL;
 }
 
+/* Names the flag, never its value: a word that stands alone may be the value of a flag with a blank too many. */
+static int fail_unknown(const struct args *args, struct conf_error *error)
+{
+	const char *text = args->argv[args->at];
+	size_t len = strcspn(text, "=");
+
+	if (text[0] != '-')
+		return conf_fail(error, "argument %d is not an option; utfeed serve --help lists them", args->at);
+	if (text[1] != '-' && len > 2)
+		len = 2;               /* a letter, its value behind it */
+	return conf_fail(error, "%s is not an option; utfeed serve --help lists them", conf_shown_name(text, len).text);
+}
+
 /* -cFILE, -c FILE, --name=VALUE, --name VALUE */
 static int split(struct args *args, struct conf_error *error)
 {
@@ -64,7 +77,7 @@ static int split(struct args *args, struct conf_error *error)
 		args->value = text[1] && text[2] ? text + 2 : NULL;
 	}
 	if (!args->word && !args->row)
-		return conf_fail(error, "'%.200s' is not an option; utfeed serve --help lists them", text);
+		return fail_unknown(args, error);
 	takes = args->row || args->word->placeholder;
 	if (!takes && args->value)
 		return conf_fail(error, "--%s: takes no value", args->word->name);

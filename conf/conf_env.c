@@ -3,6 +3,7 @@
  * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left alone,
  * since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
 #include "conf/conf_internal.h"
+#include "conf/conf_quote.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -35,18 +36,21 @@ static const char *find(char *const *envp, const char *name)
 /* The items of a list, separated by line ends or semicolons. */
 static int set_list(struct conf *conf, const struct conf_row *row, const char *text, const char *name, struct conf_error *error)
 {
-	char *items = strdup(text), *rest = items, *item;
-	int status = items ? 0 : conf_fail_memory(error);
+	static const char blanks[] = " \t\r", ends[] = ";\n";
+	int status = 0;
 
-	while (status == 0 && (item = strsep(&rest, ";\n"))) {
-		item += strspn(item, " \t\r");
-		size_t len = strlen(item);
-		while (len && strchr(" \t\r", item[len - 1]))
-			item[--len] = '\0';
-		if (len)
-			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ item, name }, error);
+	while (status == 0 && *(text += strspn(text, " \t\r;\n"))) {
+		size_t next = conf_item_length(text, ends), len = next;
+		char *item;
+
+		while (len && strchr(blanks, text[len - 1]))
+			len--;
+		if (!(item = strndup(text, len)))
+			return conf_fail_memory(error);
+		status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ item, name }, error);
+		free(item);
+		text += next;
 	}
-	free(items);
 	return status;
 }
 

@@ -2,6 +2,7 @@
  * Must not know: what any option means.
  * Invariant: every message names the line; a file is taken whole or the start stops. */
 #include "conf/conf_internal.h"
+#include "conf/conf_quote.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,23 +38,17 @@ static char *trim(char *text)
 	return text;
 }
 
-/* "a \"b\" \\ c" in place; what follows must be blank or a comment. */
+/* In place; what follows must be blank or a comment. */
 static int unquote(char *text, struct conf_error *error)
 {
-	char *in = text + 1, *out = text;
+	size_t len = conf_quoted_length(text);
+	const char *behind = text + len + strspn(text + len, " \t");
 
-	for (; *in && *in != '"'; in++) {
-		if (*in == '\\' && (in[1] == '"' || in[1] == '\\'))
-			in++;
-		*out++ = *in;
-	}
-	if (!*in)
+	if (len == 0)
 		return conf_fail(error, "a quoted value has no closing quote");
-	in++;
-	in += strspn(in, " \t");
-	if (*in && *in != '#')
+	if (*behind && *behind != '#')
 		return conf_fail(error, "text after a closing quote; allowed: a # comment");
-	*out = '\0';
+	conf_unquote(text);
 	return 0;
 }
 
@@ -78,7 +73,7 @@ static int read_section(struct reader *reader, char *line)
 	line = trim(line);
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
-		conf_fail(reader->error, "'%.200s' is not a section; allowed: [route PATTERN]", line);
+		conf_fail(reader->error, "not a section; allowed: [route PATTERN]");
 		return fail_here(reader);
 	}
 	*close = '\0';
@@ -106,7 +101,7 @@ static int set_option(struct reader *reader, const char *name, const char *text)
 	else if (route_row)
 		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
 	else
-		conf_fail(reader->error, "'%.64s' is not an option; utfeed serve --help lists them", name);
+		conf_fail(reader->error, "%s is not an option; utfeed serve --help lists them", conf_shown_name(name, strlen(name)).text);
 	return fail_here(reader);
 }
 
@@ -121,7 +116,7 @@ static int read_line(struct reader *reader, char *line)
 		return read_section(reader, line);
 	equals = strchr(line, '=');
 	if (!equals) {
-		conf_fail(reader->error, "'%.64s' is not NAME = VALUE", line);
+		conf_fail(reader->error, "not a line NAME = VALUE");
 		return fail_here(reader);
 	}
 	*equals = '\0';

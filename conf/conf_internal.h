@@ -6,6 +6,8 @@
 
 #include "conf.h"
 
+#include <string.h>
+
 enum conf_type_id {
 #define TYPE(id, ctype, ...) CONF_TYPE_##id,
 #include "conf_types.def"
@@ -70,6 +72,13 @@ int conf_fail(struct conf_error *, const char *format, ...) __attribute__((forma
 int conf_fail_memory(struct conf_error *);
 /* Puts "what: " before the message. */
 int conf_fail_in(struct conf_error *, const char *what);
+
+/* A value as messages show it: no user information of a URL, no query, which may be a key, and no more of it than helps. */
+struct conf_shown { char text[208]; };
+struct conf_shown conf_shown(const char *value, size_t len);
+#define SHOWN(value) conf_shown(value, strlen(value)).text
+/* The same of what stands where an option's name should: quoted, or in other words where it cannot be one: it may be a value then. */
+struct conf_shown conf_shown_name(const char *name, size_t len);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
 /* The value of a row as text, for the caller to free; NULL: out of memory. */

@@ -38,11 +38,12 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 	enum url_error fault = url_parse(text, strlen(text), &url);
 
 	if (fault)
-		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", text, url_error_text(fault));
+		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", SHOWN(text),
+			url_error_text(fault));
 	if (url.has_query)
-		return conf_fail(error, "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]", text);
+		return conf_fail(error, "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]", SHOWN(text));
 	if (url_path_has_dots(text + url.path.at, url.path.len))
-		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]", text);
+		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]", SHOWN(text));
 	origin.scheme = url.scheme;
 	origin.ipv6 = url.ipv6;
 	origin.port = url.port;
@@ -122,10 +123,10 @@ int conf_listen_set(const struct conf_row *row, void *member, const struct conf_
 		return 0;              /* none */
 	if (!read_listen(value->text, &listen, host))
 		return conf_fail(error, "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
-			value->text);
+			SHOWN(value->text));
 	for (size_t i = 0; i < list->count; i++)
 		if (listen.port && list->items[i].port == listen.port && strcmp(list->items[i].host, host) == 0)
-			return conf_fail(error, "'%.64s' is given twice; allowed: once", value->text);
+			return conf_fail(error, "'%.64s' is given twice; allowed: once", SHOWN(value->text));
 	grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 	if (!grown)
 		return conf_fail_memory(error);

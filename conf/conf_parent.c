@@ -53,6 +53,22 @@ static char *base64(const char *bytes, size_t len)
 	return text;
 }
 
+/* As a value that may stand among the words of an inline route: a blank is %20, and so are the quotes escaped. */
+static char *escape_blanks(const char *text, size_t len)
+{
+	char *escaped = malloc(3 * len + 1), *out = escaped;
+
+	for (size_t i = 0; escaped && i < len; i++) {
+		if (text[i] == ' ' || text[i] == '"')
+			out += sprintf(out, "%%%02X", (unsigned)text[i]);
+		else
+			*out++ = text[i];
+	}
+	if (escaped)
+		*out = '\0';
+	return escaped;
+}
+
 static int read_credentials(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
 {
 	const char *colon = memchr(text, ':', len);
@@ -68,7 +84,7 @@ static int read_credentials(struct conf_parent *parent, const char *text, size_t
 	}
 	plain[n] = ':';
 	parent->credentials = base64(plain, n + 1 + password_len);
-	parent->userinfo = strndup(text, len);
+	parent->userinfo = escape_blanks(text, len);
 	free(plain);
 	return parent->credentials && parent->userinfo ? 0 : conf_fail_memory(error);
 }

@@ -2,6 +2,7 @@
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
 #include "conf/conf_internal.h"
+#include "conf/conf_quote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,13 +150,19 @@ static void print_value(FILE *out, const char *text, size_t len)
 	bool quote = len == 0 || memchr(text, '#', len) || text[0] == '"' || text[0] == ' ' || text[len - 1] == ' ';
 
 	if (quote)
-		fputc('"', out);
-	for (size_t i = 0; i < len; i++) {
-		if (quote && (text[i] == '"' || text[i] == '\\'))
-			fputc('\\', out);
-		fputc(text[i], out);
-	}
-	fputs(quote ? "\"\n" : "\n", out);
+		conf_quote(out, text, len);
+	else
+		fwrite(text, 1, len, out);
+	fputc('\n', out);
+}
+
+/* A file's name may hold anything, a line end too. */
+static void print_where(FILE *out, const char *name, const char *where)
+{
+	fprintf(out, "# %s: ", name);
+	for (; *where; where++)
+		fputc((unsigned char)*where < 0x20 ? '?' : *where, out);
+	fputc('\n', out);
 }
 
 void conf_dump(FILE *out, const struct conf *conf)
@@ -166,7 +173,7 @@ void conf_dump(FILE *out, const struct conf *conf)
 		char *text = conf_format(row, conf);
 		if (!text)
 			return;
-		fprintf(out, "# %s: %s\n", row->name, where ? where : "default");
+		print_where(out, row->name, where ? where : "default");
 		for (const char *at = text; *at || !conf_types[row->type].list;) {
 			size_t len = strcspn(at, "\n");
 			fprintf(out, "%s = ", row->name);

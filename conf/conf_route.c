@@ -2,6 +2,7 @@
  * Must not know: HTTP beyond a Host field and a path.
  * Invariant: the settled list is sorted most specific first, so that the first match is the answer. */
 #include "conf/conf_internal.h"
+#include "conf/conf_quote.h"
 #include "conf/idn.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static char *copy_host(const char *text, size_t len)
 }
 
 /* The HOST[:PORT] of a pattern, the host in A-labels whatever it is written in. */
-static int read_host(struct conf_route *route, const char *pattern, const char *path, int shown, struct conf_error *error)
+static int read_host(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path, struct conf_error *error)
 {
 	const char *text = pattern + 2;
 	size_t len = (size_t)(path - text), ascii_len;
@@ -63,7 +64,7 @@ static int read_host(struct conf_route *route, const char *pattern, const char *
 		len = ascii_len;
 	}
 	if (url_parse_host(text, len, &host) != URL_OK)
-		status = conf_fail(error, "'%.*s' names no valid host; " PATTERNS, shown, pattern);
+		status = conf_fail(error, "'%s' names no valid host; " PATTERNS, conf_shown(pattern, pattern_len).text);
 	else if (!(route->host = copy_host(text + host.host.at, host.host.len)))
 		status = conf_fail_memory(error);
 	else
@@ -74,22 +75,21 @@ static int read_host(struct conf_route *route, const char *pattern, const char *
 
 static int read_pattern(struct conf_route *route, const char *pattern, size_t len, struct conf_error *error)
 {
-	int shown = len < 200 ? (int)len : 200;
 	const char *path = pattern, *end = pattern + len;
 
 	if (len >= 2 && pattern[0] == '/' && pattern[1] == '/') {
 		const char *text = pattern + 2;
 		path = memchr(text, '/', len - 2);
 		if (!path)
-			return conf_fail(error, "'%.*s' has no path, at least a final /; " PATTERNS, shown, pattern);
-		if (read_host(route, pattern, path, shown, error) != 0)
+			return conf_fail(error, "'%s' has no path, at least a final /; " PATTERNS, conf_shown(pattern, len).text);
+		if (read_host(route, pattern, len, path, error) != 0)
 			return -1;
 	}
 	route->prefix_len = (size_t)(end - path);
 	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))   /* an inline route ends its pattern at a = */
-		return conf_fail(error, "'%.*s' is not a pattern; " PATTERNS, shown, pattern);
+		return conf_fail(error, "'%s' is not a pattern; " PATTERNS, conf_shown(pattern, len).text);
 	if (url_path_has_dots(path, route->prefix_len))
-		return conf_fail(error, "'%.*s' has a dot segment; " PATTERNS, shown, pattern);
+		return conf_fail(error, "'%s' has a dot segment; " PATTERNS, conf_shown(pattern, len).text);
 	route->prefix = strndup(path, route->prefix_len);
 	route->pattern = strndup(pattern, len);
 	return route->prefix && route->pattern ? 0 : conf_fail_memory(error);
@@ -143,6 +143,23 @@ int conf_route_set(struct conf_route *route, const struct conf_row *row, const s
 	return status == 0 ? 0 : conf_fail_in(error, row->name);
 }
 
+/* The value of a word of an inline route; NULL with the error. */
+static char *read_word(const char *text, size_t len, struct conf_error *error)
+{
+	size_t quoted = len && *text == '"' ? conf_quoted_length(text) : 0;
+	char *value;
+
+	if (len && *text == '"' && quoted != len) {
+		conf_fail(error, quoted ? "text after a closing quote; allowed: a blank" : "a quoted value has no closing quote");
+		return NULL;
+	}
+	if (!(value = strndup(text, len)))
+		conf_fail_memory(error);
+	else if (quoted)
+		conf_unquote(value);
+	return value;
+}
+
 /* One NAME=VALUE of an inline route. */
 static int set_word(struct conf_route *route, const char *word, size_t len, const char *where, struct conf_error *error)
 {
@@ -152,10 +169,11 @@ static int set_word(struct conf_route *route, const char *word, size_t len, cons
 	int status;
 
 	if (!equals || !row)
-		return conf_fail(error, "'%.*s' is not NAME=VALUE with the name of a route's option", len < 200 ? (int)len : 200, word);
-	char *text = strndup(equals + 1, len - name_len - 1);
+		return conf_fail(error, "%s is not NAME=VALUE with the name of a route's option",
+			equals ? conf_shown_name(word, name_len).text : "a word behind the origin");
+	char *text = read_word(equals + 1, len - name_len - 1, error);
 	if (!text)
-		return conf_fail_memory(error);
+		return conf_fail_in(error, row->name);
 	status = conf_route_set(route, row, &(struct conf_value){ text, where }, error);
 	free(text);
 	return status;
@@ -167,29 +185,40 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	static const char blanks[] = " \t";
 	struct conf_route_list *list = member;
 	const char *at = value->text + strspn(value->text, blanks);
-	size_t len = strcspn(at, blanks);
+	size_t len = conf_item_length(at, blanks);
 	const char *equals = memchr(at, '=', len);
 	struct conf_route *route;
 
 	if (!equals)
-		return conf_fail(error, "'%.200s' has no origin; allowed: %s", value->text, conf_types[row->type].placeholder);
+		return conf_fail(error, "'%s' has no origin; allowed: %s", conf_shown(at, len).text, conf_types[row->type].placeholder);
 	route = conf_route_append(list, at, (size_t)(equals - at), value->where ? value->where : "", error);
 	if (!route)
 		return -1;
-	char *origin = strndup(equals + 1, len - (size_t)(equals - at) - 1);
+	char *origin = read_word(equals + 1, len - (size_t)(equals - at) - 1, error);
 	if (!origin)
-		return conf_fail_memory(error);
+		return conf_fail_in(error, "origin");
 	int status = conf_route_set(route, &conf_route_options[CONF_ROUTE_origin], &(struct conf_value){ origin, value->where }, error);
 	free(origin);
 	while (status == 0) {
 		at += len;
 		at += strspn(at, blanks);
-		len = strcspn(at, blanks);
+		len = conf_item_length(at, blanks);
 		if (len == 0)
 			break;
 		status = set_word(route, at, len, value->where, error);
 	}
 	return status;
+}
+
+/* In quotes where its text could be taken for more than one word, or for quotes; the values of other types hold no blanks. */
+static void format_word(FILE *out, const struct conf_row *option, const void *member)
+{
+	const char *text = option->type == CONF_TYPE_TEXT ? *(char *const *)member : "";
+
+	if (*text == '"' || text[strcspn(text, " ;")])
+		conf_quote(out, text, strlen(text));
+	else
+		conf_types[option->type].format(out, option, member);
 }
 
 void conf_route_format(FILE *out, const struct conf_row *row, const void *member)
@@ -206,7 +235,7 @@ void conf_route_format(FILE *out, const struct conf_row *row, const void *member
 				continue;
 			if (j != CONF_ROUTE_origin)
 				fprintf(out, " %s=", option->name);
-			conf_types[option->type].format(out, option, (const char *)route + option->offset);
+			format_word(out, option, (const char *)route + option->offset);
 		}
 		fputc('\n', out);
 	}

@@ -59,9 +59,9 @@ static int set_number(const struct conf_row *row, const char *text, const struct
 	if (row->max)
 		read_number(row->max, units, &max);
 	if (!read_number(text, units, &value))
-		return conf_fail(error, "'%.64s' is not %s; allowed: %s to %s", text, kind, row->min, row->max);
+		return conf_fail(error, "'%.64s' is not %s; allowed: %s to %s", SHOWN(text), kind, row->min, row->max);
 	if (value < min || value > max)
-		return conf_fail(error, "'%.64s' is out of range; allowed: %s to %s", text, row->min, row->max);
+		return conf_fail(error, "'%.64s' is out of range; allowed: %s to %s", SHOWN(text), row->min, row->max);
 	*number = value;
 	return 0;
 }
@@ -106,7 +106,7 @@ static int set_size(const struct conf_row *row, void *member, const struct conf_
 	if (set_number(row, value->text, size_units, "a size (bytes, or with k, m, g, t)", &number, error) != 0)
 		return -1;
 	if (number > SIZE_MAX)
-		return conf_fail(error, "'%.64s' is more than this machine can count", value->text);
+		return conf_fail(error, "'%.64s' is more than this machine can count", SHOWN(value->text));
 	*(size_t *)member = (size_t)number;
 	return 0;
 }
@@ -149,7 +149,7 @@ static int set_word(const struct conf_row *row, void *member, const struct conf_
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not known; allowed: %s", value->text, type->placeholder);
+	return conf_fail(error, "'%.64s' is not known; allowed: %s", SHOWN(value->text), type->placeholder);
 }
 
 static void format_word(FILE *out, const struct conf_row *row, const void *member)
@@ -172,7 +172,7 @@ static int set_bool(const struct conf_row *row, void *member, const struct conf_
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)", value->text);
+	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)", SHOWN(value->text));
 }
 
 static void format_bool(FILE *out, const struct conf_row *row, const void *member)
@@ -203,7 +203,7 @@ static int set_policy(const struct conf_row *row, void *member, const struct con
 	}
 	for (unsigned i = 0; i < POLICY_COUNT; i++)
 		add_name(&names, policy_name((enum policy)i));
-	return conf_fail(error, "'%.64s' is not a policy; allowed: %s", value->text, names.text);
+	return conf_fail(error, "'%.64s' is not a policy; allowed: %s", SHOWN(value->text), names.text);
 }
 
 static void format_policy(FILE *out, const struct conf_row *row, const void *member)
@@ -218,7 +218,8 @@ static int set_charset(const struct conf_row *row, void *member, const struct co
 
 	(void)row;
 	if (!label && strcasecmp(value->text, "none") != 0)
-		return conf_fail(error, "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists", value->text);
+		return conf_fail(error, "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists",
+			SHOWN(value->text));
 	*(enum charset *)member = label ? label->charset : CS_NONE;
 	return 0;
 }
@@ -248,7 +249,7 @@ static int fail_repair(const char *name, size_t len, struct conf_error *error)
 
 	for (size_t i = 0; i < REPAIR_NAMES; i++)
 		add_name(&names, repairs[i].name);
-	return conf_fail(error, "'%.*s' is not a repair; allowed: %s, each also with a minus", len < 64 ? (int)len : 64, name, names.text);
+	return conf_fail(error, "'%.64s' is not a repair; allowed: %s, each also with a minus", conf_shown(name, len).text, names.text);
 }
 
 static int set_repairs(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
@@ -372,7 +373,7 @@ static int set_names(const struct conf_row *row, void *member, const struct conf
 		while (is_token(name[len]))
 			len++;
 		if (name[len] || count == CONF_NAMES_MAX) {
-			conf_fail(error, "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~", name,
+			conf_fail(error, "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~", SHOWN(name),
 				name[len] ? "no name" : "one name too many", conf_types[row->type].placeholder, CONF_NAMES_MAX);
 			free(names);
 			return -1;

@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "text.h"
+#include "url_mask.h"
 
 enum { ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048 };
 
@@ -28,6 +29,16 @@ static void add_escaped(struct text *t, struct slice s, size_t max)
 	text_add(t, n ? bytes : "-", n ? n : 1);
 }
 
+/* Without the password of a URL, which is refused for it and logged all the same. */
+static void add_target(struct text *t, struct slice target)
+{
+	char masked[ACCESS_TARGET_MAX];
+
+	if (url_has_userinfo_sign(target.at, target.len))
+		target = (struct slice){ masked, url_mask(masked, sizeof masked, target.at, target.len) };
+	add_escaped(t, target, ACCESS_TARGET_MAX);
+}
+
 static void add_milliseconds(struct text *t, uint64_t us)
 {
 	unsigned rest = (unsigned)(us % 1000);
@@ -49,7 +60,7 @@ size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
 	text_puts(&t, " ");
 	text_puts(&t, e->client);
 	add_escaped(&t, e->method, ACCESS_METHOD_MAX);
-	add_escaped(&t, e->target, ACCESS_TARGET_MAX);
+	add_target(&t, e->target);
 	add_number(&t, " ", (uint64_t)e->status);
 	add_number(&t, " ", e->body_bytes);
 	if (v != &no_verdict)

@@ -58,7 +58,7 @@ def test_a_flag_still_counts_before_the_file(file, origin):
 
 @pytest.mark.parametrize("text, where", [
     ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
-    ("via = two\nnonsense\n", "utfeed.conf:3: 'nonsense' is not NAME = VALUE"),
+    ("via = two\nnonsense\n", "utfeed.conf:3: not a line NAME = VALUE"),
     ("via = two\ntls-ca-file = /nonexistent\n", "utfeed.conf:3: tls-ca-file: certificate authorities /nonexistent"),
     ("via = two\ncache-object-max = 2k\n", "utfeed.conf:3: cache-object-max: a changed value needs a restart"),
     ("via = two\nlisten = 127.0.0.1:0\ntls-listen = 127.0.0.1:0\n", "tls-listen: a changed value needs a restart"),

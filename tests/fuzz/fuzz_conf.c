@@ -1,9 +1,13 @@
-/* Owns feeding arbitrary files to the configuration reader.
- * Invariant tested: what loads is dumped to a file that loads to the same dump; nothing else but an error message comes out. */
+/* Owns feeding arbitrary settings to the configuration reader: a file; or, where the first line begins with "--", flags and
+ * variables, one a line.
+ * Invariant tested: whatever loads is printed as a file that loads to the same value of every option, of each route too, and that
+ * prints the same again; nothing else but an error message comes out. */
 #include "conf/conf_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORDS_MAX = 32 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,19 +34,9 @@ static char *dump(const struct conf *conf)
 	return text;
 }
 
-static char *load(const char *text, size_t size)
+static void match_routes(const struct conf *conf)
 {
-	struct conf_error error = { "" };
-	struct conf *conf = conf_new();
-	char *dumped = NULL;
-
-	if (!conf)
-		abort();
-	if (conf_file_parse(conf, text, size, "f", &error) == 0 && conf_settle(conf, &error) == 0)
-		dumped = dump(conf);
-	else if (!*error.text)
-		abort();
-	for (size_t i = 0; dumped && i < conf->routes.count; i++) {
+	for (size_t i = 0; i < conf->routes.count; i++) {
 		const struct conf_route *route = &conf->routes.items[i];
 		char target[256];
 		const struct conf_route *found = conf_route_match(conf, "", 0, route->prefix, route->prefix_len);
@@ -50,20 +44,98 @@ static char *load(const char *text, size_t size)
 			abort();
 		conf_route_target(route, route->prefix, route->prefix_len, target, sizeof(target));
 	}
-	conf_free(&conf);
-	return dumped;
+}
+
+static int read_file(struct conf *conf, const char *text, size_t size, struct conf_error *error)
+{
+	return conf_file_parse(conf, text, size, "f", error) == 0 ? conf_settle(conf, error) : -1;
+}
+
+/* Lines that begin with UTFEED_ or a small letter are variables, the others arguments. */
+static int read_words(struct conf *conf, const char *text, size_t size, struct conf_error *error)
+{
+	char *copy = strndup(text, size), *rest = copy, *line;
+	char *argv[WORDS_MAX + 1] = { copy }, *envp[WORDS_MAX + 1] = { NULL };
+	int argc = 1, envc = 0, status;
+
+	if (!copy)
+		abort();
+	while ((line = strsep(&rest, "\n")) && argc < WORDS_MAX && envc < WORDS_MAX) {
+		/* No file of this machine's */
+		if (strncmp(line, "-c", 2) == 0 || strncmp(line, "--config", 8) == 0 || strncmp(line, "UTFEED_CONFIG", 13) == 0)
+			continue;
+		if (strncmp(line, "UTFEED_", 7) == 0 || (*line >= 'a' && *line <= 'z'))
+			envp[envc++] = line;
+		else
+			argv[argc++] = line;
+	}
+	status = conf_load(conf, argc, argv, envp, error);
+	free(copy);
+	return status;
+}
+
+typedef int reader(struct conf *, const char *, size_t, struct conf_error *);
+
+static struct conf *load(reader *read, const char *text, size_t size)
+{
+	struct conf_error error = { "" };
+	struct conf *conf = conf_new();
+
+	if (!conf)
+		abort();
+	if (read(conf, text, size, &error) != 0) {
+		if (!*error.text)
+			abort();
+		conf_free(&conf);
+	}
+	return conf;
+}
+
+static void compare(const struct conf_row *row, const void *a, const void *b)
+{
+	char *one = conf_format(row, a), *other = conf_format(row, b);
+
+	if (!one || !other || strcmp(one, other) != 0)
+		abort();
+	free(one);
+	free(other);
+}
+
+static void compare_all(const struct conf *a, const struct conf *b)
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
+		compare(&conf_options[i], a, b);
+	if (a->routes.count != b->routes.count)
+		abort();
+	for (size_t i = 0; i < a->routes.count; i++)
+		for (size_t j = 0; j < CONF_ROUTE_OPTION_COUNT; j++)
+			compare(&conf_route_options[j], &a->routes.items[i], &b->routes.items[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *first = load((const char *)data, size);
+	const char *text = (const char *)data;
+	reader *read = size >= 2 && memcmp(text, "--", 2) == 0 ? read_words : read_file;
+	struct conf *first = load(read, text, size), *second;
+	char *printed, *again;
 
-	if (first) {
-		char *second = load(first, strlen(first));
-		if (!second || strcmp(first, second) != 0)
-			abort();
-		free(second);
+	/* A word that asks for something other than to serve settles nothing. */
+	if (!first || first->action == CONF_PRINT_HELP || first->action == CONF_PRINT_SAMPLE) {
+		conf_free(&first);
+		return 0;
 	}
-	free(first);
+	match_routes(first);
+	printed = dump(first);
+	second = load(read_file, printed, strlen(printed));
+	if (!second)
+		abort();
+	compare_all(first, second);
+	again = dump(second);
+	if (strcmp(printed, again) != 0)
+		abort();
+	free(printed);
+	free(again);
+	conf_free(&first);
+	conf_free(&second);
 	return 0;
 }

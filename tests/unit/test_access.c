@@ -3,6 +3,7 @@
 #include "proxy/access.h"
 #include "proxy/log.h"
 #include "proxy/stats.h"
+#include "proxy/url_mask.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -38,6 +39,54 @@ static void escaped(void)
 		UNIT_ROW(buf[cases[i].cap] == '#', "%s", cases[i].rule);
 	}
 	CU_ASSERT_EQUAL(log_escape(buf, 0, "a", 1), 0);
+}
+
+/* RFC 3986 section 3.2.1: what stands before the @ of an authority is nobody's business. */
+static void masked(void)
+{
+	static const struct { const char *rule, *target, *want; } cases[] = {
+		{ "forward", "http://u:p@h/a", "http://***@h/a" },
+		{ "gateway", "/https://u:p@h/a?b", "/https://***@h/a?b" },
+		{ "gateway, slash squeezed", "/https:/u:p@h/", "/https:/***@h/" },
+		{ "gateway, a slash more", "/https:///u:p@h/", "/https:///***@h/" },
+		{ "query", "/?url=http://u:p@h/", "/?url=http://***@h/" },
+		{ "query, escaped", "/?url=http%3A%2F%2Fu%3ap%40h%2f", "/?url=http%3A%2F%2F***@h%2f" },
+		{ "capitals", "/HTTP://u:p@h/", "/HTTP://***@h/" },
+		{ "any scheme", "ftp://u:p@h/", "ftp://***@h/" },
+		{ "user alone", "http://u@h", "http://***@h" },
+		{ "two @", "http://u:p@q@h/", "http://***@h/" },
+		{ "a slash in the password", "http://u:p/q@h/a", "http://***@h/a" },
+		{ "a question mark in it", "http://u:p?q@h/a", "http://***@h/a" },
+		{ "a number sign in it", "http://u:p#q@h/a", "http://***@h/a" },
+		{ "CONNECT", "u:p@h:443", "***@h:443" },
+		{ "no scheme", "u:p@h/a", "***@h/a" },
+		{ "no @", "http://h/a", "http://h/a" },
+		{ "@ in a path", "http://h/@user", "http://h/@user" },
+		{ "@ in a path behind a port", "/https://h:8443/@user/feed", "/https://h:8443/@user/feed" },
+		{ "@ in a path, escaped URL", "/?url=https%3A%2F%2Fh%3a8443%2F%40user", "/?url=https%3A%2F%2Fh%3a8443%2F%40user" },
+		{ "@ in a route's path", "/@user/feed", "/@user/feed" },
+		{ "@ in a route's path behind a colon", "/a:b@c", "/a:b@c" },
+		{ "@ in a query", "http://h?a=b@c", "http://h?a=b@c" },
+		{ "an IPv6 host", "http://[::1]:80/@u", "http://[::1]:80/@u" },
+		{ "a host beyond ASCII", "http://b\xc3\xbc" "cher.example/@u", "http://b\xc3\xbc" "cher.example/@u" },
+		{ "nothing", "", "" },
+		{ "the sign alone", "@", "***@" },
+		{ "a scheme alone", "http://", "http://" },
+	};
+	char buf[80];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *target = cases[i].target;
+		size_t n = url_mask(buf, sizeof(buf), target, strlen(target));
+
+		UNIT_ROW(n == strlen(cases[i].want) && strcmp(buf, cases[i].want) == 0, "trust 20: %s: %s", cases[i].rule, buf);
+		UNIT_ROW(url_has_userinfo_sign(target, strlen(target)) || !strcmp(buf, target), "trust 20: %s", cases[i].rule);
+		for (size_t cap = 1; cap < n; cap++) {
+			memset(buf, '#', sizeof(buf));
+			UNIT_ROW(url_mask(buf, cap, target, strlen(target)) == cap - 1 && buf[cap - 1] == '\0' && buf[cap] == '#', "%s, cut",
+				cases[i].rule);
+		}
+	}
 }
 
 #define LINE(rest) "2026-11-21T03:04:05.006Z 127.0.0.1 " rest
@@ -169,4 +218,4 @@ static void counters(void)
 	free(text);
 }
 
-UNIT_SUITE(access, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters })
+UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters })

@@ -25,7 +25,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "drain-timeout", "1500ms", "1500ms" },
-	{ "route", "//a.example/b/=https://o/ name=x", "//a.example/b/=https://o/ name=x\n" },
+	{ "route", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"\n" },
 	{ "gateway", "off", "off" },
 	{ "forward", "false", "off" },
 	{ "forward-credentials", "on", "on" },
@@ -306,7 +306,7 @@ static void file_format(void)
 static void file_errors(void)
 {
 	static const struct { const char *text, *message; } cases[] = {
-		{ "\n\nnonsense\n", "f:3: 'nonsense' is not NAME = VALUE" },
+		{ "\n\nnonsense\n", "f:3: not a line NAME = VALUE" },
 		{ "sniffbytes = 1", "f:1: 'sniffbytes' is not an option; utfeed serve --help lists them" },
 		{ "sniff-bytes = 2g", "f:1: sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
 		{ "sniff-bytes = 1023", "f:1: sniff-bytes: '1023' is out of range; allowed: 1k to 1m" },
@@ -356,10 +356,10 @@ static void file_errors(void)
 		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
 		{ "listen = 1.2.3.4:80\nlisten = 1.2.3.4:80", "f:2: listen: '1.2.3.4:80' is given twice; allowed: once" },
 		{ "via = a\nvia = b", "f:2: via: given twice, first at f:1; allowed: once" },
-		{ "[cache]", "f:1: '[cache]' is not a section; allowed: [route PATTERN]" },
-		{ "[route /a", "f:1: '[route /a' is not a section; allowed: [route PATTERN]" },
-		{ "[route]", "f:1: '[route]' is not a section; allowed: [route PATTERN]" },
-		{ "[", "f:1: '[' is not a section; allowed: [route PATTERN]" },
+		{ "[cache]", "f:1: not a section; allowed: [route PATTERN]" },
+		{ "[route /a", "f:1: not a section; allowed: [route PATTERN]" },
+		{ "[route]", "f:1: not a section; allowed: [route PATTERN]" },
+		{ "[", "f:1: not a section; allowed: [route PATTERN]" },
 		{ "[route a]", "f:1: 'a' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
 		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
 		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of a route; allowed: above the first [route PATTERN]" },
@@ -393,11 +393,11 @@ static void start_errors(void)
 	static const struct { const char *variable, *argv[4], *message; } cases[] = {
 		{ "X=", { "serve", "--sniff-bytes", "2g" }, "--sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
 		{ "X=", { "serve", "--sniff-bytes" }, "--sniff-bytes: has no value; allowed: SIZE" },
-		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes=1' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "--" }, "'--' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-" }, "'-' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-x" }, "'-x' is not an option; utfeed serve --help lists them" },
-		{ "X=", { "serve", "http://o/" }, "'http://o/' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "http://o/" }, "argument 1 is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "--help=x" }, "--help: takes no value" },
 		{ "X=", { "serve", "-c" }, "-c: has no value; allowed: FILE" },
 		{ "X=", { "serve", "-c", "/nonexistent/f" }, "/nonexistent/f: No such file or directory" },
@@ -438,6 +438,55 @@ static void start_errors(void)
 			argc++;
 		UNIT_ROW(conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error) == -1, "%s", cases[i].message);
 		UNIT_ROW(strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].message, error.text);
+		conf_free(&conf);
+	}
+}
+
+/* Whatever is wrong with what holds a password, the message does not. */
+static void secrets(void)
+{
+	static const struct { const char *rule, *variable, *argv[4], *file; } cases[] = {
+		{ "a misspelt flag", "X=", { "serve", "--cache-redis-pasword=hunter2" }, NULL },
+		{ "a flag with one dash", "X=", { "serve", "-phunter2" }, NULL },
+		{ "a blank behind the =", "X=", { "serve", "--cache-redis-password=", "hunter2" }, NULL },
+		{ "a misspelt name", "X=", { "serve" }, "cache-redis-pasword = hunter2" },
+		{ "a name without =", "X=", { "serve" }, "cache-redis-password hunter2" },
+		{ "a line alone", "X=", { "serve" }, "cache-redis-password =\nhunter2" },
+		{ "a line of base64", "X=", { "serve" }, "cache-redis-password =\nHunter2==" },
+		{ "a URL as a line", "X=", { "serve" }, "http://u:hunter2@h/?a=b" },
+		{ "a section", "X=", { "serve" }, "[cache-redis-password = hunter2]" },
+		{ "a section's pattern", "X=", { "serve" }, "[route //u:hunter2@h/]" },
+		{ "a section with an origin", "X=", { "serve" }, "[route /a=http://u:hunter2@h/]" },
+		{ "an origin", "X=", { "serve", "--route", "/=http://u:hunter2@h/" }, NULL },
+		{ "an origin, a slash in the password", "X=", { "serve", "--route", "/=http://u:p/hunter2@h/" }, NULL },
+		{ "an origin, longer than what is shown", "X=", { "serve", "--route", "/=http://u:hunter2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@h/" }, NULL },
+		{ "an origin's query", "X=", { "serve", "--route", "/=http://h/?key=hunter2" }, NULL },
+		{ "an inline route's unknown option", "X=", { "serve", "--route", "/=http://h htp-proxy=http://u:hunter2@h:1" }, NULL },
+		{ "an inline route's proxy with a blank", "X=", { "serve", "--route", "/=http://h http-proxy=http://u:my hunter2@h:1" }, NULL },
+		{ "an inline route without origin", "X=", { "serve", "--route", "/ http-proxy=http://u:hunter2@h:1" }, NULL },
+		{ "an inline route's pattern", "X=", { "serve", "--route", "//u:hunter2@h=http://h" }, NULL },
+		{ "a destination", "X=", { "serve", "--allow", "u:hunter2@h" }, NULL },
+		{ "an address", "X=", { "serve", "--listen", "u:hunter2@h:80" }, NULL },
+		{ "a block", "X=", { "serve", "--client-allow", "u:hunter2@h" }, NULL },
+		{ "a server", "UTFEED_CACHE_REDIS=redis://u:hunter2@h:1", { "serve" }, NULL },
+		{ "a parent", "http_proxy=http://u:hunter2@h", { "serve" }, NULL },
+		{ "a password with a character too many", "UTFEED_CACHE_REDIS_PASSWORD=hunter2\t", { "serve" }, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const envp[] = { cases[i].variable, NULL };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int argc = 0, status;
+		while (cases[i].argv[argc])
+			argc++;
+		status = cases[i].file ? conf_file_parse(conf, cases[i].file, strlen(cases[i].file), "f", &error) : 0;
+		if (status == 0)
+			status = conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error);
+		UNIT_ROW(status == -1 && *error.text, "trust 20: %s is refused", cases[i].rule);
+		UNIT_ROW(!strstr(error.text, "unter2"), "trust 20: %s: %s", cases[i].rule, error.text);
 		conf_free(&conf);
 	}
 }
@@ -528,6 +577,32 @@ static void dump_loads(void)
 	}
 }
 
+/* The same for every text that a route or an option may have, and for whatever file it stood in. */
+static void dump_loads_texts(void)
+{
+	static const char *const texts[] = { "old reader/1.0", " x", "x ", "\"", "\"x\"", "\\", "x\\", "a # b", "#", "a\"b", "a;b", "x=\"y z\"", "]", "", "'",
+		"\\\"", "a  b", "-", "[route /x]" };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *conf = make(), *again = make();
+		struct conf_value origin = { "http://o/", "w" }, text = { texts[i], "a\nvia = b" };
+		struct conf_route *route = conf_add_route(conf, CONF_LEVEL_FILE, "/a/", "w", &error);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(route);
+		UNIT_ROW(conf_route_set(route, &conf_route_options[CONF_ROUTE_origin], &origin, &error) == 0 &&
+			conf_route_set(route, &conf_route_options[CONF_ROUTE_user_agent], &text, &error) == 0 &&
+			conf_set(conf, row_of("accept"), CONF_LEVEL_FILE, &text, &error) == 0 && conf_settle(conf, &error) == 0, "%s", error.text);
+		char *dumped = printed(conf_dump, conf);
+		UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", &error) == 0 && conf_settle(again, &error) == 0, "%s: %s", texts[i],
+			error.text);
+		UNIT_ROW(again->routes.count == 1 && strcmp(again->routes.items[0].user_agent, texts[i]) == 0, "a route's '%s'", texts[i]);
+		UNIT_ROW(strcmp(again->accept, texts[i]) == 0 && strcmp(again->via, "utfeed") == 0, "'%s'", texts[i]);
+		free(dumped);
+		conf_free(&conf);
+		conf_free(&again);
+	}
+}
+
 /* The sample with its #NAME = VALUE lines made real loads to the defaults. */
 static void sample_loads(void)
 {
@@ -585,4 +660,4 @@ static void reload(void)
 
 UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
 	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
-	{ "actions", actions }, { "dump loads", dump_loads }, { "sample loads", sample_loads }, { "reload", reload })
+	{ "actions", actions }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })

@@ -1,0 +1,43 @@
+/* Owns what messages show of values and names that came in wrong.
+ * Must not know: which option they are of.
+ * Invariant: no message holds what may be a password: a URL's user information or query, or a value that took a name's place. */
+#include "conf/conf_internal.h"
+
+#include <string.h>
+
+static const char option_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/* "http://" of a URL. */
+static size_t scheme_length(const char *value, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len && strchr(option_characters, value[at]))
+		at++;
+	return len - at >= 3 && memcmp(value + at, "://", 3) == 0 ? at + 3 : 0;
+}
+
+/* Before the last '@' everything may be a password, whatever it looks like: the value was refused. */
+struct conf_shown conf_shown(const char *value, size_t len)
+{
+	struct conf_shown shown;
+	const char *at = memrchr(value, '@', len), *query = memchr(value, '?', len);
+	size_t scheme = at ? scheme_length(value, len) : 0, from = at ? (size_t)(at - value) : 0, end = len;
+
+	if (query && (!at || query > at))
+		end = (size_t)(query - value);
+	snprintf(shown.text, sizeof(shown.text), "%.*s%s%.*s%s", (int)scheme, value, at ? "***" : "", (int)(end - from), value + from,
+		end < len ? "?***" : "");
+	return shown;
+}
+
+struct conf_shown conf_shown_name(const char *name, size_t len)
+{
+	struct conf_shown shown;
+
+	if (len > 0 && len < 64 && strspn(name, option_characters) >= len)
+		snprintf(shown.text, sizeof(shown.text), "'%.*s'", (int)len, name);
+	else
+		snprintf(shown.text, sizeof(shown.text), "what stands here");
+	return shown;
+}
