@@ -157,18 +157,18 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	return true;
 }
 
-/* Interim responses of the origin, as long as there is room for them: a client that stopped reading goes without. */
+/* Interim responses of the origin, whole ones only: a client that stopped reading, so that there is no room for them, goes without. They
+ * were meant for the request that was sent: who joined it, whose own may differ, waits for the final head. */
 static void client_pass_interim(struct client *c)
 {
-	char buf[4096];
-	size_t len;
+	char bytes[OBJECT_INTERIM_MAX];
+	struct iovec iov = { bytes, 0 };
 
-	while ((len = object_take_interim(c->reader.object, &c->x->interim, buf, sizeof buf))) {
-		struct iovec iov = { buf, len };
-
-		if (!conn_gather(c->conn, &iov, 1))
-			return;
-	}
+	if (c->x->msg.minor == 0 || c->x->answer.joined)
+		return;
+	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
+	if (iov.iov_len)
+		(void)conn_gather(c->conn, &iov, 1);
 }
 
 /* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
@@ -189,8 +189,7 @@ bool client_begin(struct client *c)
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (x->msg.minor >= 1)
-		client_pass_interim(c);
+	client_pass_interim(c);
 	if (object_phase(o) == OBJECT_SUBSTITUTED)
 		answer_follow(&x->answer, &c->reader, &head);
 	else if (x->answer.head) {

@@ -260,6 +260,11 @@ static bool fetch_repeatable(const struct fetch *f)
 	return false;
 }
 
+void fetch_start_parser(struct fetch *f)
+{
+	http_parser_start(f->parser, &f->msg, !strcmp(f->request.method, "HEAD"));
+}
+
 /* What cannot be repeated never goes out on a connection that may be dead. */
 void fetch_connect(struct fetch *f)
 {
@@ -285,7 +290,7 @@ void fetch_connect(struct fetch *f)
 	f->interims = 0;
 	f->head_len = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
-	http_parser_start(f->parser, &f->msg, !strcmp(r->method, "HEAD"));
+	fetch_start_parser(f);
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
 }

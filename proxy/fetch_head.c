@@ -87,28 +87,14 @@ static int fetch_start_body(struct fetch *f)
 	return fetch_parse_body(f, f->behind.at, f->behind.len);
 }
 
-/* 102, 103 and the like are for the client; 100 was for us. */
+/* 102, 103 and the like are for the client; 100 was for us. One that is longer than all of them may be is left out. */
 static int fetch_pass_interim(struct fetch *f)
 {
-	struct text t = { 0 };
-	size_t len;
-	char *bytes;
-	int status;
+	char bytes[OBJECT_INTERIM_MAX];
+	struct text t = text_on(bytes, sizeof bytes);
 
-	text_printf(&t, "HTTP/1.1 %u %s\r\n", f->msg.status, http_reason_phrase(f->msg.status));
-	for (uint32_t i = 0; i < f->msg.n_fields; i++) {
-		const struct http_field *field = &f->msg.fields[i];
-		struct slice name = http_field_name(&f->msg, field), value = http_field_value(&f->msg, field);
-
-		if (field->hop || http_header_response((enum header_id)field->id) != RESPONSE_KEEP)
-			continue;
-		text_field(&t, name, value);
-	}
-	text_puts(&t, "\r\n");
-	bytes = text_take(&t, &len);
-	status = bytes ? object_interim(f->object, bytes, len) : -1;
-	free(bytes);
-	return status;
+	response_interim(&t, &f->msg);
+	return t.failed ? 0 : object_interim(f->object, t.bytes, t.len);
 }
 
 /* Interim responses (RFC 9110 section 15.2) are not the answer yet. */
@@ -130,7 +116,7 @@ static int fetch_skip_interim(struct fetch *f)
 		return -1;
 	}
 	f->head_len = 0;
-	http_parser_start(f->parser, &f->msg, false);
+	fetch_start_parser(f);
 	return 0;
 }
 

@@ -75,6 +75,7 @@ void fetch_no_memory(struct fetch *);
 void fetch_protocol_error(struct fetch *);     /* what came is no response: as the parser says */
 /* Towards request.to, from the start. Failing ends the fetch in a turn of its own. */
 void fetch_connect(struct fetch *);
+void fetch_start_parser(struct fetch *);       /* for the next response head */
 /* The request goes out once more where that is allowed; false: it is not. */
 bool fetch_retry(struct fetch *);
 /* The parent reads the request, not the origin: absolute-form (RFC 9112 section 3.2.2), and what it says of itself is ours to hear. */

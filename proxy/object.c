@@ -112,10 +112,20 @@ bool object_is_kept(const struct object *o)
 	return atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
+void object_forget_interim(struct object *o)
+{
+	if (o->phase < OBJECT_DONE || !LIST_EMPTY(&o->readers))
+		return;
+	free(o->interim);
+	o->interim = NULL;
+	o->interim_len = 0;
+}
+
 static void object_enter(struct object *o, enum object_phase phase)
 {
 	atomic_store_explicit(&o->phase, phase, memory_order_release);
 	object_wake(o);
+	object_forget_interim(o);
 }
 
 void object_head(struct object *o, struct object_head *head)
@@ -208,17 +218,19 @@ void object_done(struct object *o)
 
 int object_interim(struct object *o, const char *bytes, size_t len)
 {
-	char *all;
+	char *all = NULL;
+	bool fits;
 
 	pthread_mutex_lock(&o->lock);
-	if ((all = realloc(o->interim, o->interim_len + len))) {
+	fits = len <= OBJECT_INTERIM_MAX - o->interim_len;
+	if (fits && (all = realloc(o->interim, o->interim_len + len))) {
 		memcpy(all + o->interim_len, bytes, len);
 		o->interim = all;
 		o->interim_len += len;
 		object_wake(o);
 	}
 	pthread_mutex_unlock(&o->lock);
-	return all ? 0 : -1;
+	return fits && !all ? -1 : 0;
 }
 
 void object_substitute(struct object *o, struct object_head *head, struct object *body)

@@ -100,8 +100,10 @@ void object_head(struct object *, struct object_head *);           /* takes over
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
 bool object_full(struct object *);
 void object_done(struct object *);
-/* An interim response (RFC 9110 section 15.2) for whoever waits: its head as it is sent, the blank line included. */
-int object_interim(struct object *, const char *bytes, size_t len) __attribute__((warn_unused_result));    /* -1: out of memory */
+/* An interim response (RFC 9110 section 15.2) for whoever waits: its head as it is sent, the blank line included. One that all of them
+ * together have no room for is left out. -1: out of memory. */
+enum { OBJECT_INTERIM_MAX = 8 * 1024 };
+int object_interim(struct object *, const char *bytes, size_t len) __attribute__((warn_unused_result));
 /* head and body (DONE): references are taken. */
 void object_substitute(struct object *, struct object_head *head, struct object *body);
 void object_fail(struct object *, const struct proxy_failure *);
@@ -124,8 +126,9 @@ void object_follow(struct object_reader *, struct object_head **head);
 /* Only for a DONE object: reading begins there. */
 void object_seek(struct object_reader *, uint64_t offset);
 size_t object_readers(struct object *);
-/* Interim bytes from *at on, which is moved behind them; copied into buf, at most cap. */
-size_t object_take_interim(struct object *, size_t *at, char *buf, size_t cap);
+/* The interim responses from *at on, all that are there and each of them whole; *at is moved behind them. They last until the object has
+ * ended and those have left who came before: who comes later has its final head. */
+size_t object_take_interim(struct object_reader *, size_t *at, char buf[OBJECT_INTERIM_MAX]);
 enum object_phase object_phase(const struct object *);
 /* The verdict as it stands; false: there is none. */
 bool object_verdict(struct object *, struct verdict *);

@@ -38,7 +38,7 @@ struct object {
 	struct object *substitute;
 	struct object *gzip;               /* while MAKING or KEPT */
 	enum object_gzip gzip_state;
-	char *interim;
+	char *interim;                     /* whole responses, at most OBJECT_INTERIM_MAX bytes */
 	size_t interim_len;
 };
 
@@ -60,5 +60,7 @@ size_t segment_memory(struct object_segment *);        /* with what malloc adds 
 void object_free_before(struct object *, uint64_t offset);
 /* Offset of the reader furthest behind; the length where there is none. */
 uint64_t object_slowest(const struct object *);
+/* Under the lock: what nobody can take any more goes. */
+void object_forget_interim(struct object *);
 
 #endif

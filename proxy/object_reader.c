@@ -58,6 +58,7 @@ void object_detach(struct object_reader *r)
 	if (r->listed) {
 		pthread_mutex_lock(&o->lock);
 		LIST_REMOVE(r, link);
+		object_forget_interim(o);
 		if (o->writer && LIST_EMPTY(&o->readers))
 			o->writer->abandoned(o->writer);
 		else if (o->writer)
@@ -166,14 +167,16 @@ void object_consume(struct object_reader *r, size_t bytes)
 	pthread_mutex_unlock(&o->lock);
 }
 
-size_t object_take_interim(struct object *o, size_t *at, char *buf, size_t cap)
+size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_INTERIM_MAX])
 {
+	struct object *o = r->object;
 	size_t n;
 
-	if (object_is_settled(o) && *at == o->interim_len)
+	if (!r->listed)                /* there were none any more when it came */
 		return 0;
 	pthread_mutex_lock(&o->lock);
-	n = o->interim_len - *at < cap ? o->interim_len - *at : cap;
+	assert(*at <= o->interim_len);
+	n = o->interim_len - *at;
 	if (n)
 		memcpy(buf, o->interim + *at, n);
 	*at += n;

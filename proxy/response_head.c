@@ -186,6 +186,26 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	return out;
 }
 
+/* What user agents act on before the final head (HTML Living Standard, "process early hint headers"). */
+static bool is_hint(const struct http_msg *m, const struct http_field *f)
+{
+	static const char *const hints[] = { "link", "content-security-policy", "referrer-policy" };
+
+	for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+		if (slice_is(http_field_name(m, f), hints[i]))
+			return !f->hop;
+	return false;
+}
+
+void response_interim(struct text *t, const struct http_msg *m)
+{
+	add_status_line(t, m->status);
+	for (uint32_t i = 0; i < m->n_fields && m->status == 103; i++)
+		if (is_hint(m, &m->fields[i]))
+			text_field(t, http_field_name(m, &m->fields[i]), http_field_value(m, &m->fields[i]));
+	text_puts(t, "\r\n");
+}
+
 int response_own(struct object *o, int status, const char *fields, const char *date, const char *body, size_t len)
 {
 	struct object_head *head = object_head_new();

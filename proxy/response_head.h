@@ -33,6 +33,10 @@ enum verdict_reason response_untouched(const struct http_msg *, bool normalise, 
 /* Without X-Encoding-Rule, which may still change: whoever sends the head adds it. One reference. NULL: out of memory. */
 struct object_head *response_head_build(const struct http_msg *, enum response_body, const struct response_settings *);
 
+/* An interim response as clients get it (RFC 9110 section 15.2), the blank line included. Only those fields of a 103 stay that are hints
+ * of the final head's (RFC 8297 section 2). */
+void response_interim(struct text *, const struct http_msg *);
+
 /* A response of our own. fields: complete lines or "". text: its body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len);
 

@@ -296,5 +296,47 @@ static void pages_in_transit(void)
 	object_unref(&o);
 }
 
-UNIT_SUITE(object, { "phases", phases }, { "reading", reading }, { "several", several }, { "back pressure", back_pressure },
+/* What a reader has of them after all of it: whole ones, up to the limit for all of them together. */
+static void interim(void)
+{
+	static char bytes[OBJECT_INTERIM_MAX + 1], got[OBJECT_INTERIM_MAX];
+	static const struct { const char *rule; size_t sizes[4]; size_t had; } rows[] = {
+		{ "some", { 100, 200, 300 }, 600 },
+		{ "all that fit", { OBJECT_INTERIM_MAX - 10, 10 }, OBJECT_INTERIM_MAX },
+		{ "one too long is left out, whole", { 100, OBJECT_INTERIM_MAX, 50 }, 150 },
+		{ "one that is too long by itself", { OBJECT_INTERIM_MAX + 1 }, 0 },
+		{ "no room for the last", { OBJECT_INTERIM_MAX, 1 }, OBJECT_INTERIM_MAX },
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct object *o = object_new(1000);
+		struct reader first = READER, late = READER;
+		size_t at = 0, n, had = 0, late_at = 0;
+
+		object_attach(o, &first.reader);
+		for (size_t k = 0; rows[i].sizes[k]; k++) {
+			memset(bytes, 'a' + (int)k, rows[i].sizes[k]);
+			CU_ASSERT_EQUAL(object_interim(o, bytes, rows[i].sizes[k]), 0);
+			n = object_take_interim(&first.reader, &at, got);
+			UNIT_ROW(n == 0 || n == rows[i].sizes[k], "trust 03: %s: %zu at a time", rows[i].rule, n);
+			had += n;
+		}
+		UNIT_ROW(had == rows[i].had, "trust 03: %s: %zu", rows[i].rule, had);
+		object_attach(o, &late.reader);
+		start(o);
+		append(o, 10);
+		object_done(o);
+		UNIT_ROW(object_take_interim(&late.reader, &late_at, got) == had, "trust 03: %s: who came before the end", rows[i].rule);
+		object_detach(&first.reader);
+		object_detach(&late.reader);
+		late_at = 0;
+		object_attach(o, &late.reader);
+		UNIT_ROW(!object_take_interim(&late.reader, &late_at, got), "trust 03: %s: who came behind it", rows[i].rule);
+		object_detach(&late.reader);
+		object_unref(&o);
+	}
+}
+
+UNIT_SUITE(object, { "phases", phases }, { "trust 03: interim responses", interim },
+	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure },
 	{ "references", references }, { "pages", pages }, { "pages in transit", pages_in_transit })

@@ -254,5 +254,33 @@ static void of_our_own(void)
 	object_unref(&o);
 }
 
-UNIT_SUITE(response_head, { "rows", rows }, { "own lines", own_lines }, { "lengths", lengths }, { "untouched", untouched },
+/* RFC 9110 section 15.2, RFC 8297 section 2: of an interim response only what hints at the final one goes on. */
+static void interim(void)
+{
+	static const struct { const char *rule, *status_line, *fields, *want; } cases[] = {
+		{ "103: what is no hint stays", "HTTP/1.1 103 Whatever", "Link: </a>; rel=preload\nSet-Cookie: a=b\nX-Long: y\nlink: </b>\nDate: now\n",
+			"HTTP/1.1 103 Early Hints\nLink: </a>; rel=preload\nlink: </b>\n\n" },
+		{ "103: policies that bear on preloads", "HTTP/1.1 103 Early Hints", "Content-Security-Policy: img-src a\nReferrer-Policy: origin\n",
+			"HTTP/1.1 103 Early Hints\nContent-Security-Policy: img-src a\nReferrer-Policy: origin\n\n" },
+		{ "103: hop by hop", "HTTP/1.1 103 Early Hints", "Connection: Link\nLink: </a>\n", "HTTP/1.1 103 Early Hints\n\n" },
+		{ "102: nothing to hint at", "HTTP/1.1 102 Processing", "Link: </a>\n", "HTTP/1.1 102 Processing\n\n" },
+		{ "not known: likewise", "HTTP/1.1 199 Later", "Link: </a>\nContent-Length: 5\n", "HTTP/1.1 199 \n\n" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char buf[TEXT_MAX], want[TEXT_MAX], got[TEXT_MAX];
+		struct text t = text_on(got, sizeof got - 1);
+		struct http_msg m;
+
+		parse(&m, buf, cases[i].status_line, cases[i].fields);
+		response_interim(&t, &m);
+		got[t.len] = '\0';
+		crlf(want, cases[i].want);
+		UNIT_ROW(!t.failed && !strcmp(got, want), "trust 03: %s: %s", cases[i].rule, got);
+		http_msg_free(&m);
+	}
+}
+
+UNIT_SUITE(response_head, { "rows", rows }, { "trust 03: interim responses", interim },
+	{ "own lines", own_lines }, { "lengths", lengths }, { "untouched", untouched },
 	{ "of our own", of_our_own })
