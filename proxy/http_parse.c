@@ -121,7 +121,23 @@ static bool http_request_line_valid(const struct http_msg *m)
 	return m->target >= 2 && target[-1] == ' ' && target[-2] != ' ' && after[0] == ' ' && after[1] == 'H';
 }
 
-/* What llhttp takes but has no single meaning, or none we can carry out. */
+/* There is one number in the field, and it is the parser's. */
+static bool http_length_agrees(const struct http_msg *m)
+{
+	struct slice v = http_msg_get(m, H_CONTENT_LENGTH);
+	uint64_t left = m->content_length;
+
+	if (http_msg_count(m, H_CONTENT_LENGTH) != m->has_length)
+		return false;
+	while (v.len && v.at[v.len - 1] == (char)('0' + left % 10)) {
+		v.len--;
+		left /= 10;
+	}
+	return !v.len && !left;
+}
+
+/* What llhttp takes but has no single meaning, or none we can carry out. It reads the framing fields by itself, as they come: where that
+ * gave something else than what stands in them ("chunked" and a tab is chunked to us, and nothing to llhttp 8) there are two meanings. */
 static int http_check_framing(struct http_parser *p, struct http_msg *m)
 {
 	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
@@ -132,10 +148,14 @@ static int http_check_framing(struct http_parser *p, struct http_msg *m)
 		return http_fail(p, HTTP_E_SYNTAX, "status code is not of three digits, 100 to 599");
 	if (p->request && !http_request_line_valid(m))
 		return http_fail(p, HTTP_E_SYNTAX, "blanks in the request line");
-	if (!codings)
+	if (!http_length_agrees(m))
+		return http_fail(p, HTTP_E_FRAMING, "Content-Length that can be read in two ways");
+	if (!codings && !m->chunked)
 		return 0;
-	if (codings > 1 || !slice_is(http_msg_get(m, H_TRANSFER_ENCODING), "chunked"))
+	if (codings != 1 || !slice_is(http_msg_get(m, H_TRANSFER_ENCODING), "chunked"))
 		return http_fail(p, HTTP_E_FRAMING, "transfer coding other than chunked");
+	if (!m->chunked)
+		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding that can be read in two ways");
 	if (m->minor == 0)       /* RFC 9112 section 6.1 */
 		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding in HTTP/1.0");
 	if (m->has_length)       /* RFC 9112 section 6.3, rule 3 */
@@ -153,6 +173,7 @@ static void http_mark_hops(struct http_msg *m)
 	while (http_msg_next_member(m, H_CONNECTION, &it, &name)) {
 		enum header_id id = http_header_id(name.at, name.len);
 
+		m->keep_alive &= !slice_is(name, "close");     /* whatever blanks stand around it */
 		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING || id == H_CACHE_CONTROL)
 			continue;
 		for (uint32_t i = 0; i < m->n_fields; i++) {
@@ -188,8 +209,8 @@ static int on_headers_complete(llhttp_t *ll)
 		    ll->method == HTTP_TRACE ? METHOD_TRACE : METHOD_OTHER;
 	if (http_check_framing(p, m))
 		return -1;
-	http_mark_hops(m);
 	m->keep_alive = llhttp_should_keep_alive(ll);
+	http_mark_hops(m);
 	if (p->no_body || (!p->request && (m->status / 100 == 1 || m->status == 204 || m->status == 304)))
 		ll->flags |= F_SKIPBODY;
 	ll->upgrade = 0;
