@@ -1,0 +1,106 @@
+"""The utfeed under test with its store, its clock and its two origins, all turned by one loop.
+
+Must not know: histories, judgements. Invariant: whatever waits for utfeed turns the loop meanwhile, for utfeed waits for the origins there.
+"""
+import itertools
+import os
+import shutil
+import tempfile
+import time
+
+from clock import Clock
+from peers import Background
+from preload import build
+from proxy import RELOADED, Utfeed
+from stores import Redis
+
+from .loop import Listener, Loop, SlowRelay
+from .records import Moment
+from .wire import Client, Upstream
+from .ways import options
+
+STORES = ("memory", "lmdb", "redis")
+
+
+class Bench:
+    """store: of STORES. asked(upstream, method, url, fields) is called for each request that reaches an origin."""
+
+    def __init__(self, store, workers, asked, more=()):
+        self.loop, self.folder, self.order = Loop(), tempfile.mkdtemp(prefix="oracle"), itertools.count(1)
+        self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"))
+        self.asked, self.idle, self.redis, self.relay, self.proxy = asked, [], None, None, None
+        self.origins = [Listener(self.loop, lambda loop, sock, n=n: self.accept(sock, n)) for n in (0, 1)]
+        self.options = [*options(self.origins[0].port), "--workers", str(workers), *self.second(store), *more]
+        self.start()
+
+    def second(self, store):
+        if store == "lmdb":
+            os.mkdir(os.path.join(self.folder, "lmdb"))
+            return ["--cache-lmdb", os.path.join(self.folder, "lmdb"), "--cache-lmdb-bytes", "64m", "--cache-bytes", "1m"]
+        if store == "redis":
+            self.redis = Redis(shutil.which("redis-server") or "valkey-server", self.folder)
+            self.relay = SlowRelay(self.loop, self.redis.port)
+            return ["--cache-redis", f"127.0.0.1:{self.relay.listener.port}", "--cache-bytes", "1m"]
+        return ["--cache-bytes", "1m"]
+
+    def base(self, n):
+        return f"http://127.0.0.1:{self.origins[n].port}"
+
+    def accept(self, sock, n):
+        upstream = Upstream(self.loop, sock, n)
+        upstream.asked = lambda up, method, target, fields: self.asked(up, method, self.base(n) + target, fields)
+
+    def moment(self):
+        return Moment(next(self.order), self.clock.now, time.monotonic() * 1000)
+
+    # utfeed's life
+
+    def start(self):
+        self.proxy = self.turn_while(Background(lambda: Utfeed(*self.options, env=self.clock.env)))
+
+    def turn_while(self, background):
+        while background.thread.is_alive():
+            self.loop.turn(0.01)
+        return background.join()
+
+    def restart(self):
+        for client in self.idle:
+            client.close()
+        self.idle = []
+        self.turn_while(Background(self.proxy.stop))
+        self.start()
+
+    def reload(self):
+        self.proxy.process.send_signal(1)
+
+    def reloaded(self):
+        return self.proxy.err.text().count(RELOADED)
+
+    def died(self):
+        return self.proxy.process.poll() is not None
+
+    def close(self):
+        try:
+            if self.proxy:
+                self.turn_while(Background(self.proxy.stop))
+        finally:
+            if self.redis:
+                self.redis.stop()
+            self.loop.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Clients
+
+    def client(self, pick):
+        """A connection that is idle, or a new one; pick(n): which."""
+        if len(self.idle) > 8:
+            return self.idle.pop(pick(len(self.idle)))
+        return Client(self.loop, self.proxy.port, self.lost)
+
+    def lost(self, client):
+        if client in self.idle:
+            self.idle.remove(client)
+
+    def keep(self, client):
+        if client.open:
+            self.idle.append(client)

@@ -1,0 +1,106 @@
+"""Runs histories by the thousand, over all stores, with one worker and two; makes what went wrong small, and tells it."""
+import argparse
+import itertools
+import json
+import os
+import random
+import time
+
+from .bench import STORES
+from .histories import history
+from .run import Run
+from .shrink import shrink
+
+CELLS = 24
+
+
+class Finding:
+    """A wrong answer: where, and the history that it came in."""
+
+    def __init__(self, store, workers, cell):
+        self.store, self.workers, self.seed, self.wrong = store, workers, cell.seed, cell.wrong
+        self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.trace
+
+    @property
+    def rule(self):
+        return self.wrong[0][0]
+
+    def case(self):
+        """What is run again: data."""
+        return {"rule": self.rule, "store": self.store, "workers": self.workers, "seed": self.seed, "history": self.history}
+
+
+def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True):
+    """(answers judged, statistics, findings): until time or answers are over, or there are most findings of wanted rules."""
+    run, findings, until = Run(store, workers), [], time.monotonic() + seconds
+
+    def over(cell):
+        run.cells.discard(cell)
+        if cell.wrong and wanted(cell.wrong[0][0]):
+            findings.append(Finding(store, workers, cell))
+        if len(findings) < most and time.monotonic() < until and run.answers < answers:
+            begin()
+
+    def begin():
+        seed = next(seeds)
+        run.add(seed, history(seed), seed, over)
+    try:
+        for _ in range(CELLS):
+            begin()
+        while run.cells and len(findings) < most and time.monotonic() < until + 90:
+            run.turn()
+    finally:
+        run.close()
+    return run.answers, run.stats, findings
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="oracle")
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("ORACLE_SECONDS", 60)))
+    parser.add_argument("--answers", type=int, default=int(os.environ.get("ORACLE_ANSWERS", 1 << 60)), help="stop after so many")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("ORACLE_SEED", 0)), help="0: another one each time")
+    parser.add_argument("--stores", default=os.environ.get("ORACLE_STORES", ",".join(STORES)))
+    parser.add_argument("--workers", default=os.environ.get("ORACLE_WORKERS", "1,2"))
+    parser.add_argument("--findings", type=int, default=1, help="stop after so many wrong answers")
+    parser.add_argument("--skip", default="", help="rules whose wrong answers are passed over")
+    parser.add_argument("--only", default="", help="rules whose wrong answers alone count")
+    parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument("--out", help="a file for the findings, as JSON, one a line")
+    return parser.parse_args()
+
+
+def tell(finding, out):
+    print(f"\nWRONG {finding.store}, {finding.workers} workers, seed {finding.seed}")
+    for rule, section, words in finding.wrong:
+        print(f"  {rule} ({section}): {words}")
+    print("  " + "\n  ".join(finding.trace[-40:]))
+    print(json.dumps(finding.case()), flush=True)
+    if out:
+        with open(out, "a", encoding="ascii") as file:
+            file.write(json.dumps(finding.case()) + "\n")
+
+
+def main():
+    args = arguments()
+    seed = args.seed or random.SystemRandom().randrange(1, 1 << 32)
+    seeds = itertools.count(seed * 1000)
+    places = [(store, int(workers)) for store in args.stores.split(",") for workers in args.workers.split(",")]
+    total, began, findings, statistics = 0, time.monotonic(), [], {}
+    print(f"oracle: seed {seed}", flush=True)
+    for i, (store, workers) in enumerate(places):
+        share = (args.seconds - (time.monotonic() - began)) / (len(places) - i)
+        at = time.monotonic()
+        count, stats, found = campaign(store, workers, seeds, share, (args.answers - total) // (len(places) - i), args.findings,
+                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")))
+        total += count
+        findings += found
+        for name, n in stats.items():
+            statistics[name] = statistics.get(name, 0) + n
+        print(f"oracle: {store}, {workers} workers: {count} answers in {time.monotonic() - at:.1f} s, {len(found)} wrong", flush=True)
+        for finding in found:
+            tell(finding if args.no_shrink else shrink(finding), args.out)
+        if len(findings) >= args.findings:
+            break
+    print("oracle: " + ", ".join(f"{name} {n}" for name, n in sorted(statistics.items())))
+    print(f"oracle: {total} answers in {time.monotonic() - began:.0f} s, {len(findings)} wrong")
+    return 1 if findings else 0

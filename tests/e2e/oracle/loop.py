@@ -1,0 +1,171 @@
+"""One thread's event loop: sockets by epoll, timers in order. Must not know: HTTP. Invariant: nothing here blocks but turn()."""
+import errno
+import heapq
+import itertools
+import select
+import socket
+import time
+
+READ, WRITE, GONE = select.EPOLLIN, select.EPOLLOUT, select.EPOLLHUP | select.EPOLLERR
+
+
+class Loop:
+    def __init__(self):
+        self.poll, self.files, self.timers, self.turns = select.epoll(), {}, [], itertools.count()
+
+    def watch(self, sock, call, events=READ):
+        """call(events) when sock is ready."""
+        fd = sock.fileno()
+        if fd in self.files:
+            self.poll.modify(fd, events)
+        else:
+            self.poll.register(fd, events)
+        self.files[fd] = call
+
+    def forget(self, sock):
+        fd = sock.fileno()
+        if self.files.pop(fd, None):
+            self.poll.unregister(fd)
+
+    def later(self, seconds, call, *args):
+        heapq.heappush(self.timers, (time.monotonic() + seconds, next(self.turns), call, args))
+
+    def turn(self, longest=0.2):
+        """Waits for whatever comes first, and does it."""
+        now = time.monotonic()
+        wait = min(longest, max(0.0, self.timers[0][0] - now)) if self.timers else longest
+        for fd, events in self.poll.poll(wait, 64):
+            call = self.files.get(fd)
+            if call:
+                call(events)
+        now = time.monotonic()
+        while self.timers and self.timers[0][0] <= now:
+            _, _, call, args = heapq.heappop(self.timers)
+            call(*args)
+
+    def close(self):
+        self.poll.close()
+
+
+class Conn:
+    """One connection. received(): .held has grown; ended(how): "fin" or "reset", and nothing comes after it."""
+
+    def __init__(self, loop, sock):
+        self.loop, self.sock, self.held, self.out, self.open = loop, sock, b"", b"", True
+        self.waits = False
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        loop.watch(sock, self.ready)
+
+    def received(self):
+        raise NotImplementedError
+
+    def ended(self, how):
+        raise NotImplementedError
+
+    def ready(self, events):
+        if events & WRITE and self.open:
+            self.flush()
+        if events & (READ | GONE) and self.open:
+            self.read()
+
+    def read(self):
+        try:
+            got = self.sock.recv(1 << 18)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.close()
+            self.ended("reset")
+            return
+        if not got:
+            self.close()
+            self.ended("fin")
+            return
+        self.held = self.held + got if self.held else got
+        self.received()
+
+    def send(self, data):
+        if self.open:
+            self.out += data
+            self.flush()
+
+    def flush(self):
+        try:
+            sent = self.sock.send(self.out)
+        except BlockingIOError:
+            sent = 0
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN):
+                raise
+            self.out = b""
+            return
+        self.out = self.out[sent:]
+        if bool(self.out) != self.waits:
+            self.waits = bool(self.out)
+            self.loop.watch(self.sock, self.ready, READ | WRITE if self.waits else READ)
+
+    def close(self, reset=False):
+        if not self.open:
+            return
+        self.open = False
+        self.loop.forget(self.sock)
+        if reset:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.sock.close()
+
+
+class Listener:
+    """make(loop, socket) for each connection that comes."""
+
+    def __init__(self, loop, make):
+        self.loop, self.make = loop, make
+        self.sock = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.sock.setblocking(False)
+        self.port = self.sock.getsockname()[1]
+        loop.watch(self.sock, self.ready)
+
+    def ready(self, _):
+        for _ in range(16):
+            try:
+                sock, _ = self.sock.accept()
+            except OSError:
+                return
+            self.make(self.loop, sock)
+
+    def close(self):
+        self.loop.forget(self.sock)
+        self.sock.close()
+
+
+class Delay(Conn):
+    """One side of a relay whose bytes reach .other so many milliseconds (said by how_long()) after they came, in order."""
+
+    def __init__(self, loop, sock, how_long):
+        super().__init__(loop, sock)
+        self.other, self.how_long, self.last = None, how_long, 0.0
+
+    def received(self):
+        data, self.held = self.held, b""
+        self.pass_on(self.other.send, data)
+
+    def ended(self, how):
+        self.pass_on(self.other.close)
+
+    def pass_on(self, call, *args):
+        due = max(self.last, time.monotonic() + self.how_long())
+        self.last = due
+        self.loop.later(due - time.monotonic(), call, *args)
+
+
+class SlowRelay:
+    """A relay to port, whose server answers late: .delay in seconds. What stands between utfeed and a slow second store."""
+
+    def __init__(self, loop, port):
+        self.port, self.delay = port, 0.0
+        self.listener = Listener(loop, self.accept)
+
+    def accept(self, loop, sock):
+        near = Delay(loop, sock, lambda: 0.0)
+        far = Delay(loop, socket.create_connection(("127.0.0.1", self.port)), lambda: self.delay)
+        near.other, far.other = far, near

@@ -1,0 +1,403 @@
+"""What a shared cache may answer, as a table: RFC 9111, RFC 5861, RFC 8246, and what README promises beyond them.
+
+judge(request, answer, world) gives what is wrong with an answer, as [(rule, section, words)]. Pure: records in, words out; must not know
+sockets, generators, or how utfeed does it. Invariant: whatever the standards permit passes (no false alarm), by taking every moment that
+cannot be known exactly at the end that speaks for the cache.
+"""
+import gzip
+import re
+
+NEVER_STORED = {206, 304, 407, 412, 416, 428, 429, 431, 511}
+HEURISTIC = {200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 451, 501}       # RFC 9110 section 15.1
+UNSAFE = {"POST", "PUT", "DELETE", "PATCH"}
+PREFERENCES = {"accept", "accept-language", "accept-charset"}
+ERROR_MAX_S, HEURISTIC_MAX_S, LATE_MS = 60, 86400, 2000
+SERIAL = re.compile(rb"S(\d+)[ <]")       # a slice may end within a number
+ALIKE = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key", "from")
+
+
+class Way:
+    """A way in, and what its operator promised: floor_s (freshness-floor), stale_s (stale-if-error), which fields are keyed."""
+
+    def __init__(self, name, floor_s=0, stale_s=0, keyed=(), follows=False, private=()):
+        self.name, self.floor_s, self.stale_s, self.keyed, self.follows, self.private = name, floor_s, stale_s, keyed, follows, private
+
+
+def directives(value):
+    """{"max-age": "60", "no-cache": None}; of two alike the first counts."""
+    found = {}
+    for name, argument in re.findall(r'([!#$%&\'*+.^_`|~\w-]+)(?:="?([^",]*)"?)?', value or ""):
+        found.setdefault(name.lower(), argument or None)
+    return found
+
+
+def seconds(cc, name):
+    """None: not there. What is no number is a time that is over (section 4.2.1)."""
+    if name not in cc:
+        return None
+    return min(int(cc[name]), 1 << 31) if (cc[name] or "").isdigit() else 0
+
+
+class Policy:
+    """The fields of a response that say who may have it and how long: its own, or of a 304 those that it leaves as they were."""
+
+    def __init__(self, status, fields):
+        self.status, self.fields = status, fields
+        self.targeted = "cdn-cache-control" in fields
+        self.cc = directives(fields["cdn-cache-control" if self.targeted else "cache-control"]) if self.targeted or \
+            "cache-control" in fields else {}
+        self.vary = sorted({name.strip().lower() for name in fields.get("vary", "").split(",")} - {"", "accept-encoding"})
+        self.no_cache = "no-cache" in self.cc
+        self.revalidates = "must-revalidate" in self.cc or "proxy-revalidate" in self.cc
+        self.no_stale = self.revalidates or self.no_cache or "s-maxage" in self.cc
+
+    def named(self):
+        """The lifetime that the response names; None: none (section 4.2.1)."""
+        for name in ("s-maxage", "max-age"):
+            if name in self.cc:
+                return seconds(self.cc, name)
+        return None if self.targeted or "expires" not in self.fields else max(0, self.fields["expires"] - self.fields["date"])
+
+    def lifetime(self, way):
+        named, status = self.named(), self.status
+        if named is None:
+            named = 0
+            if (status in HEURISTIC or "public" in self.cc) and "last-modified" in self.fields:
+                named = min((self.fields["date"] - self.fields["last-modified"]) // 10, HEURISTIC_MAX_S)        # section 4.2.2
+            if status == 200 or 300 <= status < 400:
+                named = max(named, way.floor_s)
+        return min(named, ERROR_MAX_S) if status >= 400 else named
+
+    def window(self, name, ours):
+        """RFC 5861; after no-cache and must-revalidate there is none."""
+        if self.no_cache or self.revalidates:
+            return 0
+        told = seconds(self.cc, name)
+        return told if told is not None else 0 if "s-maxage" in self.cc else ours
+
+
+def policies(e, world):
+    """As e left them. What a 304 does not say stays as any former exchange of that representation said it (section 3.2)."""
+    if e.status != 304:
+        return [Policy(e.status, e.fields)]
+    former = [x for x in world.at(e.url) if x.n < e.n and x.status == 200 and x.version == e.version]
+    merged = {}
+    for x in former:
+        fields = {**x.fields, **{name: value for name, value in e.fields.items() if name != "set-cookie"}}
+        fields.pop("set-cookie", None)
+        if "set-cookie" in e.fields:
+            fields["set-cookie"] = e.fields["set-cookie"]
+        merged[str(sorted(fields.items(), key=str))] = Policy(200, fields)
+    return list(merged.values()) or [Policy(200, e.fields)]
+
+
+def normal(name, value):
+    """A field's value as section 4.1 lets it be compared; None: absent, which is unlike empty."""
+    if value is None:
+        return None
+    members = [member.strip() for member in value.split(",")]
+    return ",".join(sorted("".join(member.lower().split()) for member in members) if name in PREFERENCES else members)
+
+
+def alike(q, request, names):
+    """The first of names in which what would be sent for q differs from request; None: none does."""
+    return next((name for name in names if normal(name, q.forwarded.get(name)) != normal(name, request.get(name))), None)
+
+
+class Use:
+    """One exchange e under policy p used for request q: what each row of USE asks."""
+
+    def __init__(self, q, e, p, world, collapsed=False, hop=False):
+        self.q, self.e, self.p, self.world, self.hop = q, e, p, world, hop
+        self.cc = directives(", ".join(q.all("cache-control")))
+        if not q.all("cache-control") and any("no-cache" in value for value in q.all("pragma")):
+            self.cc = {"no-cache": None}        # section 5.4
+        over = e.delivered or (e.done if e.done and q.sent.ms > e.done.ms + LATE_MS else None)
+        # A response that utfeed may not have had whole when the request came may be shared as it arrives (section 4).
+        self.joined = not over or over.seq > q.sent.seq or (collapsed and bool(e.done) and q.sent.ms < e.done.ms + LATE_MS)
+        self.over = over or e.done or e.answered
+
+    def own(self):
+        """q may be the request that e answers: asked for while q waited, with q's fields."""
+        q, e = self.q, self.e
+        return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, self.names(ALIKE))
+
+    def names(self, names):
+        """Of a hop on another origin: without those that stay on the first one."""
+        foreign = self.hop and self.e.url.split("/")[2] != self.q.url.split("/")[2]
+        return [name for name in names if not (foreign and name in self.q.way.private)]
+
+    def age(self):
+        """At least so old, in seconds."""
+        return max(0, self.q.sent.wall - self.over.wall) + int(self.e.fields.get("age", 0))
+
+    def staleness(self):
+        """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (README)."""
+        lifetime, past = self.p.lifetime(self.q.way), self.age()
+        for r in self.world.removals:
+            if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
+                lifetime = min(lifetime, max(0, r.ended.wall - self.e.asked.wall) + int(self.e.fields.get("age", 0)))
+        return past - lifetime
+
+    def errs(self):
+        """The origin failed while q waited, or had asked for a pause."""
+        for x in self.world.at(self.e.url) if self.e.url == self.q.url else self.world.exchanges.values():
+            if x.fails and x.asked.seq < self.q.ended.seq and (not x.delivered or x.delivered.seq > self.q.sent.seq):
+                return True
+            if x.status in (429, 503) and "retry-after" in x.fields and x.answered and \
+                    self.q.sent.ms < x.answered.ms + x.fields["retry-after"] * 1000 + LATE_MS:
+                return True
+        return False
+
+
+# Each row: for whom alone the response is when it holds (section 3): nobody but the request that it answers.
+SINGLE = (
+    ("unsafe", "RFC 9111 4", lambda u: u.e.method in UNSAFE),
+    ("no-store", "RFC 9111 5.2.2.5", lambda u: "no-store" in u.p.cc and "must-understand" not in u.p.cc),
+    ("private", "RFC 9111 5.2.2.7", lambda u: "private" in u.p.cc),
+    ("vary-all", "RFC 9111 4.1", lambda u: "*" in u.p.vary),
+    ("request-no-store", "RFC 9111 5.2.1.5", lambda u: "no-store" in directives(u.e.request.get("cache-control"))),
+    ("authorization", "RFC 9111 3.5", lambda u: "authorization" in u.e.request and not {"public", "s-maxage", "must-revalidate"} & set(u.p.cc)),
+    ("cookie", "README Cache", lambda u: "cookie" in u.e.request),
+    ("cookie-asks", "README Cache", lambda u: "cookie" in u.q.forwarded),
+    ("set-cookie", "README Cache", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop),
+    ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
+    ("no-lifetime", "RFC 9111 3", lambda u: u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
+)
+
+
+def single(u):
+    for name, section, holds in SINGLE:
+        if holds(u):
+            if not u.own():
+                return name, section, f"exchange {u.e.n} is for its own request alone, and another one got it"
+            if not u.hop and u.e.used_by - {u.q.n}:
+                return name, section, f"exchange {u.e.n} is for its own request alone, and {sorted(u.e.used_by | {u.q.n})} got it"
+    return None
+
+
+def selected(u):
+    name = alike(u.q, u.e.request, u.names(u.p.vary))
+    if name and u.e.status == 304 and "vary" not in u.e.fields:         # it may say of the stored one's request what that one's Vary says
+        made = u.world.exchanges[u.e.representation.n] if u.e.representation else None
+        name = None if not made or not alike(u.q, made.request, u.names(u.p.vary)) else name
+    return name and f"Vary names {name}: {u.q.forwarded.get(name)!r} gets what {u.e.request.get(name)!r} was answered"
+
+
+def keyed(u):
+    name = alike(u.q, u.e.request, u.names(u.q.way.keyed))
+    return name and f"{name} {u.q.forwarded.get(name)!r} gets what {u.e.request.get(name)!r} was answered: no key holds it"
+
+
+def removed(u):
+    for r in u.world.removals:
+        if not r.soft and r.ended and r.ended.seq < u.q.sent.seq and u.e.asked.seq < r.sent.seq and r.covers(u.q.url):
+            return f"exchange {u.e.n} of moment {u.e.asked.seq} was taken away at {r.ended.seq}, before the request of {u.q.sent.seq}"
+    return None
+
+
+def validated(u):
+    return u.p.no_cache and not u.joined and f"exchange {u.e.n} says no-cache, and nobody asked again"
+
+
+def wished(u):
+    if u.joined or u.q.way.name == "calm":
+        return None
+    if "no-cache" in u.cc:
+        return f"the client said no-cache, exchange {u.e.n} was over by then"
+    wanted = seconds(u.cc, "max-age")
+    if wanted is not None and u.age() > wanted and not ("immutable" in u.p.cc and u.staleness() < 0):      # RFC 8246 section 2
+        return f"{u.age()} s old, the client said max-age={wanted}"
+    wanted = seconds(u.cc, "min-fresh")
+    return wanted is not None and -u.staleness() < wanted and f"fresh for {-u.staleness()} s, the client said min-fresh={wanted}"
+
+
+def fresh(u):
+    past = u.staleness()
+    if u.joined or past < 0:
+        return None
+    takes = u.cc.get("max-stale", "0") or str(1 << 31)
+    if not u.p.no_stale and "max-stale" in u.cc and past <= int(takes):
+        return None
+    if past < u.p.window("stale-while-revalidate", 0):
+        return None
+    wish = 0 if u.p.no_stale else seconds(u.cc, "stale-if-error") or 0
+    if past < max(u.p.window("stale-if-error", u.q.way.stale_s), wish) and u.errs():
+        return None
+    return f"exchange {u.e.n} has been stale for {past} s (lifetime {u.p.lifetime(u.q.way)})"
+
+
+USE = (
+    ("selected", "RFC 9111 4.1", selected),
+    ("keyed", "RFC 9111 7.1", keyed),
+    ("removed", "RFC 9111 4.4, README PURGE", removed),
+    ("no-cache", "RFC 9111 5.2.2.4", validated),
+    ("wished", "RFC 9111 5.2.1", wished),
+    ("fresh", "RFC 9111 4.2.4, RFC 5861", fresh),
+)
+
+
+def misuse(q, e, world, collapsed=False, hop=False):
+    """What is wrong with using e for q; None: nothing, under one of the policies it may have."""
+    wrong = None
+    for p in policies(e, world):
+        u = Use(q, e, p, world, collapsed, hop)
+        wrong = single(u)
+        for name, section, check in () if wrong else USE:
+            words = check(u)
+            if words:
+                wrong = name, section, words
+                break
+        if not wrong:
+            return None
+    return wrong
+
+
+def chain(q, e, world, url=None, seen=()):
+    """Whether redirects that may be used for q lead from its URL to e's; None: they do (section 4: each hop is a response of its own)."""
+    url, wrong = url or q.url, ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}")
+    if url == e.url:
+        return None
+    for hop in world.at(url):
+        if hop.location and hop.location not in seen and hop.asked.seq < e.asked.seq:
+            bad = misuse(q, hop, world, hop=True) or chain(q, e, world, hop.location, (*seen, url))
+            if not bad:
+                return None
+            wrong = (f"hop-{bad[0]}" if not bad[0].startswith("hop-") and bad[0] != "url" else bad[0], bad[1], bad[2])
+    return wrong
+
+
+def describes(e, r):
+    """Whether exchange e says that body r is what its URL holds."""
+    if e.status != 304:
+        return e.representation is r
+    return r.url == e.url and r.version == e.version and (e.representation is None or e.representation is r)
+
+
+def body_of(a):
+    return gzip.decompress(a.body) if a.get("content-encoding") == "gzip" else a.body
+
+
+def part(a, whole):
+    """What Content-Range says of whole; None: it says nothing that could be."""
+    match = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", a.get("content-range") or "")
+    if not match or int(match[3]) != len(whole):
+        return None
+    return whole[int(match[1]):int(match[2]) + 1]
+
+
+def wrong_body(a, e, world):
+    """Every byte of a complete answer, against what its number says it is."""
+    try:
+        body = body_of(a)
+    except (OSError, EOFError):
+        return "its gzip form is broken"
+    numbers = set(SERIAL.findall(body))
+    if len(numbers) > 1:
+        return f"mixed of {sorted(numbers)}"
+    r = world.representations.get(int(numbers.pop())) if numbers else e.representation
+    if not r or not describes(e, r):
+        return f"body {r and r.n} of {r and r.url}, its head is of exchange {e.n} ({e.status}) of {e.url}"
+    if a.status == 206:
+        return body not in (part(a, r.raw), part(a, r.normal)) and f"bytes of {r.n} are not those that Content-Range says"
+    return body not in (r.raw, r.normal) and f"{len(body)} bytes, {r.n} has {len(r.raw)} or {len(r.normal)}"
+
+
+def wrong_age(q, a, e):
+    """Section 5.1: told with all that is not first-hand, and true. What asking took counts (section 4.2.3)."""
+    told, initial = a.get("age"), int(e.fields.get("age", 0))
+    over = e.delivered
+    joined = "collapsed" in a.own_status() and e.done and q.sent.ms < e.done.ms + LATE_MS
+    low = max(0, q.sent.wall - over.wall) + initial if over and over.seq < q.sent.seq and not joined else 0
+    if told is None:
+        return low > initial and f"no Age, it is {low} s old"
+    high = max(0, q.ended.wall - e.since) + initial
+    return not low <= int(told) <= high and f"Age {told}, it is {low} to {high} s old"
+
+
+def wrong_head(q, a, e):
+    for name, value in a.fields:
+        if name == "x-hop":
+            return "hop-by-hop", "RFC 9111 3.1", f"a field that Connection named: {value}"
+        if name == "x-url" and value != e.url:
+            return "head", "RFC 9111 4", f"a head of {value}, exchange {e.n} is of {e.url}"
+        if name == "set-cookie":
+            mine = e.fields.get("set-cookie") == value
+            if not mine:
+                return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
+            if "collapsed" in a.own_status():
+                return "cookie-joined", "RFC 9111 7.3", f"{value}: a joined response with Set-Cookie"
+    return None
+
+
+def own_words(q, a):
+    """An answer of utfeed's own holds nothing of any origin's."""
+    if a.all("set-cookie") or SERIAL.search(a.body) or a.get("x-url"):
+        return [("own-words", "README Headers", f"an answer of utfeed's own with {a.fields} {a.body[:80]}")]
+    if a.status < 300 and q.method != "PURGE":
+        return [("own-words", "README Headers", f"{a.status}, and no exchange says so")]
+    return []
+
+
+def judge_unchanged(q, a, world, collapsed):
+    """A 304 made of a stored response names it by its ETag, or by Last-Modified alone."""
+    if not q.all("if-none-match") and not q.all("if-modified-since"):
+        return [("conditional", "RFC 9110 15.4.5", "a 304 that nobody asked for")]
+    tag = re.search(r'"e(\d+)', a.get("etag") or "")
+    if not tag:
+        return []
+    r = world.representations.get(int(tag[1]))
+    wrongs = [misuse(q, e, world, collapsed) or chain(q, e, world) for e in world.exchanges.values()
+              if r and e.answered and describes(e, r)]
+    return [] if None in wrongs or not r else wrongs[:1]
+
+
+def note(q, a, e):
+    """Remembers who got e, for what may be used once. What holds no body may leave before e is over."""
+    e.used_by.add(q.n)
+    if not a.cut and q.method == "GET" and a.status not in (304, 412, 416) and (e.delivered is None or e.delivered.seq > q.ended.seq):
+        e.delivered = q.ended
+
+
+def older(q, e, world):
+    """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older."""
+    for ended, way, fields, x in world.answers[q.url]:
+        if ended.seq < q.sent.seq and way is q.way and fields == q.forwarded and e.delivered and x.asked.seq > e.delivered.seq and \
+                x.version != e.version and x.fields.get("vary") == e.fields.get("vary"):
+            return f"exchange {x.n} was stored and told at {ended.seq}, and now the older exchange {e.n}"
+    return None
+
+
+def judge(q, a, world):
+    """[(rule, section, words)]: empty where this client may have this answer now."""
+    if a.malformed:
+        return [("framing", "RFC 9112 6", a.malformed)]
+    serial = a.get("x-serial")
+    collapsed = "collapsed" in a.own_status()
+    if not serial:
+        return judge_unchanged(q, a, world, collapsed) if a.status == 304 else own_words(q, a)
+    e = world.exchanges.get(int(serial))
+    if not e:
+        return [("known", "RFC 9111 4", f"no exchange {serial}")]
+    if len(a.all("x-serial")) > 1:
+        return [("head", "RFC 9111 3.2", f"heads mixed: {a.all('x-serial')}")]
+    wrongs = [misuse(q, e, world, collapsed), (chain(q, e, world) if q.way.follows else None) if e.url == q.url or q.way.follows else
+              ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}"), wrong_head(q, a, e)]
+    if a.status == 304 and not q.all("if-none-match") and not q.all("if-modified-since"):
+        wrongs.append(("conditional", "RFC 9110 15.4.5", "a 304 that nobody asked for"))
+    if e.status == 304 and e.fields.get("etag", "W/").startswith('"') and e.representation and a.status != 304 and \
+            e.fields["etag"] != f'"e{e.representation.n}"':
+        wrongs.append(("other-etag", "RFC 9111 4.3.4", f"exchange {e.n} names {e.fields['etag']}, the stored one was {e.representation.n}"))
+    if not a.cut and q.method == "GET" and a.status in (200, 206):
+        words = wrong_body(a, e, world)
+        wrongs.append(words and ("body", "RFC 9111 3.3, 3.4", words))
+    if a.status == 200 and q.method == "GET":
+        words = older(q, e, world)
+        wrongs.append(words and ("older", "RFC 9111 4", words))
+    words = wrong_age(q, a, e)
+    wrongs.append(words and ("age", "RFC 9111 5.1", words))
+    stored = {"hit", "stored"} & set(a.own_status())
+    if stored and not a.cut and a.status == 200 and q.method == "GET":
+        world.answers[q.url].append((q.ended, q.way, q.forwarded, e))
+    note(q, a, e)
+    return [wrong for wrong in wrongs if wrong]

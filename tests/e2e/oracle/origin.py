@@ -1,0 +1,152 @@
+"""The origin: what a resource says to a request, by a script that is data. Must not know: sockets, clients, judgements.
+
+A resource is {"specs": [spec, ...]}; "edit" steps lead from one spec to the next, and each spec is another version of the resource.
+A spec says status, cc, cdn, vary, etag, lm, expires, age, cookie, kind, enc, items, to, retry, frame, interim, delay, slow, on304: see SPEC.
+Every body names the exchange that it was made in, in each of its lines; X-Serial names it in every head, also of a 304.
+"""
+import email.utils
+
+from .records import Exchange, Representation
+
+SPEC = {                    # what a spec says when it says nothing
+    "status": 200, "cc": None, "cdn": None, "vary": None, "etag": "strong", "lm": None, "expires": None, "age": None, "cookie": False,
+    "kind": "feed", "enc": "utf-8", "items": 2, "to": None, "retry": None, "frame": "length", "interim": 0, "delay": 0, "slow": 0,
+    "on304": None, "careless": False, "static": False, "ranges": False,
+}
+LETTERS = {"utf-8": "é я", "iso-8859-1": "é", "windows-1251": "я", "utf-16": "é я", "koi8-r": "я"}
+REASONS = {200: "OK", 206: "Partial Content", 301: "Moved", 302: "Found", 304: "Not Modified", 404: "Not Found", 410: "Gone", 429: "Too Many",
+           500: "Error", 503: "Unavailable"}
+USERS = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key")
+
+
+def text_of(n, spec):
+    """(the body as text where it is no feed, a feed's text behind its declaration)."""
+    if spec["kind"] != "feed":
+        return f"S{n} line\n" * spec["items"] + f"S{n} end\n", None
+    items = f"<item><title>S{n} {LETTERS[spec['enc']]}</title></item>\n" * spec["items"]
+    return None, f'<rss version="2.0"><channel><title>S{n} </title>\n{items}</channel></rss>\n<!-- S{n} end -->\n'
+
+
+def represent(n, url, version, spec):
+    """The bytes of representation n, and what utfeed makes of them."""
+    text, feed = text_of(n, spec)
+    if feed is None:
+        raw = text.encode("ascii")
+        return Representation(n, url, version, raw, raw)
+    raw = f'<?xml version="1.0" encoding="{spec["enc"]}"?>\n{feed}'.encode(spec["enc"])
+    return Representation(n, url, version, raw, f'<?xml version="1.0" encoding="UTF-8"?>\n{feed}'.encode())
+
+
+def variant(request, vary):
+    return tuple((name, request.get(name)) for name in sorted((vary or "").lower().replace(" ", "").split(",")))
+
+
+class Resource:
+    """One URL of the origin."""
+
+    def __init__(self, url, script, world, serials, locate):
+        self.url, self.specs, self.world, self.serials, self.locate = url, script["specs"], world, serials, locate
+        self.version, self.modified, self.current = 0, {}, {}
+
+    def spec(self):
+        return {**SPEC, **self.specs[self.version % len(self.specs)]}
+
+    def edit(self):
+        self.version += 1
+
+    def matches(self, spec, request):
+        """The representation that the request's validators say the client has, where it still holds: (True, it or None)."""
+        tags = request.get("if-none-match")
+        if tags is not None:
+            for r in self.world.at(self.url):
+                r = r.representation
+                if r and r.version == self.version and f'"e{r.n}"' in tags.replace("W/", "") and spec["etag"] and \
+                        (spec["careless"] or self.made_for(r, spec, request)):
+                    return True, r
+            return False, None
+        since = request.get("if-modified-since")
+        if since is None or spec["lm"] is None:
+            return False, None
+        asked = email.utils.parsedate_to_datetime(since).timestamp()
+        return self.last_modified() <= asked, None
+
+    def made_for(self, r, spec, request):
+        return variant(self.world.exchanges[r.n].request, spec["vary"]) == variant(request, spec["vary"])
+
+    def last_modified(self):
+        return self.modified.get(self.version, 0)
+
+    def answer(self, method, request, asked, now):
+        """(the exchange, status line and fields as text, body) to one request."""
+        spec = self.spec()
+        e = Exchange(next(self.serials), self.url, method, request, asked)
+        e.version, e.status = self.version, spec["status"]
+        self.modified.setdefault(self.version, now - (spec["lm"] or 0))
+        if method in ("POST", "PUT", "DELETE"):
+            e.status = 500 if spec["status"] >= 500 else 200
+        elif spec["status"] == 200:
+            same, r = self.matches(spec, request)
+            if same:
+                e.status, e.representation = 304, r
+                return (e, *self.write(e, {**spec, **{"lm": None}, **(spec["on304"] or {})}, None, now), spec)
+        if spec["frame"] in ("cut", "cutchunk"):
+            e.complete = False
+        body = self.represented(e, spec, request)
+        return (e, *self.write(e, spec, body, now), spec)
+
+    def represented(self, e, spec, request):
+        """A resource that is static has one representation a version and variant, any other a new one each time."""
+        key = (self.version, variant(request, spec["vary"]))
+        r = self.current.get(key) if spec["static"] and e.status == 200 else None
+        if not r:
+            r = represent(e.n, self.url, self.version, spec)
+            self.world.representations[e.n] = r
+            if spec["static"] and e.status == 200:
+                self.current[key] = r
+        e.representation = r
+        wanted = request.get("range", "")
+        if e.status == 200 and spec["ranges"] and wanted.startswith("bytes=") and request.get("if-range", f'"e{r.n}"') == f'"e{r.n}"':
+            first, _, last = wanted[6:].partition("-")
+            if first.isdigit() and int(first) < len(r.raw):
+                e.status = 206
+                last = min(int(last) if last.isdigit() else len(r.raw), len(r.raw) - 1)
+                e.fields["content-range"] = f"bytes {first}-{last}/{len(r.raw)}"
+                return r.raw[int(first):last + 1]
+        return r.raw
+
+    def write(self, e, spec, body, now):
+        lines, fields = [f"HTTP/1.1 {e.status} {REASONS.get(e.status, 'Other')}"], e.fields
+
+        def add(name, value, known=None):
+            lines.append(f"{name}: {value}")
+            fields[name.lower()] = known if known is not None else value
+        lines += [f"X-Serial: {e.n}", f"X-Url: {e.url}"]
+        add("Date", email.utils.formatdate(now, usegmt=True), now)
+        if "content-range" in fields:
+            lines.append("Content-Range: " + fields["content-range"])
+        for name, key in (("Cache-Control", "cc"), ("CDN-Cache-Control", "cdn"), ("Vary", "vary"), ("Age", "age"), ("Retry-After", "retry")):
+            if spec[key] is not None:
+                add(name, spec[key])
+        if spec["expires"] is not None:
+            add("Expires", email.utils.formatdate(now + spec["expires"], usegmt=True), now + spec["expires"])
+        if spec["lm"] is not None:
+            add("Last-Modified", email.utils.formatdate(self.last_modified(), usegmt=True), self.last_modified())
+        if spec["etag"] and e.status in (200, 206, 304):
+            n = e.representation.n if e.representation else None
+            if spec["etag"] == "other":
+                add("ETag", f'"x{e.n}"')
+            elif n is not None:
+                add("ETag", ("W/" if spec["etag"] == "weak" else "") + f'"e{n}"')
+        if spec["cookie"]:
+            add("Set-Cookie", f"sid=from-{e.n}")
+        if spec.get("hop"):
+            lines += ["Connection: X-Hop", f"X-Hop: {e.n}"]
+        if spec["ranges"]:
+            lines.append("Accept-Ranges: bytes")
+        if 300 <= e.status < 400 and e.status != 304 and spec["to"] is not None:
+            e.location = self.locate(spec["to"])
+            lines.append("Location: " + e.location)
+        if body is not None:
+            kind = {"feed": "application/rss+xml", "text": "text/plain", "json": "application/json"}[spec["kind"]]
+            lines.append("Content-Type: " + kind)
+        return "\r\n".join(lines), body

@@ -1,0 +1,90 @@
+"""What the oracle knows of one run: requests of clients, exchanges with the origin, purges, and when each of them happened.
+
+Must not know: sockets, how a history came about. Invariant: moments are totally ordered by .seq, for one thread sees both ends of utfeed;
+a request's moments are taken before its bytes leave and after its answer is there, an exchange's after its request came and before its
+answer leaves. So what the records call earlier was earlier for utfeed too.
+"""
+import collections
+
+Moment = collections.namedtuple("Moment", "seq wall ms")        # in order; utfeed's clock in seconds; time that passed
+
+ORIGIN_ERRORS = (500, 502, 503, 504)
+
+
+class Representation:
+    """What a body names: number n, made for one URL in one version. raw: the origin's bytes; normal: what utfeed makes of a feed."""
+
+    def __init__(self, n, url, version, raw, normal):
+        self.n, self.url, self.version, self.raw, self.normal = n, url, version, raw, normal
+
+
+class Exchange:
+    """One request that utfeed sent and what the origin said. request: fields as received, names in lower case, lines of one name joined."""
+
+    def __init__(self, n, url, method, request, asked):
+        self.n, self.url, self.method, self.request, self.asked = n, url, method, request, asked
+        self.status, self.fields, self.version = 0, {}, 0
+        self.representation = None          # of a 304 to If-None-Match the one it names; to If-Modified-Since alone: None
+        self.since = asked.wall             # the request that it is for came no earlier, by utfeed's clock
+        self.complete = True                # the origin said all of it
+        self.answered = self.done = None    # its head left, its last byte
+        self.delivered = None               # a client had it whole
+        self.location = None                # the URL that a redirect leads to
+        self.used_by = set()                # requests that it answered
+
+    @property
+    def fails(self):
+        return self.status in ORIGIN_ERRORS or not self.complete
+
+
+class Request:
+    """One request of a client. fields: as sent; forwarded: what the origin gets of such fields on that way in (learnt by a probe)."""
+
+    def __init__(self, n, way, url, method, fields, forwarded, sent):
+        self.n, self.way, self.url, self.method, self.fields, self.forwarded, self.sent = n, way, url, method, fields, forwarded, sent
+        self.ended = None
+
+    def all(self, name):
+        return [value for key, value in self.fields if key.lower() == name]
+
+
+class Answer:
+    """fields: [(name in lower case, value)]. cut: it ended before it was complete; malformed: why it is no HTTP."""
+
+    def __init__(self, status, fields, body=b"", cut=False, malformed=None):
+        self.status, self.fields, self.body, self.cut, self.malformed = status, fields, body, cut, malformed
+
+    def get(self, name):
+        return next((value for key, value in self.fields if key == name), None)
+
+    def all(self, name):
+        return [value for key, value in self.fields if key == name]
+
+    def own_status(self):
+        """utfeed's own member of Cache-Status, its words."""
+        for value in reversed(self.all("cache-status")):
+            member = value.rsplit(",", 1)[-1]
+            return [word.strip() for word in member.split(";")]
+        return []
+
+
+class Removal:
+    """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet."""
+
+    def __init__(self, covers, soft, sent):
+        self.covers, self.soft, self.sent, self.ended = covers, soft, sent, None
+
+
+class World:
+    """Everything of one run. at(url): the exchanges of a URL, in the order of asking."""
+
+    def __init__(self):
+        self.exchanges, self.by_url = {}, collections.defaultdict(list)
+        self.representations, self.removals, self.answers = {}, [], collections.defaultdict(list)
+
+    def add(self, exchange):
+        self.exchanges[exchange.n] = exchange
+        self.by_url[exchange.url].append(exchange)
+
+    def at(self, url):
+        return self.by_url.get(url, ())

@@ -1,0 +1,347 @@
+"""Runs histories, many at once, against one utfeed, and has each answer judged. Must not know: how histories are made or made smaller.
+
+Invariant: a cell is one history with URLs of its own, so what it sees is its own doing, but for the clock, reloads, restarts and what fills the
+cache; those are noted in every cell that was under way (Cell.happened), for a history that is run again to have them too.
+"""
+import collections
+import itertools
+import random
+
+from .bench import Bench
+from .model import judge
+from .origin import Resource
+from .records import Exchange, Removal, Request, World
+from .ways import WAYS, READS_ONLY, target
+
+GLOBAL = {"tick", "reload", "flood", "restart"}
+NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
+STEP_LIMIT_S = 60
+FLOOD_COUNT, FLOOD = 24, b"x" * 60000       # together more than the cache holds
+PROBE = {"frame": "length", "delay": 0, "slow": 0, "interim": 0}
+
+Wrong = collections.namedtuple("Wrong", "rule section words seed history trace")
+
+
+def nothing():
+    pass
+
+
+class Cell:
+    """One history under way. over(cell) when it has ended; .wrong: the first wrong answer, as (rules, trace)."""
+
+    def __init__(self, run, number, history, seed, over):
+        self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
+        self.world, self.random = World(), random.Random(number)
+        self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
+        self.happened, self.finished, self.since = [], False, [run.bench.clock.now] * 2
+        self.base = [f"{run.bench.base(n)}/c{number}/" for n in (0, 1)]
+        self.resources = [Resource(self.url(k), script, self.world, run.serials, self.url) for k, script in enumerate(history["resources"])]
+        run.paths.update({resource.url: (self, resource) for resource in self.resources})
+
+    def url(self, k):
+        k %= len(self.history["resources"])
+        return self.base[self.history["resources"][k].get("origin", 0)] + f"r{k}"
+
+    # Steps
+
+    def go_on(self):
+        if self.run.stopped:
+            return
+        step = next(self.steps, None)
+        if self.wrong or step is None:
+            self.finish()
+            return
+        if any(op["do"] == "restart" for op in step):
+            self.happened.append(step)
+            self.run.wants_restart.append(self)
+            return                              # Run.restart() goes on
+        wanted = {self.shape(op) for op in step if op["do"] == "get"} - set(self.run.known)
+        if wanted:
+            self.run.probe(wanted, lambda: self.begin(step))
+        else:
+            self.begin(step)
+
+    def begin(self, step):
+        self.step += 1
+        self.since = [self.since[1], self.run.bench.clock.now]
+        self.happened.append(list(step))
+        self.left = len(step)
+        number = self.step
+        self.run.bench.loop.later(STEP_LIMIT_S, lambda: self.hangs(number))
+        for op in step:
+            at = op.get("at", 0)
+            if at:
+                self.run.bench.loop.later(at / 1000, self.do, op)
+            else:
+                self.do(op)
+
+    def hangs(self, number):
+        if not self.finished and self.step == number and not self.run.stopped:
+            self.fail([("answers", "README", f"step {number} has not ended after {STEP_LIMIT_S} s")])
+            self.finish()
+
+    def finish(self):
+        if not self.finished:
+            self.finished = True
+            for resource in self.resources:
+                self.run.paths.pop(resource.url, None)
+            self.run.bench.loop.later(0, self.over, self)
+
+    def ended(self):
+        self.left -= 1
+        if not self.left and not self.finished:
+            self.run.ready(self)
+
+    def fail(self, wrongs):
+        if not self.wrong:
+            self.wrong = wrongs
+
+    # Operations
+
+    def do(self, op):
+        if self.finished or self.run.stopped:
+            return
+        getattr(self, "do_" + op["do"])(op)
+
+    def do_edit(self, op):
+        self.resources[op["to"] % len(self.resources)].edit()
+        self.ended()
+
+    def do_tick(self, op):
+        self.run.tick(op, self)
+        self.ended()
+
+    def do_reload(self, op):
+        self.run.bench.reload()
+        self.run.tell(op, self)
+        self.ended()
+
+    def do_flood(self, op):
+        self.run.tell(op, self)
+        self.run.flood(self.ended)
+
+    def do_purge(self, op):
+        url, word = self.url(op["to"]), op["how"]
+        prefix, soft = word.startswith("prefix"), "soft" in word
+        if prefix:
+            url = url.rsplit("/", 1)[0] + "/"
+        removal = Removal((lambda asked: asked.startswith(url)) if prefix else (lambda asked: asked == url), soft, self.run.bench.moment())
+        self.world.removals.append(removal)
+        path, host = target(op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway", url)
+
+        def done(answer, client):
+            self.run.bench.keep(client)
+            if answer.status == 200:
+                removal.ended = self.run.bench.moment()
+            self.note("purge", url, word, answer.status)
+            self.ended()
+        self.run.client().ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
+
+    def way(self, op):
+        """Routes lead to the first origin alone, and some ways serve no other methods."""
+        way = op["way"]
+        return "forward" if way not in ("gateway", "forward") and not self.url(op["to"]).startswith(self.base[0]) else way
+
+    def shape(self, op):
+        """What decides what is sent upstream: the way in, the fields, and whether it may change anything."""
+        return self.way(op), op.get("method", "GET") == "POST", tuple((name, value) for name, value in op.get("with", ()) if name.lower() not in NOT_PROBED)
+
+    def condition(self, op, url):
+        kind = op.get("if")
+        if kind == "none":
+            return [("If-None-Match", '"nobody"')]
+        known = self.tags.get((self.way(op), url), {}).get(kind)
+        if not known:
+            return []
+        return [("If-None-Match", known)] if kind == "tag" else [("If-Modified-Since", known)]
+
+    def do_get(self, op):
+        url, way, method = self.url(op["to"]), self.way(op), op.get("method", "GET")
+        if method == "POST" and way in READS_ONLY:
+            method = "GET"
+        path, host = target(way, url)
+        fields = [*map(tuple, op.get("with", ())), *self.condition(op, url)]
+        if method == "POST":
+            fields.append(("Content-Length", "0"))
+        client = self.run.client()
+        q = Request(next(self.run.requests), WAYS[way], url, method, fields, self.run.known[self.shape(op)], self.run.bench.moment())
+        removal = None
+        if method == "POST":
+            removal = Removal(lambda asked: asked == url, False, q.sent)
+            self.world.removals.append(removal)
+
+        def done(answer, client):
+            q.ended = self.run.bench.moment()
+            if self.run.stopped:
+                return
+            if removal and 200 <= answer.status < 400:
+                removal.ended = q.ended
+            self.run.bench.keep(client)
+            self.answered(op, q, answer)
+            self.ended()
+
+        def abort():
+            if not q.ended:
+                q.ended = self.run.bench.moment()
+                client.done = None
+                client.close(reset=True)
+                self.run.bench.lost(client)
+                self.note("left", q.n, url)
+                self.ended()
+        self.note("asks", q.n, q.sent.seq, method, way, url, fields)
+        client.ask(method, path, [("Host", host), *fields], done)
+        if "abort" in op:
+            self.run.bench.loop.later(op["abort"] / 1000, abort)
+
+    def answered(self, op, q, answer):
+        wrongs = judge(q, answer, self.world)
+        self.run.count(q, answer)
+        self.tags[q.way.name, q.url] = {"tag": answer.get("etag"), "date": answer.get("last-modified")}
+        self.note("gets", q.n, q.ended.seq, answer.status, "serial", answer.get("x-serial"), answer.get("cache-status"), "age", answer.get("age"),
+                  "cut" if answer.cut else "", wrongs or "")
+        if wrongs:
+            self.fail(wrongs)
+
+    # The origin's side
+
+    def asked(self, resource, upstream, method, request):
+        bench = self.run.bench
+        e, head, body, spec = resource.answer(method, request, bench.moment(), bench.clock.now)
+        e.since = self.since[0]
+        self.world.add(e)
+        self.note("origin", e.n, e.asked.seq, method, e.url, e.status, e.fields, {k: v for k, v in request.items() if k not in (
+            "host", "via", "accept-encoding", "connection")})
+
+        def began():
+            e.answered = bench.moment()
+
+        def over():
+            e.done = bench.moment()
+        upstream.say(head, body, spec, method, began, over)
+
+    def note(self, *words):
+        self.trace.append(" ".join(map(str, words)))
+
+
+class Run:
+    """One utfeed and the cells that run against it."""
+
+    def __init__(self, store, workers, more=()):
+        self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
+        self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
+        self.cells, self.wants_restart, self.resting, self.stopped = set(), [], [], False
+        self.turns = 0
+        self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
+        self.bench = Bench(store, workers, self.asked, more)
+
+    def client(self):
+        return self.bench.client(self.random.randrange)
+
+    def asked(self, upstream, method, url, request):
+        found = self.paths.get(url)
+        if found:
+            found[0].asked(found[1], upstream, method, request)
+            return
+        path = url.split("/", 3)[3]
+        if path in self.probing:
+            self.probing[path].update(request)
+        body = FLOOD if path.startswith("flood") else b"gone"
+        kind = "max-age=600" if path.startswith("flood") else "no-store"
+        upstream.say(f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: {kind}", body, PROBE, method, nothing, nothing)
+
+    # What the origin gets of fields, by asking
+
+    def probe(self, shapes, then):
+        left = [len(shapes)]
+
+        def learnt(shape, path, answer, client):
+            self.bench.keep(client)
+            request = self.probing.pop(path)
+            if self.stopped:
+                return
+            assert answer.status == 200 and request, f"probe of {shape}: {answer.status} {answer.body}"
+            self.known[shape] = request
+            left[0] -= 1
+            if not left[0]:
+                then()
+        for shape in shapes:
+            path = f"probe{next(self.probes)}"
+            self.probing[path] = {}
+            where, host = target(shape[0], self.bench.base(0) + "/" + path)
+            method, length = ("POST", [("Content-Length", "0")]) if shape[1] and shape[0] not in READS_ONLY else ("GET", [])
+            self.client().ask(method, where, [("Host", host), *shape[2], *length], lambda answer, client, shape=shape, path=path: learnt(
+                shape, path, answer, client))
+
+    # What all cells share
+
+    def tell(self, op, by=None):
+        for cell in self.cells:
+            if cell is not by and cell.happened and not cell.finished:
+                cell.happened[-1].append({**op, "at": 1})
+
+    def tick(self, op, by):
+        self.bench.clock.at(self.bench.clock.now - self.bench.clock.start + op["s"])
+        for cell in self.cells:
+            cell.note("tick", op["s"], self.bench.clock.now)
+        self.tell(op, by)
+
+    def flood(self, then, count=FLOOD_COUNT):
+        left = [count]
+
+        def done(_, client):
+            self.bench.keep(client)
+            left[0] -= 1
+            if not left[0]:
+                then()
+        for _ in range(count):
+            where, host = target("raw", f"{self.bench.base(0)}/flood{next(self.floods)}")
+            self.client().ask("GET", where, [("Host", host)], done)
+
+    def ready(self, cell):
+        """cell is between two steps, or about to begin."""
+        if self.wants_restart:
+            self.resting.append(cell)
+        else:
+            self.bench.loop.later(0, cell.go_on)
+
+    def rests(self):
+        return self.wants_restart and all(cell.finished or cell in self.wants_restart or cell in self.resting for cell in self.cells)
+
+    def restart(self):
+        """Between the steps of all cells; those that begin meanwhile wait too."""
+        for cell in self.resting:
+            if cell.happened and not cell.finished:
+                cell.happened.append([{"do": "restart"}])
+        self.bench.restart()
+        waiting, self.wants_restart, self.resting = self.wants_restart + self.resting, [], []
+        for cell in waiting:
+            cell.note("restart")
+            self.bench.loop.later(0, cell.go_on)
+
+    def count(self, q, answer):
+        self.answers += 1
+        own = answer.own_status()
+        self.stats[f"{answer.status}"] += 1
+        for word in own:
+            if word in ("hit", "collapsed", "stored") or word.startswith(("fwd=", "fwd-status=304")):
+                self.stats[word] += 1
+        if q.method == "GET" and answer.cut:
+            self.stats["cut"] += 1
+
+    def add(self, number, history, seed, over):
+        cell = Cell(self, number, history, seed, over)
+        self.cells.add(cell)
+        self.ready(cell)
+        return cell
+
+    def turn(self):
+        self.bench.loop.turn(0.05)
+        if self.wants_restart and self.rests():
+            self.restart()
+        self.turns += 1
+        if not self.turns % 64 and self.bench.died():
+            raise AssertionError(f"utfeed ended: {self.bench.proxy.process.poll()}\n{self.bench.proxy.err.text()}")
+
+    def close(self):
+        self.stopped = True
+        self.bench.close()

@@ -1,0 +1,40 @@
+"""The ways into the utfeed under test: its options, what a request looks like on each, and what its operator promised (model.Way).
+
+Must not know: sockets, histories.
+"""
+from .model import Way
+
+# name: (prefix, options of the route, what the operator promised)
+ROUTES = {
+    "plain": ("/p/", "", {}),
+    "auth": ("/a/", "authorization=on", {"private": ("authorization",)}),
+    "cookies": ("/k/", "authorization=on cookies=on", {"private": ("authorization", "cookie")}),
+    "fields": ("/x/", "request-fields=X-User,X-Api-Key", {"keyed": ("x-user", "x-api-key"), "private": ("x-user", "x-api-key")}),
+    "follow": ("/f/", "follow-redirects=on", {"follows": True}),
+    "own": ("/o/", "follow-redirects=on authorization=on request-fields=X-User", {
+        "follows": True, "keyed": ("x-user",), "private": ("authorization", "x-user")}),
+    "raw": ("/n/", "normalise=off", {}),
+    "calm": ("/q/", "client-no-cache=off freshness-floor=60s stale-if-error=300s", {"floor_s": 60, "stale_s": 300}),
+}
+WAYS = {
+    **{name: Way(name, **promises) for name, (_, _, promises) in ROUTES.items()},
+    "gateway": Way("gateway", floor_s=300, stale_s=86400, follows=True),
+    "forward": Way("forward", keyed=("x-user", "x-api-key")),
+}
+READS_ONLY = {"gateway"}
+
+
+def options(port):
+    """Of a utfeed whose routes lead to the origin on port."""
+    lines = ["--forward-credentials", "on", "--access-log", "off"]
+    for prefix, words, _ in ROUTES.values():
+        lines += ["--route", f"{prefix}=http://127.0.0.1:{port}/ {words}".strip()]
+    return lines
+
+
+def target(way, url):
+    """(request target, value of Host) by which way asks for url."""
+    host, path = url[len("http://"):].split("/", 1)
+    if way == "gateway":
+        return "/" + url, "feeds.test"
+    return (url, host) if way == "forward" else (ROUTES[way][0] + path, "feeds.test")
