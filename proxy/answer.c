@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "lead.h"
 #include "owner.h"
+#include "purge.h"
 #include "upstream.h"
 #include "vary.h"
 
@@ -25,7 +26,9 @@ void answer_clear(struct answer *a)
 
 void answer_free(struct answer *a)
 {
-	if (a->waiting)
+	if (a->purging)
+		purge_wait_free(&a->purging);
+	else if (a->waiting)
 		cache_cancel(a->ctx->cache, &a->wait);
 	a->waiting = false;
 	target_free(&a->target);

@@ -13,6 +13,7 @@
 
 enum { ANSWER_LINES_MAX = 512 };
 
+struct purge_wait;
 struct request_context;
 
 /* One request's way to its response; embedded in whoever asks. */
@@ -40,6 +41,7 @@ struct answer {
 	bool again;                    /* joining is over for this one */
 	bool failed_once;
 	bool substituted;              /* a stored response answers in the place of the one asked for */
+	struct purge_wait *purging;    /* a PURGE that its stores have not done yet; NULL: none */
 	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
 	struct cache_status status;
 	struct entry *entry;           /* found, to be validated */

@@ -124,6 +124,11 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	return n;
 }
 
+bool cache_settle(struct cache *c, struct store_wait *w)
+{
+	return c->second && c->second->ops->settle(c->second, w);
+}
+
 static size_t cache_bucket(const char *key, size_t len)
 {
 	return hash_xx64(key, len) % CACHE_BUCKETS;

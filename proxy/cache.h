@@ -25,6 +25,9 @@ bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object 
 void cache_remove(struct cache *, const char *key, size_t len);
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 
+/* As store_ops.settle(), of the second store; false: there is none. */
+bool cache_settle(struct cache *, struct store_wait *);
+
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
  * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
  * reference to theirs, or, alone, NULL, and nobody joins one's own. cache_leave gives false after a purge: what was stored of it is to

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "owner.h"
 #include "text.h"
 
 bool purge_read(struct purge *p, const struct http_msg *m)
@@ -35,4 +36,52 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 		n = cache_purge(cache, p->what, url.bytes, p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now);
 	free(url.bytes);
 	return n;
+}
+
+static void on_settled(struct store_wait *wait, struct entry *none)
+{
+	struct purge_wait *w = OWNER_OF(wait, struct purge_wait, wait);
+
+	(void)none;
+	loop_disarm(wait->loop, &w->timer);
+	w->done(w, wait->owed);
+}
+
+static void on_too_late(struct timer *t)
+{
+	struct purge_wait *w = OWNER_OF(t, struct purge_wait, timer);
+
+	cache_cancel(w->cache, &w->wait);
+	w->done(w, true);
+}
+
+int purge_wait_new(struct purge_wait **wp, struct cache *cache, struct loop *loop)
+{
+	struct purge_wait *w = *wp = calloc(1, sizeof *w);
+
+	if (!w)
+		return -1;
+	w->cache = cache;
+	w->wait.loop = loop;
+	w->wait.got = on_settled;
+	w->timer.fire = on_too_late;
+	if (cache_settle(cache, &w->wait)) {
+		loop_arm(loop, &w->timer, PURGE_WAIT_MS);
+		return 0;
+	}
+	free(w);
+	*wp = NULL;
+	return 0;
+}
+
+void purge_wait_free(struct purge_wait **wp)
+{
+	struct purge_wait *w = *wp;
+
+	if (!w)
+		return;
+	cache_cancel(w->cache, &w->wait);
+	loop_disarm(w->wait.loop, &w->timer);
+	free(w);
+	*wp = NULL;
 }

@@ -347,11 +347,33 @@ static void request_to_target(const struct request_context *ctx, struct answer *
 	request_fetch(ctx, a, m, (enum policy)policy, body);
 }
 
-static struct object *request_purge(const struct request_context *ctx, const struct http_msg *m, const struct target *target,
+/* Where the store behind memory owes the removals they are not done, though this process finds nothing of it any more. */
+static struct object *request_purged(const struct request_context *ctx, const struct purge *purge, int64_t n, bool owed)
+{
+	char count[24];
+
+	snprintf(count, sizeof count, "%lld", (long long)n);
+	if (!owed)
+		return request_answer(ctx, 200, "", purge->soft ? "Marked stale." : "Purged.", count);
+	return request_answer(ctx, 202, "", purge->soft ?
+	    "Marked stale in memory; the store behind it has not confirmed that yet, and is asked until it does." :
+	    "Purged from memory; the store behind it has not confirmed that yet, and is asked until it does.", count);
+}
+
+static void request_on_purged(struct purge_wait *w, bool owed)
+{
+	struct answer *a = w->owner;
+
+	a->object = request_purged(a->ctx, &w->purge, w->count, owed);
+	a->waiting = false;
+	purge_wait_free(&a->purging);
+	a->ready(a);
+}
+
+static struct object *request_purge(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
     const struct sockaddr *client)
 {
 	struct purge purge;
-	char count[24];
 	struct ip ip;
 	int64_t n;
 
@@ -359,10 +381,17 @@ static struct object *request_purge(const struct request_context *ctx, const str
 		return request_answer(ctx, 403, "", "This address may not purge (purge-allow).", "");
 	if (!purge_read(&purge, m))
 		return request_answer(ctx, 400, "", "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
-	if ((n = purge_run(&purge, ctx->cache, &target->to, loop_wall_ms(ctx->loop) / 1000)) < 0)
+	if ((n = purge_run(&purge, ctx->cache, &a->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
+	    purge_wait_new(&a->purging, ctx->cache, ctx->loop))
 		return NULL;
-	snprintf(count, sizeof count, "%lld", (long long)n);
-	return request_answer(ctx, 200, "", purge.soft ? "Marked stale." : "Purged.", count);
+	if (!a->purging)
+		return request_purged(ctx, &purge, n, false);
+	a->purging->done = request_on_purged;
+	a->purging->owner = a;
+	a->purging->purge = purge;
+	a->purging->count = n;
+	a->waiting = true;
+	return NULL;
 }
 
 int request_tunnel(const struct request_context *ctx, const struct http_msg *m, struct destination *to, struct object **refusal)
@@ -396,7 +425,7 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 	if ((e = target_find(&a->target, ctx->conf, m, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(method, "purge"))
-		a->object = request_purge(ctx, m, target, client);
+		a->object = request_purge(ctx, a, m, client);
 	else if (m->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)

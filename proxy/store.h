@@ -12,13 +12,14 @@
 enum store_result { STORE_FOUND, STORE_MISSING, STORE_WAIT };
 enum store_purge { PURGE_URL, PURGE_PREFIX, PURGE_ALL };       /* one URL with all settings and variants; URLs that begin so; all */
 
-/* A lookup that takes its time: embedded in whoever waits. */
+/* A lookup or a settlement, which take their time: embedded in whoever waits. */
 struct store_wait {
 	struct task task;              /* the store's: delivers on the waiter's loop */
 	struct loop *loop;
-	/* entry: one reference, the receiver's; NULL: not there. */
+	/* entry: one reference, the receiver's; NULL: not there, or nothing was looked up. */
 	void (*got)(struct store_wait *, struct entry *entry);
 	struct entry *entry;           /* on its way */
+	bool owed;                     /* of a settlement: removals are not done yet; the store goes on trying */
 	void *pending;                 /* the store's own; NULL: not waiting */
 };
 
@@ -38,11 +39,14 @@ struct store_ops {
 	enum store_result (*get)(struct store *, const char *key, size_t len, struct entry **entry, struct store_wait *w);
 	/* got() will not be called. */
 	void (*cancel)(struct store *, struct store_wait *w);
-	/* Replaces what has its key. Takes a reference of its own. */
+	/* Replaces what has its key, which also ends where the entry cannot come in. Takes a reference of its own. */
 	void (*put)(struct store *, struct entry *);
 	void (*remove)(struct store *, const char *key, size_t len);
 	/* soft: marked stale from now on (seconds since the epoch) instead of removed. Returns how many, -1 where it is not known yet. */
 	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
+	/* True: w->got() comes from w->loop once what was to be removed before is gone for good, as far as the store's own memory is, or is
+	 * owed. False: it is gone already. What is owed is not found by lookups of this process. */
+	bool (*settle)(struct store *, struct store_wait *w);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);
 };

@@ -28,11 +28,13 @@ static int lmdb_do(struct store_lmdb *s, MDB_txn *txn, struct store_op *op, stru
 		return lmdb_remove(s, txn, op->key, op->len);
 	case OP_PURGE:
 		return lmdb_purge(s, txn, op);
+	case OP_SETTLE:
+		return 0;
 	}
 	return 0;
 }
 
-struct lmdb_batch { struct store_op *ops[BATCH_MAX]; struct entry *answers[BATCH_MAX]; size_t n, bytes; };
+struct lmdb_batch { struct store_op *ops[BATCH_MAX]; struct entry *answers[BATCH_MAX]; size_t n, bytes; bool settles; };
 
 /* All of it or nothing: may be done again. */
 static int lmdb_do_batch(struct store_lmdb *s, struct lmdb_batch *b)
@@ -53,7 +55,8 @@ static int lmdb_do_batch(struct store_lmdb *s, struct lmdb_batch *b)
 		mdb_txn_abort(txn);
 		return rc;
 	}
-	if ((rc = mdb_txn_commit(txn)))
+	/* A power cut must not undo what is said to be settled. */
+	if ((rc = mdb_txn_commit(txn)) || (b->settles && (rc = mdb_env_sync(s->env, 1))))
 		return rc;
 	s->counted.entries = seen.entries;
 	s->counted.bytes = seen.bytes;
@@ -66,6 +69,7 @@ static bool lmdb_take_batch(struct store_lmdb *s, struct lmdb_batch *b)
 	while (b->n < BATCH_MAX && b->bytes < PIECE(s->map_bytes) && (b->ops[b->n] = store_thread_take(&s->thread)) != NULL) {
 		if (b->ops[b->n]->type == OP_PUT && b->ops[b->n]->entry->bytes <= PIECE(s->map_bytes))
 			b->bytes += b->ops[b->n]->entry->bytes + 2 * s->page_bytes;
+		b->settles |= b->ops[b->n]->type == OP_SETTLE;
 		b->n++;
 	}
 	return b->n;
@@ -92,7 +96,10 @@ static void lmdb_run_batch(struct store_lmdb *s, struct lmdb_batch *b)
 		store_thread_set_away(&s->thread, !s->env);
 	}
 	for (size_t i = 0; i < b->n; i++)
-		store_thread_done(&s->thread, b->ops[i], b->answers[i]);
+		if (rc && b->ops[i]->type == OP_SETTLE)
+			store_thread_owe(&s->thread, b->ops[i]);
+		else
+			store_thread_done(&s->thread, b->ops[i], b->answers[i]);
 	store_thread_count(&s->thread, &s->counted);
 	s->counted.evictions = s->counted.errors = 0;
 }
@@ -120,7 +127,7 @@ static void lmdb_free(struct store *store)
 
 static const struct store_ops lmdb_ops = {
 	.name = "lmdb", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put, .remove = store_thread_remove,
-	.purge = store_thread_purge, .stats = store_thread_stats, .free = lmdb_free,
+	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
 };
 
 struct store *store_lmdb_new(const char *path, size_t map_bytes)

@@ -301,6 +301,12 @@ static int64_t memory_purge(struct store *s, enum store_purge what, const char *
 	return p.count;
 }
 
+static bool memory_settle(struct store *s, struct store_wait *w)
+{
+	(void)s, (void)w;
+	return false;
+}
+
 static void memory_stats(struct store *s, struct store_stats *stats)
 {
 	struct store_memory *m = memory_of(s);
@@ -324,7 +330,7 @@ static void memory_free(struct store *s)
 
 static const struct store_ops memory_ops = {
 	.name = "memory", .get = memory_get, .cancel = memory_cancel, .put = memory_put, .remove = memory_remove,
-	.purge = memory_purge, .stats = memory_stats, .free = memory_free,
+	.purge = memory_purge, .settle = memory_settle, .stats = memory_stats, .free = memory_free,
 };
 
 struct store *store_memory_new(size_t budget, size_t max_entry)

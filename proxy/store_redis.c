@@ -1,6 +1,7 @@
 /* Owns entries in a Redis or Valkey server that many instances share: one connection and one thread, requests pipelined.
  * Must not know: freshness, what is in an entry, how the connection is made. While the server is away lookups miss at once and
- * entries are dropped, both counted; removals wait for it.
+ * entries are dropped, both counted; removals wait for it, those of what the entries would have replaced too. A server that refuses a
+ * removal is as good as away: nothing is looked up in it until it has made it.
  *
  * A URL is a hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so that a URL goes
  * with all its variants at once. A hash expires a week after the last entry that came in. */
@@ -15,6 +16,7 @@
 #include "text.h"
 
 enum { EXPIRE_S = 7 * 24 * 3600, VALUE_MAX_BYTES = 8 << 20, FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20 };
+#define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: no time that an entry has is later */
 #define SCAN_COUNT "1000"
 
 void redis_count_error(struct store_redis *r)
@@ -47,7 +49,7 @@ static void name_free(struct redis_name *n)
 	free(n->field.bytes);
 }
 
-static void redis_send(struct store_redis *r, redisCallbackFn *done, struct store_op *op, int argc, const struct slice *args)
+static void redis_send(struct store_redis *r, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
 {
 	const char *argv[6];
 	size_t lens[6];
@@ -56,12 +58,14 @@ static void redis_send(struct store_redis *r, redisCallbackFn *done, struct stor
 		argv[i] = args[i].at;
 		lens[i] = args[i].len;
 	}
-	if (r->connection && redisAsyncCommandArgv(r->connection, done, op, argc, argv, lens) == REDIS_OK)
+	if (r->connection && redisAsyncCommandArgv(r->connection, done, arg, argc, argv, lens) == REDIS_OK) {
+		r->expected++;
 		return;
+	}
 	if (r->connection && !(r->connection->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING)))
 		redis_drop(r, "out of memory");
 	if (done)
-		done(r->connection, NULL, op);
+		done(NULL, NULL, arg);
 }
 
 #define WORD(literal) { (literal), sizeof (literal) - 1 }
@@ -76,21 +80,21 @@ static void send_expire(struct store_redis *r, struct slice key)
 	redis_send(r, NULL, NULL, 3, args);
 }
 
-static void send_mark(struct store_redis *r, redisCallbackFn *done, struct store_op *op, struct slice key, int64_t now)
+static void send_mark(struct store_redis *r, redisCallbackFn *done, void *arg, struct slice key, int64_t now)
 {
 	char seconds[24];
 	struct slice args[] = { WORD("HSET"), key, WORD("!"), { seconds, 0 } };
 
 	args[3].len = (size_t)snprintf(seconds, sizeof seconds, "%lld", (long long)now);
-	redis_send(r, done, op, 4, args);
+	redis_send(r, done, arg, 4, args);
 	send_expire(r, key);
 }
 
-static void send_unlink(struct store_redis *r, redisCallbackFn *done, struct store_op *op, struct slice key)
+static void send_unlink(struct store_redis *r, redisCallbackFn *done, void *arg, struct slice key)
 {
 	struct slice args[] = { WORD("UNLINK"), key };
 
-	redis_send(r, done, op, 2, args);
+	redis_send(r, done, arg, 2, args);
 }
 
 static size_t op_flying_bytes(const struct store_op *op)
@@ -108,32 +112,60 @@ static void redis_land(struct store_redis *r, const struct store_op *op)
 {
 	r->flying--;
 	r->flying_bytes -= op_flying_bytes(op);
-	r->scanning &= op->type != OP_PURGE || op->what == PURGE_URL;
+	if (r->scan == op)
+		r->scan = NULL;
 }
 
-/* It never took off: out of memory. */
-static void redis_failed(struct store_redis *r, struct store_op *op)
+bool redis_is_idle(struct store_redis *r)
 {
-	redis_land(r, op);
-	redis_count_error(r);
-	store_thread_done(&r->thread, op, NULL);
+	return !r->flying && store_thread_is_idle(&r->thread);
 }
 
-/* reply NULL: the connection is going. A removal that may not have reached the server is made again when it is back. */
+/* Once all is removed nothing older is owed. */
+static void redis_pay(struct store_redis *r, const struct store_op *op)
+{
+	if (!r->debt || (op->type != OP_REMOVE && op->type != OP_PURGE))
+		return;
+	r->debt = op->type == OP_PURGE && op->what == PURGE_ALL && !op->soft ? 0 : r->debt - 1;
+	if (!r->debt)
+		redis_settled(r);
+}
+
+/* reply NULL: the connection is going, and nobody knows what came of it. */
 static void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
 	redis_land(r, op);
-	if (!reply)
-		r->up = false;
 	if (!reply || reply->type == REDIS_REPLY_ERROR)
 		redis_count_error(r);
-	if (!reply && (op->type == OP_REMOVE || op->type == OP_PURGE))
-		store_thread_again(&r->thread, op);
-	else
-		store_thread_done(&r->thread, op, answer);
+	if (!reply) {
+		r->up = false;
+		store_thread_owe(&r->thread, op);
+		return;
+	}
+	redis_pay(r, op);
+	store_thread_done(&r->thread, op, answer);
 	if (r->up)
 		loop_arm(r->thread.loop, &r->watch, r->flying ? r->settings.timeout_ms : 0);
 	redis_pump(r);
+	redis_check_end(r);
+}
+
+/* It came back refused: the connection goes, and is made anew for it. */
+static void redis_refused(struct store_redis *r, struct store_op *op, const char *why)
+{
+	redis_land(r, op);
+	redis_count_error(r);
+	store_thread_owe(&r->thread, op);
+	if (r->connection)
+		redis_drop(r, why);
+}
+
+/* It never took off. */
+static void redis_failed(struct store_redis *r, struct store_op *op)
+{
+	if (r->connection)
+		redis_drop(r, "out of memory");
+	redis_landed(r, op, NULL, NULL);
 }
 
 /* What was found for it: NULL where it is damaged, or none of ours. */
@@ -142,6 +174,7 @@ static struct entry *redis_read(const redisReply *value, const redisReply *mark,
 	struct entry *e = entry_unpack(value->str, value->len), *stale;
 	int64_t since = mark->type == REDIS_REPLY_STRING ? strtoll(mark->str, NULL, 10) : INT64_MIN;
 
+	since = since > MARK_MAX ? MARK_MAX : since;
 	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
 		entry_unref(&e);
 	if (!e || e->freshness.response_time > since)
@@ -151,12 +184,53 @@ static struct entry *redis_read(const redisReply *value, const redisReply *mark,
 	return stale;
 }
 
-static void on_done(redisAsyncContext *ac, void *answer, void *arg)
+static void on_unlinked(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
 
 	(void)ac;
-	redis_landed(redis_of(op->thread), op, answer, NULL);
+	r->amends--;
+	if (reply && reply->type == REDIS_REPLY_ERROR)
+		redis_refused(r, op, reply->str);
+	else
+		redis_landed(r, op, reply, NULL);
+}
+
+/* The whole URL goes where one entry cannot be taken out of it, or not be marked. */
+static void redis_unlink(struct store_redis *r, struct store_op *op)
+{
+	struct redis_name n;
+
+	if (name_make(&n, r, op->key, op->len)) {
+		r->amends++;
+		send_unlink(r, on_unlinked, op, (struct slice)TEXT(n.key));
+	} else {
+		redis_failed(r, op);
+	}
+	name_free(&n);
+}
+
+/* What is refused because of what the key holds, or for want of memory, is no reason to refuse taking it away. */
+static bool is_about_key(const redisReply *error)
+{
+	return !strncmp(error->str, "WRONGTYPE", 9) || !strncmp(error->str, "OOM", 3);
+}
+
+static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (!reply || reply->type != REDIS_REPLY_ERROR)
+		redis_landed(r, op, reply, NULL);
+	else if (is_about_key(reply))
+		redis_unlink(r, op);
+	else
+		redis_refused(r, op, reply->str);
 }
 
 /* done NULL: the operation is on its way already. */
@@ -172,6 +246,30 @@ static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct st
 		redis_failed(r, op);
 	}
 	name_free(&n);
+}
+
+/* What cannot come in still ends what it would have replaced. */
+static void redis_forget_instead(struct store_redis *r, struct store_op *op)
+{
+	r->flying_bytes -= op_flying_bytes(op);
+	entry_unref(&op->entry);
+	op->type = OP_REMOVE;
+	redis_forget(r, on_removed, op);
+}
+
+static void on_put(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (!reply || reply->type != REDIS_REPLY_ERROR) {
+		redis_landed(r, op, reply, NULL);
+		return;
+	}
+	redis_count_error(r);
+	redis_forget_instead(r, op);
 }
 
 static void on_got(redisAsyncContext *ac, void *answer, void *arg)
@@ -206,7 +304,6 @@ static void redis_get(struct store_redis *r, struct store_op *op)
 	name_free(&n);
 }
 
-/* What is too large still ends what it would have replaced. */
 static void redis_put(struct store_redis *r, struct store_op *op)
 {
 	struct redis_name n;
@@ -214,14 +311,14 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 	char *packed = op->entry->bytes <= VALUE_MAX_BYTES ? entry_pack(op->entry, &len) : NULL;
 
 	if (!packed) {
-		redis_forget(r, on_done, op);
+		redis_forget_instead(r, op);
 		return;
 	}
 	if (name_make(&n, r, op->key, op->len)) {
 		struct slice args[] = { WORD("HSET"), TEXT(n.key), TEXT(n.field), { packed, len } };
 		struct slice key = TEXT(n.key);
 
-		redis_send(r, on_done, op, 4, args);
+		redis_send(r, on_put, op, 4, args);
 		send_expire(r, key);
 	} else {
 		redis_failed(r, op);
@@ -253,6 +350,58 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 	free(pattern.bytes);
 }
 
+static void redis_scan(struct store_redis *r, struct store_op *op);
+
+/* The last page is told and all keys of it are gone. Where marking some was refused they are taken away. */
+static void redis_scan_ends(struct store_redis *r, const redisReply *reply)
+{
+	struct store_op *op = r->scan;
+
+	if (!r->scan_over || r->scanned)
+		return;
+	if (r->scan_failed && op->soft) {
+		op->soft = false;
+		redis_scan(r, op);
+	} else if (r->scan_failed) {
+		redis_refused(r, op, "a removal was refused");
+	} else {
+		redis_landed(r, op, reply, NULL);
+	}
+}
+
+static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_redis *r = arg;
+	const redisReply *reply = answer;
+
+	(void)ac;
+	r->scanned--;
+	if (!r->scan)
+		return;
+	if (!reply && r->scan_over) {
+		redis_landed(r, r->scan, NULL, NULL);
+		return;
+	}
+	r->scan_failed |= reply && reply->type == REDIS_REPLY_ERROR;
+	redis_scan_ends(r, reply);
+}
+
+/* A server may name any key. */
+static void redis_scanned_key(struct store_redis *r, const struct store_op *op, const redisReply *name)
+{
+	size_t prefix = strlen(r->settings.prefix), url = op->what == PURGE_ALL ? 0 : op->len;
+	struct slice key = { name->str, name->len };
+
+	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->settings.prefix, prefix) ||
+	    memcmp(key.at + prefix, op->key, url))
+		return;
+	r->scanned++;
+	if (op->soft)
+		send_mark(r, on_scanned_key, r, key, op->now);
+	else
+		send_unlink(r, on_scanned_key, r, key);
+}
+
 static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
@@ -260,25 +409,31 @@ static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 	const redisReply *reply = answer, *keys;
 
 	(void)ac;
-	if (!reply || reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING) {
-		redis_landed(r, op, reply, NULL);
+	if (!reply) {
+		redis_landed(r, op, NULL, NULL);
+		return;
+	}
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING) {
+		redis_refused(r, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer SCAN");
 		return;
 	}
 	keys = reply->element[1];
-	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements; i++) {
-		struct slice key = { keys->element[i]->str, keys->element[i]->len };
-
-		if (op->soft)
-			send_mark(r, NULL, NULL, key, op->now);
-		else
-			send_unlink(r, NULL, NULL, key);
-	}
-	if (strcmp(reply->element[0]->str, "0")) {
-		loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
+	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && r->connection; i++)
+		redis_scanned_key(r, op, keys->element[i]);
+	loop_arm(r->thread.loop, &r->watch, r->connection ? r->settings.timeout_ms : 0);
+	r->scan_over = r->connection && !strcmp(reply->element[0]->str, "0");
+	if (r->scan_over)
+		redis_scan_ends(r, reply);
+	else
 		send_scan(r, on_scanned, op, reply->element[0]->str);
-	} else {
-		redis_landed(r, op, reply, NULL);
-	}
+}
+
+static void redis_scan(struct store_redis *r, struct store_op *op)
+{
+	r->scan = op;
+	r->scan_over = r->scan_failed = false;
+	r->scanned = 0;
+	send_scan(r, on_scanned, op, "0");
 }
 
 static void redis_purge(struct store_redis *r, struct store_op *op)
@@ -287,8 +442,7 @@ static void redis_purge(struct store_redis *r, struct store_op *op)
 	struct slice key;
 
 	if (op->what != PURGE_URL) {
-		r->scanning = true;
-		send_scan(r, on_scanned, op, "0");
+		redis_scan(r, op);
 		return;
 	}
 	if (!name_make(&n, r, op->key, op->len)) {
@@ -296,11 +450,33 @@ static void redis_purge(struct store_redis *r, struct store_op *op)
 	} else {
 		key = (struct slice)TEXT(n.key);
 		if (op->soft)
-			send_mark(r, on_done, op, key, op->now);
+			send_mark(r, on_removed, op, key, op->now);
 		else
-			send_unlink(r, on_done, op, key);
+			send_unlink(r, on_removed, op, key);
 	}
 	name_free(&n);
+}
+
+static void redis_settle(struct store_redis *r, struct store_op *op);
+
+/* It answers in the order it was asked: all before has landed, but what is tried another way. */
+static void on_settled(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+
+	(void)ac;
+	if (answer && r->amends)
+		redis_settle(r, op);
+	else
+		redis_landed(r, op, answer, NULL);
+}
+
+static void redis_settle(struct store_redis *r, struct store_op *op)
+{
+	struct slice args[] = { WORD("PING") };
+
+	redis_send(r, on_settled, op, 1, args);
 }
 
 static void redis_do(struct store_redis *r, struct store_op *op)
@@ -308,8 +484,9 @@ static void redis_do(struct store_redis *r, struct store_op *op)
 	switch (op->type) {
 	case OP_GET: redis_get(r, op); break;
 	case OP_PUT: redis_put(r, op); break;
-	case OP_REMOVE: redis_forget(r, on_done, op); break;
+	case OP_REMOVE: redis_forget(r, on_removed, op); break;
 	case OP_PURGE: redis_purge(r, op); break;
+	case OP_SETTLE: redis_settle(r, op); break;
 	}
 }
 
@@ -317,7 +494,7 @@ void redis_pump(struct store_redis *r)
 {
 	struct store_op *op;
 
-	while (r->up && !r->ending && !r->scanning && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
+	while (r->up && !r->over && !r->scan && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
 	    (op = store_thread_take(&r->thread)) != NULL) {
 		redis_took_off(r, op);
 		if (r->flying == 1)
@@ -354,7 +531,8 @@ static void redis_free(struct store *store)
 
 static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
-	.remove = store_thread_remove, .purge = store_thread_purge, .stats = store_thread_stats, .free = redis_free,
+	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats,
+	.free = redis_free,
 };
 
 struct store *store_redis_new(const struct redis_settings *settings)

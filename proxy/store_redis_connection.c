@@ -14,8 +14,12 @@ enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
+	struct store_redis *r = arg;
+
 	(void)fd, (void)what;
-	redisAsyncHandleRead(((struct store_redis *)arg)->connection);
+	redisAsyncHandleRead(r->connection);
+	if (r->connection && redis_is_too_much(r->connection))
+		redis_drop(r, "it answers without end");
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -56,6 +60,21 @@ static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
 	return r->readable && r->writable ? 0 : -1;
 }
 
+/* A server's words may be any. */
+static void redis_complain(struct store_redis *r, const char *why)
+{
+	char text[256];
+	size_t n = 0;
+
+	if (r->complained)
+		return;
+	r->complained = true;
+	for (; why[n] && n + 1 < sizeof text; n++)
+		text[n] = why[n] >= ' ' && why[n] <= '~' ? why[n] : '?';
+	text[n] = '\0';
+	log_warn("redis store: %s; trying again", text);
+}
+
 /* hiredis frees the connection once we return to it, or its caller does. */
 static void redis_lost(struct store_redis *r, const char *why)
 {
@@ -66,15 +85,13 @@ static void redis_lost(struct store_redis *r, const char *why)
 	r->up = false;
 	loop_disarm(r->thread.loop, &r->watch);
 	store_thread_set_away(&r->thread, true);
-	if (r->ending) {
+	if (r->over) {
 		store_thread_leave(&r->thread);
 		return;
 	}
 	redis_count_error(r);
-	if (!r->complained)
-		log_warn("redis store: %s; trying again", refusal ? refusal : why);
-	r->complained = true;
-	loop_arm(r->thread.loop, &r->retry, r->retry_ms);
+	redis_complain(r, r->odd ? r->odd : refusal ? refusal : why);
+	loop_arm(r->thread.loop, &r->retry, r->ending ? RETRY_FIRST_MS : r->retry_ms);
 	r->retry_ms = r->retry_ms * 2 < RETRY_MAX_MS ? r->retry_ms * 2 : RETRY_MAX_MS;
 }
 
@@ -114,13 +131,20 @@ static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 	if (!arg)
 		return;
 	r->up = true;
+	loop_disarm(r->thread.loop, &r->watch);
+	if (!(r->debt = store_thread_owed(&r->thread)))
+		redis_settled(r);
+	redis_pump(r);
+	redis_check_end(r);
+}
+
+void redis_settled(struct store_redis *r)
+{
 	r->retry_ms = RETRY_FIRST_MS;
+	store_thread_set_away(&r->thread, false);
 	if (r->complained)
 		log_info("redis store: connected");
 	r->complained = false;
-	loop_disarm(r->thread.loop, &r->watch);
-	store_thread_set_away(&r->thread, false);
-	redis_pump(r);
 }
 
 /* Who we are, and whether anybody is there: the last has an argument. */
@@ -128,6 +152,7 @@ static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 {
 	const struct redis_settings *s = &r->settings;
 
+	r->expected = s->password ? 2 : 1;
 	if (s->password && s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
 		return false;
 	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
@@ -178,6 +203,7 @@ void redis_connect(struct store_redis *r)
 		return;
 	}
 	r->connection = ac;
+	redis_guard(r, ac);
 	if (redis_attach(r, ac) || (why = redis_secure(r, ac)) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
 	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
 		redis_drop(r, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
@@ -196,16 +222,39 @@ static void on_watch(struct timer *t)
 	redis_drop(OWNER_OF(t, struct store_redis, watch), "no answer in time");
 }
 
-void redis_disconnect(struct store_redis *r)
+static void redis_leave(struct store_redis *r)
 {
-	r->ending = true;
+	r->over = true;
 	loop_disarm(r->thread.loop, &r->retry);
-	if (!r->connection)
-		store_thread_leave(&r->thread);
-	else if (!r->flying)
+	loop_disarm(r->thread.loop, &r->last);
+	if (r->connection)
 		redis_drop(r, "");
 	else
-		redisAsyncDisconnect(r->connection);
+		store_thread_leave(&r->thread);
+}
+
+static void on_last(struct timer *t)
+{
+	redis_leave(OWNER_OF(t, struct store_redis, last));
+}
+
+void redis_check_end(struct store_redis *r)
+{
+	if (r->ending && !r->over && redis_is_idle(r))
+		redis_leave(r);
+}
+
+void redis_disconnect(struct store_redis *r)
+{
+	if (r->ending)
+		return;
+	r->ending = true;
+	loop_arm(r->thread.loop, &r->last, r->settings.timeout_ms);
+	redis_check_end(r);
+	if (r->over || r->connection)
+		return;
+	loop_disarm(r->thread.loop, &r->retry);
+	redis_connect(r);
 }
 
 const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
@@ -216,6 +265,7 @@ const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
 	r->retry_ms = RETRY_FIRST_MS;
 	r->retry.fire = on_retry;
 	r->watch.fire = on_watch;
+	r->last.fire = on_last;
 	if (!s->tls)
 		return NULL;
 	if (!HAS_TLS)

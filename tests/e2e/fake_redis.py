@@ -9,7 +9,7 @@ from wire import TIMEOUT
 
 MASK = (1 << 64) - 1
 P1, P2, P3, P4, P5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-SILENCE = object()                      # a reply that never comes
+SILENCE = object()                      # a reply that never comes, nor any behind it on that connection
 OOM = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 
 
@@ -106,6 +106,7 @@ class FakeRedis:
             threading.Thread(target=self.converse, args=(peer,), daemon=True).start()
 
     def converse(self, peer):
+        mute = False
         with contextlib.suppress(OSError, ValueError), peer, peer.makefile("rb") as stream:
             while line := stream.readline():
                 args = []
@@ -118,7 +119,8 @@ class FakeRedis:
                 with self.news:
                     self.commands.append(args)
                     self.news.notify_all()
-                if reply is not SILENCE:
+                mute |= reply is SILENCE
+                if not mute:
                     peer.sendall(reply)
         with self.lock:
             self.open.discard(peer)

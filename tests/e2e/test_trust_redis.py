@@ -1,9 +1,10 @@
 """Trust, of stores: records that lie, heads that grow, what a store refuses, loses or hears too late."""
+import itertools
 import time
 
 import pytest
 
-from fake_redis import FakeRedis, array, bulk, forged, names_record, xx64
+from fake_redis import OOM, SILENCE, FakeRedis, array, bulk, forged, names_record, xx64
 from pages import FRESH, Site, page, was_hit
 from wire import TIMEOUT, message
 
@@ -131,3 +132,234 @@ def test_trust_15_a_reload_that_allows_fewer_fields(start, origin, site, tmp_pat
     for _ in range(4):
         got = proxy.get("/a")
         assert (got.status, got.body) == (200, b"new")
+
+
+HOSTILE = {
+    "nobody asked": b"+OK\r\n+OK\r\n", "nobody asked, an array": b"$-1\r\n*1\r\n*0\r\n", "no array": b"+OK\r\n", "a number": b":1\r\n", "nil": b"$-1\r\n",
+    "no elements": b"*0\r\n", "no array at all": b"*-1\r\n", "one": b"*1\r\n$1\r\na\r\n", "three": b"*3\r\n$1\r\na\r\n:1\r\n:2\r\n",
+    "numbers": b"*2\r\n:1\r\n:2\r\n", "errors within": b"*2\r\n-a\r\n-b\r\n", "arrays within": b"*2\r\n*2\r\n:1\r\n:2\r\n*0\r\n",
+    "deep": b"*1\r\n" * 6 + b":1\r\n", "deeper than it may be": b"*1\r\n" * 20 + b":1\r\n", "a huge array": b"*1000000000\r\n", "a huge string": b"$2147483647\r\n",
+    "the largest number": b"*9223372036854775807\r\n", "a string of less than nothing": b"$-2\r\n", "no protocol": b"HTTP/1.1 200 OK\r\n\r\n",
+    "a line without end": b"+" + b"x" * 100_000, "an error": b"-ERR \x1b[31m\x07\r\n", "empty": b"*2\r\n$0\r\n\r\n$0\r\n\r\n",
+}
+
+
+@WORKERS
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_trust_15_replies_that_are_none(start, origin, site, fake, kind, workers):
+    """Whatever a server says to a lookup: the origin is asked, and the program lives."""
+    site["*"] = page(FRESH)
+    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    fake.say = lambda args: HOSTILE[kind] if args[0] == b"HMGET" else None
+    for number in range(3):
+        assert (proxy.get(f"/{number}").status, proxy.get(f"/{number}").body) == (200, b"hello")
+    fake.say = lambda args: None
+    fake.cut()
+    reaching(fake, proxy)
+    proxy.assert_growth(proxy.status("VmRSS"), 200 << 10)
+    assert "\x1b" not in proxy.err.text()
+
+
+# ---- what is removed stays removed ----
+
+@pytest.fixture
+def versions(site):
+    """Each answer of the origin is another version."""
+    turn = itertools.count(1)
+    site["*"] = lambda request: (message("200 OK") if request.method == "POST" else
+                                 page("Cache-Control: max-age=3600", body=b"v%d of %s" % (next(turn), request.target.encode())))
+    return site
+
+
+def anew(proxy, path="/a"):
+    got = proxy.get(path, "Cache-Control: no-cache")
+    assert got.status == 200
+    return got.body
+
+
+def restarted(start, origin, proxy, options, fake=None):
+    proxy.stop()
+    proxy = start(origin, *options)
+    return reaching(fake, proxy) if fake else proxy
+
+
+def purge(proxy, path="/a", what="url"):
+    return proxy.get(path, f"X-Purge: {what}", method="PURGE")
+
+
+def away(fake, _):
+    fake.stop()
+
+
+def refused(fake, word, error=OOM):
+    fake.say = lambda args: error if args[0] == word else None
+
+
+LOSSES = {
+    "out of memory": lambda fake, proxy: refused(fake, b"HSET"),
+    "away": away,
+    "another type": lambda fake, proxy: refused(fake, b"HSET", b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"),
+    "never answered": lambda fake, proxy: refused(fake, b"HSET", SILENCE),
+    "an answer that is none": lambda fake, proxy: refused(fake, b"HSET", b"?\r\n"),
+}
+
+
+@WORKERS
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trust_17_a_put_that_is_lost_ends_what_it_replaced(start, origin, versions, fake, loss, workers):
+    """v2 was seen: v1 must not come back with a restart."""
+    options = *behind(fake), "--workers", workers
+    proxy = reaching(fake, start(origin, *options))
+    assert proxy.get("/a").body == b"v1 of /a"
+    fake.has("/a")
+    LOSSES[loss](fake, proxy)
+    assert anew(proxy) == b"v2 of /a"
+    if loss == "away":
+        fake.start()
+    fake.wait(lambda commands: any(args[0] == b"HDEL" for args in commands))
+    fake.say = lambda args: None
+    proxy = restarted(start, origin, proxy, options, fake)
+    assert proxy.get("/a").body == b"v3 of /a"
+
+
+TAKEN = {"PURGE": lambda proxy: purge(proxy), "prefix": lambda proxy: purge(proxy, "/", "prefix"), "all": lambda proxy: purge(proxy, "/", "all"),
+         "POST": lambda proxy: proxy.get("/a", "Content-Length: 0", method="POST")}
+
+
+@WORKERS
+@pytest.mark.parametrize("how", TAKEN)
+def test_trust_17_taken_away_while_the_store_is_away(start, origin, versions, fake, how, workers):
+    """It comes back with all it had: that is not found, for its removal is owed and comes first."""
+    options = *behind(fake), "--workers", workers
+    proxy = reaching(fake, start(origin, *options))
+    assert proxy.get("/a").body == b"v1 of /a"
+    fake.has("/a")
+    fake.stop()
+    proxy.says("trying again")
+    got = TAKEN[how](proxy)
+    assert got.status == (200 if how == "POST" else 202) and (how == "POST" or b"not confirmed" in got.body)
+    fake.start()
+    assert proxy.get("/a", "Cache-Control: only-if-cached").status == 504
+    proxy.says("redis store: connected")
+    assert not fake.records("/a")
+    assert purge(proxy).status == 200
+    proxy = restarted(start, origin, proxy, options, fake)
+    assert proxy.get("/a").body == b"v2 of /a"
+
+
+@pytest.mark.parametrize("how", ["PURGE", "prefix", "POST"])
+def test_trust_17_owed_at_exit_is_tried(start, origin, versions, fake, how):
+    """SIGTERM while the store is away: it has a moment to come back, and what is owed is done."""
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy.get("/a")
+    fake.has("/a")
+    fake.stop()
+    proxy.says("trying again")
+    TAKEN[how](proxy)
+    proxy.sigterm()
+    fake.start()
+    proxy.stop()
+    assert not fake.records("/a") and "removed" not in proxy.err.text()
+
+
+def test_trust_17_owed_at_exit_is_told(start, origin, versions, fake):
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy.get("/a")
+    fake.has("/a")
+    fake.stop()
+    proxy.says("trying again")
+    assert purge(proxy).status == purge(proxy, "/b/", "prefix").status == 202
+    anew(proxy, "/c")
+    proxy.stop()
+    told = proxy.err.text()
+    assert "3 removals could not be made" in told
+    assert all(f"not removed: {origin.url}{path}\n" in told for path in ("/a", "/b/*", "/c"))
+
+
+@WORKERS
+@pytest.mark.parametrize("word, error", [(b"UNLINK", b"-READONLY You can't write against a read only replica.\r\n"), (b"UNLINK", SILENCE),
+                                         (b"PING", SILENCE)])
+def test_trust_17_nothing_is_looked_up_while_a_removal_is_refused(start, origin, versions, fake, word, error, workers):
+    """Told so, and it stays a miss; once the store takes removals again, it serves again."""
+    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    proxy.get("/a")
+    record = fake.has("/a")
+    refused(fake, word, error)
+    got = purge(proxy)
+    assert got.status == 202 and b"not confirmed" in got.body
+    with fake.lock:
+        key = FakeRedis.PREFIX + f"{origin.url}/a".encode()
+        fake.hashes = {key: {b"=" + rest: value for rest, value in record.items()}} if word == b"UNLINK" else {}
+    for _ in range(5):
+        assert proxy.get("/a", "Cache-Control: only-if-cached").status == 504
+    fake.say = lambda args: None
+    proxy.says("redis store: connected")
+    assert proxy.get("/a", "Cache-Control: only-if-cached").status == 504 and not fake.records("/a")
+    reaching(fake, proxy)
+    assert purge(proxy).status == 200
+
+
+@pytest.mark.parametrize("what", ["url, soft", "prefix, soft"])
+def test_trust_17_a_mark_that_is_refused(start, origin, versions, fake, what):
+    """What cannot be marked stale is taken away."""
+    proxy = reaching(fake, start(origin, *behind(fake)))
+    proxy.get("/a")
+    fake.has("/a")
+    refused(fake, b"HSET")
+    got = purge(proxy, "/a", what)
+    assert got.status == 200 and not fake.records("/a")
+
+
+@WORKERS
+def test_trust_17_who_purges_may_leave(start, origin, versions, fake, workers):
+    """Before the store answers, and again before it does not."""
+    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    for error in (SILENCE, None):
+        proxy.get("/a")
+        fake.say = lambda args, error=error: error if args[0] == b"PING" else None
+        for _ in range(10):
+            client, before = proxy.client(), fake.count(b"UNLINK")
+            client.ask("/a", method="PURGE")
+            if error is None:
+                fake.wait(lambda _, before=before: fake.count(b"UNLINK") > before)
+            client.drained()
+            client.close()
+    reaching(fake, proxy)
+    assert purge(proxy).status == 200
+
+
+@WORKERS
+def test_trust_17_pipelined_behind_a_purge(start, origin, versions, store, workers):
+    """Answers come in order, and the one behind it finds nothing of what it took away."""
+    proxy = start(origin, *store, "--workers", workers)
+    client = proxy.client()
+    for turn in range(1, 20, 2):
+        assert client.get("/a").body == b"v%d of /a" % turn
+        client.ask("/a", method="PURGE").ask("/a").ask("/a", "X-Purge: all", method="PURGE")
+        got = [client.response() for _ in range(3)]
+        assert got[0].status in (200, 202) and got[1].body == b"v%d of /a" % (turn + 1) and got[2].status in (200, 202)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_trust_17_a_purge_that_was_answered_survives_a_kill(start, origin, versions, store, workers):
+    """200 says that the second store has done it: kill -9 right after it, ten times."""
+    if not store:
+        pytest.skip("memory is gone with its process")
+    options = *store, "--workers", workers
+    for _ in range(10):
+        proxy = start(origin, *options)
+        until = time.monotonic() + TIMEOUT
+        while (got := purge(proxy, "/b")).status != 200:  # it takes nothing before it is there
+            assert got.status == 202 and time.monotonic() < until
+        proxy.get("/a")
+        assert purge(proxy, "/b").status == 200           # and with it what was asked for before: /a is stored
+        assert purge(proxy).status == 200
+        proxy.process.kill()
+        proxy.process.wait()
+        proxy.stopped = True
+        again = start(origin, *options)
+        while (got := purge(again, "/b")).status != 200:
+            assert got.status == 202 and time.monotonic() < until
+        got = again.get("/a", "Cache-Control: only-if-cached")
+        assert got.status == 504, got.body
+        again.stop()

@@ -109,7 +109,7 @@ struct store *redis_server_store(void)
 
 	redis_server.port = free_port();
 	redis_server_start();
-	s = redis_server_open("se cret", "u*t:");
+	s = redis_server.store = redis_server_open("se cret", "u*t:");
 	CU_ASSERT_FATAL(redis_server_wakes(s));
 	s->ops->remove(s, "awake\n", 6);
 	return s;

@@ -14,6 +14,7 @@ extern struct redis_server {
 	pid_t pid;
 	uint16_t port;
 	int timeout_ms;
+	struct store *store;           /* the last that redis_server_store() made */
 } redis_server;
 
 /* Chooses the one that is meant. NULL: it can be had here, else why not. */

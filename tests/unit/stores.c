@@ -68,6 +68,16 @@ bool stores_misses(struct store *s, const char *key)
 	return missing;
 }
 
+bool stores_settle(struct store *s)
+{
+	struct waiter w = { .wait = { .loop = stores_loop(), .got = on_got } };
+
+	if (!s->ops->settle(s, &w.wait))
+		return true;
+	loop_run(stores_loop());
+	return !w.wait.owed;
+}
+
 bool stores_stale(struct store *s, const char *key)
 {
 	struct entry *e = stores_fetch(s, key);

@@ -22,6 +22,9 @@ const char *stores_folder(void);
 void stores_folder_clear(void);
 struct store *stores_lmdb(size_t map_bytes);    /* in that folder */
 
+/* Whether what was asked for before is done; false: owed. */
+bool stores_settle(struct store *);
+
 void stores_nap(void);
 
 #endif

@@ -205,6 +205,31 @@ static void run_cancel(struct store *s)
 }
 static void cancel(void) { with_each(run_cancel); }
 
+static void run_settle(struct store *s)
+{
+	struct store_wait wait = { .loop = stores_loop(), .got = never };
+
+	for (int i = 0; i < 20; i++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "http://h%d/\nk", i);
+		stores_put(s, key, (unsigned)i, 1000);
+	}
+	s->ops->purge(s, PURGE_PREFIX, "http://h1", 9, false, 2000);
+	UNIT_ROW(stores_settle(s), "trust 17: %s: settled", current);
+	HOLDS(stores_misses(s, "http://h1/\nk") && stores_misses(s, "http://h19/\nk") && stores_holds(s, "http://h2/\nk", 2, 1000));
+	for (int i = 0; i < 20; i++) {
+		if (!s->ops->settle(s, &wait))
+			continue;
+		if (i % 4 == 0)
+			stores_nap();
+		s->ops->cancel(s, &wait);
+		UNIT_ROW(!wait.pending, "trust 17: %s: who waited left", current);
+	}
+	UNIT_ROW(stores_settle(s), "trust 17: %s: settled again", current);
+}
+static void settle(void) { with_each(run_settle); }
+
 /* Two workers on the same 40 keys: every answer is whole and of its key. */
 struct worker { struct store *store; unsigned seed; bool right; };
 
@@ -250,4 +275,4 @@ static void run_workers(struct store *s)
 static void workers(void) { with_each(run_workers); }
 
 UNIT_SUITE(store, { "basic", basic }, { "variants", variants }, { "keys", keys }, { "big", big }, { "purge", purge },
-	{ "fresh-after-purge", fresh_after_purge }, { "cancel", cancel }, { "workers", workers })
+	{ "settle", settle }, { "fresh-after-purge", fresh_after_purge }, { "cancel", cancel }, { "workers", workers })

@@ -56,6 +56,72 @@ static void removals_wait(void)
 	redis_server_stop();
 }
 
+static void hangs(void)
+{
+	kill(redis_server.pid, SIGSTOP);
+	CU_ASSERT(!stores_settle(redis_server.store));        /* after timeout_ms */
+}
+
+static void goes_on(void)
+{
+	kill(redis_server.pid, SIGCONT);
+	CU_ASSERT(redis_server_wakes(redis_server.store));
+}
+
+/* What could not be replaced is gone; what nobody replaced is there. */
+static void lost_entries_are_removals(void)
+{
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	redis_server.timeout_ms = 500;
+	s = redis_server_store();
+	stores_put(s, "http://a/\nk", 1, 1000);
+	stores_put(s, "http://b/\nk", 1, 1000);
+	stores_put(s, "http://c/\nk", 1, 1000);
+	CU_ASSERT(stores_settle(s));
+	kill(redis_server.pid, SIGSTOP);
+	stores_put(s, "http://a/\nk", 2, 1000);               /* on its way */
+	hangs();
+	stores_put(s, "http://b/\nk", 2, 1000);               /* refused */
+	goes_on();
+	UNIT_ROW(stores_misses(s, "http://a/\nk"), "trust 17: an entry that was on its way");
+	UNIT_ROW(stores_misses(s, "http://b/\nk"), "trust 17: an entry that was refused");
+	UNIT_ROW(stores_holds(s, "http://c/\nk", 1, 1000), "trust 17: an entry that nobody touched");
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+/* The same keys over and over are owed once; of too many everything is. */
+static void owed_is_bounded(void)
+{
+	char key[64];
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	redis_server.timeout_ms = 500;
+	s = redis_server_store();
+	stores_put(s, "http://a/\nk", 1, 1000);
+	CU_ASSERT(stores_settle(s));
+	for (int turn = 0; turn < 2; turn++) {
+		hangs();
+		for (int i = 0; i < 100000; i++) {
+			snprintf(key, sizeof key, "http://%d/\nk", turn ? i : i % 100);
+			s->ops->remove(s, key, strlen(key));
+		}
+		goes_on();
+		UNIT_ROW(turn ? stores_misses(s, "http://a/\nk") : stores_holds(s, "http://a/\nk", 1, 1000), "trust 17: %s",
+		    turn ? "more than are kept" : "a hundred keys again and again");
+	}
+	stores_put(s, "http://a/\nk", 2, 1000);
+	CU_ASSERT(stores_holds(s, "http://a/\nk", 2, 1000));
+	s->ops->free(s);
+	redis_server_stop();
+	redis_server.timeout_ms = 60000;
+}
+
 static void settings_matter(void)
 {
 	struct redis_settings tls = { .host = "127.0.0.1", .port = 1, .prefix = "", .tls = true, .timeout_ms = 100 };
@@ -85,4 +151,5 @@ static void settings_matter(void)
 #endif
 }
 
-UNIT_SUITE(store_redis, { "goes-and-comes", goes_and_comes }, { "removals-wait", removals_wait }, { "settings-matter", settings_matter })
+UNIT_SUITE(store_redis, { "goes-and-comes", goes_and_comes }, { "removals-wait", removals_wait },
+	{ "lost-entries-are-removals", lost_entries_are_removals }, { "owed-is-bounded", owed_is_bounded }, { "settings-matter", settings_matter })
