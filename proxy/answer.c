@@ -116,7 +116,7 @@ static int request_for_anybody(struct http_msg *m, const struct http_msg *from)
 	*m = *from;
 	m->fields = fields;
 	m->n_fields = 0;
-	m->ids = 0;
+	memset(m->ids, 0, sizeof m->ids);
 	for (uint32_t i = 0; i < from->n_fields; i++)
 		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA) {
 			fields[m->n_fields] = from->fields[i];

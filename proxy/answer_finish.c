@@ -80,7 +80,7 @@ static int answer_not_modified(const struct answer *a, const struct object_head 
 {
 	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
 	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
-		"x-encoding-rule", "cache-status", "set-cookie", NULL };
+		"x-encoding-rule", "cache-status", "set-cookie", "content-security-policy", "x-content-type-options", NULL };
 	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
 	struct object_head *h;
 	size_t n = 0;

@@ -25,6 +25,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
 	if (!same_origin) {
 		f->private_gone = true;
+		f->request.stage.head.way = RESPONSE_FOREIGN;
 		f->request.guard = f->request.hop_guard;
 		f->request.parents = f->request.hop_parents;
 		f->request.tls = f->request.hop_tls;
@@ -61,6 +62,7 @@ static int fetch_start_body(struct fetch *f)
 		fetch_no_memory(f);
 		return -1;
 	}
+	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
 	if (f->hooks.head)
 		switch (f->hooks.head(f->hooks.arg, &f->msg, (struct slice){ f->head, f->msg.head_len }, f->object)) {
 		case FETCH_GO_ON:

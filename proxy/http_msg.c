@@ -8,11 +8,14 @@
 static const struct {
 	const char *name;
 	uint8_t len, request, response;
+	bool family;                   /* name is how its members' names begin */
 } headers[H_COUNT] = {
-	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP },
-#define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response },
+	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP, false },
+#define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, false },
+#define FAMILY(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, true },
 #include "headers.def"
 #undef HEADER
+#undef FAMILY
 };
 
 int http_msg_init(struct http_msg *m, size_t max_fields)
@@ -38,8 +41,9 @@ void http_msg_reset(struct http_msg *m)
 
 enum { HEADER_LISTS = 64 };
 
-/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. */
-static uint8_t first_of[HEADER_LISTS], next_of[H_COUNT];
+/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. Families by first letter
+ * alone. */
+static uint8_t first_of[HEADER_LISTS], next_of[H_COUNT], first_family[32];
 
 static uint8_t *header_list(const char *name, size_t len)
 {
@@ -49,11 +53,20 @@ static uint8_t *header_list(const char *name, size_t len)
 static void __attribute__((constructor)) headers_list(void)
 {
 	for (int id = 1; id < H_COUNT; id++) {
-		uint8_t *list = header_list(headers[id].name, headers[id].len);
+		uint8_t *list = headers[id].family ? &first_family[headers[id].name[0] % 32] : header_list(headers[id].name, headers[id].len);
 
 		next_of[id] = *list;
 		*list = (uint8_t)id;
 	}
+}
+
+static enum header_id header_family(const char *name, size_t len)
+{
+	int id = first_family[(unsigned char)name[0] % 32];
+
+	while (id != H_OTHER && (headers[id].len > len || strncasecmp(headers[id].name, name, headers[id].len)))
+		id = next_of[id];
+	return (enum header_id)id;
 }
 
 enum header_id http_header_id(const char *name, size_t len)
@@ -62,7 +75,7 @@ enum header_id http_header_id(const char *name, size_t len)
 
 	while (id != H_OTHER && (headers[id].len != len || strncasecmp(headers[id].name, name, len)))
 		id = next_of[id];
-	return (enum header_id)id;
+	return id == H_OTHER && len ? header_family(name, len) : (enum header_id)id;
 }
 
 enum header_request http_header_request(enum header_id id)

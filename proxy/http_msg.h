@@ -15,13 +15,15 @@
 enum header_id {
 	H_OTHER = 0,
 #define HEADER(id, name, request, response) H_##id,
+#define FAMILY HEADER
 #include "headers.def"
 #undef HEADER
+#undef FAMILY
 	H_COUNT
 };
 
 enum header_request { REQUEST_OTHER, REQUEST_SEND, REQUEST_DROP, REQUEST_OWN, REQUEST_RELAY, REQUEST_PRIVATE };
-enum header_response { RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY };
+enum header_response { RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY, RESPONSE_FRONT, RESPONSE_SITE };
 
 struct http_field {
 	uint32_t name, value;          /* offsets into the buffer */
@@ -47,10 +49,10 @@ struct http_msg {
 	uint64_t content_length;
 	uint32_t n_fields, max_fields;
 	struct http_field *fields;     /* max_fields of them, owned by http_msg */
-	uint64_t ids;                  /* a bit for each enum header_id that fields have: what is not there is not looked for */
+	uint64_t ids[2];               /* a bit for each enum header_id that fields have: what is not there is not looked for */
 };
 
-static_assert(H_COUNT <= 64, "a bit of http_msg.ids for each");
+static_assert(H_COUNT <= 128, "a bit of http_msg.ids for each");
 
 /* Room for max_fields fields. -1: out of memory. */
 int http_msg_init(struct http_msg *, size_t max_fields);
@@ -77,11 +79,13 @@ static inline struct slice http_msg_target(const struct http_msg *m)
 /* What was written to fields[n_fields] is the message's next field. */
 static inline void http_msg_add(struct http_msg *m)
 {
-	m->ids |= UINT64_C(1) << m->fields[m->n_fields++].id;
+	uint8_t id = m->fields[m->n_fields++].id;
+
+	m->ids[id / 64] |= UINT64_C(1) << id % 64;
 }
 static inline bool http_msg_has(const struct http_msg *m, enum header_id id)
 {
-	return m->ids >> id & 1;
+	return m->ids[id / 64] >> id % 64 & 1;
 }
 
 /* The first field of that id; at NULL where there is none. */

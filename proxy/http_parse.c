@@ -179,7 +179,7 @@ static void http_mark_hops(struct http_msg *m)
 		for (uint32_t i = 0; i < m->n_fields; i++) {
 			struct slice n = http_field_name(m, &m->fields[i]);
 
-			if (n.len == name.len && m->fields[i].id == id && (id != H_OTHER || !strncasecmp(n.at, name.at, n.len)))
+			if (n.len == name.len && m->fields[i].id == id && !strncasecmp(n.at, name.at, n.len))
 				m->fields[i].hop = true;
 		}
 	}

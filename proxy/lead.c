@@ -321,6 +321,8 @@ static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struc
 	struct lead *l = arg;
 
 	l->response_time = lead_now(l);
+	if (object_report(o)->foreign)
+		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304)
 		return lead_refresh(l, m, o);
 	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))

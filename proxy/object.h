@@ -53,6 +53,7 @@ struct object_report {
 	bool stored;
 	bool private;                  /* for the request that fetched it only: whoever joined asks for itself */
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
+	bool foreign;                  /* a redirect led to another origin, or the client chose it (response_head.h) */
 	int fwd_status;                /* the origin's status; 0: none came */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
 	struct freshness freshness;    /* of the stored response that substitutes */

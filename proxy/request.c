@@ -213,6 +213,10 @@ void request_context_set(struct request_context *ctx, struct settings *s)
 	settings_unref(&former);
 }
 
+static const enum response_way request_ways[] = {
+	[TARGET_ROUTE] = RESPONSE_CHOSEN, [TARGET_FORWARD] = RESPONSE_FORWARDED, [TARGET_GATEWAY] = RESPONSE_FOREIGN,
+};
+
 int request_spec(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
     struct object *body, bool ranged, struct fetch_request *r)
 {
@@ -244,7 +248,7 @@ int request_spec(const struct request_context *ctx, const struct http_msg *m, co
 			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
 			.encoding = request_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
-			.head = { .via = conf->via, .output = route->output, .gzip = conf->gzip },
+			.head = { .way = request_ways[target->mode], .via = conf->via, .output = route->output, .gzip = conf->gzip },
 		},
 	};
 	etag_suffix(r->stage.head.etag_suffix, settings_encoding(target->route, policy));

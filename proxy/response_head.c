@@ -80,9 +80,20 @@ static void add_line(struct text *t, const char *name, struct slice value)
 	text_puts(t, "\r\n");
 }
 
-static bool keeps(enum header_response what, enum response_body body)
+static bool keeps(enum header_response what, enum response_body body, enum response_way way)
 {
-	return what == RESPONSE_KEEP || (what == RESPONSE_BODY && body == RESPONSE_RAW);
+	switch (what) {
+	case RESPONSE_KEEP:
+		return true;
+	case RESPONSE_BODY:
+		return body == RESPONSE_RAW;
+	case RESPONSE_FRONT:
+		return way == RESPONSE_CHOSEN;
+	case RESPONSE_SITE:
+		return way != RESPONSE_FOREIGN;
+	default:
+		return false;
+	}
 }
 
 static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body, const struct response_settings *s)
@@ -148,7 +159,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		const struct http_field *f = &m->fields[i];
 		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
 
-		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body))
+		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body, s->way))
 			continue;
 		text_field(&t, name, value);
 	}
@@ -159,6 +170,8 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
 		if (m->fields[i].id == H_CONTENT_ENCODING)
 			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+	if (s->way == RESPONSE_FOREIGN)
+		text_puts(&t, RESPONSE_SANDBOX);
 	if (s->content_location)
 		add_field(&t, "Content-Location", s->content_location);
 	else if (location.len)
@@ -215,6 +228,7 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	add_field(&t, "Date", date);
 	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
 	add_field(&t, "Cache-Control", "no-store");
+	text_puts(&t, RESPONSE_SANDBOX);
 	text_puts(&t, fields);
 	if (!head || !(head->bytes = text_take(&t, &head->len))) {
 		free(text_take(&t, &(size_t){ 0 }));

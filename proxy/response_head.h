@@ -1,5 +1,5 @@
 /* Owns the response head a client gets: which of the origin's fields stay, which go, which are written anew, by what was done to
- * the body. Pure: heads in, head out. Must not know: sockets, objects' readers.
+ * the body and by who chose the origin. Pure: heads in, head out. Must not know: sockets, objects' readers.
  * Source: RFC 9110 sections 7.6, 7.7; DESIGN.md sections 1 and 2. */
 #ifndef UTFEED_PROXY_RESPONSE_HEAD_H
 #define UTFEED_PROXY_RESPONSE_HEAD_H
@@ -15,7 +15,15 @@ enum response_body {
 	RESPONSE_NORMALISED
 };
 
+/* Whose word the origin's fields are to those in front of utfeed. */
+enum response_way {
+	RESPONSE_CHOSEN,       /* the operator chose the origin: a route */
+	RESPONSE_FORWARDED,    /* a client did, and takes it for that origin: a forward proxy's */
+	RESPONSE_FOREIGN       /* it is not what the client takes it for: by the gateway, or where a redirect led to another origin */
+};
+
 struct response_settings {
+	enum response_way way;
 	const char *via;               /* pseudonym */
 	const char *date;              /* IMF-fixdate of now, where the origin sent none */
 	char etag_suffix[ETAG_SUFFIX_MAX];
@@ -39,6 +47,10 @@ void response_interim(struct text *, const struct http_msg *);
 
 /* A response of our own. fields: complete lines or "". text: its body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len);
+
+/* What a browser makes of a body that is not from the site it takes it for: no scripts, no forms, an origin of its own, and no guess of
+ * another type (CSP Level 3 section 6.4.2 "sandbox", Fetch Standard section 3.6 "nosniff"). */
+#define RESPONSE_SANDBOX "Content-Security-Policy: sandbox\r\nX-Content-Type-Options: nosniff\r\n"
 
 const char *http_reason_phrase(int status);
 

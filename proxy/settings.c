@@ -37,10 +37,13 @@ uint64_t settings_encoding(const struct conf_route *r, enum policy policy)
 	return fold_numbers(0, numbers, sizeof numbers / sizeof *numbers) ^ r->normalise;
 }
 
+/* Counts up whenever stored heads are made otherwise: older ones are not answered with any more. */
+enum { SETTINGS_FORM = 1 };
+
 /* By which proxy or connection a response comes is no part of what it is; nor is the policy of a route's, for a client may choose. */
 static uint64_t identity(const struct conf_route *r)
 {
-	const unsigned numbers[] = { r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify };
+	const unsigned numbers[] = { SETTINGS_FORM, r->respect_no_transform, r->follow_redirects, r->upgrade_https, r->tls_verify };
 	const char *const texts[] = { r->pattern, r->request_fields, r->user_agent, r->accept, r->tls_ca_file, r->tls_cert };
 	uint64_t h = fold_numbers(settings_encoding(r, POLICY_AUTO), numbers, sizeof numbers / sizeof *numbers);
 

@@ -10,8 +10,18 @@
 
 static const char *const header_names[H_COUNT] = {
 #define HEADER(id, name, request, response) [H_##id] = name,
+#define FAMILY(id, name, request, response)
 #include "proxy/headers.def"
 #undef HEADER
+#undef FAMILY
+};
+
+static const char *const families[H_COUNT] = {
+#define HEADER(id, name, request, response)
+#define FAMILY(id, name, request, response) [H_##id] = name,
+#include "proxy/headers.def"
+#undef HEADER
+#undef FAMILY
 };
 
 static struct slice slice(const char *text)
@@ -29,9 +39,11 @@ static void names(void)
 {
 	for (int id = 1; id < H_COUNT; id++) {
 		const char *name = header_names[id];
-		size_t len = strlen(name);
+		size_t len = name ? strlen(name) : 0;
 		char other[64];
 
+		if (families[id])
+			continue;
 		CU_ASSERT_FATAL(len > 0 && len + 1 < sizeof(other));
 		UNIT_ROW(http_header_id(name, len) == (enum header_id)id, "%s", name);
 		for (size_t i = 0; i <= len; i++)
@@ -44,6 +56,26 @@ static void names(void)
 	}
 	CU_ASSERT_EQUAL(http_header_id("", 0), H_OTHER);
 	CU_ASSERT_EQUAL(http_header_id("x-other", 7), H_OTHER);
+}
+
+/* A family is whatever begins as it does and has no row of its own. */
+static void family_names(void)
+{
+	for (int id = 1; id < H_COUNT; id++) {
+		char other[64];
+		int len;
+
+		if (!families[id])
+			continue;
+		len = snprintf(other, sizeof(other), "%sX9", families[id]);
+		UNIT_ROW(http_header_id(other, (size_t)len) == (enum header_id)id, "trust 18: %s", other);
+		other[0] = (char)toupper((unsigned char)other[0]);
+		UNIT_ROW(http_header_id(other, (size_t)len) == (enum header_id)id, "trust 18: %s", other);
+		UNIT_ROW(http_header_id(other, strlen(families[id]) - 1) == H_OTHER, "trust 18: %s, cut", families[id]);
+		UNIT_ROW(strspn(families[id], "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(families[id]), "%s: lower case", families[id]);
+	}
+	CU_ASSERT_EQUAL(http_header_id("x-lighttpd-send-file", 20), H_X_LIGHTTPD_SEND_FILE);
+	CU_ASSERT_EQUAL(http_header_id("zx-accel-redirect", 17), H_OTHER);
 }
 
 /* RFC 9110 section 7.6.1 and RFC 9112 section 7: what never goes to the next hop as it came. */
@@ -161,4 +193,4 @@ static void reset(void)
 	CU_ASSERT_PTR_NULL(m.fields);
 }
 
-UNIT_SUITE(http_msg, { "names", names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset })
+UNIT_SUITE(http_msg, { "names", names }, { "trust 18: families", family_names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset })

@@ -132,6 +132,81 @@ static void rows(void)
 	}
 }
 
+/* By whom the origin was chosen: what reaches those in front. */
+static void ways(void)
+{
+	enum { CHOSEN = 1, FORWARDED = 2, FOREIGN = 4, ALL = 7 };
+	static const struct { const char *field; int kept; } cases[] = {
+		{ "X-Accel-Redirect: /internal/secret", CHOSEN },
+		{ "X-Accel-Expires: @0", CHOSEN },
+		{ "x-accel-buffering: no", CHOSEN },
+		{ "X-Sendfile: /etc/passwd", CHOSEN },
+		{ "X-Sendfile2: /etc/passwd 0-5", CHOSEN },
+		{ "X-Sendfile-Temporary: /etc/passwd", CHOSEN },
+		{ "X-Send-File: /etc/passwd", CHOSEN },
+		{ "X-LIGHTTPD-send-file: /etc/passwd", CHOSEN },
+		{ "X-LiteSpeed-Location: /internal", CHOSEN },
+		{ "X-LiteSpeed-Purge: *", CHOSEN },
+		{ "X-Reproxy-URL: http://10.0.0.1/", CHOSEN },
+		{ "X-Reproxy-File: /etc/passwd", CHOSEN },
+		{ "Surrogate-Control: max-age=99999", CHOSEN },
+		{ "Surrogate-Key: a", CHOSEN },
+		{ "Edge-Control: max-age=99999", CHOSEN },
+		{ "Cache-Tag: a", CHOSEN },
+		{ "Set-Cookie: a=b", CHOSEN | FORWARDED },
+		{ "Set-Cookie2: a=b", CHOSEN | FORWARDED },
+		{ "Clear-Site-Data: \"*\"", CHOSEN | FORWARDED },
+		{ "Strict-Transport-Security: max-age=99999", CHOSEN | FORWARDED },
+		{ "Service-Worker-Allowed: /", CHOSEN | FORWARDED },
+		{ "Public-Key-Pins: pin", CHOSEN | FORWARDED },
+		{ "Public-Key-Pins-Report-Only: pin", CHOSEN | FORWARDED },
+		{ "Expect-CT: enforce", CHOSEN | FORWARDED },
+		{ "Access-Control-Allow-Origin: *", CHOSEN | FORWARDED },
+		{ "Access-Control-Allow-Credentials: true", CHOSEN | FORWARDED },
+		{ "Timing-Allow-Origin: *", CHOSEN | FORWARDED },
+		{ "Refresh: 0;url=/", CHOSEN | FORWARDED },
+		{ "Report-To: {}", CHOSEN | FORWARDED },
+		{ "Reporting-Endpoints: a", CHOSEN | FORWARDED },
+		{ "NEL: {}", CHOSEN | FORWARDED },
+		{ "Accept-CH: UA", CHOSEN | FORWARDED },
+		{ "Critical-CH: UA", CHOSEN | FORWARDED },
+		{ "Origin-Agent-Cluster: ?1", CHOSEN | FORWARDED },
+		{ "Origin-Trial: a", CHOSEN | FORWARDED },
+		{ "Speculation-Rules: \"/a\"", CHOSEN | FORWARDED },
+		{ "Use-As-Dictionary: match=\"/*\"", CHOSEN | FORWARDED },
+		{ "Sec-Session-Registration: a", CHOSEN | FORWARDED },
+		{ "Attribution-Reporting-Register-Source: a", CHOSEN | FORWARDED },
+		{ "X-Permitted-Cross-Domain-Policies: all", CHOSEN | FORWARDED },
+		{ "WWW-Authenticate: Basic realm=\"a\"", CHOSEN | FORWARDED },
+		{ "Authentication-Info: a", CHOSEN | FORWARDED },
+		{ "X-Content-Type-Options: other", CHOSEN | FORWARDED },
+		{ "Alt-Svc: h3", 0 },
+		{ "Content-Security-Policy: default-src 'none'", ALL },
+		{ "X-Frame-Options: deny", ALL },
+		{ "Link: <http://hub.test/>; rel=hub", ALL },
+		{ "Cache-Control: max-age=5", ALL },
+		{ "Content-Disposition: attachment", ALL },
+		{ "X-Accelerator: a", ALL },
+		{ "Surrogate: a", ALL },
+	};
+	static const enum response_body bodies[] = { RESPONSE_RAW, RESPONSE_DECODED, RESPONSE_NORMALISED };
+	static const enum response_way all[] = { RESPONSE_CHOSEN, RESPONSE_FORWARDED, RESPONSE_FOREIGN };
+
+	for (size_t i = 0; i < COUNT(cases) * COUNT(all) * COUNT(bodies); i++) {
+		size_t row = i / COUNT(all) / COUNT(bodies), way = i / COUNT(bodies) % COUNT(all);
+		struct response_settings s = plain;
+		struct object_head head;
+		char got[TEXT_MAX], fields[128], sandbox[] = RESPONSE_SANDBOX;
+
+		s.way = all[way];
+		snprintf(fields, sizeof(fields), "%s\n", cases[row].field);
+		build(got, &head, "HTTP/1.1 200 OK", fields, bodies[i % COUNT(bodies)], &s);
+		UNIT_ROW((strstr(got, cases[row].field) != NULL) == ((cases[row].kept >> way & 1) != 0), "trust 18: %s, way %zu: %s", cases[row].field,
+			way, got);
+		UNIT_ROW((strstr(got, sandbox) != NULL) == (s.way == RESPONSE_FOREIGN), "trust 18: sandbox, way %zu: %s", way, got);
+	}
+}
+
 static void own_lines(void)
 {
 	static const struct {
@@ -246,6 +321,7 @@ static void of_our_own(void)
 	CU_ASSERT_PTR_NOT_NULL(memmem(head->bytes, head->len, "\r\nDate: NOW\r\n", 13));
 	CU_ASSERT_PTR_NOT_NULL(memmem(head->bytes, head->len, "\r\nCache-Control: no-store\r\n", 27));
 	CU_ASSERT_PTR_NOT_NULL(memmem(head->bytes, head->len, "\r\nX-A: 1\r\n", 10));
+	UNIT_ROW(memmem(head->bytes, head->len, "\r\n" RESPONSE_SANDBOX, sizeof(RESPONSE_SANDBOX) + 1), "trust 18: an answer of our own");
 	CU_ASSERT(memcmp(head->bytes + head->len - 2, "\r\n", 2) == 0);
 	object_attach(o, &r);
 	CU_ASSERT_EQUAL(object_peek(&r, &iov, 1, 100, &n), 1);
@@ -281,6 +357,6 @@ static void interim(void)
 	}
 }
 
-UNIT_SUITE(response_head, { "rows", rows }, { "trust 03: interim responses", interim },
+UNIT_SUITE(response_head, { "rows", rows }, { "trust 03: interim responses", interim }, { "trust 18: ways", ways },
 	{ "own lines", own_lines }, { "lengths", lengths }, { "untouched", untouched },
 	{ "of our own", of_our_own })
