@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audience.h"
 #include "conf/conf.h"
 #include "hash.h"
 #include "lead.h"
@@ -44,6 +45,21 @@ void answer_free(struct answer *a)
 void answer_room_free(struct answer_room *room)
 {
 	free(room->key.bytes);
+	free(room->sent.bytes);
+}
+
+/* What the origin would get of the request, made when first asked for. at NULL: out of memory. */
+static struct slice answer_sent(struct answer *a)
+{
+	struct text *sent = &a->room->sent;
+
+	if (!a->sent_known) {
+		sent->len = 0;
+		sent->failed = false;
+		upstream_sent(sent, a->msg, &a->target);
+		a->sent_known = true;
+	}
+	return sent->failed ? (struct slice){ NULL, 0 } : (struct slice){ sent->bytes, sent->len };
 }
 
 /* False: out of memory. */
@@ -51,38 +67,86 @@ static bool answer_set_key(struct answer *a)
 {
 	a->key = a->room->key.bytes;
 	a->key_len = a->room->key.len;
-	return !a->room->key.failed;
+	return !a->room->key.failed && !(a->sent_known && a->room->sent.failed);
 }
 
-/* The object of a fetch that fills the cache, as m asks for it; *joined: somebody else's. */
-static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct entry *entry, bool *joined)
+/* From now on the variant that this request selects of what varies by names. False: out of memory. */
+static bool answer_set_variant(struct answer *a, const char *names)
+{
+	struct text *key = &a->room->key;
+
+	key->len = a->primary_len;
+	text_puts(key, "\n");
+	vary_key(key, (struct slice){ names, strlen(names) }, answer_sent(a));
+	return answer_set_key(a);
+}
+
+/* The object of a fetch that fills the cache, as m asks for it, of which the origin gets sent; *joined: somebody else's. */
+static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct slice sent, struct entry *entry, bool *joined)
 {
 	const struct conf *conf = a->ctx->conf;
 	struct lead_params p = {
 		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
 		.busy = a->ranged ? a->parts : a->key, .busy_len = a->ranged ? a->parts_len : a->key_len,
-		.request = m, .entry = entry, .part = a->part, .freshness = a->settings,
+		.request = m, .sent = sent, .entry = entry, .part = a->part, .freshness = a->settings,
 		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes, .max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
 		.alone = a->again || a->ranged,
 	};
 	struct fetch_request r;
 
-	return request_spec(a->ctx, m, &a->target, a->policy, NULL, a->ranged, &r) ? NULL : lead_start(&p, &r, joined);
+	if (!sent.at || request_spec(a->ctx, m, &a->target, a->policy, NULL, a->ranged, &r))
+		return NULL;
+	return lead_start(&p, &r, joined);
+}
+
+/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would do for. */
+static struct object *answer_join(struct answer *a)
+{
+	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
+	const struct audience *to = o ? object_audience(o) : NULL;
+
+	if (!to || freshness_reuse(&to->freshness, &a->cc, answer_now(a), NULL) == REUSE_FRESH)
+		return o;
+	cache_leave(a->ctx->cache, a->key, a->key_len, o);
+	object_unref(&o);
+	return NULL;
 }
 
 static void answer_hit(struct answer *a, struct entry *e, int64_t now);
+static void answer_found(struct answer *a, struct entry *e);
 
-static void answer_forward(struct answer *a, enum cache_fwd fwd)
+/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
+static void answer_pause(struct answer *a)
 {
-	if (a->pause && a->entry) {
+	if (a->entry && freshness_if_error(&a->entry->freshness, &a->cc, answer_now(a))) {
 		answer_hit(a, a->entry, answer_now(a));
 		return;
 	}
+	a->object = object_ref(a->pause);
+	a->cached = false;
+}
+
+/* Another worker may just have stored it. */
+static bool answer_looks_again(struct answer *a)
+{
+	struct entry *e;
+
+	if (a->again || a->ranged || a->looked_twice || a->leaves == cache_leaves(a->ctx->cache))
+		return false;
+	a->looked_twice = true;
+	if (!(e = cache_peek(a->ctx->cache, a->key, a->key_len)))
+		return false;
+	entry_unref(&a->entry);
+	answer_found(a, e);
+	return true;
+}
+
+static void answer_forward(struct answer *a, enum cache_fwd fwd)
+{
 	a->status.fwd = fwd;
 	if (a->pause) {
-		a->object = object_ref(a->pause);
-		a->cached = false;
+		answer_pause(a);
 		return;
 	}
 	if (cc_has(&a->cc, CC_ONLY_IF_CACHED)) {
@@ -90,17 +154,12 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		return;
 	}
 	a->again = a->again || cache_is_apart(a->ctx->cache, a->key, a->key_len, answer_now(a));
-	if (a->ranged)
-		a->object = answer_lead(a, a->msg, a->entry, &a->joined);
-	else if (!a->again && (a->object = cache_join(a->ctx->cache, a->key, a->key_len)))
+	if (!a->again && !a->ranged && (a->object = answer_join(a)))
 		a->joined = true;
-	else if (!a->again && a->leaves != cache_leaves(a->ctx->cache)) {
-		/* Another worker may just have stored it. */
-		entry_unref(&a->entry);
-		answer_look(a);
+	else if (answer_looks_again(a))
 		return;
-	} else
-		a->object = answer_lead(a, a->msg, a->entry, &a->joined);
+	else
+		a->object = answer_lead(a, a->msg, answer_sent(a), a->entry, &a->joined);
 	a->status.collapsed = a->joined;
 }
 
@@ -129,11 +188,15 @@ static int request_for_anybody(struct http_msg *m, const struct http_msg *from)
 static void answer_refresh(struct answer *a, struct entry *e)
 {
 	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
+	struct text sent = { 0 };
 	struct http_msg m;
 	bool joined;
 
 	if (!o && !a->pause && !request_for_anybody(&m, a->msg)) {
-		o = answer_lead(a, &m, e, &joined);
+		upstream_sent(&sent, &m, &a->target);
+		if (!sent.failed)
+			o = answer_lead(a, &m, (struct slice){ sent.bytes, sent.len }, e, &joined);
+		free(sent.bytes);
 		http_msg_free(&m);
 	}
 	object_unref(&o);
@@ -237,18 +300,12 @@ static void answer_found_parts(struct answer *a, struct entry *e)
 /* One variant leads to no other: a store that a liar filled could send us round for ever. */
 static void answer_found_variants(struct answer *a, const struct entry *e)
 {
-	struct text *key = &a->room->key;
-
 	if (a->key_len > a->primary_len) {
 		cache_remove(a->ctx->cache, e->key, e->key_len);
 		answer_missed(a);
-		return;
-	}
-	key->len = a->primary_len;
-	text_puts(key, "\n");
-	vary_key(key, (struct slice){ e->vary, strlen(e->vary) }, a->msg);
-	if (answer_set_key(a))
+	} else if (answer_set_variant(a, e->vary)) {
 		answer_look(a);
+	}
 }
 
 /* Takes over the reference. */
@@ -294,7 +351,7 @@ static void answer_on_got(struct store_wait *w, struct entry *e)
 
 	a->waiting = false;
 	if (e) {
-		cache_warm(a->ctx->cache, e);
+		cache_warm(a->ctx->cache, e, &a->ticket);
 		answer_found(a, e);
 	} else
 		answer_missed(a);
@@ -309,7 +366,7 @@ static void answer_look(struct answer *a)
 	a->leaves = cache_leaves(a->ctx->cache);
 	a->wait = (struct store_wait){ .loop = a->ctx->loop, .got = answer_on_got };
 	switch (cache_get(a->ctx->cache, a->looks_for_parts ? a->parts : a->key, a->looks_for_parts ? a->parts_len : a->key_len, &e,
-	    &a->wait)) {
+	    &a->wait, &a->ticket)) {
 	case STORE_FOUND:
 		answer_found(a, e);
 		break;
@@ -334,8 +391,9 @@ void answer_start(struct answer *a, const struct freshness_settings *settings, u
 	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
 	if (*a->target.route->request_fields && strcmp(a->target.route->request_fields, "*")) {
 		text_puts(key, "\n");
-		vary_key(key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, a->msg);
+		vary_key(key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, answer_sent(a));
 	}
+	upstream_key(key, a->msg, &a->target);
 	if (answer_set_key(a)) {
 		a->primary_len = a->key_len;
 		answer_look(a);
@@ -349,21 +407,45 @@ static void answer_restart(struct answer *a)
 	entry_unref(&a->part);
 	free(a->parts);
 	a->parts = NULL;
-	a->key_len = a->primary_len;
+}
+
+/* Of several who wait each asks for the variant that is his, and may wait for others in turn, unless what varies keeps changing. */
+static bool answer_asks_for_variant(struct answer *a, const char *names)
+{
+	enum { CHANGES_MAX = 3 };
+
+	answer_restart(a);
+	a->again = ++a->others > CHANGES_MAX;
+	if (!answer_set_variant(a, names))
+		return true;
 	answer_look(a);
+	return true;
+}
+
+/* A stored response that answers for an origin that errs does so by the leave of the request that found it. */
+static bool answer_takes_substitute(const struct answer *a, const struct object *o)
+{
+	const struct object_report *r = object_report((struct object *)(uintptr_t)o);
+
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, &a->cc, answer_now(a));
 }
 
 bool answer_again(struct answer *a, const struct object *o)
 {
-	bool failed = object_phase(o) == OBJECT_FAILED && !object_get_head(o);
-	bool foreign = object_phase(o) != OBJECT_WAITING && object_report((struct object *)(uintptr_t)o)->private;
+	const struct audience *to = a->joined ? object_audience(o) : NULL;
+	bool own;
 
-	if (!a->joined || (!failed && !foreign))
+	if (!a->joined || object_phase(o) == OBJECT_WAITING)
 		return false;
-	/* After a failure whoever is next leads and others may join it, once; a private response is each one's own. */
-	a->again = foreign || a->failed_once;
-	a->failed_once = true;
+	if (to && !to->own && !audience_admits(to, answer_sent(a)))
+		return answer_asks_for_variant(a, to->vary);
+	own = (to && to->own) || !answer_takes_substitute(a, o);
+	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == PROXY_ERROR_ABANDONED))
+		return false;
 	answer_restart(a);
+	a->again = own;
+	a->key_len = a->primary_len;
+	answer_look(a);
 	return true;
 }
 
@@ -372,6 +454,8 @@ void answer_late(struct answer *a, struct object *o)
 {
 	cache_leave(a->ctx->cache, a->key, a->key_len, o);
 	answer_restart(a);
+	a->key_len = a->primary_len;
+	answer_look(a);
 }
 
 void answer_follow(struct answer *a, struct object_reader *r, struct object_head **head)

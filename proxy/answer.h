@@ -21,6 +21,7 @@ struct request_context;
 struct answer_room {
 	char path[512];                /* longer ones are allocated */
 	struct text key;
+	struct text sent;              /* what the origin would get of the request (upstream_sent()) */
 };
 
 struct answer {
@@ -35,11 +36,13 @@ struct answer {
 	const struct http_msg *msg;
 	bool cached;                   /* it goes through the cache at all */
 	bool joined, waiting;
+	bool looked_twice;             /* memory was asked again, for another worker might just have stored it */
+	bool sent_known;               /* room->sent is this request's */
+	unsigned others;               /* joined responses that turned out to be for other requests, by what they vary by */
 	unsigned leaves;               /* cache_leaves() when the store was asked */
 	bool ranged;                   /* it goes to the origin for the part it asks for */
 	bool looks_for_parts;          /* ... if what is known of it in parts allows it: that is being looked up */
 	bool again;                    /* joining is over for this one */
-	bool failed_once;
 	bool substituted;              /* a stored response answers in the place of the one asked for */
 	struct purge_wait *purging;    /* a PURGE that its stores have not done yet; NULL: none */
 	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
@@ -57,6 +60,7 @@ struct answer {
 	struct freshness freshness;    /* of a stored response that answers */
 	struct byte_range range;       /* of the whole, that part holds */
 	struct store_wait wait;
+	struct cache_ticket ticket;    /* as of the wait's beginning */
 	struct target target;          /* where a fetch would go */
 };
 
@@ -65,8 +69,8 @@ void answer_clear(struct answer *);
 /* ctx, msg, target and policy are filled in, and room->key holds the URL, the first part of the key; the rest as answer_clear() says.
  * Afterwards a->object, or a->waiting and ready() comes. */
 void answer_start(struct answer *, const struct freshness_settings *, uint64_t settings_hash);
-/* The joined response turned out to be for another request only, or failed before it had a head: ask for oneself, once. True: as
- * after answer_start(). */
+/* The joined response turned out to be for others, or was abandoned: ask for oneself. True: as after answer_start(). One that failed
+ * failed for all who waited. */
 bool answer_again(struct answer *, const struct object *);
 /* The joined response can no longer be read from its beginning: ask for oneself. As after answer_start(). */
 void answer_late(struct answer *, struct object *);

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/random.h>
 
 #include "hash.h"
 
-enum { CACHE_BUCKETS = 1024, CACHE_APARTS = 4096 };
+enum { CACHE_BUCKETS = 1024, CACHE_APARTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
 
 struct busy {
 	LIST_ENTRY(busy) link;
@@ -19,8 +20,21 @@ struct busy {
 	char key[];
 };
 
+struct gate { unsigned purges, changes; };
+
+/* The latest purges by prefix. */
+struct prefixes {
+	pthread_mutex_t lock;
+	atomic_uint n;                 /* so far; changes under the lock */
+	struct { char *url; size_t len; } latest[CACHE_PREFIXES];      /* at n % CACHE_PREFIXES; url NULL, for want of memory: any URL */
+};
+
 struct cache {
 	struct store *memory, *second;
+	uint64_t secret[2];
+	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];  /* of every so many of the gates: held while an entry goes in */
+	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
+	struct prefixes prefixes;
 	atomic_uint leaves;
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
@@ -31,10 +45,15 @@ struct cache *cache_new(struct store *memory, struct store *second)
 {
 	struct cache *c = calloc(1, sizeof *c);
 
-	if (!c)
+	if (!c || getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret) {
+		free(c);
 		return NULL;
+	}
 	c->memory = memory;
 	c->second = second;
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
+		pthread_mutex_init(&c->gate_locks[i], NULL);
+	pthread_mutex_init(&c->prefixes.lock, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -48,26 +67,137 @@ void cache_free(struct cache **cp)
 	c->memory->ops->free(c->memory);
 	if (c->second)
 		c->second->ops->free(c->second);
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
+		pthread_mutex_destroy(&c->gate_locks[i]);
+	for (size_t i = 0; i < CACHE_PREFIXES; i++)
+		free(c->prefixes.latest[i].url);
+	pthread_mutex_destroy(&c->prefixes.lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	*cp = NULL;
 }
 
-enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+/* Keys are of clients' making: whoever does not know the secret cannot choose which ones meet. */
+static uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
+{
+	return hash_sip(c->secret, key, len);
+}
+
+/* Locks it. The URL is the key's first line. */
+static struct gate *gate_open(struct cache *c, const char *key, size_t len)
+{
+	const char *end = memchr(key, '\n', len);
+	size_t i = cache_hash(c, key, end ? (size_t)(end - key) : len) % CACHE_GATES;
+
+	pthread_mutex_lock(&c->gate_locks[i % CACHE_GATE_LOCKS]);
+	return &c->gates[i];
+}
+
+static void gate_close(struct cache *c, const struct gate *gate)
+{
+	pthread_mutex_unlock(&c->gate_locks[(size_t)(gate - c->gates) % CACHE_GATE_LOCKS]);
+}
+
+struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
+{
+	unsigned prefixes = atomic_load(&c->prefixes.n);       /* before the gate: one that comes between counts */
+	const struct gate *gate = gate_open(c, key, len);
+	struct cache_ticket ticket = { .purges = gate->purges, .changes = gate->changes, .prefixes = prefixes };
+
+	gate_close(c, gate);
+	return ticket;
+}
+
+/* More than are remembered have come since: as good as one of them. */
+static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key, size_t len)
+{
+	bool purged;
+
+	if (atomic_load(&p->n) == since)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	purged = p->n - since > CACHE_PREFIXES;
+	for (unsigned i = since; i != p->n && !purged; i++) {
+		const char *url = p->latest[i % CACHE_PREFIXES].url;
+
+		purged = !url || store_purges(PURGE_PREFIX, url, p->latest[i % CACHE_PREFIXES].len, key, len);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return purged;
+}
+
+/* Under the lock of the key's gate. */
+static bool gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const struct entry *e)
+{
+	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, e->key, e->key_len);
+}
+
+static void prefixes_add(struct prefixes *p, const char *url, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+	size_t at;
+
+	if (copy)
+		memcpy(copy, url, len);
+	pthread_mutex_lock(&p->lock);
+	at = p->n % CACHE_PREFIXES;
+	free(p->latest[at].url);
+	p->latest[at].url = copy;
+	p->latest[at].len = len;
+	atomic_fetch_add(&p->n, 1);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* An entry that goes in just now is in when this returns: the purge that follows finds it. */
+static void gates_mark_purge(struct cache *c, enum store_purge what, const char *url, size_t len)
+{
+	struct gate *gate;
+
+	if (what == PURGE_URL) {
+		gate = gate_open(c, url, len);
+		gate->purges++;
+		gate_close(c, gate);
+		return;
+	}
+	if (what == PURGE_PREFIX)
+		prefixes_add(&c->prefixes, url, len);
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++) {
+		pthread_mutex_lock(&c->gate_locks[i]);
+		for (size_t at = i; what == PURGE_ALL && at < CACHE_GATES; at += CACHE_GATE_LOCKS)
+			c->gates[at].purges++;
+		pthread_mutex_unlock(&c->gate_locks[i]);
+	}
+}
+
+enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w, struct cache_ticket *ticket)
 {
 	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);
 
 	if (r != STORE_MISSING || !c->second)
 		return r;
+	*ticket = cache_ticket(c, key, len);
 	r = c->second->ops->get(c->second, key, len, entry, w);
 	if (r == STORE_FOUND)
-		c->memory->ops->put(c->memory, *entry);
+		cache_warm(c, *entry, ticket);
 	return r;
 }
 
-void cache_warm(struct cache *c, struct entry *e)
+struct entry *cache_peek(struct cache *c, const char *key, size_t len)
 {
-	c->memory->ops->put(c->memory, e);
+	return store_memory_peek(c->memory, key, len);
+}
+
+void cache_warm(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(c, e->key, e->key_len);
+	struct entry *there;
+
+	if (gate->changes == ticket->changes && gate_lets_in(c, gate, ticket, e)) {
+		if (!(there = store_memory_peek(c->memory, e->key, e->key_len)))
+			c->memory->ops->put(c->memory, e);
+		entry_unref(&there);
+	}
+	gate_close(c, gate);
 }
 
 void cache_cancel(struct cache *c, struct store_wait *w)
@@ -76,11 +206,19 @@ void cache_cancel(struct cache *c, struct store_wait *w)
 		c->second->ops->cancel(c->second, w);
 }
 
-void cache_put(struct cache *c, struct entry *e)
+bool cache_put(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
 {
-	c->memory->ops->put(c->memory, e);
-	if (c->second)
-		c->second->ops->put(c->second, e);
+	struct gate *gate = gate_open(c, e->key, e->key_len);
+	bool good = gate_lets_in(c, gate, ticket, e);
+
+	if (good) {
+		gate->changes++;
+		c->memory->ops->put(c->memory, e);
+		if (c->second)
+			c->second->ops->put(c->second, e);
+	}
+	gate_close(c, gate);
+	return good;
 }
 
 bool cache_keep_gzip(struct cache *c, const char *key, size_t len, struct object *body, const struct object *form)
@@ -88,14 +226,29 @@ bool cache_keep_gzip(struct cache *c, const char *key, size_t len, struct object
 	return store_memory_keep_gzip(c->memory, key, len, body, form);
 }
 
+bool cache_reserve(struct cache *c, size_t had, size_t wants)
+{
+	return store_memory_reserve(c->memory, had, wants);
+}
+
+void cache_release(struct cache *c, size_t had)
+{
+	if (had)
+		store_memory_release(c->memory, had);
+}
+
 void cache_remove(struct cache *c, const char *key, size_t len)
 {
+	struct gate *gate = gate_open(c, key, len);
+
+	gate->changes++;
 	c->memory->ops->remove(c->memory, key, len);
 	if (c->second)
 		c->second->ops->remove(c->second, key, len);
+	gate_close(c, gate);
 }
 
-/* What is being made is from before the purge: nobody joins it any more, and its maker sees that it is not to be stored. */
+/* What is being made is from before the purge: nobody joins it any more. */
 static void cache_purge_busy(struct cache *c, enum store_purge what, const char *url, size_t len)
 {
 	pthread_mutex_lock(&c->lock);
@@ -117,6 +270,7 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 {
 	int64_t n;
 
+	gates_mark_purge(c, what, url, len);
 	cache_purge_busy(c, what, url, len);
 	n = c->memory->ops->purge(c->memory, what, url, len, soft, now);
 	if (c->second)
@@ -129,9 +283,9 @@ bool cache_settle(struct cache *c, struct store_wait *w)
 	return c->second && c->second->ops->settle(c->second, w);
 }
 
-static size_t cache_bucket(const char *key, size_t len)
+static size_t cache_bucket(const struct cache *c, const char *key, size_t len)
 {
-	return hash_xx64(key, len) % CACHE_BUCKETS;
+	return cache_hash(c, key, len) % CACHE_BUCKETS;
 }
 
 /* object NULL: the one that may be joined. */
@@ -151,7 +305,7 @@ struct object *cache_join(struct cache *c, const char *key, size_t len)
 	struct object *o;
 
 	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, cache_bucket(key, len), key, len, NULL);
+	b = cache_find(c, cache_bucket(c, key, len), key, len, NULL);
 	o = b ? object_ref(b->object) : NULL;
 	pthread_mutex_unlock(&c->lock);
 	return o;
@@ -160,7 +314,7 @@ struct object *cache_join(struct cache *c, const char *key, size_t len)
 /* Without memory for the record the response is neither shared nor stored. */
 struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
 {
-	size_t bucket = cache_bucket(key, len);
+	size_t bucket = cache_bucket(c, key, len);
 	struct busy *b = malloc(sizeof *b + len), *first;
 	struct object *theirs;
 
@@ -181,25 +335,22 @@ struct object *cache_lead(struct cache *c, const char *key, size_t len, struct o
 	return theirs;
 }
 
-bool cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
+void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
 {
 	struct busy *b;
-	bool there;
 
 	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, cache_bucket(key, len), key, len, o);
-	if ((there = b)) {
+	if ((b = cache_find(c, cache_bucket(c, key, len), key, len, o))) {
 		LIST_REMOVE(b, link);
 		atomic_fetch_add(&c->leaves, 1);
 	}
 	pthread_mutex_unlock(&c->lock);
 	free(b);
-	return there;
 }
 
 void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
 {
-	uint64_t hash = hash_xx64(key, len), until = (uint32_t)(now + CACHE_APART_S);
+	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_APART_S);
 	_Atomic uint64_t *slot = &c->apart[hash % CACHE_APARTS];
 
 	if (apart)
@@ -210,7 +361,7 @@ void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, i
 
 bool cache_is_apart(struct cache *c, const char *key, size_t len, int64_t now)
 {
-	uint64_t hash = hash_xx64(key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
+	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }

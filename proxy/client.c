@@ -303,6 +303,8 @@ static void client_on_task(struct task *t)
 
 	if (c->state == CL_CLOSED)
 		client_free(c);
+	else if (c->state == CL_SEND && c->reader.expelled)
+		client_cut(c);
 	else if (!c->blocked)
 		client_pump(c);
 	else if (c->x->body_starved && !client_feed_body(c))

@@ -237,7 +237,7 @@ static void client_finish(struct client *c)
 }
 
 /* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
-static void client_cut(struct client *c)
+void client_cut(struct client *c)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
 	client_log(c, "cut");

@@ -123,6 +123,7 @@ void client_take_object(struct client *, struct object *);     /* NULL: closes, 
 void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is gone */
 bool client_send(struct client *);             /* true: the response is out, or the connection is gone */
+void client_cut(struct client *);              /* the response ends too early, and is seen to */
 void client_log_line(struct client *, const char *end);
 static inline void client_log(struct client *c, const char *end)
 {

@@ -57,6 +57,7 @@ static void fetch_leave(struct fetch *f)
 static void fetch_free(struct fetch *f)
 {
 	fetch_end_hooks(f);
+	fetch_leave_alone(f);
 	LIST_REMOVE(f, link);
 	fetch_leave(f);
 	object_unref(&f->object);
@@ -87,6 +88,7 @@ void fetch_end(struct fetch *f)
 {
 	f->phase = FETCH_ENDED;
 	fetch_end_hooks(f);
+	fetch_leave_alone(f);
 	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
 	loop_disarm(fetch_loop(f), &f->total);
@@ -198,7 +200,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
 	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
-	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->trail.n ? 0 : f->request.limits.min_interval_ms,
+	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
 	    &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
@@ -236,7 +238,17 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 	text_add(&t, r->fields, r->fields_len);
 	if (!f->private_gone)
 		text_add(&t, r->private_fields, r->private_len);
+	if (f->conditional)
+		text_add(&t, r->conditional, r->conditional_len);
 	return text_take(&t, len);
+}
+
+/* Validators speak of what one URL had: sent to whatever redirects lead to now, they would be held against something else. */
+static bool fetch_is_conditional(const struct fetch *f)
+{
+	const struct fetch_request *r = &f->request;
+
+	return r->conditional && (r->conditional_url ? !strcmp(f->url, r->conditional_url) : !f->trail.n);
 }
 
 static char *fetch_make_url(struct fetch *f)
@@ -279,6 +291,7 @@ void fetch_connect(struct fetch *f)
 	free(f->request_head);
 	f->parent = target.parent;
 	f->url = fetch_make_url(f);
+	f->conditional = f->url && fetch_is_conditional(f);
 	f->request_head = f->url ? fetch_make_head(f, &len) : NULL;
 	if (!f->request_head) {
 		fetch_no_memory(f);
@@ -289,6 +302,7 @@ void fetch_connect(struct fetch *f)
 	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;
 	f->head_len = 0;
+	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
@@ -330,26 +344,32 @@ static void fetch_on_total(struct timer *t)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* Though nobody reads: by the store. */
-static bool fetch_is_wanted(struct fetch *f)
+/* Somebody may be about to join what nobody fills any more: he is told that it was abandoned, and asks for himself. */
+void fetch_abandon(struct fetch *f)
 {
-	return f->hooks.done && object_is_kept(f->object);
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
+	proxy_failure_set(&f->failure, PROXY_ERROR_ABANDONED, "nobody waited");
+	fetch_end_hooks(f);
+	object_fail(f->object, &f->failure);
+	fetch_end(f);
+}
+
+static void fetch_look_for_readers(struct fetch *f)
+{
+	f->left = false;
+	if (object_readers(f->object))
+		fetch_leave_alone(f);
+	else if (!fetch_goes_on_alone(f))
+		fetch_abandon(f);
 }
 
 static void fetch_on_task(struct task *t)
 {
 	struct fetch *f = OWNER_OF(t, struct fetch, task);
 
-	if (f->left && fetch_is_wanted(f))
-		f->left = false;
-	if (f->phase != FETCH_ENDED && f->left)
-		stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
-	if (f->phase == FETCH_ENDED || f->left) {
-		/* Somebody may be about to join what nobody fills any more. */
-		if (f->phase != FETCH_ENDED) {
-			proxy_failure_set(&f->failure, PROXY_ERROR_CONNECTION_TERMINATED, "nobody waited");
-			object_fail(f->object, &f->failure);
-		}
+	if (f->left && f->phase != FETCH_ENDED)
+		fetch_look_for_readers(f);
+	if (f->phase == FETCH_ENDED) {
 		fetch_free(f);
 		return;
 	}
@@ -391,7 +411,9 @@ void fetch_request_free(struct fetch_request *r)
 	destination_free(&r->to);
 	free(r->fields);
 	free(r->private_fields);
-	r->fields = r->private_fields = NULL;
+	free(r->conditional);
+	free(r->conditional_url);
+	r->fields = r->private_fields = r->conditional = r->conditional_url = NULL;
 	settings_unref(&r->settings);
 }
 
@@ -410,6 +432,7 @@ int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struc
 	f->pool = p;
 	f->timer.fire = fetch_on_timeout;
 	f->total.fire = fetch_on_total;
+	f->alone_timer.fire = fetch_on_alone_timeout;
 	f->task.run = fetch_on_task;
 	f->writer = (struct object_writer){ fetch_on_room, fetch_on_abandoned };
 	f->request = *request;

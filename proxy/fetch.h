@@ -34,13 +34,26 @@ struct fetch_limits {
 enum fetch_choice {
 	FETCH_GO_ON,           /* the response fills the object */
 	FETCH_ANSWERED,        /* the object was substituted: nothing more is wanted of this response */
+	FETCH_UNCONDITIONAL,   /* this response is none: once more, without validators */
 	FETCH_NO_MEMORY
 };
 
-/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread. */
+/* A final response's head. */
+struct fetch_answer {
+	const struct http_msg *msg;
+	struct slice upstream;         /* its bytes */
+	bool conditional;              /* the request had the validators */
+	const char *url;               /* that redirects led to; NULL: none did */
+};
+
+/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread; any but head and end may be NULL. */
 struct fetch_hooks {
-	/* The final head is there; the object is WAITING. upstream: its bytes. */
-	enum fetch_choice (*head)(void *arg, const struct http_msg *, struct slice upstream, struct object *);
+	/* A redirect that is followed. -1: out of memory. */
+	int (*hop)(void *arg, const struct http_msg *);
+	/* The final head is there; the object is WAITING. */
+	enum fetch_choice (*head)(void *arg, const struct fetch_answer *, struct object *);
+	/* The body in the making may have grown. */
+	void (*grew)(void *arg, struct object *);
 	/* It failed and the object is WAITING: true where it was substituted. */
 	bool (*failed)(void *arg, const struct proxy_failure *, struct object *);
 	void (*done)(void *arg, struct object *);      /* the object is DONE, and what its origin meant it to be */
@@ -63,9 +76,12 @@ struct fetch_request {
 	size_t fields_len;
 	char *private_fields;          /* lines only the first origin may see (credentials); likewise; may be NULL */
 	size_t private_len;
+	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
+	size_t conditional_len;
+	char *conditional_url;         /* what they go to and nobody else; likewise; NULL: where the fetch begins */
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */
-	const struct fetch_hooks *hooks;       /* copied; NULL: none. With hooks the fetch goes on though nobody reads, for the store */
+	const struct fetch_hooks *hooks;       /* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
 	struct redirect_rules redirects;
 	struct stage_options stage;
 	struct fetch_limits limits;

@@ -23,17 +23,19 @@ static void fetch_finish(struct fetch *f)
 /* -1: the fetch has ended. */
 static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
-	switch (stage_feed(f->stage, in, len, used, &f->failure)) {
-	case STAGE_OK:
-		f->paused = false;
-		return 0;
-	case STAGE_FULL:
-		f->paused = true;
-		return 0;
-	default:
+	enum stage_result r = stage_feed(f->stage, in, len, used, &f->failure);
+
+	if (r == STAGE_FAILED) {
 		fetch_fail(f);
 		return -1;
 	}
+	f->paused = r == STAGE_FULL;
+	if (f->hooks.grew)
+		f->hooks.grew(f->hooks.arg, f->object);
+	if (!f->alone || fetch_goes_on_alone(f) || object_readers(f->object))
+		return 0;
+	fetch_abandon(f);
+	return -1;
 }
 
 int fetch_on_body(void *arg, const char *at, size_t len)
@@ -43,6 +45,7 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 	uint8_t *held;
 
 	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
+	f->received += len;
 	if (!f->stage)
 		return 0;
 	if (!f->paused && fetch_take(f, (const uint8_t *)at, len, &used))

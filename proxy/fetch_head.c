@@ -34,6 +34,47 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 	return -1;
 }
 
+static int fetch_unconditionally(struct fetch *f)
+{
+	bool keep = fetch_skip_body(f);
+
+	free(f->request.conditional);
+	f->request.conditional = NULL;
+	f->unconditional = true;
+	lease_end(&f->lease, &f->conn, keep);
+	fetch_connect(f);
+	return -1;
+}
+
+static int fetch_follow(struct fetch *f, bool same_origin)
+{
+	if (f->hooks.hop && f->hooks.hop(f->hooks.arg, &f->msg)) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	return fetch_redirect(f, same_origin);
+}
+
+/* 0: the response fills the object. -1: the fetch has ended, or asks again. */
+static int fetch_ask_hooks(struct fetch *f)
+{
+	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len }, .conditional = f->conditional,
+		.url = f->trail.n > 1 ? f->url : NULL };
+
+	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
+	case FETCH_GO_ON:
+		return 0;
+	case FETCH_ANSWERED:
+		return fetch_leave(f);
+	case FETCH_UNCONDITIONAL:
+		return fetch_unconditionally(f);
+	case FETCH_NO_MEMORY:
+		break;
+	}
+	fetch_no_memory(f);
+	return -1;
+}
+
 /* The final head stands in f->head, what came with it in f->behind. -1: the fetch has ended. */
 static int fetch_start_body(struct fetch *f)
 {
@@ -54,7 +95,7 @@ static int fetch_start_body(struct fetch *f)
 	case REDIRECT_NOT:
 		break;
 	case REDIRECT_FOLLOW:
-		return fetch_redirect(f, destination_same_origin(&from, &f->request.to));
+		return fetch_follow(f, destination_same_origin(&from, &f->request.to));
 	case REDIRECT_REFUSED:
 		fetch_fail(f);
 		return -1;
@@ -63,16 +104,8 @@ static int fetch_start_body(struct fetch *f)
 		return -1;
 	}
 	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
-	if (f->hooks.head)
-		switch (f->hooks.head(f->hooks.arg, &f->msg, (struct slice){ f->head, f->msg.head_len }, f->object)) {
-		case FETCH_GO_ON:
-			break;
-		case FETCH_ANSWERED:
-			return fetch_leave(f);
-		case FETCH_NO_MEMORY:
-			fetch_no_memory(f);
-			return -1;
-		}
+	if (fetch_ask_hooks(f))
+		return -1;
 	f->phase = FETCH_BODY;
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);

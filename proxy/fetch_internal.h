@@ -29,6 +29,9 @@ struct fetch {
 	bool reused;                   /* the connection was idle before: it may have been dead */
 	bool retried;
 	bool private_gone;             /* a redirect led to another origin */
+	bool conditional;              /* the request that is out has the validators */
+	bool unconditional;            /* it goes out once more without them */
+	bool alone;                    /* nobody reads: it goes on for the store, until alone_timer says so */
 	atomic_bool room, left, more;  /* noted for the task: the object has room again; its last reader left; request body came */
 	struct object *object;
 	struct object_writer writer;
@@ -51,7 +54,8 @@ struct fetch {
 	struct slice behind;           /* what came with it */
 	uint8_t *held;                 /* body bytes that found no room */
 	size_t held_len, held_at;
-	struct timer timer, total;
+	uint64_t received;             /* bytes of the response's body, as they come */
+	struct timer timer, total, alone_timer;
 	struct task task;
 	struct proxy_failure failure;
 };
@@ -61,6 +65,7 @@ struct fetch_pool {
 	struct pool *connections;
 	struct polite *polite;
 	LIST_HEAD(, fetch) fetches;
+	size_t n_alone;                /* of these, those that go on though nobody reads */
 };
 
 /* fetch.c */
@@ -82,6 +87,16 @@ bool fetch_retry(struct fetch *);
 bool fetch_asks_parent(const struct fetch *);
 void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
 void fetch_on_abandoned(struct object_writer *);
+
+/* Nobody waits, and nobody will: it ends. */
+void fetch_abandon(struct fetch *);
+
+/* fetch_alone.c: fetches that nobody waits for */
+/* The last reader left, or the body grew since. False: the fetch is not worth going on with. */
+bool fetch_goes_on_alone(struct fetch *);
+/* Somebody reads again, or the fetch ends. */
+void fetch_leave_alone(struct fetch *);
+void fetch_on_alone_timeout(struct timer *);
 
 /* fetch_head.c. -1: the fetch has ended, or goes elsewhere. */
 int fetch_read_head(struct fetch *);

@@ -76,6 +76,28 @@ void freshness_request(struct cache_control *cc, const struct http_msg *request,
 		cache_control_forget_reload(cc);
 }
 
+/* Without a Date nobody knows how far off it is. */
+static bool expires_later(const struct http_msg *m)
+{
+	int64_t date, expires;
+
+	return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_DATE), 0, &date) &&
+	    http_date_read(http_msg_get(m, H_EXPIRES), date, &expires) && expires > date;
+}
+
+/* A lifetime over at once is none: each use would be validated, and the fields of that exchange are another client's (section 7.3). */
+static bool lets_cookies_be_stored(const struct cache_control *cc, const struct http_msg *m)
+{
+	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
+
+	if (cc_has(cc, CC_NO_CACHE) || cc->listed >> CC_NO_CACHE & 1)
+		return false;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if ((cc->set | cc->invalid) >> order[i] & 1)
+			return cc_has(cc, order[i]) && cc->seconds[order[i]];
+	return cc_has(cc, CC_PUBLIC) || (!cc->targeted && expires_later(m));
+}
+
 enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m,
     const struct freshness_settings *s)
 {
@@ -104,7 +126,7 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (http_msg_has(m, H_SET_COOKIE) && !keeps && !has_lifetime(&cc, m))
+	if (http_msg_has(m, H_SET_COOKIE) && !lets_cookies_be_stored(&cc, m))
 		return STORABLE_SET_COOKIE;
 	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;
@@ -212,6 +234,32 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 	/* Beside s-maxage the origin's own windows count, as exceptions it made itself; ours do not. */
 	f->swr_s = window(&cc, CC_SWR, 0);
 	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
+}
+
+static int64_t freshness_end(const struct freshness *f)
+{
+	return f->response_time - f->initial_age_s + f->lifetime_s;
+}
+
+void freshness_limit(struct freshness *f, const struct freshness *limit)
+{
+	int64_t more = freshness_end(f) - freshness_end(limit);
+
+	if (more > 0)
+		f->lifetime_s = f->lifetime_s > more ? f->lifetime_s - more : 0;
+	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) | (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
+	if (f->swr_s > limit->swr_s)
+		f->swr_s = limit->swr_s;
+	if (f->sie_s > limit->sie_s)
+		f->sie_s = limit->sie_s;
+}
+
+void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *s)
+{
+	freshness_read(f, m, request_time, response_time, s);
+	if (f->flags & FRESHNESS_HEURISTIC && f->lifetime_s < s->floor_s)
+		f->lifetime_s = s->floor_s;
 }
 
 int64_t freshness_age(const struct freshness *f, int64_t now)

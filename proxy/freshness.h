@@ -65,6 +65,13 @@ bool storable_lasts(enum storable);
 void freshness_read(struct freshness *, const struct http_msg *response, int64_t request_time, int64_t response_time,
     const struct freshness_settings *);
 
+/* Several responses led to this one, as redirects do (RFC 9110 section 15.4), and it is kept under the URL of the first: what holds for
+ * any of them holds for it, and its lifetime ends with the first of theirs. limit: of another one of them. */
+void freshness_limit(struct freshness *, const struct freshness *limit);
+/* A redirect's own: where it says nothing only the operator's floor counts. */
+void freshness_read_hop(struct freshness *, const struct http_msg *redirect, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *);
+
 int64_t freshness_age(const struct freshness *, int64_t now);          /* current_age, for the Age field; 0 to 2^31 */
 int64_t freshness_ttl(const struct freshness *, int64_t now);          /* seconds left, negative once stale: Cache-Status' ttl */
 /* Whether the last tenth of its lifetime runs, at most a minute; spread, any number, takes up to half of that off, so that what came

@@ -27,11 +27,12 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 	destination_free(&d);
 }
 
-static enum fetch_choice invalidate_on_head(void *arg, const struct http_msg *m, struct slice upstream, struct object *o)
+static enum fetch_choice invalidate_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
 {
+	const struct http_msg *m = answer->msg;
 	struct invalidate *i = arg;
 
-	(void)upstream, (void)o;
+	(void)o;
 	if (m->status >= 200 && m->status < 400) {
 		cache_purge(i->cache, PURGE_URL, i->url, i->url_len, false, 0);
 		invalidate_reference(i, http_msg_get(m, H_LOCATION));

@@ -15,20 +15,11 @@ int64_t lead_now(struct lead *l)
 	return loop_wall_ms(l->params.loop) / 1000;
 }
 
-/* False: it was purged while it was on its way. */
-static bool lead_leave(struct lead *l)
+void lead_leave(struct lead *l)
 {
-	bool there = !l->left && cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
-
+	if (!l->left)
+		cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
 	l->left = true;
-	return there;
-}
-
-/* Stored first and left then, so that nobody between the two finds neither; what was purged meanwhile must not come back. */
-static void lead_stored(struct lead *l, const struct entry *e)
-{
-	if (!lead_leave(l))
-		cache_remove(l->params.cache, e->key, e->key_len);
 }
 
 static int lead_copy_request(struct lead *l, const struct http_msg *m)
@@ -60,15 +51,6 @@ enum lead_head lead_parse(struct lead *l, struct http_msg *m, const char *bytes,
 	}
 	http_parser_free(&p);
 	return r;
-}
-
-/* What is stored cannot be validated: it goes, and the whole is asked for. */
-static void lead_drop_entry(struct lead *l)
-{
-	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
-	if (l->params.part == l->params.entry)
-		entry_unref(&l->params.part);
-	entry_unref(&l->params.entry);
 }
 
 /* The head as stored for clients: Age goes, for it is told anew each time; X-Encoding-Rule comes, for it is final now. */
@@ -104,90 +86,59 @@ void lead_key(struct lead *l, bool part, struct text *key)
 	text_add(key, l->key, l->params.key_len);
 	if (l->vary) {
 		text_puts(key, "\n");
-		vary_key(key, (struct slice){ l->vary, strlen(l->vary) }, &l->request);
+		vary_key(key, (struct slice){ l->vary, strlen(l->vary) }, (struct slice){ l->sent, l->sent_len });
 	}
 	text_puts(key, part ? ENTRY_PARTS : "");
+}
+
+static bool lead_put_names(struct lead *l, const struct freshness *freshness)
+{
+	struct entry_parts names = { .vary = strdup(l->vary), .freshness = freshness };
+	struct entry *record = names.vary ? entry_new(l->key, l->params.key_len, &names) : NULL;
+	bool good = record && cache_put(l->params.cache, record, &l->ticket);
+
+	entry_unref(&record);
+	return good;
 }
 
 struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 {
 	struct text key = { 0 };
-	struct entry *e = NULL, *record;
-	size_t len;
-	char *bytes;
+	struct entry *e = NULL;
 
-	if (l->vary) {
-		struct entry_parts names = { .vary = strdup(l->vary), .freshness = parts->freshness };
-
-		if (names.vary && (record = entry_new(l->key, l->params.key_len, &names))) {
-			cache_put(l->params.cache, record);
-			entry_unref(&record);
-		}
+	if (l->vary && !lead_put_names(l, parts->freshness)) {
+		entry_parts_free(parts);
+		return NULL;
 	}
 	lead_key(l, parts->part.total, &key);
-	if (!(bytes = text_take(&key, &len)))
+	if (key.failed)
 		entry_parts_free(parts);
-	else if ((e = entry_new(bytes, len, parts)))
-		cache_put(l->params.cache, e);
-	free(bytes);
+	else
+		e = entry_new(key.bytes, key.len, parts);
+	if (e && !cache_put(l->params.cache, e, &l->ticket))
+		entry_unref(&e);
+	free(key.bytes);
 	return e;
 }
 
-enum lead_head lead_merge(struct lead *l, const struct entry *e, const struct http_msg *m, char **merged, size_t *len)
+static bool lead_takes_hints(struct lead *l, const struct freshness *f, struct object *body)
 {
-	struct http_msg stored;
-	struct text t = { 0 };
-	size_t fields = 0;
-	enum lead_head r = lead_parse(l, &stored, e->upstream, e->upstream_len);
-
-	if (r != LEAD_HEAD)
-		return r;
-	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
-	for (int pass = 0; pass < 2; pass++) {
-		const struct http_msg *from = pass ? m : &stored;
-
-		for (uint32_t i = 0; i < from->n_fields; i++) {
-			const struct http_field *f = &from->fields[i];
-			struct slice name = http_field_name(from, f), value = http_field_value(from, f);
-			bool fixed = f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE ||
-			    f->id == H_CONTENT_RANGE || f->id == H_TRANSFER_ENCODING || f->id == H_CONNECTION || f->id == H_ETAG;
-			bool replaced = false;
-
-			if (pass ? fixed : f->id == H_AGE || f->id == H_DATE)
-				continue;
-			for (uint32_t j = 0; !pass && !fixed && j < m->n_fields && !replaced; j++) {
-				struct slice other = http_field_name(m, &m->fields[j]);
-
-				replaced = other.len == name.len && !strncasecmp(other.at, name.at, name.len);
-			}
-			if (replaced)
-				continue;
-			text_field(&t, name, value);
-			fields++;
-		}
-	}
-	text_puts(&t, "\r\n");
-	http_msg_free(&stored);
-	if (!(*merged = text_take(&t, len)))
-		return LEAD_HEAD_NO_MEMORY;
-	if (fields <= l->params.max_fields && *len <= l->params.max_head)
-		return LEAD_HEAD;
-	free(*merged);
-	return LEAD_HEAD_UNUSABLE;
+	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body && lead_body(body) == RESPONSE_NORMALISED;
 }
 
-/* Where the response names no lifetime its feed may: of the time it was made, not of the time it came. */
-static void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
+void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
 {
 	struct freshness_settings settings = l->params.freshness;
 	struct feed_hints hints;
 
 	freshness_read(f, m, l->request_time, l->response_time, &settings);
-	if (!(f->flags & FRESHNESS_HEURISTIC) || !settings.hint_max_s || lead_body(body) != RESPONSE_NORMALISED)
-		return;
-	feed_hints_of(&hints, body);
-	settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
-	freshness_read(f, m, l->request_time, l->response_time, &settings);
+	if (lead_takes_hints(l, f, body)) {
+		feed_hints_of(&hints, body);
+		settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
+		freshness_read(f, m, l->request_time, l->response_time, &settings);
+	}
+	if (l->hops.any)
+		freshness_limit(f, &l->hops.limit);
 }
 
 int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshness *fresh)
@@ -209,59 +160,6 @@ int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshnes
 	return parts->head ? 0 : -1;
 }
 
-/* The stored response answers once more as it is, and is no longer stored. */
-static enum fetch_choice lead_retire(struct lead *l, struct object *o)
-{
-	object_report(o)->fwd_status = 304;
-	object_report(o)->freshness = l->params.entry->freshness;
-	object_substitute(o, l->params.entry->head, l->params.entry->object);
-	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
-	lead_leave(l);
-	return FETCH_ANSWERED;
-}
-
-/* The origin says the stored response still holds: it is stored anew with the new head, and answers. Where the two heads make one that is
- * too large, or none, there is nothing to store. */
-static enum fetch_choice lead_refresh(struct lead *l, const struct http_msg *m, struct object *o)
-{
-	struct entry *old = l->params.entry, *e = NULL;
-	struct freshness fresh;
-	struct entry_parts parts = { .part = old->part };
-
-	switch (lead_merge(l, old, m, &parts.upstream, &parts.upstream_len)) {
-	case LEAD_HEAD: break;
-	case LEAD_HEAD_UNUSABLE: return lead_retire(l, o);
-	case LEAD_HEAD_NO_MEMORY: return FETCH_NO_MEMORY;
-	}
-	parts.object = object_ref(old->object);
-	if (lead_finish_parts(l, &parts, &fresh) || !(e = entry_new(old->key, old->key_len, &parts)))
-		return FETCH_NO_MEMORY;
-	cache_put(l->params.cache, e);
-	object_report(o)->fwd_status = m->status;
-	object_report(o)->stored = true;
-	object_report(o)->freshness = e->freshness;
-	object_substitute(o, e->head, e->object);
-	lead_stored(l, e);
-	entry_unref(&e);
-	return FETCH_ANSWERED;
-}
-
-static bool lead_serve_stale(struct lead *l, struct object *o, int status)
-{
-	struct cache_control cc;
-
-	if (!l->params.entry)
-		return false;
-	freshness_request(&cc, &l->request, &l->params.freshness);
-	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
-		return false;
-	object_report(o)->fwd_status = status;
-	object_report(o)->freshness = l->params.entry->freshness;
-	object_substitute(o, l->params.entry->head, l->params.entry->object);
-	lead_leave(l);
-	return true;
-}
-
 static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
 {
 	return m->has_length && m->content_length > l->params.max_object;
@@ -274,70 +172,102 @@ static void lead_set_apart(struct lead *l, const struct http_msg *m, enum storab
 		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m), lead_now(l));
 }
 
-static int lead_plan_storing(struct lead *l, const struct http_msg *m, struct slice upstream, struct object *o)
+/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
+static bool lead_would_store(struct lead *l, const struct http_msg *m)
 {
-	struct http_msg whole = *m;    /* a part is judged as the whole it is of */
-	enum storable storable;
-	struct text names = { 0 };
-	size_t len;
+	return !lead_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
+}
 
-	if (lead_takes_part(l, m))
-		whole.status = 200;
-	storable = freshness_storable(&l->request, &whole, &l->params.freshness);
-	/* What else is said to one who asks for a part is not for those who do not. */
-	if (l->ranged && whole.status != 200)
-		storable = STORABLE_STATUS;
-	lead_set_apart(l, m, storable);
-	if (storable != STORABLE_YES) {
-		object_report(o)->detail = storable_word(storable);
-		return 0;
-	}
-	if (lead_is_too_large(l, m))
-		return 0;
-	/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
-	if (m->status >= 500 && l->params.entry)
-		return 0;
-	switch (vary_names(&names, m)) {
-	case VARY_ALL:
-		return 0;
-	case VARY_FIELDS:
-		text_add(&names, "", 1);
-		if (!(l->vary = text_take(&names, &len)))
-			return -1;
-		break;
-	case VARY_NOTHING:
-		break;
-	}
-	if (!(l->upstream = malloc(upstream.len)))
+static int lead_plan_storing(struct lead *l, const struct fetch_answer *answer, struct object *o, enum storable *storable)
+{
+	const struct http_msg *m = answer->msg;
+	bool part = lead_takes_part(l, m);     /* judged as the whole it is of */
+
+	if (lead_judge(l, m, part ? 200 : m->status, storable))
 		return -1;
-	memcpy(l->upstream, upstream.at, upstream.len);
-	l->upstream_len = upstream.len;
+	/* What else is said to one who asks for a part is not for those who do not. */
+	if (l->ranged && !part && m->status != 200)
+		*storable = STORABLE_STATUS;
+	lead_set_apart(l, m, *storable);
+	if (*storable != STORABLE_YES)
+		object_report(o)->detail = storable_word(*storable);
+	if (*storable != STORABLE_YES || !lead_would_store(l, m))
+		return 0;
+	if (!(l->upstream = malloc(answer->upstream.len)))
+		return -1;
+	memcpy(l->upstream, answer->upstream.at, answer->upstream.len);
+	l->upstream_len = answer->upstream.len;
 	l->storing = true;
 	return 0;
 }
 
-static enum fetch_choice lead_on_head(void *arg, const struct http_msg *m, struct slice upstream, struct object *o)
+/* Nobody's own, and yet not stored: who waits for it gets it rather than asking an origin in trouble once more. */
+static bool lead_is_trouble(const struct http_msg *m, enum storable storable)
 {
+	return storable == STORABLE_LIFETIME && freshness_error_status(m->status);
+}
+
+static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
+{
+	const struct http_msg *m = answer->msg;
 	struct lead *l = arg;
+	enum storable storable;
+	bool own;
 
 	l->response_time = lead_now(l);
 	if (object_report(o)->foreign)
 		l->head.way = RESPONSE_FOREIGN;
-	if (l->params.entry && m->status == 304)
-		return lead_refresh(l, m, o);
+	if (l->params.entry && m->status == 304 && answer->conditional)
+		return lead_refresh(l, answer, o);
 	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))
 		return FETCH_ANSWERED;
-	if (lead_plan_storing(l, m, upstream, o))
+	if (lead_plan_storing(l, answer, o, &storable))
+		return FETCH_NO_MEMORY;
+	/* A cookie is one client's, though all who come later get it when its origin says so. */
+	own = (!l->storing && !lead_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
+	if (lead_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
-	object_report(o)->private = !l->storing;
 	if (l->storing)
 		object_keep(o, l->params.max_object);
 	else
 		lead_leave(l);
 	lead_note_head(l, m);
 	return FETCH_GO_ON;
+}
+
+static int lead_on_hop(void *arg, const struct http_msg *m)
+{
+	struct lead *l = arg;
+
+	l->response_time = lead_now(l);
+	return lead_note_hop(l, m);
+}
+
+/* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being stored. */
+static void lead_on_grew(void *arg, struct object *o)
+{
+	enum { STEP_BYTES = 32 * 1024 };
+	struct lead *l = arg;
+	uint64_t length = object_length(o);
+	size_t wants = (size_t)(length / STEP_BYTES + 1) * STEP_BYTES;
+
+	if (!l->storing || length <= l->reserved)
+		return;
+	if (cache_reserve(l->params.cache, l->reserved, wants)) {
+		l->reserved = wants;
+		return;
+	}
+	l->storing = false;
+	lead_leave(l);
+	object_unkeep(o);
+}
+
+static void lead_release(struct lead *l)
+{
+	cache_release(l->params.cache, l->reserved);
+	l->reserved = 0;
 }
 
 static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct object *o)
@@ -374,14 +304,12 @@ static void lead_on_done(void *arg, struct object *o)
 	struct http_msg m;
 	struct entry *e;
 
+	lead_release(l);
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
 	    lead_parse(l, &m, l->upstream, l->upstream_len) == LEAD_HEAD) {
 		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
 		http_msg_free(&m);
-		if (e) {
-			lead_stored(l, e);
-			l->marks = false;
-		}
+		l->marks = l->marks && !e;
 		entry_unref(&e);
 	}
 	lead_leave(l);
@@ -392,11 +320,13 @@ static void lead_free(struct lead *l)
 	entry_unref(&l->params.entry);
 	entry_unref(&l->params.part);
 	http_msg_free(&l->request);
+	lead_hops_free(&l->hops);
 	free(l->request_bytes);
 	free(l->upstream);
 	free(l->vary);
 	free(l->key);
 	free(l->busy);
+	free(l->sent);
 	free(l);
 }
 
@@ -405,6 +335,7 @@ static void lead_on_end(void *arg)
 	struct lead *l = arg;
 
 	lead_note_end(l);
+	lead_release(l);
 	lead_leave(l);
 	lead_free(l);
 }
@@ -418,40 +349,18 @@ static char *copy_bytes(const char *bytes, size_t len)
 	return copy;
 }
 
-/* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). */
-static int lead_add_validators(struct lead *l, struct fetch_request *r)
+static int lead_copy(struct lead *l, const struct lead_params *params)
 {
-	struct http_msg stored;
-	struct slice etag, modified;
-	struct text t = { 0 };
-	size_t len;
-	char *fields;
-
-	if (!l->params.entry)
-		return 0;
-	switch (lead_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
-	case LEAD_HEAD:
-		break;
-	case LEAD_HEAD_UNUSABLE:
-		lead_drop_entry(l);
-		return 0;
-	case LEAD_HEAD_NO_MEMORY:
-		return -1;
-	}
-	etag = http_msg_get(&stored, H_ETAG);
-	modified = http_msg_get(&stored, H_LAST_MODIFIED);
-	text_add(&t, r->fields, r->fields_len);
-	if (etag.len)
-		text_printf(&t, "If-None-Match: %.*s\r\n", (int)etag.len, etag.at);
-	if (modified.len)
-		text_printf(&t, "If-Modified-Since: %.*s\r\n", (int)modified.len, modified.at);
-	http_msg_free(&stored);
-	if (!(fields = text_take(&t, &len)))
-		return -1;
-	free(r->fields);
-	r->fields = fields;
-	r->fields_len = len;
-	return 0;
+	l->params = *params;
+	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
+	l->params.part = params->part ? entry_ref(params->part) : NULL;
+	l->key = copy_bytes(params->key, params->key_len);
+	l->busy = copy_bytes(params->busy, params->busy_len);
+	l->sent = copy_bytes(params->sent.at, params->sent.len);
+	l->sent_len = params->sent.len;
+	l->ticket = cache_ticket(params->cache, params->key, params->key_len);
+	l->request_time = lead_now(l);
+	return l->key && l->busy && l->sent && !lead_copy_request(l, params->request) ? 0 : -1;
 }
 
 struct object *lead_start(const struct lead_params *params, struct fetch_request *r, bool *joined)
@@ -459,23 +368,17 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
 	struct lead *l = calloc(1, sizeof *l);
-	struct fetch_hooks hooks = { lead_on_head, lead_on_failed, lead_on_done, lead_on_end, l };
+	struct fetch_hooks hooks = { lead_on_hop, lead_on_head, lead_on_grew, lead_on_failed, lead_on_done, lead_on_end, l };
 
 	if (!o || !l)
 		goto fail;
-	l->params = *params;
-	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
-	l->params.part = params->part ? entry_ref(params->part) : NULL;
 	l->object = o;
 	l->left = true;
-	l->key = copy_bytes(params->key, params->key_len);
-	l->busy = copy_bytes(params->busy, params->busy_len);
 	l->head = r->stage.head;
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
-	l->request_time = lead_now(l);
-	if (!l->key || !l->busy || lead_copy_request(l, params->request) || lead_add_validators(l, r))
+	if (lead_copy(l, params) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
 	theirs = cache_lead(params->cache, l->busy, params->busy_len, o, params->alone);

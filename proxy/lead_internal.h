@@ -1,15 +1,27 @@
-/* Owns what the parts of lead share: lead.c has the fetch's hooks, what is stored whole and what answers in its place, lead_parts.c
- * what is stored in parts. Must not know: who else fills the cache. Invariant: a lead is its fetch's thread's alone. */
+/* Owns what the parts of lead share: lead.c has the fetch's hooks and what is stored whole, lead_gate.c whom a response is for and
+ * whether it is stored, lead_refresh.c what a 304 makes of a stored one, lead_parts.c what is stored in parts. Must not know: who else fills the cache. Invariant: a lead is its fetch's thread's alone. */
 #ifndef UTFEED_PROXY_LEAD_INTERNAL_H
 #define UTFEED_PROXY_LEAD_INTERNAL_H
 
 #include "lead.h"
 
+/* What the redirects that were followed say of the response they led to. */
+struct lead_hops {
+	bool any;
+	bool vary_all;
+	enum storable storable;        /* the first of their reasons against it */
+	struct freshness limit;        /* what holds for any of them */
+	char *vary;                    /* names; NULL: none */
+};
+
 struct lead {
 	struct lead_params params;     /* strings and entries are its own */
-	char *key, *busy;
+	char *key, *busy, *sent;
+	size_t sent_len;
+	struct cache_ticket ticket;    /* from before the fetch: what is purged meanwhile is not stored */
 	struct http_msg request;
 	char *request_bytes;
+	struct lead_hops hops;
 	struct response_settings head;
 	int64_t request_time, response_time;
 	struct object *object;         /* the fetch's reference keeps it */
@@ -21,7 +33,8 @@ struct lead {
 	struct content_range part;     /* that came and is being stored; total 0: none */
 	char *upstream;                /* the head to store */
 	size_t upstream_len;
-	char *vary;                    /* names; NULL: the response does not vary */
+	size_t reserved;               /* bytes of the body that count in the budget of memory */
+	char *vary;                    /* names, those of redirects included; NULL: the response does not vary */
 };
 
 static inline enum response_body lead_body(struct object *o)
@@ -33,18 +46,41 @@ static inline enum response_body lead_body(struct object *o)
 
 /* lead.c */
 int64_t lead_now(struct lead *);
+/* Nobody can join any more. */
+void lead_leave(struct lead *);
 enum lead_head { LEAD_HEAD, LEAD_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, LEAD_HEAD_NO_MEMORY };
 /* Reads head bytes as a message again. The text must live as long as m. But for LEAD_HEAD m is let go of. */
 enum lead_head lead_parse(struct lead *, struct http_msg *m, const char *bytes, size_t len);
-/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: out of memory. */
+/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: it was purged
+ * meanwhile, or out of memory. */
 struct entry *lead_put(struct lead *, struct entry_parts *);
 /* The key of the response, or of a part of it. */
 void lead_key(struct lead *, bool part, struct text *);
-/* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
- * bytes. Its age and date are never the stored ones: what comes without Date was made when it came (RFC 9110 section 6.6.1). */
-enum lead_head lead_merge(struct lead *, const struct entry *, const struct http_msg *newer, char **merged, size_t *len);
 /* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
 int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *);
+/* Where the response names no lifetime its feed, body, may: of the time it was made, not of the time it came. NULL: not known yet. */
+void lead_freshness(struct lead *, struct freshness *, const struct http_msg *, struct object *body);
+
+/* lead_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
+/* A redirect that is followed counts for what it leads to. -1: out of memory. */
+int lead_note_hop(struct lead *, const struct http_msg *);
+/* Whether a response with that head, as a status, may be stored; then l->vary has the names. -1: out of memory. */
+int lead_judge(struct lead *, const struct http_msg *, int status, enum storable *);
+/* Says in the object whom it is for; own: the one who asked alone. -1: out of memory. */
+int lead_admit(struct lead *, const struct http_msg *, bool own, struct object *);
+void lead_hops_free(struct lead_hops *);
+
+/* lead_refresh.c */
+/* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
+ * bytes, of one connection, or, without cookies, of one client. Its age and date are never the stored ones: what comes without Date
+ * was made when it came (RFC 9110 section 6.6.1). */
+enum lead_head lead_merge(struct lead *, const struct entry *, const struct http_msg *newer, bool cookies, char **merged, size_t *len);
+/* The origin says that the stored response still holds: it is stored anew with the new head where that may be, and answers. */
+enum fetch_choice lead_refresh(struct lead *, const struct fetch_answer *, struct object *);
+/* The stored response answers for an origin that errs, where it may. */
+bool lead_serve_stale(struct lead *, struct object *, int status);
+/* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). -1: out of memory. */
+int lead_add_validators(struct lead *, struct fetch_request *);
 
 /* lead_parts.c */
 /* Whether a 206 is a part that can be stored; then it is noted. */

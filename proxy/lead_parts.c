@@ -21,7 +21,7 @@ static void lead_mark(struct lead *l)
 	text_add(&key, l->busy, l->params.busy_len);
 	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* a part that is on its way is known by that key */
 	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
-		cache_put(l->params.cache, e);
+		cache_put(l->params.cache, e, &l->ticket);
 	entry_unref(&e);
 	free(key.bytes);
 }
@@ -205,7 +205,7 @@ struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct o
 
 	if (object_length(o) != content_range_length(&l->part))
 		return NULL;
-	if (old && lead_merge(l, old, m, &parts.upstream, &parts.upstream_len) != LEAD_HEAD) {
+	if (old && lead_merge(l, old, m, true, &parts.upstream, &parts.upstream_len) != LEAD_HEAD) {
 		old = NULL;
 		whole = l->part;
 	}

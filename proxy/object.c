@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audience.h"
+
 struct object_head *object_head_new(void)
 {
 	struct object_head *h = calloc(1, sizeof *h);
@@ -74,6 +76,7 @@ void object_unref(struct object **op)
 	object_head_unref(&o->head);
 	object_unref(&o->substitute);
 	object_unref(&o->gzip);
+	audience_free(&o->audience);
 	free(o->interim);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
@@ -150,6 +153,23 @@ static struct object_segment *object_grow(struct object *o)
 	return o->last = s;
 }
 
+/* Under the lock. */
+static void object_let_go(struct object *o)
+{
+	if (!object_is_kept(o))
+		return;
+	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
+	if (o->writer && LIST_EMPTY(&o->readers))
+		o->writer->abandoned(o->writer);
+}
+
+void object_unkeep(struct object *o)
+{
+	pthread_mutex_lock(&o->lock);
+	object_let_go(o);
+	pthread_mutex_unlock(&o->lock);
+}
+
 int object_append(struct object *o, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
@@ -172,25 +192,55 @@ int object_append(struct object *o, const void *bytes, size_t len)
 		at += n;
 		len -= n;
 	}
-	if (o->length > o->keep_max && object_is_kept(o)) {
-		atomic_store_explicit(&o->kept, false, memory_order_relaxed);
-		if (o->writer && LIST_EMPTY(&o->readers))
-			o->writer->abandoned(o->writer);
-	}
+	if (o->length > o->keep_max)
+		object_let_go(o);
 	object_wake(o);
 	pthread_mutex_unlock(&o->lock);
 	return status;
 }
 
-uint64_t object_slowest(const struct object *o)
+static uint64_t object_furthest_behind(const struct object *o, bool expelled)
 {
 	const struct object_reader *r;
 	uint64_t min = o->length;
 
 	LIST_FOREACH(r, &o->readers, link)
-		if (r->offset < min)
+		if (r->offset < min && (expelled || !r->expelled))
 			min = r->offset;
 	return min;
+}
+
+uint64_t object_slowest(const struct object *o)
+{
+	return object_furthest_behind(o, false);
+}
+
+uint64_t object_needed(const struct object *o)
+{
+	return object_furthest_behind(o, true);
+}
+
+static bool object_has_ready(const struct object *o)
+{
+	const struct object_reader *r;
+
+	LIST_FOREACH(r, &o->readers, link)
+		if (r->offset == o->length && !r->expelled)
+			return true;
+	return false;
+}
+
+void object_expel_slow(struct object *o)
+{
+	struct object_reader *r;
+
+	if (o->length - object_slowest(o) < o->transit_bytes || !object_has_ready(o))
+		return;
+	LIST_FOREACH(r, &o->readers, link)
+		if (o->length - r->offset >= o->transit_bytes && !r->expelled) {
+			r->expelled = true;
+			r->wake(r);
+		}
 }
 
 bool object_full(struct object *o)
@@ -200,6 +250,7 @@ bool object_full(struct object *o)
 	if (object_is_kept(o))
 		return false;
 	pthread_mutex_lock(&o->lock);
+	object_expel_slow(o);
 	full = o->length - object_slowest(o) >= o->transit_bytes;
 	o->writer_waits |= full;
 	pthread_mutex_unlock(&o->lock);
@@ -250,6 +301,17 @@ void object_fail(struct object *o, const struct proxy_failure *f)
 	o->failure = *f;
 	object_enter(o, OBJECT_FAILED);
 	pthread_mutex_unlock(&o->lock);
+}
+
+void object_set_audience(struct object *o, struct audience *a)
+{
+	assert(o->phase == OBJECT_WAITING && !o->audience);
+	o->audience = a;
+}
+
+const struct audience *object_audience(const struct object *o)
+{
+	return object_phase(o) == OBJECT_WAITING ? NULL : o->audience;
 }
 
 void object_set_verdict(struct object *o, const struct verdict *v, bool revised)

@@ -8,7 +8,7 @@
  * Invariant: bytes once appended never change or move. Until object_done() nothing can be taken for complete.
  *
  * In transit (not kept), what all readers have read is freed, and the writer is asked to stop while more than transit_bytes wait
- * for the slowest. A kept object holds all its bytes; done, it never changes again and is read without its lock. */
+ * for the slowest, or that one is expelled for the others' sake. A kept object holds all its bytes; done, it never changes again and is read without its lock. */
 #ifndef UTFEED_PROXY_OBJECT_H
 #define UTFEED_PROXY_OBJECT_H
 
@@ -51,7 +51,6 @@ struct object_report {
 	uint64_t repairs, malformed;
 	/* What the cache did; before object_head() or object_substitute(). */
 	bool stored;
-	bool private;                  /* for the request that fetched it only: whoever joined asks for itself */
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
 	bool foreign;                  /* a redirect led to another origin, or the client chose it (response_head.h) */
 	int fwd_status;                /* the origin's status; 0: none came */
@@ -76,9 +75,12 @@ struct object_reader {
 	bool listed;                   /* among the object's readers: not so for one that was settled already */
 	uint64_t offset;               /* body bytes consumed */
 	struct object_segment *at;     /* the segment offset lies in; NULL: the first */
+	atomic_bool expelled;          /* it held up others: it gets no more bytes, and no end */
 	/* Something changed: phase, bytes. Called by the writer's thread under the object's lock; must only note it (loop_wake()). */
 	void (*wake)(struct object_reader *);
 };
+
+struct audience;
 
 struct object_writer {
 	/* There is room again after object_full() said there was none. By a reader's thread, under the lock; must only note it. */
@@ -99,7 +101,11 @@ void object_keep(struct object *, uint64_t max);
 void object_expect(struct object *, uint64_t length);              /* of the body, where known: no memory is taken beyond it */
 void object_head(struct object *, struct object_head *);           /* takes over the reference */
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
+/* In transit with several readers the slowest one would set the pace for all: who is transit_bytes behind one that waits for more is
+ * expelled. */
 bool object_full(struct object *);
+/* From here on in transit. */
+void object_unkeep(struct object *);
 void object_done(struct object *);
 /* An interim response (RFC 9110 section 15.2) for whoever waits: its head as it is sent, the blank line included. One that all of them
  * together have no room for is left out. -1: out of memory. */
@@ -108,6 +114,8 @@ int object_interim(struct object *, const char *bytes, size_t len) __attribute__
 /* head and body (DONE): references are taken. */
 void object_substitute(struct object *, struct object_head *head, struct object *body);
 void object_fail(struct object *, const struct proxy_failure *);
+/* Whom it is for: before object_head() or object_substitute(). Taken over. Without one it is for whoever joined. */
+void object_set_audience(struct object *, struct audience *);
 /* The verdict, and again where it is corrected later. */
 void object_set_verdict(struct object *, const struct verdict *, bool revised);
 /* The rest of the report: before object_head() or object_substitute(), so that who sees the head sees it too. */
@@ -131,6 +139,10 @@ size_t object_readers(struct object *);
  * ended and those have left who came before: who comes later has its final head. */
 size_t object_take_interim(struct object_reader *, size_t *at, char buf[OBJECT_INTERIM_MAX]);
 enum object_phase object_phase(const struct object *);
+/* NULL while WAITING, and where none was set. */
+const struct audience *object_audience(const struct object *);
+/* The reader will never see the end: the object failed, or the reader was expelled. */
+bool object_is_cut(const struct object_reader *);
 /* The verdict as it stands; false: there is none. */
 bool object_verdict(struct object *, struct verdict *);
 struct object_head *object_get_head(const struct object *);        /* NULL while WAITING, or FAILED before a head; the object's */

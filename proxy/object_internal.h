@@ -32,6 +32,7 @@ struct object {
 	struct object_segment *first, *last;
 	struct object_head *head;
 	struct object_report report;
+	struct audience *audience;
 	struct proxy_failure failure;
 	struct object_writer *writer;
 	struct object_readers readers;
@@ -58,9 +59,13 @@ size_t segment_memory(struct object_segment *);        /* with what malloc adds 
 
 /* Both under the lock. Strictly before: a reader's `at` may still be the segment that ends at its offset. */
 void object_free_before(struct object *, uint64_t offset);
-/* Offset of the reader furthest behind; the length where there is none. */
+/* Offset of the reader furthest behind that the writer waits for; the length where there is none. */
 uint64_t object_slowest(const struct object *);
 /* Under the lock: what nobody can take any more goes. */
 void object_forget_interim(struct object *);
+/* Offset of the reader furthest behind: one that was expelled may just be writing what it has seen. */
+uint64_t object_needed(const struct object *);
+/* Those who hold up a reader that has all there is. */
+void object_expel_slow(struct object *);
 
 #endif

@@ -11,6 +11,7 @@ bool object_join(struct object *o, struct object_reader *r)
 	r->offset = 0;
 	r->at = NULL;
 	r->listed = false;
+	r->expelled = false;
 	if (!object_is_settled(o)) {
 		pthread_mutex_lock(&o->lock);
 		whole = !o->first || !o->first->start;
@@ -40,9 +41,11 @@ static void object_settle(struct object *o)
 	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
 	if (object_is_kept(o))
 		return;
+	if (o->writer_waits)
+		object_expel_slow(o);
 	slowest = object_slowest(o);
 	if (!LIST_EMPTY(&o->readers))
-		object_free_before(o, slowest);
+		object_free_before(o, object_needed(o));
 	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
 		o->writer_waits = false;
 		o->writer->room(o->writer);
@@ -105,6 +108,8 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 	int count = 0;
 
 	*bytes = 0;
+	if (r->expelled)               /* what it has not read may be gone */
+		return 0;
 	while (s && s->start + s->len <= r->offset && s->next)
 		s = s->next;
 	r->at = s;
@@ -120,6 +125,11 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 		*bytes += len;
 	}
 	return count;
+}
+
+bool object_is_cut(const struct object_reader *r)
+{
+	return r->expelled || object_phase(r->object) == OBJECT_FAILED;
 }
 
 static int object_look(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
@@ -162,7 +172,8 @@ void object_consume(struct object_reader *r, size_t bytes)
 		return;
 	}
 	pthread_mutex_lock(&o->lock);
-	object_advance(r, bytes);
+	if (!r->expelled)
+		object_advance(r, bytes);
 	object_settle(o);
 	pthread_mutex_unlock(&o->lock);
 }

@@ -153,7 +153,7 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 	size_t bytes;
 
 	sender_peek(s, reader, iov, SENDER_IOV, SENDER_WRITE_BYTES, &bytes);
-	if (!bytes && !(s->gzip ? sender_gzip_ended(s->gzip) : done))
+	if (!bytes && (object_is_cut(reader) || !(s->gzip ? sender_gzip_ended(s->gzip) : done)))
 		return;
 	if (s->chunk_open)
 		text_puts(&t, "\r\n");
@@ -290,7 +290,7 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 		if (!p.n && complete)
 			return SENDER_DONE;
 		if (!p.n)
-			return object_phase(reader->object) == OBJECT_FAILED ? SENDER_CUT : SENDER_WAIT;
+			return object_is_cut(reader) ? SENDER_CUT : SENDER_WAIT;
 		sent = sender_put(s, conn, &p, complete);
 		if (sent == CONN_AGAIN)
 			return SENDER_BLOCKED;

@@ -75,7 +75,7 @@ struct iovec sender_gzip_peek(struct sender_gzip *g, struct object_reader *r)
 	bool done = object_phase(r->object) == OBJECT_DONE;        /* before taking what there is */
 	size_t no_len = 0;
 
-	if (g->at == g->len) {
+	if (g->at == g->len && !object_is_cut(r)) {
 		g->at = g->len = 0;
 		gzip_take(g, r);
 		if (g->len < sizeof g->out && done)

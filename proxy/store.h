@@ -56,6 +56,12 @@ struct store { const struct store_ops *ops; };
 
 /* budget: of entry->bytes in all; an entry over max_entry is not taken. NULL: out of memory. */
 struct store *store_memory_new(size_t budget, size_t max_entry);
+/* As its get, but neither a hit nor a miss. One reference; NULL: it is not there. */
+struct entry *store_memory_peek(struct store *, const char *key, size_t len);
+/* Bodies in the making count as well, all but one together up to a share of the budget: room is made for one that had reserved so many
+ * bytes and wants so many. False: there is none, and nothing was done. What a body has reserved is released when it ends. */
+bool store_memory_reserve(struct store *, size_t had, size_t wants);
+void store_memory_release(struct store *, size_t had);
 /* What was MAKING becomes KEPT and counts, where that key's entry has this body and the budget has the room for both. False: nothing
  * was done. */
 bool store_memory_keep_gzip(struct store *, const char *key, size_t len, struct object *body, const struct object *form);

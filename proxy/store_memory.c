@@ -16,6 +16,8 @@
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
 /* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to the system. */
 enum { TRIM_SHARE = 8 };
+/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all that is stored. */
+enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
 	struct eviction_node eviction;         /* the first member; its hash is the key's */
@@ -32,6 +34,7 @@ struct store_memory {
 	size_t budget, room, max_entry, mask;  /* room: for one entry and its gzip form */
 	struct memory_bucket *by_key, *by_url;
 	struct eviction eviction;
+	size_t reserved;                       /* bytes of bodies in the making, among stats.bytes */
 	size_t evicted;                        /* bytes since the last malloc_trim() */
 	struct store_stats stats;              /* bytes: with these tables */
 };
@@ -145,6 +148,19 @@ static enum store_result memory_get(struct store *s, const char *key, size_t len
 	return n ? STORE_FOUND : STORE_MISSING;
 }
 
+struct entry *store_memory_peek(struct store *s, const char *key, size_t len)
+{
+	struct store_memory *m = memory_of(s);
+	struct memory_node *n;
+	struct entry *e;
+
+	pthread_mutex_lock(&m->lock);
+	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	e = n ? entry_ref(n->entry) : NULL;
+	pthread_mutex_unlock(&m->lock);
+	return e;
+}
+
 static void memory_cancel(struct store *s, struct store_wait *w)
 {
 	(void)s, (void)w;
@@ -216,6 +232,36 @@ static void memory_put(struct store *s, struct entry *e)
 	pthread_mutex_lock(&m->lock);
 	memory_insert(m, n, &dead);
 	memory_unlock(m, &dead);
+}
+
+/* One alone may have it all: it could be stored, too. */
+bool store_memory_reserve(struct store *s, size_t had, size_t wants)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	size_t others;
+	bool room;
+
+	pthread_mutex_lock(&m->lock);
+	others = m->reserved - had;
+	if ((room = others + wants <= (others ? m->room / RESERVE_SHARE : m->room))) {
+		m->stats.bytes -= had;
+		memory_make_room(m, wants, &dead);
+		m->stats.bytes += wants;
+		m->reserved = others + wants;
+	}
+	memory_unlock(m, &dead);
+	return room;
+}
+
+void store_memory_release(struct store *s, size_t had)
+{
+	struct store_memory *m = memory_of(s);
+
+	pthread_mutex_lock(&m->lock);
+	m->reserved -= had;
+	m->stats.bytes -= had;
+	pthread_mutex_unlock(&m->lock);
 }
 
 /* With the form among what it counts, the entry takes its place anew. */

@@ -1,6 +1,7 @@
 /* Request heads for origins; see upstream.h. */
 #include "upstream.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static bool list_has(const char *list, struct slice name)
 }
 
 /* A request with a body is an operator's own business: all its end-to-end fields go along. */
-static bool is_sent(const struct http_field *f, bool reads, bool forward)
+static bool is_sent(const struct http_field *f, bool read, bool forward)
 {
 	if (f->hop)
 		return false;
@@ -53,9 +54,9 @@ static bool is_sent(const struct http_field *f, bool reads, bool forward)
 	case REQUEST_SEND:
 		return true;
 	case REQUEST_OTHER:
-		return !reads || forward;
+		return !read || forward;
 	case REQUEST_RELAY:
-		return !reads;
+		return !read;
 	default:
 		return false;
 	}
@@ -133,38 +134,93 @@ bool upstream_range(const struct http_msg *m)
 	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
 }
 
-int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
+static bool reads(const struct http_msg *m)
+{
+	return m->method == METHOD_GET || m->method == METHOD_HEAD;
+}
+
+/* What of the client's fields any origin sees. */
+static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	const struct conf_route *route = target->route;
-	bool forward = target->mode == TARGET_FORWARD;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
 	struct slice accept = http_msg_get(m, H_ACCEPT);
+
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (is_sent(&m->fields[i], reads(m), target->mode == TARGET_FORWARD))
+			add_field(t, m, &m->fields[i]);
+	if (*route->accept)
+		add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
+	else
+		add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
+	add_user_agent(t, http_msg_get(m, H_USER_AGENT), route->user_agent);
+}
+
+static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (!is_sent(&m->fields[i], reads(m), target->mode == TARGET_FORWARD) && is_private(m, &m->fields[i], target))
+			add_field(t, m, &m->fields[i]);
+}
+
+static void add_via(struct text *t, const struct http_msg *m)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == H_VIA)
+			add_field(t, m, &m->fields[i]);
+}
+
+void upstream_sent(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	add_client_fields(t, m, target);
+	add_via(t, m);
+	add_private_fields(t, m, target);
+}
+
+static void add_lower_case(struct text *t, struct slice name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		text_add(t, &(char){ (char)tolower((unsigned char)name.at[i]) }, 1);
+}
+
+void upstream_key(struct text *key, const struct http_msg *m, const struct target *target)
+{
+	bool forward = target->mode == TARGET_FORWARD;
+	size_t n = 0;
+
+	for (uint32_t i = 0; forward && i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+		struct slice value = http_field_value(m, f);
+
+		if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || !is_sent(f, reads(m), forward))
+			continue;
+		text_puts(key, n++ ? "" : "\n");
+		add_lower_case(key, http_field_name(m, f));
+		text_puts(key, ":");
+		text_add(key, value.at, value.len);
+		text_puts(key, "\n");
+	}
+}
+
+int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
+{
+	bool read = reads(m);
 	struct response_settings own = r->stage.head;
 	struct text t = { 0 }, private = { 0 };
 
-	if (reads)
+	if (read)
 		memcpy(r->method, "GET", sizeof "GET");
 	else
 		snprintf(r->method, sizeof r->method, "%.*s", (int)m->method_len, m->base + m->method_at);
-	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(&m->fields[i], reads, forward))
-			add_field(&t, m, &m->fields[i]);
-	if (*route->accept)
-		add_line(&t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
-	else
-		add_line(&t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
-	add_user_agent(&t, http_msg_get(m, H_USER_AGENT), route->user_agent);
-	if (reads && conditional) {
+	add_client_fields(&t, m, target);
+	if (read && conditional) {
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
 		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
-	if (!reads) {
+	if (!read) {
 		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
 	}
-	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (m->fields[i].id == H_VIA)
-			add_field(&t, m, &m->fields[i]);
+	add_via(&t, m);
 	http_msg_add_via(&t, m, conf->via);
 	if (r->ranged) {
 		add_line(&t, "Range", http_msg_get(m, H_RANGE));
@@ -174,9 +230,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : STAGE_DECODE_ACCEPT);
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
-	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (!is_sent(&m->fields[i], reads, forward) && is_private(m, &m->fields[i], target))
-			add_field(&private, m, &m->fields[i]);
+	add_private_fields(&private, m, target);
 	r->fields = text_take(&t, &r->fields_len);
 	r->private_fields = text_take(&private, &r->private_len);
 	return r->fields ? 0 : -1;

@@ -17,17 +17,41 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
+/* What no client's request can be compared by. */
+static bool is_ours(struct slice name)
+{
+	static const char *const ours[] = { "range", "if-range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since" };
+
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (slice_is(name, ours[i]))
+			return true;
+	return false;
+}
+
+/* Every request of one URL has the same Host. */
+static bool never_differs(struct slice name)
+{
+	return slice_is(name, "accept-encoding") || slice_is(name, "host");
+}
+
 enum vary vary_names(struct text *names, const struct http_msg *m)
+{
+	return vary_union(names, m, (struct slice){ NULL, 0 });
+}
+
+enum vary vary_union(struct text *names, const struct http_msg *m, struct slice others)
 {
 	struct slice list[VARY_NAMES_MAX], name;
 	struct http_list it = { 0, 0 };
 	size_t n = 0, start = names->len;
 
+	while (others.at && others.len && n < VARY_NAMES_MAX)
+		list[n++] = slice_until(others, ',', &others);
 	while (http_msg_next_member(m, H_VARY, &it, &name)) {
 		/* So many that nobody will ask twice alike: as good as "*". */
-		if (slice_is(name, "*") || n == VARY_NAMES_MAX)
+		if (slice_is(name, "*") || is_ours(name) || n == VARY_NAMES_MAX)
 			return VARY_ALL;
-		if (!slice_is(name, "accept-encoding"))
+		if (!never_differs(name))
 			list[n++] = name;
 	}
 	qsort(list, n, sizeof *list, compare_names);
@@ -98,21 +122,33 @@ static void add_members(struct text *key, struct slice *list, size_t n, bool pre
 	}
 }
 
+/* Takes the first of the field lines. False: there is none left. */
+static bool next_line(struct slice *sent, struct slice *name, struct slice *value)
+{
+	struct slice line;
+
+	if (!sent->len)
+		return false;
+	line = slice_until(*sent, '\n', sent);
+	if (line.len && line.at[line.len - 1] == '\r')
+		line.len--;
+	*name = slice_until(line, ':', value);
+	*value = slice_trim(*value);
+	return true;
+}
+
 /* A line a name: no value holds a line's end, so that no two requests write the same. */
-void vary_key(struct text *key, struct slice names, const struct http_msg *request)
+void vary_key(struct text *key, struct slice names, struct slice sent)
 {
 	struct slice rest = names, list[VARY_MEMBERS_MAX];
 
 	while (rest.at && rest.len) {
-		struct slice name = slice_until(rest, ',', &rest);
+		struct slice name = slice_until(rest, ',', &rest), lines = sent, field, value;
 		bool any = false, preference = is_preference(name);
 		size_t n = 0;
 
 		text_add(key, name.at, name.len);
-		for (uint32_t i = 0; i < request->n_fields; i++) {
-			const struct http_field *f = &request->fields[i];
-			struct slice field = http_field_name(request, f), value = http_field_value(request, f);
-
+		while (next_line(&lines, &field, &value)) {
 			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
 			while (next_member(&value, &list[n]))

@@ -186,7 +186,7 @@ static void back_pressure(void)
 	CU_ASSERT_FALSE(object_full(o));
 	append(o, 1);
 	CU_ASSERT_TRUE(object_full(o));
-	drain(&a.reader, SIZE_MAX, 8, 10000);
+	drain(&a.reader, 999, 8, 10000);
 	CU_ASSERT_EQUAL(w.room, 0);                  /* the slowest counts */
 	CU_ASSERT_TRUE(object_full(o));
 	drain(&b.reader, 499, 8, 10000);
@@ -197,13 +197,51 @@ static void back_pressure(void)
 	CU_ASSERT_EQUAL(w.room, 1);                  /* told once */
 	append(o, 5000);
 	CU_ASSERT_TRUE(object_full(o));
-	drain(&a.reader, SIZE_MAX, 8, 10000);
+	drain(&a.reader, 5000, 8, 10000);
 	object_detach(&b.reader);                    /* the slowest leaves */
 	CU_ASSERT_EQUAL(w.room, 2);
 	CU_ASSERT_EQUAL(w.abandoned, 0);
 	object_detach(&a.reader);
 	CU_ASSERT_EQUAL(w.abandoned, 1);
 	object_set_writer(o, NULL);
+	object_unref(&o);
+}
+
+/* trust 23: who lets all others wait is given up, keeps what it has seen until it goes, and gets no end. */
+static void expelled(void)
+{
+	struct object *o = object_new(1000);
+	struct writer w = WRITER;
+	struct reader fast = READER, near = READER, slow = READER;
+	struct iovec seen[8];
+	size_t bytes;
+
+	object_set_writer(o, &w.writer);
+	object_attach(o, &fast.reader);
+	object_attach(o, &near.reader);
+	object_attach(o, &slow.reader);
+	start(o);
+	append(o, 1200);
+	CU_ASSERT_TRUE(object_full(o));
+	CU_ASSERT_EQUAL(drain(&near.reader, 300, 8, 10000), 300);
+	CU_ASSERT_EQUAL(object_peek(&slow.reader, seen, 8, SIZE_MAX, &bytes), 1);
+	CU_ASSERT_FALSE(object_is_cut(&slow.reader));
+	CU_ASSERT_EQUAL(drain(&fast.reader, SIZE_MAX, 8, 10000), 1200);
+	CU_ASSERT_TRUE(object_is_cut(&slow.reader) && slow.woken);
+	CU_ASSERT_FALSE(object_is_cut(&near.reader));
+	CU_ASSERT_EQUAL(((const uint8_t *)seen[0].iov_base)[0], byte_at(0));         /* a sanitizer sees whether it is there yet */
+	CU_ASSERT_EQUAL(object_peek(&slow.reader, seen, 8, SIZE_MAX, &bytes), 0);
+	CU_ASSERT_EQUAL(drain(&near.reader, SIZE_MAX, 8, 10000), 900);
+	CU_ASSERT_EQUAL(w.room, 1);
+	object_detach(&slow.reader);
+	append(o, 10);
+	CU_ASSERT_FALSE(object_full(o));
+	object_done(o);
+	CU_ASSERT_EQUAL(drain(&near.reader, SIZE_MAX, 8, 10000), 10);
+	CU_ASSERT_EQUAL(drain(&fast.reader, SIZE_MAX, 8, 10000), 10);
+	object_set_writer(o, NULL);
+	object_detach(&near.reader);
+	object_detach(&fast.reader);
 	object_unref(&o);
 }
 
@@ -338,5 +376,5 @@ static void interim(void)
 }
 
 UNIT_SUITE(object, { "phases", phases }, { "trust 03: interim responses", interim },
-	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure },
+	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure }, { "trust 23: expelled", expelled },
 	{ "references", references }, { "pages", pages }, { "pages in transit", pages_in_transit })

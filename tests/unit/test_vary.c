@@ -20,6 +20,9 @@ static void names(void)
 		{ "star first", "Vary: *, Foo\n", VARY_ALL, "" },
 		{ "star last", "Vary: Foo, *\n", VARY_ALL, "" },
 		{ "star in another line", "Vary: \nVary: *\n", VARY_ALL, "" },
+		{ "trust 07: what utfeed itself asks by", "Vary: Foo, Range\n", VARY_ALL, "" },
+		{ "trust 07: preconditions are ours", "Vary: If-None-Match\n", VARY_ALL, "" },
+		{ "Host is part of the URL", "Vary: Host, Foo\n", VARY_FIELDS, "foo" },
 		{ "more than any client will match", "Vary: a1,a2,a3,a4,a5,a6,a7,a8,a9,b1,b2,b3,b4,b5,b6,b7,b8,b9,c1,c2,c3,c4,c5,c6,c7,c8,c9,"
 			"d1,d2,d3,d4,d5,d6\n", VARY_ALL, "" },
 	};
@@ -50,14 +53,33 @@ static void valid_names(void)
 		UNIT_ROW(vary_names_valid(head_slice(cases[i].names)) == cases[i].want, "trust 15: %s", cases[i].rule);
 }
 
+/* What several responses name that led to one another. */
+static void unions(void)
+{
+	static const struct { const char *rule, *lines, *others; enum vary answer; const char *want; } cases[] = {
+		{ "trust 05: neither names any", "", "", VARY_NOTHING, "" },
+		{ "trust 05: only a redirect", "", "cookie", VARY_FIELDS, "cookie" },
+		{ "trust 05: only the last", "Vary: Foo\n", "", VARY_FIELDS, "foo" },
+		{ "trust 05: both, each once", "Vary: Foo, cookie\n", "accept,cookie", VARY_FIELDS, "accept,cookie,foo" },
+		{ "trust 05: star", "Vary: *\n", "cookie", VARY_ALL, "" },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct text t = { 0 };
+		struct http_msg m;
+
+		head_read(&m, cases[i].lines, 200);
+		UNIT_ROW(vary_union(&t, &m, head_slice(cases[i].others)) == cases[i].answer && t.len == strlen(cases[i].want) &&
+			(!t.len || !memcmp(t.bytes, cases[i].want, t.len)), "%s: %.*s", cases[i].rule, (int)t.len, t.len ? t.bytes : "");
+		free(t.bytes);
+		head_free(&m);
+	}
+}
+
 static struct text key(const char *names_text, const char *lines)
 {
 	struct text t = { 0 };
-	struct http_msg m;
 
-	head_read(&m, lines, 0);
-	vary_key(&t, head_slice(names_text), &m);
-	head_free(&m);
+	vary_key(&t, head_slice(names_text), head_slice(lines));
 	return t;
 }
 
@@ -115,4 +137,4 @@ static void many(void)
 	free(t.bytes);
 }
 
-UNIT_SUITE(vary, { "names", names }, { "valid-names", valid_names }, { "keys", keys }, { "many", many })
+UNIT_SUITE(vary, { "names", names }, { "valid-names", valid_names }, { "unions", unions }, { "keys", keys }, { "many", many })
