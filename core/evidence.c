@@ -25,12 +25,13 @@ struct bom_family evidence_family(const struct evidence *e)
 
 static void find_hidden(struct evidence *e)
 {
-	struct bom_family family = evidence_family(e);
-	size_t at = e->bom_len;
+	const struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
 
-	e->hidden.state = xmldecl_seek(family, e->bytes, e->len, &at, e->complete);
-	if (e->hidden.state == XMLDECL_PRESENT)
-		xmldecl_read(&e->hidden, family, e->bytes, e->len, at, e->complete);
+	preamble_look(&e->preamble, &s, junk_allowed(e->http, &e->type), e->complete);
+	if (e->preamble.state == PREAMBLE_DECLARATION)
+		xmldecl_read(&e->hidden, s.family, e->bytes, e->len, e->preamble.at, e->complete);
+	else if (e->preamble.state == PREAMBLE_MORE)
+		e->hidden.state = XMLDECL_INCOMPLETE;
 }
 
 void evidence_begin(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
@@ -54,6 +55,7 @@ void evidence_begin(struct evidence *e, bool http, const char *content_type, siz
 	e->loose = bom_family_loose(bytes + e->bom_len, len - e->bom_len);
 	xmldecl_read(&e->decl, e->guess, bytes, len, e->bom_len, complete);
 	read_label(&e->XMLEnc, e->decl.encoding);
+	e->preamble.state = PREAMBLE_NONE;
 	e->hidden.standalone = -1;
 	if (e->decl.state == XMLDECL_ABSENT)
 		find_hidden(e);

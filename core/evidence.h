@@ -11,6 +11,7 @@
 #include "bom.h"
 #include "charset.h"
 #include "media_type.h"
+#include "preamble.h"
 #include "utf8.h"
 #include "xmldecl.h"
 
@@ -36,6 +37,7 @@ struct evidence {
 	struct bom_family loose;            /* the same as `auto` looks */
 	struct xmldecl decl;                /* at the very start (after a mark): what the published rules may see */
 	struct evidence_label XMLEnc;
+	struct preamble preamble;           /* where the document starts; looked for where decl is ABSENT, else PREAMBLE_NONE */
 	struct xmldecl hidden;              /* behind white space or junk: only `auto` looks; ABSENT when decl is PRESENT */
 	struct evidence_label hidden_enc;
 

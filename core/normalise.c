@@ -14,7 +14,11 @@
 #include "lookin.h"
 #include "recode.h"
 
-enum { FIRST_LOOK = 1024, NEXT_LOOK = 4 /* times as far */ };
+enum {
+	FIRST_LOOK = 1024,
+	NEXT_LOOK = 4,              /* times as far */
+	ESCAPE = 0x1B
+};
 
 enum normalise_state {
 	NORM_HOLD,          /* bytes are held until the decision */
@@ -155,6 +159,15 @@ static bool may_be_revised(const struct normaliser *n)
 	    !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
 }
 
+/* The document's own word for which XML it is. */
+static unsigned repairs(const struct normaliser *n)
+{
+	const struct evidence *e = &n->evidence;
+	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
+
+	return n->options.repairs | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0);
+}
+
 static int begin(struct normaliser *n)
 {
 	struct sink sink = { write_out, n };
@@ -162,7 +175,7 @@ static int begin(struct normaliser *n)
 	int rc;
 
 	if (v->kind == VERDICT_CHARSET) {
-		n->recode = recode_new(v->charset, decoder_flags(n, v), n->options.repairs, n->options.output == OUTPUT_US_ASCII, sink);
+		n->recode = recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
 		if (!n->recode && errno != EINVAL)
 			return NORMALISE_NO_MEMORY;
 		if (!n->recode) {
@@ -226,12 +239,33 @@ static int replay(struct normaliser *n)
 	return rc;
 }
 
+/* Up to what may not mean itself: a byte that is not ASCII, or an escape, by which ISO-2022-JP's seven bits begin. */
 static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
 {
+	const uint8_t *escape;
+
 	*used = utf8_ascii_prefix(in, len);
+	escape = memchr(in, ESCAPE, *used);
+	if (escape)
+		*used = (size_t)(escape - in);
 	if (*used < len)
 		n->state = NORM_REWINDOW;
 	return recode_ascii(n->recode, in, *used);
+}
+
+/* A window of nothing but ASCII still decides nothing: what it holds was an escape by itself. */
+static int replay_rewindow(struct normaliser *n, bool complete)
+{
+	bool ascii = utf8_ascii_prefix(n->held, n->held_len) == n->held_len;
+	int rc = revise(n, complete);
+
+	if (rc == 0 && ascii && !n->report.revised) {
+		rc = recode_ascii(n->recode, n->held, n->held_len);
+		n->state = NORM_ASCII;
+		drop_held(n);
+		return rc;
+	}
+	return rc ? rc : replay(n);
 }
 
 static int stream_rewindow(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
@@ -243,8 +277,7 @@ static int stream_rewindow(struct normaliser *n, const uint8_t *in, size_t len, 
 	rc = hold(n, in, *used);
 	if (rc || n->held_len < NORMALISE_REWINDOW_BYTES)
 		return rc;
-	rc = revise(n, false);
-	return rc ? rc : replay(n);
+	return replay_rewindow(n, false);
 }
 
 static int stream(struct normaliser *n, const uint8_t *in, size_t len)
@@ -351,9 +384,7 @@ int normaliser_finish(struct normaliser *n)
 	if (n->state == NORM_HOLD)
 		rc = look(n, true);
 	if (rc == 0 && n->state == NORM_REWINDOW) {
-		rc = revise(n, true);
-		if (rc == 0)
-			rc = replay(n);
+		rc = replay_rewindow(n, true);
 	}
 	if (rc == 0 && n->recode)
 		rc = recode_finish(n->recode);

@@ -98,6 +98,7 @@ struct reading {
 	size_t run;                 /* accented Latin letters in a row */
 	size_t small, capital;      /* beyond ASCII */
 	size_t characters, flaws;   /* beyond ASCII */
+	size_t faults;              /* of the flaws */
 	size_t range;               /* of the latest character beyond ASCII */
 };
 
@@ -120,15 +121,20 @@ static bool clash(enum glyph a, enum glyph b)
 	return low == G_CJK && high == G_HANGUL;
 }
 
-static bool is_flaw(const struct reading *r, enum glyph g, bool beyond, enum letter_case k)
+/* What no writer does in any text. */
+static bool is_fault(const struct reading *r, enum glyph g, bool beyond, enum letter_case k)
 {
 	if (g == G_BAD || g == G_HALF || clash(r->before, g))
 		return true;
+	return k == CAPITAL && r->case_before == SMALL && (beyond || r->before != G_ASCII);
+}
+
+/* What some do now and then: "km\u00b2" is one, and right. */
+static bool is_oddity(const struct reading *r, enum glyph g)
+{
 	if ((g == G_SYMBOL && is_letter(r->before)) || (is_letter(g) && r->before == G_SYMBOL))
 		return true;
-	if (is_letter(g) && r->before == G_PUNCTUATION && is_letter(r->before_that))
-		return true;
-	return k == CAPITAL && r->case_before == SMALL && (beyond || r->before != G_ASCII);
+	return is_letter(g) && r->before == G_PUNCTUATION && is_letter(r->before_that);
 }
 
 static enum glyph ascii_glyph(uint8_t c)
@@ -138,6 +144,8 @@ static enum glyph ascii_glyph(uint8_t c)
 
 static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool beyond)
 {
+	bool fault;
+
 	if (g == G_BREAK) {         /* never a flaw, never a letter */
 		r->run = 0;
 		r->before_that = r->before;
@@ -147,10 +155,14 @@ static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool
 	}
 	r->characters += beyond;
 	if (g == G_MARK || g == G_THAI_MARK) {
-		r->flaws += g == G_MARK ? !is_letter(r->before) : r->before != G_THAI;
+		fault = g == G_MARK ? !is_letter(r->before) : r->before != G_THAI;
+		r->faults += fault;
+		r->flaws += fault;
 		return;
 	}
-	r->flaws += is_flaw(r, g, beyond, k);
+	fault = is_fault(r, g, beyond, k);
+	r->faults += fault;
+	r->flaws += fault || is_oddity(r, g);
 	r->run = g == G_LATIN ? r->run + 1 : 0;
 	if (r->run >= RUN)
 		r->flaws += r->run == RUN ? RUN : 1;
@@ -290,7 +302,7 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 	struct letter letters[128];
 
 	if (d == NULL) {
-		r->characters = r->flaws = 1;
+		r->characters = r->flaws = r->faults = 1;
 		return;
 	}
 	if (charset_info(cs)->kind == KIND_SINGLE_BYTE && know_letters(r, d, letters))
@@ -343,6 +355,7 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 		i++;
 	}
 	r->flaws += total >= FEW ? beyond : glued;
+	r->faults += glued;
 	if (total < MANY)
 		return;
 	if ((cs == CS_EUC_JP || cs == CS_SHIFT_JIS) && seen[ROW_KANA] < total / 20)
@@ -351,20 +364,34 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 		r->flaws += total / 2;
 }
 
-unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
+static void read_sample(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
 {
-	struct reading r = { .before = G_BREAK };
 	size_t first = utf8_ascii_prefix(bytes, len);
 
 	if (first == len)
-		return 0;
+		return;
 	first = first > PLAUSIBLE_LEAD ? first - PLAUSIBLE_LEAD : 0;
 	bytes += first, len -= first;
 	len = utf8_sample(bytes, len < PLAUSIBLE_MAX_BYTES ? len : PLAUSIBLE_MAX_BYTES, PLAUSIBLE_ENOUGH);
-	read_text(&r, cs, bytes, len);
+	read_text(r, cs, bytes, len);
 	if (charset_info(cs)->kind == KIND_DOUBLE_BYTE)
-		read_rows(&r, cs, bytes, len);
+		read_rows(r, cs, bytes, len);
+}
+
+unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
+{
+	struct reading r = { .before = G_BREAK };
+
+	read_sample(&r, cs, bytes, len);
 	if (r.characters == 0)
 		return 0;
 	return r.flaws >= r.characters ? PLAUSIBLE_WORST : (unsigned)(r.flaws * PLAUSIBLE_WORST / r.characters);
+}
+
+bool plausible_is_faultless(enum charset cs, const uint8_t *bytes, size_t len)
+{
+	struct reading r = { .before = G_BREAK };
+
+	read_sample(&r, cs, bytes, len);
+	return r.faults == 0;
 }

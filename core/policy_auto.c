@@ -16,6 +16,7 @@
 enum {
 	GUESS_MIN_MULTIBYTE = 12,   /* the detector overrules a thoughtless label from so many multi-byte characters on */
 	DOUBT = 60,                 /* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
+	FEW = 10,                   /* bytes beyond ASCII under which shares of flaws say nothing against a specific label */
 	SHORT = 4                   /* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
 };
 
@@ -137,6 +138,19 @@ static struct candidate judge_guess(const struct evidence *e)
 	return c;
 }
 
+/* ESC "$" or ESC "(", by which it designates its sets (RFC 1468). */
+static bool has_designation(const uint8_t *text, size_t len)
+{
+	const uint8_t *end = text + len, *escape;
+
+	while ((escape = memchr(text, 0x1B, (size_t)(end - text))) != NULL) {
+		if (end - escape > 1 && (escape[1] == '$' || escape[1] == '('))
+			return true;
+		text = escape + 1;
+	}
+	return false;
+}
+
 /* ISO-2022-JP is the one charset whose text may be all ASCII bytes; the escape character is in no XML (XML 1.0 [2]). */
 static struct candidate by_escapes(const struct evidence *e)
 {
@@ -145,7 +159,7 @@ static struct candidate by_escapes(const struct evidence *e)
 	size_t len;
 	const uint8_t *text = text_of(e, &len);
 
-	if (!e->utf8.ascii || memchr(text, 0x1B, len) == NULL)
+	if (!e->utf8.ascii || !has_designation(text, len))
 		return none;
 	c = judge_label("decl", decl, e);
 	if (family_of(c.charset) != FAMILY_STATEFUL)
@@ -165,20 +179,25 @@ static struct candidate choose(struct candidate http, struct candidate decl, con
 	return guess.charset == http.charset || guess.charset == decl.charset ? guess : decl;
 }
 
-/* Too little beyond ASCII for statistics. */
-static bool is_short(const struct evidence *e)
+/* Fewer bytes beyond ASCII than that? */
+static bool has_under(size_t limit, const struct evidence *e)
 {
 	size_t i, n = 0;
 
-	for (i = e->bom_len; i < e->len && n < SHORT; i++)
+	for (i = e->bom_len; i < e->len && n < limit; i++)
 		n += e->bytes[i] >= 0x80;
-	return n < SHORT;
+	return n < limit;
 }
 
-/* A label that says something, of text that bears it out. */
-static bool is_sure(struct candidate c)
+/* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it out. */
+static bool is_sure(struct candidate c, const struct evidence *e)
 {
-	return c.reads && !charset_is_thoughtless(c.charset) && c.flaws < DOUBT;
+	size_t len;
+	const uint8_t *text = text_of(e, &len);
+
+	if (!c.decodes || charset_is_thoughtless(c.charset))
+		return false;
+	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && plausible_is_faultless(c.charset, text, len));
 }
 
 /* What costs most is asked last, and only where it can matter. */
@@ -187,7 +206,7 @@ static struct candidate by_labels(const struct evidence *e)
 	const struct charset_label *header = e->CTEnc.label;
 	struct candidate decl = judge_label("decl", declared(e), e), http, fallback, label, guess;
 
-	if (is_sure(decl) && (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
+	if (is_sure(decl, e) && (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
 		return decl;
 	http = judge_label("http", header, e);
 	if (http.reads && decl.reads && http.charset != decl.charset) {
@@ -207,7 +226,7 @@ static struct candidate by_labels(const struct evidence *e)
 	if (label.reads)
 		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
 	fallback = judge("fallback", CS_WINDOWS_1252, e);
-	if (guess.reads && (guess.flaws < fallback.flaws || !is_short(e)))
+	if (guess.reads && (guess.flaws < fallback.flaws || !has_under(SHORT, e)))
 		return guess;
 	if (fallback.reads || (!decl.decodes && !http.decodes))
 		return fallback;

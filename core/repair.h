@@ -1,4 +1,4 @@
-/* Owns making decoded UTF-8 text one that an XML 1.0 parser takes: mark, junk, declaration, forbidden characters, references.
+/* Owns making decoded UTF-8 text one that an XML parser takes: mark, junk, declaration, forbidden characters, references.
  * Must not know: encodings, HTTP. It is a lexer of prolog and character data, never a parser.
  * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair leave as they came; the result does not depend on how
  * the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
@@ -11,7 +11,7 @@
 /*       id            bit     name           what it counts */
 #define REPAIRS(X) \
 	X(BOM,          1 << 0, "bom",         "byte order mark removed") \
-	X(JUNK,         1 << 1, "junk",        "white space or junk before the declaration removed") \
+	X(JUNK,         1 << 1, "junk",        "white space before the declaration and, before a feed, other junk removed") \
 	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids replaced by U+FFFD") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to forbidden characters replaced by U+FFFD") \
@@ -21,7 +21,8 @@ enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
-	REPAIR_ALL = (1 << 6) - 1
+	REPAIR_ALL = (1 << 6) - 1,
+	REPAIR_XML_1_1 = 1 << 6         /* no repair, but which XML is right: a reference to a C0 control is there (XML 1.1 [2] Char) */
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,

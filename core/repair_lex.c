@@ -1,8 +1,8 @@
-/* Owns the text behind a prolog. See repair_lex.h.
+/* Owns forbidden characters and references to them. See repair_lex.h.
  *
- * Tags need no mode of their own: "<!", "<?" and a reference mean the same in an attribute value of a well-formed document as in
- * content (XML 1.0 [10] AttValue has no "<"), and so they do in a document type, whose comments and instructions are skipped
- * alike and whose entity values take references as attribute values do ([9] EntityValue). */
+ * From the root on there are four modes, and vectors find what ends them. Tags need no mode of their own: "<!", "<?" and a
+ * reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10] AttValue has no "<").
+ * Before the root there are five more, gone through byte by byte: short mostly, and what it holds is not to be told by pairs. */
 #include "repair_lex.h"
 
 #include <assert.h>
@@ -12,12 +12,46 @@
 
 static const struct lex_modes {
 	struct repair_stops stops;
-	const char *open, *close;
+	const char *close;
 } lex_modes[] = {
-	[LEX_TEXT] = { REPAIR_STOPS('<', '!', '?', '&', '#'), NULL, NULL },
-	[LEX_COMMENT] = { REPAIR_STOPS('-', '-', '-', '-', '-'), "<!--", "-->" },
-	[LEX_INSTRUCTION] = { REPAIR_STOPS('?', '>', '>', '?', '>'), "<?", "?>" },
-	[LEX_CDATA] = { REPAIR_STOPS(']', ']', ']', ']', ']'), "<![CDATA[", "]]>" },
+	[LEX_TEXT] = { REPAIR_STOPS('<', '!', '?', '&', '#'), NULL },
+	[LEX_COMMENT] = { REPAIR_STOPS('-', '-', '-', '-', '-'), "-->" },
+	[LEX_INSTRUCTION] = { REPAIR_STOPS('?', '>', '>', '?', '>'), "?>" },
+	[LEX_CDATA] = { REPAIR_STOPS(']', ']', ']', ']', ']'), "]]>" },
+};
+
+#define IN(mode) (1u << LEX_##mode)
+
+/* The slow modes in which a byte needs a look. Those that XML forbids do in all of them. */
+static const uint8_t slow_stops[256] = {
+	[0 ... 0x08] = 0xff, [0x0b] = 0xff, [0x0c] = 0xff, [0x0e ... 0x1f] = 0xff, [0xef] = 0xff,
+	['<'] = IN(PROLOG) | IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION), ['&'] = IN(PROLOG) | IN(LITERAL),
+	['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE), [']'] = IN(SUBSET),
+	['"'] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL), ['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL),
+};
+
+static const struct {
+	unsigned in;
+	const char *word;
+	enum lex_mode mode;
+} openings[] = {
+	{ IN(TEXT) | IN(PROLOG) | IN(SUBSET), "<!--", LEX_COMMENT },
+	{ IN(TEXT) | IN(PROLOG) | IN(SUBSET), "<?", LEX_INSTRUCTION },
+	{ IN(TEXT) | IN(PROLOG), "<![CDATA[", LEX_CDATA },
+	{ IN(PROLOG), "<!DOCTYPE", LEX_DOCTYPE },
+	{ IN(SUBSET), "<!", LEX_DECLARATION },
+};
+
+static const struct {
+	enum lex_mode in;
+	char byte;
+	enum lex_mode mode;
+} delimiters[] = {
+	{ LEX_DOCTYPE, '[', LEX_SUBSET }, { LEX_DOCTYPE, '>', LEX_PROLOG },
+	{ LEX_DOCTYPE, '"', LEX_LITERAL }, { LEX_DOCTYPE, '\'', LEX_LITERAL },
+	{ LEX_SUBSET, ']', LEX_DOCTYPE },
+	{ LEX_DECLARATION, '>', LEX_SUBSET },
+	{ LEX_DECLARATION, '"', LEX_LITERAL }, { LEX_DECLARATION, '\'', LEX_LITERAL },
 };
 
 static const uint8_t replacement[] = { 0xef, 0xbf, 0xbd };     /* U+FFFD */
@@ -68,9 +102,12 @@ static size_t reference_take(struct lex_reference *ref, const uint8_t *in, size_
 	return at;
 }
 
-static bool reference_is_forbidden(const struct lex_reference *ref)
+/* XML 1.1 forbids no control as a reference but U+0000 ([2] Char there). */
+static bool reference_is_forbidden(const struct repair_lex *l, const struct lex_reference *ref)
 {
 	if (ref->digits == 0 && ref->zeros == 0)
+		return false;
+	if ((l->flags & REPAIR_XML_1_1) && !ref->overflow && ref->value > 0 && ref->value < 0x20)
 		return false;
 	return ref->overflow || !is_char(ref->value);
 }
@@ -110,15 +147,44 @@ static struct token token_word(const char *word, const uint8_t *in, size_t len, 
 	return (struct token){ len < n ? TOKEN_CUT : TOKEN_KEEP, n };
 }
 
+static void enter(struct repair_lex *l, enum lex_mode mode)
+{
+	if (mode == LEX_LITERAL || mode > LEX_TEXT)
+		l->back = mode == LEX_CDATA ? LEX_TEXT : l->mode;
+	l->mode = mode;
+}
+
+/* "<": what none of the words is starts an element, or is broken; either way text begins. */
 static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
-	for (enum lex_mode mode = LEX_COMMENT; mode <= LEX_CDATA; mode++) {
-		struct token t = token_word(lex_modes[mode].open, in, len, final);
+	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+		struct token t;
 
+		if (!(openings[i].in >> l->mode & 1))
+			continue;
+		t = token_word(openings[i].word, in, len, final);
 		if (t.kind == TOKEN_KEEP && t.len > 0)
-			l->mode = mode;
+			enter(l, openings[i].mode);
 		if (t.len > 0)
 			return t;
+	}
+	l->mode = LEX_TEXT;
+	return token_one;
+}
+
+static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
+{
+	if (l->mode == LEX_LITERAL) {
+		if (in[0] == l->quote)
+			l->mode = l->back;
+		return token_one;
+	}
+	for (size_t i = 0; i < sizeof(delimiters) / sizeof(delimiters[0]); i++) {
+		if (delimiters[i].in != l->mode || (uint8_t)delimiters[i].byte != in[0])
+			continue;
+		l->quote = in[0];
+		enter(l, delimiters[i].mode);
+		break;
 	}
 	return token_one;
 }
@@ -129,14 +195,14 @@ static struct token token_reference(struct repair_lex *l, const uint8_t *in, siz
 
 	if (t.kind == TOKEN_CUT)
 		return t;
-	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES))
+	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES) || (l->mode == LEX_LITERAL && l->back == LEX_DOCTYPE))
 		return token_one;
 	memset(&l->ref, 0, sizeof(l->ref));
 	t.len += reference_take(&l->ref, in + t.len, len - t.len);
 	if (t.len == len && !final) {
 		l->ref.open = true;
 		t.kind = TOKEN_CUT_REFERENCE;
-	} else if (reference_is_forbidden(&l->ref) && (l->ref.overflow || (t.len < len && in[t.len] == ';'))) {
+	} else if (reference_is_forbidden(l, &l->ref) && (l->ref.overflow || (t.len < len && in[t.len] == ';'))) {
 		t.kind = TOKEN_REPLACE;
 		t.len += t.len < len && in[t.len] == ';';
 		l->counts[REPAIRED_REFERENCES]++;
@@ -151,7 +217,7 @@ static struct token token_close(struct repair_lex *l, const uint8_t *in, size_t 
 	if (t.len == 0)
 		return token_one;
 	if (t.kind == TOKEN_KEEP)
-		l->mode = LEX_TEXT;
+		l->mode = l->back;
 	return t;
 }
 
@@ -177,9 +243,20 @@ static struct token token_read(struct repair_lex *l, const uint8_t *in, size_t l
 {
 	if (in[0] < 0x20 || in[0] == 0xef)
 		return token_character(l, in, len, final);
-	if (l->mode != LEX_TEXT)
+	if (l->mode > LEX_TEXT)
 		return token_close(l, in, len, final);
-	return in[0] == '<' ? token_open(l, in, len, final) : token_reference(l, in, len, final);
+	if (in[0] == '<')
+		return token_open(l, in, len, final);
+	return in[0] == '&' ? token_reference(l, in, len, final) : token_delimiter(l, in);
+}
+
+static size_t next_stop(const struct repair_lex *l, const uint8_t *in, size_t at, size_t len)
+{
+	if (l->mode >= LEX_SLOW_MODES)
+		return repair_scan(&lex_modes[l->mode].stops, in, at, len);
+	while (at < len && !(slow_stops[in[at]] >> l->mode & 1))
+		at++;
+	return at;
 }
 
 /* Ends a reference that the end of a call had cut. Sets *used. */
@@ -192,7 +269,7 @@ static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t le
 		return 0;
 	l->ref.open = false;
 	ends_well = *used < len && in[*used] == ';';
-	if (!reference_is_forbidden(&l->ref) || !(ends_well || l->ref.overflow))
+	if (!reference_is_forbidden(l, &l->ref) || !(ends_well || l->ref.overflow))
 		return reference_emit(l, &l->ref);
 	*used += ends_well;
 	l->counts[REPAIRED_REFERENCES]++;
@@ -212,7 +289,7 @@ static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, 
 	while (rc == 0) {
 		struct token t;
 
-		at = repair_scan(&lex_modes[l->mode].stops, in, at, len);
+		at = next_stop(l, in, at, len);
 		if (at == len)
 			break;
 		t = token_read(l, in + at, len - at, final);

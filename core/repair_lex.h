@@ -1,5 +1,5 @@
-/* Owns the text behind a prolog: forbidden characters and references to them, found by a lexer of four modes.
- * Must not know: prologs, line ends. Private to repair.c.
+/* Owns forbidden characters and references to them, found by a lexer that knows where in a document it is.
+ * Must not know: marks, junk, declarations, line ends. Private to repair.c.
  * Invariant: as repair.h's; text that is not replaced leaves in runs from where it lies, only what a call's end cuts is carried. */
 #ifndef UTFEED_CORE_REPAIR_LEX_H
 #define UTFEED_CORE_REPAIR_LEX_H
@@ -15,7 +15,20 @@ enum {
 	LEX_DIGITS = 7                  /* significant digits of the largest scalar value, 1114111 or 10FFFF */
 };
 
-enum lex_mode { LEX_TEXT, LEX_COMMENT, LEX_INSTRUCTION, LEX_CDATA };
+/* A document starts in its prolog. The literals of a document type hold what looks like markup and is none (XML 1.0 [9], [11],
+ * [12]), so it is followed to the end of each of its declarations. */
+enum lex_mode {
+	LEX_PROLOG,
+	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">" */
+	LEX_SUBSET,                     /* between "[" and "]", beside declarations */
+	LEX_DECLARATION,                /* "<!ENTITY" and its like */
+	LEX_LITERAL,                    /* in quotes, in the former or a document type's own */
+	LEX_SLOW_MODES,
+	LEX_TEXT = LEX_SLOW_MODES,      /* from the root on */
+	LEX_COMMENT,
+	LEX_INSTRUCTION,
+	LEX_CDATA
+};
 
 /* A numeric reference cut by the end of a call, kept so that it can be written again as it came. */
 struct lex_reference {
@@ -34,6 +47,8 @@ struct repair_lex {
 	struct sink sink;
 	uint64_t *counts;               /* REPAIR_COUNT of them */
 	enum lex_mode mode;
+	enum lex_mode back;             /* LEX_LITERAL, LEX_COMMENT and those behind it: what they return to */
+	uint8_t quote;                  /* LEX_LITERAL: what ends it */
 	struct lex_reference ref;
 	uint8_t carry[LEX_CARRY_MAX];
 	size_t carry_len;

@@ -92,6 +92,30 @@ enum scan_match scan_match(const struct scan *s, const char *text, bool ignore_c
 	return SCAN_YES;
 }
 
+/* U+FEFF in one unit: the byte above the low one stands beside it in every order. */
+static size_t wide_mark(const struct scan *s, uint8_t mark[4])
+{
+	size_t low = low_byte(s->family.charset);
+
+	memset(mark, 0, 4);
+	mark[low] = 0xFF;
+	mark[low ^ 1] = 0xFE;
+	return s->family.unit;
+}
+
+enum scan_match scan_skip_mark(struct scan *s)
+{
+	uint8_t mark[4] = { 0xEF, 0xBB, 0xBF };
+	size_t n = s->family.unit > 1 ? wide_mark(s, mark) : 3, left = s->len - s->at;
+
+	if (s->family.family == FAMILY_EBCDIC || memcmp(s->bytes + s->at, mark, left < n ? left : n) != 0)
+		return SCAN_NO;
+	if (left < n)
+		return SCAN_SHORT;
+	s->at += n;
+	return SCAN_YES;
+}
+
 bool scan_past(struct scan *s, const char *text)
 {
 	struct scan look = *s;

@@ -31,6 +31,8 @@ void scan_skip_space(struct scan *);
 /* Does text follow? SCAN_NO, SCAN_YES, or SCAN_SHORT: so far, but the bytes end. */
 enum scan_match { SCAN_NO, SCAN_YES, SCAN_SHORT };
 enum scan_match scan_match(const struct scan *, const char *text, bool ignore_case);
+/* Past a byte order mark, U+FEFF in the family's units; EBCDIC has none. SCAN_SHORT: the bytes may end in one. */
+enum scan_match scan_skip_mark(struct scan *);
 /* Moves past the next occurrence of text. False: not before the end (nothing moved). */
 bool scan_past(struct scan *, const char *text);
 

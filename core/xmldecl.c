@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "roots.h"
 #include "scan.h"
 
 struct reader {
@@ -34,9 +33,18 @@ static void skip_space(struct reader *r)
 		step(r);
 }
 
+/* All of it lies before the limit, or it is none: what is behind never matters, be it there already or not. */
 static bool at_end_mark(struct reader *r)
 {
-	return peek(r) == '?' && scan_match(&r->scan, "?>", false) == SCAN_YES;
+	struct reader next = *r;
+	bool ends;
+
+	if (peek(r) != '?')
+		return false;
+	step(&next);
+	ends = peek(&next) == '>';
+	r->starved |= next.starved;
+	return ends;
 }
 
 /* Cut at cap: no name or label that means something is longer. Characters beyond ASCII read as '?'. */
@@ -87,8 +95,8 @@ static void trim(char *text)
 	text[n - lead] = '\0';
 }
 
-/* "<?xml" and what must follow it: white space, or the end of a declaration that says nothing. */
-static enum scan_match starts(const struct scan *s)
+/* "?" also where a declaration says nothing. */
+enum scan_match xmldecl_starts(const struct scan *s)
 {
 	enum scan_match m = scan_match(s, "<?xml", false);
 	int c;
@@ -134,7 +142,7 @@ static void read_declaration(struct xmldecl *d, const struct scan *from, bool co
 	*enc_start = *enc_end = 0;
 	d->start = d->end = from->at;
 	if (from->family.unit != 0 && from->at <= from->len)
-		m = starts(from);
+		m = xmldecl_starts(from);
 	if (m == SCAN_NO || (m == SCAN_SHORT && complete))
 		return;
 	if (m == SCAN_SHORT) {
@@ -168,41 +176,4 @@ void xmldecl_read_text(struct xmldecl *d, const uint8_t *bytes, size_t len, size
 	struct scan s = { { CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, at };
 
 	read_declaration(d, &s, complete, enc_start, enc_end);
-}
-
-enum xmldecl_state xmldecl_seek(struct bom_family family, const uint8_t *bytes, size_t len, size_t *at, bool complete)
-{
-	const enum xmldecl_state none = XMLDECL_ABSENT, more = complete ? XMLDECL_ABSENT : XMLDECL_INCOMPLETE;
-	struct scan s = { family, bytes, len, *at };
-	size_t junk = 0;
-	enum scan_match decl, comment;
-	enum root root;
-
-	if (family.unit == 0)
-		return none;
-	for (;;) {
-		scan_skip_space(&s);
-		if (scan_peek(&s, 0) == SCAN_END)
-			return more;
-		decl = starts(&s);
-		if (decl == SCAN_YES) {
-			*at = s.at;
-			return XMLDECL_PRESENT;
-		}
-		comment = scan_match(&s, "<!--", false);
-		root = root_at(&s);
-		if (decl == SCAN_SHORT || comment == SCAN_SHORT || root == ROOT_SHORT)
-			return more;
-		if (root == ROOT_FEED || root == ROOT_HTML)
-			return none;
-		if (comment == SCAN_YES) {
-			if (!scan_past(&s, "-->"))
-				return more;
-			continue;
-		}
-		junk += family.unit;
-		if (junk > XMLDECL_JUNK_MAX)
-			return none;
-		s.at += family.unit;
-	}
 }

@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #include "bom.h"
+#include "scan.h"
 
 enum {
-	XMLDECL_MAX_CHARS = 1024,   /* it must end within this many characters */
-	XMLDECL_JUNK_MAX = 64,      /* bytes of junk (white space not counted) that `auto` looks behind */
+	XMLDECL_MAX_CHARS = 1024,   /* it must end within this many characters, "?>" included */
 	XMLDECL_LABEL_MAX = 64
 };
 
@@ -39,8 +39,7 @@ void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t l
  * the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
 void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start, size_t *enc_end);
 
-/* From *at on skips white space and at most XMLDECL_JUNK_MAX bytes of junk (a comment is junk as a whole) in code units of the
- * family; stops at a feed's root element. XMLDECL_PRESENT: a declaration starts at *at. XMLDECL_INCOMPLETE: not yet to be told. */
-enum xmldecl_state xmldecl_seek(struct bom_family, const uint8_t *, size_t len, size_t *at, bool complete);
+/* Does a declaration start at the cursor: "<?xml", and white space or "?" behind it? */
+enum scan_match xmldecl_starts(const struct scan *);
 
 #endif

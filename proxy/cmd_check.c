@@ -47,15 +47,17 @@ static int read_window(struct window *w, int fd, const char *path)
 	return got < 0 ? -1 : 0;
 }
 
-/* Runs the rest through the facade. 0, a NORMALISE_ code, or 1: reading failed. */
-static int pump(struct normaliser *n, struct window *w, int fd, const char *path)
+/* Runs the window and the rest through the facade. The window stays as it is: the report's evidence is what lies in it.
+ * 0, a NORMALISE_ code, or 1: reading failed. */
+static int pump(struct normaliser *n, const struct window *first, int fd, const char *path)
 {
-	int rc = normaliser_feed(n, w->bytes, w->len);
+	static struct window rest;
+	int rc = normaliser_feed(n, first->bytes, first->len);
 
-	while (rc == 0 && !w->complete) {
-		if (read_window(w, fd, path) != 0)
+	for (rest.complete = first->complete; rc == 0 && !rest.complete;) {
+		if (read_window(&rest, fd, path) != 0)
 			return 1;
-		rc = normaliser_feed(n, w->bytes, w->len);
+		rc = normaliser_feed(n, rest.bytes, rest.len);
 	}
 	return rc ? rc : normaliser_finish(n);
 }

@@ -41,15 +41,22 @@ static void check_declaration(const struct xmldecl *d, size_t len, bool complete
 static void check_text(const uint8_t *bytes, size_t len)
 {
 	struct xmldecl d;
-	size_t from, to, at = 0;
+	const struct scan s = { { CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, 0 };
+	struct preamble p;
+	size_t from, to;
+	enum junk junk;
 
 	xmldecl_read_text(&d, bytes, len, 0, true, &from, &to);
 	check_declaration(&d, len, true);
 	require(from <= to && to <= d.end);
 	require(from == to || memcmp(bytes + from, "encoding", 8) == 0);
 	require(from == to || bytes[to - 1] == '"' || bytes[to - 1] == '\'');
-	if (xmldecl_seek((struct bom_family){ CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, &at, true) == XMLDECL_PRESENT)
-		require(at <= len - 5 && memcmp(bytes + at, "<?xml", 5) == 0);
+	for (junk = JUNK_NONE; junk <= JUNK_TEXT; junk++) {
+		preamble_look(&p, &s, junk, true);
+		require(p.state != PREAMBLE_MORE && p.at <= len);
+		require(p.state != PREAMBLE_DECLARATION || (p.at <= len - 5 && memcmp(bytes + p.at, "<?xml", 5) == 0));
+		require(p.state != PREAMBLE_FEED || bytes[p.at] == '<');
+	}
 }
 
 /* auto's name for what it found. */

@@ -167,6 +167,22 @@ static void hostile(void)
 		run_fixture(&fixtures[i], automatic);
 }
 
+/* Fault 10: XML 1.1 as the declaration says it, wherever that stands; in 1.0 the same is mended. */
+static void versions(void)
+{
+#define D_1_1(encoding) "<?xml version='1.1' encoding=\"" encoding "\"?>"
+	static const struct fixture fixtures[] = {
+		{ "trust 10: XML 1.1", "application/xml", "UTF-8", D_1_1("UTF-8") "<a>é&#1;&#x1f;</a>", NULL, D_1_1("UTF-8") "<a>é&#1;&#x1f;</a>" },
+		{ "trust 10: in 16 bits", "text/xml", "UTF-16BE", BOM D_1_1("utf-16") "<a>é&#1;</a>", NULL, D_1_1("UTF-8") "<a>é&#1;</a>" },
+		{ "trust 10: in EBCDIC", "application/xml", "IBM037", D_1_1("IBM037") "<a>e&#1;</a>", NULL, D_1_1("UTF-8") "<a>e&#1;</a>" },
+		{ "trust 10: behind white space", "application/xml", "UTF-8", "\n" D_1_1("UTF-8") "<rss>&#1;é</rss>", NULL, D_1_1("UTF-8") "<rss>&#1;é</rss>" },
+		{ "XML 1.0", "application/xml", "UTF-8", D("UTF-8") "<a>é&#1;</a>", NULL, D("UTF-8") "<a>é\xef\xbf\xbd</a>" },
+	};
+
+	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
+		run_fixture(&fixtures[i], automatic);
+}
+
 static void charsets(void)
 {
 	static const struct fixture fixtures[] = {
@@ -304,6 +320,12 @@ static void revision(void)
 		{ "the label keeps its word", "application/xml; charset=koi8-r", "<rss>", "\xf0\xd2\xc9\xd7\xc5\xd4", 64, 1, "auto:2.5;charset=koi8-r",
 		  "auto:2.5;charset=koi8-r", "Привет" },
 		{ "decided by its mark for good", "text/xml", BOM "<rss>", "\xe9!", 64, 1, "auto:2.1/bom;charset=utf-8;was=us-ascii", "auto:2.1/bom;charset=utf-8;was=us-ascii", "é!" },
+		{ "trust 20: the first escape behind the window", "application/xml", "<rss>", "\x1b$B%K%e!<%9\x1b(B ", 64, 1,
+		  "auto:2.0/1.0;charset=utf-8", "auto:2.0/1.0/guess;charset=iso-2022-jp;was=utf-8", "ニュース " },
+		{ "trust 20: the label's, behind the window", "text/xml; charset=utf-8", D("iso-2022-jp") "<rss>", "\x1b$B%K%e!<%9\x1b(B ", 64, 900,
+		  "auto:2.5;charset=utf-8", "auto:2.5/decl;charset=iso-2022-jp;was=utf-8", "ニュース " },
+		{ "an escape by itself", "text/xml", "<rss>", "\x1b[1m\x1b(B", 64, 900, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "\xef\xbf\xbd[1m\xef\xbf\xbd(B" },
+		{ "and text behind it", "text/xml", "<rss>\x1b[1m", "é", 64, 1, "auto:2.1;charset=us-ascii", "auto:2.1/utf8;charset=utf-8;was=us-ascii", "é" },
 		{ "the body ends in the window", "text/xml", "<rss>", "", 64, 0, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "" },
 	};
 	static struct seen s;
@@ -509,5 +531,5 @@ static void corpus(void)
 	closedir(dir);
 }
 
-UNIT_SUITE(normalise, { "hostile", hostile }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
+UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
     { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })

@@ -52,6 +52,32 @@ static void table(void)
 	}
 }
 
+/* What only a wrong charset does, and what some writers do too. */
+static void faultless(void)
+{
+	static const struct {
+		const char *rule, *text, *written;
+		enum charset read;
+		bool faultless;
+	} rows[] = {
+		{ "trust 10: accents in a row, a sign", "éàùç€@ïî", "ISO-8859-15", CS_ISO_8859_15, true },
+		{ "trust 10: signs beside letters", "20 km² 10µm Foo©Bar", "WINDOWS-1252", CS_WINDOWS_1252, true },
+		{ "two alphabets", "für", "WINDOWS-1252", CS_WINDOWS_1251, false },
+		{ "a control", "“a”", "WINDOWS-1252", CS_ISO_8859_2, false },
+		{ "case turned over", "Над", "KOI8-R", CS_WINDOWS_1251, false },
+		{ "a mark on nothing", "aÑ", "WINDOWS-1252", CS_WINDOWS_874, false },
+	};
+	size_t i, len = 0;
+	uint8_t *bytes;
+
+	for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		bytes = wide_iconv("UTF-8", rows[i].written, rows[i].text, strlen(rows[i].text), &len);
+		if (UNIT_ROW(bytes != NULL, "%s in %s", rows[i].text, rows[i].written))
+			UNIT_ROW(plausible_is_faultless(rows[i].read, bytes, len) == rows[i].faultless, "%s", rows[i].rule);
+		free(bytes);
+	}
+}
+
 /* Only so much is looked at, wherever it starts. */
 static void far_away(void)
 {
@@ -62,4 +88,4 @@ static void far_away(void)
 	CU_ASSERT_EQUAL(plausible_flaws(CS_WINDOWS_1252, bytes, sizeof bytes), PLAUSIBLE_WORST);
 }
 
-UNIT_SUITE(plausible, { "table", table }, { "far away", far_away })
+UNIT_SUITE(plausible, { "table", table }, { "faultless", faultless }, { "far away", far_away })

@@ -2,6 +2,7 @@
  * Must not know: encodings. Invariant: each row names its rule; rows are fed whole and split in two at every byte. */
 #include "core/repair.h"
 #include "core/utf8.h"
+#include "core/xmldecl.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -113,12 +114,26 @@ static void prolog(void)
 		{ "space before it", T("\r\n\t <?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
 		{ "mark, space, name", T(BOM "\n<?xml version='1.0' encoding='windows-1251'?><a/>"), T("<?xml version='1.0' encoding=\"UTF-8\"?><a/>"),
 		    COUNT(BOM, 1), COUNT(JUNK, 1), COUNT(DECLARATION, 1) },
-		{ "junk before it", T("Notice: x<br />\n<?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
-		{ "a comment before it", T("<!-- <?xml --><?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
-		{ "junk is at most 64 bytes", T("0123456789012345678901234567890123456789012345678901234567890123<?xml version='1.0'?><a/>"),
-		    T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
-		{ "more is text", T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><a/>"),
-		    T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><a/>"), { 0 } },
+		{ "junk before it", T("Notice: x<br />\n<?xml version='1.0'?><rss/>"), T("<?xml version='1.0'?><rss/>"), COUNT(JUNK, 1) },
+		{ "trust 09: with no feed behind it is none", T("Notice: x<br />\n<?xml version='1.0'?><a/>"), T("Notice: x<br />\n<?xml version='1.0'?><a/>"), { 0 } },
+		{ "a message of any length", T("<br />\n<b>Warning</b>:  fopen(): no such file or directory, nor any other of that name in <b>/srv/www/feed.php</b> on line "
+		    "<b>12</b><br />\n<?xml version='1.0'?><rss/>"), T("<?xml version='1.0'?><rss/>"), COUNT(JUNK, 1) },
+		{ "a mark read in another charset", T("п»ї<?xml version='1.0'?><a/>"), T("<?xml version='1.0'?><a/>"), COUNT(JUNK, 1) },
+		{ "a comment before it", T("<!-- <?xml --><?xml version='1.0'?><rss/>"), T("<?xml version='1.0'?><rss/>"), COUNT(JUNK, 1) },
+		{ "junk is at most 64 bytes", T("0123456789012345678901234567890123456789012345678901234567890123<?xml version='1.0'?><rss/>"),
+		    T("<?xml version='1.0'?><rss/>"), COUNT(JUNK, 1) },
+		{ "more is text", T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><rss/>"),
+		    T("01234567890123456789012345678901234567890123456789012345678901234<?xml version='1.0'?><rss/>"), { 0 } },
+		{ "trust 10: one in a first CDATA section is text", T("<x><![CDATA[<?xml version='1.0' encoding='koi8-r'?><a/>]]></x>"),
+		    T("<x><![CDATA[<?xml version='1.0' encoding='koi8-r'?><a/>]]></x>"), { 0 } },
+		{ "trust 10: a feed in it too", T("<x><![CDATA[<?xml version='1.0' encoding='koi8-r'?><rss/>]]></x>"),
+		    T("<x><![CDATA[<?xml version='1.0' encoding='koi8-r'?><rss/>]]></x>"), { 0 } },
+		{ "trust 10: one in an instruction", T("<?a <?xml version='1.0' encoding='koi8-r'?><x/>"), T("<?a <?xml version='1.0' encoding='koi8-r'?><x/>"), { 0 } },
+		{ "trust 10: one in a comment", T("<!-- <?xml encoding='koi8-r'?><rss/> --><x/>"), T("<!-- <?xml encoding='koi8-r'?><rss/> --><x/>"), { 0 } },
+		{ "trust 10: one in an entity's value", T("<!DOCTYPE x [<!ENTITY a \"<?xml encoding='koi8-r'?><rss/>\">]><x/>"),
+		    T("<!DOCTYPE x [<!ENTITY a \"<?xml encoding='koi8-r'?><rss/>\">]><x/>"), { 0 } },
+		{ "trust 10: one behind an instruction in a document type", T("<!DOCTYPE x [<?a \"?><!ENTITY b '<?xml encoding=\"c\"?><rss/>'>]><x/>"),
+		    T("<!DOCTYPE x [<?a \"?><!ENTITY b '<?xml encoding=\"c\"?><rss/>'>]><x/>"), { 0 } },
 		{ "space before a root stays", T(" \n<rss/>"), T(" \n<rss/>"), { 0 } },
 		{ "junk before a root goes", T(" x\n<rss/>"), T("<rss/>"), COUNT(JUNK, 1) },
 		{ "comments of the document stay", T("x<!-- c --> <rss/>"), T("<!-- c --> <rss/>"), COUNT(JUNK, 1) },
@@ -178,6 +193,60 @@ static void characters(void)
 
 	RUN(rows, REPAIR_ALL, 0);
 	RUN(rows, BODY_ONLY, 0);
+}
+
+/* Fault 10: what looks like markup in the literals of a document type is none, so that what follows is what it looks like. */
+static void document_types(void)
+{
+	static const struct row rows[] = {
+		{ "trust 10: an instruction's start in a value", T("<!DOCTYPE a [<!ENTITY b '<?'><!-- ?> &#1; -->]><a/>"),
+		    T("<!DOCTYPE a [<!ENTITY b '<?'><!-- ?> &#1; -->]><a/>"), { 0 } },
+		{ "trust 10: a comment's start in a value", T("<!DOCTYPE a [<!ENTITY b \"<!--\">]><a>&#1;<![CDATA[-->&#1;]]></a>"),
+		    T("<!DOCTYPE a [<!ENTITY b \"<!--\">]><a>" FFFD "<![CDATA[-->&#1;]]></a>"), COUNT(REFERENCES, 1) },
+		{ "trust 10: a section's start in a value", T("<!DOCTYPE a [<!ENTITY b '<![CDATA['>]><a>&#1;</a>"),
+		    T("<!DOCTYPE a [<!ENTITY b '<![CDATA['>]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
+		{ "trust 10: in a system identifier", T("<!DOCTYPE a SYSTEM '<!--'><a>&#1;</a>"), T("<!DOCTYPE a SYSTEM '<!--'><a>" FFFD "</a>"),
+		    COUNT(REFERENCES, 1) },
+		{ "trust 10: a type's end in a value", T("<!DOCTYPE a [<!ENTITY b ']>'><!ENTITY c '<!--'>]><a>&#1;</a>"),
+		    T("<!DOCTYPE a [<!ENTITY b ']>'><!ENTITY c '<!--'>]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
+		{ "trust 10: quotes in comments and instructions there", T("<!DOCTYPE a [<!-- ' --><?b \" ?><!ENTITY c '<!--'>]><a>&#1;</a>"),
+		    T("<!DOCTYPE a [<!-- ' --><?b \" ?><!ENTITY c '<!--'>]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
+		{ "quotes in quotes", T("<!DOCTYPE a [<!ENTITY b '\"'><!ENTITY c \"'<!--'\">]><a>&#1;</a>"),
+		    T("<!DOCTYPE a [<!ENTITY b '\"'><!ENTITY c \"'<!--'\">]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
+		{ "a quote that does not end costs no comment behind it", T("<!DOCTYPE a \"b><a c=\"d\"><e/><!-- &#1; --></a>"),
+		    T("<!DOCTYPE a \"b><a c=\"d\"><e/><!-- &#1; --></a>"), { 0 } },
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+	RUN(rows, BODY_ONLY, 0);
+}
+
+/* Fault 20: a declaration that ends one character too late is none, wherever the text is cut. */
+static void long_declarations(void)
+{
+	static char in[XMLDECL_MAX_CHARS + 16];
+	struct row row = { "trust 20: a declaration of 1,025 characters", { in, 0 }, { in, 0 }, { 0 } };
+
+	memset(in, ' ', sizeof(in));
+	memcpy(in, "<?xml encoding='koi8-r'", 23);
+	memcpy(in + XMLDECL_MAX_CHARS - 1, "?><a/>", 6);
+	row.in.len = row.out.len = XMLDECL_MAX_CHARS + 5;
+	run_rows(&row, 1, REPAIR_ALL, 0);
+}
+
+/* Fault 10: XML 1.1 lets references stand for controls, U+0000 not among them; what may not stand in it by itself goes. */
+static void xml_1_1(void)
+{
+	static const struct row rows[] = {
+		{ "trust 10: references to controls", T("<?xml version='1.1'?><a b='&#1;'>&#x8;&#31;&#x1F;&#127;&#x85;&#x2028;</a>"),
+		    T("<?xml version='1.1'?><a b='&#1;'>&#x8;&#31;&#x1F;&#127;&#x85;&#x2028;</a>"), { 0 } },
+		{ "trust 10: its line ends", T("<?xml version='1.1'?>\xc2\x85<a>\xe2\x80\xa8\r\xc2\x85</a>"), T("<?xml version='1.1'?>\xc2\x85<a>\xe2\x80\xa8\r\xc2\x85</a>"), { 0 } },
+		{ "what it forbids too", T("<?xml version='1.1'?><a>&#0;&#xFFFE;&#xD800;\x01</a>"), T("<?xml version='1.1'?><a>" FFFD FFFD FFFD FFFD "</a>"),
+		    COUNT(REFERENCES, 3), COUNT(CHARACTERS, 1) },
+	};
+
+	RUN(rows, REPAIR_ALL | REPAIR_XML_1_1, 0);
+	RUN(rows, BODY_ONLY | REPAIR_XML_1_1, 0);
 }
 
 static void references(void)
@@ -332,5 +401,5 @@ static void names(void)
 	CU_ASSERT_STRING_EQUAL(repair_name(REPAIRED_LINE_ENDS), "line-ends");
 }
 
-UNIT_SUITE(repair, { "prolog", prolog }, { "us-ascii", us_ascii }, { "characters", characters }, { "references", references }, { "line ends", line_ends },
+UNIT_SUITE(repair, { "prolog", prolog }, { "us-ascii", us_ascii }, { "characters", characters }, { "references", references }, { "trust 10: document types", document_types }, { "trust 10: XML 1.1", xml_1_1 }, { "trust 20: long declarations", long_declarations }, { "line ends", line_ends },
     { "cut text", cut_text }, { "switches", switches }, { "far declarations", far_declarations }, { "sink errors", sink_errors }, { "names", names })
