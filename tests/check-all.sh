@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, memory refused under ASan, end to end, conformance corpus, a short
-# run of the benchmarks, coverage, distribution.
+# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, memory refused under ASan, end to end, random schedules, conformance
+# corpus, a short run of the benchmarks, coverage, distribution.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
@@ -25,9 +25,14 @@ end_to_end() {
 
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer
 threads() {
-	compiled threads CC=clang --enable-sanitizers=thread &&
+	compiled threads CC=clang --enable-sanitizers=thread --enable-schedules &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
+}
+
+# The builds of the sanitizers, with threads that sleep where they meet; for hours: make check-schedules SCHEDULE_SECONDS=7200 in one
+schedules() {
+	make -C "$source/build/$1" -s check-schedules SCHEDULE_SECONDS=30
 }
 
 # gcc's AddressSanitizer is a library: what is preloaded can stand before it
@@ -38,7 +43,7 @@ refusals() {
 }
 
 case ${1:-} in
-compiled | end_to_end | threads | refusals) "$@"; exit ;;
+compiled | end_to_end | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -87,11 +92,13 @@ lane_one() {
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step threads sh "$0" threads
+	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
 	step coverage make -C build/gcc -s coverage
 }
 lane_two() {
-	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined
+	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
+	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	step refusals sh "$0" refusals
 	step clang sh "$0" compiled clang CC=clang
 	step distcheck make -C build/clang -s distcheck
