@@ -1,6 +1,7 @@
 /* Purging; see purge.h. */
 #include "purge.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "owner.h"
@@ -82,6 +83,7 @@ void purge_wait_free(struct purge_wait **wp)
 		return;
 	cache_cancel(w->cache, &w->wait);
 	loop_disarm(w->wait.loop, &w->timer);
+	assert(task_is_out(&w->wait.task));
 	free(w);
 	*wp = NULL;
 }

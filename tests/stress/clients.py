@@ -9,10 +9,10 @@ import struct
 import time
 import zlib
 
-from origin import KINDS, NUMBERS, body_of, normalised
+from origin import FEED, KINDS, NUMBERS, body_of, normalised
 
 HANGS_AFTER = 30                            # seconds; every timeout of the proxy is below
-LANGUAGES = ("de", "uk", "en")
+LANGUAGES, USERS = ("de", "uk", "en"), ("Basic YTpi", "Basic Yjpi")
 HOT_SECONDS, HOT_PATHS = 0.5, 3             # most ask for few URLs, and for others after that
 
 
@@ -27,17 +27,18 @@ class Left(Exception):
 class Traffic:
     """What the clients of one run share; made: how many answers came whole, by status."""
 
-    def __init__(self, port, origin_port, seed):
+    def __init__(self, port, origin_port, seed, kinds=None):
         self.port, self.origin_port, self.seed = port, origin_port, seed
-        self.kinds = sorted(KINDS)
+        self.kinds = kinds or sorted(KINDS)
         self.made = collections.Counter()
         self.over = False
         self.bodies, self.now, self.hottest = {}, None, []
 
-    def is_body(self, path, body, raw):
-        if path not in self.bodies:
-            self.bodies[path] = (body_of(path), normalised(path))
-        plain, feed = self.bodies[path]
+    def is_body(self, path, whose, body, raw):
+        if (path, whose) not in self.bodies:
+            sent = body_of(path, whose)
+            self.bodies[path, whose] = (sent, normalised(sent) if KINDS[path.split("/")[1]][0] is FEED else sent)
+        plain, feed = self.bodies[path, whose]
         return body == plain or (body == feed and not raw)
 
     def any(self, chance):
@@ -67,7 +68,7 @@ class Client:
         self.traffic, self.chance = traffic, random.Random(traffic.seed * 1000 + number)
         self.reader = self.writer = None
         self.tunnelled = False              # the origin's words, good or bad, are not the proxy's
-        self.asked = collections.deque()    # (path, way, method) of what is yet to be answered
+        self.asked = collections.deque()    # (path, way, method, whose) of what is yet to be answered
 
     async def connect(self):
         sock = socket.socket()
@@ -84,7 +85,6 @@ class Client:
 
     def fields(self, kind):
         chance = self.chance
-        yield f"Accept-Language: {chance.choice(LANGUAGES)}"
         if chance.random() < 0.3:
             yield "Accept-Encoding: gzip"
         what = chance.random()
@@ -94,16 +94,21 @@ class Client:
             yield "If-None-Match: " + chance.choice(('"1"', "*"))
         elif what < 0.2 or kind == "part":
             yield "Range: bytes=" + chance.choice(("0-9", "100-5000", "-20", "3000-"))
-        elif what < 0.25:
-            yield "Authorization: Basic YTpi"
+
+    def names_itself(self, kind, way):
+        """Its language and perhaps its user, as field lines; and what the answer will be for, where the origin is told."""
+        language, user = self.chance.choice(LANGUAGES), self.chance.choice(USERS)
+        named = kind == "users" or self.chance.random() < 0.05
+        whose = {"varies": language, "users": user if way == "route" else ""}.get(kind, "")
+        return [f"Accept-Language: {language}"] + [f"Authorization: {user}"] * named, whose.encode()
 
     def request(self, path, way):
         kind = path.split("/")[1]
         target, host = WAYS[way](self.traffic.origin_port, path)
         method = "POST" if kind == "sink" else "HEAD" if self.chance.random() < 0.05 else "GET"
-        self.asked.append((path, way, method))
-        lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *self.fields(kind)]
-        return lines
+        lines, whose = self.names_itself(kind, way)
+        self.asked.append((path, way, method, whose))
+        return [f"{method} {target} HTTP/1.1", f"Host: {host}", *lines, *self.fields(kind)]
 
     async def upload(self, lines):
         """A body of its own speed; it may end too early."""
@@ -127,7 +132,7 @@ class Client:
     async def purge(self, path):
         what = self.chance.choice(("url", "url", "prefix", "soft", "all", "host"))
         target, host = WAYS[self.chance.choice(("route", "forward"))](self.traffic.origin_port, path)
-        self.asked.append((path, "route", "PURGE"))
+        self.asked.append((path, "route", "PURGE", b""))
         self.writer.write(f"PURGE {target} HTTP/1.1\r\nHost: {host}\r\nX-Purge: {what}\r\n\r\n".encode())
 
     async def ask(self):
@@ -150,7 +155,7 @@ class Client:
         self.tunnelled = True
         for _ in range(self.chance.randrange(3)):
             path, _ = self.traffic.hot(self.chance)
-            self.asked.append((path, "raw", "GET"))
+            self.asked.append((path, "raw", "GET", b""))
             self.writer.write(f"GET {path} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
             await self.answer()
         self.leave(self.chance.random() < 0.5)
@@ -198,15 +203,15 @@ class Client:
         raise Left
 
     async def answer(self):
-        path, way, method = self.asked.popleft()
+        path, way, method, whose = self.asked.popleft()
         status, fields = await self.head()
         body = await self.body(status, fields, method)
         self.traffic.made[status] += 1
         if status == 200 and body is not None and method != "PURGE":
             if fields.get(b"content-encoding") == b"gzip":
                 body = zlib.decompress(body, 31)
-            if not self.traffic.is_body(path, body, way == "raw"):
-                raise Wrong(f"{method} {path} by {way}: {len(body)} bytes that are not its own: {body[:200]!r} {fields}")
+            if not self.traffic.is_body(path, whose, body, way == "raw"):
+                raise Wrong(f"{method} {path} by {way} for {whose!r}: {len(body)} bytes that are not its own: {body[:200]!r} {fields}")
         if fields.get(b"connection") == b"close":
             raise Left
 
@@ -229,6 +234,27 @@ class Client:
             if self.traffic.over:
                 return
 
+    def close(self):
+        self.asked.clear()
+        if self.writer:
+            self.writer.close()
+        self.reader = self.writer = None
+
+    async def asks_once(self, path):
+        """Without whims, and for sure."""
+        try:
+            async with asyncio.timeout(HANGS_AFTER):
+                await self.connect()
+                self.chance.random = lambda: 0.99
+                self.writer.write("\r\n".join((*self.request(path, "route"), "Connection: close", "", "")).encode())
+                await self.answer()
+        except (OSError, EOFError, TimeoutError) as error:
+            raise Wrong(f"answers no more: {error!r}") from None
+        except Left:                        # as it asked for
+            pass
+        finally:
+            self.close()
+
     async def one_visit(self):
         try:
             async with asyncio.timeout(HANGS_AFTER):
@@ -241,10 +267,7 @@ class Client:
         except (Left, OSError, EOFError):
             self.traffic.made["left"] += 1
         finally:
-            self.asked.clear()
-            if self.writer:
-                self.writer.close()
-                self.reader = self.writer = None
+            self.close()
 
     async def visits(self):
         while not self.traffic.over:

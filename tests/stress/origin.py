@@ -1,6 +1,7 @@
 """The origin of the stress: every way of answering, well or badly, that two workers may share the making of. A process of its own.
 
-A path is /KIND/NUMBER. What its whole body is, follows from the path alone, so that any client can tell a foreign or a short one.
+A path is /KIND/NUMBER. What its whole body is, follows from the path, and from the field that Vary names, so that any client can tell a
+foreign or a short one.
 """
 import asyncio
 import logging
@@ -22,6 +23,7 @@ KINDS = {
     "long": (FEED, 300, ("Cache-Control: max-age=60",)),
     "part": (PLAIN, 800, ("Cache-Control: max-age=60", 'ETag: "1"', "Accept-Ranges: bytes")),
     "varies": (FEED, 20, ("Cache-Control: max-age=1", "Vary: Accept-Language")),
+    "users": (PLAIN, 20, ("Cache-Control: public, max-age=1", "Vary: Authorization")),
     "never": (FEED, 20, ("Cache-Control: no-store",)),
     "mine": (PLAIN, 20, ("Cache-Control: private",)),
     "errs": (FEED, 20, ("Cache-Control: max-age=0, stale-if-error=5",)),
@@ -39,21 +41,22 @@ KINDS = {
     "sink": (PLAIN, 20, ("Cache-Control: no-store",)),
 }
 NUMBERS = 3
+VARIES = {"varies": b"accept-language", "users": b"authorization"}
 
 
-def body_of(path):
-    """As the origin sends it."""
+def body_of(path, whose=b""):
+    """As the origin sends it; whose: the value of the field that the path varies by."""
     kind = path.split("/")[1]
     if kind == "moves":
         return body_of(path.replace("moves", "short"))
     media, times, _ = KINDS[kind]
-    text = path.encode() + b"\n"
+    text = path.encode() + b" " + whose + b"\n"
     return XML + (text + CYRILLIC) * times + b"</rss>" if media is FEED else text * times
 
 
-def normalised(path):
-    """As utfeed gives it."""
-    return body_of(path).decode("windows-1251").replace("windows-1251", "UTF-8").encode()
+def normalised(body):
+    """As utfeed gives a feed."""
+    return body.decode("windows-1251").replace("windows-1251", "UTF-8").encode()
 
 
 def packed(body):
@@ -79,9 +82,9 @@ class Site:
         for n in range(NUMBERS):
             self.bodies[f"/packed/{n}"] = packed(self.bodies[f"/packed/{n}"])
 
-    def whole(self, path):
+    def whole(self, path, body=None):
         media, _, fields = KINDS[path.split("/")[1]]
-        body = self.bodies[path]
+        body = body or self.bodies[path]
         return head("200 OK", f"Content-Type: {media}", f"Content-Length: {len(body)}", *fields) + body
 
     def coded(self, path):
@@ -100,6 +103,14 @@ class Site:
 
     def plain(self, path, _):
         yield self.whole(path)
+
+    def varies(self, path, fields):
+        kind = path.split("/")[1]
+        if self.chance.random() < 0.5:
+            yield self.chance.random() * 0.05
+        yield self.whole(path, body_of(path, fields.get(VARIES[kind], b"")))
+
+    users = varies
 
     def part(self, path, fields):
         asked = fields.get(b"range", b"")

@@ -3,10 +3,9 @@
 
 	./configure --enable-schedules --enable-sanitizers=thread CC=clang && make utfeed && make check-schedules SCHEDULE_SECONDS=3600
 
-or stress.py [--seconds N] [--seed N] [--clients N] [--store memory|lmdb|redis]... UTFEED. A run is rounds of a few seconds: each starts a
-utfeed with one of the stores (proxy/schedule.h says what a build with --enable-schedules does then; any other is stressed as it is), sends
-the crowd of clients.py at it and at origin.py, reloads it and asks it for its counters all the while, sees that it still answers, and ends
-it, half of the time under way. A round fails by a sanitizer's word, an assertion, a signal, an exit status, an answer that is not its
+A run is rounds of a few seconds: each starts a utfeed with one of the stores (proxy/schedule.h says what a build with --enable-schedules
+does then; any other is stressed as it is), sends the crowd of clients.py at it and at origin.py, reloads it and asks it for its counters
+all the while, sees that it still answers, and ends it, half of the time under way. A round fails by a sanitizer's word, an assertion, a signal, an exit status, an answer that is not its
 own, or one that never comes. All of it comes from the seed, but for what the machine adds: the same seed makes the same kind of crowd,
 hardly the same order of events. The last line counts rounds; everything is on the loopback interface.
 """
@@ -28,7 +27,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "e2e")]
 
 from clients import HANGS_AFTER, Client, Traffic, Wrong     # noqa: E402
-from origin import Origin                                   # noqa: E402
+from origin import KINDS, Origin                                   # noqa: E402
 from proxy import READY, SANITIZER                          # noqa: E402
 from stores import Redis                                    # noqa: E402
 
@@ -146,25 +145,12 @@ class Utfeed:
 
 
 async def still_answers(traffic):
-    """Whoever was served badly is gone: now each of many connections, on either worker, gets its answer."""
+    """Whoever was served badly is gone: each of many new connections, on either worker, gets its answer."""
+    before = traffic.made[200]
     for number in range(8):
-        client = Client(traffic, 10 ** 6 + number)
-        client.chance.random = lambda: 0.99            # no whims
-        try:
-            async with asyncio.timeout(HANGS_AFTER):
-                await client.connect()
-                client.asked.append((f"/never/{number % 2}", "route", "GET"))
-                client.writer.write(f"GET /r/never/{number % 2} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
-                await client.answer()
-        except (OSError, EOFError, TimeoutError) as error:
-            raise Wrong(f"answers no more: {error!r}") from None
-        except Exception as left:                      # Left: the connection was to be closed
-            if isinstance(left, Wrong):
-                raise
-        finally:
-            client.writer.close()
-    if traffic.made[200] < 8:
-        raise Wrong("answered nothing")
+        await Client(traffic, 10 ** 6 + number).asks_once(f"/never/{number % 2}")
+    if traffic.made[200] - before < 8:
+        raise Wrong("answers otherwise than with 200")
 
 
 async def crowd(utfeed, traffic, seconds, clients, cut):
@@ -210,7 +196,7 @@ class Run:
         folder = os.path.join(self.folder, str(number))
         os.mkdir(folder)
         utfeed, why, began = None, None, time.monotonic()
-        traffic = Traffic(0, origin.port, seed)
+        traffic = Traffic(0, origin.port, seed, self.options.kind)
         try:
             utfeed = Utfeed(self.options.utfeed, folder, seed, self.store(name, self.folder), origin.port)
             traffic.port = utfeed.port
@@ -257,6 +243,7 @@ def main():
     parse.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10 ** 6))
     parse.add_argument("--clients", type=int, default=64)
     parse.add_argument("--store", action="append", choices=STORES)
+    parse.add_argument("--kind", action="append", choices=sorted(KINDS), help="of origin.py's answers; repeat it for several")
     parse.add_argument("--go-on", action="store_true", help="after a round that failed too")
     options = parse.parse_args()
     logging.getLogger("asyncio").setLevel(logging.ERROR)    # that a peer is gone is no news
