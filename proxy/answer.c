@@ -445,7 +445,11 @@ bool answer_again(struct answer *a, const struct object *o)
 	answer_restart(a);
 	a->again = own;
 	a->key_len = a->primary_len;
-	answer_look(a);
+	/* What a 304 said to one client alone may be stored without that. */
+	if (own && object_phase(o) != OBJECT_SUBSTITUTED)
+		answer_forward_miss(a);
+	else
+		answer_look(a);
 	return true;
 }
 

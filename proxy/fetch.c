@@ -123,13 +123,16 @@ void fetch_no_memory(struct fetch *f)
 	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
+/* So long one reader may hold up others of a body in transit. */
+enum { FETCH_STALL_MS = 1000 };
+
 /* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin takes
  * nothing of it; within the body from the latest bytes. */
 void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->blocked);
 	if (f->phase == FETCH_BODY)
-		loop_arm(fetch_loop(f), &f->timer, f->paused ? 0 : f->request.limits.between_bytes_timeout_ms);
+		loop_arm(fetch_loop(f), &f->timer, f->paused ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
 	else if (!f->timer.queue && (f->sent || f->blocked))
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
@@ -326,6 +329,11 @@ static void fetch_on_timeout(struct timer *t)
 {
 	struct fetch *f = OWNER_OF(t, struct fetch, timer);
 
+	if (f->phase == FETCH_BODY && f->paused) {
+		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
+		object_expel_slow(f->object);
+		return;
+	}
 	if (f->phase == FETCH_HEAD && f->blocked)
 		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
 	else if (f->phase == FETCH_HEAD)

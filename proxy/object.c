@@ -234,13 +234,14 @@ void object_expel_slow(struct object *o)
 {
 	struct object_reader *r;
 
-	if (o->length - object_slowest(o) < o->transit_bytes || !object_has_ready(o))
-		return;
+	pthread_mutex_lock(&o->lock);
 	LIST_FOREACH(r, &o->readers, link)
-		if (o->length - r->offset >= o->transit_bytes && !r->expelled) {
+		if (o->length - r->offset > o->transit_bytes / 2 && !r->expelled && object_has_ready(o)) {
 			r->expelled = true;
 			r->wake(r);
 		}
+	object_settle(o);
+	pthread_mutex_unlock(&o->lock);
 }
 
 bool object_full(struct object *o)
@@ -250,7 +251,6 @@ bool object_full(struct object *o)
 	if (object_is_kept(o))
 		return false;
 	pthread_mutex_lock(&o->lock);
-	object_expel_slow(o);
 	full = o->length - object_slowest(o) >= o->transit_bytes;
 	o->writer_waits |= full;
 	pthread_mutex_unlock(&o->lock);

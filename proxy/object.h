@@ -101,9 +101,9 @@ void object_keep(struct object *, uint64_t max);
 void object_expect(struct object *, uint64_t length);              /* of the body, where known: no memory is taken beyond it */
 void object_head(struct object *, struct object_head *);           /* takes over the reference */
 int object_append(struct object *, const void *bytes, size_t len) __attribute__((warn_unused_result));  /* -1: out of memory */
-/* In transit with several readers the slowest one would set the pace for all: who is transit_bytes behind one that waits for more is
- * expelled. */
 bool object_full(struct object *);
+/* The writer has waited for room for too long: those it waits for are expelled where another reader waits for more. */
+void object_expel_slow(struct object *);
 /* From here on in transit. */
 void object_unkeep(struct object *);
 void object_done(struct object *);

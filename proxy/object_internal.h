@@ -65,7 +65,7 @@ uint64_t object_slowest(const struct object *);
 void object_forget_interim(struct object *);
 /* Offset of the reader furthest behind: one that was expelled may just be writing what it has seen. */
 uint64_t object_needed(const struct object *);
-/* Those who hold up a reader that has all there is. */
-void object_expel_slow(struct object *);
+/* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
+void object_settle(struct object *);
 
 #endif

@@ -33,16 +33,13 @@ void object_attach(struct object *o, struct object_reader *r)
 	(void)whole;
 }
 
-/* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
-static void object_settle(struct object *o)
+void object_settle(struct object *o)
 {
 	uint64_t slowest;
 
 	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
 	if (object_is_kept(o))
 		return;
-	if (o->writer_waits)
-		object_expel_slow(o);
 	slowest = object_slowest(o);
 	if (!LIST_EMPTY(&o->readers))
 		object_free_before(o, object_needed(o));

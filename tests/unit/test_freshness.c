@@ -52,6 +52,16 @@ static void storing(void)
 		{ "7.3: a lifetime", "", "Set-Cookie: a\nCache-Control: max-age=1\n", 200, STORABLE_YES },
 		{ "7.3: by heuristics", "", "Set-Cookie: a\nLast-Modified: " DAY_AGO "\n", 200, STORABLE_SET_COOKIE },
 		{ "7.3: public", "", "Set-Cookie: a\nCache-Control: public\n", 200, STORABLE_YES },
+		{ "trust 02: a lifetime of nothing is none", "", "Set-Cookie: a\nCache-Control: max-age=0\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: nor beside public", "", "Set-Cookie: a\nCache-Control: public, max-age=0\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: s-maxage counts first", "", "Set-Cookie: a\nCache-Control: s-maxage=0, max-age=60\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: no number is no lifetime", "", "Set-Cookie: a\nCache-Control: max-age=x\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: what is validated each time", "", "Set-Cookie: a\nCache-Control: no-cache, max-age=60\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: no-cache with a list", "", "Set-Cookie: a\nCache-Control: no-cache=\"b\", max-age=60\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: Expires", "", "Set-Cookie: a\n" D0 "Expires: " HOUR_ON "\n", 200, STORABLE_YES },
+		{ "trust 02: Expires at once", "", "Set-Cookie: a\n" D0 "Expires: " DAY_AGO "\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: Expires that is no date", "", "Set-Cookie: a\n" D0 "Expires: 0\n", 200, STORABLE_SET_COOKIE },
+		{ "trust 02: Expires without a Date", "", "Set-Cookie: a\nExpires: " HOUR_ON "\n", 200, STORABLE_SET_COOKIE },
 		{ "RFC 9213 2.2: targeted allows", "", "Cache-Control: no-store\nCDN-Cache-Control: max-age=1\n", 200, STORABLE_YES },
 		{ "RFC 9213 2.2: targeted forbids", "", "Cache-Control: max-age=1\nCDN-Cache-Control: no-store\n", 200, STORABLE_NO_STORE },
 		{ "5.4: Pragma is no response's", "", "Pragma: no-cache\nCache-Control: max-age=1\n", 200, STORABLE_YES },
@@ -141,6 +151,44 @@ static void lifetimes(void)
 		freshness_read(&f, &m, T0, T0, cases[i].settings);
 		UNIT_ROW(f.lifetime_s == cases[i].want, "%s: %lld", cases[i].rule, (long long)f.lifetime_s);
 		head_free(&m);
+	}
+}
+
+/* What holds for any of the responses that led to one holds for it. */
+static void limits(void)
+{
+	static const struct freshness_settings plain = { .targeted = targeted }, floored = { .floor_s = 300 };
+	static const struct {
+		const char *rule, *final, *hop;
+		const struct freshness_settings *settings;
+		int64_t lifetime;
+		uint32_t flags;
+	} cases[] = {
+		{ "trust 05: a hop that says nothing has none", "Cache-Control: max-age=600\n" D0, D0, &plain, 0, FRESHNESS_HEURISTIC },
+		{ "trust 05: but for the floor", "Cache-Control: max-age=600\n" D0, D0, &floored, 300, FRESHNESS_HEURISTIC },
+		{ "trust 05: the shorter one", "Cache-Control: max-age=600\n" D0, "Cache-Control: max-age=60\n" D0, &plain, 60, 0 },
+		{ "trust 05: the longer one", "Cache-Control: max-age=60\n" D0, "Cache-Control: max-age=600\n" D0, &plain, 60, 0 },
+		{ "trust 05: a hop's age counts", "Cache-Control: max-age=600\n" D0, "Cache-Control: max-age=600\nAge: 500\n" D0, &plain, 100, 0 },
+		{ "trust 05: no-cache of a hop", "Cache-Control: max-age=600\n" D0, "Cache-Control: no-cache, max-age=60\n" D0, &plain, 60, FRESHNESS_NO_CACHE },
+		{ "trust 05: must-revalidate of a hop", "Cache-Control: max-age=600\n" D0, "Cache-Control: must-revalidate, max-age=600\n" D0, &plain, 600,
+			FRESHNESS_NO_STALE },
+		{ "trust 05: immutable only where all are", "Cache-Control: immutable, max-age=600\n" D0, "Cache-Control: max-age=600\n" D0, &plain, 600, 0 },
+		{ "trust 05: all are", "Cache-Control: immutable, max-age=600\n" D0, "Cache-Control: immutable, max-age=600\n" D0, &plain, 600,
+			FRESHNESS_IMMUTABLE },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct http_msg final, hop;
+		struct freshness f, limit;
+
+		head_read(&final, cases[i].final, 200);
+		head_read(&hop, cases[i].hop, 302);
+		freshness_read(&f, &final, T0, T0, cases[i].settings);
+		freshness_read_hop(&limit, &hop, T0, T0, cases[i].settings);
+		freshness_limit(&f, &limit);
+		UNIT_ROW(f.lifetime_s == cases[i].lifetime && f.flags == cases[i].flags && !f.swr_s && !f.sie_s, "%s: %lld, flags %x", cases[i].rule,
+			(long long)f.lifetime_s, f.flags);
+		head_free(&final);
+		head_free(&hop);
 	}
 }
 
@@ -301,5 +349,5 @@ static void ending(void)
 	}
 }
 
-UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "ages", ages }, { "reuse", reuse },
+UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "ages", ages }, { "reuse", reuse },
 	{ "expiring", expiring }, { "ending", ending })

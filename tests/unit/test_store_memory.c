@@ -42,6 +42,33 @@ static void small_budgets(void)
 	}
 }
 
+/* trust 08: bodies in the making count, together up to half of what there is, and what is stored makes room for them. */
+static void reservations(void)
+{
+	struct store *s = store_memory_new(1 << 20, 1 << 20);
+	uint64_t empty = bytes_of(s);
+
+	for (unsigned k = 0; k < 100; k++) {
+		char key[32];
+
+		snprintf(key, sizeof key, "http://h%u/\nk", k);
+		stores_put(s, key, k, 20000);
+	}
+	CU_ASSERT(store_memory_reserve(s, 0, 300000));
+	CU_ASSERT(bytes_of(s) <= (1 << 20) / 20 * 21);
+	CU_ASSERT(store_memory_reserve(s, 300000, 400000));
+	CU_ASSERT_FALSE(store_memory_reserve(s, 0, 200000));         /* another one: over half */
+	CU_ASSERT(store_memory_reserve(s, 0, 100000));
+	CU_ASSERT_FALSE(store_memory_reserve(s, 100000, 200000));
+	store_memory_release(s, 400000);
+	CU_ASSERT(store_memory_reserve(s, 100000, 900000));          /* alone it may have it all */
+	CU_ASSERT_FALSE(store_memory_reserve(s, 900000, 2 << 20));
+	store_memory_release(s, 900000);
+	s->ops->purge(s, PURGE_ALL, "", 0, false, 0);
+	CU_ASSERT_EQUAL(bytes_of(s), empty);
+	s->ops->free(s);
+}
+
 /* Asked for twice, an entry survives a scan of ten times the budget. */
 static void scan(void)
 {
@@ -341,6 +368,6 @@ static void filled_ten_times(void)
 	munmap(f, sizeof *f);
 }
 
-UNIT_SUITE(store_memory, { "small-budgets", small_budgets }, { "scan", scan }, { "every-byte-counts", every_byte_counts },
+UNIT_SUITE(store_memory, { "small-budgets", small_budgets }, { "reservations", reservations }, { "scan", scan }, { "every-byte-counts", every_byte_counts },
 	{ "gzip-counts", gzip_counts }, { "gzip-has-room", gzip_has_room },
 	{ "filled-ten-times", filled_ten_times })

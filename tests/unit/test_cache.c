@@ -1,0 +1,113 @@
+/* Owns the cases of proxy/cache.c's gate: what was on its way when its URL was purged, stored or removed does not come in.
+ * Must not know: stores' insides. The second store here keeps nothing: what it "brings" the test hands to cache_warm(). */
+#include "proxy/cache.h"
+#include "tests/unit/entries.h"
+#include "tests/unit/unit.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static enum store_result waits(struct store *s, const char *key, size_t len, struct entry **e, struct store_wait *w)
+{
+	(void)s, (void)key, (void)len, (void)e, (void)w;
+	return STORE_WAIT;
+}
+
+static void put_nowhere(struct store *s, struct entry *e)
+{
+	(void)s, (void)e;
+}
+
+static void remove_nothing(struct store *s, const char *key, size_t len)
+{
+	(void)s, (void)key, (void)len;
+}
+
+static int64_t purge_nothing(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	(void)s, (void)what, (void)url, (void)len, (void)soft, (void)now;
+	return -1;
+}
+
+static void keep(struct store *s)
+{
+	(void)s;
+}
+
+static const struct store_ops slow_ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .purge = purge_nothing,
+	.free = keep };
+
+enum what { NOTHING, PURGE_IT, PURGE_OTHER, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
+
+static void meanwhile(struct cache *c, enum what what)
+{
+	static const char prefix[] = "http://a/f", other[] = "http://b/";
+	struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+	struct entry *e;
+
+	switch (what) {
+	case NOTHING: break;
+	case PURGE_IT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0); break;
+	case PURGE_OTHER: cache_purge(c, PURGE_URL, other, strlen(other), false, 0); break;
+	case PREFIX_OF_IT: cache_purge(c, PURGE_PREFIX, "http://a/", 9, false, 0); break;
+	case PREFIX_OF_OTHER: cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0); break;
+	case ALL: cache_purge(c, PURGE_ALL, "", 0, false, 0); break;
+	case SOFT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), true, 0); break;
+	case REMOVE_IT: cache_remove(c, "http://a/f\nk", 12); break;
+	case STORE_IT:
+		e = entries_new("http://a/f\nk", 2, 100);
+		CU_ASSERT(cache_put(c, e, &ticket));
+		entry_unref(&e);
+		break;
+	case MANY_PREFIXES:
+		for (int i = 0; i < 1000; i++)
+			cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0);
+		break;
+	}
+}
+
+/* Which entry is in memory afterwards: by its body; 0: none. */
+static unsigned stored(struct cache *c)
+{
+	struct entry *e = cache_peek(c, "http://a/f\nk", 12);
+	unsigned seed = !e ? 0 : entries_body_is(e, 1, 100) ? 1 : entries_body_is(e, 2, 100) ? 2 : 3;
+
+	entry_unref(&e);
+	return seed;
+}
+
+static void tickets(void)
+{
+	static const struct { const char *rule; enum what what; unsigned put, warm; } cases[] = {
+		{ "nothing happened", NOTHING, 1, 1 },
+		{ "trust 06: its URL was purged", PURGE_IT, 0, 0 },
+		{ "trust 06: another URL was", PURGE_OTHER, 1, 1 },
+		{ "trust 06: a prefix of it was", PREFIX_OF_IT, 0, 0 },
+		{ "trust 06: another prefix was", PREFIX_OF_OTHER, 1, 1 },
+		{ "trust 06: all was", ALL, 0, 0 },
+		{ "trust 06: it was marked stale", SOFT, 0, 0 },
+		{ "trust 06: it was removed: what was fetched may be stored, what was looked up is past", REMOVE_IT, 1, 0 },
+		{ "trust 06: something newer was stored: the latest fetch counts, no lookup", STORE_IT, 1, 2 },
+		{ "trust 06: more prefixes than are remembered", MANY_PREFIXES, 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct store slow = { .ops = &slow_ops };
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), &slow);
+		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12), looked;
+		struct entry *e = entries_new("http://a/f\nk", 1, 100), *none = NULL;
+		struct store_wait w = { .loop = NULL };
+
+		meanwhile(c, cases[i].what);
+		UNIT_ROW(cache_put(c, e, &ticket) == (cases[i].put == 1), "%s: put", cases[i].rule);
+		UNIT_ROW(stored(c) == (cases[i].put ? cases[i].put : cases[i].what == STORE_IT ? 2u : 0u), "%s: put, then %u", cases[i].rule, stored(c));
+		cache_purge(c, PURGE_ALL, "", 0, false, 0);
+		CU_ASSERT_EQUAL(cache_get(c, "http://a/f\nk", 12, &none, &w, &looked), STORE_WAIT);
+		meanwhile(c, cases[i].what);
+		cache_warm(c, e, &looked);
+		UNIT_ROW(stored(c) == cases[i].warm, "%s: warmed, then %u", cases[i].rule, stored(c));
+		entry_unref(&e);
+		cache_free(&c);
+	}
+}
+
+UNIT_SUITE(cache, { "tickets", tickets })
