@@ -1,4 +1,5 @@
-/* Owns a response's body on its way through the stages into the object, and what is held while the object is full.
+/* Owns a response's body on its way through the stages into the object, and what is held while the object is full or its decoder has done
+ * enough for one turn of the loop.
  * Must not know: heads, redirects, connecting.
  * Invariant: held are at most the bytes of one read; while any are, the socket is not read. */
 #include "fetch_internal.h"
@@ -29,7 +30,11 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		fetch_fail(f);
 		return -1;
 	}
-	f->paused = r == STAGE_FULL;
+	f->paused = r != STAGE_OK;
+	if (r == STAGE_PAUSED) {       /* others first */
+		f->room = true;
+		loop_defer(fetch_loop(f), &f->task);
+	}
 	if (f->hooks.grew)
 		f->hooks.grew(f->hooks.arg, f->object);
 	if (!f->alone || fetch_goes_on_alone(f) || object_readers(f->object))

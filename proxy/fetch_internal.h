@@ -21,7 +21,7 @@ struct fetch {
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
 	bool blocked;                  /* the socket took no more of the request */
-	bool paused;                   /* the object is full: reading stopped, held not empty or the decoder has output */
+	bool paused;                   /* the object is full, or others are to have their turn: reading stopped, held not empty or the decoder has output */
 	bool complete;                 /* the message ended; what is held still has to go through */
 	bool sent;                     /* the request is out, all of it */
 	bool reusable;                 /* complete, and the connection is between messages */
@@ -32,7 +32,7 @@ struct fetch {
 	bool conditional;              /* the request that is out has the validators */
 	bool unconditional;            /* it goes out once more without them */
 	bool alone;                    /* nobody reads: it goes on for the store, until alone_timer says so */
-	atomic_bool room, left, more;  /* noted for the task: the object has room again; its last reader left; request body came */
+	atomic_bool room, left, more;  /* noted for the task: what is held may go on; the last reader left; request body came */
 	struct object *object;
 	struct object_writer writer;
 	struct object_reader body;     /* of the request's body; its object NULL: none */

@@ -7,6 +7,10 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
+/* What a turn may cost, in bytes of output. A byte of input may cost more than one of output (a few of them make a decoder build new
+ * tables), and so may a call that brings next to nothing (empty members). In the worst cases known it comes to some ten milliseconds. */
+enum { WORK_TURN = 512 * 1024, WORK_IN = 16, WORK_CALL = 64 };
+
 static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
 
 struct layer {
@@ -14,13 +18,14 @@ struct layer {
 	void *state;
 	bool ended;
 	bool padded;                   /* what follows the end is not part of the stream, whatever it looks like later on */
+	uint64_t in_bytes, out_bytes;
 };
 
 struct stage_decode {
 	struct layer layers[STAGE_DECODE_LAYERS];      /* in the order they are undone */
 	size_t n_layers;
 	struct stage_decode_limits limits;
-	uint64_t in_bytes, out_bytes;
+	uint64_t work;                                 /* since the last pause */
 	size_t between_at, between_len;
 	bool holds_output;                             /* layer 1 found no room for all it has */
 	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
@@ -128,8 +133,21 @@ void stage_decode_free(struct stage_decode **dp)
 	*dp = NULL;
 }
 
-static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+static enum codec_result layer_step(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
+{
+	size_t before = *in_len;
+	enum codec_result r = l->codec->run(l->state, in, in_len, out, cap, written);
+
+	l->in_bytes += before - *in_len;
+	l->out_bytes += *written;
+	d->work += WORK_CALL + WORK_IN * (before - *in_len) + *written;
+	return r;
+}
+
+/* Pauses only where input is left. */
+static enum stage_decode_result layer_run(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t cap, size_t *written)
 {
 	size_t total = 0;
 
@@ -140,7 +158,7 @@ static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, s
 	}
 	for (;;) {
 		size_t n, before = *in_len;
-		enum codec_result r = l->codec->run(l->state, in, in_len, out + total, cap - total, &n);
+		enum codec_result r = layer_step(d, l, in, in_len, out + total, cap - total, &n);
 
 		total += n;
 		*written = total;
@@ -162,8 +180,23 @@ static enum stage_decode_result layer_run(struct layer *l, const uint8_t **in, s
 				return DECODE_MORE;
 			if (!n && *in_len == before)
 				return DECODE_DAMAGED;
+			if (d->work >= WORK_TURN)
+				return DECODE_PAUSE;
 		}
 	}
+}
+
+static bool is_over(const struct stage_decode_limits *limits, uint64_t in, uint64_t out)
+{
+	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
+}
+
+/* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on the cut. */
+static size_t between_room(const struct stage_decode *d)
+{
+	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
+
+	return d->limits.max && left < sizeof d->between ? (size_t)left : sizeof d->between;
 }
 
 static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
@@ -177,7 +210,7 @@ static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t
 		enum stage_decode_result r;
 
 		if (left || d->holds_output) {
-			r = layer_run(&d->layers[1], &at, &left, out + total, cap - total, &n);
+			r = layer_run(d, &d->layers[1], &at, &left, out + total, cap - total, &n);
 			d->holds_output = r == DECODE_ROOM;
 			d->between_at = d->between_len - left;
 			total += n;
@@ -185,35 +218,38 @@ static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t
 			if (r != DECODE_MORE)
 				return r;
 		}
-		r = layer_run(&d->layers[0], in, in_len, d->between, sizeof d->between, &d->between_len);
+		if (is_over(&d->limits, d->layers[0].in_bytes, d->layers[0].out_bytes))
+			return DECODE_TOO_LARGE;
+		r = layer_run(d, &d->layers[0], in, in_len, d->between, between_room(d), &d->between_len);
 		d->between_at = 0;
-		if (r != DECODE_MORE && r != DECODE_ROOM)
+		if (r == DECODE_DAMAGED || r == DECODE_NO_MEMORY)
 			return r;
-		if (!d->between_len)
+		if (!d->between_len && r == DECODE_MORE)
 			return DECODE_MORE;
+		if (d->work >= WORK_TURN)
+			return DECODE_PAUSE;
 	}
 }
 
 enum stage_decode_result stage_decode_run(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
-	size_t before = *in_len;
-	enum stage_decode_result r;
+	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
+	enum stage_decode_result r = DECODE_PAUSE;
 
 	*written = 0;
-	r = d->n_layers == 1 ? layer_run(&d->layers[0], in, in_len, out, cap, written) : decode_two(d, in, in_len, out, cap, written);
-	d->in_bytes += before - *in_len;
-	d->out_bytes += *written;
-	if (d->limits.max && d->out_bytes > d->limits.max)
+	if (d->work < WORK_TURN)
+		r = d->n_layers == 1 ? layer_run(d, &d->layers[0], in, in_len, out, cap, written) : decode_two(d, in, in_len, out, cap, written);
+	if (is_over(&d->limits, first->in_bytes, last->out_bytes) || is_over(&d->limits, last->in_bytes, last->out_bytes))
 		return DECODE_TOO_LARGE;
-	if (d->out_bytes > d->limits.ratio_after && d->out_bytes / d->limits.ratio > d->in_bytes)
-		return DECODE_TOO_LARGE;
+	if (r == DECODE_PAUSE)
+		d->work = 0;
 	return r;
 }
 
 bool stage_decode_complete(const struct stage_decode *d)
 {
-	if (!d->in_bytes)
+	if (!d->layers[0].in_bytes)
 		return true;
 	for (size_t i = 0; i < d->n_layers; i++)
 		if (!d->layers[i].ended)

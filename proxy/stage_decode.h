@@ -1,6 +1,7 @@
 /* Owns undoing content codings: the chain a response's Content-Encoding names, with the caps that stop bombs.
  * Must not know: which library undoes one (codec.h), where bytes come from or go.
- * Invariant: output does not depend on how input was cut; a stream that stopped early is never taken for complete. */
+ * Invariant: output does not depend on how input was cut; a stream that stopped early is never taken for complete; no layer of the chain
+ * unpacks to more of its own input than the limits say, and no call works for longer than a turn of the loop may take. */
 #ifndef UTFEED_PROXY_STAGE_DECODE_H
 #define UTFEED_PROXY_STAGE_DECODE_H
 
@@ -11,6 +12,7 @@ enum { STAGE_DECODE_LAYERS = 2 };
 /* What an upstream request says it accepts. */
 #define STAGE_DECODE_ACCEPT "gzip, deflate, br, zstd"
 
+/* Of each layer, and of the chain. */
 struct stage_decode_limits {
 	uint64_t ratio, ratio_after;   /* more than ratio times the input, once past ratio_after bytes of output */
 	uint64_t max;                  /* of output; 0: none */
@@ -29,6 +31,7 @@ bool stage_decode_accepted(const struct http_msg *response, const struct stage_d
 enum stage_decode_result {
 	DECODE_MORE,           /* input used up */
 	DECODE_ROOM,           /* output full: call again, with what is left of the input */
+	DECODE_PAUSE,          /* worked long enough: likewise, but let others have their turn before */
 	DECODE_DAMAGED,
 	DECODE_TOO_LARGE,
 	DECODE_NO_MEMORY

@@ -16,7 +16,8 @@ struct stage {
 	bool undecided;                    /* no head yet */
 	bool drop_output;                  /* turned back to the raw bytes: what the normaliser still writes is not wanted */
 	bool bypass;                       /* untouched and decided: the normaliser has nothing more to say */
-	bool output_pending;               /* the decoder holds output that found no room */
+	bool output_pending;               /* the decoder holds output that found no room, or has not come to it yet */
+	bool paused;                       /* it asked for a pause */
 	bool failed;
 	struct proxy_failure failure;
 	struct stage_decode *decode;       /* NULL: identity, or left as it is */
@@ -183,7 +184,7 @@ static int stage_turn_raw(struct stage *s, size_t *used, size_t len)
 	int r = object_append(s->object, s->raw, s->raw_len);
 
 	*used = len;
-	s->output_pending = false;
+	s->output_pending = s->paused = false;
 	stage_decode_free(&s->decode);
 	normaliser_free(&s->normaliser);
 	free(s->raw);
@@ -244,7 +245,8 @@ static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *
 
 		r = stage_decode_run(s->decode, &at, &left, out, sizeof out, &n);
 		*used = len - left;
-		s->output_pending = r == DECODE_ROOM;
+		s->paused = r == DECODE_PAUSE;
+		s->output_pending = r == DECODE_ROOM || s->paused;
 		if (n && stage_plain(s, out, n))
 			return -1;
 		if (s->drop_output)
@@ -253,6 +255,7 @@ static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *
 	switch (r) {
 	case DECODE_MORE:
 	case DECODE_ROOM:
+	case DECODE_PAUSE:
 		return 0;
 	case DECODE_DAMAGED:
 		return stage_fail(s, PROXY_ERROR_HTTP_CONTENT_CODING, "damaged compressed data");
@@ -281,6 +284,8 @@ enum stage_result stage_feed(struct stage *s, const uint8_t *in, size_t len, siz
 		*used += took;
 		if (r)
 			return stage_result(s, r, failure);
+		if (s->paused)
+			return STAGE_PAUSED;
 	}
 	return STAGE_OK;
 }

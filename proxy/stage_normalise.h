@@ -25,6 +25,7 @@ struct stage_options {
 enum stage_result {
 	STAGE_OK,              /* all input used */
 	STAGE_FULL,            /* the object is full: *used says how much was taken */
+	STAGE_PAUSED,          /* likewise, but all there is to wait for is the next turn of the loop */
 	STAGE_FAILED           /* failure filled in */
 };
 

@@ -1,6 +1,8 @@
 """HTTP/1 as hostile peers write it (issue 12, rows 3, 11, 12, 20): whatever an origin says, a client's next request gets its own answer;
 what can be read in two ways is refused on both sides; decoding is held to bounds and lets others be served."""
 import gzip
+import select
+import zlib
 
 import pytest
 
@@ -206,3 +208,55 @@ def test_trust_03_pending_interim_responses_are_bounded(proxy, origin):
     for client, upstream in pending:
         upstream.answer(page(body=b"own"))
         assert client.response().body == b"own"
+
+
+def repeated(unit, count, *, before=b"", behind=b""):
+    """gzip of before, unit so many times, behind."""
+    packer, block = zlib.compressobj(9, zlib.DEFLATED, 31), unit * 10_000
+    pieces = [packer.compress(before)] + [packer.compress(block) for _ in range(count // 10_000)]
+    return b"".join(pieces) + packer.compress(behind) + packer.flush()
+
+
+# Thirty megabytes that stand for nothing, in a few ten thousand bytes: empty members, empty metadata blocks, skippable frames.
+NOTHING = {
+    "gzip, gzip": lambda: repeated(gzip.compress(b"", mtime=0), 1_500_000),
+    "br, gzip": lambda: repeated(b"\x06", 30_000_000, before=b"\x0c", behind=b"\x03"),
+    "zstd, gzip": lambda: repeated(b"\x50\x2a\x4d\x18\0\0\0\0", 3_750_000),
+}
+
+
+@pytest.mark.parametrize("coding", NOTHING)
+def test_trust_12_each_layer_is_held_against_its_own_input(start, origin, coding):
+    """Also where a coding hides from the ratio that counts from end to end, and where another is in its place."""
+    proxy = start(origin)
+    got, _ = proxy.through(origin, message("200 OK", TEXT, f"Content-Encoding: {coding}", body=NOTHING[coding]()))
+    assert got.status == 502 and "http_response_body_size" in got["Proxy-Status"]
+
+
+@pytest.mark.parametrize("coding", NOTHING)
+def test_trust_12_others_are_served_while_it_decodes(start, origin, another, coding):
+    """What one response costs is spread over many turns of its worker's loop, in each of which others have theirs."""
+    site = Site(another())
+    site["/hit"] = page(FRESH)
+    proxy = start(origin, "--route", f"/hit={site.origin.url}/hit", "--workers", "1", "--decoded-ratio", "100000", "--decoded-max", "0")
+    other = proxy.client()
+    assert other.get("/hit").body == b"hello"
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    upstream.answer(message("200 OK", TEXT, f"Content-Encoding: {coding}", body=NOTHING[coding]()))
+    served = 0
+    while not select.select([client.sock], [], [], 0)[0] and served < 10_000:
+        assert other.get("/hit").body == b"hello"
+        served += 1
+    got = client.response()
+    assert (got.status, got.body) == (200, b"")
+    assert served >= 20, f"{served} others"
+
+
+@pytest.mark.parametrize("coding", ["gzip, gzip, gzip", "br, br, gzip", ", ".join(["gzip"] * 500)])
+def test_trust_12_no_more_than_two_layers_are_undone(proxy, origin, coding):
+    body = b"<rss/>"
+    for _ in range(3):
+        body = gzip.compress(body)
+    got, _ = proxy.through(origin, message("200 OK", TEXT, f"Content-Encoding: {coding}", body=body))
+    assert (got.status, got.body) == (200, body) and got.rule == "none;reason=encoded"

@@ -34,6 +34,12 @@ static void keep(struct seen *s, const uint8_t *bytes, size_t len)
 	s->len += len;
 }
 
+/* What comes between two layers counts too. */
+static bool is_layered(const struct http_msg *m)
+{
+	return memchr(m->base, ',', m->fields[0].value_len);
+}
+
 static void run(struct seen *s, const struct http_msg *m, const struct stage_decode_limits *limits, const uint8_t *in, size_t len,
 	size_t step, size_t room)
 {
@@ -52,10 +58,10 @@ static void run(struct seen *s, const struct http_msg *m, const struct stage_dec
 			require(n <= room && left <= before && (s->result != DECODE_MORE || left == 0));
 			require(s->result != DECODE_ROOM || n == room);
 			keep(s, out, n);
-		} while (s->result == DECODE_ROOM);
+		} while (s->result == DECODE_ROOM || s->result == DECODE_PAUSE);
 	}
 	require(s->result == DECODE_MORE || s->result == DECODE_DAMAGED || s->result == DECODE_TOO_LARGE);
-	require(s->result != DECODE_TOO_LARGE || s->len > limits->max);
+	require(s->result != DECODE_TOO_LARGE || s->len > limits->max || is_layered(m));
 	require(s->result != DECODE_MORE || s->len <= limits->max);
 	require(s->len <= limits->max + room);
 	s->complete = stage_decode_complete(d);

@@ -63,9 +63,11 @@ static struct outcome run(const char *head, const struct stage_options *options,
 		n = at < cut ? cut - at : body->len - at;
 		n = n < step ? n : step;
 		struct bytes piece = bytes_of(body->at + at, n);
-		for (size_t done = 0; (o.result = stage_feed(s, piece.at + done, n - done, &used, &o.failure)) == STAGE_FULL; done += used) {
+		for (size_t done = 0; (o.result = stage_feed(s, piece.at + done, n - done, &used, &o.failure)) == STAGE_FULL ||
+		    o.result == STAGE_PAUSED; done += used) {
 			CU_ASSERT_FATAL(used <= n - done);
-			read_all(&reader, &o.body);
+			if (o.result == STAGE_FULL)
+				read_all(&reader, &o.body);
 		}
 		free(piece.at);
 	}

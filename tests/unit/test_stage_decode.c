@@ -8,7 +8,7 @@
 
 static const struct stage_decode_limits no_limits = { .ratio = 1000000, .ratio_after = UINT64_MAX, .max = 0 };
 
-struct outcome { enum stage_decode_result result; bool complete; struct bytes out; };
+struct outcome { enum stage_decode_result result; bool complete; struct bytes out; size_t pauses; };
 
 static void coded_as(struct http_msg *m, struct http_field *field, const char *codings)
 {
@@ -20,7 +20,7 @@ static void coded_as(struct http_msg *m, struct http_field *field, const char *c
 static struct outcome decode(const char *codings, const struct stage_decode_limits *limits, const struct bytes *in, size_t cut, size_t step,
 	size_t room)
 {
-	struct outcome o = { DECODE_MORE, false, bytes_of("", 0) };
+	struct outcome o = { DECODE_MORE, false, bytes_of("", 0), 0 };
 	struct http_field field;
 	struct http_msg m;
 	struct stage_decode *d;
@@ -46,7 +46,8 @@ static struct outcome decode(const char *codings, const struct stage_decode_limi
 			if (written > room || left > n || (o.result == DECODE_MORE && left))
 				CU_FAIL_FATAL("more written or used than there was");
 			bytes_add(&o.out, out, written);
-		} while (o.result == DECODE_ROOM);
+			o.pauses += o.result == DECODE_PAUSE;
+		} while (o.result == DECODE_ROOM || o.result == DECODE_PAUSE);
 		free(piece.at);
 	}
 	o.complete = stage_decode_complete(d);
@@ -239,4 +240,50 @@ static void caps(void)
 	}
 }
 
-UNIT_SUITE(stage_decode, { "codings", codings }, { "bodies", bodies }, { "pending", pending }, { "caps", caps })
+static struct bytes members(size_t n)
+{
+	struct bytes all = { malloc(n * 32), 0 }, one = packed("g", "", 0);
+
+	for (size_t i = 0; i < n; i++, all.len += one.len)
+		memcpy(all.at + all.len, one.at, one.len);
+	free(one.at);
+	return all;
+}
+
+/* 100,000 members of nothing, two megabytes, are seven kilobytes when packed: what comes between two layers is bounded as what comes out
+ * is, and no call goes through all of it. */
+static void trust_12_layers(void)
+{
+	enum { MEMBERS = 100000, MIDDLE = 20 * MEMBERS };
+	static const struct {
+		const char *rule, *codings, *recipe;
+		struct stage_decode_limits limits;
+		bool fine;
+		size_t pauses;             /* at least */
+	} cases[] = {
+		{ "the ratio of the first layer", "gzip, gzip", "g", { 100, 100000, 0 }, false, 0 },
+		{ "not before so much", "gzip, gzip", "g", { 100, MIDDLE, 0 }, true, 50 },
+		{ "one byte more", "gzip, gzip", "g", { 100, MIDDLE - 1, 0 }, false, 0 },
+		{ "the most between layers", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE - 1 }, false, 0 },
+		{ "just the most", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE }, true, 50 },
+		{ "one layer pauses too", "gzip", "", { 1, 0, 1 }, true, 50 },
+		{ "behind another coding", "gzip, deflate", "z", { 100, 100000, 0 }, false, 0 },
+	};
+	static const size_t steps[] = { 100, MIDDLE };
+	struct bytes all = members(MEMBERS);
+
+	for (size_t i = 0; i < COUNT(cases) * COUNT(steps); i++) {
+		size_t c = i / COUNT(steps);
+		struct bytes in = packed(cases[c].recipe, all.at, all.len);
+		struct outcome o = decode(cases[c].codings, &cases[c].limits, &in, 0, steps[i % COUNT(steps)], 4096);
+
+		UNIT_ROW(o.result == (cases[c].fine ? DECODE_MORE : DECODE_TOO_LARGE) && !o.out.len, "trust 12: %s: %d", cases[c].rule, (int)o.result);
+		UNIT_ROW(!cases[c].fine || (o.complete && o.pauses >= cases[c].pauses), "trust 12: %s: %zu pauses", cases[c].rule, o.pauses);
+		free(o.out.at);
+		free(in.at);
+	}
+	free(all.at);
+}
+
+UNIT_SUITE(stage_decode, { "codings", codings }, { "bodies", bodies }, { "pending", pending }, { "caps", caps },
+	{ "trust 12: layers", trust_12_layers })
