@@ -317,7 +317,6 @@ const struct conf_route *conf_route_match_host(const struct conf *conf, const ch
 {
 	const char *name = text + asked->host.at;
 	size_t name_len = asked->host.len;
-	uint16_t port = asked->port_given ? asked->port : url_default_port(URL_HTTP);
 
 	if (name_len && name[name_len - 1] == '.')
 		name_len--;
@@ -326,7 +325,7 @@ const struct conf_route *conf_route_match_host(const struct conf *conf, const ch
 		const struct conf_route *route = &conf->routes.items[i];
 		if (route->host && (strlen(route->host) != name_len || strncasecmp(route->host, name, name_len) != 0))
 			continue;
-		if (route->port && route->port != port)
+		if (route->port && route->port != asked->port)
 			continue;
 		if (prefix_matches(route, path, path_len))
 			return route;
@@ -340,6 +339,8 @@ const struct conf_route *conf_route_match(const struct conf *conf, const char *h
 
 	if (url_parse_host(host, host_len, &asked) != URL_OK)
 		asked = (struct url_host){ .port_given = false };
+	if (!asked.port_given)
+		asked.port = url_default_port(URL_HTTP);
 	return conf_route_match_host(conf, host, &asked, path, path_len);
 }
 

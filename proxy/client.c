@@ -388,6 +388,7 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 		return -1;
 	}
 	c->pool = p;
+	c->secure = tls;
 	c->reader.wake = client_on_wake;
 	c->timer.fire = client_on_timeout;
 	c->upload.fire = client_on_upload_timeout;

@@ -231,6 +231,7 @@ static void client_finish(struct client *c)
 	}
 	client_drop_answer(x);
 	x->interim = 0;
+	x->status = 0;                 /* of the next, nothing is sent yet */
 	x->in_len -= head_len;
 	memmove(x->in, x->in + head_len, x->in_len);
 	x->parsed = 0;

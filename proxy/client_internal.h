@@ -46,6 +46,7 @@ struct client {
 	bool refused;                  /* there may be request bytes we will not read: linger before closing */
 	bool blocked;                  /* the socket took no more: of this response, or of those gathered before it */
 	bool forbidden;                /* client-allow does not name it */
+	bool secure;                   /* it came over TLS */
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
 	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */

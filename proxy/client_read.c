@@ -68,6 +68,7 @@ static void client_request(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	x->ctx = c->pool->ctx;
 	settings_ref(x->ctx.settings);
+	x->ctx.secure = c->secure;
 	client_find_method(x);
 	c->keep = m->keep_alive && !c->pool->draining;
 	if (m->target_len > client_conf(c)->max_url_bytes) {

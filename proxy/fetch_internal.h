@@ -21,7 +21,7 @@ struct fetch {
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
 	bool blocked;                  /* the socket took no more of the request */
-	bool paused;                   /* the object is full, or others are to have their turn: reading stopped, held not empty or the decoder has output */
+	bool paused;                   /* the object is full, or others have their turn: reading stopped, held not empty or the decoder has output */
 	bool complete;                 /* the message ended; what is held still has to go through */
 	bool sent;                     /* the request is out, all of it */
 	bool reusable;                 /* complete, and the connection is between messages */

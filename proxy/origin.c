@@ -12,6 +12,7 @@
 #include "eyeballs.h"
 #include "conf/conf.h"
 #include "guard.h"
+#include "log.h"
 #include "loop.h"
 #include "owner.h"
 #include "parent_tunnel.h"
@@ -97,11 +98,17 @@ static const char *origin_whose(const struct origin *o)
 	return o->parent ? "parent proxy: " : "";
 }
 
+/* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
+static void origin_log(const struct origin *o, const struct conn *conn, const char *what)
+{
+	log_info("%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
+}
+
 /* The latest counts, but that a family has no route here says less than what the other one met. */
-static void origin_note(struct origin *o, enum proxy_error error, const char *peer, int err)
+static void origin_note(struct origin *o, enum proxy_error error, int err)
 {
 	if (error != PROXY_ERROR_IP_UNROUTABLE || o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR)
-		proxy_failure_set(&o->failure, error, "%s%s%s%s", origin_whose(o), peer, *peer ? ": " : "", strerror(err));
+		proxy_failure_set(&o->failure, error, "%s%s", origin_whose(o), strerror(err));
 }
 
 static void origin_on_attempt(void *arg, enum conn_event event);
@@ -127,7 +134,7 @@ static bool origin_attempt(struct origin *o, enum dns_family family, const struc
 	*t = (struct attempt){ .origin = o, .family = family };
 	t->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_attempt, t);
 	if (!t->conn) {
-		origin_note(o, origin_classify(errno), "", errno);
+		origin_note(o, origin_classify(errno), errno);
 		return false;
 	}
 	o->n_attempts++;
@@ -246,7 +253,8 @@ static void origin_on_attempt(void *arg, enum conn_event event)
 		origin_win(o, t);
 		return;
 	}
-	origin_note(o, origin_classify(conn_errno(t->conn)), conn_peer(t->conn), conn_errno(t->conn));
+	origin_log(o, t->conn, strerror(conn_errno(t->conn)));
+	origin_note(o, origin_classify(conn_errno(t->conn)), conn_errno(t->conn));
 	conn_close(&t->conn);
 	o->in_flight--;
 	origin_go_on(o);
@@ -282,7 +290,7 @@ static void origin_on_timeout(struct timer *timer)
 
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		if (o->attempts[i].conn)
-			what = conn_peer(o->attempts[i].conn);
+			origin_log(o, o->attempts[i].conn, what = "no connection in time");
 	snprintf(details, sizeof details, "%s%s", reached ? "" : origin_whose(o), what);
 	origin_fail(o, error, details);
 }

@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "invalidate.h"
 #include "loop.h"
+#include "max_forwards.h"
 #include "polite.h"
 #include "purge.h"
 #include "settings.h"
@@ -421,12 +422,14 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 {
 	struct slice method = { m->base + m->method_at, m->method_len };
 	const struct target *target = &a->target;
+	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
 	enum target_error e;
+	uint64_t forwards;
 	const char *why;
 
 	a->ctx = ctx;
 	a->msg = m;
-	if ((e = target_find(&a->target, ctx->conf, m, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
+	if ((e = target_find(&a->target, ctx->conf, m, port, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(method, "purge"))
 		a->object = request_purge(ctx, a, m, client);
@@ -434,6 +437,8 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
+	else if (max_forwards(m, &forwards) && !forwards)
+		a->object = request_answer(ctx, 200, REQUEST_ALLOW_RELAYED, "This is as far as Max-Forwards lets the request go.", "");
 	else
 		request_to_target(ctx, a, m, client, body);
 }

@@ -34,6 +34,7 @@ struct request_context {
 	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
 	struct resolver *resolver;         /* for tunnels */
 	struct settings *settings;         /* a reference; NULL: none yet */
+	bool secure;                       /* the client came over TLS: its https is 443 where it names no port */
 };
 
 /* From now on under these, of which a reference is taken; NULL: under none. */

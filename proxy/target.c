@@ -142,7 +142,8 @@ static bool target_host_valid(const struct http_msg *m, struct slice *host, stru
 	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
 }
 
-enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, char *room, size_t cap, const char **why)
+enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port, char *room, size_t cap,
+    const char **why)
 {
 	struct slice target = http_msg_target(m), host, path, query;
 	const struct conf_route *route;
@@ -153,6 +154,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	*why = "";
 	if (!target_host_valid(m, &host, &asked))
 		return TARGET_BAD_HOST;
+	if (!asked.port_given)
+		asked.port = port;
 	if (target.at[0] != '/') {
 		if (!starts(target, "http://") && !starts(target, "https://"))
 			return TARGET_BAD_TARGET;

@@ -21,8 +21,10 @@ enum target_error {
 	TARGET_BAD_AUTHORITY
 };
 
-/* On TARGET_BAD_URL *why says what is wrong with it. A route's path that fits into room lies there. */
-enum target_error target_find(struct target *, const struct conf *, const struct http_msg *, char *room, size_t cap, const char **why);
+/* port: that of a Host that names none (RFC 9110 section 7.2): its scheme's. On TARGET_BAD_URL *why says what is wrong with it. A route's
+ * path that fits into room lies there. */
+enum target_error target_find(struct target *, const struct conf *, const struct http_msg *, uint16_t port, char *room, size_t cap,
+    const char **why);
 /* host:port of a CONNECT; only these two of the destination are set, its path is NULL. Source: RFC 9112 section 3.2.3. */
 enum target_error target_authority(struct destination *, const struct http_msg *);
 void target_free(struct target *);

@@ -9,10 +9,13 @@
 #include "conditional.h"
 #include "conf/conf.h"
 #include "etag.h"
+#include "max_forwards.h"
 #include "target.h"
 #include "text.h"
 
 #define UPSTREAM_ACCEPT "application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.8"
+
+enum { UPSTREAM_NAME_MAX = 32 };       /* of fields that requests treat otherwise than others, none has a longer name */
 
 static void add_line(struct text *t, const char *name, struct slice value)
 {
@@ -45,10 +48,27 @@ static bool list_has(const char *list, struct slice name)
 	return false;
 }
 
-/* A request with a body is an operator's own business: all its end-to-end fields go along. */
-static bool is_sent(const struct http_field *f, bool read, bool forward)
+/* "Content_Length": to an origin that makes variables of fields (RFC 3875 section 4.1.18), or takes what is no letter or digit for a
+ * hyphen, it is the field that is treated otherwise here: one that frames, authorises or tells variants apart. */
+static bool is_disguised(const struct http_msg *m, const struct http_field *f)
 {
-	if (f->hop)
+	struct slice name = http_field_name(m, f);
+	char plain[UPSTREAM_NAME_MAX];
+	bool odd = false;
+
+	if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || name.len > sizeof plain)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		plain[i] = isalnum((unsigned char)name.at[i]) ? name.at[i] : '-';
+		odd |= plain[i] != name.at[i];
+	}
+	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
+}
+
+/* A request with a body is an operator's own business: all its end-to-end fields go along. */
+static bool is_sent(const struct http_msg *m, const struct http_field *f, bool read, bool forward)
+{
+	if (f->hop || is_disguised(m, f))
 		return false;
 	switch (http_header_request((enum header_id)f->id)) {
 	case REQUEST_SEND:
@@ -116,7 +136,7 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 /* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
 static bool is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
 {
-	if (f->hop)
+	if (f->hop || is_disguised(m, f))
 		return false;
 	if (http_header_request((enum header_id)f->id) == REQUEST_OTHER)
 		return list_has(target->route->request_fields, http_field_name(m, f));
@@ -146,7 +166,7 @@ static void add_client_fields(struct text *t, const struct http_msg *m, const st
 	struct slice accept = http_msg_get(m, H_ACCEPT);
 
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(&m->fields[i], reads(m), target->mode == TARGET_FORWARD))
+		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD))
 			add_field(t, m, &m->fields[i]);
 	if (*route->accept)
 		add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
@@ -158,7 +178,7 @@ static void add_client_fields(struct text *t, const struct http_msg *m, const st
 static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (!is_sent(&m->fields[i], reads(m), target->mode == TARGET_FORWARD) && is_private(m, &m->fields[i], target))
+		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) && is_private(m, &m->fields[i], target))
 			add_field(t, m, &m->fields[i]);
 }
 
@@ -191,7 +211,7 @@ void upstream_key(struct text *key, const struct http_msg *m, const struct targe
 		const struct http_field *f = &m->fields[i];
 		struct slice value = http_field_value(m, f);
 
-		if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || !is_sent(f, reads(m), forward))
+		if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || !is_sent(m, f, reads(m), forward))
 			continue;
 		text_puts(key, n++ ? "" : "\n");
 		add_lower_case(key, http_field_name(m, f));
@@ -206,6 +226,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;
 	struct text t = { 0 }, private = { 0 };
+	uint64_t forwards;
 
 	if (read)
 		memcpy(r->method, "GET", sizeof "GET");
@@ -228,6 +249,8 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	}
 	/* A part of a coded body is of no use to who has the decoded one. */
 	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : STAGE_DECODE_ACCEPT);
+	if (max_forwards(m, &forwards) && forwards)
+		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	add_private_fields(&private, m, target);

@@ -7,6 +7,8 @@ import zlib
 import pytest
 
 from pages import FRESH, Site, page
+from peers import TlsClient
+from certs import client_context
 from wire import Cut, chunked, message
 
 FORGED = message("200 OK", "Content-Type: text/plain", body=b"forged")
@@ -260,3 +262,79 @@ def test_trust_12_no_more_than_two_layers_are_undone(proxy, origin, coding):
         body = gzip.compress(body)
     got, _ = proxy.through(origin, message("200 OK", TEXT, f"Content-Encoding: {coding}", body=body))
     assert (got.status, got.body) == (200, body) and got.rule == "none;reason=encoded"
+
+
+@pytest.mark.parametrize("host, tls, own", [("named.test", True, True), ("named.test", False, False), ("named.test:443", False, True),
+                                            ("named.test:80", True, False), ("named.test:443", True, True)])
+def test_trust_20_a_host_without_a_port_has_its_schemes(listening, authority, another, host, tls, own):
+    """RFC 9110 section 7.2; a route that names a port is for that one."""
+    named, rest = Site(another()), Site(another())
+    named["*"], rest["*"] = page(body=b"443"), page(body=b"any")
+    proxy = listening(None, "--route", f"//named.test:443/={named.origin.url}", "--route", f"/={rest.origin.url}")
+    client = TlsClient(proxy.tls_port, client_context(authority.root)) if tls else proxy.client()
+    assert client.get("/f", host=host).body == (b"443" if own else b"any")
+    client.close()
+
+
+def test_trust_20_a_pipelined_request_has_a_status_of_its_own(proxy, origin):
+    """One that is dropped before it is answered: that of the one before says nothing of it."""
+    client = proxy.client()
+    client.send(b"GET /first HTTP/1.1\r\nHost: t\r\n\r\nGET /second HTTP/1.1\r\nHost: t\r\n\r\n")
+    origin.receive().answer(page(body=b"one"))
+    assert client.response().body == b"one"
+    origin.receive()
+    client.reset()
+    first, second = (line.decode() for line in proxy.access_lines(2))
+    assert "/first" in first and " 200 " in first
+    assert "/second" in second and " 200 " not in second and "dropped" in second
+
+
+@pytest.mark.parametrize("way", ["route", "forward"])
+def test_trust_20_max_forwards(start, origin, way):
+    """RFC 9110 section 7.6.2: at 0 whoever has it answers, else it is passed on with one less."""
+    proxy = start(origin)
+    target = "/f" if way == "route" else f"{origin.url}/f"
+    for field in ("Max-Forwards: 0", "Max-Forwards: 000"):
+        client = proxy.client().ask(target, field, method="OPTIONS")
+        assert not origin.asked_before_answer(client)
+        got = client.response()
+        assert got.status == 200 and "OPTIONS" in got["Allow"] and "no-store" in got["Cache-Control"]
+    for sent, passed in (("1", "0"), ("10", "9"), ("x", None), ("-1", None), ("99999999999999999999", "999999")):
+        _, asked = proxy.through(origin, page(), target, f"Max-Forwards: {sent}", method="OPTIONS")
+        assert asked["Max-Forwards"] == passed
+    for method in ("GET", "POST"):
+        _, asked = proxy.through(origin, page(), target + method, "Max-Forwards: 0", "Content-Length: 0" if method == "POST" else "X: y",
+                                 method=method)
+        assert "Max-Forwards" not in asked
+
+
+DISGUISED = ["Content_Length: 5", "content_length: 5", "Transfer_Encoding: chunked", "Content.Length: 5", "Transfer~Encoding: chunked",
+             "Accept_Language: de", "Proxy_Authorization: Basic eA==", "If_None_Match: *",
+             "User_Agent: x", "Content_Type: text/x"]
+
+
+@pytest.mark.parametrize("field", DISGUISED)
+@pytest.mark.parametrize("way, method", [("route", "POST"), ("forward", "GET"), ("forward", "POST")])
+def test_trust_20_no_field_goes_up_in_disguise(start, origin, field, way, method):
+    """What CGI and others fold into the name of a field that utfeed treats by itself (RFC 3875 section 4.1.18)."""
+    client = start(origin).client().ask("/f" if way == "route" else f"{origin.url}/f", field, "X_Other: kept",
+                                        *(("Content-Length: 3",) if method == "POST" else ()), method=method)
+    client.send(b"abc" if method == "POST" else b"")
+    upstream = origin.receive()
+    assert field.split(":")[0].lower() not in upstream.request.names() and upstream.request["X_Other"] == "kept"
+    assert upstream.request.body == (b"abc" if method == "POST" else b"")
+    upstream.answer(page())
+    assert client.response().status == 200
+
+
+def test_trust_20_errors_name_no_addresses(start, another):
+    """Where the operator's origins are is told in the log, not to clients, who may have named only the route."""
+    gone = another()
+    proxy = start(gone, "--route", f"//name.test/=http://localhost:{gone.port}")
+    gone.stop_listening()
+    for target, host in (("/feed", "a.test"), ("/feed", "name.test"), (f"/http://localhost:{gone.port}/f", "a.test")):
+        got = proxy.get(target, host=host)
+        assert got.status == 502 and b"Connection refused" in got.body and "connection_refused" in got["Proxy-Status"]
+        told = str(got.fields) + got.body.decode()
+        assert "127.0.0.1" not in told and "::1" not in told and str(gone.port) not in told
+    proxy.says(f"127.0.0.1:{gone.port}: Connection refused", 3)

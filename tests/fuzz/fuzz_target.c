@@ -72,9 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.target_len = (uint32_t)(size - m.target);
 	conf->forward = data[0] & 4;
 	conf->gateway = !(data[0] & 8);
-	error = target_find(&a, conf, &m, NULL, 0, &why);
+	error = target_find(&a, conf, &m, 80, NULL, 0, &why);
 	require(why != NULL && (error == TARGET_BAD_URL) == (why[0] != '\0'));
-	require(target_find(&b, conf, &m, room, sizeof room, &why) == error);
+	require(target_find(&b, conf, &m, 80, room, sizeof room, &why) == error);
 	if (error == TARGET_OK) {
 		check(&a);
 		require(strcmp(a.to.path, b.to.path) == 0 && strcmp(a.to.authority, b.to.authority) == 0 && a.to.tls == b.to.tls && a.route == b.route);

@@ -57,10 +57,10 @@ static enum target_error find(struct target *t, const struct conf *conf, const c
 	char *bytes = head(&m, fields, host, minor, target);
 	static char room[24];
 	struct target lent;
-	enum target_error error = target_find(t, conf, &m, NULL, 0, why);
+	enum target_error error = target_find(t, conf, &m, 80, NULL, 0, why);
 
 	/* Where its path lies makes no difference. */
-	CU_ASSERT_EQUAL(target_find(&lent, conf, &m, room, sizeof room, why), error);
+	CU_ASSERT_EQUAL(target_find(&lent, conf, &m, 80, room, sizeof room, why), error);
 	CU_ASSERT(error || (!strcmp(lent.to.path, t->to.path) && lent.to.path_len == t->to.path_len && lent.to.lent == (lent.to.path == room)));
 	target_free(&lent);
 	free(bytes);
