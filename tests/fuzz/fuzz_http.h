@@ -1,6 +1,6 @@
 /* Owns what the fuzz targets of proxy/http_parse.c share. Input: a byte of switches, a byte of cut, then the message.
  * Invariants: result, head, body and where the message ended do not depend on the cut; offsets lie in the head; no LF, CR or NUL
- * in anything handed out; one framing at most. */
+ * in anything handed out; one framing at most, and what its fields say it is. */
 #ifndef UTFEED_TESTS_FUZZ_HTTP_H
 #define UTFEED_TESTS_FUZZ_HTTP_H
 
@@ -60,6 +60,8 @@ static void check_head(const struct http_msg *m, bool request)
 	check_lines(m->base, m->head_len);
 	require(m->major == 1 && m->minor <= 1 && m->n_fields <= m->max_fields);
 	require(!(m->chunked && m->has_length) && !(m->chunked && m->minor == 0));
+	require(m->chunked == http_msg_has(m, H_TRANSFER_ENCODING) && http_msg_count(m, H_TRANSFER_ENCODING) <= 1);
+	require(http_msg_count(m, H_CONTENT_LENGTH) == m->has_length);
 	require(request ? m->target_len > 0 : m->status >= 100 && m->status <= 999);
 	if (request)
 		check_slice(http_msg_target(m), m->base, m->head_len);
