@@ -77,7 +77,7 @@ static bool is_ebcdic_markup(const uint8_t *b)
 {
 	if (b[0] != 0x4C)
 		return false;
-	if (b[1] == 0x5A)
+	if (b[1] == 0x5A || b[1] == 0x4F)
 		return b[2] == 0xC4 || b[2] == 0x60;
 	return is_ebcdic_letter(b[1]) && is_ebcdic_letter(b[2]) && (is_ebcdic_letter(b[3]) || b[3] == 0x7A);
 }

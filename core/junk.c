@@ -117,10 +117,10 @@ enum scan_match junk_message(struct scan *s)
 /* Code, data and quotations are written with these; a word that a script printed by mistake is not. */
 static bool is_code(int c)
 {
-	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\", c) != NULL;
+	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\*$%&@|", c) != NULL;
 }
 
 bool junk_may_be(enum junk allowed, int c)
 {
-	return allowed == JUNK_TEXT || (allowed == JUNK_WORDS && (c == SCAN_OTHER || !is_code(c)));
+	return allowed == JUNK_TEXT || (allowed == JUNK_WORDS && c != SCAN_OTHER && !is_code(c));
 }

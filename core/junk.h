@@ -13,7 +13,7 @@
 enum junk {
 	JUNK_NONE,                  /* a type that says what the body is, and that it is not XML: JSON, scripts, CSV ... */
 	JUNK_MESSAGES,              /* a type that says nothing: what PHP prints of its own faults */
-	JUNK_WORDS,                 /* text/html, what a script's output is when it says nothing: JUNK_MAX bytes of plain words */
+	JUNK_WORDS,                 /* text/html, what a script's output is when it says nothing: JUNK_MAX bytes of plain ASCII words */
 	JUNK_TEXT                   /* XML, and files: JUNK_MAX bytes of anything */
 };
 

@@ -94,12 +94,20 @@ static bool skip_text(struct look *l)
 	return true;
 }
 
-/* No construct may stand before a feed that is none in XML either: a script's source is no feed. */
+/* An instruction to PHP: a script's source is no feed. */
+static bool is_php(const struct scan *s)
+{
+	static const char open[] = "<?php";
+
+	return scan_match(s, open, true) == SCAN_YES && !scan_is_name(scan_peek(s, sizeof open - 1));
+}
+
+/* What stands before no document. */
 static bool is_foreign(const struct look *l, const struct scan *before, enum markup kind)
 {
 	if (kind == MARKUP_HTML)
 		return true;
-	return l->allowed != JUNK_TEXT && (kind == MARKUP_CDATA || scan_match(before, "<?php", true) == SCAN_YES);
+	return l->allowed != JUNK_TEXT && (kind == MARKUP_CDATA || is_php(before));
 }
 
 static enum preamble_state at_root(const struct look *l, enum root root)

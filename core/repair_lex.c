@@ -26,7 +26,7 @@ static const struct lex_modes {
 static const uint8_t slow_stops[256] = {
 	[0 ... 0x08] = 0xff, [0x0b] = 0xff, [0x0c] = 0xff, [0x0e ... 0x1f] = 0xff, [0xef] = 0xff,
 	['<'] = IN(PROLOG) | IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION), ['&'] = IN(PROLOG) | IN(LITERAL),
-	['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE), [']'] = IN(SUBSET),
+	['S'] = IN(DECLARATION), ['P'] = IN(DECLARATION), ['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE), [']'] = IN(SUBSET),
 	['"'] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL), ['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL),
 };
 
@@ -149,6 +149,8 @@ static struct token token_word(const char *word, const uint8_t *in, size_t len, 
 
 static void enter(struct repair_lex *l, enum lex_mode mode)
 {
+	if (mode == LEX_DOCTYPE || mode == LEX_DECLARATION)
+		l->external = mode == LEX_DOCTYPE;
 	if (mode == LEX_LITERAL || mode > LEX_TEXT)
 		l->back = mode == LEX_CDATA ? LEX_TEXT : l->mode;
 	l->mode = mode;
@@ -170,6 +172,17 @@ static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t l
 	}
 	l->mode = LEX_TEXT;
 	return token_one;
+}
+
+/* [75] ExternalID: what it names is no value. */
+static struct token token_external(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	struct token t = token_word(in[0] == 'S' ? "SYSTEM" : "PUBLIC", in, len, final);
+
+	if (t.len == 0)
+		return token_one;
+	l->external |= t.kind == TOKEN_KEEP;
+	return t;
 }
 
 static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
@@ -195,7 +208,7 @@ static struct token token_reference(struct repair_lex *l, const uint8_t *in, siz
 
 	if (t.kind == TOKEN_CUT)
 		return t;
-	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES) || (l->mode == LEX_LITERAL && l->back == LEX_DOCTYPE))
+	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES) || (l->mode == LEX_LITERAL && l->external))
 		return token_one;
 	memset(&l->ref, 0, sizeof(l->ref));
 	t.len += reference_take(&l->ref, in + t.len, len - t.len);
@@ -247,7 +260,9 @@ static struct token token_read(struct repair_lex *l, const uint8_t *in, size_t l
 		return token_close(l, in, len, final);
 	if (in[0] == '<')
 		return token_open(l, in, len, final);
-	return in[0] == '&' ? token_reference(l, in, len, final) : token_delimiter(l, in);
+	if (in[0] == '&')
+		return token_reference(l, in, len, final);
+	return in[0] == 'S' || in[0] == 'P' ? token_external(l, in, len, final) : token_delimiter(l, in);
 }
 
 static size_t next_stop(const struct repair_lex *l, const uint8_t *in, size_t at, size_t len)

@@ -49,6 +49,7 @@ struct repair_lex {
 	enum lex_mode mode;
 	enum lex_mode back;             /* LEX_LITERAL, LEX_COMMENT and those behind it: what they return to */
 	uint8_t quote;                  /* LEX_LITERAL: what ends it */
+	bool external;                  /* the literals hold names of other entities, in which nothing is a reference */
 	struct lex_reference ref;
 	uint8_t carry[LEX_CARRY_MAX];
 	size_t carry_len;

@@ -211,6 +211,8 @@ static void document_types(void)
 		    T("<!DOCTYPE a [<!ENTITY b ']>'><!ENTITY c '<!--'>]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
 		{ "trust 10: quotes in comments and instructions there", T("<!DOCTYPE a [<!-- ' --><?b \" ?><!ENTITY c '<!--'>]><a>&#1;</a>"),
 		    T("<!DOCTYPE a [<!-- ' --><?b \" ?><!ENTITY c '<!--'>]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
+		{ "trust 10: a name of another entity holds no references", T("<!DOCTYPE a SYSTEM '&#1;' [<!ENTITY b SYSTEM '&#1;'><!NOTATION c PUBLIC 'd' \"&#1;\"><!ENTITY e '&#1;'>]>"),
+		    T("<!DOCTYPE a SYSTEM '&#1;' [<!ENTITY b SYSTEM '&#1;'><!NOTATION c PUBLIC 'd' \"&#1;\"><!ENTITY e '" FFFD "'>]>"), COUNT(REFERENCES, 1) },
 		{ "quotes in quotes", T("<!DOCTYPE a [<!ENTITY b '\"'><!ENTITY c \"'<!--'\">]><a>&#1;</a>"),
 		    T("<!DOCTYPE a [<!ENTITY b '\"'><!ENTITY c \"'<!--'\">]><a>" FFFD "</a>"), COUNT(REFERENCES, 1) },
 		{ "a quote that does not end costs no comment behind it", T("<!DOCTYPE a \"b><a c=\"d\"><e/><!-- &#1; --></a>"),
