@@ -17,6 +17,7 @@ enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
 	CLIENT_STEPS_PER_TURN = 96,            /* three a request: so that one pipelining client cannot keep the loop to itself */
 	CLIENT_LINGER_MS = 2000,
+	CLIENT_LAST_MS = 500,                  /* when all ends: for a request that was sent before the client could know */
 	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
 	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
 };
@@ -136,10 +137,10 @@ void client_idle(struct client *c)
 {
 	c->state = CL_IDLE;
 	client_release(c);
-	if (c->eof || c->pool->draining)
+	if (c->eof)
 		client_close(c, false);
 	else
-		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
+		loop_arm(client_loop(c), &c->timer, c->pool->draining ? CLIENT_LAST_MS : client_conf(c)->keepalive_timeout_ms);
 }
 
 int client_open_exchange(struct client *c)
@@ -413,16 +414,27 @@ size_t client_count(const struct client_pool *p)
 	return p->count;
 }
 
+/* A response whose head is out cannot say so any more: the next one on its connection does. */
+void client_pool_leave(struct client_pool *p)
+{
+	struct client *c;
+
+	p->leaving = true;
+	LIST_FOREACH(c, &p->clients, link)
+		if (c->state != CL_SEND)
+			c->keep = false;
+}
+
 void client_pool_drain(struct client_pool *p)
 {
 	struct client *c, *next;
 
+	client_pool_leave(p);
 	p->draining = true;
 	gzip_forms_end(&p->forms);     /* other workers' clients may read along */
 	for (c = LIST_FIRST(&p->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
-		c->keep = false;
-		if (c->state == CL_IDLE)
-			client_close(c, false);
+		if (c->state == CL_IDLE && conn_is_open(c->conn))
+			client_on_conn(c, CONN_READABLE);      /* a request that is there is answered, an idle one's last time runs */
 	}
 }

@@ -24,7 +24,9 @@ void client_pool_free(struct client_pool **);
 /* Takes over a connected descriptor and answers what came with it; tls: NULL for plain. -1: out of memory (closed). */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls);
 size_t client_count(const struct client_pool *);
-/* Idle connections are closed, the others when their response is complete. */
+/* From now on responses say that they are the last of their connection (RFC 9112 section 9.6). */
+void client_pool_leave(struct client_pool *);
+/* That too; idle connections end once no request can be on its way to them any more, the others with their response. */
 void client_pool_drain(struct client_pool *);
 
 #endif

@@ -61,7 +61,8 @@ struct client_pool {
 	struct request_context ctx;
 	void (*changed)(void *arg);
 	void *arg;
-	bool draining;
+	bool leaving;                  /* no response keeps its connection any more */
+	bool draining;                 /* nor is an idle one kept for longer than a request on its way may take */
 	size_t count;
 	LIST_HEAD(, client) clients;
 	struct gzip_forms forms;

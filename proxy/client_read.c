@@ -70,7 +70,7 @@ static void client_request(struct client *c)
 	settings_ref(x->ctx.settings);
 	x->ctx.secure = c->secure;
 	client_find_method(x);
-	c->keep = m->keep_alive && !c->pool->draining;
+	c->keep = m->keep_alive && !c->pool->leaving;
 	if (m->target_len > client_conf(c)->max_url_bytes) {
 		client_refuse(c, 414, "The URL is too long.");
 		return;

@@ -270,6 +270,11 @@ void conn_shutdown_write(struct conn *c)
 	shutdown(c->fd, SHUT_WR);
 }
 
+bool conn_is_open(const struct conn *c)
+{
+	return !c->connecting;
+}
+
 bool conn_is_reset(const struct conn *c)
 {
 	struct pollfd fd = { .fd = c->fd };

@@ -69,6 +69,8 @@ ssize_t conn_splice(struct conn *, const struct iovec *, int n_copied, int n, bo
 void conn_acknowledge(struct conn *);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);
+/* It is connected, its TLS handshake done. */
+bool conn_is_open(const struct conn *);
 /* Whether the peer has reset it, which no event tells while neither reading nor writing is wanted; reads and writes still say the rest. */
 bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);

@@ -24,6 +24,7 @@ struct listener {
 	struct timer pause;
 	bool accepting, added;
 	listener_accept_f *accept;
+	void (*emptied)(void *arg, struct listener *);         /* NULL: it goes on */
 	void *arg;
 };
 
@@ -61,6 +62,8 @@ static void listener_update(struct listener *l)
 	else
 		event_del(l->event);
 	l->added = add;
+	if (add && l->emptied)         /* no event would tell that nothing waits */
+		event_active(l->event, EV_READ, 1);
 }
 
 static void listener_on_pause_over(struct timer *t)
@@ -89,9 +92,14 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 			listener_update(l);
 			return;
 		}
-		if (errno == EAGAIN || errno == EWOULDBLOCK)
+		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			if (l->emptied)
+				l->emptied(l->arg, l);
 			return;
+		}
 	}
+	if (l->emptied && l->added)
+		event_active(l->event, EV_READ, 1);
 }
 
 struct listener *listener_new(struct loop *loop, int fd, listener_accept_f *on_accept, void *arg)
@@ -131,4 +139,11 @@ void listener_set_accepting(struct listener *l, bool accepting)
 {
 	l->accepting = accepting;
 	listener_update(l);
+}
+
+void listener_finish(struct listener *l, void (*emptied)(void *arg, struct listener *))
+{
+	l->emptied = emptied;
+	if (l->added)
+		event_active(l->event, EV_READ, 1);
 }

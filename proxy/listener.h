@@ -18,5 +18,7 @@ int listener_bind(const struct sockaddr *, socklen_t, bool shared);
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
 void listener_free(struct listener **);
 void listener_set_accepting(struct listener *, bool);
+/* What the kernel holds already is still accepted; then emptied() is called, which may free the listener. */
+void listener_finish(struct listener *, void (*emptied)(void *arg, struct listener *));
 
 #endif

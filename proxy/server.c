@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backlog.h"
 #include "cache.h"
 #include "conf/conf.h"
 #include "descriptors.h"
@@ -26,14 +27,16 @@
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
+	SERVER_SHUT_MS = 1500,             /* who connected and says nothing for longer has nothing to lose (LISTENER_DEFER_S) */
+	SERVER_LOOK_MS = 5,
 	SERVER_ENTRY_MORE = 64 * 1024,     /* heads and bookkeeping of the largest body */
 	SERVER_TRIM_BYTES = 1 << 20        /* a worker's free memory below this is not given back: every other transfer asks for it again */
 };
 
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 
-/* A worker that ended tells the main thread, which waits for signals, by this one. */
-#define SIG_WORKER_ENDED SIGRTMIN      /* a real-time signal: several at once are several */
+/* A worker that is done tells the main thread, which waits for signals, by this one. */
+#define SIG_WORKER_DONE SIGRTMIN      /* a real-time signal: several at once are several */
 
 struct server {
 	struct settings *first;        /* names and stores keep pointing into its configuration */
@@ -44,6 +47,7 @@ struct server {
 	struct polite *polite;
 	size_t n_workers, running;
 	struct worker **workers;
+	int *fds;                      /* n_addresses for each worker: they are its own, and open until it is told to drain */
 	size_t n_addresses;
 	struct sockaddr_storage *addresses;    /* one per conf->listen, then per conf->tls_listen; port filled in once bound */
 };
@@ -118,10 +122,10 @@ static int server_bind(struct server *s, size_t worker, int *fds)
 	return 0;
 }
 
-static void server_on_worker_ended(void *arg)
+static void server_on_worker_done(void *arg)
 {
 	(void)arg;
-	kill(getpid(), SIG_WORKER_ENDED);
+	kill(getpid(), SIG_WORKER_DONE);
 }
 
 /* The store behind memory, where one is configured. -1: said why. */
@@ -162,32 +166,28 @@ static int server_start(struct server *s)
 {
 	const struct conf_listen_list *plain = &s->first->conf->listen, *tls = &s->first->conf->tls_listen;
 	size_t n = s->n_addresses = plain->count + tls->count;
-	int *fds = calloc(n, sizeof *fds);
 
+	s->fds = calloc(n * s->n_workers, sizeof *s->fds);
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!fds || !s->workers || !s->addresses || !(s->polite = polite_new()) ||
+	if (!s->fds || !s->workers || !s->addresses || !(s->polite = polite_new()) ||
 	    server_open_cache(s))
-		goto fail;
+		return -1;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, fds) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, fds, n)))
-			goto fail;
+		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, &s->fds[i * n], n)))
+			return -1;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
 
-		worker_on_end(s->workers[s->running], server_on_worker_ended, s);
+		worker_on_done(s->workers[s->running], server_on_worker_done, s);
 		if ((err = worker_start(s->workers[s->running]))) {
 			log_error("worker: %s", strerror(err));
-			goto fail;
+			return -1;
 		}
 	}
-	free(fds);
 	return 0;
-fail:
-	free(fds);
-	return -1;
 }
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -231,33 +231,6 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
-/* What is left until the deadline; zero once it is over. */
-static struct timespec server_left(const struct timespec *deadline)
-{
-	struct timespec now, left = { 0, 0 };
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec < deadline->tv_sec || (now.tv_sec == deadline->tv_sec && now.tv_nsec < deadline->tv_nsec)) {
-		left.tv_sec = deadline->tv_sec - now.tv_sec;
-		left.tv_nsec = deadline->tv_nsec - now.tv_nsec;
-		if (left.tv_nsec < 0) {
-			left.tv_sec--;
-			left.tv_nsec += 1000000000;
-		}
-	}
-	return left;
-}
-
-static void server_drain(struct server *s, struct timespec *deadline)
-{
-	uint64_t ms = s->settings->conf->drain_timeout_ms;
-
-	clock_gettime(CLOCK_MONOTONIC, deadline);
-	deadline->tv_sec += (time_t)(ms / 1000) + (deadline->tv_nsec + (long)(ms % 1000) * 1000000) / 1000000000;
-	deadline->tv_nsec = (deadline->tv_nsec + (long)(ms % 1000) * 1000000) % 1000000000;
-	server_order(s, WORKER_DRAIN);
-}
-
 /* The configuration as it is written now, whole or not at all. */
 static struct settings *server_read_again(const struct server *s)
 {
@@ -291,37 +264,117 @@ static void server_reload(struct server *s)
 	log_info("reload: the configuration and its certificates were read again");
 }
 
-/* Waits for signals until every worker has ended. */
+/* How a server ends, in this order; each phase but the first and the last goes over into the next by itself. */
+enum phase {
+	PHASE_SERVING,
+	PHASE_LEAVING,                 /* for drain-delay: accepting still, and saying Connection: close */
+	PHASE_SHUTTING,                /* the kernel takes in nobody new, and hands over those whom it has */
+	PHASE_DRAINING,                /* for drain-timeout: nothing is accepted any more, what is in flight ends */
+	PHASE_CUTTING
+};
+
+struct ending {
+	enum phase phase;
+	uint64_t until_ms;             /* of the phase */
+};
+
+static uint64_t server_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void server_shut(struct server *s)
+{
+	for (size_t i = 0; i < s->n_workers * s->n_addresses; i++)
+		if (backlog_shut(s->fds[i]))
+			log_warn("a listener cannot be shut (%s): who comes in its last moment is lost", strerror(errno));
+}
+
+/* Every connection that a client takes for made is there to be accepted. */
+static bool server_is_quiet(const struct server *s)
+{
+	for (size_t i = 0; i < s->n_addresses; i++)
+		if (backlog_state((const struct sockaddr *)&s->addresses[i]) != BACKLOG_QUIET)
+			return false;
+	return true;
+}
+
+static void server_enter(struct server *s, struct ending *e, enum phase phase)
+{
+	const struct conf *conf = s->settings->conf;
+	uint64_t lasts_ms = 0;
+
+	switch (phase) {
+	case PHASE_LEAVING:
+		lasts_ms = conf->drain_delay_ms;
+		server_order(s, WORKER_LEAVE);
+		if (lasts_ms)
+			log_info("ending: clients are served until drain-delay is over, and told to come again elsewhere");
+		break;
+	case PHASE_SHUTTING:
+		lasts_ms = SERVER_SHUT_MS;
+		server_shut(s);
+		break;
+	case PHASE_DRAINING:
+		lasts_ms = conf->drain_timeout_ms;
+		server_order(s, WORKER_DRAIN);
+		log_info("ending: nobody new is accepted, what is in flight is finished");
+		break;
+	default:
+		server_order(s, WORKER_STOP);
+	}
+	*e = (struct ending){ phase, server_now_ms() + lasts_ms };
+}
+
+/* The next signal; 0: the phase may be over. */
+static int server_signal(const struct ending *e, const sigset_t *signals)
+{
+	uint64_t now = server_now_ms(), ms = e->until_ms > now ? e->until_ms - now : 0;
+	struct timespec left;
+	int sig;
+
+	if (e->phase == PHASE_SHUTTING && ms > SERVER_LOOK_MS)
+		ms = SERVER_LOOK_MS;
+	left = (struct timespec){ (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
+	do
+		sig = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING ? sigwaitinfo(signals, NULL) : sigtimedwait(signals, NULL, &left);
+	while (sig < 0 && errno == EINTR);
+	return sig < 0 ? 0 : sig;
+}
+
+static void server_go_on(struct server *s, struct ending *e)
+{
+	if (server_now_ms() < e->until_ms && (e->phase != PHASE_SHUTTING || !server_is_quiet(s)))
+		return;
+	if (e->phase == PHASE_DRAINING)
+		log_warn("drain-timeout is over: cutting what is in flight");
+	server_enter(s, e, e->phase + 1);
+}
+
+/* Waits for signals until every worker is done; then none needs another any more. */
 static void server_wait(struct server *s, const sigset_t *signals)
 {
-	struct timespec deadline;
-	size_t ended = 0;
-	bool draining = false, stopping = false;
+	struct ending e = { PHASE_SERVING, 0 };
+	size_t done = 0;
 
-	while (ended < s->running) {
-		struct timespec left = draining && !stopping ? server_left(&deadline) : (struct timespec){ 0, 0 };
-		int sig = draining && !stopping ? sigtimedwait(signals, NULL, &left) : sigwaitinfo(signals, NULL);
+	while (done < s->running) {
+		int sig = server_signal(&e, signals);
 
-		if (sig < 0 && errno == EINTR)
-			continue;
-		if ((sig == SIGTERM || sig == SIGINT) && !draining) {
-			draining = true;
-			server_drain(s, &deadline);
-		} else if (sig == SIGTERM || sig == SIGINT) {
-			stopping = true;
-			server_order(s, WORKER_STOP);
-		} else if (sig == SIGUSR1)
+		if (sig == SIGTERM || sig == SIGINT)
+			server_enter(s, &e, e.phase == PHASE_SERVING ? PHASE_LEAVING : PHASE_CUTTING);
+		else if (sig == SIGUSR1)
 			server_print_stats(s);
 		else if (sig == SIGHUP)
 			server_reload(s);
-		else if (sig == SIG_WORKER_ENDED)
-			ended++;
-		else {
-			stopping = true;
-			log_warn("drain-timeout is over: cutting what is in flight");
-			server_order(s, WORKER_STOP);
-		}
+		else if (sig == SIG_WORKER_DONE)
+			done++;
+		else
+			server_go_on(s, &e);
 	}
+	server_order(s, WORKER_STOP);
 }
 
 int server_check(const struct conf *conf)
@@ -348,7 +401,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGUSR1);
 	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIG_WORKER_ENDED);
+	sigaddset(&signals, SIG_WORKER_DONE);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	if (!(s.first = settings_new(conf, 0))) {
 		conf_free(&conf);
@@ -372,6 +425,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	settings_unref(&s.first);
 	settings_unref(&s.settings);
 	free(s.workers);
+	free(s.fds);
 	free(s.addresses);
 	return status;
 }

@@ -38,9 +38,9 @@ struct worker {
 	int mailbox;                   /* eventfd: orders came in */
 	struct event *mail_event;
 	atomic_uint orders;            /* bit per enum worker_order */
-	bool draining, accepting;
-	void (*ended)(void *arg);
-	void *ended_arg;
+	bool draining, accepting, done;
+	void (*on_done)(void *arg);
+	void *done_arg;
 };
 
 static void worker_close_listeners(struct worker *w)
@@ -77,14 +77,39 @@ static void worker_on_accept_tls(void *arg, int fd, const struct sockaddr *peer,
 	worker_take(w, fd, peer, len, tls_set_listener(w->settings->tls));
 }
 
+static void worker_say_done(struct worker *w)
+{
+	if (!w->done && w->on_done)
+		w->on_done(w->done_arg);
+	w->done = true;
+}
+
+/* Nobody is left, and nobody waits. Its fetches go on: other workers' clients may read along. */
+static void worker_end_if_done(struct worker *w)
+{
+	if (w->draining && !w->n_listeners && !client_count(w->clients))
+		worker_say_done(w);
+}
+
 static void worker_on_client_left(void *arg)
 {
 	struct worker *w = arg;
 
-	if (w->draining && !client_count(w->clients))
-		loop_stop(w->loop);
-	else if (!w->draining && !w->accepting)
+	worker_end_if_done(w);
+	if (!w->accepting)
 		worker_set_accepting(w, true);
+}
+
+static void worker_on_emptied(void *arg, struct listener *l)
+{
+	struct worker *w = arg;
+	size_t i = 0;
+
+	while (w->listeners[i] != l)
+		i++;
+	listener_free(&w->listeners[i]);
+	w->listeners[i] = w->listeners[--w->n_listeners];
+	worker_end_if_done(w);
 }
 
 /* Takes over the reference. */
@@ -106,8 +131,19 @@ static void worker_on_renew(struct worker *w)
 	if (!s)
 		return;
 	worker_take_settings(w, s);
-	if (!w->draining && !w->accepting && client_count(w->clients) < s->max_clients)
+	if (!w->accepting && client_count(w->clients) < s->max_clients)
 		worker_set_accepting(w, true);
+}
+
+static void worker_drain(struct worker *w)
+{
+	if (w->draining)
+		return;
+	w->draining = true;
+	client_pool_drain(w->clients);
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_finish(w->listeners[i], worker_on_emptied);
+	worker_end_if_done(w);
 }
 
 static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
@@ -124,13 +160,10 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	}
 	if (orders & 1u << WORKER_RENEW)
 		worker_on_renew(w);
-	if (orders & 1u << WORKER_DRAIN && !w->draining) {
-		w->draining = true;
-		worker_close_listeners(w);
-		client_pool_drain(w->clients);
-		if (!client_count(w->clients))
-			loop_stop(w->loop);
-	}
+	if (orders & 1u << WORKER_LEAVE)
+		client_pool_leave(w->clients);
+	if (orders & 1u << WORKER_DRAIN)
+		worker_drain(w);
 }
 
 struct worker *worker_new(struct settings *settings, struct polite *polite, struct cache *cache, const int *fds, size_t n)
@@ -177,8 +210,7 @@ static void *worker_run(void *arg)
 
 	if (loop_run(w->loop))
 		log_error("worker: the event loop failed");
-	if (w->ended)
-		w->ended(w->ended_arg);
+	worker_say_done(w);
 	return NULL;
 }
 
@@ -187,10 +219,10 @@ int worker_start(struct worker *w)
 	return pthread_create(&w->thread, NULL, worker_run, w);
 }
 
-void worker_on_end(struct worker *w, void (*ended)(void *arg), void *arg)
+void worker_on_done(struct worker *w, void (*on_done)(void *arg), void *arg)
 {
-	w->ended = ended;
-	w->ended_arg = arg;
+	w->on_done = on_done;
+	w->done_arg = arg;
 }
 
 void worker_order(struct worker *w, enum worker_order order)

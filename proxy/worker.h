@@ -13,7 +13,8 @@ struct worker;
 
 enum worker_order {
 	WORKER_RENEW,          /* go on under the settings of worker_renew() */
-	WORKER_DRAIN,          /* stop accepting, finish what is in flight, end */
+	WORKER_LEAVE,          /* go on, but every answer is the last of its connection */
+	WORKER_DRAIN,          /* accept what waits and no more, finish what is in flight, say so */
 	WORKER_STOP            /* end now */
 };
 
@@ -30,7 +31,7 @@ void worker_renew(struct worker *, struct settings *);
 void worker_join(struct worker *);
 void worker_free(struct worker **);
 struct stats *worker_stats(struct worker *);
-/* Before worker_start(): called from its thread when it ends. */
-void worker_on_end(struct worker *, void (*ended)(void *arg), void *arg);
+/* Before worker_start(): called from its thread, once, when it has no clients any more and gets none, or has ended. */
+void worker_on_done(struct worker *, void (*on_done)(void *arg), void *arg);
 
 #endif

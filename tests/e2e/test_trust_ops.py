@@ -1,0 +1,201 @@
+"""What an operator relies on: an end in which nothing is lost, memory and clocks that fail, and peers who want the machine to themselves."""
+import selectors
+import signal
+import socket
+
+import pytest
+
+from certs import client_context
+from feeds import SMALL, SMALL_OUT
+from pages import FRESH, Site, page
+from peers import TlsClient
+from wire import TIMEOUT, message
+
+FEED = message("200 OK", "Content-Type: application/xml", FRESH, body=SMALL)
+WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
+LEAVING, DRAINING = "ending: clients are served until drain-delay", "ending: nobody new is accepted"
+
+
+# ---- row 21: SIGTERM ----
+
+def stopped(proxy, act):
+    """What happens while utfeed does not run, SIGTERM last."""
+    proxy.process.send_signal(signal.SIGSTOP)
+    act()
+    proxy.sigterm()
+    proxy.process.send_signal(signal.SIGCONT)
+
+
+def last_answers(clients):
+    for client in clients:
+        got = client.response()
+        assert got.status == 200 and got.body == SMALL_OUT and got.tokens("Connection") == ["close"], got.line
+        assert client.is_ended()
+
+
+@WORKERS
+def test_trust_21_connections_that_wait_in_the_kernel_are_answered(start, origin, workers):
+    """Those whose request is there, and those whose first bytes TCP_DEFER_ACCEPT waits for."""
+    origin.serve(lambda request: FEED)
+    proxy = start(origin, "--workers", workers)
+    crowd = []
+
+    def arrive():
+        crowd.extend(proxy.client() for _ in range(300))
+        for client in crowd[::2]:
+            client.ask("/feed")
+    stopped(proxy, arrive)
+    for client in crowd[1::2]:
+        client.ask("/feed")
+    last_answers(crowd)
+    assert proxy.wait() == 0
+
+
+def test_trust_21_so_are_they_beyond_max_connections(start, origin):
+    """A listener ends when its queue is empty, not before."""
+    origin.serve(lambda request: FEED)
+    proxy = start(origin, "--max-connections", "4")
+    crowd = []
+    stopped(proxy, lambda: crowd.extend(proxy.client().ask("/feed") for _ in range(100)))
+    last_answers(crowd)
+    assert proxy.wait() == 0
+
+
+@WORKERS
+@pytest.mark.parametrize("over", ["tcp", "tls"])
+def test_trust_21_requests_in_the_socket_are_answered(listening, origin, authority, workers, over):
+    """Of connections that were idle: read before they are closed, and not all told yet that this was the last."""
+    origin.serve(lambda request: FEED)
+    proxy = listening(origin, "--workers", workers, "--cache", "on")
+    context = client_context(authority.root)
+    crowd = [TlsClient(proxy.tls_port, context) if over == "tls" else proxy.client() for _ in range(48)]
+    assert all("Connection" not in client.get("/feed") for client in crowd)
+    stopped(proxy, lambda: [client.ask("/feed") for client in crowd])
+    assert all(client.response().body == SMALL_OUT and client.is_ended() for client in crowd)
+    assert proxy.wait() == 0
+
+
+def test_trust_21_a_response_under_way_is_told_with_the_next_one(start, origin):
+    """Its own head had gone out without Connection: close; what is asked for meanwhile must not meet a closed connection."""
+    proxy = start(origin)
+    client = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    plain = page(body=b"x" * 100_000)
+    upstream.send(plain[:-1000])
+    client.stream.need()
+    proxy.sigterm()
+    proxy.says(DRAINING)
+    client.ask("/next")
+    upstream.send(plain[-1000:])
+    assert len(client.response().body) == 100_000
+    origin.receive().answer(FEED)
+    last_answers([client])
+    assert proxy.wait() == 0
+
+
+@WORKERS
+def test_trust_21_drain_delay(start, origin, workers):
+    """Who comes meanwhile is served, and told to go: new and idle connections alike."""
+    origin.serve(lambda request: FEED)
+    proxy = start(origin, "--drain-delay", "1h", "--workers", workers)
+    idle = proxy.client()
+    assert idle.get("/feed").status == 200
+    proxy.sigterm()
+    proxy.says(LEAVING)
+    last_answers([idle.ask("/feed"), *(proxy.client().ask("/feed") for _ in range(8))])
+    proxy.sigterm()
+    assert proxy.wait() == 0 and DRAINING not in proxy.err.text()
+
+
+def test_trust_21_drain_delay_ends_by_itself(start, origin):
+    proxy = start(origin, "--drain-delay", "10ms")
+    proxy.sigterm()
+    assert proxy.wait() == 0 and LEAVING in proxy.err.text() and DRAINING in proxy.err.text()
+
+
+def test_trust_21_a_worker_without_clients_ends_what_others_read(start, origin):
+    """The fetch is the worker's whose client asked first, and has left; in one of two turns the second one's worker is the other."""
+    reply = page(FRESH, kind="image/png", body=b"x" * 1000)
+    for _ in range(6):
+        proxy = start(origin, "--workers", "2", "--cache", "on", "--drain-timeout", "1h")
+        first, second = proxy.client().ask("/feed"), proxy.client()
+        upstream = origin.receive()
+        upstream.send(reply[:-10])
+        first.stream.need()
+        second.ask("/feed").stream.need()
+        first.reset()
+        proxy.sigterm()
+        proxy.says(DRAINING)
+        upstream.answer(reply[-10:])
+        assert second.response().body == b"x" * 1000
+        assert proxy.wait() == 0
+
+
+class Load:
+    """Many connections of one thread, half of them for one request each, that ask for /feed until nobody listens any more."""
+
+    REQUEST = b"GET /feed HTTP/1.1\r\nHost: t\r\n%s\r\n"
+
+    def __init__(self, port, count):
+        self.port, self.ready, self.answers, self.lost = port, selectors.DefaultSelector(), 0, []
+        for number in range(count):
+            self.connect(number)
+
+    def connect(self, number):
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.connect_ex(("127.0.0.1", self.port))
+        self.ready.register(sock, selectors.EVENT_WRITE, [number, b""])
+
+    def end(self, sock, number, again):
+        self.ready.unregister(sock)
+        sock.close()
+        if again:
+            self.connect(number)
+
+    def ask(self, sock, state):
+        sock.send(self.REQUEST % (b"Connection: close\r\n" if state[0] % 2 else b""))
+        self.ready.modify(sock, selectors.EVENT_READ, [state[0], b""])
+
+    def take(self, sock, state):
+        came = sock.recv(65536)
+        if not came:
+            raise ConnectionError("ended")
+        state[1] += came
+        head, _, body = state[1].partition(b"\r\n\r\n")
+        if len(body) < len(SMALL_OUT):
+            return
+        self.answers += 1
+        if b"\r\nConnection: close" in head:
+            self.end(sock, state[0], True)
+        else:
+            self.ask(sock, state)
+
+    def run(self, at, act):
+        """Until all connections were refused; act() once there were so many answers."""
+        while self.ready.get_map():
+            if at and self.answers >= at:
+                act()
+                at = 0
+            events = self.ready.select(TIMEOUT)
+            assert events, "nothing happens"
+            for key, mask in events:
+                sock, number = key.fileobj, key.data[0]
+                if mask & selectors.EVENT_WRITE and sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                    self.end(sock, number, False)
+                    continue
+                try:
+                    (self.ask if mask & selectors.EVENT_WRITE else self.take)(sock, key.data)
+                except OSError as error:
+                    self.lost.append(("close" if number % 2 else "keep-alive", repr(error)))
+                    self.end(sock, number, True)
+
+
+@WORKERS
+def test_trust_21_nothing_is_lost_under_load(start, origin, workers):
+    """Keep-alive and one request a connection: every request written to a connection that was made is answered."""
+    Site(origin)["/feed"] = page("Cache-Control: max-age=600", body=SMALL_OUT)
+    proxy = start(origin, "--workers", workers, "--access-log", "off", "--cache", "on")
+    load = Load(proxy.port, 64)
+    load.run(2000, proxy.sigterm)
+    assert proxy.wait() == 0 and load.answers >= 2000 and not load.lost, load.lost
