@@ -5,18 +5,39 @@
 #include <assert.h>
 #include <errno.h>
 #include <iconv.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "decoder_impl.h"
 
-static iconv_t open_from(const char *iconv_name)
+/* Converters that were had once. glibc loads them as libraries, and says EINVAL too where memory or descriptors are missing for that. */
+static atomic_bool had[CS_COUNT];
+
+static iconv_t open_from(enum charset cs)
 {
-	return iconv_open("UTF-8", iconv_name);
+	iconv_t cd = iconv_open("UTF-8", charset_info(cs)->iconv_name);
+
+	if (cd == (iconv_t)-1) {
+		if (atomic_load_explicit(&had[cs], memory_order_relaxed))
+			errno = ENOMEM;
+	} else if (!atomic_load_explicit(&had[cs], memory_order_relaxed))
+		atomic_store_explicit(&had[cs], true, memory_order_relaxed);
+	return cd;
+}
+
+void decoder_know(void)
+{
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
+		iconv_t cd = charset_info(cs)->iconv_name ? open_from(cs) : (iconv_t)-1;
+
+		if (cd != (iconv_t)-1)
+			iconv_close(cd);
+	}
 }
 
 static int stream_open(struct decoder *d)
 {
-	iconv_t cd = open_from(charset_info(d->charset)->iconv_name);
+	iconv_t cd = open_from(d->charset);
 
 	if (cd == (iconv_t)-1)
 		return errno;
@@ -75,13 +96,13 @@ struct decoder_source {
 	iconv_t cd;
 };
 
-struct decoder_source *decoder_source_open(const char *iconv_name)
+struct decoder_source *decoder_source_open(enum charset cs)
 {
 	struct decoder_source *source = malloc(sizeof *source);
 
 	if (!source)
 		return NULL;
-	source->cd = open_from(iconv_name);
+	source->cd = open_from(cs);
 	if (source->cd == (iconv_t)-1) {
 		int error = errno;
 

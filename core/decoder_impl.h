@@ -55,7 +55,7 @@ struct decoder {
 
 /* The builder's source (decoder_iconv.c): decodes short inputs one at a time. NULL with errno set. */
 struct decoder_source;
-struct decoder_source *decoder_source_open(const char *iconv_name);
+struct decoder_source *decoder_source_open(enum charset);
 void decoder_source_close(struct decoder_source **);
 /* UTF-8 of exactly these bytes, at most `cap`; 0 when they are no whole characters. */
 size_t decoder_source_text(struct decoder_source *, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap);

@@ -124,12 +124,11 @@ static void single_fill(struct single_table *table, enum charset cs, bool litera
 
 static struct single_table *single_build(enum charset cs, bool literal)
 {
-	const char *iconv_name = charset_info(cs)->iconv_name;
 	struct decoder_source *source = NULL;
 	struct single_table *table;
 
-	if (iconv_name) {
-		source = decoder_source_open(iconv_name);
+	if (charset_info(cs)->iconv_name) {
+		source = decoder_source_open(cs);
 		if (!source)
 			return NULL;
 	}
@@ -302,7 +301,7 @@ static void double_free(struct double_table *table)
 
 static struct double_table *double_build(enum charset cs, bool literal)
 {
-	struct decoder_source *source = decoder_source_open(charset_info(cs)->iconv_name);
+	struct decoder_source *source = decoder_source_open(cs);
 	struct double_table *table;
 
 	if (!source)

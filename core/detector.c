@@ -15,20 +15,21 @@ enum {
 	DETECTOR_LEAD = 64          /* ASCII bytes of context before the first that is not */
 };
 
-enum charset detector_guess(const uint8_t *bytes, size_t len)
+int detector_guess(const uint8_t *bytes, size_t len, enum charset *guess)
 {
 	const struct charset_label *label = NULL;
 	size_t first = utf8_ascii_prefix(bytes, len);
 	uchardet_t detector;
 	const char *name;
 
+	*guess = CS_NONE;
 	if (first == len)
 		first = 0;
 	first = first > DETECTOR_LEAD ? first - DETECTOR_LEAD : 0;
 	bytes += first, len -= first;
 	len = utf8_sample(bytes, len < DETECTOR_MAX_BYTES ? len : DETECTOR_MAX_BYTES, DETECTOR_ENOUGH);
 	if (!detector_memory_take())
-		return CS_NONE;
+		return -1;
 	detector = uchardet_new();
 	if (uchardet_handle_data(detector, (const char *)bytes, len) == 0) {
 		uchardet_data_end(detector);
@@ -37,5 +38,7 @@ enum charset detector_guess(const uint8_t *bytes, size_t len)
 	}
 	uchardet_delete(detector);
 	detector_memory_give();
-	return label == NULL ? CS_NONE : label->charset;
+	if (label != NULL)
+		*guess = label->charset;
+	return 0;
 }

@@ -30,6 +30,9 @@ void detector_memory_give(void)
 	arena.at = NULL;
 }
 
+/* Nobody but libraries calls the operators, which link-time optimisation does not see: without this it drops them. */
+#define CXX_OPERATOR __attribute__((used, visibility("default")))
+
 static void *cxx_new(size_t size)
 {
 	void *at;
@@ -50,38 +53,38 @@ static void cxx_delete(void *at)
 		free(at);
 }
 
-void *_Znwm(size_t);
+CXX_OPERATOR void *_Znwm(size_t);
 void *_Znwm(size_t size)
 {
 	return cxx_new(size);
 }
 
-void *_Znam(size_t);
+CXX_OPERATOR void *_Znam(size_t);
 void *_Znam(size_t size)
 {
 	return cxx_new(size);
 }
 
-void _ZdlPv(void *);
+CXX_OPERATOR void _ZdlPv(void *);
 void _ZdlPv(void *at)
 {
 	cxx_delete(at);
 }
 
-void _ZdaPv(void *);
+CXX_OPERATOR void _ZdaPv(void *);
 void _ZdaPv(void *at)
 {
 	cxx_delete(at);
 }
 
-void _ZdlPvm(void *, size_t);
+CXX_OPERATOR void _ZdlPvm(void *, size_t);
 void _ZdlPvm(void *at, size_t size)
 {
 	(void)size;
 	cxx_delete(at);
 }
 
-void _ZdaPvm(void *, size_t);
+CXX_OPERATOR void _ZdaPvm(void *, size_t);
 void _ZdaPvm(void *at, size_t size)
 {
 	(void)size;

@@ -42,6 +42,7 @@ struct evidence {
 	struct evidence_label hidden_enc;
 
 	struct utf8_evidence utf8;          /* of the window after a UTF-8 mark */
+	bool *starved;                      /* set where a policy's question found no memory (policy_bytes.h); policy_decide()'s */
 };
 
 /* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window may yet

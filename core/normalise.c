@@ -123,16 +123,17 @@ static bool judges_bytes(const struct normaliser *n)
 	return n->options.policy == POLICY_FEEDPARSER || (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
 }
 
-/* False: not yet. */
-static bool judge(struct normaliser *n, bool complete)
+/* *ready false: not yet. */
+static int judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held_len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
 	enum lookin lookin;
 
+	*ready = true;
 	if (complete && n->held_len == 0) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_EMPTY);
-		return true;
+		return NORMALISE_OK;
 	}
 	/* Where the window ends the look-in has seen all it will see. */
 	e->complete = last;
@@ -140,14 +141,14 @@ static bool judge(struct normaliser *n, bool complete)
 	e->complete = complete;
 	if (lookin == LOOKIN_NOT_XML || (last && lookin == LOOKIN_MORE)) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
-		return true;
+		return NORMALISE_OK;
 	}
 	n->is_feed = lookin == LOOKIN_FEED && judges_bytes(n);
-	if (!last && (lookin == LOOKIN_MORE || n->is_feed || !evidence_is_settled(e)))
-		return false;
+	*ready = last || (lookin != LOOKIN_MORE && !n->is_feed && evidence_is_settled(e));
+	if (!*ready)
+		return NORMALISE_OK;
 	evidence_finish(e);
-	policy_decide(n->options.policy, e, &n->verdict);
-	return true;
+	return policy_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
 }
 
 /* RULES.md, auto, 4: a verdict over nothing but ASCII, which nobody but the labels has spoken for. */
@@ -210,7 +211,8 @@ static int revise(struct normaliser *n, bool complete)
 	e.len = n->held_len;
 	e.complete = complete;
 	evidence_finish(&e);
-	policy_decide(n->options.policy, &e, &v);
+	if (policy_decide(n->options.policy, &e, &v) != 0)
+		return NORMALISE_NO_MEMORY;
 	n->state = NORM_RECODE;
 	/* us-ascii was decoded as windows-1252, but is no longer a name for it */
 	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0)
@@ -312,11 +314,15 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 /* One look at what is held; where it decides, what is held runs. */
 static int look(struct normaliser *n, bool complete)
 {
+	bool ready;
 	int rc;
 
 	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len, n->options.forced,
 	    n->held, n->held_len, complete);
-	if (!judge(n, complete)) {
+	rc = judge(n, complete, &ready);
+	if (rc)
+		return rc;
+	if (!ready) {
 		n->next_look = n->next_look == 0 ? FIRST_LOOK : n->next_look * NEXT_LOOK;
 		if (n->is_feed || n->next_look > n->options.sniff_bytes)
 			n->next_look = n->options.sniff_bytes;

@@ -296,15 +296,13 @@ static void read_bytes(struct reading *r, const struct letter letters[128], cons
 	}
 }
 
-static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
+static int read_text(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct decoder *d = decoder_new(cs, 0);
 	struct letter letters[128];
 
-	if (d == NULL) {
-		r->characters = r->flaws = r->faults = 1;
-		return;
-	}
+	if (d == NULL)
+		return -1;
 	if (charset_info(cs)->kind == KIND_SINGLE_BYTE && know_letters(r, d, letters))
 		read_bytes(r, letters, bytes, len);
 	else
@@ -312,6 +310,7 @@ static void read_text(struct reading *r, enum charset cs, const uint8_t *bytes, 
 	decoder_free(&d);
 	if (r->capital > r->small && r->capital >= MANY)
 		r->flaws += r->capital - r->small;
+	return 0;
 }
 
 /* Rows by first byte of the common characters. tail_from: the lowest second byte there. */
@@ -364,34 +363,36 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 		r->flaws += total / 2;
 }
 
-static void read_sample(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
+static int read_sample(struct reading *r, enum charset cs, const uint8_t *bytes, size_t len)
 {
 	size_t first = utf8_ascii_prefix(bytes, len);
 
 	if (first == len)
-		return;
+		return 0;
 	first = first > PLAUSIBLE_LEAD ? first - PLAUSIBLE_LEAD : 0;
 	bytes += first, len -= first;
 	len = utf8_sample(bytes, len < PLAUSIBLE_MAX_BYTES ? len : PLAUSIBLE_MAX_BYTES, PLAUSIBLE_ENOUGH);
-	read_text(r, cs, bytes, len);
+	if (read_text(r, cs, bytes, len) != 0)
+		return -1;
 	if (charset_info(cs)->kind == KIND_DOUBLE_BYTE)
 		read_rows(r, cs, bytes, len);
+	return 0;
 }
 
-unsigned plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
+int plausible_flaws(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct reading r = { .before = G_BREAK };
 
-	read_sample(&r, cs, bytes, len);
+	if (read_sample(&r, cs, bytes, len) != 0)
+		return -1;
 	if (r.characters == 0)
 		return 0;
-	return r.flaws >= r.characters ? PLAUSIBLE_WORST : (unsigned)(r.flaws * PLAUSIBLE_WORST / r.characters);
+	return r.flaws >= r.characters ? PLAUSIBLE_WORST : (int)(r.flaws * PLAUSIBLE_WORST / r.characters);
 }
 
-bool plausible_is_faultless(enum charset cs, const uint8_t *bytes, size_t len)
+int plausible_is_faultless(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	struct reading r = { .before = G_BREAK };
 
-	read_sample(&r, cs, bytes, len);
-	return r.faults == 0;
+	return read_sample(&r, cs, bytes, len) != 0 ? -1 : r.faults == 0;
 }

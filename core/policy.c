@@ -42,11 +42,16 @@ static const char *const outcome_names[] = {
 	[OUTCOME_OK] = "ok", [OUTCOME_OVERRIDE] = "override", [OUTCOME_UNKNOWN] = "unknown", [OUTCOME_NONXML] = "nonxml",
 };
 
-void policy_decide(enum policy policy, const struct evidence *e, struct verdict *v)
+int policy_decide(enum policy policy, const struct evidence *e, struct verdict *v)
 {
+	struct evidence seen = *e;
+	bool starved = false;
+
 	assert(policy < POLICY_COUNT);
+	seen.starved = &starved;
 	verdict_begin(v, policy);
-	deciders[policy](e, v);
+	deciders[policy](&seen, v);
+	return starved ? -1 : 0;
 }
 
 void verdict_untouched(struct verdict *v, enum policy policy, enum verdict_reason reason)

@@ -60,7 +60,8 @@ struct verdict {
 	enum verdict_outcome outcome;
 };
 
-void policy_decide(enum policy, const struct evidence *, struct verdict *);
+/* -1: out of memory, or descriptors, for what the policy asked of the bytes; there is no verdict then. */
+int policy_decide(enum policy, const struct evidence *, struct verdict *) __attribute__((warn_unused_result));
 /* A verdict that leaves the body alone. */
 void verdict_untouched(struct verdict *, enum policy, enum verdict_reason);
 

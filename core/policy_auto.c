@@ -8,9 +8,8 @@
  * after the window; a mark that the bytes behind it contradict is no mark. */
 #include <string.h>
 
-#include "decoder.h"
-#include "detector.h"
 #include "plausible.h"
+#include "policy_bytes.h"
 #include "policy_rules.h"
 
 enum {
@@ -31,12 +30,6 @@ struct candidate {
 };
 
 static const struct candidate none;
-
-static const uint8_t *text_of(const struct evidence *e, size_t *len)
-{
-	*len = e->len - e->bom_len;
-	return e->bytes + e->bom_len;
-}
 
 /* The declaration that counts here: the visible one, or the one behind white space or junk. */
 static const struct charset_label *declared(const struct evidence *e)
@@ -62,15 +55,13 @@ static bool mark_is_contradicted(const struct evidence *e)
 
 static struct candidate by_bom(const struct evidence *e)
 {
-	size_t len;
-	const uint8_t *text = text_of(e, &len);
 	struct decoder_trial t;
 	bool fits;
 
 	if (e->BOMEnc == CS_NONE || mark_is_contradicted(e))
 		return none;
 	fits = is_wide(e->loose.family) || (e->BOMEnc == CS_UTF_8 && e->utf8.mostly) ||
-	    (decoder_try(e->BOMEnc, text, len, e->complete, &t) == 0 && t.accepts);
+	    policy_accepts(e, e->BOMEnc, &t);
 	return fits ? (struct candidate){ .no = "bom", .charset = e->BOMEnc } : none;
 }
 
@@ -96,16 +87,14 @@ static struct candidate judge(const char *no, enum charset cs, const struct evid
 	struct candidate c = { .no = no, .charset = cs };
 	enum charset_family f = family_of(cs);
 	struct decoder_trial t;
-	size_t len;
-	const uint8_t *text = text_of(e, &len);
 
 	if (cs == CS_UTF_8 && e->bom_len == 0 && !e->utf8.valid)
 		return c;
-	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || decoder_try(cs, text, len, e->complete, &t) != 0 || !t.accepts)
+	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || !policy_accepts(e, cs, &t))
 		return c;
 	c.decodes = true;
 	c.multibyte = t.multibyte;
-	c.flaws = plausible_flaws(cs, text, len);
+	c.flaws = policy_flaws(e, cs);
 	c.reads = c.flaws < PLAUSIBLE_LIMIT;
 	return c;
 }
@@ -125,9 +114,8 @@ static const struct {
 
 static struct candidate judge_guess(const struct evidence *e)
 {
-	size_t len, i;
-	const uint8_t *text = text_of(e, &len);
-	struct candidate c = judge("guess", detector_guess(text, len), e), other;
+	struct candidate c = judge("guess", policy_guess(e), e), other;
+	size_t i;
 
 	for (i = 0; c.decodes && c.flaws > 0 && i < sizeof siblings / sizeof siblings[0]; i++) {
 		if (siblings[i].named != c.charset)
@@ -157,7 +145,7 @@ static struct candidate by_escapes(const struct evidence *e)
 	const struct charset_label *decl = declared(e);
 	struct candidate c;
 	size_t len;
-	const uint8_t *text = text_of(e, &len);
+	const uint8_t *text = policy_text(e, &len);
 
 	if (!e->utf8.ascii || !has_designation(text, len))
 		return none;
@@ -192,12 +180,10 @@ static bool has_under(size_t limit, const struct evidence *e)
 /* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it out. */
 static bool is_sure(struct candidate c, const struct evidence *e)
 {
-	size_t len;
-	const uint8_t *text = text_of(e, &len);
 
 	if (!c.decodes || charset_is_thoughtless(c.charset))
 		return false;
-	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && plausible_is_faultless(c.charset, text, len));
+	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && policy_is_faultless(e, c.charset));
 }
 
 /* What costs most is asked last, and only where it can matter. */

@@ -3,8 +3,7 @@
  * Must not know: XML parsing. "Parsing fails" means here what it means in the code: the bytes do not decode. */
 #include <string.h>
 
-#include "decoder.h"
-#include "detector.h"
+#include "policy_bytes.h"
 #include "policy_rules.h"
 
 static const struct rule first_rules[] = {
@@ -35,7 +34,7 @@ static enum charset sniffed(const struct evidence *e)
 
 static enum charset detected(const struct evidence *e)
 {
-	return detector_guess(e->bytes + e->bom_len, e->len - e->bom_len);
+	return policy_guess(e);
 }
 
 static enum charset utf_8(const struct evidence *e)
@@ -73,7 +72,7 @@ static bool decodes(enum charset cs, const struct evidence *e)
 {
 	struct decoder_trial t;
 
-	return decoder_try(cs, e->bytes + e->bom_len, e->len - e->bom_len, e->complete, &t) == 0 && t.accepts;
+	return policy_accepts(e, cs, &t);
 }
 
 static bool first_decodes(const struct verdict *v, const struct evidence *e)

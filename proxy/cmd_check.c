@@ -94,8 +94,10 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 	if (read_window(&window, fd, path) != 0)
 		goto out;
 	evidence_collect(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len, window.complete);
+	rc = NORMALISE_NO_MEMORY;
 	for (int i = 0; i < POLICY_COUNT; i++)
-		policy_decide((enum policy)i, &evidence, &r.verdicts[i]);
+		if (policy_decide((enum policy)i, &evidence, &r.verdicts[i]))
+			goto out;
 	r.evidence = &evidence;
 	r.first_len = window.len < sizeof(r.first) ? window.len : sizeof(r.first);
 	memcpy(r.first, window.bytes, r.first_len);

@@ -16,6 +16,7 @@
 #include "backlog.h"
 #include "cache.h"
 #include "conf/conf.h"
+#include "core/decoder.h"
 #include "descriptors.h"
 #include "listener.h"
 #include "log.h"
@@ -396,6 +397,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
+	decoder_know();
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -32,8 +32,7 @@ static void decide(void *arg)
 	bool complete = f->len <= NORMALISE_SNIFF_BYTES;
 
 	evidence_collect(&evidence, true, type, sizeof type - 1, CS_NONE, f->bytes, complete ? f->len : NORMALISE_SNIFF_BYTES, complete);
-	policy_decide(POLICY_AUTO, &evidence, &verdict);
-	if (verdict.kind != VERDICT_CHARSET)
+	if (policy_decide(POLICY_AUTO, &evidence, &verdict) || verdict.kind != VERDICT_CHARSET)
 		fail(f->name);
 }
 
@@ -41,7 +40,10 @@ static void guess(void *arg)
 {
 	const struct feed *f = arg;
 
-	detector_guess(f->bytes, f->len < NORMALISE_SNIFF_BYTES ? f->len : NORMALISE_SNIFF_BYTES);
+	enum charset guess;
+
+	if (detector_guess(f->bytes, f->len < NORMALISE_SNIFF_BYTES ? f->len : NORMALISE_SNIFF_BYTES, &guess))
+		fail(f->name);
 }
 
 static int decided(void *arg, const struct verdict *verdict)

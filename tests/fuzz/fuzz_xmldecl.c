@@ -72,7 +72,7 @@ static void check_verdicts(const struct evidence *e)
 	size_t p;
 
 	for (p = 0; p < POLICY_COUNT; p++) {
-		policy_decide((enum policy)p, e, &v);
+		require(policy_decide((enum policy)p, e, &v) == 0);
 		require(v.kind == VERDICT_CHARSET || v.kind == VERDICT_ERROR);
 		require(v.path[0] != '\0' && strlen(v.path) < sizeof v.path - 1);
 		require((v.kind == VERDICT_CHARSET) == (v.charset != CS_NONE) && (v.kind == VERDICT_CHARSET) == (v.named != NULL));

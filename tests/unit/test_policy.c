@@ -138,7 +138,7 @@ static void rules(void)
 	for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		evidence_collect(&e, cases[i].type != NULL, cases[i].type, cases[i].type == NULL ? 0 : strlen(cases[i].type), cases[i].forced,
 		    (const uint8_t *)cases[i].bytes, cases[i].len, true);
-		policy_decide(cases[i].policy, &e, &v);
+		CU_ASSERT_EQUAL(policy_decide(cases[i].policy, &e, &v), 0);
 		verdict_format(&v, value, sizeof value);
 		UNIT_ROW(strcmp(value, cases[i].value) == 0, "row %zu: %s, want %s", i, value, cases[i].value);
 		UNIT_ROW(v.charset == cases[i].charset, "row %zu, %s: decoded as %s", i, value, charset_name(v.charset));
@@ -156,7 +156,7 @@ static void feedparser_unknown(void)
 	struct verdict v;
 
 	evidence_collect(&e, true, "text/xml", 8, CS_NONE, body, sizeof body - 1, true);
-	policy_decide(POLICY_FEEDPARSER, &e, &v);
+	CU_ASSERT_EQUAL(policy_decide(POLICY_FEEDPARSER, &e, &v), 0);
 	verdict_format(&v, value, sizeof value);
 	CU_ASSERT_STRING_EQUAL(value, "feedparser:unknown;error=undecodable");
 	CU_ASSERT_EQUAL(v.outcome, OUTCOME_UNKNOWN);

@@ -130,7 +130,7 @@ static void check_text(size_t i, size_t k)
 	if (!UNIT_ROW(bytes != NULL, "%s in %s", texts[i].language, texts[i].charset))
 		return;
 	evidence_collect(&e, true, type, strlen(type), CS_NONE, bytes, len, true);
-	policy_decide(POLICY_AUTO, &e, &v);
+	CU_ASSERT_EQUAL(policy_decide(POLICY_AUTO, &e, &v), 0);
 	verdict_format(&v, rule, sizeof rule);
 	UNIT_ROW(v.kind == VERDICT_CHARSET && decode(v.charset, bytes, len, out, sizeof out) == n && memcmp(out, body, n) == 0,
 	    "%s in %s, %s: %s", texts[i].language, texts[i].charset, troubles[k].trouble, rule);
@@ -214,7 +214,7 @@ static void every_step(void)
 	for (i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		evidence_collect(&e, steps[i].type != NULL, steps[i].type, steps[i].type == NULL ? 0 : strlen(steps[i].type),
 		    steps[i].forced, (const uint8_t *)steps[i].bytes, steps[i].len, true);
-		policy_decide(POLICY_AUTO, &e, &v);
+		CU_ASSERT_EQUAL(policy_decide(POLICY_AUTO, &e, &v), 0);
 		verdict_format(&v, value, sizeof value);
 		UNIT_ROW(strcmp(value, steps[i].value) == 0, "%s: %s", steps[i].step, value);
 	}
