@@ -8,6 +8,7 @@
 
 #include "conf/conf.h"
 #include "conn.h"
+#include "crowd.h"
 #include "http_parse.h"
 #include "origin.h"
 #include "owner.h"
@@ -18,6 +19,7 @@ enum {
 	CLIENT_STEPS_PER_TURN = 96,            /* three a request: so that one pipelining client cannot keep the loop to itself */
 	CLIENT_LINGER_MS = 2000,
 	CLIENT_LAST_MS = 500,                  /* when all ends: for a request that was sent before the client could know */
+	CLIENT_GIVE_UP_TRIES = 16,
 	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
 	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
 };
@@ -70,6 +72,27 @@ static void client_release(struct client *c)
 	}
 }
 
+void client_unlist(struct client *c)
+{
+	if (c->listed)
+		TAILQ_REMOVE(&c->pool->idle, c, idle);
+	c->listed = false;
+}
+
+/* The first idle one may be given up for who waits to be accepted. */
+static void client_list_idle(struct client *c)
+{
+	struct client_pool *p = c->pool;
+	bool first = TAILQ_EMPTY(&p->idle);
+
+	if (c->listed)
+		return;
+	TAILQ_INSERT_TAIL(&p->idle, c, idle);
+	c->listed = true;
+	if (first)
+		p->changed(p->arg);
+}
+
 void client_close(struct client *c, bool reset)
 {
 	bool flushed = reset || c->state == CL_FLUSH;
@@ -81,6 +104,7 @@ void client_close(struct client *c, bool reset)
 		client_log(c, "dropped");
 	}
 	c->state = CL_CLOSED;
+	client_unlist(c);
 	c->blocked = false;
 	client_drop_body(c);
 	object_detach(&c->reader);
@@ -97,6 +121,8 @@ void client_close(struct client *c, bool reset)
 		conn_abort(&c->conn);
 	else
 		conn_close(&c->conn);
+	c->pool->closed++;
+	crowd_leave(c->pool->crowds, &c->crowd);
 	loop_disarm(client_loop(c), &c->timer);
 	loop_defer(client_loop(c), &c->task);
 }
@@ -112,6 +138,7 @@ static void client_free(struct client *c)
 	assert(task_is_out(&c->task));
 	free(c);
 	p->count--;
+	p->closed--;
 	p->changed(p->arg);
 }
 
@@ -137,10 +164,12 @@ void client_idle(struct client *c)
 {
 	c->state = CL_IDLE;
 	client_release(c);
-	if (c->eof)
+	if (c->eof) {
 		client_close(c, false);
-	else
-		loop_arm(client_loop(c), &c->timer, c->pool->draining ? CLIENT_LAST_MS : client_conf(c)->keepalive_timeout_ms);
+		return;
+	}
+	client_list_idle(c);
+	loop_arm(client_loop(c), &c->timer, c->pool->draining ? CLIENT_LAST_MS : client_conf(c)->keepalive_timeout_ms);
 }
 
 int client_open_exchange(struct client *c)
@@ -262,6 +291,7 @@ static void client_forbid(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
 	if (client_open_exchange(c))
 		return;
+	client_unlist(c);
 	client_start(c);
 	c->x->msg.base = c->x->in;
 	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
@@ -334,7 +364,12 @@ struct client_pool *client_pool_new(const struct request_context *ctx, void (*ch
 	p->changed = changed;
 	p->arg = arg;
 	LIST_INIT(&p->clients);
+	TAILQ_INIT(&p->idle);
 	SLIST_INIT(&p->spares);
+	if (!(p->crowds = crowds_new())) {
+		free(p);
+		return NULL;
+	}
 	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
 	return p;
 }
@@ -364,6 +399,7 @@ void client_pool_free(struct client_pool **pp)
 	client_drop_spares(p);
 	gzip_forms_end(&p->forms);
 	request_context_set(&p->ctx, NULL);
+	crowds_free(&p->crowds);
 	free(p);
 	*pp = NULL;
 }
@@ -374,17 +410,43 @@ void client_pool_set(struct client_pool *p, struct settings *s)
 	client_drop_spares(p);         /* they have room for so many fields as was said before */
 }
 
+/* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing of it is kept. */
+static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
+{
+	static const char answer[] = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
+	    "Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)";
+	struct iovec iov = { (char *)(uintptr_t)answer, sizeof answer - 1 };
+	struct conn *conn = conn_new(p->ctx.loop, fd, peer, len, NULL, NULL);
+
+	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_CROWDED, 1);
+	if (!conn)
+		return;
+	conn_read(conn, loop_scratch(p->ctx.loop), LOOP_SCRATCH_BYTES);
+	if (!tls)                      /* a handshake would cost more than the answer is worth */
+		conn_writev(conn, &iov, 1);
+	conn_close(&conn);
+}
+
 int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
 {
+	size_t most = (size_t)p->ctx.conf->client_connections;
+	struct crowd *crowd = NULL;
+	struct client *c;
 	struct ip ip;
-	struct client *c = calloc(1, sizeof *c);
 
-	if (!c) {
+	if (most && !(crowd = crowd_join(p->crowds, peer, most))) {
+		client_turn_away(p, fd, peer, len, tls);
+		return 0;
+	}
+	if (!(c = calloc(1, sizeof *c))) {
+		crowd_leave(p->crowds, &crowd);
 		close(fd);
 		return -1;
 	}
+	c->crowd = crowd;
 	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
 		conn_close(&c->conn);
+		crowd_leave(p->crowds, &c->crowd);
 		free(c);
 		return -1;
 	}
@@ -411,7 +473,29 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 
 size_t client_count(const struct client_pool *p)
 {
-	return p->count;
+	return p->count - p->closed;
+}
+
+bool client_pool_has_idle(const struct client_pool *p)
+{
+	return !TAILQ_EMPTY(&p->idle);
+}
+
+/* One whose request has come meanwhile is not idle any more. */
+void client_pool_give_up(struct client_pool *p)
+{
+	size_t count = client_count(p);
+	int tries = CLIENT_GIVE_UP_TRIES;
+	struct client *c;
+
+	while (client_count(p) == count && tries-- && (c = TAILQ_FIRST(&p->idle))) {
+		if (conn_is_open(c->conn))
+			client_on_conn(c, CONN_READABLE);
+		if (!c->listed)
+			continue;
+		client_close(c, false);
+		stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_GIVEN_UP, 1);
+	}
 }
 
 /* A response whose head is out cannot say so any more: the next one on its connection does. */

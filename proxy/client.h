@@ -15,7 +15,8 @@
 struct client_pool;
 struct tls_context;
 
-/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone). */
+/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone), or could be given
+ * up for another. */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
 /* Requests from now on are served under these; those under way end under what they began with. */
 void client_pool_set(struct client_pool *, struct settings *);
@@ -24,6 +25,9 @@ void client_pool_free(struct client_pool **);
 /* Takes over a connected descriptor and answers what came with it; tls: NULL for plain. -1: out of memory (closed). */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls);
 size_t client_count(const struct client_pool *);
+bool client_pool_has_idle(const struct client_pool *);
+/* Closes the connection that has been idle for longest, where there is one. */
+void client_pool_give_up(struct client_pool *);
 /* From now on responses say that they are the last of their connection (RFC 9112 section 9.6). */
 void client_pool_leave(struct client_pool *);
 /* That too; idle connections end once no request can be on its way to them any more, the others with their response. */

@@ -50,8 +50,11 @@ struct client {
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
 	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */
+	struct crowd *crowd;           /* of its address; NULL: not counted */
 	struct object_reader reader;
 	struct object_writer body_writer;
+	TAILQ_ENTRY(client) idle;      /* beside the timer, whose neighbours are the same clients then */
+	bool listed;                   /* as idle */
 	struct timer timer;
 	struct timer upload;           /* runs while the request's body is waited for */
 	struct task task;
@@ -63,8 +66,10 @@ struct client_pool {
 	void *arg;
 	bool leaving;                  /* no response keeps its connection any more */
 	bool draining;                 /* nor is an idle one kept for longer than a request on its way may take */
-	size_t count;
+	size_t count, closed;          /* those whose memory goes at the end of the turn among them */
 	LIST_HEAD(, client) clients;
+	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
+	struct crowds *crowds;
 	struct gzip_forms forms;
 	SLIST_HEAD(, exchange) spares;
 	size_t n_spares;
@@ -101,6 +106,7 @@ void client_close(struct client *, bool reset);
 /* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on its way. */
 void client_linger(struct client *);
 void client_idle(struct client *);
+void client_unlist(struct client *);           /* it is idle no more */
 void client_pump(struct client *);             /* goes on with whatever can go on */
 
 /* client_read.c */

@@ -117,6 +117,7 @@ bool client_parse(struct client *c)
 		return false;
 	}
 	if (first) {
+		client_unlist(c);
 		c->state = CL_HEAD;
 		c->refused = false;
 		client_start(c);

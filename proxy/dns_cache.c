@@ -63,7 +63,7 @@ struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 /* Who names many hosts can at worst push others out. */
 static struct bucket *bucket_of(struct dns_cache *c, const char *name)
 {
-	return &c->buckets[hash_xx64(name, strlen(name)) % c->cap];
+	return &c->buckets[hash_keyed(name, strlen(name)) % c->cap];
 }
 
 static void entry_free(struct dns_cache *c, struct entry *e)

@@ -2,7 +2,9 @@
 #include "hash.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define P1 UINT64_C(0x9E3779B185EBCA87)
 #define P2 UINT64_C(0xC2B2AE3D27D4EB4F)
@@ -109,4 +111,18 @@ uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
 	for (int i = 0; i < 4; i++)
 		sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static uint64_t process_secret[2];
+
+/* Before main(), so that no thread ever sees another. Linux refuses so few bytes only before its pool was ever filled. */
+static void __attribute__((constructor)) process_secret_draw(void)
+{
+	if (getrandom(process_secret, sizeof process_secret, 0) != sizeof process_secret)
+		abort();
+}
+
+uint64_t hash_keyed(const void *bytes, size_t len)
+{
+	return hash_sip(process_secret, bytes, len);
 }

@@ -10,5 +10,7 @@ uint64_t hash_xx64(const void *bytes, size_t len);                     /* seed 0
 /* One number more: what differs in any of the numbers folded in, in this order, differs. Not against whoever wants it otherwise. */
 uint64_t hash_fold(uint64_t h, uint64_t n);
 uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len);
+/* The same by a secret of this process: for tables in memory. */
+uint64_t hash_keyed(const void *bytes, size_t len);
 
 #endif

@@ -164,15 +164,18 @@ static int http_check_framing(struct http_parser *p, struct http_msg *m)
 }
 
 /* Fields that Connection names are hop by hop, except those whose removal would change what the message is (RFC 9110 section
- * 7.6.1: senders must not list them). */
-static void http_mark_hops(struct http_msg *m)
+ * 7.6.1: senders must not list them). As many may be named as may be there: each is looked for among them all. */
+static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
 	struct slice name;
+	uint32_t named = 0;
 
 	while (http_msg_next_member(m, H_CONNECTION, &it, &name)) {
 		enum header_id id = http_header_id(name.at, name.len);
 
+		if (++named > m->max_fields)
+			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
 		m->keep_alive &= !slice_is(name, "close");     /* whatever blanks stand around it */
 		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING || id == H_CACHE_CONTROL)
 			continue;
@@ -183,6 +186,7 @@ static void http_mark_hops(struct http_msg *m)
 				m->fields[i].hop = true;
 		}
 	}
+	return 0;
 }
 
 static int on_headers_complete(llhttp_t *ll)
@@ -210,7 +214,8 @@ static int on_headers_complete(llhttp_t *ll)
 	if (http_check_framing(p, m))
 		return -1;
 	m->keep_alive = llhttp_should_keep_alive(ll);
-	http_mark_hops(m);
+	if (http_mark_hops(p, m))
+		return -1;
 	if (p->no_body || (!p->request && (m->status / 100 == 1 || m->status == 204 || m->status == 304)))
 		ll->flags |= F_SKIPBODY;
 	ll->upgrade = 0;

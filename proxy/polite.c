@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "hash.h"
 #include "http_date.h"
 
 enum { POLITE_BUCKETS = 4096 };
@@ -14,7 +15,7 @@ enum { POLITE_BUCKETS = 4096 };
 struct polite_url {
 	LIST_ENTRY(polite_url) link;
 	TAILQ_ENTRY(polite_url) age;
-	uint64_t asked_ms, not_before_ms;
+	uint64_t hash, asked_ms, not_before_ms;
 	int status;
 	char url[];
 };
@@ -56,22 +57,14 @@ void polite_free(struct polite **pp)
 	*pp = NULL;
 }
 
-static size_t polite_hash(const char *url)
-{
-	size_t h = 5381;
-
-	for (; *url; url++)
-		h = h * 33 + (unsigned char)*url;
-	return h % POLITE_BUCKETS;
-}
-
 static struct polite_url *polite_find(struct polite *p, const char *url, bool make)
 {
-	size_t bucket = polite_hash(url), len = strlen(url) + 1;
+	size_t len = strlen(url) + 1;
+	uint64_t hash = hash_keyed(url, len);
 	struct polite_url *u;
 
-	LIST_FOREACH(u, &p->buckets[bucket], link)
-		if (!strcmp(u->url, url))
+	LIST_FOREACH(u, &p->buckets[hash % POLITE_BUCKETS], link)
+		if (u->hash == hash && !strcmp(u->url, url))
 			break;
 	if (u) {
 		TAILQ_REMOVE(&p->ages, u, age);
@@ -80,8 +73,9 @@ static struct polite_url *polite_find(struct polite *p, const char *url, bool ma
 	}
 	if (!make || !(u = calloc(1, sizeof *u + len)))
 		return NULL;
+	u->hash = hash;
 	memcpy(u->url, url, len);
-	LIST_INSERT_HEAD(&p->buckets[bucket], u, link);
+	LIST_INSERT_HEAD(&p->buckets[hash % POLITE_BUCKETS], u, link);
 	TAILQ_INSERT_TAIL(&p->ages, u, age);
 	if (++p->n > POLITE_URLS_MAX)
 		polite_forget(p, TAILQ_FIRST(&p->ages));

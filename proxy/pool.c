@@ -66,7 +66,7 @@ struct lease {
 
 static size_t pool_hash(const struct origin_target *t)
 {
-	return (hash_xx64(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
+	return (hash_keyed(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
 }
 
 static bool pool_same(const struct origin_target *a, const struct origin_target *b)

@@ -37,7 +37,7 @@ struct tls_sessions *tls_sessions_new(size_t cap)
 /* Who names many hosts can at worst push others out. */
 static struct bucket *bucket_of(struct tls_sessions *s, const char *peer)
 {
-	return &s->buckets[hash_xx64(peer, strlen(peer)) % s->cap];
+	return &s->buckets[hash_keyed(peer, strlen(peer)) % s->cap];
 }
 
 static struct entry *entry_find(struct tls_sessions *s, const char *peer)

@@ -57,11 +57,18 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 		listener_set_accepting(w->listeners[i], accepting);
 }
 
+static bool worker_is_full(const struct worker *w)
+{
+	return client_count(w->clients) >= w->settings->max_clients;
+}
+
 static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
 {
+	if (worker_is_full(w))
+		client_pool_give_up(w->clients);
 	if (client_accept(w->clients, fd, peer, len, tls))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
-	if (client_count(w->clients) >= w->settings->max_clients)
+	if (worker_is_full(w) && !client_pool_has_idle(w->clients))
 		worker_set_accepting(w, false);
 }
 
@@ -91,7 +98,7 @@ static void worker_end_if_done(struct worker *w)
 		worker_say_done(w);
 }
 
-static void worker_on_client_left(void *arg)
+static void worker_on_clients_changed(void *arg)
 {
 	struct worker *w = arg;
 
@@ -131,7 +138,7 @@ static void worker_on_renew(struct worker *w)
 	if (!s)
 		return;
 	worker_take_settings(w, s);
-	if (!w->accepting && client_count(w->clients) < s->max_clients)
+	if (!w->accepting && (!worker_is_full(w) || client_pool_has_idle(w->clients)))
 		worker_set_accepting(w, true);
 }
 
@@ -182,7 +189,7 @@ struct worker *worker_new(struct settings *settings, struct polite *polite, stru
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
 		goto fail;
 	ctx = (struct request_context){ .loop = w->loop, .fetches = w->fetches, .polite = polite, .cache = cache, .resolver = w->resolver };
-	if (!(w->clients = client_pool_new(&ctx, worker_on_client_left, w)) ||
+	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
 		goto fail;

@@ -1,14 +1,16 @@
 """What an operator relies on: an end in which nothing is lost, memory and clocks that fail, and peers who want the machine to themselves."""
+import os
 import selectors
 import signal
 import socket
+import time
 
 import pytest
 
 from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from pages import FRESH, Site, page
-from peers import TlsClient
+from peers import Client, Peer, TlsClient
 from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", FRESH, body=SMALL)
@@ -206,3 +208,105 @@ def test_trust_21_nothing_is_lost_under_load(start, origin, workers):
     load = Load(proxy.port, 64)
     load.run(2000, proxy.sigterm)
     assert proxy.wait() == 0 and load.answers >= 2000 and not load.lost, load.lost
+
+
+# ---- row 19: one peer, the machine to itself ----
+
+class Elsewhere(Client):
+    """From another address of this machine."""
+
+    def __init__(self, port):
+        self.sock = socket.create_connection(("127.0.0.1", port), TIMEOUT, ("127.0.0.2", 0))
+        Peer.__init__(self, self.sock)
+        self.method, self.version = "GET", "HTTP/1.1"
+
+
+def until(condition):
+    """Polls for what no event tells."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+
+
+def test_trust_19_one_address_has_so_many_connections(start, origin):
+    """The next one hears why; once one is gone there is room again. Another address has its own."""
+    origin.serve(lambda request: FEED)
+    proxy = start(origin, "--client-connections", "3")
+    held = [proxy.client() for _ in range(3)]
+    assert all(client.get("/feed").status == 200 for client in held)
+    late = proxy.client().ask("/feed")
+    assert late.response().status == 429 and late.is_ended()
+    other = Elsewhere(proxy.port)
+    assert other.get("/feed").status == 200
+    other.close()
+    held[1].close()
+    until(lambda: proxy.get("/feed").status == 200)
+    counted = proxy.counters()
+    assert counted["clients_crowded"] >= 1 and counted["clients_given_up"] == 0
+
+
+def test_trust_19_idle_connections_are_given_up_for_new_ones(start, origin):
+    """The one idle for longest first; one under way never."""
+    proxy = start(origin, "--max-connections", "4", "--keepalive-timeout", "1h")
+    busy, crowd = proxy.client().ask("/busy"), [proxy.client() for _ in range(3)]
+    waiting = origin.receive()
+    for client in crowd:
+        client.ask("/feed")
+        origin.receive().answer(FEED)
+        assert client.response().status == 200
+    for number in range(3):
+        late = proxy.client().ask("/feed")
+        origin.receive().answer(FEED)
+        assert late.response().status == 200 and crowd[number].is_ended()
+    waiting.answer(FEED)
+    assert busy.response().body == SMALL_OUT and proxy.counters()["clients_given_up"] == 3
+
+
+def test_trust_19_who_waits_is_taken_as_soon_as_one_is_idle(start, origin):
+    """With every connection busy nobody is accepted; the first one that is idle makes room."""
+    proxy = start(origin, "--max-connections", "2", "--keepalive-timeout", "1h")
+    busy = [proxy.client().ask(f"/{number}") for number in range(2)]
+    upstream = {each.request.target: each for each in (origin.receive() for _ in busy)}
+    late = proxy.client().ask("/late")
+    upstream["/0"].answer(FEED)
+    assert busy[0].response().status == 200 and busy[0].is_ended()
+    origin.receive().answer(FEED)
+    assert late.response().status == 200
+    upstream["/1"].answer(FEED)
+    assert busy[1].response().status == 200
+
+
+def test_trust_19_connection_names_no_more_fields_than_there_may_be(start, origin):
+    """Each is looked for among them all: 30,000 names would be a turn of the loop for one request, and one response."""
+    proxy = start(origin, "--max-header-fields", "100")
+    many, few = "Connection: " + ",".join(["a"] * 101), "Connection: " + ",".join(["a"] * 99 + ["x-hop"])
+    assert proxy.get("/feed", many).status == 431
+    got, request = proxy.through(origin, FEED, "/feed", few, "X-Hop: 1", close=True)
+    assert got.status == 200 and "X-Hop" not in request
+    assert proxy.through(origin, message("200 OK", many, body=b"x"), close=True)[0].status == 502
+
+
+def collide(count):
+    """Different texts of one length whose sum over h * 33 + c is one and the same."""
+    pairs = ("bc", "cB")
+    return ["".join(pairs[number >> bit & 1] for bit in range(count.bit_length())) for number in range(count)]
+
+
+def cpu(proxy):
+    """Seconds of processor that it has had."""
+    with open(f"/proc/{proxy.process.pid}/stat", encoding="ascii") as stat:
+        return sum(map(int, stat.read().rsplit(") ", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_trust_19_urls_that_collide_in_a_known_hash_share_no_chain(start, origin):
+    """CPU of as many URLs that do and do not, all waited for: with the known hash the former cost ten times as much and more."""
+    origin.serve(lambda request: message("503 Service Unavailable", "Retry-After: 3600", "Content-Type: text/plain", body=b"x"))
+    spent, common = {}, "/" + "x" * 7000
+    for kind, ends in (("apart", [f"{number:022d}" for number in range(1500)]), ("colliding", collide(1500))):
+        proxy = start(origin, "--cache", "off", "--access-log", "off")
+        client = proxy.client()
+        assert len(set(ends)) == 1500 and all(client.get(common + end).status == 503 for end in ends)
+        before = cpu(proxy)
+        assert all(client.get(common + end).status == 503 for end in ends)
+        spent[kind] = cpu(proxy) - before
+    assert spent["colliding"] < 3 * spent["apart"] + .1, spent

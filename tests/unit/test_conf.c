@@ -24,6 +24,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "client-allow", "10.0.0.0/8, fd00::/8 192.0.2.7", "10.0.0.0/8\nfd00::/8\n192.0.2.7/32\n" },
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
+	{ "client-connections", "0", "0" },
 	{ "drain-delay", "5s", "5s" },
 	{ "drain-timeout", "1500ms", "1500ms" },
 	{ "route", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"\n" },
