@@ -116,11 +116,19 @@ static struct object *answer_join(struct answer *a)
 static void answer_hit(struct answer *a, struct entry *e, int64_t now);
 static void answer_found(struct answer *a, struct entry *e);
 
+/* By the clock that the entry's age is told by. */
+static int64_t answer_entry_now(const struct answer *a, struct entry *e)
+{
+	return entry_now(e, answer_now(a), answer_steady(a));
+}
+
 /* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
 static void answer_pause(struct answer *a)
 {
-	if (a->entry && freshness_if_error(&a->entry->freshness, &a->cc, answer_now(a))) {
-		answer_hit(a, a->entry, answer_now(a));
+	int64_t now = a->entry ? answer_entry_now(a, a->entry) : 0;
+
+	if (a->entry && freshness_if_error(&a->entry->freshness, &a->cc, now)) {
+		answer_hit(a, a->entry, now);
 		return;
 	}
 	a->object = object_ref(a->pause);
@@ -153,7 +161,7 @@ static void answer_forward(struct answer *a, enum cache_fwd fwd)
 		a->object = request_refuse(a->ctx, 504, "The response is not stored, and only-if-cached was asked for.");
 		return;
 	}
-	a->again = a->again || cache_is_apart(a->ctx->cache, a->key, a->key_len, answer_now(a));
+	a->again = a->again || cache_is_apart(a->ctx->cache, a->key, a->key_len, answer_steady(a));
 	if (!a->again && !a->ranged && (a->object = answer_join(a)))
 		a->joined = true;
 	else if (answer_looks_again(a))
@@ -225,6 +233,7 @@ static void answer_hit(struct answer *a, struct entry *e, int64_t now)
 	a->object = object_ref(e->object);
 	a->head = object_head_ref(e->head);
 	a->freshness = e->freshness;
+	a->freshness.response_time -= now - answer_now(a);
 	a->status.hit = a->status.has_ttl = true;
 	a->status.ttl = freshness_ttl(&e->freshness, now);
 }
@@ -233,7 +242,7 @@ static void answer_revalidate(struct answer *a, struct entry *e, bool by_request
 {
 	a->entry = entry_ref(e);
 	a->status.has_ttl = true;
-	a->status.ttl = freshness_ttl(&e->freshness, answer_now(a));
+	a->status.ttl = freshness_ttl(&e->freshness, answer_entry_now(a, e));
 	answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
 }
 
@@ -241,7 +250,7 @@ static void answer_revalidate(struct answer *a, struct entry *e, bool by_request
 static void answer_reuse(struct answer *a, struct entry *e)
 {
 	bool by_request = false;
-	int64_t now = answer_now(a);
+	int64_t now = answer_entry_now(a, e);
 	enum freshness_reuse reuse = freshness_reuse(&e->freshness, &a->cc, now, &by_request);
 
 	switch (a->part && reuse == REUSE_STALE_REFRESH ? REUSE_REVALIDATE : reuse) {

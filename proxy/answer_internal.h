@@ -13,6 +13,12 @@ static inline int64_t answer_now(const struct answer *a)
 	return loop_wall_ms(a->ctx->loop) / 1000;
 }
 
+/* Seconds of the clock that nobody sets. */
+static inline int64_t answer_steady(const struct answer *a)
+{
+	return (int64_t)(loop_now_ms(a->ctx->loop) / 1000);
+}
+
 /* What of a stored response preconditions and If-Range are held against: as the client would see it. Borrowed from head. */
 struct conditional_stored answer_validators(const struct answer *, const struct object_head *head);
 

@@ -46,7 +46,8 @@ bool cache_settle(struct cache *, struct store_wait *);
 struct object *cache_join(struct cache *, const char *key, size_t len);
 struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *, bool alone);
 void cache_leave(struct cache *, const char *key, size_t len, struct object *);
-/* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds.
+/* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds
+ * of a clock that nobody sets.
  * A hint: it may be forgotten, and holds for CACHE_APART_S. */
 void cache_set_apart(struct cache *, const char *key, size_t len, bool apart, int64_t now);
 bool cache_is_apart(struct cache *, const char *key, size_t len, int64_t now);

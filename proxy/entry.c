@@ -102,6 +102,7 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 	atomic_init(&e->refs, 1);
 	atomic_init(&e->hits, 0);
 	atomic_flag_clear(&e->claimed);
+	atomic_init(&e->noted, 0);
 	e->vary = parts->vary;
 	e->object = parts->object;
 	e->head = parts->head;
@@ -126,6 +127,15 @@ bool entry_is_hot(struct entry *e, unsigned enough)
 {
 	return atomic_load_explicit(&e->hits, memory_order_relaxed) >= enough ||
 	    atomic_fetch_add_explicit(&e->hits, 1, memory_order_relaxed) + 1 >= enough;
+}
+
+int64_t entry_now(struct entry *e, int64_t wall, int64_t monotonic)
+{
+	int64_t ahead = wall - monotonic, noted = atomic_load_explicit(&e->noted, memory_order_relaxed);
+
+	if (!noted)
+		atomic_store_explicit(&e->noted, ahead, memory_order_relaxed);
+	return noted - ahead > FRESHNESS_AHEAD_MAX_S ? monotonic + noted : wall;
 }
 
 bool entry_claim(struct entry *e)

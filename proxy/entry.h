@@ -30,6 +30,7 @@ struct entry {
 	size_t bytes;                  /* what it counts against a budget: all of the above, but for the body's gzip form */
 	atomic_uint hits;              /* since it was made or came out of a store of bytes */
 	atomic_flag claimed;
+	_Atomic int64_t noted;         /* by entry_now(): how far the wall clock was ahead of the monotonic one; 0: not yet */
 };
 
 struct entry_parts {               /* references and strings that the new entry takes over, also on failure */
@@ -62,6 +63,9 @@ void entry_prefetch(const struct entry *, const struct entry_hints *);
 size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer, up to enough of them; whether there were so many. What is hot is not written to any more: other processors read it. */
 bool entry_is_hot(struct entry *, unsigned enough);
+/* What time it is for its age, both clocks given in seconds: the wall clock's, but for what that was set back by since it was first asked
+ * about here. Less than FRESHNESS_AHEAD_MAX_S does not count: clocks are set by as much all the time. */
+int64_t entry_now(struct entry *, int64_t wall, int64_t monotonic);
 /* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */
 bool entry_claim(struct entry *);
 /* The same response, stale from now on (seconds since the epoch); any other kind as it is. One reference. NULL: out of

@@ -214,7 +214,7 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		date = response_time;
 	/* section 4.2.3 */
 	apparent_age = response_time > date ? response_time - date : 0;
-	corrected_age = age_value(m) + (response_time - request_time);
+	corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
 	f->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
 	f->lifetime_s = freshness_lifetime(f, m, &cc, date, s);
 	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
@@ -262,6 +262,12 @@ void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t r
 		f->lifetime_s = s->floor_s;
 }
 
+/* The clock was set back since, or was wrong then: nobody knows how old it is. */
+static bool is_from_the_future(const struct freshness *f, int64_t now)
+{
+	return f->response_time - now > FRESHNESS_AHEAD_MAX_S;
+}
+
 int64_t freshness_age(const struct freshness *f, int64_t now)
 {
 	int64_t age = f->initial_age_s + (now > f->response_time ? now - f->response_time : 0);
@@ -271,7 +277,7 @@ int64_t freshness_age(const struct freshness *f, int64_t now)
 
 int64_t freshness_ttl(const struct freshness *f, int64_t now)
 {
-	return f->lifetime_s - freshness_age(f, now);
+	return is_from_the_future(f, now) ? -(int64_t)CC_SECONDS_MAX - 1 : f->lifetime_s - freshness_age(f, now);
 }
 
 bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread)
@@ -285,7 +291,7 @@ bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread
 
 void freshness_expire(struct freshness *f, int64_t now)
 {
-	int64_t age = freshness_age(f, now);
+	int64_t age = is_from_the_future(f, now) ? f->initial_age_s : freshness_age(f, now);
 
 	if (f->lifetime_s > age)
 		f->lifetime_s = age;
@@ -293,7 +299,7 @@ void freshness_expire(struct freshness *f, int64_t now)
 
 enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now, bool *by_request)
 {
-	int64_t age = freshness_age(f, now), ttl = f->lifetime_s - age;
+	int64_t age = freshness_age(f, now), ttl = freshness_ttl(f, now);
 	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
 
 	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246 section 2). */

@@ -27,6 +27,9 @@ struct freshness_settings {
 	uint32_t stale_if_error_s;     /* where the response does not say */
 };
 
+/* How far a clock may be set back, or the clocks of machines that share a store be apart, without consequence. */
+enum { FRESHNESS_AHEAD_MAX_S = 60 };
+
 enum freshness_flag {
 	FRESHNESS_NO_CACHE = 1,        /* never without validation */
 	FRESHNESS_NO_STALE = 2,        /* must-revalidate, proxy-revalidate or s-maxage: no stale ones (section 4.2.4) but in swr_s, sie_s */
@@ -73,7 +76,9 @@ void freshness_read_hop(struct freshness *, const struct http_msg *redirect, int
     const struct freshness_settings *);
 
 int64_t freshness_age(const struct freshness *, int64_t now);          /* current_age, for the Age field; 0 to 2^31 */
-int64_t freshness_ttl(const struct freshness *, int64_t now);          /* seconds left, negative once stale: Cache-Status' ttl */
+/* Seconds left, negative once stale: Cache-Status' ttl. Of what arrives a minute from now or later, by a clock that was set back, it is
+ * less than any window allows: such a response is stale, with whatever age. */
+int64_t freshness_ttl(const struct freshness *, int64_t now);
 /* Whether the last tenth of its lifetime runs, at most a minute; spread, any number, takes up to half of that off, so that what came
  * together does not end together. Never once stale, nor with a lifetime under 10 s. */
 bool freshness_ends_soon(const struct freshness *, int64_t now, uint32_t spread);

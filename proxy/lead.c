@@ -15,6 +15,18 @@ int64_t lead_now(struct lead *l)
 	return loop_wall_ms(l->params.loop) / 1000;
 }
 
+static int64_t lead_steady(struct lead *l)
+{
+	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
+}
+
+/* When what was asked for is answered, and, by the clock that nobody sets, how long before it was asked for. */
+static void lead_note_answer(struct lead *l)
+{
+	l->response_time = lead_now(l);
+	l->request_time = l->response_time - (lead_steady(l) - l->asked);
+}
+
 void lead_leave(struct lead *l)
 {
 	if (!l->left)
@@ -169,7 +181,8 @@ static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
 static void lead_set_apart(struct lead *l, const struct http_msg *m, enum storable storable)
 {
 	if (m->status < 500 && !l->ranged)
-		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m), lead_now(l));
+		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m),
+		    lead_steady(l));
 }
 
 /* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
@@ -214,7 +227,7 @@ static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answ
 	enum storable storable;
 	bool own;
 
-	l->response_time = lead_now(l);
+	lead_note_answer(l);
 	if (object_report(o)->foreign)
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
@@ -241,7 +254,7 @@ static int lead_on_hop(void *arg, const struct http_msg *m)
 {
 	struct lead *l = arg;
 
-	l->response_time = lead_now(l);
+	lead_note_answer(l);
 	return lead_note_hop(l, m);
 }
 
@@ -378,6 +391,7 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
+	l->asked = lead_steady(l);
 	if (lead_copy(l, params) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;

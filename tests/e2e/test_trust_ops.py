@@ -9,7 +9,7 @@ import pytest
 
 from certs import client_context
 from feeds import SMALL, SMALL_OUT
-from pages import FRESH, Site, page
+from pages import FRESH, Site, page, was_hit
 from peers import Client, Peer, TlsClient
 from wire import TIMEOUT, message
 
@@ -310,3 +310,37 @@ def test_trust_19_urls_that_collide_in_a_known_hash_share_no_chain(start, origin
         assert all(client.get(common + end).status == 503 for end in ends)
         spent[kind] = cpu(proxy) - before
     assert spent["colliding"] < 3 * spent["apart"] + .1, spent
+
+
+# ---- row 25: a clock that is set back ----
+
+YEARS = 50 * 365 * 86400
+DAY = message("200 OK", "Content-Type: text/plain", "Cache-Control: max-age=86400", 'ETag: "1"', body=b"x" * 10)
+
+
+def test_trust_25_what_a_store_has_from_the_future_is_stale(timed, clock, origin, tmp_path):
+    """Written by a clock that was wrong, or before it was set back: nobody knows its age, and it is validated."""
+    site = Site(origin)
+    site["/f"] = lambda request: message("304 Not Modified", 'ETag: "1"', "Cache-Control: max-age=86400") if "If-None-Match" in request else DAY
+    options = ["--cache", "on", "--cache-lmdb", str(tmp_path / "store"), "--cache-lmdb-bytes", "16m"]
+    (tmp_path / "store").mkdir()
+    proxy = timed(origin, *options)
+    assert proxy.get("/f").status == 200 and was_hit(proxy.get("/f"))
+    proxy.stop()
+    clock.at(-YEARS)
+    proxy = timed(origin, *options)
+    got = proxy.get("/f", "Cache-Control: max-stale")
+    assert got.status == 200 and not was_hit(got) and "If-None-Match" in site.last("/f")
+    assert was_hit(proxy.get("/f")) and site.count("/f") == 2
+
+
+def test_trust_25_ages_in_memory_go_by_the_clock_that_nobody_sets(timed, clock, origin):
+    """Set back by years, what was fresh for two seconds is fresh for no longer."""
+    site = Site(origin)
+    site["/f"] = page("Cache-Control: max-age=2")
+    proxy = timed(origin, "--cache", "on", "--refresh-hot", "0")
+    client = proxy.client()
+    assert client.get("/f").status == 200
+    client.get("/f")
+    clock.at(-YEARS)
+    until(lambda: not was_hit(client.get("/f")))
