@@ -180,7 +180,6 @@ static bool has_under(size_t limit, const struct evidence *e)
 /* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it out. */
 static bool is_sure(struct candidate c, const struct evidence *e)
 {
-
 	if (!c.decodes || charset_is_thoughtless(c.charset))
 		return false;
 	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && policy_is_faultless(e, c.charset));

@@ -156,7 +156,7 @@ def origin(binary, files):
 def utfeed(binary, *options, route=""):
     def make(_, port, source):
         return [binary, "serve", "--listen", f"127.0.0.1:{port}", "--route", f"/=http://127.0.0.1:{source} {route}".rstrip(),
-                "--access-log", "off", "--max-connections", "50000", *options]
+                "--access-log", "off", "--max-connections", "50000", "--client-connections", "0", *options]
     return make
 
 
