@@ -117,6 +117,27 @@ static void format_size(FILE *out, const struct conf_row *row, const void *membe
 	write_number(out, *(const size_t *)member, size_units);
 }
 
+/* auto is 0: how much that is shows where it is spent. */
+static int set_budget(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	if (strcasecmp(value->text, "auto") == 0) {
+		*(size_t *)member = 0;
+		return 0;
+	}
+	if (set_size(row, member, value, error) == 0)
+		return 0;
+	strncat(error->text, ", or auto", sizeof(error->text) - strlen(error->text) - 1);
+	return -1;
+}
+
+static void format_budget(FILE *out, const struct conf_row *row, const void *member)
+{
+	if (*(const size_t *)member)
+		format_size(out, row, member);
+	else
+		fputs("auto", out);
+}
+
 static int set_time(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	return set_number(row, value->text, time_units, "a time (a whole number with ms, s, m or h)", member, error);

@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "backlog.h"
+#include "budget.h"
 #include "cache.h"
 #include "conf/conf.h"
 #include "core/decoder.h"
 #include "descriptors.h"
 #include "listener.h"
 #include "log.h"
+#include "memory_limit.h"
 #include "polite.h"
 #include "settings.h"
 #include "stats.h"
@@ -149,10 +151,27 @@ static int server_open_second(struct server *s, struct store **second)
 	return *second ? 0 : -1;
 }
 
+/* Said once, before anything is taken: who runs out of it otherwise is ended without a word. */
+static size_t server_cache_bytes(const struct server *s)
+{
+	const struct conf *conf = s->first->conf;
+	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(), .cache_bytes = conf->cache_bytes,
+		.clients = s->first->max_clients * s->n_workers, .workers = s->n_workers };
+	size_t bytes = budget_cache_bytes(&b);
+
+	if (!conf->cache_bytes)
+		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
+	if (budget_sum(&b) > budget_limit(&b))
+		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times max-connections) may come to %llu KiB, but "
+		    "the %s has %llu", bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10), b.group < b.machine ? "control group" : "machine",
+		    (unsigned long long)(budget_limit(&b) >> 10));
+	return bytes;
+}
+
 static int server_open_cache(struct server *s)
 {
 	const struct conf *conf = s->first->conf;
-	struct store *memory = store_memory_new(conf->cache_bytes, conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
+	struct store *memory = store_memory_new(server_cache_bytes(s), conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
 
 	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
 		return 0;

@@ -10,7 +10,7 @@ BEGIN {
 	layer_row(23, "resolve* guard special_addresses origin parent parent_tunnel pool polite settings fetch*")
 	layer_row(24, "client* request answer answer_* lead lead_* invalidate purge upstream access admin")
 	layer_row(25, "listener worker server main cmd cmd_* check_report")
-	layer_row(20, "backlog")
+	layer_row(20, "backlog budget memory_limit")
 	layer_row(21, "crowd")
 	# One file at most includes each of these
 	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h", names, " ")

@@ -1,5 +1,6 @@
 """What an operator relies on: an end in which nothing is lost, memory and clocks that fail, and peers who want the machine to themselves."""
 import os
+import re
 import selectors
 import signal
 import socket
@@ -11,6 +12,7 @@ from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from pages import FRESH, Site, page, was_hit
 from peers import Client, Peer, TlsClient
+from proxy import is_sanitized
 from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", FRESH, body=SMALL)
@@ -344,3 +346,59 @@ def test_trust_25_ages_in_memory_go_by_the_clock_that_nobody_sets(timed, clock, 
     client.get("/f")
     clock.at(-YEARS)
     until(lambda: not was_hit(client.get("/f")))
+
+
+# ---- row 26: a container's memory ----
+
+@pytest.fixture
+def container():
+    """container(bytes): a command that runs another in a control group of so much memory; of either version, nested by one."""
+    made = []
+
+    def make(limit):
+        for base, file in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+            outer = os.path.join(base, f"utfeed-test-{os.getpid()}-{len(made)}")
+            try:
+                os.mkdir(outer)
+                made.append(outer)
+                with open(os.path.join(outer, file), "w", encoding="ascii") as out:
+                    out.write(str(limit))
+                if file == "memory.max":
+                    return "sh", "-c", f'echo $$ > {outer}/cgroup.procs && exec "$@"', "sh"
+                inner = os.path.join(outer, "inner")
+                os.mkdir(inner)
+                made.append(inner)
+                return "sh", "-c", f'echo $$ > {inner}/cgroup.procs && exec "$@"', "sh"
+            except OSError:
+                continue
+        return pytest.skip("no control group of memory may be made here")
+    yield make
+    for folder in reversed(made):
+        until(lambda each=folder: not os.path.isdir(each) or removed(each))
+
+
+def removed(folder):
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return False
+    return True
+
+
+def test_trust_26_a_container_is_not_filled_beyond_its_limit(container, start, origin):
+    """Twice the container's memory asked for: a quarter of it is kept, and nobody is killed."""
+    if is_sanitized():
+        pytest.skip("a sanitizer takes more than any container of this size has")
+    body = os.urandom(1 << 20)
+    Site(origin)["*"] = page(FRESH, kind="image/png", body=body)
+    proxy = start(origin, "--cache", "on", "--max-connections", "500", under=container(48 << 20))
+    assert "cache-bytes auto: 12288 KiB" in proxy.err.text() and "warning: memory" not in proxy.err.text()
+    client = proxy.client()
+    for number in range(96):
+        assert client.get(f"/{number}").body == body
+    assert was_hit(client.get("/95"))
+
+
+def test_trust_26_what_does_not_fit_is_said_at_start(container, start, origin):
+    proxy = start(origin, "--cache-bytes", "64m", under=container(64 << 20))
+    assert re.search(r"memory: 65536 KiB of stored responses \(cache-bytes\) and \d+ clients .* the control group has 65536", proxy.err.text())
