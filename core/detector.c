@@ -3,6 +3,8 @@
  * Invariant: what it answers can be decoded; its known weak spot, short texts, is the caller's to distrust. */
 #include "detector.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <uchardet/uchardet.h>
 
@@ -20,6 +22,7 @@ int detector_guess(const uint8_t *bytes, size_t len, enum charset *guess)
 	const struct charset_label *label = NULL;
 	size_t first = utf8_ascii_prefix(bytes, len);
 	uchardet_t detector;
+	bool starved;
 	const char *name;
 
 	*guess = CS_NONE;
@@ -30,14 +33,19 @@ int detector_guess(const uint8_t *bytes, size_t len, enum charset *guess)
 	len = utf8_sample(bytes, len < DETECTOR_MAX_BYTES ? len : DETECTOR_MAX_BYTES, DETECTOR_ENOUGH);
 	if (!detector_memory_take())
 		return -1;
+	errno = 0;
 	detector = uchardet_new();
 	if (uchardet_handle_data(detector, (const char *)bytes, len) == 0) {
 		uchardet_data_end(detector);
 		name = uchardet_get_charset(detector);
 		label = strcmp(name, "ASCII") == 0 ? NULL : charset_lookup(name, strlen(name));
 	}
+	/* It asks malloc() too, and where that has none it passes over a prober without a word. */
+	starved = errno == ENOMEM;
 	uchardet_delete(detector);
 	detector_memory_give();
+	if (starved)
+		return -1;
 	if (label != NULL)
 		*guess = label->charset;
 	return 0;
