@@ -90,18 +90,19 @@ def test_the_limit_of_open_files_is_raised(start):
 
 
 def test_clients_leave_descriptors_to_their_origins(start, origin):
-    """(128 - 64) / 2 = 32 clients: one more waits, all 32 reach the origin at a time."""
+    """(128 - 64) / 2 = 32 clients: all of them reach the origin at a time; one more waits until one is idle, which makes room for it."""
     proxy = start(origin, "--workers", "1", under=("prlimit", "--nofile=128:128"))
     clients = [proxy.client().ask(f"/{i}") for i in range(32)]
     waiting = [origin.receive() for _ in clients]
     late = proxy.client().ask("/late")
-    for upstream in waiting:
-        upstream.answer(FEED)
-    assert [client.response().status for client in clients] == [200] * 32
-    assert not origin.asked()
-    clients[0].close()
+    waiting[7].answer(FEED)
+    first = next(client for number, client in enumerate(clients) if f"/{number}" == waiting[7].request.target)
+    assert first.response().status == 200 and first.is_ended()
     origin.receive().answer(FEED)
     assert late.response().status == 200
+    for upstream in waiting[:7] + waiting[8:]:
+        upstream.answer(FEED)
+    assert [client.response().status for client in clients if client is not first] == [200] * 31
 
 
 def test_more_connections_than_allowed_wait(start, origin):
