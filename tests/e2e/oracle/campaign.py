@@ -69,15 +69,10 @@ def arguments():
     return parser.parse_args()
 
 
-def tell(finding, out):
-    print(f"\nWRONG {finding.store}, {finding.workers} workers, seed {finding.seed}")
-    for rule, section, words in finding.wrong:
-        print(f"  {rule} ({section}): {words}")
-    print("  " + "\n  ".join(finding.trace[-40:]))
-    print(json.dumps(finding.case()), flush=True)
-    if out:
-        with open(out, "a", encoding="ascii") as file:
-            file.write(json.dumps(finding.case()) + "\n")
+def told(finding):
+    """In words, with its history as data."""
+    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers, seed {finding.seed}", *(
+        f"  {rule} ({section}): {words}" for rule, section, words in finding.wrong), *("  " + line for line in finding.trace[-40:]), json.dumps(finding.case())])
 
 
 def main():
@@ -98,7 +93,10 @@ def main():
             statistics[name] = statistics.get(name, 0) + n
         print(f"oracle: {store}, {workers} workers: {count} answers in {time.monotonic() - at:.1f} s, {len(found)} wrong", flush=True)
         for finding in found:
-            tell(finding if args.no_shrink else shrink(finding), args.out)
+            print("\n" + told(finding if args.no_shrink else shrink(finding)), flush=True)
+            if args.out:
+                with open(args.out, "a", encoding="ascii") as file:
+                    file.write(json.dumps(finding.case()) + "\n")
         if len(findings) >= args.findings:
             break
     print("oracle: " + ", ".join(f"{name} {n}" for name, n in sorted(statistics.items())))

@@ -5,6 +5,7 @@ milliseconds after it, and the next step begins when all of them have ended. An 
     {"do": "get", "way": name, "to": resource, "with": [[field, value], ...], "method", "abort": ms, "if": "tag" | "date" | "none"}
     {"do": "purge", "way", "to", "how": word of X-Purge}     {"do": "edit", "to"}: the next spec of that resource
     {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart"}  {"do": "flood"}: other URLs fill the cache
+    {"do": "slow", "ms"}: the second store answers later from now on
 """
 import random
 
@@ -34,7 +35,7 @@ class Maker:
         self.random = random.Random(seed)
         self.ways, self.names, self.vary = ["plain"], ["X-User", "Accept-Language"], VARY
         self.resources, self.trick, self.wish, self.unsafe, self.purge, self.tick, self.edit = [], 0.05, 0.05, 0.02, 0.03, 0.01, 0.1
-        self.range, self.condition, self.abort, self.width = 0.02, 0.08, 0.04, 4
+        self.range, self.condition, self.abort, self.width, self.slow = 0.02, 0.08, 0.04, 4, 0.001
 
     def one(self, *choices):
         return self.random.choice(choices)
@@ -111,7 +112,7 @@ class Maker:
 
     def purged(self):
         self.ways = self.random.sample(["plain", "raw", "fields", "calm", "forward"], 2)
-        self.purge, self.unsafe, self.tick = 0.2, 0.1, 0.003
+        self.purge, self.unsafe, self.tick, self.slow, self.edit = 0.15, 0.1, 0.003, 0.02, 0.05
         for _ in range(2):
             self.resource(self.spec(("max-age=600", "public, max-age=600"), vary=0.1), self.spec(SHARED), self.spec(SHARED))
 
@@ -171,7 +172,7 @@ class Maker:
         to = self.random.randrange(len(self.resources))
         for share, op in ((self.purge, {"do": "purge", "way": self.ways[0], "to": to, "how": self.one("url", "url", "soft", "prefix", "url, soft")}),
                           (self.tick, {"do": "tick", "s": self.random.choice(TICKS)}), (self.edit, {"do": "edit", "to": to}),
-                          (0.001, {"do": "reload"}), (0.002, {"do": "flood"})):
+                          (0.001, {"do": "reload"}), (0.002, {"do": "flood"}), (self.slow, {"do": "slow", "ms": self.one(0, 10, 30)})):
             if roll < share:
                 return op
             roll -= share

@@ -105,14 +105,14 @@ def alike(q, request, names):
 
 
 class Use:
-    """One exchange e under policy p used for request q: what each row of USE asks."""
+    """One exchange e under policy p used for request q: what each row of USE asks. last: of a redirect, the exchange that it led to."""
 
-    def __init__(self, q, e, p, world, collapsed=False, hop=False):
-        self.q, self.e, self.p, self.world, self.hop = q, e, p, world, hop
+    def __init__(self, q, e, p, world, collapsed=False, last=None):
+        self.q, self.e, self.p, self.world, self.hop = q, e, p, world, bool(last)
         self.cc = directives(", ".join(q.all("cache-control")))
         if not q.all("cache-control") and any("no-cache" in value for value in q.all("pragma")):
             self.cc = {"no-cache": None}        # section 5.4
-        over = e.delivered or (e.done if e.done and q.sent.ms > e.done.ms + LATE_MS else None)
+        over = (last or e).delivered or (e.done if e.done and q.sent.ms > e.done.ms + LATE_MS else None)
         # A response that utfeed may not have had whole when the request came may be shared as it arrives (section 4).
         self.joined = not over or over.seq > q.sent.seq or (collapsed and bool(e.done) and q.sent.ms < e.done.ms + LATE_MS)
         self.over = over or e.done or e.answered
@@ -237,11 +237,11 @@ USE = (
 )
 
 
-def misuse(q, e, world, collapsed=False, hop=False):
+def misuse(q, e, world, collapsed=False, last=None):
     """What is wrong with using e for q; None: nothing, under one of the policies it may have."""
     wrong = None
     for p in policies(e, world):
-        u = Use(q, e, p, world, collapsed, hop)
+        u = Use(q, e, p, world, collapsed, last)
         wrong = single(u)
         for name, section, check in () if wrong else USE:
             words = check(u)
@@ -260,7 +260,7 @@ def chain(q, e, world, url=None, seen=()):
         return None
     for hop in world.at(url):
         if hop.location and hop.location not in seen and hop.asked.seq < e.asked.seq:
-            bad = misuse(q, hop, world, hop=True) or chain(q, e, world, hop.location, (*seen, url))
+            bad = misuse(q, hop, world, last=e) or chain(q, e, world, hop.location, (*seen, url))
             if not bad:
                 return None
             wrong = (f"hop-{bad[0]}" if not bad[0].startswith("hop-") and bad[0] != "url" else bad[0], bad[1], bad[2])

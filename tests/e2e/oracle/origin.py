@@ -81,14 +81,16 @@ class Resource:
         spec = self.spec()
         e = Exchange(next(self.serials), self.url, method, request, asked)
         e.version, e.status = self.version, spec["status"]
-        self.modified.setdefault(self.version, now - (spec["lm"] or 0))
+        # each version is younger than the one before
+        self.modified.setdefault(self.version, max(now - (spec["lm"] or 0), max(self.modified.values(), default=0) + 1))
         if method in ("POST", "PUT", "DELETE"):
             e.status = 500 if spec["status"] >= 500 else 200
         elif spec["status"] == 200:
             same, r = self.matches(spec, request)
             if same:
                 e.status, e.representation = 304, r
-                return (e, *self.write(e, {**spec, **{"lm": None}, **(spec["on304"] or {})}, None, now), spec)
+                spec = {**spec, "lm": None, **(spec["on304"] or {})}
+                return (e, *self.write(e, spec, None, now), spec)
         if spec["frame"] in ("cut", "cutchunk"):
             e.complete = False
         body = self.represented(e, spec, request)

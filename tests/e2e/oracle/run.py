@@ -6,6 +6,7 @@ cache; those are noted in every cell that was under way (Cell.happened), for a h
 import collections
 import itertools
 import random
+import time
 
 from .bench import Bench
 from .model import judge
@@ -13,7 +14,6 @@ from .origin import Resource
 from .records import Exchange, Removal, Request, World
 from .ways import WAYS, READS_ONLY, target
 
-GLOBAL = {"tick", "reload", "flood", "restart"}
 NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
 STEP_LIMIT_S = 60
 FLOOD_COUNT, FLOOD = 24, b"x" * 60000       # together more than the cache holds
@@ -33,7 +33,7 @@ class Cell:
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
         self.world, self.random = World(), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
-        self.happened, self.finished, self.since = [], False, [run.bench.clock.now] * 2
+        self.happened, self.finished, self.since, self.began = [], False, [run.bench.clock.now] * 2, 0.0
         self.base = [f"{run.bench.base(n)}/c{number}/" for n in (0, 1)]
         self.resources = [Resource(self.url(k), script, self.world, run.serials, self.url) for k, script in enumerate(history["resources"])]
         run.paths.update({resource.url: (self, resource) for resource in self.resources})
@@ -65,6 +65,7 @@ class Cell:
         self.step += 1
         self.since = [self.since[1], self.run.bench.clock.now]
         self.happened.append(list(step))
+        self.began = time.monotonic()
         self.left = len(step)
         number = self.step
         self.run.bench.loop.later(STEP_LIMIT_S, lambda: self.hangs(number))
@@ -113,6 +114,12 @@ class Cell:
 
     def do_reload(self, op):
         self.run.bench.reload()
+        self.run.tell(op, self)
+        self.ended()
+
+    def do_slow(self, op):
+        if self.run.bench.relay:
+            self.run.bench.relay.delay = op["ms"] / 1000
         self.run.tell(op, self)
         self.ended()
 
@@ -276,8 +283,9 @@ class Run:
 
     def tell(self, op, by=None):
         for cell in self.cells:
-            if cell is not by and cell.happened and not cell.finished:
-                cell.happened[-1].append({**op, "at": 1})
+            if cell is not by and cell.happened and not cell.finished and not cell.wrong:
+                at = int((time.monotonic() - cell.began) * 1000)
+                cell.happened[-1].append({**op, "at": max(1, min(at, 50)), "foreign": True})
 
     def tick(self, op, by):
         self.bench.clock.at(self.bench.clock.now - self.bench.clock.start + op["s"])
