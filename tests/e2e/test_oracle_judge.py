@@ -38,14 +38,16 @@ class Case:
         self.world.add(e)
         return e
 
-    def judged(self, serial=1, wall=0, fields=(), forwarded=(), way=PLAIN, sent=SENT, ended=ENDED, method="GET", url=URL, told="hit", status=200, body=None,
-               age=None, extra=()):
+    def judged(self, serial=1, wall=0, fields=(), forwarded=(), way=PLAIN, sent=SENT, ended=ENDED, method="GET", url=URL, how="hit", status=200, body=None,
+               age=None, extra=(), **said):
         q = Request(1, way, url, method, list(fields), dict(forwarded), moment(sent, wall))
         q.ended = moment(ended, wall)
         e = self.world.exchanges.get(serial)
         r = e and e.representation
         head = [("x-serial", str(serial)), ("x-url", e.url)] if e else []
-        head += [("cache-status", f"utfeed; {told}")] + ([("age", str(wall if age is None else age))] if age != "none" else []) + list(extra)
+        told = {name: e.fields.get(name) for name in ("cache-control", "vary")} if e else {}
+        head += [(name, value) for name, value in {**told, **said}.items() if value]
+        head += [("cache-status", f"utfeed; {how}")] + ([("age", str(wall if age is None else age))] if age != "none" else []) + list(extra)
         return [rule for rule, _, _ in judge(q, Answer(status, head, (r.raw if r else b"") if body is None else body), self.world)]
 
 
@@ -101,12 +103,12 @@ def leads(case, **fields):
     case.exchange(2, url=URL, asked=5, status=302, **fields).location = OTHER
 
 
-OWN = {"sent": 5, "ended": 30, "told": "fwd=uri-miss; stored", "age": "none"}
+OWN = {"sent": 5, "ended": 30, "how": "fwd=uri-miss; stored", "age": "none"}
 STALE = {"wall": 70}
 A, B = {"x-user": "a"}, {"x-user": "b"}
 TOKEN, COOKIE = {"authorization": "Bearer a"}, {"cookie": "sid=a"}
 FR, FR_DE = {"accept-language": "fr"}, {"accept-language": "fr, de"}
-JOINED = {"told": "fwd=uri-miss; stored; collapsed", "age": "none"}
+JOINED = {"how": "fwd=uri-miss; stored; collapsed", "age": "none"}
 
 ROWS = [
     # what, records, the answer, the rule that it breaks (None: none)
@@ -198,23 +200,26 @@ ROWS = [
     ("where a redirect led that said nothing", both(stored(url=OTHER), lambda case: leads(case, cc=None)), {"way": FOLLOW}, "hop-fresh"),
     ("where it led, above a floor", both(stored(url=OTHER), lambda case: leads(case, cc=None)), {"way": GATEWAY}, None),
     ("where it led another user", both(stored(url=OTHER), lambda case: leads(case, vary="X-User", request=A)), {"way": FOLLOW, "forwarded": B}, "hop-selected"),
-    ("a 304 renews", both(stored(), second(asked=22, status=304, of=1, wall=70)), {**STALE, "serial": 2, "told": "fwd=stale", "age": 0}, None),
+    ("a 304 renews", both(stored(), second(asked=22, status=304, of=1, wall=70)), {**STALE, "serial": 2, "how": "fwd=stale", "age": 0}, None),
     ("a 304 of long ago", both(stored(), second(asked=15, status=304, of=1), lambda case: setattr(case.world.exchanges[2], "delivered", moment(17))),
      {**STALE, "serial": 2}, "fresh"),
     ("a 304 with no-store", both(stored(), second(asked=15, status=304, of=1, cc="no-store"), lambda case: setattr(
         case.world.exchanges[2], "delivered", moment(17))), {"serial": 2}, "no-store"),
     ("a 304 that says nothing of its lifetime", both(stored(), second(asked=15, status=304, of=1, cc=None, wall=50), lambda case: setattr(
-        case.world.exchanges[2], "delivered", moment(17, 50))), {"serial": 2, "wall": 70, "age": 20}, None),
+        case.world.exchanges[2], "delivered", moment(17, 50))), {"serial": 2, "wall": 70, "age": 20, "cache-control": "max-age=60"}, None),
     ("a 304 with a new Vary", both(stored(), second(asked=15, status=304, of=1, vary="X-User", request=A), lambda case: setattr(
         case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "forwarded": B}, "selected"),
-    ("a 304 of another strong ETag", both(stored(), second(asked=22, status=304, of=1, etag='"x"')), {"serial": 2, "told": "fwd=stale", "age": 0},
+    ("a 304 of another strong ETag", both(stored(), second(asked=22, status=304, of=1, etag='"x"')), {"serial": 2, "how": "fwd=stale", "age": 0},
      "other-etag"),
     ("a 304 of another URL", both(stored(), second(url=OTHER, asked=22, status=304, of=0)), {"serial": 2, "way": FOLLOW, "body": BODY}, "url"),
-    ("a 304 by date of another version", both(stored(), second(asked=22, status=304, of=0, version=7)), {"serial": 2, "told": "fwd=stale", "body": BODY},
+    ("a 304 by date of another version", both(stored(), second(asked=22, status=304, of=0, version=7)), {"serial": 2, "how": "fwd=stale", "body": BODY},
      "body"),
     ("what Connection named", stored(), {"extra": [("x-hop", "1")]}, "hop-by-hop"),
     ("a head of another URL", stored(), {"extra": [("x-url", OTHER)]}, "head"),
     ("two heads in one", stored(), {"extra": [("x-serial", "2")]}, "head"),
+    ("a Vary that is not told", stored(vary="X-User", request=A), {"forwarded": A, "vary": None}, "told"),
+    ("another lifetime told", stored(), {"cache-control": "max-age=61"}, "told"),
+    ("a feed without Vary: Accept-Encoding", stored(), {"extra": [("x-encoding-rule", "auto:2.5")]}, "told"),
     ("no Age", stored(), {"wall": 10, "age": "none"}, "age"),
     ("too young an Age", stored(), {"wall": 10, "age": 3}, "age"),
     ("too old an Age", stored(), {"wall": 10, "age": 30}, "age"),

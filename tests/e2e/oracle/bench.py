@@ -11,7 +11,7 @@ import time
 from clock import Clock
 from peers import Background
 from preload import build
-from proxy import RELOADED, Utfeed
+from proxy import SANITIZER, Utfeed
 from stores import Redis
 
 from .loop import Listener, Loop, SlowRelay
@@ -63,18 +63,20 @@ class Bench:
             self.loop.turn(0.01)
         return background.join()
 
-    def restart(self):
+    def restart(self, kill=False):
         for client in self.idle:
             client.close()
         self.idle = []
-        self.turn_while(Background(self.proxy.stop))
+        if kill:
+            self.proxy.process.kill()
+            self.proxy.process.wait()
+            assert not SANITIZER.search(self.proxy.err.text()), self.proxy.err.text()
+        else:
+            self.turn_while(Background(self.proxy.stop))
         self.start()
 
     def reload(self):
         self.proxy.process.send_signal(1)
-
-    def reloaded(self):
-        return self.proxy.err.text().count(RELOADED)
 
     def died(self):
         return self.proxy.process.poll() is not None

@@ -4,8 +4,8 @@ A history is {"resources": [{"specs": [...], "origin": 0 or 1}], "steps": [[op, 
 milliseconds after it, and the next step begins when all of them have ended. An op is one of
     {"do": "get", "way": name, "to": resource, "with": [[field, value], ...], "method", "abort": ms, "if": "tag" | "date" | "none"}
     {"do": "purge", "way", "to", "how": word of X-Purge}     {"do": "edit", "to"}: the next spec of that resource
-    {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart"}  {"do": "flood"}: other URLs fill the cache
-    {"do": "slow", "ms"}: the second store answers later from now on
+    {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart", "kill"}  {"do": "flood"}: other URLs fill the cache
+    {"do": "slow", "ms"}: the second store answers later from now on        {"do": "away", "ms"}: so long there is no second store
 """
 import random
 
@@ -172,7 +172,8 @@ class Maker:
         to = self.random.randrange(len(self.resources))
         for share, op in ((self.purge, {"do": "purge", "way": self.ways[0], "to": to, "how": self.one("url", "url", "soft", "prefix", "url, soft")}),
                           (self.tick, {"do": "tick", "s": self.random.choice(TICKS)}), (self.edit, {"do": "edit", "to": to}),
-                          (0.001, {"do": "reload"}), (0.002, {"do": "flood"}), (self.slow, {"do": "slow", "ms": self.one(0, 10, 30)})):
+                          (0.001, {"do": "reload"}), (0.002, {"do": "flood"}), (self.slow, {"do": "slow", "ms": self.one(0, 10, 30)}),
+                          (self.slow / 10, {"do": "away", "ms": self.one(10, 100)})):
             if roll < share:
                 return op
             roll -= share
@@ -188,7 +189,7 @@ class Maker:
         self.random.choice([self.variants, self.validated, self.redirected, self.purged, self.paused, self.parts, self.mixed, self.mixed])()
         steps = [self.step() for _ in range(self.random.randint(6, 18))]
         if self.maybe(0.01):
-            steps.insert(self.random.randrange(len(steps)), [{"do": "restart"}])
+            steps.insert(self.random.randrange(len(steps)), [{"do": "restart", "kill": self.maybe(0.5)}])
         return {"resources": self.resources, "steps": steps}
 
 

@@ -162,10 +162,25 @@ class SlowRelay:
     """A relay to port, whose server answers late: .delay in seconds. What stands between utfeed and a slow second store."""
 
     def __init__(self, loop, port):
-        self.port, self.delay = port, 0.0
+        self.port, self.delay, self.loop, self.here, self.open = port, 0.0, loop, True, []
         self.listener = Listener(loop, self.accept)
 
+    def go_away(self, seconds):
+        """So long connections end, also those that are there."""
+        self.here = False
+        for conn in self.open:
+            conn.close(reset=True)
+        self.open = []
+        self.loop.later(seconds, self.come_back)
+
+    def come_back(self):
+        self.here = True
+
     def accept(self, loop, sock):
+        if not self.here:
+            sock.close()
+            return
         near = Delay(loop, sock, lambda: 0.0)
         far = Delay(loop, socket.create_connection(("127.0.0.1", self.port)), lambda: self.delay)
         near.other, far.other = far, near
+        self.open = [conn for conn in self.open if conn.open] + [near, far]

@@ -330,6 +330,16 @@ def wrong_head(q, a, e):
     return None
 
 
+def mistold(q, a, e, world):
+    """What caches behind must know: the lifetime and the Vary that the exchange gave the response (sections 3.2 and 4.1)."""
+    if e.url != q.url or a.status in (304, 412, 416):
+        return None
+    told = {name.strip().lower() for value in a.all("vary") for name in value.split(",")}
+    if not any(a.get("cache-control") == p.fields.get("cache-control") and set(p.vary) <= told for p in policies(e, world)):
+        return f"Cache-Control {a.get('cache-control')}, Vary {sorted(told)}; exchange {e.n} says {e.fields}"
+    return not (a.get("x-encoding-rule") or "none").startswith("none") and not told & {"accept-encoding", "*"} and "a feed without Vary: Accept-Encoding"
+
+
 def own_words(q, a):
     """An answer of utfeed's own holds nothing of any origin's."""
     if a.all("set-cookie") or SERIAL.search(a.body) or a.get("x-url"):
@@ -394,6 +404,8 @@ def judge(q, a, world):
     if a.status == 200 and q.method == "GET":
         words = older(q, e, world)
         wrongs.append(words and ("older", "RFC 9111 4", words))
+    words = mistold(q, a, e, world)
+    wrongs.append(words and ("told", "RFC 9111 3.2, 4.1", words))
     words = wrong_age(q, a, e)
     wrongs.append(words and ("age", "RFC 9111 5.1", words))
     stored = {"hit", "stored"} & set(a.own_status())

@@ -53,6 +53,7 @@ class Cell:
             return
         if any(op["do"] == "restart" for op in step):
             self.happened.append(step)
+            self.run.kills = any(op.get("kill") for op in step)
             self.run.wants_restart.append(self)
             return                              # Run.restart() goes on
         wanted = {self.shape(op) for op in step if op["do"] == "get"} - set(self.run.known)
@@ -123,6 +124,12 @@ class Cell:
         self.run.tell(op, self)
         self.ended()
 
+    def do_away(self, op):
+        if self.run.bench.relay:
+            self.run.bench.relay.go_away(op["ms"] / 1000)
+        self.run.tell(op, self)
+        self.ended()
+
     def do_flood(self, op):
         self.run.tell(op, self)
         self.run.flood(self.ended)
@@ -138,7 +145,7 @@ class Cell:
 
         def done(answer, client):
             self.run.bench.keep(client)
-            if answer.status == 200:
+            if answer.status == 200:            # 202: the second store does not have it yet
                 removal.ended = self.run.bench.moment()
             self.note("purge", url, word, answer.status)
             self.ended()
@@ -237,7 +244,7 @@ class Run:
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
         self.cells, self.wants_restart, self.resting, self.stopped = set(), [], [], False
-        self.turns = 0
+        self.turns, self.kills = 0, False
         self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
         self.bench = Bench(store, workers, self.asked, more)
 
@@ -319,8 +326,8 @@ class Run:
         """Between the steps of all cells; those that begin meanwhile wait too."""
         for cell in self.resting:
             if cell.happened and not cell.finished:
-                cell.happened.append([{"do": "restart"}])
-        self.bench.restart()
+                cell.happened.append([{"do": "restart", "kill": self.kills}])
+        self.bench.restart(self.kills)
         waiting, self.wants_restart, self.resting = self.wants_restart + self.resting, [], []
         for cell in waiting:
             cell.note("restart")

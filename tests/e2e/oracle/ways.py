@@ -26,7 +26,7 @@ READS_ONLY = {"gateway"}
 
 def options(port):
     """Of a utfeed whose routes lead to the origin on port."""
-    lines = ["--forward-credentials", "on", "--access-log", "off"]
+    lines = ["--forward-credentials", "on", "--access-log", "off", "--refresh-hot", "2"]
     for prefix, words, _ in ROUTES.values():
         lines += ["--route", f"{prefix}=http://127.0.0.1:{port}/ {words}".strip()]
     return lines
