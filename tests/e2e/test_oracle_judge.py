@@ -10,6 +10,7 @@ from oracle.records import Answer, Exchange, Moment, Removal, Representation, Re
 URL, OTHER = "http://o/r", "http://o/other"
 PLAIN, AUTH, FORWARD = Way("plain"), Way("auth", private=("authorization",)), Way("forward", keyed=("x-user",))
 GATEWAY, FLOOR, FOLLOW = Way("gateway", floor_s=300, stale_s=86400, follows=True), Way("floor", floor_s=60, stale_s=300), Way("follow", follows=True)
+OWN_FIELDS = Way("own", follows=True, keyed=("x-user",), private=("x-user",))
 ASKED, DELIVERED, SENT, ENDED = 10, 14, 20, 30      # moments of the row's exchange and request, unless the row says otherwise
 BODY = b"S1 line\n" * 3 + b"S1 end\n"
 
@@ -159,6 +160,10 @@ ROWS = [
         case.world.exchanges[2], "delivered", moment(13))), STALE, "fresh"),
     ("stale-if-error and a body cut", both(stored(cc="max-age=60, stale-if-error=300"), second(asked=22), cut), STALE, None),
     ("an error and no window", both(stored(), second(asked=22, status=503)), STALE, "fresh"),
+    ("an error, a window and the client's max-age", both(stored(), second(asked=22, status=503)), {
+        **STALE, "way": FLOOR, "fields": [("Cache-Control", "max-age=0")]}, None),
+    ("an error, a window and the client's no-cache", both(stored(), second(asked=22, status=503)), {
+        **STALE, "way": FLOOR, "fields": [("Cache-Control", "no-cache")]}, "wished"),
     ("an error and must-revalidate", both(stored(cc="max-age=60, must-revalidate"), second(asked=22, status=503)), {**STALE, "way": FLOOR}, "fresh"),
     ("an error, no-cache, an operator's window", both(stored(cc="max-age=60, no-cache"), second(asked=22, status=503)), {**STALE, "way": FLOOR}, "no-cache"),
     ("an error and an operator's window", both(stored(), second(asked=22, status=503)), {**STALE, "way": FLOOR}, None),
@@ -186,6 +191,15 @@ ROWS = [
     ("Set-Cookie with a lifetime", stored(set_cookie="sid=1"), {"extra": [("set-cookie", "sid=1")]}, None),
     ("Set-Cookie to one that joined", flying(set_cookie="sid=1"), {**JOINED, "extra": [("set-cookie", "sid=1")]}, "cookie-joined"),
     ("Set-Cookie of another exchange", stored(), {"extra": [("set-cookie", "sid=9")]}, "cookie-of-another"),
+    ("the Set-Cookie of a 304", both(stored(), second(asked=15, status=304, of=1, set_cookie="sid=2"), lambda case: setattr(
+        case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=2")]}, "cookie-of-another"),
+    ("the Set-Cookie of what a 304 renewed", both(stored(set_cookie="sid=1"), second(asked=15, status=304, of=1, set_cookie="sid=2"), lambda case: setattr(
+        case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=1")]}, None),
+    ("a 503 that many wait for", both(flying(cc=None, status=503), used), {**JOINED, "status": 503}, None),
+    ("a 503 of before", stored(cc=None, status=503), {"status": 503}, "no-lifetime"),
+    ("where a redirect leads, on another origin, of a field that stays", both(stored(url="http://x/r"), lambda case: leads(
+        case, request=A), lambda case: setattr(case.world.exchanges[2], "location", "http://x/r")), {"way": OWN_FIELDS, "forwarded": A}, None),
+    ("where a redirect leads, on this origin", both(stored(url=OTHER), lambda case: leads(case, request=A)), {"way": OWN_FIELDS, "forwarded": A}, "keyed"),
     ("purged", both(stored(), gone()), {}, "removed"),
     ("purged after it was asked for, before it came", both(flying(), gone(12, 13)), JOINED, "removed"),
     ("purged, not answered yet", both(stored(), gone(15, 21)), {}, None),

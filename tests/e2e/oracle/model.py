@@ -123,8 +123,8 @@ class Use:
         return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, self.names(ALIKE))
 
     def names(self, names):
-        """Of a hop on another origin: without those that stay on the first one."""
-        foreign = self.hop and self.e.url.split("/")[2] != self.q.url.split("/")[2]
+        """Where a redirect led to another origin: without those that stay on the first one."""
+        foreign = self.e.url.split("/")[2] != self.q.url.split("/")[2]
         return [name for name in names if not (foreign and name in self.q.way.private)]
 
     def age(self):
@@ -138,6 +138,11 @@ class Use:
             if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
                 lifetime = min(lifetime, max(0, r.ended.wall - self.e.asked.wall) + int(self.e.fields.get("age", 0)))
         return past - lifetime
+
+    def spared(self):
+        """RFC 5861 section 4: an error is worse than what is stale."""
+        wish = 0 if self.p.no_stale else seconds(self.cc, "stale-if-error") or 0
+        return self.staleness() < max(self.p.window("stale-if-error", self.q.way.stale_s), wish) and self.errs()
 
     def errs(self):
         """The origin failed while q waited, or had asked for a pause."""
@@ -160,9 +165,11 @@ SINGLE = (
     ("authorization", "RFC 9111 3.5", lambda u: "authorization" in u.e.request and not {"public", "s-maxage", "must-revalidate"} & set(u.p.cc)),
     ("cookie", "README Cache", lambda u: "cookie" in u.e.request),
     ("cookie-asks", "README Cache", lambda u: "cookie" in u.q.forwarded),
-    ("set-cookie", "README Cache", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop),
+    ("set-cookie", "README Cache", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
+     u.e.status != 304),
     ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
-    ("no-lifetime", "RFC 9111 3", lambda u: u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
+    # what an origin that fails says, all who wait for it may hear (README Cache)
+    ("no-lifetime", "RFC 9111 3", lambda u: not (u.joined and u.e.status >= 500) and u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
 )
 
 
@@ -206,10 +213,10 @@ def wished(u):
     if "no-cache" in u.cc:
         return f"the client said no-cache, exchange {u.e.n} was over by then"
     wanted = seconds(u.cc, "max-age")
-    if wanted is not None and u.age() > wanted and not ("immutable" in u.p.cc and u.staleness() < 0):      # RFC 8246 section 2
+    if wanted is not None and u.age() > wanted and not u.spared() and not ("immutable" in u.p.cc and u.staleness() < 0):      # RFC 8246 section 2
         return f"{u.age()} s old, the client said max-age={wanted}"
     wanted = seconds(u.cc, "min-fresh")
-    return wanted is not None and -u.staleness() < wanted and f"fresh for {-u.staleness()} s, the client said min-fresh={wanted}"
+    return wanted is not None and not u.spared() and -u.staleness() < wanted and f"fresh for {-u.staleness()} s, the client said min-fresh={wanted}"
 
 
 def fresh(u):
@@ -221,8 +228,7 @@ def fresh(u):
         return None
     if past < u.p.window("stale-while-revalidate", 0):
         return None
-    wish = 0 if u.p.no_stale else seconds(u.cc, "stale-if-error") or 0
-    if past < max(u.p.window("stale-if-error", u.q.way.stale_s), wish) and u.errs():
+    if u.spared():
         return None
     return f"exchange {u.e.n} has been stale for {past} s (lifetime {u.p.lifetime(u.q.way)})"
 
@@ -315,18 +321,29 @@ def wrong_age(q, a, e):
     return not low <= int(told) <= high and f"Age {told}, it is {low} to {high} s old"
 
 
-def wrong_head(q, a, e):
+def wrong_cookie(q, a, e, value, world):
+    """Section 7.3, README: its own exchange's; or that of a 200 which may be stored with it and is the stored one. A 304's is no other's."""
+    giver = next((x for x in world.at(e.url) if x.fields.get("set-cookie") == value), None)
+    if not giver or (giver is not e and not (giver.status in (200, 206) and e.status in (304, 206) and giver.version == e.version)):
+        return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
+    u = Use(q, giver, Policy(giver.status, giver.fields), world)
+    if "collapsed" in a.own_status() and giver is e:
+        return "cookie-joined", "RFC 9111 7.3", f"{value}: a joined response with Set-Cookie"
+    if giver.status == 304 and not u.own():
+        return "cookie-of-another", "RFC 9111 7.3", f"{value} of a 304 to another"
+    return None
+
+
+def wrong_head(q, a, e, world):
     for name, value in a.fields:
         if name == "x-hop":
             return "hop-by-hop", "RFC 9111 3.1", f"a field that Connection named: {value}"
         if name == "x-url" and value != e.url:
             return "head", "RFC 9111 4", f"a head of {value}, exchange {e.n} is of {e.url}"
         if name == "set-cookie":
-            mine = e.fields.get("set-cookie") == value
-            if not mine:
-                return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
-            if "collapsed" in a.own_status():
-                return "cookie-joined", "RFC 9111 7.3", f"{value}: a joined response with Set-Cookie"
+            wrong = wrong_cookie(q, a, e, value, world)
+            if wrong:
+                return wrong
     return None
 
 
@@ -392,7 +409,7 @@ def judge(q, a, world):
     if len(a.all("x-serial")) > 1:
         return [("head", "RFC 9111 3.2", f"heads mixed: {a.all('x-serial')}")]
     wrongs = [misuse(q, e, world, collapsed), (chain(q, e, world) if q.way.follows else None) if e.url == q.url or q.way.follows else
-              ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}"), wrong_head(q, a, e)]
+              ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}"), wrong_head(q, a, e, world)]
     if a.status == 304 and not q.all("if-none-match") and not q.all("if-modified-since"):
         wrongs.append(("conditional", "RFC 9110 15.4.5", "a 304 that nobody asked for"))
     if e.status == 304 and e.fields.get("etag", "W/").startswith('"') and e.representation and a.status != 304 and \

@@ -1,0 +1,40 @@
+"""Nobody gets another's answer: histories that went wrong once (oracle/regressions.py), and a while of others at random."""
+import itertools
+import os
+import random
+
+import pytest
+
+from oracle.bench import STORES
+from oracle.campaign import campaign, told
+from oracle.regressions import REGRESSIONS
+from oracle.shrink import Replay, shrink
+
+
+@pytest.fixture(scope="module")
+def replays():
+    """replay(store, workers): one utfeed for each, for all of this file."""
+    made = {}
+
+    def replay(store, workers):
+        if (store, workers) not in made:
+            made[store, workers] = Replay(store, workers)
+        return made[store, workers]
+    yield replay
+    for each in made.values():
+        each.close()
+
+
+@pytest.mark.parametrize("store,workers,history", [row[2:] for row in REGRESSIONS], ids=[row[0] for row in REGRESSIONS])
+def test_trust_of_what_went_wrong_once(replays, store, workers, history):
+    replay = replays(store, workers)
+    assert not replay.finds(history), "\n".join([*map(str, replay.last.wrong), *replay.last.trace])
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("store", STORES)
+def test_trust_02_at_random(store, workers):
+    """Ten seconds each: ORACLE_SECONDS and make check-oracle for more; a seed that failed is said, for ORACLE_SEED."""
+    seed = int(os.environ.get("ORACLE_SEED", 0)) or random.SystemRandom().randrange(1, 1 << 32)
+    answers, _, findings = campaign(store, workers, itertools.count(seed * 1000), 10, 1 << 60)
+    assert answers and not findings, f"ORACLE_SEED={seed}\n" + told(shrink(findings[0]))
