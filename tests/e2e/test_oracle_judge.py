@@ -213,6 +213,8 @@ ROWS = [
     ("where a redirect led, stale by now", both(stored(url=OTHER, cc="max-age=9999"), lambda case: leads(case)), {**STALE, "way": FOLLOW}, "hop-fresh"),
     ("where a redirect led that said nothing", both(stored(url=OTHER), lambda case: leads(case, cc=None)), {"way": FOLLOW}, "hop-fresh"),
     ("where it led, above a floor", both(stored(url=OTHER), lambda case: leads(case, cc=None)), {"way": GATEWAY}, None),
+    ("where a redirect led, stale by now, and it leads to an error", both(stored(url=OTHER, cc="max-age=9999"), lambda case: leads(
+        case), lambda case: case.exchange(3, url=URL + "2", asked=25, status=503)), {**STALE, "way": GATEWAY}, None),
     ("where it led another user", both(stored(url=OTHER), lambda case: leads(case, vary="X-User", request=A)), {"way": FOLLOW, "forwarded": B}, "hop-selected"),
     ("a 304 renews", both(stored(), second(asked=22, status=304, of=1, wall=70)), {**STALE, "serial": 2, "how": "fwd=stale", "age": 0}, None),
     ("a 304 of long ago", both(stored(), second(asked=15, status=304, of=1), lambda case: setattr(case.world.exchanges[2], "delivered", moment(17))),

@@ -28,7 +28,7 @@ def replays():
 @pytest.mark.parametrize("store,workers,history", [row[2:] for row in REGRESSIONS], ids=[row[0] for row in REGRESSIONS])
 def test_trust_of_what_went_wrong_once(replays, store, workers, history):
     replay = replays(store, workers)
-    assert not replay.finds(history), "\n".join([*map(str, replay.last.wrong), *replay.last.trace])
+    assert not replay.finds(history), "\n".join([*map(str, replay.last.wrong), *replay.last.told()])
 
 
 @pytest.mark.parametrize("workers", [1, 2])

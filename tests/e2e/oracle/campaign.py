@@ -1,5 +1,6 @@
 """Runs histories by the thousand, over all stores, with one worker and two; makes what went wrong small, and tells it."""
 import argparse
+import gc
 import itertools
 import json
 import os
@@ -19,7 +20,7 @@ class Finding:
 
     def __init__(self, store, workers, cell):
         self.store, self.workers, self.seed, self.wrong = store, workers, cell.seed, cell.wrong
-        self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.trace
+        self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.told()
 
     @property
     def rule(self):
@@ -77,6 +78,7 @@ def told(finding):
 
 def main():
     args = arguments()
+    gc.set_threshold(100_000, 50, 100)      # records live as long as their history: there is little to collect
     seed = args.seed or random.SystemRandom().randrange(1, 1 << 32)
     seeds = itertools.count(seed * 1000)
     places = [(store, int(workers)) for store in args.stores.split(",") for workers in args.workers.split(",")]

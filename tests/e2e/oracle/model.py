@@ -146,7 +146,7 @@ class Use:
 
     def errs(self):
         """The origin failed while q waited, or had asked for a pause."""
-        for x in self.world.at(self.e.url) if self.e.url == self.q.url else self.world.exchanges.values():
+        for x in self.world.exchanges.values() if self.q.way.follows else self.world.at(self.q.url):
             if x.fails and x.asked.seq < self.q.ended.seq and (not x.delivered or x.delivered.seq > self.q.sent.seq):
                 return True
             if x.status in (429, 503) and "retry-after" in x.fields and x.answered and \
@@ -314,10 +314,10 @@ def wrong_age(q, a, e):
     told, initial = a.get("age"), int(e.fields.get("age", 0))
     over = e.delivered
     joined = "collapsed" in a.own_status() and e.done and q.sent.ms < e.done.ms + LATE_MS
-    low = max(0, q.sent.wall - over.wall) + initial if over and over.seq < q.sent.seq and not joined else 0
+    low = max(0, min(q.sent.wall, q.ended.wall) - over.wall) + initial if over and over.seq < q.sent.seq and not joined else 0
     if told is None:
         return low > initial and f"no Age, it is {low} s old"
-    high = max(0, q.ended.wall - e.since) + initial
+    high = max(0, max(q.sent.wall, q.ended.wall) - e.since) + initial
     return not low <= int(told) <= high and f"Age {told}, it is {low} to {high} s old"
 
 

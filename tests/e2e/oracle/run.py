@@ -234,7 +234,11 @@ class Cell:
         upstream.say(head, body, spec, method, began, over)
 
     def note(self, *words):
-        self.trace.append(" ".join(map(str, words)))
+        self.trace.append(words)
+
+    def told(self):
+        """What happened, a line each."""
+        return [" ".join(map(str, words)) for words in self.trace]
 
 
 class Run:

@@ -116,7 +116,7 @@ def shrink(finding, seconds=60):
             return time.monotonic() < until and bool(smaller["steps"]) and replay.finds(smaller)
         finding.history = fewer_words(fewer_steps(again, try_it), try_it)
         if replay.finds(finding.history, 10):
-            finding.trace, finding.wrong = replay.last.trace, replay.last.wrong
+            finding.trace, finding.wrong = replay.last.told(), replay.last.wrong
     finally:
         replay.close()
     return finding

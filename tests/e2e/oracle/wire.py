@@ -11,12 +11,15 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
 
 def fields_of(head):
     """[(name in lower case, value)] of head lines behind the first."""
-    found = []
-    for line in head.split(b"\r\n")[1:]:
-        name, colon, value = line.partition(b":")
-        if not colon or b" " in name or b"\n" in line or b"\r" in line:
+    text = head.decode("latin-1")
+    lines, found = text.split("\r\n"), []
+    if text.count("\n") + text.count("\r") != 2 * (len(lines) - 1):
+        raise ValueError(f"line ends of {head!r}")
+    for line in lines[1:]:
+        name, colon, value = line.partition(":")
+        if not colon or " " in name:
             raise ValueError(f"field line {line!r}")
-        found.append((name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")))
+        found.append((name.lower(), value.strip(" \t")))
     return found
 
 
