@@ -122,6 +122,14 @@ class Maker:
         for _ in range(2):
             self.resource(self.spec(CHECKED, vary=0.1, frame="length"), self.spec(CHECKED, status=self.one(429, 503, 503, 500), retry=1, kind="text"))
 
+    def crowded(self):
+        """Many at once at one URL that changes, comes late, is purged and given up meanwhile."""
+        self.ways, self.names = [self.one("plain", "auth", "fields", "forward", "own", "raw")], self.random.sample(sorted(VALUES), 2)
+        self.vary = tuple(name for name in VARY if name.split(",")[-1].strip() in self.names) or ("Accept-Language",)
+        self.width, self.abort, self.edit, self.purge, self.unsafe, self.condition = 9, 0.1, 0.1, 0.06, 0.04, 0.15
+        self.resource(*(self.spec(SHARED + CHECKED + (self.one(*CLOSED), None), vary=0.6, delay=self.one(8, 15, 30), on304=self.one(*ON_304), careless=self.maybe(
+            0.2)) for _ in range(3)))
+
     def parts(self):
         self.ways, self.range, self.edit = ["raw", self.one("plain", "raw", "fields")], 0.6, 0.1
         for _ in range(2):
@@ -182,11 +190,12 @@ class Maker:
     def step(self):
         ops = [self.op() for _ in range(self.random.randint(1, self.width))]
         for op in ops[1:]:
-            op["at"] = self.one(0, 0, 2, 5, 10, 20)
+            op["at"] = self.one(0, 0, 2, 5, 10, 20, 30)
         return ops
 
     def history(self):
-        self.random.choice([self.variants, self.validated, self.redirected, self.purged, self.paused, self.parts, self.mixed, self.mixed])()
+        self.random.choice([self.variants, self.validated, self.redirected, self.purged, self.paused, self.parts, self.crowded, self.crowded,
+                            self.mixed, self.mixed])()
         steps = [self.step() for _ in range(self.random.randint(6, 18))]
         if self.maybe(0.01):
             steps.insert(self.random.randrange(len(steps)), [{"do": "restart", "kill": self.maybe(0.5)}])
