@@ -28,6 +28,14 @@ WISHES = ("no-cache", "no-store", "max-age=0", "max-age=10", "min-fresh=30", "ma
 TICKS = (1, 1, 4, 6, 6, 20, 61, 400)
 
 
+ODDS = (                # how often a spec says so, what, and one of which
+    (0.25, "etag", ("weak", None)), (0.3, "lm", (50, 1000, 100000)), (0.1, "cookie", (True,)), (0.3, "kind", ("text", "json")),
+    (0.3, "enc", ("iso-8859-1", "windows-1251", "utf-16", "koi8-r")), (0.2, "frame", ("chunked", "chunked", "close", "cut", "cutchunk")),
+    (0.5, "delay", (3, 8, 15)), (0.15, "slow", (5, 15)), (0.07, "items", (200, 200, 2000, 9000)), (0.05, "interim", (1,)), (0.05, "age", (3, 30)),
+    (0.05, "expires", (-10, 0, 5, 60)), (0.04, "cdn", ("max-age=60", "no-store", "max-age=5", "no-cache")),
+)
+
+
 class Maker:
     """Makes one history by its theme: a method that fills self.resources and self.mix."""
 
@@ -50,32 +58,9 @@ class Maker:
             spec["cc"] = cc
         if self.maybe(vary):
             spec["vary"] = r.choice(self.vary)
-        if self.maybe(0.25):
-            spec["etag"] = self.one("weak", None)
-        if self.maybe(0.3):
-            spec["lm"] = self.one(50, 1000, 100000)
-        if self.maybe(0.1):
-            spec["cookie"] = True
-        if self.maybe(0.3):
-            spec["kind"] = self.one("text", "json")
-        if self.maybe(0.3):
-            spec["enc"] = self.one("iso-8859-1", "windows-1251", "utf-16", "koi8-r")
-        if self.maybe(0.2):
-            spec["frame"] = self.one("chunked", "chunked", "close", "cut", "cutchunk")
-        if self.maybe(0.5):
-            spec["delay"] = self.one(3, 8, 15)
-        if self.maybe(0.15):
-            spec["slow"] = self.one(5, 15)
-        if self.maybe(0.07):
-            spec["items"] = self.one(200, 200, 2000, 9000)
-        if self.maybe(0.05):
-            spec["interim"] = 1
-        if self.maybe(0.05):
-            spec["age"] = self.one(3, 30)
-        if self.maybe(0.05):
-            spec["expires"] = self.one(-10, 0, 5, 60)
-        if self.maybe(0.04):
-            spec["cdn"] = self.one("max-age=60", "no-store", "max-age=5", "no-cache")
+        for share, name, values in ODDS:
+            if self.maybe(share):
+                spec[name] = r.choice(values)
         spec.update(fixed)
         return spec
 

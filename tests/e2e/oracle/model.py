@@ -292,8 +292,10 @@ def part(a, whole):
     return whole[int(match[1]):int(match[2]) + 1]
 
 
-def wrong_body(a, e, world):
+def wrong_body(q, a, e, world):
     """Every byte of a complete answer, against what its number says it is."""
+    if a.cut or q.method != "GET" or a.status not in (200, 206):
+        return None
     try:
         body = body_of(a)
     except (OSError, EOFError):
@@ -309,7 +311,7 @@ def wrong_body(a, e, world):
     return body not in (r.raw, r.normal) and f"{len(body)} bytes, {r.n} has {len(r.raw)} or {len(r.normal)}"
 
 
-def wrong_age(q, a, e):
+def wrong_age(q, a, e, _):
     """Section 5.1: told with all that is not first-hand, and true. What asking took counts (section 4.2.3)."""
     told, initial = a.get("age"), int(e.fields.get("age", 0))
     over = e.delivered
@@ -366,10 +368,11 @@ def own_words(q, a):
     return []
 
 
-def judge_unchanged(q, a, world, collapsed):
+def judge_unchanged(q, a, world):
     """A 304 made of a stored response names it by its ETag, or by Last-Modified alone."""
-    if not q.all("if-none-match") and not q.all("if-modified-since"):
-        return [("conditional", "RFC 9110 15.4.5", "a 304 that nobody asked for")]
+    collapsed, words = "collapsed" in a.own_status(), unasked(q, a, None, None)
+    if words:
+        return [("conditional", "RFC 9110 15.4.5", words)]
     tag = re.search(r'"e(\d+)', a.get("etag") or "")
     if not tag:
         return []
@@ -379,54 +382,69 @@ def judge_unchanged(q, a, world, collapsed):
     return [] if None in wrongs or not r else wrongs[:1]
 
 
-def note(q, a, e):
-    """Remembers who got e, for what may be used once. What holds no body may leave before e is over."""
+def note(q, a, e, world):
+    """Remembers who got e, for what may be used once, and what was stored. What holds no body may leave before e is over."""
     e.used_by.add(q.n)
+    if {"hit", "stored"} & set(a.own_status()) and not a.cut and a.status == 200 and q.method == "GET":
+        world.answers[q.url].append((q.ended, q.way, q.forwarded, e))
     if not a.cut and q.method == "GET" and a.status not in (304, 412, 416) and (e.delivered is None or e.delivered.seq > q.ended.seq):
         e.delivered = q.ended
 
 
-def older(q, e, world):
+def older(q, a, e, world):
     """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older."""
-    for ended, way, fields, x in world.answers[q.url]:
+    for ended, way, fields, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
         if ended.seq < q.sent.seq and way is q.way and fields == q.forwarded and e.delivered and x.asked.seq > e.delivered.seq and \
                 x.version != e.version and x.fields.get("vary") == e.fields.get("vary"):
             return f"exchange {x.n} was stored and told at {ended.seq}, and now the older exchange {e.n}"
     return None
 
 
+def unasked(q, a, _, __):
+    return a.status == 304 and not q.all("if-none-match") and not q.all("if-modified-since") and "a 304 that nobody asked for"
+
+
+def other_etag(_, a, e, __):
+    tag = e.fields.get("etag", "W/")
+    return e.status == 304 and a.status != 304 and tag.startswith('"') and e.representation and tag != f'"e{e.representation.n}"' and \
+        f"exchange {e.n} names {tag}, the stored one was {e.representation.n}"
+
+
+# Each row: what must not be wrong with a complete answer made of an exchange, whoever it is for.
+ANSWER = (
+    ("conditional", "RFC 9110 15.4.5", unasked),
+    ("other-etag", "RFC 9111 4.3.4", other_etag),
+    ("body", "RFC 9111 3.3, 3.4", wrong_body),
+    ("older", "RFC 9111 4", older),
+    ("told", "RFC 9111 3.2, 4.1", mistold),
+    ("age", "RFC 9111 5.1", wrong_age),
+)
+
+
+def reached(q, e, world):
+    if q.way.follows:
+        return chain(q, e, world)
+    return None if e.url == q.url else ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}")
+
+
+def judge_exchange(q, a, e, world):
+    """Of an answer that exchange e gave its head."""
+    wrongs = [misuse(q, e, world, "collapsed" in a.own_status()), reached(q, e, world), wrong_head(q, a, e, world)]
+    for name, section, check in ANSWER:
+        words = check(q, a, e, world)
+        wrongs.append(words and (name, section, words))
+    note(q, a, e, world)
+    return [wrong for wrong in wrongs if wrong]
+
+
 def judge(q, a, world):
     """[(rule, section, words)]: empty where this client may have this answer now."""
     if a.malformed:
         return [("framing", "RFC 9112 6", a.malformed)]
-    serial = a.get("x-serial")
-    collapsed = "collapsed" in a.own_status()
-    if not serial:
-        return judge_unchanged(q, a, world, collapsed) if a.status == 304 else own_words(q, a)
-    e = world.exchanges.get(int(serial))
-    if not e:
-        return [("known", "RFC 9111 4", f"no exchange {serial}")]
-    if len(a.all("x-serial")) > 1:
-        return [("head", "RFC 9111 3.2", f"heads mixed: {a.all('x-serial')}")]
-    wrongs = [misuse(q, e, world, collapsed), (chain(q, e, world) if q.way.follows else None) if e.url == q.url or q.way.follows else
-              ("url", "RFC 9111 4", f"a response of {e.url} for {q.url}"), wrong_head(q, a, e, world)]
-    if a.status == 304 and not q.all("if-none-match") and not q.all("if-modified-since"):
-        wrongs.append(("conditional", "RFC 9110 15.4.5", "a 304 that nobody asked for"))
-    if e.status == 304 and e.fields.get("etag", "W/").startswith('"') and e.representation and a.status != 304 and \
-            e.fields["etag"] != f'"e{e.representation.n}"':
-        wrongs.append(("other-etag", "RFC 9111 4.3.4", f"exchange {e.n} names {e.fields['etag']}, the stored one was {e.representation.n}"))
-    if not a.cut and q.method == "GET" and a.status in (200, 206):
-        words = wrong_body(a, e, world)
-        wrongs.append(words and ("body", "RFC 9111 3.3, 3.4", words))
-    if a.status == 200 and q.method == "GET":
-        words = older(q, e, world)
-        wrongs.append(words and ("older", "RFC 9111 4", words))
-    words = mistold(q, a, e, world)
-    wrongs.append(words and ("told", "RFC 9111 3.2, 4.1", words))
-    words = wrong_age(q, a, e)
-    wrongs.append(words and ("age", "RFC 9111 5.1", words))
-    stored = {"hit", "stored"} & set(a.own_status())
-    if stored and not a.cut and a.status == 200 and q.method == "GET":
-        world.answers[q.url].append((q.ended, q.way, q.forwarded, e))
-    note(q, a, e)
-    return [wrong for wrong in wrongs if wrong]
+    serials = a.all("x-serial")
+    if not serials:
+        return judge_unchanged(q, a, world) if a.status == 304 else own_words(q, a)
+    if len(serials) > 1:
+        return [("head", "RFC 9111 3.2", f"heads mixed: {serials}")]
+    e = world.exchanges.get(int(serials[0]))
+    return judge_exchange(q, a, e, world) if e else [("known", "RFC 9111 4", f"no exchange {serials[0]}")]

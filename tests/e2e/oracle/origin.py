@@ -112,43 +112,47 @@ class Resource:
             if first.isdigit() and int(first) < len(r.raw):
                 e.status = 206
                 last = min(int(last) if last.isdigit() else len(r.raw), len(r.raw) - 1)
-                e.fields["content-range"] = f"bytes {first}-{last}/{len(r.raw)}"
+                e.part = f"bytes {first}-{last}/{len(r.raw)}"
                 return r.raw[int(first):last + 1]
         return r.raw
 
     def write(self, e, spec, body, now):
-        lines, fields = [f"HTTP/1.1 {e.status} {REASONS.get(e.status, 'Other')}"], e.fields
-
-        def add(name, value, known=None):
-            lines.append(f"{name}: {value}")
-            fields[name.lower()] = known if known is not None else value
-        lines += [f"X-Serial: {e.n}", f"X-Url: {e.url}"]
-        add("Date", email.utils.formatdate(now, usegmt=True), now)
-        if "content-range" in fields:
-            lines.append("Content-Range: " + fields["content-range"])
-        for name, key in (("Cache-Control", "cc"), ("CDN-Cache-Control", "cdn"), ("Vary", "vary"), ("Age", "age"), ("Retry-After", "retry")):
-            if spec[key] is not None:
-                add(name, spec[key])
-        if spec["expires"] is not None:
-            add("Expires", email.utils.formatdate(now + spec["expires"], usegmt=True), now + spec["expires"])
-        if spec["lm"] is not None:
-            add("Last-Modified", email.utils.formatdate(self.last_modified(), usegmt=True), self.last_modified())
-        if spec["etag"] and e.status in (200, 206, 304):
-            n = e.representation.n if e.representation else None
-            if spec["etag"] == "other":
-                add("ETag", f'"x{e.n}"')
-            elif n is not None:
-                add("ETag", ("W/" if spec["etag"] == "weak" else "") + f'"e{n}"')
-        if spec["cookie"]:
-            add("Set-Cookie", f"sid=from-{e.n}")
-        if spec.get("hop"):
-            lines += ["Connection: X-Hop", f"X-Hop: {e.n}"]
-        if spec["ranges"]:
-            lines.append("Accept-Ranges: bytes")
+        """Status line and fields as text, and the body; what of the fields counts is noted in the exchange, times as seconds."""
+        found = [("X-Serial", e.n), ("X-Url", e.url), ("Date", email.utils.formatdate(now, usegmt=True)), *self.lifetime(spec, now),
+                 *self.validators(e, spec), *extras(e, spec, body)]
         if 300 <= e.status < 400 and e.status != 304 and spec["to"] is not None:
             e.location = self.locate(spec["to"])
-            lines.append("Location: " + e.location)
-        if body is not None:
-            kind = {"feed": "application/rss+xml", "text": "text/plain", "json": "application/json"}[spec["kind"]]
-            lines.append("Content-Type: " + kind)
-        return "\r\n".join(lines), body
+            found.append(("Location", e.location))
+        times = {"date": now, "last-modified": self.last_modified(), "expires": now + (spec["expires"] or 0)}
+        e.fields.update({name.lower(): times.get(name.lower(), value) for name, value in found})
+        return "\r\n".join([f"HTTP/1.1 {e.status} {REASONS.get(e.status, 'Other')}", *(f"{name}: {value}" for name, value in found)]), body
+
+    @staticmethod
+    def lifetime(spec, now):
+        for name, key in (("Cache-Control", "cc"), ("CDN-Cache-Control", "cdn"), ("Vary", "vary"), ("Age", "age"), ("Retry-After", "retry")):
+            if spec[key] is not None:
+                yield name, spec[key]
+        if spec["expires"] is not None:
+            yield "Expires", email.utils.formatdate(now + spec["expires"], usegmt=True)
+
+    def validators(self, e, spec):
+        if spec["lm"] is not None:
+            yield "Last-Modified", email.utils.formatdate(self.last_modified(), usegmt=True)
+        if spec["etag"] == "other":
+            yield "ETag", f'"x{e.n}"'
+        elif spec["etag"] and e.status in (200, 206, 304) and e.representation:
+            yield "ETag", ("W/" if spec["etag"] == "weak" else "") + f'"e{e.representation.n}"'
+
+
+def extras(e, spec, body):
+    """What a response may say besides."""
+    if e.part:
+        yield "Content-Range", e.part
+    if spec["cookie"]:
+        yield "Set-Cookie", f"sid=from-{e.n}"
+    if spec.get("hop"):
+        yield from (("Connection", "X-Hop"), ("X-Hop", e.n))
+    if spec["ranges"]:
+        yield "Accept-Ranges", "bytes"
+    if body is not None:
+        yield "Content-Type", {"feed": "application/rss+xml", "text": "text/plain", "json": "application/json"}[spec["kind"]]

@@ -29,6 +29,7 @@ class Exchange:
         self.complete = True                # the origin said all of it
         self.answered = self.done = None    # its head left, its last byte
         self.delivered = None               # a client had it whole
+        self.part = None                    # Content-Range of a 206
         self.location = None                # the URL that a redirect leads to
         self.used_by = set()                # requests that it answered
 

@@ -11,7 +11,7 @@ import time
 from .bench import Bench
 from .model import judge
 from .origin import Resource
-from .records import Exchange, Removal, Request, World
+from .records import Removal, Request, World
 from .ways import WAYS, READS_ONLY, target
 
 NOT_PROBED = {"cache-control", "pragma", "range", "if-none-match", "if-modified-since", "if-range", "accept-encoding"}
@@ -24,6 +24,44 @@ Wrong = collections.namedtuple("Wrong", "rule section words seed history trace")
 
 def nothing():
     pass
+
+
+class Asking:
+    """A request of a client, from its bytes to its answer, or until the client leaves."""
+
+    def __init__(self, cell, op):
+        self.cell, self.bench, self.removal, url, way = cell, cell.run.bench, None, cell.url(op["to"]), cell.way(op)
+        method = op.get("method", "GET") if way not in READS_ONLY else "GET"
+        path, host = target(way, url)
+        fields = [*map(tuple, op.get("with", ())), *cell.condition(op, url), *([("Content-Length", "0")] if method == "POST" else [])]
+        self.client = cell.run.client()
+        self.q = Request(next(cell.run.requests), WAYS[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
+        if method == "POST":
+            self.removal = Removal(lambda asked: asked == url, False, self.q.sent)
+            cell.world.removals.append(self.removal)
+        cell.note("asks", self.q.n, self.q.sent.seq, method, way, url, fields)
+        self.client.ask(method, path, [("Host", host), *fields], self.done)
+        if "abort" in op:
+            self.bench.loop.later(op["abort"] / 1000, self.leave)
+
+    def done(self, answer, client):
+        self.q.ended = self.bench.moment()
+        if self.cell.run.stopped:
+            return
+        if self.removal and 200 <= answer.status < 400:
+            self.removal.ended = self.q.ended
+        self.bench.keep(client)
+        self.cell.judged(self.q, answer)
+        self.cell.ended()
+
+    def leave(self):
+        if self.q.ended:
+            return
+        self.q.ended, self.client.done = self.bench.moment(), None
+        self.client.close(reset=True)
+        self.bench.lost(self.client)
+        self.cell.note("left", self.q.n, self.q.url)
+        self.cell.ended()
 
 
 class Cell:
@@ -170,44 +208,9 @@ class Cell:
         return [("If-None-Match", known)] if kind == "tag" else [("If-Modified-Since", known)]
 
     def do_get(self, op):
-        url, way, method = self.url(op["to"]), self.way(op), op.get("method", "GET")
-        if method == "POST" and way in READS_ONLY:
-            method = "GET"
-        path, host = target(way, url)
-        fields = [*map(tuple, op.get("with", ())), *self.condition(op, url)]
-        if method == "POST":
-            fields.append(("Content-Length", "0"))
-        client = self.run.client()
-        q = Request(next(self.run.requests), WAYS[way], url, method, fields, self.run.known[self.shape(op)], self.run.bench.moment())
-        removal = None
-        if method == "POST":
-            removal = Removal(lambda asked: asked == url, False, q.sent)
-            self.world.removals.append(removal)
+        Asking(self, op)
 
-        def done(answer, client):
-            q.ended = self.run.bench.moment()
-            if self.run.stopped:
-                return
-            if removal and 200 <= answer.status < 400:
-                removal.ended = q.ended
-            self.run.bench.keep(client)
-            self.answered(op, q, answer)
-            self.ended()
-
-        def abort():
-            if not q.ended:
-                q.ended = self.run.bench.moment()
-                client.done = None
-                client.close(reset=True)
-                self.run.bench.lost(client)
-                self.note("left", q.n, url)
-                self.ended()
-        self.note("asks", q.n, q.sent.seq, method, way, url, fields)
-        client.ask(method, path, [("Host", host), *fields], done)
-        if "abort" in op:
-            self.run.bench.loop.later(op["abort"] / 1000, abort)
-
-    def answered(self, op, q, answer):
+    def judged(self, q, answer):
         wrongs = judge(q, answer, self.world)
         self.run.count(q, answer)
         self.tags[q.way.name, q.url] = {"tag": answer.get("etag"), "date": answer.get("last-modified")}
