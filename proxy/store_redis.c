@@ -131,6 +131,58 @@ static void redis_pay(struct store_redis *r, const struct store_op *op)
 		redis_settled(r);
 }
 
+/* Until a purge has looked through all keys nothing that it means is looked up, and nothing is settled. True: done with. */
+static bool redis_holds(struct store_redis *r, struct store_op *op)
+{
+	struct store_op *purge;
+	bool means;
+
+	if (!r->scan)
+		return false;
+	if (op->type == OP_SETTLE || (op->type == OP_PURGE && op->what != PURGE_URL)) {
+		TAILQ_INSERT_TAIL(&r->held, op, link);
+		return true;
+	}
+	if (op->type != OP_GET)
+		return false;
+	means = store_purges(r->scan->what, r->scan->key, r->scan->len, op->key, op->len);
+	TAILQ_FOREACH(purge, &r->held, link)
+		means |= purge->type == OP_PURGE && store_purges(purge->what, purge->key, purge->len, op->key, op->len);
+	if (means)
+		store_thread_done(&r->thread, op, NULL);
+	return means;
+}
+
+static void redis_do(struct store_redis *r, struct store_op *op);
+
+static void redis_take_off(struct store_redis *r, struct store_op *op)
+{
+	if (redis_holds(r, op))
+		return;
+	redis_took_off(r, op);
+	if (r->flying == 1)
+		loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
+	redis_do(r, op);
+}
+
+/* After every landing: the purge may be through. */
+static void redis_release(struct store_redis *r)
+{
+	struct store_op_list held = TAILQ_HEAD_INITIALIZER(held);
+	struct store_op *op;
+
+	if (r->scan)
+		return;
+	TAILQ_CONCAT(&held, &r->held, link);
+	while ((op = TAILQ_FIRST(&held)) != NULL) {
+		TAILQ_REMOVE(&held, op, link);
+		if (r->up)
+			redis_take_off(r, op);
+		else
+			store_thread_owe(&r->thread, op);
+	}
+}
+
 /* reply NULL: the connection is going, and nobody knows what came of it. */
 static void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
@@ -140,10 +192,12 @@ static void redis_landed(struct store_redis *r, struct store_op *op, const redis
 	if (!reply) {
 		r->up = false;
 		store_thread_owe(&r->thread, op);
+		redis_release(r);
 		return;
 	}
 	redis_pay(r, op);
 	store_thread_done(&r->thread, op, answer);
+	redis_release(r);
 	if (r->up)
 		loop_arm(r->thread.loop, &r->watch, r->flying ? r->settings.timeout_ms : 0);
 	redis_pump(r);
@@ -158,6 +212,7 @@ static void redis_refused(struct store_redis *r, struct store_op *op, const char
 	store_thread_owe(&r->thread, op);
 	if (r->connection)
 		redis_drop(r, why);
+	redis_release(r);
 }
 
 /* It never took off. */
@@ -494,13 +549,9 @@ void redis_pump(struct store_redis *r)
 {
 	struct store_op *op;
 
-	while (r->up && !r->over && !r->scan && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
-	    (op = store_thread_take(&r->thread)) != NULL) {
-		redis_took_off(r, op);
-		if (r->flying == 1)
-			loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
-		redis_do(r, op);
-	}
+	while (r->up && !r->over && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
+	    (op = store_thread_take(&r->thread)) != NULL)
+		redis_take_off(r, op);
 }
 
 static void redis_begin(struct store_thread *t)
@@ -544,6 +595,7 @@ struct store *store_redis_new(const struct redis_settings *settings)
 	if (r) {
 		r->thread.store.ops = &redis_ops;
 		r->thread.away = true;
+		TAILQ_INIT(&r->held);
 		r->settings = *settings;
 		if (!(why = redis_connection_init(r, &tls_why))) {
 			if (!store_thread_start(&r->thread, &redis_work))

@@ -21,7 +21,8 @@ struct store_redis {
 	bool complained;
 	bool ending, over;                     /* what waits is still done; no more */
 	size_t debt;                           /* removals from before it was up, that come before any lookup */
-	struct store_op *scan;                 /* a purge looks through all keys: what was asked for after it waits; NULL: none */
+	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
+	struct store_op_list held;             /* until it is through: other such purges, settlements */
 	bool scan_over, scan_failed;           /* all keys were told; not all of them went */
 	size_t scanned;                        /* keys that are on their way out */
 	size_t flying, flying_bytes;           /* operations without an answer yet */

@@ -363,3 +363,27 @@ def test_trust_17_a_purge_that_was_answered_survives_a_kill(start, origin, versi
         got = again.get("/a", "Cache-Control: only-if-cached")
         assert got.status == 504, got.body
         again.stop()
+
+
+@WORKERS
+def test_trust_17_a_purge_without_end_holds_nobody_up(start, origin, versions, fake, workers):
+    """A store that looks through its keys for ever: told after a while, and lookups go on, but for what is purged."""
+    proxy = reaching(fake, start(origin, *behind(fake), "--workers", workers))
+    for path in ("/a/1", "/b/1"):
+        proxy.get(path)
+    a, b = fake.has("/a/1"), fake.has("/b/1")
+    fake.say = lambda args: array(bulk(b"7"), array()) if args[0] == b"SCAN" else None
+    client, other = proxy.client(), proxy.client()
+    client.ask("/a/", "X-Purge: prefix", method="PURGE")
+    fake.wait(lambda _: fake.count(b"SCAN") > 3)
+    other.ask("/none", method="PURGE")
+    looked_up = fake.count(b"HMGET")
+    for number in range(5):
+        assert proxy.get(f"/c/{number}").status == 200
+    assert fake.count(b"HMGET") == looked_up + 5
+    assert proxy.get("/a/1", "Cache-Control: only-if-cached").status == 504
+    assert client.response().status == other.response().status == 202
+    assert fake.records("/a/1") == a and fake.records("/b/1") == b
+    fake.say = lambda args: None
+    fake.wait(lambda _: not fake.records("/a/1"))
+    assert purge(proxy, "/none").status == 200
