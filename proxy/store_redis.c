@@ -15,7 +15,8 @@
 #include "log.h"
 #include "text.h"
 
-enum { EXPIRE_S = 7 * 24 * 3600, VALUE_MAX_BYTES = 8 << 20, FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20 };
+enum { EXPIRE_S = 7 * 24 * 3600, VALUE_MAX_BYTES = 8 << 20, FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20,
+	HELD_MAX = 16384, SCAN_PAGES_MAX = 1000000 };
 #define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: no time that an entry has is later */
 #define SCAN_COUNT "1000"
 
@@ -116,6 +117,11 @@ static void redis_land(struct store_redis *r, const struct store_op *op)
 		r->scan = NULL;
 }
 
+static bool redis_has_room(const struct store_redis *r)
+{
+	return r->flying + r->n_held < FLIGHT_MAX && r->flying_bytes + r->held_bytes < FLIGHT_MAX_BYTES;
+}
+
 bool redis_is_idle(struct store_redis *r)
 {
 	return !r->flying && store_thread_is_idle(&r->thread);
@@ -131,26 +137,54 @@ static void redis_pay(struct store_redis *r, const struct store_op *op)
 		redis_settled(r);
 }
 
-/* Until a purge has looked through all keys nothing that it means is looked up, and nothing is settled. True: done with. */
+static bool op_purges(const struct store_op *purge, const struct store_op *op)
+{
+	return purge->type == OP_PURGE && store_purges(purge->what, purge->key, purge->len, op->key, op->len);
+}
+
+/* Whether it is about what a purge means that is not through yet. */
+static bool redis_is_purging(const struct store_redis *r, const struct store_op *op)
+{
+	const struct store_op *held;
+
+	if (op->type == OP_SETTLE || (op->type == OP_PURGE && op->what != PURGE_URL) || op_purges(r->scan, op))
+		return true;
+	TAILQ_FOREACH(held, &r->held, link)
+		if (op_purges(held, op))
+			return true;
+	return false;
+}
+
+/* Until a purge has looked through all keys whatever is about what it means waits; lookups not for long, nor entries that are too many.
+ * True: done with. */
 static bool redis_holds(struct store_redis *r, struct store_op *op)
 {
-	struct store_op *purge;
-	bool means;
-
-	if (!r->scan)
+	if (!r->scan || !redis_is_purging(r, op))
 		return false;
-	if (op->type == OP_SETTLE || (op->type == OP_PURGE && op->what != PURGE_URL)) {
-		TAILQ_INSERT_TAIL(&r->held, op, link);
-		return true;
-	}
-	if (op->type != OP_GET)
-		return false;
-	means = store_purges(r->scan->what, r->scan->key, r->scan->len, op->key, op->len);
-	TAILQ_FOREACH(purge, &r->held, link)
-		means |= purge->type == OP_PURGE && store_purges(purge->what, purge->key, purge->len, op->key, op->len);
-	if (means)
+	if ((op->type == OP_GET && r->slow) || (op->type == OP_PUT && !redis_has_room(r))) {
 		store_thread_done(&r->thread, op, NULL);
-	return means;
+	} else {
+		TAILQ_INSERT_TAIL(&r->held, op, link);
+		r->n_held++;
+		r->held_bytes += op_flying_bytes(op);
+	}
+	return true;
+}
+
+void redis_give_up_lookups(struct store_redis *r)
+{
+	struct store_op *op, *next;
+
+	r->slow = true;
+	for (op = TAILQ_FIRST(&r->held); op; op = next) {
+		next = TAILQ_NEXT(op, link);
+		if (op->type != OP_GET)
+			continue;
+		TAILQ_REMOVE(&r->held, op, link);
+		r->n_held--;
+		store_thread_done(&r->thread, op, NULL);
+	}
+	redis_pump(r);
 }
 
 static void redis_do(struct store_redis *r, struct store_op *op);
@@ -173,7 +207,10 @@ static void redis_release(struct store_redis *r)
 
 	if (r->scan)
 		return;
+	r->slow = false;
+	loop_disarm(r->thread.loop, &r->patience);
 	TAILQ_CONCAT(&held, &r->held, link);
+	r->n_held = r->held_bytes = 0;
 	while ((op = TAILQ_FIRST(&held)) != NULL) {
 		TAILQ_REMOVE(&held, op, link);
 		if (r->up)
@@ -477,6 +514,10 @@ static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 		redis_scanned_key(r, op, keys->element[i]);
 	loop_arm(r->thread.loop, &r->watch, r->connection ? r->settings.timeout_ms : 0);
 	r->scan_over = r->connection && !strcmp(reply->element[0]->str, "0");
+	if (++r->scan_pages == SCAN_PAGES_MAX && !r->scan_over) {
+		redis_refused(r, op, "it looks through its keys without end");
+		return;
+	}
 	if (r->scan_over)
 		redis_scan_ends(r, reply);
 	else
@@ -487,7 +528,8 @@ static void redis_scan(struct store_redis *r, struct store_op *op)
 {
 	r->scan = op;
 	r->scan_over = r->scan_failed = false;
-	r->scanned = 0;
+	r->scanned = r->scan_pages = 0;
+	loop_arm(r->thread.loop, &r->patience, r->settings.timeout_ms);
 	send_scan(r, on_scanned, op, "0");
 }
 
@@ -549,7 +591,7 @@ void redis_pump(struct store_redis *r)
 {
 	struct store_op *op;
 
-	while (r->up && !r->over && r->flying < FLIGHT_MAX && r->flying_bytes < FLIGHT_MAX_BYTES &&
+	while (r->up && !r->over && (r->scan || redis_has_room(r)) && r->n_held < HELD_MAX && r->flying < FLIGHT_MAX &&
 	    (op = store_thread_take(&r->thread)) != NULL)
 		redis_take_off(r, op);
 }

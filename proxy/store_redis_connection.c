@@ -227,6 +227,7 @@ static void redis_leave(struct store_redis *r)
 	r->over = true;
 	loop_disarm(r->thread.loop, &r->retry);
 	loop_disarm(r->thread.loop, &r->last);
+	loop_disarm(r->thread.loop, &r->patience);
 	if (r->connection)
 		redis_drop(r, "");
 	else
@@ -236,6 +237,11 @@ static void redis_leave(struct store_redis *r)
 static void on_last(struct timer *t)
 {
 	redis_leave(OWNER_OF(t, struct store_redis, last));
+}
+
+static void on_patience(struct timer *t)
+{
+	redis_give_up_lookups(OWNER_OF(t, struct store_redis, patience));
 }
 
 void redis_check_end(struct store_redis *r)
@@ -266,6 +272,7 @@ const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
 	r->retry.fire = on_retry;
 	r->watch.fire = on_watch;
 	r->last.fire = on_last;
+	r->patience.fire = on_patience;
 	if (!s->tls)
 		return NULL;
 	if (!HAS_TLS)

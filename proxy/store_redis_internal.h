@@ -22,13 +22,16 @@ struct store_redis {
 	bool ending, over;                     /* what waits is still done; no more */
 	size_t debt;                           /* removals from before it was up, that come before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
-	struct store_op_list held;             /* until it is through: other such purges, settlements */
+	struct store_op_list held;             /* until it is through: other such purges, settlements, changes of what they mean */
+	size_t n_held, held_bytes;
+	bool slow;                             /* lookups are no longer held */
 	bool scan_over, scan_failed;           /* all keys were told; not all of them went */
-	size_t scanned;                        /* keys that are on their way out */
+	size_t scanned, scan_pages;            /* keys that are on their way out; pages so far */
 	size_t flying, flying_bytes;           /* operations without an answer yet */
 	size_t amends;                         /* of them, such that are tried another way */
 	uint64_t retry_ms;
 	struct timer retry, watch, last;       /* watch: the answer that must come next; last: the end of ending */
+	struct timer patience;                 /* of lookups that are held */
 	redisReplyObjectFunctions functions;   /* hiredis's own, behind ours */
 	const redisReplyObjectFunctions *theirs;
 	size_t expected, elements;             /* replies that were asked for; what the current one consists of */
@@ -44,6 +47,7 @@ static inline struct store_redis *redis_of(struct store_thread *t)
 
 /* Operations. */
 void redis_pump(struct store_redis *);         /* sends what waits, as long as the connection is up */
+void redis_give_up_lookups(struct store_redis *);      /* that wait for a purge */
 bool redis_is_idle(struct store_redis *);      /* nothing waits, and nothing is on its way */
 void redis_count_error(struct store_redis *);
 
