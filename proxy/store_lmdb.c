@@ -1,127 +1,233 @@
-/* Owns entries in an LMDB file: they survive the process. One thread does all of it, many operations in one transaction; workers
- * never wait. Must not know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its file (store_lmdb_file.c). */
+/* Owns entries in an LMDB file: they survive the process. Its thread looks things up, which no other process can hold up; what is to be
+ * written goes to a thread that can be (store_lmdb_writer.c), and until it is there lookups see it here (store_lmdb_pending.c). Must not
+ * know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its file (store_lmdb_file.c).
+ * Invariant: whoever holds the file up costs what is stored meanwhile, never an answer, and at exit no more than EXIT_WAIT_MS; a disk that
+ * is slow no more than EXIT_WAITS times that. */
 #include "store_lmdb_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "log.h"
+#include "owner.h"
 
-enum { BATCH_MAX = 512, RETRIES = 4 };
+enum { START_WAIT_MS = 5000, STUCK_AFTER_MS = 5000, EXIT_WAIT_MS = 5000, EXIT_WAITS = 6, WATCH_MS = 1000 };
+
+struct store_lmdb {
+	struct store_thread thread;
+	struct lmdb_writer *writer;
+	struct lmdb_pending pending;
+	struct task back;
+	struct timer watch, exit;
+	size_t waiting;                        /* handed over and not back */
+	bool stuck;                            /* said that another process holds the lock */
+	bool ending, left;
+	int exit_waits;
+};
 
 static struct store_lmdb *lmdb_of(struct store_thread *t)
 {
 	return (struct store_lmdb *)(void *)t;
 }
 
-static int lmdb_do(struct store_lmdb *s, MDB_txn *txn, struct store_op *op, struct entry **answer)
-{
-	switch (op->type) {
-	case OP_GET:
-		return lmdb_get(s, txn, op->key, op->len, answer);
-	case OP_PUT:
-		return lmdb_put(s, txn, op->entry);
-	case OP_REMOVE:
-		return lmdb_remove(s, txn, op->key, op->len);
-	case OP_PURGE:
-		return lmdb_purge(s, txn, op);
-	case OP_SETTLE:
-		return 0;
-	}
-	return 0;
-}
+/* ---- lookups ---- */
 
-struct lmdb_batch { struct store_op *ops[BATCH_MAX]; struct entry *answers[BATCH_MAX]; size_t n, bytes; bool settles; };
+struct lookup { struct lmdb_file *file; const struct store_op *op; struct entry *entry; bool damaged; };
 
-/* All of it or nothing: may be done again. */
-static int lmdb_do_batch(struct store_lmdb *s, struct lmdb_batch *b)
+static int lookup_run(void *arg)
 {
-	struct store_stats seen;
-	MDB_txn *txn;
-	int rc = mdb_txn_begin(s->env, NULL, 0, &txn);
+	struct lookup *l = arg;
+	int rc = mdb_txn_renew(l->file->read);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < b->n && !rc; i++) {
-		entry_unref(&b->answers[i]);
-		rc = lmdb_do(s, txn, b->ops[i], &b->answers[i]);
-	}
-	if (!rc)
-		rc = lmdb_measure(s, txn, &seen.entries, &seen.bytes);
-	if (rc) {
-		mdb_txn_abort(txn);
-		return rc;
-	}
-	/* A power cut must not undo what is said to be settled. */
-	if ((rc = mdb_txn_commit(txn)) || (b->settles && (rc = mdb_env_sync(s->env, 1))))
-		return rc;
-	s->counted.entries = seen.entries;
-	s->counted.bytes = seen.bytes;
-	return 0;
+	rc = lmdb_get(l->file, l->file->read, l->op->key, l->op->len, &l->entry, &l->damaged);
+	mdb_txn_reset(l->file->read);
+	return rc;
 }
 
-static bool lmdb_take_batch(struct store_lmdb *s, struct lmdb_batch *b)
+/* While the file is being opened, or mapped anew, nothing is there. After a fault nobody reads until it was opened again. */
+static int lookup(struct lookup *l)
 {
-	*b = (struct lmdb_batch){ 0 };
-	while (b->n < BATCH_MAX && b->bytes < PIECE(s->map_bytes) && (b->ops[b->n] = store_thread_take(&s->thread)) != NULL) {
-		if (b->ops[b->n]->type == OP_PUT && b->ops[b->n]->entry->bytes <= PIECE(s->map_bytes))
-			b->bytes += b->ops[b->n]->entry->bytes + 2 * s->page_bytes;
-		b->settles |= b->ops[b->n]->type == OP_SETTLE;
-		b->n++;
+	int rc = 0;
+
+	if (pthread_mutex_trylock(&l->file->use))
+		return 0;
+	if (l->file->env && l->file->read && !l->file->faulted) {
+		rc = lmdb_guarded(lookup_run, l);
+		l->file->faulted = rc == LMDB_FAULT;
 	}
-	return b->n;
+	pthread_mutex_unlock(&l->file->use);
+	return rc;
 }
 
-/* A full map: the pages of one transaction's removals serve the one after next, so some more go each time. */
-static void lmdb_run_batch(struct store_lmdb *s, struct lmdb_batch *b)
+static void lmdb_count_error(struct store_lmdb *s)
 {
-	size_t limit = FILL(s->map_bytes) - b->bytes;
-	int rc = s->env && b->bytes ? lmdb_evict(s, limit) : 0;
+	struct store_stats now;
 
-	for (int tries = 0; ; tries++) {
-		if (!rc && s->env)
-			rc = lmdb_do_batch(s, b);
-		if ((rc != MDB_MAP_FULL && rc != MDB_TXN_FULL) || tries == RETRIES)
-			break;
-		limit = limit / 4 * 3;
-		rc = lmdb_evict(s, limit);
+	store_thread_stats(&s->thread.store, &now);
+	store_thread_count(&s->thread, &(struct store_stats){ .entries = now.entries, .bytes = now.bytes, .errors = 1 });
+}
+
+static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *op)
+{
+	struct lookup l = { .file = &s->writer->file, .op = op };
+	int rc = lookup(&l);
+
+	if (rc)
+		lmdb_writer_ask(s->writer, rc);
+	if (rc && rc != MDB_MAP_RESIZED)
+		log_warn("lmdb store: %s: %s; it is opened anew", s->writer->file.path, lmdb_strerror(rc));
+	if ((rc && rc != MDB_MAP_RESIZED) || l.damaged)
+		lmdb_count_error(s);
+	if (l.damaged || rc == LMDB_FAULT)
+		store_thread_remove(&s->thread.store, op->key, op->len);
+	return l.entry;
+}
+
+static void lmdb_answer(struct store_lmdb *s, struct store_op *op)
+{
+	struct entry *e = NULL;
+	int64_t stale;
+	enum pending_answer answer;
+
+	pthread_mutex_lock(&s->writer->lock);
+	answer = pending_get(&s->pending, op->key, op->len, &e, &stale);
+	pthread_mutex_unlock(&s->writer->lock);
+	if (answer == PENDING_UNKNOWN)
+		e = lmdb_stale(lmdb_look_up(s, op), stale);
+	store_thread_done(&s->thread, op, e);
+}
+
+/* ---- writes ---- */
+
+static void lmdb_write(struct store_lmdb *s, struct store_op *op)
+{
+	if (op->type == OP_SETTLE && s->stuck) {
+		store_thread_owe(&s->thread, op);
+		return;
 	}
-	if (rc) {
-		s->counted.errors++;
-		if ((rc = lmdb_start_over(s, rc)) || (rc = lmdb_do_batch(s, b)))
-			log_error("lmdb store: %s: %s", s->path, mdb_strerror(rc));
-		store_thread_set_away(&s->thread, !s->env);
+	if (lmdb_writer_do(s->writer, &s->pending, op, s->stuck))
+		lmdb_count_error(s);
+	s->waiting++;
+	if (!s->watch.queue)
+		loop_arm(s->thread.loop, &s->watch, WATCH_MS);
+}
+
+/* What was not written by now is not waited for, and takes no memory. */
+static void lmdb_on_watch(struct timer *timer)
+{
+	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, watch);
+
+	if (!s->stuck && lmdb_writer_waits_ms(s->writer) >= STUCK_AFTER_MS) {
+		s->stuck = true;
+		log_warn("lmdb store: %s: another process has held the writer's lock for %d s; what comes meanwhile is not stored (%zu so far)",
+			s->writer->file.path, STUCK_AFTER_MS / 1000, lmdb_writer_lose(s->writer));
 	}
-	for (size_t i = 0; i < b->n; i++)
-		if (rc && b->ops[i]->type == OP_SETTLE)
-			store_thread_owe(&s->thread, b->ops[i]);
+	if (s->waiting)
+		loop_arm(s->thread.loop, timer, WATCH_MS);
+}
+
+static void lmdb_leave(struct store_lmdb *s)
+{
+	struct store_op *op;
+
+	if (s->left)
+		return;
+	s->left = true;
+	loop_disarm(s->thread.loop, &s->watch);
+	loop_disarm(s->thread.loop, &s->exit);
+	lmdb_writer_attach(s->writer, NULL, NULL);
+	while ((op = lmdb_writer_give_up(s->writer)) != NULL)
+		store_thread_owe(&s->thread, op);
+	loop_forget(s->thread.loop, &s->back);
+	store_thread_leave(&s->thread);
+}
+
+static void lmdb_on_back(struct task *task)
+{
+	struct store_lmdb *s = OWNER_OF(task, struct store_lmdb, back);
+	struct store_stats stats = lmdb_writer_stats(s->writer);
+	struct store_op *op;
+
+	while ((op = lmdb_writer_back(s->writer)) != NULL) {
+		pending_remove(op);
+		if (op->owed)
+			store_thread_owe(&s->thread, op);
 		else
-			store_thread_done(&s->thread, b->ops[i], b->answers[i]);
-	store_thread_count(&s->thread, &s->counted);
-	s->counted.evictions = s->counted.errors = 0;
+			store_thread_done(&s->thread, op, NULL);
+		s->waiting--;
+	}
+	store_thread_count(&s->thread, &stats);
+	if (s->stuck && !lmdb_writer_waits_ms(s->writer)) {
+		s->stuck = false;
+		log_info("lmdb store: %s: the writer's lock is free again", s->writer->file.path);
+	}
+	if (s->ending && lmdb_writer_ended(s->writer))
+		lmdb_leave(s);
 }
 
 static void lmdb_run(struct store_thread *t)
 {
-	struct lmdb_batch b;
+	struct store_op *op;
 
-	while (lmdb_take_batch(lmdb_of(t), &b))
-		lmdb_run_batch(lmdb_of(t), &b);
+	while ((op = store_thread_take(t)) != NULL)
+		if (op->type == OP_GET)
+			lmdb_answer(lmdb_of(t), op);
+		else
+			lmdb_write(lmdb_of(t), op);
 }
 
-static const struct store_work lmdb_work = { .run = lmdb_run, .end = store_thread_leave };
+/* ---- its life ---- */
+
+static void lmdb_on_exit(struct timer *timer)
+{
+	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, exit);
+
+	if (lmdb_writer_waits_ms(s->writer) >= EXIT_WAIT_MS / 2 || ++s->exit_waits == EXIT_WAITS)
+		lmdb_leave(s);
+	else
+		loop_arm(s->thread.loop, timer, EXIT_WAIT_MS);
+}
+
+static void lmdb_end(struct store_thread *t)
+{
+	struct store_lmdb *s = lmdb_of(t);
+
+	if (s->ending)
+		return;
+	s->ending = true;
+	lmdb_writer_stop(s->writer);
+	if (lmdb_writer_ended(s->writer))
+		lmdb_on_back(&s->back);
+	else
+		loop_arm(t->loop, &s->exit, EXIT_WAIT_MS);
+}
+
+static const struct store_work lmdb_work = { .run = lmdb_run, .end = lmdb_end };
+
+/* What waits for another process is owed, and told so; of what is being written nobody knows. */
+static void lmdb_say_left(struct store_lmdb *s)
+{
+	size_t left = lmdb_writer_left(s->writer);
+
+	if (!lmdb_writer_ended(s->writer))
+		log_warn("lmdb store: %s: not waited for any longer: %s", s->writer->file.path,
+			lmdb_writer_waits_ms(s->writer) ? "another process has its lock" : "its disk is too slow");
+	if (left)
+		log_warn("lmdb store: %s: %zu entries and removals may not be written", s->writer->file.path, left);
+}
 
 static void lmdb_free(struct store *store)
 {
 	struct store_lmdb *s = (struct store_lmdb *)(void *)store;
 
 	store_thread_stop(&s->thread);
-	if (s->env)
-		mdb_env_close(s->env);
-	free(s->path);
+	lmdb_say_left(s);
+	lmdb_writer_free(&s->writer, false);
+	assert(task_is_out(&s->back));
 	free(s);
 }
 
@@ -130,33 +236,47 @@ static const struct store_ops lmdb_ops = {
 	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
 };
 
+/* 0: it is open, or may come to be. */
+static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
+{
+	int rc;
+
+	if (!(s->writer = lmdb_writer_new(path, map_bytes)))
+		return ENOMEM;
+	rc = lmdb_writer_opened(s->writer, START_WAIT_MS);
+	if (rc == OPEN_PENDING)
+		log_warn("lmdb store: %s: still being opened and checked after %d s; not waited for", path, START_WAIT_MS / 1000);
+	if (lmdb_is_misconfigured(rc))
+		return rc;
+	s->thread.stats = lmdb_writer_stats(s->writer);
+	s->thread.store.ops = &lmdb_ops;
+	s->back.run = lmdb_on_back;
+	s->watch.fire = lmdb_on_watch;
+	s->exit.fire = lmdb_on_exit;
+	if (store_thread_start(&s->thread, &lmdb_work))
+		return EAGAIN;
+	lmdb_writer_attach(s->writer, &s->thread, &s->back);
+	return 0;
+}
+
+static void lmdb_drop(struct store_lmdb *s)
+{
+	if (s->writer) {
+		lmdb_writer_stop(s->writer);
+		lmdb_writer_free(&s->writer, true);
+	}
+	free(s);
+}
+
 struct store *store_lmdb_new(const char *path, size_t map_bytes)
 {
 	struct store_lmdb *s = calloc(1, sizeof *s);
-	int rc = ENOMEM;
+	int rc = s ? lmdb_start(s, path, map_bytes) : ENOMEM;
 
-	if (s && (s->path = strdup(path))) {
-		s->thread.store.ops = &lmdb_ops;
-		s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-		s->map_bytes = map_bytes / s->page_bytes * s->page_bytes;
-		rc = mkdir(path, 0700) && errno != EEXIST ? errno : lmdb_open(s);
-		if (lmdb_is_damaged(rc)) {
-			log_warn("lmdb store: %s: %s; it starts empty", path, mdb_strerror(rc));
-			lmdb_unlink(s);
-			rc = lmdb_open(s);
-		}
-	}
-	if (!rc) {
-		s->thread.stats.entries = s->counted.entries;
-		s->thread.stats.bytes = s->counted.bytes;
-		if (!store_thread_start(&s->thread, &lmdb_work))
-			return &s->thread.store;
-		mdb_env_close(s->env);
-		rc = EAGAIN;
-	}
-	log_error("lmdb store: %s: %s", path, mdb_strerror(rc));
+	if (!rc)
+		return &s->thread.store;
+	log_error("lmdb store: %s: %s", path, lmdb_strerror(rc));
 	if (s)
-		free(s->path);
-	free(s);
+		lmdb_drop(s);
 	return NULL;
 }

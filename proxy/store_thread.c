@@ -354,6 +354,11 @@ void store_thread_done(struct store_thread *t, struct store_op *op, struct entry
 	op_free(op);
 }
 
+void store_op_free(struct store_op *op)
+{
+	op_free(op);
+}
+
 void store_thread_owe(struct store_thread *t, struct store_op *op)
 {
 	bool removes = op_removes(op) || op->type == OP_PUT;

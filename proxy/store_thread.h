@@ -25,6 +25,9 @@ struct store_op {
 	enum store_purge what;
 	bool soft;
 	int64_t now;
+	LIST_ENTRY(store_op) near;     /* this and what follows: whoever took it */
+	uint64_t number;
+	bool owed;
 };
 TAILQ_HEAD(store_op_list, store_op);
 enum { STORE_OWED_BUCKETS = 1024 };
@@ -63,6 +66,7 @@ void store_thread_stop(struct store_thread *);
 /* On the store's thread. */
 struct store_op *store_thread_take(struct store_thread *);                     /* NULL: the queue is empty */
 void store_thread_done(struct store_thread *, struct store_op *, struct entry *answer);        /* GET: a reference or NULL; frees it */
+void store_op_free(struct store_op *);                                         /* what nobody waits for, on any thread */
 /* It was not done, or nobody knows: who waits is told so, an entry becomes the removal of its key, and a removal goes back to the front of
  * the queue, behind those that went back before it. */
 void store_thread_owe(struct store_thread *, struct store_op *);

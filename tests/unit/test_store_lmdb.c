@@ -30,10 +30,10 @@ static void restart(void)
 	stores_folder_clear();
 }
 
-/* Ten times the map comes in; the newest is there, the file has not grown beyond the map. */
+/* Ten times the map comes in, less than may wait to be written; the newest is there, the file has not grown beyond the map. */
 static void bounded(void)
 {
-	enum { MAP = 16 << 20 };
+	enum { MAP = 4 << 20 };
 	struct store *s;
 	struct store_stats stats;
 	struct stat file;
@@ -43,7 +43,7 @@ static void bounded(void)
 
 	s = stores_lmdb(MAP);
 	for (k = 0; total < 10 * (size_t)MAP; k++) {
-		size_t len = k * 7919 % 400000;
+		size_t len = k * 7919 % 200000;
 
 		snprintf(key, sizeof key, "http://h%u/\nk", k);
 		stores_put(s, key, k, len);

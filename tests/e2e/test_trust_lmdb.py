@@ -1,0 +1,269 @@
+"""What an LMDB store may meet: other processes with other sizes, or with its lock; damaged files; a full file system."""
+import contextlib
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from pages import FRESH, Site, page, was_hit
+from wire import TIMEOUT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DAMAGED, EMPTY = "it is damaged", "it starts empty"
+
+
+def numbered(path):
+    """A body that tells whether it is whole, of this path."""
+    return random.Random(path).randbytes(100 + int(path[1:]) * 4099 % 30_000)
+
+
+@pytest.fixture
+def numbers(origin):
+    site = Site(origin)
+    site["*"] = lambda request: page(FRESH, body=numbered(request.target))
+    return site
+
+
+def options(folder, size="64m"):
+    return "--cache-lmdb", str(folder), "--cache-lmdb-bytes", size
+
+
+def right(proxy, path):
+    """Whether it was a hit; the bytes are right in any case."""
+    got = proxy.get(path)
+    assert got.status == 200 and got.body == numbered(path), path
+    return was_hit(got)
+
+
+def hits(proxy, numbers):
+    return sum(right(proxy, f"/{number}") for number in numbers)
+
+
+@pytest.fixture
+def filled(start, origin, numbers, tmp_path):
+    """A folder where 20 pages are."""
+    folder = tmp_path / "store"
+    proxy = start(origin, *options(folder))
+    assert hits(proxy, range(20)) == 0
+    proxy.stop()
+    return folder
+
+
+# ---- two processes ----
+
+def test_trust_16_two_sizes_share_a_file(start, origin, numbers, tmp_path):
+    """The larger one grows the file behind the smaller one's map: that is no damage, and nothing is lost."""
+    small, large = start(origin, *options(tmp_path, "1m")), start(origin, *options(tmp_path, "64m"))
+    file = (tmp_path / "data.mdb").stat().st_ino
+    assert hits(small, range(10)) == 0 and hits(large, range(100, 300)) == 0
+    assert hits(small, range(300, 310)) == 0
+    large.stop()
+    small.stop()
+    assert (tmp_path / "data.mdb").stat().st_ino == file and sorted(os.listdir(tmp_path)) == ["data.mdb", "lock.mdb"]
+    assert EMPTY not in small.err.text() + large.err.text()
+    third = start(origin, *options(tmp_path, "64m"))
+    assert hits(third, [*range(10), *range(100, 300), *range(300, 310)]) == 220
+
+
+def test_trust_16_two_sizes_started_the_other_way_round(start, origin, numbers, tmp_path):
+    """The smaller one, started last, takes nothing away from the larger one."""
+    large = start(origin, *options(tmp_path, "64m"))
+    assert hits(large, range(200)) == 0
+    small = start(origin, *options(tmp_path, "1m"))
+    assert hits(small, range(200, 230)) == 0
+    small.stop()
+    large.stop()
+    third = start(origin, *options(tmp_path, "64m"))
+    assert hits(third, range(230)) == 230
+
+
+# ---- the writer's lock ----
+
+@contextlib.contextmanager
+def held(folder):
+    """Another process has the lock and does nothing."""
+    holder = subprocess.Popen([sys.executable, os.path.join(HERE, "lmdb_holder.py"), str(folder)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        yield holder
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_trust_16_a_held_lock_stops_no_answer_and_no_exit(start, origin, numbers, filled, workers):
+    proxy = start(origin, *options(filled), "--workers", workers)
+    with held(filled):
+        assert hits(proxy, range(10)) == 10                    # they are read
+        assert hits(proxy, range(100, 110)) == 0               # missed, fetched
+        assert hits(proxy, range(100, 110)) == 10
+        proxy.stop()
+    assert "another process has its lock" in proxy.err.text() and "10 removals could not be made" in proxy.err.text()
+    after = start(origin, *options(filled))
+    assert hits(after, range(20)) == 20
+
+
+def test_trust_16_a_held_lock_stops_no_start(start, origin, numbers, filled):
+    with held(filled):
+        proxy = start(origin, *options(filled))
+        assert hits(proxy, range(20)) == 20
+        proxy.stop()
+
+
+def test_trust_16_a_lock_that_is_free_again(start, origin, numbers, filled):
+    """What came for longer than is waited for is lost, and what it would have replaced is gone; then all is as before."""
+    proxy = start(origin, *options(filled))
+    with held(filled):
+        assert hits(proxy, range(100, 110)) == 0
+        assert proxy.get("/3", method="PURGE").status in (200, 202, 503, 504)
+        proxy.says("has held the writer's lock")
+        assert hits(proxy, range(110, 120)) == 0
+        numbers["/3"] = page("Cache-Control: no-store", body=numbered("/3"))
+        assert not right(proxy, "/3")
+    proxy.says("is free again")
+    numbers["/4"] = page("Cache-Control: no-store", body=numbered("/4"))
+    assert hits(proxy, range(120, 130)) == 0
+    proxy.stop()
+    after = start(origin, *options(filled))
+    assert hits(after, range(120, 130)) == 10
+    assert not right(after, "/3") and right(after, "/4") and hits(after, range(5, 20)) == 15
+
+
+# ---- damage ----
+
+def cut_in_half(file):
+    os.truncate(file, file.stat().st_size // 2 & ~4095)
+
+
+def cut_in_the_metas(file):
+    os.truncate(file, 5000)
+
+
+def write_at(at, bytes_):
+    def write(file):
+        with open(file, "r+b") as stream:
+            stream.seek(at)
+            stream.write(bytes_)
+    return write
+
+
+META = 16            # behind a page's head: magic, version, address, map, two trees of 48 bytes, last page, transaction
+HARMS = {
+    "cut in half": cut_in_half,
+    "cut in the meta pages": cut_in_the_metas,
+    "another magic": write_at(META, bytes(4)),
+    "a huge last page": lambda file: [write_at(page + META + 120, b"\xff" * 6)(file) for page in (0, 4096)],
+    "a tree that begins nowhere": lambda file: [write_at(page + META + 24 + 48 + 40, b"\x77" * 4)(file) for page in (0, 4096)],
+    "pages of zeros": lambda file: write_at(2 * 4096, bytes(file.stat().st_size - 2 * 4096))(file),
+    "pages of noise": lambda file: write_at(2 * 4096, random.Random(3).randbytes(file.stat().st_size - 2 * 4096))(file),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_trust_16_damage_is_set_aside(start, origin, numbers, filled, harm):
+    HARMS[harm](filled / "data.mdb")
+    proxy = start(origin, *options(filled))
+    assert hits(proxy, range(20)) == 0 and hits(proxy, range(20)) == 20
+    proxy.stop()
+    assert DAMAGED in proxy.err.text() and EMPTY in proxy.err.text() and (filled / "data.mdb.damaged").exists()
+    after = start(origin, *options(filled))
+    assert hits(after, range(20)) == 20 and DAMAGED not in after.err.text()
+
+
+def test_trust_16_a_damaged_lock_file(start, origin, numbers, filled):
+    (filled / "lock.mdb").write_bytes(random.Random(1).randbytes(9000))
+    proxy = start(origin, *options(filled))
+    assert hits(proxy, range(20)) == 20
+
+
+def test_trust_16_what_another_process_has_open_is_not_moved(start, origin, numbers, filled):
+    first = start(origin, *options(filled))
+    file = (filled / "data.mdb").stat().st_ino
+    write_at(META, bytes(4))(filled / "data.mdb")
+    second = start(origin, *options(filled))
+    assert hits(second, range(20)) == 0 and hits(second, range(20)) == 20
+    second.stop()
+    assert "another process has it open" in second.err.text() and (filled / "data.mdb").stat().st_ino == file
+    first.stop()
+
+
+@pytest.mark.parametrize("left", [0, 2 * 4096, 7 * 4096])
+def test_trust_16_a_file_that_is_cut_while_it_is_open(start, origin, numbers, filled, left):
+    proxy = start(origin, *options(filled))
+    os.truncate(filled / "data.mdb", left)
+    assert hits(proxy, range(20)) <= 20
+    hits(proxy, range(100, 140))
+    proxy.says(EMPTY)
+    assert hits(proxy, range(200, 220)) == 0
+    proxy.stop()
+    after = start(origin, *options(filled))
+    assert hits(after, range(200, 220)) == 20
+
+
+# ---- a full file system ----
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of 4 MiB; fill() takes what is left of it, room() gives it back."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system of our own: {done.stderr.decode()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], timeout=TIMEOUT, check=True)
+
+
+def fill(folder):
+    with open(folder / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(bytes(4096))
+
+
+def test_trust_16_no_room_at_the_start(start, origin, numbers, disk):
+    fill(disk)
+    proxy = start(origin, *options(disk / "store"))
+    assert hits(proxy, range(20)) == 0 and hits(proxy, range(20)) == 20
+    proxy.stop()
+    assert "No space left" in proxy.err.text()
+
+
+def test_trust_16_no_room_at_a_start_with_a_store(start, origin, numbers, disk):
+    """What is there is served; the lock file has its room already."""
+    first = start(origin, *options(disk / "store"))
+    hits(first, range(20))
+    first.stop()
+    fill(disk)
+    second = start(origin, *options(disk / "store"))
+    assert hits(second, range(20)) == 20
+
+
+def test_trust_16_no_room_loses_one_write_only(start, origin, numbers, disk):
+    proxy = start(origin, *options(disk / "store"))
+    assert hits(proxy, range(20)) == 0
+    proxy.stop()
+    proxy = start(origin, *options(disk / "store"))
+    fill(disk)
+    assert hits(proxy, range(100, 300)) == 0
+    proxy.says("No space left")
+    assert proxy.get("/3", method="PURGE").status == 200
+    proxy.stop()
+    assert EMPTY not in proxy.err.text()
+    proxy = start(origin, *options(disk / "store"))
+    numbers["/3"] = page("Cache-Control: no-store", body=numbered("/3"))
+    assert hits(proxy, [*range(3), *range(4, 20)]) == 19 and not right(proxy, "/3")
+    hits(proxy, range(300, 305))
+    proxy.says("No space left")
+    os.unlink(disk / "filler")
+    hits(proxy, range(400, 410))
+    proxy.says("it takes entries again")
+    assert hits(proxy, range(500, 510)) == 0
+    proxy.stop()
+    proxy = start(origin, *options(disk / "store"))
+    assert hits(proxy, range(500, 510)) == 10
