@@ -91,7 +91,8 @@ const char *stores_folder(void)
 {
 	static char folder[64];
 
-	snprintf(folder, sizeof folder, "/tmp/utfeed-test-store-%d", getpid());
+	if (!*folder)
+		snprintf(folder, sizeof folder, "/tmp/utfeed-test-store-%d", getpid());
 	return folder;
 }
 
@@ -112,7 +113,12 @@ void stores_folder_clear(void)
 
 struct store *stores_lmdb(size_t map_bytes)
 {
-	return store_lmdb_new(stores_folder(), map_bytes);
+	enum { TRIES = 1000 };
+	struct store *s = store_lmdb_new(stores_folder(), map_bytes);
+
+	for (int i = 0; s && i < TRIES && !stores_settle(s); i++)
+		stores_nap();
+	return s;
 }
 
 void stores_nap(void)

@@ -20,7 +20,7 @@ bool stores_stale(struct store *, const char *key);
 /* This process's own, below /tmp; whoever needs it makes it. */
 const char *stores_folder(void);
 void stores_folder_clear(void);
-struct store *stores_lmdb(size_t map_bytes);    /* in that folder */
+struct store *stores_lmdb(size_t map_bytes);    /* in that folder; open, however slow the disk is */
 
 /* Whether what was asked for before is done; false: owed. */
 bool stores_settle(struct store *);

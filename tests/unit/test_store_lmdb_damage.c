@@ -13,7 +13,7 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 enum { MAP = 4 << 20, KEYS = 120, PAGE = 4096, FIELDS = 160 };
 #ifndef TIMES
-#define TIMES 10               /* of each kind */
+#define TIMES 8               /* of each kind */
 #endif
 
 struct image { unsigned char *bytes; size_t len; };
