@@ -39,16 +39,22 @@ bool ip_parse(const char *text, size_t len, struct ip *ip)
 	return true;
 }
 
+void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *ip)
+{
+	*ip = (struct ip){ .ipv6 = ipv6 };
+	memcpy(ip->bytes, bytes, (ipv6 ? IPV6_BITS : IPV4_BITS) / 8);
+	unmap(ip);
+}
+
 bool ip_from_sockaddr(const struct sockaddr *address, struct ip *ip)
 {
-	*ip = (struct ip){ .ipv6 = address->sa_family == AF_INET6 };
+	*ip = (struct ip){ .ipv6 = false };
 	if (address->sa_family == AF_INET)
-		memcpy(ip->bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, IPV4_BITS / 8);
+		ip_from_bytes((const uint8_t *)&((const struct sockaddr_in *)(const void *)address)->sin_addr, false, ip);
 	else if (address->sa_family == AF_INET6)
-		memcpy(ip->bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, IPV6_BITS / 8);
+		ip_from_bytes(((const struct sockaddr_in6 *)(const void *)address)->sin6_addr.s6_addr, true, ip);
 	else
 		return false;
-	unmap(ip);
 	return true;
 }
 

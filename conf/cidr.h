@@ -26,6 +26,7 @@ struct cidr_list { struct cidr *items; size_t count; };
 
 /* Dotted decimal without leading zeroes, or RFC 4291 section 2.2 without brackets and zone; nothing else that inet_aton reads. */
 bool ip_parse(const char *text, size_t len, struct ip *);
+void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *);      /* 4 or 16 of them, in network order */
 bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* false: of another family */
 
 /* "192.0.2.0/24", "2001:db8::/32", or one address. false: no block, or bits are set behind its prefix. */

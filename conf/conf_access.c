@@ -15,6 +15,8 @@
 #define HOSTS "allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with :PORT " \
 	"behind it for that port alone"
 
+#define SITES "allowed: with commas between, example.org, .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *"
+
 static const char blanks[] = ", \t";
 
 int conf_cidr_list_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
@@ -22,7 +24,8 @@ int conf_cidr_list_set(const struct conf_row *row, void *member, const struct co
 	struct cidr_list *list = member;
 	const char *at = value->text + strspn(value->text, blanks);
 
-	(void)row;
+	if (!*at && !*row->def)
+		return 0;              /* none */
 	if (!*at)
 		return conf_fail(error, "is empty; " BLOCKS);
 	while (*at) {
@@ -200,17 +203,35 @@ static bool read_hosts(const char *text, struct conf_destination *d)
 	return true;
 }
 
-int conf_hosts_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+/* What a Host field may say: no port, for that of the listener need not be the one that clients see. */
+static bool read_site(const char *text, struct conf_destination *d)
+{
+	return read_destination(text, d) && d->port == DESTINATION_PORT_NONE;
+}
+
+static int set_items(void *member, const struct conf_value *value, bool (*read)(const char *, struct conf_destination *),
+	const char *allowed, struct conf_error *error)
 {
 	char *items = strdup(value->text), *rest = items, *item;
 	int status = items ? 0 : conf_fail_memory(error);
 
-	(void)row;
 	while (status == 0 && (item = strsep(&rest, blanks)))
 		if (*item)
-			status = append_destination(member, item, read_hosts, HOSTS, error);
+			status = append_destination(member, item, read, allowed, error);
 	free(items);
 	return status;
+}
+
+int conf_hosts_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	(void)row;
+	return set_items(member, value, read_hosts, HOSTS, error);
+}
+
+int conf_sites_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	(void)row;
+	return set_items(member, value, read_site, SITES, error);
 }
 
 bool conf_destination_names(const struct conf_destination *d, const char *host, size_t len)
@@ -240,11 +261,18 @@ static int settle_listeners(const struct conf *conf, const char *name, const str
 	return 0;
 }
 
-/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only. */
+/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only, and no client behind a
+ * proxy that is believed. */
 int conf_access_settle(const struct conf *conf, struct conf_error *error)
 {
+	if (conf->proxy_protocol && !conf->trusted_proxies.count)
+		return conf_fail(error, "%s: proxy-protocol: trusted-proxies does not say whose connections begin with such a header",
+			conf_where(conf, NULL, "proxy-protocol"));
 	if (conf->sources[CONF_OPTION_client_allow].level != CONF_LEVEL_DEFAULT)
 		return 0;
+	if (conf->trusted_proxies.count)
+		return conf_fail(error, "%s: trusted-proxies: no client-allow says which of the clients behind them may use utfeed; write for "
+			"example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody", conf_where(conf, NULL, "trusted-proxies"));
 	return settle_listeners(conf, "listen", &conf->listen, error) != 0 ? -1 :
 		settle_listeners(conf, "tls-listen", &conf->tls_listen, error);
 }

@@ -117,6 +117,7 @@ int conf_destination_set(const struct conf_row *, void *list, const struct conf_
 void conf_destination_format(FILE *, const struct conf_row *, const void *list);
 void conf_destination_clear(void *list);
 int conf_hosts_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
+int conf_sites_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 int conf_access_settle(const struct conf *, struct conf_error *);
 
 /* conf_parent.c */

@@ -156,6 +156,9 @@ static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_
 static const char *const client_policy_words[] = {
 	[CLIENT_POLICY_OFF] = "off", [CLIENT_POLICY_LOOPBACK] = "loopback", [CLIENT_POLICY_ANY] = "any", NULL
 };
+static const char *const client_field_words[] = {
+	[CLIENT_FIELD_X_FORWARDED_FOR] = "x-forwarded-for", [CLIENT_FIELD_FORWARDED] = "forwarded", NULL
+};
 static const char *const log_level_words[] = {
 	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info", NULL
 };

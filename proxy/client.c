@@ -193,6 +193,7 @@ int client_open_exchange(struct client *c)
 
 void client_start(struct client *c)
 {
+	c->x->who = c->who;
 	c->x->start_us = client_conf(c)->access_log ? loop_now_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
 }
 
@@ -294,7 +295,7 @@ static void client_forbid(struct client *c)
 	client_unlist(c);
 	client_start(c);
 	c->x->msg.base = c->x->in;
-	client_refuse(c, 403, "This address may not use this proxy (client-allow).");
+	client_refuse(c, 403, CLIENT_FORBIDDEN);
 	client_pump(c);
 }
 
@@ -427,14 +428,14 @@ static void client_turn_away(struct client_pool *p, int fd, const struct sockadd
 	conn_close(&conn);
 }
 
-int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
+int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls, const struct requester *who)
 {
-	size_t most = (size_t)p->ctx.conf->client_connections;
+	/* A proxy that is believed has connections for many. */
+	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;
 	struct crowd *crowd = NULL;
 	struct client *c;
-	struct ip ip;
 
-	if (most && !(crowd = crowd_join(p->crowds, peer, most))) {
+	if (most && !(crowd = crowd_join(p->crowds, &who->ip, most))) {
 		client_turn_away(p, fd, peer, len, tls);
 		return 0;
 	}
@@ -459,7 +460,9 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	LIST_INSERT_HEAD(&p->clients, c, link);
 	p->count++;
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
-	c->forbidden = !ip_from_sockaddr(peer, &ip) || !cidr_list_contains(&client_conf(c)->client_allow, &ip);
+	c->who = *who;
+	/* A proxy that is believed is asked for whom it asks, each time. */
+	c->forbidden = !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
 	if (tls) {
 		client_idle(c);
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "request.h"
+#include "requester.h"
 
 struct client_pool;
 struct tls_context;
@@ -22,8 +23,9 @@ struct client_pool *client_pool_new(const struct request_context *, void (*chang
 void client_pool_set(struct client_pool *, struct settings *);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
-/* Takes over a connected descriptor and answers what came with it; tls: NULL for plain. -1: out of memory (closed). */
-int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls);
+/* Takes over a connected descriptor and answers what came with it; tls: NULL for plain; who: sends what comes
+ * over it. -1: out of memory (closed). */
+int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls, const struct requester *who);
 size_t client_count(const struct client_pool *);
 bool client_pool_has_idle(const struct client_pool *);
 /* Closes the connection that has been idle for longest, where there is one. */

@@ -12,6 +12,8 @@
 #include "loop.h"
 #include "sender.h"
 
+#define CLIENT_FORBIDDEN "This address may not use this proxy (client-allow)."
+
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_FLUSH, CL_LINGER, CL_CLOSED };
 
 /* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for whichever
@@ -23,6 +25,7 @@ struct exchange {
 	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
 	size_t in_len, in_cap;
 	size_t parsed;                 /* bytes of in the parser has seen */
+	struct requester who;          /* asks */
 	uint64_t start_us;             /* for the access log; where there is none, by the coarse clock, for one may come with a reload */
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
@@ -47,6 +50,7 @@ struct client {
 	bool blocked;                  /* the socket took no more: of this response, or of those gathered before it */
 	bool forbidden;                /* client-allow does not name it */
 	bool secure;                   /* it came over TLS */
+	struct requester who;          /* sends the requests: the client, or a proxy that is believed whose they are */
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
 	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */

@@ -79,6 +79,12 @@ static void client_request(struct client *c)
 		client_refuse(c, 413, "A request with a body is not taken here.");
 		return;
 	}
+	requester_read(&x->who, client_conf(c), m);
+	if (client_conf(c)->trusted_proxies.count && !requester_in(&x->who, &client_conf(c)->client_allow)) {
+		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+		client_refuse(c, 403, CLIENT_FORBIDDEN);
+		return;
+	}
 	if (m->method == METHOD_CONNECT) {
 		client_connect(c);
 		return;
@@ -91,7 +97,7 @@ static void client_request(struct client *c)
 	x->answer.ready = client_on_answer;
 	x->answer.owner = c;
 	x->answer.room = &x->room;
-	request_start(&x->ctx, &x->answer, m, conn_peer_address(c->conn), x->body);
+	request_start(&x->ctx, &x->answer, m, &x->who, x->body);
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;

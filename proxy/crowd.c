@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "conf/cidr.h"
 #include "hash.h"
 
 enum { CROWD_BUCKETS = 4096, CROWD_IPV6_BYTES = 64 / 8 };
@@ -52,12 +51,11 @@ static struct crowd *crowd_find(struct crowds *c, const struct ip *ip)
 	return found;
 }
 
-struct crowd *crowd_join(struct crowds *c, const struct sockaddr *address, size_t max)
+struct crowd *crowd_join(struct crowds *c, const struct ip *address, size_t max)
 {
 	struct crowd *found;
-	struct ip ip;
+	struct ip ip = *address;
 
-	ip_from_sockaddr(address, &ip);
 	if (ip.ipv6)
 		memset(ip.bytes + CROWD_IPV6_BYTES, 0, sizeof ip.bytes - CROWD_IPV6_BYTES);
 	if (!(found = crowd_find(c, &ip)) || found->count >= max)

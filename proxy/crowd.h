@@ -5,7 +5,8 @@
 #define UTFEED_PROXY_CROWD_H
 
 #include <stddef.h>
-#include <sys/socket.h>
+
+#include "conf/cidr.h"
 
 struct crowd;
 struct crowds;
@@ -13,7 +14,7 @@ struct crowds;
 struct crowds *crowds_new(void);               /* NULL: out of memory */
 void crowds_free(struct crowds **);            /* empty by then */
 /* One more of that address. NULL: it has max already, or out of memory. */
-struct crowd *crowd_join(struct crowds *, const struct sockaddr *, size_t max);
+struct crowd *crowd_join(struct crowds *, const struct ip *, size_t max);
 void crowd_leave(struct crowds *, struct crowd **);    /* nulls; NULL inside is fine */
 
 #endif

@@ -1,8 +1,6 @@
 /* From request head to response object; see request.h. */
 #include "request.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include "max_forwards.h"
 #include "polite.h"
 #include "purge.h"
+#include "requester.h"
 #include "settings.h"
 #include "target.h"
 #include "text.h"
@@ -39,6 +38,7 @@ static const struct {
 	[TARGET_NO_ROUTE] = { 404, "No route is configured for this path. Ask for /https://host/path, or configure a route." },
 	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
 	[TARGET_BAD_AUTHORITY] = { 400, "The target of CONNECT is not of the form host:port." },
+	[TARGET_NOT_SERVED] = { 421, "This name in Host is not one that is served here (hosts)." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
 
@@ -93,26 +93,14 @@ struct object *request_failure(const struct request_context *ctx, const struct o
 	return o;
 }
 
-static bool client_is_loopback(const struct sockaddr *a)
-{
-	if (a->sa_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	if (a->sa_family == AF_INET6) {
-		const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
-
-		return IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET);
-	}
-	return false;
-}
-
 /* The policy for this request: what the client asks for where it may, else the route's. -1: it named one that does not exist. */
 static int request_policy(const struct request_context *ctx, const struct http_msg *m, const struct conf_route *route,
-    const struct sockaddr *client)
+    const struct requester *who)
 {
 	struct slice name = http_msg_get(m, H_X_ENCODING_POLICY);
 
 	if (!name.len || ctx->conf->client_policy == CLIENT_POLICY_OFF ||
-	    (ctx->conf->client_policy == CLIENT_POLICY_LOOPBACK && !client_is_loopback(client)))
+	    (ctx->conf->client_policy == CLIENT_POLICY_LOOPBACK && !(who->rights && requester_is_loopback(who))))
 		return (int)route->policy;
 	return policy_lookup(name.at, name.len);
 }
@@ -317,10 +305,10 @@ static struct object *request_pause(const struct request_context *ctx, const str
 }
 
 static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
-    const struct sockaddr *client, struct object *body)
+    const struct requester *who, struct object *body)
 {
 	const struct target *target = &a->target;
-	int policy = request_policy(ctx, m, target->route, client);
+	int policy = request_policy(ctx, m, target->route, who);
 	unsigned passes = request_passes(ctx, m);
 	struct text *url = &a->room->key;
 	struct proxy_failure f;
@@ -376,14 +364,15 @@ static void request_on_purged(struct purge_wait *w, bool owed)
 }
 
 static struct object *request_purge(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
-    const struct sockaddr *client)
+    const struct requester *who)
 {
 	struct purge purge;
-	struct ip ip;
 	int64_t n;
 
-	if (!ip_from_sockaddr(client, &ip) || !cidr_list_contains(&ctx->conf->purge_allow, &ip))
+	if (!requester_in(who, &ctx->conf->purge_allow))
 		return request_answer(ctx, 403, "", "This address may not purge (purge-allow).", "");
+	if (!who->rights)
+		return request_answer(ctx, 403, "", "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
 	if (!purge_read(&purge, m))
 		return request_answer(ctx, 400, "", "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
 	if ((n = purge_run(&purge, ctx->cache, &a->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
@@ -417,7 +406,7 @@ bool request_takes_body(const struct http_msg *m)
 	return m->method == METHOD_OTHER;
 }
 
-void request_start(const struct request_context *ctx, struct answer *a, const struct http_msg *m, const struct sockaddr *client,
+void request_start(const struct request_context *ctx, struct answer *a, const struct http_msg *m, const struct requester *who,
     struct object *body)
 {
 	struct slice method = { m->base + m->method_at, m->method_len };
@@ -432,7 +421,7 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 	if ((e = target_find(&a->target, ctx->conf, m, port, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
 		a->object = request_answer(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(method, "purge"))
-		a->object = request_purge(ctx, a, m, client);
+		a->object = request_purge(ctx, a, m, who);
 	else if (m->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
 		a->object = request_answer(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
@@ -440,5 +429,5 @@ void request_start(const struct request_context *ctx, struct answer *a, const st
 	else if (max_forwards(m, &forwards) && !forwards)
 		a->object = request_answer(ctx, 200, REQUEST_ALLOW_RELAYED, "This is as far as Max-Forwards lets the request go.", "");
 	else
-		request_to_target(ctx, a, m, client, body);
+		request_to_target(ctx, a, m, who, body);
 }

@@ -4,8 +4,6 @@
 #ifndef UTFEED_PROXY_REQUEST_H
 #define UTFEED_PROXY_REQUEST_H
 
-#include <sys/socket.h>
-
 #include "answer.h"
 #include "http_msg.h"
 #include "object.h"
@@ -18,6 +16,7 @@ struct fetch_pool;
 struct guard;
 struct loop;
 struct polite;
+struct requester;
 struct resolver;
 struct settings;
 struct tls_set;
@@ -53,8 +52,7 @@ bool request_takes_body(const struct http_msg *);
 
 /* Starts a (answer_clear()): afterwards it has its object, or waits for it, or neither: out of memory. The message must live
  * as long. body: filled by the caller as it arrives, NULL: there is none; where nobody reads it, the answer says why. */
-void request_start(const struct request_context *, struct answer *, const struct http_msg *, const struct sockaddr *client,
-    struct object *body);
+void request_start(const struct request_context *, struct answer *, const struct http_msg *, const struct requester *, struct object *body);
 
 /* Where a CONNECT wants to go: host and port of to. -1: nowhere; *refusal is what the client gets instead, NULL: out of memory. */
 int request_tunnel(const struct request_context *, const struct http_msg *, struct destination *to, struct object **refusal);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "served_host.h"
+
 static const char *const url_prefixes[] = { "/http:/", "/https:/" };
 
 static bool starts(struct slice s, const char *prefix)
@@ -163,6 +165,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		t->cookies = t->authorization = conf->forward_credentials;
 		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
 	}
+	if (!served_host(conf, host.at ? host.at : "", &asked, port == url_default_port(URL_HTTPS)))
+		return TARGET_NOT_SERVED;
 	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
 		if (conf->gateway && starts(target, url_prefixes[i])) {
 			t->mode = TARGET_GATEWAY;

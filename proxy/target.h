@@ -18,7 +18,7 @@ struct target {
 
 enum target_error {
 	TARGET_OK, TARGET_NO_MEMORY, TARGET_BAD_HOST, TARGET_BAD_TARGET, TARGET_BAD_URL, TARGET_NO_ROUTE, TARGET_FORWARD_OFF, TARGET_BAD_PATH,
-	TARGET_BAD_AUTHORITY
+	TARGET_BAD_AUTHORITY, TARGET_NOT_SERVED
 };
 
 /* port: that of a Host that names none (RFC 9110 section 7.2): its scheme's. On TARGET_BAD_URL *why says what is wrong with it. A route's

@@ -14,6 +14,7 @@
 #include "client.h"
 #include "conf/conf.h"
 #include "fetch.h"
+#include "greeting.h"
 #include "listener.h"
 #include "log.h"
 #include "loop.h"
@@ -33,6 +34,7 @@ struct worker {
 	struct pool *connections;
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
+	struct greeting_pool *greetings;
 	struct listener **listeners;
 	size_t n_listeners;
 	int mailbox;                   /* eventfd: orders came in */
@@ -57,16 +59,34 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 		listener_set_accepting(w->listeners[i], accepting);
 }
 
-static bool worker_is_full(const struct worker *w)
+/* Those among them of whom no proxy has said yet whose they are. */
+static size_t worker_clients(const struct worker *w)
 {
-	return client_count(w->clients) >= w->settings->max_clients;
+	return client_count(w->clients) + greeting_count(w->greetings);
 }
 
-static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls)
+static bool worker_is_full(const struct worker *w)
 {
+	return worker_clients(w) >= w->settings->max_clients;
+}
+
+static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+{
+	if (client_accept(w->clients, fd, peer, len, tls ? tls_set_listener(w->settings->tls) : NULL, who))
+		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
+}
+
+static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
+{
+	const struct conf *conf = w->settings->conf;
+	struct requester who;
+
+	requester_of_peer(&who, peer);
 	if (worker_is_full(w))
 		client_pool_give_up(w->clients);
-	if (client_accept(w->clients, fd, peer, len, tls))
+	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))
+		worker_serve(w, fd, peer, len, tls, &who);
+	else if (greeting_accept(w->greetings, fd, peer, len, tls, &who, conf->request_timeout_ms))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
 	if (worker_is_full(w) && !client_pool_has_idle(w->clients))
 		worker_set_accepting(w, false);
@@ -74,14 +94,12 @@ static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, s
 
 static void worker_on_accept(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
 {
-	worker_take(arg, fd, peer, len, NULL);
+	worker_take(arg, fd, peer, len, false);
 }
 
 static void worker_on_accept_tls(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
 {
-	struct worker *w = arg;
-
-	worker_take(w, fd, peer, len, tls_set_listener(w->settings->tls));
+	worker_take(arg, fd, peer, len, true);
 }
 
 static void worker_say_done(struct worker *w)
@@ -94,7 +112,7 @@ static void worker_say_done(struct worker *w)
 /* Nobody is left, and nobody waits. Its fetches go on: other workers' clients may read along. */
 static void worker_end_if_done(struct worker *w)
 {
-	if (w->draining && !w->n_listeners && !client_count(w->clients))
+	if (w->draining && !w->n_listeners && !worker_clients(w))
 		worker_say_done(w);
 }
 
@@ -104,6 +122,17 @@ static void worker_on_clients_changed(void *arg)
 
 	worker_end_if_done(w);
 	if (!w->accepting)
+		worker_set_accepting(w, true);
+}
+
+/* One that was turned away is nobody's to say of that it left. */
+static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+{
+	struct worker *w = arg;
+
+	worker_serve(w, fd, peer, len, tls, who);
+	worker_end_if_done(w);
+	if (!w->accepting && !worker_is_full(w))
 		worker_set_accepting(w, true);
 }
 
@@ -177,6 +206,7 @@ struct worker *worker_new(struct settings *settings, struct polite *polite, stru
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct conf *conf = settings->conf;
+	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, w };
 	struct request_context ctx;
 	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
 	size_t taken = 0;
@@ -189,7 +219,7 @@ struct worker *worker_new(struct settings *settings, struct polite *polite, stru
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
 		goto fail;
 	ctx = (struct request_context){ .loop = w->loop, .fetches = w->fetches, .polite = polite, .cache = cache, .resolver = w->resolver };
-	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
+	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) || !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
 		goto fail;
@@ -259,7 +289,8 @@ void worker_free(struct worker **wp)
 	if (!w)
 		return;
 	worker_close_listeners(w);
-	client_pool_free(&w->clients);
+	client_pool_free(&w->clients);         /* says of each that it left, and whoever hears that counts greetings too */
+	greeting_pool_free(&w->greetings);
 	fetch_pool_free(&w->fetches);
 	pool_free(&w->connections);
 	resolver_free(&w->resolver);

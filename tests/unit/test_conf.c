@@ -22,12 +22,16 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "tls-listen-cert", "/etc/utfeed/cert.pem", "/etc/utfeed/cert.pem" },
 	{ "tls-listen-key", "/etc/utfeed/key.pem", "/etc/utfeed/key.pem" },
 	{ "client-allow", "10.0.0.0/8, fd00::/8 192.0.2.7", "10.0.0.0/8\nfd00::/8\n192.0.2.7/32\n" },
+	{ "trusted-proxies", "10.0.0.1, fd00::/8", "10.0.0.1/32\nfd00::/8\n" },
+	{ "client-field", "Forwarded", "forwarded" },
+	{ "proxy-protocol", "on", "on" },
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "client-connections", "0", "0" },
 	{ "drain-delay", "5s", "5s" },
 	{ "drain-timeout", "1500ms", "1500ms" },
 	{ "route", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"\n" },
+	{ "hosts", "Feeds.Example.org, .B\xc3\xbc" "cher.example 192.0.2.0/24 *", "feeds.example.org\n.xn--bcher-kva.example\n192.0.2.0/24\n*\n" },
 	{ "gateway", "off", "off" },
 	{ "forward", "false", "off" },
 	{ "forward-credentials", "on", "on" },
@@ -149,6 +153,19 @@ static void rows(void)
 	CU_ASSERT_EQUAL(VALUES, CONF_OPTION_COUNT);
 }
 
+/* What options other than the one named need beside them. */
+static void add_needed(struct conf *conf, const char *name)
+{
+	static const struct { const char *name, *text; } needed[] = { { "trusted-proxies", "10.0.0.1" }, { "client-allow", "127.0.0.1" } };
+
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf_value value = { needed[i].text, "w" };
+		if (strcmp(name, needed[i].name) != 0)
+			UNIT_ROW(conf_set(conf, row_of(needed[i].name), CONF_LEVEL_FILE, &value, &error) == 0, "%s", error.text);
+	}
+}
+
 static void every_option(void)
 {
 	for (size_t i = 0; i < VALUES; i++) {
@@ -169,6 +186,7 @@ static void every_option(void)
 		for (size_t j = 0; j < 4; j++) {
 			const char *const *source = sources[j];
 			struct conf *conf = make();
+			add_needed(conf, values[i].name);
 			int status = conf_load(conf, source[2] ? 3 : source[1] ? 2 : 1, WORDS(source), WORDS(source + 3), &error);
 			UNIT_ROW(status == 0, "%s, source %zu: %s", values[i].name, j, error.text);
 			UNIT_ROW(reads(conf, values[i].name, values[i].formatted), "%s, source %zu", values[i].name, j);
@@ -428,6 +446,12 @@ static void start_errors(void)
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT behind it for that port alone" },
 		{ "UTFEED_ROUTE=/=http://o http-proxy=u:secret@h", { "serve" }, "UTFEED_ROUTE: http-proxy: has no port, which curl takes for 1080 and "
 			"others for 80" PARENTS },
+		{ "UTFEED_PROXY_PROTOCOL=on", { "serve" }, "UTFEED_PROXY_PROTOCOL: proxy-protocol: trusted-proxies does not say whose connections begin "
+			"with such a header" },
+		{ "UTFEED_TRUSTED_PROXIES=127.0.0.1", { "serve" }, "UTFEED_TRUSTED_PROXIES: trusted-proxies: no client-allow says which of the clients "
+			"behind them may use utfeed; write for example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody" },
+		{ "UTFEED_HOSTS=a.example,b:80", { "serve" }, "UTFEED_HOSTS: 'b:80' is no destination; allowed: with commas between, example.org, .example.org "
+			"(and all below it), 192.0.2.0/24, 2001:db8::/32 or *" },
 		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; allowed: one route a pattern" },
 	};
 
@@ -567,6 +591,7 @@ static void dump_loads(void)
 		struct conf_error error = { "" };
 		struct conf *conf = make(), *again = make();
 		struct conf_value value = { values[i].text, "w" };
+		add_needed(conf, values[i].name);
 		UNIT_ROW(conf_set(conf, row_of(values[i].name), CONF_LEVEL_FILE, &value, &error) == 0, "%s", error.text);
 		UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
 		char *text = printed(conf_dump, conf);

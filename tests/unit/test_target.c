@@ -13,7 +13,7 @@
 static const char *const error_names[] = {
 	[TARGET_OK] = "ok", [TARGET_NO_MEMORY] = "no memory", [TARGET_BAD_HOST] = "bad host", [TARGET_BAD_TARGET] = "bad target",
 	[TARGET_BAD_URL] = "bad url", [TARGET_NO_ROUTE] = "no route", [TARGET_FORWARD_OFF] = "forward off", [TARGET_BAD_PATH] = "bad path",
-	[TARGET_BAD_AUTHORITY] = "bad authority",
+	[TARGET_BAD_AUTHORITY] = "bad authority", [TARGET_NOT_SERVED] = "not served",
 };
 
 static struct conf *load(const char *const *words, int count)
