@@ -64,7 +64,7 @@ size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer, up to enough of them; whether there were so many. What is hot is not written to any more: other processors read it. */
 bool entry_is_hot(struct entry *, unsigned enough);
 /* What time it is for its age, both clocks given in seconds: the wall clock's, but for what that was set back by since it was first asked
- * about here. Less than FRESHNESS_AHEAD_MAX_S does not count: clocks are set by as much all the time. */
+ * about here, which its maker does. Less than FRESHNESS_AHEAD_MAX_S does not count: clocks are set by as much all the time. */
 int64_t entry_now(struct entry *, int64_t wall, int64_t monotonic);
 /* Whether the caller is the first to ask: it may fetch the response anew while it is still fresh. */
 bool entry_claim(struct entry *);

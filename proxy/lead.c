@@ -20,11 +20,14 @@ static int64_t lead_steady(struct lead *l)
 	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
 }
 
-/* When what was asked for is answered, and, by the clock that nobody sets, how long before it was asked for. */
+/* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing off that. */
 static void lead_note_answer(struct lead *l)
 {
+	int64_t steady = lead_steady(l) - l->asked_steady, took;
+
 	l->response_time = lead_now(l);
-	l->request_time = l->response_time - (lead_steady(l) - l->asked);
+	took = l->response_time - l->asked;
+	l->request_time = l->response_time - (took > steady ? took : steady);
 }
 
 void lead_leave(struct lead *l)
@@ -127,6 +130,8 @@ struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 		entry_parts_free(parts);
 	else
 		e = entry_new(key.bytes, key.len, parts);
+	if (e)
+		entry_now(e, lead_now(l), lead_steady(l));
 	if (e && !cache_put(l->params.cache, e, &l->ticket))
 		entry_unref(&e);
 	free(key.bytes);
@@ -391,7 +396,8 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
-	l->asked = lead_steady(l);
+	l->asked = lead_now(l);
+	l->asked_steady = lead_steady(l);
 	if (lead_copy(l, params) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;

@@ -376,7 +376,6 @@ def test_trust_25_ages_in_memory_go_by_the_clock_that_nobody_sets(timed, clock, 
     proxy = timed(origin, "--cache", "on", "--refresh-hot", "0")
     client = proxy.client()
     assert client.get("/f").status == 200
-    client.get("/f")
     clock.at(-YEARS)
     until(lambda: not was_hit(client.get("/f")))
 
