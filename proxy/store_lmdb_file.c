@@ -61,7 +61,7 @@ static void file_unuse(struct lmdb_file *f, bool used)
 bool lmdb_is_damaged(int rc)
 {
 	return rc == MDB_INVALID || rc == MDB_CORRUPTED || rc == MDB_VERSION_MISMATCH || rc == MDB_PAGE_NOTFOUND ||
-	    rc == MDB_INCOMPATIBLE || rc == MDB_CURSOR_FULL || rc == LMDB_FAULT;
+	    rc == MDB_INCOMPATIBLE || rc == MDB_CURSOR_FULL || rc == MDB_BAD_VALSIZE || rc == LMDB_FAULT;
 }
 
 bool lmdb_is_misconfigured(int rc)

@@ -50,9 +50,10 @@ static void number_write(void *at, uint64_t n)
 	memcpy(at, &n, sizeof n);
 }
 
+/* LMDB refuses to look for a key without bytes. */
 static bool order_read(struct lmdb_order *o, const MDB_val *v)
 {
-	if (v->mv_size < sizeof(uint64_t) || v->mv_size - sizeof(uint64_t) > KEY_MAX_BYTES)
+	if (v->mv_size <= sizeof(uint64_t) || v->mv_size - sizeof(uint64_t) > KEY_MAX_BYTES)
 		return false;
 	o->stale = (int64_t)number_read(v->mv_data);
 	o->key.len = v->mv_size - sizeof(uint64_t);
@@ -85,7 +86,7 @@ static int order_delete(struct lmdb_file *f, MDB_txn *txn, uint64_t number)
 static int lmdb_delete(struct lmdb_file *f, MDB_txn *txn, struct lmdb_key *key)
 {
 	MDB_val k = key_val(key), v;
-	int rc = mdb_get(txn, f->entries, &k, &v);
+	int rc = k.mv_size ? mdb_get(txn, f->entries, &k, &v) : MDB_NOTFOUND;
 
 	if (rc == MDB_NOTFOUND)
 		return 0;
