@@ -283,6 +283,9 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 			return conf_fail(error, "%s: route %.200s has no origin; allowed: a line origin = URL", route->where, route->pattern);
 		if (*route->name)
 			continue;
+		/* An empty name is as good as none; the pattern is no name that could be written back. */
+		free(route->places[CONF_ROUTE_name]);
+		route->places[CONF_ROUTE_name] = NULL;
 		free(route->name);
 		route->name = strdup(route->pattern);
 		if (!route->name)

@@ -60,7 +60,9 @@ static bool read_node(struct slice s, struct ip *ip, uint16_t *port)
 	const char *end;
 
 	*port = 0;
-	if (s.len && s.at[0] == '[') {
+	if (!s.len)
+		return false;
+	if (s.at[0] == '[') {
 		if (!(end = memchr(s.at, ']', s.len)) || !ip_parse(s.at + 1, (size_t)(end - s.at) - 1, ip) || !ip->ipv6)
 			return false;
 		s.len -= (size_t)(end + 1 - s.at);

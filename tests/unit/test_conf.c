@@ -630,6 +630,22 @@ static void dump_loads_texts(void)
 	}
 }
 
+/* A name left empty is the pattern, which cannot be written as a name. */
+static void dump_loads_unnamed(void)
+{
+	static const char text[] = "[route /a/]\norigin = http://o/\nname = \"\"\n";
+	struct conf_error error = { "" };
+	struct conf *conf = make(), *again = make();
+
+	UNIT_ROW(conf_file_parse(conf, text, strlen(text), "f", &error) == 0 && conf_settle(conf, &error) == 0, "%s", error.text);
+	char *dumped = printed(conf_dump, conf);
+	UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", &error) == 0 && conf_settle(again, &error) == 0, "%s", error.text);
+	UNIT_ROW(again->routes.count == 1 && strcmp(again->routes.items[0].name, "/a/") == 0, "%s", dumped);
+	free(dumped);
+	conf_free(&conf);
+	conf_free(&again);
+}
+
 /* The sample with its #NAME = VALUE lines made real loads to the defaults. */
 static void sample_loads(void)
 {
@@ -687,4 +703,4 @@ static void reload(void)
 
 UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
 	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
-	{ "actions", actions }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })
+	{ "actions", actions }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })
