@@ -75,7 +75,7 @@ static void lost_entries_are_removals(void)
 
 	if (redis_server_missing("redis-server", false))
 		UNIT_SKIP("no redis-server");
-	redis_server.timeout_ms = 500;
+	redis_server.timeout_ms = 2000;
 	s = redis_server_store();
 	stores_put(s, "http://a/\nk", 1, 1000);
 	stores_put(s, "http://b/\nk", 1, 1000);
@@ -91,6 +91,7 @@ static void lost_entries_are_removals(void)
 	UNIT_ROW(stores_holds(s, "http://c/\nk", 1, 1000), "trust 17: an entry that nobody touched");
 	s->ops->free(s);
 	redis_server_stop();
+	redis_server.timeout_ms = 60000;
 }
 
 /* The same keys over and over are owed once; of too many everything is. */
@@ -101,7 +102,7 @@ static void owed_is_bounded(void)
 
 	if (redis_server_missing("redis-server", false))
 		UNIT_SKIP("no redis-server");
-	redis_server.timeout_ms = 500;
+	redis_server.timeout_ms = 2000;
 	s = redis_server_store();
 	stores_put(s, "http://a/\nk", 1, 1000);
 	CU_ASSERT(stores_settle(s));
