@@ -161,7 +161,7 @@ static void lmdb_on_back(struct task *task)
 		s->waiting--;
 	}
 	store_thread_count(&s->thread, &stats);
-	if (s->stuck && !lmdb_writer_waits_ms(s->writer)) {
+	if (s->stuck && lmdb_writer_waits_ms(s->writer) < STUCK_AFTER_MS) {        /* else it is the same wait still */
 		s->stuck = false;
 		log_info("lmdb store: %s: the writer's lock is free again", s->writer->file.path);
 	}
