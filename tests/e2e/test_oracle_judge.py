@@ -16,7 +16,7 @@ BODY = b"S1 line\n" * 3 + b"S1 end\n"
 
 
 def moment(seq, wall=0):
-    return Moment(seq, 1000 + wall, seq * 10_000)
+    return Moment(seq, 1000 + wall, seq * 1000)
 
 
 class Case:
@@ -98,6 +98,14 @@ def used(case):
 
 def cut(case):
     case.world.exchanges[2].complete = False
+
+
+WIDE = BODY.decode().encode("utf-16")
+
+
+def wide(case):
+    stored()(case)
+    case.world.representations[1].raw = WIDE
 
 
 def leads(case, **fields):
@@ -238,10 +246,11 @@ ROWS = [
     ("a feed without Vary: Accept-Encoding", stored(), {"extra": [("x-encoding-rule", "auto:2.5")]}, "told"),
     ("no Age", stored(), {"wall": 10, "age": "none"}, "age"),
     ("too young an Age", stored(), {"wall": 10, "age": 3}, "age"),
-    ("too old an Age", stored(), {"wall": 10, "age": 30}, "age"),
+    ("too old an Age", stored(), {"wall": 10, "age": 90}, "age"),
     ("a body cut short", stored(), {"body": BODY[:-1]}, "body"),
     ("a body with a line too many", stored(), {"body": b"S1 line\n" + BODY}, "body"),
     ("a body of two", stored(), {"body": BODY.replace(b"S1 end", b"S2 end")}, "body"),
+    ("UTF-16, after a 304 by date", both(wide, second(asked=22, status=304, of=0)), {"serial": 2, "how": "fwd=stale", "body": WIDE}, None),
     ("another's body", both(stored(), second()), {"body": BODY.replace(b"S1", b"S2")}, "body"),
     ("a part", stored(), {"status": 206, "body": BODY[2:6], "extra": [("content-range", f"bytes 2-5/{len(BODY)}")]}, None),
     ("a part of other bytes", stored(), {"status": 206, "body": BODY[3:7], "extra": [("content-range", f"bytes 2-5/{len(BODY)}")]}, "body"),

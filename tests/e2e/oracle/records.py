@@ -25,7 +25,7 @@ class Exchange:
         self.n, self.url, self.method, self.request, self.asked = n, url, method, request, asked
         self.status, self.fields, self.version = 0, {}, 0
         self.representation = None          # of a 304 to If-None-Match the one it names; to If-Modified-Since alone: None
-        self.since = asked.wall             # the request that it is for came no earlier, by utfeed's clock
+        self.since = asked                  # the request that it is for came no earlier
         self.complete = True                # the origin said all of it
         self.answered = self.done = None    # its head left, its last byte
         self.delivered = None               # a client had it whole

@@ -71,7 +71,7 @@ class Cell:
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
         self.world, self.random = World(), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
-        self.happened, self.finished, self.since, self.began = [], False, [run.bench.clock.now] * 2, 0.0
+        self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * 2, 0.0
         self.base = [f"{run.bench.base(n)}/c{number}/" for n in (0, 1)]
         self.resources = [Resource(self.url(k), script, self.world, run.serials, self.url) for k, script in enumerate(history["resources"])]
         run.paths.update({resource.url: (self, resource) for resource in self.resources})
@@ -102,7 +102,7 @@ class Cell:
 
     def begin(self, step):
         self.step += 1
-        self.since = [self.since[1], self.run.bench.clock.now]
+        self.since = [self.since[1], self.run.bench.moment()]
         self.happened.append(list(step))
         self.began = time.monotonic()
         self.left = len(step)
