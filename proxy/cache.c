@@ -268,14 +268,15 @@ static void cache_purge_busy(struct cache *c, enum store_purge what, const char 
 
 int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
 {
-	int64_t n;
-
 	gates_mark_purge(c, what, url, len);
 	cache_purge_busy(c, what, url, len);
-	n = c->memory->ops->purge(c->memory, what, url, len, soft, now);
-	if (c->second)
+	if (c->second) {
 		c->second->ops->purge(c->second, what, url, len, soft, now);
-	return n;
+		/* A lookup that began after the mark may have come there before the purge: it brings nothing back either. */
+		gates_mark_purge(c, what, url, len);
+	}
+	/* Last, for what was brought back before the marks. */
+	return c->memory->ops->purge(c->memory, what, url, len, soft, now);
 }
 
 bool cache_settle(struct cache *c, struct store_wait *w)

@@ -110,4 +110,50 @@ static void tickets(void)
 	}
 }
 
-UNIT_SUITE(cache, { "tickets", tickets })
+/* A second store that lets a lookup of another worker in just before its purge: it still finds what is to go. */
+static struct {
+	struct cache *cache;
+	struct entry *e;
+	bool at_once;                  /* it brings it back before the purge returns */
+	struct cache_ticket ticket;
+} overtaker;
+
+static int64_t purge_overtaken(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	struct store_wait w = { .loop = NULL };
+	struct entry *none = NULL;
+
+	CU_ASSERT_EQUAL(cache_get(overtaker.cache, overtaker.e->key, overtaker.e->key_len, &none, &w, &overtaker.ticket), STORE_WAIT);
+	if (overtaker.at_once)
+		cache_warm(overtaker.cache, overtaker.e, &overtaker.ticket);
+	return purge_nothing(s, what, url, len, soft, now);
+}
+
+static void overtakers(void)
+{
+	static const struct store_ops ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .purge = purge_overtaken,
+		.free = keep };
+	static const struct { const char *rule; enum what what; bool at_once; } cases[] = {
+		{ "trust 06: looked up while its URL was being purged", PURGE_IT, false },
+		{ "trust 06: looked up and there while its URL was being purged", PURGE_IT, true },
+		{ "trust 06: looked up while a prefix was being purged", PREFIX_OF_IT, false },
+		{ "trust 06: looked up and there while a prefix was being purged", PREFIX_OF_IT, true },
+		{ "trust 06: looked up while all was being purged", ALL, false },
+		{ "trust 06: looked up and there while all was being purged", ALL, true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct store slow = { .ops = &ops };
+
+		overtaker.cache = cache_new(store_memory_new(1 << 20, 1 << 20), &slow);
+		overtaker.e = entries_new("http://a/f\nk", 1, 100);
+		overtaker.at_once = cases[i].at_once;
+		meanwhile(overtaker.cache, cases[i].what);
+		cache_warm(overtaker.cache, overtaker.e, &overtaker.ticket);
+		UNIT_ROW(!stored(overtaker.cache), "%s", cases[i].rule);
+		entry_unref(&overtaker.e);
+		cache_free(&overtaker.cache);
+	}
+}
+
+UNIT_SUITE(cache, { "tickets", tickets }, { "overtakers", overtakers })

@@ -337,7 +337,9 @@ class Run:
         self.bench.restart(self.kills)
         waiting, self.wants_restart, self.resting = self.wants_restart + self.resting, [], []
         for cell in waiting:
-            cell.note("restart")
+            cell.note("restart", "killed" if self.kills else "")
+            if self.kills:                      # what was on its way into the second store is lost: what that has is the latest again
+                cell.world.answers.clear()
             self.bench.loop.later(0, cell.go_on)
 
     def count(self, q, answer):
