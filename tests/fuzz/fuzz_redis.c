@@ -25,10 +25,11 @@ enum { RECORD = 1, PIECES = 2, PREFIXES = 4, SOFT = 8, GREETING = 16 };        /
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static int listener;
-static _Atomic(const uint8_t *) script;        /* what the next connection is told; NULL: it is an honest one */
+struct script { unsigned how; size_t len; uint8_t bytes[]; };
+
+static _Atomic(struct script *) script;        /* what the next connection is told, by whoever takes it; NULL: it is an honest one */
 static atomic_int connections;
-static size_t script_len;
-static unsigned script_how;
+static atomic_bool said;                       /* it was told */
 static struct loop *loop;
 
 static void require(bool holds)
@@ -84,12 +85,28 @@ static bool answer_honestly(int fd, const char *name)
 	}
 }
 
-static void say_script(int fd)
+static void say_script(int fd, struct script *s)
 {
-	size_t half = script_how & PIECES ? script_len / 2 : 0;
+	size_t half = s->how & PIECES ? s->len / 2 : 0;
 
-	if (say(fd, script, half))
-		say(fd, script + half, script_len - half);
+	if (say(fd, s->bytes, half))
+		say(fd, s->bytes + half, s->len - half);
+	free(s);
+	said = true;
+}
+
+static void set_script(const uint8_t *bytes, size_t len, unsigned how)
+{
+	struct script *s = malloc(sizeof *s + len);
+
+	require(s != NULL);
+	s->how = how;
+	s->len = len;
+	if (len)
+		memcpy(s->bytes, bytes, len);
+	connections = 0;
+	said = false;
+	free(atomic_exchange(&script, s));
 }
 
 /* One connection: honest to its end, or until the lookup came; the greeting may be part of the script. */
@@ -98,26 +115,28 @@ static void converse(int fd)
 	static char bytes[1 << 20];
 	size_t len = 0, used;
 	const char *name = NULL;
+	struct script *mine = atomic_exchange(&script, NULL);
 	ssize_t n;
 
-	if (script && script_how & GREETING) {
-		say_script(fd);
-		script = NULL;
+	if (mine && mine->how & GREETING) {
+		say_script(fd, mine);
 		return;
 	}
 	while ((n = recv(fd, bytes + len, sizeof bytes - len, 0)) > 0) {
 		len += (size_t)n;
 		while ((used = command_read(bytes, len, &name)) != 0) {
-			if (script && name[0] == 'H' && name[1] == 'M') {
-				say_script(fd);
-				script = NULL;
+			if (mine && name[0] == 'H' && name[1] == 'M') {
+				say_script(fd, mine);
 				return;
 			}
 			if (!answer_honestly(fd, name))
-				return;
+				break;
 			memmove(bytes, bytes + used, len -= used);
 		}
+		if (used)
+			break;
 	}
+	free(mine);
 }
 
 static void *serve(void *arg)
@@ -178,7 +197,7 @@ static bool look_up(struct store *s, struct waiter *w)
 		*w = (struct waiter){ .wait = { .loop = loop, .got = on_got } };
 		if (s->ops->get(s, KEY, sizeof KEY - 1, &e, &w->wait) == STORE_WAIT)
 			return true;
-		if (!script)
+		if (said)
 			return false;
 		usleep(20);
 	}
@@ -214,10 +233,7 @@ static void run(const uint8_t *bytes, size_t len, unsigned how)
 	struct store *s;
 	bool waits, again;
 
-	script_len = len;
-	script_how = how;
-	connections = 0;
-	script = bytes;
+	set_script(bytes, len, how);
 	require((s = store_redis_new(&settings)) != NULL);
 	waits = look_up(s, &first);
 	ask(s, how);
@@ -230,7 +246,6 @@ static void run(const uint8_t *bytes, size_t len, unsigned how)
 	while (connections < 2 && !is_owed(s))
 		usleep(20);
 	s->ops->free(s);
-	script = NULL;
 }
 
 /* *2, the record, and a mark that is not there. */
