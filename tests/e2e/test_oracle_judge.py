@@ -198,6 +198,8 @@ ROWS = [
     ("Set-Cookie with a lifetime of 0", flying(cc="max-age=0", set_cookie="sid=1"), JOINED, "set-cookie"),
     ("Set-Cookie with a lifetime", stored(set_cookie="sid=1"), {"extra": [("set-cookie", "sid=1")]}, None),
     ("Set-Cookie to one that joined", flying(set_cookie="sid=1"), {**JOINED, "extra": [("set-cookie", "sid=1")]}, "cookie-joined"),
+    ("Set-Cookie of a stored one, to one that joined an error", both(stored(cc="max-age=60, stale-if-error=300", set_cookie="sid=1"), second(
+        asked=22, status=503)), {**STALE, **JOINED, "age": 70, "extra": [("set-cookie", "sid=1")]}, None),
     ("Set-Cookie of another exchange", stored(), {"extra": [("set-cookie", "sid=9")]}, "cookie-of-another"),
     ("the Set-Cookie of a 304", both(stored(), second(asked=15, status=304, of=1, set_cookie="sid=2"), lambda case: setattr(
         case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=2")]}, "cookie-of-another"),

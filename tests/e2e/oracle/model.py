@@ -330,7 +330,8 @@ def wrong_cookie(q, a, e, value, world):
     if not giver or (giver is not e and not (giver.status in (200, 206) and e.status in (304, 206) and giver.version == e.version)):
         return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
     u = Use(q, giver, Policy(giver.status, giver.fields), world)
-    if "collapsed" in a.own_status() and giver is e:
+    stored = e.delivered and e.delivered.seq < q.sent.seq      # who joined one that failed gets what is stored
+    if "collapsed" in a.own_status() and giver is e and not stored:
         return "cookie-joined", "RFC 9111 7.3", f"{value}: a joined response with Set-Cookie"
     if giver.status == 304 and not u.own():
         return "cookie-of-another", "RFC 9111 7.3", f"{value} of a 304 to another"
