@@ -17,7 +17,7 @@ static const struct {
 	struct { const char *path, *text; } files[4];
 	uint64_t limit;
 } rows[] = {
-	{ "trust 26: no control groups at all", NULL, { { NULL } }, UINT64_MAX },
+	{ "trust 26: no control groups at all", NULL, { { NULL, NULL } }, UINT64_MAX },
 	{ "trust 26: version 2, its own limit", "0::/a\n", { { "a/memory.max", "50331648\n" } }, 48 * MIB },
 	{ "trust 26: version 2, none", "0::/a\n", { { "a/memory.max", "max\n" }, { "a/memory.high", "max\n" } }, UINT64_MAX },
 	{ "trust 26: version 2, nested: the least counts", "0::/a/b/c\n",
