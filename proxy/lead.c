@@ -23,7 +23,7 @@ static int64_t lead_steady(struct lead *l)
 /* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing off that. */
 static void lead_note_answer(struct lead *l)
 {
-	int64_t steady = lead_steady(l) - l->asked_steady, took;
+	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
 
 	l->response_time = lead_now(l);
 	took = l->response_time - l->asked;
@@ -397,7 +397,7 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
 	l->asked = lead_now(l);
-	l->asked_steady = lead_steady(l);
+	l->asked_ms = loop_now_ms(l->params.loop);
 	if (lead_copy(l, params) || lead_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;

@@ -23,7 +23,8 @@ struct lead {
 	char *request_bytes;
 	struct lead_hops hops;
 	struct response_settings head;
-	int64_t asked, asked_steady;   /* when, by the wall clock and by the monotonic one */
+	int64_t asked;                 /* when, by the wall clock */
+	uint64_t asked_ms;             /* and by the monotonic one: whole seconds of two clocks would differ by one too often */
 	int64_t request_time, response_time;
 	struct object *object;         /* the fetch's reference keeps it */
 	bool left;                     /* nobody can join any more */
