@@ -225,6 +225,8 @@ ROWS = [
     ("where it led, above a floor", both(stored(url=OTHER), lambda case: leads(case, cc=None)), {"way": GATEWAY}, None),
     ("where a redirect led, stale by now, and it leads to an error", both(stored(url=OTHER, cc="max-age=9999"), lambda case: leads(
         case), lambda case: case.exchange(3, url=URL + "2", asked=25, status=503)), {**STALE, "way": GATEWAY}, None),
+    ("where a redirect led, older than the client wants, fresh by its own word", both(stored(url=OTHER), lambda case: leads(case, age=30)), {
+        "way": FOLLOW, "fields": [("Cache-Control", "max-age=10")]}, None),
     ("where it led another user", both(stored(url=OTHER), lambda case: leads(case, vary="X-User", request=A)), {"way": FOLLOW, "forwarded": B}, "hop-selected"),
     ("a 304 renews", both(stored(), second(asked=22, status=304, of=1, wall=70)), {**STALE, "serial": 2, "how": "fwd=stale", "age": 0}, None),
     ("a 304 of long ago", both(stored(), second(asked=15, status=304, of=1), lambda case: setattr(case.world.exchanges[2], "delivered", moment(17))),
@@ -291,6 +293,16 @@ def test_an_older_one_after_a_newer_one():
     case.exchange(2, asked=15, version=1).delivered = moment(17)
     assert not case.judged(serial=2, sent=16, ended=18)
     assert case.judged(serial=1) == ["older"]
+
+
+def test_what_a_kill_loses():
+    """What a PURGE took away stays away; what a POST did a moment before may not have reached the second store."""
+    for settles, wrongs in ((True, ["removed"]), (False, [])):
+        case = Case()
+        both(stored(), gone())(case)
+        case.world.removals[0].settles = settles
+        case.world.lose(moment(17))
+        assert case.judged() == wrongs
 
 
 def test_what_two_get_of_one():

@@ -7,11 +7,13 @@ cannot be known exactly at the end that speaks for the cache.
 import gzip
 import re
 
+from .records import LATE_MS
+
 NEVER_STORED = {206, 304, 407, 412, 416, 428, 429, 431, 511}
 HEURISTIC = {200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 451, 501}       # RFC 9110 section 15.1
 UNSAFE = {"POST", "PUT", "DELETE", "PATCH"}
 PREFERENCES = {"accept", "accept-language", "accept-charset"}
-ERROR_MAX_S, HEURISTIC_MAX_S, LATE_MS = 60, 86400, 2000
+ERROR_MAX_S, HEURISTIC_MAX_S = 60, 86400
 SERIAL = re.compile(rb"S(\d+)[ <]")       # a slice may end within a number
 ALIKE = ("authorization", "cookie", "accept-language", "user-agent", "accept", "x-user", "x-api-key", "from")
 
@@ -212,6 +214,8 @@ def wished(u):
         return None
     if "no-cache" in u.cc:
         return f"the client said no-cache, exchange {u.e.n} was over by then"
+    if u.hop:
+        return None             # how old a redirect may be its own lifetime says
     wanted = seconds(u.cc, "max-age")
     if wanted is not None and u.age() > wanted and not u.spared() and not ("immutable" in u.p.cc and u.staleness() < 0):      # RFC 8246 section 2
         return f"{u.age()} s old, the client said max-age={wanted}"

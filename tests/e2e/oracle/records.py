@@ -70,10 +70,14 @@ class Answer:
 
 
 class Removal:
-    """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet."""
+    """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet. settles: once it is
+    answered the second store has it (README PURGE)."""
 
-    def __init__(self, covers, soft, sent):
-        self.covers, self.soft, self.sent, self.ended = covers, soft, sent, None
+    def __init__(self, covers, soft, sent, settles=True):
+        self.covers, self.soft, self.sent, self.settles, self.ended = covers, soft, sent, settles, None
+
+
+LATE_MS = 2000          # within so long utfeed has done what it does behind an answer
 
 
 class World:
@@ -86,6 +90,11 @@ class World:
     def add(self, exchange):
         self.exchanges[exchange.n] = exchange
         self.by_url[exchange.url].append(exchange)
+
+    def lose(self, now):
+        """utfeed was killed: what was on its way into the second store is gone, and what that has is the latest again."""
+        self.answers.clear()
+        self.removals = [r for r in self.removals if r.settles or (r.ended and r.ended.ms + LATE_MS < now.ms)]
 
     def at(self, url):
         return self.by_url.get(url, ())

@@ -37,7 +37,7 @@ class Asking:
         self.client = cell.run.client()
         self.q = Request(next(cell.run.requests), WAYS[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
         if method == "POST":
-            self.removal = Removal(lambda asked: asked == url, False, self.q.sent)
+            self.removal = Removal(lambda asked: asked == url, False, self.q.sent, settles=False)
             cell.world.removals.append(self.removal)
         cell.note("asks", self.q.n, self.q.sent.seq, method, way, url, fields)
         self.client.ask(method, path, [("Host", host), *fields], self.done)
@@ -338,8 +338,8 @@ class Run:
         waiting, self.wants_restart, self.resting = self.wants_restart + self.resting, [], []
         for cell in waiting:
             cell.note("restart", "killed" if self.kills else "")
-            if self.kills:                      # what was on its way into the second store is lost: what that has is the latest again
-                cell.world.answers.clear()
+            if self.kills:
+                cell.world.lose(self.bench.moment())
             self.bench.loop.later(0, cell.go_on)
 
     def count(self, q, answer):
