@@ -140,7 +140,9 @@ size_t conf_route_target(const struct conf_route *, const char *path, size_t pat
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
 void conf_print_sample(FILE *);
-void conf_print_manual(FILE *);     /* the options as mdoc list items: part of utfeed.1 */
+/* Parts of the manuals, in mdoc(7): every flag with its default, for utfeed(1); every option with its text, for utfeed.conf(5). */
+void conf_print_manual_flags(FILE *);
+void conf_print_manual_options(FILE *);
 /* A file that loads to the same configuration, each line with where its value came from. */
 void conf_dump(FILE *, const struct conf *);
 

@@ -139,6 +139,8 @@ int conf_file_parse(struct conf *, const char *text, size_t len, const char *nam
 int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);   /* the file's name and the action */
 int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_error *);
 void conf_args_print(FILE *);
+/* What beside its prose a row says of its values: "May be repeated. Default 1, from 1 to 64. A change needs a restart." */
+void conf_describe(char *text, size_t cap, const struct conf_row *);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
 int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
 int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);    /* the variables curl reads: http_proxy and its like */

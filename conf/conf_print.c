@@ -1,4 +1,4 @@
-/* Owns what the option tables look like to people: --help, the sample file, the manual's list, the values in force.
+/* Owns what the option tables look like to people: --help, the sample file, the values in force. The manuals: conf_manual.c.
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
 #include "conf/conf_internal.h"
@@ -28,8 +28,7 @@ static void print_wrapped(FILE *out, const char *indent, const char *text)
 	fputc('\n', out);
 }
 
-/* What beside the prose the row says of its values. */
-static void describe(char *text, size_t cap, const struct conf_row *row)
+void conf_describe(char *text, size_t cap, const struct conf_row *row)
 {
 	const struct conf_type *type = &conf_types[row->type];
 	const char *unit = row->unit ? row->unit : "";
@@ -55,7 +54,7 @@ static void print_row(FILE *out, const struct conf_row *row, const char *before,
 {
 	char about[256];
 
-	describe(about, sizeof(about), row);
+	conf_describe(about, sizeof(about), row);
 	fprintf(out, "  %s%s%c%s\n", before, row->name, between, conf_types[row->type].placeholder);
 	print_wrapped(out, "      ", row->prose);
 	if (*about)
@@ -86,7 +85,7 @@ static void print_sample_row(FILE *out, const struct conf_row *row, const char *
 {
 	char about[256];
 
-	describe(about, sizeof(about), row);
+	conf_describe(about, sizeof(about), row);
 	fputc('\n', out);
 	print_wrapped(out, "# ", row->prose);
 	if (*about)
@@ -116,33 +115,6 @@ void conf_print_sample(FILE *out)
 		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
 		print_sample_row(out, row, row->def ? row->def : global ? global->def : "http://127.0.0.1:8100/");
 	}
-}
-
-static void print_manual_row(FILE *out, const struct conf_row *row, const char *macro)
-{
-	char about[256];
-
-	describe(about, sizeof(about), row);
-	fprintf(out, ".It %s %s Ar %s\n%s\n", macro, row->name, conf_types[row->type].placeholder, row->prose);
-	if (*about)
-		fprintf(out, "%s\n", about);
-}
-
-void conf_print_manual(FILE *out)
-{
-	const char *section = "";
-
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
-		const struct conf_row *row = &conf_options[i];
-		if (strcmp(section, row->section) != 0)
-			fprintf(out, "%s.Ss %s\n.Bl -tag -width Ds\n", *section ? ".El\n" : "", row->section);
-		section = row->section;
-		print_manual_row(out, row, "Fl Fl");
-	}
-	fputs(".El\n.Ss options of one route\n.Bl -tag -width Ds\n", out);
-	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
-		print_manual_row(out, &conf_route_options[i], "Cm");
-	fputs(".El\n", out);
 }
 
 static void print_value(FILE *out, const char *text, size_t len)

@@ -1,4 +1,4 @@
-/* Owns the access log's line. Must not know: connections. Grammar: README, "Access log". */
+/* Owns the access log's line. Must not know: connections. Grammar: utfeed-operating(7), ACCESS LOG. */
 #ifndef UTFEED_PROXY_ACCESS_H
 #define UTFEED_PROXY_ACCESS_H
 

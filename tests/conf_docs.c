@@ -1,5 +1,5 @@
-/* Owns printing what the option tables generate, for check-options.sh: sample, manual, or one line an option: with its member, or
- * with its default.
+/* Owns printing what the option tables generate, for check-options.sh: the sample, the parts of two manuals, or one line an option:
+ * with its member, or with its default.
  * Must not know: any option. */
 #include "conf/conf_internal.h"
 
@@ -41,8 +41,10 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "sample") == 0)
 		conf_print_sample(stdout);
-	else if (strcmp(what, "manual") == 0)
-		conf_print_manual(stdout);
+	else if (strcmp(what, "flags") == 0)
+		conf_print_manual_flags(stdout);
+	else if (strcmp(what, "options") == 0)
+		conf_print_manual_options(stdout);
 	else if (strcmp(what, "names") == 0)
 		print_names();
 	else if (strcmp(what, "defaults") == 0)

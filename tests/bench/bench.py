@@ -3,7 +3,7 @@
 
 usage: bench.py BUILD FOLDER            the parts of BENCH (micro hits misses; all by default), BENCH_ROUNDS (3) rounds;
                                         BENCH_QUICK=1: a smoke run, whose figures mean nothing
-       bench.py --readme FOLDER SOURCE  the results in FOLDER into SOURCE/README and SOURCE/tests/bench/chart.svg
+       bench.py --readme FOLDER SOURCE  the results in FOLDER into README and chart.svg of SOURCE/tests/bench
 
 Parts that were measured before and are not this time stay in results.json as they were."""
 import os
@@ -115,9 +115,10 @@ def measure(build, folder):
 def main(arguments):
     if len(arguments) == 3 and arguments[0] == "--readme":
         said, tables = results.load(os.path.join(arguments[1], "results.json"))
-        report.into_readme(os.path.join(arguments[2], "README"), said, tables)
-        write(os.path.join(arguments[2], "tests/bench"), said, tables)
-        os.remove(os.path.join(arguments[2], "tests/bench/report.md"))
+        folder = os.path.join(arguments[2], "tests/bench")
+        report.into_readme(os.path.join(folder, "README"), said, tables)
+        write(folder, said, tables)
+        os.remove(os.path.join(folder, "report.md"))
     elif len(arguments) == 2:
         measure(os.path.abspath(arguments[0]), os.path.abspath(arguments[1]))
     else:

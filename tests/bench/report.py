@@ -1,4 +1,4 @@
-"""Tables as Markdown: one of all bars, which README carries, then everything that was measured."""
+"""Tables as Markdown: one of all bars, which the README beside this file carries, then everything that was measured."""
 import results
 
 BEGIN, END = "<!-- make bench-readme: from here", "<!-- make bench-readme: to here -->"
@@ -64,4 +64,4 @@ def into_readme(path, facts, tables):
     if not found or not ended:
         raise SystemExit(f"{path} has not both marks: {BEGIN} ... {END}")
     with open(path, "w", encoding="utf-8") as out:
-        out.write(f"{before}{BEGIN} -->\n\n{facts_text(facts)}\n{bars(tables)}\n![make bench](tests/bench/chart.svg)\n\n{END}{after}")
+        out.write(f"{before}{BEGIN} -->\n\n{facts_text(facts)}\n{bars(tables)}\n![make bench](chart.svg)\n\n{END}{after}")

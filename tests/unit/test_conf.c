@@ -549,10 +549,31 @@ static void act(FILE *out, const struct conf *conf)
 	conf_act(conf, out);
 }
 
-static void manual(FILE *out, const struct conf *conf)
+static void manual_flags(FILE *out, const struct conf *conf)
 {
 	(void)conf;
-	conf_print_manual(out);
+	conf_print_manual_flags(out);
+}
+
+static void manual_options(FILE *out, const struct conf *conf)
+{
+	(void)conf;
+	conf_print_manual_options(out);
+}
+
+/* Both manuals name every option; no generated line is one that mdoc(7) would take for a macro. */
+static void manuals(void)
+{
+	void (*const manual[])(FILE *, const struct conf *) = { manual_flags, manual_options };
+
+	for (size_t m = 0; m < 2; m++) {
+		char *text = printed(manual[m], NULL);
+		for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
+			UNIT_ROW(strstr(text, conf_options[i].name) != NULL, "%s", conf_options[i].name);
+		for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+			UNIT_ROW(*line != '.' || isupper((unsigned char)line[1]), "%.40s", line);
+		free(text);
+	}
 }
 
 static void actions(void)
@@ -578,10 +599,6 @@ static void actions(void)
 		free(text);
 		conf_free(&conf);
 	}
-	char *text = printed(manual, NULL);
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
-		UNIT_ROW(strstr(text, conf_options[i].name) != NULL, "%s", conf_options[i].name);
-	free(text);
 }
 
 /* What conf_dump() writes loads to what it wrote. One value at a time: some exclude each other. */
@@ -703,4 +720,4 @@ static void reload(void)
 
 UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
 	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
-	{ "actions", actions }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })
+	{ "actions", actions }, { "manuals", manuals }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })

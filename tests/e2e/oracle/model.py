@@ -1,4 +1,4 @@
-"""What a shared cache may answer, as a table: RFC 9111, RFC 5861, RFC 8246, and what README promises beyond them.
+"""What a shared cache may answer, as a table: RFC 9111, RFC 5861, RFC 8246, and what utfeed-operating(7) promises beyond them.
 
 judge(request, answer, world) gives what is wrong with an answer, as [(rule, section, words)]. Pure: records in, words out; must not know
 sockets, generators, or how utfeed does it. Invariant: whatever the standards permit passes (no false alarm), by taking every moment that
@@ -134,7 +134,7 @@ class Use:
         return max(0, self.q.sent.wall - self.over.wall) + int(self.e.fields.get("age", 0))
 
     def staleness(self):
-        """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (README)."""
+        """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-operating(7) PURGE)."""
         lifetime, past = self.p.lifetime(self.q.way), self.age()
         for r in self.world.removals:
             if r.soft and r.ended and r.covers(self.q.url) and self.e.asked.seq < r.sent.seq and r.ended.seq < self.q.sent.seq:
@@ -165,12 +165,12 @@ SINGLE = (
     ("vary-all", "RFC 9111 4.1", lambda u: "*" in u.p.vary),
     ("request-no-store", "RFC 9111 5.2.1.5", lambda u: "no-store" in directives(u.e.request.get("cache-control"))),
     ("authorization", "RFC 9111 3.5", lambda u: "authorization" in u.e.request and not {"public", "s-maxage", "must-revalidate"} & set(u.p.cc)),
-    ("cookie", "README Cache", lambda u: "cookie" in u.e.request),
-    ("cookie-asks", "README Cache", lambda u: "cookie" in u.q.forwarded),
-    ("set-cookie", "README Cache", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
+    ("cookie", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.e.request),
+    ("cookie-asks", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.q.forwarded),
+    ("set-cookie", "utfeed-operating(7) CACHE", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
      u.e.status != 304),
     ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
-    # what an origin that fails says, all who wait for it may hear (README Cache)
+    # what an origin that fails says, all who wait for it may hear (utfeed-operating(7) CACHE)
     ("no-lifetime", "RFC 9111 3", lambda u: not (u.joined and u.e.status >= 500) and u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),
 )
 
@@ -240,7 +240,7 @@ def fresh(u):
 USE = (
     ("selected", "RFC 9111 4.1", selected),
     ("keyed", "RFC 9111 7.1", keyed),
-    ("removed", "RFC 9111 4.4, README PURGE", removed),
+    ("removed", "RFC 9111 4.4, utfeed-operating(7) PURGE", removed),
     ("no-cache", "RFC 9111 5.2.2.4", validated),
     ("wished", "RFC 9111 5.2.1", wished),
     ("fresh", "RFC 9111 4.2.4, RFC 5861", fresh),
@@ -329,7 +329,7 @@ def wrong_age(q, a, e, _):
 
 
 def wrong_cookie(q, a, e, value, world):
-    """Section 7.3, README: its own exchange's; or that of a 200 which may be stored with it and is the stored one. A 304's is no other's."""
+    """Section 7.3, utfeed-operating(7) CACHE: its own exchange's; or that of a 200 which may be stored with it and is the stored one. A 304's is no other's."""
     giver = next((x for x in world.at(e.url) if x.fields.get("set-cookie") == value), None)
     if not giver or (giver is not e and not (giver.status in (200, 206) and e.status in (304, 206) and giver.version == e.version)):
         return "cookie-of-another", "RFC 9111 7.3", f"{value}, and exchange {e.n} said {e.fields.get('set-cookie')}"
@@ -368,9 +368,9 @@ def mistold(q, a, e, world):
 def own_words(q, a):
     """An answer of utfeed's own holds nothing of any origin's."""
     if a.all("set-cookie") or SERIAL.search(a.body) or a.get("x-url"):
-        return [("own-words", "README Headers", f"an answer of utfeed's own with {a.fields} {a.body[:80]}")]
+        return [("own-words", "utfeed-operating(7) HEADER FIELDS", f"an answer of utfeed's own with {a.fields} {a.body[:80]}")]
     if a.status < 300 and q.method != "PURGE":
-        return [("own-words", "README Headers", f"{a.status}, and no exchange says so")]
+        return [("own-words", "utfeed-operating(7) HEADER FIELDS", f"{a.status}, and no exchange says so")]
     return []
 
 

@@ -71,7 +71,7 @@ class Answer:
 
 class Removal:
     """A purge or a successful unsafe request. covers(url); soft: stale from then on. ended None: not answered yet. settles: once it is
-    answered the second store has it (README PURGE)."""
+    answered the second store has it (utfeed-operating(7) PURGE)."""
 
     def __init__(self, covers, soft, sent, settles=True):
         self.covers, self.soft, self.sent, self.settles, self.ended = covers, soft, sent, settles, None

@@ -1,0 +1,89 @@
+/* Owns the parts of the manuals that the option tables generate, in mdoc(7): the flags of utfeed(1), the options of utfeed.conf(5).
+ * Must not know: any single option.
+ * Invariant: a line is at most WIDTH columns long and ends where a sentence ends, as mandoc -Tlint wants it; none begins like a macro. */
+#include "conf/conf_internal.h"
+
+#include <string.h>
+
+enum { WIDTH = 78 };
+
+static bool ends_sentence(const char *word, size_t len)
+{
+	return len > 1 && (word[len - 1] == '.' || word[len - 1] == '?') && word[len - 2] != '.';
+}
+
+/* What begins a line with a dot or an apostrophe is a macro, but behind an empty escape. */
+static size_t print_first_word(FILE *out, const char *word, size_t len)
+{
+	bool escaped = word[0] == '.' || word[0] == '\'';
+
+	fprintf(out, "%s%.*s", escaped ? "\\&" : "", (int)len, word);
+	return len + (escaped ? 2 : 0);
+}
+
+static void print_text(FILE *out, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+		if (column && column + 1 + len > WIDTH) {
+			fputc('\n', out);
+			column = 0;
+		}
+		if (column)
+			column += (size_t)fprintf(out, " %.*s", (int)len, text);
+		else
+			column = print_first_word(out, text, len);
+		if (ends_sentence(text, len)) {
+			fputc('\n', out);
+			column = 0;
+		}
+		text += len;
+		text += strspn(text, " ");
+	}
+	if (column)
+		fputc('\n', out);
+}
+
+/* List items under a heading for each section. begin and end enclose the items of one. */
+static void print_sections(FILE *out, const char *begin, const char *end, void (*print)(FILE *, const struct conf_row *))
+{
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		if (i == 0 || strcmp(conf_options[i - 1].section, row->section) != 0)
+			fprintf(out, "%s.Ss %s\n%s", i ? end : "", row->section, begin);
+		print(out, row);
+	}
+	fputs(end, out);
+}
+
+static void print_flag(FILE *out, const struct conf_row *row)
+{
+	fprintf(out, ".It Fl Fl %s Ar %s Ta%s%s\n", row->name, conf_types[row->type].placeholder, row->def && *row->def ? " " : "",
+		row->def ? row->def : "");
+}
+
+void conf_print_manual_flags(FILE *out)
+{
+	print_sections(out, ".Bl -column \"--targeted-cache-control NAME[,NAME]...\" \"127.0.0.0/8, ::1\"\n", ".El\n", print_flag);
+}
+
+static void print_option(FILE *out, const struct conf_row *row)
+{
+	char about[256];
+
+	conf_describe(about, sizeof(about), row);
+	fprintf(out, ".It Cm %s No = Ar %s\n", row->name, conf_types[row->type].placeholder);
+	print_text(out, row->prose);
+	print_text(out, about);
+}
+
+void conf_print_manual_options(FILE *out)
+{
+	print_sections(out, ".Bl -tag -width Ds\n", ".El\n", print_option);
+	fputs(".Ss options of one route\n.Bl -tag -width Ds\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		print_option(out, &conf_route_options[i]);
+	fputs(".El\n", out);
+}

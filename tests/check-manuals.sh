@@ -1,0 +1,227 @@
+#!/bin/sh
+# The manuals say what the tables of core/ and proxy/ say: a row that is added to a table or deleted from it fails here.
+# Between two comment lines of a manual, .\" table: NAME and .\" end of table, stands either text that is generated from the table
+# (written by --update), or a list written by hand whose items, .It Li NAME, are held against the table's names.
+# usage: check-manuals.sh [--update]
+#        check-manuals.sh --rows FILE.def   prints what a manual makes of that table, for tests which delete rows
+cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
+manuals="conf/utfeed.1 conf/utfeed.conf.5 conf/utfeed-rules.7 conf/utfeed-operating.7"
+passed=0
+failed=0
+bad() { echo "check-manuals: $*"; failed=$((failed + 1)); }
+good() { passed=$((passed + 1)); }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# The one file of that name, in whatever folder it lives
+file_of() { find core conf proxy -name "$1" -type f | sort | head -n 1; }
+
+# Rows of a .def as "MACRO<tab>argument<tab>argument...", texts without their quotes
+cat >"$work/rows.awk" <<'AWK'
+function put(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); out = out "\t" text }
+function row(line,    i, c, quoted, text, comment) {
+	out = substr(line, 1, index(line, "(") - 1)
+	text = ""
+	for (i = index(line, "(") + 1; i <= length(line); i++) {
+		c = substr(line, i, 1)
+		if (quoted && c == "\\") { i++; text = text substr(line, i, 1) }
+		else if (c == "\"") quoted = !quoted
+		else if (!quoted && c == ",") { put(text); text = "" }
+		else if (!quoted && c == ")") { put(text); print out; return 1 }
+		else text = text c
+	}
+	return 0
+}
+held != "" { held = held " " $0; if (row(held)) held = ""; next }
+/^[A-Z][A-Z0-9]*\(/ { if (!row($0)) held = $0 }
+AWK
+rows() { awk -f "$work/rows.awk" "$1"; }
+
+# Running text as mandoc -Tlint wants it: short lines, each sentence on its own
+cat >"$work/text.awk" <<'AWK'
+function say(text,    words, n, i, line) {
+	n = split(text, words, " ")
+	for (i = 1; i <= n; i++) {
+		if (line != "" && length(line) + length(words[i]) > 76) { print line; line = "" }
+		line = line == "" ? (words[i] ~ /^[.']/ ? "\\&" : "") words[i] : line " " words[i]
+		if (words[i] ~ /[^.][.?]$/ && i < n) { print line; line = "" }
+	}
+	if (line != "") print line
+}
+function sentence(text) { say(toupper(substr(text, 1, 1)) substr(text, 2) (text ~ /[.]$/ ? "" : ".")) }
+BEGIN { FS = "\t" }
+AWK
+generate() { awk "$(cat "$work/text.awk")
+$1"; }
+
+make_stats() { rows "$1" | generate '{ print ".It Li " $3; sentence($4) }'; }
+make_failures() { rows "$1" | generate '{ print ".It Li " $3 " , " $4; sentence($5) }'; }
+make_labels() {
+	{ rows "$(file_of charsets.def)"; rows "$1"; } | generate '
+		$1 == "CHARSET" { name[++n] = $3; id[n] = $2 }
+		$1 == "LABEL" || $1 == "LITERAL" { of[$3] = of[$3] (of[$3] == "" ? "" : ", ") $2 }
+		$1 == "ASCII" { of["WINDOWS_1252"] = of["WINDOWS_1252"] (of["WINDOWS_1252"] == "" ? "" : ", ") $2 }
+		END { for (i = 1; i <= n; i++) { print ".It Li " name[i]; say(of[id[i]]) } }'
+}
+make_addresses() {
+	rows "$1" | generate '
+		function block(first, last,    i, at, run, best, start, text) {
+			for (i = first; i <= last; i++) { sub(/^0x/, "", $i); run = $i == "0" ? run + 1 : 0; if (run > best) { best = run; start = i - run + 1 } }
+			for (i = first; i <= last; i++) {
+				if (best > 1 && i == start) { text = text "::"; i += best - 1 }
+				else text = text (text == "" || text ~ /:$/ ? "" : ":") $i
+			}
+			return text
+		}
+		$1 == "V4" { print ".It Li " $2 "." $3 "." $4 "." $5 "/" $6; sentence($7) }
+		$1 == "V6" { print ".It Li " block(2, 9) "/" $10; sentence($11 == "NULL" ? "NAT64: open, and the IPv4 address inside decides" : $11) }'
+}
+# Each field in two lists: what requests do with it, what responses do
+make_headers() {
+	rows "$1" | generate '
+		BEGIN {
+			n = split("SEND RELAY PRIVATE OWN DROP OTHER", asked, " ")
+			m = split("OWN BODY FRONT SITE DROP KEEP", answered, " ")
+			text["> SEND"] = "Sent on"
+			text["> RELAY"] = "Sent on with methods other than GET and HEAD, dropped with these"
+			text["> PRIVATE"] = "Credentials: sent as described above, to the origin of the route alone"
+			text["> OWN"] = "Written by utfeed"
+			text["> DROP"] = "Dropped"
+			text["> OTHER"] = "Treated as every field that is not named here"
+			text["< OWN"] = "Written by utfeed"
+			text["< BODY"] = "Dropped where the bytes changed"
+			text["< FRONT"] = "Dropped but on routes, because a server in front of utfeed would act on them"
+			text["< SITE"] = "Dropped by the gateway, where a browser would take them for those of utfeed itself"
+			text["< DROP"] = "Dropped"
+			text["< KEEP"] = "Passed on, as every field that is not named here"
+		}
+		{ name = $3 ($1 == "FAMILY" ? "*" : ""); add("> " $4); add("< " $5) }
+		function add(key) { if (!(key in text)) exit status = 1; list[key] = list[key] (list[key] == "" ? "" : ", ") name }
+		function item(key) { if (key in list) { print ".It " text[key]; say(list[key] ".") } }
+		END {
+			if (status) { print "check-manuals: headers.def has a treatment without a text" >"/dev/stderr"; exit 1 }
+			print ".Ss Request fields\n.Bl -tag -width Ds"
+			for (i = 1; i <= n; i++) item("> " asked[i])
+			print ".El\n.Ss Response fields\n.Bl -tag -width Ds"
+			for (i = 1; i <= m; i++) item("< " answered[i])
+			print ".El"
+		}'
+}
+# The words that each policy may write into PATH: those of its rows, and those of its code
+make_paths() {
+	for policy in rome_strict rome_lenient rome_2004 rome_extended rfc7303 feedparser 4suite appendix_f; do
+		source=$(file_of "policy_$policy.c")
+		[ -n "$source" ] || { echo "check-manuals: no policy_$policy.c" >&2; return 1; }
+		awk -v policy="$policy" '
+			function add(word) { if (word != "" && !(word in seen)) { seen[word] = 1; list = list (list == "" ? "" : ", ") word } }
+			/^\t\{ "/ { split($0, part, "\""); add(part[2]) }
+			/verdict_step\(v, "/ { split($0, part, "\""); add(part[2]) }
+			/^\t\{ "[a-z0-9-]*", [a-z_0-9]* \},/ { n = split($0, part, "\""); for (i = 4; i < n; i += 2) add(part[i]) }
+			END { print policy "\t" list }' "$source"
+	done | generate '
+		BEGIN { own["rome_2004"] = "rome-2004-09-10"; own["rome_extended"] = "UCS-4 and EBCDIC under auto"; own["appendix_f"] = "appendix-f" }
+		{ gsub(/_/, "-", $1) }
+		{ key = $1; gsub(/-/, "_", key); print ".It Li " (key in own ? own[key] : $1); say($2 ".") }'
+}
+
+# Names of lists that are written by hand, one a line
+names_forwards() { rows "$(file_of cache_status.def)" | cut -f3; }
+names_directives() { rows "$(file_of cache_control.def)" | cut -f3; }
+names_details() { rows "$(file_of storable.def)" | cut -f3; }
+quoted() { sed -n "s/$2/\\1/p" "$(file_of "$1")"; }
+names_policies() { quoted policy.h '^	X([A-Z0-9_]*, *"\([^"]*\)",.*'; }
+names_repairs() { quoted repair.h '^	X([A-Z0-9_]*, *1 << [0-9]*, *"\([^"]*\)",.*'; }
+names_errors() { grep -o '\[VERR_[A-Z_]*\] = "[a-z-]*"' "$(file_of policy.c)" | cut -d'"' -f2; }
+names_reasons() { grep -o '\[VREASON_[A-Z_]*\] = "[a-z-]*"' "$(file_of policy.c)" | cut -d'"' -f2; }
+# Every word of the code of auto but us-ascii, which is a name; and those of the lenient order before it
+names_steps() {
+	grep -v -e '#include' -e '^/\*' -e '^ \*' "$(file_of policy_auto.c)" | grep -o '"[a-z0-9]*"' | tr -d '"'
+	grep -o '"lenient-[a-z]*"' "$(file_of policy_rome_lenient.c)" | tr -d '"'
+}
+
+# table MANUAL NAME MAKE FILE: the generated text between the marks
+table() {
+	source=$(file_of "$4")
+	[ -n "$source" ] || { bad "no $4"; return; }
+	"$3" "$source" >"$work/text" || { bad "$4: cannot make the table $2"; return; }
+	[ -s "$work/text" ] || { bad "$4: no rows"; return; }
+	begin=".\\\" table: $2" text=$work/text awk '
+		$0 == ".\\\" end of table" && inside { inside = 0; found++ }
+		!inside { print }
+		$0 == ENVIRON["begin"] { inside = 1; found++; while ((getline line < ENVIRON["text"]) > 0) print line }
+		END { exit found != 2 }' "$1" >"$work/manual" || { bad "$1: lacks the marks of the table $2"; return; }
+	[ "$update" = no ] || cp "$work/manual" "$1"
+	if cmp -s "$work/manual" "$1"; then good; else bad "$1: the table $2 is not what $4 says; run tests/check-manuals.sh --update"; fi
+}
+
+# list MANUAL NAME: the items between the marks are the names, in any order
+list() {
+	"names_$2" | sort -u >"$work/names"
+	[ -s "$work/names" ] || { bad "no names of $2 found in the source"; return; }
+	begin=".\\\" table: $2" awk '
+		$0 == ".\\\" end of table" { inside = 0 }
+		inside && /^\.It Li / { print $3 }
+		$0 == ENVIRON["begin"] { inside = 1 }' "$1" | sort >"$work/items"
+	comm -23 "$work/names" "$work/items" | sed "s|.*|check-manuals: $1: $2: lacks &|"
+	comm -13 "$work/names" "$work/items" | sed "s|.*|check-manuals: $1: $2: there is no &|"
+	if cmp -s "$work/names" "$work/items"; then good; else failed=$((failed + 1)); fi
+}
+
+# What a manual makes of a table's rows
+of_file() {
+	case $(basename "$1") in
+	stats.def) make_stats "$1" ;;
+	failure.def | proxy_status.def) make_failures "$1" ;;
+	headers.def) make_headers "$1" ;;
+	special_addresses.def) make_addresses "$1" ;;
+	labels.def) make_labels "$1" ;;
+	charsets.def) rows "$1" | cut -f3 ;;
+	cache_status.def | cache_control.def | storable.def) rows "$1" | cut -f3 | sort -u ;;
+	*) echo "check-manuals: no manual tells the rows of $1" >&2; return 1 ;;
+	esac
+}
+
+case ${1:-} in
+--rows) of_file "$2"; exit ;;
+--update) update=yes ;;
+*) update=no ;;
+esac
+
+rules=conf/utfeed-rules.7
+operating=conf/utfeed-operating.7
+failures=failure.def
+[ -n "$(file_of failure.def)" ] || failures=proxy_status.def
+table $operating counters make_stats stats.def
+table $operating failures make_failures $failures
+table $operating headers make_headers headers.def
+table $operating addresses make_addresses special_addresses.def
+table $rules labels make_labels labels.def
+table $rules paths make_paths policy_auto.c
+for name in forwards directives details; do list $operating $name; done
+for name in policies steps errors reasons repairs; do list $rules $name; done
+
+# Every table is one of these, or checked elsewhere: the options by check-options.sh, codes that a user never sees by the compiler
+# (the ids of conf_types.def) and by test_decoder_table (overlay.def)
+for file in $(find core conf proxy -name '*.def' -type f | sort); do
+	case $(basename "$file") in
+	options.def | route_options.def | conf_types.def | overlay.def) good ;;
+	*) if of_file "$file" >/dev/null; then good; else bad "$file: no manual tells its rows; give it a list here"; fi ;;
+	esac
+done
+
+# mandoc looks for the pages that others refer to where man(1) would
+if command -v mandoc >/dev/null 2>&1; then
+	for manual in $manuals; do
+		section=${manual##*.}
+		mkdir -p "$work/man/man$section"
+		cp "$manual" "$work/man/man$section"
+	done
+	for manual in $manuals; do
+		if MANPATH=$work/man mandoc -Tlint "$manual" >"$work/lint" 2>&1; then good; else bad "$manual: mandoc -Tlint:"; head -n 10 "$work/lint"; fi
+	done
+	skipped=0
+else
+	skipped=4
+fi
+echo "check-manuals: $passed passed, $failed failed, $skipped skipped$([ $skipped = 0 ] || echo ": no mandoc")"
+[ "$failed" -eq 0 ]
