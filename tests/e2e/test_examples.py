@@ -1,0 +1,201 @@
+"""Every example of README and the manuals runs: the shell lines of a document, marked by `$ `, one after the other in a folder of
+their own; what a document prints beneath a line is what comes out, where `...` stands for anything; what begins with `# utfeed.conf`
+is a configuration that loads. Ports, and the names of the world, are replaced by those of the test (World)."""
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from certs import server_context
+from feeds import SMALL
+from peers import Origin, TlsOrigin
+from proxy import BINARY, SANITIZER, Utfeed
+from wire import TIMEOUT, message
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+DEMO = os.path.join(TOP, "tests", "demo")
+DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-operating.7"]
+COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|(sh|make|curl|utfeed|docker|kill|apt|apt-get|man)( |$))")
+
+NOT_RUN = {
+    "./bootstrap check": "this test is one of those that it runs",
+    "./bootstrap deps build && ./bootstrap && ./configure && make": "installs packages; ./bootstrap check builds so in several folders",
+    "make install": "writes into the system; make distcheck, of ./bootstrap check, installs into a folder",
+    "docker build -f docker/Dockerfile -t utfeed .": "needs docker",
+    "docker compose -f docker/compose.yaml up --build": "needs docker",
+}
+# What the line does beside building utfeed, which is built here
+INSTEAD = {"./bootstrap run": f"sh {DEMO}/run.sh .", "./bootstrap stop": f"sh {DEMO}/run.sh . stop"}
+
+
+def literal(line):
+    """A line of mdoc(7) within .Bd -literal as it is shown."""
+    for written, shown in (("\\&", ""), ("\\-", "-"), ("\\(dq", '"'), ("\\e", "\\")):
+        line = line.replace(written, shown)
+    return line
+
+
+def blocks_of_markdown(text):
+    """The indented blocks, as lists of lines."""
+    return [[line[4:] for line in block.rstrip("\n").split("\n")] for block in re.findall(r"(?:^ {4}.*\n(?:\n(?= {4}))?)+", text, re.M)]
+
+
+def blocks_of_manual(text):
+    blocks = [block.rstrip("\n").split("\n") for block in re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", text, re.M)]
+    blocks += [[line] for line in re.findall(r"^\.Dl (.*)$", text, re.M)]
+    return [[literal(line) for line in block] for block in blocks]
+
+
+def read(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as file:
+        text = file.read()
+    return blocks_of_markdown(text) if name == "README" else blocks_of_manual(text)
+
+
+def steps(blocks):
+    """(shell line, the lines that are printed beneath), or ("", the lines of a configuration)."""
+    for block in blocks:
+        if block[0].startswith("# utfeed.conf"):
+            yield "", block
+        elif block[0].startswith("$ "):
+            shown = []
+            for line in [*block, "$ "]:
+                if line.startswith("$ "):
+                    if shown:
+                        yield shown[0], shown[1:]
+                    shown = [line[2:]]
+                else:
+                    shown.append(line)
+
+
+def shape(lines):
+    """What matches an output: any lines for `...`, any rest of a line behind ` ...`, blanks in any number."""
+    pattern = ""
+    for line in "\n".join(lines).rstrip().split("\n"):
+        if line == "...":
+            pattern += r"(?:.*\n)*?"
+            continue
+        words = [re.escape(word) for word in line.split()]
+        rest = ".*" if words and words[-1] == re.escape("...") else ""
+        pattern += r"[ \t]*" + r"[ \t]+".join(words[:-1] if rest else words) + rest + r"[ \t\r]*\n"
+    return re.compile(pattern)
+
+
+class World:
+    """Where the examples run: a folder with utfeed, a feed of the demonstration, its origin, and example.org."""
+
+    def __init__(self, folder, authority):
+        self.folder, self.proxy, self.port = str(folder), None, None
+        self.example = Origin()
+        self.example_tls = TlsOrigin(server_context(authority.issue("example.org", "DNS:example.org")), "example.org")
+        for origin in (self.example, self.example_tls):
+            origin.serve(lambda request: message("200 OK", "Content-Type: text/xml", body=SMALL))
+        self.demo = subprocess.Popen([sys.executable, os.path.join(DEMO, "origin.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.demo_port = re.search(rb"ready on .*:(\d+)", self.demo.stdout.readline())[1].decode()
+        os.symlink(BINARY, folder / "utfeed")
+        (folder / "hosts").write_text("127.0.0.1 example.org\n")
+        (folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+        around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        self.env = {**around, "PATH": f"{folder}:{os.environ['PATH']}", "CURL_CA_BUNDLE": authority.root.cert,
+                    "UTFEED_TLS_CA_FILE": authority.root.cert, "UTFEED_HOSTS_FILE": str(folder / "hosts"),
+                    "UTFEED_RESOLV_CONF": str(folder / "resolv.conf"), "UTFEED_ALLOW": "127.0.0.0/8:*"}
+        assert self.run(f"curl -sf -o russian.xml http://127.0.0.1:{self.demo_port}/russian.xml").returncode == 0
+
+    def close(self):
+        self.stop()
+        self.run(f"sh {DEMO}/run.sh . stop")
+        self.demo.kill()
+        self.demo.wait()
+        self.demo.stdout.close()
+        self.example.close()
+        self.example_tls.close()
+
+    def stop(self):
+        if self.proxy:
+            self.proxy.stop()
+        self.proxy = None
+
+    def placed(self, line):
+        """The line with the addresses of this world."""
+        for written, here in (("https://example.org/", f"https://example.org:{self.example_tls.port}/"),
+                              ("http://example.org/", f"http://example.org:{self.example.port}/"),
+                              ("--connect-allow example.org", f"--connect-allow example.org:{self.example_tls.port}"),
+                              ("--listen 127.0.0.1:8080", ""),
+                              ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
+                              ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
+                              ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):
+            line = line.replace(written, here)
+        return line
+
+    def run(self, line):
+        return subprocess.run(["sh", "-ec", line], cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT * 4, check=False)
+
+    def serve(self, line):
+        """`utfeed serve ... &`: the utfeed that the lines behind it ask."""
+        self.stop()
+        self.proxy = Utfeed(*shlex.split(self.placed(line).rstrip("& "))[2:], env=self.env, guarded=True)
+        self.port = self.proxy.port
+
+    def configuration(self, lines):
+        with open(os.path.join(self.folder, "utfeed.conf"), "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        done = self.run("utfeed serve -c utfeed.conf --check-config")
+        assert done.returncode == 0, f"{lines}: {done.stderr.decode()}"
+
+    def example_line(self, line, printed):
+        if re.match(r"(\./)?utfeed serve .*&$", line):
+            assert not printed
+            self.serve(line)
+            return
+        command = INSTEAD.get(line) or self.placed(line)
+        if not printed:
+            command = command.replace("curl ", "curl -f ", 1)      # so that the exit status tells an error
+        done = self.run(command)
+        out, errors = (text.decode("utf-8", "replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
+        assert done.returncode == 0 and not SANITIZER.search(errors), f"{line}: exit status {done.returncode}\n{out}{errors}"
+        assert not printed or shape(printed).match(out), f"{line}: printed\n{out}and not\n" + "\n".join(printed)
+        if line == "./bootstrap run":
+            self.port = re.search(r"utfeed http://127\.0\.0\.1:(\d+)", out)[1]
+
+
+@pytest.fixture
+def world(tmp_path, authority):
+    world = World(tmp_path, authority)
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_examples_run(world, name):
+    count = 0
+    for line, printed in steps(read(name)):
+        if not line:
+            world.configuration(printed)
+        elif line not in NOT_RUN:
+            world.example_line(line, printed)
+            count += 1
+    assert count > 0
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_no_command_hides(name):
+    """What looks like a shell line in a block has its `$ `."""
+    hidden = [line for block in read(name) for line in block if COMMANDS.match(line)]
+    assert not hidden
+
+
+def test_what_is_not_run_is_there():
+    lines = {line for name in DOCUMENTS for line, _ in steps(read(name))}
+    assert NOT_RUN.keys() | INSTEAD.keys() <= lines
+
+
+def test_a_wrong_output_is_told():
+    """The judge itself: what it takes for the same, and what not."""
+    assert shape(["a  b", "...", "end"]).match("a b\nx\ny\nend\n")
+    assert shape(["utf-8 u8 ..."]).match("utf-8   u8 and more\n")
+    assert not shape(["HTTP/1.1 200 OK"]).match("HTTP/1.1 502 Bad Gateway\n")
+    assert not shape(["a", "b"]).match("a\nx\nb\n")
