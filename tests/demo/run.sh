@@ -5,7 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 pids=$build/demo.pids
-first_port=8080
+first_port=${UTFEED_DEMO_PORT:-8080}
 export no_proxy=127.0.0.1        # all of it is on this machine
 
 # A process is told from a later one with the same number by its start time; a zombie has ended

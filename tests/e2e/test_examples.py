@@ -4,6 +4,7 @@ is a configuration that loads. Ports, and the names of the world, are replaced b
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 
@@ -99,9 +100,12 @@ class World:
         (folder / "hosts").write_text("127.0.0.1 example.org\n")
         (folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-        self.env = {**around, "PATH": f"{folder}:{os.environ['PATH']}", "CURL_CA_BUNDLE": authority.root.cert,
-                    "UTFEED_TLS_CA_FILE": authority.root.cert, "UTFEED_HOSTS_FILE": str(folder / "hosts"),
-                    "UTFEED_RESOLV_CONF": str(folder / "resolv.conf"), "UTFEED_ALLOW": "127.0.0.0/8:*"}
+        with socket.socket() as probe:          # not 8080, which another run of this test may want too
+            probe.bind(("127.0.0.1", 0))
+            self.env = {**around, "UTFEED_DEMO_PORT": str(probe.getsockname()[1])}
+        self.env |= {"PATH": f"{folder}:{os.environ['PATH']}", "CURL_CA_BUNDLE": authority.root.cert,
+                     "UTFEED_TLS_CA_FILE": authority.root.cert, "UTFEED_HOSTS_FILE": str(folder / "hosts"),
+                     "UTFEED_RESOLV_CONF": str(folder / "resolv.conf"), "UTFEED_ALLOW": "127.0.0.0/8:*"}
         assert self.run(f"curl -sf -o russian.xml http://127.0.0.1:{self.demo_port}/russian.xml").returncode == 0
 
     def close(self):
