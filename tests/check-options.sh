@@ -59,6 +59,7 @@ awk -v defaults="$work/defaults" '
 		if (rows < 10) bad("has no table of ten options")
 		exit faults > 0
 	}' README || faults=$((faults + 1))
+[ "$(wc -l <README)" -le 150 ] || bad "README: longer than 150 lines; what is not for the first hour belongs into a manual"
 
 count=0
 while read -r name member; do
@@ -70,5 +71,5 @@ while read -r name member; do
 done <<END
 $names
 END
-echo "check-options: $count options: $((2 * count + 4 - faults)) passed, $faults failed"
+echo "check-options: $count options: $((2 * count + 5 - faults)) passed, $faults failed"
 [ "$faults" -eq 0 ]
