@@ -47,6 +47,7 @@ static void client_refuse_error(struct client *c)
 	}
 }
 
+/* Of a head that cannot be understood too: a HEAD is answered without a body whatever else it says (RFC 9110 section 9.3.2). */
 void client_find_method(struct exchange *x)
 {
 	const char *at = x->in;
@@ -57,6 +58,8 @@ void client_find_method(struct exchange *x)
 	while (at < x->in + x->in_len && *at != ' ' && *at != '\r' && *at != '\n')
 		at++;
 	x->msg.method_len = (uint32_t)(at - x->in) - x->msg.method_at;
+	if (x->msg.method_len == 4 && !memcmp(x->in + x->msg.method_at, "HEAD", 4))
+		x->msg.method = METHOD_HEAD;
 }
 
 static void client_request(struct client *c)

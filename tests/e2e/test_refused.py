@@ -147,3 +147,14 @@ def test_body_on_get_is_refused_or_skipped(proxy, origin):
         assert client.response().status in (400, 411, 413, 501)
     client.half_close()
     assert client.is_ended() and not origin.asked()
+
+
+@pytest.mark.parametrize("rest,status", [("Na me: x\r\n\r\n", 400), (" folded\r\n\r\n", 400), ("a: b\r\n" * 200 + "\r\n", 431)],
+                         ids=["a name of two words", "a folded line", "too many fields"])
+def test_a_head_that_cannot_be_read_is_answered_without_a_body(proxy, rest, status):
+    """RFC 9110 section 9.3.2: whoever sends HEAD takes what follows the head for something else. Found by fuzz_proxy."""
+    client = proxy.client()
+    client.send(("HEAD /a HTTP/1.1\r\nHost: t\r\n" + rest).encode())
+    got = client.response(method="HEAD")
+    assert (got.status, got.body) == (status, b"")
+    assert client.is_ended()
