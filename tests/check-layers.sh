@@ -4,7 +4,7 @@ cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
 exec awk '
 BEGIN {
 	# Layers of proxy/, by file name without suffix; * at the end stands for any rest
-	layer_row(20, "owner slice sf_dict http_date log descriptors loop gather splice pages stats clock schedule json text hash eviction url_mask")
+	layer_row(20, "owner slice sf_dict http_date log descriptors loop gather splice pages stats clock json text hash eviction url_mask")
 	layer_row(21, "listener conn* tls_* dns* eyeballs http_msg http_parse headers max_forwards freshness cache_control storable conditional content_range vary cache_status head_text proxy_status etag destination redirect target requester served_host proxy_protocol wellformed codec* stage stage_*")
 	layer_row(22, "audience access sender sender_gzip object object_* entry entry_pack stage_normalise response_head feed_hints store* cache gzip_form tunnel")
 	layer_row(23, "resolve* guard special_addresses origin parent parent_tunnel pool polite settings fetch*")

@@ -90,7 +90,11 @@ class Utfeed:
         return client
 
     def get(self, target="/", *fields, **kind):
-        return self.client().get(target, *fields, **kind)
+        client = self.client()
+        try:
+            return client.get(target, *fields, **kind)
+        finally:
+            client.close()
 
     def through(self, origin, reply, target="/feed", *fields, close=False, **kind):
         """One whole exchange: a client asks, the origin says reply, the client reads. Gives (response, request upstream)."""

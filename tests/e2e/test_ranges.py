@@ -244,7 +244,11 @@ def test_a_broken_part_is_cut(untouched, origin):
 
 # ---- parts in the store (RFC 9111 sections 3.3 and 3.4) ----
 
-NOW = f"Date: {formatdate(usegmt=True)}"        # after PAST, which makes that a strong validator
+def now():
+    """After PAST, which makes that a strong validator."""
+    return f"Date: {formatdate(usegmt=True)}"
+
+
 SMALL_PARTS = "--cache-object-max", "1k"
 
 
@@ -352,10 +356,11 @@ def test_what_shows_that_a_part_is_past_ends_it(untouched, site, whole):
     (part(TEN, 0, 4, FRESH, tag="v1"), part(TEN, 5, 9, FRESH, tag="v1")),
     (part(TEN, 0, 4, FRESH, f"Last-Modified: {PAST}", tag=None), part(TEN, 5, 9, FRESH, f"Last-Modified: {PAST}", tag=None)),
     (part(TEN, 0, 4, FRESH, total=11), part(TEN, 5, 9, FRESH)), (part(TEN, 0, 4, FRESH), part(TEN, 5, 9, FRESH, tag='"v2"')),
-    (part(TEN, 0, 4, FRESH, f"Last-Modified: {PAST}", NOW, tag=None), part(TEN, 5, 9, FRESH)),
+    (lambda: part(TEN, 0, 4, FRESH, f"Last-Modified: {PAST}", now(), tag=None), part(TEN, 5, 9, FRESH)),
     (part(TEN, 0, 4, FRESH), part(TEN, 5, 9, "Cache-Control: no-store"))],
     ids=["weak", "none", "no tag", "date without Date", "other total", "other tag", "a date and a tag", "no-store"])
 def test_what_is_not_put_together(untouched, site, one, two):
+    one = one() if callable(one) else one
     site["/f"] = lambda request: {"bytes=0-4": one, "bytes=5-9": two}.get(request["Range"], page(body=b"whole"))
     for asking in ("bytes=0-4", "bytes=5-9"):
         assert untouched.get("/f", f"Range: {asking}").status == 206
@@ -363,7 +368,7 @@ def test_what_is_not_put_together(untouched, site, one, two):
 
 
 def test_a_strong_date_is_a_validator(untouched, site):
-    site["/f"] = file(TEN, FRESH, NOW, tag=None)
+    site["/f"] = file(TEN, FRESH, now(), tag=None)
     assert ranges(untouched, (0, 4), (5, 9), (0, 9)) == [False, False, True] and was_hit(untouched.get("/f"))
 
 
@@ -421,7 +426,7 @@ def test_parts_larger_than_allowed(start, origin, site):
 
 @pytest.mark.parametrize("asking,hit", [(f"If-Range: {TAG}", True), (f"If-Range: {PAST}", True), ('If-Range: "v0"', False), (f"If-Range: W/{TAG}", False)])
 def test_if_range_of_a_part(untouched, site, asking, hit):
-    site["/f"] = file(TEN, FRESH, NOW)
+    site["/f"] = file(TEN, FRESH, now())
     ranges(untouched, (2, 7))
     got = untouched.get("/f", "Range: bytes=3-4", asking)
     assert was_hit(got) == hit and (got.body == b"34" if hit else got.body == TEN and site.last("/f")["If-Range"] == asking.split(": ", 1)[1])
@@ -484,7 +489,7 @@ def test_variants_have_parts_of_their_own(untouched, site):
     """A date is no name of a variant: two that changed in the same second are not one."""
     def answer(request):
         words = b"abcdefghij" if request["Accept-Language"] == "de" else TEN
-        return file(words, FRESH, "Vary: Accept-Language", NOW, tag=None)(request)
+        return file(words, FRESH, "Vary: Accept-Language", now(), tag=None)(request)
     site["/f"] = answer
     for language, words in (("de", b"abcdefghij"), ("en", TEN), ("de", b"abcdefghij")):
         for first, last in ((0, 4), (5, 9), (2, 7)):
@@ -494,7 +499,7 @@ def test_variants_have_parts_of_their_own(untouched, site):
 
 
 def test_a_part_of_a_variant_is_not_put_to_one_of_none(untouched, site):
-    site["/f"] = lambda request: file(TEN, FRESH, NOW, *(("Vary: Accept-Language",) if request["Range"] == "bytes=5-9" else ()), tag=None)(request)
+    site["/f"] = lambda request: file(TEN, FRESH, now(), *(("Vary: Accept-Language",) if request["Range"] == "bytes=5-9" else ()), tag=None)(request)
     ranges(untouched, (0, 4), (5, 9))
     assert not was_hit(untouched.get("/f"))
 

@@ -3,7 +3,7 @@
 
 	./configure --enable-schedules --enable-sanitizers=thread CC=clang && make utfeed && make check-schedules SCHEDULE_SECONDS=3600
 
-A run is rounds of a few seconds: each starts a utfeed with one of the stores (proxy/schedule.h says what a build with --enable-schedules
+A run is rounds of a few seconds: each starts a utfeed with one of the stores (tests/stress/schedule.h says what a build with --enable-schedules
 does then; any other is stressed as it is), sends the crowd of clients.py at it and at origin.py, reloads it and asks it for its counters
 all the while, sees that it still answers, and ends it, half of the time under way. A round fails by a sanitizer's word, an assertion, a signal, an exit status, an answer that is not its
 own, or one that never comes. All of it comes from the seed, but for what the machine adds: the same seed makes the same kind of crowd,

@@ -2,8 +2,8 @@
  * which a quiet machine shows once in a million come up in minutes. The compiler puts this file before every source then (-include), so
  * that no lock, signal or dropped reference can be left out; any other build does not see it.
  * Must not know: what is handed over. Invariant: only time passes here; what the program does may be what it does without. */
-#ifndef UTFEED_PROXY_SCHEDULE_H
-#define UTFEED_PROXY_SCHEDULE_H
+#ifndef UTFEED_STRESS_SCHEDULE_H
+#define UTFEED_STRESS_SCHEDULE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
