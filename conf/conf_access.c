@@ -139,15 +139,17 @@ static bool read_destination(const char *text, struct conf_destination *d)
 static int append_destination(struct conf_destination_list *list, const char *text, bool (*read)(const char *, struct conf_destination *),
 	const char *allowed, struct conf_error *error)
 {
-	struct conf_destination *grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
+	struct conf_destination *grown = reallocarray(list->items, list->count + 1, sizeof(*grown)), *d;
 
 	if (!grown)
 		return conf_fail_memory(error);
 	list->items = grown;
-	if (!read(text, &list->items[list->count]))
+	d = &list->items[list->count];
+	if (!read(text, d)) {
+		free(d->host);
 		return conf_fail(error, "'%.64s' is no destination; %s", SHOWN(text), allowed);
-	if ((list->items[list->count].kind == DESTINATION_HOST || list->items[list->count].kind == DESTINATION_BELOW) &&
-	    !list->items[list->count].host)
+	}
+	if ((d->kind == DESTINATION_HOST || d->kind == DESTINATION_BELOW) && !d->host)
 		return conf_fail_memory(error);
 	list->count++;
 	return 0;

@@ -54,12 +54,14 @@ static int read_file(struct conf *conf, const char *text, size_t size, struct co
 /* Lines that begin with UTFEED_ or a small letter are variables, the others arguments. */
 static int read_words(struct conf *conf, const char *text, size_t size, struct conf_error *error)
 {
-	char *copy = strndup(text, size), *rest = copy, *line;
+	char *copy = malloc(size + 1), *rest = copy, *line;
 	char *argv[WORDS_MAX + 1] = { copy }, *envp[WORDS_MAX + 1] = { NULL };
 	int argc = 1, envc = 0, status;
 
 	if (!copy)
 		abort();
+	memcpy(copy, text, size);
+	copy[size] = '\0';
 	while ((line = strsep(&rest, "\n")) && argc < WORDS_MAX && envc < WORDS_MAX) {
 		/* No file of this machine's */
 		if (strncmp(line, "-c", 2) == 0 || strncmp(line, "--config", 8) == 0 || strncmp(line, "UTFEED_CONFIG", 13) == 0)
