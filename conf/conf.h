@@ -9,11 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/charset.h"
-#include "core/normalise.h"
-#include "core/policy.h"
-#include "cidr.h"
-#include "url.h"
+#include "conf/cidr.h"
+#include "conf/url.h"
+#include "core/decode/charset.h"
+#include "core/normalise/normalise.h"
+#include "core/policy/policy.h"
 
 enum { CONF_NAMES_MAX = 16 };   /* of one list of names */
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
@@ -68,12 +68,15 @@ struct conf_redis {
 	char *path;                 /* of a Unix socket; begins with '/' */
 };
 
+/* What an option of a route changes of a stored response; see route_options.def. */
+enum conf_effect { EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
+
 struct conf_route_list { struct conf_route *items; size_t count; };
 
 /* Never made: names the C type of each kind of value, so that a row of the tables can declare its member. */
 struct conf_types {
 #define TYPE(id, ctype, ...) ctype id;
-#include "conf_types.def"
+#include "conf/conf_types.def"
 #undef TYPE
 };
 
@@ -86,8 +89,8 @@ struct conf_route {
 	size_t prefix_len;
 	char *where;                /* what set it: FILE:LINE, a flag, a variable; for messages */
 	char **places;              /* [i]: what set row i of route_options.def, as where; NULL: it does not itself. NULL for conf.direct */
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
-#include "route_options.def"
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
+#include "conf/route_options.def"
 #undef OPTION
 };
 
@@ -98,7 +101,7 @@ struct conf_source;
 
 struct conf {
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
-#include "options.def"
+#include "conf/options.def"
 #undef OPTION
 	struct conf_route direct;   /* what holds for requests by gateway or forward proxy: the global values, and no origin (host NULL) */
 	enum conf_action action;
@@ -125,6 +128,10 @@ void conf_act(const struct conf *, FILE *);
 
 /* After a reload: 0, or -1 naming the first option that differs and needs a restart. */
 int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *) __attribute__((warn_unused_result));
+
+/* The route's options that change at least so much of a stored response, a line each, as --print-config has them; the caller frees it.
+ * NULL: out of memory. */
+char *conf_route_effects(const struct conf_route *, enum conf_effect least);
 
 /* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or NULL. */
 const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path, size_t path_len);

@@ -4,13 +4,13 @@
 #ifndef UTFEED_CONF_CONF_INTERNAL_H
 #define UTFEED_CONF_CONF_INTERNAL_H
 
-#include "conf.h"
+#include "conf/conf.h"
 
 #include <string.h>
 
 enum conf_type_id {
 #define TYPE(id, ctype, ...) CONF_TYPE_##id,
-#include "conf_types.def"
+#include "conf/conf_types.def"
 #undef TYPE
 	CONF_TYPE_COUNT
 };
@@ -26,18 +26,19 @@ struct conf_row {
 	const char *min, *max;      /* read as values of the row's own type; NULL: none */
 	const char *unit;           /* NULL: the value says it */
 	enum conf_reload reload;
+	enum conf_effect effect;    /* of a route's option on what is stored */
 	const char *prose;
 };
 
 enum conf_option_id {
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) CONF_OPTION_##member,
-#include "options.def"
+#include "conf/options.def"
 #undef OPTION
 	CONF_OPTION_COUNT
 };
 enum conf_route_option_id {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) CONF_ROUTE_##member,
-#include "route_options.def"
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) CONF_ROUTE_##member,
+#include "conf/route_options.def"
 #undef OPTION
 	CONF_ROUTE_OPTION_COUNT
 };

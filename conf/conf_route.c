@@ -5,6 +5,7 @@
 #include "conf/conf_quote.h"
 #include "conf/idn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,6 +26,29 @@ void conf_route_clear(struct conf_route *route)
 	for (size_t i = 0; route->places && i < CONF_ROUTE_OPTION_COUNT; i++)
 		free(route->places[i]);
 	free(route->places);
+}
+
+char *conf_route_effects(const struct conf_route *route, enum conf_effect least)
+{
+	char *text = NULL, *value;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	bool failed = !out;
+
+	for (size_t i = 0; !failed && i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_route_options[i];
+		if (row->effect < least)
+			continue;
+		if ((value = conf_format(row, route)))
+			fprintf(out, "%s = %s\n", row->name, value);
+		failed = !value;
+		free(value);
+	}
+	if (!out || fclose(out) || failed) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 void conf_route_clear_list(void *member)

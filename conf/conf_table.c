@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-#define ROW(base, section, oname, TYPE, member, def, min, max, unit, reload, prose) \
-	{ #section, oname, CONF_TYPE_##TYPE, offsetof(struct base, member), def, min, max, unit, reload, prose },
+#define ROW(base, section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
+	{ #section, oname, CONF_TYPE_##TYPE, offsetof(struct base, member), def, min, max, unit, reload, EFFECT_##effect, prose },
 
 const struct conf_row conf_options[CONF_OPTION_COUNT] = {
-#define OPTION(...) ROW(conf, __VA_ARGS__)
-#include "options.def"
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) \
+	ROW(conf, section, oname, TYPE, member, def, min, max, unit, reload, SAME, prose)
+#include "conf/options.def"
 #undef OPTION
 };
 
 const struct conf_row conf_route_options[CONF_ROUTE_OPTION_COUNT] = {
 #define OPTION(...) ROW(conf_route, __VA_ARGS__)
-#include "route_options.def"
+#include "conf/route_options.def"
 #undef OPTION
 };
 

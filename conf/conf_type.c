@@ -429,6 +429,6 @@ static void clear_names(void *member)
 
 const struct conf_type conf_types[CONF_TYPE_COUNT] = {
 #define TYPE(id, ctype, placeholder, words, list, set, format, clear) { placeholder, words, list, set, format, clear },
-#include "conf_types.def"
+#include "conf/conf_types.def"
 #undef TYPE
 };

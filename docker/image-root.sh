@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fills ROOT, the file system of the final image: the binary, the libraries it loads, and glibc's converters for the
-# encodings of core/charsets.def. usage: image-root.sh UTFEED-BINARY CHARSETS.DEF ROOT
+# encodings of core/decode/charsets.def. usage: image-root.sh UTFEED-BINARY CHARSETS.DEF ROOT
 set -eu
 binary=$1
 charsets=$2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program itself, as this build made it (a plain ./configure: optimised at link time, as users get it), in want of memory: the
-# operators new and delete of core/detector_memory.c are its own, and whatever limit of memory it runs under, it says so or is right.
+# operators new and delete of core/evidence/detector_memory.c are its own, and whatever limit of memory it runs under, it says so or is right.
 # usage: check-binary.sh, in the build folder
 binary=./utfeed
 passed=0

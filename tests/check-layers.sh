@@ -1,64 +1,50 @@
 #!/bin/sh
-# Includes go downward only (DESIGN.md section 4). A new file of proxy/ gets its layer in the table below, or this fails.
-cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
+# Includes go upward in the tables of core/README and proxy/README only: a folder may include itself and those above it, proxy/ all of
+# conf/ and core/, conf/ all of core/. Every source stands in a folder of its table and in an include.am; headers make no circle.
+# usage: check-layers.sh [ROOT]
+cd "${1:-${UTFEED_SRCDIR:-$(dirname "$0")/..}}" || exit 1
 exec awk '
 BEGIN {
-	# Layers of proxy/, by file name without suffix; * at the end stands for any rest
-	layer_row(20, "owner slice sf_dict http_date log descriptors loop gather splice pages stats clock json text hash eviction url_mask")
-	layer_row(21, "listener conn* tls_* dns* eyeballs http_msg http_parse headers max_forwards freshness cache_control storable conditional content_range vary cache_status head_text proxy_status etag destination redirect target requester served_host proxy_protocol wellformed codec* stage stage_*")
-	layer_row(22, "audience access sender sender_gzip object object_* entry entry_pack stage_normalise response_head feed_hints store* cache gzip_form tunnel")
-	layer_row(23, "resolve* guard special_addresses origin parent parent_tunnel pool polite settings fetch*")
-	layer_row(24, "client* request answer answer_* lead lead_* invalidate purge upstream access admin greeting")
-	layer_row(25, "listener worker server main cmd cmd_* check_report")
-	layer_row(20, "backlog budget memory_limit")
-	layer_row(21, "crowd")
-	# One file at most includes each of these
-	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h", names, " ")
+	tops["core"] = 1
+	tops["conf"] = 2
+	tops["proxy"] = 3
+	for (top in tops) {
+		read_table(top)
+		read_list(top)
+	}
+	read_list("tests")
+	# One file at most includes each of these; what ends in / is a folder
+	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h uchardet/ hiredis/", names, " ")
 	for (i in names) once[names[i]] = 1
-	folder_once["uchardet"] = folder_once["openssl"] = folder_once["hiredis"] = 1
-	named["iconv.h"] = "core/decoder_iconv.c"
-	named["uchardet"] = "core/detector.c"
+	# ... and these only one folder
+	split("openssl/ event2/", names, " ")
+	named["iconv.h"] = "core/decode/decoder_iconv.c"
 	# What a pure library has no use for
 	impure = "^(event2/|event\\.h|sys/socket\\.h|netinet/|arpa/|netdb\\.h|fcntl\\.h|unistd\\.h|sys/stat\\.h|time\\.h|sys/time\\.h|poll\\.h|sys/epoll\\.h|syslog\\.h|signal\\.h|zlib\\.h|llhttp\\.h|ares\\.h)"
-	# Pairs that never meet
-	apart["client fetch"] = apart["fetch client"] = 1
-	while (("ls core/*.[ch] core/*.def conf/*.[ch] conf/*.def proxy/*.[ch] proxy/*.def 2>/dev/null" | getline file) > 0) read(file)
+	while (("find core conf proxy -name \"*.[ch]\" -o -name \"*.def\" | LC_ALL=C sort" | getline file) > 0) read_source(file)
 	cycles()
 	if (!files) bad("no source files found")
 	printf "check-layers: %d files, %d includes, %d %s\n", files, includes, faults, faults == 1 ? "fault" : "faults"
 	exit faults ? 1 : 0
 }
 function bad(text) { print "check-layers: " text; faults++ }
-function layer_row(layer, list,    parts, i) { split(list, parts, " "); for (i in parts) layers[parts[i]] = layer }
-function stem(file) { sub(/.*\//, "", file); sub(/\.[^.]*$/, "", file); return file }
-function part_of(file) { file = stem(file); sub(/_.*/, "", file); return file }
-function layer_of(file,    name, pattern, prefix, best) {
-	if (file ~ /^core\//) return 1
-	if (file ~ /^conf\//) return 10
-	name = stem(file)
-	if (name in layers) return layers[name]
-	best = ""
-	for (pattern in layers) {
-		if (pattern !~ /\*$/) continue
-		prefix = substr(pattern, 1, length(pattern) - 1)
-		if (index(name, prefix) == 1 && length(prefix) > length(best)) best = prefix
-	}
-	return best == "" ? 0 : layers[best "*"]
+# Rows of a table: | name | sentence |
+function read_table(top,    file, line, cells) {
+	file = top "/README"
+	while ((getline line < file) > 0)
+		if (split(line, cells, /[ \t]*\|[ \t]*/) >= 4 && cells[2] ~ /^[a-z_]+$/ && cells[2] != "folder") rank[top "/" cells[2]] = ++ranks[top]
+	close(file)
 }
-function listed(file,    folder, line) {
-	folder = file
-	sub(/\/.*/, "", folder)
-	if (!(folder in lists)) {
-		lists[folder] = " "
-		while ((getline line < (folder "/include.am")) > 0) lists[folder] = lists[folder] line " "
-	}
-	return lists[folder]
+function read_list(top,    line) {
+	while ((getline line < (top "/include.am")) > 0) lists = lists " " line
+	lists = lists " "
 }
-function read(file,    line, text, number, mine) {
+function top_of(file) { sub(/\/.*/, "", file); return file }
+function folder_of(file) { sub(/\/[^\/]*$/, "", file); return file }
+function read_source(file,    line, text, number) {
 	files++
-	if (index(listed(file), " " file " ") == 0) bad(file ": not listed in its folder\047s include.am")
-	mine = layer_of(file)
-	if (!mine) { bad(file ": has no layer; give it one in tests/check-layers.sh"); return }
+	if (index(lists, " " file " ") == 0) bad(file ": is not listed in an include.am")
+	if (ranks[top_of(file)] && !(folder_of(file) in rank)) { bad(file ": stands in no folder of " top_of(file) "/README"); return }
 	while ((getline line < file) > 0) {
 		number++
 		if (line !~ /^[ \t]*#[ \t]*include[ \t]*["<]/) continue
@@ -66,31 +52,26 @@ function read(file,    line, text, number, mine) {
 		text = line
 		sub(/^[ \t]*#[ \t]*include[ \t]*/, "", text)
 		if (text ~ /^</) system_header(file, number, substr(text, 2, index(text, ">") - 2))
-		else own_header(file, number, mine, substr(text, 2, index(substr(text, 2), "\"") - 1))
+		else own_header(file, number, substr(text, 2, index(substr(text, 2), "\"") - 1))
 	}
 	close(file)
 }
 function system_header(file, number, name,    key) {
 	if (file ~ /^core\// && name ~ impure) bad(file ":" number ": core/ is pure, <" name "> is not for it")
 	key = name
-	if (!(key in once)) { sub(/\/.*/, "", key); if (!(key in folder_once)) return }
+	if (!(key in once)) { sub(/\/.*/, "/", key); if (!(key in once)) return }
 	if (key in named && file != named[key]) bad(file ":" number ": <" name "> belongs to " named[key])
 	else if (key in owner && owner[key] != file) bad(file ":" number ": <" name "> belongs to one file, and " owner[key] " has it")
 	owner[key] = file
 }
-function own_header(file, number, mine, name,    folder, target, theirs, from, to) {
-	folder = file
-	sub(/\/.*/, "", folder)
-	target = name
-	sub(/^\.\.\//, "", target)
-	if (target !~ /\//) target = folder "/" target
-	if (target !~ /^(core|conf|proxy)\//) { bad(file ":" number ": \"" name "\" is outside core, conf and proxy"); return }
-	theirs = layer_of(target)
-	if (!theirs) { bad(file ":" number ": \"" name "\" has no layer"); return }
-	if (theirs > mine) bad(file ":" number ": \"" name "\" lies above (" theirs " > " mine ")")
-	from = part_of(file)
-	to = part_of(target)
-	if ((from " " to) in apart) bad(file ":" number ": " from " and " to " meet at object only")
+function own_header(file, number, target,    from, to) {
+	if ((getline from < target) < 0) { bad(file ":" number ": \"" target "\" is no file; write its path from the top folder"); return }
+	close(target)
+	if (!(top_of(target) in tops)) { bad(file ":" number ": \"" target "\" is outside core, conf and proxy"); return }
+	if (tops[top_of(target)] > tops[top_of(file)]) bad(file ":" number ": \"" target "\" lies in a higher part")
+	from = folder_of(file)
+	to = folder_of(target)
+	if (top_of(file) == top_of(target) && rank[to] > rank[from]) bad(file ":" number ": \"" target "\" stands below " from " in " top_of(file) "/README")
 	if (file ~ /\.h$/ && target ~ /\.h$/) edges = edges " " file " " target "\n"
 }
 function cycles(    line, command, text) {

@@ -18,6 +18,8 @@ static void print_names(void)
 	static const char *const members[] = {
 #include "conf/options.def"
 	};
+#undef OPTION
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) #member,
 	static const char *const route_members[] = {
 #include "conf/route_options.def"
 	};

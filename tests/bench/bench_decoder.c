@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/decoder.h"
+#include "core/decode/decoder.h"
 #include "rival.h"
 
 enum { TEXT_MAX = 6 << 20, CHUNK = 64 << 10, RIVALS_MAX = 4, OUT_MAX = 4 * TEXT_MAX };

@@ -1,4 +1,4 @@
-/* Owns the choice of proxy/eviction.c: hit ratios of S3-FIFO (the product's own code), LRU, SIEVE and FIFO on the same traces.
+/* Owns the choice of proxy/store/eviction.c: hit ratios of S3-FIFO (the product's own code), LRU, SIEVE and FIFO on the same traces.
  * Trace: Zipf-distributed requests for objects of 1 KB to 1 MB, as they are or with one request in five for an object asked for
  * once only (a scan). Usage: bench_eviction [requests] */
 #include <math.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/eviction.h"
-#include "proxy/hash.h"
+#include "proxy/base/hash.h"
+#include "proxy/store/eviction.h"
 
 enum { OBJECTS = 50000, REQUESTS = 2000000, SCAN_EVERY = 5 };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "bench.h"
-#include "core/detector.h"
-#include "core/normalise.h"
-#include "proxy/http_parse.h"
-#include "proxy/store.h"
+#include "core/evidence/detector.h"
+#include "core/normalise/normalise.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/store/store.h"
 #include "tests/unit/entries.h"
 
 enum { FEEDS_MAX = 16, FEED_MAX = 6 << 20, FIELDS_MAX = 64, LOOKUPS = 1000, KEY_MAX = 64, SCATTER = 7919, BUDGET = 1 << 30 };

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/decoder.h"
-#include "core/detector.h"
-#include "core/normalise.h"
-#include "core/utf8.h"
+#include "core/decode/decoder.h"
+#include "core/evidence/detector.h"
+#include "core/normalise/normalise.h"
+#include "core/text/utf8.h"
 
 void *__real_malloc(size_t);
 void *__real_calloc(size_t, size_t);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cpu.h"
-#include "core/decoder.h"
-#include "core/utf8.h"
+#include "core/decode/decoder.h"
+#include "core/text/cpu.h"
+#include "core/text/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,12 +1,12 @@
 /* Owns feeding arbitrary bytes to entry_unpack(), as they are and with the checksum and magic put right, so that the contents are
  * reached. Invariants: what is taken packs again and unpacks again to the same bytes; what is damaged is not taken. */
-#include "proxy/entry.h"
+#include "proxy/store/entry.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/hash.h"
+#include "proxy/base/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,11 +1,11 @@
 /* Owns feeding arbitrary heads to all that a cache reads of them. Input: the request's lines, a NUL, the response's.
  * Invariants: ages and lifetimes lie within 0 and 2^31, fresh answers are fresh, ranges lie inside, parts make
  * no more than both, keys repeat. */
-#include "proxy/cache_status.h"
-#include "proxy/conditional.h"
-#include "proxy/content_range.h"
-#include "proxy/freshness.h"
-#include "proxy/vary.h"
+#include "proxy/http/cache_status.h"
+#include "proxy/http/conditional.h"
+#include "proxy/http/content_range.h"
+#include "proxy/http/freshness.h"
+#include "proxy/http/vary.h"
 #include "tests/unit/heads.h"
 
 enum { T0 = 784111777 };

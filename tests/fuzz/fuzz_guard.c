@@ -4,7 +4,7 @@
  * allow entry nothing but public unicast on a web port passes, and no host that inet_aton reads in a spelling of its own; a tunnel
  * (the allow entry is its list) reaches public unicast only, on the port that entry names. */
 #include "conf/conf_internal.h"
-#include "proxy/guard.h"
+#include "proxy/settings/guard.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

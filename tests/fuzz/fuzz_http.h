@@ -1,10 +1,10 @@
-/* Owns what the fuzz targets of proxy/http_parse.c share. Input: a byte of switches, a byte of cut, then the message.
+/* Owns what the fuzz targets of proxy/http/http_parse.c share. Input: a byte of switches, a byte of cut, then the message.
  * Invariants: result, head, body and where the message ended do not depend on the cut; offsets lie in the head; no LF, CR or NUL
  * in anything handed out; one framing at most, and what its fields say it is. */
 #ifndef UTFEED_TESTS_FUZZ_HTTP_H
 #define UTFEED_TESTS_FUZZ_HTTP_H
 
-#include "proxy/http_parse.h"
+#include "proxy/http/http_parse.h"
 
 #include <stdlib.h>
 #include <string.h>

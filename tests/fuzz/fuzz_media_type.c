@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary bytes to the Content-Type reader.
  * Invariant tested: text is terminated and lower case where it must be, nothing is known of what is no media type, and writing
  * down what was read gives the same again. */
-#include "core/media_type.h"
+#include "core/evidence/media_type.h"
 
 #include <stdint.h>
 #include <stdio.h>

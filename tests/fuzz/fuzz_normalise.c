@@ -1,9 +1,9 @@
-/* Owns the fuzz target of core/normalise.c. Input: a byte each for policy and switches, output and window, cut; a Content-Type
+/* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut; a Content-Type
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
  * decision comes once and before the first byte; what is untouched is untouched. */
-#include "core/normalise.h"
-#include "core/utf8.h"
+#include "core/normalise/normalise.h"
+#include "core/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

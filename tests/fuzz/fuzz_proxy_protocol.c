@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary bytes to the reader of PROXY protocol headers.
  * Invariants: an answer holds however many bytes follow; no more than PROXY_PROTOCOL_MAX are asked for; who asked for more gets to an end
  * by one byte more; a client's address comes only with a header that names one. */
-#include "proxy/proxy_protocol.h"
+#include "proxy/net/proxy_protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

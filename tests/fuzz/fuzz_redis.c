@@ -2,10 +2,10 @@
  * settlement wait for it; by the first byte as they stand, or as the record that a lookup finds, its checksum put right.
  * Invariants: everybody who waits is answered, with an entry of his key or none; what is owed then is told to the next, honest server,
  * until which the store does not end. */
-#include "proxy/entry.h"
-#include "proxy/hash.h"
-#include "proxy/log.h"
-#include "proxy/store.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/log.h"
+#include "proxy/store/entry.h"
+#include "proxy/store/store.h"
 
 #include <endian.h>
 #include <pthread.h>

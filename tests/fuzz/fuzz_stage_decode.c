@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary bytes to the content decoders. Input: a byte each for the coding, output room and cut, then the body.
  * Invariants: output and result do not depend on cut or room; no more than the room is written; what is over a cap is said to be;
  * a call either uses input, writes, or is done with what it has. */
-#include "proxy/stage_decode.h"
+#include "proxy/coding/content_coding.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include <dirent.h>
 #include <endian.h>
 
-#include "proxy/hash.h"
-#include "proxy/log.h"
-#include "proxy/store_lmdb_internal.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/log.h"
+#include "proxy/store/store_lmdb_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
-/* Owns feeding arbitrary targets and Host fields to proxy/target.c. Input: a byte of switches, a Host field up to a line feed, then
+/* Owns feeding arbitrary targets and Host fields to proxy/http/target.c. Input: a byte of switches, a Host field up to a line feed, then
  * the target.
  * Invariants: what is accepted has a host, a port and a path beginning with '/', all of visible ASCII; a route keeps its origin;
  * the same request gives the same answer. */
-#include "proxy/target.h"
+#include "proxy/http/target.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lookin.h"
-#include "core/policy.h"
+#include "core/evidence/sniff.h"
+#include "core/policy/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

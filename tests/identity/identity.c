@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/normalise.h"
-#include "core/utf8.h"
+#include "core/normalise/normalise.h"
+#include "core/text/utf8.h"
 
 enum { DEFAULT_DOCUMENTS = 20000, CUT_ONE_IN = 25, DEFAULT_FAULTS = 10 };
 

@@ -3,7 +3,7 @@
 #ifndef UTFEED_TESTS_DECODING_H
 #define UTFEED_TESTS_DECODING_H
 
-#include "core/decoder.h"
+#include "core/decode/decoder.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

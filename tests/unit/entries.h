@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proxy/entry.h"
-#include "proxy/pages.h"
+#include "proxy/base/page_run.h"
+#include "proxy/store/entry.h"
 
 /* Byte i of the body with that seed. */
 static inline uint8_t entries_byte(unsigned seed, size_t i)

@@ -3,7 +3,7 @@
 #ifndef UTFEED_TESTS_HEADS_H
 #define UTFEED_TESTS_HEADS_H
 
-#include "proxy/http_msg.h"
+#include "proxy/http/http_msg.h"
 
 #include <stdlib.h>
 #include <string.h>

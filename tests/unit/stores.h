@@ -3,7 +3,7 @@
 #ifndef UTFEED_TESTS_STORES_H
 #define UTFEED_TESTS_STORES_H
 
-#include "proxy/store.h"
+#include "proxy/store/store.h"
 
 enum { STORES_MAP = 128 << 20 };
 

@@ -1,9 +1,9 @@
-/* Owns the cases of the access log's line (proxy/access.c), of escaping (proxy/log.c), failures' words (proxy/proxy_status.c) and
- * counters (proxy/stats.c). Invariant: no row leaves a peer's byte unescaped. */
-#include "proxy/access.h"
-#include "proxy/log.h"
-#include "proxy/stats.h"
-#include "proxy/url_mask.h"
+/* Owns the cases of the access log's line (proxy/client/access_log.c), of escaping (proxy/base/log.c), failures' words (proxy/base/failure.c) and
+ * counters (proxy/base/stats.c). Invariant: no row leaves a peer's byte unescaped. */
+#include "proxy/base/log.h"
+#include "proxy/base/stats.h"
+#include "proxy/base/url_mask.h"
+#include "proxy/client/access_log.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Owns the cases of core/ascii.c: where a reference stands, where none can.
+/* Owns the cases of core/repair/ascii.c: where a reference stands, where none can.
  * Must not know: encodings. Invariant: each row names its rule; rows are fed whole and split in two at every byte. */
-#include "core/ascii.h"
+#include "core/repair/ascii.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/audience.c. Invariant: each row names its rule (RFC 9111 where no other is named). */
-#include "proxy/audience.h"
+/* Owns the cases of proxy/object/audience.c. Invariant: each row names its rule (RFC 9111 where no other is named). */
+#include "proxy/object/audience.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

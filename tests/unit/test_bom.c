@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/bom.h"
+#include "core/evidence/bom.h"
 
 #define BYTES(s) (const uint8_t *)(s), sizeof(s) - 1
 

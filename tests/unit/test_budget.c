@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/memory_limit.c and proxy/budget.c. Must not know: this machine's control groups: it makes its own, of files. */
-#include "proxy/budget.h"
-#include "proxy/memory_limit.h"
+/* Owns the cases of proxy/base/memory_limit.c and proxy/settings/budget.c. Must not know: this machine's control groups: it makes its own, of files. */
+#include "proxy/base/memory_limit.h"
+#include "proxy/settings/budget.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

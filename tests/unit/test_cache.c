@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/cache.c's gate: what was on its way when its URL was purged, stored or removed does not come in.
+/* Owns the cases of proxy/cache/cache.c's gate: what was on its way when its URL was purged, stored or removed does not come in.
  * Must not know: stores' insides. The second store here keeps nothing: what it "brings" the test hands to cache_warm(). */
-#include "proxy/cache.h"
+#include "proxy/cache/cache.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
 

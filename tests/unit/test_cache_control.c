@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/cache_control.c and the dictionaries it reads (proxy/sf_dict.c). Invariant: each row names its rule. */
-#include "proxy/cache_control.h"
+/* Owns the cases of proxy/http/cache_control.c and the dictionaries it reads (proxy/http/sf_dict.c). Invariant: each row names its rule. */
+#include "proxy/http/cache_control.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/cache_status.c. Invariant: each row names its rule (sections of RFC 9211 where no other is named). */
-#include "proxy/cache_status.h"
+/* Owns the cases of proxy/http/cache_status.c. Invariant: each row names its rule (sections of RFC 9211 where no other is named). */
+#include "proxy/http/cache_status.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

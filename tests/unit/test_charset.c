@@ -1,6 +1,6 @@
 /* Label lookup: the tables' own order and completeness, every label of the Encoding Standard, the names beyond it, and what is
  * refused. */
-#include "core/charset.h"
+#include "core/decode/charset.h"
 #include "tests/unit/unit.h"
 
 #include <ctype.h>

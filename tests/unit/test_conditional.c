@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/conditional.c. Invariant: each row names its rule (sections of RFC 9110 where no other is named). */
-#include "proxy/conditional.h"
+/* Owns the cases of proxy/http/conditional.c. Invariant: each row names its rule (sections of RFC 9110 where no other is named). */
+#include "proxy/http/conditional.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
-/* Owns the cases of proxy/conn_gather.c: what is gathered goes out once, first, and from no other connection. Must not know: HTTP.
+/* Owns the cases of proxy/net/conn_cork.c: what is gathered goes out once, first, and from no other connection. Must not know: HTTP.
  * Invariant: a pair of local sockets, nothing else. */
-#include "proxy/conn.h"
-#include "proxy/gather.h"
-#include "proxy/loop.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/cork.h"
+#include "proxy/net/loop.h"
 #include "tests/unit/unit.h"
 
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/content_range.c. Invariant: each row names its rule (sections of RFC 9110 where no other is named). */
-#include "proxy/content_range.h"
+/* Owns the cases of proxy/http/content_range.c. Invariant: each row names its rule (sections of RFC 9110 where no other is named). */
+#include "proxy/http/content_range.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* Each form the processor can run: every length, every place in memory, every mix of widths, room that ends anywhere; held against
  * utf8_encode(). And each set in one piece and in all lengths, held against itself byte by byte in plain C. */
-#include "core/cpu.h"
-#include "core/decoder_basic.h"
-#include "core/utf8.h"
+#include "core/decode/decoder_basic.h"
+#include "core/text/cpu.h"
+#include "core/text/utf8.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

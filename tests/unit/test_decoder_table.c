@@ -1,5 +1,5 @@
 /* Every decode table against iconv, with the deviations as data. */
-#include "core/utf8.h"
+#include "core/text/utf8.h"
 #include "tests/unit/decoding.h"
 #include "tests/unit/unit.h"
 
@@ -49,7 +49,7 @@ static const struct {
 #define OVERLAY(charset, first, text) { CS_##charset, false, first, text },
 #define PINNED(charset, first, text) { CS_##charset, true, first, text },
 #define LITERAL(charset, first, text)
-#include "core/overlay.def"
+#include "core/decode/overlay.def"
 #undef LITERAL
 #undef PINNED
 #undef OVERLAY

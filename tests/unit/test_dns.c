@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proxy/dns_cache.h"
-#include "proxy/dns_files.h"
-#include "proxy/eyeballs.h"
+#include "proxy/dns/dns_cache.h"
+#include "proxy/dns/dns_files.h"
+#include "proxy/origin/happy_eyeballs.h"
 
 #define FOUND(ttl) { .status = DNS_OK, .n = 1, .ttl_s = (ttl) }
 #define ABSENT { .status = DNS_NOT_FOUND }

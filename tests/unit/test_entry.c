@@ -1,8 +1,8 @@
-/* Owns the cases of proxy/entry.c and entry_pack.c: what an entry costs, and that bytes give the same entry back or none. */
+/* Owns the cases of proxy/store/entry.c and entry_pack.c: what an entry costs, and that bytes give the same entry back or none. */
 #include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
 
-#include "proxy/hash.h"
+#include "proxy/base/hash.h"
 
 #include <malloc.h>
 

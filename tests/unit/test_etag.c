@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/etag.c and the growing string it writes to (proxy/text.c). Invariant: each row names its rule. */
-#include "proxy/etag.h"
+/* Owns the cases of proxy/http/etag.c and the growing string it writes to (proxy/base/text.c). Invariant: each row names its rule. */
+#include "proxy/http/etag.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

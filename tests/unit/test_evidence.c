@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/evidence.h"
+#include "core/evidence/evidence.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
 

@@ -1,17 +1,17 @@
-/* Owns how a fetch of proxy/fetch.c ends while other threads may wake it. Must not know: what it fetches.
+/* Owns how a fetch of proxy/origin/fetch.c ends while other threads may wake it. Must not know: what it fetches.
  * Invariant: what happens in another thread happens at one point of the end, and is over before the end goes on: no run differs. */
-#include "proxy/fetch.h"
+#include "proxy/origin/fetch.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "conf/conf.h"
-#include "proxy/loop.h"
-#include "proxy/owner.h"
-#include "proxy/pool.h"
-#include "proxy/resolve.h"
-#include "proxy/settings.h"
+#include "proxy/base/container_of.h"
+#include "proxy/dns/resolve.h"
+#include "proxy/net/loop.h"
+#include "proxy/origin/pool.h"
+#include "proxy/settings/settings.h"
 
 enum { TURNS = 4 };                            /* of the loop, after which whoever was woken has run */
 

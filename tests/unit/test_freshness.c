@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/freshness.c. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
-#include "proxy/freshness.h"
-#include "proxy/http_date.h"
+/* Owns the cases of proxy/http/freshness.c. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
+#include "proxy/base/http_date.h"
+#include "proxy/http/freshness.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

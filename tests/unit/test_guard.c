@@ -1,7 +1,7 @@
-/* Owns the cases of proxy/guard.c and conf/cidr.c: which URLs of clients reach which addresses. Must not know: sockets.
+/* Owns the cases of proxy/settings/guard.c and conf/cidr.c: which URLs of clients reach which addresses. Must not know: sockets.
  * Invariant: each row names its rule; addresses are the edges of their blocks, and their neighbours outside. */
 #include "conf/conf_internal.h"
-#include "proxy/guard.h"
+#include "proxy/settings/guard.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/hash.c: the published vectors. */
-#include "proxy/hash.h"
+/* Owns the cases of proxy/base/hash.c: the published vectors. */
+#include "proxy/base/hash.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

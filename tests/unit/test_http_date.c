@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/http_date.c. Invariant: each row names its rule (RFC 9110 section 5.6.7 where no other is named). */
-#include "proxy/http_date.h"
+/* Owns the cases of proxy/base/http_date.c. Invariant: each row names its rule (RFC 9110 section 5.6.7 where no other is named). */
+#include "proxy/base/http_date.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/http_msg.c: field names, lists, slices. Must not know: parsing. Invariant: each row names its rule. */
-#include "proxy/http_msg.h"
+/* Owns the cases of proxy/http/http_msg.c: field names, lists, slices. Must not know: parsing. Invariant: each row names its rule. */
+#include "proxy/http/http_msg.h"
 #include "tests/unit/unit.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 static const char *const header_names[H_COUNT] = {
 #define HEADER(id, name, request, response) [H_##id] = name,
 #define FAMILY(id, name, request, response)
-#include "proxy/headers.def"
+#include "proxy/http/headers.def"
 #undef HEADER
 #undef FAMILY
 };
@@ -19,7 +19,7 @@ static const char *const header_names[H_COUNT] = {
 static const char *const families[H_COUNT] = {
 #define HEADER(id, name, request, response)
 #define FAMILY(id, name, request, response) [H_##id] = name,
-#include "proxy/headers.def"
+#include "proxy/http/headers.def"
 #undef HEADER
 #undef FAMILY
 };

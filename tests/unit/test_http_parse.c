@@ -1,9 +1,9 @@
-/* Owns the cases of proxy/http_parse.c: heads, framing, bodies, and what request smuggling tries.
+/* Owns the cases of proxy/http/http_parse.c: heads, framing, bodies, and what request smuggling tries.
  * Must not know: connections. Invariant: each row names its rule and gives one transcript, the same wherever the bytes are cut.
  *
  * A transcript: start line and version, keep or close, how the body is framed, fields ("~": hop by hop), "=" and the body,
  * "+" and what was left over; "!" and the error where one ended it. */
-#include "proxy/http_parse.h"
+#include "proxy/http/http_parse.h"
 #include "tests/unit/unit.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* Owns the cases of proxy/listener.c: what a connection is handed over with. Must not know: clients.
+/* Owns the cases of proxy/net/listener.c: what a connection is handed over with. Must not know: clients.
  * Invariant: loopback only, a port of the system's choice. */
-#include "proxy/listener.h"
-#include "proxy/loop.h"
+#include "proxy/net/listener.h"
+#include "proxy/net/loop.h"
 #include "tests/unit/unit.h"
 
 #include <netinet/in.h>

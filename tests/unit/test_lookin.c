@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lookin.h"
+#include "core/evidence/sniff.h"
 #include "wide.h"
 
 #define SIXTY_FOUR "################################################################"

@@ -1,7 +1,7 @@
-/* Owns the cases of proxy/loop.c: the order of tasks and timers. Must not know: what they are for.
+/* Owns the cases of proxy/net/loop.c: the order of tasks and timers. Must not know: what they are for.
  * Invariant: nothing is said about how long anything takes, only about what comes before what; what is to come later is armed by what
  * is to come before it, and what is never to come is hours away: a machine under load changes nothing. */
-#include "proxy/loop.h"
+#include "proxy/net/loop.h"
 #include "tests/unit/unit.h"
 
 #include <event2/event.h>

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/media_type.h"
+#include "core/evidence/media_type.h"
 
 static const struct {
 	const char *rule;

@@ -1,9 +1,9 @@
-/* Owns the cases of core/normalise.c: bytes in, UTF-8 out, one decision, whatever the cut.
+/* Owns the cases of core/normalise/normalise.c: bytes in, UTF-8 out, one decision, whatever the cut.
  * Must not know: how a policy decides (test_policy*.c). Invariant: every fixture is fed whole, byte by byte, and split in two at
  * every byte; output, verdict and report must be the same each time. */
-#include "core/cpu.h"
-#include "core/normalise.h"
-#include "core/utf8.h"
+#include "core/normalise/normalise.h"
+#include "core/text/cpu.h"
+#include "core/text/utf8.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>

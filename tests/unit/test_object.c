@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/object.c: readers, segments, back-pressure, freeing. Must not know: who writes or reads.
+/* Owns the cases of proxy/object/object.c: readers, segments, back-pressure, freeing. Must not know: who writes or reads.
  * Invariant: every reader gets every byte in order, however it reads (a sanitizer sees what is freed too early or never). */
-#include "proxy/object.h"
+#include "proxy/object/object.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/pages.c: whose bytes are whose, whatever is given back, and that what is given back is free. Must not know:
+/* Owns the cases of proxy/base/page_run.c: whose bytes are whose, whatever is given back, and that what is given back is free. Must not know:
  * objects. Invariant: each live run holds its own number in every word. */
-#include "proxy/pages.h"
+#include "proxy/base/page_run.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-/* Owns the cases of proxy/parent.c and conf/conf_parent.c: which requests go through a parent proxy, and who it is told they are
+/* Owns the cases of proxy/settings/parent.c and conf/conf_parent.c: which requests go through a parent proxy, and who it is told they are
  * from. Must not know: sockets. Invariant: each row names its rule. Sources: curl(1) on no_proxy and proxy environment variables,
  * RFC 7617 section 2. */
 #include "conf/conf_internal.h"
-#include "proxy/parent.h"
+#include "proxy/settings/parent.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

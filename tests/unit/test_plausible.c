@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plausible.h"
+#include "core/evidence/plausible.h"
 #include "wide.h"
 
 static const struct {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/policy.h"
+#include "core/policy/policy.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
 #define EBCDIC_037 "\x4C\x6F\xA7\x94\x93\x40\x85\x95\x83\x96\x84\x89\x95\x87\x7E\x7F"   /* <?xml encoding=" */

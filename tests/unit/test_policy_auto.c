@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/decoder.h"
-#include "core/policy.h"
+#include "core/decode/decoder.h"
+#include "core/policy/policy.h"
 #include "wide.h"
 
 static const struct {

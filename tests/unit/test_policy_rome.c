@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/policy.h"
+#include "core/policy/policy.h"
 
 /* Every value that the texts tell apart, and some that they do not: other spellings, names nobody knows. NULL as "". */
 static const char *const names[] = { "", "UTF-8", "utf-16be", "UTF-16LE", "UTF-16", "koi8-r", "utf8", "x-bogus" };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/preamble.h"
+#include "core/evidence/preamble.h"
 #include "wide.h"
 
 #define SIXTY_FOUR "################################################################"

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/proxy_protocol.c. Must not know: sockets. Invariant: each row names its rule; every cut of a header that is
+/* Owns the cases of proxy/net/proxy_protocol.c. Must not know: sockets. Invariant: each row names its rule; every cut of a header that is
  * one asks for more. Source: HAProxy's doc/proxy-protocol.txt. */
-#include "proxy/proxy_protocol.h"
+#include "proxy/net/proxy_protocol.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

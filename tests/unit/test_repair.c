@@ -1,8 +1,8 @@
-/* Owns the cases of core/repair.c: every repair, its count, its switch, and that no cut of the input changes anything.
+/* Owns the cases of core/repair/repair.c: every repair, its count, its switch, and that no cut of the input changes anything.
  * Must not know: encodings. Invariant: each row names its rule; rows are fed whole and split in two at every byte. */
-#include "core/repair.h"
-#include "core/utf8.h"
-#include "core/xmldecl.h"
+#include "core/evidence/xmldecl.h"
+#include "core/repair/repair.h"
+#include "core/text/utf8.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

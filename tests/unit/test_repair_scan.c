@@ -1,6 +1,6 @@
 /* The scan for bytes that repair looks at: every length and place in memory, all ways to scan, against the definition. */
-#include "core/cpu.h"
-#include "core/repair_scan.h"
+#include "core/repair/repair_scan.h"
+#include "core/text/cpu.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

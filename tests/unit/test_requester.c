@@ -1,7 +1,7 @@
-/* Owns the cases of proxy/requester.c (who a request comes from) and proxy/served_host.c (which names are answered to).
+/* Owns the cases of proxy/client/requester.c (who a request comes from) and proxy/http/served_host.c (which names are answered to).
  * Must not know: connections. Invariant: each row names its rule. */
-#include "proxy/requester.h"
-#include "proxy/served_host.h"
+#include "proxy/client/requester.h"
+#include "proxy/http/served_host.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

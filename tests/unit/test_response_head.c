@@ -1,7 +1,7 @@
-/* Owns the cases of proxy/response_head.c: each header's way to the client (RFC 9110 sections 7.6, 7.7, 8.8), by what was done to
+/* Owns the cases of proxy/object/response_head.c: each header's way to the client (RFC 9110 sections 7.6, 7.7, 8.8), by what was done to
  * the body. Must not know: bodies. Invariant: each row names its field or rule. */
-#include "proxy/response_head.h"
-#include "proxy/http_parse.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/object/response_head.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

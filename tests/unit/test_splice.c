@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/splice.c: what arrives, and that it arrives whatever becomes of the memory meanwhile. Must not know: objects.
+/* Owns the cases of proxy/net/splice.c: what arrives, and that it arrives whatever becomes of the memory meanwhile. Must not know: objects.
  * Invariant: loopback only. */
-#include "proxy/splice.h"
+#include "proxy/net/splice.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

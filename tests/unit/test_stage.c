@@ -1,9 +1,9 @@
-/* Owns the cases of proxy/stage_normalise.c: body bytes to object, through every coding.
+/* Owns the cases of proxy/object/transform.c: body bytes to object, through every coding.
  * Must not know: policies' rules. Invariant: head, bytes and failure are the same wherever the body is cut, however little room
  * the object has. */
-#include "proxy/stage_normalise.h"
-#include "proxy/http_parse.h"
-#include "proxy/loop.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/loop.h"
+#include "proxy/object/transform.h"
 #include "tests/unit/packed.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/stage_decode.c and codec_zlib.c. Must not know: what is done with decoded bytes.
+/* Owns the cases of proxy/coding/content_coding.c and codec_zlib.c. Must not know: what is done with decoded bytes.
  * Invariant: each row names its rule and holds wherever the input is cut and however little room there is. */
-#include "proxy/stage_decode.h"
+#include "proxy/coding/content_coding.h"
 #include "tests/unit/packed.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))

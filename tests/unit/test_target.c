@@ -1,6 +1,6 @@
-/* Owns the cases of proxy/target.c: routes, gateway, ?url=, forward proxy, Host. Must not know: how targets are fetched.
+/* Owns the cases of proxy/http/target.c: routes, gateway, ?url=, forward proxy, Host. Must not know: how targets are fetched.
  * Invariant: each row names its rule; a result is written "MODE scheme host port authority path". */
-#include "proxy/target.h"
+#include "proxy/http/target.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

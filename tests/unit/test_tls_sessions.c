@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/tls_sessions.h"
+#include "proxy/net/tls_sessions.h"
 
 enum op { PUT, TAKE, CLEAR };
 

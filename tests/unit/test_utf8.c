@@ -1,8 +1,8 @@
 /* Well-formed and ill-formed UTF-8: Unicode chapter 3, table 3-7, D92 and the maximal subparts of table 3-8. */
-#include "core/ascii_block.h"
-#include "core/cpu.h"
-#include "core/utf8.h"
-#include "core/utf8_blocks.h"
+#include "core/text/ascii_block.h"
+#include "core/text/cpu.h"
+#include "core/text/utf8.h"
+#include "core/text/utf8_blocks.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

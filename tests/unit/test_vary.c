@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/vary.c. Invariant: each row names its rule (RFC 9111 section 4.1 where no other is named). */
-#include "proxy/vary.h"
+/* Owns the cases of proxy/http/vary.c. Invariant: each row names its rule (RFC 9111 section 4.1 where no other is named). */
+#include "proxy/http/vary.h"
 #include "tests/unit/heads.h"
 #include "tests/unit/unit.h"
 

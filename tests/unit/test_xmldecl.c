@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/xmldecl.h"
+#include "core/evidence/xmldecl.h"
 #include "wide.h"
 
 static const struct {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bom.h"
+#include "core/evidence/bom.h"
 
 /* from, to: iconv's names. NULL where a character cannot be written. */
 static inline uint8_t *wide_iconv(const char *from, const char *to, const char *text, size_t len, size_t *out_len)

@@ -1,0 +1,64 @@
+/* Owns decoding of every charset of charsets.def to UTF-8, as a stream.
+ * Must not know: policies, XML, HTTP.
+ * Invariant: the output is always valid UTF-8 (no surrogates, nothing above U+10FFFF), and does not depend on how the
+ * input was cut into calls.
+ *
+ * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
+ * WHATWG for the two-byte sets), counted. With DECODER_STRAY_1252 a byte that cannot stand in a UTF-8 body is read as
+ * windows-1252 instead. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like any
+ * other character (U+FEFF): removing it is repair's business. */
+#ifndef UTFEED_CORE_DECODE_DECODER_H
+#define UTFEED_CORE_DECODE_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/decode/charset.h"
+
+enum decoder_flags {
+	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
+	/* What a label's own set means where both it and the charset, its superset, have a code: iso-8859-1, -9 and -11 in
+	 * windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. What is malformed stays the superset's. */
+	DECODER_LITERAL = 1 << 1
+};
+
+/* Output room one call needs at least to make progress, in bytes. */
+enum { DECODER_MIN_OUT = 64 };
+
+struct decoder;
+
+/* NULL: out of memory, or iconv has no such converter (errno says which: ENOMEM, EINVAL). The caller owns it. glibc does not always tell
+ * the two apart: a converter that this process had once, by decoder_know() say, can only lack memory, or descriptors. */
+struct decoder *decoder_new(enum charset, unsigned flags);
+void decoder_free(struct decoder **);
+
+/* Reads from *in (in_len bytes) into out (out_cap bytes, at least DECODER_MIN_OUT). Returns the bytes written and sets
+ * *consumed. Stops when the input is used up (an incomplete character at its end is kept inside and counts as consumed)
+ * or when the room left is under DECODER_MIN_OUT. Never fails. */
+size_t decoder_feed(struct decoder *, const uint8_t *in, size_t in_len, size_t *consumed, uint8_t *out, size_t out_cap);
+
+/* End of input: an incomplete character becomes one U+FFFD (counted), stateful converters are flushed. At most
+ * DECODER_MIN_OUT bytes. Call once. */
+size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
+
+/* Malformed sequences replaced (or read as windows-1252) so far. */
+uint64_t decoder_malformed(const struct decoder *);
+
+/* What a whole buffer looks like under a charset; the test policies put to a label. */
+struct decoder_trial {
+	bool accepts;               /* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
+	size_t malformed;           /* sequences replaced, 0 when accepts */
+	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
+};
+/* -1: the converter cannot be opened; errno as above. */
+int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *);
+
+/* Finds out which converters this machine has, while there is memory; before other threads. */
+void decoder_know(void);
+
+/* Builds every table and opens every converter once. Returns the number that cannot be opened and names the first in
+ * *missing. Safe to call from any thread, any number of times. */
+size_t decoder_selftest(const char **missing);
+
+#endif

@@ -1,0 +1,15 @@
+/* Owns the choice of the form. See decoder_basic.h. */
+#include "core/decode/decoder_basic.h"
+
+#include "core/text/cpu.h"
+
+const struct decoder_basic *decoder_basic(void)
+{
+#if defined(__x86_64__)
+	if (cpu_level() >= CPU_AVX512)
+		return &decoder_basic_avx512;
+	if (cpu_level() >= CPU_AVX2)
+		return &decoder_basic_avx2;
+#endif
+	return NULL;
+}

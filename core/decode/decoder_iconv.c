@@ -1,0 +1,133 @@
+/* Owns iconv, and is the only file that includes <iconv.h>: the engine of stateful and longer encodings, and the source
+ * the tables of decoder_table.c are built from.
+ * Must not know: labels. iconv_open() gets names of charsets.def, never a peer's (glibc takes "//IGNORE" in them).
+ * Invariant: one conversion descriptor a stream, and every call either moves or ends the run (STYLE.md, iconv). */
+#include <assert.h>
+#include <errno.h>
+#include <iconv.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "core/decode/decoder_impl.h"
+
+/* Converters that were had once. glibc loads them as libraries, and says EINVAL too where memory or descriptors are missing for that. */
+static atomic_bool had[CS_COUNT];
+
+static iconv_t open_from(enum charset cs)
+{
+	iconv_t cd = iconv_open("UTF-8", charset_info(cs)->iconv_name);
+
+	if (cd == (iconv_t)-1) {
+		if (atomic_load_explicit(&had[cs], memory_order_relaxed))
+			errno = ENOMEM;
+	} else if (!atomic_load_explicit(&had[cs], memory_order_relaxed))
+		atomic_store_explicit(&had[cs], true, memory_order_relaxed);
+	return cd;
+}
+
+void decoder_know(void)
+{
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
+		iconv_t cd = charset_info(cs)->iconv_name ? open_from(cs) : (iconv_t)-1;
+
+		if (cd != (iconv_t)-1)
+			iconv_close(cd);
+	}
+}
+
+static int stream_open(struct decoder *d)
+{
+	iconv_t cd = open_from(d->charset);
+
+	if (cd == (iconv_t)-1)
+		return errno;
+	d->u.iconv = cd;
+	return 0;
+}
+
+static void stream_close(struct decoder *d)
+{
+	iconv_close(d->u.iconv);
+}
+
+/* errno of iconv() over the span, 0 at the end of the input. */
+static int convert(iconv_t cd, struct decoder_span *s)
+{
+	char *in = (char *)(uintptr_t)s->in, *out = (char *)s->out;
+	size_t in_left = span_left(s), out_left = span_room(s);
+	int error = iconv(cd, &in, &in_left, &out, &out_left) == (size_t)-1 ? errno : 0;
+
+	s->in = (const uint8_t *)in;
+	s->out = (uint8_t *)out;
+	return error;
+}
+
+static void stream_run(struct decoder *d, struct decoder_span *s)
+{
+	while (span_goes_on(s)) {
+		/* Room kept back for the replacement of a malformed byte. */
+		struct decoder_span part = { s->in, s->in_end, s->out, s->out_end - 3 };
+		int error = convert(d->u.iconv, &part);
+
+		assert(error != E2BIG || part.out > s->out || part.in > s->in);
+		s->in = part.in;
+		s->out = part.out;
+		if (error == EILSEQ)
+			span_replace(d, s, 1);
+		else if (error == EINVAL)
+			return;
+	}
+}
+
+static void stream_flush(struct decoder *d, struct decoder_span *s)
+{
+	char *out = (char *)s->out;
+	size_t out_left = span_room(s);
+
+	iconv(d->u.iconv, NULL, NULL, &out, &out_left);
+	s->out = (uint8_t *)out;
+}
+
+const struct decoder_engine decoder_iconv = {
+	.open = stream_open, .run = stream_run, .flush = stream_flush, .close = stream_close
+};
+
+struct decoder_source {
+	iconv_t cd;
+};
+
+struct decoder_source *decoder_source_open(enum charset cs)
+{
+	struct decoder_source *source = malloc(sizeof *source);
+
+	if (!source)
+		return NULL;
+	source->cd = open_from(cs);
+	if (source->cd == (iconv_t)-1) {
+		int error = errno;
+
+		free(source);
+		errno = error;
+		return NULL;
+	}
+	return source;
+}
+
+void decoder_source_close(struct decoder_source **source)
+{
+	iconv_close((*source)->cd);
+	free(*source);
+	*source = NULL;
+}
+
+size_t decoder_source_text(struct decoder_source *source, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap)
+{
+	struct decoder_span s = { bytes, bytes + len, out, out + cap };
+	int error = convert(source->cd, &s);
+	char *rest = (char *)s.out;
+	size_t rest_room = span_room(&s);
+
+	/* Some hold a letter back for an accent to come (windows-1255, TCVN, Big5-HKSCS): the flush brings it out. */
+	iconv(source->cd, NULL, NULL, &rest, &rest_room);
+	return error == 0 ? (size_t)((uint8_t *)rest - out) : 0;
+}

@@ -1,0 +1,92 @@
+/* Owns the seam between decoder.c and the engines (decoder_utf8.c, decoder_utf16.c, decoder_single.c,
+ * decoder_double.c, decoder_2022jp.c, decoder_iconv.c).
+ * Must not know: anything outside core; nobody but those files includes it.
+ * Invariant: an engine stops at the end of the input, before an incomplete character, or when there is less than
+ * DECODER_MIN_OUT room - for no other reason, so what it leaves with room to spare is an incomplete character. */
+#ifndef UTFEED_CORE_DECODE_DECODER_IMPL_H
+#define UTFEED_CORE_DECODE_DECODER_IMPL_H
+
+#include <string.h>
+
+#include "core/decode/decoder.h"
+
+/* Bytes being read and room being filled; both move forward. */
+struct decoder_span {
+	const uint8_t *in, *in_end;
+	uint8_t *out, *out_end;
+};
+
+struct decoder_engine {
+	int (*open)(struct decoder *);                          /* 0, or an errno value */
+	void (*run)(struct decoder *, struct decoder_span *);
+	void (*flush)(struct decoder *, struct decoder_span *); /* end of input, NULL: nothing is held back */
+	void (*close)(struct decoder *);                        /* NULL: nothing to give back */
+	/* Malformed sequences, where they can be counted without decoding and no character takes two bytes; NULL: cannot. */
+	size_t (*count_malformed)(const struct decoder *, const uint8_t *, size_t len);
+};
+
+extern const struct decoder_engine decoder_utf8, decoder_utf16, decoder_utf32, decoder_single, decoder_double,
+    decoder_2022jp, decoder_iconv;
+
+/* Longest incomplete character: three bytes of gb18030, of UTF-32 or UTF-8; an escape sequence of ISO-2022 four. */
+enum { DECODER_CARRY = 16 };
+
+/* Value of each byte of a code unit: shift counts by position. */
+struct decoder_order {
+	uint8_t shift[4];
+};
+
+struct decoder {
+	const struct decoder_engine *engine;
+	enum charset charset;
+	unsigned flags;
+	uint64_t malformed;
+	uint64_t single;            /* non-ASCII characters that were one byte, in a set that has longer ones */
+	union {
+		const struct single_table *single_table;    /* UTF-8: windows-1252, for DECODER_STRAY_1252 */
+		const struct double_table *double_table;
+		const struct decoder_order *order;          /* NULL: not known before the first code unit */
+		void *iconv;
+	} u;
+	uint8_t mode;               /* ISO-2022-JP: what the last escape sequence chose */
+	uint8_t carry_len;
+	uint8_t carry[DECODER_CARRY];
+};
+
+/* The builder's source (decoder_iconv.c): decodes short inputs one at a time. NULL with errno set. */
+struct decoder_source;
+struct decoder_source *decoder_source_open(enum charset);
+void decoder_source_close(struct decoder_source **);
+/* UTF-8 of exactly these bytes, at most `cap`; 0 when they are no whole characters. */
+size_t decoder_source_text(struct decoder_source *, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap);
+
+static inline size_t span_room(const struct decoder_span *s)
+{
+	return (size_t)(s->out_end - s->out);
+}
+
+static inline size_t span_left(const struct decoder_span *s)
+{
+	return (size_t)(s->in_end - s->in);
+}
+
+static inline bool span_goes_on(const struct decoder_span *s)
+{
+	return s->in < s->in_end && s->out_end - s->out >= DECODER_MIN_OUT;
+}
+
+static inline void span_put(struct decoder_span *s, const uint8_t *bytes, size_t len)
+{
+	memcpy(s->out, bytes, len);
+	s->out += len;
+}
+
+/* U+FFFD for `len` bytes of input. */
+static inline void span_replace(struct decoder *d, struct decoder_span *s, size_t len)
+{
+	span_put(s, (const uint8_t *)"\xEF\xBF\xBD", 3);
+	s->in += len;
+	d->malformed++;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* Owns gathering: everything that can be known of a response before its encoding is decided.
+ * Must not know: policies. It weighs nothing. */
+#include "core/evidence/evidence.h"
+
+#include <string.h>
+
+static void read_label(struct evidence_label *l, const char *text)
+{
+	size_t len = strnlen(text, sizeof l->text - 1);
+
+	memcpy(l->text, text, len);
+	l->text[len] = '\0';
+	l->label = len == 0 ? NULL : charset_lookup(text, strlen(text));
+}
+
+struct bom_family evidence_family(const struct evidence *e)
+{
+	static const struct bom_family ascii = { CS_UTF_8, FAMILY_ASCII, 1 };
+	enum charset_family f = e->BOMEnc == CS_NONE ? FAMILY_NONE : charset_info(e->BOMEnc)->family;
+
+	if (f == FAMILY_16BIT || f == FAMILY_32BIT)
+		return (struct bom_family){ e->BOMEnc, f, f == FAMILY_16BIT ? 2 : 4 };
+	return e->loose.family != FAMILY_NONE ? e->loose : ascii;
+}
+
+static void find_hidden(struct evidence *e)
+{
+	const struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+
+	preamble_look(&e->preamble, &s, junk_allowed(e->http, &e->type), e->complete);
+	if (e->preamble.state == PREAMBLE_DECLARATION)
+		xmldecl_read(&e->hidden, s.family, e->bytes, e->len, e->preamble.at, e->complete);
+	else if (e->preamble.state == PREAMBLE_MORE)
+		e->hidden.state = XMLDECL_INCOMPLETE;
+}
+
+void evidence_begin(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete)
+{
+	static const uint8_t nothing[1];
+
+	if (bytes == NULL)
+		bytes = nothing, len = 0;
+	memset(e, 0, sizeof *e);
+	e->http = http;
+	e->forced = forced;
+	e->bytes = bytes;
+	e->len = len;
+	e->complete = complete;
+	media_type_read(&e->type, content_type, content_type_len);
+	read_label(&e->CTEnc, e->type.charset);
+
+	e->BOMEnc = bom_detect(bytes, len, &e->bom_len);
+	e->guess = bom_family_strict(bytes + e->bom_len, len - e->bom_len);
+	e->loose = bom_family_loose(bytes + e->bom_len, len - e->bom_len);
+	xmldecl_read(&e->decl, e->guess, bytes, len, e->bom_len, complete);
+	read_label(&e->XMLEnc, e->decl.encoding);
+	e->preamble.state = PREAMBLE_NONE;
+	e->hidden.standalone = -1;
+	if (e->decl.state == XMLDECL_ABSENT)
+		find_hidden(e);
+	read_label(&e->hidden_enc, e->hidden.encoding);
+}
+
+static size_t utf8_mark(const struct evidence *e)
+{
+	return e->BOMEnc == CS_UTF_8 ? e->bom_len : 0;
+}
+
+void evidence_finish(struct evidence *e)
+{
+	e->utf8 = utf8_look(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
+}
+
+struct utf8_count evidence_count(const struct evidence *e)
+{
+	return utf8_count(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
+}
+
+void evidence_collect(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete)
+{
+	evidence_begin(e, http, content_type, content_type_len, forced, bytes, len, complete);
+	evidence_finish(e);
+}
+
+bool evidence_is_settled(const struct evidence *e)
+{
+	if (e->complete)
+		return true;
+	return e->len >= e->bom_len + BOM_WINDOW && e->len >= BOM_WINDOW && e->decl.state != XMLDECL_INCOMPLETE &&
+	    e->hidden.state != XMLDECL_INCOMPLETE;
+}

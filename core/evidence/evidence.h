@@ -1,0 +1,65 @@
+/* Owns gathering: everything that can be known of a response before its encoding is decided.
+ * Must not know: policies. It weighs nothing.
+ * Names are the published ones (ROME, 2004): CTMime CTEnc BOMEnc XMLGuessEnc XMLEnc. */
+#ifndef UTFEED_CORE_EVIDENCE_EVIDENCE_H
+#define UTFEED_CORE_EVIDENCE_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/decode/charset.h"
+#include "core/evidence/bom.h"
+#include "core/evidence/media_type.h"
+#include "core/evidence/preamble.h"
+#include "core/evidence/xmldecl.h"
+#include "core/text/utf8.h"
+
+/* A label somebody wrote. text "": none was written (NULL in the published rules); label NULL: not one we know. */
+struct evidence_label {
+	char text[64];
+	const struct charset_label *label;
+};
+
+struct evidence {
+	bool http;                          /* false: a file, no transport information */
+	struct media_type type;             /* CTMime and the raw charset parameter */
+	struct evidence_label CTEnc;
+	enum charset forced;                /* external encoding (4Suite, a route's charset), CS_NONE */
+
+	const uint8_t *bytes;               /* the held window, not owned; starts at the body's first byte */
+	size_t len;
+	bool complete;                      /* the window is the whole body */
+
+	enum charset BOMEnc;                /* CS_NONE = NULL */
+	size_t bom_len;
+	struct bom_family guess;            /* bytes after the mark, strict; .charset is XMLGuessEnc */
+	struct bom_family loose;            /* the same as `auto` looks */
+	struct xmldecl decl;                /* at the very start (after a mark): what the published rules may see */
+	struct evidence_label XMLEnc;
+	struct preamble preamble;           /* where the document starts; looked for where decl is ABSENT, else PREAMBLE_NONE */
+	struct xmldecl hidden;              /* behind white space or junk: only `auto` looks; ABSENT when decl is PRESENT */
+	struct evidence_label hidden_enc;
+
+	struct utf8_evidence utf8;          /* of the window after a UTF-8 mark */
+	bool *starved;                      /* set where a policy's question found no memory (policy_bytes.h); policy_decide()'s */
+};
+
+/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window may yet
+ * grow: evidence_begin() looks at labels and first bytes, evidence_finish() reads the whole window (utf8). */
+void evidence_begin(struct evidence *, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete);
+void evidence_finish(struct evidence *);
+/* The numbers behind utf8. */
+struct utf8_count evidence_count(const struct evidence *);
+void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced, const uint8_t *bytes, size_t len, bool complete);
+
+/* How ASCII characters look in this body, as far as `auto` and the look-in care: as the mark says, else as the first bytes
+ * look, else ASCII. Never FAMILY_NONE. */
+struct bom_family evidence_family(const struct evidence *);
+
+/* True when more bytes cannot change BOM, family or declaration (the window may still grow for `auto`). */
+bool evidence_is_settled(const struct evidence *);
+
+#endif

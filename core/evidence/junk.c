@@ -1,0 +1,126 @@
+/* Owns what counts as junk before a document. See junk.h. */
+#include "core/evidence/junk.h"
+
+#include <string.h>
+
+enum { MESSAGE_MAX = 1024 };    /* characters of one message */
+
+/* By class; types of the table below go first. */
+static const enum junk by_class[] = {
+	[MIME_NONE] = JUNK_MESSAGES, [MIME_APP_XML] = JUNK_TEXT, [MIME_TEXT_XML] = JUNK_TEXT, [MIME_OTHER_XML] = JUNK_TEXT,
+	[MIME_TEXT_HTML] = JUNK_WORDS, [MIME_TEXT_OTHER] = JUNK_NONE, [MIME_JSON] = JUNK_NONE, [MIME_MEDIA] = JUNK_NONE,
+	[MIME_OTHER] = JUNK_NONE,
+};
+
+/* Names that say nothing of a body, and feeds' names from before "+xml". */
+static const struct {
+	const char *mime;
+	enum junk junk;
+} by_name[] = {
+	{ "text/plain", JUNK_MESSAGES }, { "application/octet-stream", JUNK_MESSAGES }, { "binary/octet-stream", JUNK_MESSAGES },
+	{ "application/unknown", JUNK_MESSAGES }, { "application/x-unknown", JUNK_MESSAGES }, { "unknown/unknown", JUNK_MESSAGES },
+	{ "content/unknown", JUNK_MESSAGES }, { "application/download", JUNK_MESSAGES },
+	{ "application/x-download", JUNK_MESSAGES }, { "application/force-download", JUNK_MESSAGES },
+	{ "application/rss", JUNK_TEXT }, { "application/x-rss", JUNK_TEXT }, { "text/rss", JUNK_TEXT }, { "text/x-rss", JUNK_TEXT },
+	{ "application/atom", JUNK_TEXT }, { "application/x-atom", JUNK_TEXT }, { "text/atom", JUNK_TEXT },
+	{ "application/rdf", JUNK_TEXT }, { "text/rdf", JUNK_TEXT }, { "application/opml", JUNK_TEXT }, { "text/opml", JUNK_TEXT },
+	{ "text/x-opml", JUNK_TEXT },
+};
+
+enum junk junk_allowed(bool http, const struct media_type *m)
+{
+	size_t i;
+
+	if (!http)
+		return JUNK_TEXT;
+	for (i = 0; i < sizeof by_name / sizeof by_name[0]; i++)
+		if (strcmp(m->mime, by_name[i].mime) == 0)
+			return by_name[i].junk;
+	return by_class[m->CTMime];
+}
+
+/* Past the word; SCAN_NO: another stands there. */
+static enum scan_match take(struct scan *s, const char *word)
+{
+	enum scan_match m = scan_match(s, word, false);
+
+	if (m == SCAN_YES)
+		s->at += strlen(word) * s->family.unit;
+	return m;
+}
+
+/* Past each word that is there, in this order. SCAN_SHORT: the bytes end in one; else SCAN_YES. */
+static enum scan_match take_any(struct scan *s, const char *const *words)
+{
+	for (; *words != NULL; words++) {
+		if (take(s, *words) == SCAN_SHORT)
+			return SCAN_SHORT;
+		scan_skip_space(s);
+	}
+	return SCAN_YES;
+}
+
+static enum scan_match take_name(struct scan *s)
+{
+	static const char *const names[] = { "Notice", "Warning", "Deprecated", "Strict Standards", "Strict standards",
+		"Parse error", "Fatal error", "Catchable fatal error", "Recoverable fatal error" };
+	enum scan_match m = SCAN_NO;
+	size_t i;
+
+	for (i = 0; m == SCAN_NO && i < sizeof names / sizeof names[0]; i++)
+		m = take(s, names[i]);
+	return m;
+}
+
+/* To the number of the line that PHP found itself on, which ends its message. */
+static enum scan_match take_place(struct scan *s)
+{
+	static const char *const before[] = { "<b>", NULL }, *const after[] = { "</b>", "<br />", NULL };
+	enum scan_match m;
+	size_t n;
+	int c;
+
+	for (n = 0; (m = take(s, " on line ")) == SCAN_NO; n++) {
+		c = scan_peek(s, 0);
+		if (c == '\n' || n == MESSAGE_MAX || scan_match(s, "<?", false) == SCAN_YES)
+			return SCAN_NO;
+		s->at += s->family.unit;
+	}
+	if (m == SCAN_SHORT || take_any(s, before) == SCAN_SHORT)
+		return SCAN_SHORT;
+	for (n = 0; (c = scan_peek(s, 0)) >= '0' && c <= '9'; n++)
+		s->at += s->family.unit;
+	if (c == SCAN_END)
+		return SCAN_SHORT;
+	return n == 0 ? SCAN_NO : take_any(s, after);
+}
+
+enum scan_match junk_message(struct scan *s)
+{
+	static const char *const before[] = { "<br />", "<b>", "PHP ", NULL }, *const after[] = { "</b>", NULL };
+	struct scan look = *s;
+	enum scan_match m = take_any(&look, before);
+
+	if (m == SCAN_YES)
+		m = take_name(&look);
+	if (m == SCAN_YES)
+		m = take_any(&look, after);
+	if (m == SCAN_YES)
+		m = take(&look, ":");
+	if (m == SCAN_YES)
+		m = take_place(&look);
+	if (m == SCAN_YES)
+		*s = look;
+	return m;
+}
+
+/* Code, data and quotations are written with these; a word that a script printed by mistake is not. */
+static bool is_code(int c)
+{
+	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\*$%&@|", c) != NULL;
+}
+
+bool junk_may_be(enum junk allowed, int c)
+{
+	return allowed == JUNK_TEXT || (allowed == JUNK_WORDS && c != SCAN_OTHER && !is_code(c));
+}

@@ -1,0 +1,181 @@
+/* Owns finding where a document starts. See preamble.h.
+ * What stands before is stepped over in three sizes: white space and marks, which are never text; constructs, each as a whole;
+ * and single characters, as many as the type lets pass for junk. */
+#include "core/evidence/preamble.h"
+
+#include "core/evidence/markup.h"
+#include "core/evidence/xmldecl.h"
+
+/* Bytes beyond ASCII that may be marks: cut ones, or read in another charset (U+FEFF as three characters of windows-1251). */
+enum { STRAY_MARKS_MAX = 16 };
+
+struct look {
+	struct scan scan;
+	enum junk allowed;
+	bool complete;
+	bool other;                 /* more than white space and marks came by */
+	bool junk;                  /* something came by that is neither white space nor markup */
+	bool broken;                /* no document starts at `markup`: other things than may stand before a root came by since */
+	bool in_markup;
+	size_t markup;              /* of the first construct, where in_markup */
+	size_t stray, text;         /* bytes of stray marks, of text */
+};
+
+/* SCAN_SHORT: a mark may have begun. */
+static enum scan_match skip_blank(struct look *l)
+{
+	enum scan_match m;
+
+	for (;;) {
+		scan_skip_space(&l->scan);
+		m = scan_skip_mark(&l->scan);
+		if (m != SCAN_YES)
+			return m;
+		l->junk = true;
+	}
+}
+
+static enum preamble_state by_root(enum root root)
+{
+	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
+}
+
+/* "<?xml" stands at the cursor. Behind other text it is a declaration only where it reads as one and a feed's root follows. */
+static enum preamble_state declaration(const struct look *l)
+{
+	struct scan s = l->scan;
+	struct xmldecl decl;
+
+	if (!l->other)
+		return PREAMBLE_DECLARATION;
+	xmldecl_read(&decl, s.family, s.bytes, s.len, s.at, l->complete);
+	if (decl.state != XMLDECL_PRESENT)
+		return decl.state == XMLDECL_INCOMPLETE ? PREAMBLE_MORE : PREAMBLE_NONE;
+	s.at = decl.end;
+	return by_root(markup_root(&s));
+}
+
+static void note_markup(struct look *l, size_t at, enum markup kind)
+{
+	if (!l->in_markup)
+		l->markup = at;
+	l->in_markup = l->other = true;
+	l->broken |= kind == MARKUP_CDATA;
+}
+
+static void note_text(struct look *l)
+{
+	l->other = l->junk = true;
+	l->broken |= l->in_markup;
+}
+
+static bool skip_stray(struct look *l, int c)
+{
+	if (c != SCAN_OTHER || l->allowed != JUNK_TEXT || l->stray + l->scan.family.unit > STRAY_MARKS_MAX || l->other)
+		return false;
+	l->stray += l->scan.family.unit;
+	l->junk = true;
+	return true;
+}
+
+/* One character of text. False: it is more, or other, than may pass for junk. */
+static bool skip_text(struct look *l)
+{
+	int c = scan_peek(&l->scan, 0);
+
+	if (!skip_stray(l, c)) {
+		l->text += l->scan.family.unit;
+		if (!junk_may_be(l->allowed, c) || l->text > JUNK_MAX)
+			return false;
+		note_text(l);
+		l->broken |= c == '<';
+	}
+	l->scan.at += l->scan.family.unit;
+	return true;
+}
+
+/* An instruction to PHP: a script's source is no feed. */
+static bool is_php(const struct scan *s)
+{
+	static const char open[] = "<?php";
+
+	return scan_match(s, open, true) == SCAN_YES && !scan_is_name(scan_peek(s, sizeof open - 1));
+}
+
+/* What stands before no document. */
+static bool is_foreign(const struct look *l, const struct scan *before, enum markup kind)
+{
+	if (kind == MARKUP_HTML)
+		return true;
+	return l->allowed != JUNK_TEXT && (kind == MARKUP_CDATA || is_php(before));
+}
+
+static enum preamble_state at_root(const struct look *l, enum root root)
+{
+	return root == ROOT_FEED && !l->broken ? PREAMBLE_FEED : PREAMBLE_NONE;
+}
+
+/* Over one character of text, or one message. *ended: the bytes end in what may be a message. */
+static enum preamble_state step_text(struct look *l, bool *ended)
+{
+	enum scan_match message = l->allowed >= JUNK_MESSAGES ? junk_message(&l->scan) : SCAN_NO;
+
+	if (message == SCAN_YES)
+		note_text(l);
+	*ended = message == SCAN_SHORT && !l->complete;
+	return message == SCAN_YES || *ended || skip_text(l) ? PREAMBLE_MORE : PREAMBLE_NONE;
+}
+
+/* Over a construct, or what is none. */
+static enum preamble_state step_markup(struct look *l, bool *ended)
+{
+	struct scan before = l->scan;
+	enum markup markup = markup_skip(&l->scan);
+	enum root root;
+
+	if (is_foreign(l, &before, markup))
+		return PREAMBLE_NONE;
+	if (markup == MARKUP_SHORT) {
+		*ended = true;
+		return PREAMBLE_MORE;
+	}
+	if (markup != MARKUP_NONE) {
+		note_markup(l, before.at, markup);
+		return PREAMBLE_MORE;
+	}
+	root = root_at(&l->scan);
+	*ended = root == ROOT_SHORT;
+	if (root == ROOT_FEED || root == ROOT_HTML)
+		return at_root(l, root);
+	return *ended ? PREAMBLE_MORE : step_text(l, ended);
+}
+
+/* Moves on by one step. PREAMBLE_MORE with *ended: the bytes end before more can be told. */
+static enum preamble_state step(struct look *l, bool *ended)
+{
+	enum scan_match blank = skip_blank(l), decl = xmldecl_starts(&l->scan);
+
+	*ended = true;
+	if (blank == SCAN_SHORT || decl == SCAN_SHORT || scan_peek(&l->scan, 0) == SCAN_END)
+		return PREAMBLE_MORE;
+	if (decl == SCAN_YES)
+		return declaration(l);
+	*ended = false;
+	return step_markup(l, ended);
+}
+
+void preamble_look(struct preamble *p, const struct scan *from, enum junk allowed, bool complete)
+{
+	struct look l = { .scan = *from, .allowed = allowed, .complete = complete };
+	bool ended = from->family.unit == 0;
+
+	*p = (struct preamble){ .state = PREAMBLE_MORE, .at = from->at };
+	while (p->state == PREAMBLE_MORE && !ended)
+		p->state = step(&l, &ended);
+	if (p->state == PREAMBLE_MORE && complete)
+		p->state = PREAMBLE_NONE;
+	if (p->state == PREAMBLE_MORE || p->state == PREAMBLE_NONE)
+		return;
+	p->at = p->state == PREAMBLE_FEED && l.in_markup ? l.markup : l.scan.at;
+	p->junk = l.junk;
+}

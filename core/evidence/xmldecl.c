@@ -1,0 +1,179 @@
+/* Owns reading an XML declaration in any family of Appendix F.1.
+ * Must not know: which charset wins, or how bodies are decoded.
+ * Invariant: never reads past XMLDECL_MAX_CHARS characters of a declaration, nor past the buffer. */
+#include "core/evidence/xmldecl.h"
+
+#include <string.h>
+
+#include "core/evidence/scan.h"
+
+struct reader {
+	struct scan scan;
+	size_t limit;               /* byte offset where XMLDECL_MAX_CHARS end */
+	bool starved;               /* the bytes ended first */
+};
+
+static int peek(struct reader *r)
+{
+	int c = r->scan.at < r->limit ? scan_peek(&r->scan, 0) : SCAN_END;
+
+	if (c == SCAN_END && r->scan.at < r->limit)
+		r->starved = true;
+	return c;
+}
+
+static void step(struct reader *r)
+{
+	r->scan.at += r->scan.family.unit;
+}
+
+static void skip_space(struct reader *r)
+{
+	while (scan_is_space(peek(r)))
+		step(r);
+}
+
+/* All of it lies before the limit, or it is none: what is behind never matters, be it there already or not. */
+static bool at_end_mark(struct reader *r)
+{
+	struct reader next = *r;
+	bool ends;
+
+	if (peek(r) != '?')
+		return false;
+	step(&next);
+	ends = peek(&next) == '>';
+	r->starved |= next.starved;
+	return ends;
+}
+
+/* Cut at cap: no name or label that means something is longer. Characters beyond ASCII read as '?'. */
+static void put(char *out, size_t cap, size_t *n, int c)
+{
+	if (*n + 1 < cap)
+		out[(*n)++] = c == SCAN_OTHER || c < ' ' ? '?' : (char)c;
+	out[*n] = '\0';
+}
+
+/* name S? = S? "value": false where that is not what stands there, the reader then being where it stopped fitting. */
+static bool read_attribute(struct reader *r, char *name, size_t name_cap, char *value, size_t value_cap)
+{
+	size_t n = 0, v = 0;
+	int quote, c;
+
+	name[0] = value[0] = '\0';
+	while (scan_is_name(peek(r))) {
+		put(name, name_cap, &n, peek(r));
+		step(r);
+	}
+	skip_space(r);
+	if (n == 0 || peek(r) != '=')
+		return false;
+	step(r);
+	skip_space(r);
+	quote = peek(r);
+	if (quote != '"' && quote != '\'')
+		return false;
+	step(r);
+	while ((c = peek(r)) != quote) {
+		if (c == SCAN_END || c == '<' || at_end_mark(r))
+			return false;
+		put(value, value_cap, &v, c);
+		step(r);
+	}
+	step(r);
+	return true;
+}
+
+static void trim(char *text)
+{
+	size_t lead = strspn(text, " "), n = strlen(text);
+
+	while (n > lead && text[n - 1] == ' ')
+		n--;
+	memmove(text, text + lead, n - lead);
+	text[n - lead] = '\0';
+}
+
+/* "?" also where a declaration says nothing. */
+enum scan_match xmldecl_starts(const struct scan *s)
+{
+	enum scan_match m = scan_match(s, "<?xml", false);
+	int c;
+
+	if (m != SCAN_YES)
+		return m;
+	c = scan_peek(s, 5);
+	if (c == SCAN_END)
+		return SCAN_SHORT;
+	return scan_is_space(c) || c == '?' ? SCAN_YES : SCAN_NO;
+}
+
+static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_start, size_t *enc_end)
+{
+	char name[16], value[XMLDECL_LABEL_MAX];
+	size_t start;
+
+	while (peek(r) != SCAN_END && !at_end_mark(r)) {
+		start = r->scan.at;
+		if (!read_attribute(r, name, sizeof name, value, sizeof value)) {
+			if (r->scan.at == start)
+				step(r);
+			continue;
+		}
+		if (strcmp(name, "encoding") == 0 && *enc_end == 0) {
+			memcpy(d->encoding, value, sizeof value);
+			trim(d->encoding);
+			*enc_start = start, *enc_end = r->scan.at;
+		} else if (strcmp(name, "version") == 0 && strlen(value) < sizeof d->version) {
+			memcpy(d->version, value, sizeof d->version);
+		} else if (strcmp(name, "standalone") == 0) {
+			d->standalone = strcmp(value, "yes") == 0;
+		}
+	}
+}
+
+static void read_declaration(struct xmldecl *d, const struct scan *from, bool complete, size_t *enc_start, size_t *enc_end)
+{
+	struct reader r = { *from, 0, false };
+	enum scan_match m = SCAN_NO;
+
+	*d = (struct xmldecl){ .state = XMLDECL_ABSENT, .standalone = -1 };
+	*enc_start = *enc_end = 0;
+	d->start = d->end = from->at;
+	if (from->family.unit != 0 && from->at <= from->len)
+		m = xmldecl_starts(from);
+	if (m == SCAN_NO || (m == SCAN_SHORT && complete))
+		return;
+	if (m == SCAN_SHORT) {
+		d->state = XMLDECL_INCOMPLETE;
+		return;
+	}
+	r.limit = from->at + XMLDECL_MAX_CHARS * from->family.unit;
+	r.scan.at += strlen("<?xml") * from->family.unit;
+	read_attributes(d, &r, enc_start, enc_end);
+	if (at_end_mark(&r)) {
+		d->state = XMLDECL_PRESENT;
+		d->end = r.scan.at + strlen("?>") * from->family.unit;
+		return;
+	}
+	*d = (struct xmldecl){ .start = from->at, .end = from->at, .standalone = -1 };
+	d->state = r.starved && !complete ? XMLDECL_INCOMPLETE : XMLDECL_BROKEN;
+	*enc_start = *enc_end = 0;
+}
+
+void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at, bool complete)
+{
+	struct scan s = { family, bytes, len, at };
+	size_t enc_start, enc_end;
+
+	read_declaration(d, &s, complete, &enc_start, &enc_end);
+}
+
+void xmldecl_read_text(struct xmldecl *d, const uint8_t *bytes, size_t len, size_t at, bool complete,
+    size_t *enc_start, size_t *enc_end)
+{
+	struct scan s = { { CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, at };
+
+	read_declaration(d, &s, complete, enc_start, enc_end);
+}

@@ -1,0 +1,45 @@
+/* Owns reading an XML declaration in any family of Appendix F.1: where it is, and what it says.
+ * Must not know: which charset wins, or how bodies are decoded.
+ * Source: XML 1.0 productions [23]-[26], [32], [80], [81]; RULES.md, "Reading Content-Type and the declaration". */
+#ifndef UTFEED_CORE_EVIDENCE_XMLDECL_H
+#define UTFEED_CORE_EVIDENCE_XMLDECL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/evidence/bom.h"
+#include "core/evidence/scan.h"
+
+enum {
+	XMLDECL_MAX_CHARS = 1024,   /* it must end within this many characters, "?>" included */
+	XMLDECL_LABEL_MAX = 64
+};
+
+enum xmldecl_state {
+	XMLDECL_ABSENT,
+	XMLDECL_PRESENT,
+	XMLDECL_INCOMPLETE,         /* starts like one; more bytes are needed (never when the input is complete) */
+	XMLDECL_BROKEN              /* starts like one, never ends within XMLDECL_MAX_CHARS */
+};
+
+struct xmldecl {
+	enum xmldecl_state state;
+	size_t start;               /* byte offset of "<?xml" from the start of the buffer given */
+	size_t end;                 /* byte offset past "?>" */
+	char encoding[XMLDECL_LABEL_MAX];   /* as written, ASCII; "" = none (XMLEnc NULL) */
+	char version[8];            /* "1.0", "" when absent */
+	int standalone;             /* -1 absent, 0 no, 1 yes */
+};
+
+/* Reads a declaration that starts at `at` in code units of the family. */
+void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t len, size_t at, bool complete);
+
+/* The same over decoded UTF-8 text: also gives the byte range of the `encoding = "..."` pseudo-attribute, from the "e" past
+ * the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
+void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start, size_t *enc_end);
+
+/* Does a declaration start at the cursor: "<?xml", and white space or "?" behind it? */
+enum scan_match xmldecl_starts(const struct scan *);
+
+#endif

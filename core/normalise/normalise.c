@@ -1,0 +1,408 @@
+/* Owns the facade: holding first bytes, deciding once, correcting once. See normalise.h.
+ *
+ * A decision is taken only at byte counts that do not depend on the cut of the input: 0, 1 KiB, 4 KiB, 16 KiB ... the window's
+ * size, or the end of the body. Policies that go by labels and declarations take the first of them at which these are settled;
+ * `auto` and `feedparser` judge the bytes and take the last; they look before only for whether it is a feed. */
+#include "core/normalise/normalise.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decode/decoder.h"
+#include "core/evidence/sniff.h"
+#include "core/normalise/recode.h"
+
+enum {
+	FIRST_LOOK = 1024,
+	NEXT_LOOK = 4,              /* times as far */
+	ESCAPE = 0x1B
+};
+
+enum normalise_state {
+	NORM_HOLD,          /* bytes are held until the decision */
+	NORM_ASCII,         /* `auto` saw only ASCII so far: bytes mean themselves */
+	NORM_REWINDOW,      /* and now no more: a second window is held */
+	NORM_RECODE,
+	NORM_PASS           /* untouched */
+};
+
+struct normaliser {
+	struct normalise_options options;
+	struct normalise_events events;
+	enum normalise_state state;
+	int stopped;                /* the answer to every further call */
+
+	uint8_t *held;
+	size_t held_len, held_cap;
+	size_t next_look;
+	bool is_feed;               /* and only the bytes can say more: the next look is the last */
+
+	bool decided;
+	struct evidence evidence;
+	struct verdict verdict;
+	struct recode *recode;
+	struct normalise_report report;
+};
+
+const char *normalise_content_type(enum normalise_output output)
+{
+	return output == OUTPUT_US_ASCII ? "application/xml; charset=us-ascii" : "application/xml; charset=utf-8";
+}
+
+static int write_out(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct normaliser *n = arg;
+
+	n->report.bytes_out += len;
+	return n->events.write(n->events.arg, bytes, len);
+}
+
+struct normaliser *normaliser_new(const struct normalise_options *options, const struct normalise_events *events)
+{
+	struct normaliser *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->options = *options;
+	n->events = *events;
+	if (n->options.sniff_bytes == 0)
+		n->options.sniff_bytes = NORMALISE_SNIFF_BYTES;
+	return n;
+}
+
+void normaliser_free(struct normaliser **n)
+{
+	if (*n) {
+		recode_free(&(*n)->recode);
+		free((*n)->held);
+	}
+	free(*n);
+	*n = NULL;
+}
+
+/* ---- holding ---- */
+
+static int hold(struct normaliser *n, const uint8_t *in, size_t len)
+{
+	if (n->held_cap - n->held_len < len) {
+		size_t cap = 2 * n->held_cap > n->held_len + len ? 2 * n->held_cap : n->held_len + len;
+		uint8_t *held = realloc(n->held, cap);
+
+		if (!held)
+			return NORMALISE_NO_MEMORY;
+		n->held = held;
+		n->held_cap = cap;
+	}
+	if (len > 0)
+		memcpy(n->held + n->held_len, in, len);
+	n->held_len += len;
+	return NORMALISE_OK;
+}
+
+static void drop_held(struct normaliser *n)
+{
+	free(n->held);
+	n->held = NULL;
+	n->held_len = n->held_cap = 0;
+}
+
+/* ---- deciding ---- */
+
+static unsigned decoder_flags(const struct normaliser *n, const struct verdict *v)
+{
+	if (v->literal)
+		return DECODER_LITERAL;
+	return n->options.policy == POLICY_AUTO && v->charset == CS_UTF_8 ? DECODER_STRAY_1252 : 0;
+}
+
+/* Policies that hold verdicts against the bytes: more of them may change the answer. */
+static bool judges_bytes(const struct normaliser *n)
+{
+	return n->options.policy == POLICY_FEEDPARSER || (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
+}
+
+/* *ready false: not yet. */
+static int judge(struct normaliser *n, bool complete, bool *ready)
+{
+	bool last = complete || n->held_len == n->options.sniff_bytes;
+	struct evidence *e = &n->evidence;
+	enum lookin lookin;
+
+	*ready = true;
+	if (complete && n->held_len == 0) {
+		verdict_untouched(&n->verdict, n->options.policy, VREASON_EMPTY);
+		return NORMALISE_OK;
+	}
+	/* Where the window ends the look-in has seen all it will see. */
+	e->complete = last;
+	lookin = lookin_decide(e);
+	e->complete = complete;
+	if (lookin == LOOKIN_NOT_XML || (last && lookin == LOOKIN_MORE)) {
+		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
+		return NORMALISE_OK;
+	}
+	n->is_feed = lookin == LOOKIN_FEED && judges_bytes(n);
+	*ready = last || (lookin != LOOKIN_MORE && !n->is_feed && evidence_is_settled(e));
+	if (!*ready)
+		return NORMALISE_OK;
+	evidence_finish(e);
+	return policy_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
+}
+
+/* RULES.md, auto, 4: a verdict over nothing but ASCII, which nobody but the labels has spoken for. */
+static bool may_be_revised(const struct normaliser *n)
+{
+	const struct evidence *e = &n->evidence;
+
+	return n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE && e->BOMEnc == CS_NONE && e->utf8.ascii &&
+	    !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
+}
+
+/* The document's own word for which XML it is. */
+static unsigned repairs(const struct normaliser *n)
+{
+	const struct evidence *e = &n->evidence;
+	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
+
+	return n->options.repairs | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0);
+}
+
+static int begin(struct normaliser *n)
+{
+	struct sink sink = { write_out, n };
+	struct verdict *v = &n->verdict;
+	int rc;
+
+	if (v->kind == VERDICT_CHARSET) {
+		n->recode = recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
+		if (!n->recode && errno != EINVAL)
+			return NORMALISE_NO_MEMORY;
+		if (!n->recode) {
+			v->kind = VERDICT_ERROR;
+			v->error = VERR_UNDECODABLE;
+			v->charset = CS_NONE;
+			v->was = v->named;
+			v->named = NULL;
+		}
+	}
+	n->decided = true;
+	rc = n->events.decided(n->events.arg, v);
+	if (rc)
+		return rc;
+	if (v->kind == VERDICT_ERROR && n->options.on_error == ON_ERROR_REJECT)
+		return NORMALISE_REJECTED;
+	if (v->kind != VERDICT_CHARSET)
+		n->state = NORM_PASS;
+	else
+		n->state = may_be_revised(n) ? NORM_ASCII : NORM_RECODE;
+	n->evidence.bytes = NULL;
+	return NORMALISE_OK;
+}
+
+/* The verdict again, over the first bytes that are not ASCII. */
+static int revise(struct normaliser *n, bool complete)
+{
+	struct evidence e = n->evidence;
+	struct verdict v;
+
+	e.bytes = n->held;
+	e.len = n->held_len;
+	e.complete = complete;
+	evidence_finish(&e);
+	if (policy_decide(n->options.policy, &e, &v) != 0)
+		return NORMALISE_NO_MEMORY;
+	n->state = NORM_RECODE;
+	/* us-ascii was decoded as windows-1252, but is no longer a name for it */
+	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0)
+		return NORMALISE_OK;
+	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
+		return NORMALISE_NO_MEMORY;
+	n->verdict = v;
+	n->report.revised = true;
+	return n->events.revised ? n->events.revised(n->events.arg, &n->verdict) : NORMALISE_OK;
+}
+
+/* ---- streaming ---- */
+
+static int stream(struct normaliser *n, const uint8_t *in, size_t len);
+
+static int replay(struct normaliser *n)
+{
+	uint8_t *held = n->held;
+	size_t len = n->held_len;
+	int rc;
+
+	n->held = NULL;
+	n->held_len = n->held_cap = 0;
+	rc = stream(n, held, len);
+	free(held);
+	return rc;
+}
+
+/* Up to what may not mean itself: a byte that is not ASCII, or an escape, by which ISO-2022-JP's seven bits begin. */
+static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
+{
+	const uint8_t *escape;
+
+	*used = utf8_ascii_prefix(in, len);
+	escape = memchr(in, ESCAPE, *used);
+	if (escape)
+		*used = (size_t)(escape - in);
+	if (*used < len)
+		n->state = NORM_REWINDOW;
+	return recode_ascii(n->recode, in, *used);
+}
+
+/* A window of nothing but ASCII still decides nothing: what it holds was an escape by itself. */
+static int replay_rewindow(struct normaliser *n, bool complete)
+{
+	bool ascii = utf8_ascii_prefix(n->held, n->held_len) == n->held_len;
+	int rc = revise(n, complete);
+
+	if (rc == 0 && ascii && !n->report.revised) {
+		rc = recode_ascii(n->recode, n->held, n->held_len);
+		n->state = NORM_ASCII;
+		drop_held(n);
+		return rc;
+	}
+	return rc ? rc : replay(n);
+}
+
+static int stream_rewindow(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
+{
+	size_t room = NORMALISE_REWINDOW_BYTES - n->held_len;
+	int rc;
+
+	*used = len < room ? len : room;
+	rc = hold(n, in, *used);
+	if (rc || n->held_len < NORMALISE_REWINDOW_BYTES)
+		return rc;
+	return replay_rewindow(n, false);
+}
+
+static int stream(struct normaliser *n, const uint8_t *in, size_t len)
+{
+	int rc = 0;
+
+	while (rc == 0 && len > 0) {
+		size_t used = len;
+
+		switch (n->state) {
+		case NORM_PASS:
+			rc = write_out(n, in, len);
+			break;
+		case NORM_RECODE:
+			rc = recode_feed(n->recode, in, len);
+			break;
+		case NORM_ASCII:
+			rc = stream_ascii(n, in, len, &used);
+			break;
+		case NORM_REWINDOW:
+			rc = stream_rewindow(n, in, len, &used);
+			break;
+		case NORM_HOLD:
+			assert(!"a held body does not stream");
+		}
+		in += used;
+		len -= used;
+	}
+	return rc;
+}
+
+/* One look at what is held; where it decides, what is held runs. */
+static int look(struct normaliser *n, bool complete)
+{
+	bool ready;
+	int rc;
+
+	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len, n->options.forced,
+	    n->held, n->held_len, complete);
+	rc = judge(n, complete, &ready);
+	if (rc)
+		return rc;
+	if (!ready) {
+		n->next_look = n->next_look == 0 ? FIRST_LOOK : n->next_look * NEXT_LOOK;
+		if (n->is_feed || n->next_look > n->options.sniff_bytes)
+			n->next_look = n->options.sniff_bytes;
+		return NORMALISE_OK;
+	}
+	rc = begin(n);
+	return rc ? rc : replay(n);
+}
+
+static int feed_held(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
+{
+	int rc = NORMALISE_OK;
+
+	*used = 0;
+	while (rc == 0 && n->state == NORM_HOLD && (*used < len || n->held_len == n->next_look)) {
+		size_t room = n->next_look - n->held_len, take = len - *used < room ? len - *used : room;
+
+		rc = hold(n, in + *used, take);
+		*used += take;
+		if (rc == 0 && n->held_len == n->next_look)
+			rc = look(n, false);
+	}
+	return rc;
+}
+
+static void update_report(struct normaliser *n)
+{
+	if (!n->recode)
+		return;
+	n->report.malformed = recode_malformed(n->recode);
+	n->report.lost = recode_lost(n->recode);
+	memcpy(n->report.repairs, recode_repairs(n->recode), sizeof(n->report.repairs));
+}
+
+static int stop(struct normaliser *n, int rc)
+{
+	update_report(n);
+	if (rc) {
+		n->stopped = rc;
+		n->evidence.bytes = NULL;
+		drop_held(n);
+	}
+	return rc;
+}
+
+int normaliser_feed(struct normaliser *n, const uint8_t *in, size_t len)
+{
+	size_t used = 0;
+	int rc = n->stopped;
+
+	if (rc || len == 0)
+		return rc;
+	n->report.bytes_in += len;
+	if (n->state == NORM_HOLD)
+		rc = feed_held(n, in, len, &used);
+	return stop(n, rc || used == len ? rc : stream(n, in + used, len - used));
+}
+
+int normaliser_finish(struct normaliser *n)
+{
+	int rc = n->stopped;
+
+	if (rc)
+		return rc;
+	if (n->state == NORM_HOLD)
+		rc = look(n, true);
+	if (rc == 0 && n->state == NORM_REWINDOW) {
+		rc = replay_rewindow(n, true);
+	}
+	if (rc == 0 && n->recode)
+		rc = recode_finish(n->recode);
+	return stop(n, rc);
+}
+
+const struct verdict *normaliser_verdict(const struct normaliser *n)
+{
+	return n->decided ? &n->verdict : NULL;
+}
+
+const struct normalise_report *normaliser_report(const struct normaliser *n)
+{
+	return &n->report;
+}

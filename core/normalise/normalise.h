@@ -1,0 +1,63 @@
+/* Owns the facade: response bytes in, UTF-8 bytes out, one decision, one report.
+ * Must not know: sockets, files, clocks. Memory per stream is bounded by sniff_bytes and constants.
+ * Invariant: output, decision and report do not depend on how the input was cut. */
+#ifndef UTFEED_CORE_NORMALISE_NORMALISE_H
+#define UTFEED_CORE_NORMALISE_NORMALISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/policy/policy.h"
+#include "core/repair/repair.h"
+
+enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see ascii.h for CDATA and comments */ };
+/* What a normalised body is served as; its declaration, where it has one, says the same. */
+const char *normalise_content_type(enum normalise_output);
+
+enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
+
+struct normalise_options {
+	enum policy policy;
+	enum charset forced;                /* a route's charset: decides under `auto` (path "external") and 4suite; CS_NONE */
+	bool http;                          /* false: a file */
+	const char *content_type;           /* borrowed for the life of the normaliser; NULL: no such field */
+	size_t content_type_len;
+	size_t sniff_bytes;                 /* the window, 0 = NORMALISE_SNIFF_BYTES */
+	unsigned repairs;                   /* REPAIR_* bits */
+	enum normalise_output output;
+	enum normalise_on_error on_error;
+};
+
+enum { NORMALISE_SNIFF_BYTES = 65536, NORMALISE_REWINDOW_BYTES = 4096 };
+
+struct normalise_report {
+	uint64_t bytes_in, bytes_out;
+	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
+	uint64_t repairs[REPAIR_COUNT];
+	uint64_t lost;                      /* characters that OUTPUT_US_ASCII had to write as "_" */
+	bool revised;                       /* the verdict was corrected at the first non-ASCII bytes (RULES.md, auto, 4) */
+};
+
+/* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at most once,
+ * later, and may be NULL. Non-zero from any of them stops the normaliser, which returns it. */
+struct normalise_events {
+	int (*decided)(void *arg, const struct verdict *);
+	int (*revised)(void *arg, const struct verdict *);
+	int (*write)(void *arg, const uint8_t *bytes, size_t len);
+	void *arg;
+};
+
+enum { NORMALISE_OK = 0, NORMALISE_NO_MEMORY = -1, NORMALISE_REJECTED = -2 };
+
+struct normaliser;
+struct normaliser *normaliser_new(const struct normalise_options *, const struct normalise_events *);   /* NULL: out of memory */
+void normaliser_free(struct normaliser **);
+/* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing written). */
+int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len);
+int normaliser_finish(struct normaliser *);
+/* NULL until decided. */
+const struct verdict *normaliser_verdict(const struct normaliser *);
+const struct normalise_report *normaliser_report(const struct normaliser *);
+
+#endif

@@ -1,0 +1,149 @@
+/* Owns the chain a decided body runs through. See recode.h.
+ * Well-formed UTF-8 never touches the decoder: it goes to repair from where it lies. */
+#include "core/normalise/recode.h"
+
+#include <stdlib.h>
+
+#include "core/decode/decoder.h"
+#include "core/repair/ascii.h"
+#include "core/text/utf8.h"
+
+enum { OUT_BYTES = 16384 };
+
+struct recode {
+	enum charset charset;
+	struct decoder *decoder;
+	bool straight;              /* UTF-8 between characters: the decoder holds nothing */
+	struct repair *repair;
+	struct ascii *ascii;        /* NULL: UTF-8 output */
+};
+
+static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
+{
+	return ascii_feed(arg, bytes, len);
+}
+
+struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink sink)
+{
+	struct recode *r = calloc(1, sizeof(*r));
+
+	if (!r || recode_change(r, charset, decoder_flags) != 0)
+		goto fail;
+	if (to_ascii) {
+		r->ascii = ascii_new(sink);
+		if (!r->ascii)
+			goto fail;
+		sink = (struct sink){ write_ascii, r->ascii };
+	}
+	r->repair = repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
+	if (r->repair)
+		return r;
+fail:
+	recode_free(&r);
+	return NULL;
+}
+
+void recode_free(struct recode **r)
+{
+	if (*r) {
+		decoder_free(&(*r)->decoder);
+		repair_free(&(*r)->repair);
+		ascii_free(&(*r)->ascii);
+	}
+	free(*r);
+	*r = NULL;
+}
+
+int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags)
+{
+	struct decoder *decoder = decoder_new(charset, decoder_flags);
+
+	if (!decoder)
+		return -1;
+	decoder_free(&r->decoder);
+	r->decoder = decoder;
+	r->charset = charset;
+	r->straight = charset == CS_UTF_8;
+	return 0;
+}
+
+static int decode(struct recode *r, const uint8_t *in, size_t len)
+{
+	uint8_t text[OUT_BYTES];
+
+	while (len > 0) {
+		size_t used = 0, out = decoder_feed(r->decoder, in, len, &used, text, sizeof(text));
+		int rc = repair_feed(r->repair, text, out);
+
+		if (rc)
+			return rc;
+		in += used;
+		len -= used;
+	}
+	return 0;
+}
+
+/* Past the next ASCII byte, where no decoder of UTF-8 holds anything; len without one. */
+static size_t past_ascii(const uint8_t *in, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (in[i] < 0x80)
+			return i + 1;
+	return len;
+}
+
+static int feed_utf_8(struct recode *r, const uint8_t *in, size_t len)
+{
+	int rc = 0;
+
+	while (rc == 0 && len > 0) {
+		size_t n;
+
+		if (r->straight) {
+			n = utf8_valid_prefix(in, len);
+			rc = repair_feed(r->repair, in, n);
+			r->straight = n == len;
+		} else {
+			n = past_ascii(in, len);
+			rc = decode(r, in, n);
+			r->straight = in[n - 1] < 0x80;
+		}
+		in += n;
+		len -= n;
+	}
+	return rc;
+}
+
+int recode_feed(struct recode *r, const uint8_t *in, size_t len)
+{
+	return r->charset == CS_UTF_8 ? feed_utf_8(r, in, len) : decode(r, in, len);
+}
+
+int recode_ascii(struct recode *r, const uint8_t *in, size_t len)
+{
+	return repair_feed(r->repair, in, len);
+}
+
+int recode_finish(struct recode *r)
+{
+	uint8_t text[DECODER_MIN_OUT];
+	size_t out = decoder_finish(r->decoder, text, sizeof(text));
+	int rc = repair_feed(r->repair, text, out);
+
+	return rc ? rc : repair_finish(r->repair);
+}
+
+uint64_t recode_malformed(const struct recode *r)
+{
+	return decoder_malformed(r->decoder);
+}
+
+uint64_t recode_lost(const struct recode *r)
+{
+	return r->ascii ? ascii_lost(r->ascii) : 0;
+}
+
+const uint64_t *recode_repairs(const struct recode *r)
+{
+	return repair_counts(r->repair);
+}

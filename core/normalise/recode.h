@@ -1,0 +1,30 @@
+/* Owns the chain a decided body runs through: decoder, repairs, output charset.
+ * Must not know: how the charset was decided, or what came before.
+ * Invariant: the output does not depend on how the input was cut. */
+#ifndef UTFEED_CORE_NORMALISE_RECODE_H
+#define UTFEED_CORE_NORMALISE_RECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/decode/charset.h"
+#include "core/repair/repair.h"
+
+struct recode;
+/* repairs: REPAIR_* bits. to_ascii: write US-ASCII with numeric references. NULL: out of memory, or errno EINVAL: the charset
+ * has no converter on this machine. */
+struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
+void recode_free(struct recode **);
+/* Another charset from here on; nothing but recode_ascii() may have been fed. -1 as above. */
+int recode_change(struct recode *, enum charset, unsigned decoder_flags);
+int recode_feed(struct recode *, const uint8_t *, size_t len);     /* 0, what the sink returned, or -1 (out of memory) */
+/* Bytes under 0x80 that mean themselves, whatever the charset. */
+int recode_ascii(struct recode *, const uint8_t *, size_t len);
+int recode_finish(struct recode *);
+
+uint64_t recode_malformed(const struct recode *);
+uint64_t recode_lost(const struct recode *);                        /* characters US-ASCII output could not keep */
+const uint64_t *recode_repairs(const struct recode *);
+
+#endif

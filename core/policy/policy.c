@@ -1,0 +1,142 @@
+/* Owns the eight policies' names, the way to each, and how a verdict is written down (DESIGN.md section 2).
+ * Must not know: any policy's rules. */
+#include "core/policy/policy.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/policy/policy_rules.h"
+
+static const struct {
+	const char *name, *summary;
+} texts[] = {
+#define POLICY_TEXT(id, name, summary) [POLICY_##id] = { name, summary },
+	POLICIES(POLICY_TEXT)
+#undef POLICY_TEXT
+};
+
+static void (*const deciders[POLICY_COUNT])(const struct evidence *, struct verdict *) = {
+	[POLICY_AUTO] = policy_auto,
+	[POLICY_ROME_STRICT] = policy_rome_strict,
+	[POLICY_ROME_LENIENT] = policy_rome_lenient,
+	[POLICY_ROME_2004_09_10] = policy_rome_2004,
+	[POLICY_RFC7303] = policy_rfc7303,
+	[POLICY_FEEDPARSER] = policy_feedparser,
+	[POLICY_FOURSUITE] = policy_4suite,
+	[POLICY_APPENDIX_F] = policy_appendix_f,
+};
+
+static const char *const error_names[] = {
+	[VERR_NONE] = NULL, [VERR_MISMATCH] = "mismatch", [VERR_UNKNOWN_CHARSET] = "unknown-charset",
+	[VERR_BOM_FORBIDDEN] = "bom-forbidden", [VERR_BOM_MISSING] = "bom-missing", [VERR_NOT_XML] = "not-xml",
+	[VERR_UNDECODABLE] = "undecodable",
+};
+
+static const char *const reason_names[] = {
+	[VREASON_NONE] = NULL, [VREASON_NOT_XML] = "not-xml", [VREASON_NO_TRANSFORM] = "no-transform",
+	[VREASON_ENCODED] = "encoded", [VREASON_STATUS] = "status", [VREASON_EMPTY] = "empty", [VREASON_PARTIAL] = "partial",
+	[VREASON_TOO_LARGE] = "too-large", [VREASON_DISABLED] = "disabled",
+};
+
+static const char *const outcome_names[] = {
+	[OUTCOME_OK] = "ok", [OUTCOME_OVERRIDE] = "override", [OUTCOME_UNKNOWN] = "unknown", [OUTCOME_NONXML] = "nonxml",
+};
+
+int policy_decide(enum policy policy, const struct evidence *e, struct verdict *v)
+{
+	struct evidence seen = *e;
+	bool starved = false;
+
+	assert(policy < POLICY_COUNT);
+	seen.starved = &starved;
+	verdict_begin(v, policy);
+	deciders[policy](&seen, v);
+	return starved ? -1 : 0;
+}
+
+void verdict_untouched(struct verdict *v, enum policy policy, enum verdict_reason reason)
+{
+	verdict_begin(v, policy);
+	v->kind = VERDICT_NONE;
+	v->reason = reason;
+}
+
+const char *policy_name(enum policy policy)
+{
+	return texts[policy].name;
+}
+
+const char *policy_summary(enum policy policy)
+{
+	return texts[policy].summary;
+}
+
+int policy_lookup(const char *name, size_t len)
+{
+	int i;
+
+	for (i = 0; i < POLICY_COUNT; i++)
+		if (strlen(texts[i].name) == len && memcmp(texts[i].name, name, len) == 0)
+			return i;
+	return -1;
+}
+
+const char *verdict_error_name(enum verdict_error error)
+{
+	return error_names[error];
+}
+
+const char *verdict_reason_name(enum verdict_reason reason)
+{
+	return reason_names[reason];
+}
+
+const char *verdict_outcome_name(enum verdict_outcome outcome)
+{
+	return outcome_names[outcome];
+}
+
+/* KEY VALUE, as much as there is room for; nothing where there is no value. Returns where the text ends. */
+static size_t append(char *buf, size_t cap, size_t at, const char *key, const char *value)
+{
+	const char *const parts[] = { key, value };
+
+	for (size_t i = 0; value != NULL && i < 2; i++)
+		for (const char *s = parts[i]; *s && at < cap - 1; s++)
+			buf[at++] = *s;
+	buf[at] = '\0';
+	return at;
+}
+
+size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
+{
+	size_t n;
+
+	assert(cap > 0);
+	buf[0] = '\0';
+	if (v->kind == VERDICT_NONE)
+		return append(buf, cap, 0, "none", "");
+	n = append(buf, cap, 0, policy_name(v->policy), "");
+	return append(buf, cap, n, ":", v->path);
+}
+
+/* RFC 9651 section 3.3.4 has no token for a name that starts with a digit (8859_1, 4suite's, 866): it is a String then. */
+static size_t append_name(char *buf, size_t cap, size_t at, const char *key, const char *name)
+{
+	if (name == NULL || name[0] < '0' || name[0] > '9')
+		return append(buf, cap, at, key, name);
+	at = append(buf, cap, at, key, "\"");
+	at = append(buf, cap, at, name, "");
+	return append(buf, cap, at, "\"", "");
+}
+
+size_t verdict_format(const struct verdict *v, char *buf, size_t cap)
+{
+	size_t n = verdict_rule(v, buf, cap);
+
+	if (v->kind == VERDICT_NONE)
+		return append(buf, cap, n, ";reason=", verdict_reason_name(v->reason));
+	n = append_name(buf, cap, n, ";charset=", v->named);
+	n = append_name(buf, cap, n, ";was=", v->was);
+	return append(buf, cap, n, ";error=", verdict_error_name(v->error));
+}

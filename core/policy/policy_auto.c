@@ -1,0 +1,254 @@
+/* Owns policy auto, utfeed's default: ROME lenient's published ladder, held against the bytes.
+ * Must not know: the published rows. Source: RULES.md, "auto"; its steps in its order.
+ * Invariant: where bytes agree with the published verdict that stands alone; where they do not, the step that overruled it is
+ * named in the path and `was` says what the ladder gave.
+ *
+ * Beyond RULES.md, for one reason each: a label under which the text is no text (plausible.h) is out, as is one that cannot
+ * decode it, for single-byte sets decode anything; text that is UTF-8 but for a few bytes is UTF-8, as it would be had they come
+ * after the window; a mark that the bytes behind it contradict is no mark. */
+#include <string.h>
+
+#include "core/evidence/plausible.h"
+#include "core/policy/policy_bytes.h"
+#include "core/policy/policy_rules.h"
+
+enum {
+	GUESS_MIN_MULTIBYTE = 12,   /* the detector overrules a thoughtless label from so many multi-byte characters on */
+	DOUBT = 60,                 /* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
+	FEW = 10,                   /* bytes beyond ASCII under which shares of flaws say nothing against a specific label */
+	SHORT = 4                   /* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
+};
+
+/* A charset that the bytes may be in, and why it is asked. */
+struct candidate {
+	const char *no;             /* NULL: none */
+	enum charset charset;
+	bool decodes;               /* every held byte */
+	bool reads;                 /* and it is text then */
+	unsigned flaws;
+	size_t multibyte;
+};
+
+static const struct candidate none;
+
+/* The declaration that counts here: the visible one, or the one behind white space or junk. */
+static const struct charset_label *declared(const struct evidence *e)
+{
+	return e->XMLEnc.label != NULL ? e->XMLEnc.label : e->hidden_enc.label;
+}
+
+static enum charset_family family_of(enum charset cs)
+{
+	return cs == CS_NONE ? FAMILY_NONE : charset_info(cs)->family;
+}
+
+static bool is_wide(enum charset_family f)
+{
+	return f == FAMILY_16BIT || f == FAMILY_32BIT;
+}
+
+/* Markup in another family right behind the mark: it got there by accident. */
+static bool mark_is_contradicted(const struct evidence *e)
+{
+	return e->loose.family != FAMILY_NONE && e->loose.family != family_of(e->BOMEnc);
+}
+
+static struct candidate by_bom(const struct evidence *e)
+{
+	struct decoder_trial t;
+	bool fits;
+
+	if (e->BOMEnc == CS_NONE || mark_is_contradicted(e))
+		return none;
+	fits = is_wide(e->loose.family) || (e->BOMEnc == CS_UTF_8 && e->utf8.mostly) ||
+	    policy_accepts(e, e->BOMEnc, &t);
+	return fits ? (struct candidate){ .no = "bom", .charset = e->BOMEnc } : none;
+}
+
+static struct candidate by_family(const struct evidence *e)
+{
+	const struct charset_label *decl = declared(e);
+	struct candidate c = { .no = "family", .charset = e->loose.charset };
+
+	if (!is_wide(e->loose.family) && e->loose.family != FAMILY_EBCDIC)
+		return none;
+	if (e->loose.family == FAMILY_EBCDIC && decl != NULL && family_of(decl->charset) == FAMILY_EBCDIC)
+		c.charset = decl->charset;
+	return c;
+}
+
+static struct candidate by_utf8(const struct evidence *e)
+{
+	return e->utf8.mostly ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
+}
+
+static struct candidate judge(const char *no, enum charset cs, const struct evidence *e)
+{
+	struct candidate c = { .no = no, .charset = cs };
+	enum charset_family f = family_of(cs);
+	struct decoder_trial t;
+
+	if (cs == CS_UTF_8 && e->bom_len == 0 && !e->utf8.valid)
+		return c;
+	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || !policy_accepts(e, cs, &t))
+		return c;
+	c.decodes = true;
+	c.multibyte = t.multibyte;
+	c.flaws = policy_flaws(e, cs);
+	c.reads = c.flaws < PLAUSIBLE_LIMIT;
+	return c;
+}
+
+static struct candidate judge_label(const char *no, const struct charset_label *l, const struct evidence *e)
+{
+	return judge(no, l == NULL ? CS_NONE : l->charset, e);
+}
+
+/* Sets that share their letters, so that the detector cannot tell them: it names the first, the second may read better. */
+static const struct {
+	enum charset named, sibling;
+} siblings[] = {
+	{ CS_KOI8_R, CS_KOI8_U }, { CS_ISO_8859_2, CS_WINDOWS_1250 }, { CS_ISO_8859_7, CS_WINDOWS_1253 },
+	{ CS_ISO_8859_13, CS_WINDOWS_1257 }, { CS_ISO_8859_15, CS_WINDOWS_1252 },
+};
+
+static struct candidate judge_guess(const struct evidence *e)
+{
+	struct candidate c = judge("guess", policy_guess(e), e), other;
+	size_t i;
+
+	for (i = 0; c.decodes && c.flaws > 0 && i < sizeof siblings / sizeof siblings[0]; i++) {
+		if (siblings[i].named != c.charset)
+			continue;
+		other = judge("guess", siblings[i].sibling, e);
+		return other.decodes && other.flaws < c.flaws ? other : c;
+	}
+	return c;
+}
+
+/* ESC "$" or ESC "(", by which it designates its sets (RFC 1468). */
+static bool has_designation(const uint8_t *text, size_t len)
+{
+	const uint8_t *end = text + len, *escape;
+
+	while ((escape = memchr(text, 0x1B, (size_t)(end - text))) != NULL) {
+		if (end - escape > 1 && (escape[1] == '$' || escape[1] == '('))
+			return true;
+		text = escape + 1;
+	}
+	return false;
+}
+
+/* ISO-2022-JP is the one charset whose text may be all ASCII bytes; the escape character is in no XML (XML 1.0 [2]). */
+static struct candidate by_escapes(const struct evidence *e)
+{
+	const struct charset_label *decl = declared(e);
+	struct candidate c;
+	size_t len;
+	const uint8_t *text = policy_text(e, &len);
+
+	if (!e->utf8.ascii || !has_designation(text, len))
+		return none;
+	c = judge_label("decl", decl, e);
+	if (family_of(c.charset) != FAMILY_STATEFUL)
+		c = judge_guess(e);
+	return family_of(c.charset) == FAMILY_STATEFUL && c.decodes && c.multibyte > 0 ? c : none;
+}
+
+/* Of two specific labels that both read: the clearly more plausible, the detector's, the declaration, since the publisher's
+ * software wrote it. */
+static struct candidate choose(struct candidate http, struct candidate decl, const struct evidence *e)
+{
+	struct candidate guess;
+
+	if (http.flaws / 2 > decl.flaws || decl.flaws / 2 > http.flaws)
+		return http.flaws < decl.flaws ? http : decl;
+	guess = judge_guess(e);
+	return guess.charset == http.charset || guess.charset == decl.charset ? guess : decl;
+}
+
+/* Fewer bytes beyond ASCII than that? */
+static bool has_under(size_t limit, const struct evidence *e)
+{
+	size_t i, n = 0;
+
+	for (i = e->bom_len; i < e->len && n < limit; i++)
+		n += e->bytes[i] >= 0x80;
+	return n < limit;
+}
+
+/* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it out. */
+static bool is_sure(struct candidate c, const struct evidence *e)
+{
+	if (!c.decodes || charset_is_thoughtless(c.charset))
+		return false;
+	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && policy_is_faultless(e, c.charset));
+}
+
+/* What costs most is asked last, and only where it can matter. */
+static struct candidate by_labels(const struct evidence *e)
+{
+	const struct charset_label *header = e->CTEnc.label;
+	struct candidate decl = judge_label("decl", declared(e), e), http, fallback, label, guess;
+
+	if (is_sure(decl, e) && (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
+		return decl;
+	http = judge_label("http", header, e);
+	if (http.reads && decl.reads && http.charset != decl.charset) {
+		if (charset_is_thoughtless(decl.charset))
+			decl.reads = false;
+		else if (charset_is_thoughtless(http.charset))
+			http.reads = false;
+		else
+			return choose(http, decl, e);
+	}
+	label = decl.reads ? decl : http;
+	if (label.reads && label.flaws < DOUBT)
+		return label;
+	guess = judge_guess(e);
+	if (guess.multibyte >= GUESS_MIN_MULTIBYTE && (!label.reads || charset_is_thoughtless(label.charset)))
+		return guess;
+	if (label.reads)
+		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
+	fallback = judge("fallback", CS_WINDOWS_1252, e);
+	if (guess.reads && (guess.flaws < fallback.flaws || !has_under(SHORT, e)))
+		return guess;
+	if (fallback.reads || (!decl.decodes && !http.decodes))
+		return fallback;
+	return decl.decodes ? decl : http;
+}
+
+/* RULES.md, auto, 4: nothing but ASCII decides nothing, as long as the published verdict can read it. */
+static bool stands(const struct verdict *v, const struct evidence *e)
+{
+	enum charset_family f = family_of(v->charset);
+
+	return v->kind == VERDICT_CHARSET && e->utf8.ascii && (f == FAMILY_ASCII || f == FAMILY_STATEFUL);
+}
+
+void policy_auto(const struct evidence *e, struct verdict *v)
+{
+	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
+	struct candidate c = none;
+	const char *published;
+	size_t i;
+
+	if (e->forced != CS_NONE) {
+		verdict_step(v, "external");
+		verdict_take_charset(v, charset_in_order(e->forced, e));
+		return;
+	}
+	rome_lenient_order(v, e, true);
+	published = v->named;
+	for (i = 0; c.no == NULL && i < sizeof steps / sizeof steps[0]; i++)
+		c = steps[i](e);
+	if (c.no == NULL)
+		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : by_labels(e);
+	if (v->kind != VERDICT_CHARSET || v->charset != c.charset) {
+		v->was = v->named;
+		verdict_step(v, c.no);
+	}
+	verdict_take_charset(v, c.charset);
+	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
+		v->named = "us-ascii";          /* true of what is there; its superset is only what decodes it */
+}

@@ -1,0 +1,219 @@
+/* Owns the stream of repairs: line ends, then prolog, then the rest of the text. See repair.h.
+ * Invariant: each stage sees the same text however the input was cut. */
+#include "core/repair/repair.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/repair/repair_lex.h"
+#include "core/repair/repair_prolog.h"
+
+enum {
+	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
+	PROLOG_HOLD_MAX = 65536         /* what has not started by then has no prolog to repair */
+};
+
+struct repair {
+	unsigned flags;
+	const char *encoding;
+	uint64_t counts[REPAIR_COUNT];
+
+	bool line_ends, next_line_lead; /* turning U+0085; its first byte was the last of a call */
+
+	bool in_prolog;
+	uint8_t *held;
+	size_t held_len, held_cap, look_at;
+
+	struct repair_lex lex;
+};
+
+/* ---- the prolog ---- */
+
+static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *in, size_t len)
+{
+	char declared[XMLDECL_LABEL_MAX];
+	size_t at = 0;
+	int rc, n;
+
+	if (p->mark > 0 && (r->flags & REPAIR_BOM)) {
+		r->counts[REPAIRED_BOM]++;
+		at = p->mark;
+	}
+	if (p->start > p->mark && (r->flags & REPAIR_JUNK)) {
+		rc = repair_lex(&r->lex, in + at, p->mark - at, false);
+		if (rc)
+			return rc;
+		r->counts[REPAIRED_JUNK]++;
+		at = p->start;
+	}
+	if (p->enc_start < p->enc_end && strcasecmp(p->encoding, r->encoding) != 0 && (r->flags & REPAIR_DECLARATION)) {
+		rc = repair_lex(&r->lex, in + at, p->enc_start - at, false);
+		n = snprintf(declared, sizeof(declared), "encoding=\"%s\"", r->encoding);
+		if (rc == 0)
+			rc = repair_lex(&r->lex, (const uint8_t *)declared, (size_t)n, false);
+		if (rc)
+			return rc;
+		r->counts[REPAIRED_DECLARATION]++;
+		at = p->enc_end;
+	}
+	return repair_lex(&r->lex, in + at, len - at, false);
+}
+
+static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
+{
+	if (r->held_cap - r->held_len < len) {
+		size_t cap = r->held_len + len < PROLOG_LOOK_FIRST ? PROLOG_LOOK_FIRST : 2 * (r->held_len + len);
+		uint8_t *held = realloc(r->held, cap);
+
+		if (!held)
+			return -1;
+		r->held = held;
+		r->held_cap = cap;
+	}
+	memcpy(r->held + r->held_len, in, len);
+	r->held_len += len;
+	return 0;
+}
+
+/* Holds text until its prolog can be told, which prolog_look() answers alike for every longer text: so it does not matter
+ * when it is asked, only that it is asked for the last time at exactly PROLOG_HOLD_MAX bytes. */
+static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+{
+	size_t take = len < PROLOG_HOLD_MAX - r->held_len ? len : PROLOG_HOLD_MAX - r->held_len;
+	const uint8_t *text = in;
+	size_t text_len = take;
+	struct prolog p = { .state = PROLOG_MORE };
+	bool last;
+	int rc;
+
+	if (r->held_len > 0) {
+		if (take > 0 && prolog_hold(r, in, take) != 0)
+			return -1;
+		text = r->held;
+		text_len = r->held_len;
+	}
+	last = text_len == PROLOG_HOLD_MAX || (final && take == len);
+	if (last || text_len >= r->look_at)
+		prolog_look(&p, text, text_len, last);
+	if (p.state == PROLOG_MORE) {
+		while (r->look_at <= text_len)
+			r->look_at *= 2;
+		return r->held_len == 0 && len > 0 ? prolog_hold(r, in, take) : 0;
+	}
+	r->in_prolog = false;
+	rc = prolog_emit(r, &p, text, text_len);
+	free(r->held);
+	r->held = NULL;
+	return rc || take == len ? rc : repair_lex(&r->lex, in + take, len - take, false);
+}
+
+static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+{
+	int rc = 0;
+
+	if (r->in_prolog && (len > 0 || r->held_len > 0)) {
+		rc = prolog_feed(r, in, len, final);
+		in += len;
+		len = 0;
+	}
+	if (rc == 0 && (final || !r->in_prolog))
+		rc = repair_lex(&r->lex, in, len, final);
+	return rc;
+}
+
+/* ---- line ends: NEL, C2 85, as EBCDIC pages write them ---- */
+
+static int line_ends_feed(struct repair *r, const uint8_t *in, size_t len)
+{
+	size_t run = 0;
+	int rc = 0;
+
+	if (len > 0 && r->next_line_lead) {
+		r->next_line_lead = false;
+		if (in[0] != 0x85) {
+			rc = text_feed(r, (const uint8_t *)"\xc2", 1, false);
+		} else {
+			r->counts[REPAIRED_LINE_ENDS]++;
+			rc = text_feed(r, (const uint8_t *)"\n", 1, false);
+			run = 1;
+		}
+	}
+	while (rc == 0 && run < len) {
+		const uint8_t *lead = memchr(in + run, 0xc2, len - run);
+		size_t end = lead ? (size_t)(lead - in) : len;
+
+		while (lead && end + 1 < len && in[end + 1] != 0x85) {
+			lead = memchr(in + end + 1, 0xc2, len - end - 1);
+			end = lead ? (size_t)(lead - in) : len;
+		}
+		rc = end > run ? text_feed(r, in + run, end - run, false) : 0;
+		run = end + 2;
+		if (end + 1 == len) {
+			r->next_line_lead = true;
+		} else if (lead && rc == 0) {
+			r->counts[REPAIRED_LINE_ENDS]++;
+			rc = text_feed(r, (const uint8_t *)"\n", 1, false);
+		}
+	}
+	return rc;
+}
+
+/* ---- the interface ---- */
+
+struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink sink)
+{
+	struct repair *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->flags = flags;
+	r->encoding = encoding;
+	r->lex = (struct repair_lex){ .flags = flags, .sink = sink, .counts = r->counts };
+	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
+	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;
+	r->look_at = PROLOG_LOOK_FIRST;
+	return r;
+}
+
+void repair_free(struct repair **r)
+{
+	if (*r)
+		free((*r)->held);
+	free(*r);
+	*r = NULL;
+}
+
+int repair_feed(struct repair *r, const uint8_t *in, size_t len)
+{
+	if (len == 0)
+		return 0;
+	return r->line_ends ? line_ends_feed(r, in, len) : text_feed(r, in, len, false);
+}
+
+int repair_finish(struct repair *r)
+{
+	int rc = 0;
+
+	if (r->next_line_lead)
+		rc = text_feed(r, (const uint8_t *)"\xc2", 1, false);
+	return rc ? rc : text_feed(r, (const uint8_t *)"", 0, true);
+}
+
+const uint64_t *repair_counts(const struct repair *r)
+{
+	return r->counts;
+}
+
+const char *repair_name(enum repair_index i)
+{
+#define REPAIR_ID(id, bit, name, what) [REPAIRED_##id] = name,
+	static const char *const names[] = { REPAIRS(REPAIR_ID) };
+#undef REPAIR_ID
+
+	assert(i < REPAIR_COUNT);
+	return names[i];
+}

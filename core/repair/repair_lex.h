@@ -1,0 +1,61 @@
+/* Owns forbidden characters and references to them, found by a lexer that knows where in a document it is.
+ * Must not know: marks, junk, declarations, line ends. Private to repair.c.
+ * Invariant: as repair.h's; text that is not replaced leaves in runs from where it lies, only what a call's end cuts is carried. */
+#ifndef UTFEED_CORE_REPAIR_REPAIR_LEX_H
+#define UTFEED_CORE_REPAIR_REPAIR_LEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/repair/repair.h"
+
+enum {
+	LEX_CARRY_MAX = 16,             /* room for an unfinished token (at most 8 bytes) and what finishes it */
+	LEX_DIGITS = 7                  /* significant digits of the largest scalar value, 1114111 or 10FFFF */
+};
+
+/* A document starts in its prolog. The literals of a document type hold what looks like markup and is none (XML 1.0 [9], [11],
+ * [12]), so it is followed to the end of each of its declarations. */
+enum lex_mode {
+	LEX_PROLOG,
+	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">" */
+	LEX_SUBSET,                     /* between "[" and "]", beside declarations */
+	LEX_DECLARATION,                /* "<!ENTITY" and its like */
+	LEX_LITERAL,                    /* in quotes, in the former or a document type's own */
+	LEX_SLOW_MODES,
+	LEX_TEXT = LEX_SLOW_MODES,      /* from the root on */
+	LEX_COMMENT,
+	LEX_INSTRUCTION,
+	LEX_CDATA
+};
+
+/* A numeric reference cut by the end of a call, kept so that it can be written again as it came. */
+struct lex_reference {
+	bool open;                      /* "&#" was seen, its end was not */
+	bool hex;
+	bool overflow;                  /* more digits than any character has: forbidden however it ends */
+	uint64_t zeros;                 /* leading ones */
+	uint32_t value;
+	size_t digits;                  /* significant ones */
+	char digit[LEX_DIGITS];
+};
+
+/* Set flags, sink and counts; all else starts as zero. */
+struct repair_lex {
+	unsigned flags;
+	struct sink sink;
+	uint64_t *counts;               /* REPAIR_COUNT of them */
+	enum lex_mode mode;
+	enum lex_mode back;             /* LEX_LITERAL, LEX_COMMENT and those behind it: what they return to */
+	uint8_t quote;                  /* LEX_LITERAL: what ends it */
+	bool external;                  /* the literals hold names of other entities, in which nothing is a reference */
+	struct lex_reference ref;
+	uint8_t carry[LEX_CARRY_MAX];
+	size_t carry_len;
+};
+
+/* final: the text ends with this call. 0, or what the sink returned. */
+int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final);
+
+#endif

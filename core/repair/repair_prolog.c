@@ -1,0 +1,64 @@
+/* Owns looking at the start of decoded text. See repair_prolog.h.
+ * What gets here was taken for XML, so anything may be junk that the preamble's rules let pass: before a declaration markup too,
+ * since nothing may stand there (XML 1.0 [22] prolog); before a root only text, for markup may be the root. */
+#include "core/repair/repair_prolog.h"
+
+#include <string.h>
+
+#include "core/evidence/preamble.h"
+
+static const struct bom_family utf_8 = { CS_UTF_8, FAMILY_ASCII, 1 };
+
+static void look_declaration(struct prolog *p, const uint8_t *text, size_t len, size_t at, bool complete)
+{
+	struct xmldecl decl;
+
+	xmldecl_read_text(&decl, text, len, at, complete, &p->enc_start, &p->enc_end);
+	switch (decl.state) {
+	case XMLDECL_INCOMPLETE:
+		return;
+	case XMLDECL_PRESENT:
+		p->start = at;
+		p->state = PROLOG_DECLARATION;
+		memcpy(p->encoding, decl.encoding, sizeof p->encoding);
+		return;
+	case XMLDECL_ABSENT:
+	case XMLDECL_BROKEN:
+		p->state = PROLOG_PLAIN;
+	}
+}
+
+static void look_behind_mark(struct prolog *p, const uint8_t *text, size_t len, bool complete)
+{
+	const struct scan s = { utf_8, text, len, p->mark };
+	struct preamble found;
+
+	preamble_look(&found, &s, JUNK_TEXT, complete);
+	switch (found.state) {
+	case PREAMBLE_MORE:
+		return;
+	case PREAMBLE_DECLARATION:
+		look_declaration(p, text, len, found.at, complete);
+		return;
+	case PREAMBLE_FEED:
+		p->state = found.junk ? PROLOG_JUNK : PROLOG_PLAIN;
+		p->start = found.junk ? found.at : p->mark;
+		return;
+	case PREAMBLE_NONE:
+		p->state = PROLOG_PLAIN;
+	}
+}
+
+void prolog_look(struct prolog *p, const uint8_t *text, size_t len, bool complete)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t seen = len < strlen(mark) ? len : strlen(mark);
+
+	memset(p, 0, sizeof(*p));
+	if (memcmp(text, mark, seen) == 0) {
+		if (seen < strlen(mark) && !complete)
+			return;
+		p->mark = p->start = seen == strlen(mark) ? seen : 0;
+	}
+	look_behind_mark(p, text, len, complete);
+}

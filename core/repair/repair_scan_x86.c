@@ -1,0 +1,79 @@
+/* Owns the scan for stops by AVX2 and AVX-512: 64 bytes a step, each looked up by its halves. See repair_scan.h. */
+#include "core/repair/repair_scan.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+
+enum { STEP = 64 };
+
+/* ---- AVX2 ---- */
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* By low half and by high half; the classes of both. */
+AVX2 static inline __m256i classes2(const uint8_t *p, __m256i by_low, __m256i by_high)
+{
+	const __m256i half = _mm256_set1_epi8(0x0f);
+	__m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)p);
+
+	return _mm256_and_si256(_mm256_shuffle_epi8(by_low, _mm256_and_si256(bytes, half)),
+	    _mm256_shuffle_epi8(by_high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half)));
+}
+
+AVX2 static inline __m256i table2(const uint8_t table[16])
+{
+	return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+}
+
+AVX2 static inline uint32_t mask2(__m256i hits)
+{
+	return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(hits, _mm256_setzero_si256()));
+}
+
+AVX2 size_t repair_scan_avx2(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
+{
+	const __m256i low = table2(s->low), high = table2(s->high), next_low = table2(s->next_low), next_high = table2(s->next_high);
+
+	for (; at + STEP + 1 <= len; at += STEP) {
+		const uint8_t *p = in + at, *q = p + STEP / 2;
+		__m256i one = _mm256_and_si256(classes2(p, low, high), classes2(p + 1, next_low, next_high));
+		__m256i two = _mm256_and_si256(classes2(q, low, high), classes2(q + 1, next_low, next_high));
+		__m256i any = _mm256_or_si256(one, two);
+
+		if (!_mm256_testz_si256(any, any))
+			return at + (size_t)__builtin_ctzll(mask2(one) | (uint64_t)mask2(two) << 32);
+	}
+	return at;
+}
+
+/* ---- AVX-512 ---- */
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+
+AVX512 static inline __m512i classes4(const uint8_t *p, __m512i by_low, __m512i by_high)
+{
+	const __m512i half = _mm512_set1_epi8(0x0f);
+	__m512i bytes = _mm512_loadu_si512(p);
+
+	return _mm512_and_si512(_mm512_shuffle_epi8(by_low, _mm512_and_si512(bytes, half)),
+	    _mm512_shuffle_epi8(by_high, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), half)));
+}
+
+AVX512 static inline __m512i table4(const uint8_t table[16])
+{
+	return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table));
+}
+
+AVX512 size_t repair_scan_avx512(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
+{
+	const __m512i low = table4(s->low), high = table4(s->high), next_low = table4(s->next_low), next_high = table4(s->next_high);
+
+	for (; at + STEP + 1 <= len; at += STEP) {
+		__mmask64 hits = _mm512_test_epi8_mask(classes4(in + at, low, high), classes4(in + at + 1, next_low, next_high));
+
+		if (hits)
+			return at + (size_t)__builtin_ctzll(hits);
+	}
+	return at;
+}
+#endif

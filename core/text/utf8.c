@@ -1,0 +1,228 @@
+/* Owns UTF-8 itself: validation, encoding, and the scan for ASCII runs.
+ * Must not know: streams, carry, or what malformed bytes are replaced by. Pure functions.
+ * Invariant: a byte past `len` is never read. */
+#include "core/text/utf8.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/text/ascii_block.h"
+#include "core/text/utf8_blocks.h"
+
+size_t utf8_ascii_prefix(const uint8_t *p, size_t len)
+{
+	size_t i = 0;
+
+	while (len - i >= ASCII_BLOCK && ascii_block(p + i))
+		i += ASCII_BLOCK;
+	while (i < len && p[i] < 0x80)
+		i++;
+	return i;
+}
+
+size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
+{
+	size_t i = 0;
+
+	while (len - i >= ASCII_BLOCK && ascii_block(in + i)) {
+		memcpy(out + i, in + i, ASCII_BLOCK);
+		i += ASCII_BLOCK;
+	}
+	while (i < len && in[i] < 0x80) {
+		out[i] = in[i];
+		i++;
+	}
+	return i;
+}
+
+/* Table 3-7: how many bytes a lead byte announces (0: it is none), and where its second byte must lie. */
+struct lead {
+	uint8_t length, second_min, second_max;
+};
+
+static inline struct lead lead_of(uint8_t b)
+{
+	if (b < 0xC2 || b > 0xF4)
+		return (struct lead){ b < 0x80, 0, 0 };
+	if (b < 0xE0)
+		return (struct lead){ 2, 0x80, 0xBF };
+	if (b < 0xF0)
+		return (struct lead){ 3, b == 0xE0 ? 0xA0 : 0x80, b == 0xED ? 0x9F : 0xBF };
+	return (struct lead){ 4, b == 0xF0 ? 0x90 : 0x80, b == 0xF4 ? 0x8F : 0xBF };
+}
+
+static inline bool is_trail(uint8_t b)
+{
+	return (b & 0xC0) == 0x80;
+}
+
+/* Bytes at the start that table 3-7 allows; the sequence is well-formed when they are all that its lead announces. */
+static inline size_t subpart_length(const uint8_t *p, size_t len, struct lead lead)
+{
+	size_t n = 1;
+
+	if (len > 1 && lead.length > 1 && p[1] >= lead.second_min && p[1] <= lead.second_max) {
+		n = 2;
+		while (n < lead.length && n < len && is_trail(p[n]))
+			n++;
+	}
+	return n;
+}
+
+size_t utf8_valid_prefix(const uint8_t *p, size_t len)
+{
+	size_t i = utf8_blocks(p, len), back = 1;
+
+	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the last three. */
+	while (back < 4 && back <= i && is_trail(p[i - back]))
+		back++;
+	if (back < 4 && back <= i && p[i - back] >= 0xC0 && lead_of(p[i - back]).length != back)
+		i -= back;
+	while (i < len) {
+		struct lead lead = lead_of(p[i]);
+
+		if (lead.length == 0 || subpart_length(p + i, len - i, lead) < lead.length)
+			break;
+		i += lead.length;
+	}
+	return i;
+}
+
+size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
+{
+	struct lead lead = lead_of(p[0]);
+	size_t n = subpart_length(p, len, lead);
+
+	assert(len > 0);
+	*incomplete = n == len && n < lead.length;
+	return n;
+}
+
+/* Bytes of 0xC0 and up, and of 0x80 to 0xBF, sixteen at a time: each lane of a sum counts its own. */
+enum {
+	LANES = 16,
+	SUM_MOST = 255,     /* additions that fit a lane */
+	SAMPLE_STEP = 15 * LANES,
+	GLANCE_STEP = 64 * LANES
+};
+typedef int8_t lanes __attribute__((vector_size(LANES)));
+
+struct marks {
+	size_t leads, trails;
+};
+
+static size_t sum_of(lanes sum)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < LANES; i++)
+		total += (uint8_t)sum[i];
+	return total;
+}
+
+static struct marks count_marks(const uint8_t *p, size_t len)
+{
+	struct marks n = { 0 };
+	size_t i = 0;
+
+	while (len - i >= LANES) {
+		size_t blocks = (len - i) / LANES;
+		lanes beyond = { 0 }, trails = { 0 }, block;
+
+		for (blocks = blocks < SUM_MOST ? blocks : SUM_MOST; blocks > 0; blocks--, i += LANES) {
+			memcpy(&block, p + i, sizeof block);
+			beyond -= (lanes)(block < 0);
+			trails -= (lanes)(block < (int8_t)0xC0);
+		}
+		n.trails += sum_of(trails);
+		n.leads += sum_of(beyond) - sum_of(trails);
+	}
+	for (; i < len; i++) {
+		n.leads += p[i] >= 0xC0;
+		n.trails += is_trail(p[i]);
+	}
+	return n;
+}
+
+size_t utf8_leads(const uint8_t *p, size_t len)
+{
+	return count_marks(p, len).leads;
+}
+
+size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
+{
+	size_t at = 0, seen = 0, step;
+
+	for (; at < len && seen < enough; at += step) {
+		struct marks n;
+
+		step = len - at < SAMPLE_STEP ? len - at : SAMPLE_STEP;
+		n = count_marks(p + at, step);
+		seen += n.leads + n.trails;
+	}
+	return at;
+}
+
+static bool is_mostly_utf8(struct utf8_count n)
+{
+	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
+}
+
+/* Where nothing but the answer of is_mostly_utf8() is asked for, counting ends as soon as no rest can make it true. */
+static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
+{
+	struct utf8_count n = { 0 };
+	size_t i = 0;
+	bool cut = false;
+
+	while (i < len && !cut) {
+		size_t valid = utf8_valid_prefix(p + i, len - i);
+
+		n.multibyte += count_marks(p + i, valid).leads;
+		i += valid;
+		if (i == len)
+			break;
+		i += utf8_bad_length(p + i, len - i, &cut);
+		n.stray += !cut || complete;
+		if (only_mostly && n.multibyte + (len - i) / 2 < n.stray * UTF8_MIN_PER_STRAY)
+			break;
+	}
+	return n;
+}
+
+struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
+{
+	return count_until(p, len, complete, false);
+}
+
+/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of every
+ * beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
+static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
+{
+	struct marks n = { 0 };
+
+	for (size_t at = 0, step; at < len; at += step) {
+		struct marks more;
+
+		step = len - at < GLANCE_STEP ? len - at : GLANCE_STEP;
+		more = count_marks(p + at, step);
+		n.leads += more.leads;
+		n.trails += more.trails;
+		if (n.leads > n.trails + 1 && n.trails + (len - at - step) < (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY)
+			return false;
+	}
+	return true;
+}
+
+struct utf8_evidence utf8_look(const uint8_t *p, size_t len, bool complete)
+{
+	size_t ascii = utf8_ascii_prefix(p, len), valid = ascii + utf8_valid_prefix(p + ascii, len - ascii);
+	bool cut = false;
+
+	if (valid < len)
+		utf8_bad_length(p + valid, len - valid, &cut);
+	if (valid == len || (cut && !complete))
+		return (struct utf8_evidence){ .ascii = ascii == len, .valid = true, .mostly = ascii < valid };
+	return (struct utf8_evidence){ .mostly = may_be_mostly_utf8(p + ascii, len - ascii) &&
+		is_mostly_utf8(count_until(p + ascii, len - ascii, complete, true)) };
+}

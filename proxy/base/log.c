@@ -1,0 +1,75 @@
+/* Diagnostics on stderr; see log.h. */
+#include "proxy/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_LINE_MAX = 1024 };
+
+static _Atomic enum log_level threshold = LOG_LEVEL_INFO;
+
+void log_set_level(enum log_level level)
+{
+	atomic_store_explicit(&threshold, level, memory_order_relaxed);
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	static const char *const names[] = { "error", "warning", "info", "debug" };
+	char line[LOG_LINE_MAX];
+	int saved = errno, n, m;
+	va_list ap;
+
+	if (level > atomic_load_explicit(&threshold, memory_order_relaxed))
+		return;
+	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
+	va_start(ap, fmt);
+	m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+	va_end(ap);
+	n += m < 0 ? 0 : m;
+	if (n > (int)sizeof line - 2)
+		n = sizeof line - 2;
+	line[n++] = '\n';
+	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
+		;
+	errno = saved;
+}
+
+void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms)
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	struct tm tm;
+	size_t n = strftime(buf, LOG_TIME_BYTES, "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &tm));
+
+	snprintf(buf + n, LOG_TIME_BYTES - n, ".%03dZ", (int)(wall_ms % 1000));
+}
+
+size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		if (c > 0x20 && c < 0x7f && c != '"' && c != '\\') {
+			if (n + 1 >= cap)
+				break;
+			buf[n++] = (char)c;
+		} else {
+			if (n + 4 >= cap)
+				break;
+			buf[n++] = '\\';
+			buf[n++] = 'x';
+			buf[n++] = hex[c >> 4];
+			buf[n++] = hex[c & 15];
+		}
+	}
+	if (cap)
+		buf[n] = '\0';
+	return n;
+}

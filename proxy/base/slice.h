@@ -1,0 +1,15 @@
+/* Owns a piece of text that somebody else owns. Must not know: what it says. */
+#ifndef UTFEED_PROXY_BASE_SLICE_H
+#define UTFEED_PROXY_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slice { const char *at; size_t len; };       /* at NULL: absent */
+
+bool slice_is(struct slice, const char *lower_case);         /* ASCII case ignored */
+struct slice slice_trim(struct slice);                       /* blanks and tabs off both ends */
+/* The part before `by`, trimmed; *rest gets what follows it (at NULL where `by` does not occur). */
+struct slice slice_until(struct slice, char by, struct slice *rest);
+
+#endif

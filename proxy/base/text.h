@@ -1,0 +1,49 @@
+/* Owns a growing string for message heads. Must not know: what is written. Invariant: after a failed append nothing more is
+ * appended and text_take() gives NULL, so only the end needs a check. */
+#ifndef UTFEED_PROXY_BASE_TEXT_H
+#define UTFEED_PROXY_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "proxy/base/slice.h"
+
+struct text {
+	char *bytes;
+	size_t len, cap;
+	bool failed;
+	bool fixed;                    /* bytes are somebody else's, all there is: what does not fit fails */
+};
+
+static inline struct text text_on(char *bytes, size_t cap)
+{
+	return (struct text){ .bytes = bytes, .cap = cap, .fixed = true };
+}
+
+bool text_reserve(struct text *, size_t more);
+
+static inline void text_add(struct text *t, const char *bytes, size_t len)
+{
+	if (!len || t->failed || (t->cap - t->len < len && !text_reserve(t, len)))
+		return;
+	memcpy(t->bytes + t->len, bytes, len);
+	t->len += len;
+}
+
+static inline void text_puts(struct text *t, const char *s)
+{
+	text_add(t, s, strlen(s));
+}
+
+void text_number(struct text *, uint64_t);
+void text_integer(struct text *, int64_t);
+void text_hex(struct text *, uint64_t, size_t digits);       /* lower case, at least that many digits */
+/* A field line: NAME ": " VALUE CRLF. */
+void text_field(struct text *, struct slice name, struct slice value);
+void text_printf(struct text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The string, the caller's to free(); NULL: out of memory. The text is empty again. Not of a text_on(). */
+char *text_take(struct text *, size_t *len);
+
+#endif

@@ -1,0 +1,134 @@
+/* User information hidden; see url_mask.h. */
+#include "conf/url.h"
+#include "proxy/base/url_mask.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+/* One character as forms may have sent it (%40 is '@'). *width: bytes it takes. */
+static char character(const char *text, size_t len, size_t *width)
+{
+	static const struct { const char *escape; char is; } escapes[] = { { "%40", '@' }, { "%3a", ':' }, { "%2f", '/' } };
+
+	*width = 3;
+	for (size_t i = 0; len >= 3 && i < sizeof(escapes) / sizeof(escapes[0]); i++)
+		if (strncasecmp(text, escapes[i].escape, 3) == 0)
+			return escapes[i].is;
+	*width = 1;
+	return *text;
+}
+
+static bool is_scheme(char c)
+{
+	return isalnum((unsigned char)c) || c == '+' || c == '-' || c == '.';
+}
+
+/* How many slashes stand at text, in bytes. */
+static size_t slashes(const char *text, size_t len)
+{
+	size_t at = 0, width;
+
+	for (; at < len && character(text + at, len - at, &width) == '/'; at += width)
+		;
+	return at;
+}
+
+/* Bytes of "scheme:" at text, which slashes follow; 0: none. */
+static size_t scheme_length(const char *text, size_t len)
+{
+	size_t at = 0, width;
+
+	while (at < len && is_scheme(text[at]))
+		at++;
+	if (!at || at == len || character(text + at, len - at, &width) != ':' || !slashes(text + at + width, len - at - width))
+		return 0;
+	return at + width;
+}
+
+/* Where the authority begins; len: a path has none. */
+static size_t authority_at(const char *text, size_t len)
+{
+	static const char query[] = "/?url=";
+	bool path = len && text[0] == '/';
+	size_t at = len >= sizeof(query) - 1 && strncasecmp(text, query, sizeof(query) - 1) == 0 ? sizeof(query) - 1 : path;
+	size_t scheme = scheme_length(text + at, len - at);
+
+	if (scheme || (path && len > 1 && text[1] == '/'))
+		return at + scheme + slashes(text + at + scheme, len - at - scheme);
+	return path && at == 1 ? len : at;
+}
+
+/* Behind the last '@' of text[start..end); start: there is none. */
+static size_t behind_at(const char *text, size_t start, size_t end)
+{
+	size_t found = start, width;
+
+	for (size_t at = start; at < end; at += width)
+		if (character(text + at, end - at, &width) == '@')
+			found = at + width;
+	return found;
+}
+
+static size_t authority_end(const char *text, size_t at, size_t len)
+{
+	size_t width;
+
+	for (; at < len; at += width) {
+		char c = character(text + at, len - at, &width);
+		if (c == '/' || c == '?' || c == '#')
+			break;
+	}
+	return at;
+}
+
+/* A password with a '/' in it, as some are typed, ends what looks like the authority: that is no host then. */
+static bool is_host(const char *text, size_t len)
+{
+	char plain[URL_MAX_HOST + sizeof(":65535")];
+	struct url_host host;
+	size_t n = 0, width;
+
+	for (size_t at = 0; at < len; at += width) {
+		char c = character(text + at, len - at, &width);
+		if (n == sizeof(plain))
+			return false;
+		plain[n++] = c & 0x80 ? 'x' : c;       /* of an internationalised name */
+	}
+	return url_parse_host(plain, n, &host) == URL_OK;
+}
+
+bool url_has_userinfo_sign(const char *text, size_t len)
+{
+	return memchr(text, '@', len) || memmem(text, len, "%40", 3);
+}
+
+static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len)
+{
+	if (len > cap - 1 - at)
+		len = cap - 1 - at;
+	memcpy(out + at, text, len);
+	return at + len;
+}
+
+size_t url_mask(char *out, size_t cap, const char *text, size_t len)
+{
+	static const char mask[] = "***@";
+	size_t start = 0, rest = 0, n;
+
+	if (url_has_userinfo_sign(text, len)) {
+		size_t end;
+		start = authority_at(text, len);
+		end = authority_end(text, start, len);
+		rest = behind_at(text, start, end);
+		if (rest == start && !is_host(text + start, end - start))
+			rest = behind_at(text, start, len);
+	}
+	n = add(out, cap, 0, text, start);
+	if (rest != start)
+		n = add(out, cap, n, mask, sizeof(mask) - 1);
+	n = add(out, cap, n, text + rest, len - rest);
+	out[n] = '\0';
+	return n;
+}

@@ -1,0 +1,373 @@
+/* Stores and responses in the making; see cache.h. */
+#include "proxy/cache/cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/random.h>
+
+#include "proxy/base/hash.h"
+
+enum { CACHE_BUCKETS = 1024, CACHE_APARTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
+
+struct busy {
+	LIST_ENTRY(busy) link;
+	struct object *object;         /* the leader's reference keeps it */
+	bool joinable;                 /* the first of its key */
+	size_t len;
+	char key[];
+};
+
+struct gate { unsigned purges, changes; };
+
+/* The latest purges by prefix. */
+struct prefixes {
+	pthread_mutex_t lock;
+	atomic_uint n;                 /* so far; changes under the lock */
+	struct { char *url; size_t len; } latest[CACHE_PREFIXES];      /* at n % CACHE_PREFIXES; url NULL, for want of memory: any URL */
+};
+
+struct cache {
+	struct store *memory, *second;
+	uint64_t secret[2];
+	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];  /* of every so many of the gates: held while an entry goes in */
+	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
+	struct prefixes prefixes;
+	atomic_uint leaves;
+	pthread_mutex_t lock;
+	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
+	_Atomic uint64_t apart[CACHE_APARTS];  /* by hash: its upper half, and until when; 0: none */
+};
+
+struct cache *cache_new(struct store *memory, struct store *second)
+{
+	struct cache *c = calloc(1, sizeof *c);
+
+	if (!c || getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret) {
+		free(c);
+		return NULL;
+	}
+	c->memory = memory;
+	c->second = second;
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
+		pthread_mutex_init(&c->gate_locks[i], NULL);
+	pthread_mutex_init(&c->prefixes.lock, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+void cache_free(struct cache **cp)
+{
+	struct cache *c = *cp;
+
+	if (!c)
+		return;
+	c->memory->ops->free(c->memory);
+	if (c->second)
+		c->second->ops->free(c->second);
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++)
+		pthread_mutex_destroy(&c->gate_locks[i]);
+	for (size_t i = 0; i < CACHE_PREFIXES; i++)
+		free(c->prefixes.latest[i].url);
+	pthread_mutex_destroy(&c->prefixes.lock);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	*cp = NULL;
+}
+
+/* Keys are of clients' making: whoever does not know the secret cannot choose which ones meet. */
+static uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
+{
+	return hash_sip(c->secret, key, len);
+}
+
+/* Locks it. The URL is the key's first line. */
+static struct gate *gate_open(struct cache *c, const char *key, size_t len)
+{
+	const char *end = memchr(key, '\n', len);
+	size_t i = cache_hash(c, key, end ? (size_t)(end - key) : len) % CACHE_GATES;
+
+	pthread_mutex_lock(&c->gate_locks[i % CACHE_GATE_LOCKS]);
+	return &c->gates[i];
+}
+
+static void gate_close(struct cache *c, const struct gate *gate)
+{
+	pthread_mutex_unlock(&c->gate_locks[(size_t)(gate - c->gates) % CACHE_GATE_LOCKS]);
+}
+
+struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
+{
+	unsigned prefixes = atomic_load(&c->prefixes.n);       /* before the gate: one that comes between counts */
+	const struct gate *gate = gate_open(c, key, len);
+	struct cache_ticket ticket = { .purges = gate->purges, .changes = gate->changes, .prefixes = prefixes };
+
+	gate_close(c, gate);
+	return ticket;
+}
+
+/* More than are remembered have come since: as good as one of them. */
+static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key, size_t len)
+{
+	bool purged;
+
+	if (atomic_load(&p->n) == since)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	purged = p->n - since > CACHE_PREFIXES;
+	for (unsigned i = since; i != p->n && !purged; i++) {
+		const char *url = p->latest[i % CACHE_PREFIXES].url;
+
+		purged = !url || store_purges(PURGE_PREFIX, url, p->latest[i % CACHE_PREFIXES].len, key, len);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return purged;
+}
+
+/* Under the lock of the key's gate. */
+static bool gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const struct entry *e)
+{
+	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, e->key, e->key_len);
+}
+
+static void prefixes_add(struct prefixes *p, const char *url, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+	size_t at;
+
+	if (copy)
+		memcpy(copy, url, len);
+	pthread_mutex_lock(&p->lock);
+	at = p->n % CACHE_PREFIXES;
+	free(p->latest[at].url);
+	p->latest[at].url = copy;
+	p->latest[at].len = len;
+	atomic_fetch_add(&p->n, 1);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* An entry that goes in just now is in when this returns: the purge that follows finds it. */
+static void gates_mark_purge(struct cache *c, enum store_purge what, const char *url, size_t len)
+{
+	struct gate *gate;
+
+	if (what == PURGE_URL) {
+		gate = gate_open(c, url, len);
+		gate->purges++;
+		gate_close(c, gate);
+		return;
+	}
+	if (what == PURGE_PREFIX)
+		prefixes_add(&c->prefixes, url, len);
+	for (size_t i = 0; i < CACHE_GATE_LOCKS; i++) {
+		pthread_mutex_lock(&c->gate_locks[i]);
+		for (size_t at = i; what == PURGE_ALL && at < CACHE_GATES; at += CACHE_GATE_LOCKS)
+			c->gates[at].purges++;
+		pthread_mutex_unlock(&c->gate_locks[i]);
+	}
+}
+
+enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w, struct cache_ticket *ticket)
+{
+	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);
+
+	if (r != STORE_MISSING || !c->second)
+		return r;
+	*ticket = cache_ticket(c, key, len);
+	r = c->second->ops->get(c->second, key, len, entry, w);
+	if (r == STORE_FOUND)
+		cache_warm(c, *entry, ticket);
+	return r;
+}
+
+struct entry *cache_peek(struct cache *c, const char *key, size_t len)
+{
+	return store_memory_peek(c->memory, key, len);
+}
+
+void cache_warm(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(c, e->key, e->key_len);
+	struct entry *there;
+
+	if (gate->changes == ticket->changes && gate_lets_in(c, gate, ticket, e)) {
+		if (!(there = store_memory_peek(c->memory, e->key, e->key_len)))
+			c->memory->ops->put(c->memory, e);
+		entry_unref(&there);
+	}
+	gate_close(c, gate);
+}
+
+void cache_cancel(struct cache *c, struct store_wait *w)
+{
+	if (c->second)
+		c->second->ops->cancel(c->second, w);
+}
+
+bool cache_put(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(c, e->key, e->key_len);
+	bool good = gate_lets_in(c, gate, ticket, e);
+
+	if (good) {
+		gate->changes++;
+		c->memory->ops->put(c->memory, e);
+		if (c->second)
+			c->second->ops->put(c->second, e);
+	}
+	gate_close(c, gate);
+	return good;
+}
+
+bool cache_keep_gzip(struct cache *c, const char *key, size_t len, struct object *body, const struct object *form)
+{
+	return store_memory_keep_gzip(c->memory, key, len, body, form);
+}
+
+bool cache_reserve(struct cache *c, size_t had, size_t wants)
+{
+	return store_memory_reserve(c->memory, had, wants);
+}
+
+void cache_release(struct cache *c, size_t had)
+{
+	if (had)
+		store_memory_release(c->memory, had);
+}
+
+void cache_remove(struct cache *c, const char *key, size_t len)
+{
+	struct gate *gate = gate_open(c, key, len);
+
+	gate->changes++;
+	c->memory->ops->remove(c->memory, key, len);
+	if (c->second)
+		c->second->ops->remove(c->second, key, len);
+	gate_close(c, gate);
+}
+
+/* What is being made is from before the purge: nobody joins it any more. */
+static void cache_purge_busy(struct cache *c, enum store_purge what, const char *url, size_t len)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < CACHE_BUCKETS; i++) {
+		struct busy *b, *next;
+
+		for (b = LIST_FIRST(&c->busy[i]); b; b = next) {
+			next = LIST_NEXT(b, link);
+			if (store_purges(what, url, len, b->key, b->len)) {
+				LIST_REMOVE(b, link);
+				free(b);
+			}
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	gates_mark_purge(c, what, url, len);
+	cache_purge_busy(c, what, url, len);
+	if (c->second) {
+		c->second->ops->purge(c->second, what, url, len, soft, now);
+		/* A lookup that began after the mark may have come there before the purge: it brings nothing back either. */
+		gates_mark_purge(c, what, url, len);
+	}
+	/* Last, for what was brought back before the marks. */
+	return c->memory->ops->purge(c->memory, what, url, len, soft, now);
+}
+
+bool cache_settle(struct cache *c, struct store_wait *w)
+{
+	return c->second && c->second->ops->settle(c->second, w);
+}
+
+static size_t cache_bucket(const struct cache *c, const char *key, size_t len)
+{
+	return cache_hash(c, key, len) % CACHE_BUCKETS;
+}
+
+/* object NULL: the one that may be joined. */
+static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len, const struct object *object)
+{
+	struct busy *b;
+
+	LIST_FOREACH(b, &c->busy[bucket], link)
+		if ((object ? b->object == object : b->joinable) && b->len == len && !memcmp(b->key, key, len))
+			return b;
+	return NULL;
+}
+
+struct object *cache_join(struct cache *c, const char *key, size_t len)
+{
+	struct busy *b;
+	struct object *o;
+
+	pthread_mutex_lock(&c->lock);
+	b = cache_find(c, cache_bucket(c, key, len), key, len, NULL);
+	o = b ? object_ref(b->object) : NULL;
+	pthread_mutex_unlock(&c->lock);
+	return o;
+}
+
+/* Without memory for the record the response is neither shared nor stored. */
+struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
+{
+	size_t bucket = cache_bucket(c, key, len);
+	struct busy *b = malloc(sizeof *b + len), *first;
+	struct object *theirs;
+
+	if (!b)
+		return NULL;
+	b->object = o;
+	b->len = len;
+	memcpy(b->key, key, len);
+	pthread_mutex_lock(&c->lock);
+	first = cache_find(c, bucket, key, len, NULL);
+	theirs = first && !alone ? object_ref(first->object) : NULL;
+	b->joinable = !first;
+	if (!theirs)
+		LIST_INSERT_HEAD(&c->busy[bucket], b, link);
+	pthread_mutex_unlock(&c->lock);
+	if (theirs)
+		free(b);
+	return theirs;
+}
+
+void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
+{
+	struct busy *b;
+
+	pthread_mutex_lock(&c->lock);
+	if ((b = cache_find(c, cache_bucket(c, key, len), key, len, o))) {
+		LIST_REMOVE(b, link);
+		atomic_fetch_add(&c->leaves, 1);
+	}
+	pthread_mutex_unlock(&c->lock);
+	free(b);
+}
+
+void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
+{
+	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_APART_S);
+	_Atomic uint64_t *slot = &c->apart[hash % CACHE_APARTS];
+
+	if (apart)
+		atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
+	else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32)
+		atomic_store_explicit(slot, 0, memory_order_relaxed);
+}
+
+bool cache_is_apart(struct cache *c, const char *key, size_t len, int64_t now)
+{
+	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
+
+	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
+}
+
+unsigned cache_leaves(struct cache *c)
+{
+	return atomic_load(&c->leaves);
+}

@@ -1,0 +1,57 @@
+/* Owns what all workers share of the cache: the stores, which responses are being made, and who may join them.
+ * Must not know: requests, fetches, freshness rules. Thread-safe; the lock of what is being made is held for lookups only.
+ * Invariants: of one key at most one response is in the making that others may join. Nothing comes into the stores but through
+ * cache_put() and cache_warm(), and neither lets in what was on its way when its URL was purged. */
+#ifndef UTFEED_PROXY_CACHE_CACHE_H
+#define UTFEED_PROXY_CACHE_CACHE_H
+
+#include "proxy/store/store.h"
+
+struct cache;
+
+enum { CACHE_APART_S = 120 };
+
+/* memory: of store_memory_new(), always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
+struct cache *cache_new(struct store *memory, struct store *second);
+void cache_free(struct cache **);
+
+/* How often a key's URL had been purged, alone or by a prefix, and anything of it stored or removed. Taken before a response is fetched or
+ * looked up, shown when it is to be stored. A few URLs share one pair of counts. */
+struct cache_ticket { unsigned purges, changes, prefixes; };
+struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
+
+/* As store_ops.get: memory, then the second store. WAIT: *ticket is what cache_warm() wants to see. */
+enum store_result cache_get(struct cache *, const char *key, size_t len, struct entry **, struct store_wait *, struct cache_ticket *ticket);
+/* Memory alone, not counted as a lookup. One reference; NULL: it is not there. */
+struct entry *cache_peek(struct cache *, const char *key, size_t len);
+/* What a wait brought from the second store: the next lookup finds it in memory, unless there is something newer, or nothing is to be. */
+void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
+void cache_cancel(struct cache *, struct store_wait *);
+/* False: its URL was purged since the ticket was taken, and nothing was stored. */
+bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);
+/* As store_memory_keep_gzip(). */
+bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object *body, const struct object *form);
+/* As store_memory_reserve(): a body in the making counts against the budget of memory. */
+bool cache_reserve(struct cache *, size_t had, size_t wants);
+void cache_release(struct cache *, size_t had);
+void cache_remove(struct cache *, const char *key, size_t len);
+int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
+
+/* As store_ops.settle(), of the second store; false: there is none. */
+bool cache_settle(struct cache *, struct store_wait *);
+
+/* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
+ * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
+ * reference to theirs, or, alone, NULL, and nobody joins one's own. A purge ends the joining as well. */
+struct object *cache_join(struct cache *, const char *key, size_t len);
+struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *, bool alone);
+void cache_leave(struct cache *, const char *key, size_t len, struct object *);
+/* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds
+ * of a clock that nobody sets.
+ * A hint: it may be forgotten, and holds for CACHE_APART_S. */
+void cache_set_apart(struct cache *, const char *key, size_t len, bool apart, int64_t now);
+bool cache_is_apart(struct cache *, const char *key, size_t len, int64_t now);
+/* How many have left. What was being made when memory was asked is in it by now, or in the making still, or this has changed. */
+unsigned cache_leaves(struct cache *);
+
+#endif

@@ -1,0 +1,36 @@
+/* Owns the shape of what a request is carried out with: one worker's means and the settings in force when it began.
+ * Must not know: what is done with them. Invariant: conf, tls and the guards are those of settings. */
+#ifndef UTFEED_PROXY_CACHE_CONTEXT_H
+#define UTFEED_PROXY_CACHE_CONTEXT_H
+
+#include <stdbool.h>
+
+struct cache;
+struct conf;
+struct fetch_pool;
+struct guard;
+struct loop;
+struct polite;
+struct resolver;
+struct settings;
+struct tls_set;
+
+/* All borrowed but settings. */
+struct request_context {
+	struct loop *loop;
+	const struct conf *conf;
+	struct fetch_pool *fetches;
+	struct polite *polite;
+	struct cache *cache;           /* shared by all workers */
+	struct tls_set *tls;
+	const struct guard *guard;         /* for destinations that clients choose */
+	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
+	struct resolver *resolver;         /* for tunnels */
+	struct settings *settings;         /* a reference; NULL: none yet */
+	bool secure;                       /* the client came over TLS: its https is 443 where it names no port */
+};
+
+/* From now on under these, of which a reference is taken; NULL: under none. */
+void request_context_set(struct request_context *, struct settings *);
+
+#endif

@@ -1,0 +1,165 @@
+/* What goes out when the head does: lines of the cache's own, preconditions, ranges; see lookup.h and lookup_internal.h. */
+#include "proxy/cache/lookup_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/http_date.h"
+#include "proxy/http/etag.h"
+#include "proxy/http/head_text.h"
+
+struct conditional_stored answer_validators(const struct answer *a, const struct object_head *head)
+{
+	struct slice bytes = { head->bytes, head->len };
+	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"), .last_modified = head_text_get(bytes, "last-modified"),
+		.variant = head->gzip ? ETAG_GZIP : NULL };
+
+	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
+		stored.date = answer_now(a);
+	return stored;
+}
+
+static void answer_lines(struct answer *a, struct object *o, bool stored, struct answer_final *f)
+{
+	struct text t = text_on(f->lines, sizeof f->lines - 1);
+	const struct object_report *r = object_report(o);
+
+	if (stored) {
+		text_puts(&t, "Age: ");
+		text_integer(&t, freshness_age(&a->freshness, answer_now(a)));
+		text_puts(&t, "\r\n");
+	}
+	if (a->cached && !a->status.hit && !a->substituted) {
+		a->status.fwd_status = r->fwd_status;
+		a->status.stored = r->stored;
+		a->status.detail = r->detail;
+	}
+	cache_status_line(&t, a->ctx->conf->via, &a->status);
+	f->lines[t.failed ? 0 : t.len] = '\0';
+}
+
+static struct object_head *answer_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
+{
+	struct object_head *h = object_head_new();
+	struct text t = { 0 };
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
+	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
+	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&h);
+		return NULL;
+	}
+	h->status = status;
+	h->no_body = status == 304;
+	h->content_length = -1;
+	return h;
+}
+
+/* The client holds the gzip form: the 304 names that one. */
+static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
+{
+	struct slice asked = http_msg_get(m, H_IF_NONE_MATCH);
+	size_t at = head_text_etag_end((struct slice){ h->bytes, h->len }), n = sizeof ETAG_GZIP - 1;
+	char *bytes;
+
+	if (!at || !asked.len || !memmem(asked.at, asked.len, ETAG_GZIP "\"", n + 1))
+		return 0;
+	if (!(bytes = realloc(h->bytes, h->len + n)))
+		return -1;
+	memmove(bytes + at + n, bytes + at, h->len - at);
+	memcpy(bytes + at, ETAG_GZIP, n);
+	h->bytes = bytes;
+	h->len += n;
+	return 0;
+}
+
+static int answer_not_modified(const struct answer *a, const struct object_head *from, struct answer_final *f)
+{
+	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
+	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
+		"x-encoding-rule", "cache-status", "set-cookie", "content-security-policy", "x-content-type-options", NULL };
+	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
+	struct object_head *h;
+	size_t n = 0;
+	bool made;
+
+	/* to the caches behind, targeted fields are what Cache-Control is (RFC 9213 section 2.2) */
+	for (const char *const *t = a->settings.targeted; *t; t++)
+		names[n++] = *t;
+	memcpy(names + n, kept, sizeof kept);
+	h = answer_make_head(from, 304, names, true);
+	made = h && (!from->gzip || !answer_mark_gzip(h, a->msg));
+	object_head_unref(&f->head);
+	f->head = h;
+	return made ? 0 : -1;
+}
+
+static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
+    struct answer_final *f)
+{
+	static const char *const replaced[] = { "content-range", NULL };
+	size_t n = strlen(f->lines);
+	struct object_head *h = answer_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
+
+	if (!h)
+		return -1;
+	object_head_unref(&f->head);
+	f->head = h;
+	if (what == RANGE_ONE) {
+		f->offset = range->first;
+		f->content_length = (int64_t)(range->last - range->first + 1);
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)range->first,
+		    (unsigned long long)range->last, (unsigned long long)length);
+	} else {
+		f->offset = length;
+		f->content_length = 0;
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes */%llu\r\n", (unsigned long long)length);
+	}
+	return 0;
+}
+
+static int answer_part(const struct answer *a, const struct object_head *head, struct answer_final *f)
+{
+	int status = answer_range(head, RANGE_ONE, &a->range, a->part->part.total, f);
+
+	f->offset -= a->part->part.first;
+	return status;
+}
+
+int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
+{
+	bool kept = a->status.hit || a->substituted;
+	struct conditional_stored stored;
+	struct byte_range range;
+	enum range_answer what;
+
+	f->head = head;
+	f->content_length = object_content_length(o);
+	f->offset = 0;
+	answer_lines(a, o, kept, f);
+	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
+		return 0;
+	if (!conditional_asked(a->msg) && !http_msg_has(a->msg, H_RANGE))
+		return 0;
+	stored = answer_validators(a, head);
+	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
+	case CONDITIONAL_NOT_MODIFIED:
+		return answer_not_modified(a, head, f);
+	case CONDITIONAL_FAILED:
+		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
+		f->content_length = 0;
+		object_head_unref(&head);
+		return f->head ? 0 : -1;
+	case CONDITIONAL_PROCEED:
+		break;
+	}
+	if (kept && a->ranged)
+		return answer_part(a, head, f);
+	if (a->msg->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
+		return 0;
+	what = range_evaluate(a->msg, &stored, object_length(o), answer_now(a), &range);
+	return what == RANGE_NONE ? 0 : answer_range(head, what, &range, object_length(o), f);
+}

@@ -1,0 +1,82 @@
+/* From target and settings to what a fetch needs; see fetch_plan.h. */
+#include "proxy/cache/fetch_plan.h"
+
+#include "conf/conf.h"
+#include "proxy/cache/request_head.h"
+#include "proxy/http/etag.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
+
+uint64_t fetch_plan_interval_ms(const struct request_context *ctx, const struct target *target)
+{
+	return target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms;
+}
+
+bool fetch_plan_caches(const struct http_msg *m, const struct target *target)
+{
+	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache &&
+	    !(target->cookies && http_msg_has(m, H_COOKIE));
+}
+
+static struct normalise_options plan_encoding(const struct conf *conf, const struct target *target, enum policy policy)
+{
+	const struct conf_route *route = target->route;
+
+	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
+		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
+}
+
+struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)
+{
+	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
+}
+
+static const enum response_way plan_ways[] = {
+	[TARGET_ROUTE] = RESPONSE_CHOSEN, [TARGET_FORWARD] = RESPONSE_FORWARDED, [TARGET_GATEWAY] = RESPONSE_FOREIGN,
+};
+
+int fetch_plan(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
+    struct object *body, bool ranged, struct fetch_request *r)
+{
+	const struct conf *conf = ctx->conf;
+	const struct conf_route *route = target->route;
+	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = fetch_plan_caches(m, target);
+
+	*r = (struct fetch_request){
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
+		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
+		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
+		.parents = fetch_plan_parents(conf, route), .hop_parents = fetch_plan_parents(conf, &conf->direct),
+		.redirects = {
+			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
+			    conf->redirects : 0,
+			.allow_downgrade = conf->redirect_downgrade, .upgrade_https = route->upgrade_https,
+		},
+		.limits = {
+			.connect_timeout_ms = conf->connect_timeout_ms, .first_byte_timeout_ms = conf->first_byte_timeout_ms,
+			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
+			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
+			.max_connections = (size_t)conf->origin_connections, .queue_timeout_ms = conf->queue_timeout_ms,
+			.min_interval_ms = fetch_plan_interval_ms(ctx, target),
+		},
+		.stage = {
+			.loop = ctx->loop,
+			.normalise = route->normalise && reads,
+			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
+			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
+			.encoding = plan_encoding(conf, target, policy),
+			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
+			.head = { .way = plan_ways[target->mode], .via = conf->via, .output = route->output, .gzip = conf->gzip },
+		},
+	};
+	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
+	r->to = target->to;
+	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
+		return -1;
+	if (!upstream_head(r, m, conf, target, !caches)) {
+		r->settings = settings_ref(ctx->settings);
+		return 0;
+	}
+	fetch_request_free(r);
+	return -1;
+}

@@ -1,0 +1,420 @@
+/* Filling the cache; see fill.h. */
+#include "proxy/cache/fill_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/http/head_text.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/http/vary.h"
+#include "proxy/net/loop.h"
+#include "proxy/object/feed_hints.h"
+
+int64_t lead_now(struct lead *l)
+{
+	return loop_wall_ms(l->params.loop) / 1000;
+}
+
+static int64_t lead_steady(struct lead *l)
+{
+	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
+}
+
+/* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing off that. */
+static void lead_note_answer(struct lead *l)
+{
+	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
+
+	l->response_time = lead_now(l);
+	took = l->response_time - l->asked;
+	l->request_time = l->response_time - (took > steady ? took : steady);
+}
+
+void lead_leave(struct lead *l)
+{
+	if (!l->left)
+		cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
+	l->left = true;
+}
+
+static int lead_copy_request(struct lead *l, const struct http_msg *m)
+{
+	if (!(l->request_bytes = malloc(m->head_len)) || http_msg_init(&l->request, m->n_fields ? m->n_fields : 1))
+		return -1;
+	struct http_field *fields = l->request.fields;
+
+	memcpy(l->request_bytes, m->base, m->head_len);
+	memcpy(fields, m->fields, m->n_fields * sizeof *fields);
+	l->request = *m;
+	l->request.fields = fields;
+	l->request.base = l->request_bytes;
+	return 0;
+}
+
+enum lead_head lead_parse(struct lead *l, struct http_msg *m, const char *bytes, size_t len)
+{
+	struct http_parser *p = http_parser_new(false, NULL, NULL);
+	enum lead_head r = LEAD_HEAD_NO_MEMORY;
+	size_t used;
+
+	if (p && !http_msg_init(m, l->params.max_fields)) {
+		m->base = bytes;
+		http_parser_start(p, m, false);
+		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD ? LEAD_HEAD : LEAD_HEAD_UNUSABLE;
+		if (r != LEAD_HEAD)
+			http_msg_free(m);
+	}
+	http_parser_free(&p);
+	return r;
+}
+
+/* The head as stored for clients: Age goes, for it is told anew each time; X-Encoding-Rule comes, for it is final now. */
+static struct object_head *stored_head(const struct object_head *from, struct object *o)
+{
+	static const char *const told_anew[] = { "age", NULL };
+	struct object_head *h = object_head_new();
+	struct text t = { 0 };
+	struct verdict v;
+	char rule[VERDICT_FORMAT_MAX];
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
+	head_text_copy(&t, (struct slice){ from->bytes, from->len }, told_anew, false);
+	if (object_verdict(o, &v)) {
+		verdict_format(&v, rule, sizeof rule);
+		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
+	}
+	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&h);
+		return NULL;
+	}
+	h->status = from->status;
+	h->no_body = from->no_body;
+	h->content_length = (int64_t)object_length(o);
+	h->gzip = from->gzip;
+	h->etag_end = head_text_etag_end((struct slice){ h->bytes, h->len });
+	return h;
+}
+
+void lead_key(struct lead *l, bool part, struct text *key)
+{
+	text_add(key, l->key, l->params.key_len);
+	if (l->vary) {
+		text_puts(key, "\n");
+		vary_key(key, (struct slice){ l->vary, strlen(l->vary) }, (struct slice){ l->sent, l->sent_len });
+	}
+	text_puts(key, part ? ENTRY_PARTS : "");
+}
+
+static bool lead_put_names(struct lead *l, const struct freshness *freshness)
+{
+	struct entry_parts names = { .vary = strdup(l->vary), .freshness = freshness };
+	struct entry *record = names.vary ? entry_new(l->key, l->params.key_len, &names) : NULL;
+	bool good = record && cache_put(l->params.cache, record, &l->ticket);
+
+	entry_unref(&record);
+	return good;
+}
+
+struct entry *lead_put(struct lead *l, struct entry_parts *parts)
+{
+	struct text key = { 0 };
+	struct entry *e = NULL;
+
+	if (l->vary && !lead_put_names(l, parts->freshness)) {
+		entry_parts_free(parts);
+		return NULL;
+	}
+	lead_key(l, parts->part.total, &key);
+	if (key.failed)
+		entry_parts_free(parts);
+	else
+		e = entry_new(key.bytes, key.len, parts);
+	if (e)
+		entry_now(e, lead_now(l), lead_steady(l));
+	if (e && !cache_put(l->params.cache, e, &l->ticket))
+		entry_unref(&e);
+	free(key.bytes);
+	return e;
+}
+
+static bool lead_takes_hints(struct lead *l, const struct freshness *f, struct object *body)
+{
+	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body && lead_body(body) == RESPONSE_NORMALISED;
+}
+
+void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
+{
+	struct freshness_settings settings = l->params.freshness;
+	struct feed_hints hints;
+
+	freshness_read(f, m, l->request_time, l->response_time, &settings);
+	if (lead_takes_hints(l, f, body)) {
+		feed_hints_of(&hints, body);
+		settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
+		freshness_read(f, m, l->request_time, l->response_time, &settings);
+	}
+	if (l->hops.any)
+		freshness_limit(f, &l->hops.limit);
+}
+
+int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshness *fresh)
+{
+	struct object_head *head = NULL;
+	struct http_msg m;
+
+	if (parts->object && parts->upstream && lead_parse(l, &m, parts->upstream, parts->upstream_len) == LEAD_HEAD) {
+		lead_freshness(l, fresh, &m, parts->object);
+		l->head.date = loop_http_date(l->params.loop);
+		if ((head = response_head_build(&m, lead_body(parts->object), &l->head)))
+			parts->head = stored_head(head, parts->object);
+		http_msg_free(&m);
+	}
+	object_head_unref(&head);
+	parts->freshness = fresh;
+	if (!parts->head)
+		entry_parts_free(parts);
+	return parts->head ? 0 : -1;
+}
+
+static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
+{
+	return m->has_length && m->content_length > l->params.max_object;
+}
+
+/* An error says nothing of what the next answer will be like, and who asks for a part waits for nobody as it is. */
+static void lead_set_apart(struct lead *l, const struct http_msg *m, enum storable storable)
+{
+	if (m->status < 500 && !l->ranged)
+		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m),
+		    lead_steady(l));
+}
+
+/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
+static bool lead_would_store(struct lead *l, const struct http_msg *m)
+{
+	return !lead_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
+}
+
+static int lead_plan_storing(struct lead *l, const struct fetch_answer *answer, struct object *o, enum storable *storable)
+{
+	const struct http_msg *m = answer->msg;
+	bool part = lead_takes_part(l, m);     /* judged as the whole it is of */
+
+	if (lead_judge(l, m, part ? 200 : m->status, storable))
+		return -1;
+	/* What else is said to one who asks for a part is not for those who do not. */
+	if (l->ranged && !part && m->status != 200)
+		*storable = STORABLE_STATUS;
+	lead_set_apart(l, m, *storable);
+	if (*storable != STORABLE_YES)
+		object_report(o)->detail = storable_word(*storable);
+	if (*storable != STORABLE_YES || !lead_would_store(l, m))
+		return 0;
+	if (!(l->upstream = malloc(answer->upstream.len)))
+		return -1;
+	memcpy(l->upstream, answer->upstream.at, answer->upstream.len);
+	l->upstream_len = answer->upstream.len;
+	l->storing = true;
+	return 0;
+}
+
+/* Nobody's own, and yet not stored: who waits for it gets it rather than asking an origin in trouble once more. */
+static bool lead_is_trouble(const struct http_msg *m, enum storable storable)
+{
+	return storable == STORABLE_LIFETIME && freshness_error_status(m->status);
+}
+
+static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
+{
+	const struct http_msg *m = answer->msg;
+	struct lead *l = arg;
+	enum storable storable;
+	bool own;
+
+	lead_note_answer(l);
+	if (object_report(o)->foreign)
+		l->head.way = RESPONSE_FOREIGN;
+	if (l->params.entry && m->status == 304 && answer->conditional)
+		return lead_refresh(l, answer, o);
+	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))
+		return FETCH_ANSWERED;
+	if (lead_plan_storing(l, answer, o, &storable))
+		return FETCH_NO_MEMORY;
+	/* A cookie is one client's, though all who come later get it when its origin says so. */
+	own = (!l->storing && !lead_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
+	if (lead_admit(l, m, own, o))
+		return FETCH_NO_MEMORY;
+	object_report(o)->fwd_status = m->status;
+	object_report(o)->stored = l->storing;
+	if (l->storing)
+		object_keep(o, l->params.max_object);
+	else
+		lead_leave(l);
+	lead_note_head(l, m);
+	return FETCH_GO_ON;
+}
+
+static int lead_on_hop(void *arg, const struct http_msg *m)
+{
+	struct lead *l = arg;
+
+	lead_note_answer(l);
+	return lead_note_hop(l, m);
+}
+
+/* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being stored. */
+static void lead_on_grew(void *arg, struct object *o)
+{
+	enum { STEP_BYTES = 32 * 1024 };
+	struct lead *l = arg;
+	uint64_t length = object_length(o);
+	size_t wants = (size_t)(length / STEP_BYTES + 1) * STEP_BYTES;
+
+	if (!l->storing || length <= l->reserved)
+		return;
+	if (cache_reserve(l->params.cache, l->reserved, wants)) {
+		l->reserved = wants;
+		return;
+	}
+	l->storing = false;
+	lead_leave(l);
+	object_unkeep(o);
+}
+
+static void lead_release(struct lead *l)
+{
+	cache_release(l->params.cache, l->reserved);
+	l->reserved = 0;
+}
+
+static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct object *o)
+{
+	struct lead *l = arg;
+
+	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
+	if (f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0))
+		return true;
+	object_report(o)->stored = false;
+	/* Before others learn of it: whoever asks again must not find this one. */
+	lead_leave(l);
+	return false;
+}
+
+static struct entry *lead_store_whole(struct lead *l, const struct http_msg *m, struct object *o)
+{
+	struct freshness fresh;
+	struct entry_parts parts = { .freshness = &fresh };
+
+	lead_freshness(l, &fresh, m, o);
+	if (!(parts.head = stored_head(object_get_head(o), o)))
+		return NULL;
+	parts.object = object_ref(o);
+	parts.upstream = l->upstream;
+	parts.upstream_len = l->upstream_len;
+	l->upstream = NULL;
+	return lead_put(l, &parts);
+}
+
+static void lead_on_done(void *arg, struct object *o)
+{
+	struct lead *l = arg;
+	struct http_msg m;
+	struct entry *e;
+
+	lead_release(l);
+	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
+	    lead_parse(l, &m, l->upstream, l->upstream_len) == LEAD_HEAD) {
+		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
+		http_msg_free(&m);
+		l->marks = l->marks && !e;
+		entry_unref(&e);
+	}
+	lead_leave(l);
+}
+
+static void lead_free(struct lead *l)
+{
+	entry_unref(&l->params.entry);
+	entry_unref(&l->params.part);
+	http_msg_free(&l->request);
+	lead_hops_free(&l->hops);
+	free(l->request_bytes);
+	free(l->upstream);
+	free(l->vary);
+	free(l->key);
+	free(l->busy);
+	free(l->sent);
+	free(l);
+}
+
+static void lead_on_end(void *arg)
+{
+	struct lead *l = arg;
+
+	lead_note_end(l);
+	lead_release(l);
+	lead_leave(l);
+	lead_free(l);
+}
+
+static char *copy_bytes(const char *bytes, size_t len)
+{
+	char *copy = malloc(len ? len : 1);
+
+	if (copy)
+		memcpy(copy, bytes, len);
+	return copy;
+}
+
+static int lead_copy(struct lead *l, const struct lead_params *params)
+{
+	l->params = *params;
+	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
+	l->params.part = params->part ? entry_ref(params->part) : NULL;
+	l->key = copy_bytes(params->key, params->key_len);
+	l->busy = copy_bytes(params->busy, params->busy_len);
+	l->sent = copy_bytes(params->sent.at, params->sent.len);
+	l->sent_len = params->sent.len;
+	l->ticket = cache_ticket(params->cache, params->key, params->key_len);
+	l->request_time = lead_now(l);
+	return l->key && l->busy && l->sent && !lead_copy_request(l, params->request) ? 0 : -1;
+}
+
+struct object *lead_start(const struct lead_params *params, struct fetch_request *r, bool *joined)
+{
+	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
+	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
+	struct lead *l = calloc(1, sizeof *l);
+	struct fetch_hooks hooks = { lead_on_hop, lead_on_head, lead_on_grew, lead_on_failed, lead_on_done, lead_on_end, l };
+
+	if (!o || !l)
+		goto fail;
+	l->object = o;
+	l->left = true;
+	l->head = r->stage.head;
+	l->ranged = r->ranged;
+	l->normalises = r->stage.normalise;
+	l->marks = l->normalises && !l->ranged;
+	l->asked = lead_now(l);
+	l->asked_ms = loop_now_ms(l->params.loop);
+	if (lead_copy(l, params) || lead_add_validators(l, r))
+		goto fail;
+	r->hooks = &hooks;
+	theirs = cache_lead(params->cache, l->busy, params->busy_len, o, params->alone);
+	l->left = *joined = theirs;
+	if (theirs)
+		goto fail;
+	if (fetch_start(params->fetches, r, o)) {
+		lead_leave(l);
+		object_fail(o, &no_memory);
+		goto fail;
+	}
+	return o;
+fail:
+	if (l)
+		lead_free(l);
+	object_unref(&o);
+	fetch_request_free(r);
+	return theirs;
+}

@@ -1,0 +1,95 @@
+/* Owns the gate into the store: whether a response may be stored, under which fields' values, and whom it is for while it is made.
+ * Must not know: bodies. Source: RFC 9111 sections 3, 3.5, 4.1 and 7.3.
+ * Invariant: what redirects led to is judged with each of them: it is kept under the URL of the first. */
+#include "proxy/cache/fill_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/http/vary.h"
+#include "proxy/object/audience.h"
+
+static int take_names(struct text *names, char **to)
+{
+	size_t len;
+
+	text_add(names, "", 1);
+	free(*to);
+	return (*to = text_take(names, &len)) ? 0 : -1;
+}
+
+void lead_hops_free(struct lead_hops *h)
+{
+	free(h->vary);
+}
+
+/* One that names no lifetime is good as long as the operator's floor says: that alone does not keep out what it leads to. */
+static enum storable lead_judge_hop(struct lead *l, const struct http_msg *m)
+{
+	enum storable s = freshness_storable(&l->request, m, &l->params.freshness);
+
+	return s == STORABLE_LIFETIME ? STORABLE_YES : s;
+}
+
+int lead_note_hop(struct lead *l, const struct http_msg *m)
+{
+	struct lead_hops *h = &l->hops;
+	struct text names = { 0 };
+	struct freshness f;
+
+	freshness_read_hop(&f, m, l->request_time, l->response_time, &l->params.freshness);
+	if (h->any)
+		freshness_limit(&h->limit, &f);
+	else
+		h->limit = f;
+	if (!h->any || h->storable == STORABLE_YES)
+		h->storable = lead_judge_hop(l, m);
+	h->any = true;
+	switch (vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 })) {
+	case VARY_ALL:
+		h->vary_all = true;
+		return 0;
+	case VARY_FIELDS:
+		return take_names(&names, &h->vary);
+	case VARY_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+/* As long as it is not known that the response is for nobody else its names are wanted, stored or not. */
+static int lead_take_vary(struct lead *l, const struct http_msg *m, enum storable *storable)
+{
+	const struct lead_hops *h = &l->hops;
+	struct text names = { 0 };
+	enum vary vary = h->vary_all ? VARY_ALL : vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 });
+
+	free(l->vary);
+	l->vary = NULL;
+	if (vary == VARY_ALL && (*storable == STORABLE_YES || *storable == STORABLE_LIFETIME))
+		*storable = STORABLE_VARY;
+	return vary == VARY_FIELDS ? take_names(&names, &l->vary) : 0;
+}
+
+int lead_judge(struct lead *l, const struct http_msg *m, int status, enum storable *storable)
+{
+	struct http_msg as = *m;
+
+	as.status = (uint16_t)status;
+	*storable = l->hops.any ? l->hops.storable : STORABLE_YES;
+	if (*storable == STORABLE_YES)
+		*storable = freshness_storable(&l->request, &as, &l->params.freshness);
+	return lead_take_vary(l, m, storable);
+}
+
+int lead_admit(struct lead *l, const struct http_msg *m, bool own, struct object *o)
+{
+	struct audience *a;
+	struct freshness f;
+
+	lead_freshness(l, &f, m, NULL);
+	if (!(a = audience_new(own, l->vary, (struct slice){ l->sent, l->sent_len }, &f)))
+		return -1;
+	object_set_audience(o, a);
+	return 0;
+}

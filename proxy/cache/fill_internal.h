@@ -1,0 +1,96 @@
+/* Owns what the parts of lead share: fill.c has the fetch's hooks and what is stored whole, fill_gate.c whom a response is for and
+ * whether it is stored, fill_refresh.c what a 304 makes of a stored one, fill_parts.c what is stored in parts. Must not know: who else fills the cache. Invariant: a lead is its fetch's thread's alone. */
+#ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
+#define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
+
+#include "proxy/cache/fill.h"
+
+/* What the redirects that were followed say of the response they led to. */
+struct lead_hops {
+	bool any;
+	bool vary_all;
+	enum storable storable;        /* the first of their reasons against it */
+	struct freshness limit;        /* what holds for any of them */
+	char *vary;                    /* names; NULL: none */
+};
+
+struct lead {
+	struct lead_params params;     /* strings and entries are its own */
+	char *key, *busy, *sent;
+	size_t sent_len;
+	struct cache_ticket ticket;    /* from before the fetch: what is purged meanwhile is not stored */
+	struct http_msg request;
+	char *request_bytes;
+	struct lead_hops hops;
+	struct response_settings head;
+	int64_t asked;                 /* when, by the wall clock */
+	uint64_t asked_ms;             /* and by the monotonic one: whole seconds of two clocks would differ by one too often */
+	int64_t request_time, response_time;
+	struct object *object;         /* the fetch's reference keeps it */
+	bool left;                     /* nobody can join any more */
+	bool storing;
+	bool ranged;                   /* a part was asked for */
+	bool normalises;               /* a whole is looked at, and may be changed */
+	bool marks;                    /* where it proves to be no feed it may be asked for in parts, which is to be noted */
+	struct content_range part;     /* that came and is being stored; total 0: none */
+	char *upstream;                /* the head to store */
+	size_t upstream_len;
+	size_t reserved;               /* bytes of the body that count in the budget of memory */
+	char *vary;                    /* names, those of redirects included; NULL: the response does not vary */
+};
+
+static inline enum response_body lead_body(struct object *o)
+{
+	const struct object_report *r = object_report(o);
+
+	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
+}
+
+/* fill.c */
+int64_t lead_now(struct lead *);
+/* Nobody can join any more. */
+void lead_leave(struct lead *);
+enum lead_head { LEAD_HEAD, LEAD_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, LEAD_HEAD_NO_MEMORY };
+/* Reads head bytes as a message again. The text must live as long as m. But for LEAD_HEAD m is let go of. */
+enum lead_head lead_parse(struct lead *, struct http_msg *m, const char *bytes, size_t len);
+/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: it was purged
+ * meanwhile, or out of memory. */
+struct entry *lead_put(struct lead *, struct entry_parts *);
+/* The key of the response, or of a part of it. */
+void lead_key(struct lead *, bool part, struct text *);
+/* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
+int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *);
+/* Where the response names no lifetime its feed, body, may: of the time it was made, not of the time it came. NULL: not known yet. */
+void lead_freshness(struct lead *, struct freshness *, const struct http_msg *, struct object *body);
+
+/* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
+/* A redirect that is followed counts for what it leads to. -1: out of memory. */
+int lead_note_hop(struct lead *, const struct http_msg *);
+/* Whether a response with that head, as a status, may be stored; then l->vary has the names. -1: out of memory. */
+int lead_judge(struct lead *, const struct http_msg *, int status, enum storable *);
+/* Says in the object whom it is for; own: the one who asked alone. -1: out of memory. */
+int lead_admit(struct lead *, const struct http_msg *, bool own, struct object *);
+void lead_hops_free(struct lead_hops *);
+
+/* fill_refresh.c */
+/* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
+ * bytes, of one connection, or, without cookies, of one client. Its age and date are never the stored ones: what comes without Date
+ * was made when it came (RFC 9110 section 6.6.1). */
+enum lead_head lead_merge(struct lead *, const struct entry *, const struct http_msg *newer, bool cookies, char **merged, size_t *len);
+/* The origin says that the stored response still holds: it is stored anew with the new head where that may be, and answers. */
+enum fetch_choice lead_refresh(struct lead *, const struct fetch_answer *, struct object *);
+/* The stored response answers for an origin that errs, where it may. */
+bool lead_serve_stale(struct lead *, struct object *, int status);
+/* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). -1: out of memory. */
+int lead_add_validators(struct lead *, struct fetch_request *);
+
+/* fill_parts.c */
+/* Whether a 206 is a part that can be stored; then it is noted. */
+bool lead_takes_part(struct lead *, const struct http_msg *);
+/* It came complete, as m. NULL: it is not stored. */
+struct entry *lead_store_part(struct lead *, const struct http_msg *m, struct object *);
+/* A response that is no part: where it tells that its URL may be asked for in parts, or that a stored part is of another one. */
+void lead_note_head(struct lead *, const struct http_msg *);
+void lead_note_end(struct lead *);
+
+#endif

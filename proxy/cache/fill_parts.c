@@ -1,0 +1,229 @@
+/* Owns what is stored of a response in parts: the mark that it may be asked for so, the part that came, and what it makes with the
+ * one that is there (RFC 9111 sections 3.3 and 3.4).
+ * Must not know: answers. Invariant: bytes are put together only under one strong validator and one key, without a gap; where a route
+ * normalises they never become a whole, for that has to be looked at from its beginning. */
+#include "proxy/cache/fill_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/evidence/media_type.h"
+
+/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer them. */
+static void lead_mark(struct lead *l)
+{
+	const struct freshness known = { .response_time = lead_now(l) };
+	struct entry_parts parts = { .freshness = &known };
+	struct text key = { 0 };
+	struct entry *e = NULL;
+
+	l->marks = false;
+	text_add(&key, l->busy, l->params.busy_len);
+	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* a part that is on its way is known by that key */
+	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
+		cache_put(l->params.cache, e, &l->ticket);
+	entry_unref(&e);
+	free(key.bytes);
+}
+
+/* By its type alone: the first bytes of a feed say so earlier than its end. */
+static bool is_media(const struct http_msg *m)
+{
+	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
+	struct media_type type;
+
+	media_type_read(&type, value.at, value.len);
+	return type.CTMime == MIME_MEDIA;
+}
+
+/* RFC 9110 section 14.3 */
+static bool takes_ranges(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice unit;
+
+	while (http_msg_next_member(m, H_ACCEPT_RANGES, &it, &unit))
+		if (slice_is(unit, "bytes"))
+			return true;
+	return false;
+}
+
+/* The bytes were looked at, and they are the origin's. */
+static bool is_no_feed(struct object *o)
+{
+	struct verdict v;
+
+	return object_verdict(o, &v) && v.kind == VERDICT_NONE && (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) &&
+	    lead_body(o) == RESPONSE_RAW;
+}
+
+/* Whether the stored part is of the bytes that this response is of. */
+static bool part_holds(struct lead *l, const struct http_msg *m)
+{
+	const struct entry *old = l->params.part;
+	struct http_msg stored;
+	bool same;
+
+	if (lead_parse(l, &stored, old->upstream, old->upstream_len) != LEAD_HEAD)
+		return false;
+	same = content_range_same(&stored, m, l->response_time);
+	http_msg_free(&stored);
+	return same;
+}
+
+/* The whole in the place of a part, or a part of something else: what is stored has changed. */
+static bool part_is_past(struct lead *l, const struct http_msg *m)
+{
+	return l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m)));
+}
+
+void lead_note_head(struct lead *l, const struct http_msg *m)
+{
+	if (part_is_past(l, m))
+		lead_mark(l);
+	l->marks = l->marks && m->status == 200 && takes_ranges(m);
+	if (l->marks && !l->storing && is_media(m))
+		lead_mark(l);
+}
+
+void lead_note_end(struct lead *l)
+{
+	if (l->marks && is_no_feed(l->object))
+		lead_mark(l);
+}
+
+bool lead_takes_part(struct lead *l, const struct http_msg *m)
+{
+	struct content_range r;
+
+	if (!l->ranged || m->status != 206 || http_msg_has(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
+	    (m->has_length && m->content_length != content_range_length(&r)) || content_range_length(&r) > l->params.max_object ||
+	    !content_range_same(m, m, l->response_time))
+		return false;
+	l->part = r;
+	return true;
+}
+
+/* The part that is there, where this one goes with it to make *whole; NULL: this one stands for itself. */
+static const struct entry *part_before(struct lead *l, const struct http_msg *m, struct content_range *whole)
+{
+	const struct entry *old = l->params.part;
+	struct content_range joined;
+	struct text key = { 0 };
+	bool same;
+
+	*whole = l->part;
+	if (!old || !content_range_join(&joined, &old->part, &l->part) || content_range_length(&joined) > l->params.max_object ||
+	    !part_holds(l, m))
+		return NULL;
+	/* A strong date alone would not tell variants apart. */
+	lead_key(l, true, &key);
+	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
+	free(key.bytes);
+	if (!same)
+		return NULL;
+	*whole = joined;
+	return old;
+}
+
+static int part_copy(struct object *to, struct object *from, uint64_t offset, uint64_t len)
+{
+	struct object_reader r = { 0 };
+	struct iovec iov[16];
+	int status = 0;
+
+	object_attach(from, &r);
+	object_seek(&r, offset);
+	while (len && !status) {
+		size_t n;
+		int count = object_peek(&r, iov, sizeof iov / sizeof iov[0], len < SIZE_MAX ? (size_t)len : SIZE_MAX, &n);
+
+		for (int i = 0; i < count && !status; i++)
+			status = object_append(to, iov[i].iov_base, iov[i].iov_len);
+		object_consume(&r, n);
+		len -= n;
+	}
+	object_detach(&r);
+	return status;
+}
+
+/* Newer bytes count where both have them. */
+static struct object *part_object(const struct entry *old, const struct content_range *part, struct object *newer, uint64_t length)
+{
+	struct object_head *head = object_head_new();
+	struct object *o = object_new(0);
+	int status = 0;
+
+	if (!o || !head) {
+		object_head_unref(&head);
+		object_unref(&o);
+		return NULL;
+	}
+	head->status = 200;
+	head->content_length = (int64_t)length;
+	object_keep(o, UINT64_MAX);
+	object_expect(o, length);
+	object_head(o, head);
+	*object_report(o) = *object_report(newer);
+	if (old && old->part.first < part->first)
+		status = part_copy(o, old->object, 0, part->first - old->part.first);
+	if (!status)
+		status = part_copy(o, newer, 0, content_range_length(part));
+	if (!status && old && old->part.last > part->last)
+		status = part_copy(o, old->object, part->last + 1 - old->part.first, old->part.last - part->last);
+	if (status)
+		object_unref(&o);
+	else
+		object_done(o);
+	return o;
+}
+
+/* The head of the whole, as a part's tells it. */
+static char *part_upstream(const struct http_msg *m, size_t *len)
+{
+	struct text t = { 0 };
+
+	text_puts(&t, "HTTP/1.1 200 \r\n");
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+
+		if (!f->hop && f->id != H_CONNECTION && f->id != H_CONTENT_RANGE && f->id != H_CONTENT_LENGTH && f->id != H_TRANSFER_ENCODING)
+			text_field(&t, http_field_name(m, f), http_field_value(m, f));
+	}
+	text_puts(&t, "\r\n");
+	return text_take(&t, len);
+}
+
+struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct object *o)
+{
+	struct entry_parts parts = { 0 };
+	struct freshness fresh;
+	struct content_range whole;
+	const struct entry *old = part_before(l, m, &whole);
+	struct entry *e;
+	struct verdict v;
+
+	if (object_length(o) != content_range_length(&l->part))
+		return NULL;
+	if (old && lead_merge(l, old, m, true, &parts.upstream, &parts.upstream_len) != LEAD_HEAD) {
+		old = NULL;
+		whole = l->part;
+	}
+	if (!old)
+		parts.upstream = part_upstream(m, &parts.upstream_len);
+	parts.object = part_object(old, &l->part, o, content_range_length(&whole));
+	if (!l->normalises && content_range_length(&whole) == whole.total) {
+		if (parts.object && object_verdict(o, &v)) {
+			v.reason = VREASON_DISABLED;
+			object_set_verdict(parts.object, &v, false);
+		}
+	} else
+		parts.part = whole;
+	if (lead_finish_parts(l, &parts, &fresh))
+		return NULL;
+	e = lead_put(l, &parts);
+	/* All of it: nothing is left to be known in parts. */
+	if (e && !e->part.total)
+		cache_remove(l->params.cache, l->busy, l->params.busy_len);
+	return e;
+}

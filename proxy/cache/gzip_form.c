@@ -1,0 +1,155 @@
+/* Making gzip forms; see gzip_form.h. */
+#include "proxy/cache/gzip_form.h"
+
+#include <stdlib.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/coding/codec.h"
+
+/* Of the body, compressed in one turn: about a millisecond. A form that saves less than that share of the body is useless. */
+enum { STEP_BYTES = 64 * 1024, GAIN_SHARE = 16 };
+
+struct gzip_making {
+	TAILQ_ENTRY(gzip_making) link;
+	struct object_reader body;     /* DONE and kept: never woken */
+	struct object *form;
+	struct gzip_writer *writer;
+	size_t len;
+	char key[];
+};
+
+static void making_free(struct gzip_making *m)
+{
+	object_detach(&m->body);
+	object_unref(&m->form);
+	gzip_writer_free(&m->writer);
+	free(m);
+}
+
+/* What the access log says of the one it says of the other. */
+static struct object *form_new(struct object *body)
+{
+	struct object_head *head = object_head_new();
+	struct object *form = head ? object_new(0) : NULL;
+
+	if (!form) {
+		object_head_unref(&head);
+		return NULL;
+	}
+	head->content_length = -1;
+	object_keep(form, UINT64_MAX);
+	*object_report(form) = *object_report(body);
+	object_head(form, head);
+	return form;
+}
+
+/* NULL: out of memory, or another worker was first. */
+static struct gzip_making *making_new(struct object *body, const char *key, size_t len)
+{
+	struct gzip_making *m = calloc(1, sizeof *m + len);
+
+	if (!m)
+		return NULL;
+	object_attach(body, &m->body);
+	m->len = len;
+	memcpy(m->key, key, len);
+	if ((m->form = form_new(body)) && (m->writer = gzip_writer_new()) && object_gzip_begin(body, m->form))
+		return m;
+	making_free(m);
+	return NULL;
+}
+
+/* 1: that was the end; 0: more is to come; -1: out of memory. No memory is taken beyond what comes out. */
+static int making_step(struct gzip_making *m, uint8_t *out)
+{
+	uint64_t length = object_length(m->body.object), until = m->body.offset + STEP_BYTES;
+	size_t have = 0, n;
+	bool ended = false;
+
+	while (!ended && m->body.offset < until && have < LOOP_SCRATCH_BYTES) {
+		struct iovec piece = { NULL, 0 };
+		size_t bytes, left;
+		const uint8_t *at;
+		bool last;
+
+		object_peek(&m->body, &piece, 1, STEP_BYTES, &bytes);
+		at = piece.iov_base;
+		left = bytes;
+		last = m->body.offset + bytes == length;
+		ended = gzip_write(m->writer, &at, &left, last ? GZIP_FINISH : GZIP_MORE, out + have, LOOP_SCRATCH_BYTES - have, &n) && last;
+		object_consume(&m->body, bytes - left);
+		have += n;
+	}
+	object_expect(m->form, object_length(m->form) + have);
+	return object_append(m->form, out, have) ? -1 : ended;
+}
+
+static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
+{
+	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
+	struct object *body = m->body.object;
+	uint64_t length = object_length(body);
+
+	if (!whole) {
+		object_gzip_end(body, OBJECT_GZIP_UNKNOWN);
+		object_fail(m->form, &no_memory);
+	} else {
+		object_done(m->form);
+		if (object_length(m->form) > length - length / GAIN_SHARE)
+			object_gzip_end(body, OBJECT_GZIP_USELESS);
+		else if (!cache_keep_gzip(f->cache, m->key, m->len, body, m->form))
+			object_gzip_end(body, OBJECT_GZIP_UNKEPT);
+	}
+	making_free(m);
+}
+
+/* One step of the one that waits longest. */
+static void forms_step(struct gzip_forms *f)
+{
+	struct gzip_making *m = TAILQ_FIRST(&f->making);
+	int done = making_step(m, loop_scratch(f->loop));
+
+	TAILQ_REMOVE(&f->making, m, link);
+	if (done)
+		making_end(f, m, done > 0);
+	else
+		TAILQ_INSERT_TAIL(&f->making, m, link);
+}
+
+static void forms_on_task(struct task *t)
+{
+	struct gzip_forms *f = OWNER_OF(t, struct gzip_forms, task);
+
+	forms_step(f);
+	if (!TAILQ_EMPTY(&f->making))
+		loop_defer(f->loop, &f->task);
+}
+
+void gzip_forms_init(struct gzip_forms *f, struct cache *cache, struct loop *loop)
+{
+	*f = (struct gzip_forms){ .cache = cache, .loop = loop, .task = { .run = forms_on_task } };
+	TAILQ_INIT(&f->making);
+}
+
+void gzip_forms_end(struct gzip_forms *f)
+{
+	f->ended = true;
+	while (!TAILQ_EMPTY(&f->making))
+		forms_step(f);
+	loop_forget(f->loop, &f->task);
+}
+
+enum object_gzip gzip_form(struct gzip_forms *f, struct object *body, const char *key, size_t len, bool make, struct object **form)
+{
+	enum object_gzip state = object_gzip(body, form);
+	struct gzip_making *m;
+
+	if (state != OBJECT_GZIP_UNKNOWN || !make || f->ended || !(m = making_new(body, key, len)))
+		return state;
+	stats_add(loop_stats(f->loop), STAT_GZIP_FORMS, 1);
+	TAILQ_INSERT_HEAD(&f->making, m, link);
+	forms_step(f);
+	if (!TAILQ_EMPTY(&f->making))
+		loop_defer(f->loop, &f->task);
+	return object_gzip(body, form);
+}

@@ -1,0 +1,260 @@
+/* Request heads for origins; see request_head.h. */
+#include "proxy/cache/request_head.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/text.h"
+#include "proxy/http/conditional.h"
+#include "proxy/http/etag.h"
+#include "proxy/http/max_forwards.h"
+#include "proxy/http/target.h"
+
+#define UPSTREAM_ACCEPT "application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.8"
+
+enum { UPSTREAM_NAME_MAX = 32 };       /* of fields that requests treat otherwise than others, none has a longer name */
+
+static void add_line(struct text *t, const char *name, struct slice value)
+{
+	if (!value.at)
+		return;
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
+static void add_field(struct text *t, const struct http_msg *m, const struct http_field *f)
+{
+	struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+
+	text_field(t, name, value);
+}
+
+/* Is name one of the comma-separated list, or the list "*"? */
+static bool list_has(const char *list, struct slice name)
+{
+	struct slice rest = { list, strlen(list) };
+
+	while (rest.at) {
+		struct slice one = slice_until(rest, ',', &rest);
+
+		if (slice_is(one, "*") || (one.len == name.len && name.len && !strncasecmp(one.at, name.at, name.len)))
+			return true;
+	}
+	return false;
+}
+
+/* "Content_Length": to an origin that makes variables of fields (RFC 3875 section 4.1.18), or takes what is no letter or digit for a
+ * hyphen, it is the field that is treated otherwise here: one that frames, authorises or tells variants apart. */
+static bool is_disguised(const struct http_msg *m, const struct http_field *f)
+{
+	struct slice name = http_field_name(m, f);
+	char plain[UPSTREAM_NAME_MAX];
+	bool odd = false;
+
+	if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || name.len > sizeof plain)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		plain[i] = isalnum((unsigned char)name.at[i]) ? name.at[i] : '-';
+		odd |= plain[i] != name.at[i];
+	}
+	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
+}
+
+/* A request with a body is an operator's own business: all its end-to-end fields go along. */
+static bool is_sent(const struct http_msg *m, const struct http_field *f, bool read, bool forward)
+{
+	if (f->hop || is_disguised(m, f))
+		return false;
+	switch (http_header_request((enum header_id)f->id)) {
+	case REQUEST_SEND:
+		return true;
+	case REQUEST_OTHER:
+		return !read || forward;
+	case REQUEST_RELAY:
+		return !read;
+	default:
+		return false;
+	}
+}
+
+/* A list of entity tags as the origin knows them. stale: those of ours that name bytes nobody can have now go along as they are: no
+ * precondition may vanish where something is to be changed. */
+static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale, struct response_settings *s)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	struct text list = { 0 };
+
+	while (http_msg_next_member(m, id, &it, &member)) {
+		size_t before = list.len;
+		enum etag_owner owner;
+
+		if (before)
+			text_puts(&list, ", ");
+		owner = etag_restore(&list, member, s->etag_suffix);
+		if (owner == ETAG_STALE && stale)
+			text_add(&list, member.at, member.len);
+		else if (owner == ETAG_STALE)
+			list.len = before;
+		s->etag_ours |= owner == ETAG_OURS || owner == ETAG_OURS_GZIP;
+		s->etag_gzip |= owner == ETAG_OURS_GZIP;
+	}
+	if (list.len)
+		add_line(t, name, (struct slice){ list.bytes, list.len });
+	t->failed |= list.failed;
+	free(list.bytes);
+}
+
+/* "utfeed/1.0 (client/2.0)": the client's own parentheses would end the comment early. */
+static void add_user_agent(struct text *t, struct slice client, const char *wanted)
+{
+	size_t at;
+
+	if (!strcmp(wanted, "client")) {
+		add_line(t, "User-Agent", client);
+		return;
+	}
+	text_puts(t, "User-Agent: ");
+	text_puts(t, *wanted ? wanted : "utfeed/" PACKAGE_VERSION);
+	if (!*wanted && client.len) {
+		text_puts(t, " (");
+		at = t->len;
+		text_add(t, client.at, client.len);
+		for (; !t->failed && at < t->len; at++)
+			if (t->bytes[at] == '(' || t->bytes[at] == ')' || t->bytes[at] == '\\')
+				t->bytes[at] = t->bytes[at] == '(' ? '[' : ']';
+		text_puts(t, ")");
+	}
+	text_puts(t, "\r\n");
+}
+
+/* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
+static bool is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
+{
+	if (f->hop || is_disguised(m, f))
+		return false;
+	if (http_header_request((enum header_id)f->id) == REQUEST_OTHER)
+		return list_has(target->route->request_fields, http_field_name(m, f));
+	return (f->id == H_COOKIE && target->cookies) || (f->id == H_AUTHORIZATION && target->authorization);
+}
+
+/* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section 8.6). */
+static bool says_empty(const struct http_msg *m, const char *method)
+{
+	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
+}
+
+bool upstream_range(const struct http_msg *m)
+{
+	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
+}
+
+static bool reads(const struct http_msg *m)
+{
+	return m->method == METHOD_GET || m->method == METHOD_HEAD;
+}
+
+/* What of the client's fields any origin sees. */
+static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	const struct conf_route *route = target->route;
+	struct slice accept = http_msg_get(m, H_ACCEPT);
+
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD))
+			add_field(t, m, &m->fields[i]);
+	if (*route->accept)
+		add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
+	else
+		add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
+	add_user_agent(t, http_msg_get(m, H_USER_AGENT), route->user_agent);
+}
+
+static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) && is_private(m, &m->fields[i], target))
+			add_field(t, m, &m->fields[i]);
+}
+
+static void add_via(struct text *t, const struct http_msg *m)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == H_VIA)
+			add_field(t, m, &m->fields[i]);
+}
+
+void upstream_sent(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	add_client_fields(t, m, target);
+	add_via(t, m);
+	add_private_fields(t, m, target);
+}
+
+static void add_lower_case(struct text *t, struct slice name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		text_add(t, &(char){ (char)tolower((unsigned char)name.at[i]) }, 1);
+}
+
+void upstream_key(struct text *key, const struct http_msg *m, const struct target *target)
+{
+	bool forward = target->mode == TARGET_FORWARD;
+	size_t n = 0;
+
+	for (uint32_t i = 0; forward && i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+		struct slice value = http_field_value(m, f);
+
+		if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || !is_sent(m, f, reads(m), forward))
+			continue;
+		text_puts(key, n++ ? "" : "\n");
+		add_lower_case(key, http_field_name(m, f));
+		text_puts(key, ":");
+		text_add(key, value.at, value.len);
+		text_puts(key, "\n");
+	}
+}
+
+int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
+{
+	bool read = reads(m);
+	struct response_settings own = r->stage.head;
+	struct text t = { 0 }, private = { 0 };
+	uint64_t forwards;
+
+	if (read)
+		memcpy(r->method, "GET", sizeof "GET");
+	else
+		snprintf(r->method, sizeof r->method, "%.*s", (int)m->method_len, m->base + m->method_at);
+	add_client_fields(&t, m, target);
+	if (read && conditional) {
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
+		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
+	}
+	if (!read) {
+		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
+		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
+	}
+	add_via(&t, m);
+	http_msg_add_via(&t, m, conf->via);
+	if (r->ranged) {
+		add_line(&t, "Range", http_msg_get(m, H_RANGE));
+		add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
+	}
+	/* A part of a coded body is of no use to who has the decoded one. */
+	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : STAGE_DECODE_ACCEPT);
+	if (max_forwards(m, &forwards) && forwards)
+		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));
+	if (says_empty(m, r->method))
+		text_puts(&t, "Content-Length: 0\r\n");
+	add_private_fields(&private, m, target);
+	r->fields = text_take(&t, &r->fields_len);
+	r->private_fields = text_take(&private, &r->private_len);
+	return r->fields ? 0 : -1;
+}

@@ -1,0 +1,82 @@
+/* The access log's line; see access_log.h. */
+#include "proxy/client/access_log.h"
+
+#include "proxy/base/log.h"
+#include "proxy/base/text.h"
+#include "proxy/base/url_mask.h"
+
+enum { ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048 };
+
+static void add_or_dash(struct text *t, const char *name, const char *value)
+{
+	text_puts(t, name);
+	text_puts(t, value && *value ? value : "-");
+}
+
+static void add_number(struct text *t, const char *name, uint64_t n)
+{
+	text_puts(t, name);
+	text_number(t, n);
+}
+
+/* At most max - 1 bytes of a peer's. */
+static void add_escaped(struct text *t, struct slice s, size_t max)
+{
+	char bytes[ACCESS_TARGET_MAX];
+	size_t n = log_escape(bytes, max, s.at, s.len);
+
+	text_puts(t, " ");
+	text_add(t, n ? bytes : "-", n ? n : 1);
+}
+
+/* Without the password of a URL, which is refused for it and logged all the same. */
+static void add_target(struct text *t, struct slice target)
+{
+	char masked[ACCESS_TARGET_MAX];
+
+	if (url_has_userinfo_sign(target.at, target.len))
+		target = (struct slice){ masked, url_mask(masked, sizeof masked, target.at, target.len) };
+	add_escaped(t, target, ACCESS_TARGET_MAX);
+}
+
+static void add_milliseconds(struct text *t, uint64_t us)
+{
+	unsigned rest = (unsigned)(us % 1000);
+	const char digits[] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10), 'm', 's' };
+
+	add_number(t, " time=", us / 1000);
+	text_add(t, digits, sizeof digits);
+}
+
+size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
+{
+	static const struct verdict no_verdict;
+	const struct object_report *r = e->report;
+	const struct verdict *v = r && r->decided ? &r->verdict : &no_verdict;
+	struct text t = text_on(buf, ACCESS_LINE_MAX - 1);
+	char rule[VERDICT_FORMAT_MAX] = "";
+
+	text_puts(&t, e->when);
+	text_puts(&t, " ");
+	text_puts(&t, e->client);
+	add_escaped(&t, e->method, ACCESS_METHOD_MAX);
+	add_target(&t, e->target);
+	add_number(&t, " ", (uint64_t)e->status);
+	add_number(&t, " ", e->body_bytes);
+	if (v != &no_verdict)
+		verdict_rule(v, rule, sizeof rule);
+	add_or_dash(&t, " ", rule);
+	add_or_dash(&t, " charset=", v->named);
+	add_or_dash(&t, " was=", v->was);
+	add_or_dash(&t, " reason=", v->kind == VERDICT_NONE ? verdict_reason_name(v->reason) :
+	    v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
+	add_number(&t, " repairs=", r ? r->repairs : 0);
+	add_number(&t, " malformed=", r ? r->malformed : 0);
+	if (e->tunnel)
+		add_number(&t, " received=", e->received_bytes);
+	add_milliseconds(&t, e->duration_us);
+	text_puts(&t, " end=");
+	text_puts(&t, e->end);
+	buf[t.len] = '\n';
+	return t.len + 1;
+}

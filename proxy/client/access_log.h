@@ -1,0 +1,25 @@
+/* Owns the access log's line. Must not know: connections. Grammar: utfeed-operating(7), ACCESS LOG. */
+#ifndef UTFEED_PROXY_CLIENT_ACCESS_LOG_H
+#define UTFEED_PROXY_CLIENT_ACCESS_LOG_H
+
+#include "proxy/http/http_msg.h"
+#include "proxy/object/object.h"
+
+enum { ACCESS_LINE_MAX = 4096 };
+
+struct access_entry {
+	const char *when, *client;         /* loop_log_time(), conn_peer() */
+	struct slice method, target;       /* as the client sent them; escaped here */
+	int status;                        /* 0: nothing was sent */
+	uint64_t body_bytes;               /* sent to the client */
+	bool tunnel;
+	uint64_t received_bytes;           /* by a tunnel, from the client */
+	const struct object_report *report;    /* NULL: no response object */
+	uint64_t duration_us;
+	const char *end;                   /* "done", "cut", "dropped"; of a tunnel also "idle" */
+};
+
+/* One line with its newline. Returns its length. */
+size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *);
+
+#endif

@@ -1,0 +1,527 @@
+/* Client connections: their life, and which part goes on; see client.h. */
+#include "proxy/client/client_internal.h"
+
+#include <assert.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/base/container_of.h"
+#include "proxy/client/crowd.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/tunnel.h"
+#include "proxy/origin/origin.h"
+
+enum {
+	CLIENT_IN_FIRST_BYTES = 4096 - 64,
+	CLIENT_STEPS_PER_TURN = 96,            /* three a request: so that one pipelining client cannot keep the loop to itself */
+	CLIENT_LINGER_MS = 2000,
+	CLIENT_LAST_MS = 500,                  /* when all ends: for a request that was sent before the client could know */
+	CLIENT_GIVE_UP_TRIES = 16,
+	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
+	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
+};
+
+static void exchange_free(struct exchange *x)
+{
+	assert(task_is_out(&x->answer.wait.task));
+	http_parser_free(&x->parser);
+	http_msg_free(&x->msg);
+	answer_room_free(&x->room);
+	free(x->in);
+	free(x);
+}
+
+static struct exchange *exchange_new(size_t max_fields)
+{
+	struct exchange *x = calloc(1, sizeof *x);
+
+	if (!x)
+		return NULL;
+	x->in_cap = CLIENT_IN_FIRST_BYTES;
+	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) && !http_msg_init(&x->msg, max_fields))
+		return x;
+	exchange_free(x);
+	return NULL;
+}
+
+/* The request's body and the answer let go of the client, before its task leaves the loop or another request comes.
+ * A tunnel's has no parser any more, a large head's or a long URL's has a large buffer: those go. */
+static void client_release(struct client *c)
+{
+	struct client_pool *p = c->pool;
+	struct exchange *x = c->x;
+
+	if (!x)
+		return;
+	client_drop_body(c);
+	client_drop_answer(x);
+	sender_end(&x->sender);
+	c->x = NULL;
+	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES && x->room.key.cap <= CLIENT_IN_FIRST_BYTES) {
+		SLIST_INSERT_HEAD(&p->spares, x, spare);
+		p->n_spares++;
+		return;
+	}
+	exchange_free(x);
+	if (++p->freed >= CLIENT_FREED_MAX) {
+		p->freed = 0;
+		malloc_trim(0);
+	}
+}
+
+void client_unlist(struct client *c)
+{
+	if (c->listed)
+		TAILQ_REMOVE(&c->pool->idle, c, idle);
+	c->listed = false;
+}
+
+/* The first idle one may be given up for who waits to be accepted. */
+static void client_list_idle(struct client *c)
+{
+	struct client_pool *p = c->pool;
+	bool first = TAILQ_EMPTY(&p->idle);
+
+	if (c->listed)
+		return;
+	TAILQ_INSERT_TAIL(&p->idle, c, idle);
+	c->listed = true;
+	if (first)
+		p->changed(p->arg);
+}
+
+void client_close(struct client *c, bool reset)
+{
+	bool flushed = reset || c->state == CL_FLUSH;
+
+	if (c->state == CL_CLOSED)
+		return;
+	if (client_is_busy(c)) {
+		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
+		client_log(c, "dropped");
+	}
+	c->state = CL_CLOSED;
+	client_unlist(c);
+	c->blocked = false;
+	client_drop_body(c);
+	object_detach(&c->reader);
+	origin_cancel(&c->opening);
+	tunnel_free(&c->tunnel);
+	if (!flushed && conn_flush(c->conn) == CONN_AGAIN) {
+		c->state = CL_FLUSH;
+		conn_want(c->conn, false, true);
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+		return;
+	}
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, conn_unsent(c->conn) != 0);
+	if (reset)
+		conn_abort(&c->conn);
+	else
+		conn_close(&c->conn);
+	c->pool->closed++;
+	crowd_leave(c->pool->crowds, &c->crowd);
+	loop_disarm(client_loop(c), &c->timer);
+	loop_defer(client_loop(c), &c->task);
+}
+
+static void client_free(struct client *c)
+{
+	struct client_pool *p = c->pool;
+
+	LIST_REMOVE(c, link);
+	client_release(c);
+	assert(!c->reader.object && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
+	loop_forget(client_loop(c), &c->task);
+	assert(task_is_out(&c->task));
+	free(c);
+	p->count--;
+	p->closed--;
+	p->changed(p->arg);
+}
+
+static void client_listen(struct client *c)
+{
+	bool full = (client_is_busy(c) || c->blocked) && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
+
+	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
+		conn_want(c->conn, !c->eof && !full, c->blocked);
+}
+
+void client_linger(struct client *c)
+{
+	c->state = CL_LINGER;
+	conn_shutdown_write(c->conn);
+	client_release(c);
+	loop_arm(client_loop(c), &c->timer, CLIENT_LINGER_MS);
+	if (c->eof)
+		client_close(c, false);
+}
+
+void client_idle(struct client *c)
+{
+	c->state = CL_IDLE;
+	client_release(c);
+	if (c->eof) {
+		client_close(c, false);
+		return;
+	}
+	client_list_idle(c);
+	loop_arm(client_loop(c), &c->timer, c->pool->draining ? CLIENT_LAST_MS : client_conf(c)->keepalive_timeout_ms);
+}
+
+int client_open_exchange(struct client *c)
+{
+	struct client_pool *p = c->pool;
+	struct exchange *x = SLIST_FIRST(&p->spares);
+
+	if (x) {
+		SLIST_REMOVE_HEAD(&p->spares, spare);
+		p->n_spares--;
+		http_msg_reset(&x->msg);
+		x->in_len = x->parsed = x->interim = 0;
+		x->status = 0;
+	} else if (!(x = exchange_new((size_t)client_conf(c)->max_header_fields))) {
+		client_close(c, false);
+		return -1;
+	}
+	c->x = x;
+	return 0;
+}
+
+void client_start(struct client *c)
+{
+	c->x->who = c->who;
+	c->x->start_us = client_conf(c)->access_log ? loop_now_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
+}
+
+/* Goes on flushing what was gathered before the end, then lingers. */
+static void client_end(struct client *c)
+{
+	size_t before = conn_unsent(c->conn);
+	int r = conn_flush(c->conn);
+
+	if (r == CONN_FAILED)
+		client_close(c, false);
+	else if (!r) {
+		client_linger(c);
+		client_listen(c);
+	} else if (conn_unsent(c->conn) < before)
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+}
+
+static void client_discard(struct client *c)
+{
+	ssize_t n;
+
+	do
+		n = conn_read(c->conn, loop_scratch(client_loop(c)), LOOP_SCRATCH_BYTES);
+	while (n > 0);
+	if (n != CONN_AGAIN)
+		client_close(c, false);
+}
+
+/* What was gathered goes out. False: some of it is left, or the connection is gone. */
+static bool client_flush(struct client *c)
+{
+	size_t before = conn_unsent(c->conn);
+	int r = conn_flush(c->conn);
+	bool was_blocked = c->blocked;
+
+	if (r == CONN_FAILED) {
+		client_close(c, false);
+		return false;
+	}
+	c->blocked = r == CONN_AGAIN;
+	if (c->blocked && (conn_unsent(c->conn) < before || !c->timer.queue || !was_blocked))
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+	else if (was_blocked && !c->blocked)
+		loop_arm(client_loop(c), &c->timer, c->state == CL_HEAD ? client_conf(c)->request_timeout_ms : 0);
+	return !c->blocked;
+}
+
+/* False: nothing can go on now. */
+static bool client_step(struct client *c)
+{
+	bool on;
+
+	/* A response on its way takes along what was gathered before it. */
+	if (c->blocked && c->state != CL_SEND && !client_flush(c))
+		return false;
+	switch (c->state) {
+	case CL_IDLE:
+	case CL_HEAD:
+		on = client_parse(c);
+		if (!on && c->eof)
+			client_close(c, false);
+		return on;
+	case CL_WAIT:
+		return client_begin(c);
+	case CL_SEND:
+		return client_send(c);
+	case CL_CONNECT:
+	case CL_TUNNEL:
+	case CL_FLUSH:
+	case CL_LINGER:
+	case CL_CLOSED:
+		break;
+	}
+	return false;
+}
+
+void client_pump(struct client *c)
+{
+	int steps = CLIENT_STEPS_PER_TURN;
+
+	do {
+		if ((c->state == CL_WAIT || c->state == CL_SEND) && c->x->body && client_feed_body(c))
+			return;
+	} while (client_step(c) && --steps);
+	if (c->state < CL_TUNNEL && !c->blocked && conn_unsent(c->conn))
+		client_flush(c);
+	client_listen(c);
+	if (!steps)
+		loop_defer(client_loop(c), &c->task);
+}
+
+/* Answered at once, whatever it was going to ask for. */
+static void client_forbid(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+	if (client_open_exchange(c))
+		return;
+	client_unlist(c);
+	client_start(c);
+	c->x->msg.base = c->x->in;
+	client_refuse(c, 403, CLIENT_FORBIDDEN);
+	client_pump(c);
+}
+
+static void client_on_conn(void *arg, enum conn_event event)
+{
+	struct client *c = arg;
+
+	if (c->state == CL_CLOSED)
+		return;
+	if (c->state == CL_LINGER) {
+		client_discard(c);
+		return;
+	}
+	if (c->state == CL_FLUSH) {
+		client_end(c);
+		return;
+	}
+	if (event == CONN_CONNECTED && c->forbidden) {
+		client_forbid(c);
+		return;
+	}
+	if (event == CONN_READABLE)
+		client_read(c);
+	client_pump(c);
+}
+
+static void client_on_wake(struct object_reader *r)
+{
+	struct client *c = OWNER_OF(r, struct client, reader);
+
+	loop_wake(client_loop(c), &c->task);
+}
+
+static void client_on_task(struct task *t)
+{
+	struct client *c = OWNER_OF(t, struct client, task);
+
+	if (c->state == CL_CLOSED)
+		client_free(c);
+	else if (c->state == CL_SEND && c->reader.expelled)
+		client_cut(c);
+	else if (!c->blocked)
+		client_pump(c);
+	else if (c->x->body_starved && !client_feed_body(c))
+		client_listen(c);
+}
+
+static void client_on_timeout(struct timer *t)
+{
+	struct client *c = OWNER_OF(t, struct client, timer);
+
+	if (c->state == CL_HEAD && !c->blocked) {
+		client_refuse(c, 408, "The request header was not complete in time.");
+		client_find_method(c->x);
+		client_pump(c);
+	} else
+		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
+}
+
+struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)
+{
+	struct client_pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->ctx = *ctx;
+	p->changed = changed;
+	p->arg = arg;
+	LIST_INIT(&p->clients);
+	TAILQ_INIT(&p->idle);
+	SLIST_INIT(&p->spares);
+	if (!(p->crowds = crowds_new())) {
+		free(p);
+		return NULL;
+	}
+	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
+	return p;
+}
+
+static void client_drop_spares(struct client_pool *p)
+{
+	struct exchange *x;
+
+	while ((x = SLIST_FIRST(&p->spares))) {
+		SLIST_REMOVE_HEAD(&p->spares, spare);
+		exchange_free(x);
+	}
+	p->n_spares = 0;
+}
+
+void client_pool_free(struct client_pool **pp)
+{
+	struct client_pool *p = *pp;
+	struct client *c;
+
+	if (!p)
+		return;
+	while ((c = LIST_FIRST(&p->clients))) {
+		client_close(c, true);
+		client_free(c);
+	}
+	client_drop_spares(p);
+	gzip_forms_end(&p->forms);
+	request_context_set(&p->ctx, NULL);
+	crowds_free(&p->crowds);
+	free(p);
+	*pp = NULL;
+}
+
+void client_pool_set(struct client_pool *p, struct settings *s)
+{
+	request_context_set(&p->ctx, s);
+	client_drop_spares(p);         /* they have room for so many fields as was said before */
+}
+
+/* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing of it is kept. */
+static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
+{
+	static const char answer[] = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
+	    "Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)";
+	struct iovec iov = { (char *)(uintptr_t)answer, sizeof answer - 1 };
+	struct conn *conn = conn_new(p->ctx.loop, fd, peer, len, NULL, NULL);
+
+	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_CROWDED, 1);
+	if (!conn)
+		return;
+	conn_read(conn, loop_scratch(p->ctx.loop), LOOP_SCRATCH_BYTES);
+	if (!tls)                      /* a handshake would cost more than the answer is worth */
+		conn_writev(conn, &iov, 1);
+	conn_close(&conn);
+}
+
+int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls, const struct requester *who)
+{
+	/* A proxy that is believed has connections for many. */
+	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;
+	struct crowd *crowd = NULL;
+	struct client *c;
+
+	if (most && !(crowd = crowd_join(p->crowds, &who->ip, most))) {
+		client_turn_away(p, fd, peer, len, tls);
+		return 0;
+	}
+	if (!(c = calloc(1, sizeof *c))) {
+		crowd_leave(p->crowds, &crowd);
+		close(fd);
+		return -1;
+	}
+	c->crowd = crowd;
+	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
+		conn_close(&c->conn);
+		crowd_leave(p->crowds, &c->crowd);
+		free(c);
+		return -1;
+	}
+	c->pool = p;
+	c->secure = tls;
+	c->reader.wake = client_on_wake;
+	c->timer.fire = client_on_timeout;
+	c->upload.fire = client_on_upload_timeout;
+	c->task.run = client_on_task;
+	LIST_INSERT_HEAD(&p->clients, c, link);
+	p->count++;
+	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
+	c->who = *who;
+	/* A proxy that is believed is asked for whom it asks, each time. */
+	c->forbidden = !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
+	if (tls) {
+		client_idle(c);
+		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
+		client_listen(c);
+	} else if (c->forbidden)
+		client_forbid(c);
+	else                           /* its request is often there already: no event is waited for then */
+		client_on_conn(c, CONN_READABLE);
+	return 0;
+}
+
+size_t client_count(const struct client_pool *p)
+{
+	return p->count - p->closed;
+}
+
+bool client_pool_has_idle(const struct client_pool *p)
+{
+	return !TAILQ_EMPTY(&p->idle);
+}
+
+/* One whose request has come meanwhile is not idle any more. */
+void client_pool_give_up(struct client_pool *p)
+{
+	size_t count = client_count(p);
+	int tries = CLIENT_GIVE_UP_TRIES;
+	struct client *c;
+
+	while (client_count(p) == count && tries-- && (c = TAILQ_FIRST(&p->idle))) {
+		if (conn_is_open(c->conn))
+			client_on_conn(c, CONN_READABLE);
+		if (!c->listed)
+			continue;
+		client_close(c, false);
+		stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_GIVEN_UP, 1);
+	}
+}
+
+/* A response whose head is out cannot say so any more: the next one on its connection does. */
+void client_pool_leave(struct client_pool *p)
+{
+	struct client *c;
+
+	p->leaving = true;
+	LIST_FOREACH(c, &p->clients, link)
+		if (c->state != CL_SEND)
+			c->keep = false;
+}
+
+void client_pool_drain(struct client_pool *p)
+{
+	struct client *c, *next;
+
+	client_pool_leave(p);
+	p->draining = true;
+	gzip_forms_end(&p->forms);     /* other workers' clients may read along */
+	for (c = LIST_FIRST(&p->clients); c; c = next) {
+		next = LIST_NEXT(c, link);
+		if (c->state == CL_IDLE && conn_is_open(c->conn))
+			client_on_conn(c, CONN_READABLE);      /* a request that is there is answered, an idle one's last time runs */
+	}
+}

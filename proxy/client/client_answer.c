@@ -1,0 +1,282 @@
+/* Sending responses; see client_internal.h. */
+#include "proxy/client/client_internal.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/cache/local_reply.h"
+#include "proxy/client/access_log.h"
+#include "proxy/coding/codec.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/tunnel.h"
+#include "proxy/settings/settings.h"
+
+enum { CLIENT_GATHER_BYTES = 32 * 1024 };      /* of answers: the last one, and interim ones behind them, find room yet */
+
+void client_drop_answer(struct exchange *x)
+{
+	answer_free(&x->answer);
+	x->answer.ctx = NULL;          /* an answer to what is no request at all goes past the cache */
+	object_head_unref(&x->head);
+	settings_unref(&x->ctx.settings);
+}
+
+void client_log_line(struct client *c, const char *end)
+{
+	struct exchange *x = c->x;
+	char line[ACCESS_LINE_MAX];
+	char who[REQUESTER_TEXT_MAX];
+	struct object_report report;
+	struct access_entry e = {
+		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who, who) : conn_peer(c->conn), .target = http_msg_target(&x->msg),
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
+		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
+		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
+		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
+		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
+	};
+
+	loop_access(client_loop(c), line, access_format(line, &e));
+}
+
+static void client_count_response(struct client *c)
+{
+	struct object_report report;
+	const struct object_report *r = object_snapshot(c->reader.object, &report);
+	struct stats *s = loop_stats(client_loop(c));
+
+	if (!r->decided)
+		return;
+	stats_add(s, r->verdict.kind == VERDICT_CHARSET ? STAT_RESPONSES_NORMALISED : STAT_RESPONSES_UNTOUCHED, 1);
+	stats_add(s, STAT_RESPONSES_REVISED, r->revised);
+	stats_add(s, STAT_MALFORMED, r->malformed);
+	stats_add(s, STAT_REPAIRS, r->repairs);
+}
+
+void client_take_object(struct client *c, struct object *o)
+{
+	object_detach(&c->reader);
+	if (!o) {
+		client_close(c, false);
+		return;
+	}
+	if (!object_join(o, &c->reader)) {
+		answer_late(&c->x->answer, o);
+		object_unref(&o);
+		client_take_answer(c);
+		return;
+	}
+	c->x->interim = 0;
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_WAIT;
+}
+
+void client_on_answer(struct answer *a)
+{
+	struct client *c = a->owner;
+
+	loop_defer(client_loop(c), &c->task);
+}
+
+void client_take_answer(struct client *c)
+{
+	struct answer *a = &c->x->answer;
+	struct object *o = a->object;
+
+	a->object = NULL;
+	if (o || !a->waiting)
+		client_take_object(c, o);
+	if (client_is_over(c))
+		return;
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_WAIT;
+}
+
+static bool client_wants_trailer(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member, rest;
+
+	while (http_msg_next_member(m, H_TE, &it, &member))
+		if (slice_is(slice_until(member, ';', &rest), "trailers"))
+			return true;
+	return false;
+}
+
+/* What is stored goes out as gzip in a form that is made once. */
+static void client_take_gzip(struct client *c, struct answer_final *f, struct sender_client *asked)
+{
+	const struct answer *a = &c->x->answer;
+	struct object *form;
+
+	if (gzip_form(&c->pool->forms, c->reader.object, a->key, a->key_len, !asked->head, &form) == OBJECT_GZIP_USELESS)
+		asked->gzip = false;
+	if (!form)
+		return;
+	object_detach(&c->reader);
+	object_attach(form, &c->reader);
+	f->content_length = object_content_length(form);
+	asked->coded = true;
+	object_unref(&form);
+}
+
+/* The head to send is there, one reference, whoever made it: what is left to decide, and off it goes. */
+static bool client_begin_with(struct client *c, struct object_head *head, bool stored)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
+		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
+		.gzip = head->gzip && client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names),
+		.gzip_min = client_conf(c)->gzip_min };
+	struct answer_final final;
+	struct verdict v;
+
+	if (x->answer.ctx) {
+		if (answer_finish(&x->answer, o, head, &final)) {
+			object_head_unref(&final.head);
+			client_close(c, false);
+			return true;
+		}
+		asked.lines = final.lines;
+	} else {
+		final.head = head;
+		final.content_length = object_content_length(o);
+		final.offset = 0;
+	}
+	object_head_unref(&x->head);
+	x->head = final.head;
+	x->offset = final.offset;
+	if (final.offset)
+		object_seek(&c->reader, final.offset);
+	if (!stored && object_verdict(o, &v))
+		asked.verdict = &v;
+	if (stored && sender_packs(final.head, final.content_length, &asked))
+		client_take_gzip(c, &final, &asked);
+	c->state = CL_SEND;
+	x->status = final.head->status;
+	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
+	return true;
+}
+
+/* Interim responses of the origin, whole ones only: a client that stopped reading, so that there is no room for them, goes without. They
+ * were meant for the request that was sent: who joined it, whose own may differ, waits for the final head. */
+static void client_pass_interim(struct client *c)
+{
+	char bytes[OBJECT_INTERIM_MAX];
+	struct iovec iov = { bytes, 0 };
+
+	if (c->x->msg.minor == 0 || c->x->answer.joined)
+		return;
+	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
+	if (iov.iov_len)
+		(void)conn_gather(c->conn, &iov, 1);
+}
+
+/* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */
+bool client_begin(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct object *o = c->reader.object;
+	struct object_head *head = NULL;
+
+	if (!o) {
+		if (x->answer.waiting)
+			return false;
+		client_take_answer(c);
+		return c->state == CL_WAIT;
+	}
+	if (answer_again(&x->answer, o)) {
+		object_detach(&c->reader);
+		client_take_answer(c);
+		return c->state == CL_WAIT;
+	}
+	client_pass_interim(c);
+	if (object_phase(o) == OBJECT_SUBSTITUTED)
+		answer_follow(&x->answer, &c->reader, &head);
+	else if (x->answer.head) {
+		head = x->answer.head;
+		x->answer.head = NULL;
+	} else if (object_get_head(o))
+		return client_begin_with(c, object_head_ref(object_get_head(o)), false);
+	if (head)
+		return client_begin_with(c, head, true);
+	if (object_phase(o) != OBJECT_FAILED)
+		return false;
+	client_take_object(c, local_reply_failed(client_context(c), o));
+	return c->state == CL_WAIT;
+}
+
+/* The response is out. */
+static void client_finish(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t head_len = x->msg.head_len;
+
+	client_count_response(c);
+	client_log(c, "done");
+	object_detach(&c->reader);
+	loop_disarm(client_loop(c), &c->timer);
+	c->state = CL_IDLE;
+	sender_end(&x->sender);
+	if (x->body) {
+		client_drop_body(c);
+		c->keep = false;
+		c->refused = true;
+	}
+	if (!c->keep) {
+		if (c->refused || x->in_len > head_len)
+			client_linger(c);
+		else
+			client_close(c, false);
+		return;
+	}
+	client_drop_answer(x);
+	x->interim = 0;
+	x->status = 0;                 /* of the next, nothing is sent yet */
+	x->in_len -= head_len;
+	memmove(x->in, x->in + head_len, x->in_len);
+	x->parsed = 0;
+}
+
+/* The origin's transfer failed after the head went out: the client must not take what it has for complete. */
+void client_cut(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
+	client_log(c, "cut");
+	object_detach(&c->reader);
+	c->state = CL_IDLE;
+	client_close(c, c->x->sender.framing == FRAME_CLOSE);
+}
+
+bool client_send(struct client *c)
+{
+	struct exchange *x = c->x;
+	uint64_t before = x->sender.bytes;
+	size_t unsent = conn_unsent(c->conn);
+	enum sender_result r;
+	bool moved;
+
+	x->sender.gathers = c->keep && !x->body && x->in_len > x->msg.head_len && unsent < CLIENT_GATHER_BYTES;
+	r = sender_write(&x->sender, c->conn, &c->reader);
+	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
+	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
+	if (r == SENDER_BLOCKED && (moved || !c->blocked))
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
+	else if (r == SENDER_WAIT)
+		loop_disarm(client_loop(c), &c->timer);
+	c->blocked = r == SENDER_BLOCKED;
+	switch (r) {
+	case SENDER_DONE:
+		client_finish(c);
+		return true;
+	case SENDER_CUT:
+		client_cut(c);
+		return true;
+	case SENDER_LOST:
+		client_close(c, false);
+		return true;
+	default:
+		return false;
+	}
+}

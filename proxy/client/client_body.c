@@ -1,0 +1,121 @@
+/* A request's body, moved on as it arrives; see client_internal.h. */
+#include "proxy/client/client_internal.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/container_of.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/conn.h"
+
+void client_drop_body(struct client *c)
+{
+	static const struct proxy_failure gone = { .error = PROXY_ERROR_REQUEST_INCOMPLETE };
+	struct object *body = c->x ? c->x->body : NULL;
+
+	if (!body)
+		return;
+	loop_disarm(client_loop(c), &c->upload);
+	if (object_phase(body) == OBJECT_BODY)
+		object_fail(body, &gone);
+	object_set_writer(body, NULL);
+	object_unref(&c->x->body);
+	c->x->body_starved = false;
+}
+
+int client_on_body(void *arg, const char *at, size_t len)
+{
+	struct exchange *x = arg;
+
+	return x->body ? object_append(x->body, at, len) : 0;
+}
+
+/* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection is gone. */
+static int client_refuse_body(struct client *c, int status, const char *text)
+{
+	if (c->state != CL_WAIT) {
+		client_close(c, true);
+		return -1;
+	}
+	client_drop_body(c);
+	client_refuse(c, status, text);
+	return 0;
+}
+
+int client_feed_body(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t head = x->msg.head_len, used;
+
+	x->body_starved = object_full(x->body);
+	if (x->body_starved)
+		loop_disarm(client_loop(c), &c->upload);
+	else if (x->in_len > head || !c->upload.queue)
+		loop_arm(client_loop(c), &c->upload, client_conf(c)->between_bytes_timeout_ms);
+	if (c->eof && x->in_len == head) {
+		client_close(c, false);
+		return -1;
+	}
+	if (x->body_starved || x->in_len == head)
+		return 0;
+	switch (http_parse(x->parser, x->in + head, x->in_len - head, &used)) {
+	case PARSE_MORE:
+		if (!c->eof)
+			break;
+		client_close(c, false);
+		return -1;
+	case PARSE_DONE:
+		object_done(x->body);
+		client_drop_body(c);
+		break;
+	default:
+		return client_refuse_body(c, 400, "The request's body cannot be understood.");
+	}
+	x->in_len -= used;
+	memmove(x->in + head, x->in + head + used, x->in_len - head);
+	return 0;
+}
+
+static void client_on_body_room(struct object_writer *w)
+{
+	struct client *c = OWNER_OF(w, struct client, body_writer);
+
+	loop_wake(client_loop(c), &c->task);
+}
+
+int client_open_body(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct object_head *head = object_head_new();
+
+	if (!head || !(x->body = object_new(client_conf(c)->transit_bytes))) {
+		object_head_unref(&head);
+		return -1;
+	}
+	head->content_length = -1;
+	object_head(x->body, head);
+	c->body_writer = (struct object_writer){ client_on_body_room, client_on_body_room };
+	object_set_writer(x->body, &c->body_writer);
+	http_parser_go_on(x->parser);
+	conn_acknowledge(c->conn);
+	return 0;
+}
+
+/* The client waits for this before it sends its body (RFC 9110 section 10.1.1). */
+void client_say_continue(struct client *c)
+{
+	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec iov = { line, sizeof line - 1 };
+
+	if (c->x->msg.minor >= 1 && slice_is(http_msg_get(&c->x->msg, H_EXPECT), "100-continue") &&
+	    !conn_gather(c->conn, &iov, 1))
+		client_close(c, false);
+}
+
+void client_on_upload_timeout(struct timer *t)
+{
+	struct client *c = OWNER_OF(t, struct client, upload);
+
+	if (!client_refuse_body(c, 408, "The request's body was not complete in time."))
+		client_pump(c);
+}

@@ -1,0 +1,210 @@
+/* Reading request heads, and refusing those that are none; see client_internal.h. */
+#include "proxy/client/client_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/cache/local_reply.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/conn.h"
+#include "proxy/settings/settings.h"
+
+void client_refuse(struct client *c, int status, const char *text)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
+	c->keep = false;
+	c->refused = true;
+	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
+}
+
+/* Does it begin with a word as methods are, or is it no HTTP at all? */
+static bool client_has_method(const struct exchange *x)
+{
+	size_t n = 0;
+
+	while (n < x->in_len && ((x->in[n] >= 'A' && x->in[n] <= 'Z') || x->in[n] == '-' || x->in[n] == '_'))
+		n++;
+	return n && n < x->in_len && x->in[n] == ' ';
+}
+
+static void client_refuse_error(struct client *c)
+{
+	switch (http_parser_error(c->x->parser)) {
+	case HTTP_E_METHOD:
+		if (client_has_method(c->x))
+			client_refuse(c, 501, "This method is not known here.");
+		else
+			client_refuse(c, 400, "The request cannot be understood.");
+		break;
+	case HTTP_E_VERSION:
+		client_refuse(c, 505, "Only HTTP/1.0 and HTTP/1.1 are spoken here.");
+		break;
+	case HTTP_E_TOO_MANY_FIELDS:
+		client_refuse(c, 431, "The request has too many header fields.");
+		break;
+	default:
+		client_refuse(c, 400, "The request cannot be understood.");
+	}
+}
+
+/* Of a head that cannot be understood too: a HEAD is answered without a body whatever else it says (RFC 9110 section 9.3.2). */
+void client_find_method(struct exchange *x)
+{
+	const char *at = x->in;
+
+	while (at < x->in + x->msg.target && (*at == '\r' || *at == '\n'))
+		at++;
+	x->msg.method_at = (uint32_t)(at - x->in);
+	while (at < x->in + x->in_len && *at != ' ' && *at != '\r' && *at != '\n')
+		at++;
+	x->msg.method_len = (uint32_t)(at - x->in) - x->msg.method_at;
+	if (x->msg.method_len == 4 && !memcmp(x->in + x->msg.method_at, "HEAD", 4))
+		x->msg.method = METHOD_HEAD;
+}
+
+static void client_request(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct http_msg *m = &x->msg;
+	bool has_body = m->chunked || m->content_length;
+
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
+	x->ctx = c->pool->ctx;
+	settings_ref(x->ctx.settings);
+	x->ctx.secure = c->secure;
+	client_find_method(x);
+	c->keep = m->keep_alive && !c->pool->leaving;
+	if (m->target_len > client_conf(c)->max_url_bytes) {
+		client_refuse(c, 414, "The URL is too long.");
+		return;
+	}
+	if (has_body && !request_takes_body(m)) {
+		client_refuse(c, 413, "A request with a body is not taken here.");
+		return;
+	}
+	requester_read(&x->who, client_conf(c), m);
+	if (client_conf(c)->trusted_proxies.count && !requester_in(&x->who, &client_conf(c)->client_allow)) {
+		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+		client_refuse(c, 403, CLIENT_FORBIDDEN);
+		return;
+	}
+	if (m->method == METHOD_CONNECT) {
+		client_connect(c);
+		return;
+	}
+	if (has_body && client_open_body(c)) {
+		client_close(c, false);
+		return;
+	}
+	answer_clear(&x->answer);
+	x->answer.ready = client_on_answer;
+	x->answer.owner = c;
+	x->answer.room = &x->room;
+	request_start(&x->ctx, &x->answer, m, &x->who, x->body);
+	client_take_answer(c);
+	if (c->state != CL_WAIT || !x->body || !c->reader.object)
+		return;
+	if (object_phase(c->reader.object) == OBJECT_WAITING)
+		client_say_continue(c);
+	else {
+		/* Answered without looking at the body: it stays unread. */
+		client_drop_body(c);
+		c->keep = false;
+		c->refused = true;
+	}
+}
+
+bool client_parse(struct client *c)
+{
+	struct exchange *x = c->x;
+	bool first = c->state == CL_IDLE;
+	size_t used;
+
+	if (!x || x->parsed == x->in_len) {
+		if (!x || !x->in_len)
+			client_idle(c);
+		return false;
+	}
+	if (first) {
+		client_unlist(c);
+		c->state = CL_HEAD;
+		c->refused = false;
+		client_start(c);
+		http_parser_start(x->parser, &x->msg, false);
+	}
+	x->msg.base = x->in;
+	switch (http_parse(x->parser, x->in + x->parsed, x->in_len - x->parsed, &used)) {
+	case PARSE_HEAD:
+		client_request(c);
+		return true;
+	case PARSE_MORE:
+		x->parsed += used;
+		if (x->msg.target_len > client_conf(c)->max_url_bytes)
+			client_refuse(c, 414, "The URL is too long.");
+		else if (x->in_len >= client_conf(c)->max_header_bytes)
+			client_refuse(c, 431, "The request header is too large.");
+		else {
+			if (first) {
+				loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
+				conn_acknowledge(c->conn);
+			}
+			return false;
+		}
+		break;
+	default:
+		client_refuse_error(c);
+	}
+	client_find_method(x);
+	return true;
+}
+
+static int client_grow_in(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t max = client_conf(c)->max_header_bytes, cap = x->in_cap * 2 < max ? x->in_cap * 2 : max;
+	char *in = realloc(x->in, cap);
+
+	if (!in) {
+		client_close(c, false);
+		return -1;
+	}
+	x->in = in;
+	x->in_cap = cap;
+	x->msg.base = in;
+	return 0;
+}
+
+void client_read(struct client *c)
+{
+	while (!c->eof) {
+		struct exchange *x = c->x;
+		ssize_t n;
+
+		if (!x) {
+			if (client_open_exchange(c))
+				return;
+			x = c->x;
+		}
+		if (x->in_len == x->in_cap) {
+			if (x->in_cap >= client_conf(c)->max_header_bytes)
+				return;
+			if (client_grow_in(c))
+				return;
+		}
+		n = conn_read(c->conn, x->in + x->in_len, x->in_cap - x->in_len);
+		if (n == CONN_AGAIN)
+			return;
+		if (n == CONN_FAILED) {
+			client_close(c, false);
+			return;
+		}
+		if (n == CONN_EOF) {
+			c->eof = true;
+			return;
+		}
+		x->in_len += (size_t)n;
+		if (x->in_len < x->in_cap)
+			return;
+	}
+}

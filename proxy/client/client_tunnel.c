@@ -1,0 +1,110 @@
+/* CONNECT, from the request to the end of its tunnel; see client_internal.h. Source: RFC 9110 section 9.3.6. */
+#include "proxy/client/client_internal.h"
+
+#include <stdlib.h>
+
+#include "conf/conf.h"
+#include "proxy/base/text.h"
+#include "proxy/cache/fetch_plan.h"
+#include "proxy/cache/local_reply.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/tunnel.h"
+#include "proxy/origin/origin.h"
+
+static void client_on_tunnel_end(void *arg, enum tunnel_end end)
+{
+	static const char *const words[] = {
+		[TUNNEL_DONE] = "done", [TUNNEL_LOST_CLIENT] = "dropped", [TUNNEL_LOST_ORIGIN] = "cut", [TUNNEL_IDLE] = "idle",
+	};
+	struct client *c = arg;
+	struct stats *s = loop_stats(client_loop(c));
+
+	stats_add(s, STAT_REQUESTS_DROPPED, end == TUNNEL_LOST_CLIENT);
+	stats_add(s, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
+	stats_add(s, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
+	client_log(c, words[end]);
+	c->state = CL_IDLE;
+	client_close(c, end != TUNNEL_DONE);
+}
+
+/* The request line stays for the access log; what is behind the head has become the tunnel's. */
+static void client_shrink(struct exchange *x)
+{
+	char *in = realloc(x->in, x->msg.head_len);
+
+	http_parser_free(&x->parser);
+	x->in_len = x->msg.head_len;
+	if (!in)
+		return;
+	x->in = in;
+	x->in_cap = x->in_len;
+	x->msg.base = in;
+}
+
+static void client_start_tunnel(struct client *c, struct conn *origin)
+{
+	struct exchange *x = c->x;
+	struct text head = { 0 };
+	struct tunnel_settings settings = {
+		.client = c->conn, .origin = origin, .early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len }, .client_ended = c->eof,
+		.idle_timeout_ms = client_conf(c)->tunnel_idle_timeout_ms, .end = client_on_tunnel_end, .arg = c,
+	};
+
+	text_printf(&head, "HTTP/1.1 200 OK\r\nProxy-Status: %s; next-hop=\"%s\"\r\n\r\n", client_conf(c)->via, conn_peer(origin));
+	settings.head = (struct slice){ head.bytes, head.len };
+	if (head.failed)
+		conn_abort(&origin);
+	else
+		c->tunnel = tunnel_new(client_loop(c), &settings);
+	free(head.bytes);
+	if (!c->tunnel) {
+		client_close(c, false);
+		return;
+	}
+	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS, 1);
+	c->state = CL_TUNNEL;
+	c->blocked = false;
+	loop_disarm(client_loop(c), &c->timer);
+	x->status = 200;
+	client_shrink(x);
+}
+
+static void client_on_origin(void *arg, struct conn *origin, const struct proxy_failure *f)
+{
+	struct client *c = arg;
+
+	c->opening = NULL;
+	if (origin) {
+		client_start_tunnel(c, origin);
+		return;
+	}
+	client_take_object(c, local_reply_failure(client_context(c), f));
+	client_pump(c);
+}
+
+void client_connect(struct client *c)
+{
+	const struct request_context *ctx = &c->x->ctx;
+	struct destination to;
+	struct object *refusal = NULL;
+	struct origin_target target;
+	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
+
+	/* What comes behind the head is no request, whatever becomes of this one. */
+	c->keep = false;
+	c->refused = true;
+	if (request_tunnel(ctx, &c->x->msg, &to, &refusal)) {
+		client_take_object(c, refusal);
+		return;
+	}
+	to.tls = true;         /* whatever it is: CONNECT goes through the parent that https goes through */
+	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
+		.parent = parent_choose(&parents, &to), .tunnel = true, .connect_timeout_ms = ctx->conf->connect_timeout_ms };
+	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
+		client_close(c, false);
+		return;
+	}
+	loop_disarm(ctx->loop, &c->timer);
+	c->state = CL_CONNECT;
+}

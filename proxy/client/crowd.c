@@ -1,0 +1,77 @@
+/* Connections by client address; see crowd.h. */
+#include "proxy/client/crowd.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "proxy/base/hash.h"
+
+enum { CROWD_BUCKETS = 4096, CROWD_IPV6_BYTES = 64 / 8 };
+
+struct crowd {
+	LIST_ENTRY(crowd) link;
+	struct ip ip;                  /* zeroes behind the network */
+	size_t count;
+};
+
+LIST_HEAD(crowd_bucket, crowd);
+
+struct crowds {
+	size_t count;
+	struct crowd_bucket buckets[CROWD_BUCKETS];
+};
+
+struct crowds *crowds_new(void)
+{
+	return calloc(1, sizeof(struct crowds));
+}
+
+void crowds_free(struct crowds **cp)
+{
+	assert(!*cp || !(*cp)->count);
+	free(*cp);
+	*cp = NULL;
+}
+
+static struct crowd *crowd_find(struct crowds *c, const struct ip *ip)
+{
+	struct crowd_bucket *b = &c->buckets[hash_keyed(ip->bytes, sizeof ip->bytes) % CROWD_BUCKETS];
+	struct crowd *found;
+
+	LIST_FOREACH(found, b, link)
+		if (found->ip.ipv6 == ip->ipv6 && !memcmp(found->ip.bytes, ip->bytes, sizeof ip->bytes))
+			return found;
+	if (!(found = calloc(1, sizeof *found)))
+		return NULL;
+	found->ip = *ip;
+	LIST_INSERT_HEAD(b, found, link);
+	c->count++;
+	return found;
+}
+
+struct crowd *crowd_join(struct crowds *c, const struct ip *address, size_t max)
+{
+	struct crowd *found;
+	struct ip ip = *address;
+
+	if (ip.ipv6)
+		memset(ip.bytes + CROWD_IPV6_BYTES, 0, sizeof ip.bytes - CROWD_IPV6_BYTES);
+	if (!(found = crowd_find(c, &ip)) || found->count >= max)
+		return NULL;
+	found->count++;
+	return found;
+}
+
+void crowd_leave(struct crowds *c, struct crowd **cp)
+{
+	struct crowd *crowd = *cp;
+
+	*cp = NULL;
+	if (!crowd || --crowd->count)
+		return;
+	LIST_REMOVE(crowd, link);
+	c->count--;
+	free(crowd);
+}

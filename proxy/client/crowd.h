@@ -1,0 +1,20 @@
+/* Owns how many connections each client address has at a worker: an IPv4 address, or an IPv6 network of 64 bits, of which one
+ * subscriber has at least one (RFC 6177). Must not know: connections.
+ * Invariant: an address is remembered as long as it has a connection, so there are never more of them than connections. */
+#ifndef UTFEED_PROXY_CLIENT_CROWD_H
+#define UTFEED_PROXY_CLIENT_CROWD_H
+
+#include <stddef.h>
+
+#include "conf/cidr.h"
+
+struct crowd;
+struct crowds;
+
+struct crowds *crowds_new(void);               /* NULL: out of memory */
+void crowds_free(struct crowds **);            /* empty by then */
+/* One more of that address. NULL: it has max already, or out of memory. */
+struct crowd *crowd_join(struct crowds *, const struct ip *, size_t max);
+void crowd_leave(struct crowds *, struct crowd **);    /* nulls; NULL inside is fine */
+
+#endif

@@ -1,0 +1,178 @@
+/* Who asks; see requester.h. */
+#include "proxy/client/requester.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REQUESTER_HOPS_MAX = 32 };      /* of those nearest to utfeed; who needs more is not known */
+
+void requester_of_peer(struct requester *r, const struct sockaddr *peer)
+{
+	*r = (struct requester){ .known = ip_from_sockaddr(peer, &r->ip), .rights = true };
+	if (!ip_from_sockaddr(peer, &r->ip))
+		return;
+	r->port = ntohs(peer->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)peer)->sin6_port :
+	    ((const struct sockaddr_in *)(const void *)peer)->sin_port);
+}
+
+bool requester_is_trusted(const struct requester *r, const struct conf *conf)
+{
+	return conf->trusted_proxies.count && r->known && cidr_list_contains(&conf->trusted_proxies, &r->ip);
+}
+
+bool requester_in(const struct requester *r, const struct cidr_list *list)
+{
+	if (r->known)
+		return cidr_list_contains(list, &r->ip);
+	for (size_t i = 0; i < list->count; i++)
+		if (!list->items[i].bits)
+			return true;
+	return false;
+}
+
+bool requester_is_loopback(const struct requester *r)
+{
+	static const struct ip ipv6 = { true, { [15] = 1 } };
+
+	return r->known && (r->ip.ipv6 ? !memcmp(r->ip.bytes, ipv6.bytes, sizeof ipv6.bytes) : r->ip.bytes[0] == IN_LOOPBACKNET);
+}
+
+static bool read_port(struct slice s, uint16_t *port)
+{
+	unsigned n = 0;
+
+	if (!s.len || s.len > 5)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return false;
+		n = n * 10 + (unsigned)(s.at[i] - '0');
+	}
+	*port = (uint16_t)n;
+	return n <= 65535;
+}
+
+/* ADDR, ADDR:PORT, [ADDR] or [ADDR]:PORT; an IPv6 address without brackets has no port. */
+static bool read_node(struct slice s, struct ip *ip, uint16_t *port)
+{
+	const char *end;
+
+	*port = 0;
+	if (!s.len)
+		return false;
+	if (s.at[0] == '[') {
+		if (!(end = memchr(s.at, ']', s.len)) || !ip_parse(s.at + 1, (size_t)(end - s.at) - 1, ip) || !ip->ipv6)
+			return false;
+		s.len -= (size_t)(end + 1 - s.at);
+		return !s.len || (end[1] == ':' && read_port((struct slice){ end + 2, s.len - 1 }, port));
+	}
+	if (ip_parse(s.at, s.len, ip))
+		return true;
+	end = memchr(s.at, ':', s.len);
+	return end && ip_parse(s.at, (size_t)(end - s.at), ip) && !ip->ipv6 &&
+	    read_port((struct slice){ end + 1, s.len - (size_t)(end + 1 - s.at) }, port);
+}
+
+/* The one for= of an element (RFC 7239 section 4); at NULL where there is none, or more. */
+static struct slice forwarded_for(struct slice element)
+{
+	struct slice found = { NULL, 0 };
+
+	while (element.at) {
+		struct slice value, name = slice_until(slice_until(element, ';', &element), '=', &value);
+
+		if (!slice_is(slice_trim(name), "for"))
+			continue;
+		if (found.at || !value.at)
+			return (struct slice){ NULL, 0 };
+		found = slice_trim(value);
+		if (found.len >= 2 && found.at[0] == '"' && found.at[found.len - 1] == '"')
+			found = (struct slice){ found.at + 1, found.len - 2 };
+	}
+	return found;
+}
+
+/* The last addresses that the fields name, in the order in which they stand there. */
+struct hops { struct slice last[REQUESTER_HOPS_MAX]; size_t n; };
+
+static void hops_add(struct hops *h, struct slice s)
+{
+	h->last[h->n++ % REQUESTER_HOPS_MAX] = s;
+}
+
+static void hops_of_forwarded(struct hops *h, const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice element;
+
+	while (http_msg_next_member(m, H_FORWARDED, &it, &element))
+		hops_add(h, forwarded_for(element));
+}
+
+/* Without quotes: a client's own could hide what a proxy put behind them. */
+static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
+{
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		struct slice rest = m->fields[i].id == H_X_FORWARDED_FOR ? http_field_value(m, &m->fields[i]) : (struct slice){ NULL, 0 };
+
+		while (rest.at) {
+			struct slice s = slice_trim(slice_until(rest, ',', &rest));
+
+			if (s.len)
+				hops_add(h, s);
+		}
+	}
+}
+
+/* Came through a proxy that nobody vouches for: what it says of the client may be anything, and the client is not it. */
+static bool came_through_a_proxy(const struct http_msg *m)
+{
+	return http_msg_has(m, H_X_FORWARDED_FOR) || http_msg_has(m, H_FORWARDED) || http_msg_has(m, H_X_REAL_IP) || http_msg_has(m, H_VIA);
+}
+
+static void requester_follow(struct requester *r, const struct conf *conf, const struct hops *h)
+{
+	size_t kept = h->n < REQUESTER_HOPS_MAX ? h->n : REQUESTER_HOPS_MAX;
+
+	size_t read = 0;
+
+	while (read < kept && requester_is_trusted(r, conf)) {
+		r->told = true;
+		r->known = read_node(h->last[(h->n - ++read) % REQUESTER_HOPS_MAX], &r->ip, &r->port);
+	}
+	if (requester_is_trusted(r, conf) && h->n > kept)
+		r->known = false;
+	/* Where the client itself names others it is a proxy too, and nobody vouches for that one. */
+	r->rights = r->known && read == h->n && !requester_is_trusted(r, conf);
+}
+
+void requester_read(struct requester *r, const struct conf *conf, const struct http_msg *m)
+{
+	struct hops hops;
+
+	if (r->settled || !requester_is_trusted(r, conf)) {
+		r->rights = r->rights && !came_through_a_proxy(m);
+		return;
+	}
+	hops.n = 0;
+	if (conf->client_field == CLIENT_FIELD_FORWARDED)
+		hops_of_forwarded(&hops, m);
+	else
+		hops_of_x_forwarded_for(&hops, m);
+	requester_follow(r, conf, &hops);
+}
+
+const char *requester_text(const struct requester *r, char text[REQUESTER_TEXT_MAX])
+{
+	char ip[INET6_ADDRSTRLEN] = "", port[8] = "-";
+
+	if (!r->known)
+		return "unknown";
+	inet_ntop(r->ip.ipv6 ? AF_INET6 : AF_INET, r->ip.bytes, ip, sizeof ip);
+	if (r->port)
+		snprintf(port, sizeof port, "%u", (unsigned)r->port);
+	snprintf(text, REQUESTER_TEXT_MAX, r->ip.ipv6 ? "[%s]:%s" : "%s:%s", ip, port);
+	return text;
+}

@@ -1,0 +1,181 @@
+/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and the bare
+ * kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
+#include "proxy/coding/codec.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
+
+struct codec_zlib {
+	z_stream z;
+	bool open, ended;
+	bool padding;                  /* gzip: what follows the last member is none */
+	unsigned held;                 /* deflate: bytes of the two-byte header seen so far */
+	uint8_t head[2];
+};
+
+static void *gzip_open(uint64_t ratio)
+{
+	struct codec_zlib *s = calloc(1, sizeof *s);
+
+	(void)ratio;
+	if (s && inflateInit2(&s->z, WINDOW_GZIP) != Z_OK) {
+		free(s);
+		return NULL;
+	}
+	if (s)
+		s->open = true;
+	return s;
+}
+
+/* Which kind it is shows in the first two bytes. */
+static void *deflate_open(uint64_t ratio)
+{
+	(void)ratio;
+	return calloc(1, sizeof(struct codec_zlib));
+}
+
+static void zlib_close(void *state)
+{
+	struct codec_zlib *s = state;
+
+	if (s->open)
+		inflateEnd(&s->z);
+	free(s);
+}
+
+static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	int r;
+
+	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
+	s->z.next_in = (Bytef *)(uintptr_t)*in;
+	s->z.avail_in = (uInt)*in_len;
+	s->z.next_out = out;
+	s->z.avail_out = (uInt)cap;
+	r = inflate(&s->z, Z_NO_FLUSH);
+	*in = s->z.next_in;
+	*in_len = s->z.avail_in;
+	*written = cap - s->z.avail_out;
+	switch (r) {
+	case Z_OK:
+	case Z_BUF_ERROR:
+		return CODEC_MORE;
+	case Z_STREAM_END:
+		return CODEC_END;
+	case Z_MEM_ERROR:
+		return CODEC_NO_MEMORY;
+	default:
+		return CODEC_BAD;
+	}
+}
+
+/* Members follow each other (RFC 1952 section 2.2); what follows and is no member is padding, ignored as gzip(1) does. */
+static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+{
+	struct codec_zlib *s = state;
+	enum codec_result r;
+
+	*written = 0;
+	if (s->ended) {
+		s->padding |= *in_len && **in != 0x1f;
+		if (!*in_len || s->padding)
+			return CODEC_END;
+		if (inflateReset2(&s->z, WINDOW_GZIP) != Z_OK)
+			return CODEC_BAD;
+		s->ended = false;
+	}
+	r = zlib_inflate(s, in, in_len, out, cap, written);
+	s->ended = r == CODEC_END;
+	s->padding = s->ended && *in_len && **in != 0x1f;
+	return s->ended && *in_len && !s->padding ? CODEC_MORE : r;
+}
+
+static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+{
+	struct codec_zlib *s = state;
+	const uint8_t *head = s->head;
+	size_t head_len = 2, n;
+	enum codec_result r;
+
+	*written = 0;
+	if (s->ended)
+		return CODEC_END;
+	if (!s->open) {
+		bool wrapped;
+
+		for (; s->held < 2 && *in_len; (*in)++, (*in_len)--)
+			s->head[s->held++] = **in;
+		if (s->held < 2)
+			return CODEC_MORE;
+		wrapped = (s->head[0] & 0x0f) == Z_DEFLATED && s->head[0] >> 4 <= 7 && (s->head[0] << 8 | s->head[1]) % 31 == 0;
+		if (inflateInit2(&s->z, wrapped ? WINDOW_ZLIB : WINDOW_RAW) != Z_OK)
+			return CODEC_NO_MEMORY;
+		s->open = true;
+		r = zlib_inflate(s, &head, &head_len, out, cap, written);
+		s->ended = r == CODEC_END;
+		if (r != CODEC_MORE)
+			return r;
+		out += *written;
+		cap -= *written;
+	}
+	n = *written;
+	r = zlib_inflate(s, in, in_len, out, cap, written);
+	s->ended = r == CODEC_END;
+	*written += n;
+	return r;
+}
+
+const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close, NULL };
+const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close, NULL };
+
+/* ---- compressing ---- */
+
+/* 16 KiB of window and 64 KiB of tables are enough for feeds: 128 KiB a client instead of zlib's 256 KiB. */
+enum { GZIP_LEVEL = 5, GZIP_WINDOW = 14 + 16, GZIP_MEMORY = 7 };
+
+struct gzip_writer {
+	z_stream z;
+};
+
+struct gzip_writer *gzip_writer_new(void)
+{
+	struct gzip_writer *w = calloc(1, sizeof *w);
+
+	if (w && deflateInit2(&w->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void gzip_writer_free(struct gzip_writer **wp)
+{
+	if (!*wp)
+		return;
+	deflateEnd(&(*wp)->z);
+	free(*wp);
+	*wp = NULL;
+}
+
+bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out, size_t cap, size_t *written)
+{
+	static const int modes[] = { [GZIP_MORE] = Z_NO_FLUSH, [GZIP_FLUSH] = Z_SYNC_FLUSH, [GZIP_FINISH] = Z_FINISH };
+	int r;
+
+	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
+	w->z.next_in = (Bytef *)(uintptr_t)*in;
+	w->z.avail_in = (uInt)*in_len;
+	w->z.next_out = out;
+	w->z.avail_out = (uInt)cap;
+	r = deflate(&w->z, modes[flush]);
+	*in = w->z.next_in;
+	*in_len = w->z.avail_in;
+	*written = cap - w->z.avail_out;
+	return flush == GZIP_FINISH ? r == Z_STREAM_END : !w->z.avail_in && w->z.avail_out;
+}

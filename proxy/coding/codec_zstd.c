@@ -1,0 +1,69 @@
+/* Owns zstd (RFC 8878), with the window that RFC 9659 grants it as a content coding. The only file that includes zstd's header. */
+#include "proxy/coding/codec.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+enum { ZSTD_WINDOW_LOG_MAX = 23 };     /* 8 MiB: RFC 9659 section 3 */
+
+struct codec_zstd {
+	ZSTD_DCtx *context;
+	bool begun, ended;             /* within a frame, or behind one */
+};
+
+static void zstd_close(void *state)
+{
+	struct codec_zstd *s = state;
+
+	ZSTD_freeDCtx(s->context);
+	free(s);
+}
+
+static void *zstd_open(uint64_t ratio)
+{
+	struct codec_zstd *s = calloc(1, sizeof *s);
+
+	(void)ratio;
+	if (!s)
+		return NULL;
+	s->context = ZSTD_createDCtx();
+	if (s->context && !ZSTD_isError(ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX)))
+		return s;
+	zstd_close(s);
+	return NULL;
+}
+
+/* The first byte of a frame, or of a skippable one (RFC 8878 section 3.1). The library also reads formats older than the RFC. */
+static bool is_magic(uint8_t c)
+{
+	return c == 0x28 || c >> 4 == 5;
+}
+
+/* Frames follow each other (RFC 8878 section 3.1); what follows and is none is padding, as behind gzip. */
+static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+{
+	struct codec_zstd *s = state;
+	ZSTD_inBuffer from = { *in, *in_len, 0 };
+	ZSTD_outBuffer to = { out, cap, 0 };
+	size_t r;
+
+	*written = 0;
+	if (s->ended && (!*in_len || !is_magic(**in)))
+		return CODEC_END;
+	if (!s->begun && *in_len && !is_magic(**in))
+		return CODEC_BAD;
+	s->begun |= *in_len;
+	r = ZSTD_decompressStream(s->context, &to, &from);
+	*in += from.pos;
+	*in_len -= from.pos;
+	*written = to.pos;
+	if (ZSTD_isError(r))
+		return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? CODEC_NO_MEMORY : CODEC_BAD;
+	s->ended = r == 0;
+	return s->ended && !(*in_len && is_magic(**in)) ? CODEC_END : CODEC_MORE;
+}
+
+const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close, NULL };

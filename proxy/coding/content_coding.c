@@ -1,0 +1,266 @@
+/* The chain of content codings; see content_coding.h. */
+#include "proxy/coding/content_coding.h"
+
+#include <stdlib.h>
+
+#include "proxy/coding/codec.h"
+
+enum { LAYER_BYTES = 16 * 1024 };
+
+/* What a turn may cost, in bytes of output. A byte of input may cost more than one of output (a few of them make a decoder build new
+ * tables), and so may a call that brings next to nothing (empty members). In the worst cases known it comes to some ten milliseconds. */
+enum { WORK_TURN = 512 * 1024, WORK_IN = 16, WORK_CALL = 64 };
+
+static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
+
+struct layer {
+	const struct codec *codec;
+	void *state;
+	bool ended;
+	bool padded;                   /* what follows the end is not part of the stream, whatever it looks like later on */
+	uint64_t in_bytes, out_bytes;
+};
+
+struct stage_decode {
+	struct layer layers[STAGE_DECODE_LAYERS];      /* in the order they are undone */
+	size_t n_layers;
+	struct stage_decode_limits limits;
+	uint64_t work;                                 /* since the last pause */
+	size_t between_at, between_len;
+	bool holds_output;                             /* layer 1 found no room for all it has */
+	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
+};
+
+static const struct codec *codec_find(struct slice name)
+{
+	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+		for (const char *const *n = codecs[i]->names; *n; n++)
+			if (slice_is(name, *n))
+				return codecs[i];
+	return NULL;
+}
+
+/* Values some servers write there that name no coding; the body is as it is. */
+static bool coding_is_identity(struct slice name)
+{
+	return slice_is(name, "identity") || slice_is(name, "utf-8") || slice_is(name, "utf8") || slice_is(name, "none") ||
+	    slice_is(name, "binary") || slice_is(name, "8bit");
+}
+
+static size_t coding_list(const struct http_msg *m, const struct codec **list, size_t cap, bool *unknown)
+{
+	struct http_list it = { 0, 0 };
+	struct slice name;
+	size_t n = 0;
+
+	*unknown = false;
+	while (http_msg_next_member(m, H_CONTENT_ENCODING, &it, &name)) {
+		const struct codec *c;
+
+		if (coding_is_identity(name))
+			continue;
+		if (!(c = codec_find(name)) || n == cap) {
+			*unknown = true;
+			return 0;
+		}
+		list[n++] = c;
+	}
+	return n;
+}
+
+enum stage_decode_coding stage_decode_coding(const struct http_msg *m)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	bool unknown;
+	size_t n = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+
+	return unknown ? CODING_UNKNOWN : n ? CODING_KNOWN : CODING_NONE;
+}
+
+bool stage_decode_accepted(const struct http_msg *response, const struct stage_decode_codings *client)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	bool unknown;
+	size_t n = coding_list(response, list, STAGE_DECODE_LAYERS, &unknown);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++)
+			if (list[i] == codecs[c] && !(client->accepted & 1u << c))
+				return false;
+	return !unknown;
+}
+
+struct stage_decode_codings stage_decode_accepts(const struct http_msg *request)
+{
+	struct stage_decode_codings client = { 0 };
+
+	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+		if (http_msg_accepts_coding(request, codecs[i]->names))
+			client.accepted |= 1u << i;
+	return client;
+}
+
+struct stage_decode *stage_decode_new(const struct http_msg *m, const struct stage_decode_limits *limits)
+{
+	const struct codec *list[STAGE_DECODE_LAYERS];
+	struct stage_decode *d = malloc(sizeof *d);
+	bool unknown;
+
+	if (!d)
+		return NULL;
+	*d = (struct stage_decode){ .limits = *limits };
+	d->n_layers = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+	for (size_t i = 0; i < d->n_layers; i++) {
+		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the last one named was applied last */
+		if (!(d->layers[i].state = d->layers[i].codec->open(limits->ratio))) {
+			stage_decode_free(&d);
+			return NULL;
+		}
+	}
+	return d;
+}
+
+void stage_decode_free(struct stage_decode **dp)
+{
+	struct stage_decode *d = *dp;
+
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (d->layers[i].state)
+			d->layers[i].codec->close(d->layers[i].state);
+	free(d);
+	*dp = NULL;
+}
+
+static enum codec_result layer_step(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	size_t before = *in_len;
+	enum codec_result r = l->codec->run(l->state, in, in_len, out, cap, written);
+
+	l->in_bytes += before - *in_len;
+	l->out_bytes += *written;
+	d->work += WORK_CALL + WORK_IN * (before - *in_len) + *written;
+	return r;
+}
+
+/* Pauses only where input is left. */
+static enum stage_decode_result layer_run(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t cap, size_t *written)
+{
+	size_t total = 0;
+
+	*written = 0;
+	if (l->padded) {
+		*in_len = 0;
+		return DECODE_MORE;
+	}
+	for (;;) {
+		size_t n, before = *in_len;
+		enum codec_result r = layer_step(d, l, in, in_len, out + total, cap - total, &n);
+
+		total += n;
+		*written = total;
+		switch (r) {
+		case CODEC_END:
+			l->ended = true;
+			l->padded = *in_len;
+			*in_len = 0;
+			return DECODE_MORE;
+		case CODEC_BAD:
+			return DECODE_DAMAGED;
+		case CODEC_NO_MEMORY:
+			return DECODE_NO_MEMORY;
+		case CODEC_MORE:
+			l->ended = false;
+			if (total == cap)
+				return DECODE_ROOM;
+			if (!*in_len)
+				return DECODE_MORE;
+			if (!n && *in_len == before)
+				return DECODE_DAMAGED;
+			if (d->work >= WORK_TURN)
+				return DECODE_PAUSE;
+		}
+	}
+}
+
+static bool is_over(const struct stage_decode_limits *limits, uint64_t in, uint64_t out)
+{
+	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
+}
+
+/* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on the cut. */
+static size_t between_room(const struct stage_decode *d)
+{
+	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
+
+	return d->limits.max && left < sizeof d->between ? (size_t)left : sizeof d->between;
+}
+
+static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	size_t total = 0;
+
+	for (;;) {
+		const uint8_t *at = d->between + d->between_at;
+		size_t left = d->between_len - d->between_at, n;
+		enum stage_decode_result r;
+
+		if (left || d->holds_output) {
+			r = layer_run(d, &d->layers[1], &at, &left, out + total, cap - total, &n);
+			d->holds_output = r == DECODE_ROOM;
+			d->between_at = d->between_len - left;
+			total += n;
+			*written = total;
+			if (r != DECODE_MORE)
+				return r;
+		}
+		if (is_over(&d->limits, d->layers[0].in_bytes, d->layers[0].out_bytes))
+			return DECODE_TOO_LARGE;
+		r = layer_run(d, &d->layers[0], in, in_len, d->between, between_room(d), &d->between_len);
+		d->between_at = 0;
+		if (r == DECODE_DAMAGED || r == DECODE_NO_MEMORY)
+			return r;
+		if (!d->between_len && r == DECODE_MORE)
+			return DECODE_MORE;
+		if (d->work >= WORK_TURN)
+			return DECODE_PAUSE;
+	}
+}
+
+enum stage_decode_result stage_decode_run(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
+{
+	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
+	enum stage_decode_result r = DECODE_PAUSE;
+
+	*written = 0;
+	if (d->work < WORK_TURN)
+		r = d->n_layers == 1 ? layer_run(d, &d->layers[0], in, in_len, out, cap, written) : decode_two(d, in, in_len, out, cap, written);
+	if (is_over(&d->limits, first->in_bytes, last->out_bytes) || is_over(&d->limits, last->in_bytes, last->out_bytes))
+		return DECODE_TOO_LARGE;
+	if (r == DECODE_PAUSE)
+		d->work = 0;
+	return r;
+}
+
+bool stage_decode_complete(const struct stage_decode *d)
+{
+	if (!d->layers[0].in_bytes)
+		return true;
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (!d->layers[i].ended)
+			return false;
+	return d->between_at == d->between_len;
+}
+
+bool stage_decode_withheld(const struct stage_decode *d)
+{
+	for (size_t i = 0; i < d->n_layers; i++)
+		if (d->layers[i].codec->withholds && d->layers[i].codec->withholds(d->layers[i].state))
+			return true;
+	return false;
+}

@@ -1,0 +1,31 @@
+/* Owns how the findings of `utfeed check` are shown: as text for people, as JSON for programs.
+ * Must not know: how they were found. No byte of a feed or a name reaches a terminal unescaped. */
+#ifndef UTFEED_PROXY_COMMAND_CHECK_REPORT_H
+#define UTFEED_PROXY_COMMAND_CHECK_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/normalise/normalise.h"
+
+enum { CHECK_FIRST_BYTES = 32 };
+
+struct check_report {
+	const char *file;
+	const char *content_type;               /* NULL: none, or no HTTP */
+	bool http;
+	uint8_t first[CHECK_FIRST_BYTES];
+	size_t first_len;
+	const struct evidence *evidence;
+	struct verdict verdicts[POLICY_COUNT];
+	const struct verdict *result;           /* what `auto` makes of it, as the proxy would */
+	const struct normalise_report *report;
+	bool normalised;                        /* false: left untouched, or an error */
+	const char *fault;                      /* of the normalised document; NULL: well-formed */
+	unsigned long fault_line;
+};
+
+void check_report_text(const struct check_report *);
+void check_report_json(const struct check_report *);
+
+#endif

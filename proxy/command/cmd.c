@@ -1,0 +1,57 @@
+/* Owns what the commands that need no server share. See cmd.h. */
+#include "proxy/command/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int cmd_open(const char *path)
+{
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		return STDIN_FILENO;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		fprintf(stderr, "utfeed: %s: %s\n", path, strerror(errno));
+	return fd;
+}
+
+void cmd_close(int fd)
+{
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+ssize_t cmd_read(int fd, const char *path, void *buf, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, buf, len);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		fprintf(stderr, "utfeed: %s: %s\n", path, strerror(errno));
+	return n;
+}
+
+int cmd_content_type(struct normalise_options *options, const char *type, const char *usage)
+{
+	for (const char *at = type; *at; at++)
+		if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
+			return cmd_usage(usage, "a Content-Type has no control characters", NULL);
+	options->http = true;
+	options->content_type = *type ? type : NULL;
+	options->content_type_len = strlen(type);
+	return CMD_OK;
+}
+
+int cmd_usage(const char *usage, const char *message, const char *detail)
+{
+	if (message)
+		fprintf(stderr, "utfeed: %s%s%s\n", message, detail ? ": " : "", detail ? detail : "");
+	fprintf(stderr, "usage: %s\n", usage);
+	return CMD_USAGE;
+}

@@ -1,0 +1,139 @@
+/* Owns `utfeed normalise`: one body through the facade, as a stream in constant memory. */
+#include "proxy/command/cmd.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/normalise/normalise.h"
+
+static const char usage[] = "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--to utf-8|us-ascii] [FILE]";
+
+enum { READ_BYTES = 65536 };
+
+struct job {
+	struct normalise_options options;
+	bool head;                  /* -i: header lines first */
+	const char *path;
+};
+
+/* The header lines as the proxy sends them. */
+static int on_decided(void *arg, const struct verdict *v)
+{
+	const struct job *job = arg;
+	char rule[VERDICT_FORMAT_MAX];
+
+	if (!job->head)
+		return 0;
+	if (v->kind == VERDICT_CHARSET)
+		printf("Content-Type: %s\r\n", normalise_content_type(job->options.output));
+	else if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
+		printf("Content-Type: %s\r\n", job->options.content_type);
+	verdict_format(v, rule, sizeof(rule));
+	printf("X-Encoding-Rule: %s\r\n\r\n", rule);
+	return 0;
+}
+
+static int on_write(void *arg, const uint8_t *bytes, size_t len)
+{
+	(void)arg;
+	return fwrite(bytes, 1, len, stdout) == len ? 0 : 1;
+}
+
+/* Feeds the whole input, flushing as it comes. 0, a NORMALISE_ code, or 1: reading or writing failed. */
+static int pump(struct normaliser *n, int fd, const char *path)
+{
+	static uint8_t buf[READ_BYTES];
+	ssize_t got;
+	int rc = 0;
+
+	while (rc == 0 && (got = cmd_read(fd, path, buf, sizeof(buf))) != 0) {
+		if (got < 0)
+			return 1;
+		rc = normaliser_feed(n, buf, (size_t)got);
+		if (rc == 0 && fflush(stdout) != 0)
+			rc = 1;
+	}
+	return rc ? rc : normaliser_finish(n);
+}
+
+static int run(struct job *job)
+{
+	struct normalise_events events = { on_decided, NULL, on_write, job };
+	struct normaliser *n = normaliser_new(&job->options, &events);
+	char rule[VERDICT_FORMAT_MAX];
+	int fd = cmd_open(job->path), rc = NORMALISE_NO_MEMORY;
+
+	if (n && fd >= 0)
+		rc = pump(n, fd, job->path);
+	if (n && rc == NORMALISE_REJECTED) {
+		verdict_format(normaliser_verdict(n), rule, sizeof(rule));
+		fprintf(stderr, "utfeed: %s: refused by its policy: %s\n", job->path, rule);
+	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
+		fprintf(stderr, "utfeed: out of memory\n");
+	}
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		perror("utfeed: standard output");
+		rc = 1;
+	}
+	cmd_close(fd);
+	normaliser_free(&n);
+	return rc == 0 ? CMD_OK : rc == NORMALISE_REJECTED ? CMD_BROKEN : CMD_USAGE;
+}
+
+int cmd_normalise(int argc, char **argv)
+{
+	enum { OPT_NO_REPAIR = 256, OPT_TO, OPT_HELP };
+	static const struct option options[] = {
+		{ "include", no_argument, NULL, 'i' },
+		{ "policy", required_argument, NULL, 'p' },
+		{ "content-type", required_argument, NULL, 't' },
+		{ "no-repair", no_argument, NULL, OPT_NO_REPAIR },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct job job = { .options = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL }, .path = "-" };
+	int opt, policy;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, "ip:t:", options, NULL)) != -1) {
+		switch (opt) {
+		case 'i':
+			job.head = true;
+			break;
+		case 'p':
+			policy = policy_lookup(optarg, strlen(optarg));
+			if (policy < 0)
+				return cmd_usage(usage, "no such policy", optarg);
+			job.options.policy = (enum policy)policy;
+			break;
+		case 't':
+			if (cmd_content_type(&job.options, optarg, usage) != CMD_OK)
+				return CMD_USAGE;
+			break;
+		case OPT_NO_REPAIR:
+			job.options.repairs = 0;
+			break;
+		case OPT_TO:
+			if (strcmp(optarg, "us-ascii") == 0)
+				job.options.output = OUTPUT_US_ASCII;
+			else if (strcmp(optarg, "utf-8") == 0)
+				job.options.output = OUTPUT_UTF_8;
+			else
+				return cmd_usage(usage, "no such output charset", optarg);
+			break;
+		case OPT_HELP:
+			printf("usage: %s\n", usage);
+			return CMD_OK;
+		default:
+			return cmd_usage(usage, NULL, NULL);
+		}
+	}
+	if (argc - optind > 1)
+		return cmd_usage(usage, "one file at a time", argv[optind + 1]);
+	if (optind < argc)
+		job.path = argv[optind];
+	return run(&job);
+}

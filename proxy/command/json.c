@@ -1,0 +1,93 @@
+/* Owns writing JSON to a stdio stream. See json.h. */
+#include "proxy/command/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/text/utf8.h"
+
+/* Well-formed UTF-8 only. RFC 8259 section 7; DEL and C1 controls are escaped too, for terminals. */
+static void put_valid(FILE *out, const uint8_t *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			fprintf(out, "\\%c", text[i]);
+		else if (text[i] < 0x20 || text[i] == 0x7f)
+			fprintf(out, "\\u%04x", text[i]);
+		else if (text[i] == 0xc2 && text[i + 1] < 0xa0)
+			fprintf(out, "\\u%04x", text[++i]);
+		else
+			putc(text[i], out);
+	}
+}
+
+static void put_string(FILE *out, const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	size_t len = strlen(text);
+	bool incomplete;
+
+	putc('"', out);
+	while (len > 0) {
+		size_t n = utf8_valid_prefix(at, len);
+
+		put_valid(out, at, n);
+		if (n < len) {
+			fputs("\\ufffd", out);
+			n += utf8_bad_length(at + n, len - n, &incomplete);
+		}
+		at += n;
+		len -= n;
+	}
+	putc('"', out);
+}
+
+static void put_key(struct json *j, const char *key)
+{
+	if (j->follows)
+		putc(',', j->out);
+	if (key) {
+		put_string(j->out, key);
+		putc(':', j->out);
+	}
+	j->follows = true;
+}
+
+void json_open(struct json *j, const char *key)
+{
+	put_key(j, key);
+	putc('{', j->out);
+	j->follows = false;
+}
+
+void json_close(struct json *j)
+{
+	putc('}', j->out);
+	j->follows = true;
+}
+
+void json_string(struct json *j, const char *key, const char *text)
+{
+	put_key(j, key);
+	if (text)
+		put_string(j->out, text);
+	else
+		fputs("null", j->out);
+}
+
+void json_number(struct json *j, const char *key, uint64_t number)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRIu64, number);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	put_key(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	json_string(j, key, NULL);
+}

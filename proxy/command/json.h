@@ -1,0 +1,25 @@
+/* Owns writing JSON (RFC 8259) to a stdio stream, on one line.
+ * Must not know: what is written.
+ * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and no control character leaves as itself. */
+#ifndef UTFEED_PROXY_COMMAND_JSON_H
+#define UTFEED_PROXY_COMMAND_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool follows;       /* a comma is due before the next member */
+};
+
+/* key NULL: the outermost object. */
+void json_open(struct json *, const char *key);
+void json_close(struct json *);
+/* text NULL: null. Bytes that are not UTF-8 become U+FFFD. */
+void json_string(struct json *, const char *key, const char *text);
+void json_number(struct json *, const char *key, uint64_t);
+void json_bool(struct json *, const char *key, bool);
+void json_null(struct json *, const char *key);
+
+#endif

@@ -1,0 +1,75 @@
+/* Owns the command line's first word. Must not know: what a command does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/command/cmd.h"
+#include "proxy/server/server.h"
+
+extern char **environ;
+
+static int cmd_serve(int argc, char **argv)
+{
+	struct conf *conf = conf_new();
+	struct conf_error error;
+	int status = EXIT_SUCCESS;
+
+	if (!conf) {
+		fputs("utfeed: out of memory\n", stderr);
+		return EXIT_FAILURE;
+	}
+	if (conf_load(conf, argc, argv, environ, &error)) {
+		fprintf(stderr, "utfeed: %s\n", error.text);
+		status = 2;
+	} else if (conf->action == CONF_CHECK_CONFIG && server_check(conf))
+		status = 2;
+	else if (conf->action != CONF_SERVE)
+		conf_act(conf, stdout);
+	else
+		return server_run(conf, argc, argv);
+	conf_free(&conf);
+	return status;
+}
+
+static const struct {
+	const char *name, *summary;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "serve", "run the proxy (utfeed serve --help)", cmd_serve },
+	{ "check", "show every policy's verdict on files", cmd_check },
+	{ "normalise", "write a file as UTF-8, as the proxy would", cmd_normalise },
+	{ "policies", "list the policies", cmd_policies },
+	{ "charsets", "list the charsets and their labels", cmd_charsets },
+};
+
+static void print_usage(FILE *f)
+{
+	fputs("usage: utfeed COMMAND [OPTION...]\n       utfeed --version | --help\n\nMakes any XML feed readable by any consumer.\n\n", f);
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (!strcmp(word, commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		puts("utfeed " PACKAGE_VERSION);
+		return EXIT_SUCCESS;
+	}
+	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		print_usage(stdout);
+		return EXIT_SUCCESS;
+	}
+	/* utfeed -c FILE: serving is the main job. */
+	if (word[0] == '-')
+		return cmd_serve(argc, argv);
+	if (*word)
+		fprintf(stderr, "utfeed: unknown command '%s'\n", word);
+	print_usage(stderr);
+	return 2;
+}

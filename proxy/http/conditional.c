@@ -1,0 +1,183 @@
+/* Preconditions and ranges; see conditional.h. Sections are RFC 9110's. */
+#include "proxy/http/conditional.h"
+
+#include <string.h>
+
+#include "proxy/base/http_date.h"
+
+/* The opaque part, W/ off; at NULL: no entity tag. */
+static struct slice etag_opaque(struct slice tag, bool *weak)
+{
+	*weak = tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/';
+	if (*weak)
+		tag = (struct slice){ tag.at + 2, tag.len - 2 };
+	if (tag.len < 2 || tag.at[0] != '"' || tag.at[tag.len - 1] != '"')
+		return (struct slice){ NULL, 0 };
+	return tag;
+}
+
+bool etag_equal(struct slice a, struct slice b, bool strong)
+{
+	bool weak_a, weak_b;
+
+	a = etag_opaque(a, &weak_a);
+	b = etag_opaque(b, &weak_b);
+	return a.at && b.at && a.len == b.len && !memcmp(a.at, b.at, a.len) && !(strong && (weak_a || weak_b));
+}
+
+bool conditional_asked(const struct http_msg *m)
+{
+	return http_msg_has(m, H_IF_MATCH) || http_msg_has(m, H_IF_NONE_MATCH) || http_msg_has(m, H_IF_MODIFIED_SINCE) ||
+	    http_msg_has(m, H_IF_UNMODIFIED_SINCE);
+}
+
+/* "abc;gz" is a form of "abc" where the variant is ";gz". */
+static bool etag_is_variant(struct slice member, struct slice etag, const char *variant)
+{
+	size_t n = variant ? strlen(variant) : 0;
+
+	return n && etag.len > 2 && member.len == etag.len + n && !memcmp(member.at, etag.at, etag.len - 1) &&
+	    !memcmp(member.at + etag.len - 1, variant, n) && member.at[member.len - 1] == '"';
+}
+
+/* The next member of a list of entity tags: unlike a quoted string a tag has no escapes (section 8.8.3). */
+static bool next_tag(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *tag)
+{
+	for (; it->field < m->n_fields; it->field++, it->at = 0) {
+		struct slice v = http_field_value(m, &m->fields[it->field]);
+
+		while (m->fields[it->field].id == id && it->at < v.len) {
+			size_t from = it->at;
+			bool quoted = false;
+
+			for (; it->at < v.len && (quoted || v.at[it->at] != ','); it->at++)
+				quoted ^= v.at[it->at] == '"';
+			*tag = slice_trim((struct slice){ v.at + from, it->at++ - from });
+			if (tag->len)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool matches(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, bool strong)
+{
+	bool variants = s->etag.len && !(strong && s->etag.at[0] == 'W');
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (next_tag(m, id, &it, &member))
+		if (slice_is(member, "*") || etag_equal(member, s->etag, strong) ||
+		    (variants && etag_is_variant(member, s->etag, s->variant)))
+			return true;
+	return false;
+}
+
+/* Sections 13.1.3 and 13.1.4. -1: the field is no date, or nothing tells, and it does not count. Without Last-Modified the Date
+ * stands in for it with If-Modified-Since (RFC 9111 section 4.3.2). */
+static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
+{
+	int64_t since, modified;
+
+	if (http_msg_count(m, id) != 1 || !http_date_read(http_msg_get(m, id), now, &since))
+		return -1;
+	if (!http_date_read(s->last_modified, now, &modified)) {
+		if (id == H_IF_UNMODIFIED_SINCE)
+			return -1;
+		modified = s->date;
+	}
+	return modified > since;
+}
+
+/* section 13.2.2 */
+enum conditional_answer conditional_evaluate(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+{
+	if (http_msg_has(m, H_IF_MATCH)) {
+		if (!matches(m, H_IF_MATCH, s, true))
+			return CONDITIONAL_FAILED;
+	} else if (modified_after(m, H_IF_UNMODIFIED_SINCE, s, now) == 1)
+		return CONDITIONAL_FAILED;
+	if (http_msg_has(m, H_IF_NONE_MATCH))
+		return matches(m, H_IF_NONE_MATCH, s, false) ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
+}
+
+/* Section 13.1.5: exactly the stored one, strongly; a date is strong where the response is younger (section 8.8.2.2). */
+static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
+{
+	struct slice value = http_msg_get(m, H_IF_RANGE);
+	int64_t wanted, modified;
+
+	if (!value.at)
+		return true;
+	if (memchr(value.at, '"', value.len))
+		return etag_equal(value, s->etag, true);
+	return http_date_read(value, now, &wanted) && http_date_read(s->last_modified, now, &modified) &&
+	    wanted == modified && modified < s->date;
+}
+
+/* Digits only; what is larger than any body stays so. */
+static bool read_number(struct slice s, uint64_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return false;
+		*n = *n > UINT64_MAX / 16 ? UINT64_MAX / 16 : *n * 10 + (uint64_t)(s.at[i] - '0');
+	}
+	return s.len > 0;
+}
+
+/* One range as it is asked for. */
+struct range_spec {
+	bool suffix;                   /* the last `last` bytes */
+	bool open;                     /* to the end */
+	uint64_t first, last;
+};
+
+/* section 14.1.1; false: none, several, or not understood */
+static bool range_read(const struct http_msg *m, struct range_spec *r)
+{
+	struct slice value = http_msg_get(m, H_RANGE), set, last, unit = slice_until(value, '=', &set), first;
+
+	if (m->method != METHOD_GET || http_msg_count(m, H_RANGE) != 1 || !slice_is(unit, "bytes") ||
+	    memchr(set.at ? set.at : "", ',', set.len))
+		return false;
+	first = slice_until(slice_trim(set), '-', &last);
+	last = slice_trim(last);
+	if (!last.at)
+		return false;
+	*r = (struct range_spec){ .suffix = !first.len, .open = !last.len };
+	if (r->suffix)
+		return read_number(last, &r->last);
+	return read_number(first, &r->first) && (r->open || (read_number(last, &r->last) && r->last >= r->first));
+}
+
+bool range_asked(const struct http_msg *m)
+{
+	struct range_spec r;
+
+	return range_read(m, &r);
+}
+
+/* section 14.1.2 */
+enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length, int64_t now,
+    struct byte_range *range)
+{
+	struct range_spec r;
+
+	if (!range_read(m, &r) || !if_range_holds(m, s, now))
+		return RANGE_NONE;
+	if (r.suffix) {
+		if (!r.last)
+			return RANGE_UNSATISFIABLE;
+		if (!length)
+			return RANGE_NONE;       /* satisfiable, but a 206 has no words for no bytes */
+		*range = (struct byte_range){ r.last < length ? length - r.last : 0, length - 1 };
+		return RANGE_ONE;
+	}
+	if (r.first >= length)
+		return RANGE_UNSATISFIABLE;
+	*range = (struct byte_range){ r.first, r.open || r.last >= length ? length - 1 : r.last };
+	return RANGE_ONE;
+}

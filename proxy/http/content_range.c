@@ -1,0 +1,73 @@
+/* Parts of a whole; see content_range.h. */
+#include "proxy/http/content_range.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "proxy/base/http_date.h"
+#include "proxy/http/conditional.h"
+
+enum { DIGITS_MAX = 18 };              /* of a number that fits an int64_t, whatever its digits */
+
+/* Digits from the front of s, which is moved behind them and behind end. */
+static bool take_number(struct slice *s, char end, uint64_t *n)
+{
+	size_t i = 0;
+
+	*n = 0;
+	for (; i < s->len && i <= DIGITS_MAX && s->at[i] >= '0' && s->at[i] <= '9'; i++)
+		*n = *n * 10 + (uint64_t)(s->at[i] - '0');
+	if (!i || i > DIGITS_MAX || (end ? i == s->len || s->at[i] != end : i != s->len))
+		return false;
+	*s = (struct slice){ s->at + i + 1, end ? s->len - i - 1 : 0 };
+	return true;
+}
+
+/* section 14.6: then each part has its own, and what stands in the head counts for none */
+static bool is_multipart(const struct http_msg *m)
+{
+	static const char multipart[] = "multipart/";
+	struct slice type = http_msg_get(m, H_CONTENT_TYPE);
+
+	return type.len >= sizeof multipart - 1 && !strncasecmp(type.at, multipart, sizeof multipart - 1);
+}
+
+/* section 14.4 */
+bool content_range_read(struct content_range *r, const struct http_msg *m)
+{
+	static const char unit[] = "bytes ";
+	struct slice rest = http_msg_get(m, H_CONTENT_RANGE);
+
+	if (http_msg_count(m, H_CONTENT_RANGE) != 1 || is_multipart(m) || rest.len < sizeof unit || strncasecmp(rest.at, unit, sizeof unit - 1))
+		return false;
+	rest = (struct slice){ rest.at + sizeof unit - 1, rest.len - (sizeof unit - 1) };
+	return take_number(&rest, '-', &r->first) && take_number(&rest, '/', &r->last) && take_number(&rest, '\0', &r->total) &&
+	    r->first <= r->last && r->last < r->total;
+}
+
+/* Section 8.8.2.2: a date is strong where the response was made after that second. */
+static bool strong_date(const struct http_msg *m, int64_t now, int64_t *modified)
+{
+	int64_t date;
+
+	return http_msg_count(m, H_LAST_MODIFIED) == 1 && http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, modified) &&
+	    http_date_read(http_msg_get(m, H_DATE), now, &date) && *modified < date;
+}
+
+bool content_range_same(const struct http_msg *a, const struct http_msg *b, int64_t now)
+{
+	int64_t modified_a, modified_b;
+
+	if (http_msg_has(a, H_ETAG) || http_msg_has(b, H_ETAG))
+		return http_msg_count(a, H_ETAG) == 1 && http_msg_count(b, H_ETAG) == 1 &&
+		    etag_equal(http_msg_get(a, H_ETAG), http_msg_get(b, H_ETAG), true);
+	return strong_date(a, now, &modified_a) && strong_date(b, now, &modified_b) && modified_a == modified_b;
+}
+
+bool content_range_join(struct content_range *whole, const struct content_range *a, const struct content_range *b)
+{
+	if (a->total != b->total || a->first > b->last + 1 || b->first > a->last + 1)
+		return false;
+	*whole = (struct content_range){ a->first < b->first ? a->first : b->first, a->last > b->last ? a->last : b->last, a->total };
+	return true;
+}

@@ -1,0 +1,67 @@
+/* Entity tags of transformed responses; see etag.h. */
+#include "proxy/http/etag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ETAG_MARK ";utf-"
+enum { ETAG_MARK_LEN = sizeof ETAG_MARK - 1, ETAG_DIGITS = 8 };
+
+void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
+{
+	snprintf(buf, ETAG_SUFFIX_MAX, ETAG_MARK "%08x", (unsigned)(settings ^ settings >> 32));
+}
+
+/* Length of W/ if it stands there; -1 where the rest is no quoted string of etagc. */
+static int etag_prefix(struct slice tag)
+{
+	int weak = tag.len >= 2 && tag.at[0] == 'W' && tag.at[1] == '/' ? 2 : 0;
+	size_t rest = tag.len - (size_t)weak;
+
+	if (rest < 2 || tag.at[weak] != '"' || tag.at[tag.len - 1] != '"' || memchr(tag.at + weak + 1, '"', rest - 2))
+		return -1;
+	return weak;
+}
+
+void etag_transform(struct text *t, struct slice upstream, const char *suffix)
+{
+	if (etag_prefix(upstream) < 0)
+		return;
+	text_add(t, upstream.at, upstream.len - 1);
+	text_puts(t, suffix);
+	text_puts(t, "\"");
+}
+
+/* Where the suffix begins, and how long the tag's end from there is; NULL: it has none. */
+static const char *etag_mark(struct slice tag, size_t *tail, bool *is_gzip)
+{
+	size_t gzip = sizeof ETAG_GZIP - 1;
+	const char *mark;
+
+	*is_gzip = tag.len > gzip + 2 && !memcmp(tag.at + tag.len - 1 - gzip, ETAG_GZIP, gzip);
+	*tail = ETAG_MARK_LEN + ETAG_DIGITS + 1 + (*is_gzip ? gzip : 0);
+	mark = tag.len > *tail ? tag.at + tag.len - *tail : NULL;
+	return mark && etag_prefix(tag) >= 0 && !memcmp(mark, ETAG_MARK, ETAG_MARK_LEN) ? mark : NULL;
+}
+
+bool etag_is_ours(struct slice tag)
+{
+	return etag_mark(tag, &(size_t){ 0 }, &(bool){ false });
+}
+
+enum etag_owner etag_restore(struct text *t, struct slice member, const char *suffix)
+{
+	size_t tail;
+	bool is_gzip;
+	const char *mark = etag_mark(member, &tail, &is_gzip);
+
+	if (!mark) {
+		text_add(t, member.at, member.len);
+		return ETAG_THEIRS;
+	}
+	if (memcmp(mark, suffix, ETAG_MARK_LEN + ETAG_DIGITS))
+		return ETAG_STALE;
+	text_add(t, member.at, member.len - tail);
+	text_puts(t, "\"");
+	return is_gzip ? ETAG_OURS_GZIP : ETAG_OURS;
+}

@@ -1,0 +1,330 @@
+/* The arithmetic of caching; see freshness.h. Sections are RFC 9111's where no other is named. */
+#include "proxy/http/freshness.h"
+
+#include "proxy/base/http_date.h"
+
+enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_MAX_S = 60 };
+
+static const char *const words[STORABLE_COUNT] = {
+	[STORABLE_YES] = "stored",
+#define REASON(id, word, lasts) [STORABLE_##id] = word,
+#include "proxy/http/storable.def"
+#undef REASON
+};
+
+static const bool lasting[STORABLE_COUNT] = {
+#define REASON(id, word, lasts) [STORABLE_##id] = lasts,
+#include "proxy/http/storable.def"
+#undef REASON
+};
+
+const char *storable_word(enum storable s)
+{
+	return words[s];
+}
+
+bool storable_lasts(enum storable s)
+{
+	return lasting[s];
+}
+
+bool freshness_heuristic_status(int status)
+{
+	/* RFC 9110 section 15.1, less 206; RFC 7725 section 3 */
+	static const short statuses[] = { 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 451, 501 };
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (statuses[i] == status)
+			return true;
+	return false;
+}
+
+/* Never stored: not final, of one connection or one request's own fields only, or forbidden (RFC 6585 sections 3 to 6). */
+static bool never_stored(int status)
+{
+	static const short statuses[] = { 206, 304, 407, 412, 416, 428, 429, 431, 511 };
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (statuses[i] == status)
+			return true;
+	return status < 200 || status > 599;
+}
+
+/* Final statuses whose caching requirements utfeed knows (section 5.2.2.3). */
+static bool understood(int status)
+{
+	return (status >= 200 && status <= 208 && status != 206) || status == 226 || (status >= 300 && status <= 308 && status != 304) ||
+	    (status >= 400 && status <= 417) || (status >= 421 && status <= 431) || status == 451 || (status >= 500 && status <= 511);
+}
+
+bool freshness_error_status(int status)
+{
+	return status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m)
+{
+	uint32_t named = cc->set | cc->invalid;
+
+	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_has(m, H_EXPIRES));
+}
+
+void freshness_request(struct cache_control *cc, const struct http_msg *request, const struct freshness_settings *s)
+{
+	cache_control_request(cc, request);
+	if (s->no_reload)
+		cache_control_forget_reload(cc);
+}
+
+/* Without a Date nobody knows how far off it is. */
+static bool expires_later(const struct http_msg *m)
+{
+	int64_t date, expires;
+
+	return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_DATE), 0, &date) &&
+	    http_date_read(http_msg_get(m, H_EXPIRES), date, &expires) && expires > date;
+}
+
+/* A lifetime over at once is none: each use would be validated, and the fields of that exchange are another client's (section 7.3). */
+static bool lets_cookies_be_stored(const struct cache_control *cc, const struct http_msg *m)
+{
+	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
+
+	if (cc_has(cc, CC_NO_CACHE) || cc->listed >> CC_NO_CACHE & 1)
+		return false;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if ((cc->set | cc->invalid) >> order[i] & 1)
+			return cc_has(cc, order[i]) && cc->seconds[order[i]];
+	return cc_has(cc, CC_PUBLIC) || (!cc->targeted && expires_later(m));
+}
+
+enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m,
+    const struct freshness_settings *s)
+{
+	struct cache_control rc, cc;
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	bool keeps;
+
+	cache_control_request(&rc, request);
+	cache_control_response(&cc, m, s->targeted);
+	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
+	if (request->method != METHOD_GET && request->method != METHOD_HEAD)
+		return STORABLE_METHOD;
+	if (cc_has(&rc, CC_NO_STORE))
+		return STORABLE_REQUEST_NO_STORE;
+	if (never_stored(m->status) || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
+		return STORABLE_STATUS;
+	/* beside must-understand no-store is for caches that know neither (section 5.2.2.3) */
+	if (cc_has(&cc, CC_NO_STORE) && !cc_has(&cc, CC_MUST_UNDERSTAND))
+		return STORABLE_NO_STORE;
+	if (cc_has(&cc, CC_PRIVATE) || cc.listed >> CC_PRIVATE & 1)
+		return STORABLE_PRIVATE;
+	/* section 3.5 */
+	if (http_msg_has(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
+		return STORABLE_AUTHORIZATION;
+	while (http_msg_next_member(m, H_VARY, &it, &member))
+		if (slice_is(member, "*"))
+			return STORABLE_VARY;
+	if (http_msg_has(m, H_SET_COOKIE) && !lets_cookies_be_stored(&cc, m))
+		return STORABLE_SET_COOKIE;
+	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
+		return STORABLE_LIFETIME;
+	return STORABLE_YES;
+}
+
+/* section 5.1: an Integer, or it does not count; of several the first. */
+static int64_t age_value(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+	int64_t n = 0;
+
+	if (!http_msg_next_member(m, H_AGE, &it, &member))
+		return 0;
+	for (size_t i = 0; i < member.len; i++) {
+		if (member.at[i] < '0' || member.at[i] > '9')
+			return 0;
+		if (n < CC_SECONDS_MAX)
+			n = n * 10 + (member.at[i] - '0');
+	}
+	return n > CC_SECONDS_MAX ? CC_SECONDS_MAX : n;
+}
+
+/* section 4.2.2 */
+static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
+    const struct freshness_settings *s)
+{
+	int64_t modified, lifetime = 0;
+
+	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
+		return 0;
+	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
+		lifetime = (date - modified) / HEURISTIC_SHARE;
+	if (lifetime > HEURISTIC_MAX_S)
+		lifetime = HEURISTIC_MAX_S;
+	/* What the feed says of itself, and the operator's floor: of good responses only. */
+	if (m->status == 200 && s->hint_s)
+		lifetime = s->hint_s;
+	if (m->status == 200 && s->floor_s > lifetime)
+		lifetime = s->floor_s;
+	return lifetime;
+}
+
+/* section 4.2.1 */
+static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc, int64_t date,
+    const struct freshness_settings *s)
+{
+	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
+	int64_t expires;
+
+	/* a value that is none: stale */
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		if (cc_has(cc, order[i]))
+			return cc->seconds[order[i]];
+		if (cc->invalid >> order[i] & 1)
+			return 0;
+	}
+	/* section 5.3: an invalid date, or several, is a time in the past */
+	if (!cc->targeted && http_msg_has(m, H_EXPIRES))
+		return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) &&
+		    expires > date ? expires - date : 0;
+	f->flags |= FRESHNESS_HEURISTIC;
+	return heuristic_lifetime(m, cc, date, f->response_time, s);
+}
+
+/* RFC 5861: a window of the response's own, an invalid one being none, else ours. */
+static uint32_t window(const struct cache_control *cc, enum cache_directive d, uint32_t ours)
+{
+	if (cc_has(cc, d))
+		return cc->seconds[d];
+	return cc->invalid >> d & 1 ? 0 : ours;
+}
+
+void freshness_read(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *s)
+{
+	struct cache_control cc;
+	int64_t date, apparent_age, corrected_age;
+	bool revalidates;
+
+	cache_control_response(&cc, m, s->targeted);
+	*f = (struct freshness){ .response_time = response_time };
+	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
+		date = response_time;
+	/* section 4.2.3 */
+	apparent_age = response_time > date ? response_time - date : 0;
+	corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
+	f->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
+	f->lifetime_s = freshness_lifetime(f, m, &cc, date, s);
+	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
+		f->lifetime_s = s->error_max_s;
+	if (cc_has(&cc, CC_NO_CACHE))
+		f->flags |= FRESHNESS_NO_CACHE;
+	if (cc.listed >> CC_NO_CACHE & 1)
+		f->flags |= FRESHNESS_NO_CACHE_FIELDS;
+	/* sections 5.2.2.2, 5.2.2.8, 5.2.2.10 */
+	revalidates = cc_has(&cc, CC_MUST_REVALIDATE) || cc_has(&cc, CC_PROXY_REVALIDATE);
+	if (revalidates || cc_has(&cc, CC_S_MAXAGE))
+		f->flags |= FRESHNESS_NO_STALE;
+	if (cc_has(&cc, CC_IMMUTABLE))
+		f->flags |= FRESHNESS_IMMUTABLE;
+	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
+		return;
+	/* Beside s-maxage the origin's own windows count, as exceptions it made itself; ours do not. */
+	f->swr_s = window(&cc, CC_SWR, 0);
+	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
+}
+
+static int64_t freshness_end(const struct freshness *f)
+{
+	return f->response_time - f->initial_age_s + f->lifetime_s;
+}
+
+void freshness_limit(struct freshness *f, const struct freshness *limit)
+{
+	int64_t more = freshness_end(f) - freshness_end(limit);
+
+	if (more > 0)
+		f->lifetime_s = f->lifetime_s > more ? f->lifetime_s - more : 0;
+	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) | (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
+	if (f->swr_s > limit->swr_s)
+		f->swr_s = limit->swr_s;
+	if (f->sie_s > limit->sie_s)
+		f->sie_s = limit->sie_s;
+}
+
+void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
+    const struct freshness_settings *s)
+{
+	freshness_read(f, m, request_time, response_time, s);
+	if (f->flags & FRESHNESS_HEURISTIC && f->lifetime_s < s->floor_s)
+		f->lifetime_s = s->floor_s;
+}
+
+/* The clock was set back since, or was wrong then: nobody knows how old it is. */
+static bool is_from_the_future(const struct freshness *f, int64_t now)
+{
+	return f->response_time - now > FRESHNESS_AHEAD_MAX_S;
+}
+
+int64_t freshness_age(const struct freshness *f, int64_t now)
+{
+	int64_t age = f->initial_age_s + (now > f->response_time ? now - f->response_time : 0);
+
+	return age > (int64_t)CC_SECONDS_MAX ? (int64_t)CC_SECONDS_MAX : age;
+}
+
+int64_t freshness_ttl(const struct freshness *f, int64_t now)
+{
+	return is_from_the_future(f, now) ? -(int64_t)CC_SECONDS_MAX - 1 : f->lifetime_s - freshness_age(f, now);
+}
+
+bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread)
+{
+	int64_t ttl = freshness_ttl(f, now), part = f->lifetime_s / SOON_SHARE;
+
+	if (part > SOON_MAX_S)
+		part = SOON_MAX_S;
+	return ttl > 0 && ttl <= part - spread % (uint32_t)(part / 2 + 1);
+}
+
+void freshness_expire(struct freshness *f, int64_t now)
+{
+	int64_t age = is_from_the_future(f, now) ? f->initial_age_s : freshness_age(f, now);
+
+	if (f->lifetime_s > age)
+		f->lifetime_s = age;
+}
+
+enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now, bool *by_request)
+{
+	int64_t age = freshness_age(f, now), ttl = freshness_ttl(f, now);
+	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
+
+	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246 section 2). */
+	refused = cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]) ||
+	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] && !(fresh && f->flags & FRESHNESS_IMMUTABLE));
+	if (by_request)
+		*by_request = refused && !needs && fresh;
+	if (!needs && !refused) {
+		if (fresh)
+			return REUSE_FRESH;
+		if (cc_has(cc, CC_MAX_STALE) && !(f->flags & FRESHNESS_NO_STALE) && -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
+			return REUSE_STALE;                /* section 5.2.1.2 */
+		if (-ttl < (int64_t)f->swr_s)
+			return REUSE_STALE_REFRESH;        /* RFC 5861 section 3 */
+	}
+	return cc_has(cc, CC_ONLY_IF_CACHED) ? REUSE_ONLY_IF_CACHED : REUSE_REVALIDATE;
+}
+
+bool freshness_if_error(const struct freshness *f, const struct cache_control *cc, int64_t now)
+{
+	int64_t ttl = freshness_ttl(f, now), allowed = f->sie_s;
+
+	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || cc_has(cc, CC_NO_CACHE))
+		return false;
+	if (cc_has(cc, CC_SIE) && !(f->flags & FRESHNESS_NO_STALE) && (int64_t)cc->seconds[CC_SIE] > allowed)
+		allowed = cc->seconds[CC_SIE];
+	return ttl > 0 || -ttl < allowed;
+}

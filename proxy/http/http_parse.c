@@ -1,0 +1,381 @@
+/* HTTP/1 parsing on llhttp; see http_parse.h. */
+#include "proxy/http/http_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <llhttp.h>
+
+struct http_parser {
+	llhttp_t ll;
+	struct http_msg *msg;
+	http_body_f *body;
+	void *arg;
+	bool request, head_done, done, in_name, no_body;
+	char last;                     /* the byte read last */
+	enum http_parse_error error;
+	const char *reason;
+};
+
+static int http_fail(struct http_parser *p, enum http_parse_error error, const char *reason)
+{
+	if (p->error == HTTP_E_NONE) {
+		p->error = error;
+		p->reason = reason;
+	}
+	return HPE_USER;
+}
+
+static int on_url(llhttp_t *ll, const char *at, size_t len)
+{
+	struct http_msg *m = ((struct http_parser *)ll->data)->msg;
+
+	if (!m->target_len)
+		m->target = (uint32_t)(at - m->base);
+	m->target_len += (uint32_t)len;
+	return 0;
+}
+
+static int on_field(llhttp_t *ll, const char *at, size_t len)
+{
+	struct http_parser *p = ll->data;
+	struct http_msg *m = p->msg;
+
+	if (p->head_done) {              /* a trailer, of which nothing is kept */
+		p->in_name |= len != 0;
+		return 0;
+	}
+	if (!p->in_name) {
+		if (m->n_fields == m->max_fields)
+			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "too many header fields");
+		m->fields[m->n_fields] = (struct http_field){ .name = (uint32_t)(at - m->base) };
+		p->in_name = true;
+	}
+	if (len > (size_t)UINT16_MAX - m->fields[m->n_fields].name_len)
+		return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "field name too long");
+	m->fields[m->n_fields].name_len = (uint16_t)(m->fields[m->n_fields].name_len + len);
+	return 0;
+}
+
+static int on_field_complete(llhttp_t *ll)
+{
+	struct http_parser *p = ll->data;
+	struct http_msg *m = p->msg;
+
+	if (!p->in_name || (!p->head_done && !m->fields[m->n_fields].name_len))
+		return http_fail(p, HTTP_E_SYNTAX, "empty field name");
+	if (p->head_done) {
+		p->in_name = false;
+		return 0;
+	}
+	if (m->base[m->fields[m->n_fields].name + m->fields[m->n_fields].name_len] != ':')
+		return http_fail(p, HTTP_E_SYNTAX, "blank before a colon");
+	p->in_name = false;
+	m->fields[m->n_fields].id = (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
+	http_msg_add(m);
+	return 0;
+}
+
+static int on_value(llhttp_t *ll, const char *at, size_t len)
+{
+	struct http_parser *p = ll->data;
+	struct http_msg *m = p->msg;
+	struct http_field *f;
+
+	if (p->head_done)
+		return 0;
+	f = &m->fields[m->n_fields - 1];
+	if (!f->value_len)
+		f->value = (uint32_t)(at - m->base);
+	else if (m->base + f->value + f->value_len != at)
+		return http_fail(p, HTTP_E_SYNTAX, "folded header line");
+	f->value_len += (uint32_t)len;
+	return 0;
+}
+
+/* A reason phrase has no control characters (RFC 9112 section 4); llhttp's versions differ in these. */
+static int on_status(llhttp_t *ll, const char *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (((unsigned char)at[i] < 0x20 && at[i] != '\t') || at[i] == 0x7f)
+			return http_fail(ll->data, HTTP_E_SYNTAX, "control character in the reason phrase");
+	return 0;
+}
+
+/* "HTTP/1.1 200": llhttp reads any number of digits. */
+static bool http_status_valid(const struct http_msg *m)
+{
+	enum { STATUS_AT = sizeof "HTTP/1.1 " - 1, STATUS_LEN = 3 };
+
+	if (m->status < 100 || m->status > 599 || m->base[STATUS_AT] == '0')
+		return false;
+	return m->base[STATUS_AT + STATUS_LEN] == ' ' || m->base[STATUS_AT + STATUS_LEN] == '\r';
+}
+
+/* Single spaces (RFC 9112 section 3); llhttp reads over more of them. */
+static bool http_request_line_valid(const struct http_msg *m)
+{
+	const char *target = m->base + m->target, *after = target + m->target_len;
+
+	return m->target >= 2 && target[-1] == ' ' && target[-2] != ' ' && after[0] == ' ' && after[1] == 'H';
+}
+
+/* There is one number in the field, and it is the parser's. */
+static bool http_length_agrees(const struct http_msg *m)
+{
+	struct slice v = http_msg_get(m, H_CONTENT_LENGTH);
+	uint64_t left = m->content_length;
+
+	if (http_msg_count(m, H_CONTENT_LENGTH) != m->has_length)
+		return false;
+	while (v.len && v.at[v.len - 1] == (char)('0' + left % 10)) {
+		v.len--;
+		left /= 10;
+	}
+	return !v.len && !left;
+}
+
+/* What llhttp takes but has no single meaning, or none we can carry out. It reads the framing fields by itself, as they come: where that
+ * gave something else than what stands in them ("chunked" and a tab is chunked to us, and nothing to llhttp 8) there are two meanings. */
+static int http_check_framing(struct http_parser *p, struct http_msg *m)
+{
+	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
+
+	if (m->major != 1 || m->minor > 1)
+		return http_fail(p, HTTP_E_VERSION, "not HTTP/1.0 or HTTP/1.1");
+	if (!p->request && !http_status_valid(m))
+		return http_fail(p, HTTP_E_SYNTAX, "status code is not of three digits, 100 to 599");
+	if (p->request && !http_request_line_valid(m))
+		return http_fail(p, HTTP_E_SYNTAX, "blanks in the request line");
+	if (!http_length_agrees(m))
+		return http_fail(p, HTTP_E_FRAMING, "Content-Length that can be read in two ways");
+	if (!codings && !m->chunked)
+		return 0;
+	if (codings != 1 || !slice_is(http_msg_get(m, H_TRANSFER_ENCODING), "chunked"))
+		return http_fail(p, HTTP_E_FRAMING, "transfer coding other than chunked");
+	if (!m->chunked)
+		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding that can be read in two ways");
+	if (m->minor == 0)       /* RFC 9112 section 6.1 */
+		return http_fail(p, HTTP_E_FRAMING, "Transfer-Encoding in HTTP/1.0");
+	if (m->has_length)       /* RFC 9112 section 6.3, rule 3 */
+		return http_fail(p, HTTP_E_FRAMING, "both Transfer-Encoding and Content-Length");
+	return 0;
+}
+
+/* Fields that Connection names are hop by hop, except those whose removal would change what the message is (RFC 9110 section
+ * 7.6.1: senders must not list them). As many may be named as may be there: each is looked for among them all. */
+static int http_mark_hops(struct http_parser *p, struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice name;
+	uint32_t named = 0;
+
+	while (http_msg_next_member(m, H_CONNECTION, &it, &name)) {
+		enum header_id id = http_header_id(name.at, name.len);
+
+		if (++named > m->max_fields)
+			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
+		m->keep_alive &= !slice_is(name, "close");     /* whatever blanks stand around it */
+		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING || id == H_CACHE_CONTROL)
+			continue;
+		for (uint32_t i = 0; i < m->n_fields; i++) {
+			struct slice n = http_field_name(m, &m->fields[i]);
+
+			if (n.len == name.len && m->fields[i].id == id && !strncasecmp(n.at, name.at, n.len))
+				m->fields[i].hop = true;
+		}
+	}
+	return 0;
+}
+
+static int on_headers_complete(llhttp_t *ll)
+{
+	struct http_parser *p = ll->data;
+	struct http_msg *m = p->msg;
+
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		struct slice v = slice_trim(http_field_value(m, &m->fields[i]));
+
+		if (v.len)
+			m->fields[i].value = (uint32_t)(v.at - m->base);
+		m->fields[i].value_len = (uint32_t)v.len;
+	}
+	m->major = ll->http_major;
+	m->minor = ll->http_minor;
+	m->status = ll->status_code;
+	m->chunked = ll->flags & F_CHUNKED;
+	m->has_length = ll->flags & F_CONTENT_LENGTH;
+	m->content_length = ll->content_length;
+	if (p->request)
+		m->method = ll->method == HTTP_GET ? METHOD_GET : ll->method == HTTP_HEAD ? METHOD_HEAD :
+		    ll->method == HTTP_CONNECT ? METHOD_CONNECT :
+		    ll->method == HTTP_TRACE ? METHOD_TRACE : METHOD_OTHER;
+	if (http_check_framing(p, m))
+		return -1;
+	m->keep_alive = llhttp_should_keep_alive(ll);
+	if (http_mark_hops(p, m))
+		return -1;
+	if (p->no_body || (!p->request && (m->status / 100 == 1 || m->status == 204 || m->status == 304)))
+		ll->flags |= F_SKIPBODY;
+	ll->upgrade = 0;
+	p->head_done = true;
+	return HPE_PAUSED;
+}
+
+static int on_body(llhttp_t *ll, const char *at, size_t len)
+{
+	struct http_parser *p = ll->data;
+
+	if (p->body && p->body(p->arg, at, len))
+		return http_fail(p, HTTP_E_BODY, "body not taken");
+	return 0;
+}
+
+static int on_message_complete(llhttp_t *ll)
+{
+	((struct http_parser *)ll->data)->done = true;
+	return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+	.on_url = on_url, .on_status = on_status, .on_header_field = on_field, .on_header_field_complete = on_field_complete,
+	.on_header_value = on_value, .on_headers_complete = on_headers_complete, .on_body = on_body,
+	.on_message_complete = on_message_complete,
+};
+
+struct http_parser *http_parser_new(bool request, http_body_f *body, void *arg)
+{
+	struct http_parser *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->request = request;
+	p->body = body;
+	p->arg = arg;
+	return p;
+}
+
+void http_parser_free(struct http_parser **pp)
+{
+	free(*pp);
+	*pp = NULL;
+}
+
+void http_parser_start(struct http_parser *p, struct http_msg *m, bool no_body)
+{
+	llhttp_init(&p->ll, p->request ? HTTP_REQUEST : HTTP_RESPONSE, &settings);
+	p->ll.data = p;
+	p->msg = m;
+	p->no_body = no_body;
+	p->head_done = p->done = p->in_name = false;
+	p->error = HTTP_E_NONE;
+	p->reason = "";
+	http_msg_reset(m);
+}
+
+void http_parser_go_on(struct http_parser *p)
+{
+	llhttp_resume(&p->ll);
+}
+
+/* Lines of a head end in CRLF, CR stands nowhere else, and no line begins with a blank (RFC 9112 sections 2.2 and 5.2: obsolete
+ * folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's start. */
+static bool http_lines_valid(const char *data, size_t len, char before)
+{
+	const char *end = data + len;
+
+	if (len && before == '\r' && data[0] != '\n')
+		return false;
+	if (len && before == '\n' && (data[0] == ' ' || data[0] == '\t'))
+		return false;
+	for (const char *at = data, *lf; at < end && (lf = memchr(at, '\n', (size_t)(end - at))); at = lf + 1)
+		if ((lf == data ? before : lf[-1]) != '\r' || (lf + 1 < end && (lf[1] == ' ' || lf[1] == '\t')))
+			return false;
+	for (const char *at = data, *cr; at < end && (cr = memchr(at, '\r', (size_t)(end - at))); at = cr + 1)
+		if (cr + 1 < end && cr[1] != '\n')
+			return false;
+	return true;
+}
+
+/* Only the method and version are worth telling apart: their answers differ (501, 505). */
+static enum http_parse_error http_classify(llhttp_errno_t e)
+{
+	switch (e) {
+	case HPE_INVALID_METHOD:
+		return HTTP_E_METHOD;
+	case HPE_INVALID_VERSION:
+	case HPE_PAUSED_H2_UPGRADE:
+		return HTTP_E_VERSION;
+	case HPE_UNEXPECTED_CONTENT_LENGTH:
+	case HPE_INVALID_CONTENT_LENGTH:
+	case HPE_INVALID_TRANSFER_ENCODING:
+	case HPE_INVALID_CHUNK_SIZE:
+		return HTTP_E_FRAMING;
+	default:
+		return HTTP_E_SYNTAX;
+	}
+}
+
+enum http_parse_result http_parse(struct http_parser *p, const char *data, size_t len, size_t *used)
+{
+	bool was_head = !p->head_done;
+	llhttp_errno_t e;
+	size_t seen;
+	char before;
+
+	*used = 0;
+	if (p->error != HTTP_E_NONE)
+		return PARSE_ERROR;
+	if (p->done)
+		return PARSE_DONE;
+	e = llhttp_execute(&p->ll, data, len);
+	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
+	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;     /* with the byte that was refused */
+	if (was_head && !http_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
+		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
+		return PARSE_ERROR;
+	}
+	before = *used > 1 ? data[*used - 2] : p->last;
+	if (*used)
+		p->last = data[*used - 1];
+	if (e == HPE_OK)
+		return PARSE_MORE;
+	if (e == HPE_PAUSED && p->done && p->msg->chunked && *used && before != '\r') {
+		http_fail(p, HTTP_E_SYNTAX, "chunked body ended by LF alone");
+		return PARSE_ERROR;
+	}
+	if (e == HPE_PAUSED && p->done)
+		return PARSE_DONE;
+	if (e == HPE_PAUSED && p->head_done) {
+		p->msg->head_len = (uint32_t)(data + *used - p->msg->base);
+		return PARSE_HEAD;
+	}
+	http_fail(p, http_classify(e), llhttp_get_error_reason(&p->ll));
+	return PARSE_ERROR;
+}
+
+enum http_parse_result http_parse_eof(struct http_parser *p)
+{
+	llhttp_errno_t e;
+
+	if (p->error != HTTP_E_NONE)
+		return PARSE_ERROR;
+	if (p->done)
+		return PARSE_DONE;
+	e = llhttp_finish(&p->ll);
+	if (p->done && p->head_done)
+		return PARSE_DONE;
+	http_fail(p, HTTP_E_INCOMPLETE, e == HPE_OK ? "closed before the message began" : "closed before the message was complete");
+	return PARSE_ERROR;
+}
+
+enum http_parse_error http_parser_error(const struct http_parser *p)
+{
+	return p->error;
+}
+
+const char *http_parser_reason(const struct http_parser *p)
+{
+	return p->reason ? p->reason : "";
+}

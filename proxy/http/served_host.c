@@ -1,0 +1,67 @@
+/* Names utfeed answers to; see served_host.h. */
+#include "proxy/http/served_host.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Names below these lead nowhere on the Internet, or to no stranger. */
+static const char *const private_names[] = {
+	"localhost", "test", "example", "invalid",             /* RFC 6761 section 6 */
+	"local", "intranet", "internal", "private", "corp", "home", "lan",     /* RFC 6762 section 3 and appendix G */
+	"home.arpa",                                           /* RFC 8375 */
+};
+
+static bool lies_below(const char *name, size_t len, const char *above)
+{
+	size_t n = strlen(above);
+
+	return len > n && name[len - n - 1] == '.' && !strncasecmp(name + len - n, above, n);
+}
+
+static bool is_private(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sizeof private_names / sizeof *private_names; i++)
+		if (lies_below(name, len, private_names[i]))
+			return true;
+	return false;
+}
+
+static bool is_a_routes(const struct conf *conf, const char *name, size_t len)
+{
+	for (size_t i = 0; i < conf->routes.count; i++) {
+		const char *host = conf->routes.items[i].host;
+
+		if (host && strlen(host) == len && !strncasecmp(host, name, len))
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const struct conf_destination_list *list, const char *name, size_t len)
+{
+	struct ip ip;
+	bool numeric = ip_parse(name, len, &ip);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_destination *d = &list->items[i];
+
+		if (d->kind == DESTINATION_BLOCK ? numeric && cidr_contains(&d->cidr, &ip) : conf_destination_names(d, name, len))
+			return true;
+	}
+	return false;
+}
+
+bool served_host(const struct conf *conf, const char *text, const struct url_host *asked, bool tls)
+{
+	const char *name = text + asked->host.at;
+	size_t len = asked->host.len;
+	struct ip ip;
+
+	if (!len || (tls && !conf->hosts.count))
+		return true;
+	if (name[len - 1] == '.')
+		len--;
+	if (conf->hosts.count)
+		return is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
+	return asked->ipv6 || !memchr(name, '.', len) || ip_parse(name, len, &ip) || is_private(name, len) || is_a_routes(conf, name, len);
+}

@@ -1,0 +1,207 @@
+/* Structured Fields dictionaries; see sf_dict.h. Section numbers are of RFC 9651. */
+#include "proxy/http/sf_dict.h"
+
+#include <string.h>
+
+enum { SF_INTEGER_DIGITS = 15, SF_DECIMAL_WHOLE = 12, SF_DECIMAL_FRACTION = 3 };   /* section 3.3 */
+
+struct sf_input { const char *at, *end; };
+
+static int peek(const struct sf_input *in)
+{
+	return in->at < in->end ? (unsigned char)*in->at : -1;
+}
+
+static bool take(struct sf_input *in, char c)
+{
+	if (peek(in) != (unsigned char)c)
+		return false;
+	in->at++;
+	return true;
+}
+
+static void skip(struct sf_input *in, const char *set)
+{
+	while (in->at < in->end && *in->at && strchr(set, *in->at))
+		in->at++;
+}
+
+static bool is_digit(int c) { return c >= '0' && c <= '9'; }
+static bool is_lower(int c) { return c >= 'a' && c <= 'z'; }
+static bool is_alpha(int c) { return is_lower(c | 0x20); }
+
+/* Section 4.2.3.3 */
+static bool read_key(struct sf_input *in, struct slice *key)
+{
+	key->at = in->at;
+	if (!is_lower(peek(in)) && peek(in) != '*')
+		return false;
+	while (is_lower(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("_-.*", peek(in))))
+		in->at++;
+	key->len = (size_t)(in->at - key->at);
+	return true;
+}
+
+/* Section 4.2.4 */
+static bool read_number(struct sf_input *in, struct sf_member *m)
+{
+	bool negative = take(in, '-');
+	int digits = 0, fraction = 0;
+
+	m->type = SF_INTEGER;
+	m->number = 0;
+	for (; is_digit(peek(in)); in->at++) {
+		if (++digits > SF_INTEGER_DIGITS)
+			return false;
+		m->number = m->number * 10 + (*in->at - '0');
+	}
+	if (!digits)
+		return false;
+	if (negative)
+		m->number = -m->number;
+	if (!take(in, '.'))
+		return true;
+	m->type = SF_DECIMAL;
+	for (; is_digit(peek(in)); in->at++)
+		fraction++;
+	return digits <= SF_DECIMAL_WHOLE && fraction >= 1 && fraction <= SF_DECIMAL_FRACTION;
+}
+
+/* Sections 4.2.5 and 4.2.10 (display: %"..." with lower-case %xx; that these make UTF-8 is not looked at). */
+static bool read_string(struct sf_input *in, struct sf_member *m, bool display)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	m->type = display ? SF_DISPLAY : SF_STRING;
+	if (!take(in, '"'))
+		return false;
+	m->text.at = in->at;
+	for (; in->at < in->end; in->at++) {
+		char c = *in->at;
+
+		if (c == '"') {
+			m->text.len = (size_t)(in->at++ - m->text.at);
+			return true;
+		}
+		if (c < 0x20 || c > 0x7e)
+			return false;
+		if (!display && c == '\\') {
+			if (++in->at == in->end || (*in->at != '"' && *in->at != '\\'))
+				return false;
+		} else if (display && c == '%') {
+			if (in->end - in->at < 3 || !memchr(hex, in->at[1], 16) || !memchr(hex, in->at[2], 16))
+				return false;
+			in->at += 2;
+		}
+	}
+	return false;
+}
+
+/* Section 4.2.6 */
+static bool read_token(struct sf_input *in, struct sf_member *m)
+{
+	m->type = SF_TOKEN;
+	m->text.at = in->at;
+	while (is_alpha(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("!#$%&'*+-.^_`|~:/", peek(in))))
+		in->at++;
+	m->text.len = (size_t)(in->at - m->text.at);
+	return true;
+}
+
+/* Section 4.2.7 */
+static bool read_bytes(struct sf_input *in, struct sf_member *m)
+{
+	m->type = SF_BYTES;
+	in->at++;
+	m->text.at = in->at;
+	while (is_alpha(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("+/=", peek(in))))
+		in->at++;
+	m->text.len = (size_t)(in->at - m->text.at);
+	return take(in, ':');
+}
+
+/* Section 4.2.3.1 */
+static bool read_bare_item(struct sf_input *in, struct sf_member *m)
+{
+	int c = peek(in);
+
+	m->text = (struct slice){ NULL, 0 };
+	m->number = 0;
+	if (c == '-' || is_digit(c))
+		return read_number(in, m);
+	if (c == '"')
+		return read_string(in, m, false);
+	if (c == '*' || is_alpha(c))
+		return read_token(in, m);
+	if (c == ':')
+		return read_bytes(in, m);
+	if (take(in, '?')) {
+		m->type = SF_BOOLEAN;
+		m->number = peek(in) == '1';
+		return take(in, '0') || take(in, '1');
+	}
+	if (take(in, '@')) {
+		if (!read_number(in, m) || m->type != SF_INTEGER)
+			return false;
+		m->type = SF_DATE;
+		return true;
+	}
+	return take(in, '%') && read_string(in, m, true);
+}
+
+/* Section 4.2.3.2 */
+static bool read_parameters(struct sf_input *in)
+{
+	struct sf_member dropped;
+
+	while (take(in, ';')) {
+		skip(in, " ");
+		if (!read_key(in, &dropped.key) || (take(in, '=') && !read_bare_item(in, &dropped)))
+			return false;
+	}
+	return true;
+}
+
+/* Section 4.2.1.2 */
+static bool read_inner_list(struct sf_input *in, struct sf_member *m)
+{
+	struct sf_member item;
+
+	in->at++;
+	for (;;) {
+		skip(in, " ");
+		if (take(in, ')'))
+			break;
+		if (!read_bare_item(in, &item) || !read_parameters(in) || (peek(in) != ' ' && peek(in) != ')'))
+			return false;
+	}
+	*m = (struct sf_member){ .key = m->key, .type = SF_INNER_LIST };
+	return true;
+}
+
+/* Section 4.2.2 */
+bool sf_dict_read(struct slice s, void (*each)(void *arg, const struct sf_member *), void *arg)
+{
+	struct sf_input in = { s.at, s.at + s.len };
+
+	skip(&in, " ");
+	while (in.end > in.at && in.end[-1] == ' ')
+		in.end--;
+	while (in.at < in.end) {
+		struct sf_member m = { .type = SF_BOOLEAN, .number = 1 };
+
+		if (!read_key(&in, &m.key) ||
+		    (take(&in, '=') && !(peek(&in) == '(' ? read_inner_list(&in, &m) : read_bare_item(&in, &m))) || !read_parameters(&in))
+			return false;
+		each(arg, &m);
+		skip(&in, " \t");
+		if (in.at == in.end)
+			return true;
+		if (!take(&in, ','))
+			return false;
+		skip(&in, " \t");
+		if (in.at == in.end)
+			return false;
+	}
+	return true;
+}

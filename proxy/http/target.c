@@ -1,0 +1,206 @@
+/* Request targets; see target.h. Forms: RFC 9112 section 3.2. */
+#include "proxy/http/target.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proxy/http/served_host.h"
+
+static const char *const url_prefixes[] = { "/http:/", "/https:/" };
+
+static bool starts(struct slice s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.len >= n && !strncasecmp(s.at, prefix, n);
+}
+
+void target_free(struct target *t)
+{
+	destination_free(&t->to);
+}
+
+static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
+{
+	t->route = &conf->direct;
+	switch (destination_from_url(&t->to, url, why)) {
+	case DESTINATION_OK:
+		return TARGET_OK;
+	case DESTINATION_NO_MEMORY:
+		return TARGET_NO_MEMORY;
+	default:
+		return TARGET_BAD_URL;
+	}
+}
+
+/* /http:/host/path, as some clients and servers squeeze the double slash. */
+static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target, const char **why)
+{
+	struct slice rest = { target.at + 1, target.len - 1 };
+	const char *colon = memchr(rest.at, ':', rest.len);
+	size_t scheme = (size_t)(colon - rest.at) + 2;
+	enum target_error e;
+	char *url;
+
+	if (scheme < rest.len && rest.at[scheme] == '/')
+		return target_set_url(t, conf, rest, why);
+	if (!(url = malloc(rest.len + 1)))
+		return TARGET_NO_MEMORY;
+	memcpy(url, rest.at, scheme);
+	url[scheme] = '/';
+	memcpy(url + scheme + 1, rest.at + scheme, rest.len - scheme);
+	e = target_set_url(t, conf, (struct slice){ url, rest.len + 1 }, why);
+	free(url);
+	return e;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+/* ?url=: percent-encoded up to the next '&' as forms send it; or, where "://" stands in it as it is, everything to the end. */
+static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value, const char **why)
+{
+	struct slice rest, first = slice_until(value, '&', &rest);
+	enum target_error e;
+	size_t n = 0;
+	char *url;
+
+	if (memmem(first.at, first.len, "://", 3))
+		return target_set_url(t, conf, value, why);
+	if (!(url = malloc(first.len + 1)))
+		return TARGET_NO_MEMORY;
+	for (size_t i = 0; i < first.len; i++) {
+		int hi = -1, lo = -1;
+
+		if (first.at[i] == '%' && i + 2 < first.len) {
+			hi = hex_digit(first.at[i + 1]);
+			lo = hex_digit(first.at[i + 2]);
+		}
+		if (hi >= 0 && lo >= 0) {
+			url[n++] = (char)(hi << 4 | lo);
+			i += 2;
+		} else
+			url[n++] = first.at[i];
+	}
+	e = target_set_url(t, conf, (struct slice){ url, n }, why);
+	free(url);
+	return e;
+}
+
+/* What the configuration checked fits. */
+static void copy_name(char *to, size_t cap, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	assert(n <= cap);
+	memcpy(to, name, n);
+}
+
+static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target, char *room, size_t room_cap)
+{
+	struct destination *to = &t->to;
+	size_t cap = strlen(route->origin.path) + target.len + 2;
+
+	t->route = route;
+	to->tls = route->origin.scheme == URL_HTTPS;
+	to->port = route->origin.port;
+	copy_name(to->host, sizeof to->host, route->origin.host);
+	copy_name(to->authority, sizeof to->authority, route->origin.authority);
+	to->lent = cap <= room_cap;
+	if (!(to->path = to->lent ? room : malloc(cap)))
+		return TARGET_NO_MEMORY;
+	to->path_len = conf_route_target(route, target.at, target.len, to->path, cap - 1);
+	if (!to->path_len) {
+		target_free(t);
+		return TARGET_BAD_PATH;
+	}
+	to->path[to->path_len] = '\0';
+	return TARGET_OK;
+}
+
+/* Visible ASCII: what origins are sent stays one line of one word, whoever checked it before. */
+static bool target_visible(struct slice target)
+{
+	for (size_t i = 0; i < target.len; i++)
+		if (target.at[i] <= 0x20 || target.at[i] >= 0x7f)
+			return false;
+	return true;
+}
+
+/* One Host field in HTTP/1.1, at most one in HTTP/1.0, and a valid one (RFC 9112 section 3.2). */
+static bool target_host_valid(const struct http_msg *m, struct slice *host, struct url_host *parsed)
+{
+	size_t n = http_msg_count(m, H_HOST);
+
+	*parsed = (struct url_host){ .port_given = false };
+	*host = http_msg_get(m, H_HOST);
+	if (n > 1 || (!n && m->minor >= 1))
+		return false;
+	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
+}
+
+enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port, char *room, size_t cap,
+    const char **why)
+{
+	struct slice target = http_msg_target(m), host, path, query;
+	const struct conf_route *route;
+	struct url_host asked;
+
+	memset(t, 0, offsetof(struct target, to.host));
+	t->route = &conf->direct;
+	*why = "";
+	if (!target_host_valid(m, &host, &asked))
+		return TARGET_BAD_HOST;
+	if (!asked.port_given)
+		asked.port = port;
+	if (target.at[0] != '/') {
+		if (!starts(target, "http://") && !starts(target, "https://"))
+			return TARGET_BAD_TARGET;
+		t->mode = TARGET_FORWARD;
+		t->cookies = t->authorization = conf->forward_credentials;
+		return conf->forward ? target_set_url(t, conf, target, why) : TARGET_FORWARD_OFF;
+	}
+	if (!served_host(conf, host.at ? host.at : "", &asked, port == url_default_port(URL_HTTPS)))
+		return TARGET_NOT_SERVED;
+	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
+		if (conf->gateway && starts(target, url_prefixes[i])) {
+			t->mode = TARGET_GATEWAY;
+			return target_from_path(t, conf, target, why);
+		}
+	path = slice_until(target, '?', &query);
+	if (!url_path_valid(path.at, path.len) || !target_visible(target))
+		return TARGET_BAD_TARGET;
+	if ((route = conf_route_match_host(conf, host.at ? host.at : "", &asked, target.at, target.len))) {
+		t->mode = TARGET_ROUTE;
+		t->cookies = route->cookies;
+		t->authorization = route->authorization;
+		return target_from_route(t, route, target, room, cap);
+	}
+	if (conf->gateway && starts(target, "/?url=")) {
+		t->mode = TARGET_GATEWAY;
+		target.at += 6;
+		target.len -= 6;
+		return target_from_query(t, conf, target, why);
+	}
+	return TARGET_NO_ROUTE;
+}
+
+/* A port must be there, and be one (RFC 9110 section 9.3.6). */
+enum target_error target_authority(struct destination *d, const struct http_msg *m)
+{
+	struct slice target = http_msg_target(m), host;
+	struct url_host u;
+
+	if (!target_host_valid(m, &host, &u))
+		return TARGET_BAD_HOST;
+	if (url_parse_host(target.at, target.len, &u) != URL_OK || !u.port_given)
+		return TARGET_BAD_AUTHORITY;
+	*d = (struct destination){ .port = u.port };
+	snprintf(d->host, sizeof d->host, "%.*s", (int)u.host.len, target.at + u.host.at);
+	return TARGET_OK;
+}

@@ -1,0 +1,42 @@
+/* Owns the transport of plain TCP: bytes go through as they are. Must not know: events, owners.
+ * Invariant: no state of its own. */
+#include "proxy/net/conn_internal.h"
+
+#include <errno.h>
+
+static int plain_handshake(struct conn *c)
+{
+	socklen_t len = sizeof c->err;
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &c->err, &len) < 0)
+		c->err = errno;
+	return c->err ? CONN_FAILED : 0;
+}
+
+static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
+{
+	ssize_t n;
+
+	do
+		n = recv(c->fd, buf, cap, 0);
+	while (n < 0 && errno == EINTR);
+	return conn_result(c, n);
+}
+
+static ssize_t plain_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = (size_t)n_iov };
+	ssize_t n;
+
+	do
+		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+	while (n < 0 && errno == EINTR);
+	return conn_result(c, n);
+}
+
+static void plain_shutdown(struct conn *c)
+{
+	(void)c;       /* the socket's own shutdown says it */
+}
+
+const struct conn_transport conn_plain = { plain_handshake, plain_read, plain_writev, plain_shutdown };

@@ -1,0 +1,297 @@
+/* TLS on a connection's own socket, by OpenSSL; see tls_context.h for contexts, conn_internal.h for the transport. */
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/net/conn_internal.h"
+#include "proxy/net/loop.h"
+#include "proxy/net/tls_context_internal.h"
+
+enum { TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH };
+
+struct conn_tls {
+	struct conn *conn;
+	struct tls_context *context;
+	SSL *ssl;                      /* NULL: the handshake has not begun */
+	struct tls_waiter waiter;      /* for the context, before that; by the same task */
+	struct task task;              /* goes on; says CONN_READABLE for bytes that the socket no longer has */
+	bool up;                       /* the handshake is done */
+	bool more;                     /* the last read filled its buffer, or held back how reading ended */
+	bool over;                     /* reading ended, as `end` says */
+	bool broken;                   /* no close_notify may follow */
+	bool closing;                  /* ours is sent */
+	int end;
+	struct proxy_failure failure;
+	const char *host;              /* NULL: the peer is a client */
+	char peer[];                   /* "host:port": whose sessions these are; behind it the host */
+};
+
+/* ---- failures ---- */
+
+/* Alerts that say there is no version or cipher in common (RFC 8446 section 6.2): the protocol's failure, not a verdict on us. */
+static bool alert_is_protocol(int alert)
+{
+	return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_PROTOCOL_VERSION || alert == SSL_AD_INSUFFICIENT_SECURITY;
+}
+
+static void tls_classify(struct conn_tls *t, unsigned long e)
+{
+	const char *reason = ERR_reason_error_string(e);
+	int code = ERR_GET_LIB(e) == ERR_LIB_SSL ? ERR_GET_REASON(e) : 0, alert = code - SSL_AD_REASON_OFFSET;
+
+	if (!reason)
+		reason = "unknown error";
+	if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
+		proxy_failure_set(&t->failure, PROXY_ERROR_TLS_CERTIFICATE, "%s",
+		    X509_verify_cert_error_string(SSL_get_verify_result(t->ssl)));
+	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "closed %s", t->up ? "without close_notify" : "during the TLS handshake");
+	else if (alert >= 0 && alert <= UINT8_MAX)
+		proxy_failure_set(&t->failure, alert_is_protocol(alert) ? PROXY_ERROR_TLS_PROTOCOL : PROXY_ERROR_TLS_ALERT,
+		    "alert %d, %s", alert, reason);
+	else
+		proxy_failure_set(&t->failure, PROXY_ERROR_TLS_PROTOCOL, "%s", reason);
+}
+
+/* What OpenSSL's call that returned n comes to; *need: what it waits for, with CONN_AGAIN. */
+static int tls_outcome(struct conn *c, int n, uint8_t *need)
+{
+	struct conn_tls *t = c->tls;
+	int err = errno, error = SSL_get_error(t->ssl, n);
+
+	*need = 0;
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+		*need = error == SSL_ERROR_WANT_READ ? CONN_NEED_READ : CONN_NEED_WRITE;
+		return CONN_AGAIN;
+	}
+	if (error == SSL_ERROR_ZERO_RETURN && t->up)
+		return CONN_EOF;
+	t->broken = true;
+	c->err = EPROTO;
+	if (error == SSL_ERROR_SSL)
+		tls_classify(t, ERR_peek_error());
+	else if (error == SSL_ERROR_SYSCALL && err) {
+		c->err = err;
+		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "%s%s", strerror(err), t->up ? "" : " during the TLS handshake");
+	} else
+		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "closed during the TLS handshake");
+	ERR_clear_error();
+	return CONN_FAILED;
+}
+
+bool conn_tls_pending(const struct conn *c)
+{
+	const struct conn_tls *t = c->tls;
+
+	return t->more && (t->over || SSL_has_pending(t->ssl));
+}
+
+void conn_tls_resume(struct conn *c)
+{
+	loop_defer(c->loop, &c->tls->task);
+}
+
+static void tls_on_task(struct task *task)
+{
+	struct conn_tls *t = OWNER_OF(task, struct conn_tls, task);
+	struct conn *c = t->conn;
+
+	if (c->connecting) {           /* the context is made, or cannot be */
+		c->need = CONN_NEED_WRITE;
+		conn_arm(c);
+	} else if (c->want_read && conn_tls_pending(c))
+		c->on_event(c->arg, CONN_READABLE);
+}
+
+const struct proxy_failure *conn_tls_failure(const struct conn *c)
+{
+	return c->tls->failure.details[0] ? &c->tls->failure : NULL;
+}
+
+/* ---- the transport ---- */
+
+int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
+{
+	struct conn_tls *t = SSL_get_app_data(ssl);
+
+	if (t)                         /* not so for a lent one */
+		tls_context_keep_session(t->context, t->peer, session);
+	return 0;
+}
+
+static int tls_open(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+	struct tls_why why;
+
+	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) || (t->host && tls_expect(t->ssl, t->host))) {
+		c->err = ENOMEM;
+		proxy_failure_set(&t->failure, PROXY_ERROR_PROXY_INTERNAL_ERROR, "%s", why.text);
+		return -1;
+	}
+	SSL_set_app_data(t->ssl, t);
+	if (t->host) {
+		tls_context_offer_session(t->context, t->peer, t->ssl);
+		SSL_set_connect_state(t->ssl);
+	} else
+		SSL_set_accept_state(t->ssl);
+	return 0;
+}
+
+static int tls_handshake(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+	int n, r;
+
+	if (!t->ssl && tls_open(c))
+		return CONN_FAILED;
+	ERR_clear_error();
+	errno = 0;
+	if ((n = SSL_do_handshake(t->ssl)) != 1) {
+		if ((r = tls_outcome(c, n, &c->need)) == CONN_FAILED)
+			stats_add(loop_stats(c->loop), STAT_TLS_FAILED, 1);
+		return r;
+	}
+	t->up = t->more = true;
+	if (conn_tls_pending(c))                /* what came behind its last message */
+		conn_tls_resume(c);
+	stats_add(loop_stats(c->loop), STAT_TLS_HANDSHAKES, 1);
+	if (!SSL_session_reused(t->ssl))
+		return 0;
+	stats_add(loop_stats(c->loop), STAT_TLS_RESUMED, 1);
+	if (t->host && SSL_version(t->ssl) == TLS1_2_VERSION)   /* good for more than once there */
+		tls_context_keep_session(t->context, t->peer, SSL_get_session(t->ssl));
+	return 0;
+}
+
+static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
+{
+	struct conn_tls *t = c->tls;
+	size_t got = 0;
+	uint8_t need;
+
+	t->more = false;
+	if (!t->up)
+		return CONN_FAILED;
+	while (!t->over && got < cap) {
+		int n, r;
+
+		ERR_clear_error();
+		errno = 0;
+		n = SSL_read(t->ssl, (char *)buf + got, cap - got < INT_MAX ? (int)(cap - got) : INT_MAX);
+		if (n > 0) {
+			got += (size_t)n;
+			continue;
+		}
+		r = tls_outcome(c, n, &need);
+		if (r == CONN_AGAIN) {
+			if (need == CONN_NEED_WRITE) {         /* it has to answer a key update first */
+				c->need = need;
+				conn_arm(c);
+			}
+			return got ? (ssize_t)got : CONN_AGAIN;
+		}
+		t->over = true;
+		t->end = r;
+	}
+	if (!got && cap)
+		return t->end;
+	t->more = true;
+	if (conn_tls_pending(c))
+		conn_tls_resume(c);
+	return (ssize_t)got;
+}
+
+/* One record. Small pieces are gathered, so that a head and its body's beginning share one. */
+static ssize_t tls_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+{
+	struct conn_tls *t = c->tls;
+	uint8_t record[TLS_RECORD_BYTES], need;
+	const void *from = record;
+	size_t len = 0;
+	int n, r;
+
+	(void)more;
+	if (!t->up || t->broken)
+		return CONN_FAILED;
+	if (n_iov == 1 || (n_iov && iov[0].iov_len >= sizeof record)) {
+		from = iov[0].iov_base;
+		len = iov[0].iov_len < sizeof record ? iov[0].iov_len : sizeof record;
+	} else
+		for (int i = 0; i < n_iov && len < sizeof record; i++) {
+			size_t part = iov[i].iov_len < sizeof record - len ? iov[i].iov_len : sizeof record - len;
+
+			memcpy(record + len, iov[i].iov_base, part);
+			len += part;
+		}
+	if (!len)
+		return 0;
+	ERR_clear_error();
+	errno = 0;
+	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
+		return n;
+	r = tls_outcome(c, n, &need);
+	return r == CONN_AGAIN && need == CONN_NEED_WRITE ? CONN_AGAIN : CONN_FAILED;
+}
+
+static void tls_shutdown(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+
+	if (!t->up || t->broken || t->closing)
+		return;
+	t->closing = true;
+	ERR_clear_error();
+	SSL_shutdown(t->ssl);
+}
+
+static const struct conn_transport conn_tls = { tls_handshake, tls_read, tls_writev, tls_shutdown };
+
+void conn_tls_free(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+
+	if (!t)
+		return;
+	tls_context_leave(t->context, &t->waiter);
+	loop_forget(c->loop, &t->task);
+	SSL_free(t->ssl);
+	ERR_clear_error();
+	tls_context_unref(&t->context);
+	assert(task_is_out(&t->task));
+	free(t);
+	c->tls = NULL;
+}
+
+/* ---- starting ---- */
+
+int conn_start_tls(struct conn *c, struct tls_context *context, const char *host)
+{
+	size_t len = host ? strlen(host) : 0, peer_bytes = len + sizeof ":65535";
+	struct conn_tls *t = calloc(1, sizeof *t + peer_bytes + len + 1);
+
+	if (!t)
+		return -1;
+	if (len && host[len - 1] == '.')
+		len--;
+	if (host) {
+		snprintf(t->peer, peer_bytes, "%.*s:%u", (int)len, host, ntohs(c->address.in.sin_port));
+		t->host = memcpy(t->peer + peer_bytes, host, len);
+	}
+	t->conn = c;
+	tls_context_ref(context);
+	t->context = context;
+	t->task.run = tls_on_task;
+	t->waiter.loop = c->loop;
+	t->waiter.task = &t->task;
+	c->tls = t;
+	c->transport = &conn_tls;
+	c->connecting = true;
+	c->need = tls_context_await(context, &t->waiter) ? 0 : host ? CONN_NEED_WRITE : CONN_NEED_READ;
+	conn_arm(c);
+	return 0;
+}

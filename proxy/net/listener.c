@@ -1,0 +1,149 @@
+/* Listening sockets; see listener.h. */
+#include "proxy/net/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+#include "proxy/net/loop.h"
+
+enum { LISTENER_BACKLOG = 4096, LISTENER_BATCH = 64, LISTENER_PAUSE_MS = 1000, LISTENER_DEFER_S = 1 };
+
+struct listener {
+	struct loop *loop;
+	int fd;
+	struct event *event;
+	struct timer pause;
+	bool accepting, added;
+	listener_accept_f *accept;
+	void (*emptied)(void *arg, struct listener *);         /* NULL: it goes on */
+	void *arg;
+};
+
+int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
+{
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0, defer = LISTENER_DEFER_S;
+
+	if (fd < 0)
+		return -1;
+	/* The client speaks first, TLS or not: a connection comes with its first bytes, one that says nothing that much later. */
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
+	    (address->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
+	    bind(fd, address, len) || listen(fd, LISTENER_BACKLOG)) {
+		int err = errno;
+
+		close(fd);
+		errno = err;
+		return -1;
+	}
+	/* A request is acknowledged along with its answer (what comes in pieces: conn_acknowledge()). listen() would take this back. */
+	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+	return fd;
+}
+
+static void listener_update(struct listener *l)
+{
+	bool add = l->accepting && !l->pause.queue;
+
+	if (add == l->added)
+		return;
+	if (add)
+		event_add(l->event, NULL);
+	else
+		event_del(l->event);
+	l->added = add;
+	if (add && l->emptied)         /* no event would tell that nothing waits */
+		event_active(l->event, EV_READ, 1);
+}
+
+static void listener_on_pause_over(struct timer *t)
+{
+	listener_update(OWNER_OF(t, struct listener, pause));
+}
+
+static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct listener *l = arg;
+
+	(void)what;
+	for (int i = 0; i < LISTENER_BATCH && l->accepting; i++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof peer;
+		int client = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (client >= 0) {
+			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			log_warn("accept: %s; pausing for a second", strerror(errno));
+			stats_add(loop_stats(l->loop), STAT_ACCEPT_PAUSED, 1);
+			loop_arm(l->loop, &l->pause, LISTENER_PAUSE_MS);
+			listener_update(l);
+			return;
+		}
+		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			if (l->emptied)
+				l->emptied(l->arg, l);
+			return;
+		}
+	}
+	if (l->emptied && l->added)
+		event_active(l->event, EV_READ, 1);
+}
+
+struct listener *listener_new(struct loop *loop, int fd, listener_accept_f *on_accept, void *arg)
+{
+	struct listener *l = calloc(1, sizeof *l);
+
+	if (l)
+		l->event = event_new(loop_base(loop), fd, EV_READ | EV_PERSIST, listener_on_readable, l);
+	if (!l || !l->event) {
+		free(l);
+		close(fd);
+		return NULL;
+	}
+	l->loop = loop;
+	l->fd = fd;
+	l->accept = on_accept;
+	l->arg = arg;
+	l->pause.fire = listener_on_pause_over;
+	listener_set_accepting(l, true);
+	return l;
+}
+
+void listener_free(struct listener **lp)
+{
+	struct listener *l = *lp;
+
+	if (!l)
+		return;
+	loop_disarm(l->loop, &l->pause);
+	event_free(l->event);
+	close(l->fd);
+	free(l);
+	*lp = NULL;
+}
+
+void listener_set_accepting(struct listener *l, bool accepting)
+{
+	l->accepting = accepting;
+	listener_update(l);
+}
+
+void listener_finish(struct listener *l, void (*emptied)(void *arg, struct listener *))
+{
+	l->emptied = emptied;
+	if (l->added)
+		event_active(l->event, EV_READ, 1);
+}

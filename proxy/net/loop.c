@@ -1,0 +1,405 @@
+/* The worker's shared machinery; see loop.h. */
+#include "proxy/net/loop.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "proxy/base/http_date.h"
+#include "proxy/base/log.h"
+#include "proxy/net/cork.h"
+#include "proxy/net/splice.h"
+
+TAILQ_HEAD(task_list, task);
+TAILQ_HEAD(timer_list, timer);
+
+/* Timers in the order they fall due. Those of one duration share a queue, and each comes last as it is armed; where there are more
+ * durations than queues, as after many reloads with other times, the last queue takes the rest, each to its place. */
+struct timer_queue {
+	uint64_t duration_ms;
+	struct timer_list timers;
+};
+
+enum { LOOP_TIMER_QUEUES = 64, LOOP_ACCESS_BYTES = 32 * 1024 };
+
+struct loop {
+	struct event_base *base;
+	struct event *run_tasks;       /* made active when a task is queued: runs after the turn's other events */
+	struct event *tick;
+	struct event *flush;
+	pthread_t thread;
+	pthread_mutex_t inbox_lock;
+	struct task_list inbox;        /* tasks other threads woke, by post_link */
+	int inbox_fd;                  /* eventfd: the inbox is not empty */
+	struct event *inbox_event;
+	struct task_list tasks;
+	struct timer_queue queues[LOOP_TIMER_QUEUES];
+	size_t n_queues;
+	uint64_t tick_due_ms;          /* 0: not armed */
+	bool running_tasks;
+	int64_t date_second;
+	char date[HTTP_DATE_LEN + 1];
+	int64_t log_ms;                /* what log_time says */
+	char log_time[LOG_TIME_BYTES];
+	struct stats stats;
+	size_t access_len;
+	char access[LOOP_ACCESS_BYTES];
+	struct splice splice;
+	uint8_t scratch[LOOP_SCRATCH_BYTES];
+	struct gather gather;
+};
+
+static uint64_t loop_clock(clockid_t id, uint64_t per_second)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * per_second + (uint64_t)t.tv_nsec / (1000000000 / per_second);
+}
+
+uint64_t loop_now_ms(struct loop *l)
+{
+	(void)l;
+	return loop_clock(CLOCK_MONOTONIC_COARSE, 1000);
+}
+
+uint64_t loop_now_us(struct loop *l)
+{
+	(void)l;
+	return loop_clock(CLOCK_MONOTONIC, 1000000);
+}
+
+int64_t loop_wall_ms(struct loop *l)
+{
+	(void)l;
+	return (int64_t)loop_clock(CLOCK_REALTIME_COARSE, 1000);
+}
+
+const char *loop_http_date(struct loop *l)
+{
+	int64_t second = loop_wall_ms(l) / 1000;
+
+	if (second != l->date_second) {
+		http_date_write(l->date, second);
+		l->date_second = second;
+	}
+	return l->date;
+}
+
+const char *loop_log_time(struct loop *l)
+{
+	int64_t ms = loop_wall_ms(l);
+
+	if (ms != l->log_ms) {
+		log_write_time(l->log_time, ms);
+		l->log_ms = ms;
+	}
+	return l->log_time;
+}
+
+/* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop us. */
+static void loop_flush_access(struct loop *l)
+{
+	size_t at = 0;
+
+	while (at < l->access_len) {
+		struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+		size_t piece = l->access_len - at < PIPE_BUF ? l->access_len - at : PIPE_BUF;
+		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL)) ? write(STDOUT_FILENO, l->access + at, piece) : -1;
+
+		if (n <= 0) {
+			stats_add(&l->stats, STAT_ACCESS_LOST, 1);
+			break;
+		}
+		at += (size_t)n;
+	}
+	l->access_len = 0;
+}
+
+void loop_access(struct loop *l, const char *line, size_t len)
+{
+	assert(len <= sizeof l->access);
+	if (l->access_len + len > sizeof l->access)
+		loop_flush_access(l);
+	if (!l->access_len)
+		event_active(l->flush, EV_TIMEOUT, 0);
+	memcpy(l->access + l->access_len, line, len);
+	l->access_len += len;
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	loop_flush_access(arg);
+}
+
+/* A task queued by a task runs in the next turn, after sockets had theirs: event_active() here would run it in this one. */
+static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval next_turn = { 0, 0 };
+	struct loop *l = arg;
+	struct task mark = { .queued = true }, *t;
+
+	(void)fd, (void)what;
+	l->running_tasks = true;
+	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
+	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
+		TAILQ_REMOVE(&l->tasks, t, link);
+		t->queued = false;
+		t->run(t);
+	}
+	TAILQ_REMOVE(&l->tasks, &mark, link);
+	l->running_tasks = false;
+	if (!TAILQ_EMPTY(&l->tasks))
+		event_add(l->run_tasks, &next_turn);
+}
+
+void loop_defer(struct loop *l, struct task *t)
+{
+	assert(t->run);
+	if (t->queued)
+		return;
+	if (TAILQ_EMPTY(&l->tasks) && !l->running_tasks)
+		event_active(l->run_tasks, EV_TIMEOUT, 0);
+	TAILQ_INSERT_TAIL(&l->tasks, t, link);
+	t->queued = true;
+}
+
+void loop_wake(struct loop *l, struct task *t)
+{
+	bool first = false;
+
+	if (pthread_equal(l->thread, pthread_self())) {
+		loop_defer(l, t);
+		return;
+	}
+	pthread_mutex_lock(&l->inbox_lock);
+	assert(t->run);
+	if (!t->posted) {
+		first = TAILQ_EMPTY(&l->inbox);
+		TAILQ_INSERT_TAIL(&l->inbox, t, post_link);
+		t->posted = true;
+	}
+	pthread_mutex_unlock(&l->inbox_lock);
+	if (first)
+		eventfd_write(l->inbox_fd, 1);
+}
+
+static void on_inbox(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+	struct task *t;
+	eventfd_t ignored;
+
+	(void)what;
+	eventfd_read(fd, &ignored);
+	pthread_mutex_lock(&l->inbox_lock);
+	while ((t = TAILQ_FIRST(&l->inbox)) != NULL) {
+		TAILQ_REMOVE(&l->inbox, t, post_link);
+		t->posted = false;
+		loop_defer(l, t);
+	}
+	pthread_mutex_unlock(&l->inbox_lock);
+}
+
+void loop_forget(struct loop *l, struct task *t)
+{
+	pthread_mutex_lock(&l->inbox_lock);
+	if (t->posted)
+		TAILQ_REMOVE(&l->inbox, t, post_link);
+	t->posted = false;
+	t->run = NULL;
+	pthread_mutex_unlock(&l->inbox_lock);
+	if (t->queued)
+		TAILQ_REMOVE(&l->tasks, t, link);
+	t->queued = false;
+}
+
+static void loop_schedule_tick(struct loop *l, uint64_t due_ms)
+{
+	uint64_t now = loop_now_ms(l), wait = due_ms > now ? due_ms - now : 0;
+	struct timeval tv;
+
+	if (l->tick_due_ms && l->tick_due_ms <= due_ms)
+		return;
+	wait = (wait / LOOP_TICK_MS + 1) * LOOP_TICK_MS;
+	l->tick_due_ms = now + wait;
+	tv.tv_sec = (time_t)(wait / 1000);
+	tv.tv_usec = (suseconds_t)(wait % 1000 * 1000);
+	event_add(l->tick, &tv);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *l = arg;
+	uint64_t next = 0, now;
+
+	(void)fd, (void)what;
+	l->tick_due_ms = 0;
+	now = loop_now_ms(l);
+	for (size_t i = 0; i < l->n_queues; i++) {
+		struct timer_list *list = &l->queues[i].timers;
+		struct timer *t;
+
+		while ((t = TAILQ_FIRST(list)) != NULL && t->due_ms <= now) {
+			loop_disarm(l, t);
+			t->fire(t);
+		}
+		if (t && (!next || t->due_ms < next))
+			next = t->due_ms;
+	}
+	if (next)
+		loop_schedule_tick(l, next);
+}
+
+static struct timer_queue *loop_queue(struct loop *l, uint64_t duration_ms)
+{
+	for (size_t i = 0; i < l->n_queues; i++)
+		if (l->queues[i].duration_ms == duration_ms)
+			return &l->queues[i];
+	for (size_t i = 0; i < l->n_queues; i++)
+		if (TAILQ_EMPTY(&l->queues[i].timers)) {
+			l->queues[i].duration_ms = duration_ms;
+			return &l->queues[i];
+		}
+	if (l->n_queues == LOOP_TIMER_QUEUES)
+		return &l->queues[LOOP_TIMER_QUEUES - 1];
+	l->queues[l->n_queues].duration_ms = duration_ms;
+	TAILQ_INIT(&l->queues[l->n_queues].timers);
+	return &l->queues[l->n_queues++];
+}
+
+void loop_arm(struct loop *l, struct timer *t, uint64_t duration_ms)
+{
+	struct timer *before;
+
+	loop_disarm(l, t);
+	if (!duration_ms)
+		return;
+	t->queue = loop_queue(l, duration_ms);
+	t->due_ms = loop_now_ms(l) + duration_ms;
+	before = TAILQ_LAST(&t->queue->timers, timer_list);
+	while (before && before->due_ms > t->due_ms)
+		before = TAILQ_PREV(before, timer_list, link);
+	if (before)
+		TAILQ_INSERT_AFTER(&t->queue->timers, before, t, link);
+	else
+		TAILQ_INSERT_HEAD(&t->queue->timers, t, link);
+	if (TAILQ_FIRST(&t->queue->timers) == t)
+		loop_schedule_tick(l, t->due_ms);
+}
+
+void loop_disarm(struct loop *l, struct timer *t)
+{
+	(void)l;
+	if (t->queue)
+		TAILQ_REMOVE(&t->queue->timers, t, link);
+	t->queue = NULL;
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *l = calloc(1, sizeof *l);
+	struct event_config *config = event_config_new();
+
+	if (!l || !config) {
+		free(l);
+		l = NULL;
+		goto fail;
+	}
+	l->inbox_fd = -1;
+	splice_init(&l->splice);
+	/* One thread owns the base: no locks. */
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	TAILQ_INIT(&l->tasks);
+	TAILQ_INIT(&l->inbox);
+	pthread_mutex_init(&l->inbox_lock, NULL);
+	l->thread = pthread_self();
+	if ((l->inbox_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) < 0)
+		goto fail;
+	if (!(l->base = event_base_new_with_config(config)))
+		goto fail;
+	l->run_tasks = event_new(l->base, -1, 0, on_run_tasks, l);
+	l->tick = event_new(l->base, -1, 0, on_tick, l);
+	l->flush = event_new(l->base, -1, 0, on_flush, l);
+	l->inbox_event = event_new(l->base, l->inbox_fd, EV_READ | EV_PERSIST, on_inbox, l);
+	if (!l->run_tasks || !l->tick || !l->flush || !l->inbox_event || event_add(l->inbox_event, NULL))
+		goto fail;
+	event_config_free(config);
+	return l;
+fail:
+	if (config)
+		event_config_free(config);
+	loop_free(&l);
+	return NULL;
+}
+
+void loop_free(struct loop **lp)
+{
+	struct loop *l = *lp;
+
+	if (!l)
+		return;
+	loop_flush_access(l);
+	if (l->run_tasks)
+		event_free(l->run_tasks);
+	if (l->tick)
+		event_free(l->tick);
+	if (l->flush)
+		event_free(l->flush);
+	if (l->inbox_event)
+		event_free(l->inbox_event);
+	if (l->inbox_fd >= 0)
+		close(l->inbox_fd);
+	splice_end(&l->splice);
+	pthread_mutex_destroy(&l->inbox_lock);
+	if (l->base)
+		event_base_free(l->base);
+	free(l);
+	*lp = NULL;
+}
+
+int loop_run(struct loop *l)
+{
+	if (!pthread_equal(l->thread, pthread_self()))
+		l->thread = pthread_self();
+	return event_base_dispatch(l->base) < 0 ? -1 : 0;
+}
+
+void loop_stop(struct loop *l)
+{
+	event_base_loopbreak(l->base);
+}
+
+struct event_base *loop_base(struct loop *l)
+{
+	return l->base;
+}
+
+struct stats *loop_stats(struct loop *l)
+{
+	return &l->stats;
+}
+
+struct splice *loop_splice(struct loop *l)
+{
+	return &l->splice;
+}
+
+struct gather *loop_gather(struct loop *l)
+{
+	return &l->gather;
+}
+
+uint8_t *loop_scratch(struct loop *l)
+{
+	return l->scratch;
+}

@@ -1,0 +1,81 @@
+/* Owns what every struct of one worker shares: event base, coarse clock, deferred tasks, timers, counters, scratch memory and
+ * the access log's buffer. Must not know: what anybody does with them.
+ * Invariant: a loop and everything made from it is touched by one thread only (its worker's), but for its inbox (loop_wake()). */
+#ifndef UTFEED_PROXY_NET_LOOP_H
+#define UTFEED_PROXY_NET_LOOP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "proxy/base/stats.h"
+
+struct event_base;
+struct gather;
+struct loop;
+struct splice;
+
+/* Work for the end of this loop turn: how one part wakes another without calling into it. Embedded in its owner. */
+struct task {
+	TAILQ_ENTRY(task) link;
+	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
+	bool queued;
+	TAILQ_ENTRY(task) post_link;   /* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
+	bool posted;
+};
+
+/* A timeout. Embedded in its owner; armed for one of few durations, so arming and disarming are list moves. */
+struct timer {
+	TAILQ_ENTRY(timer) link;
+	struct timer_queue *queue;     /* NULL: not armed */
+	uint64_t due_ms;
+	void (*fire)(struct timer *);
+};
+
+enum { LOOP_SCRATCH_BYTES = 64 * 1024 };
+
+struct loop *loop_new(void);           /* NULL: out of memory or descriptors */
+void loop_free(struct loop **);
+/* Runs until loop_stop(). -1: the event base failed. */
+int loop_run(struct loop *);
+void loop_stop(struct loop *);         /* from its own thread */
+
+struct event_base *loop_base(struct loop *);
+struct stats *loop_stats(struct loop *);
+/* LOOP_SCRATCH_BYTES for use within one callback. */
+uint8_t *loop_scratch(struct loop *);
+struct splice *loop_splice(struct loop *);
+struct gather *loop_gather(struct loop *);
+
+uint64_t loop_now_ms(struct loop *);           /* monotonic, coarse (a few ms): timers and freshness */
+uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations in the access log */
+int64_t loop_wall_ms(struct loop *);           /* since the epoch, coarse */
+/* IMF-fixdate of now (RFC 9110 section 5.6.7), 29 characters, made once a second. */
+const char *loop_http_date(struct loop *);
+/* The same moment as logs have it, "2026-11-21T04:34:26.545Z", made once a tick of the coarse clock. */
+const char *loop_log_time(struct loop *);
+
+void loop_defer(struct loop *, struct task *);
+/* The same from any thread. */
+void loop_wake(struct loop *, struct task *);
+/* The one way out of a loop, wherever the task waits in it, before the memory that holds it goes. First everything that may wake it from
+ * another thread lets go, under a lock that the waker holds while it wakes (object_set_writer(NULL), object_detach(), a store's or a TLS
+ * context's wait); then comes this; then the memory goes. Whoever defers or wakes it later fails an assertion. */
+void loop_forget(struct loop *, struct task *);
+/* For an assertion before every free of what holds a task; by the task's own thread, after loop_forget() or where nobody can wake it. */
+static inline bool task_is_out(const struct task *t)
+{
+	return !t->queued && !t->posted;
+}
+
+/* Fires once, duration_ms or up to LOOP_TICK_MS later. Armed again: starts anew. 0: disarms. */
+void loop_arm(struct loop *, struct timer *, uint64_t duration_ms);
+void loop_disarm(struct loop *, struct timer *);
+enum { LOOP_TICK_MS = 50 };
+
+/* Appends to the access log, written to stdout once a turn or when the buffer is full. Lines that stdout does not take at once
+ * are lost and counted, never waited for longer than one write(2). */
+void loop_access(struct loop *, const char *line, size_t len);
+
+#endif

@@ -1,0 +1,37 @@
+/* Owns the PROXY protocol's header, which a proxy sends first on a connection that it passes on: versions 1 and 2.
+ * Must not know: sockets, whom to believe. Pure.
+ * Source: HAProxy's doc/proxy-protocol.txt, sections 2.1 and 2.2. */
+#ifndef UTFEED_PROXY_NET_PROXY_PROTOCOL_H
+#define UTFEED_PROXY_NET_PROXY_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "conf/cidr.h"
+
+enum {
+	PROXY_PROTOCOL_V1_MAX = 107,           /* with its line end */
+	PROXY_PROTOCOL_V2_FIXED = 16,
+	PROXY_PROTOCOL_MAX = PROXY_PROTOCOL_V1_MAX     /* no more of a header has to be at hand at once */
+};
+
+enum proxy_protocol_whose {
+	PROXY_PROTOCOL_CLIENT,     /* ip and port are the client's */
+	PROXY_PROTOCOL_LOCAL,      /* the proxy speaks for itself */
+	PROXY_PROTOCOL_UNKNOWN     /* the proxy does not know */
+};
+
+struct proxy_protocol {
+	enum proxy_protocol_whose whose;
+	struct ip ip;
+	uint16_t port;
+	size_t length;             /* of the whole header, what stands behind the addresses included: may be more than was at hand */
+};
+
+enum proxy_protocol_result { PROXY_PROTOCOL_MORE, PROXY_PROTOCOL_DONE, PROXY_PROTOCOL_BAD };
+
+/* bytes: what a connection begins with. MORE, never with PROXY_PROTOCOL_MAX bytes: all of them belong to the header. */
+enum proxy_protocol_result proxy_protocol_read(struct proxy_protocol *, const uint8_t *bytes, size_t len);
+
+#endif

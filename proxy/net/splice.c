@@ -1,0 +1,79 @@
+/* Pages to sockets; see splice.h. */
+#include "proxy/net/splice.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proxy/base/log.h"
+
+enum { SPLICE_PIPE_BYTES = 256 * 1024 };
+
+void splice_init(struct splice *s)
+{
+	*s = (struct splice){ .in = -1, .out = -1 };
+}
+
+void splice_end(struct splice *s)
+{
+	if (s->in >= 0) {
+		close(s->in);
+		close(s->out);
+	}
+	s->in = s->out = -1;
+}
+
+/* A pipe that stays smaller takes less at a time. */
+static int splice_open(struct splice *s)
+{
+	int ends[2];
+
+	if (s->in >= 0)
+		return 0;
+	if (pipe2(ends, O_NONBLOCK | O_CLOEXEC))
+		return -1;
+	s->out = ends[0];
+	s->in = ends[1];
+	fcntl(s->in, F_SETPIPE_SZ, SPLICE_PIPE_BYTES);
+	return 0;
+}
+
+/* Into the pipe, as much of it as fits. */
+static ssize_t splice_fill(struct splice *s, const struct iovec *iov, int n_copied, int n)
+{
+	ssize_t len = 0, copied = 0, referred;
+
+	for (int i = 0; i < n_copied; i++)
+		len += (ssize_t)iov[i].iov_len;
+	if (len && (copied = writev(s->in, iov, n_copied)) < len)
+		return copied;
+	referred = vmsplice(s->in, iov + n_copied, (size_t)(n - n_copied), SPLICE_F_NONBLOCK);
+	if (referred < 0)
+		return copied && errno == EAGAIN ? copied : -1;
+	return copied + referred;
+}
+
+ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n_copied, int n, bool more)
+{
+	ssize_t given = -1, sent = 0, step = 0;
+	int err;
+
+	if (!s->refused && (splice_open(s) || (given = splice_fill(s, iov, n_copied, n)) <= 0)) {
+		log_warn("splice: %s; large bodies are copied to their clients", strerror(errno));
+		splice_end(s);
+		s->refused = true;
+	}
+	if (s->refused) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	do
+		step = splice(s->out, NULL, fd, NULL, (size_t)(given - sent), SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
+	while ((step > 0 && (sent += step) < given) || (step < 0 && errno == EINTR));
+	err = errno;
+	if (sent < given)
+		splice_end(s);         /* with what the socket did not take */
+	errno = err;
+	return sent ? sent : step;
+}

@@ -1,0 +1,396 @@
+/* Contexts of OpenSSL's, and when they are made; see tls_context.h. */
+#include "proxy/net/tls_context_internal.h"
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proxy/base/log.h"
+#include "proxy/net/loop.h"
+#include "proxy/net/tls_sessions.h"
+
+enum {
+	TLS_SESSIONS_MAX = 1024,
+	TLS_SECURITY_LEVEL = 2         /* 112 bits: RSA 2048, no SHA-1 signatures */
+};
+
+/* RFC 7301: a byte of length, then the name */
+static const unsigned char alpn[] = "\x08http/1.1\x08http/1.0";
+enum { ALPN_CLIENT_BYTES = 9, ALPN_BYTES = sizeof alpn - 1 };
+
+static const struct tls_why out_of_memory = { TLS_FILE_NONE, "out of memory" };
+
+struct tls_context {
+	atomic_uint refs;              /* one is its maker's, each connection has one */
+	bool verify;                   /* of one made later */
+	pthread_mutex_t lock;          /* guards what follows */
+	struct tls_sessions *sessions;
+	SSL_CTX *ssl;                  /* NULL: not made yet; once made it stays */
+	bool making, has_maker;
+	pthread_t maker;
+	struct tls_why why;            /* it could not be made when that was last tried */
+	LIST_HEAD(, tls_waiter) waiters;
+};
+
+/* ---- memory ---- */
+
+/* OpenSSL makes a context without what it had no memory for, ciphers say, and does not tell. */
+static _Thread_local bool memory_refused;
+
+static void on_free(void *memory, const char *file, int line)
+{
+	(void)file, (void)line;
+	free(memory);
+}
+
+/* Of no bytes: as OpenSSL's own. */
+static void *on_realloc(void *memory, size_t bytes, const char *file, int line)
+{
+	void *new = NULL;
+
+	if (!bytes)
+		on_free(memory, file, line);
+	else if (!(new = realloc(memory, bytes)))
+		memory_refused = true;
+	return new;
+}
+
+static void *on_malloc(size_t bytes, const char *file, int line)
+{
+	return on_realloc(NULL, bytes, file, line);
+}
+
+/* Before OpenSSL asks for any: with a program's first context. */
+static void memory_watch(void)
+{
+	CRYPTO_set_mem_functions(on_malloc, on_realloc, on_free);
+}
+
+/* ---- made ---- */
+
+static int why_set(struct tls_why *why, enum tls_file file, const char *name)
+{
+	static const char *const what[TLS_FILES] = { "TLS", "certificate authorities", "certificate", "private key" };
+	unsigned long e = ERR_peek_error();
+	const char *reason = ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
+
+	why->file = file;
+	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name, reason ? reason : "unknown error");
+	ERR_clear_error();
+	return -1;
+}
+
+static int no_password(char *buf, int size, int writing, void *arg)
+{
+	(void)buf, (void)size, (void)writing, (void)arg;
+	return 0;                      /* OpenSSL's own would ask on the terminal */
+}
+
+static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in, unsigned in_len, void *arg)
+{
+	(void)ssl, (void)arg;
+	if (SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, alpn, ALPN_BYTES, in, in_len) == OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_OK;
+	return SSL_TLSEXT_ERR_ALERT_FATAL;             /* RFC 7301 section 3.2 */
+}
+
+static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
+{
+	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	/* Names are looked for where RFC 9525 has them, not in the subject */
+	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
+}
+
+/* A file that is there and cannot be read whole would leave out some of them: OpenSSL's own default says nothing of it. */
+static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
+{
+	const char *file = getenv(X509_get_default_cert_file_env());
+
+	if (!file)
+		file = X509_get_default_cert_file();
+	if (!access(file, F_OK) && !SSL_CTX_load_verify_file(ctx, file))
+		return why_set(why, TLS_FILE_CA, file);
+	return SSL_CTX_set_default_verify_dir(ctx) ? 0 : why_set(why, TLS_FILE_CA, "");
+}
+
+/* OpenSSL reads a certificate's extensions when it first meets them, and one that it then has no memory for is invalid ever after. */
+static void ctx_read_extensions(SSL_CTX *ctx)
+{
+	STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
+
+	for (int i = 0; i < sk_X509_OBJECT_num(trusted); i++) {
+		X509 *certificate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(trusted, i));
+
+		if (certificate)               /* or a list of revoked ones */
+			X509_check_purpose(certificate, -1, 0);
+	}
+}
+
+static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
+{
+	const char *key = *c->key ? c->key : c->cert;
+
+	if (c->verify && *c->ca_file && !SSL_CTX_load_verify_file(ctx, c->ca_file))
+		return why_set(why, TLS_FILE_CA, c->ca_file);
+	if (c->verify && !*c->ca_file && ctx_trust_system(ctx, why))
+		return -1;
+	ctx_read_extensions(ctx);
+	if (!*c->cert)
+		return 0;
+	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)
+		return why_set(why, TLS_FILE_CERT, c->cert);
+	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
+		why_set(why, TLS_FILE_KEY, key);
+		if (!*c->key)
+			why->file = TLS_FILE_CERT;
+		return -1;
+	}
+	return 0;
+}
+
+static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
+{
+	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
+
+	if (!ctx || !SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION)) {
+		why_set(why, TLS_FILE_NONE, "");
+		SSL_CTX_free(ctx);
+		return NULL;
+	}
+	SSL_CTX_set_security_level(ctx, TLS_SECURITY_LEVEL);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_read_ahead(ctx, 1);
+	SSL_CTX_set_default_passwd_cb(ctx, no_password);
+	if (c->side == TLS_SERVER) {
+		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
+		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+	} else
+		ctx_set_client(ctx, c);
+	if (ctx_read_files(ctx, c, why)) {
+		SSL_CTX_free(ctx);
+		return NULL;
+	}
+	return ctx;
+}
+
+/* NULL: why says it. */
+static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
+{
+	SSL_CTX *ctx;
+
+	memory_refused = false;
+	if ((ctx = ctx_assemble(c, why)) && memory_refused) {
+		SSL_CTX_free(ctx);
+		*why = out_of_memory;
+		return NULL;
+	}
+	return ctx;
+}
+
+static struct tls_context *context_new(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct tls_context *c = calloc(1, sizeof *c);
+
+	pthread_once(&once, memory_watch);
+	if (!c)
+		return NULL;
+	atomic_init(&c->refs, 1);
+	pthread_mutex_init(&c->lock, NULL);
+	LIST_INIT(&c->waiters);
+	if (!(c->sessions = tls_sessions_new(TLS_SESSIONS_MAX)))
+		tls_context_unref(&c);
+	return c;
+}
+
+struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why *why)
+{
+	struct tls_context *c = context_new();
+
+	*why = out_of_memory;
+	if (c && !(c->ssl = ctx_make(s, why)))
+		tls_context_unref(&c);
+	return c;
+}
+
+struct tls_context *tls_context_new_later(bool verify)
+{
+	struct tls_context *c = context_new();
+
+	if (c)
+		c->verify = verify;
+	return c;
+}
+
+void tls_context_ref(struct tls_context *c)
+{
+	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+
+void tls_context_unref(struct tls_context **cp)
+{
+	struct tls_context *c = *cp;
+
+	*cp = NULL;
+	if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	if (c->has_maker)
+		pthread_join(c->maker, NULL);
+	SSL_CTX_free(c->ssl);
+	tls_sessions_free(&c->sessions);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* ---- made later ---- */
+
+static void *context_make(void *arg)
+{
+	struct tls_context *c = arg;
+	const struct tls_settings settings = { TLS_CLIENT, c->verify, "", "", "" };
+	struct tls_why why;
+	SSL_CTX *ssl = ctx_make(&settings, &why);
+	struct tls_waiter *w;
+
+	if (!ssl)
+		log_error("tls: %s", why.text);
+	pthread_mutex_lock(&c->lock);
+	if (!(c->ssl = ssl))
+		c->why = why;
+	c->making = false;
+	while ((w = LIST_FIRST(&c->waiters))) {
+		LIST_REMOVE(w, link);
+		w->waiting = false;
+		loop_wake(w->loop, w->task);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* Under the lock, which the thread before, if there was one, gave back last of all. */
+static void context_start_making(struct tls_context *c)
+{
+	int err;
+
+	if (c->has_maker)
+		pthread_join(c->maker, NULL);
+	err = pthread_create(&c->maker, NULL, context_make, c);
+	c->has_maker = c->making = !err;
+	if (err)
+		snprintf(c->why.text, sizeof c->why.text, "no thread to load TLS: %s", strerror(err));
+}
+
+bool tls_context_await(struct tls_context *c, struct tls_waiter *w)
+{
+	bool waits;
+
+	pthread_mutex_lock(&c->lock);
+	if (!c->ssl && !c->making)
+		context_start_making(c);
+	waits = w->waiting = c->making;
+	if (waits)
+		LIST_INSERT_HEAD(&c->waiters, w, link);
+	pthread_mutex_unlock(&c->lock);
+	return waits;
+}
+
+void tls_context_leave(struct tls_context *c, struct tls_waiter *w)
+{
+	pthread_mutex_lock(&c->lock);
+	if (w->waiting)
+		LIST_REMOVE(w, link);
+	w->waiting = false;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- for connections ---- */
+
+SSL *tls_context_open(struct tls_context *c, struct tls_why *why)
+{
+	SSL_CTX *ctx;
+
+	*why = out_of_memory;
+	pthread_mutex_lock(&c->lock);
+	if (!(ctx = c->ssl))
+		*why = c->why;
+	pthread_mutex_unlock(&c->lock);
+	return ctx ? SSL_new(ctx) : NULL;
+}
+
+void tls_context_keep_session(struct tls_context *c, const char *peer, SSL_SESSION *session)
+{
+	unsigned char *bytes = NULL;
+	int len = i2d_SSL_SESSION(session, &bytes);
+
+	if (len <= 0)
+		return;
+	pthread_mutex_lock(&c->lock);
+	tls_sessions_put(c->sessions, peer, bytes, (size_t)len);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void tls_context_offer_session(struct tls_context *c, const char *peer, SSL *ssl)
+{
+	const unsigned char *at;
+	unsigned char *bytes;
+	SSL_SESSION *session;
+	size_t len;
+
+	pthread_mutex_lock(&c->lock);
+	bytes = tls_sessions_take(c->sessions, peer, &len);
+	pthread_mutex_unlock(&c->lock);
+	at = bytes;
+	if (bytes && (session = d2i_SSL_SESSION(NULL, &at, (long)len))) {
+		SSL_set_session(ssl, session);
+		SSL_SESSION_free(session);
+	}
+	free(bytes);
+}
+
+int tls_expect(SSL *ssl, const char *host)
+{
+	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
+	unsigned char address[sizeof(struct in6_addr)];
+
+	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ? 0 : -1;
+	return SSL_set_tlsext_host_name(ssl, host) == 1 && X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 ? 0 : -1;
+}
+
+/* ---- lent ---- */
+
+struct ssl_st *tls_context_lend(struct tls_context *context, const char *host)
+{
+	SSL *ssl = SSL_new(context->ssl);
+
+	if (!ssl || tls_expect(ssl, host) || SSL_set_alpn_protos(ssl, NULL, 0)) {
+		SSL_free(ssl);
+		ERR_clear_error();
+		return NULL;
+	}
+	/* Who waits for the socket must not be waiting for bytes that OpenSSL has read already. */
+	SSL_set_read_ahead(ssl, 0);
+	return ssl;
+}
+
+void tls_lent_free(struct ssl_st *ssl)
+{
+	SSL_free(ssl);
+	ERR_clear_error();
+}
+
+const char *tls_lent_refusal(const struct ssl_st *ssl)
+{
+	long result = SSL_get_verify_result(ssl);
+
+	return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
+}
+

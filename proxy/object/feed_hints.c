@@ -1,0 +1,233 @@
+/* What feeds say of their own freshness; see feed_hints.h. */
+#include "proxy/object/feed_hints.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/slice.h"
+#include "proxy/object/object.h"
+
+enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday */ };
+
+struct hints_reader {
+	struct feed_hints *hints;
+	struct slice rest;
+	bool in_item;                  /* what an item says is not said of the feed */
+	uint32_t ttl_s, period_s, times;
+};
+
+static const struct { const char *word; uint32_t seconds; } periods[] = {
+	{ "hourly", HOUR_S }, { "daily", DAY_S }, { "weekly", 7 * DAY_S }, { "monthly", 30 * DAY_S }, { "yearly", 365u * DAY_S },
+};
+
+static const char *const days[FEED_HINTS_DAYS] = { "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday" };
+
+static void take_ttl(struct hints_reader *, struct slice);
+static void take_period(struct hints_reader *, struct slice);
+static void take_frequency(struct hints_reader *, struct slice);
+static void take_hour(struct hints_reader *, struct slice);
+static void take_day(struct hints_reader *, struct slice);
+
+/* prefixed: of another namespace than RSS, under whatever prefix. */
+static const struct { const char *name; bool prefixed; void (*take)(struct hints_reader *, struct slice text); } elements[] = {
+	{ "ttl", false, take_ttl }, { "hour", false, take_hour }, { "day", false, take_day },
+	{ "updatePeriod", true, take_period }, { "updateFrequency", true, take_frequency },
+};
+
+/* White space as XML has it. */
+static struct slice trim(struct slice s)
+{
+	while (s.len && memchr(" \t\r\n", s.at[0], 4))
+		s = (struct slice){ s.at + 1, s.len - 1 };
+	while (s.len && memchr(" \t\r\n", s.at[s.len - 1], 4))
+		s.len--;
+	return s;
+}
+
+/* Digits alone; what is too large is as large as can be. */
+static bool read_number(struct slice s, uint32_t *number)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(s.at[i] - '0');
+		if (n > UINT32_MAX)
+			n = UINT32_MAX;
+	}
+	*number = (uint32_t)n;
+	return s.len > 0;
+}
+
+static void take_ttl(struct hints_reader *r, struct slice text)
+{
+	uint32_t minutes;
+
+	if (!r->ttl_s && read_number(text, &minutes))
+		r->ttl_s = minutes > UINT32_MAX / 60 ? UINT32_MAX : minutes * 60;
+}
+
+static void take_period(struct hints_reader *r, struct slice text)
+{
+	for (size_t i = 0; i < sizeof periods / sizeof *periods; i++)
+		if (!r->period_s && slice_is(text, periods[i].word))
+			r->period_s = periods[i].seconds;
+}
+
+static void take_frequency(struct hints_reader *r, struct slice text)
+{
+	if (!r->times)
+		read_number(text, &r->times);
+}
+
+/* 0 to 23, and 24 for midnight. */
+static void take_hour(struct hints_reader *r, struct slice text)
+{
+	uint32_t hour;
+
+	if (read_number(text, &hour) && hour <= FEED_HINTS_HOURS)
+		r->hints->skip_hours |= 1u << hour % FEED_HINTS_HOURS;
+}
+
+static void take_day(struct hints_reader *r, struct slice text)
+{
+	for (unsigned i = 0; i < FEED_HINTS_DAYS; i++)
+		if (slice_is(text, days[i]))
+			r->hints->skip_days |= 1u << i;
+}
+
+/* Moves behind the next end; to the end of the text where there is none. What lies before it. */
+static struct slice skip_behind(struct slice *rest, const char *end, size_t len)
+{
+	const char *at = memmem(rest->at, rest->len, end, len);
+	struct slice before = { rest->at, at ? (size_t)(at - rest->at) : rest->len };
+	size_t gone = before.len + (at ? len : 0);
+
+	*rest = (struct slice){ rest->at + gone, rest->len - gone };
+	return before;
+}
+
+static bool begins(struct slice s, const char *with, size_t len)
+{
+	return s.len >= len && !memcmp(s.at, with, len);
+}
+
+#define BEGINS(s, with) begins(s, with, sizeof(with) - 1)
+#define SKIP_BEHIND(rest, end) skip_behind(rest, end, sizeof(end) - 1)
+
+/* The text of an element that just began, up to the next tag, or of its one CDATA section; empty where it has no end. */
+static struct slice element_text(struct slice rest)
+{
+	static const char cdata[] = "<![CDATA[";
+	struct slice text = trim(rest);
+
+	if (BEGINS(text, cdata)) {
+		rest = (struct slice){ text.at + sizeof cdata - 1, text.len - (sizeof cdata - 1) };
+		text = SKIP_BEHIND(&rest, "]]>");
+	} else {
+		rest = text;
+		text = SKIP_BEHIND(&rest, "<");
+	}
+	return rest.len ? trim(text) : rest;
+}
+
+/* NAME or PREFIX:NAME in a tag, after its "<" or "</". */
+static struct slice tag_name(struct slice tag, bool *prefixed)
+{
+	size_t len = 0;
+	const char *colon;
+
+	while (len < tag.len && !strchr(" \t\r\n/", tag.at[len]))
+		len++;
+	colon = memchr(tag.at, ':', len);
+	*prefixed = colon != NULL;
+	return colon ? (struct slice){ colon + 1, len - (size_t)(colon + 1 - tag.at) } : (struct slice){ tag.at, len };
+}
+
+static bool name_is(struct slice name, const char *is)
+{
+	return name.len == strlen(is) && !memcmp(name.at, is, name.len);
+}
+
+static void read_tag(struct hints_reader *r, struct slice tag)
+{
+	bool closes = tag.len && tag.at[0] == '/', prefixed;
+	struct slice name = tag_name((struct slice){ tag.at + closes, tag.len - closes }, &prefixed);
+
+	if (tag.len && tag.at[tag.len - 1] == '/')
+		return;
+	if (!prefixed && (name_is(name, "item") || name_is(name, "entry")))
+		r->in_item = !closes;
+	for (size_t i = 0; !closes && !r->in_item && i < sizeof elements / sizeof *elements; i++)
+		if (elements[i].prefixed == prefixed && name_is(name, elements[i].name))
+			elements[i].take(r, element_text(r->rest));
+}
+
+static void read_markup(struct hints_reader *r)
+{
+	if (BEGINS(r->rest, "!--"))
+		SKIP_BEHIND(&r->rest, "-->");
+	else if (BEGINS(r->rest, "![CDATA["))
+		SKIP_BEHIND(&r->rest, "]]>");
+	else if (BEGINS(r->rest, "?"))
+		SKIP_BEHIND(&r->rest, "?>");
+	else {
+		struct slice tag = SKIP_BEHIND(&r->rest, ">");
+
+		if (r->rest.len)
+			read_tag(r, tag);
+	}
+}
+
+void feed_hints_read(struct feed_hints *h, const char *text, size_t len)
+{
+	struct hints_reader r = { .hints = h, .rest = { text, len } };
+
+	*h = (struct feed_hints){ 0 };
+	while (SKIP_BEHIND(&r.rest, "<"), r.rest.len)
+		read_markup(&r);
+	/* A frequency alone is a day's, a period alone has one. */
+	if (r.times && !r.period_s)
+		r.period_s = DAY_S;
+	h->interval_s = r.ttl_s ? r.ttl_s : r.times > 1 ? r.period_s / r.times : r.period_s;
+}
+
+void feed_hints_of(struct feed_hints *h, struct object *body)
+{
+	struct object_reader r = { 0 };
+	struct iovec iov[HINTS_IOV];
+	char *text = malloc(FEED_HINTS_LOOK_BYTES);
+	size_t len, at = 0;
+	int n;
+
+	*h = (struct feed_hints){ 0 };
+	if (!text)
+		return;
+	object_attach(body, &r);
+	n = object_peek(&r, iov, HINTS_IOV, FEED_HINTS_LOOK_BYTES, &len);
+	for (int i = 0; i < n; i++) {
+		memcpy(text + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	object_detach(&r);
+	feed_hints_read(h, text, at);
+	free(text);
+}
+
+static bool is_skipped(const struct feed_hints *h, int64_t hour)
+{
+	return h->skip_hours >> hour % FEED_HINTS_HOURS & 1 || h->skip_days >> (hour / FEED_HINTS_HOURS + EPOCH_DAY) % FEED_HINTS_DAYS & 1;
+}
+
+uint32_t feed_hints_lifetime(const struct feed_hints *h, int64_t at, uint32_t max)
+{
+	int64_t lifetime = h->interval_s, hour = at > 0 ? at / HOUR_S : 0, until = hour;
+
+	while (at > 0 && is_skipped(h, until) && until * HOUR_S - at < (int64_t)max)
+		until++;
+	if (until > hour && until * HOUR_S - at > lifetime)
+		lifetime = until * HOUR_S - at;
+	return lifetime < (int64_t)max ? (uint32_t)lifetime : max;
+}

@@ -1,0 +1,71 @@
+/* Owns what object.c (the life of an object, its writer), object_reader.c, object_segment.c and object_gzip.c share. */
+#ifndef UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
+#define UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
+
+#include <pthread.h>
+
+#include "proxy/base/page_run.h"
+#include "proxy/object/object.h"
+
+struct object_segment {
+	struct object_segment *next;
+	uint64_t start;                /* offset of its first byte in the body */
+	size_t len, cap;
+	uint8_t *bytes;                /* behind the struct, or pages of their own */
+	bool pages;
+	struct pages_region *region;   /* what these are part of */
+};
+
+LIST_HEAD(object_readers, object_reader);
+
+struct object {
+	atomic_uint refs;
+	_Atomic enum object_phase phase;   /* set under the lock, after what it announces */
+	pthread_mutex_t lock;              /* segments, length, readers, writer, gzip */
+	bool writer_waits;                 /* object_full() said so and room() is owed */
+	atomic_bool kept;
+	bool lasting;                      /* its bytes come at once and stay for long */
+	size_t transit_bytes;
+	uint64_t keep_max;
+	uint64_t expected;                 /* length of the body; 0: not known */
+	_Atomic uint64_t length;
+	struct object_segment *first, *last;
+	struct object_head *head;
+	struct object_report report;
+	struct audience *audience;
+	struct proxy_failure failure;
+	struct object_writer *writer;
+	struct object_readers readers;
+	struct object *substitute;
+	struct object *gzip;               /* while MAKING or KEPT */
+	enum object_gzip gzip_state;
+	char *interim;                     /* whole responses, at most OBJECT_INTERIM_MAX bytes */
+	size_t interim_len;
+};
+
+/* Done and kept: nothing of it changes any more. */
+static inline bool object_is_settled(const struct object *o)
+{
+	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
+	    atomic_load_explicit(&o->kept, memory_order_relaxed);
+}
+
+/* For what the object's body has not got yet. Only long bodies that are kept get pages, so that the kernel may send them without a copy
+ * (splice.h). NULL: out of memory. */
+struct object_segment *segment_new(const struct object *);
+void segment_free(struct object_segment *);
+void segment_trim(struct object_segment *);            /* no byte is to come: gives pages back that have none */
+size_t segment_memory(struct object_segment *);        /* with what malloc adds */
+
+/* Both under the lock. Strictly before: a reader's `at` may still be the segment that ends at its offset. */
+void object_free_before(struct object *, uint64_t offset);
+/* Offset of the reader furthest behind that the writer waits for; the length where there is none. */
+uint64_t object_slowest(const struct object *);
+/* Under the lock: what nobody can take any more goes. */
+void object_forget_interim(struct object *);
+/* Offset of the reader furthest behind: one that was expelled may just be writing what it has seen. */
+uint64_t object_needed(const struct object *);
+/* After a reader moved on or left: frees what nobody needs and lets the writer go on once half of the room is back. */
+void object_settle(struct object *);
+
+#endif

@@ -1,0 +1,193 @@
+/* The readers' side of an object; see object.h. */
+#include "proxy/object/object_internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool object_join(struct object *o, struct object_reader *r)
+{
+	bool whole = true;
+
+	r->offset = 0;
+	r->at = NULL;
+	r->listed = false;
+	r->expelled = false;
+	if (!object_is_settled(o)) {
+		pthread_mutex_lock(&o->lock);
+		whole = !o->first || !o->first->start;
+		if (whole)
+			LIST_INSERT_HEAD(&o->readers, r, link);
+		r->listed = whole;
+		pthread_mutex_unlock(&o->lock);
+	}
+	if (whole)
+		r->object = o;
+	return whole;
+}
+
+void object_attach(struct object *o, struct object_reader *r)
+{
+	bool whole = object_join(object_ref(o), r);
+
+	assert(whole);
+	(void)whole;
+}
+
+void object_settle(struct object *o)
+{
+	uint64_t slowest;
+
+	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
+	if (object_is_kept(o))
+		return;
+	slowest = object_slowest(o);
+	if (!LIST_EMPTY(&o->readers))
+		object_free_before(o, object_needed(o));
+	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
+		o->writer_waits = false;
+		o->writer->room(o->writer);
+	}
+}
+
+void object_detach(struct object_reader *r)
+{
+	struct object *o = r->object;
+
+	if (!o)
+		return;
+	if (r->listed) {
+		pthread_mutex_lock(&o->lock);
+		LIST_REMOVE(r, link);
+		object_forget_interim(o);
+		if (o->writer && LIST_EMPTY(&o->readers))
+			o->writer->abandoned(o->writer);
+		else if (o->writer)
+			object_settle(o);
+		pthread_mutex_unlock(&o->lock);
+	}
+	r->object = NULL;
+	r->at = NULL;
+	object_unref(&o);
+}
+
+void object_follow(struct object_reader *r, struct object_head **head)
+{
+	struct object *body = object_ref(r->object->substitute);
+
+	*head = object_head_ref(r->object->head);
+	object_detach(r);
+	object_attach(body, r);
+	object_unref(&body);
+}
+
+void object_seek(struct object_reader *r, uint64_t offset)
+{
+	assert(object_phase(r->object) == OBJECT_DONE && offset <= r->object->length);
+	r->offset = offset;
+	r->at = NULL;
+}
+
+size_t object_readers(struct object *o)
+{
+	const struct object_reader *r;
+	size_t n = 0;
+
+	pthread_mutex_lock(&o->lock);
+	LIST_FOREACH(r, &o->readers, link)
+		n++;
+	pthread_mutex_unlock(&o->lock);
+	return n;
+}
+
+static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
+{
+	struct object_segment *s = r->at ? r->at : r->object->first;
+	int count = 0;
+
+	*bytes = 0;
+	if (r->expelled)               /* what it has not read may be gone */
+		return 0;
+	while (s && s->start + s->len <= r->offset && s->next)
+		s = s->next;
+	r->at = s;
+	for (; s && count < n && *bytes < max && (s->pages || !pages); s = s->next) {
+		size_t skip = r->offset > s->start ? (size_t)(r->offset - s->start) : 0, len = s->len - skip;
+
+		if (!len)
+			continue;
+		if (len > max - *bytes)
+			len = max - *bytes;
+		iov[count].iov_base = s->bytes + skip;
+		iov[count++].iov_len = len;
+		*bytes += len;
+	}
+	return count;
+}
+
+bool object_is_cut(const struct object_reader *r)
+{
+	return r->expelled || object_phase(r->object) == OBJECT_FAILED;
+}
+
+static int object_look(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
+{
+	struct object *o = r->object;
+	int count;
+
+	if (object_is_settled(o))
+		return object_gather(r, iov, n, max, pages, bytes);
+	pthread_mutex_lock(&o->lock);
+	count = object_gather(r, iov, n, max, pages, bytes);
+	pthread_mutex_unlock(&o->lock);
+	return count;
+}
+
+int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	return object_look(r, iov, n, max, false, bytes);
+}
+
+int object_peek_pages(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
+{
+	return object_look(r, iov, n, max, true, bytes);
+}
+
+static void object_advance(struct object_reader *r, size_t bytes)
+{
+	r->offset += bytes;
+	assert(r->offset <= r->object->length);
+	while (r->at && r->at->start + r->at->len <= r->offset && r->at->next)
+		r->at = r->at->next;
+}
+
+void object_consume(struct object_reader *r, size_t bytes)
+{
+	struct object *o = r->object;
+
+	if (object_is_settled(o)) {
+		object_advance(r, bytes);
+		return;
+	}
+	pthread_mutex_lock(&o->lock);
+	if (!r->expelled)
+		object_advance(r, bytes);
+	object_settle(o);
+	pthread_mutex_unlock(&o->lock);
+}
+
+size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_INTERIM_MAX])
+{
+	struct object *o = r->object;
+	size_t n;
+
+	if (!r->listed)                /* there were none any more when it came */
+		return 0;
+	pthread_mutex_lock(&o->lock);
+	assert(*at <= o->interim_len);
+	n = o->interim_len - *at;
+	if (n)
+		memcpy(buf, o->interim + *at, n);
+	*at += n;
+	pthread_mutex_unlock(&o->lock);
+	return n;
+}

@@ -1,0 +1,245 @@
+/* Response heads for clients; see response_head.h. */
+#include "proxy/object/response_head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/text.h"
+#include "proxy/http/etag.h"
+
+static const struct { int status; const char *phrase; } phrases[] = {   /* RFC 9110 section 15, RFC 6585, RFC 4918 */
+	{ 102, "Processing" }, { 103, "Early Hints" }, { 200, "OK" }, { 201, "Created" }, { 202, "Accepted" },
+	{ 203, "Non-Authoritative Information" }, { 204, "No Content" }, { 205, "Reset Content" }, { 206, "Partial Content" },
+	{ 207, "Multi-Status" }, { 226, "IM Used" }, { 300, "Multiple Choices" },
+	{ 301, "Moved Permanently" }, { 302, "Found" }, { 303, "See Other" }, { 304, "Not Modified" }, { 305, "Use Proxy" },
+	{ 307, "Temporary Redirect" }, { 308, "Permanent Redirect" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
+	{ 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" }, { 407, "Proxy Authentication Required" }, { 408, "Request Timeout" }, { 409, "Conflict" },
+	{ 410, "Gone" }, { 411, "Length Required" }, { 412, "Precondition Failed" }, { 413, "Content Too Large" },
+	{ 414, "URI Too Long" }, { 415, "Unsupported Media Type" }, { 416, "Range Not Satisfiable" }, { 417, "Expectation Failed" },
+	{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 425, "Too Early" }, { 426, "Upgrade Required" },
+	{ 428, "Precondition Required" }, { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" },
+	{ 451, "Unavailable For Legal Reasons" }, { 500, "Internal Server Error" }, { 501, "Not Implemented" }, { 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 505, "HTTP Version Not Supported" }, { 507, "Insufficient Storage" },
+	{ 508, "Loop Detected" }, { 511, "Network Authentication Required" },
+};
+
+const char *http_reason_phrase(int status)
+{
+	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+		if (phrases[i].status == status)
+			return phrases[i].phrase;
+	return "";
+}
+
+static bool has_directive(const struct http_msg *m, const char *directive)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (http_msg_next_member(m, H_CACHE_CONTROL, &it, &member))
+		if (slice_is(member, directive))
+			return true;
+	return false;
+}
+
+/* Statuses whose body is a representation of the feed itself (RFC 9110 section 15.3). */
+static bool is_feed_status(int status)
+{
+	return status == 200 || status == 203;
+}
+
+enum verdict_reason response_untouched(const struct http_msg *m, bool normalise, bool respect_no_transform)
+{
+	if (m->status == 206)
+		return VREASON_PARTIAL;
+	if (!normalise)
+		return VREASON_DISABLED;
+	if (!is_feed_status(m->status))
+		return VREASON_STATUS;
+	if (respect_no_transform && has_directive(m, "no-transform"))
+		return VREASON_NO_TRANSFORM;
+	if (m->has_length && !m->content_length)
+		return VREASON_EMPTY;
+	return VREASON_NONE;
+}
+
+static void add_field(struct text *t, const char *name, const char *value)
+{
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_puts(t, value);
+	text_puts(t, "\r\n");
+}
+
+static void add_line(struct text *t, const char *name, struct slice value)
+{
+	text_puts(t, name);
+	text_puts(t, ": ");
+	text_add(t, value.at, value.len);
+	text_puts(t, "\r\n");
+}
+
+static bool keeps(enum header_response what, enum response_body body, enum response_way way)
+{
+	switch (what) {
+	case RESPONSE_KEEP:
+		return true;
+	case RESPONSE_BODY:
+		return body == RESPONSE_RAW;
+	case RESPONSE_FRONT:
+		return way == RESPONSE_CHOSEN;
+	case RESPONSE_SITE:
+		return way != RESPONSE_FOREIGN;
+	default:
+		return false;
+	}
+}
+
+static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body, const struct response_settings *s)
+{
+	if (!upstream.len)
+		return;
+	if (body == RESPONSE_NORMALISED || (status == 304 && s->etag_ours)) {
+		struct text tag = { 0 };
+
+		etag_transform(&tag, upstream, s->etag_suffix);
+		if (tag.len && status == 304 && s->etag_gzip) {
+			tag.len--;
+			text_puts(&tag, ETAG_GZIP "\"");
+		}
+		if (tag.len)
+			add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
+		t->failed |= tag.failed;
+		free(tag.bytes);
+		return;
+	}
+	text_puts(t, "ETag: ");
+	if (body == RESPONSE_DECODED && upstream.at[0] == '"')
+		text_puts(t, "W/");
+	text_add(t, upstream.at, upstream.len);
+	text_puts(t, "\r\n");
+}
+
+static bool vary_covers_coding(const struct http_msg *m)
+{
+	struct http_list it = { 0, 0 };
+	struct slice member;
+
+	while (http_msg_next_member(m, H_VARY, &it, &member))
+		if (slice_is(member, "*") || slice_is(member, "accept-encoding"))
+			return true;
+	return false;
+}
+
+static void add_status_line(struct text *t, int status)
+{
+	text_puts(t, "HTTP/1.1 ");
+	text_integer(t, status);
+	text_puts(t, " ");
+	text_puts(t, http_reason_phrase(status));
+	text_puts(t, "\r\n");
+}
+
+struct object_head *response_head_build(const struct http_msg *m, enum response_body body, const struct response_settings *s)
+{
+	struct object_head *out = object_head_new();
+	struct text t = { 0 };
+	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
+	struct slice location = http_msg_get(m, H_CONTENT_LOCATION);
+	size_t before;
+	bool about_ours = m->status == 304 && s->etag_ours;
+
+	add_status_line(&t, m->status);
+	if (date.len)
+		add_line(&t, "Date", date);
+	else
+		add_field(&t, "Date", s->date);
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		const struct http_field *f = &m->fields[i];
+		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
+
+		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body, s->way))
+			continue;
+		text_field(&t, name, value);
+	}
+	if (body == RESPONSE_NORMALISED)
+		add_field(&t, "Content-Type", normalise_content_type(s->output));
+	else if (type.len && !about_ours)
+		add_line(&t, "Content-Type", type);
+	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
+		if (m->fields[i].id == H_CONTENT_ENCODING)
+			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+	if (s->way == RESPONSE_FOREIGN)
+		text_puts(&t, RESPONSE_SANDBOX);
+	if (s->content_location)
+		add_field(&t, "Content-Location", s->content_location);
+	else if (location.len)
+		add_line(&t, "Content-Location", location);
+	if ((s->varies || (s->gzip && (about_ours || body == RESPONSE_NORMALISED))) && !vary_covers_coding(m))
+		add_field(&t, "Vary", "Accept-Encoding");
+	before = t.len;
+	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
+	if (out) {
+		out->gzip = body == RESPONSE_NORMALISED && s->gzip;
+		out->etag_end = t.len > before ? t.len - 3 : 0;      /* behind the quote: CRLF */
+	}
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		if (m->fields[i].id == H_VIA)
+			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
+	http_msg_add_via(&t, m, s->via);
+	if (!out || !(out->bytes = text_take(&t, &out->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&out);
+		return NULL;
+	}
+	out->status = m->status;
+	out->no_body = m->status == 204 || m->status == 304;
+	out->content_length = body == RESPONSE_RAW && m->has_length && !about_ours ? (int64_t)m->content_length : -1;
+	return out;
+}
+
+/* What user agents act on before the final head (HTML Living Standard, "process early hint headers"). */
+static bool is_hint(const struct http_msg *m, const struct http_field *f)
+{
+	static const char *const hints[] = { "link", "content-security-policy", "referrer-policy" };
+
+	for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+		if (slice_is(http_field_name(m, f), hints[i]))
+			return !f->hop;
+	return false;
+}
+
+void response_interim(struct text *t, const struct http_msg *m)
+{
+	add_status_line(t, m->status);
+	for (uint32_t i = 0; i < m->n_fields && m->status == 103; i++)
+		if (is_hint(m, &m->fields[i]))
+			text_field(t, http_field_name(m, &m->fields[i]), http_field_value(m, &m->fields[i]));
+	text_puts(t, "\r\n");
+}
+
+int response_own(struct object *o, int status, const char *fields, const char *date, const char *body, size_t len)
+{
+	struct object_head *head = object_head_new();
+	struct text t = { 0 };
+
+	add_status_line(&t, status);
+	add_field(&t, "Date", date);
+	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
+	add_field(&t, "Cache-Control", "no-store");
+	text_puts(&t, RESPONSE_SANDBOX);
+	text_puts(&t, fields);
+	if (!head || !(head->bytes = text_take(&t, &head->len))) {
+		free(text_take(&t, &(size_t){ 0 }));
+		object_head_unref(&head);
+		return -1;
+	}
+	head->status = status;
+	head->content_length = (int64_t)len;
+	object_head(o, head);
+	if (object_append(o, body, len))
+		return -1;
+	object_done(o);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in writes of many
+ * pieces, nothing copied but what goes out as gzip. Responses to clients and requests to origins alike.
+ * Must not know: what the message says, keep-alive, timeouts. Framing: RFC 9112 sections 6 and 7.1. */
+#ifndef UTFEED_PROXY_OBJECT_SENDER_H
+#define UTFEED_PROXY_OBJECT_SENDER_H
+
+#include "proxy/http/http_msg.h"
+#include "proxy/object/object.h"
+
+struct conn;
+
+enum sender_framing {
+	FRAME_NONE,            /* nothing follows the head */
+	FRAME_LENGTH, FRAME_CHUNKED,
+	FRAME_CLOSE            /* the end of the connection ends the body */
+};
+
+enum { SENDER_FRAME_BYTES = 1024 };
+
+struct sender {
+	struct slice head;             /* start line and field lines without the blank line; not owned */
+	enum sender_framing framing;
+	bool closes;                   /* the connection ends with it */
+	bool gathers;                  /* another message follows at once: the last of this one may go out with it */
+	bool trailer;                  /* X-Encoding-Rule again after the body, for it may have been corrected */
+	bool ended;                    /* the last chunk is in frame */
+	bool chunk_open;               /* a chunk's data was written, its CRLF not */
+	struct sender_gzip *gzip;      /* NULL: the body goes out as it is */
+	size_t etag_end;               /* where the gzip form's suffix goes into the head; 0: nowhere */
+	size_t head_sent;              /* suffix included */
+	uint64_t left;                 /* body bytes still to come: of the current chunk, or of a body of known length */
+	uint64_t bytes, body_bytes;    /* written in all; of the body, as sent, without framing */
+	size_t frame_len, frame_sent;
+	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
+};
+
+enum sender_result {
+	SENDER_DONE,           /* everything is out */
+	SENDER_WAIT,           /* the object has no more at the moment */
+	SENDER_BLOCKED,        /* the socket takes no more at the moment */
+	SENDER_CUT,            /* the object failed: the connection must be cut */
+	SENDER_LOST            /* the connection is broken: conn_errno() */
+};
+
+/* What a response to this client is framed as. */
+struct sender_client {
+	bool head;                     /* the request was a HEAD */
+	bool http_1_0;
+	bool trailers;                 /* it said TE: trailers */
+	bool keep;                     /* it would keep the connection */
+	bool gzip;                     /* it takes gzip */
+	int64_t gzip_min;              /* for bodies of at least that many bytes, or of unknown length */
+	bool coded;                    /* the body's object is the gzip form already */
+	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
+	const char *lines;             /* further field lines, each with CRLF; "" for none */
+};
+
+/* Whether a body of that length, -1: not known yet, goes out as gzip. */
+bool sender_packs(const struct object_head *, int64_t content_length, const struct sender_client *);
+/* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive it. */
+bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
+/* A request; head as in struct sender. has_body: content_length -1 means chunked. */
+void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);
+/* Frees what a message needs besides its struct; more than once does no harm. */
+void sender_end(struct sender *);
+/* reader may be NULL for FRAME_NONE. */
+enum sender_result sender_write(struct sender *, struct conn *, struct object_reader *);
+
+#endif

@@ -1,0 +1,321 @@
+/* From body bytes to object; see transform.h. */
+#include "proxy/object/transform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/net/loop.h"
+
+enum { STAGE_SLICE = 16 * 1024, STAGE_HEADROOM = 4 };
+
+struct stage {
+	struct object *object;
+	const struct http_msg *msg;
+	struct stage_options options;
+	enum response_body body;           /* what the object's head says; RAW until decided */
+	bool undecided;                    /* no head yet */
+	bool drop_output;                  /* turned back to the raw bytes: what the normaliser still writes is not wanted */
+	bool bypass;                       /* untouched and decided: the normaliser has nothing more to say */
+	bool output_pending;               /* the decoder holds output that found no room, or has not come to it yet */
+	bool paused;                       /* it asked for a pause */
+	bool failed;
+	struct proxy_failure failure;
+	struct stage_decode *decode;       /* NULL: identity, or left as it is */
+	struct normaliser *normaliser;     /* NULL: untouched */
+	uint8_t *raw;                      /* the origin's bytes so far, while an untouched body could still keep its coding */
+	size_t raw_len, raw_cap;
+	bool keep_raw;
+};
+
+static int stage_fail(struct stage *s, enum proxy_error error, const char *details)
+{
+	if (!s->failed)
+		proxy_failure_set(&s->failure, error, "%s", details);
+	s->failed = true;
+	return -1;
+}
+
+static int stage_no_memory(struct stage *s)
+{
+	return stage_fail(s, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static int stage_too_large(struct stage *s)
+{
+	return stage_fail(s, PROXY_ERROR_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+}
+
+static int stage_head(struct stage *s, const struct verdict *v, enum response_body body)
+{
+	struct object_head *head;
+
+	s->body = body;
+	s->undecided = false;
+	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
+	object_report(s->object)->decoded = body == RESPONSE_DECODED;
+	object_set_verdict(s->object, v, false);
+	s->options.head.date = loop_http_date(s->options.loop);
+	if (!(head = response_head_build(s->msg, body, &s->options.head)))
+		return stage_no_memory(s);
+	object_head(s->object, head);
+	return 0;
+}
+
+static int on_decided(void *arg, const struct verdict *v)
+{
+	struct stage *s = arg;
+
+	if (v->kind == VERDICT_CHARSET)
+		return stage_head(s, v, RESPONSE_NORMALISED);
+	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
+		object_set_verdict(s->object, v, false);
+		return stage_fail(s, PROXY_ERROR_ENCODING, verdict_error_name(v->error));
+	}
+	s->bypass = true;
+	if (!s->decode)
+		return stage_head(s, v, RESPONSE_RAW);
+	if (!s->keep_raw)
+		return stage_head(s, v, RESPONSE_DECODED);
+	s->drop_output = true;
+	return stage_head(s, v, RESPONSE_RAW);
+}
+
+static int on_revised(void *arg, const struct verdict *v)
+{
+	struct stage *s = arg;
+
+	object_set_verdict(s->object, v, true);
+	return 0;
+}
+
+static int on_write(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct stage *s = arg;
+
+	if (s->drop_output)
+		return 0;
+	return object_append(s->object, bytes, len) ? stage_no_memory(s) : 0;
+}
+
+struct stage *stage_new(struct object *o, const struct http_msg *m, const struct stage_options *options)
+{
+	struct stage *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->object = o;
+	s->msg = m;
+	s->options = *options;
+	s->undecided = true;
+	return s;
+}
+
+void stage_free(struct stage **sp)
+{
+	struct stage *s = *sp;
+
+	if (!s)
+		return;
+	stage_decode_free(&s->decode);
+	normaliser_free(&s->normaliser);
+	free(s->raw);
+	free(s);
+	*sp = NULL;
+}
+
+/* An untouched body whose coding the client does not take is unpacked all the same, where we can. */
+static int stage_open_decode(struct stage *s, enum stage_decode_coding coding)
+{
+	if (coding != CODING_KNOWN)
+		return 0;
+	s->options.head.varies = true;
+	s->decode = stage_decode_new(s->msg, &s->options.limits);
+	return s->decode ? 0 : stage_no_memory(s);
+}
+
+static int stage_open(struct stage *s)
+{
+	const struct normalise_events events = { .decided = on_decided, .revised = on_revised, .write = on_write, .arg = s };
+	enum stage_decode_coding coding = stage_decode_coding(s->msg);
+	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
+	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
+	struct slice type = http_msg_get(s->msg, H_CONTENT_TYPE);
+	bool takes = stage_decode_accepted(s->msg, &s->options.client_codings);
+	struct verdict v;
+
+	if (reason == VREASON_NONE && coding == CODING_UNKNOWN)
+		reason = VREASON_ENCODED;
+	if (reason != VREASON_NONE) {
+		verdict_untouched(&v, s->options.encoding.policy, reason);
+		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section 7.7). */
+		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
+		    stage_open_decode(s, coding))
+			return -1;
+		return stage_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
+	}
+	if (stage_open_decode(s, coding))
+		return -1;
+	s->keep_raw = s->decode && takes;
+	s->options.encoding.content_type = type.at;
+	s->options.encoding.content_type_len = type.len;
+	s->normaliser = normaliser_new(&s->options.encoding, &events);
+	return s->normaliser ? 0 : stage_no_memory(s);
+}
+
+static enum stage_result stage_result(struct stage *s, int failed, struct proxy_failure *failure)
+{
+	if (failed || s->failed) {
+		if (!s->failed)
+			stage_no_memory(s);
+		*failure = s->failure;
+		return STAGE_FAILED;
+	}
+	return STAGE_OK;
+}
+
+enum stage_result stage_start(struct stage *s, struct proxy_failure *failure)
+{
+	return stage_result(s, stage_open(s), failure);
+}
+
+/* The decision fell on leaving the body as it came, coding and all: the slice at hand is among the bytes remembered. */
+static int stage_turn_raw(struct stage *s, size_t *used, size_t len)
+{
+	int r = object_append(s->object, s->raw, s->raw_len);
+
+	*used = len;
+	s->output_pending = s->paused = false;
+	stage_decode_free(&s->decode);
+	normaliser_free(&s->normaliser);
+	free(s->raw);
+	s->raw = NULL;
+	s->raw_len = s->raw_cap = 0;
+	s->drop_output = s->keep_raw = false;
+	return r ? stage_no_memory(s) : 0;
+}
+
+static int stage_plain(struct stage *s, const uint8_t *in, size_t len)
+{
+	if (s->normaliser) {
+		int r = normaliser_feed(s->normaliser, in, len);
+
+		if (!r && s->bypass && !s->drop_output)
+			normaliser_free(&s->normaliser);
+		return r;
+	}
+	return object_append(s->object, in, len) ? stage_no_memory(s) : 0;
+}
+
+/* Keeps what could be sent as it came; gives that up where codings hide a small window in a lot of input. */
+static int stage_remember(struct stage *s, const uint8_t *in, size_t len)
+{
+	size_t window = s->options.encoding.sniff_bytes > STAGE_SLICE ? s->options.encoding.sniff_bytes : STAGE_SLICE;
+
+	if (!s->keep_raw)
+		return 0;
+	if (!s->undecided || s->raw_len + len > window * STAGE_HEADROOM) {
+		s->keep_raw = false;
+		free(s->raw);
+		s->raw = NULL;
+		return 0;
+	}
+	if (s->raw_cap - s->raw_len < len) {
+		size_t cap = (s->raw_len + len) * 2;
+		uint8_t *raw = realloc(s->raw, cap);
+
+		if (!raw)
+			return stage_no_memory(s);
+		s->raw = raw;
+		s->raw_cap = cap;
+	}
+	memcpy(s->raw + s->raw_len, in, len);
+	s->raw_len += len;
+	return 0;
+}
+
+static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *used)
+{
+	const uint8_t *at = in;
+	size_t left = len;
+	enum stage_decode_result r;
+
+	do {
+		uint8_t out[STAGE_SLICE];
+		size_t n;
+
+		r = stage_decode_run(s->decode, &at, &left, out, sizeof out, &n);
+		*used = len - left;
+		s->paused = r == DECODE_PAUSE;
+		s->output_pending = r == DECODE_ROOM || s->paused;
+		if (n && stage_plain(s, out, n))
+			return -1;
+		if (s->drop_output)
+			return stage_turn_raw(s, used, len);
+	} while (r == DECODE_ROOM && (s->undecided || !object_full(s->object)));
+	switch (r) {
+	case DECODE_MORE:
+	case DECODE_ROOM:
+	case DECODE_PAUSE:
+		return 0;
+	case DECODE_DAMAGED:
+		return stage_fail(s, PROXY_ERROR_HTTP_CONTENT_CODING, "damaged compressed data");
+	case DECODE_TOO_LARGE:
+		return stage_too_large(s);
+	default:
+		return stage_no_memory(s);
+	}
+}
+
+enum stage_result stage_feed(struct stage *s, const uint8_t *in, size_t len, size_t *used, struct proxy_failure *failure)
+{
+	*used = 0;
+	while (*used < len || s->output_pending) {
+		/* What is only held may be held in one go. */
+		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
+		size_t n = slices && len - *used > STAGE_SLICE ? STAGE_SLICE : len - *used, took = n;
+		int r;
+
+		if (!s->undecided && object_full(s->object))
+			return STAGE_FULL;
+		if (s->decode)
+			r = stage_remember(s, in + *used, n) || stage_unpack(s, in + *used, n, &took);
+		else
+			r = stage_plain(s, in + *used, n);
+		*used += took;
+		if (r)
+			return stage_result(s, r, failure);
+		if (s->paused)
+			return STAGE_PAUSED;
+	}
+	return STAGE_OK;
+}
+
+static void stage_report(struct stage *s)
+{
+	const struct normalise_report *r = normaliser_report(s->normaliser);
+	uint64_t repairs = 0;
+
+	for (size_t i = 0; i < REPAIR_COUNT; i++)
+		repairs += r->repairs[i];
+	object_count(s->object, repairs, r->malformed);
+}
+
+enum stage_result stage_finish(struct stage *s, struct proxy_failure *failure)
+{
+	int r = 0;
+
+	if (s->decode && !stage_decode_complete(s->decode))
+		r = stage_decode_withheld(s->decode) ? stage_too_large(s) :
+		    stage_fail(s, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
+	if (!r && s->normaliser) {
+		r = normaliser_finish(s->normaliser);
+		if (!r && s->drop_output)
+			r = stage_turn_raw(s, &(size_t){ 0 }, 0);
+		else if (!r)
+			stage_report(s);
+	}
+	if (r)
+		return stage_result(s, r, failure);
+	object_done(s->object);
+	return STAGE_OK;
+}

@@ -1,0 +1,159 @@
+/* Not asking too often; see backoff.h. Without memory for a URL it is simply not remembered. */
+#include "proxy/origin/backoff.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "proxy/base/hash.h"
+#include "proxy/base/http_date.h"
+
+enum { POLITE_BUCKETS = 4096 };
+
+struct polite_url {
+	LIST_ENTRY(polite_url) link;
+	TAILQ_ENTRY(polite_url) age;
+	uint64_t hash, asked_ms, not_before_ms;
+	int status;
+	char url[];
+};
+
+struct polite {
+	atomic_size_t n;               /* changes under the lock; 0: nobody waits, and no lock is needed to see that */
+	pthread_mutex_t lock;          /* guards what follows */
+	TAILQ_HEAD(polite_ages, polite_url) ages;      /* least lately used first */
+	LIST_HEAD(, polite_url) buckets[POLITE_BUCKETS];
+};
+
+struct polite *polite_new(void)
+{
+	struct polite *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	TAILQ_INIT(&p->ages);
+	return p;
+}
+
+static void polite_forget(struct polite *p, struct polite_url *u)
+{
+	LIST_REMOVE(u, link);
+	TAILQ_REMOVE(&p->ages, u, age);
+	p->n--;
+	free(u);
+}
+
+void polite_free(struct polite **pp)
+{
+	if (!*pp)
+		return;
+	while (!TAILQ_EMPTY(&(*pp)->ages))
+		polite_forget(*pp, TAILQ_FIRST(&(*pp)->ages));
+	pthread_mutex_destroy(&(*pp)->lock);
+	free(*pp);
+	*pp = NULL;
+}
+
+static struct polite_url *polite_find(struct polite *p, const char *url, bool make)
+{
+	size_t len = strlen(url) + 1;
+	uint64_t hash = hash_keyed(url, len);
+	struct polite_url *u;
+
+	LIST_FOREACH(u, &p->buckets[hash % POLITE_BUCKETS], link)
+		if (u->hash == hash && !strcmp(u->url, url))
+			break;
+	if (u) {
+		TAILQ_REMOVE(&p->ages, u, age);
+		TAILQ_INSERT_TAIL(&p->ages, u, age);
+		return u;
+	}
+	if (!make || !(u = calloc(1, sizeof *u + len)))
+		return NULL;
+	u->hash = hash;
+	memcpy(u->url, url, len);
+	LIST_INSERT_HEAD(&p->buckets[hash % POLITE_BUCKETS], u, link);
+	TAILQ_INSERT_TAIL(&p->ages, u, age);
+	if (++p->n > POLITE_URLS_MAX)
+		polite_forget(p, TAILQ_FIRST(&p->ages));
+	return u;
+}
+
+static bool url_waits(const struct polite_url *u, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+{
+	uint64_t until = u ? u->not_before_ms : 0;
+	bool paused = until > now_ms;
+
+	if (u && min_interval_ms && u->asked_ms && u->asked_ms + min_interval_ms > until)
+		until = u->asked_ms + min_interval_ms;
+	if (until <= now_ms)
+		return false;
+	if (paused)
+		proxy_failure_set(failure, u->status == 429 ? PROXY_ERROR_PAUSE_429 : PROXY_ERROR_PAUSE_503, "the origin asked for a pause");
+	else
+		proxy_failure_set(failure, PROXY_ERROR_ASKED_TOO_SOON, "asked too soon again");
+	failure->retry_after_s = (unsigned)((until - now_ms + 999) / 1000);
+	return true;
+}
+
+bool polite_is_idle(const struct polite *p)
+{
+	return !atomic_load_explicit(&p->n, memory_order_relaxed);
+}
+
+bool polite_waits(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+{
+	bool waits;
+
+	pthread_mutex_lock(&p->lock);
+	waits = url_waits(polite_find(p, url, false), now_ms, min_interval_ms, failure);
+	pthread_mutex_unlock(&p->lock);
+	return waits;
+}
+
+bool polite_ask(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+{
+	struct polite_url *u;
+	bool waits;
+
+	pthread_mutex_lock(&p->lock);
+	u = polite_find(p, url, min_interval_ms);
+	waits = url_waits(u, now_ms, min_interval_ms, failure);
+	if (u && !waits)
+		u->asked_ms = now_ms;
+	pthread_mutex_unlock(&p->lock);
+	return waits;
+}
+
+/* delay-seconds or a date (RFC 9110 section 10.2.3); -1: neither. */
+static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
+{
+	int64_t n = 0;
+	size_t i = 0;
+
+	s = slice_trim(s);
+	for (; i < s.len && s.at[i] >= '0' && s.at[i] <= '9'; i++)
+		n = n * 10 + (s.at[i] - '0') > POLITE_WAIT_MAX_S ? POLITE_WAIT_MAX_S : n * 10 + (s.at[i] - '0');
+	if (s.len && i == s.len)
+		return n;
+	if (!http_date_read(s, wall_s, &n))
+		return -1;
+	n -= wall_s;
+	return n < 0 ? 0 : n > POLITE_WAIT_MAX_S ? POLITE_WAIT_MAX_S : n;
+}
+
+void polite_told(struct polite *p, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after)
+{
+	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
+	struct polite_url *u;
+
+	pthread_mutex_lock(&p->lock);
+	if ((u = polite_find(p, url, seconds > 0))) {
+		u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;
+		u->status = status;
+	}
+	pthread_mutex_unlock(&p->lock);
+}

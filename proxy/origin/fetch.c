@@ -1,0 +1,459 @@
+/* One request to an origin; see fetch.h. */
+#include "proxy/origin/fetch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+#include "proxy/origin/backoff.h"
+#include "proxy/origin/fetch_internal.h"
+#include "proxy/settings/settings.h"
+
+enum { FETCH_LOG_URL_MAX = 512 };
+
+struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct polite *polite)
+{
+	struct fetch_pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->loop = l;
+	p->connections = connections;
+	p->polite = polite;
+	LIST_INIT(&p->fetches);
+	return p;
+}
+
+struct loop *fetch_loop(struct fetch *f)
+{
+	return f->pool->loop;
+}
+
+/* Before the object's reference goes: the hooks may still tell others that nobody can join it any more. */
+static void fetch_end_hooks(struct fetch *f)
+{
+	struct fetch_hooks hooks = f->hooks;
+
+	f->hooks = (struct fetch_hooks){ 0 };
+	if (hooks.end)
+		hooks.end(hooks.arg);
+}
+
+/* Readers of the response and the writer of the request's body are on any worker: they let go of the fetch before its task leaves. */
+static void fetch_leave(struct fetch *f)
+{
+	struct loop *l = fetch_loop(f);
+
+	object_set_writer(f->object, NULL);
+	object_detach(&f->body);
+	lease_end(&f->lease, &f->conn, false);
+	loop_disarm(l, &f->timer);
+	loop_disarm(l, &f->total);
+	loop_forget(l, &f->task);
+}
+
+static void fetch_free(struct fetch *f)
+{
+	fetch_end_hooks(f);
+	fetch_leave_alone(f);
+	LIST_REMOVE(f, link);
+	fetch_leave(f);
+	object_unref(&f->object);
+	stage_free(&f->stage);
+	http_parser_free(&f->parser);
+	http_msg_free(&f->msg);
+	redirect_trail_free(&f->trail);
+	fetch_request_free(&f->request);
+	free(f->request_head);
+	free(f->url);
+	free(f->head);
+	free(f->held);
+	assert(task_is_out(&f->task));
+	free(f);
+}
+
+void fetch_pool_free(struct fetch_pool **pp)
+{
+	if (!*pp)
+		return;
+	while (!LIST_EMPTY(&(*pp)->fetches))
+		fetch_free(LIST_FIRST(&(*pp)->fetches));
+	free(*pp);
+	*pp = NULL;
+}
+
+void fetch_end(struct fetch *f)
+{
+	f->phase = FETCH_ENDED;
+	fetch_end_hooks(f);
+	fetch_leave_alone(f);
+	lease_end(&f->lease, &f->conn, f->reusable);
+	loop_disarm(fetch_loop(f), &f->timer);
+	loop_disarm(fetch_loop(f), &f->total);
+	loop_defer(fetch_loop(f), &f->task);
+}
+
+void fetch_fail(struct fetch *f)
+{
+	char url[FETCH_LOG_URL_MAX];
+
+	if (f->phase == FETCH_ENDED)
+		return;
+	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
+	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
+	    f->failure.details);
+	if (f->failure.error != PROXY_ERROR_IP_PROHIBITED)      /* counted already: destinations_refused */
+		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
+	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
+	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
+		object_fail(f->object, &f->failure);
+	fetch_end(f);
+}
+
+void fetch_fail_lost(struct fetch *f, enum proxy_error error)
+{
+	conn_explain(f->conn, error, &f->failure);
+	fetch_fail(f);
+}
+
+void fetch_no_memory(struct fetch *f)
+{
+	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+/* So long one reader may hold up others of a body in transit. */
+enum { FETCH_STALL_MS = 1000 };
+
+/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin takes
+ * nothing of it; within the body from the latest bytes. */
+void fetch_listen(struct fetch *f)
+{
+	conn_want(f->conn, !f->paused, f->blocked);
+	if (f->phase == FETCH_BODY)
+		loop_arm(fetch_loop(f), &f->timer, f->paused ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
+	else if (!f->timer.queue && (f->sent || f->blocked))
+		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
+}
+
+void fetch_protocol_error(struct fetch *f)
+{
+	enum http_parse_error e = http_parser_error(f->parser);
+	enum proxy_error error = PROXY_ERROR_HTTP_PROTOCOL_ERROR;
+
+	if (e == HTTP_E_TOO_MANY_FIELDS)
+		error = PROXY_ERROR_HTTP_HEADER_SIZE;
+	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_has(&f->msg, H_TRANSFER_ENCODING))
+		error = PROXY_ERROR_HTTP_TRANSFER_CODING;
+	else if (e == HTTP_E_INCOMPLETE)
+		error = f->phase == FETCH_HEAD && !f->head_len ? PROXY_ERROR_CONNECTION_TERMINATED : PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE;
+	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
+}
+
+/* -1: the fetch has ended. */
+static int fetch_send(struct fetch *f)
+{
+	uint64_t before = f->sender.bytes;
+	enum sender_result r;
+
+	if (f->sent)
+		return 0;
+	r = sender_write(&f->sender, f->conn, &f->body);
+	f->blocked = r == SENDER_BLOCKED;
+	if (!f->blocked || f->sender.bytes > before)
+		loop_disarm(fetch_loop(f), &f->timer);
+	switch (r) {
+	case SENDER_DONE:
+	case SENDER_LOST:      /* an origin may answer and close without reading: what it said is still to be read */
+		f->sent = true;
+		return 0;
+	case SENDER_CUT:
+		fetch_fail_as(f, PROXY_ERROR_REQUEST_INCOMPLETE, "the client's request ended too early");
+		return -1;
+	default:
+		return 0;
+	}
+}
+
+static void fetch_on_conn(void *arg, enum conn_event event)
+{
+	struct fetch *f = arg;
+
+	if (f->phase == FETCH_ENDED)
+		return;
+	if (event == CONN_WRITABLE) {
+		if (fetch_send(f))
+			return;
+	} else if ((f->phase == FETCH_HEAD && fetch_read_head(f)) || (f->phase == FETCH_BODY && fetch_read_body(f)))
+		return;
+	fetch_listen(f);
+}
+
+static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct proxy_failure *failure)
+{
+	struct fetch *f = arg;
+
+	if (!conn) {
+		f->failure = *failure;
+		fetch_fail(f);
+		return;
+	}
+	f->conn = conn;
+	f->reused = reused;
+	conn_set_owner(conn, fetch_on_conn, f);
+	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
+	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
+	    &f->failure)) {
+		f->reusable = true;
+		fetch_fail(f);
+		return;
+	}
+	f->phase = FETCH_HEAD;
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
+	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
+	if (!fetch_send(f))
+		fetch_listen(f);
+}
+
+bool fetch_asks_parent(const struct fetch *f)
+{
+	return f->parent && !f->request.to.tls;
+}
+
+static char *fetch_make_head(struct fetch *f, size_t *len)
+{
+	const struct fetch_request *r = &f->request;
+	bool absolute = fetch_asks_parent(f);
+	struct text t = { 0 };
+
+	text_puts(&t, r->method);
+	text_puts(&t, " ");
+	if (absolute)
+		text_puts(&t, f->url);
+	else
+		text_add(&t, r->to.path, r->to.path_len);
+	text_puts(&t, " HTTP/1.1\r\nHost: ");
+	text_puts(&t, r->to.authority);
+	text_puts(&t, "\r\n");
+	if (absolute)
+		parent_add_credentials(&t, f->parent);
+	text_add(&t, r->fields, r->fields_len);
+	if (!f->private_gone)
+		text_add(&t, r->private_fields, r->private_len);
+	if (f->conditional)
+		text_add(&t, r->conditional, r->conditional_len);
+	return text_take(&t, len);
+}
+
+/* Validators speak of what one URL had: sent to whatever redirects lead to now, they would be held against something else. */
+static bool fetch_is_conditional(const struct fetch *f)
+{
+	const struct fetch_request *r = &f->request;
+
+	return r->conditional && (r->conditional_url ? !strcmp(f->url, r->conditional_url) : !f->trail.n);
+}
+
+static char *fetch_make_url(struct fetch *f)
+{
+	struct text t = { 0 };
+	size_t len;
+
+	destination_url(&t, &f->request.to);
+	text_add(&t, "", 1);
+	return text_take(&t, &len);
+}
+
+/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out again. */
+static bool fetch_repeatable(const struct fetch *f)
+{
+	static const char *const idempotent[] = { "GET", "HEAD", "PUT", "DELETE", "OPTIONS" };
+
+	for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
+		if (!strcmp(f->request.method, idempotent[i]))
+			return !f->body.object;
+	return false;
+}
+
+void fetch_start_parser(struct fetch *f)
+{
+	http_parser_start(f->parser, &f->msg, !strcmp(f->request.method, "HEAD"));
+}
+
+/* What cannot be repeated never goes out on a connection that may be dead. */
+void fetch_connect(struct fetch *f)
+{
+	const struct fetch_request *r = &f->request;
+	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
+		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
+		.generation = r->settings->generation };
+	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms, f->retried || !fetch_repeatable(f) };
+	size_t len;
+
+	free(f->url);
+	free(f->request_head);
+	f->parent = target.parent;
+	f->url = fetch_make_url(f);
+	f->conditional = f->url && fetch_is_conditional(f);
+	f->request_head = f->url ? fetch_make_head(f, &len) : NULL;
+	if (!f->request_head) {
+		fetch_no_memory(f);
+		return;
+	}
+	sender_begin_request(&f->sender, (struct slice){ f->request_head, len }, f->body.object, r->body_length);
+	f->phase = FETCH_CONNECT;
+	f->sent = f->blocked = f->reusable = false;
+	f->interims = 0;
+	f->head_len = 0;
+	f->received = 0;
+	loop_disarm(fetch_loop(f), &f->timer);
+	fetch_start_parser(f);
+	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
+		fetch_no_memory(f);
+}
+
+/* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section 9.3.1 lets
+ * that be tried again, once, where no byte came back. Only what is repeatable was sent on such a connection. */
+bool fetch_retry(struct fetch *f)
+{
+	if (!f->reused || f->retried || f->head_len || f->interims)
+		return false;
+	f->retried = true;
+	lease_end(&f->lease, &f->conn, false);
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
+	fetch_connect(f);
+	return true;
+}
+
+static void fetch_on_timeout(struct timer *t)
+{
+	struct fetch *f = OWNER_OF(t, struct fetch, timer);
+
+	if (f->phase == FETCH_BODY && f->paused) {
+		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
+		object_expel_slow(f->object);
+		return;
+	}
+	if (f->phase == FETCH_HEAD && f->blocked)
+		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
+	else if (f->phase == FETCH_HEAD)
+		fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
+		    (unsigned long long)f->request.limits.first_byte_timeout_ms);
+	else
+		fetch_fail_as(f, PROXY_ERROR_CONNECTION_READ_TIMEOUT, "silent for %llu ms",
+		    (unsigned long long)f->request.limits.between_bytes_timeout_ms);
+}
+
+static void fetch_on_total(struct timer *t)
+{
+	struct fetch *f = OWNER_OF(t, struct fetch, total);
+
+	fetch_fail_as(f, f->phase == FETCH_BODY ? PROXY_ERROR_CONNECTION_READ_TIMEOUT : PROXY_ERROR_HTTP_RESPONSE_TIMEOUT,
+	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
+}
+
+/* Somebody may be about to join what nobody fills any more: he is told that it was abandoned, and asks for himself. */
+void fetch_abandon(struct fetch *f)
+{
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
+	proxy_failure_set(&f->failure, PROXY_ERROR_ABANDONED, "nobody waited");
+	fetch_end_hooks(f);
+	object_fail(f->object, &f->failure);
+	fetch_end(f);
+}
+
+static void fetch_look_for_readers(struct fetch *f)
+{
+	f->left = false;
+	if (object_readers(f->object))
+		fetch_leave_alone(f);
+	else if (!fetch_goes_on_alone(f))
+		fetch_abandon(f);
+}
+
+static void fetch_on_task(struct task *t)
+{
+	struct fetch *f = OWNER_OF(t, struct fetch, task);
+
+	if (f->left && f->phase != FETCH_ENDED)
+		fetch_look_for_readers(f);
+	if (f->phase == FETCH_ENDED) {
+		fetch_free(f);
+		return;
+	}
+	if (f->more && f->conn && !f->blocked && f->phase != FETCH_CONNECT && !fetch_send(f))
+		fetch_listen(f);
+	f->more = false;
+	if (f->phase != FETCH_ENDED && f->room) {
+		f->room = false;
+		fetch_go_on(f);
+	}
+}
+
+static void fetch_on_more(struct object_reader *r)
+{
+	struct fetch *f = OWNER_OF(r, struct fetch, body);
+
+	f->more = true;
+	loop_wake(fetch_loop(f), &f->task);
+}
+
+static void fetch_on_room(struct object_writer *w)
+{
+	struct fetch *f = OWNER_OF(w, struct fetch, writer);
+
+	f->room = true;
+	loop_wake(fetch_loop(f), &f->task);
+}
+
+void fetch_on_abandoned(struct object_writer *w)
+{
+	struct fetch *f = OWNER_OF(w, struct fetch, writer);
+
+	f->left = true;
+	loop_wake(fetch_loop(f), &f->task);
+}
+
+void fetch_request_free(struct fetch_request *r)
+{
+	destination_free(&r->to);
+	free(r->fields);
+	free(r->private_fields);
+	free(r->conditional);
+	free(r->conditional_url);
+	r->fields = r->private_fields = r->conditional = r->conditional_url = NULL;
+	settings_unref(&r->settings);
+}
+
+int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
+{
+	struct fetch *f = calloc(1, sizeof *f);
+
+	if (!f || !(f->parser = http_parser_new(false, fetch_on_body, f)) ||
+	    http_msg_init(&f->msg, request->limits.max_header_fields)) {
+		if (f)
+			http_parser_free(&f->parser);
+		free(f);
+		return -1;
+	}
+	LIST_INSERT_HEAD(&p->fetches, f, link);
+	f->pool = p;
+	f->timer.fire = fetch_on_timeout;
+	f->total.fire = fetch_on_total;
+	f->alone_timer.fire = fetch_on_alone_timeout;
+	f->task.run = fetch_on_task;
+	f->writer = (struct object_writer){ fetch_on_room, fetch_on_abandoned };
+	f->request = *request;
+	f->request.body = NULL;
+	if (request->hooks)
+		f->hooks = *request->hooks;
+	f->body.wake = fetch_on_more;
+	if (request->body)
+		object_attach(request->body, &f->body);
+	f->object = object_ref(o);
+	object_set_writer(o, &f->writer);
+	loop_arm(p->loop, &f->total, request->limits.total_timeout_ms);
+	redirect_upgrade(&f->request.to, &f->request.redirects);
+	fetch_connect(f);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* Owns one request to an origin, from connection to the object's end: the only writer of its object.
+ * Must not know: who reads the object, clients, routing.
+ *
+ * Phases: CONNECT -> HEAD -> BODY -> ended; a redirect or a retry goes back to CONNECT. Every way out ends the object (done or
+ * failed) and then the fetch.
+ * Invariant: the object is ended exactly once, unless its last reader left before. */
+#ifndef UTFEED_PROXY_ORIGIN_FETCH_H
+#define UTFEED_PROXY_ORIGIN_FETCH_H
+
+#include "proxy/http/destination.h"
+#include "proxy/http/redirect.h"
+#include "proxy/object/object.h"
+#include "proxy/object/transform.h"
+#include "proxy/settings/parent.h"
+
+struct guard;
+struct loop;
+struct polite;
+struct pool;
+struct settings;
+struct tls_context;
+
+/* What fetches of one worker share. */
+struct fetch_pool;
+
+struct fetch_limits {
+	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
+	size_t max_header_bytes, max_header_fields;
+	size_t max_connections;        /* to this origin at a time; 0: no limit */
+	uint64_t queue_timeout_ms;     /* the longest wait for one of them */
+	uint64_t min_interval_ms;      /* between two requests for one URL, but for those that redirects lead to; 0: any */
+};
+
+enum fetch_choice {
+	FETCH_GO_ON,           /* the response fills the object */
+	FETCH_ANSWERED,        /* the object was substituted: nothing more is wanted of this response */
+	FETCH_UNCONDITIONAL,   /* this response is none: once more, without validators */
+	FETCH_NO_MEMORY
+};
+
+/* A final response's head. */
+struct fetch_answer {
+	const struct http_msg *msg;
+	struct slice upstream;         /* its bytes */
+	bool conditional;              /* the request had the validators */
+	const char *url;               /* that redirects led to; NULL: none did */
+};
+
+/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread; any but head and end may be NULL. */
+struct fetch_hooks {
+	/* A redirect that is followed. -1: out of memory. */
+	int (*hop)(void *arg, const struct http_msg *);
+	/* The final head is there; the object is WAITING. */
+	enum fetch_choice (*head)(void *arg, const struct fetch_answer *, struct object *);
+	/* The body in the making may have grown. */
+	void (*grew)(void *arg, struct object *);
+	/* It failed and the object is WAITING: true where it was substituted. */
+	bool (*failed)(void *arg, const struct proxy_failure *, struct object *);
+	void (*done)(void *arg, struct object *);      /* the object is DONE, and what its origin meant it to be */
+	void (*end)(void *arg);                        /* always, and last */
+	void *arg;
+};
+
+struct fetch_request {
+	struct settings *settings;     /* a reference, the fetch's from then on: what the pointers below point into */
+	struct tls_context *tls;       /* for https */
+	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
+	struct destination to;         /* its path is the fetch's from then on */
+	const struct guard *guard;     /* as origin_target's, for `to` */
+	const struct guard *hop_guard; /* for other origins that redirects lead to */
+	struct parent_rules parents;   /* for `to` */
+	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
+	bool ranged;                   /* the client's Range goes along: it is asked for a part */
+	char method[32];
+	char *fields;                  /* field lines; the fetch's from then on */
+	size_t fields_len;
+	char *private_fields;          /* lines only the first origin may see (credentials); likewise; may be NULL */
+	size_t private_len;
+	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
+	size_t conditional_len;
+	char *conditional_url;         /* what they go to and nobody else; likewise; NULL: where the fetch begins */
+	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
+	int64_t body_length;           /* -1: not known, chunked */
+	const struct fetch_hooks *hooks;       /* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
+	struct redirect_rules redirects;
+	struct stage_options stage;
+	struct fetch_limits limits;
+};
+
+struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct polite *);
+/* Ends every fetch. */
+void fetch_pool_free(struct fetch_pool **);
+
+/* Frees the strings of a request that no fetch took. */
+void fetch_request_free(struct fetch_request *);
+
+/* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are still the
+ * caller's. */
+int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o);
+
+#endif

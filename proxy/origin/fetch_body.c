@@ -1,0 +1,165 @@
+/* Owns a response's body on its way through the stages into the object, and what is held while the object is full or its decoder has done
+ * enough for one turn of the loop.
+ * Must not know: heads, redirects, connecting.
+ * Invariant: held are at most the bytes of one read; while any are, the socket is not read. */
+#include "proxy/origin/fetch_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FETCH_READS_PER_EVENT = 4 };
+
+/* Everything was read and went through the stages. */
+static void fetch_finish(struct fetch *f)
+{
+	if (stage_finish(f->stage, &f->failure) == STAGE_FAILED) {
+		fetch_fail(f);
+		return;
+	}
+	if (f->hooks.done && !f->over_long)
+		f->hooks.done(f->hooks.arg, f->object);
+	fetch_end(f);
+}
+
+/* -1: the fetch has ended. */
+static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
+{
+	enum stage_result r = stage_feed(f->stage, in, len, used, &f->failure);
+
+	if (r == STAGE_FAILED) {
+		fetch_fail(f);
+		return -1;
+	}
+	f->paused = r != STAGE_OK;
+	if (r == STAGE_PAUSED) {       /* others first */
+		f->room = true;
+		loop_defer(fetch_loop(f), &f->task);
+	}
+	if (f->hooks.grew)
+		f->hooks.grew(f->hooks.arg, f->object);
+	if (!f->alone || fetch_goes_on_alone(f) || object_readers(f->object))
+		return 0;
+	fetch_abandon(f);
+	return -1;
+}
+
+int fetch_on_body(void *arg, const char *at, size_t len)
+{
+	struct fetch *f = arg;
+	size_t used = 0;
+	uint8_t *held;
+
+	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
+	f->received += len;
+	if (!f->stage)
+		return 0;
+	if (!f->paused && fetch_take(f, (const uint8_t *)at, len, &used))
+		return -1;
+	if (used == len)
+		return 0;
+	/* At most what one read brought: reading stops until it went through. */
+	if (!(held = realloc(f->held, f->held_len + len - used))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	memcpy(held + f->held_len, at + used, len - used);
+	f->held = held;
+	f->held_len += len - used;
+	return 0;
+}
+
+/* The object has room: first what is held, then the socket again. */
+void fetch_go_on(struct fetch *f)
+{
+	size_t used;
+
+	if (!f->paused)
+		return;
+	if (fetch_take(f, f->held + f->held_at, f->held_len - f->held_at, &used))
+		return;
+	f->held_at += used;
+	if (f->paused)
+		return;
+	free(f->held);
+	f->held = NULL;
+	f->held_len = f->held_at = 0;
+	if (f->complete)
+		fetch_finish(f);
+	else
+		fetch_listen(f);
+}
+
+/* The message ended with `left` bytes of the last read behind it. Bytes there are no part of it (RFC 9112 section 6.3), but then its
+ * length is not what its origin meant: it is passed on, not stored. */
+static void fetch_look_behind(struct fetch *f, size_t left)
+{
+	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
+
+	if (!left && f->hooks.done && object_is_kept(f->object))
+		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
+	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
+	f->over_long = more > 0;
+	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
+}
+
+/* Feeds body bytes to the parser. */
+int fetch_parse_body(struct fetch *f, const char *data, size_t len)
+{
+	size_t used;
+
+	switch (http_parse(f->parser, data, len, &used)) {
+	case PARSE_MORE:
+		return 0;
+	case PARSE_DONE:
+		f->complete = true;
+		fetch_look_behind(f, len - used);
+		if (!f->paused)
+			fetch_finish(f);
+		else {
+			lease_end(&f->lease, &f->conn, f->reusable);
+			loop_disarm(fetch_loop(f), &f->timer);
+		}
+		return -1;
+	default:
+		if (f->phase != FETCH_ENDED)
+			fetch_protocol_error(f);
+		return -1;
+	}
+}
+
+int fetch_read_body(struct fetch *f)
+{
+	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->paused; i++) {
+		uint8_t *buf = loop_scratch(fetch_loop(f));
+		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
+
+		if (n == CONN_AGAIN)
+			break;
+		if (n == CONN_FAILED) {
+			fetch_fail_lost(f, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE);
+			return -1;
+		}
+		if (n == CONN_EOF) {
+			if (http_parse_eof(f->parser) == PARSE_DONE) {
+				f->complete = true;
+				fetch_finish(f);
+			} else
+				fetch_protocol_error(f);
+			return -1;
+		}
+		if (fetch_parse_body(f, (char *)buf, (size_t)n))
+			return -1;
+		if (n < LOOP_SCRATCH_BYTES / 4)
+			break;
+	}
+	return 0;
+}
+
+/* The body of this response is not wanted; where there is none, or it is here already, the connection stays good. */
+bool fetch_skip_body(struct fetch *f)
+{
+	size_t used;
+
+	http_parser_go_on(f->parser);
+	return f->sent && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE && used == f->behind.len && f->msg.keep_alive;
+}

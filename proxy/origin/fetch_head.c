@@ -1,0 +1,239 @@
+/* Owns a response's head: reading, interim responses, redirects, and the answer of the hooks.
+ * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points into,
+ * f->behind is good for the event that read it. */
+#include "proxy/origin/fetch_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/origin/backoff.h"
+
+enum { FETCH_INTERIMS_MAX = 16 };
+
+static int fetch_leave(struct fetch *f)
+{
+	f->reusable = fetch_skip_body(f);
+	fetch_end(f);
+	return -1;
+}
+
+static int fetch_redirect(struct fetch *f, bool same_origin)
+{
+	bool keep = fetch_skip_body(f);
+
+	lease_end(&f->lease, &f->conn, keep);
+	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	if (!same_origin) {
+		f->private_gone = true;
+		f->request.stage.head.way = RESPONSE_FOREIGN;
+		f->request.guard = f->request.hop_guard;
+		f->request.parents = f->request.hop_parents;
+		f->request.tls = f->request.hop_tls;
+	}
+	fetch_connect(f);
+	return -1;
+}
+
+static int fetch_unconditionally(struct fetch *f)
+{
+	bool keep = fetch_skip_body(f);
+
+	free(f->request.conditional);
+	f->request.conditional = NULL;
+	f->unconditional = true;
+	lease_end(&f->lease, &f->conn, keep);
+	fetch_connect(f);
+	return -1;
+}
+
+static int fetch_follow(struct fetch *f, bool same_origin)
+{
+	if (f->hooks.hop && f->hooks.hop(f->hooks.arg, &f->msg)) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	return fetch_redirect(f, same_origin);
+}
+
+/* 0: the response fills the object. -1: the fetch has ended, or asks again. */
+static int fetch_ask_hooks(struct fetch *f)
+{
+	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len }, .conditional = f->conditional,
+		.url = f->trail.n > 1 ? f->url : NULL };
+
+	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
+	case FETCH_GO_ON:
+		return 0;
+	case FETCH_ANSWERED:
+		return fetch_leave(f);
+	case FETCH_UNCONDITIONAL:
+		return fetch_unconditionally(f);
+	case FETCH_NO_MEMORY:
+		break;
+	}
+	fetch_no_memory(f);
+	return -1;
+}
+
+/* The final head stands in f->head, what came with it in f->behind. -1: the fetch has ended. */
+static int fetch_start_body(struct fetch *f)
+{
+	const struct destination from = f->request.to;     /* but for its path, which may be gone */
+
+	if (f->msg.status == 101) {
+		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
+		return -1;
+	}
+	if (f->msg.status == 407 && fetch_asks_parent(f)) {
+		fetch_fail_as(f, PROXY_ERROR_PARENT_CREDENTIALS, "parent proxy: status 407");
+		return -1;
+	}
+	polite_told(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,
+	    http_msg_get(&f->msg, H_RETRY_AFTER));
+	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION), &f->request.to,
+	    &f->failure)) {
+	case REDIRECT_NOT:
+		break;
+	case REDIRECT_FOLLOW:
+		return fetch_follow(f, destination_same_origin(&from, &f->request.to));
+	case REDIRECT_REFUSED:
+		fetch_fail(f);
+		return -1;
+	case REDIRECT_NO_MEMORY:
+		fetch_no_memory(f);
+		return -1;
+	}
+	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
+	if (fetch_ask_hooks(f))
+		return -1;
+	f->phase = FETCH_BODY;
+	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
+		fetch_on_abandoned(&f->writer);
+	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
+	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	if (stage_start(f->stage, &f->failure) == STAGE_FAILED) {
+		fetch_fail(f);
+		return -1;
+	}
+	http_parser_go_on(f->parser);
+	return fetch_parse_body(f, f->behind.at, f->behind.len);
+}
+
+/* 102, 103 and the like are for the client; 100 was for us. One that is longer than all of them may be is left out. */
+static int fetch_pass_interim(struct fetch *f)
+{
+	char bytes[OBJECT_INTERIM_MAX];
+	struct text t = text_on(bytes, sizeof bytes);
+
+	response_interim(&t, &f->msg);
+	return t.failed ? 0 : object_interim(f->object, t.bytes, t.len);
+}
+
+/* Interim responses (RFC 9110 section 15.2) are not the answer yet. */
+static int fetch_skip_interim(struct fetch *f)
+{
+	size_t used;
+
+	if (++f->interims > FETCH_INTERIMS_MAX) {
+		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
+		return -1;
+	}
+	if (f->msg.status != 100 && fetch_pass_interim(f)) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	http_parser_go_on(f->parser);
+	if (http_parse(f->parser, f->head + f->msg.head_len, 0, &used) == PARSE_ERROR) {
+		fetch_protocol_error(f);
+		return -1;
+	}
+	f->head_len = 0;
+	fetch_start_parser(f);
+	return 0;
+}
+
+/* An empty line ends it (RFC 9112 section 2.1); where that came in pieces the parser finds it. */
+static size_t fetch_head_end(struct slice in)
+{
+	const char *end = memmem(in.at, in.len, "\r\n\r\n", 4);
+
+	return end ? (size_t)(end - in.at) + 4 : in.len;
+}
+
+static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
+{
+	char *head = realloc(f->head, f->head_len + len);
+
+	if (!head) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	memcpy(head + f->head_len, bytes, len);
+	f->msg.base = f->head = head;
+	f->head_len += len;
+	return 0;
+}
+
+/* Takes the head from what was read; what stands behind it is f->behind. -1: the fetch has ended. */
+static int fetch_take_head(struct fetch *f, struct slice in)
+{
+	while (in.len && f->phase == FETCH_HEAD) {
+		size_t room = f->request.limits.max_header_bytes - f->head_len, take = fetch_head_end(in), from = f->head_len, used;
+		enum http_parse_result r;
+
+		if (take > room)
+			take = room;
+		if (fetch_add_head(f, in.at, take))
+			return -1;
+		r = http_parse(f->parser, f->head + from, take, &used);
+		if (r == PARSE_HEAD) {
+			take -= f->head_len - f->msg.head_len;
+			f->head_len = f->msg.head_len;
+		}
+		in = (struct slice){ in.at + take, in.len - take };
+		if (r == PARSE_HEAD && (f->msg.status / 100 != 1 || f->msg.status == 101)) {
+			f->behind = in;
+			return fetch_start_body(f);
+		}
+		if (r == PARSE_HEAD && fetch_skip_interim(f))
+			return -1;
+		if (r == PARSE_MORE && f->head_len == f->request.limits.max_header_bytes) {
+			fetch_fail_as(f, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", f->head_len);
+			return -1;
+		}
+		if (r != PARSE_HEAD && r != PARSE_MORE) {
+			fetch_protocol_error(f);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int fetch_read_head(struct fetch *f)
+{
+	while (f->phase == FETCH_HEAD) {
+		char *buf = (char *)loop_scratch(fetch_loop(f));
+		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
+
+		if (n == CONN_AGAIN)
+			return 0;
+		if (n == CONN_FAILED || n == CONN_EOF) {
+			enum proxy_error error = f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED;
+
+			if (fetch_retry(f))
+				return -1;
+			if (n == CONN_FAILED)
+				fetch_fail_lost(f, error);
+			else
+				fetch_fail_as(f, error, "closed before the header was complete");
+			return -1;
+		}
+		if (fetch_take_head(f, (struct slice){ buf, (size_t)n }))
+			return -1;
+		conn_acknowledge(f->conn);
+	}
+	return 0;
+}

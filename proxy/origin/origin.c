@@ -1,0 +1,360 @@
+/* Connecting to origins; see origin.h. */
+#include "proxy/origin/origin.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+#include "proxy/dns/resolve.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/loop.h"
+#include "proxy/origin/happy_eyeballs.h"
+#include "proxy/origin/parent_tunnel.h"
+#include "proxy/settings/guard.h"
+
+/* A connection under way to one address. */
+struct attempt {
+	struct origin *origin;
+	struct conn *conn;             /* NULL: over */
+	enum dns_family family;
+};
+
+struct origin {
+	struct loop *loop;
+	struct resolver *resolver;
+	struct resolve *resolve;
+	struct tls_context *tls;       /* NULL: plain */
+	char *host;
+	uint16_t port;
+	const struct conf_parent *parent;      /* the addresses are its; NULL: the origin's own */
+	bool by_connect;               /* ... and a tunnel leads on */
+	struct parent_tunnel *tunnel;  /* being asked for */
+	struct conn *conn;             /* the first that connected; tunnel or TLS is under way */
+	struct timer timer;            /* for everything */
+	struct timer pace;             /* until the next attempt may begin */
+	struct task refuse;            /* tells in a turn of its own that the guard closed the name */
+	const struct guard *guard;     /* of addresses; NULL: any, the operator's own or a parent's */
+	struct guard_pass pass;
+	origin_ready_f *ready;
+	void *arg;
+	struct proxy_failure failure;
+	struct eyeballs order;
+	unsigned n_attempts, in_flight;
+	struct attempt attempts[DNS_FAMILIES * DNS_ADDRESSES_MAX];
+	struct resolve_address addresses[DNS_FAMILIES][DNS_ADDRESSES_MAX];
+};
+
+static void origin_end(struct origin *o, struct conn *conn)
+{
+	origin_ready_f *ready = o->ready;
+	void *arg = o->arg;
+	struct proxy_failure failure = o->failure;
+
+	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure.error == PROXY_ERROR_IP_PROHIBITED);
+	o->conn = NULL;
+	origin_cancel(&o);
+	ready(arg, conn, conn ? NULL : &failure);
+}
+
+static void origin_fail(struct origin *o, enum proxy_error error, const char *details)
+{
+	proxy_failure_set(&o->failure, error, "%s", details);
+	conn_close(&o->conn);
+	origin_end(o, NULL);
+}
+
+static enum proxy_error origin_classify(int err)
+{
+	switch (err) {
+	case ECONNREFUSED:
+		return PROXY_ERROR_CONNECTION_REFUSED;
+	case ETIMEDOUT:
+		return PROXY_ERROR_CONNECTION_TIMEOUT;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+	case EADDRNOTAVAIL:
+	case EACCES:
+	case EPERM:
+		return PROXY_ERROR_IP_UNROUTABLE;
+	case EMFILE:
+	case ENFILE:
+	case ENOBUFS:
+	case ENOMEM:
+		return PROXY_ERROR_PROXY_INTERNAL_ERROR;
+	default:
+		return PROXY_ERROR_CONNECTION_TERMINATED;
+	}
+}
+
+/* Stands before the details of what happens before the origin is reached. */
+static const char *origin_whose(const struct origin *o)
+{
+	return o->parent ? "parent proxy: " : "";
+}
+
+/* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
+static void origin_log(const struct origin *o, const struct conn *conn, const char *what)
+{
+	log_info("%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
+}
+
+/* The latest counts, but that a family has no route here says less than what the other one met. */
+static void origin_note(struct origin *o, enum proxy_error error, int err)
+{
+	if (error != PROXY_ERROR_IP_UNROUTABLE || o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR)
+		proxy_failure_set(&o->failure, error, "%s%s", origin_whose(o), strerror(err));
+}
+
+static void origin_on_attempt(void *arg, enum conn_event event);
+
+/* What the guard says of an address counts only while nothing was tried. */
+static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
+{
+	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
+
+	if (why && (o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR ||
+	    o->failure.error == PROXY_ERROR_DNS_TIMEOUT))
+		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+	return why;
+}
+
+/* The one place where an address is tried. False: it failed at once. */
+static bool origin_attempt(struct origin *o, enum dns_family family, const struct resolve_address *a)
+{
+	struct attempt *t = &o->attempts[o->n_attempts];
+
+	if (origin_is_closed(o, a))
+		return false;
+	*t = (struct attempt){ .origin = o, .family = family };
+	t->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_attempt, t);
+	if (!t->conn) {
+		origin_note(o, origin_classify(errno), errno);
+		return false;
+	}
+	o->n_attempts++;
+	o->in_flight++;
+	return true;
+}
+
+static void origin_try(struct origin *o)
+{
+	enum dns_family family;
+	unsigned i;
+
+	while (eyeballs_next(&o->order, &family, &i))
+		if (origin_attempt(o, family, &o->addresses[family][i])) {
+			loop_arm(o->loop, &o->pace, EYEBALLS_STAGGER_MS);
+			return;
+		}
+	if (!o->in_flight && eyeballs_advise(&o->order) == EYEBALLS_NONE)
+		origin_end(o, NULL);
+}
+
+/* Something changed while nothing was to be waited for. May end o. */
+static void origin_go_on(struct origin *o)
+{
+	switch (eyeballs_advise(&o->order)) {
+	case EYEBALLS_TRY:
+		origin_try(o);
+		break;
+	case EYEBALLS_WAIT_SHORT:
+		loop_arm(o->loop, &o->pace, EYEBALLS_RESOLUTION_MS);
+		break;
+	case EYEBALLS_WAIT:
+		break;
+	case EYEBALLS_NONE:
+		if (!o->in_flight)
+			origin_end(o, NULL);
+		break;
+	}
+}
+
+static void origin_on_pace(struct timer *t)
+{
+	struct origin *o = OWNER_OF(t, struct origin, pace);
+	enum eyeballs_advice advice = eyeballs_advise(&o->order);
+
+	if (advice == EYEBALLS_TRY || advice == EYEBALLS_WAIT_SHORT)
+		origin_try(o);
+}
+
+static void origin_on_tls(void *arg, enum conn_event event)
+{
+	struct origin *o = arg;
+
+	if (event == CONN_CONNECTED) {
+		origin_end(o, o->conn);
+		return;
+	}
+	conn_explain(o->conn, PROXY_ERROR_CONNECTION_TERMINATED, &o->failure);
+	conn_close(&o->conn);
+	origin_end(o, NULL);
+}
+
+/* The connection is with the origin, or goes there through the parent. */
+static void origin_secure(struct origin *o)
+{
+	if (!o->tls) {
+		origin_end(o, o->conn);
+		return;
+	}
+	conn_set_owner(o->conn, origin_on_tls, o);
+	if (conn_start_tls(o->conn, o->tls, o->host))
+		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static void origin_on_tunnel(void *arg, const struct proxy_failure *failure)
+{
+	struct origin *o = arg;
+
+	if (failure) {
+		o->failure = *failure;
+		conn_close(&o->conn);
+		origin_end(o, NULL);
+		return;
+	}
+	parent_tunnel_free(&o->tunnel);
+	stats_add(loop_stats(o->loop), STAT_PARENT_TUNNELS, 1);
+	origin_secure(o);
+}
+
+/* The first to connect wins; the others are closed before anything was said on them. */
+static void origin_win(struct origin *o, struct attempt *winner)
+{
+	o->conn = winner->conn;
+	winner->conn = NULL;
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		if (o->attempts[i].conn) {
+			if (o->attempts[i].family == DNS_IPV6 && winner->family == DNS_IPV4)
+				resolver_ipv6_is_slow(o->resolver);
+			conn_close(&o->attempts[i].conn);
+		}
+	o->in_flight = 0;
+	loop_disarm(o->loop, &o->pace);
+	resolve_cancel(&o->resolve);
+	if (!o->by_connect)
+		origin_secure(o);
+	else if (!(o->tunnel = parent_tunnel_open(o->conn, o->parent, o->host, o->port, origin_on_tunnel, o)))
+		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+}
+
+static void origin_on_attempt(void *arg, enum conn_event event)
+{
+	struct attempt *t = arg;
+	struct origin *o = t->origin;
+
+	if (event == CONN_CONNECTED) {
+		origin_win(o, t);
+		return;
+	}
+	origin_log(o, t->conn, strerror(conn_errno(t->conn)));
+	origin_note(o, origin_classify(conn_errno(t->conn)), conn_errno(t->conn));
+	conn_close(&t->conn);
+	o->in_flight--;
+	origin_go_on(o);
+}
+
+static void origin_on_resolved(void *arg, const struct resolve_result *r)
+{
+	struct origin *o = arg;
+
+	if (r->last)
+		o->resolve = NULL;
+	if (r->status != DNS_OK && o->failure.error == PROXY_ERROR_NONE)
+		proxy_failure_set(&o->failure, r->status == DNS_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, "%s%s",
+		    origin_whose(o), r->reason);
+	memcpy(o->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
+	eyeballs_add(&o->order, r->family, (unsigned)r->n);
+	if (!o->in_flight || !o->pace.queue)
+		origin_go_on(o);
+}
+
+static void origin_on_refuse(struct task *t)
+{
+	origin_end(OWNER_OF(t, struct origin, refuse), NULL);
+}
+
+static void origin_on_timeout(struct timer *timer)
+{
+	struct origin *o = OWNER_OF(timer, struct origin, timer);
+	enum proxy_error error = !o->n_attempts && o->resolve ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_CONNECTION_TIMEOUT;
+	const char *what = error == PROXY_ERROR_DNS_TIMEOUT ? "no answer in time" : o->tunnel ? "no answer to CONNECT" : "TLS handshake";
+	bool reached = o->conn && !o->tunnel;
+	char details[PROXY_DETAILS_MAX];
+
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		if (o->attempts[i].conn)
+			origin_log(o, o->attempts[i].conn, what = "no connection in time");
+	snprintf(details, sizeof details, "%s%s", reached ? "" : origin_whose(o), what);
+	origin_fail(o, error, details);
+}
+
+/* What the guard says before anything is looked up: all there is to say, where a parent does that. NULL: go on. */
+static const char *origin_check_name(struct origin *o, const struct origin_target *target)
+{
+	const char *why = guard_check_name(target->guard, target->host, target->port, &o->pass);
+
+	return why || !o->parent ? why : guard_check_unresolved(target->guard, &o->pass, target->host);
+}
+
+struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target, origin_ready_f *ready,
+    void *arg)
+{
+	struct origin *o = calloc(1, sizeof *o);
+	const char *why;
+
+	if (!o)
+		return NULL;
+	o->loop = l;
+	o->resolver = resolver;
+	o->tls = target->tls;
+	o->ready = ready;
+	o->arg = arg;
+	o->port = target->port;
+	o->parent = target->parent;
+	o->by_connect = o->parent && (o->tls || target->tunnel);
+	o->guard = o->parent ? NULL : target->guard;
+	o->refuse.run = origin_on_refuse;
+	o->timer.fire = origin_on_timeout;
+	o->pace.fire = origin_on_pace;
+	if (target->guard && (why = origin_check_name(o, target))) {
+		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+		loop_defer(l, &o->refuse);
+		return o;
+	}
+	eyeballs_start(&o->order, resolver_first_family(resolver));
+	if (!(o->host = strdup(target->host)) ||
+	    !(o->resolve = resolve_start(resolver, o->parent ? o->parent->host : o->host,
+	    o->parent ? o->parent->port : o->port, origin_on_resolved, o))) {
+		origin_cancel(&o);
+		return NULL;
+	}
+	loop_arm(l, &o->timer, target->connect_timeout_ms);
+	return o;
+}
+
+void origin_cancel(struct origin **op)
+{
+	struct origin *o = *op;
+
+	*op = NULL;
+	if (!o)
+		return;
+	resolve_cancel(&o->resolve);
+	for (unsigned i = 0; i < o->n_attempts; i++)
+		conn_close(&o->attempts[i].conn);
+	parent_tunnel_free(&o->tunnel);
+	conn_close(&o->conn);
+	loop_disarm(o->loop, &o->timer);
+	loop_disarm(o->loop, &o->pace);
+	loop_forget(o->loop, &o->refuse);
+	assert(task_is_out(&o->refuse));
+	free(o->host);
+	free(o);
+}

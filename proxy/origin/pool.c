@@ -1,0 +1,338 @@
+/* Connections to origins between uses; see pool.h. */
+#include "proxy/origin/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/hash.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/loop.h"
+#include "proxy/settings/parent.h"
+
+enum { POOL_BUCKETS = 256 };
+
+struct idle {
+	TAILQ_ENTRY(idle) link;        /* of its origin, latest first */
+	TAILQ_ENTRY(idle) age;         /* of the pool, oldest first */
+	struct pool_origin *origin;
+	struct conn *conn;
+	struct timer timer;
+};
+
+TAILQ_HEAD(idle_list, idle);
+TAILQ_HEAD(lease_list, lease);
+
+/* What is known of one origin; gone when nothing is leased, idle or waiting. */
+struct pool_origin {
+	LIST_ENTRY(pool_origin) link;
+	struct pool *pool;
+	char *host;
+	struct origin_target target;   /* host points to the copy */
+	size_t leased, n_idle;
+	struct idle_list idle;
+	struct lease_list waiting;
+};
+
+LIST_HEAD(pool_bucket, pool_origin);
+
+struct pool {
+	struct loop *loop;
+	struct resolver *resolver;
+	struct pool_limits limits;
+	unsigned generation;           /* of connections that may be idle */
+	size_t n_idle;
+	struct idle_list ages;
+	struct pool_bucket buckets[POOL_BUCKETS];
+};
+
+enum lease_phase { LEASE_WAITING, LEASE_LATE, LEASE_OPENING, LEASE_READY };
+
+struct lease {
+	TAILQ_ENTRY(lease) link;       /* while WAITING */
+	struct pool_origin *at;
+	enum lease_phase phase;
+	struct lease_terms terms;
+	uint64_t connect_timeout_ms;
+	struct timer timer;            /* while WAITING */
+	struct origin *origin;         /* while OPENING */
+	struct conn *conn;             /* an idle one on its way to ready() */
+	struct task task;
+	lease_ready_f *ready;
+	void *arg;
+};
+
+static size_t pool_hash(const struct origin_target *t)
+{
+	return (hash_keyed(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
+}
+
+static bool pool_same(const struct origin_target *a, const struct origin_target *b)
+{
+	return a->generation == b->generation && a->port == b->port && a->tls == b->tls && a->guard == b->guard &&
+	    parent_same(a->parent, b->parent) && !strcmp(a->host, b->host);
+}
+
+static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)
+{
+	struct pool_bucket *b = &p->buckets[pool_hash(t)];
+	struct pool_origin *o;
+
+	LIST_FOREACH(o, b, link)
+		if (pool_same(&o->target, t))
+			return o;
+	if (!(o = calloc(1, sizeof *o)) || !(o->host = strdup(t->host))) {
+		free(o);
+		return NULL;
+	}
+	o->pool = p;
+	o->target = *t;
+	o->target.host = o->host;
+	TAILQ_INIT(&o->idle);
+	TAILQ_INIT(&o->waiting);
+	LIST_INSERT_HEAD(b, o, link);
+	return o;
+}
+
+static void pool_origin_put(struct pool_origin *o)
+{
+	if (o->leased || o->n_idle || !TAILQ_EMPTY(&o->waiting))
+		return;
+	LIST_REMOVE(o, link);
+	free(o->host);
+	free(o);
+}
+
+/* Takes the connection out of the pool: the caller's. */
+static struct conn *idle_take(struct idle *i)
+{
+	struct pool_origin *o = i->origin;
+	struct conn *conn = i->conn;
+
+	TAILQ_REMOVE(&o->idle, i, link);
+	TAILQ_REMOVE(&o->pool->ages, i, age);
+	o->n_idle--;
+	o->pool->n_idle--;
+	loop_disarm(o->pool->loop, &i->timer);
+	free(i);
+	return conn;
+}
+
+static void idle_drop(struct idle *i)
+{
+	struct pool_origin *o = i->origin;
+	struct conn *conn = idle_take(i);
+
+	conn_close(&conn);
+	pool_origin_put(o);
+}
+
+/* Closed by the origin, or it speaks without being asked; what TLS says to itself does not count. */
+static void idle_on_conn(void *arg, enum conn_event event)
+{
+	struct idle *i = arg;
+	char byte;
+
+	(void)event;
+	if (conn_read(i->conn, &byte, sizeof byte) != CONN_AGAIN)
+		idle_drop(i);
+}
+
+static void idle_on_timeout(struct timer *t)
+{
+	idle_drop(OWNER_OF(t, struct idle, timer));
+}
+
+/* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to come: what
+ * stands there must not become the answer to a request (RFC 9112 section 9.5). NULL: none. */
+static struct conn *idle_pick(struct pool_origin *o)
+{
+	struct idle *i;
+	char byte;
+
+	while ((i = TAILQ_FIRST(&o->idle))) {
+		if (conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
+			return idle_take(i);
+		idle_drop(i);
+	}
+	return NULL;
+}
+
+static void pool_keep(struct pool_origin *o, struct conn *conn)
+{
+	struct pool *p = o->pool;
+	struct idle *i = p->limits.idle_per_origin && o->target.generation == p->generation ? calloc(1, sizeof *i) : NULL;
+
+	if (!i) {
+		conn_close(&conn);
+		return;
+	}
+	i->origin = o;
+	i->conn = conn;
+	i->timer.fire = idle_on_timeout;
+	TAILQ_INSERT_HEAD(&o->idle, i, link);
+	TAILQ_INSERT_TAIL(&p->ages, i, age);
+	o->n_idle++;
+	p->n_idle++;
+	conn_set_owner(conn, idle_on_conn, i);
+	conn_want(conn, true, false);
+	loop_arm(p->loop, &i->timer, p->limits.idle_timeout_ms);
+	if (o->n_idle > p->limits.idle_per_origin)
+		idle_drop(TAILQ_LAST(&o->idle, idle_list));
+	else if (p->n_idle > p->limits.idle_total)
+		idle_drop(TAILQ_FIRST(&p->ages));
+}
+
+static void lease_on_open(void *arg, struct conn *conn, const struct proxy_failure *failure)
+{
+	struct lease *l = arg;
+
+	l->origin = NULL;
+	l->phase = LEASE_READY;
+	l->ready(l->arg, conn, false, failure);
+}
+
+static void lease_on_task(struct task *t)
+{
+	struct lease *l = OWNER_OF(t, struct lease, task);
+	struct conn *conn = l->conn;
+	struct proxy_failure failure;
+
+	l->conn = NULL;
+	l->phase = LEASE_READY;
+	if (!conn)
+		proxy_failure_set(&failure, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+	l->ready(l->arg, conn, conn, conn ? NULL : &failure);
+}
+
+static void lease_on_timeout(struct timer *t)
+{
+	struct lease *l = OWNER_OF(t, struct lease, timer);
+	struct proxy_failure failure;
+
+	TAILQ_REMOVE(&l->at->waiting, l, link);
+	l->phase = LEASE_LATE;
+	proxy_failure_set(&failure, PROXY_ERROR_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
+	    (unsigned long long)l->terms.wait_ms);
+	l->ready(l->arg, NULL, false, &failure);
+}
+
+/* It stays registered, and what it says now waits for whom it goes to: taking that back and giving it anew costs two system calls. */
+static void lease_on_conn(void *arg, enum conn_event event)
+{
+	(void)arg, (void)event;
+}
+
+/* Its turn has come: an idle connection, or a new one. */
+static void lease_open(struct lease *l)
+{
+	struct pool_origin *o = l->at;
+	struct pool *p = o->pool;
+	struct origin_target target = o->target;
+
+	o->leased++;
+	loop_disarm(p->loop, &l->timer);
+	l->phase = LEASE_OPENING;
+	target.connect_timeout_ms = l->connect_timeout_ms;
+	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
+		idle_drop(TAILQ_LAST(&o->idle, idle_list));
+	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
+		conn_set_owner(l->conn, lease_on_conn, l);
+	if (l->conn || !(l->origin = origin_open(p->loop, p->resolver, &target, lease_on_open, l)))
+		loop_defer(p->loop, &l->task);
+}
+
+static void pool_serve(struct pool_origin *o)
+{
+	struct lease *l;
+
+	while ((l = TAILQ_FIRST(&o->waiting)) && (!l->terms.max || o->leased < l->terms.max)) {
+		TAILQ_REMOVE(&o->waiting, l, link);
+		lease_open(l);
+	}
+}
+
+struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms, lease_ready_f *ready,
+    void *arg)
+{
+	struct lease *l = calloc(1, sizeof *l);
+
+	if (!l || !(l->at = pool_origin_get(p, t))) {
+		free(l);
+		return NULL;
+	}
+	l->terms = *terms;
+	l->connect_timeout_ms = t->connect_timeout_ms;
+	l->ready = ready;
+	l->arg = arg;
+	l->task.run = lease_on_task;
+	l->timer.fire = lease_on_timeout;
+	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
+	loop_arm(p->loop, &l->timer, terms->wait_ms);
+	pool_serve(l->at);
+	return l;
+}
+
+void lease_end(struct lease **lp, struct conn **cp, bool keep)
+{
+	struct lease *l = *lp;
+	struct pool_origin *o;
+
+	*lp = NULL;
+	if (!l)
+		return;
+	o = l->at;
+	if (l->phase == LEASE_WAITING)
+		TAILQ_REMOVE(&o->waiting, l, link);
+	else if (l->phase != LEASE_LATE)
+		o->leased--;
+	origin_cancel(&l->origin);
+	conn_close(&l->conn);
+	loop_disarm(o->pool->loop, &l->timer);
+	loop_forget(o->pool->loop, &l->task);
+	assert(task_is_out(&l->task));
+	free(l);
+	o->leased++;           /* keeps o while the connection goes its way */
+	if (*cp && keep) {
+		pool_keep(o, *cp);
+		*cp = NULL;
+	}
+	conn_close(cp);
+	o->leased--;
+	pool_serve(o);
+	pool_origin_put(o);
+}
+
+struct pool *pool_new(struct loop *l, struct resolver *r)
+{
+	struct pool *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return NULL;
+	p->loop = l;
+	p->resolver = r;
+	TAILQ_INIT(&p->ages);
+	return p;
+}
+
+void pool_renew(struct pool *p, const struct pool_limits *limits, unsigned generation)
+{
+	while (!TAILQ_EMPTY(&p->ages))
+		idle_drop(TAILQ_FIRST(&p->ages));
+	p->limits = *limits;
+	p->generation = generation;
+}
+
+void pool_free(struct pool **pp)
+{
+	struct pool *p = *pp;
+
+	if (!p)
+		return;
+	while (!TAILQ_EMPTY(&p->ages))
+		idle_drop(TAILQ_FIRST(&p->ages));
+	free(p);
+	*pp = NULL;
+}

@@ -1,0 +1,313 @@
+/* One worker; see worker.h. */
+#include "proxy/server/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "proxy/client/client.h"
+#include "conf/conf.h"
+#include "proxy/origin/fetch.h"
+#include "proxy/client/greeting.h"
+#include "proxy/net/listener.h"
+#include "proxy/base/log.h"
+#include "proxy/net/loop.h"
+#include "proxy/origin/pool.h"
+#include "proxy/dns/resolve.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
+
+enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
+
+struct worker {
+	struct settings *settings;     /* in force; a reference */
+	_Atomic(struct settings *) next;       /* ordered, not taken yet; a reference; NULL: none */
+	pthread_t thread;
+	struct loop *loop;
+	struct resolver *resolver;
+	struct pool *connections;
+	struct fetch_pool *fetches;
+	struct client_pool *clients;
+	struct greeting_pool *greetings;
+	struct listener **listeners;
+	size_t n_listeners;
+	int mailbox;                   /* eventfd: orders came in */
+	struct event *mail_event;
+	atomic_uint orders;            /* bit per enum worker_order */
+	bool draining, accepting, done;
+	void (*on_done)(void *arg);
+	void *done_arg;
+};
+
+static void worker_close_listeners(struct worker *w)
+{
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_free(&w->listeners[i]);
+	w->n_listeners = 0;
+}
+
+static void worker_set_accepting(struct worker *w, bool accepting)
+{
+	w->accepting = accepting;
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_set_accepting(w->listeners[i], accepting);
+}
+
+/* Those among them of whom no proxy has said yet whose they are. */
+static size_t worker_clients(const struct worker *w)
+{
+	return client_count(w->clients) + greeting_count(w->greetings);
+}
+
+static bool worker_is_full(const struct worker *w)
+{
+	return worker_clients(w) >= w->settings->max_clients;
+}
+
+static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+{
+	if (client_accept(w->clients, fd, peer, len, tls ? tls_set_listener(w->settings->tls) : NULL, who))
+		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
+}
+
+static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
+{
+	const struct conf *conf = w->settings->conf;
+	struct requester who;
+
+	requester_of_peer(&who, peer);
+	if (worker_is_full(w))
+		client_pool_give_up(w->clients);
+	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))
+		worker_serve(w, fd, peer, len, tls, &who);
+	else if (greeting_accept(w->greetings, fd, peer, len, tls, &who, conf->request_timeout_ms))
+		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
+	if (worker_is_full(w) && !client_pool_has_idle(w->clients))
+		worker_set_accepting(w, false);
+}
+
+static void worker_on_accept(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
+{
+	worker_take(arg, fd, peer, len, false);
+}
+
+static void worker_on_accept_tls(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
+{
+	worker_take(arg, fd, peer, len, true);
+}
+
+static void worker_say_done(struct worker *w)
+{
+	if (!w->done && w->on_done)
+		w->on_done(w->done_arg);
+	w->done = true;
+}
+
+/* Nobody is left, and nobody waits. Its fetches go on: other workers' clients may read along. */
+static void worker_end_if_done(struct worker *w)
+{
+	if (w->draining && !w->n_listeners && !worker_clients(w))
+		worker_say_done(w);
+}
+
+static void worker_on_clients_changed(void *arg)
+{
+	struct worker *w = arg;
+
+	worker_end_if_done(w);
+	if (!w->accepting)
+		worker_set_accepting(w, true);
+}
+
+/* One that was turned away is nobody's to say of that it left. */
+static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+{
+	struct worker *w = arg;
+
+	worker_serve(w, fd, peer, len, tls, who);
+	worker_end_if_done(w);
+	if (!w->accepting && !worker_is_full(w))
+		worker_set_accepting(w, true);
+}
+
+static void worker_on_emptied(void *arg, struct listener *l)
+{
+	struct worker *w = arg;
+	size_t i = 0;
+
+	while (w->listeners[i] != l)
+		i++;
+	listener_free(&w->listeners[i]);
+	w->listeners[i] = w->listeners[--w->n_listeners];
+	worker_end_if_done(w);
+}
+
+/* Takes over the reference. */
+static void worker_take_settings(struct worker *w, struct settings *s)
+{
+	const struct conf *conf = s->conf;
+	const struct pool_limits idle = { (size_t)conf->origin_idle, WORKER_IDLE_MAX, conf->origin_idle_timeout_ms };
+
+	pool_renew(w->connections, &idle, s->generation);
+	client_pool_set(w->clients, s);
+	settings_unref(&w->settings);
+	w->settings = s;
+}
+
+static void worker_on_renew(struct worker *w)
+{
+	struct settings *s = atomic_exchange(&w->next, NULL);
+
+	if (!s)
+		return;
+	worker_take_settings(w, s);
+	if (!w->accepting && (!worker_is_full(w) || client_pool_has_idle(w->clients)))
+		worker_set_accepting(w, true);
+}
+
+static void worker_drain(struct worker *w)
+{
+	if (w->draining)
+		return;
+	w->draining = true;
+	client_pool_drain(w->clients);
+	for (size_t i = 0; i < w->n_listeners; i++)
+		listener_finish(w->listeners[i], worker_on_emptied);
+	worker_end_if_done(w);
+}
+
+static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker *w = arg;
+	unsigned orders = atomic_exchange(&w->orders, 0);
+	eventfd_t ignored;
+
+	(void)what;
+	eventfd_read(fd, &ignored);
+	if (orders & 1u << WORKER_STOP) {
+		loop_stop(w->loop);
+		return;
+	}
+	if (orders & 1u << WORKER_RENEW)
+		worker_on_renew(w);
+	if (orders & 1u << WORKER_LEAVE)
+		client_pool_leave(w->clients);
+	if (orders & 1u << WORKER_DRAIN)
+		worker_drain(w);
+}
+
+struct worker *worker_new(struct settings *settings, struct polite *polite, struct cache *cache, const int *fds, size_t n)
+{
+	struct worker *w = calloc(1, sizeof *w);
+	const struct conf *conf = settings->conf;
+	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, w };
+	struct request_context ctx;
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
+	size_t taken = 0;
+
+	if (!w)
+		goto fail;
+	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
+	    !(w->connections = pool_new(w->loop, w->resolver)) ||
+	    !(w->fetches = fetch_pool_new(w->loop, w->connections, polite)))
+		goto fail;
+	ctx = (struct request_context){ .loop = w->loop, .fetches = w->fetches, .polite = polite, .cache = cache, .resolver = w->resolver };
+	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) || !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
+	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
+	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
+		goto fail;
+	worker_take_settings(w, settings_ref(settings));
+	while (taken < n) {
+		listener_accept_f *on_accept = taken < conf->listen.count ? worker_on_accept : worker_on_accept_tls;
+
+		if (!(w->listeners[w->n_listeners] = listener_new(w->loop, fds[taken++], on_accept, w)))
+			goto fail;
+		w->n_listeners++;
+	}
+	w->accepting = true;
+	return w;
+fail:
+	log_error("worker: %s", strerror(errno ? errno : ENOMEM));
+	while (taken < n)
+		close(fds[taken++]);
+	worker_free(&w);
+	return NULL;
+}
+
+static void *worker_run(void *arg)
+{
+	struct worker *w = arg;
+
+	if (loop_run(w->loop))
+		log_error("worker: the event loop failed");
+	worker_say_done(w);
+	return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+	return pthread_create(&w->thread, NULL, worker_run, w);
+}
+
+void worker_on_done(struct worker *w, void (*on_done)(void *arg), void *arg)
+{
+	w->on_done = on_done;
+	w->done_arg = arg;
+}
+
+void worker_order(struct worker *w, enum worker_order order)
+{
+	atomic_fetch_or(&w->orders, 1u << order);
+	eventfd_write(w->mailbox, 1);
+}
+
+void worker_renew(struct worker *w, struct settings *s)
+{
+	struct settings *missed = atomic_exchange(&w->next, settings_ref(s));
+
+	settings_unref(&missed);
+	worker_order(w, WORKER_RENEW);
+}
+
+void worker_join(struct worker *w)
+{
+	pthread_join(w->thread, NULL);
+}
+
+void worker_free(struct worker **wp)
+{
+	struct worker *w = *wp;
+	struct settings *next;
+
+	if (!w)
+		return;
+	worker_close_listeners(w);
+	client_pool_free(&w->clients);         /* says of each that it left, and whoever hears that counts greetings too */
+	greeting_pool_free(&w->greetings);
+	fetch_pool_free(&w->fetches);
+	pool_free(&w->connections);
+	resolver_free(&w->resolver);
+	if (w->mail_event)
+		event_free(w->mail_event);
+	next = atomic_load(&w->next);
+	settings_unref(&next);
+	settings_unref(&w->settings);
+	loop_free(&w->loop);
+	if (w->mailbox >= 0)
+		close(w->mailbox);
+	free(w->listeners);
+	free(w);
+	*wp = NULL;
+}
+
+struct stats *worker_stats(struct worker *w)
+{
+	return loop_stats(w->loop);
+}

@@ -1,0 +1,36 @@
+/* The sum of what is kept in memory; see budget.h. */
+#include "proxy/settings/budget.h"
+
+enum {
+	BUDGET_SHARE = 4,
+	BUDGET_CACHE_MAX = 64 << 20,
+	BUDGET_CACHE_MIN = 1 << 20,
+	BUDGET_CLIENT_BYTES = 6 * 1024,        /* with a request under way: its first buffer, parser and connection */
+	BUDGET_WORKER_BYTES = 2 << 20,
+	BUDGET_BASE_BYTES = 8 << 20            /* the program and its libraries */
+};
+
+uint64_t budget_limit(const struct budget *b)
+{
+	return b->group < b->machine ? b->group : b->machine;
+}
+
+size_t budget_cache_bytes(const struct budget *b)
+{
+	uint64_t share = budget_limit(b) / BUDGET_SHARE;
+
+	if (b->cache_bytes)
+		return b->cache_bytes;
+	if (b->group >= b->machine && share > BUDGET_CACHE_MAX)
+		share = BUDGET_CACHE_MAX;
+	if (share > SIZE_MAX / 2)
+		share = SIZE_MAX / 2;
+	return share < BUDGET_CACHE_MIN ? BUDGET_CACHE_MIN : (size_t)share;
+}
+
+uint64_t budget_sum(const struct budget *b)
+{
+	uint64_t cache = budget_cache_bytes(b);
+
+	return BUDGET_BASE_BYTES + (uint64_t)b->workers * BUDGET_WORKER_BYTES + cache + cache / 20 + (uint64_t)b->clients * BUDGET_CLIENT_BYTES;
+}

@@ -1,0 +1,44 @@
+/* Which parent proxy; see parent.h. */
+#include "proxy/settings/parent.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+
+static bool is_listed(const struct conf_destination *d, const struct destination *to)
+{
+	size_t len = strlen(to->host);
+	struct ip ip;
+
+	if (d->port > 0 && d->port != to->port)
+		return false;
+	if (d->kind == DESTINATION_BLOCK)
+		return ip_parse(to->host, len, &ip) && cidr_contains(&d->cidr, &ip);
+	return conf_destination_names(d, to->host, len - (len && to->host[len - 1] == '.'));
+}
+
+const struct conf_parent *parent_choose(const struct parent_rules *rules, const struct destination *to)
+{
+	const struct conf_parent *parent = to->tls ? rules->https : rules->http;
+
+	if (!parent->host)
+		return NULL;
+	for (size_t i = 0; i < rules->none->count; i++)
+		if (is_listed(&rules->none->items[i], to))
+			return NULL;
+	return parent;
+}
+
+bool parent_same(const struct conf_parent *a, const struct conf_parent *b)
+{
+	if (!a || !b || a == b)
+		return a == b;
+	return a->port == b->port && !strcmp(a->host, b->host) && !a->credentials == !b->credentials &&
+	    (!a->credentials || !strcmp(a->credentials, b->credentials));
+}
+
+void parent_add_credentials(struct text *t, const struct conf_parent *parent)
+{
+	if (parent->credentials)
+		text_printf(t, "Proxy-Authorization: Basic %s\r\n", parent->credentials);
+}

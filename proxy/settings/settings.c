@@ -1,0 +1,124 @@
+/* A configuration in force; see settings.h. */
+#include "proxy/settings/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/hash.h"
+#include "proxy/base/log.h"
+#include "proxy/settings/fd_limit.h"
+#include "proxy/settings/tls_set.h"
+
+/* Said loudly only where somebody asked for that many. */
+static size_t settings_max_clients(const struct conf *conf)
+{
+	size_t wanted = (size_t)conf->max_connections, room = descriptors_clients() / (size_t)conf->workers;
+
+	if (wanted <= room)
+		return wanted;
+	room = room ? room : 1;
+	log_line(conf_where(conf, NULL, "max-connections") ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+	    "max-connections: %zu clients a worker instead of %zu: the limit of open files (ulimit -n) leaves no room for more", room, wanted);
+	return room;
+}
+
+/* Counts up whenever stored heads are made otherwise: older ones are not answered with any more. */
+enum { SETTINGS_FORM = 2 };
+
+/* -1: out of memory. */
+static int hash_effects(const struct conf_route *r, enum conf_effect least, uint64_t *hash)
+{
+	char *text = conf_route_effects(r, least);
+
+	if (!text)
+		return -1;
+	*hash = hash_xx64(text, strlen(text));
+	free(text);
+	return 0;
+}
+
+static int route_settings(const struct conf_route *r, struct route_settings *to)
+{
+	if (hash_effects(r, EFFECT_BYTES, &to->encoding) || hash_effects(r, EFFECT_KEY, &to->identity))
+		return -1;
+	to->identity = hash_fold(hash_fold(to->identity, SETTINGS_FORM), hash_xx64(r->pattern, strlen(r->pattern)));
+	return 0;
+}
+
+/* Of conf's routes, in their order, and of direct behind them. NULL: out of memory. */
+static struct route_settings *all_route_settings(const struct conf *conf)
+{
+	struct route_settings *all = calloc(conf->routes.count + 1, sizeof *all);
+	int failed = !all || route_settings(&conf->direct, &all[conf->routes.count]);
+
+	for (size_t i = 0; !failed && i < conf->routes.count; i++)
+		failed = route_settings(&conf->routes.items[i], &all[i]);
+	if (!failed)
+		return all;
+	free(all);
+	return NULL;
+}
+
+struct settings *settings_new(struct conf *conf, unsigned generation)
+{
+	struct settings *s = calloc(1, sizeof *s);
+	struct route_settings *routes = all_route_settings(conf);
+
+	if (!s || !routes)
+		log_error("out of memory");
+	if (!s || !routes || !(s->tls = tls_set_new(conf))) {
+		free(s);
+		free(routes);
+		return NULL;
+	}
+	atomic_init(&s->refs, 1);
+	atomic_init(&s->awaited, 0);
+	s->generation = generation;
+	s->conf = conf;
+	s->max_clients = settings_max_clients(conf);
+	s->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
+	s->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
+	s->routes = routes;
+	return s;
+}
+
+static const struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
+{
+	return &s->routes[r == &s->conf->direct ? s->conf->routes.count : (size_t)(r - s->conf->routes.items)];
+}
+
+uint64_t settings_identity(const struct settings *s, const struct conf_route *r)
+{
+	return settings_of(s, r)->identity;
+}
+
+uint64_t settings_encoding(const struct settings *s, const struct conf_route *r, enum policy policy)
+{
+	return hash_fold(settings_of(s, r)->encoding, policy);
+}
+
+struct settings *settings_ref(struct settings *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void settings_unref(struct settings **sp)
+{
+	struct settings *s = *sp;
+
+	*sp = NULL;
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	tls_set_free(&s->tls);
+	conf_free(&s->conf);
+	free(s->routes);
+	free(s);
+}
+
+void settings_taken(struct settings *s)
+{
+	if (atomic_fetch_sub(&s->awaited, 1) == 1)
+		log_info("reload: the configuration and its certificates were read again");
+}

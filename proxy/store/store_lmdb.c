@@ -1,0 +1,282 @@
+/* Owns entries in an LMDB file: they survive the process. Its thread looks things up, which no other process can hold up; what is to be
+ * written goes to a thread that can be (store_lmdb_writer.c), and until it is there lookups see it here (store_lmdb_pending.c). Must not
+ * know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its file (store_lmdb_file.c).
+ * Invariant: whoever holds the file up costs what is stored meanwhile, never an answer, and at exit no more than EXIT_WAIT_MS; a disk that
+ * is slow no more than EXIT_WAITS times that. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+
+enum { START_WAIT_MS = 5000, STUCK_AFTER_MS = 5000, EXIT_WAIT_MS = 5000, EXIT_WAITS = 6, WATCH_MS = 1000 };
+
+struct store_lmdb {
+	struct store_thread thread;
+	struct lmdb_writer *writer;
+	struct lmdb_pending pending;
+	struct task back;
+	struct timer watch, exit;
+	size_t waiting;                        /* handed over and not back */
+	bool stuck;                            /* said that another process holds the lock */
+	bool ending, left;
+	int exit_waits;
+};
+
+static struct store_lmdb *lmdb_of(struct store_thread *t)
+{
+	return (struct store_lmdb *)(void *)t;
+}
+
+/* ---- lookups ---- */
+
+struct lookup { struct lmdb_file *file; const struct store_op *op; struct entry *entry; bool damaged; };
+
+static int lookup_run(void *arg)
+{
+	struct lookup *l = arg;
+	int rc = mdb_txn_renew(l->file->read);
+
+	if (rc)
+		return rc;
+	rc = lmdb_get(l->file, l->file->read, l->op->key, l->op->len, &l->entry, &l->damaged);
+	mdb_txn_reset(l->file->read);
+	return rc;
+}
+
+/* While the file is being opened, or mapped anew, nothing is there. After a fault nobody reads until it was opened again. */
+static int lookup(struct lookup *l)
+{
+	int rc = 0;
+
+	if (pthread_mutex_trylock(&l->file->use))
+		return 0;
+	if (l->file->env && l->file->read && !l->file->faulted) {
+		rc = lmdb_guarded(lookup_run, l);
+		l->file->faulted = rc == LMDB_FAULT;
+	}
+	pthread_mutex_unlock(&l->file->use);
+	return rc;
+}
+
+static void lmdb_count_error(struct store_lmdb *s)
+{
+	struct store_stats now;
+
+	store_thread_stats(&s->thread.store, &now);
+	store_thread_count(&s->thread, &(struct store_stats){ .entries = now.entries, .bytes = now.bytes, .errors = 1 });
+}
+
+static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *op)
+{
+	struct lookup l = { .file = &s->writer->file, .op = op };
+	int rc = lookup(&l);
+
+	if (rc)
+		lmdb_writer_ask(s->writer, rc);
+	if (rc && rc != MDB_MAP_RESIZED)
+		log_warn("lmdb store: %s: %s; it is opened anew", s->writer->file.path, lmdb_strerror(rc));
+	if ((rc && rc != MDB_MAP_RESIZED) || l.damaged)
+		lmdb_count_error(s);
+	if (l.damaged || rc == LMDB_FAULT)
+		store_thread_remove(&s->thread.store, op->key, op->len);
+	return l.entry;
+}
+
+static void lmdb_answer(struct store_lmdb *s, struct store_op *op)
+{
+	struct entry *e = NULL;
+	int64_t stale;
+	enum pending_answer answer;
+
+	pthread_mutex_lock(&s->writer->lock);
+	answer = pending_get(&s->pending, op->key, op->len, &e, &stale);
+	pthread_mutex_unlock(&s->writer->lock);
+	if (answer == PENDING_UNKNOWN)
+		e = lmdb_stale(lmdb_look_up(s, op), stale);
+	store_thread_done(&s->thread, op, e);
+}
+
+/* ---- writes ---- */
+
+static void lmdb_write(struct store_lmdb *s, struct store_op *op)
+{
+	if (op->type == OP_SETTLE && s->stuck) {
+		store_thread_owe(&s->thread, op);
+		return;
+	}
+	if (lmdb_writer_do(s->writer, &s->pending, op, s->stuck))
+		lmdb_count_error(s);
+	s->waiting++;
+	if (!s->watch.queue)
+		loop_arm(s->thread.loop, &s->watch, WATCH_MS);
+}
+
+/* What was not written by now is not waited for, and takes no memory. */
+static void lmdb_on_watch(struct timer *timer)
+{
+	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, watch);
+
+	if (!s->stuck && lmdb_writer_waits_ms(s->writer) >= STUCK_AFTER_MS) {
+		s->stuck = true;
+		log_warn("lmdb store: %s: another process has held the writer's lock for %d s; what comes meanwhile is not stored (%zu so far)",
+			s->writer->file.path, STUCK_AFTER_MS / 1000, lmdb_writer_lose(s->writer));
+	}
+	if (s->waiting)
+		loop_arm(s->thread.loop, timer, WATCH_MS);
+}
+
+static void lmdb_leave(struct store_lmdb *s)
+{
+	struct store_op *op;
+
+	if (s->left)
+		return;
+	s->left = true;
+	loop_disarm(s->thread.loop, &s->watch);
+	loop_disarm(s->thread.loop, &s->exit);
+	lmdb_writer_attach(s->writer, NULL, NULL);
+	while ((op = lmdb_writer_give_up(s->writer)) != NULL)
+		store_thread_owe(&s->thread, op);
+	loop_forget(s->thread.loop, &s->back);
+	store_thread_leave(&s->thread);
+}
+
+static void lmdb_on_back(struct task *task)
+{
+	struct store_lmdb *s = OWNER_OF(task, struct store_lmdb, back);
+	struct store_stats stats = lmdb_writer_stats(s->writer);
+	struct store_op *op;
+
+	while ((op = lmdb_writer_back(s->writer)) != NULL) {
+		pending_remove(op);
+		if (op->owed)
+			store_thread_owe(&s->thread, op);
+		else
+			store_thread_done(&s->thread, op, NULL);
+		s->waiting--;
+	}
+	store_thread_count(&s->thread, &stats);
+	if (s->stuck && lmdb_writer_waits_ms(s->writer) < STUCK_AFTER_MS) {        /* else it is the same wait still */
+		s->stuck = false;
+		log_info("lmdb store: %s: the writer's lock is free again", s->writer->file.path);
+	}
+	if (s->ending && lmdb_writer_ended(s->writer))
+		lmdb_leave(s);
+}
+
+static void lmdb_run(struct store_thread *t)
+{
+	struct store_op *op;
+
+	while ((op = store_thread_take(t)) != NULL)
+		if (op->type == OP_GET)
+			lmdb_answer(lmdb_of(t), op);
+		else
+			lmdb_write(lmdb_of(t), op);
+}
+
+/* ---- its life ---- */
+
+static void lmdb_on_exit(struct timer *timer)
+{
+	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, exit);
+
+	if (lmdb_writer_waits_ms(s->writer) >= EXIT_WAIT_MS / 2 || ++s->exit_waits == EXIT_WAITS)
+		lmdb_leave(s);
+	else
+		loop_arm(s->thread.loop, timer, EXIT_WAIT_MS);
+}
+
+static void lmdb_end(struct store_thread *t)
+{
+	struct store_lmdb *s = lmdb_of(t);
+
+	if (s->ending)
+		return;
+	s->ending = true;
+	lmdb_writer_stop(s->writer);
+	if (lmdb_writer_ended(s->writer))
+		lmdb_on_back(&s->back);
+	else
+		loop_arm(t->loop, &s->exit, EXIT_WAIT_MS);
+}
+
+static const struct store_work lmdb_work = { .run = lmdb_run, .end = lmdb_end };
+
+/* What waits for another process is owed, and told so; of what is being written nobody knows. */
+static void lmdb_say_left(struct store_lmdb *s)
+{
+	size_t left = lmdb_writer_left(s->writer);
+
+	if (!lmdb_writer_ended(s->writer))
+		log_warn("lmdb store: %s: not waited for any longer: %s", s->writer->file.path,
+			lmdb_writer_waits_ms(s->writer) ? "another process has its lock" : "its disk is too slow");
+	if (left)
+		log_warn("lmdb store: %s: %zu entries and removals may not be written", s->writer->file.path, left);
+}
+
+static void lmdb_free(struct store *store)
+{
+	struct store_lmdb *s = (struct store_lmdb *)(void *)store;
+
+	store_thread_stop(&s->thread);
+	lmdb_say_left(s);
+	lmdb_writer_free(&s->writer, false);
+	assert(task_is_out(&s->back));
+	free(s);
+}
+
+static const struct store_ops lmdb_ops = {
+	.name = "lmdb", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put, .remove = store_thread_remove,
+	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
+};
+
+/* 0: it is open, or may come to be. */
+static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
+{
+	int rc;
+
+	if (!(s->writer = lmdb_writer_new(path, map_bytes)))
+		return ENOMEM;
+	rc = lmdb_writer_opened(s->writer, START_WAIT_MS);
+	if (rc == OPEN_PENDING)
+		log_warn("lmdb store: %s: still being opened and checked after %d s; not waited for", path, START_WAIT_MS / 1000);
+	if (lmdb_is_misconfigured(rc))
+		return rc;
+	s->thread.stats = lmdb_writer_stats(s->writer);
+	s->thread.store.ops = &lmdb_ops;
+	s->back.run = lmdb_on_back;
+	s->watch.fire = lmdb_on_watch;
+	s->exit.fire = lmdb_on_exit;
+	if (store_thread_start(&s->thread, &lmdb_work))
+		return EAGAIN;
+	lmdb_writer_attach(s->writer, &s->thread, &s->back);
+	return 0;
+}
+
+static void lmdb_drop(struct store_lmdb *s)
+{
+	if (s->writer) {
+		lmdb_writer_stop(s->writer);
+		lmdb_writer_free(&s->writer, true);
+	}
+	free(s);
+}
+
+struct store *store_lmdb_new(const char *path, size_t map_bytes)
+{
+	struct store_lmdb *s = calloc(1, sizeof *s);
+	int rc = s ? lmdb_start(s, path, map_bytes) : ENOMEM;
+
+	if (!rc)
+		return &s->thread.store;
+	log_error("lmdb store: %s: %s", path, lmdb_strerror(rc));
+	if (s)
+		lmdb_drop(s);
+	return NULL;
+}

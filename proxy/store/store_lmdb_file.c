@@ -1,0 +1,380 @@
+/* Owns the file of the LMDB store: opening it, its format, its room, and what is done with one that is damaged. Must not know: entries,
+ * threads. Invariants: what is open has this build's format, was found sound and has no page that the file does not have; what another
+ * process has open is never moved.
+ *
+ * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9 nor a power
+ * cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC would be faster and may
+ * leave a broken tree; full sync costs a second flush. Several processes may share the folder: LMDB's writer lock orders them, and the
+ * largest cache-lmdb-bytes of those that run counts. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proxy/base/log.h"
+#include "proxy/store/store_lmdb_check.h"
+
+enum { LMDB_FORMAT = 1, META_TRIES = 100, SLACK_PAGES = 64 };
+/* Beside LMDB's own and errno. */
+enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602 };
+
+static const char format_expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
+
+int lmdb_file_init(struct lmdb_file *f, const char *path, size_t map_bytes)
+{
+	f->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	f->option_bytes = f->map_bytes = map_bytes / f->page_bytes * f->page_bytes;
+	f->lock_fd = -1;
+	pthread_mutex_init(&f->use, NULL);
+	return (f->path = strdup(path)) ? 0 : ENOMEM;
+}
+
+void lmdb_file_free(struct lmdb_file *f)
+{
+	pthread_mutex_destroy(&f->use);
+	free(f->path);
+}
+
+/* What is in use is not used again by the thread that has it: false. */
+static bool file_use(struct lmdb_file *f)
+{
+	if (f->using)
+		return false;
+	pthread_mutex_lock(&f->use);
+	return f->using = true;
+}
+
+static void file_unuse(struct lmdb_file *f, bool used)
+{
+	if (!used)
+		return;
+	f->using = false;
+	pthread_mutex_unlock(&f->use);
+}
+
+bool lmdb_is_damaged(int rc)
+{
+	return rc == MDB_INVALID || rc == MDB_CORRUPTED || rc == MDB_VERSION_MISMATCH || rc == MDB_PAGE_NOTFOUND ||
+	    rc == MDB_INCOMPATIBLE || rc == MDB_CURSOR_FULL || rc == MDB_BAD_VALSIZE || rc == LMDB_FAULT;
+}
+
+bool lmdb_is_misconfigured(int rc)
+{
+	return rc == ENOENT || rc == ENOTDIR || rc == EACCES || rc == EPERM || rc == EROFS || rc == ENAMETOOLONG || rc == ENOMEM ||
+	    rc == EISDIR || rc == ELOOP;
+}
+
+const char *lmdb_strerror(int rc)
+{
+	switch (rc) {
+	case LMDB_FAULT: return "a page could not be read, or contradicts another";
+	case LMDB_STOPPED: return "stopped";
+	case LMDB_SHARED_DAMAGE: return "it is damaged, and another process has it open";
+	default: return mdb_strerror(rc);
+	}
+}
+
+static void on_assertion(MDB_env *env, const char *text)
+{
+	(void)env;
+	log_warn("lmdb store: LMDB says: %s", text);
+	lmdb_guard_leave();
+}
+
+int lmdb_remap(struct lmdb_file *f)
+{
+	bool used = file_use(f);
+	MDB_envinfo info;
+	int rc = mdb_env_set_mapsize(f->env, 0);
+
+	if (!rc && !(rc = mdb_env_info(f->env, &info)) && info.me_mapsize > f->map_bytes)
+		f->map_bytes = info.me_mapsize;
+	file_unuse(f, used);
+	return rc ? MDB_PANIC : 0;             /* it is not mapped any more */
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int lmdb_begin(struct lmdb_file *f, MDB_txn **txn)
+{
+	int rc;
+
+	atomic_store(&f->waits_since, now_ms());
+	rc = mdb_txn_begin(f->env, NULL, 0, txn);
+	if (rc == MDB_MAP_RESIZED && !(rc = lmdb_remap(f)))
+		rc = mdb_txn_begin(f->env, NULL, 0, txn);
+	atomic_store(&f->waits_since, 0);
+	return rc;
+}
+
+/* ---- opening ---- */
+
+static int file_check_metas(struct lmdb_file *f, struct check_found *found)
+{
+	enum check_verdict verdict;
+	char name[4096];
+	int fd;
+
+	*found = (struct check_found){ 0 };
+	if (snprintf(name, sizeof name, "%s/data.mdb", f->path) >= (int)sizeof name)
+		return ENAMETOOLONG;
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : errno;
+	verdict = check_metas(fd, found);
+	close(fd);
+	if (verdict == CHECK_EMPTY)
+		log_warn("lmdb store: %s: its file has no byte; it starts empty", f->path);
+	if (verdict != CHECK_DAMAGED)
+		return 0;
+	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found->fault, (unsigned long long)found->page);
+	return MDB_CORRUPTED;
+}
+
+/* As a transaction keeps it: others may write meanwhile. */
+static int file_check_now(struct lmdb_file *f, enum check_verdict *verdict, struct check_found *found)
+{
+	MDB_txn *txn;
+	int fd, rc = mdb_env_get_fd(f->env, &fd);
+
+	*verdict = CHECK_EMPTY;
+	for (int i = 0; *verdict == CHECK_EMPTY && i < META_TRIES && !rc; i++) {
+		if ((rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn)))
+			break;
+		*verdict = check_tree(fd, mdb_txn_id(txn), &f->stop, found);
+		mdb_txn_abort(txn);
+	}
+	return rc;
+}
+
+static int file_check(struct lmdb_file *f)
+{
+	struct check_found found;
+	enum check_verdict verdict;
+	int rc = file_check_now(f, &verdict, &found);
+
+	if (rc)
+		return rc;
+	switch (verdict) {
+	case CHECK_SOUND: return 0;
+	case CHECK_EMPTY: return EAGAIN;
+	case CHECK_STOPPED: return LMDB_STOPPED;
+	case CHECK_NO_MEMORY: return ENOMEM;
+	case CHECK_DAMAGED: break;
+	}
+	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found.fault, (unsigned long long)found.page);
+	return MDB_CORRUPTED;
+}
+
+/* Pages at the end may never have been written, as free ones need not be. Now they are zeros. */
+static int file_fill(struct lmdb_file *f)
+{
+	MDB_envinfo info;
+	MDB_stat stat;
+	struct stat file;
+	off_t needed;
+	int fd, rc;
+
+	if ((rc = mdb_env_info(f->env, &info)) || (rc = mdb_env_stat(f->env, &stat)) || (rc = mdb_env_get_fd(f->env, &fd)))
+		return rc;
+	f->page_bytes = stat.ms_psize;
+	needed = (off_t)((info.me_last_pgno + 1) * stat.ms_psize);
+	return fstat(fd, &file) || (f->alone && file.st_size < needed && ftruncate(fd, needed)) ? errno : 0;
+}
+
+static int format_get(struct lmdb_file *f, MDB_txn *txn, bool *same)
+{
+	char name[] = "format";
+	MDB_val k = { sizeof name, name }, v;
+	int rc = mdb_get(txn, f->meta, &k, &v);
+
+	*same = !rc && v.mv_size == sizeof format_expected && !memcmp(v.mv_data, format_expected, sizeof format_expected);
+	if (!rc && !*same)
+		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not read; it starts empty",
+			f->path);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int format_put(struct lmdb_file *f, MDB_txn *txn)
+{
+	char name[] = "format";
+	MDB_val k = { sizeof name, name }, v = { sizeof format_expected, (void *)(uintptr_t)format_expected };
+	int rc = lmdb_wipe(f, txn);
+
+	return rc ? rc : mdb_put(txn, f->meta, &k, &v, 0);
+}
+
+static int tables_open(struct lmdb_file *f, MDB_txn *txn, unsigned flags)
+{
+	int rc;
+
+	if ((rc = mdb_dbi_open(txn, "entries", flags, &f->entries)) || (rc = mdb_dbi_open(txn, "order", flags, &f->order)))
+		return rc;
+	return mdb_dbi_open(txn, "meta", flags, &f->meta);
+}
+
+/* Entries of another format are dropped. */
+static int tables_make(struct lmdb_file *f)
+{
+	MDB_txn *txn;
+	bool same = false;
+	int rc = lmdb_begin(f, &txn);
+
+	if (rc)
+		return rc;
+	if (!(rc = tables_open(f, txn, MDB_CREATE)) && !(rc = format_get(f, txn, &same)) && !same)
+		rc = format_put(f, txn);
+	if (rc) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	return mdb_txn_commit(txn);
+}
+
+/* Without the writer's lock, which another process may have. */
+static int tables_there(struct lmdb_file *f, bool *there)
+{
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn);
+
+	*there = false;
+	if (rc)
+		return rc;
+	rc = tables_open(f, txn, 0);
+	if (!rc && !(rc = format_get(f, txn, there)) && *there &&
+	    !(rc = lmdb_measure(f, txn, &f->counted.entries, &f->counted.bytes)))
+		return mdb_txn_commit(txn);
+	mdb_txn_abort(txn);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int file_open_tables(struct lmdb_file *f)
+{
+	bool there;
+	int rc = tables_there(f, &there);
+
+	if (!rc && !there && !(rc = tables_make(f)))
+		rc = tables_there(f, &there);
+	if (rc || (rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &f->read)))
+		return rc;
+	mdb_txn_reset(f->read);
+	return 0;
+}
+
+static int file_open_env(struct lmdb_file *f)
+{
+	struct check_found found;
+	int dead, rc = file_check_metas(f, &found);
+
+	if (rc)
+		return rc;
+	f->map_bytes = !f->alone && found.map_bytes > f->option_bytes ? found.map_bytes : f->option_bytes;
+	if ((rc = mdb_env_create(&f->env))) {
+		f->env = NULL;
+		return rc;
+	}
+	if ((rc = mdb_env_set_mapsize(f->env, f->map_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 3)) ||
+	    (rc = mdb_env_set_assert(f->env, on_assertion)) ||
+	    (rc = mdb_env_open(f->env, f->path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) ||
+	    (rc = mdb_reader_check(f->env, &dead)) || (rc = file_check(f)) || (rc = file_fill(f)))
+		return rc;
+	return file_open_tables(f);
+}
+
+static void file_close_env(struct lmdb_file *f)
+{
+	MDB_env *env = f->env;
+
+	if (!env)
+		return;
+	f->env = NULL;
+	if (f->read)
+		mdb_txn_abort(f->read);
+	f->read = NULL;
+	f->faulted = false;
+	mdb_env_close(env);
+}
+
+static void file_close(struct lmdb_file *f)
+{
+	file_close_env(f);
+	if (f->lock_fd >= 0)
+		close(f->lock_fd);
+	f->lock_fd = -1;
+}
+
+/* What is damaged is put away, if nobody has it, and made anew. */
+static int file_open(struct lmdb_file *f)
+{
+	int rc = mkdir(f->path, 0700) && errno != EEXIST ? errno : lmdb_lock_prepare(f);
+
+	if (rc)
+		return rc;
+	if (!f->suspect || !f->alone) {
+		f->suspect = false;
+		rc = file_open_env(f);
+		if (!lmdb_is_damaged(rc))
+			return rc;
+		file_close_env(f);
+		if (!lmdb_lock_alone(f))
+			return LMDB_SHARED_DAMAGE;
+	}
+	if ((rc = lmdb_set_aside(f)) || (rc = lmdb_lock_prepare(f)))
+		return rc;
+	return file_open_env(f);
+}
+
+int lmdb_open(struct lmdb_file *f)
+{
+	bool used = file_use(f);
+	int rc = file_open(f);
+
+	if (rc)
+		file_close(f);
+	file_unuse(f, used);
+	return rc;
+}
+
+void lmdb_close(struct lmdb_file *f)
+{
+	bool used = file_use(f);
+
+	file_close(f);
+	file_unuse(f, used);
+}
+
+void lmdb_fault(struct lmdb_file *f)
+{
+	file_use(f);
+	f->read = NULL;
+	file_unuse(f, true);
+}
+
+/* Some pages behind the last one, kept for removals: what is to go goes even where nothing more fits. */
+bool lmdb_reserve(struct lmdb_file *f)
+{
+	MDB_envinfo info;
+	off_t end, most = (off_t)f->map_bytes, want = (off_t)(SLACK_PAGES * f->page_bytes);
+	int fd;
+
+	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd))
+		return true;
+	end = (off_t)((info.me_last_pgno + 1) * f->page_bytes);
+	if (end >= most)
+		return true;
+	if (want > most - end)
+		want = most - end;
+	return !fallocate(fd, FALLOC_FL_KEEP_SIZE, end, want) || (errno != ENOSPC && errno != EDQUOT);
+}

@@ -1,0 +1,297 @@
+/* Owns the tables of the LMDB store: "entries" by key (a long one cut, with its hash) holds a number and the packed entry; "order" by
+ * that number holds since when the entry is stale (soft purge; 0: not) and its key. The lowest number is the oldest, the first to
+ * go when room runs out. Must not know: the file, operations in their queue. Invariant: every entry has its number in both. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/hash.h"
+
+/* LMDB takes keys of up to 511 bytes. */
+enum { KEY_CUT = 480, KEY_MAX_BYTES = KEY_CUT + 8 };
+
+struct lmdb_key { char bytes[KEY_MAX_BYTES]; size_t len; };
+struct lmdb_order { int64_t stale; struct lmdb_key key; };
+
+static void key_make(struct lmdb_key *k, const char *key, size_t len)
+{
+	uint64_t hash;
+
+	k->len = len;
+	if (len <= KEY_CUT) {
+		memcpy(k->bytes, key, len);
+		return;
+	}
+	hash = htole64(hash_xx64(key, len));
+	memcpy(k->bytes, key, KEY_CUT);
+	memcpy(k->bytes + KEY_CUT, &hash, sizeof hash);
+	k->len = KEY_MAX_BYTES;
+}
+
+static MDB_val key_val(struct lmdb_key *k)
+{
+	return (MDB_val){ k->len, k->bytes };
+}
+
+static uint64_t number_read(const void *at)
+{
+	uint64_t n;
+
+	memcpy(&n, at, sizeof n);
+	return be64toh(n);
+}
+
+/* Big-endian: LMDB orders keys by their bytes. */
+static void number_write(void *at, uint64_t n)
+{
+	n = htobe64(n);
+	memcpy(at, &n, sizeof n);
+}
+
+/* LMDB refuses to look for a key without bytes. */
+static bool order_read(struct lmdb_order *o, const MDB_val *v)
+{
+	if (v->mv_size <= sizeof(uint64_t) || v->mv_size - sizeof(uint64_t) > KEY_MAX_BYTES)
+		return false;
+	o->stale = (int64_t)number_read(v->mv_data);
+	o->key.len = v->mv_size - sizeof(uint64_t);
+	memcpy(o->key.bytes, (const char *)v->mv_data + sizeof(uint64_t), o->key.len);
+	return true;
+}
+
+static int order_write(struct lmdb_file *f, MDB_txn *txn, uint64_t number, const struct lmdb_order *o)
+{
+	char key[sizeof number], value[sizeof number + KEY_MAX_BYTES];
+	MDB_val k = { sizeof key, key }, v = { sizeof number + o->key.len, value };
+
+	number_write(key, number);
+	number_write(value, (uint64_t)o->stale);
+	memcpy(value + sizeof number, o->key.bytes, o->key.len);
+	return mdb_put(txn, f->order, &k, &v, 0);
+}
+
+static int order_delete(struct lmdb_file *f, MDB_txn *txn, uint64_t number)
+{
+	char key[sizeof number];
+	MDB_val k = { sizeof key, key };
+	int rc;
+
+	number_write(key, number);
+	rc = mdb_del(txn, f->order, &k, NULL);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int lmdb_delete(struct lmdb_file *f, MDB_txn *txn, struct lmdb_key *key)
+{
+	MDB_val k = key_val(key), v;
+	int rc = k.mv_size ? mdb_get(txn, f->entries, &k, &v) : MDB_NOTFOUND;
+
+	if (rc == MDB_NOTFOUND)
+		return 0;
+	if (!rc && v.mv_size >= sizeof(uint64_t))
+		rc = order_delete(f, txn, number_read(v.mv_data));
+	return rc ? rc : mdb_del(txn, f->entries, &k, NULL);
+}
+
+/* The number after the last. */
+static int order_next(struct lmdb_file *f, MDB_txn *txn, uint64_t *number)
+{
+	MDB_cursor *cursor;
+	MDB_val k, v;
+	int rc = mdb_cursor_open(txn, f->order, &cursor);
+
+	if (rc)
+		return rc;
+	rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+	*number = !rc && k.mv_size == sizeof *number ? number_read(k.mv_data) + 1 : 1;
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int lmdb_put(struct lmdb_file *f, MDB_txn *txn, const struct entry *e)
+{
+	struct lmdb_order o = { 0 };
+	size_t len;
+	char *packed;
+	uint64_t number;
+	MDB_val k, v;
+	int rc;
+
+	key_make(&o.key, e->key, e->key_len);
+	rc = lmdb_delete(f, txn, &o.key);
+	if (rc || !e->key_len || e->bytes > PIECE(f->map_bytes) || !(packed = entry_pack(e, &len)))
+		return rc;
+	k = key_val(&o.key);
+	v.mv_size = len + sizeof number;
+	if (!(rc = order_next(f, txn, &number)) && !(rc = order_write(f, txn, number, &o)) &&
+	    !(rc = mdb_put(txn, f->entries, &k, &v, MDB_RESERVE))) {
+		number_write(v.mv_data, number);
+		memcpy((char *)v.mv_data + sizeof number, packed, len);
+	}
+	free(packed);
+	return rc;
+}
+
+/* What the value says, or NULL where it is damaged or another key's with the same hash. */
+static struct entry *lmdb_read(struct lmdb_file *f, MDB_txn *txn, const MDB_val *v, const struct lmdb_key *cut, const char *key, size_t len)
+{
+	char number[sizeof(uint64_t)];
+	MDB_val k = { sizeof number, number }, found;
+	struct lmdb_order o;
+	struct entry *e;
+
+	if (v->mv_size < sizeof number)
+		return NULL;
+	memcpy(number, v->mv_data, sizeof number);
+	if (mdb_get(txn, f->order, &k, &found) || !order_read(&o, &found) || o.key.len != cut->len ||
+	    memcmp(o.key.bytes, cut->bytes, cut->len))
+		return NULL;
+	e = entry_unpack((const char *)v->mv_data + sizeof number, v->mv_size - sizeof number);
+	if (e && (e->key_len != len || memcmp(e->key, key, len)))
+		entry_unref(&e);
+	return lmdb_stale(e, o.stale);
+}
+
+int lmdb_get(struct lmdb_file *f, MDB_txn *txn, const char *key, size_t len, struct entry **entry, bool *damaged)
+{
+	struct lmdb_key cut;
+	MDB_val k, v;
+	int rc;
+
+	*entry = NULL;
+	key_make(&cut, key, len);
+	k = key_val(&cut);
+	rc = len ? mdb_get(txn, f->entries, &k, &v) : MDB_NOTFOUND;
+	if (!rc)
+		*damaged = !(*entry = lmdb_read(f, txn, &v, &cut, key, len));
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int lmdb_remove(struct lmdb_file *f, MDB_txn *txn, const char *key, size_t len)
+{
+	struct lmdb_key cut;
+
+	key_make(&cut, key, len);
+	return len ? lmdb_delete(f, txn, &cut) : 0;
+}
+
+int lmdb_wipe(struct lmdb_file *f, MDB_txn *txn)
+{
+	int rc = mdb_drop(txn, f->entries, 0);
+
+	return rc ? rc : mdb_drop(txn, f->order, 0);
+}
+
+static bool purge_matches(const struct store_op *op, const MDB_val *v)
+{
+	struct slice key;
+
+	if (v->mv_size < sizeof(uint64_t))
+		return true;
+	key = entry_packed_key((const char *)v->mv_data + sizeof(uint64_t), v->mv_size - sizeof(uint64_t));
+	return key.at && store_purges(op->what, op->key, op->len, key.at, key.len);
+}
+
+static int purge_one(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, const struct store_op *op, const MDB_val *k, const MDB_val *v)
+{
+	uint64_t number = v->mv_size < sizeof number ? 0 : number_read(v->mv_data);
+	struct lmdb_order o = { .stale = op->now };
+	int rc;
+
+	if (op->soft && number) {
+		memcpy(o.key.bytes, k->mv_data, o.key.len = k->mv_size);
+		return order_write(f, txn, number, &o);
+	}
+	rc = order_delete(f, txn, number);
+	return rc ? rc : mdb_cursor_del(cursor, 0);
+}
+
+/* Keys that begin alike stand together: from the first that can match to the first that cannot. */
+int lmdb_purge(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
+{
+	size_t begin = op->what == PURGE_ALL ? 0 : op->len < KEY_CUT ? op->len : KEY_CUT;
+	MDB_val k = { begin, op->key }, v;
+	MDB_cursor *cursor;
+	int rc;
+
+	if (op->what == PURGE_ALL && !op->soft)
+		return lmdb_wipe(f, txn);
+	if ((rc = mdb_cursor_open(txn, f->entries, &cursor)))
+		return rc;
+	rc = mdb_cursor_get(cursor, &k, &v, begin ? MDB_SET_RANGE : MDB_FIRST);
+	while (!rc && k.mv_size >= begin && !memcmp(k.mv_data, op->key, begin)) {
+		if (op->what == PURGE_ALL || purge_matches(op, &v))
+			rc = purge_one(f, txn, cursor, op, &k, &v);
+		if (!rc)
+			rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
+	}
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int lmdb_measure(struct lmdb_file *f, MDB_txn *txn, uint64_t *entries, uint64_t *bytes)
+{
+	MDB_dbi tables[] = { f->order, f->entries };
+	MDB_stat stat = { 0 };
+	int rc = 0;
+
+	*bytes = 0;
+	for (size_t i = 0; i < 2 && !rc; i++) {
+		rc = mdb_stat(txn, tables[i], &stat);
+		*bytes += (uint64_t)stat.ms_psize * (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages);
+	}
+	*entries = stat.ms_entries;
+	return rc;
+}
+
+static int evict_oldest(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor)
+{
+	struct lmdb_order o;
+	MDB_val k, v, entry;
+	int rc = mdb_cursor_get(cursor, &k, &v, MDB_FIRST);
+	bool right = !rc && order_read(&o, &v);
+
+	if (rc || (rc = mdb_cursor_del(cursor, 0)) || !right)
+		return rc;
+	entry = key_val(&o.key);
+	rc = mdb_del(txn, f->entries, &entry, NULL);
+	f->counted.evictions += !rc;
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/* Nothing is left to evict, and yet it is full: entries whose number was lost. */
+static int evict_rest(struct lmdb_file *f, MDB_txn *txn, uint64_t entries)
+{
+	f->counted.evictions += entries;
+	return lmdb_wipe(f, txn);
+}
+
+static int evict_down(struct lmdb_file *f, MDB_txn *txn, size_t limit)
+{
+	uint64_t entries, bytes;
+	MDB_cursor *cursor;
+	int rc = lmdb_measure(f, txn, &entries, &bytes);
+
+	if (rc || bytes <= limit || (rc = mdb_cursor_open(txn, f->order, &cursor)))
+		return rc;
+	while (!rc && bytes > limit && !(rc = evict_oldest(f, txn, cursor)))
+		rc = lmdb_measure(f, txn, &entries, &bytes);
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? evict_rest(f, txn, entries) : rc;
+}
+
+int lmdb_evict(struct lmdb_file *f, size_t limit)
+{
+	MDB_txn *txn;
+	int rc = lmdb_begin(f, &txn);
+
+	if (rc)
+		return rc;
+	if ((rc = evict_down(f, txn, limit))) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	return mdb_txn_commit(txn);
+}

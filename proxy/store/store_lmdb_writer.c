@@ -1,0 +1,621 @@
+/* Owns the thread that writes the LMDB file: it alone waits for the writer's lock, which another process may have for ever, and it alone
+ * opens the file and puts a damaged one away. Must not know: lookups, loops but to wake one. Invariants: operations are done in the order
+ * they were given, many in one transaction; each comes back once; an entry that cannot be written still ends what it would have replaced. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "proxy/base/log.h"
+
+/* What may wait: entries beyond become removals, removals beyond become one of everything. */
+enum { WAITING_MAX = 8192, WAITING_MAX_BYTES = 64 << 20, REMOVALS_MAX = 65536 };
+enum { RETRIES = 4, SMALL_BATCH = 4, OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
+
+/* ---- the store's side ---- */
+
+static void *writer_main(void *arg);
+
+static int64_t clock_ms(struct timespec *t)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	return (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
+}
+
+/* In so much time from now. */
+static struct timespec clock_due(int64_t ms)
+{
+	struct timespec t;
+	int64_t due = clock_ms(&t) + ms;
+
+	return (struct timespec){ .tv_sec = (time_t)(due / 1000), .tv_nsec = (long)(due % 1000) * 1000000 };
+}
+
+struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes)
+{
+	struct lmdb_writer *w = calloc(1, sizeof *w);
+	pthread_condattr_t attr;
+
+	if (!w)
+		return NULL;
+	TAILQ_INIT(&w->queue);
+	TAILQ_INIT(&w->back);
+	w->open_rc = OPEN_PENDING;
+	w->batch_max = LMDB_BATCH;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->news, &attr);
+	pthread_cond_init(&w->opened, &attr);
+	pthread_condattr_destroy(&attr);
+	if (lmdb_file_init(&w->file, path, map_bytes) || pthread_create(&w->thread, NULL, writer_main, w)) {
+		w->thread = pthread_self();
+		lmdb_writer_free(&w, true);
+	}
+	return w;
+}
+
+int lmdb_writer_opened(struct lmdb_writer *w, int64_t wait_ms)
+{
+	struct timespec until = clock_due(wait_ms);
+	int rc;
+
+	pthread_mutex_lock(&w->lock);
+	while (w->open_rc == OPEN_PENDING && pthread_cond_timedwait(&w->opened, &w->lock, &until) != ETIMEDOUT)
+		;
+	rc = w->open_rc;
+	pthread_mutex_unlock(&w->lock);
+	return rc;
+}
+
+/* Under the lock. */
+static void writer_tell(struct lmdb_writer *w)
+{
+	if (w->store)
+		loop_wake(w->store->loop, w->task);
+}
+
+void lmdb_writer_attach(struct lmdb_writer *w, struct store_thread *store, struct task *task)
+{
+	pthread_mutex_lock(&w->lock);
+	w->store = store;
+	w->task = task;
+	writer_tell(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* Under the lock. */
+static void writer_enqueue(struct lmdb_writer *w, struct store_op *op, bool first)
+{
+	if (first)
+		TAILQ_INSERT_HEAD(&w->queue, op, link);
+	else
+		TAILQ_INSERT_TAIL(&w->queue, op, link);
+	w->queued++;
+	w->queued_puts += op->type == OP_PUT;
+	w->queued_bytes += op->entry ? op->entry->bytes : 0;
+}
+
+/* Under the lock. */
+static void writer_dequeue(struct lmdb_writer *w, struct store_op *op)
+{
+	TAILQ_REMOVE(&w->queue, op, link);
+	w->queued--;
+	w->queued_puts -= op->type == OP_PUT;
+	w->queued_bytes -= op->entry ? op->entry->bytes : 0;
+}
+
+/* Under the lock. */
+static void op_lose(struct store_op *op)
+{
+	op->type = OP_REMOVE;
+	entry_unref(&op->entry);
+}
+
+/* Under the lock. Instead of all that waits, which goes with it; settlements wait for it. */
+static void writer_wipe_instead(struct lmdb_writer *w, struct store_op *op)
+{
+	struct store_op *covered, *next;
+
+	for (covered = TAILQ_FIRST(&w->queue); covered; covered = next) {
+		next = TAILQ_NEXT(covered, link);
+		if (covered->type == OP_SETTLE)
+			continue;
+		writer_dequeue(w, covered);
+		TAILQ_INSERT_TAIL(&w->back, covered, link);
+	}
+	entry_unref(&op->entry);
+	op->type = OP_PURGE;
+	op->what = PURGE_ALL;
+	op->soft = false;
+	writer_tell(w);
+}
+
+/* What is too large for the file is never written. */
+bool lmdb_writer_do(struct lmdb_writer *w, struct lmdb_pending *pending, struct store_op *op, bool lose)
+{
+	bool wipe;
+
+	pthread_mutex_lock(&w->lock);
+	lose = op->type == OP_PUT && (lose || w->queued >= WAITING_MAX || w->queued_bytes >= WAITING_MAX_BYTES);
+	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(w->file.option_bytes)))
+		op_lose(op);
+	wipe = w->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
+	if (wipe)
+		writer_wipe_instead(w, op);
+	pending_add(pending, op);
+	writer_enqueue(w, op, wipe);
+	pthread_cond_signal(&w->news);
+	pthread_mutex_unlock(&w->lock);
+	return lose;
+}
+
+struct store_op *lmdb_writer_back(struct lmdb_writer *w)
+{
+	struct store_op *op;
+
+	pthread_mutex_lock(&w->lock);
+	if ((op = TAILQ_FIRST(&w->back)) != NULL)
+		TAILQ_REMOVE(&w->back, op, link);
+	pthread_mutex_unlock(&w->lock);
+	return op;
+}
+
+struct store_stats lmdb_writer_stats(struct lmdb_writer *w)
+{
+	struct store_stats stats;
+
+	pthread_mutex_lock(&w->lock);
+	stats = w->told;
+	w->told.evictions = w->told.errors = 0;
+	pthread_mutex_unlock(&w->lock);
+	return stats;
+}
+
+void lmdb_writer_ask(struct lmdb_writer *w, int why)
+{
+	pthread_mutex_lock(&w->lock);
+	if (why == MDB_MAP_RESIZED)
+		w->remap = true;
+	else
+		w->reopen = true;
+	pthread_cond_signal(&w->news);
+	pthread_mutex_unlock(&w->lock);
+}
+
+size_t lmdb_writer_lose(struct lmdb_writer *w)
+{
+	struct store_op *op;
+	size_t lost;
+
+	pthread_mutex_lock(&w->lock);
+	lost = w->queued_puts;
+	TAILQ_FOREACH(op, &w->queue, link)
+		if (op->type == OP_PUT)
+			op_lose(op);
+	w->queued_puts = w->queued_bytes = 0;
+	pthread_mutex_unlock(&w->lock);
+	return lost;
+}
+
+struct store_op *lmdb_writer_give_up(struct lmdb_writer *w)
+{
+	struct store_op *op;
+
+	pthread_mutex_lock(&w->lock);
+	if ((op = TAILQ_FIRST(&w->queue)) != NULL)
+		writer_dequeue(w, op);
+	pthread_mutex_unlock(&w->lock);
+	return op;
+}
+
+void lmdb_writer_stop(struct lmdb_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	atomic_store(&w->file.stop, true);
+	pthread_cond_signal(&w->news);
+	pthread_mutex_unlock(&w->lock);
+}
+
+bool lmdb_writer_ended(struct lmdb_writer *w)
+{
+	bool ended;
+
+	pthread_mutex_lock(&w->lock);
+	ended = w->ended;
+	pthread_mutex_unlock(&w->lock);
+	return ended;
+}
+
+int64_t lmdb_writer_waits_ms(struct lmdb_writer *w)
+{
+	struct timespec t;
+	int64_t since = atomic_load(&w->file.waits_since);
+
+	return since ? clock_ms(&t) - since : 0;
+}
+
+size_t lmdb_writer_left(struct lmdb_writer *w)
+{
+	size_t n;
+
+	pthread_mutex_lock(&w->lock);
+	n = w->queued + w->n;
+	pthread_mutex_unlock(&w->lock);
+	return n;
+}
+
+static void ops_free(struct store_op_list *list)
+{
+	struct store_op *op;
+
+	while ((op = TAILQ_FIRST(list)) != NULL) {
+		TAILQ_REMOVE(list, op, link);
+		store_op_free(op);
+	}
+}
+
+static void writer_destroy(struct lmdb_writer *w)
+{
+	ops_free(&w->queue);
+	ops_free(&w->back);
+	lmdb_file_free(&w->file);
+	pthread_cond_destroy(&w->news);
+	pthread_cond_destroy(&w->opened);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+void lmdb_writer_free(struct lmdb_writer **wp, bool wait)
+{
+	struct lmdb_writer *w = *wp;
+	pthread_t thread;
+
+	*wp = NULL;
+	pthread_mutex_lock(&w->lock);
+	wait = wait || w->ended;
+	w->abandoned = !wait;
+	w->store = NULL;
+	thread = w->thread;
+	pthread_mutex_unlock(&w->lock);
+	if (!wait) {
+		pthread_detach(thread);
+		return;
+	}
+	if (!pthread_equal(thread, pthread_self()))
+		pthread_join(thread, NULL);
+	writer_destroy(w);
+}
+
+/* ---- its thread's side ---- */
+
+/* What of the batch is done goes back. */
+static void batch_done(struct lmdb_writer *w)
+{
+	struct store_stats *counted = &w->file.counted;
+
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < w->n; i++)
+		TAILQ_INSERT_TAIL(&w->back, w->batch[i], link);
+	w->n = 0;
+	w->told.entries = counted->entries;
+	w->told.bytes = counted->bytes;
+	w->told.evictions += counted->evictions;
+	w->told.errors += counted->errors;
+	counted->evictions = counted->errors = 0;
+	writer_tell(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* It waits again, before all others; who wants to know whether it is done is told that it is not. */
+static void batch_again(struct lmdb_writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	while (w->n) {
+		struct store_op *op = w->batch[--w->n];
+
+		op->owed = op->type == OP_SETTLE;
+		if (op->owed)
+			TAILQ_INSERT_TAIL(&w->back, op, link);
+		else
+			writer_enqueue(w, op, true);
+	}
+	writer_tell(w);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static size_t op_room(const struct lmdb_file *f, const struct store_op *op)
+{
+	return op->type == OP_PUT && op->entry->bytes <= PIECE(f->map_bytes) ? op->entry->bytes + 2 * f->page_bytes : 0;
+}
+
+/* What the next batch may need. */
+static size_t batch_needs(struct lmdb_writer *w)
+{
+	const struct store_op *op;
+	size_t n = 0, bytes = 0;
+
+	pthread_mutex_lock(&w->lock);
+	TAILQ_FOREACH(op, &w->queue, link) {
+		if (n++ == w->batch_max || bytes >= PIECE(w->file.map_bytes))
+			break;
+		bytes += w->lossy ? 0 : op_room(&w->file, op);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return bytes;
+}
+
+/* Of no more than there is room for. */
+static void batch_take(struct lmdb_writer *w, size_t room)
+{
+	struct store_op *op;
+	size_t bytes = 0;
+
+	w->settles = false;
+	pthread_mutex_lock(&w->lock);
+	while (w->n < w->batch_max && bytes < PIECE(w->file.map_bytes) && (op = TAILQ_FIRST(&w->queue)) != NULL) {
+		if (!w->lossy && (bytes += op_room(&w->file, op)) > room)
+			break;
+		writer_dequeue(w, op);
+		w->file.counted.errors += w->lossy && op->type == OP_PUT;
+		if (w->lossy && op->type == OP_PUT)
+			op_lose(op);
+		w->settles |= op->type == OP_SETTLE;
+		w->batch[w->n++] = op;
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int op_do(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
+{
+	switch (op->type) {
+	case OP_PUT: return lmdb_put(f, txn, op->entry);
+	case OP_REMOVE: return lmdb_remove(f, txn, op->key, op->len);
+	case OP_PURGE: return lmdb_purge(f, txn, op);
+	case OP_GET: case OP_SETTLE: break;
+	}
+	return 0;
+}
+
+/* A power cut must not undo what is said to be settled. */
+static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
+{
+	uint64_t entries, bytes;
+	int rc = lmdb_measure(&w->file, txn, &entries, &bytes);
+
+	if (rc) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	if ((rc = mdb_txn_commit(txn)) || (w->settles && (rc = mdb_env_sync(w->file.env, 1))))
+		return rc;
+	w->file.counted.entries = entries;
+	w->file.counted.bytes = bytes;
+	return 0;
+}
+
+/* All of it or nothing: may be done again. Nothing is taken before the lock is there. */
+static int batch_do(struct lmdb_writer *w, size_t room)
+{
+	MDB_txn *txn;
+	int rc = lmdb_begin(&w->file, &txn);
+
+	if (rc)
+		return rc;
+	batch_take(w, room);
+	for (size_t i = 0; i < w->n && !rc; i++)
+		rc = op_do(&w->file, txn, w->batch[i]);
+	if (rc)
+		mdb_txn_abort(txn);
+	else
+		rc = batch_commit(w, txn);
+	if (rc)
+		batch_again(w);
+	return rc;
+}
+
+/* A full map: the pages of one transaction's removals serve the one after next, so some more go each time; what a process that was killed
+ * was reading is kept for it until somebody looks. */
+static int batch_try(struct lmdb_writer *w)
+{
+	size_t limit = FILL(w->file.map_bytes);
+	int dead, rc = 0;
+
+	for (int tries = 0; tries <= RETRIES; tries++) {
+		size_t room = batch_needs(w);
+
+		rc = room || tries ? lmdb_evict(&w->file, limit - room) : 0;
+		if (!rc)
+			rc = batch_do(w, room);
+		if (rc != MDB_MAP_FULL && rc != MDB_TXN_FULL)
+			break;
+		mdb_reader_check(w->file.env, &dead);
+		limit = limit / 4 * 3;
+	}
+	return rc;
+}
+
+static void writer_say(struct lmdb_writer *w, int rc)
+{
+	if (rc && !w->failing)
+		log_warn("lmdb store: %s: %s; what cannot be written is not stored", w->file.path, lmdb_strerror(rc));
+	else if (!rc && w->failing)
+		log_info("lmdb store: %s: it takes entries again", w->file.path);
+	w->failing = rc != 0;
+}
+
+/* It waits in the queue again. What must be opened anew is closed; where not even removals can be made there is no other way to empty it. */
+static void batch_failed(struct lmdb_writer *w, int rc)
+{
+	w->batch_max = SMALL_BATCH;
+	w->file.suspect = lmdb_is_damaged(rc) || (rc == MDB_MAP_FULL && w->file.alone);
+	if (w->file.suspect || rc == MDB_PANIC)
+		lmdb_close(&w->file);
+}
+
+/* Where entries cannot be written what they would have replaced is removed. */
+static int batch_run(struct lmdb_writer *w)
+{
+	int rc, first = lmdb_reserve(&w->file) ? 0 : ENOSPC;
+
+	w->lossy |= first != 0;
+	rc = batch_try(w);
+	if (rc && !lmdb_is_damaged(rc) && rc != MDB_PANIC && !w->lossy) {
+		first = rc;
+		w->lossy = true;
+		rc = batch_try(w);
+	}
+	writer_say(w, rc ? rc : first);
+	w->lossy = rc != 0;
+	if (rc) {
+		batch_failed(w, rc);
+		return rc;
+	}
+	w->batch_max = LMDB_BATCH;
+	w->faults = 0;
+	batch_done(w);
+	return 0;
+}
+
+static void writer_set_opened(struct lmdb_writer *w, int rc)
+{
+	pthread_mutex_lock(&w->lock);
+	if (w->open_rc == OPEN_PENDING)
+		w->open_rc = rc;
+	pthread_cond_signal(&w->opened);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static int writer_open(struct lmdb_writer *w)
+{
+	int rc = lmdb_open(&w->file);
+
+	if (rc && !w->failing && !atomic_load(&w->file.stop) && (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
+		log_warn("lmdb store: %s: %s; it is not used until it can be", w->file.path, lmdb_strerror(rc));
+	else if (!rc && w->failing)
+		log_info("lmdb store: %s: it is used again", w->file.path);
+	w->failing = rc != 0;
+	writer_set_opened(w, rc);
+	if (!rc)
+		batch_done(w);
+	return rc;
+}
+
+/* Under the lock. False: it ends. */
+static bool writer_next(struct lmdb_writer *w, int rc)
+{
+	bool open = w->file.env;
+	struct timespec until = clock_due(open ? WRITE_AGAIN_MS : OPEN_AGAIN_MS);
+
+	while (rc && !w->stop && pthread_cond_timedwait(&w->news, &w->lock, &until) != ETIMEDOUT)
+		;
+	while (open && !w->stop && !w->reopen && !w->remap && !w->queued)
+		pthread_cond_wait(&w->news, &w->lock);
+	if (w->stop && (rc || !open || !w->queued))
+		return false;
+	return true;
+}
+
+static int writer_turn(struct lmdb_writer *w)
+{
+	bool reopen, remap;
+
+	pthread_mutex_lock(&w->lock);
+	reopen = w->reopen;
+	remap = w->remap;
+	w->reopen = w->remap = false;
+	pthread_mutex_unlock(&w->lock);
+	if (w->file.env && reopen)
+		lmdb_close(&w->file);
+	if (!w->file.env)
+		return writer_open(w);
+	if (remap && lmdb_remap(&w->file))
+		lmdb_close(&w->file);
+	return w->file.env ? batch_run(w) : 0;
+}
+
+/* After a fault first closes what it happened to, and hurries only the first time. */
+static int writer_begin(struct lmdb_writer *w)
+{
+	if (w->file.env)
+		lmdb_close(&w->file);
+	return w->faults > 1 ? LMDB_FAULT : writer_open(w);
+}
+
+static int writer_work(void *arg)
+{
+	struct lmdb_writer *w = arg;
+	int rc = writer_begin(w);
+	bool more = true;
+
+	while (more) {
+		pthread_mutex_lock(&w->lock);
+		more = writer_next(w, rc);
+		pthread_mutex_unlock(&w->lock);
+		rc = more ? writer_turn(w) : 0;
+	}
+	lmdb_close(&w->file);
+	return 0;
+}
+
+static void writer_end(struct lmdb_writer *w)
+{
+	bool abandoned;
+
+	pthread_mutex_lock(&w->lock);
+	w->ended = true;
+	abandoned = w->abandoned;
+	writer_tell(w);
+	pthread_mutex_unlock(&w->lock);
+	if (abandoned)
+		writer_destroy(w);
+}
+
+/* After a fault: this thread's predecessor is gone, and with it all that it held in the lock file. */
+static void *writer_succeed(void *arg)
+{
+	struct lmdb_writer *w = arg;
+
+	pthread_join(w->former, NULL);
+	return writer_main(w);
+}
+
+static bool writer_hand_over(struct lmdb_writer *w)
+{
+	bool there;
+
+	pthread_mutex_lock(&w->lock);
+	w->former = pthread_self();
+	there = !w->abandoned && !pthread_create(&w->thread, NULL, writer_succeed, w);
+	pthread_mutex_unlock(&w->lock);
+	return there;
+}
+
+static void writer_fault(struct lmdb_writer *w)
+{
+	log_warn("lmdb store: %s: %s", w->file.path, lmdb_strerror(LMDB_FAULT));
+	lmdb_fault(&w->file);
+	w->file.suspect = true;
+	atomic_store(&w->file.waits_since, 0);
+	w->lossy = true;
+	batch_again(w);
+	if (++w->faults > 1)
+		writer_set_opened(w, LMDB_FAULT);
+	if (writer_hand_over(w))
+		return;
+	writer_set_opened(w, LMDB_FAULT);
+	writer_end(w);
+}
+
+static void *writer_main(void *arg)
+{
+	struct lmdb_writer *w = arg;
+
+	if (lmdb_guarded(writer_work, w) == LMDB_FAULT)
+		writer_fault(w);
+	else
+		writer_end(w);
+	return NULL;
+}

@@ -1,0 +1,410 @@
+/* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a count.
+ * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and the slack of
+ * eviction.h: room is made before an entry comes in. Entries that readers still hold after they left are not counted. */
+#include "proxy/store/store.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "proxy/base/hash.h"
+#include "proxy/store/eviction.h"
+
+/* Buckets for entries of that size; PURGE_SLICE of them are looked through under one hold of the lock. */
+enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
+/* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to the system. */
+enum { TRIM_SHARE = 8 };
+/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all that is stored. */
+enum { RESERVE_SHARE = 2 };
+
+struct memory_node {
+	struct eviction_node eviction;         /* the first member; its hash is the key's */
+	LIST_ENTRY(memory_node) by_key, by_url;
+	struct entry *entry;
+	struct entry_hints hints;
+};
+LIST_HEAD(memory_bucket, memory_node);
+
+struct store_memory {
+	struct store store;
+	pthread_mutex_t lock;                  /* everything below */
+	uint64_t secret[2];
+	size_t budget, room, max_entry, mask;  /* room: for one entry and its gzip form */
+	struct memory_bucket *by_key, *by_url;
+	struct eviction eviction;
+	size_t reserved;                       /* bytes of bodies in the making, among stats.bytes */
+	size_t evicted;                        /* bytes since the last malloc_trim() */
+	struct store_stats stats;              /* bytes: with these tables */
+};
+
+static struct store_memory *memory_of(struct store *s)
+{
+	return (struct store_memory *)(void *)s;
+}
+
+static struct memory_node *node_of(struct eviction_node *n)
+{
+	return (struct memory_node *)(void *)n;
+}
+
+static struct memory_bucket *url_bucket(struct store_memory *m, const char *key, size_t len)
+{
+	const char *end = memchr(key, '\n', len);
+
+	return &m->by_url[hash_sip(m->secret, key, end ? (size_t)(end - key) : len) & m->mask];
+}
+
+static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, const char *key, size_t len)
+{
+	struct memory_node *n;
+
+	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key) {
+		if (n->eviction.hash != hash)
+			continue;
+		entry_prefetch(n->entry, &n->hints);
+		if (n->entry->key_len == len && !memcmp(n->entry->key, key, len))
+			return n;
+	}
+	return NULL;
+}
+
+/* Of a gzip form that is KEPT: while the entry is in, only this store makes it so, under its lock. */
+static size_t memory_gzip_bytes(const struct entry *e)
+{
+	struct object *form = NULL;
+	size_t bytes = e->object && object_gzip(e->object, &form) == OBJECT_GZIP_KEPT ? entry_gzip_bytes(form) : 0;
+
+	object_unref(&form);
+	return bytes;
+}
+
+static size_t memory_bytes(struct memory_node *n)
+{
+	return n->entry->bytes + memory_gzip_bytes(n->entry) + malloc_usable_size(n) + sizeof(size_t);
+}
+
+static void memory_count(struct store_memory *m, struct memory_node *n)
+{
+	n->eviction.bytes = memory_bytes(n);
+	m->stats.bytes += n->eviction.bytes;
+}
+
+/* Already out of the queues: out of the tables, and onto the list of what is freed once the lock is open. */
+static void memory_unlink(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	LIST_REMOVE(n, by_key);
+	LIST_REMOVE(n, by_url);
+	m->stats.entries--;
+	m->stats.bytes -= n->eviction.bytes;
+	TAILQ_INSERT_TAIL(dead, &n->eviction, link);
+}
+
+static void memory_drop(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	eviction_remove(&m->eviction, &n->eviction);
+	memory_unlink(m, n, dead);
+}
+
+static void memory_free_dead(struct eviction_list *dead)
+{
+	struct eviction_node *e;
+
+	while ((e = TAILQ_FIRST(dead)) != NULL) {
+		TAILQ_REMOVE(dead, e, link);
+		entry_unref(&node_of(e)->entry);
+		free(node_of(e));
+	}
+}
+
+static void memory_make_room(struct store_memory *m, size_t bytes, struct eviction_list *dead)
+{
+	struct eviction_node *victim;
+
+	while ((victim = eviction_victim(&m->eviction, m->stats.bytes + bytes)) != NULL) {
+		m->evicted += victim->bytes;
+		memory_unlink(m, node_of(victim), dead);
+		m->stats.evictions++;
+	}
+}
+
+static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+{
+	struct store_memory *m = memory_of(s);
+	uint64_t hash = hash_sip(m->secret, key, len);
+	struct memory_node *n;
+
+	(void)w;
+	pthread_mutex_lock(&m->lock);
+	if ((n = memory_find(m, hash, key, len)) != NULL) {
+		*entry = entry_ref(n->entry);
+		eviction_hit(&n->eviction);
+		m->stats.hits++;
+	} else {
+		m->stats.misses++;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return n ? STORE_FOUND : STORE_MISSING;
+}
+
+struct entry *store_memory_peek(struct store *s, const char *key, size_t len)
+{
+	struct store_memory *m = memory_of(s);
+	struct memory_node *n;
+	struct entry *e;
+
+	pthread_mutex_lock(&m->lock);
+	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	e = n ? entry_ref(n->entry) : NULL;
+	pthread_mutex_unlock(&m->lock);
+	return e;
+}
+
+static void memory_cancel(struct store *s, struct store_wait *w)
+{
+	(void)s, (void)w;
+}
+
+/* The new entry takes its predecessor's place with its past; the old node goes. */
+static void memory_insert(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
+{
+	struct memory_node *old = memory_find(m, n->eviction.hash, n->entry->key, n->entry->key_len);
+
+	if (old) {
+		n->eviction.main = old->eviction.main;
+		n->eviction.hits = old->eviction.hits;
+		memory_drop(m, old, dead);
+	}
+	memory_make_room(m, memory_bytes(n), dead);
+	memory_count(m, n);
+	if (old)
+		eviction_restore(&m->eviction, &n->eviction);
+	else
+		eviction_insert(&m->eviction, &n->eviction);
+	LIST_INSERT_HEAD(&m->by_key[n->eviction.hash & m->mask], n, by_key);
+	LIST_INSERT_HEAD(url_bucket(m, n->entry->key, n->entry->key_len), n, by_url);
+	m->stats.entries++;
+}
+
+static void memory_remove(struct store *s, const char *key, size_t len)
+{
+	struct store_memory *m = memory_of(s);
+	uint64_t hash = hash_sip(m->secret, key, len);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	struct memory_node *n;
+
+	pthread_mutex_lock(&m->lock);
+	if ((n = memory_find(m, hash, key, len)) != NULL)
+		memory_drop(m, n, &dead);
+	pthread_mutex_unlock(&m->lock);
+	memory_free_dead(&dead);
+}
+
+/* Opens the lock, then gives back what left. */
+static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
+{
+	bool trim = m->evicted > m->budget / TRIM_SHARE;
+
+	if (trim)
+		m->evicted = 0;
+	pthread_mutex_unlock(&m->lock);
+	memory_free_dead(dead);
+	if (trim)
+		malloc_trim(0);
+}
+
+/* What cannot come in still ends what it would have replaced. */
+static void memory_put(struct store *s, struct entry *e)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	bool fits = e->bytes <= m->max_entry && e->bytes + memory_gzip_bytes(e) <= m->room;
+	struct memory_node *n = fits ? calloc(1, sizeof *n) : NULL;
+
+	if (!n) {
+		memory_remove(s, e->key, e->key_len);
+		return;
+	}
+	n->entry = entry_ref(e);
+	n->hints = entry_hints(e);
+	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
+	pthread_mutex_lock(&m->lock);
+	memory_insert(m, n, &dead);
+	memory_unlock(m, &dead);
+}
+
+/* One alone may have it all: it could be stored, too. */
+bool store_memory_reserve(struct store *s, size_t had, size_t wants)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	size_t others;
+	bool room;
+
+	pthread_mutex_lock(&m->lock);
+	others = m->reserved - had;
+	if ((room = others + wants <= (others ? m->room / RESERVE_SHARE : m->room))) {
+		m->stats.bytes -= had;
+		memory_make_room(m, wants, &dead);
+		m->stats.bytes += wants;
+		m->reserved = others + wants;
+	}
+	memory_unlock(m, &dead);
+	return room;
+}
+
+void store_memory_release(struct store *s, size_t had)
+{
+	struct store_memory *m = memory_of(s);
+
+	pthread_mutex_lock(&m->lock);
+	m->reserved -= had;
+	m->stats.bytes -= had;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* With the form among what it counts, the entry takes its place anew. */
+bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body, const struct object *form)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	size_t more = entry_gzip_bytes(form);
+	struct memory_node *n;
+
+	pthread_mutex_lock(&m->lock);
+	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	if (n && (n->entry->object != body || n->entry->bytes + more > m->room))
+		n = NULL;
+	if (n) {
+		eviction_remove(&m->eviction, &n->eviction);
+		m->stats.bytes -= n->eviction.bytes;
+		memory_make_room(m, memory_bytes(n) + more, &dead);
+		object_gzip_end(body, OBJECT_GZIP_KEPT);
+		memory_count(m, n);
+		eviction_restore(&m->eviction, &n->eviction);
+	}
+	memory_unlock(m, &dead);
+	return n;
+}
+
+/* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */
+static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now, struct eviction_list *dead)
+{
+	struct entry *old = n->entry, *stale = entry_expired(old, now);
+
+	if (!stale) {
+		memory_drop(m, n, dead);
+		return NULL;
+	}
+	eviction_remove(&m->eviction, &n->eviction);
+	m->stats.bytes -= n->eviction.bytes;
+	n->entry = stale;
+	n->hints = entry_hints(stale);
+	memory_count(m, n);
+	eviction_restore(&m->eviction, &n->eviction);
+	return old;
+}
+
+struct memory_purge { enum store_purge what; const char *url; size_t len; bool soft; int64_t now, count; };
+
+static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n, struct eviction_list *dead)
+{
+	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && !n->entry->object))
+		return;
+	p->count += n->entry->object != NULL;
+	if (p->soft) {
+		struct entry *old = memory_expire(m, n, p->now, dead);
+
+		entry_unref(&old);
+	} else {
+		memory_drop(m, n, dead);
+	}
+}
+
+static int64_t memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	struct store_memory *m = memory_of(s);
+	struct memory_purge p = { .what = what, .url = url, .len = len, .soft = soft, .now = now };
+	struct memory_bucket *at = what == PURGE_URL ? url_bucket(m, url, len) : m->by_url;
+	struct memory_bucket *end = what == PURGE_URL ? at + 1 : at + m->mask + 1;
+
+	while (at < end) {
+		struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+
+		pthread_mutex_lock(&m->lock);
+		for (int slice = 0; slice < PURGE_SLICE && at < end; slice++, at++) {
+			struct memory_node *n = LIST_FIRST(at), *next;
+
+			for (; n; n = next) {
+				next = LIST_NEXT(n, by_url);
+				purge_node(m, &p, n, &dead);
+			}
+		}
+		pthread_mutex_unlock(&m->lock);
+		memory_free_dead(&dead);
+	}
+	return p.count;
+}
+
+static bool memory_settle(struct store *s, struct store_wait *w)
+{
+	(void)s, (void)w;
+	return false;
+}
+
+static void memory_stats(struct store *s, struct store_stats *stats)
+{
+	struct store_memory *m = memory_of(s);
+
+	pthread_mutex_lock(&m->lock);
+	*stats = m->stats;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void memory_free(struct store *s)
+{
+	struct store_memory *m = memory_of(s);
+
+	memory_purge(s, PURGE_ALL, "", 0, false, 0);
+	eviction_destroy(&m->eviction);
+	free(m->by_key);
+	free(m->by_url);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+static const struct store_ops memory_ops = {
+	.name = "memory", .get = memory_get, .cancel = memory_cancel, .put = memory_put, .remove = memory_remove,
+	.purge = memory_purge, .settle = memory_settle, .stats = memory_stats, .free = memory_free,
+};
+
+struct store *store_memory_new(size_t budget, size_t max_entry)
+{
+	struct store_memory *m = calloc(1, sizeof *m);
+	size_t buckets = BUCKETS_MIN, own;
+
+	if (!m)
+		return NULL;
+	while (buckets < budget / BYTES_PER_BUCKET)
+		buckets *= 2;
+	m->store.ops = &memory_ops;
+	m->budget = budget;
+	m->mask = buckets - 1;
+	m->by_key = calloc(buckets, sizeof *m->by_key);
+	m->by_url = calloc(buckets, sizeof *m->by_url);
+	if (!m->by_key || !m->by_url || eviction_init(&m->eviction, budget, buckets) ||
+	    getrandom(m->secret, sizeof m->secret, 0) != sizeof m->secret) {
+		eviction_destroy(&m->eviction);
+		free(m->by_key);
+		free(m->by_url);
+		free(m);
+		return NULL;
+	}
+	pthread_mutex_init(&m->lock, NULL);
+	m->stats.bytes = sizeof *m + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
+	own = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
+	m->room = budget > own ? budget - own : 0;
+	m->max_entry = max_entry < m->room ? max_entry : m->room;
+	return &m->store;
+}
