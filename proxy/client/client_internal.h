@@ -6,9 +6,9 @@
 
 #include <sys/queue.h>
 
-#include "proxy/client/client.h"
 #include "conf/conf.h"
 #include "proxy/cache/gzip_form.h"
+#include "proxy/client/client.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/sender.h"
 
@@ -85,9 +85,15 @@ static inline struct loop *client_loop(struct client *c)
 	return c->pool->ctx.loop;
 }
 
-static inline const struct conf *client_conf(struct client *c)
+/* A request is carried out to its end under the settings that were in force when it was there; before that, under the newest. */
+static inline const struct request_context *client_context(const struct client *c)
 {
-	return c->pool->ctx.conf;
+	return c->x && c->x->ctx.settings ? &c->x->ctx : &c->pool->ctx;
+}
+
+static inline const struct conf *client_conf(const struct client *c)
+{
+	return client_context(c)->conf;
 }
 
 /* A request is under way. */

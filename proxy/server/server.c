@@ -13,20 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proxy/net/backlog.h"
-#include "proxy/settings/budget.h"
-#include "proxy/cache/cache.h"
 #include "conf/conf.h"
 #include "core/decode/decoder.h"
-#include "proxy/settings/fd_limit.h"
-#include "proxy/net/listener.h"
 #include "proxy/base/log.h"
 #include "proxy/base/memory_limit.h"
-#include "proxy/origin/backoff.h"
-#include "proxy/settings/settings.h"
 #include "proxy/base/stats.h"
-#include "proxy/settings/tls_set.h"
+#include "proxy/cache/cache.h"
+#include "proxy/net/backlog.h"
+#include "proxy/net/listener.h"
+#include "proxy/origin/backoff.h"
 #include "proxy/server/worker.h"
+#include "proxy/settings/budget.h"
+#include "proxy/settings/fd_limit.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
@@ -275,13 +275,13 @@ static void server_reload(struct server *s)
 		log_error("reload: the former configuration stays in force");
 		return;
 	}
+	log_set_level((enum log_level)fresh->conf->log_level);
+	server_say_parents(fresh->conf);
+	atomic_store(&fresh->awaited, (unsigned)s->running);
 	for (size_t i = 0; i < s->running; i++)
 		worker_renew(s->workers[i], fresh);
 	settings_unref(&s->settings);
 	s->settings = fresh;
-	log_set_level((enum log_level)fresh->conf->log_level);
-	server_say_parents(fresh->conf);
-	log_info("reload: the configuration and its certificates were read again");
 }
 
 /* How a server ends, in this order; each phase but the first and the last goes over into the next by itself. */

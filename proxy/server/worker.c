@@ -11,15 +11,15 @@
 
 #include <event2/event.h>
 
-#include "proxy/client/client.h"
 #include "conf/conf.h"
-#include "proxy/origin/fetch.h"
-#include "proxy/client/greeting.h"
-#include "proxy/net/listener.h"
 #include "proxy/base/log.h"
-#include "proxy/net/loop.h"
-#include "proxy/origin/pool.h"
+#include "proxy/client/client.h"
+#include "proxy/client/greeting.h"
 #include "proxy/dns/resolve.h"
+#include "proxy/net/listener.h"
+#include "proxy/net/loop.h"
+#include "proxy/origin/fetch.h"
+#include "proxy/origin/pool.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
@@ -167,6 +167,7 @@ static void worker_on_renew(struct worker *w)
 	if (!s)
 		return;
 	worker_take_settings(w, s);
+	settings_taken(s);
 	if (!w->accepting && (!worker_is_full(w) || client_pool_has_idle(w->clients)))
 		worker_set_accepting(w, true);
 }
@@ -272,6 +273,8 @@ void worker_renew(struct worker *w, struct settings *s)
 {
 	struct settings *missed = atomic_exchange(&w->next, settings_ref(s));
 
+	if (missed)
+		settings_taken(missed);
 	settings_unref(&missed);
 	worker_order(w, WORKER_RENEW);
 }

@@ -105,6 +105,22 @@ def test_requests_under_way_end_as_they_began(file, origin):
         assert client.get("/head").status == 404
 
 
+@pytest.mark.parametrize("moment", ["asked", "told"])
+def test_a_coding_holds_to_the_end(file, origin, moment):
+    """What a response may be coded in was settled with its Vary, when the request came."""
+    file(route("/", origin))
+    proxy = file.start("--gzip-min", "1")
+    client = proxy.client().ask("/f", "Accept-Encoding: gzip")
+    upstream = origin.receive()
+    body = SMALL * 100
+    if moment == "told":
+        upstream.send(message("200 OK", XML, f"Content-Length: {len(body)}", length=False))
+    file.reload(proxy, "gzip = off\n" + route("/", origin))
+    upstream.send(body if moment == "told" else message("200 OK", XML, body=body))
+    got = client.response()
+    assert got["Content-Encoding"] == "gzip" and "Accept-Encoding" in got["Vary"]
+
+
 def test_a_client_leaves_while_its_settings_do(file, origin):
     file(route("/", origin))
     proxy = file.start()
