@@ -433,13 +433,14 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	/* A proxy that is believed has connections for many. */
 	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;
 	struct crowd *crowd = NULL;
+	enum crowd_answer place = most ? crowd_join(p->crowds, &who->ip, most, &crowd) : CROWD_JOINED;
 	struct client *c;
 
-	if (most && !(crowd = crowd_join(p->crowds, &who->ip, most))) {
+	if (place == CROWD_FULL) {
 		client_turn_away(p, fd, peer, len, tls);
 		return 0;
 	}
-	if (!(c = calloc(1, sizeof *c))) {
+	if (place == CROWD_NO_MEMORY || !(c = calloc(1, sizeof *c))) {
 		crowd_leave(p->crowds, &crowd);
 		close(fd);
 		return -1;

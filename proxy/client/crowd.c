@@ -51,17 +51,20 @@ static struct crowd *crowd_find(struct crowds *c, const struct ip *ip)
 	return found;
 }
 
-struct crowd *crowd_join(struct crowds *c, const struct ip *address, size_t max)
+enum crowd_answer crowd_join(struct crowds *c, const struct ip *address, size_t max, struct crowd **joined)
 {
 	struct crowd *found;
 	struct ip ip = *address;
 
 	if (ip.ipv6)
 		memset(ip.bytes + CROWD_IPV6_BYTES, 0, sizeof ip.bytes - CROWD_IPV6_BYTES);
-	if (!(found = crowd_find(c, &ip)) || found->count >= max)
-		return NULL;
+	if (!(found = crowd_find(c, &ip)))
+		return CROWD_NO_MEMORY;
+	if (found->count >= max)
+		return CROWD_FULL;
 	found->count++;
-	return found;
+	*joined = found;
+	return CROWD_JOINED;
 }
 
 void crowd_leave(struct crowds *c, struct crowd **cp)

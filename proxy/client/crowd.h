@@ -13,8 +13,9 @@ struct crowds;
 
 struct crowds *crowds_new(void);               /* NULL: out of memory */
 void crowds_free(struct crowds **);            /* empty by then */
-/* One more of that address. NULL: it has max already, or out of memory. */
-struct crowd *crowd_join(struct crowds *, const struct ip *, size_t max);
+enum crowd_answer { CROWD_JOINED, CROWD_FULL /* it has max already */, CROWD_NO_MEMORY };
+/* One more of that address, max at least 1; *crowd is set only where it joined. */
+enum crowd_answer crowd_join(struct crowds *, const struct ip *, size_t max, struct crowd **crowd);
 void crowd_leave(struct crowds *, struct crowd **);    /* nulls; NULL inside is fine */
 
 #endif
