@@ -284,6 +284,42 @@ bool cache_settle(struct cache *c, struct store_wait *w)
 	return c->second && c->second->ops->settle(c->second, w);
 }
 
+static void memory_stats(struct store *memory, struct stats_gauges *to)
+{
+	struct store_stats s;
+
+	memory->ops->stats(memory, &s);
+	stats_tell(to, GAUGE_CACHE_ENTRIES, s.entries);
+	stats_tell(to, GAUGE_CACHE_BYTES, s.bytes);
+	stats_tell(to, GAUGE_CACHE_EVICTIONS, s.evictions);
+	stats_tell(to, GAUGE_CACHE_LOOKUPS_FOUND, s.hits);
+	stats_tell(to, GAUGE_CACHE_LOOKUPS_MISSED, s.misses);
+}
+
+static void second_stats(struct store *second, struct stats_gauges *to)
+{
+	struct store_stats s;
+
+	second->ops->stats(second, &s);
+	stats_tell(to, GAUGE_SECOND_HITS, s.hits);
+	stats_tell(to, GAUGE_SECOND_MISSES, s.misses);
+	stats_tell(to, GAUGE_SECOND_ERRORS, s.errors);
+	stats_tell(to, GAUGE_SECOND_OWED, s.owed);
+	stats_tell(to, GAUGE_SECOND_AWAY, s.away);
+	if (s.shared)
+		return;
+	stats_tell(to, GAUGE_SECOND_ENTRIES, s.entries);
+	stats_tell(to, GAUGE_SECOND_BYTES, s.bytes);
+	stats_tell(to, GAUGE_SECOND_EVICTIONS, s.evictions);
+}
+
+void cache_stats(struct cache *c, struct stats_gauges *to)
+{
+	memory_stats(c->memory, to);
+	if (c->second)
+		second_stats(c->second, to);
+}
+
 static size_t cache_bucket(const struct cache *c, const char *key, size_t len)
 {
 	return cache_hash(c, key, len) % CACHE_BUCKETS;

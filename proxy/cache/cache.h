@@ -5,6 +5,7 @@
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
 
+#include "proxy/base/stats.h"
 #include "proxy/store/store.h"
 
 struct cache;
@@ -39,6 +40,9 @@ int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t le
 
 /* As store_ops.settle(), of the second store; false: there is none. */
 bool cache_settle(struct cache *, struct store_wait *);
+
+/* What the stores count. */
+void cache_stats(struct cache *, struct stats_gauges *);
 
 /* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
  * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one

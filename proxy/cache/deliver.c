@@ -140,6 +140,7 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	f->content_length = object_content_length(o);
 	f->offset = 0;
 	answer_lines(a, o, kept, f);
+	answer_count(a);
 	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
 		return 0;
 	if (!conditional_asked(a->msg) && !http_msg_has(a->msg, H_RANGE))

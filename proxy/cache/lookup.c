@@ -206,6 +206,7 @@ static void answer_refresh(struct answer *a, struct entry *e)
 		upstream_sent(&sent, &m, &a->target);
 		if (!sent.failed)
 			o = answer_lead(a, &m, (struct slice){ sent.bytes, sent.len }, e, &joined);
+		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);
 		free(sent.bytes);
 		http_msg_free(&m);
 	}

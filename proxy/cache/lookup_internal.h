@@ -1,5 +1,5 @@
 /* Owns what the parts of answer share: lookup.c finds what a request is answered with, deliver.c makes of it what goes out.
- * Must not know: connections. Invariant: an answer is its worker's alone. */
+ * outcome.c counts which of these it was. Must not know: connections. Invariant: an answer is its worker's alone. */
 #ifndef UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
 #define UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
 
@@ -21,5 +21,8 @@ static inline int64_t answer_steady(const struct answer *a)
 
 /* What of a stored response preconditions and If-Range are held against: as the client would see it. Borrowed from head. */
 struct conditional_stored answer_validators(const struct answer *, const struct object_head *head);
+
+/* outcome.c: the head goes out: counts how the request was answered, once. */
+void answer_count(const struct answer *);
 
 #endif

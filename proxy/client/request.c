@@ -227,6 +227,7 @@ static struct object *request_purge(const struct request_context *ctx, struct an
 	if ((n = purge_run(&purge, ctx->cache, &a->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
 	    purge_wait_new(&a->purging, ctx->cache, ctx->loop))
 		return NULL;
+	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
 	if (!a->purging)
 		return request_purged(ctx, &purge, n, false);
 	a->purging->done = request_on_purged;

@@ -50,6 +50,7 @@ struct server {
 	struct polite *polite;
 	size_t n_workers, running;
 	struct worker **workers;
+	struct stats **stats;          /* the workers' */
 	int *fds;                      /* n_addresses for each worker: they are its own, and open until it is told to drain */
 	size_t n_addresses;
 	struct sockaddr_storage *addresses;    /* one per conf->listen, then per conf->tls_listen; port filled in once bound */
@@ -189,8 +190,9 @@ static int server_start(struct server *s)
 
 	s->fds = calloc(n * s->n_workers, sizeof *s->fds);
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
+	s->stats = calloc(s->n_workers, sizeof *s->stats);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!s->fds || !s->workers || !s->addresses || !(s->polite = polite_new()) ||
+	if (!s->fds || !s->workers || !s->stats || !s->addresses || !(s->polite = polite_new()) ||
 	    server_open_cache(s))
 		return -1;
 	for (size_t i = 0; i < n; i++)
@@ -201,6 +203,7 @@ static int server_start(struct server *s)
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
 
+		s->stats[s->running] = worker_stats(s->workers[s->running]);
 		worker_on_done(s->workers[s->running], server_on_worker_done, s);
 		if ((err = worker_start(s->workers[s->running]))) {
 			log_error("worker: %s", strerror(err));
@@ -237,12 +240,10 @@ static void server_say_ready(const struct server *s)
 
 static void server_print_stats(struct server *s)
 {
-	struct stats *sets[64];
-	size_t n = 0;
+	struct stats_gauges gauges = { 0 };
 
-	for (; n < s->n_workers && n < sizeof sets / sizeof *sets; n++)
-		sets[n] = worker_stats(s->workers[n]);
-	stats_print(stderr, sets, n);
+	cache_stats(s->cache, &gauges);
+	stats_print(stderr, s->stats, s->n_workers, &gauges);
 }
 
 static void server_order(struct server *s, enum worker_order order)
@@ -446,6 +447,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	settings_unref(&s.first);
 	settings_unref(&s.settings);
 	free(s.workers);
+	free(s.stats);
 	free(s.fds);
 	free(s.addresses);
 	return status;

@@ -23,7 +23,13 @@ struct store_wait {
 	void *pending;                 /* the store's own; NULL: not waiting */
 };
 
-struct store_stats { uint64_t entries, bytes, hits, misses, evictions, errors; };
+/* entries, bytes, owed and away are as of now, the others since the start. */
+struct store_stats {
+	uint64_t entries, bytes, hits, misses, evictions, errors;
+	uint64_t owed;                 /* removals that are not done yet */
+	bool away;                     /* it cannot be reached: lookups miss, entries are dropped */
+	bool shared;                   /* others fill it too: entries, bytes and evictions are not known */
+};
 
 /* Whether a purge of url means what is stored under that key. */
 static inline bool store_purges(enum store_purge what, const char *url, size_t url_len, const char *key, size_t key_len)

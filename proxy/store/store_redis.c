@@ -613,6 +613,12 @@ static void redis_end(struct store_thread *t)
 
 static const struct store_work redis_work = { .begin = redis_begin, .run = redis_run, .end = redis_end };
 
+static void redis_stats(struct store *store, struct store_stats *stats)
+{
+	store_thread_stats(store, stats);
+	stats->shared = true;
+}
+
 static void redis_free(struct store *store)
 {
 	struct store_redis *r = (struct store_redis *)(void *)store;
@@ -624,7 +630,7 @@ static void redis_free(struct store *store)
 
 static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
-	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats,
+	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = redis_stats,
 	.free = redis_free,
 };
 

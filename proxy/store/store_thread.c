@@ -304,6 +304,8 @@ void store_thread_stats(struct store *s, struct store_stats *stats)
 
 	pthread_mutex_lock(&t->lock);
 	*stats = t->stats;
+	stats->owed = t->owed + t->wipe;
+	stats->away = t->away;
 	pthread_mutex_unlock(&t->lock);
 }
 

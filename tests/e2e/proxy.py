@@ -118,7 +118,7 @@ class Utfeed:
         self.process.send_signal(signal.SIGUSR1)
         with self.err.news:
             assert self.err.news.wait_for(lambda: "\naccess_lost " in self.err.text()[seen:], TIMEOUT)
-        return {name: int(value) for name, value in re.findall(r"^(\w+) (\d+)$", self.err.text()[seen:], re.M)}
+        return {name: int(value) for name, value in re.findall(r"^([\w.-]+) (\d+)$", self.err.text()[seen:], re.M)}
 
     def status(self, name):
         """A line of /proc/PID/status in KiB, VmRSS say."""

@@ -201,6 +201,7 @@ static void counters(void)
 {
 	static struct stats a, b;
 	struct stats *const sets[] = { &a, &b };
+	struct stats_gauges gauges = { 0 };
 	char *text = NULL, *line;
 	size_t len, lines_seen = 0;
 	FILE *f = open_memstream(&text, &len);
@@ -208,13 +209,18 @@ static void counters(void)
 	stats_add(&a, STAT_REQUESTS, 2);
 	stats_add(&b, STAT_REQUESTS, 3);
 	stats_add(&a, STAT_BYTES_TO_CLIENTS, UINT64_C(1) << 40);
-	stats_print(f, sets, COUNT(sets));
+	stats_tell(&gauges, GAUGE_CACHE_BYTES, UINT64_C(1) << 41);
+	stats_tell(&gauges, GAUGE_SECOND_AWAY, 0);
+	stats_print(f, sets, COUNT(sets), &gauges);
 	fclose(f);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "requests 5\n"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "bytes_to_clients 1099511627776\n"));
 	for (line = text; (line = strchr(line, '\n')) != NULL; line++)
 		lines_seen++;
-	CU_ASSERT_EQUAL(lines_seen, STAT_COUNT);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "cache_bytes 2199023255552\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "second_away 0\n"));
+	CU_ASSERT_PTR_NULL(strstr(text, "second_entries"));
+	CU_ASSERT_EQUAL(lines_seen, STAT_COUNT + 2);
 	free(text);
 }
 

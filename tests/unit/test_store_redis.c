@@ -18,6 +18,7 @@ static void goes_and_comes(void)
 	redis_server_stop();
 	CU_ASSERT(stores_misses(s, "http://a/\nk"));
 	s->ops->stats(s, &before);
+	CU_ASSERT(before.away && before.shared);
 	for (int i = 0; i < 1000; i++) {
 		stores_put(s, "http://a/\nk", 1, 1000);
 		CU_ASSERT(stores_misses(s, "http://a/\nk"));
@@ -28,6 +29,8 @@ static void goes_and_comes(void)
 	CU_ASSERT(redis_server_wakes(s));
 	stores_put(s, "http://a/\nk", 2, 1000);
 	CU_ASSERT(stores_holds(s, "http://a/\nk", 2, 1000));
+	s->ops->stats(s, &after);
+	CU_ASSERT(!after.away && !after.owed);
 	s->ops->free(s);
 	redis_server_stop();
 }

@@ -1,0 +1,161 @@
+"""The counters that SIGUSR1 shows: each request counts as one of the ways it can be answered, the stores tell what they hold."""
+import os
+import re
+import threading
+import time
+
+import pytest
+
+from fake_redis import FakeRedis
+from pages import FRESH, Site, page, was_hit
+from peers import Background
+from wire import TIMEOUT, message
+
+OUTCOMES = ("cache_hits", "cache_stale", "cache_revalidated", "cache_collapsed", "cache_misses", "cache_bypasses")
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
+STALE = ("Cache-Control: max-age=1", "Age: 100")
+
+
+@pytest.fixture
+def site(origin):
+    return Site(origin)
+
+
+def outcomes(proxy):
+    """Those that are not 0."""
+    counted = proxy.counters()
+    return {name: counted[name] for name in OUTCOMES if counted[name]}
+
+
+def on_condition(*fields):
+    return lambda request: message("304 Not Modified", *fields, length=False) if request["If-None-Match"] else page('ETag: "a"', *fields)
+
+
+def failing_later(*fields):
+    turn = []
+
+    def answer(_):
+        turn.append(1)
+        return page(*fields) if len(turn) == 1 else message("503 X")
+    return answer
+
+
+# What the page is, what is asked, what it counts as
+WAYS = {
+    "a hit": (lambda: page(FRESH), [()] * 3, {"cache_misses": 1, "cache_hits": 2}),
+    "never stored": (lambda: page("Cache-Control: no-store"), [()] * 3, {"cache_misses": 3}),
+    "confirmed by a 304": (lambda: on_condition(*STALE), [()] * 3, {"cache_misses": 1, "cache_revalidated": 2}),
+    "asked for anew": (lambda: page(FRESH), [(), ("Cache-Control: no-cache",)], {"cache_misses": 2}),
+    "stale is taken": (lambda: page(*STALE), [(), ("Cache-Control: max-stale",)], {"cache_misses": 1, "cache_stale": 1}),
+    "the origin errs": (lambda: failing_later("Cache-Control: max-age=1, stale-if-error=600", "Age: 100"), [(), ()],
+                        {"cache_misses": 1, "cache_stale": 1}),
+    "not stored, only-if-cached": (lambda: page(FRESH), [("Cache-Control: only-if-cached",)], {"cache_misses": 1}),
+}
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_request_counts_as_one_outcome(start, origin, site, way, workers):
+    answer, asked, counted = WAYS[way]
+    site["/f"] = answer()
+    proxy = start(origin, "--workers", workers)
+    for fields in asked:
+        proxy.get("/f", *fields)
+    assert outcomes(proxy) == counted
+
+
+def test_what_goes_past_the_cache(start, origin, site):
+    proxy = start(None, "--route", f"/={origin.url} cache=off")
+    site["/f"] = page(FRESH)
+    proxy.get("/f")
+    proxy.get("/f", method="POST")
+    assert outcomes(proxy) == {"cache_bypasses": 2}
+
+
+def test_who_waited_is_told_apart_from_who_asked(start, origin):
+    """Ten wait for one: one miss, nine collapsed."""
+    proxy = start(origin)
+    crowd = [Background(proxy.get, "/f")]
+    upstream = origin.receive()
+    crowd += [Background(proxy.get, "/f") for _ in range(9)]
+    until = time.monotonic() + TIMEOUT
+    while proxy.counters()["requests"] < 10:
+        assert time.monotonic() < until
+    upstream.answer(page(FRESH))
+    assert all(each.join().body == b"hello" for each in crowd)
+    assert outcomes(proxy) == {"cache_misses": 1, "cache_collapsed": 9}
+
+
+def test_a_refresh_behind_an_answer(start, origin, site):
+    proxy, asked = start(origin), threading.Event()
+    site["/f"] = page("Cache-Control: max-age=1, stale-while-revalidate=600", "Age: 100")
+    proxy.get("/f")
+
+    def again(_):
+        asked.set()
+        return page(FRESH)
+    site["/f"] = again
+    assert was_hit(proxy.get("/f")) and asked.wait(TIMEOUT)
+    counted = proxy.counters()
+    assert (counted["cache_stale"], counted["cache_refreshes"], counted["refreshes_ahead"]) == (1, 1, 0)
+
+
+def test_what_memory_holds(start, origin, site):
+    """Entries come, take bytes, are driven out by others, and go with a PURGE."""
+    site["*"] = page(FRESH, body=b"x" * 20_000)
+    proxy = start(origin, "--cache-bytes", "1m")
+    empty = proxy.counters()
+    assert empty["cache_entries"] == 0 and not any(name.startswith("second_") for name in empty)
+    for n in range(4):
+        proxy.get(f"/{n}")
+    four = proxy.counters()
+    assert four["cache_entries"] == 4 and four["cache_bytes"] > empty["cache_bytes"] + 80_000 and four["cache_evictions"] == 0
+    assert four["cache_lookups_missed"] >= 4 and four["cache_lookups_found"] == 0
+    assert proxy.get("/0", "X-Purge: all", method="PURGE").status == 200
+    gone = proxy.counters()
+    assert gone["cache_entries"] == 0 and gone["cache_bytes"] < four["cache_bytes"] - 80_000 and gone["cache_purges"] == 1
+    for n in range(100):
+        proxy.get(f"/{n}")
+    full = proxy.counters()
+    assert full["cache_evictions"] >= 40 and full["cache_entries"] == 100 - full["cache_evictions"] and full["cache_bytes"] < 1.1e6
+
+
+def until(proxy, name, value):
+    last = time.monotonic() + TIMEOUT
+    while (counted := proxy.counters())[name] != value:
+        assert time.monotonic() < last, f"{name} is {counted[name]}"
+    return counted
+
+
+def test_what_a_store_behind_memory_holds(start, origin, site, tmp_path):
+    site["*"] = page(FRESH, body=b"x" * 20_000)
+    options = ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "64m"]
+    first = start(origin, *options)
+    first.get("/1")
+    first.get("/2")
+    counted = until(first, "second_entries", 2)
+    assert counted["second_bytes"] > 40_000 and counted["second_misses"] == 2 and counted["second_hits"] == counted["second_away"] == 0
+    first.stop()
+    second = start(origin, *options)
+    assert was_hit(second.get("/1")) and site.count() == 2
+    counted = second.counters()
+    assert counted["second_hits"] == 1 and counted["second_entries"] == 2 and counted["cache_hits"] == 1
+
+
+def test_redis_away_is_shown(start, origin, site):
+    site["*"] = page(FRESH)
+    server = FakeRedis()
+    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}")
+    assert until(proxy, "second_away", 0)["second_owed"] == 0
+    server.stop()
+    proxy.get("/f")
+    proxy.get("/f", method="PURGE")
+    counted = until(proxy, "second_away", 1)
+    assert counted["second_errors"] >= 1 and counted["second_owed"] >= 1 and "second_entries" not in counted
+
+
+def test_all_of_the_table_is_shown_in_its_order(start, origin, site, tmp_path):
+    with open(TABLE, encoding="ascii") as table:
+        rows = re.findall(r'^(COUNTER|GAUGE)\(\w+, +"(\w+)"', table.read(), re.M)
+    proxy = start(origin, "--cache-lmdb", str(tmp_path))
+    assert len(rows) > 50 and list(proxy.counters()) == [name for _, name in rows]
