@@ -10,37 +10,37 @@
 #include "proxy/http/etag.h"
 #include "proxy/http/head_text.h"
 
-struct conditional_stored answer_validators(const struct answer *a, const struct object_head *head)
+struct conditional_stored lookup_validators(const struct lookup *l, const struct object_head *head)
 {
 	struct slice bytes = { head->bytes, head->len };
 	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"), .last_modified = head_text_get(bytes, "last-modified"),
 		.variant = head->gzip ? ETAG_GZIP : NULL };
 
-	if (!http_date_read(head_text_get(bytes, "date"), answer_now(a), &stored.date))
-		stored.date = answer_now(a);
+	if (!http_date_read(head_text_get(bytes, "date"), lookup_now(l), &stored.date))
+		stored.date = lookup_now(l);
 	return stored;
 }
 
-static void answer_lines(struct answer *a, struct object *o, bool stored, struct answer_final *f)
+static void deliver_lines(struct lookup *l, struct object *o, bool stored, struct delivery *f)
 {
 	struct text t = text_on(f->lines, sizeof f->lines - 1);
 	const struct object_report *r = object_report(o);
 
 	if (stored) {
 		text_puts(&t, "Age: ");
-		text_integer(&t, freshness_age(&a->freshness, answer_now(a)));
+		text_integer(&t, freshness_age(&l->freshness, lookup_now(l)));
 		text_puts(&t, "\r\n");
 	}
-	if (a->cached && !a->status.hit && !a->substituted) {
-		a->status.fwd_status = r->fwd_status;
-		a->status.stored = r->stored;
-		a->status.detail = r->detail;
+	if (l->source == SOURCE_FILL || l->source == SOURCE_COLLAPSED) {
+		l->status.fwd_status = r->fwd_status;
+		l->status.stored = r->stored;
+		l->status.detail = r->detail;
 	}
-	cache_status_line(&t, a->ctx->conf->via, &a->status);
+	cache_status_line(&t, l->ctx->conf->via, &l->status);
 	f->lines[t.failed ? 0 : t.len] = '\0';
 }
 
-static struct object_head *answer_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
+static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
 {
 	struct object_head *h = object_head_new();
 	struct text t = { 0 };
@@ -59,13 +59,12 @@ static struct object_head *answer_make_head(const struct object_head *from, int 
 }
 
 /* The client holds the gzip form: the 304 names that one. */
-static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
+static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 {
-	struct slice asked = http_msg_get(m, H_IF_NONE_MATCH);
 	size_t at = head_text_etag_end((struct slice){ h->bytes, h->len }), n = sizeof ETAG_GZIP - 1;
 	char *bytes;
 
-	if (!at || !asked.len || !memmem(asked.at, asked.len, ETAG_GZIP "\"", n + 1))
+	if (!at || !conditional_names_variant(m, ETAG_GZIP))
 		return 0;
 	if (!(bytes = realloc(h->bytes, h->len + n)))
 		return -1;
@@ -76,7 +75,7 @@ static int answer_mark_gzip(struct object_head *h, const struct http_msg *m)
 	return 0;
 }
 
-static int answer_not_modified(const struct answer *a, const struct object_head *from, struct answer_final *f)
+static int deliver_not_modified(const struct lookup *l, const struct object_head *from, struct delivery *f)
 {
 	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
 	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
@@ -87,22 +86,22 @@ static int answer_not_modified(const struct answer *a, const struct object_head 
 	bool made;
 
 	/* to the caches behind, targeted fields are what Cache-Control is (RFC 9213 section 2.2) */
-	for (const char *const *t = a->settings.targeted; *t; t++)
+	for (const char *const *t = l->settings.targeted; *t; t++)
 		names[n++] = *t;
 	memcpy(names + n, kept, sizeof kept);
-	h = answer_make_head(from, 304, names, true);
-	made = h && (!from->gzip || !answer_mark_gzip(h, a->msg));
+	h = deliver_make_head(from, 304, names, true);
+	made = h && (!from->gzip || !deliver_mark_gzip(h, l->request->msg));
 	object_head_unref(&f->head);
 	f->head = h;
 	return made ? 0 : -1;
 }
 
-static int answer_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
-    struct answer_final *f)
+static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
+    struct delivery *f)
 {
 	static const char *const replaced[] = { "content-range", NULL };
 	size_t n = strlen(f->lines);
-	struct object_head *h = answer_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
+	struct object_head *h = deliver_make_head(from, what == RANGE_ONE ? 206 : 416, replaced, false);
 
 	if (!h)
 		return -1;
@@ -121,17 +120,17 @@ static int answer_range(const struct object_head *from, enum range_answer what, 
 	return 0;
 }
 
-static int answer_part(const struct answer *a, const struct object_head *head, struct answer_final *f)
+static int deliver_part(const struct lookup *l, const struct object_head *head, struct delivery *f)
 {
-	int status = answer_range(head, RANGE_ONE, &a->range, a->part->part.total, f);
+	int status = deliver_range(head, RANGE_ONE, &l->range, l->part->part.total, f);
 
-	f->offset -= a->part->part.first;
+	f->offset -= l->part->part.first;
 	return status;
 }
 
-int answer_finish(struct answer *a, struct object *o, struct object_head *head, struct answer_final *f)
+int deliver(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
 {
-	bool kept = a->status.hit || a->substituted;
+	bool kept = l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED;
 	struct conditional_stored stored;
 	struct byte_range range;
 	enum range_answer what;
@@ -139,28 +138,28 @@ int answer_finish(struct answer *a, struct object *o, struct object_head *head, 
 	f->head = head;
 	f->content_length = object_content_length(o);
 	f->offset = 0;
-	answer_lines(a, o, kept, f);
-	answer_count(a);
-	if (!a->cached || (head->status != 200 && head->status != 206) || (a->msg->method != METHOD_GET && a->msg->method != METHOD_HEAD))
+	deliver_lines(l, o, kept, f);
+	lookup_count(l);
+	if (l->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(l->request))
 		return 0;
-	if (!conditional_asked(a->msg) && !http_msg_has(a->msg, H_RANGE))
+	if (!l->request->conditional && !l->request->ranged)
 		return 0;
-	stored = answer_validators(a, head);
-	switch (conditional_evaluate(a->msg, &stored, answer_now(a))) {
+	stored = lookup_validators(l, head);
+	switch (conditional_evaluate(l->request->msg, &stored, lookup_now(l))) {
 	case CONDITIONAL_NOT_MODIFIED:
-		return answer_not_modified(a, head, f);
+		return deliver_not_modified(l, head, f);
 	case CONDITIONAL_FAILED:
-		f->head = answer_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
+		f->head = deliver_make_head(head, 412, (const char *const[]){ "date", "via", "etag", NULL }, true);
 		f->content_length = 0;
 		object_head_unref(&head);
 		return f->head ? 0 : -1;
 	case CONDITIONAL_PROCEED:
 		break;
 	}
-	if (kept && a->ranged)
-		return answer_part(a, head, f);
-	if (a->msg->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
+	if (kept && l->ranged)
+		return deliver_part(l, head, f);
+	if (l->request->method != METHOD_GET || head->status != 200 || object_phase(o) != OBJECT_DONE)
 		return 0;
-	what = range_evaluate(a->msg, &stored, object_length(o), answer_now(a), &range);
-	return what == RANGE_NONE ? 0 : answer_range(head, what, &range, object_length(o), f);
+	what = range_evaluate(l->request->msg, &stored, object_length(o), lookup_now(l), &range);
+	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), f);
 }

@@ -12,10 +12,9 @@ uint64_t fetch_plan_interval_ms(const struct request_context *ctx, const struct 
 	return target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms;
 }
 
-bool fetch_plan_caches(const struct http_msg *m, const struct target *target)
+bool fetch_plan_caches(const struct request *request, const struct target *target)
 {
-	return (m->method == METHOD_GET || m->method == METHOD_HEAD) && target->route->cache &&
-	    !(target->cookies && http_msg_has(m, H_COOKIE));
+	return request_reads(request) && target->route->cache && !(target->cookies && request->cookies);
 }
 
 static struct normalise_options plan_encoding(const struct conf *conf, const struct target *target, enum policy policy)
@@ -35,12 +34,13 @@ static const enum response_way plan_ways[] = {
 	[TARGET_ROUTE] = RESPONSE_CHOSEN, [TARGET_FORWARD] = RESPONSE_FORWARDED, [TARGET_GATEWAY] = RESPONSE_FOREIGN,
 };
 
-int fetch_plan(const struct request_context *ctx, const struct http_msg *m, const struct target *target, enum policy policy,
+int fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target, enum policy policy,
     struct object *body, bool ranged, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD, caches = fetch_plan_caches(m, target);
+	const struct http_msg *m = request->msg;
+	bool reads = request_reads(request), caches = fetch_plan_caches(request, target);
 
 	*r = (struct fetch_request){
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,

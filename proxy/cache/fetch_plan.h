@@ -5,7 +5,7 @@
 #define UTFEED_PROXY_CACHE_FETCH_PLAN_H
 
 #include "proxy/cache/context.h"
-#include "proxy/http/http_msg.h"
+#include "proxy/http/request.h"
 #include "proxy/http/target.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/settings/parent.h"
@@ -20,11 +20,11 @@ uint64_t fetch_plan_interval_ms(const struct request_context *, const struct tar
 
 /* Whether the request goes through the cache. A response to a request with cookies is that client's own: neither stored nor answered
  * from the store. */
-bool fetch_plan_caches(const struct http_msg *, const struct target *);
+bool fetch_plan_caches(const struct request *, const struct target *);
 
 /* What fetching the target for this request means, ranged: for the part it asks for; r's strings are the caller's
  * (fetch_request_free()) until a fetch takes them. -1: out of memory. */
-int fetch_plan(const struct request_context *, const struct http_msg *, const struct target *, enum policy, struct object *body,
+int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *body,
     bool ranged, struct fetch_request *r);
 
 #endif

@@ -37,20 +37,6 @@ void lead_leave(struct lead *l)
 	l->left = true;
 }
 
-static int lead_copy_request(struct lead *l, const struct http_msg *m)
-{
-	if (!(l->request_bytes = malloc(m->head_len)) || http_msg_init(&l->request, m->n_fields ? m->n_fields : 1))
-		return -1;
-	struct http_field *fields = l->request.fields;
-
-	memcpy(l->request_bytes, m->base, m->head_len);
-	memcpy(fields, m->fields, m->n_fields * sizeof *fields);
-	l->request = *m;
-	l->request.fields = fields;
-	l->request.base = l->request_bytes;
-	return 0;
-}
-
 enum lead_head lead_parse(struct lead *l, struct http_msg *m, const char *bytes, size_t len)
 {
 	struct http_parser *p = http_parser_new(false, NULL, NULL);
@@ -337,9 +323,7 @@ static void lead_free(struct lead *l)
 {
 	entry_unref(&l->params.entry);
 	entry_unref(&l->params.part);
-	http_msg_free(&l->request);
 	lead_hops_free(&l->hops);
-	free(l->request_bytes);
 	free(l->upstream);
 	free(l->vary);
 	free(l->key);
@@ -377,8 +361,10 @@ static int lead_copy(struct lead *l, const struct lead_params *params)
 	l->sent = copy_bytes(params->sent.at, params->sent.len);
 	l->sent_len = params->sent.len;
 	l->ticket = cache_ticket(params->cache, params->key, params->key_len);
+	l->request = *params->request;
+	l->request.msg = NULL;
 	l->request_time = lead_now(l);
-	return l->key && l->busy && l->sent && !lead_copy_request(l, params->request) ? 0 : -1;
+	return l->key && l->busy && l->sent ? 0 : -1;
 }
 
 struct object *lead_start(const struct lead_params *params, struct fetch_request *r, bool *joined)

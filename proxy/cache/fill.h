@@ -17,7 +17,7 @@ struct lead_params {
 	size_t key_len;
 	const char *busy;              /* the key it is known under while it is made: of the variant, where that is known; copied */
 	size_t busy_len;
-	const struct http_msg *request;        /* copied */
+	const struct request *request; /* copied, but for its message */
 	struct slice sent;             /* of it, what the origin gets (upstream_sent()); copied */
 	struct entry *entry;           /* stored already, to be validated; a reference is taken; NULL: none */
 	struct entry *part;            /* stored already, where a part is asked for; likewise */

@@ -19,8 +19,7 @@ struct lead {
 	char *key, *busy, *sent;
 	size_t sent_len;
 	struct cache_ticket ticket;    /* from before the fetch: what is purged meanwhile is not stored */
-	struct http_msg request;
-	char *request_bytes;
+	struct request request;        /* what it said; its message is gone */
 	struct lead_hops hops;
 	struct response_settings head;
 	int64_t asked;                 /* when, by the wall clock */

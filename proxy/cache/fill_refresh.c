@@ -253,7 +253,7 @@ bool lead_serve_stale(struct lead *l, struct object *o, int status)
 
 	if (!l->params.entry)
 		return false;
-	freshness_request(&cc, &l->request, &l->params.freshness);
+	freshness_request(&cc, &l->request.says, &l->params.freshness);
 	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;

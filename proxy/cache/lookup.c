@@ -1,486 +1,398 @@
-/* Answering through the cache; see lookup.h. */
+/* A request's steps through the cache, in the order of lookup.h; see there. */
 #include "proxy/cache/lookup_internal.h"
 
 #include <assert.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
-#include "proxy/base/hash.h"
-#include "proxy/cache/fetch_plan.h"
-#include "proxy/cache/fill.h"
-#include "proxy/cache/local_reply.h"
 #include "proxy/cache/purge.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/vary.h"
 #include "proxy/object/audience.h"
 
-static void answer_look(struct answer *a);
-static void answer_missed(struct answer *a);
+static enum lookup_step lookup_step_key(struct lookup *);
+static enum lookup_step lookup_step_find(struct lookup *);
+static enum lookup_step lookup_step_parts(struct lookup *);
+static enum lookup_step lookup_step_decide(struct lookup *);
 
-void answer_clear(struct answer *a)
+/* run NULL: the way rests there. next: bits of the steps that may follow. */
+#define TO(step) (1u << LOOKUP_##step)
+static const struct {
+	enum lookup_step (*run)(struct lookup *);
+	unsigned next;
+} lookup_steps[LOOKUP_STEPS] = {
+	[LOOKUP_NEW] = { NULL, TO(KEY) | TO(WAIT) },
+	[LOOKUP_KEY] = { lookup_step_key, TO(FIND) | TO(DELIVER) },
+	[LOOKUP_FIND] = { lookup_step_find, TO(WAIT) | TO(PARTS) | TO(DECIDE) },
+	[LOOKUP_WAIT] = { NULL, TO(PARTS) | TO(DECIDE) | TO(DELIVER) },
+	[LOOKUP_PARTS] = { lookup_step_parts, TO(COLLAPSE) | TO(DELIVER) },
+	[LOOKUP_DECIDE] = { lookup_step_decide, TO(FIND) | TO(COLLAPSE) | TO(DELIVER) },
+	[LOOKUP_COLLAPSE] = { lookup_step_collapse, TO(DECIDE) | TO(FILL) | TO(DELIVER) },
+	[LOOKUP_FILL] = { lookup_step_fill, TO(DELIVER) },
+	[LOOKUP_DELIVER] = { NULL, TO(FIND) | TO(COLLAPSE) },
+};
+
+void lookup_enter(struct lookup *l, enum lookup_step step)
 {
-	memset(a, 0, offsetof(struct answer, cc));
-	a->target.to.path = NULL;
+	assert(lookup_steps[l->step].next >> step & 1);
+	l->step = step;
 }
 
-void answer_free(struct answer *a)
+static void lookup_run(struct lookup *l)
 {
-	if (a->purging)
-		purge_wait_free(&a->purging);
-	else if (a->waiting)
-		cache_cancel(a->ctx->cache, &a->wait);
-	a->waiting = false;
-	target_free(&a->target);
-	object_unref(&a->object);
-	object_unref(&a->pause);
-	object_head_unref(&a->head);
-	entry_unref(&a->entry);
-	entry_unref(&a->part);
-	free(a->parts);
-	a->key = a->parts = NULL;
+	while (lookup_steps[l->step].run)
+		lookup_enter(l, lookup_steps[l->step].run(l));
 }
 
-void answer_room_free(struct answer_room *room)
-{
-	free(room->key.bytes);
-	free(room->sent.bytes);
-}
+/* ---- KEY ---- */
 
-/* What the origin would get of the request, made when first asked for. at NULL: out of memory. */
-static struct slice answer_sent(struct answer *a)
+struct slice lookup_sent(struct lookup *l)
 {
-	struct text *sent = &a->room->sent;
+	struct text *sent = &l->memory->sent;
 
-	if (!a->sent_known) {
+	if (!l->sent.at) {
 		sent->len = 0;
 		sent->failed = false;
-		upstream_sent(sent, a->msg, &a->target);
-		a->sent_known = true;
+		upstream_sent(sent, l->request->msg, &l->target);
+		if (!sent->failed)
+			l->sent = (struct slice){ sent->bytes, sent->len };
 	}
-	return sent->failed ? (struct slice){ NULL, 0 } : (struct slice){ sent->bytes, sent->len };
+	return l->sent;
 }
 
 /* False: out of memory. */
-static bool answer_set_key(struct answer *a)
+static bool lookup_set_key(struct lookup *l)
 {
-	a->key = a->room->key.bytes;
-	a->key_len = a->room->key.len;
-	return !a->room->key.failed && !(a->sent_known && a->room->sent.failed);
+	l->key = l->memory->key.bytes;
+	l->key_len = l->memory->key.len;
+	return !l->memory->key.failed;
+}
+
+/* False: out of memory. */
+static bool lookup_add_variant(struct lookup *l, const char *names)
+{
+	struct slice sent = lookup_sent(l);
+
+	text_puts(&l->memory->key, "\n");
+	if (sent.at)
+		vary_key(&l->memory->key, (struct slice){ names, strlen(names) }, sent);
+	return sent.at;
 }
 
 /* From now on the variant that this request selects of what varies by names. False: out of memory. */
-static bool answer_set_variant(struct answer *a, const char *names)
+static bool lookup_set_variant(struct lookup *l, const char *names)
 {
-	struct text *key = &a->room->key;
+	l->memory->key.len = l->primary_len;
+	return lookup_add_variant(l, names) && lookup_set_key(l);
+}
 
-	key->len = a->primary_len;
+static enum lookup_step lookup_step_key(struct lookup *l)
+{
+	struct text *key = &l->memory->key;
+	const char *fields = l->target.route->request_fields;
+
 	text_puts(key, "\n");
-	vary_key(key, (struct slice){ names, strlen(names) }, answer_sent(a));
-	return answer_set_key(a);
+	text_hex(key, l->settings_hash, 16);
+	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
+	if (*fields && strcmp(fields, "*") && !lookup_add_variant(l, fields))
+		return LOOKUP_DELIVER;
+	upstream_key(key, l->request->msg, &l->target);
+	if (!lookup_set_key(l))
+		return LOOKUP_DELIVER;
+	l->primary_len = l->key_len;
+	return LOOKUP_FIND;
 }
 
-/* The object of a fetch that fills the cache, as m asks for it, of which the origin gets sent; *joined: somebody else's. */
-static struct object *answer_lead(struct answer *a, const struct http_msg *m, struct slice sent, struct entry *entry, bool *joined)
-{
-	const struct conf *conf = a->ctx->conf;
-	struct lead_params p = {
-		.cache = a->ctx->cache, .fetches = a->ctx->fetches, .loop = a->ctx->loop, .key = a->key, .key_len = a->primary_len,
-		.busy = a->ranged ? a->parts : a->key, .busy_len = a->ranged ? a->parts_len : a->key_len,
-		.request = m, .sent = sent, .entry = entry, .part = a->part, .freshness = a->settings,
-		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes, .max_fields = (size_t)conf->max_header_fields,
-		.transit_bytes = conf->transit_bytes,
-		.alone = a->again || a->ranged,
-	};
-	struct fetch_request r;
+/* ---- FIND, WAIT ---- */
 
-	if (!sent.at || fetch_plan(a->ctx, m, &a->target, a->policy, NULL, a->ranged, &r))
-		return NULL;
-	return lead_start(&p, &r, joined);
+static enum lookup_step lookup_found_step(const struct lookup *l)
+{
+	return l->sought == SOUGHT_PARTS ? LOOKUP_PARTS : LOOKUP_DECIDE;
 }
 
-/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would do for. */
-static struct object *answer_join(struct answer *a)
+static void lookup_on_got(struct store_wait *w, struct entry *e)
 {
-	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
-	const struct audience *to = o ? object_audience(o) : NULL;
+	struct lookup *l = OWNER_OF(w, struct lookup, wait);
 
-	if (!to || freshness_reuse(&to->freshness, &a->cc, answer_now(a), NULL) == REUSE_FRESH)
-		return o;
-	cache_leave(a->ctx->cache, a->key, a->key_len, o);
-	object_unref(&o);
-	return NULL;
+	if (e)
+		cache_warm(l->ctx->cache, e, &l->ticket);
+	l->found = e;
+	lookup_enter(l, lookup_found_step(l));
+	lookup_run(l);
+	if (!lookup_waits(l))
+		l->ready(l);
 }
 
-static void answer_hit(struct answer *a, struct entry *e, int64_t now);
-static void answer_found(struct answer *a, struct entry *e);
-
-/* By the clock that the entry's age is told by. */
-static int64_t answer_entry_now(const struct answer *a, struct entry *e)
+static enum lookup_step lookup_step_find(struct lookup *l)
 {
-	return entry_now(e, answer_now(a), answer_steady(a));
-}
+	bool parts = l->sought == SOUGHT_PARTS;
 
-/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
-static void answer_pause(struct answer *a)
-{
-	int64_t now = a->entry ? answer_entry_now(a, a->entry) : 0;
-
-	if (a->entry && freshness_if_error(&a->entry->freshness, &a->cc, now)) {
-		answer_hit(a, a->entry, now);
-		return;
+	l->leaves = cache_leaves(l->ctx->cache);
+	l->wait = (struct store_wait){ .loop = l->ctx->loop, .got = lookup_on_got };
+	switch (cache_get(l->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found, &l->wait, &l->ticket)) {
+	case STORE_WAIT:
+		return LOOKUP_WAIT;
+	case STORE_MISSING:
+		l->found = NULL;
+		break;
+	case STORE_FOUND:
+		break;
 	}
-	a->object = object_ref(a->pause);
-	a->cached = false;
+	return lookup_found_step(l);
 }
 
-/* Another worker may just have stored it. */
-static bool answer_looks_again(struct answer *a)
-{
-	struct entry *e;
+/* ---- DECIDE ---- */
 
-	if (a->again || a->ranged || a->looked_twice || a->leaves == cache_leaves(a->ctx->cache))
-		return false;
-	a->looked_twice = true;
-	if (!(e = cache_peek(a->ctx->cache, a->key, a->key_len)))
-		return false;
-	entry_unref(&a->entry);
-	answer_found(a, e);
-	return true;
+enum lookup_step lookup_hit(struct lookup *l, struct entry *e, int64_t now)
+{
+	assert(!e->part.total || l->ranged);
+	l->object = object_ref(e->object);
+	l->head = object_head_ref(e->head);
+	l->freshness = e->freshness;
+	l->freshness.response_time -= now - lookup_now(l);
+	l->source = SOURCE_STORED;
+	l->status.hit = l->status.has_ttl = true;
+	l->status.ttl = freshness_ttl(&e->freshness, now);
+	return LOOKUP_DELIVER;
 }
 
-static void answer_forward(struct answer *a, enum cache_fwd fwd)
+static enum lookup_step lookup_forward(struct lookup *l, enum cache_fwd why)
 {
-	a->status.fwd = fwd;
-	if (a->pause) {
-		answer_pause(a);
-		return;
-	}
-	if (cc_has(&a->cc, CC_ONLY_IF_CACHED)) {
-		a->object = local_reply(a->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
-		return;
-	}
-	a->again = a->again || cache_is_apart(a->ctx->cache, a->key, a->key_len, answer_steady(a));
-	if (!a->again && !a->ranged && (a->object = answer_join(a)))
-		a->joined = true;
-	else if (answer_looks_again(a))
-		return;
-	else
-		a->object = answer_lead(a, a->msg, answer_sent(a), a->entry, &a->joined);
-	a->status.collapsed = a->joined;
+	l->status.fwd = why;
+	return LOOKUP_COLLAPSE;
 }
 
-/* The request less what it says of caches: that is this client's wish of its own answer. Its fields are to be freed; -1: out of
- * memory. */
-static int request_for_anybody(struct http_msg *m, const struct http_msg *from)
+static enum lookup_step lookup_miss(struct lookup *l)
 {
-	struct http_field *fields;
-
-	if (http_msg_init(m, from->n_fields ? from->n_fields : 1))
-		return -1;
-	fields = m->fields;
-	*m = *from;
-	m->fields = fields;
-	m->n_fields = 0;
-	memset(m->ids, 0, sizeof m->ids);
-	for (uint32_t i = 0; i < from->n_fields; i++)
-		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA) {
-			fields[m->n_fields] = from->fields[i];
-			http_msg_add(m);
-		}
-	return 0;
+	return lookup_forward(l, l->key_len > l->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
 }
 
-/* Behind the client's back: its answer is already on its way (RFC 5861 section 3). */
-static void answer_refresh(struct answer *a, struct entry *e)
+static enum lookup_step lookup_revalidate(struct lookup *l, struct entry *e, int64_t now, bool by_request)
 {
-	struct object *o = cache_join(a->ctx->cache, a->key, a->key_len);
-	struct text sent = { 0 };
-	struct http_msg m;
-	bool joined;
-
-	if (!o && !a->pause && !request_for_anybody(&m, a->msg)) {
-		upstream_sent(&sent, &m, &a->target);
-		if (!sent.failed)
-			o = answer_lead(a, &m, (struct slice){ sent.bytes, sent.len }, e, &joined);
-		stats_add(loop_stats(a->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);
-		free(sent.bytes);
-		http_msg_free(&m);
-	}
-	object_unref(&o);
-}
-
-/* A hit of what is asked for often and about to be stale: the origin is asked once, before anybody has to wait for it, never in the
- * name of the client that happened to come by. */
-static void answer_ahead(struct answer *a, struct entry *e, int64_t now)
-{
-	const struct conf_route *route = a->target.route;
-	uint32_t spread;
-
-	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, now, 0) ||
-	    a->pause || (a->target.authorization && http_msg_has(a->msg, H_AUTHORIZATION)))
-		return;
-	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
-	if (!freshness_ends_soon(&e->freshness, now, spread) || !entry_claim(e))
-		return;
-	stats_add(loop_stats(a->ctx->loop), STAT_REFRESHES_AHEAD, 1);
-	answer_refresh(a, e);
-}
-
-static void answer_hit(struct answer *a, struct entry *e, int64_t now)
-{
-	assert(!e->part.total || a->ranged);
-	a->object = object_ref(e->object);
-	a->head = object_head_ref(e->head);
-	a->freshness = e->freshness;
-	a->freshness.response_time -= now - answer_now(a);
-	a->status.hit = a->status.has_ttl = true;
-	a->status.ttl = freshness_ttl(&e->freshness, now);
-}
-
-static void answer_revalidate(struct answer *a, struct entry *e, bool by_request)
-{
-	a->entry = entry_ref(e);
-	a->status.has_ttl = true;
-	a->status.ttl = freshness_ttl(&e->freshness, answer_entry_now(a, e));
-	answer_forward(a, by_request ? FWD_REQUEST : FWD_STALE);
+	l->entry = entry_ref(e);
+	l->status.has_ttl = true;
+	l->status.ttl = freshness_ttl(&e->freshness, now);
+	return lookup_forward(l, by_request ? FWD_REQUEST : FWD_STALE);
 }
 
 /* A part is never asked for behind the client's back: the ranges of the next client need not be those of this one. */
-static void answer_reuse(struct answer *a, struct entry *e)
+static enum lookup_step lookup_decide_entry(struct lookup *l, struct entry *e)
 {
 	bool by_request = false;
-	int64_t now = answer_entry_now(a, e);
-	enum freshness_reuse reuse = freshness_reuse(&e->freshness, &a->cc, now, &by_request);
+	int64_t now = lookup_entry_now(l, e);
 
-	switch (a->part && reuse == REUSE_STALE_REFRESH ? REUSE_REVALIDATE : reuse) {
-	case REUSE_STALE_REFRESH:
-		answer_refresh(a, e);
-		answer_hit(a, e, now);
-		break;
+	switch (freshness_reuse(&e->freshness, &l->cc, now, &by_request)) {
 	case REUSE_FRESH:
-		if (!a->part)
-			answer_ahead(a, e, now);
-		answer_hit(a, e, now);
-		break;
+		if (!l->part)
+			lookup_refresh_ahead(l, e, now);
+		return lookup_hit(l, e, now);
 	case REUSE_STALE:
-		answer_hit(a, e, now);
-		break;
+		return lookup_hit(l, e, now);
+	case REUSE_STALE_REFRESH:
+		if (l->part)
+			return lookup_revalidate(l, e, now, by_request);
+		lookup_refresh(l, e);
+		return lookup_hit(l, e, now);
 	case REUSE_ONLY_IF_CACHED:
-		answer_forward(a, FWD_STALE);
-		break;
+		return lookup_forward(l, FWD_STALE);
 	case REUSE_REVALIDATE:
-		answer_revalidate(a, e, by_request);
-		break;
+		return lookup_revalidate(l, e, now, by_request);
 	}
+	return LOOKUP_DELIVER;
 }
 
-static void answer_forward_miss(struct answer *a)
-{
-	answer_forward(a, a->key_len > a->primary_len ? FWD_VARY_MISS : FWD_URI_MISS);
-}
-
-/* RFC 9111 section 3.3: what is stored in part answers what lies inside it, as it would if it were whole. */
-static void answer_found_part(struct answer *a, struct entry *e)
-{
-	struct conditional_stored stored = answer_validators(a, e->head);
-
-	a->part = entry_ref(e);
-	if (range_evaluate(a->msg, &stored, e->part.total, answer_now(a), &a->range) != RANGE_ONE || a->range.first < e->part.first ||
-	    a->range.last > e->part.last) {
-		answer_forward(a, FWD_PARTIAL);
-		return;
-	}
-	answer_reuse(a, e);
-}
-
-/* e, one reference: what is known of it in parts; NULL: nothing, and it may be a feed, of which the origin's ranges are not ours. */
-static void answer_found_parts(struct answer *a, struct entry *e)
-{
-	a->looks_for_parts = false;
-	a->ranged = !a->target.route->normalise || (e && answer_now(a) - e->freshness.response_time < ENTRY_PARTS_KNOWN_S);
-	if (a->ranged && e && e->object)
-		answer_found_part(a, e);
-	else
-		answer_forward_miss(a);
-	entry_unref(&e);
-}
-
-/* One variant leads to no other: a store that a liar filled could send us round for ever. */
-static void answer_found_variants(struct answer *a, const struct entry *e)
-{
-	if (a->key_len > a->primary_len) {
-		cache_remove(a->ctx->cache, e->key, e->key_len);
-		answer_missed(a);
-	} else if (answer_set_variant(a, e->vary)) {
-		answer_look(a);
-	}
-}
-
-/* Takes over the reference. */
-static void answer_found(struct answer *a, struct entry *e)
-{
-	if (a->looks_for_parts) {
-		answer_found_parts(a, e);
-		return;
-	}
-	if (e->vary)
-		answer_found_variants(a, e);
-	else
-		answer_reuse(a, e);
-	entry_unref(&e);
-}
-
-static void answer_look_for_parts(struct answer *a)
+/* Where a range was asked for that may go to the origin, the parts that are known of it come next. */
+static enum lookup_step lookup_decide_nothing(struct lookup *l)
 {
 	struct text key = { 0 };
 
-	text_add(&key, a->key, a->key_len);
+	if (l->parts || !upstream_range(l->request->msg))
+		return lookup_miss(l);
+	text_add(&key, l->key, l->key_len);
 	text_puts(&key, ENTRY_PARTS);
-	free(a->parts);
-	if ((a->parts = text_take(&key, &a->parts_len))) {
-		a->looks_for_parts = true;
-		answer_look(a);
+	l->sought = SOUGHT_PARTS;
+	l->parts = text_take(&key, &l->parts_len);
+	return l->parts ? LOOKUP_FIND : LOOKUP_DELIVER;
+}
+
+/* One variant leads to no other: a store that a liar filled could send us round for ever. */
+static enum lookup_step lookup_decide_variants(struct lookup *l, const struct entry *e)
+{
+	if (l->key_len > l->primary_len) {
+		cache_remove(l->ctx->cache, e->key, e->key_len);
+		return lookup_decide_nothing(l);
 	}
+	return lookup_set_variant(l, e->vary) ? LOOKUP_FIND : LOOKUP_DELIVER;
 }
 
-static void answer_missed(struct answer *a)
+static enum lookup_step lookup_step_decide(struct lookup *l)
 {
-	if (a->looks_for_parts)
-		answer_found_parts(a, NULL);
-	else if (!a->parts && upstream_range(a->msg))
-		answer_look_for_parts(a);
-	else
-		answer_forward_miss(a);
+	struct entry *e = l->found;
+	enum lookup_step next;
+
+	l->found = NULL;
+	if (!e)
+		return lookup_decide_nothing(l);
+	next = e->vary ? lookup_decide_variants(l, e) : lookup_decide_entry(l, e);
+	entry_unref(&e);
+	return next;
 }
 
-static void answer_on_got(struct store_wait *w, struct entry *e)
-{
-	struct answer *a = OWNER_OF(w, struct answer, wait);
+/* ---- PARTS ---- */
 
-	a->waiting = false;
-	if (e) {
-		cache_warm(a->ctx->cache, e, &a->ticket);
-		answer_found(a, e);
-	} else
-		answer_missed(a);
-	if (!a->waiting)
-		a->ready(a);
+/* Of a URL that a route normalises ranges go to the origin only where it is known to be no feed. */
+static bool lookup_goes_ranged(const struct lookup *l)
+{
+	return !l->target.route->normalise || (l->found && lookup_now(l) - l->found->freshness.response_time < ENTRY_PARTS_KNOWN_S);
 }
 
-static void answer_look(struct answer *a)
+/* RFC 9111 section 3.3: what is stored in part answers what lies inside it, as it would if it were whole. */
+static bool lookup_part_holds_range(struct lookup *l)
 {
-	struct entry *e = NULL;
+	const struct entry *part = l->part;
+	struct conditional_stored stored = lookup_validators(l, part->head);
 
-	a->leaves = cache_leaves(a->ctx->cache);
-	a->wait = (struct store_wait){ .loop = a->ctx->loop, .got = answer_on_got };
-	switch (cache_get(a->ctx->cache, a->looks_for_parts ? a->parts : a->key, a->looks_for_parts ? a->parts_len : a->key_len, &e,
-	    &a->wait, &a->ticket)) {
-	case STORE_FOUND:
-		answer_found(a, e);
-		break;
-	case STORE_MISSING:
-		answer_missed(a);
-		break;
-	case STORE_WAIT:
-		a->waiting = true;
-		break;
+	return range_evaluate(l->request->msg, &stored, part->part.total, lookup_now(l), &l->range) == RANGE_ONE &&
+	    l->range.first >= part->part.first && l->range.last <= part->part.last;
+}
+
+static enum lookup_step lookup_step_parts(struct lookup *l)
+{
+	l->sought = SOUGHT_WHOLE;
+	if ((l->ranged = lookup_goes_ranged(l)))
+		l->company = COMPANY_NONE;
+	if (l->ranged && l->found && l->found->object) {
+		l->part = l->found;
+		l->found = NULL;
+		return lookup_part_holds_range(l) ? lookup_decide_entry(l, l->part) : lookup_forward(l, FWD_PARTIAL);
 	}
+	entry_unref(&l->found);
+	return lookup_miss(l);
 }
 
-void answer_start(struct answer *a, const struct freshness_settings *settings, uint64_t settings_hash)
-{
-	struct text *key = &a->room->key;
+/* ---- the way in, again, and out ---- */
 
-	a->cached = true;
-	a->settings = *settings;
-	freshness_request(&a->cc, a->msg, settings);
-	text_puts(key, "\n");
-	text_hex(key, settings_hash, 16);
-	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
-	if (*a->target.route->request_fields && strcmp(a->target.route->request_fields, "*")) {
-		text_puts(key, "\n");
-		vary_key(key, (struct slice){ a->target.route->request_fields, strlen(a->target.route->request_fields) }, answer_sent(a));
-	}
-	upstream_key(key, a->msg, &a->target);
-	if (answer_set_key(a)) {
-		a->primary_len = a->key_len;
-		answer_look(a);
-	}
+void lookup_clear(struct lookup *l)
+{
+	memset(l, 0, offsetof(struct lookup, cc));
+	l->target.to.path = NULL;
 }
 
-static void answer_restart(struct answer *a)
+void lookup_start(struct lookup *l, const struct freshness_settings *settings, uint64_t settings_hash)
 {
-	a->joined = a->status.collapsed = false;
-	entry_unref(&a->entry);
-	entry_unref(&a->part);
-	free(a->parts);
-	a->parts = NULL;
+	l->settings = *settings;
+	l->settings_hash = settings_hash;
+	freshness_request(&l->cc, &l->request->says, settings);
+	lookup_enter(l, LOOKUP_KEY);
+	lookup_run(l);
+}
+
+/* What was collapsed with is let go of, and the way goes on from there. */
+static void lookup_restart(struct lookup *l, enum lookup_step step)
+{
+	lookup_enter(l, step);
+	lookup_run(l);
+}
+
+static void lookup_let_go(struct lookup *l)
+{
+	l->source = SOURCE_PAST;
+	l->status.collapsed = false;
+	entry_unref(&l->entry);
+	entry_unref(&l->part);
+	free(l->parts);
+	l->parts = NULL;
 }
 
 /* Of several who wait each asks for the variant that is his, and may wait for others in turn, unless what varies keeps changing. */
-static bool answer_asks_for_variant(struct answer *a, const char *names)
+static void lookup_ask_for_variant(struct lookup *l, const char *names)
 {
 	enum { CHANGES_MAX = 3 };
 
-	answer_restart(a);
-	a->again = ++a->others > CHANGES_MAX;
-	if (!answer_set_variant(a, names))
-		return true;
-	answer_look(a);
-	return true;
+	lookup_let_go(l);
+	if (++l->others > CHANGES_MAX)
+		l->company = COMPANY_NONE;
+	if (lookup_set_variant(l, names))
+		lookup_restart(l, LOOKUP_FIND);
 }
 
 /* A stored response that answers for an origin that errs does so by the leave of the request that found it. */
-static bool answer_takes_substitute(const struct answer *a, const struct object *o)
+static bool lookup_takes_substitute(const struct lookup *l, const struct object *o)
 {
 	const struct object_report *r = object_report((struct object *)(uintptr_t)o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, &a->cc, answer_now(a));
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, &l->cc, lookup_now(l));
 }
 
-bool answer_again(struct answer *a, const struct object *o)
+bool lookup_again(struct lookup *l, const struct object *o)
 {
-	const struct audience *to = a->joined ? object_audience(o) : NULL;
+	const struct audience *to = l->source == SOURCE_COLLAPSED ? object_audience(o) : NULL;
 	bool own;
 
-	if (!a->joined || object_phase(o) == OBJECT_WAITING)
+	if (l->source != SOURCE_COLLAPSED || object_phase(o) == OBJECT_WAITING)
 		return false;
-	if (to && !to->own && !audience_admits(to, answer_sent(a)))
-		return answer_asks_for_variant(a, to->vary);
-	own = (to && to->own) || !answer_takes_substitute(a, o);
+	if (to && !to->own && !audience_admits(to, lookup_sent(l))) {
+		lookup_ask_for_variant(l, to->vary);
+		return true;
+	}
+	own = (to && to->own) || !lookup_takes_substitute(l, o);
 	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == PROXY_ERROR_ABANDONED))
 		return false;
-	answer_restart(a);
-	a->again = own;
-	a->key_len = a->primary_len;
+	lookup_let_go(l);
+	if (own)
+		l->company = COMPANY_NONE;
+	l->key_len = l->primary_len;
 	/* What a 304 said to one client alone may be stored without that. */
 	if (own && object_phase(o) != OBJECT_SUBSTITUTED)
-		answer_forward_miss(a);
+		lookup_restart(l, lookup_miss(l));
 	else
-		answer_look(a);
+		lookup_restart(l, LOOKUP_FIND);
 	return true;
 }
 
 /* Whoever comes next leads, and may be joined. */
-void answer_late(struct answer *a, struct object *o)
+void lookup_late(struct lookup *l, struct object *o)
 {
-	cache_leave(a->ctx->cache, a->key, a->key_len, o);
-	answer_restart(a);
-	a->key_len = a->primary_len;
-	answer_look(a);
+	cache_leave(l->ctx->cache, l->key, l->key_len, o);
+	lookup_let_go(l);
+	l->key_len = l->primary_len;
+	lookup_restart(l, LOOKUP_FIND);
 }
 
-void answer_follow(struct answer *a, struct object_reader *r, struct object_head **head)
+void lookup_follow(struct lookup *l, struct object_reader *r, struct object_head **head)
 {
 	const struct object_report *report = object_report(r->object);
 
-	a->substituted = true;
-	a->freshness = report->freshness;
-	a->status.fwd_status = report->fwd_status;
-	a->status.stored = report->stored;
+	l->source = SOURCE_SUBSTITUTED;
+	l->freshness = report->freshness;
+	l->status.fwd_status = report->fwd_status;
+	l->status.stored = report->stored;
 	object_follow(r, head);
+}
+
+void lookup_free(struct lookup *l)
+{
+	if (l->purging)
+		purge_wait_free(&l->purging);
+	else if (lookup_waits(l))
+		cache_cancel(l->ctx->cache, &l->wait);
+	l->step = LOOKUP_NEW;
+	target_free(&l->target);
+	object_unref(&l->object);
+	object_unref(&l->pause);
+	object_head_unref(&l->head);
+	entry_unref(&l->found);
+	entry_unref(&l->entry);
+	entry_unref(&l->part);
+	free(l->parts);
+	l->key = l->parts = NULL;
+}
+
+void lookup_memory_free(struct lookup_memory *m)
+{
+	free(m->key.bytes);
+	free(m->sent.bytes);
 }

@@ -1,5 +1,5 @@
-/* Owns what the parts of answer share: lookup.c finds what a request is answered with, deliver.c makes of it what goes out.
- * outcome.c counts which of these it was. Must not know: connections. Invariant: an answer is its worker's alone. */
+/* Owns what the parts of a lookup share: lookup.c has the steps, lookup_origin.c those that ask the origin, deliver.c makes of the result
+ * what goes out, outcome.c counts which it was. Must not know: connections. Invariant: a lookup is its worker's alone. */
 #ifndef UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
 #define UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
 
@@ -8,21 +8,42 @@
 #include "proxy/http/conditional.h"
 #include "proxy/net/loop.h"
 
-static inline int64_t answer_now(const struct answer *a)
+static inline int64_t lookup_now(const struct lookup *l)
 {
-	return loop_wall_ms(a->ctx->loop) / 1000;
+	return loop_wall_ms(l->ctx->loop) / 1000;
 }
 
 /* Seconds of the clock that nobody sets. */
-static inline int64_t answer_steady(const struct answer *a)
+static inline int64_t lookup_steady(const struct lookup *l)
 {
-	return (int64_t)(loop_now_ms(a->ctx->loop) / 1000);
+	return (int64_t)(loop_now_ms(l->ctx->loop) / 1000);
 }
 
+/* By the clock that the entry's age is told by. */
+static inline int64_t lookup_entry_now(const struct lookup *l, struct entry *e)
+{
+	return entry_now(e, lookup_now(l), lookup_steady(l));
+}
+
+/* What the origin would get of the request, made when first asked for. at NULL: out of memory. */
+struct slice lookup_sent(struct lookup *);
+/* The stored response answers, now being lookup_entry_now(). */
+enum lookup_step lookup_hit(struct lookup *, struct entry *, int64_t now);
+
+/* lookup_origin.c */
+enum lookup_step lookup_step_collapse(struct lookup *);
+enum lookup_step lookup_step_fill(struct lookup *);
+/* Behind the client's back: its answer is already on its way (RFC 5861 section 3). */
+void lookup_refresh(struct lookup *, struct entry *);
+/* A hit of what is asked for often and about to be stale: the origin is asked once, before anybody has to wait for it, never in the
+ * name of the client that happened to come by. */
+void lookup_refresh_ahead(struct lookup *, struct entry *, int64_t now);
+
+/* deliver.c */
 /* What of a stored response preconditions and If-Range are held against: as the client would see it. Borrowed from head. */
-struct conditional_stored answer_validators(const struct answer *, const struct object_head *head);
+struct conditional_stored lookup_validators(const struct lookup *, const struct object_head *head);
 
 /* outcome.c: the head goes out: counts how the request was answered, once. */
-void answer_count(const struct answer *);
+void lookup_count(const struct lookup *);
 
 #endif

@@ -1,24 +1,24 @@
-/* Owns what an answer counts as: of the counters that part all requests between them, one. Must not know: what else is decided. */
+/* Owns what a lookup counts as: of the counters that part all requests between them, one. Must not know: what else is decided. */
 #include "proxy/cache/lookup_internal.h"
 
 /* Whoever only waited did not ask, whatever the answer came from. STAT_COUNT: it never came as far as the cache. */
-static enum stats_counter answer_outcome(const struct answer *a)
+static enum stats_counter lookup_outcome(const struct lookup *l)
 {
-	if (a->status.hit)
-		return a->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
-	if (a->joined)
+	if (l->status.hit)
+		return l->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
+	if (l->status.collapsed)
 		return STAT_CACHE_COLLAPSED;
-	if (a->substituted)
-		return a->status.fwd_status == 304 ? STAT_CACHE_REVALIDATED : STAT_CACHE_STALE;
-	if (a->status.fwd == FWD_BYPASS || a->status.fwd == FWD_METHOD)
+	if (l->source == SOURCE_SUBSTITUTED)
+		return l->status.fwd_status == 304 ? STAT_CACHE_REVALIDATED : STAT_CACHE_STALE;
+	if (l->status.fwd == FWD_BYPASS || l->status.fwd == FWD_METHOD)
 		return STAT_CACHE_BYPASSES;
-	return a->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
+	return l->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
 }
 
-void answer_count(const struct answer *a)
+void lookup_count(const struct lookup *l)
 {
-	enum stats_counter outcome = answer_outcome(a);
+	enum stats_counter outcome = lookup_outcome(l);
 
 	if (outcome != STAT_COUNT)
-		stats_add(loop_stats(a->ctx->loop), outcome, 1);
+		stats_add(loop_stats(l->ctx->loop), outcome, 1);
 }

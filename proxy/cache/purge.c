@@ -7,13 +7,13 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/text.h"
 
-bool purge_read(struct purge *p, const struct http_msg *m)
+bool purge_read(struct purge *p, struct slice words)
 {
 	static const struct { const char *word; struct purge purge; } kinds[] = {
 		{ "url", { PURGE_URL, false, false } }, { "prefix", { PURGE_PREFIX, false, false } }, { "host", { PURGE_PREFIX, true, false } },
 		{ "all", { PURGE_ALL, false, false } }, { "soft", { PURGE_URL, false, true } },
 	};
-	struct slice rest, word = slice_until(http_msg_get(m, H_X_PURGE), ',', &rest);
+	struct slice rest, word = slice_until(words, ',', &rest);
 
 	*p = kinds[0].purge;
 	if (!word.len)

@@ -15,8 +15,8 @@ struct purge {
 	bool soft;
 };
 
-/* false: not understood. */
-bool purge_read(struct purge *, const struct http_msg *);
+/* words: of X-Purge; at NULL: none. False: not understood. */
+bool purge_read(struct purge *, struct slice words);
 /* How many memory held; -1: out of memory. now: seconds since the epoch. */
 int64_t purge_run(const struct purge *, struct cache *, const struct destination *, int64_t now);
 

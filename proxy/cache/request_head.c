@@ -258,3 +258,22 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	r->private_fields = text_take(&private, &r->private_len);
 	return r->fields ? 0 : -1;
 }
+
+int upstream_for_anybody(struct http_msg *m, const struct http_msg *from)
+{
+	struct http_field *fields;
+
+	if (http_msg_init(m, from->n_fields ? from->n_fields : 1))
+		return -1;
+	fields = m->fields;
+	*m = *from;
+	m->fields = fields;
+	m->n_fields = 0;
+	memset(m->ids, 0, sizeof m->ids);
+	for (uint32_t i = 0; i < from->n_fields; i++)
+		if (from->fields[i].id != H_CACHE_CONTROL && from->fields[i].id != H_PRAGMA) {
+			fields[m->n_fields] = from->fields[i];
+			http_msg_add(m);
+		}
+	return 0;
+}

@@ -21,6 +21,10 @@ void upstream_sent(struct text *, const struct http_msg *, const struct target *
  * so. Begins with a line's end; nothing where there is none. */
 void upstream_key(struct text *, const struct http_msg *, const struct target *);
 
+/* The request less what it says of caches: that is one client's wish of its own answer. Its fields are to be freed (http_msg_free());
+ * -1: out of memory. */
+int upstream_for_anybody(struct http_msg *, const struct http_msg *from);
+
 /* By forward proxy the client talks to the origin itself, so that all end-to-end fields go along but credentials that are not to.
  * conditional: the client's own preconditions go along (the cache adds its own instead); r->ranged: its Range and If-Range
  * do. Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */

@@ -26,10 +26,10 @@ enum {
 
 static void exchange_free(struct exchange *x)
 {
-	assert(task_is_out(&x->answer.wait.task));
+	assert(task_is_out(&x->lookup.wait.task));
 	http_parser_free(&x->parser);
 	http_msg_free(&x->msg);
-	answer_room_free(&x->room);
+	lookup_memory_free(&x->memory);
 	free(x->in);
 	free(x);
 }
@@ -40,6 +40,7 @@ static struct exchange *exchange_new(size_t max_fields)
 
 	if (!x)
 		return NULL;
+	x->request.msg = &x->msg;      /* of which what is no request has a part, too */
 	x->in_cap = CLIENT_IN_FIRST_BYTES;
 	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) && !http_msg_init(&x->msg, max_fields))
 		return x;
@@ -60,7 +61,7 @@ static void client_release(struct client *c)
 	client_drop_answer(x);
 	sender_end(&x->sender);
 	c->x = NULL;
-	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES && x->room.key.cap <= CLIENT_IN_FIRST_BYTES) {
+	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES && x->memory.key.cap <= CLIENT_IN_FIRST_BYTES) {
 		SLIST_INSERT_HEAD(&p->spares, x, spare);
 		p->n_spares++;
 		return;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#include "proxy/client/request.h"
+#include "proxy/cache/context.h"
 #include "proxy/client/requester.h"
 
 struct client_pool;

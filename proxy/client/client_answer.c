@@ -6,7 +6,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/local_reply.h"
 #include "proxy/client/access_log.h"
-#include "proxy/coding/codec.h"
+#include "proxy/client/request_read.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
 #include "proxy/settings/settings.h"
@@ -15,8 +15,8 @@ enum { CLIENT_GATHER_BYTES = 32 * 1024 };      /* of answers: the last one, and 
 
 void client_drop_answer(struct exchange *x)
 {
-	answer_free(&x->answer);
-	x->answer.ctx = NULL;          /* an answer to what is no request at all goes past the cache */
+	lookup_free(&x->lookup);
+	x->lookup.ctx = NULL;          /* an answer to what is no request at all goes past the cache */
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
 }
@@ -61,7 +61,7 @@ void client_take_object(struct client *c, struct object *o)
 		return;
 	}
 	if (!object_join(o, &c->reader)) {
-		answer_late(&c->x->answer, o);
+		lookup_late(&c->x->lookup, o);
 		object_unref(&o);
 		client_take_answer(c);
 		return;
@@ -71,20 +71,20 @@ void client_take_object(struct client *c, struct object *o)
 	c->state = CL_WAIT;
 }
 
-void client_on_answer(struct answer *a)
+void client_on_answer(struct lookup *l)
 {
-	struct client *c = a->owner;
+	struct client *c = l->owner;
 
 	loop_defer(client_loop(c), &c->task);
 }
 
 void client_take_answer(struct client *c)
 {
-	struct answer *a = &c->x->answer;
-	struct object *o = a->object;
+	struct lookup *l = &c->x->lookup;
+	struct object *o = l->object;
 
-	a->object = NULL;
-	if (o || !a->waiting)
+	l->object = NULL;
+	if (o || !lookup_waits(l))
 		client_take_object(c, o);
 	if (client_is_over(c))
 		return;
@@ -92,24 +92,13 @@ void client_take_answer(struct client *c)
 	c->state = CL_WAIT;
 }
 
-static bool client_wants_trailer(const struct http_msg *m)
-{
-	struct http_list it = { 0, 0 };
-	struct slice member, rest;
-
-	while (http_msg_next_member(m, H_TE, &it, &member))
-		if (slice_is(slice_until(member, ';', &rest), "trailers"))
-			return true;
-	return false;
-}
-
 /* What is stored goes out as gzip in a form that is made once. */
-static void client_take_gzip(struct client *c, struct answer_final *f, struct sender_client *asked)
+static void client_take_gzip(struct client *c, struct delivery *f, struct sender_client *asked)
 {
-	const struct answer *a = &c->x->answer;
+	const struct lookup *l = &c->x->lookup;
 	struct object *form;
 
-	if (gzip_form(&c->pool->forms, c->reader.object, a->key, a->key_len, !asked->head, &form) == OBJECT_GZIP_USELESS)
+	if (gzip_form(&c->pool->forms, c->reader.object, l->key, l->key_len, !asked->head, &form) == OBJECT_GZIP_USELESS)
 		asked->gzip = false;
 	if (!form)
 		return;
@@ -126,14 +115,14 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct exchange *x = c->x;
 	struct object *o = c->reader.object;
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
-		.trailers = client_wants_trailer(&x->msg), .keep = c->keep, .lines = "",
-		.gzip = head->gzip && client_conf(c)->gzip && http_msg_accepts_coding(&x->msg, codec_gzip.names),
+		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = "",
+		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
 		.gzip_min = client_conf(c)->gzip_min };
-	struct answer_final final;
+	struct delivery final;
 	struct verdict v;
 
-	if (x->answer.ctx) {
-		if (answer_finish(&x->answer, o, head, &final)) {
+	if (x->lookup.ctx) {
+		if (deliver(&x->lookup, o, head, &final)) {
 			object_head_unref(&final.head);
 			client_close(c, false);
 			return true;
@@ -166,7 +155,7 @@ static void client_pass_interim(struct client *c)
 	char bytes[OBJECT_INTERIM_MAX];
 	struct iovec iov = { bytes, 0 };
 
-	if (c->x->msg.minor == 0 || c->x->answer.joined)
+	if (c->x->msg.minor == 0 || c->x->lookup.source == SOURCE_COLLAPSED)
 		return;
 	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
 	if (iov.iov_len)
@@ -181,22 +170,22 @@ bool client_begin(struct client *c)
 	struct object_head *head = NULL;
 
 	if (!o) {
-		if (x->answer.waiting)
+		if (lookup_waits(&x->lookup))
 			return false;
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
-	if (answer_again(&x->answer, o)) {
+	if (lookup_again(&x->lookup, o)) {
 		object_detach(&c->reader);
 		client_take_answer(c);
 		return c->state == CL_WAIT;
 	}
 	client_pass_interim(c);
 	if (object_phase(o) == OBJECT_SUBSTITUTED)
-		answer_follow(&x->answer, &c->reader, &head);
-	else if (x->answer.head) {
-		head = x->answer.head;
-		x->answer.head = NULL;
+		lookup_follow(&x->lookup, &c->reader, &head);
+	else if (x->lookup.head) {
+		head = x->lookup.head;
+		x->lookup.head = NULL;
 	} else if (object_get_head(o))
 		return client_begin_with(c, object_head_ref(object_get_head(o)), false);
 	if (head)

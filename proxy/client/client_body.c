@@ -1,5 +1,6 @@
 /* A request's body, moved on as it arrives; see client_internal.h. */
 #include "proxy/client/client_internal.h"
+#include "proxy/client/request_read.h"
 
 #include <string.h>
 
@@ -107,8 +108,7 @@ void client_say_continue(struct client *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { line, sizeof line - 1 };
 
-	if (c->x->msg.minor >= 1 && slice_is(http_msg_get(&c->x->msg, H_EXPECT), "100-continue") &&
-	    !conn_gather(c->conn, &iov, 1))
+	if (request_awaits_continue(&c->x->request) && !conn_gather(c->conn, &iov, 1))
 		client_close(c, false);
 }
 

@@ -8,6 +8,7 @@
 
 #include "conf/conf.h"
 #include "proxy/cache/gzip_form.h"
+#include "proxy/cache/lookup.h"
 #include "proxy/client/client.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/sender.h"
@@ -31,8 +32,9 @@ struct exchange {
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
 	bool body_starved;             /* it has no room: reading stopped */
 	struct request_context ctx;    /* as it was when the request was there; its settings NULL: no request yet */
-	struct answer answer;
-	struct answer_room room;
+	struct request request;        /* what the head says, once it is there */
+	struct lookup lookup;
+	struct lookup_memory memory;
 	struct object_head *head;      /* what goes out; its own reference */
 	uint64_t offset;               /* of the body, where this response begins */
 	size_t interim;                /* bytes of interim responses passed on */
@@ -135,7 +137,7 @@ void client_drop_body(struct client *);
 void client_on_upload_timeout(struct timer *);
 
 /* client_answer.c */
-void client_on_answer(struct answer *);
+void client_on_answer(struct lookup *);
 void client_take_answer(struct client *);      /* it has its object, waits for it, or there is none */
 void client_take_object(struct client *, struct object *);     /* NULL: closes, out of memory */
 void client_drop_answer(struct exchange *);

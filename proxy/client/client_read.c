@@ -6,6 +6,8 @@
 
 #include "conf/conf.h"
 #include "proxy/cache/local_reply.h"
+#include "proxy/client/dispatch.h"
+#include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/settings/settings.h"
@@ -74,12 +76,14 @@ static void client_request(struct client *c)
 	settings_ref(x->ctx.settings);
 	x->ctx.secure = c->secure;
 	client_find_method(x);
+	request_read(&x->request, m);
 	c->keep = m->keep_alive && !c->pool->leaving;
 	if (m->target_len > client_conf(c)->max_url_bytes) {
 		client_refuse(c, 414, "The URL is too long.");
 		return;
 	}
-	if (has_body && !request_takes_body(m)) {
+	/* GET, HEAD, TRACE and CONNECT have none here. */
+	if (has_body && m->method != METHOD_OTHER) {
 		client_refuse(c, 413, "A request with a body is not taken here.");
 		return;
 	}
@@ -97,11 +101,11 @@ static void client_request(struct client *c)
 		client_close(c, false);
 		return;
 	}
-	answer_clear(&x->answer);
-	x->answer.ready = client_on_answer;
-	x->answer.owner = c;
-	x->answer.room = &x->room;
-	request_start(&x->ctx, &x->answer, m, &x->who, x->body);
+	lookup_clear(&x->lookup);
+	x->lookup.ready = client_on_answer;
+	x->lookup.owner = c;
+	x->lookup.memory = &x->memory;
+	dispatch(&x->ctx, &x->lookup, &x->request, &x->who, x->body);
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;

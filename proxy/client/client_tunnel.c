@@ -1,5 +1,6 @@
 /* CONNECT, from the request to the end of its tunnel; see client_internal.h. Source: RFC 9110 section 9.3.6. */
 #include "proxy/client/client_internal.h"
+#include "proxy/client/dispatch.h"
 
 #include <stdlib.h>
 
@@ -94,7 +95,7 @@ void client_connect(struct client *c)
 	/* What comes behind the head is no request, whatever becomes of this one. */
 	c->keep = false;
 	c->refused = true;
-	if (request_tunnel(ctx, &c->x->msg, &to, &refusal)) {
+	if (dispatch_tunnel(ctx, &c->x->request, &to, &refusal)) {
 		client_take_object(c, refusal);
 		return;
 	}

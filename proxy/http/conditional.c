@@ -31,6 +31,18 @@ bool conditional_asked(const struct http_msg *m)
 	    http_msg_has(m, H_IF_UNMODIFIED_SINCE);
 }
 
+bool conditional_names_variant(const struct http_msg *request, const char *variant)
+{
+	size_t n = strlen(variant);
+	struct http_list it = { 0, 0 };
+	struct slice tag;
+
+	while (http_msg_next_member(request, H_IF_NONE_MATCH, &it, &tag))
+		if (tag.len > n && tag.at[tag.len - 1] == '"' && !memcmp(tag.at + tag.len - 1 - n, variant, n))
+			return true;
+	return false;
+}
+
 /* "abc;gz" is a form of "abc" where the variant is ";gz". */
 static bool etag_is_variant(struct slice member, struct slice etag, const char *variant)
 {

@@ -21,6 +21,9 @@ enum conditional_answer conditional_evaluate(const struct http_msg *request, con
 /* Whether the request has any precondition at all. */
 bool conditional_asked(const struct http_msg *request);
 
+/* Whether a tag of If-None-Match is that of another form of the same bytes (conditional_stored.variant). */
+bool conditional_names_variant(const struct http_msg *request, const char *variant);
+
 bool etag_equal(struct slice, struct slice, bool strong);  /* RFC 9110 section 8.8.3.2 */
 
 enum range_answer {

@@ -69,9 +69,9 @@ static bool has_lifetime(const struct cache_control *cc, const struct http_msg *
 	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_has(m, H_EXPIRES));
 }
 
-void freshness_request(struct cache_control *cc, const struct http_msg *request, const struct freshness_settings *s)
+void freshness_request(struct cache_control *cc, const struct cache_control *says, const struct freshness_settings *s)
 {
-	cache_control_request(cc, request);
+	*cc = *says;
 	if (s->no_reload)
 		cache_control_forget_reload(cc);
 }
@@ -98,20 +98,19 @@ static bool lets_cookies_be_stored(const struct cache_control *cc, const struct 
 	return cc_has(cc, CC_PUBLIC) || (!cc->targeted && expires_later(m));
 }
 
-enum storable freshness_storable(const struct http_msg *request, const struct http_msg *m,
+enum storable freshness_storable(const struct request *request, const struct http_msg *m,
     const struct freshness_settings *s)
 {
-	struct cache_control rc, cc;
+	struct cache_control cc;
 	struct http_list it = { 0, 0 };
 	struct slice member;
 	bool keeps;
 
-	cache_control_request(&rc, request);
 	cache_control_response(&cc, m, s->targeted);
 	keeps = cc_has(&cc, CC_PUBLIC) || cc_has(&cc, CC_S_MAXAGE);
-	if (request->method != METHOD_GET && request->method != METHOD_HEAD)
+	if (!request_reads(request))
 		return STORABLE_METHOD;
-	if (cc_has(&rc, CC_NO_STORE))
+	if (cc_has(&request->says, CC_NO_STORE))
 		return STORABLE_REQUEST_NO_STORE;
 	if (never_stored(m->status) || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
 		return STORABLE_STATUS;
@@ -121,7 +120,7 @@ enum storable freshness_storable(const struct http_msg *request, const struct ht
 	if (cc_has(&cc, CC_PRIVATE) || cc.listed >> CC_PRIVATE & 1)
 		return STORABLE_PRIVATE;
 	/* section 3.5 */
-	if (http_msg_has(request, H_AUTHORIZATION) && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
+	if (request->authorization && !keeps && !cc_has(&cc, CC_MUST_REVALIDATE))
 		return STORABLE_AUTHORIZATION;
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))

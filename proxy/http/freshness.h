@@ -6,6 +6,7 @@
 #define UTFEED_PROXY_HTTP_FRESHNESS_H
 
 #include "proxy/http/cache_control.h"
+#include "proxy/http/request.h"
 
 /* May it be stored (RFC 9111 section 3), and if not, why not: the words of Cache-Status' detail (storable_word). */
 enum storable {
@@ -55,9 +56,9 @@ enum freshness_reuse {
 };
 
 /* The directives of a request as they count under these settings. */
-void freshness_request(struct cache_control *, const struct http_msg *request, const struct freshness_settings *);
+void freshness_request(struct cache_control *, const struct cache_control *says, const struct freshness_settings *);
 
-enum storable freshness_storable(const struct http_msg *request, const struct http_msg *response,
+enum storable freshness_storable(const struct request *request, const struct http_msg *response,
     const struct freshness_settings *);
 const char *storable_word(enum storable);
 /* Not stored, and the next response to the same request will likely not be either. */

@@ -92,7 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	head_fill(&request, lines, first, 0);
 	head_fill(&response, split ? split + 1 : lines, second, size % 2 ? 200 : 404);
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-		enum storable s = freshness_storable(&request, &response, &settings[i]);
+		struct request value = { .method = request.method, .authorization = http_msg_has(&request, H_AUTHORIZATION) };
+		cache_control_request(&value.says, &request);
+		enum storable s = freshness_storable(&value, &response, &settings[i]);
 
 		cache_status_line(&status, "utfeed", &(struct cache_status){ .fwd = FWD_MISS, .detail = storable_word(s) });
 		fuzz_reuse(&request, &response, &settings[i]);

@@ -69,9 +69,12 @@ static void storing(void)
 	static const struct freshness_settings shared = { .targeted = targeted };
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct http_msg request, response;
+		struct http_msg head, response;
+		struct request request;
 
-		head_read(&request, cases[i].request, 0);
+		head_read(&head, cases[i].request, 0);
+		request = (struct request){ .method = METHOD_GET, .authorization = http_msg_has(&head, H_AUTHORIZATION) };
+		cache_control_request(&request.says, &head);
 		head_read(&response, cases[i].response, cases[i].status);
 		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].want, "%s: %s", cases[i].rule,
 			storable_word(freshness_storable(&request, &response, &shared)));
@@ -79,7 +82,7 @@ static void storing(void)
 		UNIT_ROW(freshness_storable(&request, &response, &shared) == cases[i].want, "%s, HEAD", cases[i].rule);
 		request.method = METHOD_OTHER;
 		UNIT_ROW(freshness_storable(&request, &response, &shared) == STORABLE_METHOD, "3: method, %s", cases[i].rule);
-		head_free(&request);
+		head_free(&head);
 		head_free(&response);
 	}
 }
@@ -297,7 +300,7 @@ static void reuse(void)
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct http_msg request, response;
-		struct cache_control cc;
+		struct cache_control says, cc;
 		struct freshness f;
 		enum freshness_reuse got;
 		bool by_request = true;
@@ -306,7 +309,8 @@ static void reuse(void)
 		snprintf(lines, sizeof lines, D0 "Cache-Control: %s\n", cases[i].response);
 		head_read(&request, cases[i].request, 0);
 		head_read(&response, lines, 200);
-		freshness_request(&cc, &request, cases[i].settings);
+		cache_control_request(&says, &request);
+		freshness_request(&cc, &says, cases[i].settings);
 		freshness_read(&f, &response, T0, T0, cases[i].settings);
 		got = freshness_reuse(&f, &cc, T0 + cases[i].after, &by_request);
 		UNIT_ROW(got == cases[i].want && by_request == cases[i].by_request, "%s: %d %d", cases[i].rule, got, by_request);

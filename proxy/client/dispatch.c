@@ -1,5 +1,5 @@
-/* From request head to response object; see request.h. */
-#include "proxy/client/request.h"
+/* From a request to its response; see dispatch.h. */
+#include "proxy/client/dispatch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +12,18 @@
 #include "proxy/cache/local_reply.h"
 #include "proxy/cache/purge.h"
 #include "proxy/cache/request_head.h"
+#include "proxy/client/request_read.h"
 #include "proxy/client/requester.h"
-#include "proxy/http/max_forwards.h"
 #include "proxy/http/target.h"
 #include "proxy/net/loop.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/settings/settings.h"
 
-#define REQUEST_ALLOW "Allow: GET, HEAD\r\n"
-#define REQUEST_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
+#define DISPATCH_ALLOW "Allow: GET, HEAD\r\n"
+#define DISPATCH_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
-enum { REQUEST_VIA_MAX = 8 };
+enum { DISPATCH_VIA_MAX = 8 };
 
 /* What goes wrong before there is an origin to ask: status, field lines, sentence. */
 static const struct {
@@ -42,10 +42,10 @@ static const struct {
 };
 
 /* The policy for this request: what the client asks for where it may, else the route's. -1: it named one that does not exist. */
-static int request_policy(const struct request_context *ctx, const struct http_msg *m, const struct conf_route *route,
+static int dispatch_policy(const struct request_context *ctx, const struct request *request, const struct conf_route *route,
     const struct requester *who)
 {
-	struct slice name = http_msg_get(m, H_X_ENCODING_POLICY);
+	struct slice name = request_policy_name(request);
 
 	if (!name.len || ctx->conf->client_policy == CLIENT_POLICY_OFF ||
 	    (ctx->conf->client_policy == CLIENT_POLICY_LOOPBACK && !(who->rights && requester_is_loopback(who))))
@@ -53,22 +53,8 @@ static int request_policy(const struct request_context *ctx, const struct http_m
 	return policy_lookup(name.at, name.len);
 }
 
-/* How often our own name stands in Via. Chains of a few utfeeds are fine; more often and the request goes round. */
-static unsigned request_passes(const struct request_context *ctx, const struct http_msg *m)
-{
-	struct http_list it = { 0, 0 };
-	struct slice member, by;
-	unsigned n = 0;
-
-	while (http_msg_next_member(m, H_VIA, &it, &member)) {
-		(void)slice_until(member, ' ', &by);
-		n += slice_is(slice_trim(by), ctx->conf->via);
-	}
-	return n;
-}
-
 /* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
-static struct freshness_settings request_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
+static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
 {
 	bool gateway = mode == TARGET_GATEWAY;
 
@@ -83,7 +69,7 @@ static struct freshness_settings request_freshness(const struct conf *conf, cons
 }
 
 /* RFC 9110 section 9.2.1, and the registered safe methods beyond it; any other may have changed something. */
-static bool request_is_safe(struct slice method)
+static bool dispatch_is_safe(struct slice method)
 {
 	static const char *const safe[] = { "get", "head", "options", "trace", "propfind", "report", "search", NULL };
 
@@ -94,14 +80,13 @@ static bool request_is_safe(struct slice method)
 }
 
 /* Past the cache: unsafe methods, and routes without one. */
-static void request_relay(const struct request_context *ctx, struct answer *a, struct fetch_request *r, bool reads, struct slice url)
+static void dispatch_relay(const struct request_context *ctx, struct lookup *l, struct fetch_request *r, bool reads, struct slice url)
 {
-	bool safe = request_is_safe((struct slice){ r->method, strlen(r->method) });
+	bool safe = dispatch_is_safe((struct slice){ r->method, strlen(r->method) });
 	struct object *o = object_new(ctx->conf->transit_bytes);
 	struct fetch_hooks hooks;
 
-	a->ctx = ctx;
-	a->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
+	l->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
 	if (o && !safe && !invalidate_hooks(&hooks, ctx->cache, &r->to, url))
 		r->hooks = &hooks;
 	if (!o || fetch_start(ctx->fetches, r, o)) {
@@ -110,39 +95,39 @@ static void request_relay(const struct request_context *ctx, struct answer *a, s
 		fetch_request_free(r);
 		object_unref(&o);
 	}
-	a->object = o;
+	l->object = o;
 }
 
 /* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS, credentials,
  * redirects), and what one may fetch another must not be served; nor what the route fetched under other options before a restart, or
  * fetches in another utfeed of the same store. */
-static uint64_t request_key_settings(const struct request_context *ctx, const struct target *target, enum policy policy)
+static uint64_t dispatch_key_settings(const struct request_context *ctx, const struct target *target, enum policy policy)
 {
 	return hash_fold(settings_identity(ctx->settings, target->route),
 	    (uint64_t)policy << 8 | (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
 }
 
-static void request_fetch(const struct request_context *ctx, struct answer *a, const struct http_msg *m, enum policy policy,
+static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, const struct request *request, enum policy policy,
     struct object *body)
 {
-	const struct target *target = &a->target;
-	bool reads = m->method == METHOD_GET || m->method == METHOD_HEAD;
+	const struct target *target = &l->target;
+	bool reads = request_reads(request);
 	struct freshness_settings fresh;
 	struct fetch_request r;
 
-	if (fetch_plan_caches(m, target)) {
-		fresh = request_freshness(ctx->conf, target->route, target->mode);
-		a->policy = policy;
-		answer_start(a, &fresh, request_key_settings(ctx, target, policy));
+	if (fetch_plan_caches(request, target)) {
+		fresh = dispatch_freshness(ctx->conf, target->route, target->mode);
+		l->policy = policy;
+		lookup_start(l, &fresh, dispatch_key_settings(ctx, target, policy));
 		return;
 	}
-	if (!fetch_plan(ctx, m, target, policy, body, !target->route->normalise && upstream_range(m), &r))
-		request_relay(ctx, a, &r, reads, (struct slice){ a->room->key.bytes, a->room->key.len });
+	if (!fetch_plan(ctx, request, target, policy, body, !target->route->normalise && upstream_range(request->msg), &r))
+		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 
 /* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again before
  * each request of its own; this saves the connection. */
-static struct object *request_pause(const struct request_context *ctx, const struct target *target, const char *url)
+static struct object *dispatch_pause(const struct request_context *ctx, const struct target *target, const char *url)
 {
 	struct proxy_failure f;
 
@@ -153,44 +138,44 @@ static struct object *request_pause(const struct request_context *ctx, const str
 	return local_reply_failure(ctx, &f);
 }
 
-static void request_to_target(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
+static void dispatch_to_target(const struct request_context *ctx, struct lookup *l, const struct request *request,
     const struct requester *who, struct object *body)
 {
-	const struct target *target = &a->target;
-	int policy = request_policy(ctx, m, target->route, who);
-	unsigned passes = request_passes(ctx, m);
-	struct text *url = &a->room->key;
+	const struct target *target = &l->target;
+	int policy = dispatch_policy(ctx, request, target->route, who);
+	unsigned passes = request_passes(request, ctx->conf->via);
+	struct text *url = &l->memory->key;
 	struct proxy_failure f;
 
 	if (policy < 0) {
-		a->object = local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
+		l->object = local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 		return;
 	}
-	if (passes >= REQUEST_VIA_MAX) {
+	if (passes >= DISPATCH_VIA_MAX) {
 		proxy_failure_set(&f, PROXY_ERROR_LOOP_DETECTED, "%s", ctx->conf->via);
-		a->object = local_reply_failure(ctx, &f);
+		l->object = local_reply_failure(ctx, &f);
 		return;
 	}
 	/* A request that came through here already must not wait for itself. */
-	a->again = passes;
+	l->company = passes ? COMPANY_NONE : COMPANY_ANY;
 	url->len = 0;
 	url->failed = false;
 	destination_url(url, &target->to);
 	text_add(url, "", 1);
 	if (url->failed)
 		return;
-	a->pause = request_pause(ctx, target, url->bytes);
-	if (a->pause && !fetch_plan_caches(m, target)) {
-		a->object = a->pause;
-		a->pause = NULL;
+	l->pause = dispatch_pause(ctx, target, url->bytes);
+	if (l->pause && !fetch_plan_caches(request, target)) {
+		l->object = l->pause;
+		l->pause = NULL;
 		return;
 	}
 	url->len--;
-	request_fetch(ctx, a, m, (enum policy)policy, body);
+	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }
 
 /* Where the store behind memory owes the removals they are not done, though this process finds nothing of it any more. */
-static struct object *request_purged(const struct request_context *ctx, const struct purge *purge, int64_t n, bool owed)
+static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n, bool owed)
 {
 	char count[24];
 
@@ -202,17 +187,17 @@ static struct object *request_purged(const struct request_context *ctx, const st
 	    "Purged from memory; the store behind it has not confirmed that yet, and is asked until it does.", count);
 }
 
-static void request_on_purged(struct purge_wait *w, bool owed)
+static void dispatch_on_purged(struct purge_wait *w, bool owed)
 {
-	struct answer *a = w->owner;
+	struct lookup *l = w->owner;
 
-	a->object = request_purged(a->ctx, &w->purge, w->count, owed);
-	a->waiting = false;
-	purge_wait_free(&a->purging);
-	a->ready(a);
+	l->object = dispatch_purged(l->ctx, &w->purge, w->count, owed);
+	lookup_enter(l, LOOKUP_DELIVER);
+	purge_wait_free(&l->purging);
+	l->ready(l);
 }
 
-static struct object *request_purge(const struct request_context *ctx, struct answer *a, const struct http_msg *m,
+static struct object *dispatch_purge(const struct request_context *ctx, struct lookup *l, const struct request *request,
     const struct requester *who)
 {
 	struct purge purge;
@@ -222,62 +207,55 @@ static struct object *request_purge(const struct request_context *ctx, struct an
 		return local_reply(ctx, 403, "", "This address may not purge (purge-allow).", "");
 	if (!who->rights)
 		return local_reply(ctx, 403, "", "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
-	if (!purge_read(&purge, m))
+	if (!purge_read(&purge, request_purge_words(request)))
 		return local_reply(ctx, 400, "", "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
-	if ((n = purge_run(&purge, ctx->cache, &a->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
-	    purge_wait_new(&a->purging, ctx->cache, ctx->loop))
+	if ((n = purge_run(&purge, ctx->cache, &l->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
+	    purge_wait_new(&l->purging, ctx->cache, ctx->loop))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
-	if (!a->purging)
-		return request_purged(ctx, &purge, n, false);
-	a->purging->done = request_on_purged;
-	a->purging->owner = a;
-	a->purging->purge = purge;
-	a->purging->count = n;
-	a->waiting = true;
+	if (!l->purging)
+		return dispatch_purged(ctx, &purge, n, false);
+	l->purging->done = dispatch_on_purged;
+	l->purging->owner = l;
+	l->purging->purge = purge;
+	l->purging->count = n;
+	lookup_enter(l, LOOKUP_WAIT);
 	return NULL;
 }
 
-int request_tunnel(const struct request_context *ctx, const struct http_msg *m, struct destination *to, struct object **refusal)
+int dispatch_tunnel(const struct request_context *ctx, const struct request *request, struct destination *to, struct object **refusal)
 {
 	enum target_error e;
 
 	if (!ctx->conf->connect_allow.count)
-		*refusal = local_reply(ctx, 405, REQUEST_ALLOW, "This method is not served.", "");
-	else if ((e = target_authority(to, m)) != TARGET_OK)
+		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW, "This method is not served.", "");
+	else if ((e = target_authority(to, request->msg)) != TARGET_OK)
 		*refusal = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, "");
 	else
 		return 0;
 	return -1;
 }
 
-bool request_takes_body(const struct http_msg *m)
-{
-	return m->method == METHOD_OTHER;
-}
-
-void request_start(const struct request_context *ctx, struct answer *a, const struct http_msg *m, const struct requester *who,
+void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request, const struct requester *who,
     struct object *body)
 {
-	struct slice method = { m->base + m->method_at, m->method_len };
-	const struct target *target = &a->target;
+	const struct target *target = &l->target;
 	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
 	enum target_error e;
-	uint64_t forwards;
 	const char *why;
 
-	a->ctx = ctx;
-	a->msg = m;
-	if ((e = target_find(&a->target, ctx->conf, m, port, a->room->path, sizeof a->room->path, &why)) != TARGET_OK)
-		a->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
-	else if (slice_is(method, "purge"))
-		a->object = request_purge(ctx, a, m, who);
-	else if (m->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
-		a->object = local_reply(ctx, 405, REQUEST_ALLOW_RELAYED, "This method is not served.", "");
-	else if (target->mode == TARGET_GATEWAY && m->method != METHOD_GET && m->method != METHOD_HEAD)
-		a->object = local_reply(ctx, 405, REQUEST_ALLOW, "Only GET and HEAD are served for URLs.", "");
-	else if (max_forwards(m, &forwards) && !forwards)
-		a->object = local_reply(ctx, 200, REQUEST_ALLOW_RELAYED, "This is as far as Max-Forwards lets the request go.", "");
+	l->ctx = ctx;
+	l->request = request;
+	if ((e = target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path, &why)) != TARGET_OK)
+		l->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
+	else if (slice_is(request_method(request), "purge"))
+		l->object = dispatch_purge(ctx, l, request, who);
+	else if (request->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
+		l->object = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "This method is not served.", "");
+	else if (target->mode == TARGET_GATEWAY && !request_reads(request))
+		l->object = local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for URLs.", "");
+	else if (request_ends_here(request))
+		l->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED, "This is as far as Max-Forwards lets the request go.", "");
 	else
-		request_to_target(ctx, a, m, who, body);
+		dispatch_to_target(ctx, l, request, who, body);
 }

@@ -1,0 +1,139 @@
+/* The steps of a lookup that ask the origin; see lookup.h and lookup_internal.h. */
+#include "proxy/cache/lookup_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/hash.h"
+#include "proxy/cache/fetch_plan.h"
+#include "proxy/cache/fill.h"
+#include "proxy/cache/local_reply.h"
+#include "proxy/cache/request_head.h"
+#include "proxy/object/audience.h"
+
+/* ---- COLLAPSE ---- */
+
+/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would do for. */
+static struct object *lookup_join(struct lookup *l)
+{
+	struct object *o = cache_join(l->ctx->cache, l->key, l->key_len);
+	const struct audience *to = o ? object_audience(o) : NULL;
+
+	if (!to || freshness_reuse(&to->freshness, &l->cc, lookup_now(l), NULL) == REUSE_FRESH)
+		return o;
+	cache_leave(l->ctx->cache, l->key, l->key_len, o);
+	object_unref(&o);
+	return NULL;
+}
+
+/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
+static enum lookup_step lookup_pause(struct lookup *l)
+{
+	int64_t now = l->entry ? lookup_entry_now(l, l->entry) : 0;
+
+	if (l->entry && freshness_if_error(&l->entry->freshness, &l->cc, now))
+		return lookup_hit(l, l->entry, now);
+	l->object = object_ref(l->pause);
+	return LOOKUP_DELIVER;
+}
+
+/* Another worker may just have stored it. */
+static bool lookup_finds_again(struct lookup *l)
+{
+	if (l->company != COMPANY_ANY || l->leaves == cache_leaves(l->ctx->cache))
+		return false;
+	l->company = COMPANY_FETCHES;
+	if (!(l->found = cache_peek(l->ctx->cache, l->key, l->key_len)))
+		return false;
+	entry_unref(&l->entry);
+	return true;
+}
+
+enum lookup_step lookup_step_collapse(struct lookup *l)
+{
+	if (l->pause)
+		return lookup_pause(l);
+	if (cc_has(&l->cc, CC_ONLY_IF_CACHED)) {
+		l->object = local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
+		return LOOKUP_DELIVER;
+	}
+	if (cache_is_apart(l->ctx->cache, l->key, l->key_len, lookup_steady(l)))
+		l->company = COMPANY_NONE;
+	if (l->company != COMPANY_NONE && (l->object = lookup_join(l))) {
+		l->source = SOURCE_COLLAPSED;
+		l->status.collapsed = true;
+		return LOOKUP_DELIVER;
+	}
+	return lookup_finds_again(l) ? LOOKUP_DECIDE : LOOKUP_FILL;
+}
+
+/* ---- FILL ---- */
+
+/* The object of a fetch that fills the cache, as the request asks for it, of which the origin gets sent; *joined: somebody else's. */
+static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, struct entry *entry, bool *joined)
+{
+	const struct conf *conf = l->ctx->conf;
+	struct lead_params p = {
+		.cache = l->ctx->cache, .fetches = l->ctx->fetches, .loop = l->ctx->loop, .key = l->key, .key_len = l->primary_len,
+		.busy = l->ranged ? l->parts : l->key, .busy_len = l->ranged ? l->parts_len : l->key_len,
+		.request = request, .sent = sent, .entry = entry, .part = l->part, .freshness = l->settings,
+		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes, .max_fields = (size_t)conf->max_header_fields,
+		.transit_bytes = conf->transit_bytes,
+		.alone = l->company == COMPANY_NONE,
+	};
+	struct fetch_request r;
+
+	if (!sent.at || fetch_plan(l->ctx, request, &l->target, l->policy, NULL, l->ranged, &r))
+		return NULL;
+	return lead_start(&p, &r, joined);
+}
+
+enum lookup_step lookup_step_fill(struct lookup *l)
+{
+	bool joined = false;
+
+	l->object = lookup_fetch(l, l->request, lookup_sent(l), l->entry, &joined);
+	l->source = joined ? SOURCE_COLLAPSED : SOURCE_FILL;
+	l->status.collapsed = joined;
+	return LOOKUP_DELIVER;
+}
+
+/* ---- refreshing ---- */
+
+/* The request less what it says of caches: that is this client's wish of its own answer. */
+void lookup_refresh(struct lookup *l, struct entry *e)
+{
+	struct object *o = cache_join(l->ctx->cache, l->key, l->key_len);
+	struct request anybody = *l->request;
+	struct text sent = { 0 };
+	struct http_msg m;
+	bool joined;
+
+	if (!o && !l->pause && !upstream_for_anybody(&m, l->request->msg)) {
+		anybody.msg = &m;
+		anybody.says = (struct cache_control){ 0 };
+		upstream_sent(&sent, &m, &l->target);
+		if (!sent.failed)
+			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &joined);
+		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);
+		free(sent.bytes);
+		http_msg_free(&m);
+	}
+	object_unref(&o);
+}
+
+void lookup_refresh_ahead(struct lookup *l, struct entry *e, int64_t now)
+{
+	const struct conf_route *route = l->target.route;
+	uint32_t spread;
+
+	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, now, 0) ||
+	    l->pause || (l->target.authorization && l->request->authorization))
+		return;
+	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
+	if (!freshness_ends_soon(&e->freshness, now, spread) || !entry_claim(e))
+		return;
+	stats_add(loop_stats(l->ctx->loop), STAT_REFRESHES_AHEAD, 1);
+	lookup_refresh(l, e);
+}

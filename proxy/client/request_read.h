@@ -1,0 +1,22 @@
+/* Owns reading what a client's request says. Must not know: what follows from it.
+ * Invariant: no other file of client/ looks at a field of a request, but requester.c, which reads who asks. */
+#ifndef UTFEED_PROXY_CLIENT_REQUEST_READ_H
+#define UTFEED_PROXY_CLIENT_REQUEST_READ_H
+
+#include "proxy/http/request.h"
+
+void request_read(struct request *, const struct http_msg *);
+
+/* What few ways need is read when it is asked for. */
+struct slice request_method(const struct request *);
+struct slice request_policy_name(const struct request *);      /* X-Encoding-Policy; empty: none */
+struct slice request_purge_words(const struct request *);      /* X-Purge; at NULL: none */
+/* How often our own name, via, stands in Via: chains of a few utfeeds are fine, more often and the request goes round. */
+unsigned request_passes(const struct request *, const char *via);
+/* Whether Max-Forwards lets it go no further than here (RFC 9110 section 7.6.2). */
+bool request_ends_here(const struct request *);
+bool request_accepts_gzip(const struct request *);
+bool request_wants_trailer(const struct request *);
+bool request_awaits_continue(const struct request *);          /* RFC 9110 section 10.1.1 */
+
+#endif
