@@ -94,25 +94,46 @@ static void client_list_idle(struct client *c)
 		p->changed(p->arg);
 }
 
+/* Bits of the states that may follow. */
+#define TO(state) (1u << CL_##state)
+#define OVER (TO(FLUSH) | TO(CLOSED))
+static const unsigned client_next[] = {
+	[CL_IDLE] = TO(IDLE) | TO(HEAD) | TO(WAIT) | TO(LINGER) | OVER,
+	[CL_HEAD] = TO(WAIT) | TO(CONNECT) | OVER,
+	[CL_WAIT] = TO(WAIT) | TO(SEND) | OVER,
+	[CL_SEND] = TO(IDLE) | OVER,
+	[CL_CONNECT] = TO(TUNNEL) | TO(WAIT) | OVER,
+	[CL_TUNNEL] = TO(IDLE) | OVER,
+	[CL_FLUSH] = TO(LINGER) | TO(CLOSED),
+	[CL_LINGER] = OVER,
+	[CL_CLOSED] = 0,
+};
+
+void client_enter(struct client *c, enum client_state state)
+{
+	assert(client_next[c->state] >> state & 1);
+	c->state = state;
+}
+
 void client_close(struct client *c, bool reset)
 {
-	bool flushed = reset || c->state == CL_FLUSH;
+	bool unsent;
 
 	if (c->state == CL_CLOSED)
 		return;
+	unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
 	if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);
 		client_log(c, "dropped");
 	}
-	c->state = CL_CLOSED;
+	client_enter(c, unsent ? CL_FLUSH : CL_CLOSED);
 	client_unlist(c);
 	c->blocked = false;
 	client_drop_body(c);
 	object_detach(&c->reader);
 	origin_cancel(&c->opening);
 	tunnel_free(&c->tunnel);
-	if (!flushed && conn_flush(c->conn) == CONN_AGAIN) {
-		c->state = CL_FLUSH;
+	if (unsent) {
 		conn_want(c->conn, false, true);
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
 		return;
@@ -153,7 +174,7 @@ static void client_listen(struct client *c)
 
 void client_linger(struct client *c)
 {
-	c->state = CL_LINGER;
+	client_enter(c, CL_LINGER);
 	conn_shutdown_write(c->conn);
 	client_release(c);
 	loop_arm(client_loop(c), &c->timer, CLIENT_LINGER_MS);
@@ -163,7 +184,7 @@ void client_linger(struct client *c)
 
 void client_idle(struct client *c)
 {
-	c->state = CL_IDLE;
+	client_enter(c, CL_IDLE);
 	client_release(c);
 	if (c->eof) {
 		client_close(c, false);

@@ -68,7 +68,7 @@ void client_take_object(struct client *c, struct object *o)
 	}
 	c->x->interim = 0;
 	loop_disarm(client_loop(c), &c->timer);
-	c->state = CL_WAIT;
+	client_enter(c, CL_WAIT);
 }
 
 void client_on_answer(struct lookup *l)
@@ -89,7 +89,7 @@ void client_take_answer(struct client *c)
 	if (client_is_over(c))
 		return;
 	loop_disarm(client_loop(c), &c->timer);
-	c->state = CL_WAIT;
+	client_enter(c, CL_WAIT);
 }
 
 /* What is stored goes out as gzip in a form that is made once. */
@@ -142,7 +142,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 		asked.verdict = &v;
 	if (stored && sender_packs(final.head, final.content_length, &asked))
 		client_take_gzip(c, &final, &asked);
-	c->state = CL_SEND;
+	client_enter(c, CL_SEND);
 	x->status = final.head->status;
 	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
 	return true;
@@ -206,7 +206,7 @@ static void client_finish(struct client *c)
 	client_log(c, "done");
 	object_detach(&c->reader);
 	loop_disarm(client_loop(c), &c->timer);
-	c->state = CL_IDLE;
+	client_enter(c, CL_IDLE);
 	sender_end(&x->sender);
 	if (x->body) {
 		client_drop_body(c);
@@ -234,7 +234,7 @@ void client_cut(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_RESPONSES_CUT, 1);
 	client_log(c, "cut");
 	object_detach(&c->reader);
-	c->state = CL_IDLE;
+	client_enter(c, CL_IDLE);
 	client_close(c, c->x->sender.framing == FRAME_CLOSE);
 }
 

@@ -111,6 +111,7 @@ static inline bool client_is_over(const struct client *c)
 }
 
 /* client.c */
+void client_enter(struct client *, enum client_state);         /* the one way from state to state */
 int client_open_exchange(struct client *);     /* -1: closed, out of memory */
 void client_start(struct client *);            /* of a request: notes the time */
 /* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the turn. */

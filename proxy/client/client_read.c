@@ -132,7 +132,7 @@ bool client_parse(struct client *c)
 	}
 	if (first) {
 		client_unlist(c);
-		c->state = CL_HEAD;
+		client_enter(c, CL_HEAD);
 		c->refused = false;
 		client_start(c);
 		http_parser_start(x->parser, &x->msg, false);

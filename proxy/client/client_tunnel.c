@@ -25,7 +25,7 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 	stats_add(s, STAT_RESPONSES_CUT, end == TUNNEL_LOST_ORIGIN);
 	stats_add(s, STAT_TUNNELS_IDLE, end == TUNNEL_IDLE);
 	client_log(c, words[end]);
-	c->state = CL_IDLE;
+	client_enter(c, CL_IDLE);
 	client_close(c, end != TUNNEL_DONE);
 }
 
@@ -64,7 +64,7 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 		return;
 	}
 	stats_add(loop_stats(client_loop(c)), STAT_TUNNELS, 1);
-	c->state = CL_TUNNEL;
+	client_enter(c, CL_TUNNEL);
 	c->blocked = false;
 	loop_disarm(client_loop(c), &c->timer);
 	x->status = 200;
@@ -107,5 +107,5 @@ void client_connect(struct client *c)
 		return;
 	}
 	loop_disarm(ctx->loop, &c->timer);
-	c->state = CL_CONNECT;
+	client_enter(c, CL_CONNECT);
 }

@@ -84,9 +84,24 @@ void fetch_pool_free(struct fetch_pool **pp)
 	*pp = NULL;
 }
 
+/* Bits of the phases that may follow: a retry, a redirect and a request without validators begin anew. */
+#define TO(phase) (1u << FETCH_##phase)
+static const unsigned fetch_next[] = {
+	[FETCH_CONNECT] = TO(CONNECT) | TO(HEAD) | TO(ENDED),
+	[FETCH_HEAD] = TO(CONNECT) | TO(BODY) | TO(ENDED),
+	[FETCH_BODY] = TO(ENDED),
+	[FETCH_ENDED] = 0,
+};
+
+void fetch_enter(struct fetch *f, enum fetch_phase phase)
+{
+	assert(fetch_next[f->phase] >> phase & 1);
+	f->phase = phase;
+}
+
 void fetch_end(struct fetch *f)
 {
-	f->phase = FETCH_ENDED;
+	fetch_enter(f, FETCH_ENDED);
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
 	lease_end(&f->lease, &f->conn, f->reusable);
@@ -209,7 +224,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		fetch_fail(f);
 		return;
 	}
-	f->phase = FETCH_HEAD;
+	fetch_enter(f, FETCH_HEAD);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
 	if (!fetch_send(f))
@@ -301,7 +316,7 @@ void fetch_connect(struct fetch *f)
 		return;
 	}
 	sender_begin_request(&f->sender, (struct slice){ f->request_head, len }, f->body.object, r->body_length);
-	f->phase = FETCH_CONNECT;
+	fetch_enter(f, FETCH_CONNECT);
 	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;
 	f->head_len = 0;

@@ -106,7 +106,7 @@ static int fetch_start_body(struct fetch *f)
 	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
 	if (fetch_ask_hooks(f))
 		return -1;
-	f->phase = FETCH_BODY;
+	fetch_enter(f, FETCH_BODY);
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
 	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;

@@ -71,6 +71,7 @@ struct fetch_pool {
 /* fetch.c */
 struct loop *fetch_loop(struct fetch *);
 /* The one way out: no more events, the memory goes at the end of the turn. */
+void fetch_enter(struct fetch *, enum fetch_phase);             /* the one way from phase to phase */
 void fetch_end(struct fetch *);
 void fetch_fail(struct fetch *);               /* as f->failure says */
 #define fetch_fail_as(f, ...) (proxy_failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
