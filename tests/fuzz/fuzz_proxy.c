@@ -20,7 +20,7 @@ enum { PLAY_STEPS_MAX = 200, PLAY_LAST_WAIT_MS = 30 * 3600 * 1000, PLAY_HOPS_MAX
 struct play {
 	struct script script;
 	struct bench *bench;
-	struct judge *judge;
+	struct judge *judge;           /* a new one */
 	struct peers peers;
 	struct reply automatic;
 	bool answers;                  /* origins answer by themselves */
@@ -296,8 +296,6 @@ static void play_begin(struct play *p, const uint8_t *data, size_t size)
 	p->small = first & 32;
 	p->answers = !(first & 64);
 	script_reply(&p->script, &p->automatic);
-	if (!(p->judge = calloc(1, sizeof *p->judge)))
-		abort();
 	p->judge->sends_credentials = settings_send_credentials(p->settings);
 	peers_init(&p->peers, p->judge);
 	p->peers.on_request = play_on_request;
@@ -320,11 +318,14 @@ static void warm_up(unsigned settings)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct judge judge;
 	static struct play p;
 	const struct world_hooks hooks = { play_on_quiet, play_on_connected, play_on_reset, &p };
 	unsigned before;
 
+	memset(&judge, 0, sizeof judge);
 	memset(&p, 0, sizeof p);
+	p.judge = &judge;
 	settings_make_all();
 	play_begin(&p, data, size);
 	world_enter(&hooks);
@@ -336,6 +337,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	peers_free(&p.peers);
 	REQUIRE(world_descriptors() == before, "descriptors", "%u were open before, %u are now", before, world_descriptors());
 	world_enter(NULL);
-	free(p.judge);
 	return 0;
 }

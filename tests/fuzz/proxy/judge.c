@@ -229,13 +229,13 @@ static void judge_mark(struct judge *j, const struct asked *a, unsigned mark)
 
 /* ---- bodies ---- */
 
-static char *inflate_body(const struct message *m, size_t *len)
+static const char *inflate_body(const struct message *m, size_t *len)
 {
 	z_stream z = { .next_in = (Bytef *)m->body.bytes, .avail_in = (uInt)m->body.len };
-	char *out = malloc(JUDGE_INFLATED_MAX);
+	static char out[JUDGE_INFLATED_MAX];
 	int r;
 
-	if (!out || inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
+	if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
 		abort();
 	z.next_out = (Bytef *)out;
 	z.avail_out = JUDGE_INFLATED_MAX;
@@ -313,7 +313,8 @@ static void judge_body(struct judge *j, const struct asked *a, const struct mess
 
 static void judge_coded_body(struct judge *j, const struct asked *a, const struct message *m)
 {
-	char coding[64], *plain;
+	const char *plain;
+	char coding[64];
 	size_t len;
 
 	message_field(m, "content-encoding", coding, sizeof coding);
@@ -325,7 +326,6 @@ static void judge_coded_body(struct judge *j, const struct asked *a, const struc
 	}
 	plain = inflate_body(m, &len);
 	judge_body(j, a, m, plain, len);
-	free(plain);
 }
 
 static void note_purge(struct judge *j, const struct asked *a, const struct message *m)

@@ -7,7 +7,7 @@
 #include "judge.h"
 #include "wire.h"
 
-enum { PEERS_CLIENTS = 4, PEERS_ORIGINS = 64, PEERS_PIPELINED = 64 };
+enum { PEERS_CLIENTS = 4, PEERS_ORIGINS = 24, PEERS_PIPELINED = 64 };
 
 /* What one says that its connection has not taken, or that is held back. */
 struct speech {

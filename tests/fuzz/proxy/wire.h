@@ -11,7 +11,7 @@
 
 struct wire_field { size_t name, value; };     /* of the message's texts, each terminated */
 
-enum { WIRE_FIELDS_MAX = 256 };
+enum { WIRE_FIELDS_MAX = 128 };
 
 struct message {
 	struct text texts;

@@ -84,6 +84,13 @@ int clock_gettime(clockid_t id, struct timespec *t)
 	return 0;
 }
 
+/* AddressSanitizer gives memory back every few seconds; to it hours pass in each run. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_release_to_os_interval_ms=-1";
+}
+
 /* ---- waiting ---- */
 
 int epoll_wait(int epoll, struct epoll_event *events, int max, int timeout)
