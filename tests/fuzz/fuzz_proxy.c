@@ -258,6 +258,18 @@ static bool play_wait(struct play *p, int most_ms)
 	return step;
 }
 
+/* The highest bit: the next one happens at the same time. */
+static void play_steps(struct play *p)
+{
+	uint8_t step;
+
+	do {
+		step = script_take(&p->script);
+		steps[step % (sizeof steps / sizeof *steps)](p);
+	} while (step & 128 && ++p->steps < PLAY_STEPS_MAX);
+	p->steps++;
+}
+
 static void play_on_quiet(void *arg, int wait_ms)
 {
 	struct play *p = arg;
@@ -266,8 +278,8 @@ static void play_on_quiet(void *arg, int wait_ms)
 		return;
 	if (p->wait_ms && play_wait(p, wait_ms))
 		return;
-	if (!p->ending && p->steps++ < PLAY_STEPS_MAX && p->script.at < p->script.end)
-		steps[script_take(&p->script) % (sizeof steps / sizeof *steps)](p);
+	if (!p->ending && p->steps < PLAY_STEPS_MAX && p->script.at < p->script.end)
+		play_steps(p);
 	else if (!p->ending)
 		play_end(p);
 	else {

@@ -142,15 +142,21 @@ struct given *judge_given(struct judge *j, unsigned number)
 	return number && number <= j->n_given ? &j->given[number] : NULL;
 }
 
+/* A redirect that is for who asked alone leads nobody else. */
+static bool leads(const struct given *g, const struct asked *a)
+{
+	return *g->location && (!g->own || g->moment > a->moment);
+}
+
 /* The URL itself, or one that redirects led to from there. */
-static bool leads_to(const struct judge *j, const char *from, const char *to, int hops)
+static bool leads_to(const struct judge *j, const struct asked *a, const char *from, const char *to, int hops)
 {
 	if (!strcmp(from, to))
 		return true;
 	for (size_t i = 1; hops && i <= j->n_given; i++) {
 		const struct given *g = &j->given[i];
 
-		if (*g->location && !strcmp(g->to->url, from) && strcmp(g->location, from) && leads_to(j, g->location, to, hops - 1))
+		if (leads(g, a) && !strcmp(g->to->url, from) && strcmp(g->location, from) && leads_to(j, a, g->location, to, hops - 1))
 			return true;
 	}
 	return false;
@@ -189,6 +195,8 @@ static void judge_variant(const struct asked *a, const struct given *g, unsigned
 	    mark, field_names[g->vary], a->values[g->vary], g->to->values[g->vary]);
 	REQUIRE(!*authorization || g->freed || !is_comparable(a, g, BY_AUTHORIZATION) || same_field(a, g->to, BY_AUTHORIZATION), "for-whom",
 	    "%u answers Authorization: '%s' gets what '%s' got", mark, a->values[BY_AUTHORIZATION], authorization);
+	REQUIRE(a->way != WAY_FORWARD || !is_comparable(a, g, BY_USER) || same_field(a, g->to, BY_USER), "for-whom",
+	    "%u answers a field that nobody knows the meaning of: '%s' gets what '%s' got", mark, a->values[BY_USER], g->to->values[BY_USER]);
 	REQUIRE(!*cookie || !is_comparable(a, g, BY_COOKIE) || same_field(a, g->to, BY_COOKIE), "for-whom",
 	    "%u answers a cookie: '%s' gets what '%s' got", mark, a->values[BY_COOKIE], cookie);
 }
@@ -218,13 +226,26 @@ static void judge_mark(struct judge *j, const struct asked *a, unsigned mark)
 
 	if (!g || a->way == WAY_OTHER)
 		return;
-	REQUIRE(!*a->url || !*g->to->url || leads_to(j, a->url, g->to->url, JUDGE_HOPS_MAX), "url", "%s gets what %s gave (%u)", a->url, g->to->url,
+	REQUIRE(!*a->url || !*g->to->url || leads_to(j, a, a->url, g->to->url, JUDGE_HOPS_MAX), "url", "%s gets what %s gave (%u)", a->url, g->to->url,
 	    mark);
 	judge_purge(j, a, g, mark);
 	if (g->status >= 500)
 		return;
 	judge_variant(a, g, mark);
 	judge_owner(a, g, mark);
+}
+
+static void judge_cookie(struct judge *j, const struct asked *a, const struct message *m)
+{
+	char cookie[64];
+	struct given *g = NULL;
+
+	if (!strncmp(message_field(m, "set-cookie", cookie, sizeof cookie), "sid=", 4))
+		g = judge_given(j, (unsigned)strtoul(cookie + 4, NULL, 10));
+	if (!g || !g->own_cookie)
+		return;
+	REQUIRE(!g->had_cookie || g->had_cookie == a, "for-whom", "two have the cookie of a 304: %s", cookie);
+	g->had_cookie = a;
 }
 
 /* ---- bodies ---- */
@@ -342,6 +363,7 @@ void judge_answer(struct judge *j, const struct asked *a, const struct message *
 
 	REQUIRE(!message_count(m, "x-forged"), "desync", "a response that answers no request");
 	judge_mark(j, a, (unsigned)strtoul(message_field(m, "x-mark", mark, sizeof mark), NULL, 10));
+	judge_cookie(j, a, m);
 	judge_coded_body(j, a, m);
 	note_purge(j, a, m);
 }

@@ -35,11 +35,13 @@ struct given {
 	enum judge_field vary;
 	bool own;                              /* for who asked alone: private, no-store, a cookie without a lifetime */
 	bool shared_later;                     /* a cookie with a lifetime: for who asked, and for who asks later */
+	bool own_cookie;                       /* a 304's: for who asked, whatever becomes of the rest */
 	bool freed;                            /* answers Authorization and says that it may be stored all the same */
 	bool whole;                            /* all of it was sent */
 	char location[JUDGE_URL_MAX];
 	unsigned moment;
 	const struct asked *had;               /* who had it of those that asked before it was there */
+	const struct asked *had_cookie;
 };
 
 struct judge {

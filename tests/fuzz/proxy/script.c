@@ -273,7 +273,8 @@ static void write_head(const struct reply *r, unsigned number, struct text *t)
 		write_date(t);
 	text_puts(t, controls[r->control % COUNT(controls)].text);
 	text_puts(t, varies[r->fields % COUNT(varies)]);
-	text_puts(t, r->fields & 8 ? "Set-Cookie: sid=c\r\n" : "");
+	if (r->fields & 8)
+		text_printf(t, "Set-Cookie: sid=%u\r\n", number);
 	text_puts(t, tags[r->fields / 16 % COUNT(tags)]);
 	text_puts(t, r->fields & 64 ? "Age: 30\r\n" : "");
 	text_puts(t, r->fields & 128 ? "Retry-After: 5\r\nConnection: close\r\n" : "");
@@ -365,6 +366,7 @@ void reply_about(struct reply *r, const struct asked *to)
 	r->given.to = to;
 	r->given.own = !told && (controls[control].own || (cookie && !controls[control].lifetime && !is_said(r, "expires")));
 	r->given.shared_later = cookie && !told;
+	r->given.own_cookie = cookie && !told && r->given.status == 304;
 	r->given.freed = controls[control].frees || told;
 	r->given.vary = told ? BY_NOTHING : by[r->fields % COUNT(varies)];
 	set_location(r);
