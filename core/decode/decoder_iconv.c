@@ -53,11 +53,12 @@ static void stream_close(struct decoder *d)
 /* errno of iconv() over the span, 0 at the end of the input. */
 static int convert(iconv_t cd, struct decoder_span *s)
 {
-	char *in = (char *)(uintptr_t)s->in, *out = (char *)s->out;
+	union { const uint8_t *bytes; char *argument; } in = { s->in };        /* iconv() reads them only, whatever its prototype says */
+	char *out = (char *)s->out;
 	size_t in_left = span_left(s), out_left = span_room(s);
-	int error = iconv(cd, &in, &in_left, &out, &out_left) == (size_t)-1 ? errno : 0;
+	int error = iconv(cd, &in.argument, &in_left, &out, &out_left) == (size_t)-1 ? errno : 0;
 
-	s->in = (const uint8_t *)in;
+	s->in = in.bytes;
 	s->out = (uint8_t *)out;
 	return error;
 }

@@ -35,7 +35,7 @@ static const char *const error_names[] = {
 static const char *const reason_names[] = {
 	[VREASON_NONE] = NULL, [VREASON_NOT_XML] = "not-xml", [VREASON_NO_TRANSFORM] = "no-transform",
 	[VREASON_ENCODED] = "encoded", [VREASON_STATUS] = "status", [VREASON_EMPTY] = "empty", [VREASON_PARTIAL] = "partial",
-	[VREASON_TOO_LARGE] = "too-large", [VREASON_DISABLED] = "disabled",
+	[VREASON_DISABLED] = "disabled",
 };
 
 static const char *const outcome_names[] = {

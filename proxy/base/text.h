@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proxy/base/slice.h"
@@ -45,5 +46,11 @@ void text_field(struct text *, struct slice name, struct slice value);
 void text_printf(struct text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The string, the caller's to free(); NULL: out of memory. The text is empty again. Not of a text_on(). */
 char *text_take(struct text *, size_t *len);
+/* What text_take() would have given. The text is empty again. Not of a text_on(). */
+static inline void text_free(struct text *t)
+{
+	free(t->bytes);
+	*t = (struct text){ 0 };
+}
 
 #endif

@@ -48,7 +48,7 @@ static struct object_head *deliver_make_head(const struct object_head *from, int
 	text_printf(&t, "HTTP/1.1 %d %s\r\n", status, http_reason_phrase(status));
 	head_text_copy(&t, (struct slice){ from->bytes, from->len }, names, keep);
 	if (!h || !(h->bytes = text_take(&t, &h->len))) {
-		free(text_take(&t, &(size_t){ 0 }));
+		text_free(&t);
 		object_head_unref(&h);
 		return NULL;
 	}

@@ -70,7 +70,7 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
 	}
 	if (!h || !(h->bytes = text_take(&t, &h->len))) {
-		free(text_take(&t, &(size_t){ 0 }));
+		text_free(&t);
 		object_head_unref(&h);
 		return NULL;
 	}
@@ -120,7 +120,7 @@ struct entry *lead_put(struct lead *l, struct entry_parts *parts)
 		entry_now(e, lead_now(l), lead_steady(l));
 	if (e && !cache_put(l->params.cache, e, &l->ticket))
 		entry_unref(&e);
-	free(key.bytes);
+	text_free(&key);
 	return e;
 }
 

@@ -23,7 +23,7 @@ static void lead_mark(struct lead *l)
 	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
 		cache_put(l->params.cache, e, &l->ticket);
 	entry_unref(&e);
-	free(key.bytes);
+	text_free(&key);
 }
 
 /* By its type alone: the first bytes of a feed say so earlier than its end. */
@@ -119,7 +119,7 @@ static const struct entry *part_before(struct lead *l, const struct http_msg *m,
 	/* A strong date alone would not tell variants apart. */
 	lead_key(l, true, &key);
 	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
-	free(key.bytes);
+	text_free(&key);
 	if (!same)
 		return NULL;
 	*whole = joined;

@@ -23,7 +23,7 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 	destination_url(&url, &d);
 	if (destination_same_origin(&d, &i->to) && !url.failed)
 		cache_purge(i->cache, PURGE_URL, url.bytes, url.len, false, 0);
-	free(url.bytes);
+	text_free(&url);
 	destination_free(&d);
 }
 

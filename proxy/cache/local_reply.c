@@ -33,7 +33,7 @@ struct object *local_reply(const struct request_context *ctx, int status, const 
 struct object *local_reply_failed(const struct request_context *ctx, const struct object *failed)
 {
 	const struct proxy_failure *f = object_failure(failed);
-	const struct object_report *report = object_report((struct object *)(uintptr_t)failed);
+	const struct object_report *report = object_reported(failed);
 	struct text t = { 0 };
 	struct object *o = NULL;
 	char *fields;

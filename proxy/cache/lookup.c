@@ -322,7 +322,7 @@ static void lookup_ask_for_variant(struct lookup *l, const char *names)
 /* A stored response that answers for an origin that errs does so by the leave of the request that found it. */
 static bool lookup_takes_substitute(const struct lookup *l, const struct object *o)
 {
-	const struct object_report *r = object_report((struct object *)(uintptr_t)o);
+	const struct object_report *r = object_reported(o);
 
 	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, &l->cc, lookup_now(l));
 }
@@ -393,6 +393,6 @@ void lookup_free(struct lookup *l)
 
 void lookup_memory_free(struct lookup_memory *m)
 {
-	free(m->key.bytes);
-	free(m->sent.bytes);
+	text_free(&m->key);
+	text_free(&m->sent);
 }

@@ -117,7 +117,7 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 		if (!sent.failed)
 			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &joined);
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);
-		free(sent.bytes);
+		text_free(&sent);
 		http_msg_free(&m);
 	}
 	object_unref(&o);

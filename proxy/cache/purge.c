@@ -35,7 +35,7 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 	destination_url(&url, to);
 	if (!url.failed)
 		n = cache_purge(cache, p->what, url.bytes, p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now);
-	free(url.bytes);
+	text_free(&url);
 	return n;
 }
 

@@ -107,7 +107,7 @@ static void add_tags(struct text *t, const struct http_msg *m, enum header_id id
 	if (list.len)
 		add_line(t, name, (struct slice){ list.bytes, list.len });
 	t->failed |= list.failed;
-	free(list.bytes);
+	text_free(&list);
 }
 
 /* "utfeed/1.0 (client/2.0)": the client's own parentheses would end the comment early. */

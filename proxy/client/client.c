@@ -436,9 +436,9 @@ void client_pool_set(struct client_pool *p, struct settings *s)
 /* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing of it is kept. */
 static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
 {
-	static const char answer[] = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
+	char answer[] = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
 	    "Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)";
-	struct iovec iov = { (char *)(uintptr_t)answer, sizeof answer - 1 };
+	struct iovec iov = { answer, sizeof answer - 1 };
 	struct conn *conn = conn_new(p->ctx.loop, fd, peer, len, NULL, NULL);
 
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_CROWDED, 1);

@@ -58,7 +58,7 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 		conn_abort(&origin);
 	else
 		c->tunnel = tunnel_new(client_loop(c), &settings);
-	free(head.bytes);
+	text_free(&head);
 	if (!c->tunnel) {
 		client_close(c, false);
 		return;

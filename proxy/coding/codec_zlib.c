@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#define ZLIB_CONST             /* next_in points to const */
 #include <zlib.h>
 
 enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
@@ -54,7 +55,7 @@ static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, 
 	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
-	s->z.next_in = (Bytef *)(uintptr_t)*in;
+	s->z.next_in = *in;
 	s->z.avail_in = (uInt)*in_len;
 	s->z.next_out = out;
 	s->z.avail_out = (uInt)cap;
@@ -169,7 +170,7 @@ bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum 
 	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
-	w->z.next_in = (Bytef *)(uintptr_t)*in;
+	w->z.next_in = *in;
 	w->z.avail_in = (uInt)*in_len;
 	w->z.next_out = out;
 	w->z.avail_out = (uInt)cap;

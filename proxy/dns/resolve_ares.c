@@ -132,9 +132,9 @@ static void on_timer(struct timer *t)
 struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const char *resolv_conf)
 {
 	struct resolve_ares *r = calloc(1, sizeof *r);
+	char lookups[] = "b", *file = strdup(resolv_conf);     /* c-ares wants them writable, and copies them */
 	struct ares_options options = { .flags = ARES_FLAG_EDNS, .timeout = ARES_TIMEOUT_MS, .tries = ARES_TRIES,
-		.sock_state_cb = on_socket_state, .sock_state_cb_data = r, .lookups = (char *)(uintptr_t)"b",
-		.resolvconf_path = (char *)(uintptr_t)resolv_conf };
+		.sock_state_cb = on_socket_state, .sock_state_cb_data = r, .lookups = lookups, .resolvconf_path = file };
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS |
 	    ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF, status;
 
@@ -142,13 +142,17 @@ struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const
 	options.qcache_max_ttl = 0;
 	mask |= ARES_OPT_QUERY_CACHE;
 #endif
-	if (!r)
+	if (!r || !file) {
+		free(r);
+		free(file);
 		return NULL;
+	}
 	r->loop = l;
 	r->timer.fire = on_timer;
 	LIST_INIT(&r->watches);
 	pthread_once(&library_once, library_init);
 	status = library_status ? library_status : ares_init_options(&r->channel, &options, mask);
+	free(file);
 	if (status == ARES_SUCCESS && *servers && (status = ares_set_servers_ports_csv(r->channel, servers)) != ARES_SUCCESS)
 		ares_destroy(r->channel);
 	if (status == ARES_SUCCESS)

@@ -147,7 +147,7 @@ enum destination_error destination_follow(struct destination *d, const struct de
 		merge(&t, base, ref);
 	}
 	e = t.failed ? DESTINATION_NO_MEMORY : destination_from_url(d, (struct slice){ t.bytes, t.len }, why);
-	free(t.bytes);
+	text_free(&t);
 	return e;
 }
 

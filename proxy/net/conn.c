@@ -152,7 +152,7 @@ static ssize_t broken_read(struct conn *c, void *buf, size_t cap)
 	return CONN_FAILED;
 }
 
-static ssize_t broken_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+static ssize_t broken_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	(void)c, (void)iov, (void)n_iov, (void)more;
 	return CONN_FAILED;
@@ -216,18 +216,18 @@ ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 	return c->transport->read(c, buf, cap);
 }
 
-static ssize_t conn_write(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+static ssize_t conn_write(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	c->held = more;
 	return c->unsent ? conn_writev_behind(c, iov, n_iov, more) : c->transport->writev(c, iov, n_iov, more);
 }
 
-ssize_t conn_writev(struct conn *c, const struct iovec *iov, int n_iov)
+ssize_t conn_writev(struct conn *c, struct iovec *iov, int n_iov)
 {
 	return conn_write(c, iov, n_iov, false);
 }
 
-ssize_t conn_writev_more(struct conn *c, const struct iovec *iov, int n_iov)
+ssize_t conn_writev_more(struct conn *c, struct iovec *iov, int n_iov)
 {
 	return conn_write(c, iov, n_iov, true);
 }
@@ -237,7 +237,7 @@ bool conn_splices(const struct conn *c)
 	return c->transport == &conn_plain && !loop_splice(c->loop)->refused;
 }
 
-ssize_t conn_splice(struct conn *c, const struct iovec *iov, int n_copied, int n_iov, bool more)
+ssize_t conn_splice(struct conn *c, struct iovec *iov, int n_copied, int n_iov, bool more)
 {
 	ssize_t n, sent;
 
@@ -304,9 +304,8 @@ const struct sockaddr *conn_peer_address(const struct conn *c)
 	return &c->address.any;
 }
 
-const char *conn_peer(const struct conn *cc)
+const char *conn_peer(struct conn *c)
 {
-	struct conn *c = (struct conn *)(uintptr_t)cc;
 	char text[INET6_ADDRSTRLEN] = "";
 
 	if (c->peer[0])

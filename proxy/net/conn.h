@@ -49,20 +49,20 @@ void conn_want(struct conn *, bool readable, bool writable);
 
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
-ssize_t conn_writev(struct conn *, const struct iovec *, int n);
+ssize_t conn_writev(struct conn *, struct iovec *, int n);
 /* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then the kernel may
  * hold the bytes back, to send all in one segment. */
-ssize_t conn_writev_more(struct conn *, const struct iovec *, int n);
+ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
 /* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or, before the callback
  * returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing is taken. */
-bool conn_gather(struct conn *, const struct iovec *, int n);
+bool conn_gather(struct conn *, struct iovec *, int n);
 /* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
 int conn_flush(struct conn *);
 size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
 /* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says. Fewer bytes than
  * given: it takes no more now. */
 bool conn_splices(const struct conn *);
-ssize_t conn_splice(struct conn *, const struct iovec *, int n_copied, int n, bool more);
+ssize_t conn_splice(struct conn *, struct iovec *, int n_copied, int n, bool more);
 /* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
  * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along: on any connection that was
  * answered once, and on a client's from its start (listener.c). */
@@ -76,7 +76,7 @@ bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);
 /* Why it failed: what TLS found, else the kind given with the system's words. */
 void conn_explain(const struct conn *, enum proxy_error otherwise, struct proxy_failure *);
-const char *conn_peer(const struct conn *);             /* "127.0.0.1:5312", "[::1]:5312" */
+const char *conn_peer(struct conn *);                   /* "127.0.0.1:5312", "[::1]:5312" */
 const struct sockaddr *conn_peer_address(const struct conn *);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { BEHIND_IOV = 16 };
 
-bool conn_gather(struct conn *c, const struct iovec *iov, int n_iov)
+bool conn_gather(struct conn *c, struct iovec *iov, int n_iov)
 {
 	struct gather *g = loop_gather(c->loop);
 	uint8_t *end = c->unsent ? c->unsent_at + c->unsent : g->bytes;
@@ -57,7 +57,7 @@ static int conn_keep(struct conn *c)
 	return 0;
 }
 
-ssize_t conn_writev_behind(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+ssize_t conn_writev_behind(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	struct iovec all[1 + BEHIND_IOV];
 	size_t part;

@@ -18,7 +18,7 @@ enum conn_need { CONN_NEED_READ = 1, CONN_NEED_WRITE = 2 };
 struct conn_transport {
 	int (*handshake)(struct conn *);       /* 0: connected; CONN_AGAIN: c->need is set; CONN_FAILED: c->err is set */
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
-	ssize_t (*writev)(struct conn *, const struct iovec *, int n, bool more);
+	ssize_t (*writev)(struct conn *, struct iovec *, int n, bool more);
 	void (*shutdown)(struct conn *);       /* tells the peer that no more comes */
 };
 
@@ -57,7 +57,7 @@ ssize_t conn_result(struct conn *, ssize_t n);
 
 /* conn_cork.c */
 /* conn_writev() and conn_writev_more() where something unsent goes before. */
-ssize_t conn_writev_behind(struct conn *, const struct iovec *, int n, bool more);
+ssize_t conn_writev_behind(struct conn *, struct iovec *, int n, bool more);
 void conn_drop_unsent(struct conn *);
 
 /* conn_tls.c */

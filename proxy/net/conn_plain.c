@@ -23,9 +23,9 @@ static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
 	return conn_result(c, n);
 }
 
-static ssize_t plain_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
-	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = (size_t)n_iov };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
 	ssize_t n;
 
 	do

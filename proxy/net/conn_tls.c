@@ -207,7 +207,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 }
 
 /* One record. Small pieces are gathered, so that a head and its body's beginning share one. */
-static ssize_t tls_writev(struct conn *c, const struct iovec *iov, int n_iov, bool more)
+static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	struct conn_tls *t = c->tls;
 	uint8_t record[TLS_RECORD_BYTES], need;

@@ -92,10 +92,13 @@ static int no_password(char *buf, int size, int writing, void *arg)
 
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in, unsigned in_len, void *arg)
 {
+	unsigned char *chosen;
+
 	(void)ssl, (void)arg;
-	if (SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_len, alpn, ALPN_BYTES, in, in_len) == OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_OK;
-	return SSL_TLSEXT_ERR_ALERT_FATAL;             /* RFC 7301 section 3.2 */
+	if (SSL_select_next_proto(&chosen, out_len, alpn, ALPN_BYTES, in, in_len) != OPENSSL_NPN_NEGOTIATED)
+		return SSL_TLSEXT_ERR_ALERT_FATAL;     /* RFC 7301 section 3.2 */
+	*out = chosen;
+	return SSL_TLSEXT_ERR_OK;
 }
 
 static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)

@@ -47,6 +47,6 @@ bool audience_admits(const struct audience *a, struct slice sent)
 		return false;
 	vary_key(&values, (struct slice){ a->vary, strlen(a->vary) }, sent);
 	same = !values.failed && values.len == a->values_len && !memcmp(values.bytes, a->values, values.len);
-	free(values.bytes);
+	text_free(&values);
 	return same;
 }

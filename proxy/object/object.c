@@ -339,6 +339,11 @@ struct object_report *object_report(struct object *o)
 	return &o->report;
 }
 
+const struct object_report *object_reported(const struct object *o)
+{
+	return &o->report;
+}
+
 void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 {
 	pthread_mutex_lock(&o->lock);

@@ -120,6 +120,8 @@ void object_set_audience(struct object *, struct audience *);
 void object_set_verdict(struct object *, const struct verdict *, bool revised);
 /* The rest of the report: before object_head() or object_substitute(), so that who sees the head sees it too. */
 struct object_report *object_report(struct object *);
+/* To read only. */
+const struct object_report *object_reported(const struct object *);
 /* Its counts, which come with the end of the body. */
 void object_count(struct object *, uint64_t repairs, uint64_t malformed);
 /* The report as it stands while the writer may go on, in room if need be. */

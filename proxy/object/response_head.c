@@ -111,7 +111,7 @@ static void add_etag(struct text *t, struct slice upstream, int status, enum res
 		if (tag.len)
 			add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
 		t->failed |= tag.failed;
-		free(tag.bytes);
+		text_free(&tag);
 		return;
 	}
 	text_puts(t, "ETag: ");
@@ -189,7 +189,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
 	http_msg_add_via(&t, m, s->via);
 	if (!out || !(out->bytes = text_take(&t, &out->len))) {
-		free(text_take(&t, &(size_t){ 0 }));
+		text_free(&t);
 		object_head_unref(&out);
 		return NULL;
 	}
@@ -231,7 +231,7 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	text_puts(&t, RESPONSE_SANDBOX);
 	text_puts(&t, fields);
 	if (!head || !(head->bytes = text_take(&t, &head->len))) {
-		free(text_take(&t, &(size_t){ 0 }));
+		text_free(&t);
 		object_head_unref(&head);
 		return -1;
 	}

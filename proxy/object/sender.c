@@ -25,10 +25,11 @@ struct sender_pieces {
 };
 
 /* Everything but the room for framing, whose bytes count only as far as frame_len says. */
-static void sender_reset(struct sender *s, struct slice head)
+static void sender_reset(struct sender *s, char *head, size_t head_len)
 {
 	memset(s, 0, offsetof(struct sender, frame));
 	s->head = head;
+	s->head_len = head_len;
 }
 
 /* What goes behind the framing already there; then frame_put(). */
@@ -78,7 +79,7 @@ static void sender_begin_gzip(struct sender *s, struct text *t, const struct obj
 void sender_end(struct sender *s)
 {
 	sender_gzip_free(&s->gzip);
-	sender_reset(s, (struct slice){ NULL, 0 });
+	sender_reset(s, NULL, 0);
 }
 
 bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
@@ -86,7 +87,7 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 	bool keep = c->keep;
 	struct text t;
 
-	sender_reset(s, (struct slice){ h->bytes, h->len });
+	sender_reset(s, h->bytes, h->len);
 	t = frame_room(s);
 	sender_begin_gzip(s, &t, h, content_length, c);
 	if (content_length >= 0 && !s->gzip)
@@ -114,11 +115,11 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 	return keep;
 }
 
-void sender_begin_request(struct sender *s, struct slice head, bool has_body, int64_t content_length)
+void sender_begin_request(struct sender *s, char *head, size_t head_len, bool has_body, int64_t content_length)
 {
 	struct text t;
 
-	sender_reset(s, head);
+	sender_reset(s, head, head_len);
 	t = frame_room(s);
 	if (has_body && content_length >= 0) {
 		s->framing = FRAME_LENGTH;
@@ -173,9 +174,9 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 /* The head from head_sent on, with the suffix of the gzip form's tag in its place. */
 static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t *bytes)
 {
-	static const char suffix[] = ETAG_GZIP;
-	const struct slice pieces[] = { { s->head.at, s->etag_end }, { suffix, s->etag_end ? sizeof suffix - 1 : 0 },
-		{ s->head.at + s->etag_end, s->head.len - s->etag_end } };
+	static char suffix[] = ETAG_GZIP;      /* never written to */
+	const struct { char *at; size_t len; } pieces[] = { { s->head, s->etag_end }, { suffix, s->etag_end ? sizeof suffix - 1 : 0 },
+		{ s->head + s->etag_end, s->head_len - s->etag_end } };
 	size_t skip = s->head_sent;
 	int n = 0;
 
@@ -185,7 +186,7 @@ static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t 
 
 		skip -= part;
 		if (len)
-			iov[n++] = (struct iovec){ (char *)(uintptr_t)pieces[i].at + part, len };
+			iov[n++] = (struct iovec){ pieces[i].at + part, len };
 		*bytes += len;
 	}
 	return n;
@@ -266,7 +267,7 @@ static size_t sender_bytes(const struct sender_pieces *p)
 	return p->head + p->frame + p->body;
 }
 
-static ssize_t sender_put(const struct sender *s, struct conn *conn, const struct sender_pieces *p, bool complete)
+static ssize_t sender_put(const struct sender *s, struct conn *conn, struct sender_pieces *p, bool complete)
 {
 	size_t bytes = sender_bytes(p);
 	bool more = complete && s->closes;

@@ -18,7 +18,7 @@ enum sender_framing {
 enum { SENDER_FRAME_BYTES = 1024 };
 
 struct sender {
-	struct slice head;             /* start line and field lines without the blank line; not owned */
+	char *head;                    /* start line and field lines without the blank line; not owned */
 	enum sender_framing framing;
 	bool closes;                   /* the connection ends with it */
 	bool gathers;                  /* another message follows at once: the last of this one may go out with it */
@@ -26,6 +26,7 @@ struct sender {
 	bool ended;                    /* the last chunk is in frame */
 	bool chunk_open;               /* a chunk's data was written, its CRLF not */
 	struct sender_gzip *gzip;      /* NULL: the body goes out as it is */
+	size_t head_len;
 	size_t etag_end;               /* where the gzip form's suffix goes into the head; 0: nowhere */
 	size_t head_sent;              /* suffix included */
 	uint64_t left;                 /* body bytes still to come: of the current chunk, or of a body of known length */
@@ -60,7 +61,7 @@ bool sender_packs(const struct object_head *, int64_t content_length, const stru
 /* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive it. */
 bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
 /* A request; head as in struct sender. has_body: content_length -1 means chunked. */
-void sender_begin_request(struct sender *, struct slice head, bool has_body, int64_t content_length);
+void sender_begin_request(struct sender *, char *head, size_t head_len, bool has_body, int64_t content_length);
 /* Frees what a message needs besides its struct; more than once does no harm. */
 void sender_end(struct sender *);
 /* reader may be NULL for FRAME_NONE. */

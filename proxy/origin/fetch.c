@@ -315,7 +315,7 @@ void fetch_connect(struct fetch *f)
 		fetch_no_memory(f);
 		return;
 	}
-	sender_begin_request(&f->sender, (struct slice){ f->request_head, len }, f->body.object, r->body_length);
+	sender_begin_request(&f->sender, f->request_head, len, f->body.object, r->body_length);
 	fetch_enter(f, FETCH_CONNECT);
 	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;

@@ -99,7 +99,7 @@ static const char *origin_whose(const struct origin *o)
 }
 
 /* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
-static void origin_log(const struct origin *o, const struct conn *conn, const char *what)
+static void origin_log(const struct origin *o, struct conn *conn, const char *what)
 {
 	log_info("%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
 }

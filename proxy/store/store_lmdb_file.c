@@ -209,10 +209,11 @@ static int format_get(struct lmdb_file *f, MDB_txn *txn, bool *same)
 
 static int format_put(struct lmdb_file *f, MDB_txn *txn)
 {
-	char name[] = "format";
-	MDB_val k = { sizeof name, name }, v = { sizeof format_expected, (void *)(uintptr_t)format_expected };
+	char name[] = "format", value[sizeof format_expected];
+	MDB_val k = { sizeof name, name }, v = { sizeof value, value };
 	int rc = lmdb_wipe(f, txn);
 
+	memcpy(value, format_expected, sizeof value);
 	return rc ? rc : mdb_put(txn, f->meta, &k, &v, 0);
 }
 

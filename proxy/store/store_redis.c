@@ -46,8 +46,8 @@ static bool name_make(struct redis_name *n, const struct store_redis *r, const c
 
 static void name_free(struct redis_name *n)
 {
-	free(n->key.bytes);
-	free(n->field.bytes);
+	text_free(&n->key);
+	text_free(&n->field);
 }
 
 static void redis_send(struct store_redis *r, redisCallbackFn *done, void *arg, int argc, const struct slice *args)
@@ -439,7 +439,7 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 		redis_failed(r, op);
 	else
 		redis_send(r, done, op, 6, args);
-	free(pattern.bytes);
+	text_free(&pattern);
 }
 
 static void redis_scan(struct store_redis *r, struct store_op *op);

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		cache_control_request(&value.says, &request);
 		enum storable s = freshness_storable(&value, &response, &settings[i]);
 
-		cache_status_line(&status, "utfeed", &(struct cache_status){ .fwd = FWD_MISS, .detail = storable_word(s) });
+		cache_status_line(&status, "utfeed", &(struct cache_status){ .fwd = FWD_URI_MISS, .detail = storable_word(s) });
 		fuzz_reuse(&request, &response, &settings[i]);
 	}
 	free(status.bytes);

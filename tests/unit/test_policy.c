@@ -181,7 +181,7 @@ static const struct {
 } reasons[] = {
 	{ VREASON_NOT_XML, "none;reason=not-xml" }, { VREASON_NO_TRANSFORM, "none;reason=no-transform" },
 	{ VREASON_ENCODED, "none;reason=encoded" }, { VREASON_STATUS, "none;reason=status" }, { VREASON_EMPTY, "none;reason=empty" },
-	{ VREASON_PARTIAL, "none;reason=partial" }, { VREASON_TOO_LARGE, "none;reason=too-large" },
+	{ VREASON_PARTIAL, "none;reason=partial" },
 	{ VREASON_DISABLED, "none;reason=disabled" },
 };
 
