@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/bodies.h"
 #include "proxy/object/audience.h"
 
 struct object_head *object_head_new(void)
@@ -42,7 +43,7 @@ struct object *object_new(size_t transit_bytes)
 		return NULL;
 	atomic_init(&o->refs, 1);
 	pthread_mutex_init(&o->lock, NULL);
-	o->transit_bytes = transit_bytes;
+	o->transit_bytes = o->allowance = transit_bytes;
 	LIST_INIT(&o->readers);
 	return o;
 }
@@ -59,6 +60,7 @@ void object_free_before(struct object *o, uint64_t offset)
 		struct object_segment *s = o->first;
 
 		o->first = s->next;
+		bodies_gave(s->len);
 		segment_free(s);
 	}
 }
@@ -72,6 +74,7 @@ void object_unref(struct object **op)
 		return;
 	assert(LIST_EMPTY(&o->readers) && !o->writer);
 	object_free_before(o, UINT64_MAX);
+	bodies_gave(o->first ? o->first->len : 0);
 	segment_free(o->first);
 	object_head_unref(&o->head);
 	object_unref(&o->substitute);
@@ -188,6 +191,7 @@ int object_append(struct object *o, const void *bytes, size_t len)
 		n = s->cap - s->len < len ? s->cap - s->len : len;
 		memcpy(s->bytes + s->len, at, n);
 		s->len += n;
+		bodies_took(n);
 		o->length += n;
 		at += n;
 		len -= n;
@@ -236,7 +240,7 @@ void object_expel_slow(struct object *o)
 
 	pthread_mutex_lock(&o->lock);
 	LIST_FOREACH(r, &o->readers, link)
-		if (o->length - r->offset > o->transit_bytes / 2 && !r->expelled && object_has_ready(o)) {
+		if (o->length - r->offset > o->allowance / 2 && !r->expelled && object_has_ready(o)) {
 			r->expelled = true;
 			r->wake(r);
 		}
@@ -246,12 +250,15 @@ void object_expel_slow(struct object *o)
 
 bool object_full(struct object *o)
 {
+	size_t share = bodies_share(o->transit_bytes);
 	bool full;
 
 	if (object_is_kept(o))
 		return false;
 	pthread_mutex_lock(&o->lock);
-	full = o->length - object_slowest(o) >= o->transit_bytes;
+	full = o->length - object_slowest(o) >= share;
+	if (full)
+		o->allowance = share;
 	o->writer_waits |= full;
 	pthread_mutex_unlock(&o->lock);
 	return full;

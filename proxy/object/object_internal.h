@@ -25,7 +25,7 @@ struct object {
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
 	bool lasting;                      /* its bytes come at once and stay for long */
-	size_t transit_bytes;
+	size_t transit_bytes, allowance;   /* allowance: what was left of them when the writer had to wait last (bodies.h) */
 	uint64_t keep_max;
 	uint64_t expected;                 /* length of the body; 0: not known */
 	_Atomic uint64_t length;

@@ -43,7 +43,7 @@ void object_settle(struct object *o)
 	slowest = object_slowest(o);
 	if (!LIST_EMPTY(&o->readers))
 		object_free_before(o, object_needed(o));
-	if (o->writer_waits && o->length - slowest <= o->transit_bytes / 2) {
+	if (o->writer_waits && o->length - slowest <= o->allowance / 2) {
 		o->writer_waits = false;
 		o->writer->room(o->writer);
 	}

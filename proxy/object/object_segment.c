@@ -4,6 +4,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "proxy/base/bodies.h"
+
 enum {
 	SEGMENT_FIRST_BYTES = 4096 - 64, SEGMENT_BYTES = 32768 - 64,
 	SEGMENT_PAGES_MIN_BYTES = 64 * 1024,   /* from there on pages are worth their system calls */
@@ -37,11 +39,11 @@ static struct object_segment *segment_allocate(size_t cap)
 struct object_segment *segment_new(const struct object *o)
 {
 	uint64_t before = o->length, rest = o->expected > before ? o->expected - before : 0;
-	size_t cap = before ? SEGMENT_BYTES : SEGMENT_FIRST_BYTES, pages = SEGMENT_PAGES_BYTES;
+	size_t cap = before ? bodies_share(SEGMENT_BYTES) : SEGMENT_FIRST_BYTES, pages = SEGMENT_PAGES_BYTES;
 	struct object_segment *s = NULL;
 
 	if (rest) {
-		cap = rest < SEGMENT_BYTES ? (size_t)rest : SEGMENT_BYTES;
+		cap = bodies_share(rest < SEGMENT_BYTES ? (size_t)rest : SEGMENT_BYTES);
 		pages = rest < SEGMENT_PAGES_MAX_BYTES ? (size_t)rest : SEGMENT_PAGES_MAX_BYTES;
 	}
 	if (object_is_kept(o) && (rest ? rest : before) >= SEGMENT_PAGES_MIN_BYTES)

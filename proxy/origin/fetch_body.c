@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/bodies.h"
+
 enum { FETCH_READS_PER_EVENT = 4 };
 
 /* Everything was read and went through the stages. */
@@ -131,7 +133,8 @@ int fetch_read_body(struct fetch *f)
 {
 	for (int i = 0; i < FETCH_READS_PER_EVENT && !f->paused; i++) {
 		uint8_t *buf = loop_scratch(fetch_loop(f));
-		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
+		size_t most = bodies_share(LOOP_SCRATCH_BYTES);
+		ssize_t n = conn_read(f->conn, buf, most);
 
 		if (n == CONN_AGAIN)
 			break;
@@ -149,7 +152,7 @@ int fetch_read_body(struct fetch *f)
 		}
 		if (fetch_parse_body(f, (char *)buf, (size_t)n))
 			return -1;
-		if (n < LOOP_SCRATCH_BYTES / 4)
+		if ((size_t)n < most / 4)
 			break;
 	}
 	return 0;

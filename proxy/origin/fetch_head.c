@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/base/bodies.h"
 #include "proxy/origin/backoff.h"
 
 enum { FETCH_INTERIMS_MAX = 16 };
@@ -216,7 +217,7 @@ int fetch_read_head(struct fetch *f)
 {
 	while (f->phase == FETCH_HEAD) {
 		char *buf = (char *)loop_scratch(fetch_loop(f));
-		ssize_t n = conn_read(f->conn, buf, LOOP_SCRATCH_BYTES);
+		ssize_t n = conn_read(f->conn, buf, bodies_share(LOOP_SCRATCH_BYTES));
 
 		if (n == CONN_AGAIN)
 			return 0;

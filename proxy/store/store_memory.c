@@ -1,6 +1,6 @@
 /* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a count.
  * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and the slack of
- * eviction.h: room is made before an entry comes in. Entries that readers still hold after they left are not counted. */
+ * eviction.h: room is made before an entry comes in. Bodies that readers still hold after they left count elsewhere (bodies.h). */
 #include "proxy/store/store.h"
 
 #include <malloc.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "proxy/base/bodies.h"
 #include "proxy/base/hash.h"
 #include "proxy/store/eviction.h"
 
@@ -16,7 +17,8 @@
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
 /* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to the system. */
 enum { TRIM_SHARE = 8 };
-/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all that is stored. */
+/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all that is stored. Less
+ * where slow readers hold much already: these, too, they would go on reading once others have driven them out. */
 enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
@@ -24,6 +26,7 @@ struct memory_node {
 	LIST_ENTRY(memory_node) by_key, by_url;
 	struct entry *entry;
 	struct entry_hints hints;
+	size_t body;                           /* bytes, among those of eviction */
 };
 LIST_HEAD(memory_bucket, memory_node);
 
@@ -80,6 +83,18 @@ static size_t memory_gzip_bytes(const struct entry *e)
 	return bytes;
 }
 
+/* Of the body and its gzip form, as bodies.h counts them. */
+static size_t memory_body_bytes(const struct entry *e)
+{
+	struct object *form = NULL;
+	size_t bytes = e->object ? (size_t)object_length(e->object) : 0;
+
+	if (e->object && object_gzip(e->object, &form) == OBJECT_GZIP_KEPT)
+		bytes += (size_t)object_length(form);
+	object_unref(&form);
+	return bytes;
+}
+
 static size_t memory_bytes(struct memory_node *n)
 {
 	return n->entry->bytes + memory_gzip_bytes(n->entry) + malloc_usable_size(n) + sizeof(size_t);
@@ -89,6 +104,14 @@ static void memory_count(struct store_memory *m, struct memory_node *n)
 {
 	n->eviction.bytes = memory_bytes(n);
 	m->stats.bytes += n->eviction.bytes;
+	n->body = memory_body_bytes(n->entry);
+	bodies_counted(n->body);
+}
+
+static void memory_uncount(struct store_memory *m, struct memory_node *n)
+{
+	m->stats.bytes -= n->eviction.bytes;
+	bodies_uncounted(n->body);
 }
 
 /* Already out of the queues: out of the tables, and onto the list of what is freed once the lock is open. */
@@ -97,7 +120,7 @@ static void memory_unlink(struct store_memory *m, struct memory_node *n, struct 
 	LIST_REMOVE(n, by_key);
 	LIST_REMOVE(n, by_url);
 	m->stats.entries--;
-	m->stats.bytes -= n->eviction.bytes;
+	memory_uncount(m, n);
 	TAILQ_INSERT_TAIL(dead, &n->eviction, link);
 }
 
@@ -234,6 +257,14 @@ static void memory_put(struct store *s, struct entry *e)
 	memory_unlock(m, &dead);
 }
 
+static size_t memory_making_max(const struct store_memory *m)
+{
+	size_t share = m->room / RESERVE_SHARE, both = share > BODIES_LOOSE_MAX / 2 ? share : BODIES_LOOSE_MAX / 2, loose = bodies_loose();
+	size_t left = both > loose ? both - loose : 0;
+
+	return left < share ? left : share;
+}
+
 /* One alone may have it all: it could be stored, too. */
 bool store_memory_reserve(struct store *s, size_t had, size_t wants)
 {
@@ -244,10 +275,11 @@ bool store_memory_reserve(struct store *s, size_t had, size_t wants)
 
 	pthread_mutex_lock(&m->lock);
 	others = m->reserved - had;
-	if ((room = others + wants <= (others ? m->room / RESERVE_SHARE : m->room))) {
+	if ((room = others + wants <= (others ? memory_making_max(m) : m->room))) {
 		m->stats.bytes -= had;
 		memory_make_room(m, wants, &dead);
 		m->stats.bytes += wants;
+		bodies_counted(wants - had);
 		m->reserved = others + wants;
 	}
 	memory_unlock(m, &dead);
@@ -261,6 +293,7 @@ void store_memory_release(struct store *s, size_t had)
 	pthread_mutex_lock(&m->lock);
 	m->reserved -= had;
 	m->stats.bytes -= had;
+	bodies_uncounted(had);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -278,7 +311,7 @@ bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct
 		n = NULL;
 	if (n) {
 		eviction_remove(&m->eviction, &n->eviction);
-		m->stats.bytes -= n->eviction.bytes;
+		memory_uncount(m, n);
 		memory_make_room(m, memory_bytes(n) + more, &dead);
 		object_gzip_end(body, OBJECT_GZIP_KEPT);
 		memory_count(m, n);
@@ -298,7 +331,7 @@ static struct entry *memory_expire(struct store_memory *m, struct memory_node *n
 		return NULL;
 	}
 	eviction_remove(&m->eviction, &n->eviction);
-	m->stats.bytes -= n->eviction.bytes;
+	memory_uncount(m, n);
 	n->entry = stale;
 	n->hints = entry_hints(stale);
 	memory_count(m, n);
