@@ -7,6 +7,9 @@
 
 #include <llhttp.h>
 
+/* Of a body that are none of its bytes, at a stretch: a chunk's extensions, trailers. Whole reads are looked at, so twice that may pass. */
+enum { HTTP_FRAMING_MAX = 64 * 1024 };
+
 struct http_parser {
 	llhttp_t ll;
 	struct http_msg *msg;
@@ -14,6 +17,8 @@ struct http_parser {
 	void *arg;
 	bool request, head_done, done, in_name, no_body;
 	char last;                     /* the byte read last */
+	const char *body_end;          /* of the last piece of the body in what is being read; NULL: there was none */
+	size_t framing;                /* bytes since */
 	enum http_parse_error error;
 	const char *reason;
 };
@@ -227,6 +232,7 @@ static int on_body(llhttp_t *ll, const char *at, size_t len)
 {
 	struct http_parser *p = ll->data;
 
+	p->body_end = at + len;
 	if (p->body && p->body(p->arg, at, len))
 		return http_fail(p, HTTP_E_BODY, "body not taken");
 	return 0;
@@ -271,6 +277,7 @@ void http_parser_start(struct http_parser *p, struct http_msg *m, bool no_body)
 	p->head_done = p->done = p->in_name = false;
 	p->error = HTTP_E_NONE;
 	p->reason = "";
+	p->framing = 0;
 	http_msg_reset(m);
 }
 
@@ -317,6 +324,13 @@ static enum http_parse_error http_classify(llhttp_errno_t e)
 	}
 }
 
+/* An extension or a trailer section that never ends would be read for ever, with nothing to show for it. */
+static bool http_framing_ends(struct http_parser *p, const char *data, size_t used)
+{
+	p->framing = p->body_end ? (size_t)(data + used - p->body_end) : p->framing + used;
+	return p->framing <= HTTP_FRAMING_MAX;
+}
+
 enum http_parse_result http_parse(struct http_parser *p, const char *data, size_t len, size_t *used)
 {
 	bool was_head = !p->head_done;
@@ -329,6 +343,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 		return PARSE_ERROR;
 	if (p->done)
 		return PARSE_DONE;
+	p->body_end = NULL;
 	e = llhttp_execute(&p->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
 	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;     /* with the byte that was refused */
@@ -339,6 +354,10 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 	before = *used > 1 ? data[*used - 2] : p->last;
 	if (*used)
 		p->last = data[*used - 1];
+	if (!was_head && !http_framing_ends(p, data, *used)) {
+		http_fail(p, HTTP_E_FRAMING, "chunk extensions or trailers without end");
+		return PARSE_ERROR;
+	}
 	if (e == HPE_OK)
 		return PARSE_MORE;
 	if (e == HPE_PAUSED && p->done && p->msg->chunked && *used && before != '\r') {

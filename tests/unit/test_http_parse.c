@@ -527,5 +527,40 @@ static void again(void)
 	http_msg_free(&msg);
 }
 
+/* What goes on between two bytes of a body, or behind the last, has an end; a body in the smallest chunks has none. */
+static void without_end(void)
+{
+	enum { PIECE = 1000, PIECES = 1000 };
+	static const struct { const char *name, *start, *piece; bool ends; } rows[] = {
+		{ "a chunk's extension", "1;a=", "x", false }, { "trailers", "1\r\na\r\n0\r\n", "A: b\r\n", false },
+		{ "chunks of a byte", "", "1\r\na\r\n", true }, { "chunks of a byte, each with an extension", "", "1;a=b\r\na\r\n", true },
+	};
+	static const char head[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+	struct http_parser *parser = http_parser_new(false, NULL, NULL);
+	char *pieces = malloc(PIECE * 16);
+	struct http_msg msg;
+
+	CU_ASSERT_EQUAL_FATAL(http_msg_init(&msg, 8), 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t used, len = strlen(rows[i].piece), total = 0;
+		enum http_parse_result r;
+
+		for (size_t n = 0; n < PIECE; n++)
+			memcpy(pieces + n * len, rows[i].piece, len);
+		http_parser_start(parser, &msg, false);
+		msg.base = head;
+		CU_ASSERT_EQUAL_FATAL(http_parse(parser, head, sizeof head - 1, &used), PARSE_HEAD);
+		http_parser_go_on(parser);
+		r = http_parse(parser, rows[i].start, strlen(rows[i].start), &used);
+		for (size_t n = 0; n < PIECES && r == PARSE_MORE; n++, total += PIECE * len)
+			r = http_parse(parser, pieces, PIECE * len, &used);
+		UNIT_ROW(r == (rows[i].ends ? PARSE_MORE : PARSE_ERROR), "%s: %d", rows[i].name, r);
+		UNIT_ROW(rows[i].ends || (http_parser_error(parser) == HTTP_E_FRAMING && total <= 128 * 1024), "%s: %zu", rows[i].name, total);
+	}
+	free(pieces);
+	http_parser_free(&parser);
+	http_msg_free(&msg);
+}
+
 UNIT_SUITE(http_parse, { "start lines", start_lines }, { "fields", fields }, { "framing", framing }, { "chunks", chunks },
-	{ "responses", responses }, { "long names", long_names }, { "again", again })
+	{ "responses", responses }, { "long names", long_names }, { "again", again }, { "without end", without_end })
