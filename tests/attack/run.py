@@ -1,0 +1,185 @@
+"""One row of the table: its utfeed, what is measured of it while the attack lasts and afterwards, and what of that is out of bounds."""
+import contextlib
+import os
+import resource
+import tempfile
+import time
+
+from proxy import Utfeed, is_sanitized
+
+from .crowd import Crowd, attack
+from .gauge import Gauge, until
+from .good import percentile
+
+COMMON = ("--access-log", "off", "--origin-idle-timeout", "1s", "--log-level", "error")
+WARM_SECONDS, BACK_SECONDS = 0.5, 45
+LEAST_WAIT = 1.0                    # ms: below that an idle server's figure is the machine's
+FIRST_LIMIT, LIMIT_STEP = 16 << 20, 1 << 20
+SHARED = 2                          # descriptors that a worker keeps from the first use on: the pipe of splice.h
+AT_ONCE_SPARED = 200                # descriptors that the attackers' process has for itself
+
+
+class Figure:
+    """What was measured, beside its bound."""
+
+    def __init__(self, name, value, bound, unit):
+        self.name, self.value, self.bound, self.unit = name, value, bound, unit
+
+    @property
+    def fails(self):
+        return self.value > self.bound
+
+    def __str__(self):
+        return f"{self.name} {self.value:.{0 if self.value >= 100 else 1}f}/{self.bound:.{0 if self.bound >= 10 else 1}f} {self.unit}"
+
+
+class Result:
+    def __init__(self, row):
+        self.row, self.figures, self.wrong, self.seconds, self.number = row, [], [], 0.0, 0
+        self.ends = {}
+
+    def hold(self, *figure):
+        self.figures.append(Figure(*figure))
+
+    def failures(self):
+        return [*(str(figure) for figure in self.figures if figure.fails), *self.wrong]
+
+    def __str__(self):
+        ends = " ".join(f"{word}:{count}" for word, count in sorted(self.ends.items()))
+        said = "; ".join([*map(str, self.figures), *self.wrong])
+        return f"{'FAILED' if self.failures() else 'ok':6} {self.row.name}: {self.number} in {self.seconds:.1f} s, {ends}: {said}"
+
+
+def routes(good, origin):
+    bad = f"http://127.0.0.1:{origin.port}/"
+    return ("--route", f"/good/=http://127.0.0.1:{good.port}/", "--route", f"/o/={bad}", "--route", f"/ascii/={bad} output=us-ascii")
+
+
+def limited(more, *options):
+    """A utfeed with so many MB of address space more than it needs to start."""
+    space = FIRST_LIMIT
+    while True:
+        try:
+            Utfeed(*options, under=("prlimit", f"--as={space}")).stop()
+            break
+        except AssertionError:
+            space += LIMIT_STEP
+    return Utfeed(*options, under=("prlimit", f"--as={space + (more << 20)}"))
+
+
+class Run:
+    """One row, at a scale: of 1 as the table has it."""
+
+    def __init__(self, row, good, origin, scale=1.0, times=True, idle_seconds=2.0, more=()):
+        self.row, self.good, self.origin, self.times, self.idle_seconds = row, good, origin, times and not is_sanitized(), idle_seconds
+        self.scale, self.more = scale, more
+        self.result = Result(row)
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - AT_ONCE_SPARED
+        self.result.number = self.number = max(round(row.number * scale), 4)
+        self.at_once = min(row.at_once, self.number, limit)
+        self.proxy = self.gauge = self.idle = None
+
+    def start(self, folder, helped):
+        row = self.row
+        options = (*COMMON, "--cache-bytes", f"{row.cache}m", *routes(self.good, self.origin), *row.options, *helped, *self.more)
+        self.proxy = limited(row.limit, *options) if row.limit else Utfeed(*options)
+        self.gauge = Gauge(self.proxy.process.pid)
+        if os.cpu_count() > 1 and "--workers" not in self.more:
+            self.gauge.pin({0})
+
+    def crowd(self):
+        return Crowd(self.proxy.port, self.origin.port, self.proxy.process.pid)
+
+    def fill(self):
+        from .visits import asks_often
+        for_each = 100
+        count = max(round(self.row.fill * self.scale), 1)
+        attack(self.crowd(), asks_often(for_each, "/small/length/max-age=600/N"), max(count // for_each, 1), 8)
+
+    def rest(self):
+        """The idle server, with the good client alone."""
+        if self.row.fill:
+            self.fill()
+        if not self.row.alone:
+            self.good.begin(self.proxy.port)
+            time.sleep(WARM_SECONDS)
+            self.good.told()
+        cpu, began = self.gauge.cpu(), time.monotonic()
+        time.sleep(self.idle_seconds)
+        waited, wrong = ([], []) if self.row.alone else self.good.told()
+        self.result.wrong += [f"before the attack: {each}" for each in wrong[:3]]
+        self.gauge.forget_peak()
+        self.idle = {"rss": self.gauge.rss(), "cpu": (self.gauge.cpu() - cpu) / (time.monotonic() - began), "waits": percentile(waited),
+                     "descriptors": max(self.gauge.descriptors() for _ in range(20))}
+
+    def under_attack(self):
+        row, result = self.row, self.result
+        cpu, moved, began = self.gauge.cpu(), self.origin.moved(), time.monotonic()
+        made, bytes_moved, result.seconds = attack(self.crowd(), row.visit, self.number, self.at_once)
+        if row.terminates:
+            return made
+        time.sleep(0.2)                             # the origin's count is that old
+        spent = self.gauge.cpu() - cpu - self.idle["cpu"] * (time.monotonic() - began)
+        units = self.number if row.unit == "visit" else max(bytes_moved + self.origin.moved() - moved, 1) / 1024
+        if self.times:
+            result.hold("cpu", spent / units, row.cpu, f"us/{row.unit}")
+        return made
+
+    def waits(self):
+        waited, wrong = self.good.told()
+        self.result.wrong += [f"the good client: {each}" for each in wrong[:3]]
+        if self.times:
+            self.result.hold("p99", percentile(waited), self.row.waits * max(self.idle["waits"], LEAST_WAIT), "ms")
+
+    def judge_ends(self, made):
+        self.result.ends = made
+        for word in sorted(set(made) - self.row.ends):
+            self.result.wrong.append(f"{made[word]} ended as {word}")
+
+    def afterwards(self):
+        """All that was taken is given back."""
+        idle, bound = self.idle, self.idle["rss"] + self.row.cache + self.row.keeps
+        until(lambda: self.gauge.descriptors() <= idle["descriptors"] + SHARED and self.gauge.rss() <= bound, BACK_SECONDS)
+        self.result.hold("memory", self.gauge.peak() - idle["rss"], self.row.cache + self.row.memory, "MB")
+        self.result.hold("kept", self.gauge.rss() - idle["rss"], self.row.cache + self.row.keeps, "MB")
+        self.result.hold("descriptors", self.gauge.descriptors() - idle["descriptors"], SHARED, "left")
+
+    def still_answers(self):
+        status = self.proxy.get("/good/no-store", host="a").status
+        if status != 200:
+            self.result.wrong.append(f"answers {status} afterwards")
+
+    def measure(self):
+        self.rest()
+        made = self.under_attack()
+        if not self.row.alone:
+            self.waits()
+        self.judge_ends(made)
+        if self.row.terminates:
+            return
+        self.afterwards()
+        self.still_answers()
+
+    def whole(self):
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="utfeed-attack-"))
+            helped = stack.enter_context(self.row.helper(folder)) if self.row.helper else ()
+            try:
+                self.start(folder, helped)
+                self.measure()
+            except Exception as error:      # the row fails, the others go on
+                self.result.wrong.append(repr(error))
+            finally:
+                self.end()
+        return self.result
+
+    def end(self):
+        """It ends in order: utfeed's exit status, and no sanitizer's word."""
+        if not self.proxy:
+            return
+        try:
+            if self.row.terminates:
+                self.proxy.wait()
+            self.proxy.stop()
+        except AssertionError as error:
+            self.result.wrong.append(str(error)[:2000])

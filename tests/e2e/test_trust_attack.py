@@ -1,0 +1,48 @@
+"""tests/attack, a hundredth of each attack: held to bounds are memory, descriptors and how requests end; the machine may be busy.
+`make attack` has the whole numbers, processor time and what a good client waits."""
+import os
+import shutil
+import sys
+
+import pytest
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
+from attack.good import Good        # noqa: E402
+from attack.origin import Origin    # noqa: E402
+from attack.run import Run          # noqa: E402
+from attack.table import ATTACKS    # noqa: E402
+
+SCALE, IDLE_SECONDS = 0.01, 0.1
+# Of each kind what takes a second or two
+BRIEF = ("abandoned, ", "slow readers, no-store", "large feeds as us-ascii", "tunnels", "endless ", "bomb: ", "text: less-than signs",
+         "text: nothing said, every byte", "many variants", "colliding URLs", "many redirects", "pipelined misses", "purges, prefix /none/",
+         "many URLs: LMDB", "out of memory, ", "SIGTERM, both")
+ROWS = [row for row in ATTACKS if row.name.startswith(BRIEF)]
+
+
+def attacked(row, scale):
+    with Origin() as origin:
+        good = Good()
+        try:
+            result = Run(row, good, origin, scale, times=False, idle_seconds=IDLE_SECONDS).whole()
+        finally:
+            good.stop()
+    assert not result.failures(), f"{row.name}: {result.failures()}"
+
+
+def test_rows_have_names_of_their_own():
+    assert len({row.name for row in ATTACKS}) == len(ATTACKS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_trust_attack(row):
+    if row.name.startswith("bomb") and not (shutil.which("brotli") and shutil.which("zstd")):
+        pytest.skip("no brotli or zstd")
+    attacked(row, SCALE)
+
+
+def test_trust_08_slow_readers_of_different_urls_share_what_is_in_transit():
+    """500 at once: their transit-bytes alone would be 125 MB."""
+    row = next(row for row in ATTACKS if row.name == "slow readers, no-store")
+    attacked(row, 500 / row.number)
