@@ -43,6 +43,6 @@ def test_trust_attack(row):
 
 
 def test_trust_08_slow_readers_of_different_urls_share_what_is_in_transit():
-    """500 at once: their transit-bytes alone would be 125 MB."""
+    """1,000 at once: their transit-bytes alone would be 250 MB."""
     row = next(row for row in ATTACKS if row.name == "slow readers, no-store")
-    attacked(row, 500 / row.number)
+    attacked(row, row.at_once / row.number)
