@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "judge.h"
-#include "proxy/text.h"
+#include "proxy/base/text.h"
 
 struct script { const uint8_t *at, *end; };
 

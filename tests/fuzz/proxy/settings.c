@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "conf/conf_internal.h"
-#include "proxy/cache.h"
-#include "proxy/client.h"
-#include "proxy/fetch_internal.h"
-#include "proxy/log.h"
-#include "proxy/polite.h"
-#include "proxy/resolve.h"
-#include "proxy/settings.h"
-#include "proxy/tls_context_internal.h"
-#include "proxy/tls_set.h"
+#include "proxy/base/log.h"
+#include "proxy/cache/cache.h"
+#include "proxy/client/client.h"
+#include "proxy/dns/resolve.h"
+#include "proxy/net/tls_context_internal.h"
+#include "proxy/origin/backoff.h"
+#include "proxy/origin/fetch_internal.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
 #include "tests/fuzz/proxy/world.h"
 
 enum { BENCH_OBJECT_MORE = 64 * 1024 };

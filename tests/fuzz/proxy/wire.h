@@ -7,7 +7,7 @@
 #include <llhttp.h>
 #include <stdbool.h>
 
-#include "proxy/text.h"
+#include "proxy/base/text.h"
 
 struct wire_field { size_t name, value; };     /* of the message's texts, each terminated */
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proxy/resolve_ares.h"
+#include "proxy/dns/resolve_ares.h"
 
 enum {
 	WORLD_START_S = 1790000000,            /* 2026-09-21 */
