@@ -93,7 +93,7 @@ lane_one() {
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step threads sh "$0" threads
 	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
-	step coverage make -C build/gcc -s coverage
+	step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 lane_two() {
 	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules

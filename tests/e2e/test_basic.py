@@ -268,3 +268,13 @@ def test_access_line(proxy, origin):
 def test_version_line():
     said = subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, check=True, timeout=30).stdout
     assert said.startswith(b"utfeed ")
+
+
+@pytest.mark.parametrize("words,status,said", [
+    (["--version"], 0, "utfeed "), (["-V"], 0, "utfeed "), (["--help"], 0, "usage: utfeed COMMAND"), (["-h"], 0, "  serve "),
+    ([], 2, "usage: utfeed COMMAND"), (["nonsense"], 2, "unknown command 'nonsense'"), (["--nonsense"], 2, "--nonsense"),
+    (["-c", "/nonexistent", "--check-config"], 2, "/nonexistent"), (["--listen", "127.0.0.1:1", "--check-config"], 0, "is right")])
+def test_first_words(words, status, said):
+    """Without a command it serves: options say so."""
+    ended = subprocess.run([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=30)
+    assert ended.returncode == status and said in (ended.stdout if not status else ended.stderr).decode()
