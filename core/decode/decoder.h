@@ -52,7 +52,8 @@ struct decoder_trial {
 	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
 };
 /* -1: the converter cannot be opened; errno as above. */
-int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *);
+int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *)
+    __attribute__((warn_unused_result));
 
 /* Finds out which converters this machine has, while there is memory; before other threads. */
 void decoder_know(void);

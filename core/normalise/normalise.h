@@ -54,8 +54,8 @@ struct normaliser;
 struct normaliser *normaliser_new(const struct normalise_options *, const struct normalise_events *);   /* NULL: out of memory */
 void normaliser_free(struct normaliser **);
 /* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing written). */
-int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len);
-int normaliser_finish(struct normaliser *);
+int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
+int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
 /* NULL until decided. */
 const struct verdict *normaliser_verdict(const struct normaliser *);
 const struct normalise_report *normaliser_report(const struct normaliser *);

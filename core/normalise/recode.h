@@ -17,11 +17,12 @@ struct recode;
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
 void recode_free(struct recode **);
 /* Another charset from here on; nothing but recode_ascii() may have been fed. -1 as above. */
-int recode_change(struct recode *, enum charset, unsigned decoder_flags);
-int recode_feed(struct recode *, const uint8_t *, size_t len);     /* 0, what the sink returned, or -1 (out of memory) */
+int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
+/* 0, what the sink returned, or -1 (out of memory) */
+int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 /* Bytes under 0x80 that mean themselves, whatever the charset. */
-int recode_ascii(struct recode *, const uint8_t *, size_t len);
-int recode_finish(struct recode *);
+int recode_ascii(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
+int recode_finish(struct recode *) __attribute__((warn_unused_result));
 
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_lost(const struct recode *);                        /* characters US-ASCII output could not keep */

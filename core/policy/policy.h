@@ -67,7 +67,7 @@ void verdict_untouched(struct verdict *, enum policy, enum verdict_reason);
 
 const char *policy_name(enum policy);
 const char *policy_summary(enum policy);
-int policy_lookup(const char *name, size_t len);    /* enum policy, or -1 */
+int policy_lookup(const char *name, size_t len) __attribute__((warn_unused_result));  /* enum policy, or -1 */
 const char *verdict_error_name(enum verdict_error);     /* "mismatch", ...; NULL for VERR_NONE */
 const char *verdict_reason_name(enum verdict_reason);   /* "not-xml", ... */
 const char *verdict_outcome_name(enum verdict_outcome); /* "ok", "override", ... */

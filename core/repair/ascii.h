@@ -19,7 +19,8 @@
 struct ascii;
 struct ascii *ascii_new(struct sink);                           /* NULL: out of memory */
 void ascii_free(struct ascii **);
-int ascii_feed(struct ascii *, const uint8_t *, size_t len);    /* valid UTF-8; 0 or what the sink returned */
+/* valid UTF-8; 0 or what the sink returned */
+int ascii_feed(struct ascii *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 uint64_t ascii_lost(const struct ascii *);                      /* characters that became "_" */
 
 #endif

@@ -42,8 +42,9 @@ struct repair;
  * case of letters stays as it is. NULL: out of memory. */
 struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
 void repair_free(struct repair **);
-int repair_feed(struct repair *, const uint8_t *, size_t len);   /* 0, or what the sink returned, or -1 (out of memory) */
-int repair_finish(struct repair *);
+/* 0, or what the sink returned, or -1 (out of memory) */
+int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
+int repair_finish(struct repair *) __attribute__((warn_unused_result));
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
 const char *repair_name(enum repair_index);
 

@@ -56,6 +56,6 @@ struct repair_lex {
 };
 
 /* final: the text ends with this call. 0, or what the sink returned. */
-int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final);
+int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final) __attribute__((warn_unused_result));
 
 #endif

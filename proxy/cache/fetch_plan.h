@@ -25,6 +25,6 @@ bool fetch_plan_caches(const struct request *, const struct target *);
 /* What fetching the target for this request means, ranged: for the part it asks for; r's strings are the caller's
  * (fetch_request_free()) until a fetch takes them. -1: out of memory. */
 int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *body,
-    bool ranged, struct fetch_request *r);
+    bool ranged, struct fetch_request *r) __attribute__((warn_unused_result));
 
 #endif

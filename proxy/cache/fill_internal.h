@@ -58,17 +58,17 @@ struct entry *lead_put(struct lead *, struct entry_parts *);
 /* The key of the response, or of a part of it. */
 void lead_key(struct lead *, bool part, struct text *);
 /* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
-int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *);
+int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *) __attribute__((warn_unused_result));
 /* Where the response names no lifetime its feed, body, may: of the time it was made, not of the time it came. NULL: not known yet. */
 void lead_freshness(struct lead *, struct freshness *, const struct http_msg *, struct object *body);
 
 /* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
 /* A redirect that is followed counts for what it leads to. -1: out of memory. */
-int lead_note_hop(struct lead *, const struct http_msg *);
+int lead_note_hop(struct lead *, const struct http_msg *) __attribute__((warn_unused_result));
 /* Whether a response with that head, as a status, may be stored; then l->vary has the names. -1: out of memory. */
-int lead_judge(struct lead *, const struct http_msg *, int status, enum storable *);
+int lead_judge(struct lead *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
 /* Says in the object whom it is for; own: the one who asked alone. -1: out of memory. */
-int lead_admit(struct lead *, const struct http_msg *, bool own, struct object *);
+int lead_admit(struct lead *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
 void lead_hops_free(struct lead_hops *);
 
 /* fill_refresh.c */
@@ -81,7 +81,7 @@ enum fetch_choice lead_refresh(struct lead *, const struct fetch_answer *, struc
 /* The stored response answers for an origin that errs, where it may. */
 bool lead_serve_stale(struct lead *, struct object *, int status);
 /* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). -1: out of memory. */
-int lead_add_validators(struct lead *, struct fetch_request *);
+int lead_add_validators(struct lead *, struct fetch_request *) __attribute__((warn_unused_result));
 
 /* fill_parts.c */
 /* Whether a 206 is a part that can be stored; then it is noted. */

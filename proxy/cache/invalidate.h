@@ -7,6 +7,7 @@
 #include "proxy/origin/fetch.h"
 
 /* Hooks for one such fetch. -1: out of memory. */
-int invalidate_hooks(struct fetch_hooks *, struct cache *, const struct destination *to, struct slice url);
+int invalidate_hooks(struct fetch_hooks *, struct cache *, const struct destination *to, struct slice url)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -32,7 +32,7 @@ struct purge_wait {
 	int64_t count;
 };
 /* done, owner, purge and count are the caller's to set. *w NULL: nothing is waited for. -1: out of memory. */
-int purge_wait_new(struct purge_wait **w, struct cache *, struct loop *);
+int purge_wait_new(struct purge_wait **w, struct cache *, struct loop *) __attribute__((warn_unused_result));
 void purge_wait_free(struct purge_wait **);                    /* done() will not be called */
 
 #endif

@@ -28,6 +28,7 @@ int upstream_for_anybody(struct http_msg *, const struct http_msg *from);
 /* By forward proxy the client talks to the origin itself, so that all end-to-end fields go along but credentials that are not to.
  * conditional: the client's own preconditions go along (the cache adds its own instead); r->ranged: its Range and If-Range
  * do. Fills method, fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
-int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *, bool conditional);
+int upstream_head(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *, bool conditional)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -112,7 +112,7 @@ static inline bool client_is_over(const struct client *c)
 
 /* client.c */
 void client_enter(struct client *, enum client_state);         /* the one way from state to state */
-int client_open_exchange(struct client *);     /* -1: closed, out of memory */
+int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: closed, out of memory */
 void client_start(struct client *);            /* of a request: notes the time */
 /* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the turn. */
 void client_close(struct client *, bool reset);
@@ -129,10 +129,11 @@ void client_find_method(struct exchange *);
 void client_refuse(struct client *, int status, const char *text);
 
 /* client_body.c */
-int client_open_body(struct client *);         /* -1: out of memory */
+int client_open_body(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory */
 void client_say_continue(struct client *);
 int client_on_body(void *exchange, const char *at, size_t len);
-int client_feed_body(struct client *);         /* there is one: moves on what has arrived; -1: the connection is gone */
+/* there is one: moves on what has arrived; -1: the connection is gone */
+int client_feed_body(struct client *) __attribute__((warn_unused_result));
 /* It will not be read any further: whoever waits for it must not take it for complete. */
 void client_drop_body(struct client *);
 void client_on_upload_timeout(struct timer *);

@@ -25,7 +25,7 @@ struct greeting_pool *greeting_pool_new(struct loop *, const struct greeting_hoo
 void greeting_pool_free(struct greeting_pool **);
 /* Takes over the descriptor, from a peer that is who. Its header must be complete within timeout_ms. -1: out of memory (closed). */
 int greeting_accept(struct greeting_pool *, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who,
-    uint64_t timeout_ms);
+    uint64_t timeout_ms) __attribute__((warn_unused_result));
 size_t greeting_count(const struct greeting_pool *);
 
 #endif

@@ -18,13 +18,14 @@ int cmd_policies(int argc, char **argv);
 int cmd_charsets(int argc, char **argv);
 
 /* A descriptor to read from, standard input for "-". -1: it said why on standard error. */
-int cmd_open(const char *path);
+int cmd_open(const char *path) __attribute__((warn_unused_result));
 void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one: 0 at the end, -1 with a message. */
 ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
 /* As if it came with that Content-Type; "": as a response without one. CMD_USAGE: it is no field value (RFC 9110 section 5.5). */
-int cmd_content_type(struct normalise_options *, const char *type, const char *usage);
+int cmd_content_type(struct normalise_options *, const char *type, const char *usage)
+    __attribute__((warn_unused_result));
 /* Says the message and the usage line on standard error; CMD_USAGE. */
-int cmd_usage(const char *usage, const char *message, const char *detail);
+int cmd_usage(const char *usage, const char *message, const char *detail) __attribute__((warn_unused_result));
 
 #endif

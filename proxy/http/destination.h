@@ -27,7 +27,8 @@ enum destination_error { DESTINATION_OK, DESTINATION_NO_MEMORY, DESTINATION_BAD_
 enum destination_error destination_from_url(struct destination *, struct slice url, const char **why);
 enum destination_error destination_follow(struct destination *, const struct destination *base, struct slice location,
     const char **why);
-int destination_set_path(struct destination *, const char *path, size_t len);      /* -1: out of memory */
+/* -1: out of memory */
+int destination_set_path(struct destination *, const char *path, size_t len) __attribute__((warn_unused_result));
 void destination_free(struct destination *);
 
 bool destination_same_origin(const struct destination *, const struct destination *);

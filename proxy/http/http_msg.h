@@ -55,7 +55,7 @@ struct http_msg {
 static_assert(H_COUNT <= 128, "a bit of http_msg.ids for each");
 
 /* Room for max_fields fields. -1: out of memory. */
-int http_msg_init(struct http_msg *, size_t max_fields);
+int http_msg_init(struct http_msg *, size_t max_fields) __attribute__((warn_unused_result));
 void http_msg_free(struct http_msg *);
 void http_msg_reset(struct http_msg *);
 

@@ -10,7 +10,7 @@ enum backlog_state { BACKLOG_QUIET, BACKLOG_OPENING, BACKLOG_UNKNOWN };
 
 /* From now on the listening socket hears no first segment of a connection (SYN, RFC 9293 section 3.5): whoever sends one tries again a
  * second later, here or elsewhere. -1: this kernel has no such filter; errno says why. */
-int backlog_shut(int fd);
+int backlog_shut(int fd) __attribute__((warn_unused_result));
 /* Whether connections to the address's port are known to their clients but not to accept(): their last segment is on its way, or
  * TCP_DEFER_ACCEPT waits for their first bytes. UNKNOWN: this kernel does not tell. */
 enum backlog_state backlog_state(const struct sockaddr *);

@@ -57,7 +57,7 @@ ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
  * returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing is taken. */
 bool conn_gather(struct conn *, struct iovec *, int n);
 /* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
-int conn_flush(struct conn *);
+int conn_flush(struct conn *) __attribute__((warn_unused_result));
 size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
 /* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says. Fewer bytes than
  * given: it takes no more now. */

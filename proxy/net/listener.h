@@ -13,7 +13,7 @@ struct loop;
 typedef void listener_accept_f(void *arg, int fd, const struct sockaddr *peer, socklen_t len);
 
 /* A bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each worker has its own. */
-int listener_bind(const struct sockaddr *, socklen_t, bool shared);
+int listener_bind(const struct sockaddr *, socklen_t, bool shared) __attribute__((warn_unused_result));
 /* Owns fd. NULL: out of memory (fd closed). */
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
 void listener_free(struct listener **);

@@ -38,7 +38,7 @@ enum { LOOP_SCRATCH_BYTES = 64 * 1024 };
 struct loop *loop_new(void);           /* NULL: out of memory or descriptors */
 void loop_free(struct loop **);
 /* Runs until loop_stop(). -1: the event base failed. */
-int loop_run(struct loop *);
+int loop_run(struct loop *) __attribute__((warn_unused_result));
 void loop_stop(struct loop *);         /* from its own thread */
 
 struct event_base *loop_base(struct loop *);

@@ -32,7 +32,7 @@ void tls_context_leave(struct tls_context *, struct tls_waiter *);
 
 SSL *tls_context_open(struct tls_context *, struct tls_why *);         /* NULL: why says it */
 /* Whom the peer must prove to be: a name, which goes into SNI too, or an address, which must not (RFC 6066 section 3). -1: out of memory. */
-int tls_expect(SSL *, const char *host);
+int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 
 /* Of a peer, "host:port". */
 void tls_context_keep_session(struct tls_context *, const char *peer, SSL_SESSION *);

@@ -46,7 +46,8 @@ struct object_head *response_head_build(const struct http_msg *, enum response_b
 void response_interim(struct text *, const struct http_msg *);
 
 /* A response of our own. fields: complete lines or "". text: its body. */
-int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len);
+int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len)
+    __attribute__((warn_unused_result));
 
 /* What a browser makes of a body that is not from the site it takes it for: no scripts, no forms, an origin of its own, and no guess of
  * another type (CSP Level 3 section 6.4.2 "sandbox", Fetch Standard section 3.6 "nosniff"). */

@@ -96,6 +96,7 @@ void fetch_request_free(struct fetch_request *);
 
 /* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are still the
  * caller's. */
-int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o);
+int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -100,11 +100,11 @@ void fetch_leave_alone(struct fetch *);
 void fetch_on_alone_timeout(struct timer *);
 
 /* fetch_head.c. -1: the fetch has ended, or goes elsewhere. */
-int fetch_read_head(struct fetch *);
+int fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
 
 /* fetch_body.c. -1: the fetch has ended. */
-int fetch_read_body(struct fetch *);
-int fetch_parse_body(struct fetch *, const char *data, size_t len);
+int fetch_read_body(struct fetch *) __attribute__((warn_unused_result));
+int fetch_parse_body(struct fetch *, const char *data, size_t len) __attribute__((warn_unused_result));
 int fetch_on_body(void *arg, const char *at, size_t len);      /* what the parser calls */
 void fetch_go_on(struct fetch *);                              /* the object has room again */
 /* The body of this response is not wanted; true: there is none, or it is here already, and the connection stays good. */

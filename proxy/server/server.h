@@ -8,8 +8,8 @@
 struct conf;
 
 /* Runs until told to end. The process's exit status. Takes over conf; argv: what it was loaded from, to load it again. */
-int server_run(struct conf *, int argc, char **argv);
+int server_run(struct conf *, int argc, char **argv) __attribute__((warn_unused_result));
 /* Whether the certificates and keys it names can be used: what the configuration alone does not say. -1: no, logged. */
-int server_check(const struct conf *);
+int server_check(const struct conf *) __attribute__((warn_unused_result));
 
 #endif

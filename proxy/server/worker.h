@@ -22,7 +22,7 @@ enum worker_order {
  * descriptors (logged). The first settings must outlive it. */
 struct worker *worker_new(struct settings *, struct polite *, struct cache *, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
-int worker_start(struct worker *);
+int worker_start(struct worker *) __attribute__((warn_unused_result));
 /* From any thread. */
 void worker_order(struct worker *, enum worker_order);
 /* Requests from now on are served under these; a reference is taken. From one thread. */

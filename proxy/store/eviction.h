@@ -34,7 +34,7 @@ struct eviction {
 };
 
 /* budget: of bytes in all; slots: about how many entries that will be. -1: out of memory. */
-int eviction_init(struct eviction *, size_t budget, size_t slots);
+int eviction_init(struct eviction *, size_t budget, size_t slots) __attribute__((warn_unused_result));
 void eviction_destroy(struct eviction *);      /* its own memory; nodes are their owners' */
 size_t eviction_memory(const struct eviction *);
 

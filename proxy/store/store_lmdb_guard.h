@@ -9,7 +9,7 @@
 enum { LMDB_FAULT = -30600 };          /* none of LMDB's own errors */
 
 /* What run gives, or LMDB_FAULT: it was left in the middle, with what it held. Calls may not be nested. */
-int lmdb_guarded(int (*run)(void *), void *arg);
+int lmdb_guarded(int (*run)(void *), void *arg) __attribute__((warn_unused_result));
 /* Ends the guarded call of this thread; false: there is none. */
 bool lmdb_guard_leave(void);
 

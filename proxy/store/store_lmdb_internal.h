@@ -32,34 +32,40 @@ struct lmdb_file {
 #define PIECE(map) ((map) / 16)
 
 /* The tables, in a transaction. All return LMDB's error, 0: none; what is not there is no error. */
-int lmdb_get(struct lmdb_file *, MDB_txn *, const char *key, size_t len, struct entry **, bool *damaged);      /* a reference or NULL */
-int lmdb_put(struct lmdb_file *, MDB_txn *, const struct entry *);
-int lmdb_remove(struct lmdb_file *, MDB_txn *, const char *key, size_t len);
-int lmdb_purge(struct lmdb_file *, MDB_txn *, const struct store_op *);
-int lmdb_wipe(struct lmdb_file *, MDB_txn *);
-int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *bytes);           /* entries and the pages all take */
+/* a reference or NULL */
+int lmdb_get(struct lmdb_file *, MDB_txn *, const char *key, size_t len, struct entry **, bool *damaged)
+    __attribute__((warn_unused_result));
+int lmdb_put(struct lmdb_file *, MDB_txn *, const struct entry *) __attribute__((warn_unused_result));
+int lmdb_remove(struct lmdb_file *, MDB_txn *, const char *key, size_t len) __attribute__((warn_unused_result));
+int lmdb_purge(struct lmdb_file *, MDB_txn *, const struct store_op *) __attribute__((warn_unused_result));
+int lmdb_wipe(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
+/* entries and the pages all take */
+int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *bytes) __attribute__((warn_unused_result));
 /* Removes the oldest until no more than limit bytes are taken. A transaction of its own: its pages are free for later ones. */
-int lmdb_evict(struct lmdb_file *, size_t limit);
+int lmdb_evict(struct lmdb_file *, size_t limit) __attribute__((warn_unused_result));
 
 /* The file; on the writer's thread. */
-int lmdb_file_init(struct lmdb_file *, const char *path, size_t map_bytes);
+int lmdb_file_init(struct lmdb_file *, const char *path, size_t map_bytes) __attribute__((warn_unused_result));
 void lmdb_file_free(struct lmdb_file *);
-int lmdb_open(struct lmdb_file *);                     /* env stays NULL on failure; what is damaged was set aside if nobody else has it */
+/* env stays NULL on failure; what is damaged was set aside if nobody else has it */
+int lmdb_open(struct lmdb_file *) __attribute__((warn_unused_result));
 void lmdb_close(struct lmdb_file *);
 /* By the thread that has just had a fault, before it ends: nobody looks anything up any more. Its transactions are not ended, for LMDB
  * would free what its stack held; its end gives the writer's lock back. Then another thread closes. */
 void lmdb_fault(struct lmdb_file *);
-int lmdb_begin(struct lmdb_file *, MDB_txn **);        /* to write: waits for every other process that does */
-int lmdb_remap(struct lmdb_file *);                    /* after MDB_MAP_RESIZED: another process has made the file larger */
+/* to write: waits for every other process that does */
+int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result));
+/* after MDB_MAP_RESIZED: another process has made the file larger */
+int lmdb_remap(struct lmdb_file *) __attribute__((warn_unused_result));
 bool lmdb_is_damaged(int rc);
 bool lmdb_is_misconfigured(int rc);                    /* waiting will not help */
 const char *lmdb_strerror(int rc);
 /* Sees to it that removals have room in the file system; false: it has none. */
 bool lmdb_reserve(struct lmdb_file *);
 /* lock.mdb and putting damaged files away (store_lmdb_lock.c). */
-int lmdb_lock_prepare(struct lmdb_file *);
+int lmdb_lock_prepare(struct lmdb_file *) __attribute__((warn_unused_result));
 bool lmdb_lock_alone(struct lmdb_file *);
-int lmdb_set_aside(struct lmdb_file *);
+int lmdb_set_aside(struct lmdb_file *) __attribute__((warn_unused_result));
 
 /* Its thread and the writes that wait for it: outlives the store where it cannot be waited for. */
 enum { LMDB_BATCH = 512 };
@@ -88,7 +94,8 @@ enum { OPEN_PENDING = -1 };
 struct lmdb_pending;
 
 struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes);       /* NULL: out of memory, no thread */
-int lmdb_writer_opened(struct lmdb_writer *, int64_t wait_ms);                 /* as open_rc */
+/* as open_rc */
+int lmdb_writer_opened(struct lmdb_writer *, int64_t wait_ms) __attribute__((warn_unused_result));
 void lmdb_writer_attach(struct lmdb_writer *, struct store_thread *, struct task *);
 /* In this order; it comes back, and stands in pending until then. An entry for which there is no room, or lose, becomes a removal: true. */
 bool lmdb_writer_do(struct lmdb_writer *, struct lmdb_pending *, struct store_op *, bool lose);

@@ -59,7 +59,8 @@ struct store_thread {
 	struct store_stats stats;
 };
 
-int store_thread_start(struct store_thread *, const struct store_work *);      /* -1: no thread, no loop */
+/* -1: no thread, no loop */
+int store_thread_start(struct store_thread *, const struct store_work *) __attribute__((warn_unused_result));
 /* Until work->end() is through; nobody may wait. What is owed then is told. */
 void store_thread_stop(struct store_thread *);
 

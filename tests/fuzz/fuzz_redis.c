@@ -185,7 +185,7 @@ static void on_got(struct store_wait *w, struct entry *e)
 static void wait_for(struct waiter *w)
 {
 	while (!w->answered)
-		loop_run(loop);
+		require(!loop_run(loop));
 }
 
 /* Until the server is there, or has gone again: false. */

@@ -51,8 +51,8 @@ static int read_all(struct store *s)
 		char key[32];
 
 		snprintf(key, sizeof key, "http://h%u/\nk", k);
-		if (s->ops->get(s, key, strlen(key), &w.entry, &w.wait) == STORE_WAIT)
-			loop_run(loop);
+		if (s->ops->get(s, key, strlen(key), &w.entry, &w.wait) == STORE_WAIT && loop_run(loop))
+			return 1;
 		found += w.entry != NULL;
 		wrong += w.entry && !entries_body_is(w.entry, k, length_of(k));
 		entry_unref(&w.entry);

@@ -23,7 +23,7 @@ struct entry *stores_fetch_on(struct loop *loop, struct store *s, const char *ke
 	switch (s->ops->get(s, key, len, &w.entry, &w.wait)) {
 	case STORE_FOUND: return w.entry;
 	case STORE_MISSING: return NULL;
-	case STORE_WAIT: loop_run(loop); return w.entry;
+	case STORE_WAIT: return loop_run(loop) ? NULL : w.entry;
 	}
 	return NULL;
 }
@@ -74,8 +74,7 @@ bool stores_settle(struct store *s)
 
 	if (!s->ops->settle(s, &w.wait))
 		return true;
-	loop_run(stores_loop());
-	return !w.wait.owed;
+	return !loop_run(stores_loop()) && !w.wait.owed;
 }
 
 bool stores_stale(struct store *s, const char *key)

@@ -35,7 +35,7 @@ static void one(const struct sockaddr *any, socklen_t len)
 	CU_ASSERT_FATAL(fd >= 0 && client >= 0 && loop && getsockname(fd, (struct sockaddr *)&to, &to_len) == 0);
 	l = listener_new(loop, fd, on_accept, NULL);
 	CU_ASSERT_FATAL(l && connect(client, (struct sockaddr *)&to, to_len) == 0 && getsockname(client, (struct sockaddr *)&own, &own_len) == 0);
-	loop_run(loop);
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
 	CU_ASSERT_FATAL(accepted >= 0);
 	CU_ASSERT(told_len == own_len && !memcmp(&told, &own, own_len));
 	/* Nagle's algorithm (RFC 9293 section 3.7.4) is off without a call for each connection. */

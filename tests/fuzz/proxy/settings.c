@@ -75,8 +75,8 @@ static void make_context(struct tls_context *c)
 	struct task made = { .run = on_made };
 	struct tls_waiter waiter = { .loop = priming, .task = &made };
 
-	if (tls_context_await(c, &waiter))
-		loop_run(priming);
+	if (tls_context_await(c, &waiter) && loop_run(priming))
+		REQUIRE(false, "settings", "%s", "the loop failed");
 	tls_context_leave(c, &waiter);
 	loop_forget(priming, &made);
 }
