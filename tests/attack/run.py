@@ -13,7 +13,7 @@ from .good import percentile
 
 COMMON = ("--access-log", "off", "--origin-idle-timeout", "1s", "--log-level", "error")
 WARM_SECONDS, BACK_SECONDS = 0.5, 45
-LEAST_WAIT = 1.0                    # ms: below that an idle server's figure is the machine's
+LEAST_WAIT = 5.0                    # ms: below that the figure of an idle server is the machine's
 FIRST_LIMIT, LIMIT_STEP = 16 << 20, 1 << 20
 SHARED = 2                          # descriptors that a worker keeps from the first use on: the pipe of splice.h
 AT_ONCE_SPARED = 200                # descriptors that the attackers' process has for itself

@@ -59,8 +59,8 @@ def abandoned():
 def slow_readers():
     slow = "take a few bytes a second of 1 MB, another URL each"
     for rule in ("max-age=60", "no-store"):
-        yield Attack(f"slow readers, {rule}", slow, 10_000, 1000, reads_slowly(f"/large/length/{rule}/N"), LEFT, 64, 1000, "visit", 60, cache=64)
-        yield Attack(f"slow readers of feeds, {rule}", slow, 10_000, 1000, reads_slowly(f"/feed/chunked/{rule}/N"), LEFT, 64, 8000, "visit",
+        yield Attack(f"slow readers, {rule}", slow, 10_000, 1000, reads_slowly(f"/large/length/{rule}/N"), LEFT, 64, 4000, "visit", 60, cache=64)
+        yield Attack(f"slow readers of feeds, {rule}", slow, 10_000, 1000, reads_slowly(f"/feed/chunked/{rule}/N"), LEFT, 64, 15_000, "visit",
                      200, cache=64)
     yield Attack("slow readers of one URL", "take a few bytes a second of the same stored 1 MB", 10_000, 1000,
                  reads_slowly("/large/length/max-age=600/0"), LEFT, 64, 1000, "visit", 60, cache=64)
