@@ -101,6 +101,13 @@ static void settings_make(unsigned i)
 	make_contexts(made[i]);
 }
 
+/* Which joins the threads that made contexts. */
+static void settings_drop(void)
+{
+	for (unsigned i = 0; i < BENCH_SETTINGS; i++)
+		settings_unref(&made[i]);
+}
+
 void settings_make_all(void)
 {
 	log_set_level(LOG_LEVEL_ERROR);
@@ -109,6 +116,7 @@ void settings_make_all(void)
 	for (unsigned i = 0; i < BENCH_SETTINGS; i++)
 		settings_make(i);
 	loop_free(&priming);
+	atexit(settings_drop);
 }
 
 static void on_changed(void *arg)
