@@ -57,7 +57,7 @@ const char *charset_name(enum charset);                     /* "" for CS_NONE */
 /* Finds a label, ASCII case and surrounding white space ignored. NULL: unknown, or refused (UTF-7, ISO-2022-CN). */
 const struct charset_label *charset_lookup(const char *text, size_t len);
 
-/* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking (RULES.md, auto). */
+/* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking (utfeed-rules(7), "Steps of auto"). */
 bool charset_is_thoughtless(enum charset);
 
 /* For `utfeed charsets`: row i of the label table in its order, NULL past the end. */

@@ -1,7 +1,7 @@
 /* Owns iconv, and is the only file that includes <iconv.h>: the engine of stateful and longer encodings, and the source
  * the tables of decoder_table.c are built from.
  * Must not know: labels. iconv_open() gets names of charsets.def, never a peer's (glibc takes "//IGNORE" in them).
- * Invariant: one conversion descriptor a stream, and every call either moves or ends the run (STYLE.md, iconv). */
+ * Invariant: one conversion descriptor a stream, and every call either moves or ends the run. */
 #include <assert.h>
 #include <errno.h>
 #include <iconv.h>

@@ -1,6 +1,6 @@
 /* Owns what counts as junk before a document: what a type lets pass for it, and the forms that need no leave. Private to core.
  * Must not know: declarations, roots, what is done about it.
- * Source: RULES.md, "Type look-in"; issue 12, fault 9: under a type that is not XML other text is not junk, it is the body. */
+ * Source: utfeed-rules(7), "What is a feed": under a type that is not XML other text is not junk, it is the body. */
 #ifndef UTFEED_CORE_EVIDENCE_JUNK_H
 #define UTFEED_CORE_EVIDENCE_JUNK_H
 

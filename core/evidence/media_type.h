@@ -1,6 +1,6 @@
 /* Owns reading a Content-Type field value into CTMime and CTEnc.
  * Must not know: what a charset means (the label is only text here), or bytes of the body.
- * Reading rules: RULES.md, "Reading Content-Type and the declaration"; grammar RFC 9110 sections 5.6.6 and 8.3.1. */
+ * Grammar: RFC 9110 sections 5.6.6 and 8.3.1. */
 #ifndef UTFEED_CORE_EVIDENCE_MEDIA_TYPE_H
 #define UTFEED_CORE_EVIDENCE_MEDIA_TYPE_H
 

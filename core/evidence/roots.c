@@ -1,5 +1,5 @@
 /* Owns the names of root elements by which a feed is known, and HTML's.
- * Must not know: declarations, Content-Type. Source: RULES.md, "Type look-in". */
+ * Must not know: declarations, Content-Type. Source: utfeed-rules(7), "What is a feed". */
 #include "core/evidence/roots.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Owns the type look-in: is this body a feed, whatever its Content-Type says?
- * Must not know: charsets beyond families. Source: RULES.md, "Type look-in"; issue 2, "The main job". */
+ * Must not know: charsets beyond families. Source: utfeed-rules(7), "What is a feed". */
 #ifndef UTFEED_CORE_EVIDENCE_SNIFF_H
 #define UTFEED_CORE_EVIDENCE_SNIFF_H
 

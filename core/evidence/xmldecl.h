@@ -1,6 +1,6 @@
 /* Owns reading an XML declaration in any family of Appendix F.1: where it is, and what it says.
  * Must not know: which charset wins, or how bodies are decoded.
- * Source: XML 1.0 productions [23]-[26], [32], [80], [81]; RULES.md, "Reading Content-Type and the declaration". */
+ * Source: XML 1.0 productions [23]-[26], [32], [80], [81]; read loosely where feeds are loose. */
 #ifndef UTFEED_CORE_EVIDENCE_XMLDECL_H
 #define UTFEED_CORE_EVIDENCE_XMLDECL_H
 

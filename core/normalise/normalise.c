@@ -151,7 +151,7 @@ static int judge(struct normaliser *n, bool complete, bool *ready)
 	return policy_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
 }
 
-/* RULES.md, auto, 4: a verdict over nothing but ASCII, which nobody but the labels has spoken for. */
+/* utfeed-rules(7), "Steps of auto": a verdict over nothing but ASCII, which nobody but the labels has spoken for. */
 static bool may_be_revised(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;

@@ -36,7 +36,7 @@ struct normalise_report {
 	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
 	uint64_t repairs[REPAIR_COUNT];
 	uint64_t lost;                      /* characters that OUTPUT_US_ASCII had to write as "_" */
-	bool revised;                       /* the verdict was corrected at the first non-ASCII bytes (RULES.md, auto, 4) */
+	bool revised;                       /* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */
 };
 
 /* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at most once,

@@ -1,4 +1,4 @@
-/* Owns the eight policies' names, the way to each, and how a verdict is written down (DESIGN.md section 2).
+/* Owns the eight policies' names, the way to each, and how a verdict is written down (utfeed-rules(7), X-ENCODING-RULE).
  * Must not know: any policy's rules. */
 #include "core/policy/policy.h"
 

@@ -1,7 +1,7 @@
 /* Owns the eight policies: one const table each under its published numbers (policy_*.c), and the verdict they give.
  * Must not know: sockets, files, how decoding is done (it may ask decoder_try() what bytes look like).
  * Invariant: a published table is never patched; a deviation is another table with its reason.
- * Sources: RULES.md and the seeds it names. */
+ * Sources: those that utfeed-rules(7), POLICIES, names. */
 #ifndef UTFEED_CORE_POLICY_POLICY_H
 #define UTFEED_CORE_POLICY_POLICY_H
 
@@ -74,7 +74,7 @@ const char *verdict_outcome_name(enum verdict_outcome); /* "ok", "override", ...
 
 /* The rule token alone, "rome-strict:2.0/1.2"; "none" for VERDICT_NONE. Returns its length; buf always terminated. */
 size_t verdict_rule(const struct verdict *, char *buf, size_t cap);
-/* The whole X-Encoding-Rule value (DESIGN.md section 2; an RFC 9651 Item). */
+/* The whole X-Encoding-Rule value (utfeed-rules(7), X-ENCODING-RULE). */
 size_t verdict_format(const struct verdict *, char *buf, size_t cap);
 enum { VERDICT_FORMAT_MAX = 256 };
 

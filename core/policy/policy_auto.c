@@ -1,9 +1,9 @@
 /* Owns policy auto, utfeed's default: ROME lenient's published ladder, held against the bytes.
- * Must not know: the published rows. Source: RULES.md, "auto"; its steps in its order.
+ * Must not know: the published rows. Source: utfeed-rules(7), "Steps of auto"; its steps in its order.
  * Invariant: where bytes agree with the published verdict that stands alone; where they do not, the step that overruled it is
  * named in the path and `was` says what the ladder gave.
  *
- * Beyond RULES.md, for one reason each: a label under which the text is no text (plausible.h) is out, as is one that cannot
+ * Beyond the published rules, for one reason each: a label under which the text is no text (plausible.h) is out, as is one that cannot
  * decode it, for single-byte sets decode anything; text that is UTF-8 but for a few bytes is UTF-8, as it would be had they come
  * after the window; a mark that the bytes behind it contradict is no mark. */
 #include <string.h>
@@ -218,7 +218,7 @@ static struct candidate by_labels(const struct evidence *e)
 	return decl.decodes ? decl : http;
 }
 
-/* RULES.md, auto, 4: nothing but ASCII decides nothing, as long as the published verdict can read it. */
+/* utfeed-rules(7), "Steps of auto": nothing but ASCII decides nothing, as long as the published verdict can read it. */
 static bool stands(const struct verdict *v, const struct evidence *e)
 {
 	enum charset_family f = family_of(v->charset);

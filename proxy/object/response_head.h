@@ -1,6 +1,6 @@
 /* Owns the response head a client gets: which of the origin's fields stay, which go, which are written anew, by what was done to
  * the body and by who chose the origin. Pure: heads in, head out. Must not know: sockets, objects' readers.
- * Source: RFC 9110 sections 7.6, 7.7; DESIGN.md sections 1 and 2. */
+ * Source: RFC 9110 sections 7.6, 7.7; utfeed-operating(7), HEADER FIELDS. */
 #ifndef UTFEED_PROXY_OBJECT_RESPONSE_HEAD_H
 #define UTFEED_PROXY_OBJECT_RESPONSE_HEAD_H
 

@@ -6,7 +6,7 @@ import results
 import servers
 import texts
 
-# BENCH.md: MB/s of (utfeed's goal, glibc iconv, memcpy 13,134) on one machine; the bar is their ratio in the same run.
+# MB/s of (utfeed's goal, glibc iconv, memcpy 13,134) on one machine; the bar is their ratio in the same run.
 MEMCPY = 13134
 GOALS = {
     "ru-windows-1251": (1000, 255), "ru-koi8-r": (1000, 272), "fr-windows-1252": (1500, 357), "ja-shift_jis": (800, 249), "ja-euc-jp": (800, 315),

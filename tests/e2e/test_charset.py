@@ -41,7 +41,7 @@ def test_command_line_says_the_same(proxy, origin, row):
     assert f"Content-Type: {got['Content-Type']}" in head.decode().split("\r\n")
 
 
-# What readers that trust one source alone must see: the 12 hostile feeds of NEEDS.md section 0.
+# What readers that trust one source alone must see: the 12 hostile feeds.
 BAD_CHARACTERS = rss("Daily\x01 ne\x0bws \x1f&#x8; " + FRENCH, "utf-8")
 HOSTILE = [
     feed("cp1251 declared, no charset", "application/xml", SMALL, SMALL_TEXT, None),
@@ -155,7 +155,7 @@ def test_204(proxy, origin):
 
 @pytest.mark.parametrize("value", ["no-transform", "max-age=60, No-Transform", 'a="x, y", no-transform'])
 def test_no_transform_in_forward_mode(start, another, value):
-    """RFC 9110 section 7.7; DESIGN.md section 5: respected in forward mode."""
+    """RFC 9110 section 7.7: respected in forward mode."""
     behind = another()
     got, _ = start(None).through(behind, reply(SMALL, "application/xml", f"Cache-Control: {value}"), f"{behind.url}/f",
                                  host=f"127.0.0.1:{behind.port}")
@@ -323,7 +323,7 @@ ASCII_FIRST = ('<?xml version="1.0"?>\n<rss version="2.0"><channel>\n' +
     ("windows-1251", "text/xml; charset=windows-1251", "auto:2.5;charset=windows-1251", None)])
 @pytest.mark.parametrize("early", [True, False])
 def test_ascii_then_evidence(proxy, origin, codec, content_type, said, found, early):
-    """RULES.md, auto, 4: a window of pure ASCII streams; what comes after it is decided on its own evidence, and the corrected
+    """utfeed-rules(7), "Steps of auto": a window of pure ASCII streams; what comes after it is decided on its own evidence, and the corrected
     value is told wherever it still can be: in the head, or else in the trailer of a client that takes one."""
     client = proxy.client().ask("/f", "TE: trailers", "Connection: TE")
     upstream, whole = origin.receive(), reply(ASCII_FIRST.encode(codec), content_type)

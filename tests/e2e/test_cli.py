@@ -43,7 +43,7 @@ def write(tmp_path):
     return make
 
 
-# The twelve feeds of NEEDS.md section 0, in words of our own: name, Content-Type, bytes, title
+# The twelve feeds, in words of our own: name, Content-Type, bytes, title
 HOSTILE = [
     ("cp1251 declared, no header", "", document(TITLE, "windows-1251").encode("cp1251"), TITLE),
     ("cp1251 in both", "text/xml; charset=windows-1251", document(TITLE, "windows-1251").encode("cp1251"), TITLE),

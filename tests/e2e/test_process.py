@@ -183,7 +183,7 @@ def descriptors(proxy):
 
 
 def test_out_of_descriptors_is_survived(proxy, origin):
-    """STYLE.md section 7, pitfall 20: no spin, no crash, and service again when descriptors are back."""
+    """No spin, no crash, and service again when descriptors are back."""
     origin.serve(lambda request: FEED)
     assert proxy.get("/before").status == 200
     limit = descriptors(proxy) + 6

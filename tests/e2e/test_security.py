@@ -118,7 +118,7 @@ PRIVATE = ["Cookie: a=b", "Authorization: Basic eA==", "X-Forwarded-For: 1.2.3.4
 @pytest.mark.parametrize("field", ["X-Forwarded-Host: evil.test", "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "A-IM: feed",
                                    "X-HTTP-Method-Override: DELETE"])
 def test_fields_that_steer_origins_stay_here(proxy, origin, field):
-    """NEEDS.md section 4: the upstream request is built from an allow list."""
+    """The upstream request is built from an allow list."""
     _, asked = proxy.through(origin, FEED, "/f", field)
     assert field.split(":")[0] not in asked
 

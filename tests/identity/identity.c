@@ -131,7 +131,7 @@ static void expect(struct text *out, const struct document *d)
 	text_add(out, d->text.bytes + d->enc_end, d->text.len - d->enc_end);
 }
 
-/* Bytes of a narrow encoding that are UTF-8 by accident, or mostly, are taken for it: the published step "utf8" of RULES.md, auto. */
+/* Bytes of a narrow encoding that are UTF-8 by accident, or mostly, are taken for it: the step "utf8" of auto (utfeed-rules(7)). */
 static bool is_ambiguous(const struct document *d, const struct text *bytes)
 {
 	const uint8_t *p = (const uint8_t *)bytes->bytes;

@@ -1,4 +1,4 @@
-/* Is this body a feed, whatever its Content-Type says? RULES.md, "Type look-in"; issue 2, item 5. */
+/* Is this body a feed, whatever its Content-Type says? utfeed-rules(7), "What is a feed". */
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Content-Type field values into CTMime and CTEnc: RULES.md, "Reading Content-Type and the declaration". */
+/* Content-Type field values into CTMime and CTEnc. */
 #include "unit.h"
 
 #include <string.h>

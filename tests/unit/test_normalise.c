@@ -143,7 +143,7 @@ static void run_fixture(const struct fixture *f, struct normalise_options o)
 
 static const struct normalise_options automatic = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL };
 
-/* The twelve feeds of NEEDS.md section 0, by its list, in words of our own. */
+/* The twelve feeds, by its list, in words of our own. */
 static void hostile(void)
 {
 	static const struct fixture fixtures[] = {
@@ -301,7 +301,7 @@ static char *padded(const char *head, size_t pad, const char *tail, size_t tail_
 	return in;
 }
 
-/* RULES.md, auto, 4: nothing but ASCII in the first window. */
+/* utfeed-rules(7), "Steps of auto": nothing but ASCII in the first window. */
 static void revision(void)
 {
 	static const struct {
@@ -355,7 +355,7 @@ static void revision(void)
 	}
 }
 
-/* A late bad byte does not change the verdict: RULES.md, auto, 5. */
+/* A late bad byte does not change the verdict (utfeed-rules(7), "Steps of auto"). */
 static void later_faults(void)
 {
 	static const char type[] = "application/xml; charset=utf-8";

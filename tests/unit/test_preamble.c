@@ -1,4 +1,4 @@
-/* Where does a document start, and does anything stand before it? RULES.md, "Type look-in"; issue 12, faults 9 and 10. */
+/* Where does a document start, and does anything stand before it? utfeed-rules(7), "What is a feed"; issue 12, faults 9 and 10. */
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Reading a declaration in every family: RULES.md, "Reading Content-Type and the declaration"; XML 1.0 [23], [80]. */
+/* Reading a declaration in every family: XML 1.0 [23], [80]. */
 #include "unit.h"
 
 #include <stdlib.h>
