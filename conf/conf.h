@@ -18,7 +18,7 @@
 enum { CONF_NAMES_MAX = 16 };   /* of one list of names */
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
-enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO };
+enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 
 struct conf_listen {
 	char *host;                 /* an IPv4 or IPv6 address as text, without brackets */

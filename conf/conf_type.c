@@ -160,7 +160,8 @@ static const char *const client_field_words[] = {
 	[CLIENT_FIELD_X_FORWARDED_FOR] = "x-forwarded-for", [CLIENT_FIELD_FORWARDED] = "forwarded", NULL
 };
 static const char *const log_level_words[] = {
-	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info", NULL
+	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info",
+	[CONF_LOG_DEBUG] = "debug", NULL
 };
 
 static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)

@@ -10,26 +10,31 @@
 
 enum { LOG_LINE_MAX = 1024 };
 
-static _Atomic enum log_level threshold = LOG_LEVEL_INFO;
+_Atomic enum log_level log_threshold = LOG_LEVEL_INFO;
 
 void log_set_level(enum log_level level)
 {
-	atomic_store_explicit(&threshold, level, memory_order_relaxed);
+	atomic_store_explicit(&log_threshold, level, memory_order_relaxed);
 }
 
-void log_line(enum log_level level, const char *fmt, ...)
+static int log_write_id(char *buf, size_t cap, const struct log_id *id)
+{
+	if (!id || !id->connection)
+		return 0;
+	return snprintf(buf, cap, "c%llu.%llu: ", (unsigned long long)id->connection, (unsigned long long)id->request);
+}
+
+static void log_write(enum log_level level, const struct log_id *id, const char *fmt, va_list ap)
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	char line[LOG_LINE_MAX];
 	int saved = errno, n, m;
-	va_list ap;
 
-	if (level > atomic_load_explicit(&threshold, memory_order_relaxed))
+	if (!log_is(level))
 		return;
 	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
-	va_start(ap, fmt);
+	n += log_write_id(line + n, sizeof line - (size_t)n, id);
 	m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
-	va_end(ap);
 	n += m < 0 ? 0 : m;
 	if (n > (int)sizeof line - 2)
 		n = sizeof line - 2;
@@ -37,6 +42,24 @@ void log_line(enum log_level level, const char *fmt, ...)
 	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
 		;
 	errno = saved;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_write(level, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void log_line_of(enum log_level level, const struct log_id *id, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_write(level, id, fmt, ap);
+	va_end(ap);
 }
 
 void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms)

@@ -3,10 +3,12 @@
 #ifndef UTFEED_PROXY_BASE_LOG_H
 #define UTFEED_PROXY_BASE_LOG_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* At start, and when the configuration is read again. */
 void log_set_level(enum log_level);
@@ -16,6 +18,22 @@ void log_line(enum log_level, const char *fmt, ...) __attribute__((format(printf
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
+
+/* The least important level that is written. */
+extern _Atomic enum log_level log_threshold;
+static inline bool log_is(enum log_level level)
+{
+	return level <= atomic_load_explicit(&log_threshold, memory_order_relaxed);
+}
+
+/* What a line is about: a client connection of the process, and a request of it, both counted from 1. connection 0: neither. Shown as
+ * "c17.3". */
+struct log_id { uint64_t connection, request; };
+
+/* As log_line(), behind "ID: ". */
+void log_line_of(enum log_level, const struct log_id *, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* One step of a request. Its arguments are looked at with log-level = debug only. */
+#define log_step(id, ...) (log_is(LOG_LEVEL_DEBUG) ? log_line_of(LOG_LEVEL_DEBUG, (id), __VA_ARGS__) : (void)0)
 
 enum { LOG_TIME_BYTES = 32 };
 /* A moment, in milliseconds since the epoch: "2026-11-21T04:34:26.545Z". */

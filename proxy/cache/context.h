@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "proxy/base/log.h"
+
 struct cache;
 struct conf;
 struct fetch_pool;
@@ -27,6 +29,7 @@ struct request_context {
 	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
 	struct resolver *resolver;         /* for tunnels */
 	struct settings *settings;         /* a reference; NULL: none yet */
+	struct log_id id;                  /* of the request */
 	bool secure;                       /* the client came over TLS: its https is 443 where it names no port */
 };
 

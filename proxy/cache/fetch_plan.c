@@ -43,6 +43,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	bool reads = request_reads(request), caches = fetch_plan_caches(request, target);
 
 	*r = (struct fetch_request){
+		.id = ctx->id,
 		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
@@ -60,7 +61,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.min_interval_ms = fetch_plan_interval_ms(ctx, target),
 		},
 		.stage = {
-			.loop = ctx->loop,
+			.loop = ctx->loop, .id = ctx->id,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
 			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),

@@ -233,6 +233,8 @@ static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answ
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
+	if (!l->storing)
+		log_step(&l->id, "store: no, %s", storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
 	if (l->storing)
 		object_keep(o, l->params.max_object);
 	else
@@ -264,6 +266,7 @@ static void lead_on_grew(void *arg, struct object *o)
 		return;
 	}
 	l->storing = false;
+	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes", (unsigned long long)length);
 	lead_leave(l);
 	object_unkeep(o);
 }
@@ -314,6 +317,7 @@ static void lead_on_done(void *arg, struct object *o)
 		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
 		http_msg_free(&m);
 		l->marks = l->marks && !e;
+		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 		entry_unref(&e);
 	}
 	lead_leave(l);
@@ -378,6 +382,7 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 		goto fail;
 	l->object = o;
 	l->left = true;
+	l->id = r->id;
 	l->head = r->stage.head;
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;

@@ -15,6 +15,7 @@ struct lead_hops {
 };
 
 struct lead {
+	struct log_id id;              /* of the request that leads */
 	struct lead_params params;     /* strings and entries are its own */
 	char *key, *busy, *sent;
 	size_t sent_len;

@@ -168,6 +168,7 @@ static int lead_store_merged(struct lead *l, struct entry_parts *parts, struct o
 	lead_remove_former(l, e, storable);
 	object_report(o)->stored = e;
 	object_report(o)->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
+	log_step(&l->id, "store: %s", e ? "confirmed" : storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
 	entry_unref(&e);
 	return 0;
 }
@@ -257,6 +258,7 @@ bool lead_serve_stale(struct lead *l, struct object *o, int status)
 	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;
+	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
 	object_report(o)->freshness = l->params.entry->freshness;
 	object_substitute(o, l->params.entry->head, l->params.entry->object);
 	lead_leave(l);

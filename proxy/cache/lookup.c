@@ -45,6 +45,8 @@ static void lookup_run(struct lookup *l)
 {
 	while (lookup_steps[l->step].run)
 		lookup_enter(l, lookup_steps[l->step].run(l));
+	if (log_is(LOG_LEVEL_DEBUG))
+		lookup_tell(l);
 }
 
 /* ---- KEY ---- */

@@ -45,5 +45,7 @@ struct conditional_stored lookup_validators(const struct lookup *, const struct 
 
 /* outcome.c: the head goes out: counts how the request was answered, once. */
 void lookup_count(const struct lookup *);
+/* Where the way has come to rest, to the log. */
+void lookup_tell(const struct lookup *);
 
 #endif

@@ -22,3 +22,28 @@ void lookup_count(const struct lookup *l)
 	if (outcome != STAT_COUNT)
 		stats_add(loop_stats(l->ctx->loop), outcome, 1);
 }
+
+/* Of a fetch that is begun, or waited for, only what it is for is known yet. */
+static const char *lookup_word(const struct lookup *l)
+{
+	switch (l->source) {
+	case SOURCE_STORED:
+		return l->status.ttl > 0 ? "hit" : "stale";
+	case SOURCE_COLLAPSED:
+		return "collapsed";
+	case SOURCE_FILL:
+		return l->entry ? "revalidate" : "miss";
+	case SOURCE_SUBSTITUTED:
+	case SOURCE_PAST:
+		break;
+	}
+	return "none, the answer is utfeed's own";
+}
+
+void lookup_tell(const struct lookup *l)
+{
+	if (lookup_waits(l))
+		log_step(&l->ctx->id, "lookup: the store behind memory is asked");
+	else
+		log_step(&l->ctx->id, "lookup: %s", lookup_word(l));
+}

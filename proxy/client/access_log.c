@@ -5,7 +5,7 @@
 #include "proxy/base/text.h"
 #include "proxy/base/url_mask.h"
 
-enum { ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048 };
+enum { ACCESS_METHOD_MAX = 64 };
 
 static void add_or_dash(struct text *t, const char *name, const char *value)
 {
@@ -19,24 +19,40 @@ static void add_number(struct text *t, const char *name, uint64_t n)
 	text_number(t, n);
 }
 
-/* At most max - 1 bytes of a peer's. */
-static void add_escaped(struct text *t, struct slice s, size_t max)
+/* Escaped, at most max - 1 bytes. */
+static void add_bytes(struct text *t, struct slice s, size_t max)
 {
 	char bytes[ACCESS_TARGET_MAX];
 	size_t n = log_escape(bytes, max, s.at, s.len);
 
-	text_puts(t, " ");
 	text_add(t, n ? bytes : "-", n ? n : 1);
 }
 
-/* Without the password of a URL, which is refused for it and logged all the same. */
-static void add_target(struct text *t, struct slice target)
+size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target)
 {
 	char masked[ACCESS_TARGET_MAX];
 
 	if (url_has_userinfo_sign(target.at, target.len))
 		target = (struct slice){ masked, url_mask(masked, sizeof masked, target.at, target.len) };
-	add_escaped(t, target, ACCESS_TARGET_MAX);
+	return log_escape(buf, ACCESS_TARGET_MAX, target.at, target.len);
+}
+
+static void add_target(struct text *t, struct slice target)
+{
+	char bytes[ACCESS_TARGET_MAX];
+	size_t n = access_target(bytes, target);
+
+	text_puts(t, " ");
+	text_add(t, n ? bytes : "-", n ? n : 1);
+}
+
+static void add_route(struct text *t, const char *name)
+{
+	text_puts(t, " route=");
+	if (name && *name)
+		add_bytes(t, (struct slice){ name, strlen(name) }, ACCESS_ROUTE_MAX);
+	else
+		text_puts(t, "-");
 }
 
 static void add_milliseconds(struct text *t, uint64_t us)
@@ -59,7 +75,8 @@ size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
 	text_puts(&t, e->when);
 	text_puts(&t, " ");
 	text_puts(&t, e->client);
-	add_escaped(&t, e->method, ACCESS_METHOD_MAX);
+	text_puts(&t, " ");
+	add_bytes(&t, e->method, ACCESS_METHOD_MAX);
 	add_target(&t, e->target);
 	add_number(&t, " ", (uint64_t)e->status);
 	add_number(&t, " ", e->body_bytes);
@@ -77,6 +94,9 @@ size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
 	add_milliseconds(&t, e->duration_us);
 	text_puts(&t, " end=");
 	text_puts(&t, e->end);
+	add_number(&t, " id=c", e->id.connection);
+	add_number(&t, ".", e->id.request);
+	add_route(&t, e->route);
 	buf[t.len] = '\n';
 	return t.len + 1;
 }

@@ -2,10 +2,11 @@
 #ifndef UTFEED_PROXY_CLIENT_ACCESS_LOG_H
 #define UTFEED_PROXY_CLIENT_ACCESS_LOG_H
 
+#include "proxy/base/log.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
-enum { ACCESS_LINE_MAX = 4096 };
+enum { ACCESS_LINE_MAX = 5120, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
 
 struct access_entry {
 	const char *when, *client;         /* loop_log_time(), conn_peer() */
@@ -17,8 +18,12 @@ struct access_entry {
 	const struct object_report *report;    /* NULL: no response object */
 	uint64_t duration_us;
 	const char *end;                   /* "done", "cut", "dropped"; of a tunnel also "idle" */
+	struct log_id id;
+	const char *route;                 /* its name; NULL: none */
 };
 
+/* As it may be shown: escaped, and without the password of a URL, which is refused for it and logged all the same. The length. */
+size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target);
 /* One line with its newline. Returns its length. */
 size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *);
 

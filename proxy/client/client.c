@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,6 +24,9 @@ enum {
 	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
 	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
 };
+
+/* Accepted so far, by all workers: their ids. */
+static _Atomic uint64_t client_connections;
 
 static void exchange_free(struct exchange *x)
 {
@@ -216,6 +220,8 @@ int client_open_exchange(struct client *c)
 void client_start(struct client *c)
 {
 	c->x->who = c->who;
+	c->id.request++;
+	c->x->id = c->id;
 	c->x->start_us = client_conf(c)->access_log ? loop_now_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
 }
 
@@ -476,6 +482,7 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	}
 	c->pool = p;
 	c->secure = tls;
+	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
 	c->reader.wake = client_on_wake;
 	c->timer.fire = client_on_timeout;
 	c->upload.fire = client_on_upload_timeout;

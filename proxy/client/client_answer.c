@@ -33,7 +33,8 @@ void client_log_line(struct client *c, const char *end)
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
-		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end,
+		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
+		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
 	};
 
 	loop_access(client_loop(c), line, access_format(line, &e));

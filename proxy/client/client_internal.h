@@ -27,6 +27,7 @@ struct exchange {
 	size_t in_len, in_cap;
 	size_t parsed;                 /* bytes of in the parser has seen */
 	struct requester who;          /* asks */
+	struct log_id id;
 	uint64_t start_us;             /* for the access log; where there is none, by the coarse clock, for one may come with a reload */
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
@@ -52,6 +53,7 @@ struct client {
 	bool blocked;                  /* the socket took no more: of this response, or of those gathered before it */
 	bool forbidden;                /* client-allow does not name it */
 	bool secure;                   /* it came over TLS */
+	struct log_id id;              /* of its latest request */
 	struct requester who;          /* sends the requests: the client, or a proxy that is believed whose they are */
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
@@ -149,6 +151,7 @@ void client_cut(struct client *);              /* the response ends too early, a
 void client_log_line(struct client *, const char *end);
 static inline void client_log(struct client *c, const char *end)
 {
+	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end, (unsigned long long)c->x->sender.body_bytes);
 	if (client_conf(c)->access_log)
 		client_log_line(c, end);
 }

@@ -6,6 +6,7 @@
 
 #include "conf/conf.h"
 #include "proxy/cache/local_reply.h"
+#include "proxy/client/access_log.h"
 #include "proxy/client/dispatch.h"
 #include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
@@ -15,6 +16,7 @@
 void client_refuse(struct client *c, int status, const char *text)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_BAD, 1);
+	log_step(&c->x->id, "request: refused, %d: %s", status, text);
 	c->keep = false;
 	c->refused = true;
 	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
@@ -65,6 +67,16 @@ void client_find_method(struct exchange *x)
 		x->msg.method = METHOD_HEAD;
 }
 
+static void client_tell_request(struct client *c)
+{
+	struct exchange *x = c->x;
+	char method[64], target[ACCESS_TARGET_MAX];
+
+	log_escape(method, sizeof method, x->in + x->msg.method_at, x->msg.method_len);
+	access_target(target, http_msg_target(&x->msg));
+	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
+}
+
 static void client_request(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -75,7 +87,10 @@ static void client_request(struct client *c)
 	x->ctx = c->pool->ctx;
 	settings_ref(x->ctx.settings);
 	x->ctx.secure = c->secure;
+	x->ctx.id = x->id;
 	client_find_method(x);
+	if (log_is(LOG_LEVEL_DEBUG))
+		client_tell_request(c);
 	request_read(&x->request, m);
 	c->keep = m->keep_alive && !c->pool->leaving;
 	if (m->target_len > client_conf(c)->max_url_bytes) {

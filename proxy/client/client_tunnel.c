@@ -101,7 +101,9 @@ void client_connect(struct client *c)
 	}
 	to.tls = true;         /* whatever it is: CONNECT goes through the parent that https goes through */
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
-		.parent = parent_choose(&parents, &to), .tunnel = true, .connect_timeout_ms = ctx->conf->connect_timeout_ms };
+		.parent = parent_choose(&parents, &to), .tunnel = true, .connect_timeout_ms = ctx->conf->connect_timeout_ms,
+		.id = ctx->id };
+	log_step(&ctx->id, "tunnel: to %s port %u", to.host, to.port);
 	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
 		client_close(c, false);
 		return;

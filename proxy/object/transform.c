@@ -45,6 +45,17 @@ static int stage_too_large(struct stage *s)
 	return stage_fail(s, PROXY_ERROR_HTTP_BODY_SIZE, "compressed data unpacks to too much");
 }
 
+static void stage_set_verdict(struct stage *s, const struct verdict *v, bool revised)
+{
+	char rule[VERDICT_FORMAT_MAX] = "";
+
+	object_set_verdict(s->object, v, revised);
+	if (!log_is(LOG_LEVEL_DEBUG))
+		return;
+	verdict_format(v, rule, sizeof rule);
+	log_step(&s->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
+}
+
 static int stage_head(struct stage *s, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
@@ -53,7 +64,7 @@ static int stage_head(struct stage *s, const struct verdict *v, enum response_bo
 	s->undecided = false;
 	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
 	object_report(s->object)->decoded = body == RESPONSE_DECODED;
-	object_set_verdict(s->object, v, false);
+	stage_set_verdict(s, v, false);
 	s->options.head.date = loop_http_date(s->options.loop);
 	if (!(head = response_head_build(s->msg, body, &s->options.head)))
 		return stage_no_memory(s);
@@ -68,7 +79,7 @@ static int on_decided(void *arg, const struct verdict *v)
 	if (v->kind == VERDICT_CHARSET)
 		return stage_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
-		object_set_verdict(s->object, v, false);
+		stage_set_verdict(s, v, false);
 		return stage_fail(s, PROXY_ERROR_ENCODING, verdict_error_name(v->error));
 	}
 	s->bypass = true;
@@ -84,7 +95,7 @@ static int on_revised(void *arg, const struct verdict *v)
 {
 	struct stage *s = arg;
 
-	object_set_verdict(s->object, v, true);
+	stage_set_verdict(s, v, true);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #define UTFEED_PROXY_OBJECT_TRANSFORM_H
 
 #include "core/normalise/normalise.h"
+#include "proxy/base/log.h"
 #include "proxy/coding/content_coding.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
@@ -14,6 +15,7 @@ struct loop;
 
 struct stage_options {
 	struct loop *loop;                 /* for the date */
+	struct log_id id;                  /* of the request that it is fetched for */
 	bool normalise;                    /* off: everything untouched */
 	bool respect_no_transform;
 	struct stage_decode_codings client_codings;    /* an untouched body keeps a coding that the client takes */

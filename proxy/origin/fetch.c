@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 #include "proxy/origin/backoff.h"
@@ -110,15 +111,20 @@ void fetch_end(struct fetch *f)
 	loop_defer(fetch_loop(f), &f->task);
 }
 
+static void fetch_show_url(const struct fetch *f, char url[FETCH_LOG_URL_MAX])
+{
+	log_escape(url, FETCH_LOG_URL_MAX, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
+}
+
 void fetch_fail(struct fetch *f)
 {
 	char url[FETCH_LOG_URL_MAX];
 
 	if (f->phase == FETCH_ENDED)
 		return;
-	log_escape(url, sizeof url, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
-	log_info("fetch %s: %s%s%s", url, proxy_error_token(f->failure.error), f->failure.details[0] ? ": " : "",
-	    f->failure.details);
+	fetch_show_url(f, url);
+	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, proxy_error_token(f->failure.error),
+	    f->failure.details[0] ? ": " : "", f->failure.details);
 	if (f->failure.error != PROXY_ERROR_IP_PROHIBITED)      /* counted already: destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
@@ -225,6 +231,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		return;
 	}
 	fetch_enter(f, FETCH_HEAD);
+	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
 	if (!fetch_send(f))
@@ -295,13 +302,24 @@ void fetch_start_parser(struct fetch *f)
 	http_parser_start(f->parser, &f->msg, !strcmp(f->request.method, "HEAD"));
 }
 
+static void fetch_tell_begin(const struct fetch *f)
+{
+	char url[FETCH_LOG_URL_MAX];
+
+	if (!log_is(LOG_LEVEL_DEBUG))
+		return;
+	fetch_show_url(f, url);
+	log_step(&f->request.id, "fetch: %s %s%s%s%s", f->request.method, url, f->conditional ? " with validators" : "",
+	    f->parent ? " through the parent proxy " : "", f->parent ? f->parent->host : "");
+}
+
 /* What cannot be repeated never goes out on a connection that may be dead. */
 void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
 		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
-		.generation = r->settings->generation };
+		.generation = r->settings->generation, .id = r->id };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms, f->retried || !fetch_repeatable(f) };
 	size_t len;
 
@@ -315,6 +333,7 @@ void fetch_connect(struct fetch *f)
 		fetch_no_memory(f);
 		return;
 	}
+	fetch_tell_begin(f);
 	sender_begin_request(&f->sender, f->request_head, len, f->body.object, r->body_length);
 	fetch_enter(f, FETCH_CONNECT);
 	f->sent = f->blocked = f->reusable = false;
@@ -336,6 +355,7 @@ bool fetch_retry(struct fetch *f)
 	f->retried = true;
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
+	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
 	fetch_connect(f);
 	return true;
 }
@@ -371,6 +391,7 @@ static void fetch_on_total(struct timer *t)
 void fetch_abandon(struct fetch *f)
 {
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
+	log_step(&f->request.id, "fetch: abandoned after %llu bytes", (unsigned long long)f->received);
 	proxy_failure_set(&f->failure, PROXY_ERROR_ABANDONED, "nobody waited");
 	fetch_end_hooks(f);
 	object_fail(f->object, &f->failure);

@@ -7,6 +7,7 @@
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_H
 #define UTFEED_PROXY_ORIGIN_FETCH_H
 
+#include "proxy/base/log.h"
 #include "proxy/http/destination.h"
 #include "proxy/http/redirect.h"
 #include "proxy/object/object.h"
@@ -62,6 +63,7 @@ struct fetch_hooks {
 };
 
 struct fetch_request {
+	struct log_id id;              /* of the request that leads it */
 	struct settings *settings;     /* a reference, the fetch's from then on: what the pointers below point into */
 	struct tls_context *tls;       /* for https */
 	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */

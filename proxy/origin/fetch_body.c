@@ -18,6 +18,7 @@ static void fetch_finish(struct fetch *f)
 		fetch_fail(f);
 		return;
 	}
+	log_step(&f->request.id, "fetch: done, %llu bytes of body", (unsigned long long)f->received);
 	if (f->hooks.done && !f->over_long)
 		f->hooks.done(f->hooks.arg, f->object);
 	fetch_end(f);

@@ -24,6 +24,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 
 	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	log_step(&f->request.id, "fetch: redirected%s", same_origin ? "" : " to another origin");
 	if (!same_origin) {
 		f->private_gone = true;
 		f->request.stage.head.way = RESPONSE_FOREIGN;
@@ -81,6 +82,7 @@ static int fetch_start_body(struct fetch *f)
 {
 	const struct destination from = f->request.to;     /* but for its path, which may be gone */
 
+	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
 		return -1;

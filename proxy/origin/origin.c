@@ -26,6 +26,7 @@ struct attempt {
 };
 
 struct origin {
+	struct log_id id;              /* of the request it is for */
 	struct loop *loop;
 	struct resolver *resolver;
 	struct resolve *resolve;
@@ -101,7 +102,7 @@ static const char *origin_whose(const struct origin *o)
 /* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
 static void origin_log(const struct origin *o, struct conn *conn, const char *what)
 {
-	log_info("%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
+	log_line_of(LOG_LEVEL_INFO, &o->id, "%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
 }
 
 /* The latest counts, but that a family has no route here says less than what the other one met. */
@@ -312,6 +313,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	if (!o)
 		return NULL;
 	o->loop = l;
+	o->id = target->id;
 	o->resolver = resolver;
 	o->tls = target->tls;
 	o->ready = ready;

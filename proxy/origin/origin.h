@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "proxy/base/failure.h"
+#include "proxy/base/log.h"
 
 struct conf_parent;
 struct conn;
@@ -25,6 +26,7 @@ struct origin_target {
 	const struct conf_parent *parent;      /* NULL: none. The parent's own address is the operator's: the guard sees host alone */
 	bool tunnel;                   /* through a parent by CONNECT also where it is plain */
 	unsigned generation;           /* of the settings these pointers point into */
+	struct log_id id;              /* for whom */
 	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
 };
 

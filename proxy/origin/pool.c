@@ -56,6 +56,7 @@ struct lease {
 	enum lease_phase phase;
 	struct lease_terms terms;
 	uint64_t connect_timeout_ms;
+	struct log_id id;              /* for whom */
 	struct timer timer;            /* while WAITING */
 	struct origin *origin;         /* while OPENING */
 	struct conn *conn;             /* an idle one on its way to ready() */
@@ -236,6 +237,7 @@ static void lease_open(struct lease *l)
 	loop_disarm(p->loop, &l->timer);
 	l->phase = LEASE_OPENING;
 	target.connect_timeout_ms = l->connect_timeout_ms;
+	target.id = l->id;
 	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
 		idle_drop(TAILQ_LAST(&o->idle, idle_list));
 	else if (!l->terms.fresh && (l->conn = idle_pick(o)))
@@ -265,6 +267,7 @@ struct lease *pool_lease(struct pool *p, const struct origin_target *t, const st
 	}
 	l->terms = *terms;
 	l->connect_timeout_ms = t->connect_timeout_ms;
+	l->id = t->id;
 	l->ready = ready;
 	l->arg = arg;
 	l->task.run = lease_on_task;

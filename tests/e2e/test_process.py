@@ -94,7 +94,8 @@ def test_sigusr1_prints_counters(proxy, origin):
 
 
 ACCESS = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z 127\.0\.0\.1:\d+ \S+ \S+ \d{1,3} \d+ \S+ charset=\S+ was=\S+ reason=\S+ "
-                    rb"repairs=\d+ malformed=\d+ time=\d+\.\d{3}ms end=(done|cut|dropped)\n\Z")
+                    rb"repairs=\d+ malformed=\d+ time=\d+\.\d{3}ms end=(done|cut|dropped) "
+                    rb"id=c\d+\.\d+ route=\S+\n\Z")
 
 
 def test_access_lines_have_one_form(proxy, origin):
@@ -117,7 +118,7 @@ def test_access_lines_have_one_form(proxy, origin):
     assert upstream.is_ended()
     lines = proxy.access_lines(5)
     assert all(ACCESS.match(line) for line in lines), lines
-    ends = {line.split()[3]: line.rsplit(b"=", 1)[1].strip() for line in lines}
+    ends = {line.split()[3]: re.search(rb" end=(\w+)", line)[1] for line in lines}
     assert ends == {b"/fine": b"done", b"/refused": b"done", b"/failed": b"done", b"/cut": b"cut", b"/left": b"dropped"}
 
 

@@ -113,19 +113,23 @@ static void lines(void)
 		const char *rule, *method, *target;
 		int status;
 		const struct object_report *report;
-		const char *end, *want;
+		const char *end, *want, *route;
 	} cases[] = {
 		{ "normalised", "GET", "/https://h/a", 200, &charset, "done",
-			LINE("GET /https://h/a 200 12 auto:2.1/decl charset=utf-8 was=us-ascii reason=- repairs=3 malformed=4 time=1.002ms end=done\n") },
+			LINE("GET /https://h/a 200 12 auto:2.1/decl charset=utf-8 was=us-ascii reason=- repairs=3 malformed=4 time=1.002ms end=done id=c17.3 route=-\n"), NULL },
 		{ "untouched", "HEAD", "/a", 200, &none, "cut",
-			LINE("HEAD /a 200 12 none charset=- was=- reason=not-xml repairs=3 malformed=4 time=1.002ms end=cut\n") },
+			LINE("HEAD /a 200 12 none charset=- was=- reason=not-xml repairs=3 malformed=4 time=1.002ms end=cut id=c17.3 route=-\n"), NULL },
 		{ "an error", "GET", "/a", 502, &error, "done",
-			LINE("GET /a 502 12 auto:2.1/decl charset=utf-8 was=- reason=mismatch repairs=3 malformed=4 time=1.002ms end=done\n") },
-		{ "no decision", "GET", "/a", 404, &undecided, "done", LINE("GET /a 404 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
-		{ "no response", "GET", "/a", 0, NULL, "dropped", LINE("GET /a 0 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=dropped\n") },
-		{ "no request line", "", "", 400, NULL, "done", LINE("- - 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
+			LINE("GET /a 502 12 auto:2.1/decl charset=utf-8 was=- reason=mismatch repairs=3 malformed=4 time=1.002ms end=done id=c17.3 route=-\n"), NULL },
+		{ "no decision", "GET", "/a", 404, &undecided, "done", LINE("GET /a 404 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done id=c17.3 route=-\n"), NULL },
+		{ "no response", "GET", "/a", 0, NULL, "dropped", LINE("GET /a 0 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=dropped id=c17.3 route=-\n"), NULL },
+		{ "no request line", "", "", 400, NULL, "done", LINE("- - 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done id=c17.3 route=-\n"), NULL },
 		{ "hostile", "G\"T", "/a b\n\x1b[1m", 400, NULL, "done",
-			LINE("G\\x22T /a\\x20b\\x0a\\x1b[1m 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done\n") },
+			LINE("G\\x22T /a\\x20b\\x0a\\x1b[1m 400 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done id=c17.3 route=-\n"), NULL },
+		{ "B6: a route's name", "GET", "/a", 404, NULL, "done",
+			LINE("GET /a 404 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done id=c17.3 route=news\n"), "news" },
+		{ "B6: a pattern with blanks", "GET", "/a", 404, NULL, "done",
+			LINE("GET /a 404 12 - charset=- was=- reason=- repairs=0 malformed=0 time=1.002ms end=done id=c17.3 route=/a\\x20b\n"), "/a b" },
 	};
 	char when[LOG_TIME_BYTES];
 
@@ -133,7 +137,7 @@ static void lines(void)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
 			.target = { cases[i].target, strlen(cases[i].target) }, .status = cases[i].status, .body_bytes = 12, .report = cases[i].report,
-			.duration_us = 1002, .end = cases[i].end };
+			.duration_us = 1002, .end = cases[i].end, .id = { 17, 3 }, .route = cases[i].route };
 		char buf[ACCESS_LINE_MAX];
 		size_t n = access_format(buf, &e);
 
@@ -143,10 +147,10 @@ static void lines(void)
 
 static void tunnel_line(void)
 {
-	static const char want[] = LINE("CONNECT h:443 200 12 - charset=- was=- reason=- repairs=0 malformed=0 received=34 time=1.002ms end=idle\n");
+	static const char want[] = LINE("CONNECT h:443 200 12 - charset=- was=- reason=- repairs=0 malformed=0 received=34 time=1.002ms end=idle id=c17.3 route=-\n");
 	char when[LOG_TIME_BYTES];
 	struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
-		.body_bytes = 12, .tunnel = true, .received_bytes = 34, .duration_us = 1002, .end = "idle" };
+		.body_bytes = 12, .tunnel = true, .received_bytes = 34, .duration_us = 1002, .end = "idle", .id = { 17, 3 }, .route = "" };
 	char buf[ACCESS_LINE_MAX];
 	size_t n;
 
@@ -163,16 +167,17 @@ static void longest(void)
 	char *text = malloc(len), buf[ACCESS_LINE_MAX], when[LOG_TIME_BYTES];
 	struct access_entry e = { .when = when, .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
 		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .tunnel = true, .received_bytes = UINT64_MAX,
-		.report = &r, .duration_us = UINT64_MAX, .end = "dropped" };
+		.report = &r, .duration_us = UINT64_MAX, .end = "dropped", .id = { UINT64_MAX, UINT64_MAX }, .route = text };
 	size_t n;
 
 	log_write_time(when, INT64_C(253402300799999));
 	memset(text, '\n', len);
+	text[len - 1] = '\0';
 	r.repairs = r.malformed = UINT64_MAX;
 	n = access_format(buf, &e);
 	CU_ASSERT_FATAL(n > 0 && n < ACCESS_LINE_MAX);
 	CU_ASSERT(memchr(buf, '\n', n) == buf + n - 1);
-	CU_ASSERT(memmem(buf, n, " end=dropped\n", 13) != NULL);
+	CU_ASSERT(memmem(buf, n, " end=dropped id=c", 17) != NULL);
 	free(text);
 }
 
