@@ -12,19 +12,34 @@
 enum stats_counter {
 #define COUNTER(id, name, what) STAT_##id,
 #define GAUGE(id, name, what)
+#define ROUTE(id, name, what)
 #include "proxy/base/stats.def"
 #undef COUNTER
 #undef GAUGE
+#undef ROUTE
 	STAT_COUNT
 };
 
 enum stats_gauge {
 #define COUNTER(id, name, what)
 #define GAUGE(id, name, what) GAUGE_##id,
+#define ROUTE(id, name, what)
 #include "proxy/base/stats.def"
 #undef COUNTER
 #undef GAUGE
+#undef ROUTE
 	GAUGE_COUNT
+};
+
+enum stats_route {
+#define COUNTER(id, name, what)
+#define GAUGE(id, name, what)
+#define ROUTE(id, name, what) ROUTE_##id,
+#include "proxy/base/stats.def"
+#undef COUNTER
+#undef GAUGE
+#undef ROUTE
+	ROUTE_COUNT
 };
 
 struct stats {
@@ -34,6 +49,17 @@ struct stats {
 static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 {
 	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* One worker's of one route, on a line of the processor's cache of its own. A request counts in one: in that of REQUESTS where it is
+ * neither of the others. */
+struct stats_of_route {
+	_Alignas(64) _Atomic uint64_t value[ROUTE_COUNT];
+};
+
+static inline void stats_add_route(struct stats_of_route *s, enum stats_route c)
+{
+	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 /* As they are at one moment; empty: nobody has any. */
@@ -49,5 +75,7 @@ static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint6
 
 /* Writes "name value" lines: the sum of n sets, and the gauges that are known. */
 void stats_print(FILE *, struct stats *const *sets, size_t n, const struct stats_gauges *);
+/* The same of a route of that name. */
+void stats_print_route(FILE *, const char *name, const struct stats_of_route *sets, size_t n);
 
 #endif

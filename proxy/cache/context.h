@@ -4,6 +4,7 @@
 #define UTFEED_PROXY_CACHE_CONTEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "proxy/base/log.h"
 
@@ -19,6 +20,7 @@ struct tls_set;
 
 /* All borrowed but settings. */
 struct request_context {
+	size_t worker;                     /* its number */
 	struct loop *loop;
 	const struct conf *conf;
 	struct fetch_pool *fetches;

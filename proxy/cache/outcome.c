@@ -1,6 +1,8 @@
 /* Owns what a lookup counts as: of the counters that part all requests between them, one. Must not know: what else is decided. */
 #include "proxy/cache/lookup_internal.h"
 
+#include "proxy/settings/settings.h"
+
 /* Whoever only waited did not ask, whatever the answer came from. STAT_COUNT: it never came as far as the cache. */
 static enum stats_counter lookup_outcome(const struct lookup *l)
 {
@@ -15,12 +17,29 @@ static enum stats_counter lookup_outcome(const struct lookup *l)
 	return l->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
 }
 
+/* Of a route with a name. */
+static void lookup_count_route(const struct lookup *l, enum stats_counter outcome)
+{
+	struct route_counts *c = settings_counts(l->ctx->settings, l->target.route);
+	enum stats_route counter = ROUTE_REQUESTS;
+
+	if (!c)
+		return;
+	if (outcome == STAT_CACHE_HITS || outcome == STAT_CACHE_STALE)
+		counter = ROUTE_HITS;
+	else if (outcome != STAT_COUNT && outcome != STAT_CACHE_BYPASSES)
+		counter = ROUTE_MISSES;
+	stats_add_route(&c->of[l->ctx->worker], counter);
+}
+
 void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);
 
 	if (outcome != STAT_COUNT)
 		stats_add(loop_stats(l->ctx->loop), outcome, 1);
+	if (l->target.mode == TARGET_ROUTE)
+		lookup_count_route(l, outcome);
 }
 
 /* Of a fetch that is begun, or waited for, only what it is for is known yet. */

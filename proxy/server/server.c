@@ -198,7 +198,7 @@ static int server_start(struct server *s)
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, &s->fds[i * n], n)))
+		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, i, &s->fds[i * n], n)))
 			return -1;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -242,6 +242,7 @@ static void server_print_stats(struct server *s)
 {
 	struct stats_gauges gauges = { 0 };
 
+	settings_print_counts(s->settings, stderr);
 	cache_stats(s->cache, &gauges);
 	stats_print(stderr, s->stats, s->n_workers, &gauges);
 }
@@ -263,7 +264,9 @@ static struct settings *server_read_again(const struct server *s)
 		log_error("%s", error.text);
 	else
 		fresh = settings_new(conf, s->settings->generation + 1);
-	if (!fresh)
+	if (fresh)
+		settings_inherit(fresh, s->settings);
+	else
 		conf_free(&conf);
 	return fresh;
 }

@@ -46,6 +46,34 @@ static int route_settings(const struct conf_route *r, struct route_settings *to)
 	return 0;
 }
 
+static struct route_counts *find_counts(const struct route_settings *all, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (all[i].counts && !strcmp(all[i].counts->name, name))
+			return all[i].counts;
+	return NULL;
+}
+
+/* For conf's route number n; those before it have theirs. -1: out of memory. */
+static int make_counts(const struct conf *conf, struct route_settings *all, size_t n)
+{
+	const struct conf_route *r = &conf->routes.items[n];
+	struct route_counts *same;
+
+	if (!conf_where(conf, r, "name"))
+		return 0;
+	same = find_counts(all, n, r->name);
+	all[n].counts = same ? route_counts_ref(same) : route_counts_new(r->name, (size_t)conf->workers);
+	return all[n].counts ? 0 : -1;
+}
+
+static void free_route_settings(struct route_settings *all, const struct conf *conf)
+{
+	for (size_t i = 0; all && i < conf->routes.count; i++)
+		route_counts_unref(&all[i].counts);
+	free(all);
+}
+
 /* Of conf's routes, in their order, and of direct behind them. NULL: out of memory. */
 static struct route_settings *all_route_settings(const struct conf *conf)
 {
@@ -53,10 +81,10 @@ static struct route_settings *all_route_settings(const struct conf *conf)
 	int failed = !all || route_settings(&conf->direct, &all[conf->routes.count]);
 
 	for (size_t i = 0; !failed && i < conf->routes.count; i++)
-		failed = route_settings(&conf->routes.items[i], &all[i]);
+		failed = route_settings(&conf->routes.items[i], &all[i]) || make_counts(conf, all, i);
 	if (!failed)
 		return all;
-	free(all);
+	free_route_settings(all, conf);
 	return NULL;
 }
 
@@ -69,7 +97,7 @@ struct settings *settings_new(struct conf *conf, unsigned generation)
 		log_error("out of memory");
 	if (!s || !routes || !(s->tls = tls_set_new(conf))) {
 		free(s);
-		free(routes);
+		free_route_settings(routes, conf);
 		return NULL;
 	}
 	atomic_init(&s->refs, 1);
@@ -86,6 +114,34 @@ struct settings *settings_new(struct conf *conf, unsigned generation)
 static const struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
 {
 	return &s->routes[r == &s->conf->direct ? s->conf->routes.count : (size_t)(r - s->conf->routes.items)];
+}
+
+struct route_counts *settings_counts(const struct settings *s, const struct conf_route *r)
+{
+	return settings_of(s, r)->counts;
+}
+
+void settings_inherit(struct settings *s, const struct settings *former)
+{
+	for (size_t i = 0; i < s->conf->routes.count; i++) {
+		struct route_counts **counts = &s->routes[i].counts;
+		struct route_counts *old = *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
+
+		if (!old)
+			continue;
+		route_counts_unref(counts);
+		*counts = route_counts_ref(old);
+	}
+}
+
+void settings_print_counts(const struct settings *s, FILE *f)
+{
+	for (size_t i = 0; i < s->conf->routes.count; i++) {
+		const struct route_counts *c = s->routes[i].counts;
+
+		if (c && find_counts(s->routes, i, c->name) == NULL)
+			stats_print_route(f, c->name, c->of, c->n);
+	}
 }
 
 uint64_t settings_identity(const struct settings *s, const struct conf_route *r)
@@ -112,8 +168,8 @@ void settings_unref(struct settings **sp)
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	tls_set_free(&s->tls);
+	free_route_settings(s->routes, s->conf);
 	conf_free(&s->conf);
-	free(s->routes);
 	free(s);
 }
 

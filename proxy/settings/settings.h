@@ -10,6 +10,7 @@
 
 #include "core/policy/policy.h"
 #include "proxy/settings/guard.h"
+#include "proxy/settings/route_counts.h"
 
 struct conf;
 struct conf_route;
@@ -19,6 +20,7 @@ struct tls_set;
 struct route_settings {
 	uint64_t identity;             /* hash of what is KEY or BYTES, and of the pattern */
 	uint64_t encoding;             /* hash of what is BYTES */
+	struct route_counts *counts;   /* a reference; NULL: the route has no name of its own */
 };
 
 struct settings {
@@ -36,9 +38,15 @@ struct settings {
 /* One reference. Takes over conf. NULL: its certificates or keys cannot be used, or out of memory (logged); conf is the caller's. */
 struct settings *settings_new(struct conf *, unsigned generation);
 struct settings *settings_ref(struct settings *);
+/* Before anybody serves under it: what was counted of routes with a name is counted on. */
+void settings_inherit(struct settings *, const struct settings *former);
 void settings_unref(struct settings **);               /* nulls; NULL inside is fine */
 /* One worker serves under it, or has been given a newer one: when that is true of all who were awaited, the log says so. */
 void settings_taken(struct settings *);
+/* What is counted of the route, one of conf's; NULL: nothing. */
+struct route_counts *settings_counts(const struct settings *, const struct conf_route *);
+/* The same of all routes whose names differ, as "name value" lines. */
+void settings_print_counts(const struct settings *, FILE *);
 /* What tells stored responses of this route apart from another's, and from those fetched under other options of it: a number that
  * depends on nothing else. The route is one of conf's. */
 uint64_t settings_identity(const struct settings *, const struct conf_route *);

@@ -154,6 +154,46 @@ def test_redis_away_is_shown(start, origin, site):
     assert counted["second_errors"] >= 1 and counted["second_owed"] >= 1 and "second_entries" not in counted
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_routes_with_names_are_counted(start, origin, site, workers):
+    """Each by itself; routes of one name together, one without a name not at all; a reload loses nothing."""
+    site["/kept"], site["/own"] = page(FRESH), page("Cache-Control: no-store")
+    routes = [word for path, more in (("/a", "name=news"), ("/b", "name=news"), ("/c", "name=other cache=off"), ("/d", ""))
+              for word in ("--route", f"{path}={origin.url} {more}".strip())]
+    proxy = start(None, *routes, "--workers", workers)
+
+    def told():
+        return {name: count for name, count in proxy.counters().items() if name.startswith("route.")}
+    for target in ("/a/kept", "/a/kept", "/a/own", "/b/kept", "/c/kept", "/c/kept", "/d/kept", "/nowhere"):
+        proxy.get(target)
+    assert told() == {"route.news.requests": 4, "route.news.hits": 1, "route.news.misses": 3,
+                      "route.other.requests": 2, "route.other.hits": 0, "route.other.misses": 0}
+    proxy.reload()
+    proxy.get("/a/kept")
+    assert told()["route.news.requests"] == 5 and told()["route.news.hits"] == 2
+
+
+def test_a_named_route_that_comes_and_goes(start, origin, site, tmp_path):
+    """Counted for as long as there is one of that name, whatever else of it changes."""
+    site["*"] = page(FRESH)
+    path = tmp_path / "utfeed.conf"
+
+    def write(*lines):
+        path.write_text("".join(f"route = {line}\n" for line in lines))
+    write(f"/={origin.url} name=first")
+    proxy = start(None, "--config", str(path))
+    proxy.get("/f")
+    write(f"/={origin.url} name=first refresh-hot=3", f"/x={origin.url} name=second")
+    proxy.reload()
+    proxy.get("/x/f")
+    counted = proxy.counters()
+    assert counted["route.first.requests"] == 1 and counted["route.second.requests"] == 1
+    write(f"/={origin.url} name=second")
+    proxy.reload()
+    counted = proxy.counters()
+    assert "route.first.requests" not in counted and counted["route.second.requests"] == 1
+
+
 def test_all_of_the_table_is_shown_in_its_order(start, origin, site, tmp_path):
     with open(TABLE, encoding="ascii") as table:
         rows = re.findall(r'^(COUNTER|GAUGE)\(\w+, +"(\w+)"', table.read(), re.M)

@@ -229,4 +229,22 @@ static void counters(void)
 	free(text);
 }
 
-UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters })
+/* A request counts in one set; what is shown as requests is all of them. */
+static void route_counters(void)
+{
+	static struct stats_of_route sets[2];
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	stats_add_route(&sets[0], ROUTE_HITS);
+	stats_add_route(&sets[1], ROUTE_HITS);
+	stats_add_route(&sets[1], ROUTE_MISSES);
+	stats_add_route(&sets[0], ROUTE_REQUESTS);
+	stats_print_route(f, "news", sets, COUNT(sets));
+	fclose(f);
+	CU_ASSERT_STRING_EQUAL(text, "route.news.requests 4\nroute.news.hits 2\nroute.news.misses 1\n");
+	free(text);
+}
+
+UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters }, { "route counters", route_counters })
