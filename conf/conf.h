@@ -16,6 +16,10 @@
 #include "core/policy/policy.h"
 
 enum { CONF_NAMES_MAX = 16 };   /* of one list of names */
+/* A limit of an option that has room made for it elsewhere, and its text in the table. */
+#define CONF_REDIRECTS_MAX 20
+#define CONF_LIMIT(number) CONF_LIMIT_TEXT(number)
+#define CONF_LIMIT_TEXT(number) #number
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };

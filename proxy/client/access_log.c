@@ -5,8 +5,6 @@
 #include "proxy/base/text.h"
 #include "proxy/base/url_mask.h"
 
-enum { ACCESS_METHOD_MAX = 64 };
-
 static void add_or_dash(struct text *t, const char *name, const char *value)
 {
 	text_puts(t, name);

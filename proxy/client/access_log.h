@@ -6,7 +6,7 @@
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
-enum { ACCESS_LINE_MAX = 5120, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
+enum { ACCESS_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
 
 struct access_entry {
 	const char *when, *client;         /* loop_log_time(), conn_peer() */

@@ -70,7 +70,7 @@ void client_find_method(struct exchange *x)
 static void client_tell_request(struct client *c)
 {
 	struct exchange *x = c->x;
-	char method[64], target[ACCESS_TARGET_MAX];
+	char method[ACCESS_METHOD_MAX], target[ACCESS_TARGET_MAX];
 
 	log_escape(method, sizeof method, x->in + x->msg.method_at, x->msg.method_len);
 	access_target(target, http_msg_target(&x->msg));

@@ -57,7 +57,7 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 	redirect_upgrade(&to, rules);
 	if (at->tls && !to.tls && !rules->allow_downgrade)
 		return refuse(&to, failure, PROXY_ERROR_REQUEST_DENIED, "redirect from https to http");
-	if (trail->n > rules->hops || trail->n > REDIRECT_HOPS_MAX)
+	if (trail->n > rules->hops || trail->n > CONF_REDIRECTS_MAX)
 		return refuse(&to, failure, PROXY_ERROR_LOOP_DETECTED, "too many redirects");
 	if (!(url = url_of(&to))) {
 		destination_free(&to);

@@ -3,10 +3,9 @@
 #ifndef UTFEED_PROXY_HTTP_REDIRECT_H
 #define UTFEED_PROXY_HTTP_REDIRECT_H
 
+#include "conf/conf.h"
 #include "proxy/base/failure.h"
 #include "proxy/http/destination.h"
-
-enum { REDIRECT_HOPS_MAX = 20 };
 
 struct redirect_rules {
 	int hops;                      /* 0: not followed */
@@ -16,7 +15,7 @@ struct redirect_rules {
 
 struct redirect_trail {
 	int n;
-	char *urls[REDIRECT_HOPS_MAX + 1];     /* asked for so far; owned */
+	char *urls[CONF_REDIRECTS_MAX + 1];     /* asked for so far; owned */
 };
 
 enum redirect_step { REDIRECT_NOT, REDIRECT_FOLLOW, REDIRECT_REFUSED, REDIRECT_NO_MEMORY };
