@@ -24,6 +24,7 @@ static int log_write_id(char *buf, size_t cap, const struct log_id *id)
 	return snprintf(buf, cap, "c%llu.%llu: ", (unsigned long long)id->connection, (unsigned long long)id->request);
 }
 
+__attribute__((format(printf, 3, 0)))
 static void log_write(enum log_level level, const struct log_id *id, const char *fmt, va_list ap)
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
