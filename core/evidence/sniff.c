@@ -7,22 +7,22 @@
 #include "core/evidence/markup.h"
 
 /* Behind a declaration any root will do but HTML's. */
-static enum lookin behind_declaration(const struct evidence *e, const struct xmldecl *decl)
+static enum sniff behind_declaration(const struct evidence *e, const struct xmldecl *decl)
 {
 	struct scan s = { evidence_family(e), e->bytes, e->len, decl->end };
 
 	switch (markup_root(&s)) {
 	case ROOT_FEED:
 	case ROOT_OTHER:
-		return LOOKIN_FEED;
+		return SNIFF_FEED;
 	case ROOT_SHORT:
-		return LOOKIN_MORE;
+		return SNIFF_MORE;
 	default:
-		return LOOKIN_NOT_XML;
+		return SNIFF_NOT_XML;
 	}
 }
 
-static enum lookin look(const struct evidence *e)
+static enum sniff look(const struct evidence *e)
 {
 	const struct xmldecl *decl = e->hidden.state != XMLDECL_ABSENT ? &e->hidden : &e->decl;
 
@@ -30,38 +30,38 @@ static enum lookin look(const struct evidence *e)
 	case XMLDECL_PRESENT:
 		return behind_declaration(e, decl);
 	case XMLDECL_INCOMPLETE:
-		return LOOKIN_MORE;
+		return SNIFF_MORE;
 	case XMLDECL_ABSENT:
 	case XMLDECL_BROKEN:
 		break;
 	}
-	return e->preamble.state == PREAMBLE_FEED ? LOOKIN_FEED : LOOKIN_NOT_XML;
+	return e->preamble.state == PREAMBLE_FEED ? SNIFF_FEED : SNIFF_NOT_XML;
 }
 
-static enum lookin by_type(const struct evidence *e)
+static enum sniff by_type(const struct evidence *e)
 {
 	if (!e->http)
-		return LOOKIN_FEED;
+		return SNIFF_FEED;
 	switch (e->type.CTMime) {
 	case MIME_APP_XML:
 		if (strcmp(e->type.mime, "application/xhtml+xml") == 0)
-			return LOOKIN_NOT_XML;
-		return LOOKIN_FEED;
+			return SNIFF_NOT_XML;
+		return SNIFF_FEED;
 	case MIME_TEXT_XML:
 	case MIME_OTHER_XML:
-		return LOOKIN_FEED;
+		return SNIFF_FEED;
 	case MIME_MEDIA:
-		return LOOKIN_NOT_XML;
+		return SNIFF_NOT_XML;
 	default:
-		return LOOKIN_MORE;
+		return SNIFF_MORE;
 	}
 }
 
-enum lookin lookin_decide(const struct evidence *e)
+enum sniff sniff_decide(const struct evidence *e)
 {
-	enum lookin answer = by_type(e);
+	enum sniff answer = by_type(e);
 
-	if (answer == LOOKIN_MORE)
+	if (answer == SNIFF_MORE)
 		answer = look(e);
-	return answer == LOOKIN_MORE && e->complete ? LOOKIN_NOT_XML : answer;
+	return answer == SNIFF_MORE && e->complete ? SNIFF_NOT_XML : answer;
 }

@@ -5,13 +5,13 @@
 
 #include "core/evidence/evidence.h"
 
-enum lookin { LOOKIN_FEED, LOOKIN_NOT_XML, LOOKIN_MORE };
+enum sniff { SNIFF_FEED, SNIFF_NOT_XML, SNIFF_MORE };
 
 /* A file (no HTTP) always is one: somebody named it. XML types (APP-XML, TEXT-XML, +xml) are feeds whatever their root, except
  * application/xhtml+xml; image, audio, video, font never are; every other type is one when the body starts, in any family, with
  * an XML declaration whose root is not HTML, or with a feed's root. Behind other text, as much of it as the type lets pass for
  * junk (junk.h), only a feed's root counts, declared or not.
- * LOOKIN_MORE only when the window is not complete and the answer may still change. */
-enum lookin lookin_decide(const struct evidence *);
+ * SNIFF_MORE only when the window is not complete and the answer may still change. */
+enum sniff sniff_decide(const struct evidence *);
 
 #endif

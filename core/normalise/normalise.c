@@ -128,7 +128,7 @@ static int judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held_len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
-	enum lookin lookin;
+	enum sniff lookin;
 
 	*ready = true;
 	if (complete && n->held_len == 0) {
@@ -137,14 +137,14 @@ static int judge(struct normaliser *n, bool complete, bool *ready)
 	}
 	/* Where the window ends the look-in has seen all it will see. */
 	e->complete = last;
-	lookin = lookin_decide(e);
+	lookin = sniff_decide(e);
 	e->complete = complete;
-	if (lookin == LOOKIN_NOT_XML || (last && lookin == LOOKIN_MORE)) {
+	if (lookin == SNIFF_NOT_XML || (last && lookin == SNIFF_MORE)) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
 		return NORMALISE_OK;
 	}
-	n->is_feed = lookin == LOOKIN_FEED && judges_bytes(n);
-	*ready = last || (lookin != LOOKIN_MORE && !n->is_feed && evidence_is_settled(e));
+	n->is_feed = lookin == SNIFF_FEED && judges_bytes(n);
+	*ready = last || (lookin != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;
 	evidence_finish(e);

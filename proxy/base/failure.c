@@ -7,14 +7,14 @@
 static const struct {
 	const char *token, *text;
 	int status;
-} failures[PROXY_ERROR_COUNT] = {
-	[PROXY_ERROR_NONE] = { "", "", 0 },
-#define FAILURE(id, token, status, text) [PROXY_ERROR_##id] = { token, text, status },
+} failures[FAILURE_COUNT] = {
+	[FAILURE_NONE] = { "", "", 0 },
+#define FAILURE(id, token, status, text) [FAILURE_##id] = { token, text, status },
 #include "proxy/base/failure.def"
 #undef FAILURE
 };
 
-void proxy_failure_set(struct proxy_failure *f, enum proxy_error error, const char *fmt, ...)
+void failure_set(struct failure *f, enum failure_kind error, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,17 +28,17 @@ void proxy_failure_set(struct proxy_failure *f, enum proxy_error error, const ch
 			*p = '?';
 }
 
-const char *proxy_error_token(enum proxy_error e)
+const char *failure_token(enum failure_kind e)
 {
 	return failures[e].token;
 }
 
-const char *proxy_error_text(enum proxy_error e)
+const char *failure_text(enum failure_kind e)
 {
 	return failures[e].text;
 }
 
-int proxy_error_status(enum proxy_error e)
+int failure_status(enum failure_kind e)
 {
 	return failures[e].status;
 }

@@ -32,7 +32,7 @@ static struct {
 
 static atomic_uint runs;
 
-size_t pages_whole(size_t len)
+size_t page_run_whole(size_t len)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -74,7 +74,7 @@ static void region_unmap(uint8_t *bytes, size_t len, size_t live)
 
 static size_t region_room(const struct pages_region *r)
 {
-	return REGION_BYTES - pages_whole(1) - r->used;
+	return REGION_BYTES - page_run_whole(1) - r->used;
 }
 
 /* The open region with the least room that is enough for len; NULL: none has it. */
@@ -132,12 +132,12 @@ static uint8_t *region_run(size_t len, struct pages_region **region)
 	return bytes;
 }
 
-uint8_t *pages_new(size_t len, bool lasting, struct pages_region **region)
+uint8_t *page_run_new(size_t len, bool lasting, struct pages_region **region)
 {
 	uint8_t *bytes = NULL;
 
 	*region = NULL;
-	len = pages_whole(len);
+	len = page_run_whole(len);
 	if (atomic_fetch_add_explicit(&runs, 1, memory_order_relaxed) < RUNS_MAX)
 		bytes = lasting && len <= REGION_RUN_MAX_BYTES ? region_run(len, region) : map(len);
 	if (!bytes)
@@ -162,21 +162,21 @@ static void unmap(uint8_t *bytes, size_t len, struct pages_region *region)
 		free(region);
 }
 
-void pages_free(uint8_t *bytes, size_t len, struct pages_region *region)
+void page_run_free(uint8_t *bytes, size_t len, struct pages_region *region)
 {
-	unmap(bytes, pages_whole(len), region);
+	unmap(bytes, page_run_whole(len), region);
 	atomic_fetch_sub_explicit(&runs, 1, memory_order_relaxed);
 }
 
-void pages_trim(uint8_t *bytes, size_t have, size_t len, struct pages_region *region)
+void page_run_trim(uint8_t *bytes, size_t have, size_t len, struct pages_region *region)
 {
-	have = pages_whole(have);
-	len = pages_whole(len);
+	have = page_run_whole(have);
+	len = page_run_whole(len);
 	if (len < have)
 		unmap(bytes + len, have - len, region);
 }
 
-size_t pages_spare(void)
+size_t page_run_spare(void)
 {
 	size_t sum = 0;
 

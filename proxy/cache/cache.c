@@ -336,7 +336,7 @@ static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, 
 	return NULL;
 }
 
-struct object *cache_join(struct cache *c, const char *key, size_t len)
+struct object *cache_in_flight_join(struct cache *c, const char *key, size_t len)
 {
 	struct busy *b;
 	struct object *o;
@@ -349,7 +349,7 @@ struct object *cache_join(struct cache *c, const char *key, size_t len)
 }
 
 /* Without memory for the record the response is neither shared nor stored. */
-struct object *cache_lead(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
+struct object *cache_in_flight_begin(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
 {
 	size_t bucket = cache_bucket(c, key, len);
 	struct busy *b = malloc(sizeof *b + len), *first;
@@ -372,7 +372,7 @@ struct object *cache_lead(struct cache *c, const char *key, size_t len, struct o
 	return theirs;
 }
 
-void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
+void cache_in_flight_end(struct cache *c, const char *key, size_t len, struct object *o)
 {
 	struct busy *b;
 
@@ -385,9 +385,9 @@ void cache_leave(struct cache *c, const char *key, size_t len, struct object *o)
 	free(b);
 }
 
-void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
+void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
 {
-	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_APART_S);
+	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
 	_Atomic uint64_t *slot = &c->apart[hash % CACHE_APARTS];
 
 	if (apart)
@@ -396,14 +396,14 @@ void cache_set_apart(struct cache *c, const char *key, size_t len, bool apart, i
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
 }
 
-bool cache_is_apart(struct cache *c, const char *key, size_t len, int64_t now)
+bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t now)
 {
 	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }
 
-unsigned cache_leaves(struct cache *c)
+unsigned cache_in_flight_ends(struct cache *c)
 {
 	return atomic_load(&c->leaves);
 }

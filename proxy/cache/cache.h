@@ -10,7 +10,7 @@
 
 struct cache;
 
-enum { CACHE_APART_S = 120 };
+enum { CACHE_HIT_FOR_MISS_S = 120 };
 
 /* memory: of store_memory_new(), always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
 struct cache *cache_new(struct store *memory, struct store *second);
@@ -44,18 +44,18 @@ bool cache_settle(struct cache *, struct store_wait *);
 /* What the stores count. */
 void cache_stats(struct cache *, struct stats_gauges *);
 
-/* A response in the making. cache_join: one reference to the object of that key, NULL: nobody is making it. cache_lead: registers
- * one's own, until cache_leave() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
+/* A response in the making. cache_in_flight_join: one reference to the object of that key, NULL: nobody is making it. cache_in_flight_begin: registers
+ * one's own, until cache_in_flight_end() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
  * reference to theirs, or, alone, NULL, and nobody joins one's own. A purge ends the joining as well. */
-struct object *cache_join(struct cache *, const char *key, size_t len);
-struct object *cache_lead(struct cache *, const char *key, size_t len, struct object *, bool alone);
-void cache_leave(struct cache *, const char *key, size_t len, struct object *);
+struct object *cache_in_flight_join(struct cache *, const char *key, size_t len);
+struct object *cache_in_flight_begin(struct cache *, const char *key, size_t len, struct object *, bool alone);
+void cache_in_flight_end(struct cache *, const char *key, size_t len, struct object *);
 /* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds
  * of a clock that nobody sets.
- * A hint: it may be forgotten, and holds for CACHE_APART_S. */
-void cache_set_apart(struct cache *, const char *key, size_t len, bool apart, int64_t now);
-bool cache_is_apart(struct cache *, const char *key, size_t len, int64_t now);
+ * A hint: it may be forgotten, and holds for CACHE_HIT_FOR_MISS_S. */
+void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool apart, int64_t now);
+bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
 /* How many have left. What was being made when memory was asked is in it by now, or in the making still, or this has changed. */
-unsigned cache_leaves(struct cache *);
+unsigned cache_in_flight_ends(struct cache *);
 
 #endif

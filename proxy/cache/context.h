@@ -13,7 +13,7 @@ struct conf;
 struct fetch_pool;
 struct guard;
 struct loop;
-struct polite;
+struct backoff;
 struct resolver;
 struct settings;
 struct tls_set;
@@ -24,7 +24,7 @@ struct request_context {
 	struct loop *loop;
 	const struct conf *conf;
 	struct fetch_pool *fetches;
-	struct polite *polite;
+	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */

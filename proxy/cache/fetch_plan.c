@@ -64,7 +64,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.loop = ctx->loop, .id = ctx->id,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
-			.client_codings = caches ? (struct stage_decode_codings){ 0 } : stage_decode_accepts(m),
+			.client_codings = caches ? (struct content_coding_codings){ 0 } : content_coding_accepts(m),
 			.encoding = plan_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
 			.head = { .way = plan_ways[target->mode], .via = conf->via, .output = route->output, .gzip = conf->gzip },
@@ -74,7 +74,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!upstream_head(r, m, conf, target, !caches)) {
+	if (!request_head_write(r, m, conf, target, !caches)) {
 		r->settings = settings_ref(ctx->settings);
 		return 0;
 	}

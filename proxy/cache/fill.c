@@ -10,44 +10,44 @@
 #include "proxy/net/loop.h"
 #include "proxy/object/feed_hints.h"
 
-int64_t lead_now(struct lead *l)
+int64_t fill_now(struct fill *l)
 {
 	return loop_wall_ms(l->params.loop) / 1000;
 }
 
-static int64_t lead_steady(struct lead *l)
+static int64_t fill_steady(struct fill *l)
 {
 	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
 }
 
 /* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing off that. */
-static void lead_note_answer(struct lead *l)
+static void fill_note_answer(struct fill *l)
 {
 	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
 
-	l->response_time = lead_now(l);
+	l->response_time = fill_now(l);
 	took = l->response_time - l->asked;
 	l->request_time = l->response_time - (took > steady ? took : steady);
 }
 
-void lead_leave(struct lead *l)
+void fill_leave(struct fill *l)
 {
 	if (!l->left)
-		cache_leave(l->params.cache, l->busy, l->params.busy_len, l->object);
+		cache_in_flight_end(l->params.cache, l->busy, l->params.busy_len, l->object);
 	l->left = true;
 }
 
-enum lead_head lead_parse(struct lead *l, struct http_msg *m, const char *bytes, size_t len)
+enum fill_head fill_parse(struct fill *l, struct http_msg *m, const char *bytes, size_t len)
 {
 	struct http_parser *p = http_parser_new(false, NULL, NULL);
-	enum lead_head r = LEAD_HEAD_NO_MEMORY;
+	enum fill_head r = FILL_HEAD_NO_MEMORY;
 	size_t used;
 
 	if (p && !http_msg_init(m, l->params.max_fields)) {
 		m->base = bytes;
 		http_parser_start(p, m, false);
-		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD ? LEAD_HEAD : LEAD_HEAD_UNUSABLE;
-		if (r != LEAD_HEAD)
+		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD ? FILL_HEAD : FILL_HEAD_UNUSABLE;
+		if (r != FILL_HEAD)
 			http_msg_free(m);
 	}
 	http_parser_free(&p);
@@ -82,7 +82,7 @@ static struct object_head *stored_head(const struct object_head *from, struct ob
 	return h;
 }
 
-void lead_key(struct lead *l, bool part, struct text *key)
+void fill_key(struct fill *l, bool part, struct text *key)
 {
 	text_add(key, l->key, l->params.key_len);
 	if (l->vary) {
@@ -92,7 +92,7 @@ void lead_key(struct lead *l, bool part, struct text *key)
 	text_puts(key, part ? ENTRY_PARTS : "");
 }
 
-static bool lead_put_names(struct lead *l, const struct freshness *freshness)
+static bool fill_put_names(struct fill *l, const struct freshness *freshness)
 {
 	struct entry_parts names = { .vary = strdup(l->vary), .freshness = freshness };
 	struct entry *record = names.vary ? entry_new(l->key, l->params.key_len, &names) : NULL;
@@ -102,40 +102,40 @@ static bool lead_put_names(struct lead *l, const struct freshness *freshness)
 	return good;
 }
 
-struct entry *lead_put(struct lead *l, struct entry_parts *parts)
+struct entry *fill_put(struct fill *l, struct entry_parts *parts)
 {
 	struct text key = { 0 };
 	struct entry *e = NULL;
 
-	if (l->vary && !lead_put_names(l, parts->freshness)) {
+	if (l->vary && !fill_put_names(l, parts->freshness)) {
 		entry_parts_free(parts);
 		return NULL;
 	}
-	lead_key(l, parts->part.total, &key);
+	fill_key(l, parts->part.total, &key);
 	if (key.failed)
 		entry_parts_free(parts);
 	else
 		e = entry_new(key.bytes, key.len, parts);
 	if (e)
-		entry_now(e, lead_now(l), lead_steady(l));
+		entry_now(e, fill_now(l), fill_steady(l));
 	if (e && !cache_put(l->params.cache, e, &l->ticket))
 		entry_unref(&e);
 	text_free(&key);
 	return e;
 }
 
-static bool lead_takes_hints(struct lead *l, const struct freshness *f, struct object *body)
+static bool fill_takes_hints(struct fill *l, const struct freshness *f, struct object *body)
 {
-	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body && lead_body(body) == RESPONSE_NORMALISED;
+	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body && fill_body(body) == RESPONSE_NORMALISED;
 }
 
-void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *m, struct object *body)
+void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *m, struct object *body)
 {
 	struct freshness_settings settings = l->params.freshness;
 	struct feed_hints hints;
 
 	freshness_read(f, m, l->request_time, l->response_time, &settings);
-	if (lead_takes_hints(l, f, body)) {
+	if (fill_takes_hints(l, f, body)) {
 		feed_hints_of(&hints, body);
 		settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
 		freshness_read(f, m, l->request_time, l->response_time, &settings);
@@ -144,15 +144,15 @@ void lead_freshness(struct lead *l, struct freshness *f, const struct http_msg *
 		freshness_limit(f, &l->hops.limit);
 }
 
-int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshness *fresh)
+int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshness *fresh)
 {
 	struct object_head *head = NULL;
 	struct http_msg m;
 
-	if (parts->object && parts->upstream && lead_parse(l, &m, parts->upstream, parts->upstream_len) == LEAD_HEAD) {
-		lead_freshness(l, fresh, &m, parts->object);
+	if (parts->object && parts->upstream && fill_parse(l, &m, parts->upstream, parts->upstream_len) == FILL_HEAD) {
+		fill_freshness(l, fresh, &m, parts->object);
 		l->head.date = loop_http_date(l->params.loop);
-		if ((head = response_head_build(&m, lead_body(parts->object), &l->head)))
+		if ((head = response_head_build(&m, fill_body(parts->object), &l->head)))
 			parts->head = stored_head(head, parts->object);
 		http_msg_free(&m);
 	}
@@ -163,39 +163,39 @@ int lead_finish_parts(struct lead *l, struct entry_parts *parts, struct freshnes
 	return parts->head ? 0 : -1;
 }
 
-static bool lead_is_too_large(struct lead *l, const struct http_msg *m)
+static bool fill_is_too_large(struct fill *l, const struct http_msg *m)
 {
 	return m->has_length && m->content_length > l->params.max_object;
 }
 
 /* An error says nothing of what the next answer will be like, and who asks for a part waits for nobody as it is. */
-static void lead_set_apart(struct lead *l, const struct http_msg *m, enum storable storable)
+static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum storable storable)
 {
 	if (m->status < 500 && !l->ranged)
-		cache_set_apart(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || lead_is_too_large(l, m),
-		    lead_steady(l));
+		cache_set_hit_for_miss(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || fill_is_too_large(l, m),
+		    fill_steady(l));
 }
 
 /* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
-static bool lead_would_store(struct lead *l, const struct http_msg *m)
+static bool fill_would_store(struct fill *l, const struct http_msg *m)
 {
-	return !lead_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
+	return !fill_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
 }
 
-static int lead_plan_storing(struct lead *l, const struct fetch_answer *answer, struct object *o, enum storable *storable)
+static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, struct object *o, enum storable *storable)
 {
 	const struct http_msg *m = answer->msg;
-	bool part = lead_takes_part(l, m);     /* judged as the whole it is of */
+	bool part = fill_takes_part(l, m);     /* judged as the whole it is of */
 
-	if (lead_judge(l, m, part ? 200 : m->status, storable))
+	if (fill_judge(l, m, part ? 200 : m->status, storable))
 		return -1;
 	/* What else is said to one who asks for a part is not for those who do not. */
 	if (l->ranged && !part && m->status != 200)
 		*storable = STORABLE_STATUS;
-	lead_set_apart(l, m, *storable);
+	fill_set_hit_for_miss(l, m, *storable);
 	if (*storable != STORABLE_YES)
 		object_report(o)->detail = storable_word(*storable);
-	if (*storable != STORABLE_YES || !lead_would_store(l, m))
+	if (*storable != STORABLE_YES || !fill_would_store(l, m))
 		return 0;
 	if (!(l->upstream = malloc(answer->upstream.len)))
 		return -1;
@@ -206,30 +206,30 @@ static int lead_plan_storing(struct lead *l, const struct fetch_answer *answer, 
 }
 
 /* Nobody's own, and yet not stored: who waits for it gets it rather than asking an origin in trouble once more. */
-static bool lead_is_trouble(const struct http_msg *m, enum storable storable)
+static bool fill_is_trouble(const struct http_msg *m, enum storable storable)
 {
 	return storable == STORABLE_LIFETIME && freshness_error_status(m->status);
 }
 
-static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
+static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
 {
 	const struct http_msg *m = answer->msg;
-	struct lead *l = arg;
+	struct fill *l = arg;
 	enum storable storable;
 	bool own;
 
-	lead_note_answer(l);
+	fill_note_answer(l);
 	if (object_report(o)->foreign)
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
-		return lead_refresh(l, answer, o);
-	if (freshness_error_status(m->status) && lead_serve_stale(l, o, m->status))
+		return fill_refresh(l, answer, o);
+	if (freshness_error_status(m->status) && fill_serve_stale(l, o, m->status))
 		return FETCH_ANSWERED;
-	if (lead_plan_storing(l, answer, o, &storable))
+	if (fill_plan_storing(l, answer, o, &storable))
 		return FETCH_NO_MEMORY;
 	/* A cookie is one client's, though all who come later get it when its origin says so. */
-	own = (!l->storing && !lead_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
-	if (lead_admit(l, m, own, o))
+	own = (!l->storing && !fill_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
+	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
@@ -238,24 +238,24 @@ static enum fetch_choice lead_on_head(void *arg, const struct fetch_answer *answ
 	if (l->storing)
 		object_keep(o, l->params.max_object);
 	else
-		lead_leave(l);
-	lead_note_head(l, m);
+		fill_leave(l);
+	fill_note_head(l, m);
 	return FETCH_GO_ON;
 }
 
-static int lead_on_hop(void *arg, const struct http_msg *m)
+static int fill_on_hop(void *arg, const struct http_msg *m)
 {
-	struct lead *l = arg;
+	struct fill *l = arg;
 
-	lead_note_answer(l);
-	return lead_note_hop(l, m);
+	fill_note_answer(l);
+	return fill_note_hop(l, m);
 }
 
 /* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being stored. */
-static void lead_on_grew(void *arg, struct object *o)
+static void fill_on_grew(void *arg, struct object *o)
 {
 	enum { STEP_BYTES = 32 * 1024 };
-	struct lead *l = arg;
+	struct fill *l = arg;
 	uint64_t length = object_length(o);
 	size_t wants = (size_t)(length / STEP_BYTES + 1) * STEP_BYTES;
 
@@ -267,67 +267,67 @@ static void lead_on_grew(void *arg, struct object *o)
 	}
 	l->storing = false;
 	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes", (unsigned long long)length);
-	lead_leave(l);
+	fill_leave(l);
 	object_unkeep(o);
 }
 
-static void lead_release(struct lead *l)
+static void fill_release(struct fill *l)
 {
 	cache_release(l->params.cache, l->reserved);
 	l->reserved = 0;
 }
 
-static bool lead_on_failed(void *arg, const struct proxy_failure *f, struct object *o)
+static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 {
-	struct lead *l = arg;
+	struct fill *l = arg;
 
 	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
-	if (f->error != PROXY_ERROR_ENCODING && lead_serve_stale(l, o, 0))
+	if (f->error != FAILURE_ENCODING && fill_serve_stale(l, o, 0))
 		return true;
 	object_report(o)->stored = false;
 	/* Before others learn of it: whoever asks again must not find this one. */
-	lead_leave(l);
+	fill_leave(l);
 	return false;
 }
 
-static struct entry *lead_store_whole(struct lead *l, const struct http_msg *m, struct object *o)
+static struct entry *fill_store_whole(struct fill *l, const struct http_msg *m, struct object *o)
 {
 	struct freshness fresh;
 	struct entry_parts parts = { .freshness = &fresh };
 
-	lead_freshness(l, &fresh, m, o);
+	fill_freshness(l, &fresh, m, o);
 	if (!(parts.head = stored_head(object_get_head(o), o)))
 		return NULL;
 	parts.object = object_ref(o);
 	parts.upstream = l->upstream;
 	parts.upstream_len = l->upstream_len;
 	l->upstream = NULL;
-	return lead_put(l, &parts);
+	return fill_put(l, &parts);
 }
 
-static void lead_on_done(void *arg, struct object *o)
+static void fill_on_done(void *arg, struct object *o)
 {
-	struct lead *l = arg;
+	struct fill *l = arg;
 	struct http_msg m;
 	struct entry *e;
 
-	lead_release(l);
+	fill_release(l);
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
-	    lead_parse(l, &m, l->upstream, l->upstream_len) == LEAD_HEAD) {
-		e = l->part.total ? lead_store_part(l, &m, o) : lead_store_whole(l, &m, o);
+	    fill_parse(l, &m, l->upstream, l->upstream_len) == FILL_HEAD) {
+		e = l->part.total ? fill_store_part(l, &m, o) : fill_store_whole(l, &m, o);
 		http_msg_free(&m);
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 		entry_unref(&e);
 	}
-	lead_leave(l);
+	fill_leave(l);
 }
 
-static void lead_free(struct lead *l)
+static void fill_free(struct fill *l)
 {
 	entry_unref(&l->params.entry);
 	entry_unref(&l->params.part);
-	lead_hops_free(&l->hops);
+	fill_hops_free(&l->hops);
 	free(l->upstream);
 	free(l->vary);
 	free(l->key);
@@ -336,14 +336,14 @@ static void lead_free(struct lead *l)
 	free(l);
 }
 
-static void lead_on_end(void *arg)
+static void fill_on_end(void *arg)
 {
-	struct lead *l = arg;
+	struct fill *l = arg;
 
-	lead_note_end(l);
-	lead_release(l);
-	lead_leave(l);
-	lead_free(l);
+	fill_note_end(l);
+	fill_release(l);
+	fill_leave(l);
+	fill_free(l);
 }
 
 static char *copy_bytes(const char *bytes, size_t len)
@@ -355,7 +355,7 @@ static char *copy_bytes(const char *bytes, size_t len)
 	return copy;
 }
 
-static int lead_copy(struct lead *l, const struct lead_params *params)
+static int fill_copy(struct fill *l, const struct fill_params *params)
 {
 	l->params = *params;
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
@@ -367,16 +367,16 @@ static int lead_copy(struct lead *l, const struct lead_params *params)
 	l->ticket = cache_ticket(params->cache, params->key, params->key_len);
 	l->request = *params->request;
 	l->request.msg = NULL;
-	l->request_time = lead_now(l);
+	l->request_time = fill_now(l);
 	return l->key && l->busy && l->sent ? 0 : -1;
 }
 
-struct object *lead_start(const struct lead_params *params, struct fetch_request *r, bool *joined)
+struct object *fill_start(const struct fill_params *params, struct fetch_request *r, bool *joined)
 {
-	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
+	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
-	struct lead *l = calloc(1, sizeof *l);
-	struct fetch_hooks hooks = { lead_on_hop, lead_on_head, lead_on_grew, lead_on_failed, lead_on_done, lead_on_end, l };
+	struct fill *l = calloc(1, sizeof *l);
+	struct fetch_hooks hooks = { fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed, fill_on_done, fill_on_end, l };
 
 	if (!o || !l)
 		goto fail;
@@ -387,24 +387,24 @@ struct object *lead_start(const struct lead_params *params, struct fetch_request
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
-	l->asked = lead_now(l);
+	l->asked = fill_now(l);
 	l->asked_ms = loop_now_ms(l->params.loop);
-	if (lead_copy(l, params) || lead_add_validators(l, r))
+	if (fill_copy(l, params) || fill_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
-	theirs = cache_lead(params->cache, l->busy, params->busy_len, o, params->alone);
+	theirs = cache_in_flight_begin(params->cache, l->busy, params->busy_len, o, params->alone);
 	l->left = *joined = theirs;
 	if (theirs)
 		goto fail;
 	if (fetch_start(params->fetches, r, o)) {
-		lead_leave(l);
+		fill_leave(l);
 		object_fail(o, &no_memory);
 		goto fail;
 	}
 	return o;
 fail:
 	if (l)
-		lead_free(l);
+		fill_free(l);
 	object_unref(&o);
 	fetch_request_free(r);
 	return theirs;

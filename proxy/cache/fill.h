@@ -9,7 +9,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/origin/fetch.h"
 
-struct lead_params {
+struct fill_params {
 	struct cache *cache;
 	struct fetch_pool *fetches;
 	struct loop *loop;
@@ -18,7 +18,7 @@ struct lead_params {
 	const char *busy;              /* the key it is known under while it is made: of the variant, where that is known; copied */
 	size_t busy_len;
 	const struct request *request; /* copied, but for its message */
-	struct slice sent;             /* of it, what the origin gets (upstream_sent()); copied */
+	struct slice sent;             /* of it, what the origin gets (request_head_sent()); copied */
 	struct entry *entry;           /* stored already, to be validated; a reference is taken; NULL: none */
 	struct entry *part;            /* stored already, where a part is asked for; likewise */
 	struct freshness_settings freshness;
@@ -29,6 +29,6 @@ struct lead_params {
 
 /* Starts the fetch, or *joined: somebody else was first. The object to read (one reference); NULL: out of memory. What r owns is
  * taken or freed; r->hooks is set, and r->conditional to validators of params.entry. */
-struct object *lead_start(const struct lead_params *, struct fetch_request *r, bool *joined);
+struct object *fill_start(const struct fill_params *, struct fetch_request *r, bool *joined);
 
 #endif

@@ -18,22 +18,22 @@ static int take_names(struct text *names, char **to)
 	return (*to = text_take(names, &len)) ? 0 : -1;
 }
 
-void lead_hops_free(struct lead_hops *h)
+void fill_hops_free(struct fill_hops *h)
 {
 	free(h->vary);
 }
 
 /* One that names no lifetime is good as long as the operator's floor says: that alone does not keep out what it leads to. */
-static enum storable lead_judge_hop(struct lead *l, const struct http_msg *m)
+static enum storable fill_judge_hop(struct fill *l, const struct http_msg *m)
 {
 	enum storable s = freshness_storable(&l->request, m, &l->params.freshness);
 
 	return s == STORABLE_LIFETIME ? STORABLE_YES : s;
 }
 
-int lead_note_hop(struct lead *l, const struct http_msg *m)
+int fill_note_hop(struct fill *l, const struct http_msg *m)
 {
-	struct lead_hops *h = &l->hops;
+	struct fill_hops *h = &l->hops;
 	struct text names = { 0 };
 	struct freshness f;
 
@@ -43,7 +43,7 @@ int lead_note_hop(struct lead *l, const struct http_msg *m)
 	else
 		h->limit = f;
 	if (!h->any || h->storable == STORABLE_YES)
-		h->storable = lead_judge_hop(l, m);
+		h->storable = fill_judge_hop(l, m);
 	h->any = true;
 	switch (vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 })) {
 	case VARY_ALL:
@@ -58,9 +58,9 @@ int lead_note_hop(struct lead *l, const struct http_msg *m)
 }
 
 /* As long as it is not known that the response is for nobody else its names are wanted, stored or not. */
-static int lead_take_vary(struct lead *l, const struct http_msg *m, enum storable *storable)
+static int fill_take_vary(struct fill *l, const struct http_msg *m, enum storable *storable)
 {
-	const struct lead_hops *h = &l->hops;
+	const struct fill_hops *h = &l->hops;
 	struct text names = { 0 };
 	enum vary vary = h->vary_all ? VARY_ALL : vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 });
 
@@ -71,7 +71,7 @@ static int lead_take_vary(struct lead *l, const struct http_msg *m, enum storabl
 	return vary == VARY_FIELDS ? take_names(&names, &l->vary) : 0;
 }
 
-int lead_judge(struct lead *l, const struct http_msg *m, int status, enum storable *storable)
+int fill_judge(struct fill *l, const struct http_msg *m, int status, enum storable *storable)
 {
 	struct http_msg as = *m;
 
@@ -79,15 +79,15 @@ int lead_judge(struct lead *l, const struct http_msg *m, int status, enum storab
 	*storable = l->hops.any ? l->hops.storable : STORABLE_YES;
 	if (*storable == STORABLE_YES)
 		*storable = freshness_storable(&l->request, &as, &l->params.freshness);
-	return lead_take_vary(l, m, storable);
+	return fill_take_vary(l, m, storable);
 }
 
-int lead_admit(struct lead *l, const struct http_msg *m, bool own, struct object *o)
+int fill_admit(struct fill *l, const struct http_msg *m, bool own, struct object *o)
 {
 	struct audience *a;
 	struct freshness f;
 
-	lead_freshness(l, &f, m, NULL);
+	fill_freshness(l, &f, m, NULL);
 	if (!(a = audience_new(own, l->vary, (struct slice){ l->sent, l->sent_len }, &f)))
 		return -1;
 	object_set_audience(o, a);

@@ -6,7 +6,7 @@
 #include "proxy/cache/fill.h"
 
 /* What the redirects that were followed say of the response they led to. */
-struct lead_hops {
+struct fill_hops {
 	bool any;
 	bool vary_all;
 	enum storable storable;        /* the first of their reasons against it */
@@ -14,14 +14,14 @@ struct lead_hops {
 	char *vary;                    /* names; NULL: none */
 };
 
-struct lead {
+struct fill {
 	struct log_id id;              /* of the request that leads */
-	struct lead_params params;     /* strings and entries are its own */
+	struct fill_params params;     /* strings and entries are its own */
 	char *key, *busy, *sent;
 	size_t sent_len;
 	struct cache_ticket ticket;    /* from before the fetch: what is purged meanwhile is not stored */
 	struct request request;        /* what it said; its message is gone */
-	struct lead_hops hops;
+	struct fill_hops hops;
 	struct response_settings head;
 	int64_t asked;                 /* when, by the wall clock */
 	uint64_t asked_ms;             /* and by the monotonic one: whole seconds of two clocks would differ by one too often */
@@ -39,7 +39,7 @@ struct lead {
 	char *vary;                    /* names, those of redirects included; NULL: the response does not vary */
 };
 
-static inline enum response_body lead_body(struct object *o)
+static inline enum response_body fill_body(struct object *o)
 {
 	const struct object_report *r = object_report(o);
 
@@ -47,50 +47,50 @@ static inline enum response_body lead_body(struct object *o)
 }
 
 /* fill.c */
-int64_t lead_now(struct lead *);
+int64_t fill_now(struct fill *);
 /* Nobody can join any more. */
-void lead_leave(struct lead *);
-enum lead_head { LEAD_HEAD, LEAD_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, LEAD_HEAD_NO_MEMORY };
-/* Reads head bytes as a message again. The text must live as long as m. But for LEAD_HEAD m is let go of. */
-enum lead_head lead_parse(struct lead *, struct http_msg *m, const char *bytes, size_t len);
+void fill_leave(struct fill *);
+enum fill_head { FILL_HEAD, FILL_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, FILL_HEAD_NO_MEMORY };
+/* Reads head bytes as a message again. The text must live as long as m. But for FILL_HEAD m is let go of. */
+enum fill_head fill_parse(struct fill *, struct http_msg *m, const char *bytes, size_t len);
 /* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: it was purged
  * meanwhile, or out of memory. */
-struct entry *lead_put(struct lead *, struct entry_parts *);
+struct entry *fill_put(struct fill *, struct entry_parts *);
 /* The key of the response, or of a part of it. */
-void lead_key(struct lead *, bool part, struct text *);
+void fill_key(struct fill *, bool part, struct text *);
 /* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
-int lead_finish_parts(struct lead *, struct entry_parts *, struct freshness *) __attribute__((warn_unused_result));
+int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *) __attribute__((warn_unused_result));
 /* Where the response names no lifetime its feed, body, may: of the time it was made, not of the time it came. NULL: not known yet. */
-void lead_freshness(struct lead *, struct freshness *, const struct http_msg *, struct object *body);
+void fill_freshness(struct fill *, struct freshness *, const struct http_msg *, struct object *body);
 
 /* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
 /* A redirect that is followed counts for what it leads to. -1: out of memory. */
-int lead_note_hop(struct lead *, const struct http_msg *) __attribute__((warn_unused_result));
+int fill_note_hop(struct fill *, const struct http_msg *) __attribute__((warn_unused_result));
 /* Whether a response with that head, as a status, may be stored; then l->vary has the names. -1: out of memory. */
-int lead_judge(struct lead *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
+int fill_judge(struct fill *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
 /* Says in the object whom it is for; own: the one who asked alone. -1: out of memory. */
-int lead_admit(struct lead *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
-void lead_hops_free(struct lead_hops *);
+int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
+void fill_hops_free(struct fill_hops *);
 
 /* fill_refresh.c */
 /* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
  * bytes, of one connection, or, without cookies, of one client. Its age and date are never the stored ones: what comes without Date
  * was made when it came (RFC 9110 section 6.6.1). */
-enum lead_head lead_merge(struct lead *, const struct entry *, const struct http_msg *newer, bool cookies, char **merged, size_t *len);
+enum fill_head fill_merge(struct fill *, const struct entry *, const struct http_msg *newer, bool cookies, char **merged, size_t *len);
 /* The origin says that the stored response still holds: it is stored anew with the new head where that may be, and answers. */
-enum fetch_choice lead_refresh(struct lead *, const struct fetch_answer *, struct object *);
+enum fetch_choice fill_refresh(struct fill *, const struct fetch_answer *, struct object *);
 /* The stored response answers for an origin that errs, where it may. */
-bool lead_serve_stale(struct lead *, struct object *, int status);
+bool fill_serve_stale(struct fill *, struct object *, int status);
 /* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). -1: out of memory. */
-int lead_add_validators(struct lead *, struct fetch_request *) __attribute__((warn_unused_result));
+int fill_add_validators(struct fill *, struct fetch_request *) __attribute__((warn_unused_result));
 
 /* fill_parts.c */
 /* Whether a 206 is a part that can be stored; then it is noted. */
-bool lead_takes_part(struct lead *, const struct http_msg *);
+bool fill_takes_part(struct fill *, const struct http_msg *);
 /* It came complete, as m. NULL: it is not stored. */
-struct entry *lead_store_part(struct lead *, const struct http_msg *m, struct object *);
+struct entry *fill_store_part(struct fill *, const struct http_msg *m, struct object *);
 /* A response that is no part: where it tells that its URL may be asked for in parts, or that a stored part is of another one. */
-void lead_note_head(struct lead *, const struct http_msg *);
-void lead_note_end(struct lead *);
+void fill_note_head(struct fill *, const struct http_msg *);
+void fill_note_end(struct fill *);
 
 #endif

@@ -10,9 +10,9 @@
 #include "core/evidence/media_type.h"
 
 /* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer them. */
-static void lead_mark(struct lead *l)
+static void fill_mark(struct fill *l)
 {
-	const struct freshness known = { .response_time = lead_now(l) };
+	const struct freshness known = { .response_time = fill_now(l) };
 	struct entry_parts parts = { .freshness = &known };
 	struct text key = { 0 };
 	struct entry *e = NULL;
@@ -54,17 +54,17 @@ static bool is_no_feed(struct object *o)
 	struct verdict v;
 
 	return object_verdict(o, &v) && v.kind == VERDICT_NONE && (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) &&
-	    lead_body(o) == RESPONSE_RAW;
+	    fill_body(o) == RESPONSE_RAW;
 }
 
 /* Whether the stored part is of the bytes that this response is of. */
-static bool part_holds(struct lead *l, const struct http_msg *m)
+static bool part_holds(struct fill *l, const struct http_msg *m)
 {
 	const struct entry *old = l->params.part;
 	struct http_msg stored;
 	bool same;
 
-	if (lead_parse(l, &stored, old->upstream, old->upstream_len) != LEAD_HEAD)
+	if (fill_parse(l, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return false;
 	same = content_range_same(&stored, m, l->response_time);
 	http_msg_free(&stored);
@@ -72,27 +72,27 @@ static bool part_holds(struct lead *l, const struct http_msg *m)
 }
 
 /* The whole in the place of a part, or a part of something else: what is stored has changed. */
-static bool part_is_past(struct lead *l, const struct http_msg *m)
+static bool part_is_past(struct fill *l, const struct http_msg *m)
 {
 	return l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m)));
 }
 
-void lead_note_head(struct lead *l, const struct http_msg *m)
+void fill_note_head(struct fill *l, const struct http_msg *m)
 {
 	if (part_is_past(l, m))
-		lead_mark(l);
+		fill_mark(l);
 	l->marks = l->marks && m->status == 200 && takes_ranges(m);
 	if (l->marks && !l->storing && is_media(m))
-		lead_mark(l);
+		fill_mark(l);
 }
 
-void lead_note_end(struct lead *l)
+void fill_note_end(struct fill *l)
 {
 	if (l->marks && is_no_feed(l->object))
-		lead_mark(l);
+		fill_mark(l);
 }
 
-bool lead_takes_part(struct lead *l, const struct http_msg *m)
+bool fill_takes_part(struct fill *l, const struct http_msg *m)
 {
 	struct content_range r;
 
@@ -105,7 +105,7 @@ bool lead_takes_part(struct lead *l, const struct http_msg *m)
 }
 
 /* The part that is there, where this one goes with it to make *whole; NULL: this one stands for itself. */
-static const struct entry *part_before(struct lead *l, const struct http_msg *m, struct content_range *whole)
+static const struct entry *part_before(struct fill *l, const struct http_msg *m, struct content_range *whole)
 {
 	const struct entry *old = l->params.part;
 	struct content_range joined;
@@ -117,7 +117,7 @@ static const struct entry *part_before(struct lead *l, const struct http_msg *m,
 	    !part_holds(l, m))
 		return NULL;
 	/* A strong date alone would not tell variants apart. */
-	lead_key(l, true, &key);
+	fill_key(l, true, &key);
 	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
 	text_free(&key);
 	if (!same)
@@ -194,7 +194,7 @@ static char *part_upstream(const struct http_msg *m, size_t *len)
 	return text_take(&t, len);
 }
 
-struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct object *o)
+struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct object *o)
 {
 	struct entry_parts parts = { 0 };
 	struct freshness fresh;
@@ -205,7 +205,7 @@ struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct o
 
 	if (object_length(o) != content_range_length(&l->part))
 		return NULL;
-	if (old && lead_merge(l, old, m, true, &parts.upstream, &parts.upstream_len) != LEAD_HEAD) {
+	if (old && fill_merge(l, old, m, true, &parts.upstream, &parts.upstream_len) != FILL_HEAD) {
 		old = NULL;
 		whole = l->part;
 	}
@@ -219,9 +219,9 @@ struct entry *lead_store_part(struct lead *l, const struct http_msg *m, struct o
 		}
 	} else
 		parts.part = whole;
-	if (lead_finish_parts(l, &parts, &fresh))
+	if (fill_finish_parts(l, &parts, &fresh))
 		return NULL;
-	e = lead_put(l, &parts);
+	e = fill_put(l, &parts);
 	/* All of it: nothing is left to be known in parts. */
 	if (e && !e->part.total)
 		cache_remove(l->params.cache, l->busy, l->params.busy_len);

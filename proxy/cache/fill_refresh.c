@@ -59,14 +59,14 @@ static size_t add_newer(struct text *t, const struct http_msg *m, bool cookies)
 	return n;
 }
 
-enum lead_head lead_merge(struct lead *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged, size_t *len)
+enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged, size_t *len)
 {
 	struct http_msg stored;
 	struct text t = { 0 };
 	size_t fields;
-	enum lead_head r = lead_parse(l, &stored, e->upstream, e->upstream_len);
+	enum fill_head r = fill_parse(l, &stored, e->upstream, e->upstream_len);
 
-	if (r != LEAD_HEAD)
+	if (r != FILL_HEAD)
 		return r;
 	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
 	fields = add_stored(&t, &stored, m, cookies);
@@ -74,11 +74,11 @@ enum lead_head lead_merge(struct lead *l, const struct entry *e, const struct ht
 	text_puts(&t, "\r\n");
 	http_msg_free(&stored);
 	if (!(*merged = text_take(&t, len)))
-		return LEAD_HEAD_NO_MEMORY;
+		return FILL_HEAD_NO_MEMORY;
 	if (fields <= l->params.max_fields && *len <= l->params.max_head)
-		return LEAD_HEAD;
+		return FILL_HEAD;
 	free(*merged);
-	return LEAD_HEAD_UNUSABLE;
+	return FILL_HEAD_UNUSABLE;
 }
 
 static struct slice opaque(struct slice etag)
@@ -87,7 +87,7 @@ static struct slice opaque(struct slice etag)
 }
 
 /* Section 4.3.4: a strong validator says which stored response is meant; it is not this one. */
-static bool lead_means_another(const struct http_msg *stored, const struct http_msg *m)
+static bool fill_means_another(const struct http_msg *stored, const struct http_msg *m)
 {
 	struct slice mine = http_msg_get(stored, H_ETAG), theirs = http_msg_get(m, H_ETAG);
 
@@ -98,7 +98,7 @@ static bool lead_means_another(const struct http_msg *stored, const struct http_
 }
 
 /* Its coding was undone when it came: the 304 says nothing of that. */
-static bool lead_varies_by_coding(const struct entry *e)
+static bool fill_varies_by_coding(const struct entry *e)
 {
 	struct slice vary = head_text_get((struct slice){ e->head->bytes, e->head->len }, "vary"), name;
 
@@ -110,62 +110,62 @@ static bool lead_varies_by_coding(const struct entry *e)
 	return false;
 }
 
-/* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for LEAD_HEAD parts holds
+/* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for FILL_HEAD parts holds
  * nothing. */
-static enum lead_head lead_make_merged(struct lead *l, const struct http_msg *m, bool cookies, struct entry_parts *parts, struct freshness *fresh)
+static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies, struct entry_parts *parts, struct freshness *fresh)
 {
 	const struct entry *old = l->params.entry;
-	enum lead_head r;
+	enum fill_head r;
 
 	*parts = (struct entry_parts){ .part = old->part };
-	if ((r = lead_merge(l, old, m, cookies, &parts->upstream, &parts->upstream_len)) != LEAD_HEAD)
+	if ((r = fill_merge(l, old, m, cookies, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
 		return r;
 	parts->object = object_ref(old->object);
-	return lead_finish_parts(l, parts, fresh) ? LEAD_HEAD_NO_MEMORY : LEAD_HEAD;
+	return fill_finish_parts(l, parts, fresh) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
-static int lead_judge_merged(struct lead *l, const struct entry_parts *parts, enum storable *storable)
+static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, enum storable *storable)
 {
 	struct http_msg merged;
 	int status;
 
-	if (lead_parse(l, &merged, parts->upstream, parts->upstream_len) != LEAD_HEAD)
+	if (fill_parse(l, &merged, parts->upstream, parts->upstream_len) != FILL_HEAD)
 		return -1;
-	status = lead_judge(l, &merged, merged.status, storable);
+	status = fill_judge(l, &merged, merged.status, storable);
 	http_msg_free(&merged);
 	return status;
 }
 
 /* What may not be stored any more must not be found again either; whose own request forbids storing has no say in that. */
-static bool lead_ends_stored(enum storable s)
+static bool fill_ends_stored(enum storable s)
 {
 	return s != STORABLE_YES && s != STORABLE_REQUEST_NO_STORE && s != STORABLE_METHOD;
 }
 
 /* Stored under another key now, where the response varies otherwise, or not at all. */
-static void lead_remove_former(struct lead *l, const struct entry *e, enum storable storable)
+static void fill_remove_former(struct fill *l, const struct entry *e, enum storable storable)
 {
 	const struct entry *old = l->params.entry;
 
-	if (lead_ends_stored(storable) || (e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len))))
+	if (fill_ends_stored(storable) || (e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len))))
 		cache_remove(l->params.cache, old->key, old->key_len);
 }
 
 /* Stores the merged response where it may be; takes over what parts hold. -1: out of memory. */
-static int lead_store_merged(struct lead *l, struct entry_parts *parts, struct object *o)
+static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct object *o)
 {
 	enum storable storable;
 	struct entry *e = NULL;
 
-	if (lead_judge_merged(l, parts, &storable)) {
+	if (fill_judge_merged(l, parts, &storable)) {
 		entry_parts_free(parts);
 		return -1;
 	}
 	if (storable == STORABLE_YES)
-		e = lead_put(l, parts);
+		e = fill_put(l, parts);
 	else
 		entry_parts_free(parts);
-	lead_remove_former(l, e, storable);
+	fill_remove_former(l, e, storable);
 	object_report(o)->stored = e;
 	object_report(o)->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
 	log_step(&l->id, "store: %s", e ? "confirmed" : storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
@@ -174,24 +174,24 @@ static int lead_store_merged(struct lead *l, struct entry_parts *parts, struct o
 }
 
 /* *head: what answers, one reference. */
-static enum lead_head lead_renew(struct lead *l, const struct http_msg *m, struct object *o, struct object_head **head)
+static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struct object *o, struct object_head **head)
 {
 	struct freshness *fresh = &object_report(o)->freshness;
 	struct entry_parts parts;
-	enum lead_head r;
+	enum fill_head r;
 
-	if ((r = lead_make_merged(l, m, true, &parts, fresh)) != LEAD_HEAD)
+	if ((r = fill_make_merged(l, m, true, &parts, fresh)) != FILL_HEAD)
 		return r;
 	*head = object_head_ref(parts.head);
 	if (http_msg_has(m, H_SET_COOKIE)) {
 		entry_parts_free(&parts);
-		if ((r = lead_make_merged(l, m, false, &parts, fresh)) != LEAD_HEAD)
+		if ((r = fill_make_merged(l, m, false, &parts, fresh)) != FILL_HEAD)
 			return r;
 	}
-	return lead_store_merged(l, &parts, o) ? LEAD_HEAD_NO_MEMORY : LEAD_HEAD;
+	return fill_store_merged(l, &parts, o) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
-static void lead_drop_entry(struct lead *l)
+static void fill_drop_entry(struct fill *l)
 {
 	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
 	if (l->params.part == l->params.entry)
@@ -200,7 +200,7 @@ static void lead_drop_entry(struct lead *l)
 }
 
 /* The two heads make one that is too large, or none: the stored response answers once more as it is, and is no longer stored. */
-static struct object_head *lead_retire(struct lead *l, struct object *o)
+static struct object_head *fill_retire(struct fill *l, struct object *o)
 {
 	const struct entry *old = l->params.entry;
 
@@ -210,71 +210,71 @@ static struct object_head *lead_retire(struct lead *l, struct object *o)
 }
 
 /* -1: the 304 is about another response than the stored one. */
-static int lead_is_of_stored(struct lead *l, const struct http_msg *m)
+static int fill_is_of_stored(struct fill *l, const struct http_msg *m)
 {
 	const struct entry *old = l->params.entry;
 	struct http_msg stored;
 	bool another;
 
-	if (lead_parse(l, &stored, old->upstream, old->upstream_len) != LEAD_HEAD)
+	if (fill_parse(l, &stored, old->upstream, old->upstream_len) != FILL_HEAD)
 		return -1;
-	another = lead_means_another(&stored, m);
+	another = fill_means_another(&stored, m);
 	http_msg_free(&stored);
 	return another ? -1 : 0;
 }
 
-enum fetch_choice lead_refresh(struct lead *l, const struct fetch_answer *answer, struct object *o)
+enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer, struct object *o)
 {
 	const struct http_msg *m = answer->msg;
 	struct object_head *head = NULL;
-	enum lead_head r;
+	enum fill_head r;
 
-	if (lead_is_of_stored(l, m))
+	if (fill_is_of_stored(l, m))
 		return FETCH_UNCONDITIONAL;
 	l->head.content_location = answer->url;
-	l->head.varies = lead_varies_by_coding(l->params.entry);
-	if ((r = lead_renew(l, m, o, &head)) == LEAD_HEAD_UNUSABLE) {
+	l->head.varies = fill_varies_by_coding(l->params.entry);
+	if ((r = fill_renew(l, m, o, &head)) == FILL_HEAD_UNUSABLE) {
 		object_head_unref(&head);
-		head = lead_retire(l, o);
+		head = fill_retire(l, o);
 	}
-	if (r == LEAD_HEAD_NO_MEMORY || lead_admit(l, m, http_msg_has(m, H_SET_COOKIE) || !object_report(o)->stored, o)) {
+	if (r == FILL_HEAD_NO_MEMORY || fill_admit(l, m, http_msg_has(m, H_SET_COOKIE) || !object_report(o)->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}
 	object_report(o)->fwd_status = m->status;
 	object_substitute(o, head, l->params.entry->object);
 	object_head_unref(&head);
-	lead_leave(l);
+	fill_leave(l);
 	return FETCH_ANSWERED;
 }
 
-bool lead_serve_stale(struct lead *l, struct object *o, int status)
+bool fill_serve_stale(struct fill *l, struct object *o, int status)
 {
 	struct cache_control cc;
 
 	if (!l->params.entry)
 		return false;
 	freshness_request(&cc, &l->request.says, &l->params.freshness);
-	if (!freshness_if_error(&l->params.entry->freshness, &cc, lead_now(l)))
+	if (!freshness_if_error(&l->params.entry->freshness, &cc, fill_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
 	object_report(o)->freshness = l->params.entry->freshness;
 	object_substitute(o, l->params.entry->head, l->params.entry->object);
-	lead_leave(l);
+	fill_leave(l);
 	return true;
 }
 
 /* Where a stored response was found: redirects may have led there. An origin may also say so by itself: if it names another URL than its
  * own there is nothing to be asked about. */
-static char *lead_found_at(const struct entry *e)
+static char *fill_found_at(const struct entry *e)
 {
 	struct slice at = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-location");
 
 	return at.len && memmem(at.at, at.len, "://", 3) ? strndup(at.at, at.len) : NULL;
 }
 
-int lead_add_validators(struct lead *l, struct fetch_request *r)
+int fill_add_validators(struct fill *l, struct fetch_request *r)
 {
 	struct http_msg stored;
 	struct slice etag, modified;
@@ -282,13 +282,13 @@ int lead_add_validators(struct lead *l, struct fetch_request *r)
 
 	if (!l->params.entry)
 		return 0;
-	switch (lead_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
-	case LEAD_HEAD:
+	switch (fill_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
+	case FILL_HEAD:
 		break;
-	case LEAD_HEAD_UNUSABLE:               /* it cannot be validated: it goes, and the whole is asked for */
-		lead_drop_entry(l);
+	case FILL_HEAD_UNUSABLE:               /* it cannot be validated: it goes, and the whole is asked for */
+		fill_drop_entry(l);
 		return 0;
-	case LEAD_HEAD_NO_MEMORY:
+	case FILL_HEAD_NO_MEMORY:
 		return -1;
 	}
 	etag = http_msg_get(&stored, H_ETAG);
@@ -301,6 +301,6 @@ int lead_add_validators(struct lead *l, struct fetch_request *r)
 	if (!t.len)
 		return t.failed ? -1 : 0;
 	r->conditional = text_take(&t, &r->conditional_len);
-	r->conditional_url = lead_found_at(l->params.entry);
+	r->conditional_url = fill_found_at(l->params.entry);
 	return r->conditional ? 0 : -1;
 }

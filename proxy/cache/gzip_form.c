@@ -86,7 +86,7 @@ static int making_step(struct gzip_making *m, uint8_t *out)
 
 static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
 {
-	static const struct proxy_failure no_memory = { .error = PROXY_ERROR_PROXY_INTERNAL_ERROR };
+	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *body = m->body.object;
 	uint64_t length = object_length(body);
 
@@ -118,7 +118,7 @@ static void forms_step(struct gzip_forms *f)
 
 static void forms_on_task(struct task *t)
 {
-	struct gzip_forms *f = OWNER_OF(t, struct gzip_forms, task);
+	struct gzip_forms *f = container_of(t, struct gzip_forms, task);
 
 	forms_step(f);
 	if (!TAILQ_EMPTY(&f->making))

@@ -32,14 +32,14 @@ struct object *local_reply(const struct request_context *ctx, int status, const 
 
 struct object *local_reply_failed(const struct request_context *ctx, const struct object *failed)
 {
-	const struct proxy_failure *f = object_failure(failed);
+	const struct failure *f = object_failure(failed);
 	const struct object_report *report = object_reported(failed);
 	struct text t = { 0 };
 	struct object *o = NULL;
 	char *fields;
 	size_t len;
 
-	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, proxy_error_token(f->error));
+	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, failure_token(f->error));
 	if (f->details[0])
 		text_printf(&t, "; details=\"%s\"", f->details);
 	text_puts(&t, "\r\n");
@@ -47,15 +47,15 @@ struct object *local_reply_failed(const struct request_context *ctx, const struc
 		text_printf(&t, "Retry-After: %u\r\n", f->retry_after_s);
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
-		o = local_reply(ctx, proxy_error_status(f->error), fields, proxy_error_text(f->error), f->details);
+		o = local_reply(ctx, failure_status(f->error), fields, failure_text(f->error), f->details);
 	if (o)
 		*object_report(o) = *report;
 	free(fields);
-	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, proxy_error_status(f->error) >= 500);
+	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, failure_status(f->error) >= 500);
 	return o;
 }
 
-struct object *local_reply_failure(const struct request_context *ctx, const struct proxy_failure *f)
+struct object *local_reply_failure(const struct request_context *ctx, const struct failure *f)
 {
 	struct object *failed = object_new(0), *o;
 

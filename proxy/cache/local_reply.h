@@ -11,7 +11,7 @@
 /* fields: further lines of the head, each with its CRLF. details: stands behind the sentence in parentheses; "": none. */
 struct object *local_reply(const struct request_context *, int status, const char *fields, const char *sentence, const char *details);
 /* What a client gets whose request failed before it had an object. */
-struct object *local_reply_failure(const struct request_context *, const struct proxy_failure *);
+struct object *local_reply_failure(const struct request_context *, const struct failure *);
 /* What a client gets whose object failed before it had a head. */
 struct object *local_reply_failed(const struct request_context *, const struct object *failed);
 

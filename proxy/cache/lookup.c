@@ -58,7 +58,7 @@ struct slice lookup_sent(struct lookup *l)
 	if (!l->sent.at) {
 		sent->len = 0;
 		sent->failed = false;
-		upstream_sent(sent, l->request->msg, &l->target);
+		request_head_sent(sent, l->request->msg, &l->target);
 		if (!sent->failed)
 			l->sent = (struct slice){ sent->bytes, sent->len };
 	}
@@ -101,7 +101,7 @@ static enum lookup_step lookup_step_key(struct lookup *l)
 	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
 	if (*fields && strcmp(fields, "*") && !lookup_add_variant(l, fields))
 		return LOOKUP_DELIVER;
-	upstream_key(key, l->request->msg, &l->target);
+	request_head_key(key, l->request->msg, &l->target);
 	if (!lookup_set_key(l))
 		return LOOKUP_DELIVER;
 	l->primary_len = l->key_len;
@@ -117,7 +117,7 @@ static enum lookup_step lookup_found_step(const struct lookup *l)
 
 static void lookup_on_got(struct store_wait *w, struct entry *e)
 {
-	struct lookup *l = OWNER_OF(w, struct lookup, wait);
+	struct lookup *l = container_of(w, struct lookup, wait);
 
 	if (e)
 		cache_warm(l->ctx->cache, e, &l->ticket);
@@ -132,7 +132,7 @@ static enum lookup_step lookup_step_find(struct lookup *l)
 {
 	bool parts = l->sought == SOUGHT_PARTS;
 
-	l->leaves = cache_leaves(l->ctx->cache);
+	l->leaves = cache_in_flight_ends(l->ctx->cache);
 	l->wait = (struct store_wait){ .loop = l->ctx->loop, .got = lookup_on_got };
 	switch (cache_get(l->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found, &l->wait, &l->ticket)) {
 	case STORE_WAIT:
@@ -211,7 +211,7 @@ static enum lookup_step lookup_decide_nothing(struct lookup *l)
 {
 	struct text key = { 0 };
 
-	if (l->parts || !upstream_range(l->request->msg))
+	if (l->parts || !request_head_ranged(l->request->msg))
 		return lookup_miss(l);
 	text_add(&key, l->key, l->key_len);
 	text_puts(&key, ENTRY_PARTS);
@@ -341,7 +341,7 @@ bool lookup_again(struct lookup *l, const struct object *o)
 		return true;
 	}
 	own = (to && to->own) || !lookup_takes_substitute(l, o);
-	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == PROXY_ERROR_ABANDONED))
+	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED))
 		return false;
 	lookup_let_go(l);
 	if (own)
@@ -358,7 +358,7 @@ bool lookup_again(struct lookup *l, const struct object *o)
 /* Whoever comes next leads, and may be joined. */
 void lookup_late(struct lookup *l, struct object *o)
 {
-	cache_leave(l->ctx->cache, l->key, l->key_len, o);
+	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);
 	lookup_let_go(l);
 	l->key_len = l->primary_len;
 	lookup_restart(l, LOOKUP_FIND);

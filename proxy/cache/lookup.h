@@ -54,7 +54,7 @@ struct request_context;
 struct lookup_memory {
 	char path[512];                /* longer ones are allocated */
 	struct text key;
-	struct text sent;              /* what the origin would get of the request (upstream_sent()) */
+	struct text sent;              /* what the origin would get of the request (request_head_sent()) */
 };
 
 /* One request's way to its response; embedded in whoever asks. */
@@ -74,7 +74,7 @@ struct lookup {
 	enum lookup_sought sought;
 	bool ranged;                   /* it goes to the origin for the part it asks for, alone */
 	unsigned others;               /* collapsed responses that turned out to be for other requests, by what they vary by */
-	unsigned leaves;               /* cache_leaves() when the store was asked */
+	unsigned leaves;               /* cache_in_flight_ends() when the store was asked */
 	struct purge_wait *purging;    /* a PURGE that its stores have not done yet; NULL: none */
 	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
 	struct cache_status status;

@@ -17,12 +17,12 @@
 /* What is in the making, where this request may still have it: of one whose head is there only what a stored one would do for. */
 static struct object *lookup_join(struct lookup *l)
 {
-	struct object *o = cache_join(l->ctx->cache, l->key, l->key_len);
+	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
 	const struct audience *to = o ? object_audience(o) : NULL;
 
 	if (!to || freshness_reuse(&to->freshness, &l->cc, lookup_now(l), NULL) == REUSE_FRESH)
 		return o;
-	cache_leave(l->ctx->cache, l->key, l->key_len, o);
+	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);
 	object_unref(&o);
 	return NULL;
 }
@@ -41,7 +41,7 @@ static enum lookup_step lookup_pause(struct lookup *l)
 /* Another worker may just have stored it. */
 static bool lookup_finds_again(struct lookup *l)
 {
-	if (l->company != COMPANY_ANY || l->leaves == cache_leaves(l->ctx->cache))
+	if (l->company != COMPANY_ANY || l->leaves == cache_in_flight_ends(l->ctx->cache))
 		return false;
 	l->company = COMPANY_FETCHES;
 	if (!(l->found = cache_peek(l->ctx->cache, l->key, l->key_len)))
@@ -58,7 +58,7 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 		l->object = local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}
-	if (cache_is_apart(l->ctx->cache, l->key, l->key_len, lookup_steady(l)))
+	if (cache_is_hit_for_miss(l->ctx->cache, l->key, l->key_len, lookup_steady(l)))
 		l->company = COMPANY_NONE;
 	if (l->company != COMPANY_NONE && (l->object = lookup_join(l))) {
 		l->source = SOURCE_COLLAPSED;
@@ -74,7 +74,7 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, struct entry *entry, bool *joined)
 {
 	const struct conf *conf = l->ctx->conf;
-	struct lead_params p = {
+	struct fill_params p = {
 		.cache = l->ctx->cache, .fetches = l->ctx->fetches, .loop = l->ctx->loop, .key = l->key, .key_len = l->primary_len,
 		.busy = l->ranged ? l->parts : l->key, .busy_len = l->ranged ? l->parts_len : l->key_len,
 		.request = request, .sent = sent, .entry = entry, .part = l->part, .freshness = l->settings,
@@ -86,7 +86,7 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 
 	if (!sent.at || fetch_plan(l->ctx, request, &l->target, l->policy, NULL, l->ranged, &r))
 		return NULL;
-	return lead_start(&p, &r, joined);
+	return fill_start(&p, &r, joined);
 }
 
 enum lookup_step lookup_step_fill(struct lookup *l)
@@ -104,16 +104,16 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 /* The request less what it says of caches: that is this client's wish of its own answer. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
-	struct object *o = cache_join(l->ctx->cache, l->key, l->key_len);
+	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
 	struct request anybody = *l->request;
 	struct text sent = { 0 };
 	struct http_msg m;
 	bool joined;
 
-	if (!o && !l->pause && !upstream_for_anybody(&m, l->request->msg)) {
+	if (!o && !l->pause && !request_head_for_anybody(&m, l->request->msg)) {
 		anybody.msg = &m;
 		anybody.says = (struct cache_control){ 0 };
-		upstream_sent(&sent, &m, &l->target);
+		request_head_sent(&sent, &m, &l->target);
 		if (!sent.failed)
 			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &joined);
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);

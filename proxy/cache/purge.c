@@ -41,7 +41,7 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 
 static void on_settled(struct store_wait *wait, struct entry *none)
 {
-	struct purge_wait *w = OWNER_OF(wait, struct purge_wait, wait);
+	struct purge_wait *w = container_of(wait, struct purge_wait, wait);
 
 	(void)none;
 	loop_disarm(wait->loop, &w->timer);
@@ -50,7 +50,7 @@ static void on_settled(struct store_wait *wait, struct entry *none)
 
 static void on_too_late(struct timer *t)
 {
-	struct purge_wait *w = OWNER_OF(t, struct purge_wait, timer);
+	struct purge_wait *w = container_of(t, struct purge_wait, timer);
 
 	cache_cancel(w->cache, &w->wait);
 	w->done(w, true);

@@ -149,7 +149,7 @@ static bool says_empty(const struct http_msg *m, const char *method)
 	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
 }
 
-bool upstream_range(const struct http_msg *m)
+bool request_head_ranged(const struct http_msg *m)
 {
 	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
 }
@@ -189,7 +189,7 @@ static void add_via(struct text *t, const struct http_msg *m)
 			add_field(t, m, &m->fields[i]);
 }
 
-void upstream_sent(struct text *t, const struct http_msg *m, const struct target *target)
+void request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	add_client_fields(t, m, target);
 	add_via(t, m);
@@ -202,7 +202,7 @@ static void add_lower_case(struct text *t, struct slice name)
 		text_add(t, &(char){ (char)tolower((unsigned char)name.at[i]) }, 1);
 }
 
-void upstream_key(struct text *key, const struct http_msg *m, const struct target *target)
+void request_head_key(struct text *key, const struct http_msg *m, const struct target *target)
 {
 	bool forward = target->mode == TARGET_FORWARD;
 	size_t n = 0;
@@ -221,7 +221,7 @@ void upstream_key(struct text *key, const struct http_msg *m, const struct targe
 	}
 }
 
-int upstream_head(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
+int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
 {
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;
@@ -248,7 +248,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 		add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
 	}
 	/* A part of a coded body is of no use to who has the decoded one. */
-	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : STAGE_DECODE_ACCEPT);
+	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : CONTENT_CODING_ACCEPT);
 	if (max_forwards(m, &forwards) && forwards)
 		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));
 	if (says_empty(m, r->method))
@@ -259,7 +259,7 @@ int upstream_head(struct fetch_request *r, const struct http_msg *m, const struc
 	return r->fields ? 0 : -1;
 }
 
-int upstream_for_anybody(struct http_msg *m, const struct http_msg *from)
+int request_head_for_anybody(struct http_msg *m, const struct http_msg *from)
 {
 	struct http_field *fields;
 

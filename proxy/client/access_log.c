@@ -62,12 +62,12 @@ static void add_milliseconds(struct text *t, uint64_t us)
 	text_add(t, digits, sizeof digits);
 }
 
-size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *e)
+size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
 {
 	static const struct verdict no_verdict;
 	const struct object_report *r = e->report;
 	const struct verdict *v = r && r->decided ? &r->verdict : &no_verdict;
-	struct text t = text_on(buf, ACCESS_LINE_MAX - 1);
+	struct text t = text_on(buf, ACCESS_LOG_LINE_MAX - 1);
 	char rule[VERDICT_FORMAT_MAX] = "";
 
 	text_puts(&t, e->when);

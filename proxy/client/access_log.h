@@ -6,9 +6,9 @@
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
-enum { ACCESS_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
+enum { ACCESS_LOG_LINE_MAX = 5120, ACCESS_METHOD_MAX = 64, ACCESS_TARGET_MAX = 2048, ACCESS_ROUTE_MAX = 512 };
 
-struct access_entry {
+struct access_log_entry {
 	const char *when, *client;         /* loop_log_time(), conn_peer() */
 	struct slice method, target;       /* as the client sent them; escaped here */
 	int status;                        /* 0: nothing was sent */
@@ -25,6 +25,6 @@ struct access_entry {
 /* As it may be shown: escaped, and without the password of a URL, which is refused for it and logged all the same. The length. */
 size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target);
 /* One line with its newline. Returns its length. */
-size_t access_format(char buf[ACCESS_LINE_MAX], const struct access_entry *);
+size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *);
 
 #endif

@@ -352,14 +352,14 @@ static void client_on_conn(void *arg, enum conn_event event)
 
 static void client_on_wake(struct object_reader *r)
 {
-	struct client *c = OWNER_OF(r, struct client, reader);
+	struct client *c = container_of(r, struct client, reader);
 
 	loop_wake(client_loop(c), &c->task);
 }
 
 static void client_on_task(struct task *t)
 {
-	struct client *c = OWNER_OF(t, struct client, task);
+	struct client *c = container_of(t, struct client, task);
 
 	if (c->state == CL_CLOSED)
 		client_free(c);
@@ -373,7 +373,7 @@ static void client_on_task(struct task *t)
 
 static void client_on_timeout(struct timer *t)
 {
-	struct client *c = OWNER_OF(t, struct client, timer);
+	struct client *c = container_of(t, struct client, timer);
 
 	if (c->state == CL_HEAD && !c->blocked) {
 		client_refuse(c, 408, "The request header was not complete in time.");

@@ -24,10 +24,10 @@ void client_drop_answer(struct exchange *x)
 void client_log_line(struct client *c, const char *end)
 {
 	struct exchange *x = c->x;
-	char line[ACCESS_LINE_MAX];
+	char line[ACCESS_LOG_LINE_MAX];
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
-	struct access_entry e = {
+	struct access_log_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who, who) : conn_peer(c->conn), .target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
@@ -37,7 +37,7 @@ void client_log_line(struct client *c, const char *end)
 		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
 	};
 
-	loop_access(client_loop(c), line, access_format(line, &e));
+	loop_access(client_loop(c), line, access_log_format(line, &e));
 }
 
 static void client_count_response(struct client *c)
@@ -160,7 +160,7 @@ static void client_pass_interim(struct client *c)
 		return;
 	iov.iov_len = object_take_interim(&c->reader, &c->x->interim, bytes);
 	if (iov.iov_len)
-		(void)conn_gather(c->conn, &iov, 1);
+		(void)conn_cork(c->conn, &iov, 1);
 }
 
 /* A refused request may have no version: it is answered as HTTP/1.0 would be, and the connection closed. */

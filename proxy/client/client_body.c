@@ -11,7 +11,7 @@
 
 void client_drop_body(struct client *c)
 {
-	static const struct proxy_failure gone = { .error = PROXY_ERROR_REQUEST_INCOMPLETE };
+	static const struct failure gone = { .error = FAILURE_REQUEST_INCOMPLETE };
 	struct object *body = c->x ? c->x->body : NULL;
 
 	if (!body)
@@ -79,7 +79,7 @@ int client_feed_body(struct client *c)
 
 static void client_on_body_room(struct object_writer *w)
 {
-	struct client *c = OWNER_OF(w, struct client, body_writer);
+	struct client *c = container_of(w, struct client, body_writer);
 
 	loop_wake(client_loop(c), &c->task);
 }
@@ -108,13 +108,13 @@ void client_say_continue(struct client *c)
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { line, sizeof line - 1 };
 
-	if (request_awaits_continue(&c->x->request) && !conn_gather(c->conn, &iov, 1))
+	if (request_awaits_continue(&c->x->request) && !conn_cork(c->conn, &iov, 1))
 		client_close(c, false);
 }
 
 void client_on_upload_timeout(struct timer *t)
 {
-	struct client *c = OWNER_OF(t, struct client, upload);
+	struct client *c = container_of(t, struct client, upload);
 
 	if (!client_refuse_body(c, 408, "The request's body was not complete in time."))
 		client_pump(c);

@@ -71,7 +71,7 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 	client_shrink(x);
 }
 
-static void client_on_origin(void *arg, struct conn *origin, const struct proxy_failure *f)
+static void client_on_origin(void *arg, struct conn *origin, const struct failure *f)
 {
 	struct client *c = arg;
 

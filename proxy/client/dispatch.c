@@ -121,7 +121,7 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 		lookup_start(l, &fresh, dispatch_key_settings(ctx, target, policy));
 		return;
 	}
-	if (!fetch_plan(ctx, request, target, policy, body, !target->route->normalise && upstream_range(request->msg), &r))
+	if (!fetch_plan(ctx, request, target, policy, body, !target->route->normalise && request_head_ranged(request->msg), &r))
 		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 
@@ -129,12 +129,12 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
  * each request of its own; this saves the connection. */
 static struct object *dispatch_pause(const struct request_context *ctx, const struct target *target, const char *url)
 {
-	struct proxy_failure f;
+	struct failure f;
 
-	if (polite_is_idle(ctx->polite) ||
-	    !polite_waits(ctx->polite, url, loop_now_ms(ctx->loop), fetch_plan_interval_ms(ctx, target), &f))
+	if (backoff_is_idle(ctx->backoff) ||
+	    !backoff_waits(ctx->backoff, url, loop_now_ms(ctx->loop), fetch_plan_interval_ms(ctx, target), &f))
 		return NULL;
-	stats_add(loop_stats(ctx->loop), STAT_POLITE_REFUSALS, 1);
+	stats_add(loop_stats(ctx->loop), STAT_BACKOFF_REFUSALS, 1);
 	return local_reply_failure(ctx, &f);
 }
 
@@ -145,14 +145,14 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	int policy = dispatch_policy(ctx, request, target->route, who);
 	unsigned passes = request_passes(request, ctx->conf->via);
 	struct text *url = &l->memory->key;
-	struct proxy_failure f;
+	struct failure f;
 
 	if (policy < 0) {
 		l->object = local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 		return;
 	}
 	if (passes >= DISPATCH_VIA_MAX) {
-		proxy_failure_set(&f, PROXY_ERROR_LOOP_DETECTED, "%s", ctx->conf->via);
+		failure_set(&f, FAILURE_LOOP_DETECTED, "%s", ctx->conf->via);
 		l->object = local_reply_failure(ctx, &f);
 		return;
 	}

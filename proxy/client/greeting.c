@@ -166,7 +166,7 @@ static void greeting_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static void greeting_on_timeout(struct timer *t)
 {
-	greeting_close(OWNER_OF(t, struct greeting, timer), "its PROXY protocol header was not complete in time");
+	greeting_close(container_of(t, struct greeting, timer), "its PROXY protocol header was not complete in time");
 }
 
 struct greeting_pool *greeting_pool_new(struct loop *l, const struct greeting_hooks *hooks)

@@ -21,10 +21,10 @@ struct layer {
 	uint64_t in_bytes, out_bytes;
 };
 
-struct stage_decode {
-	struct layer layers[STAGE_DECODE_LAYERS];      /* in the order they are undone */
+struct content_coding {
+	struct layer layers[CONTENT_CODING_LAYERS];      /* in the order they are undone */
 	size_t n_layers;
-	struct stage_decode_limits limits;
+	struct content_coding_limits limits;
 	uint64_t work;                                 /* since the last pause */
 	size_t between_at, between_len;
 	bool holds_output;                             /* layer 1 found no room for all it has */
@@ -68,20 +68,20 @@ static size_t coding_list(const struct http_msg *m, const struct codec **list, s
 	return n;
 }
 
-enum stage_decode_coding stage_decode_coding(const struct http_msg *m)
+enum content_coding_kind content_coding_kind(const struct http_msg *m)
 {
-	const struct codec *list[STAGE_DECODE_LAYERS];
+	const struct codec *list[CONTENT_CODING_LAYERS];
 	bool unknown;
-	size_t n = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+	size_t n = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
 
 	return unknown ? CODING_UNKNOWN : n ? CODING_KNOWN : CODING_NONE;
 }
 
-bool stage_decode_accepted(const struct http_msg *response, const struct stage_decode_codings *client)
+bool content_coding_accepted(const struct http_msg *response, const struct content_coding_codings *client)
 {
-	const struct codec *list[STAGE_DECODE_LAYERS];
+	const struct codec *list[CONTENT_CODING_LAYERS];
 	bool unknown;
-	size_t n = coding_list(response, list, STAGE_DECODE_LAYERS, &unknown);
+	size_t n = coding_list(response, list, CONTENT_CODING_LAYERS, &unknown);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++)
@@ -90,9 +90,9 @@ bool stage_decode_accepted(const struct http_msg *response, const struct stage_d
 	return !unknown;
 }
 
-struct stage_decode_codings stage_decode_accepts(const struct http_msg *request)
+struct content_coding_codings content_coding_accepts(const struct http_msg *request)
 {
-	struct stage_decode_codings client = { 0 };
+	struct content_coding_codings client = { 0 };
 
 	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
 		if (http_msg_accepts_coding(request, codecs[i]->names))
@@ -100,29 +100,29 @@ struct stage_decode_codings stage_decode_accepts(const struct http_msg *request)
 	return client;
 }
 
-struct stage_decode *stage_decode_new(const struct http_msg *m, const struct stage_decode_limits *limits)
+struct content_coding *content_coding_new(const struct http_msg *m, const struct content_coding_limits *limits)
 {
-	const struct codec *list[STAGE_DECODE_LAYERS];
-	struct stage_decode *d = malloc(sizeof *d);
+	const struct codec *list[CONTENT_CODING_LAYERS];
+	struct content_coding *d = malloc(sizeof *d);
 	bool unknown;
 
 	if (!d)
 		return NULL;
-	*d = (struct stage_decode){ .limits = *limits };
-	d->n_layers = coding_list(m, list, STAGE_DECODE_LAYERS, &unknown);
+	*d = (struct content_coding){ .limits = *limits };
+	d->n_layers = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
 	for (size_t i = 0; i < d->n_layers; i++) {
 		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the last one named was applied last */
 		if (!(d->layers[i].state = d->layers[i].codec->open(limits->ratio))) {
-			stage_decode_free(&d);
+			content_coding_free(&d);
 			return NULL;
 		}
 	}
 	return d;
 }
 
-void stage_decode_free(struct stage_decode **dp)
+void content_coding_free(struct content_coding **dp)
 {
-	struct stage_decode *d = *dp;
+	struct content_coding *d = *dp;
 
 	if (!d)
 		return;
@@ -133,7 +133,7 @@ void stage_decode_free(struct stage_decode **dp)
 	*dp = NULL;
 }
 
-static enum codec_result layer_step(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+static enum codec_result layer_step(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
 	size_t before = *in_len;
@@ -146,7 +146,7 @@ static enum codec_result layer_step(struct stage_decode *d, struct layer *l, con
 }
 
 /* Pauses only where input is left. */
-static enum stage_decode_result layer_run(struct stage_decode *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out,
+static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t cap, size_t *written)
 {
 	size_t total = 0;
@@ -186,20 +186,20 @@ static enum stage_decode_result layer_run(struct stage_decode *d, struct layer *
 	}
 }
 
-static bool is_over(const struct stage_decode_limits *limits, uint64_t in, uint64_t out)
+static bool is_over(const struct content_coding_limits *limits, uint64_t in, uint64_t out)
 {
 	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
 }
 
 /* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on the cut. */
-static size_t between_room(const struct stage_decode *d)
+static size_t between_room(const struct content_coding *d)
 {
 	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
 
 	return d->limits.max && left < sizeof d->between ? (size_t)left : sizeof d->between;
 }
 
-static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+static enum content_coding_result decode_two(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
 	size_t total = 0;
@@ -207,7 +207,7 @@ static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t
 	for (;;) {
 		const uint8_t *at = d->between + d->between_at;
 		size_t left = d->between_len - d->between_at, n;
-		enum stage_decode_result r;
+		enum content_coding_result r;
 
 		if (left || d->holds_output) {
 			r = layer_run(d, &d->layers[1], &at, &left, out + total, cap - total, &n);
@@ -231,11 +231,11 @@ static enum stage_decode_result decode_two(struct stage_decode *d, const uint8_t
 	}
 }
 
-enum stage_decode_result stage_decode_run(struct stage_decode *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+enum content_coding_result content_coding_run(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
 	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
-	enum stage_decode_result r = DECODE_PAUSE;
+	enum content_coding_result r = DECODE_PAUSE;
 
 	*written = 0;
 	if (d->work < WORK_TURN)
@@ -247,7 +247,7 @@ enum stage_decode_result stage_decode_run(struct stage_decode *d, const uint8_t 
 	return r;
 }
 
-bool stage_decode_complete(const struct stage_decode *d)
+bool content_coding_complete(const struct content_coding *d)
 {
 	if (!d->layers[0].in_bytes)
 		return true;
@@ -257,7 +257,7 @@ bool stage_decode_complete(const struct stage_decode *d)
 	return d->between_at == d->between_len;
 }
 
-bool stage_decode_withheld(const struct stage_decode *d)
+bool content_coding_withheld(const struct content_coding *d)
 {
 	for (size_t i = 0; i < d->n_layers; i++)
 		if (d->layers[i].codec->withholds && d->layers[i].codec->withholds(d->layers[i].state))

@@ -223,7 +223,7 @@ static void result_fill(struct resolve_result *out, const struct resolve *q, enu
 
 static void resolve_deliver(struct task *t)
 {
-	struct resolve *q = OWNER_OF(t, struct resolve, task);
+	struct resolve *q = container_of(t, struct resolve, task);
 	bool gone = false;
 
 	q->gone = &gone;

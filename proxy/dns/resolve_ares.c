@@ -122,7 +122,7 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
 
 static void on_timer(struct timer *t)
 {
-	struct resolve_ares *r = OWNER_OF(t, struct resolve_ares, timer);
+	struct resolve_ares *r = container_of(t, struct resolve_ares, timer);
 
 	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	if (r->waiting)

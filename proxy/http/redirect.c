@@ -28,15 +28,15 @@ static char *url_of(const struct destination *d)
 	return text_take(&t, &len);
 }
 
-static enum redirect_step refuse(struct destination *to, struct proxy_failure *f, enum proxy_error error, const char *why)
+static enum redirect_step refuse(struct destination *to, struct failure *f, enum failure_kind error, const char *why)
 {
 	destination_free(to);
-	proxy_failure_set(f, error, "%s", why);
+	failure_set(f, error, "%s", why);
 	return REDIRECT_REFUSED;
 }
 
 enum redirect_step redirect_next(struct redirect_trail *trail, const struct redirect_rules *rules, int status, struct slice location,
-    struct destination *at, struct proxy_failure *failure)
+    struct destination *at, struct failure *failure)
 {
 	struct destination to = { .path = NULL };
 	const char *why;
@@ -56,9 +56,9 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 	}
 	redirect_upgrade(&to, rules);
 	if (at->tls && !to.tls && !rules->allow_downgrade)
-		return refuse(&to, failure, PROXY_ERROR_REQUEST_DENIED, "redirect from https to http");
+		return refuse(&to, failure, FAILURE_REQUEST_DENIED, "redirect from https to http");
 	if (trail->n > rules->hops || trail->n > CONF_REDIRECTS_MAX)
-		return refuse(&to, failure, PROXY_ERROR_LOOP_DETECTED, "too many redirects");
+		return refuse(&to, failure, FAILURE_LOOP_DETECTED, "too many redirects");
 	if (!(url = url_of(&to))) {
 		destination_free(&to);
 		return REDIRECT_NO_MEMORY;
@@ -66,7 +66,7 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 	for (int i = 0; i < trail->n; i++)
 		if (!strcmp(trail->urls[i], url)) {
 			free(url);
-			return refuse(&to, failure, PROXY_ERROR_LOOP_DETECTED, "the redirects lead back");
+			return refuse(&to, failure, FAILURE_LOOP_DETECTED, "the redirects lead back");
 		}
 	trail->urls[trail->n++] = url;
 	destination_free(at);

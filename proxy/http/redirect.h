@@ -25,7 +25,7 @@ void redirect_upgrade(struct destination *, const struct redirect_rules *);
 /* What a response with this status and Location means for a request to `at`. FOLLOW: *at is the new destination (its old path was
  * freed). REFUSED: failure says why. An unreadable Location is passed on: NOT. */
 enum redirect_step redirect_next(struct redirect_trail *, const struct redirect_rules *, int status, struct slice location,
-    struct destination *at, struct proxy_failure *);
+    struct destination *at, struct failure *);
 void redirect_trail_free(struct redirect_trail *);
 
 #endif

@@ -19,7 +19,7 @@ enum vary vary_union(struct text *names, const struct http_msg *response, struct
 bool vary_names_valid(struct slice names);
 
 /* A request's values for names as vary_names() wrote them: equal text means the stored response was selected by an equal request.
- * sent: its field lines as the origin gets them (upstream_sent()), not as the client wrote them. A field that is absent differs from an
+ * sent: its field lines as the origin gets them (request_head_sent()), not as the client wrote them. A field that is absent differs from an
  * empty one. */
 void vary_key(struct text *key, struct slice names, struct slice sent);
 

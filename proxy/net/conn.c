@@ -287,14 +287,14 @@ int conn_errno(const struct conn *c)
 	return c->err;
 }
 
-void conn_explain(const struct conn *c, enum proxy_error otherwise, struct proxy_failure *f)
+void conn_explain(const struct conn *c, enum failure_kind otherwise, struct failure *f)
 {
-	const struct proxy_failure *found = c->tls ? conn_tls_failure(c) : NULL;
+	const struct failure *found = c->tls ? conn_tls_failure(c) : NULL;
 
 	if (!found)
-		proxy_failure_set(f, otherwise, "%s", strerror(c->err));
-	else if (found->error == PROXY_ERROR_NONE)
-		proxy_failure_set(f, otherwise, "%s", found->details);
+		failure_set(f, otherwise, "%s", strerror(c->err));
+	else if (found->error == FAILURE_NONE)
+		failure_set(f, otherwise, "%s", found->details);
 	else
 		*f = *found;
 }

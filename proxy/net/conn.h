@@ -55,7 +55,7 @@ ssize_t conn_writev(struct conn *, struct iovec *, int n);
 ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
 /* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or, before the callback
  * returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing is taken. */
-bool conn_gather(struct conn *, struct iovec *, int n);
+bool conn_cork(struct conn *, struct iovec *, int n);
 /* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
 int conn_flush(struct conn *) __attribute__((warn_unused_result));
 size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
@@ -75,7 +75,7 @@ bool conn_is_open(const struct conn *);
 bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);
 /* Why it failed: what TLS found, else the kind given with the system's words. */
-void conn_explain(const struct conn *, enum proxy_error otherwise, struct proxy_failure *);
+void conn_explain(const struct conn *, enum failure_kind otherwise, struct failure *);
 const char *conn_peer(struct conn *);                   /* "127.0.0.1:5312", "[::1]:5312" */
 const struct sockaddr *conn_peer_address(const struct conn *);
 

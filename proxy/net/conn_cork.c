@@ -12,9 +12,9 @@
 
 enum { BEHIND_IOV = 16 };
 
-bool conn_gather(struct conn *c, struct iovec *iov, int n_iov)
+bool conn_cork(struct conn *c, struct iovec *iov, int n_iov)
 {
-	struct gather *g = loop_gather(c->loop);
+	struct cork *g = loop_gather(c->loop);
 	uint8_t *end = c->unsent ? c->unsent_at + c->unsent : g->bytes;
 	size_t len = 0;
 
@@ -33,7 +33,7 @@ bool conn_gather(struct conn *c, struct iovec *iov, int n_iov)
 
 void conn_drop_unsent(struct conn *c)
 {
-	struct gather *g = loop_gather(c->loop);
+	struct cork *g = loop_gather(c->loop);
 
 	if (g->owner == c)
 		g->owner = NULL;

@@ -63,7 +63,7 @@ void conn_drop_unsent(struct conn *);
 /* conn_tls.c */
 bool conn_tls_pending(const struct conn *);    /* bytes were read from the socket that the owner has not had yet */
 void conn_tls_resume(struct conn *);           /* says CONN_READABLE at the end of this turn */
-const struct proxy_failure *conn_tls_failure(const struct conn *);    /* NULL: none */
+const struct failure *conn_tls_failure(const struct conn *);    /* NULL: none */
 void conn_tls_free(struct conn *);
 
 #endif

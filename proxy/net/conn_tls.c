@@ -25,7 +25,7 @@ struct conn_tls {
 	bool broken;                   /* no close_notify may follow */
 	bool closing;                  /* ours is sent */
 	int end;
-	struct proxy_failure failure;
+	struct failure failure;
 	const char *host;              /* NULL: the peer is a client */
 	char peer[];                   /* "host:port": whose sessions these are; behind it the host */
 };
@@ -46,15 +46,15 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 	if (!reason)
 		reason = "unknown error";
 	if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
-		proxy_failure_set(&t->failure, PROXY_ERROR_TLS_CERTIFICATE, "%s",
+		failure_set(&t->failure, FAILURE_TLS_CERTIFICATE, "%s",
 		    X509_verify_cert_error_string(SSL_get_verify_result(t->ssl)));
 	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "closed %s", t->up ? "without close_notify" : "during the TLS handshake");
+		failure_set(&t->failure, FAILURE_NONE, "closed %s", t->up ? "without close_notify" : "during the TLS handshake");
 	else if (alert >= 0 && alert <= UINT8_MAX)
-		proxy_failure_set(&t->failure, alert_is_protocol(alert) ? PROXY_ERROR_TLS_PROTOCOL : PROXY_ERROR_TLS_ALERT,
+		failure_set(&t->failure, alert_is_protocol(alert) ? FAILURE_TLS_PROTOCOL : FAILURE_TLS_ALERT,
 		    "alert %d, %s", alert, reason);
 	else
-		proxy_failure_set(&t->failure, PROXY_ERROR_TLS_PROTOCOL, "%s", reason);
+		failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "%s", reason);
 }
 
 /* What OpenSSL's call that returned n comes to; *need: what it waits for, with CONN_AGAIN. */
@@ -76,9 +76,9 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 		tls_classify(t, ERR_peek_error());
 	else if (error == SSL_ERROR_SYSCALL && err) {
 		c->err = err;
-		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "%s%s", strerror(err), t->up ? "" : " during the TLS handshake");
+		failure_set(&t->failure, FAILURE_NONE, "%s%s", strerror(err), t->up ? "" : " during the TLS handshake");
 	} else
-		proxy_failure_set(&t->failure, PROXY_ERROR_NONE, "closed during the TLS handshake");
+		failure_set(&t->failure, FAILURE_NONE, "closed during the TLS handshake");
 	ERR_clear_error();
 	return CONN_FAILED;
 }
@@ -97,7 +97,7 @@ void conn_tls_resume(struct conn *c)
 
 static void tls_on_task(struct task *task)
 {
-	struct conn_tls *t = OWNER_OF(task, struct conn_tls, task);
+	struct conn_tls *t = container_of(task, struct conn_tls, task);
 	struct conn *c = t->conn;
 
 	if (c->connecting) {           /* the context is made, or cannot be */
@@ -107,7 +107,7 @@ static void tls_on_task(struct task *task)
 		c->on_event(c->arg, CONN_READABLE);
 }
 
-const struct proxy_failure *conn_tls_failure(const struct conn *c)
+const struct failure *conn_tls_failure(const struct conn *c)
 {
 	return c->tls->failure.details[0] ? &c->tls->failure : NULL;
 }
@@ -130,7 +130,7 @@ static int tls_open(struct conn *c)
 
 	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) || (t->host && tls_expect(t->ssl, t->host))) {
 		c->err = ENOMEM;
-		proxy_failure_set(&t->failure, PROXY_ERROR_PROXY_INTERNAL_ERROR, "%s", why.text);
+		failure_set(&t->failure, FAILURE_PROXY_INTERNAL_ERROR, "%s", why.text);
 		return -1;
 	}
 	SSL_set_app_data(t->ssl, t);

@@ -68,7 +68,7 @@ static void listener_update(struct listener *l)
 
 static void listener_on_pause_over(struct timer *t)
 {
-	listener_update(OWNER_OF(t, struct listener, pause));
+	listener_update(container_of(t, struct listener, pause));
 }
 
 static void listener_on_readable(evutil_socket_t fd, short what, void *arg)

@@ -54,7 +54,7 @@ struct loop {
 	char access[LOOP_ACCESS_BYTES];
 	struct splice splice;
 	uint8_t scratch[LOOP_SCRATCH_BYTES];
-	struct gather gather;
+	struct cork gather;
 };
 
 static uint64_t loop_clock(clockid_t id, uint64_t per_second)
@@ -394,7 +394,7 @@ struct splice *loop_splice(struct loop *l)
 	return &l->splice;
 }
 
-struct gather *loop_gather(struct loop *l)
+struct cork *loop_gather(struct loop *l)
 {
 	return &l->gather;
 }

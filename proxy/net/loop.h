@@ -12,7 +12,7 @@
 #include "proxy/base/stats.h"
 
 struct event_base;
-struct gather;
+struct cork;
 struct loop;
 struct splice;
 
@@ -46,7 +46,7 @@ struct stats *loop_stats(struct loop *);
 /* LOOP_SCRATCH_BYTES for use within one callback. */
 uint8_t *loop_scratch(struct loop *);
 struct splice *loop_splice(struct loop *);
-struct gather *loop_gather(struct loop *);
+struct cork *loop_gather(struct loop *);
 
 uint64_t loop_now_ms(struct loop *);           /* monotonic, coarse (a few ms): timers and freshness */
 uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations in the access log */

@@ -51,7 +51,7 @@ static void tunnel_lose(struct tunnel *t, enum tunnel_side side)
 
 static void tunnel_on_idle(struct timer *timer)
 {
-	tunnel_finish(OWNER_OF(timer, struct tunnel, idle), TUNNEL_IDLE);
+	tunnel_finish(container_of(timer, struct tunnel, idle), TUNNEL_IDLE);
 }
 
 static bool tunnel_is_deaf(const struct tunnel *t)
@@ -62,7 +62,7 @@ static bool tunnel_is_deaf(const struct tunnel *t)
 /* The other side took nothing for so long: what the one that reset its connection had said before is not kept for it. */
 static void tunnel_on_look(struct timer *timer)
 {
-	struct tunnel *t = OWNER_OF(timer, struct tunnel, look);
+	struct tunnel *t = container_of(timer, struct tunnel, look);
 
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++)
 		if (conn_is_reset(t->conns[side])) {

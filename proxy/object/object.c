@@ -301,7 +301,7 @@ void object_substitute(struct object *o, struct object_head *head, struct object
 	pthread_mutex_unlock(&o->lock);
 }
 
-void object_fail(struct object *o, const struct proxy_failure *f)
+void object_fail(struct object *o, const struct failure *f)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
 	pthread_mutex_lock(&o->lock);
@@ -390,7 +390,7 @@ int64_t object_content_length(const struct object *o)
 	return object_phase(o) == OBJECT_DONE ? (int64_t)o->length : -1;
 }
 
-const struct proxy_failure *object_failure(const struct object *o)
+const struct failure *object_failure(const struct object *o)
 {
 	return &o->failure;
 }

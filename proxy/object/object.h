@@ -113,7 +113,7 @@ enum { OBJECT_INTERIM_MAX = 8 * 1024 };
 int object_interim(struct object *, const char *bytes, size_t len) __attribute__((warn_unused_result));
 /* head and body (DONE): references are taken. */
 void object_substitute(struct object *, struct object_head *head, struct object *body);
-void object_fail(struct object *, const struct proxy_failure *);
+void object_fail(struct object *, const struct failure *);
 /* Whom it is for: before object_head() or object_substitute(). Taken over. Without one it is for whoever joined. */
 void object_set_audience(struct object *, struct audience *);
 /* The verdict, and again where it is corrected later. */
@@ -150,7 +150,7 @@ bool object_verdict(struct object *, struct verdict *);
 struct object_head *object_get_head(const struct object *);        /* NULL while WAITING, or FAILED before a head; the object's */
 int64_t object_content_length(const struct object *);              /* of the whole body; -1: not known yet */
 bool object_is_kept(const struct object *);
-const struct proxy_failure *object_failure(const struct object *);
+const struct failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
 /* Of a DONE and kept object. Its gzip form is an object of its own, shared while it is being made and while it is kept (gzip_form.h):
  * *form is one reference then, NULL otherwise. object_gzip_begin() takes one where nothing was known; object_gzip_end() tells what

@@ -33,7 +33,7 @@ struct object {
 	struct object_head *head;
 	struct object_report report;
 	struct audience *audience;
-	struct proxy_failure failure;
+	struct failure failure;
 	struct object_writer *writer;
 	struct object_readers readers;
 	struct object *substitute;

@@ -20,7 +20,7 @@ static struct object_segment *segment_map(size_t cap, bool lasting)
 	if (!s)
 		return NULL;
 	*s = (struct object_segment){ .cap = cap, .pages = true };
-	if (!(s->bytes = pages_new(cap, lasting, &s->region))) {
+	if (!(s->bytes = page_run_new(cap, lasting, &s->region))) {
 		free(s);
 		return NULL;
 	}
@@ -58,7 +58,7 @@ struct object_segment *segment_new(const struct object *o)
 void segment_free(struct object_segment *s)
 {
 	if (s && s->pages)
-		pages_free(s->bytes, s->cap, s->region);
+		page_run_free(s->bytes, s->cap, s->region);
 	free(s);
 }
 
@@ -66,13 +66,13 @@ void segment_trim(struct object_segment *s)
 {
 	if (!s->pages || !s->len)
 		return;
-	pages_trim(s->bytes, s->cap, s->len, s->region);
+	page_run_trim(s->bytes, s->cap, s->len, s->region);
 	s->cap = s->len;
 }
 
 size_t segment_memory(struct object_segment *s)
 {
-	return malloc_usable_size(s) + sizeof(size_t) + (s->pages ? pages_whole(s->cap) : 0);
+	return malloc_usable_size(s) + sizeof(size_t) + (s->pages ? page_run_whole(s->cap) : 0);
 }
 
 bool object_wants_pages(const struct object *o)

@@ -272,7 +272,7 @@ static ssize_t sender_put(const struct sender *s, struct conn *conn, struct send
 	size_t bytes = sender_bytes(p);
 	bool more = complete && s->closes;
 
-	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_gather(conn, p->iov, p->n))
+	if (s->gathers && complete && bytes <= SENDER_GATHER_BYTES && conn_cork(conn, p->iov, p->n))
 		return (ssize_t)bytes;
 	if (p->pages)
 		return conn_splice(conn, p->iov, p->n_copied, p->n, more);

@@ -6,12 +6,12 @@
 
 #include "proxy/net/loop.h"
 
-enum { STAGE_SLICE = 16 * 1024, STAGE_HEADROOM = 4 };
+enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
 
-struct stage {
+struct transform {
 	struct object *object;
 	const struct http_msg *msg;
-	struct stage_options options;
+	struct transform_options options;
 	enum response_body body;           /* what the object's head says; RAW until decided */
 	bool undecided;                    /* no head yet */
 	bool drop_output;                  /* turned back to the raw bytes: what the normaliser still writes is not wanted */
@@ -19,33 +19,33 @@ struct stage {
 	bool output_pending;               /* the decoder holds output that found no room, or has not come to it yet */
 	bool paused;                       /* it asked for a pause */
 	bool failed;
-	struct proxy_failure failure;
-	struct stage_decode *decode;       /* NULL: identity, or left as it is */
+	struct failure failure;
+	struct content_coding *decode;       /* NULL: identity, or left as it is */
 	struct normaliser *normaliser;     /* NULL: untouched */
 	uint8_t *raw;                      /* the origin's bytes so far, while an untouched body could still keep its coding */
 	size_t raw_len, raw_cap;
 	bool keep_raw;
 };
 
-static int stage_fail(struct stage *s, enum proxy_error error, const char *details)
+static int transform_fail(struct transform *s, enum failure_kind error, const char *details)
 {
 	if (!s->failed)
-		proxy_failure_set(&s->failure, error, "%s", details);
+		failure_set(&s->failure, error, "%s", details);
 	s->failed = true;
 	return -1;
 }
 
-static int stage_no_memory(struct stage *s)
+static int stage_no_memory(struct transform *s)
 {
-	return stage_fail(s, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+	return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-static int stage_too_large(struct stage *s)
+static int stage_too_large(struct transform *s)
 {
-	return stage_fail(s, PROXY_ERROR_HTTP_BODY_SIZE, "compressed data unpacks to too much");
+	return transform_fail(s, FAILURE_HTTP_BODY_SIZE, "compressed data unpacks to too much");
 }
 
-static void stage_set_verdict(struct stage *s, const struct verdict *v, bool revised)
+static void stage_set_verdict(struct transform *s, const struct verdict *v, bool revised)
 {
 	char rule[VERDICT_FORMAT_MAX] = "";
 
@@ -56,7 +56,7 @@ static void stage_set_verdict(struct stage *s, const struct verdict *v, bool rev
 	log_step(&s->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
 }
 
-static int stage_head(struct stage *s, const struct verdict *v, enum response_body body)
+static int transform_head(struct transform *s, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
 
@@ -74,26 +74,26 @@ static int stage_head(struct stage *s, const struct verdict *v, enum response_bo
 
 static int on_decided(void *arg, const struct verdict *v)
 {
-	struct stage *s = arg;
+	struct transform *s = arg;
 
 	if (v->kind == VERDICT_CHARSET)
-		return stage_head(s, v, RESPONSE_NORMALISED);
+		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
 		stage_set_verdict(s, v, false);
-		return stage_fail(s, PROXY_ERROR_ENCODING, verdict_error_name(v->error));
+		return transform_fail(s, FAILURE_ENCODING, verdict_error_name(v->error));
 	}
 	s->bypass = true;
 	if (!s->decode)
-		return stage_head(s, v, RESPONSE_RAW);
+		return transform_head(s, v, RESPONSE_RAW);
 	if (!s->keep_raw)
-		return stage_head(s, v, RESPONSE_DECODED);
+		return transform_head(s, v, RESPONSE_DECODED);
 	s->drop_output = true;
-	return stage_head(s, v, RESPONSE_RAW);
+	return transform_head(s, v, RESPONSE_RAW);
 }
 
 static int on_revised(void *arg, const struct verdict *v)
 {
-	struct stage *s = arg;
+	struct transform *s = arg;
 
 	stage_set_verdict(s, v, true);
 	return 0;
@@ -101,16 +101,16 @@ static int on_revised(void *arg, const struct verdict *v)
 
 static int on_write(void *arg, const uint8_t *bytes, size_t len)
 {
-	struct stage *s = arg;
+	struct transform *s = arg;
 
 	if (s->drop_output)
 		return 0;
 	return object_append(s->object, bytes, len) ? stage_no_memory(s) : 0;
 }
 
-struct stage *stage_new(struct object *o, const struct http_msg *m, const struct stage_options *options)
+struct transform *transform_new(struct object *o, const struct http_msg *m, const struct transform_options *options)
 {
-	struct stage *s = calloc(1, sizeof *s);
+	struct transform *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return NULL;
@@ -121,13 +121,13 @@ struct stage *stage_new(struct object *o, const struct http_msg *m, const struct
 	return s;
 }
 
-void stage_free(struct stage **sp)
+void transform_free(struct transform **sp)
 {
-	struct stage *s = *sp;
+	struct transform *s = *sp;
 
 	if (!s)
 		return;
-	stage_decode_free(&s->decode);
+	content_coding_free(&s->decode);
 	normaliser_free(&s->normaliser);
 	free(s->raw);
 	free(s);
@@ -135,23 +135,23 @@ void stage_free(struct stage **sp)
 }
 
 /* An untouched body whose coding the client does not take is unpacked all the same, where we can. */
-static int stage_open_decode(struct stage *s, enum stage_decode_coding coding)
+static int stage_open_decode(struct transform *s, enum content_coding_kind coding)
 {
 	if (coding != CODING_KNOWN)
 		return 0;
 	s->options.head.varies = true;
-	s->decode = stage_decode_new(s->msg, &s->options.limits);
+	s->decode = content_coding_new(s->msg, &s->options.limits);
 	return s->decode ? 0 : stage_no_memory(s);
 }
 
-static int stage_open(struct stage *s)
+static int transform_open(struct transform *s)
 {
 	const struct normalise_events events = { .decided = on_decided, .revised = on_revised, .write = on_write, .arg = s };
-	enum stage_decode_coding coding = stage_decode_coding(s->msg);
+	enum content_coding_kind coding = content_coding_kind(s->msg);
 	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
 	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
 	struct slice type = http_msg_get(s->msg, H_CONTENT_TYPE);
-	bool takes = stage_decode_accepted(s->msg, &s->options.client_codings);
+	bool takes = content_coding_accepted(s->msg, &s->options.client_codings);
 	struct verdict v;
 
 	if (reason == VREASON_NONE && coding == CODING_UNKNOWN)
@@ -162,7 +162,7 @@ static int stage_open(struct stage *s)
 		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
 		    stage_open_decode(s, coding))
 			return -1;
-		return stage_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
+		return transform_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
 	if (stage_open_decode(s, coding))
 		return -1;
@@ -173,30 +173,30 @@ static int stage_open(struct stage *s)
 	return s->normaliser ? 0 : stage_no_memory(s);
 }
 
-static enum stage_result stage_result(struct stage *s, int failed, struct proxy_failure *failure)
+static enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
 {
 	if (failed || s->failed) {
 		if (!s->failed)
 			stage_no_memory(s);
 		*failure = s->failure;
-		return STAGE_FAILED;
+		return TRANSFORM_FAILED;
 	}
-	return STAGE_OK;
+	return TRANSFORM_OK;
 }
 
-enum stage_result stage_start(struct stage *s, struct proxy_failure *failure)
+enum transform_result transform_start(struct transform *s, struct failure *failure)
 {
-	return stage_result(s, stage_open(s), failure);
+	return transform_result(s, transform_open(s), failure);
 }
 
 /* The decision fell on leaving the body as it came, coding and all: the slice at hand is among the bytes remembered. */
-static int stage_turn_raw(struct stage *s, size_t *used, size_t len)
+static int stage_turn_raw(struct transform *s, size_t *used, size_t len)
 {
 	int r = object_append(s->object, s->raw, s->raw_len);
 
 	*used = len;
 	s->output_pending = s->paused = false;
-	stage_decode_free(&s->decode);
+	content_coding_free(&s->decode);
 	normaliser_free(&s->normaliser);
 	free(s->raw);
 	s->raw = NULL;
@@ -205,7 +205,7 @@ static int stage_turn_raw(struct stage *s, size_t *used, size_t len)
 	return r ? stage_no_memory(s) : 0;
 }
 
-static int stage_plain(struct stage *s, const uint8_t *in, size_t len)
+static int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 {
 	if (s->normaliser) {
 		int r = normaliser_feed(s->normaliser, in, len);
@@ -218,13 +218,13 @@ static int stage_plain(struct stage *s, const uint8_t *in, size_t len)
 }
 
 /* Keeps what could be sent as it came; gives that up where codings hide a small window in a lot of input. */
-static int stage_remember(struct stage *s, const uint8_t *in, size_t len)
+static int transform_remember(struct transform *s, const uint8_t *in, size_t len)
 {
-	size_t window = s->options.encoding.sniff_bytes > STAGE_SLICE ? s->options.encoding.sniff_bytes : STAGE_SLICE;
+	size_t window = s->options.encoding.sniff_bytes > TRANSFORM_SLICE ? s->options.encoding.sniff_bytes : TRANSFORM_SLICE;
 
 	if (!s->keep_raw)
 		return 0;
-	if (!s->undecided || s->raw_len + len > window * STAGE_HEADROOM) {
+	if (!s->undecided || s->raw_len + len > window * TRANSFORM_HEADROOM) {
 		s->keep_raw = false;
 		free(s->raw);
 		s->raw = NULL;
@@ -244,21 +244,21 @@ static int stage_remember(struct stage *s, const uint8_t *in, size_t len)
 	return 0;
 }
 
-static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *used)
+static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, size_t *used)
 {
 	const uint8_t *at = in;
 	size_t left = len;
-	enum stage_decode_result r;
+	enum content_coding_result r;
 
 	do {
-		uint8_t out[STAGE_SLICE];
+		uint8_t out[TRANSFORM_SLICE];
 		size_t n;
 
-		r = stage_decode_run(s->decode, &at, &left, out, sizeof out, &n);
+		r = content_coding_run(s->decode, &at, &left, out, sizeof out, &n);
 		*used = len - left;
 		s->paused = r == DECODE_PAUSE;
 		s->output_pending = r == DECODE_ROOM || s->paused;
-		if (n && stage_plain(s, out, n))
+		if (n && transform_plain(s, out, n))
 			return -1;
 		if (s->drop_output)
 			return stage_turn_raw(s, used, len);
@@ -269,7 +269,7 @@ static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *
 	case DECODE_PAUSE:
 		return 0;
 	case DECODE_DAMAGED:
-		return stage_fail(s, PROXY_ERROR_HTTP_CONTENT_CODING, "damaged compressed data");
+		return transform_fail(s, FAILURE_HTTP_CONTENT_CODING, "damaged compressed data");
 	case DECODE_TOO_LARGE:
 		return stage_too_large(s);
 	default:
@@ -277,31 +277,31 @@ static int stage_unpack(struct stage *s, const uint8_t *in, size_t len, size_t *
 	}
 }
 
-enum stage_result stage_feed(struct stage *s, const uint8_t *in, size_t len, size_t *used, struct proxy_failure *failure)
+enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used, struct failure *failure)
 {
 	*used = 0;
 	while (*used < len || s->output_pending) {
 		/* What is only held may be held in one go. */
 		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
-		size_t n = slices && len - *used > STAGE_SLICE ? STAGE_SLICE : len - *used, took = n;
+		size_t n = slices && len - *used > TRANSFORM_SLICE ? TRANSFORM_SLICE : len - *used, took = n;
 		int r;
 
 		if (!s->undecided && object_full(s->object))
-			return STAGE_FULL;
+			return TRANSFORM_FULL;
 		if (s->decode)
-			r = stage_remember(s, in + *used, n) || stage_unpack(s, in + *used, n, &took);
+			r = transform_remember(s, in + *used, n) || transform_unpack(s, in + *used, n, &took);
 		else
-			r = stage_plain(s, in + *used, n);
+			r = transform_plain(s, in + *used, n);
 		*used += took;
 		if (r)
-			return stage_result(s, r, failure);
+			return transform_result(s, r, failure);
 		if (s->paused)
-			return STAGE_PAUSED;
+			return TRANSFORM_PAUSED;
 	}
-	return STAGE_OK;
+	return TRANSFORM_OK;
 }
 
-static void stage_report(struct stage *s)
+static void transform_report(struct transform *s)
 {
 	const struct normalise_report *r = normaliser_report(s->normaliser);
 	uint64_t repairs = 0;
@@ -311,22 +311,22 @@ static void stage_report(struct stage *s)
 	object_count(s->object, repairs, r->malformed);
 }
 
-enum stage_result stage_finish(struct stage *s, struct proxy_failure *failure)
+enum transform_result transform_finish(struct transform *s, struct failure *failure)
 {
 	int r = 0;
 
-	if (s->decode && !stage_decode_complete(s->decode))
-		r = stage_decode_withheld(s->decode) ? stage_too_large(s) :
-		    stage_fail(s, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
+	if (s->decode && !content_coding_complete(s->decode))
+		r = content_coding_withheld(s->decode) ? stage_too_large(s) :
+		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {
 		r = normaliser_finish(s->normaliser);
 		if (!r && s->drop_output)
 			r = stage_turn_raw(s, &(size_t){ 0 }, 0);
 		else if (!r)
-			stage_report(s);
+			transform_report(s);
 	}
 	if (r)
-		return stage_result(s, r, failure);
+		return transform_result(s, r, failure);
 	object_done(s->object);
-	return STAGE_OK;
+	return TRANSFORM_OK;
 }

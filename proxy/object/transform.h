@@ -13,32 +13,32 @@
 
 struct loop;
 
-struct stage_options {
+struct transform_options {
 	struct loop *loop;                 /* for the date */
 	struct log_id id;                  /* of the request that it is fetched for */
 	bool normalise;                    /* off: everything untouched */
 	bool respect_no_transform;
-	struct stage_decode_codings client_codings;    /* an untouched body keeps a coding that the client takes */
+	struct content_coding_codings client_codings;    /* an untouched body keeps a coding that the client takes */
 	struct normalise_options encoding; /* content_type is filled in by the stage */
-	struct stage_decode_limits limits;
+	struct content_coding_limits limits;
 	struct response_settings head;
 };
 
-enum stage_result {
-	STAGE_OK,              /* all input used */
-	STAGE_FULL,            /* the object is full: *used says how much was taken */
-	STAGE_PAUSED,          /* likewise, but all there is to wait for is the next turn of the loop */
-	STAGE_FAILED           /* failure filled in */
+enum transform_result {
+	TRANSFORM_OK,              /* all input used */
+	TRANSFORM_FULL,            /* the object is full: *used says how much was taken */
+	TRANSFORM_PAUSED,          /* likewise, but all there is to wait for is the next turn of the loop */
+	TRANSFORM_FAILED           /* failure filled in */
 };
 
-struct stage;
+struct transform;
 /* Borrows msg and its buffer for its life. NULL: out of memory. */
-struct stage *stage_new(struct object *, const struct http_msg *, const struct stage_options *);
-void stage_free(struct stage **);
+struct transform *transform_new(struct object *, const struct http_msg *, const struct transform_options *);
+void transform_free(struct transform **);
 /* Before the first byte: writes the head where the origin's head alone decides. */
-enum stage_result stage_start(struct stage *, struct proxy_failure *);
-enum stage_result stage_feed(struct stage *, const uint8_t *in, size_t len, size_t *used, struct proxy_failure *);
+enum transform_result transform_start(struct transform *, struct failure *);
+enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used, struct failure *);
 /* The body is complete and all of it was fed. Ends the object. */
-enum stage_result stage_finish(struct stage *, struct proxy_failure *);
+enum transform_result transform_finish(struct transform *, struct failure *);
 
 #endif

@@ -10,26 +10,26 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/http_date.h"
 
-enum { POLITE_BUCKETS = 4096 };
+enum { BACKOFF_BUCKETS = 4096 };
 
-struct polite_url {
-	LIST_ENTRY(polite_url) link;
-	TAILQ_ENTRY(polite_url) age;
+struct backoff_url {
+	LIST_ENTRY(backoff_url) link;
+	TAILQ_ENTRY(backoff_url) age;
 	uint64_t hash, asked_ms, not_before_ms;
 	int status;
 	char url[];
 };
 
-struct polite {
+struct backoff {
 	atomic_size_t n;               /* changes under the lock; 0: nobody waits, and no lock is needed to see that */
 	pthread_mutex_t lock;          /* guards what follows */
-	TAILQ_HEAD(polite_ages, polite_url) ages;      /* least lately used first */
-	LIST_HEAD(, polite_url) buckets[POLITE_BUCKETS];
+	TAILQ_HEAD(backoff_ages, backoff_url) ages;      /* least lately used first */
+	LIST_HEAD(, backoff_url) buckets[BACKOFF_BUCKETS];
 };
 
-struct polite *polite_new(void)
+struct backoff *backoff_new(void)
 {
-	struct polite *p = calloc(1, sizeof *p);
+	struct backoff *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return NULL;
@@ -38,7 +38,7 @@ struct polite *polite_new(void)
 	return p;
 }
 
-static void polite_forget(struct polite *p, struct polite_url *u)
+static void backoff_forget(struct backoff *p, struct backoff_url *u)
 {
 	LIST_REMOVE(u, link);
 	TAILQ_REMOVE(&p->ages, u, age);
@@ -46,24 +46,24 @@ static void polite_forget(struct polite *p, struct polite_url *u)
 	free(u);
 }
 
-void polite_free(struct polite **pp)
+void backoff_free(struct backoff **pp)
 {
 	if (!*pp)
 		return;
 	while (!TAILQ_EMPTY(&(*pp)->ages))
-		polite_forget(*pp, TAILQ_FIRST(&(*pp)->ages));
+		backoff_forget(*pp, TAILQ_FIRST(&(*pp)->ages));
 	pthread_mutex_destroy(&(*pp)->lock);
 	free(*pp);
 	*pp = NULL;
 }
 
-static struct polite_url *polite_find(struct polite *p, const char *url, bool make)
+static struct backoff_url *backoff_find(struct backoff *p, const char *url, bool make)
 {
 	size_t len = strlen(url) + 1;
 	uint64_t hash = hash_keyed(url, len);
-	struct polite_url *u;
+	struct backoff_url *u;
 
-	LIST_FOREACH(u, &p->buckets[hash % POLITE_BUCKETS], link)
+	LIST_FOREACH(u, &p->buckets[hash % BACKOFF_BUCKETS], link)
 		if (u->hash == hash && !strcmp(u->url, url))
 			break;
 	if (u) {
@@ -75,14 +75,14 @@ static struct polite_url *polite_find(struct polite *p, const char *url, bool ma
 		return NULL;
 	u->hash = hash;
 	memcpy(u->url, url, len);
-	LIST_INSERT_HEAD(&p->buckets[hash % POLITE_BUCKETS], u, link);
+	LIST_INSERT_HEAD(&p->buckets[hash % BACKOFF_BUCKETS], u, link);
 	TAILQ_INSERT_TAIL(&p->ages, u, age);
-	if (++p->n > POLITE_URLS_MAX)
-		polite_forget(p, TAILQ_FIRST(&p->ages));
+	if (++p->n > BACKOFF_URLS_MAX)
+		backoff_forget(p, TAILQ_FIRST(&p->ages));
 	return u;
 }
 
-static bool url_waits(const struct polite_url *u, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+static bool url_waits(const struct backoff_url *u, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
 {
 	uint64_t until = u ? u->not_before_ms : 0;
 	bool paused = until > now_ms;
@@ -92,35 +92,35 @@ static bool url_waits(const struct polite_url *u, uint64_t now_ms, uint64_t min_
 	if (until <= now_ms)
 		return false;
 	if (paused)
-		proxy_failure_set(failure, u->status == 429 ? PROXY_ERROR_PAUSE_429 : PROXY_ERROR_PAUSE_503, "the origin asked for a pause");
+		failure_set(failure, u->status == 429 ? FAILURE_PAUSE_429 : FAILURE_PAUSE_503, "the origin asked for a pause");
 	else
-		proxy_failure_set(failure, PROXY_ERROR_ASKED_TOO_SOON, "asked too soon again");
+		failure_set(failure, FAILURE_ASKED_TOO_SOON, "asked too soon again");
 	failure->retry_after_s = (unsigned)((until - now_ms + 999) / 1000);
 	return true;
 }
 
-bool polite_is_idle(const struct polite *p)
+bool backoff_is_idle(const struct backoff *p)
 {
 	return !atomic_load_explicit(&p->n, memory_order_relaxed);
 }
 
-bool polite_waits(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+bool backoff_waits(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
 {
 	bool waits;
 
 	pthread_mutex_lock(&p->lock);
-	waits = url_waits(polite_find(p, url, false), now_ms, min_interval_ms, failure);
+	waits = url_waits(backoff_find(p, url, false), now_ms, min_interval_ms, failure);
 	pthread_mutex_unlock(&p->lock);
 	return waits;
 }
 
-bool polite_ask(struct polite *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *failure)
+bool backoff_ask(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
 {
-	struct polite_url *u;
+	struct backoff_url *u;
 	bool waits;
 
 	pthread_mutex_lock(&p->lock);
-	u = polite_find(p, url, min_interval_ms);
+	u = backoff_find(p, url, min_interval_ms);
 	waits = url_waits(u, now_ms, min_interval_ms, failure);
 	if (u && !waits)
 		u->asked_ms = now_ms;
@@ -136,22 +136,22 @@ static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
 
 	s = slice_trim(s);
 	for (; i < s.len && s.at[i] >= '0' && s.at[i] <= '9'; i++)
-		n = n * 10 + (s.at[i] - '0') > POLITE_WAIT_MAX_S ? POLITE_WAIT_MAX_S : n * 10 + (s.at[i] - '0');
+		n = n * 10 + (s.at[i] - '0') > BACKOFF_WAIT_MAX_S ? BACKOFF_WAIT_MAX_S : n * 10 + (s.at[i] - '0');
 	if (s.len && i == s.len)
 		return n;
 	if (!http_date_read(s, wall_s, &n))
 		return -1;
 	n -= wall_s;
-	return n < 0 ? 0 : n > POLITE_WAIT_MAX_S ? POLITE_WAIT_MAX_S : n;
+	return n < 0 ? 0 : n > BACKOFF_WAIT_MAX_S ? BACKOFF_WAIT_MAX_S : n;
 }
 
-void polite_told(struct polite *p, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after)
+void backoff_told(struct backoff *p, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after)
 {
 	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
-	struct polite_url *u;
+	struct backoff_url *u;
 
 	pthread_mutex_lock(&p->lock);
-	if ((u = polite_find(p, url, seconds > 0))) {
+	if ((u = backoff_find(p, url, seconds > 0))) {
 		u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;
 		u->status = status;
 	}

@@ -10,20 +10,20 @@
 #include "proxy/base/failure.h"
 #include "proxy/http/http_msg.h"
 
-enum { POLITE_URLS_MAX = 8192, POLITE_WAIT_MAX_S = 24 * 3600 };
+enum { BACKOFF_URLS_MAX = 8192, BACKOFF_WAIT_MAX_S = 24 * 3600 };
 
-struct polite;
+struct backoff;
 
-struct polite *polite_new(void);               /* NULL: out of memory */
-void polite_free(struct polite **);
+struct backoff *backoff_new(void);               /* NULL: out of memory */
+void backoff_free(struct backoff **);
 
 /* Nothing waits, whatever the URL. */
-bool polite_is_idle(const struct polite *);
+bool backoff_is_idle(const struct backoff *);
 /* Whether url may not be asked for yet: failure then says why, and when it may. */
-bool polite_waits(struct polite *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *);
+bool backoff_waits(struct backoff *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *);
 /* The same; where it may be asked for, that happens now. */
-bool polite_ask(struct polite *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct proxy_failure *);
+bool backoff_ask(struct backoff *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *);
 /* The response's status and Retry-After; wall_s: the time of day, for dates. Without a readable Retry-After: nothing. */
-void polite_told(struct polite *, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after);
+void backoff_told(struct backoff *, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { FETCH_LOG_URL_MAX = 512 };
 
-struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct polite *polite)
+struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct backoff *backoff)
 {
 	struct fetch_pool *p = calloc(1, sizeof *p);
 
@@ -22,7 +22,7 @@ struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, stru
 		return NULL;
 	p->loop = l;
 	p->connections = connections;
-	p->polite = polite;
+	p->backoff = backoff;
 	LIST_INIT(&p->fetches);
 	return p;
 }
@@ -62,7 +62,7 @@ static void fetch_free(struct fetch *f)
 	LIST_REMOVE(f, link);
 	fetch_leave(f);
 	object_unref(&f->object);
-	stage_free(&f->stage);
+	transform_free(&f->stage);
 	http_parser_free(&f->parser);
 	http_msg_free(&f->msg);
 	redirect_trail_free(&f->trail);
@@ -123,17 +123,17 @@ void fetch_fail(struct fetch *f)
 	if (f->phase == FETCH_ENDED)
 		return;
 	fetch_show_url(f, url);
-	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, proxy_error_token(f->failure.error),
+	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
-	if (f->failure.error != PROXY_ERROR_IP_PROHIBITED)      /* counted already: destinations_refused */
-		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_POLITE_REFUSALS : STAT_FETCHES_FAILED, 1);
+	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* counted already: destinations_refused */
+		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
 	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
 		object_fail(f->object, &f->failure);
 	fetch_end(f);
 }
 
-void fetch_fail_lost(struct fetch *f, enum proxy_error error)
+void fetch_fail_lost(struct fetch *f, enum failure_kind error)
 {
 	conn_explain(f->conn, error, &f->failure);
 	fetch_fail(f);
@@ -141,7 +141,7 @@ void fetch_fail_lost(struct fetch *f, enum proxy_error error)
 
 void fetch_no_memory(struct fetch *f)
 {
-	fetch_fail_as(f, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+	fetch_fail_as(f, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
 /* So long one reader may hold up others of a body in transit. */
@@ -161,14 +161,14 @@ void fetch_listen(struct fetch *f)
 void fetch_protocol_error(struct fetch *f)
 {
 	enum http_parse_error e = http_parser_error(f->parser);
-	enum proxy_error error = PROXY_ERROR_HTTP_PROTOCOL_ERROR;
+	enum failure_kind error = FAILURE_HTTP_PROTOCOL_ERROR;
 
 	if (e == HTTP_E_TOO_MANY_FIELDS)
-		error = PROXY_ERROR_HTTP_HEADER_SIZE;
+		error = FAILURE_HTTP_HEADER_SIZE;
 	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_has(&f->msg, H_TRANSFER_ENCODING))
-		error = PROXY_ERROR_HTTP_TRANSFER_CODING;
+		error = FAILURE_HTTP_TRANSFER_CODING;
 	else if (e == HTTP_E_INCOMPLETE)
-		error = f->phase == FETCH_HEAD && !f->head_len ? PROXY_ERROR_CONNECTION_TERMINATED : PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE;
+		error = f->phase == FETCH_HEAD && !f->head_len ? FAILURE_CONNECTION_TERMINATED : FAILURE_HTTP_RESPONSE_INCOMPLETE;
 	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
 }
 
@@ -190,7 +190,7 @@ static int fetch_send(struct fetch *f)
 		f->sent = true;
 		return 0;
 	case SENDER_CUT:
-		fetch_fail_as(f, PROXY_ERROR_REQUEST_INCOMPLETE, "the client's request ended too early");
+		fetch_fail_as(f, FAILURE_REQUEST_INCOMPLETE, "the client's request ended too early");
 		return -1;
 	default:
 		return 0;
@@ -211,7 +211,7 @@ static void fetch_on_conn(void *arg, enum conn_event event)
 	fetch_listen(f);
 }
 
-static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct proxy_failure *failure)
+static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const struct failure *failure)
 {
 	struct fetch *f = arg;
 
@@ -224,7 +224,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
 	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
-	if (polite_ask(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
+	if (backoff_ask(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
 	    &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
@@ -362,7 +362,7 @@ bool fetch_retry(struct fetch *f)
 
 static void fetch_on_timeout(struct timer *t)
 {
-	struct fetch *f = OWNER_OF(t, struct fetch, timer);
+	struct fetch *f = container_of(t, struct fetch, timer);
 
 	if (f->phase == FETCH_BODY && f->paused) {
 		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
@@ -370,20 +370,20 @@ static void fetch_on_timeout(struct timer *t)
 		return;
 	}
 	if (f->phase == FETCH_HEAD && f->blocked)
-		fetch_fail_as(f, PROXY_ERROR_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
+		fetch_fail_as(f, FAILURE_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
 	else if (f->phase == FETCH_HEAD)
-		fetch_fail_as(f, PROXY_ERROR_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
+		fetch_fail_as(f, FAILURE_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
 		    (unsigned long long)f->request.limits.first_byte_timeout_ms);
 	else
-		fetch_fail_as(f, PROXY_ERROR_CONNECTION_READ_TIMEOUT, "silent for %llu ms",
+		fetch_fail_as(f, FAILURE_CONNECTION_READ_TIMEOUT, "silent for %llu ms",
 		    (unsigned long long)f->request.limits.between_bytes_timeout_ms);
 }
 
 static void fetch_on_total(struct timer *t)
 {
-	struct fetch *f = OWNER_OF(t, struct fetch, total);
+	struct fetch *f = container_of(t, struct fetch, total);
 
-	fetch_fail_as(f, f->phase == FETCH_BODY ? PROXY_ERROR_CONNECTION_READ_TIMEOUT : PROXY_ERROR_HTTP_RESPONSE_TIMEOUT,
+	fetch_fail_as(f, f->phase == FETCH_BODY ? FAILURE_CONNECTION_READ_TIMEOUT : FAILURE_HTTP_RESPONSE_TIMEOUT,
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
@@ -392,7 +392,7 @@ void fetch_abandon(struct fetch *f)
 {
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);
 	log_step(&f->request.id, "fetch: abandoned after %llu bytes", (unsigned long long)f->received);
-	proxy_failure_set(&f->failure, PROXY_ERROR_ABANDONED, "nobody waited");
+	failure_set(&f->failure, FAILURE_ABANDONED, "nobody waited");
 	fetch_end_hooks(f);
 	object_fail(f->object, &f->failure);
 	fetch_end(f);
@@ -409,7 +409,7 @@ static void fetch_look_for_readers(struct fetch *f)
 
 static void fetch_on_task(struct task *t)
 {
-	struct fetch *f = OWNER_OF(t, struct fetch, task);
+	struct fetch *f = container_of(t, struct fetch, task);
 
 	if (f->left && f->phase != FETCH_ENDED)
 		fetch_look_for_readers(f);
@@ -428,7 +428,7 @@ static void fetch_on_task(struct task *t)
 
 static void fetch_on_more(struct object_reader *r)
 {
-	struct fetch *f = OWNER_OF(r, struct fetch, body);
+	struct fetch *f = container_of(r, struct fetch, body);
 
 	f->more = true;
 	loop_wake(fetch_loop(f), &f->task);
@@ -436,7 +436,7 @@ static void fetch_on_more(struct object_reader *r)
 
 static void fetch_on_room(struct object_writer *w)
 {
-	struct fetch *f = OWNER_OF(w, struct fetch, writer);
+	struct fetch *f = container_of(w, struct fetch, writer);
 
 	f->room = true;
 	loop_wake(fetch_loop(f), &f->task);
@@ -444,7 +444,7 @@ static void fetch_on_room(struct object_writer *w)
 
 void fetch_on_abandoned(struct object_writer *w)
 {
-	struct fetch *f = OWNER_OF(w, struct fetch, writer);
+	struct fetch *f = container_of(w, struct fetch, writer);
 
 	f->left = true;
 	loop_wake(fetch_loop(f), &f->task);

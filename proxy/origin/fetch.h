@@ -16,7 +16,7 @@
 
 struct guard;
 struct loop;
-struct polite;
+struct backoff;
 struct pool;
 struct settings;
 struct tls_context;
@@ -56,7 +56,7 @@ struct fetch_hooks {
 	/* The body in the making may have grown. */
 	void (*grew)(void *arg, struct object *);
 	/* It failed and the object is WAITING: true where it was substituted. */
-	bool (*failed)(void *arg, const struct proxy_failure *, struct object *);
+	bool (*failed)(void *arg, const struct failure *, struct object *);
 	void (*done)(void *arg, struct object *);      /* the object is DONE, and what its origin meant it to be */
 	void (*end)(void *arg);                        /* always, and last */
 	void *arg;
@@ -85,11 +85,11 @@ struct fetch_request {
 	int64_t body_length;           /* -1: not known, chunked */
 	const struct fetch_hooks *hooks;       /* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
 	struct redirect_rules redirects;
-	struct stage_options stage;
+	struct transform_options stage;
 	struct fetch_limits limits;
 };
 
-struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct polite *);
+struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct backoff *);
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);
 

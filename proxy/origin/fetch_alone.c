@@ -42,7 +42,7 @@ void fetch_leave_alone(struct fetch *f)
 
 void fetch_on_alone_timeout(struct timer *t)
 {
-	struct fetch *f = OWNER_OF(t, struct fetch, alone_timer);
+	struct fetch *f = container_of(t, struct fetch, alone_timer);
 
 	fetch_leave_alone(f);
 	if (f->phase != FETCH_ENDED && !object_readers(f->object))

@@ -14,7 +14,7 @@ enum { FETCH_READS_PER_EVENT = 4 };
 /* Everything was read and went through the stages. */
 static void fetch_finish(struct fetch *f)
 {
-	if (stage_finish(f->stage, &f->failure) == STAGE_FAILED) {
+	if (transform_finish(f->stage, &f->failure) == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return;
 	}
@@ -27,14 +27,14 @@ static void fetch_finish(struct fetch *f)
 /* -1: the fetch has ended. */
 static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
-	enum stage_result r = stage_feed(f->stage, in, len, used, &f->failure);
+	enum transform_result r = transform_feed(f->stage, in, len, used, &f->failure);
 
-	if (r == STAGE_FAILED) {
+	if (r == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return -1;
 	}
-	f->paused = r != STAGE_OK;
-	if (r == STAGE_PAUSED) {       /* others first */
+	f->paused = r != TRANSFORM_OK;
+	if (r == TRANSFORM_PAUSED) {       /* others first */
 		f->room = true;
 		loop_defer(fetch_loop(f), &f->task);
 	}
@@ -140,7 +140,7 @@ int fetch_read_body(struct fetch *f)
 		if (n == CONN_AGAIN)
 			break;
 		if (n == CONN_FAILED) {
-			fetch_fail_lost(f, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE);
+			fetch_fail_lost(f, FAILURE_HTTP_RESPONSE_INCOMPLETE);
 			return -1;
 		}
 		if (n == CONN_EOF) {

@@ -84,14 +84,14 @@ static int fetch_start_body(struct fetch *f)
 
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
-		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
+		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
 		return -1;
 	}
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {
-		fetch_fail_as(f, PROXY_ERROR_PARENT_CREDENTIALS, "parent proxy: status 407");
+		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
 	}
-	polite_told(f->pool->polite, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,
+	backoff_told(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,
 	    http_msg_get(&f->msg, H_RETRY_AFTER));
 	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION), &f->request.to,
 	    &f->failure)) {
@@ -113,11 +113,11 @@ static int fetch_start_body(struct fetch *f)
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
 	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
-	if (!(f->stage = stage_new(f->object, &f->msg, &f->request.stage))) {
+	if (!(f->stage = transform_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;
 	}
-	if (stage_start(f->stage, &f->failure) == STAGE_FAILED) {
+	if (transform_start(f->stage, &f->failure) == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return -1;
 	}
@@ -141,7 +141,7 @@ static int fetch_skip_interim(struct fetch *f)
 	size_t used;
 
 	if (++f->interims > FETCH_INTERIMS_MAX) {
-		fetch_fail_as(f, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
+		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "more than %d interim responses", FETCH_INTERIMS_MAX);
 		return -1;
 	}
 	if (f->msg.status != 100 && fetch_pass_interim(f)) {
@@ -204,7 +204,7 @@ static int fetch_take_head(struct fetch *f, struct slice in)
 		if (r == PARSE_HEAD && fetch_skip_interim(f))
 			return -1;
 		if (r == PARSE_MORE && f->head_len == f->request.limits.max_header_bytes) {
-			fetch_fail_as(f, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", f->head_len);
+			fetch_fail_as(f, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", f->head_len);
 			return -1;
 		}
 		if (r != PARSE_HEAD && r != PARSE_MORE) {
@@ -224,7 +224,7 @@ int fetch_read_head(struct fetch *f)
 		if (n == CONN_AGAIN)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
-			enum proxy_error error = f->head_len ? PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE : PROXY_ERROR_CONNECTION_TERMINATED;
+			enum failure_kind error = f->head_len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
 
 			if (fetch_retry(f))
 				return -1;

@@ -40,7 +40,7 @@ struct fetch {
 	struct conn *conn;
 	struct http_parser *parser;
 	struct http_msg msg;
-	struct stage *stage;
+	struct transform *stage;
 	struct fetch_request request;
 	struct fetch_hooks hooks;
 	struct redirect_trail trail;
@@ -57,13 +57,13 @@ struct fetch {
 	uint64_t received;             /* bytes of the response's body, as they come */
 	struct timer timer, total, alone_timer;
 	struct task task;
-	struct proxy_failure failure;
+	struct failure failure;
 };
 
 struct fetch_pool {
 	struct loop *loop;
 	struct pool *connections;
-	struct polite *polite;
+	struct backoff *backoff;
 	LIST_HEAD(, fetch) fetches;
 	size_t n_alone;                /* of these, those that go on though nobody reads */
 };
@@ -74,9 +74,9 @@ struct loop *fetch_loop(struct fetch *);
 void fetch_enter(struct fetch *, enum fetch_phase);             /* the one way from phase to phase */
 void fetch_end(struct fetch *);
 void fetch_fail(struct fetch *);               /* as f->failure says */
-#define fetch_fail_as(f, ...) (proxy_failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
+#define fetch_fail_as(f, ...) (failure_set(&(f)->failure, __VA_ARGS__), fetch_fail(f))
 /* The connection failed: as TLS explains it, else as error. */
-void fetch_fail_lost(struct fetch *, enum proxy_error);
+void fetch_fail_lost(struct fetch *, enum failure_kind);
 void fetch_no_memory(struct fetch *);
 void fetch_protocol_error(struct fetch *);     /* what came is no response: as the parser says */
 /* Towards request.to, from the start. Failing ends the fetch in a turn of its own. */

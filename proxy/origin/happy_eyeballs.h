@@ -8,26 +8,26 @@
 #include "proxy/dns/dns.h"
 
 /* RFC 8305 section 8: how long the first family's answer is waited for, and the time between attempts. */
-enum { EYEBALLS_RESOLUTION_MS = 50, EYEBALLS_STAGGER_MS = 250 };
+enum { HAPPY_EYEBALLS_RESOLUTION_MS = 50, HAPPY_EYEBALLS_STAGGER_MS = 250 };
 
-struct eyeballs {
+struct happy_eyeballs {
 	enum dns_family turn;                  /* whose address is next, where it has one */
 	bool known[DNS_FAMILIES];              /* its addresses are all here */
 	unsigned n[DNS_FAMILIES], tried[DNS_FAMILIES];
 };
 
-enum eyeballs_advice {
-	EYEBALLS_TRY,          /* go ahead: eyeballs_next() has an address */
-	EYEBALLS_WAIT_SHORT,   /* only the second family is there: wait EYEBALLS_RESOLUTION_MS for the first */
-	EYEBALLS_WAIT,         /* nothing to try until an answer comes */
-	EYEBALLS_NONE          /* nothing left, nothing will come */
+enum happy_eyeballs_advice {
+	HAPPY_EYEBALLS_TRY,          /* go ahead: happy_eyeballs_next() has an address */
+	HAPPY_EYEBALLS_WAIT_SHORT,   /* only the second family is there: wait HAPPY_EYEBALLS_RESOLUTION_MS for the first */
+	HAPPY_EYEBALLS_WAIT,         /* nothing to try until an answer comes */
+	HAPPY_EYEBALLS_NONE          /* nothing left, nothing will come */
 };
 
-void eyeballs_start(struct eyeballs *, enum dns_family first);
+void happy_eyeballs_start(struct happy_eyeballs *, enum dns_family first);
 /* Its addresses, n of them (0: it has none), are there. */
-void eyeballs_add(struct eyeballs *, enum dns_family, unsigned n);
-enum eyeballs_advice eyeballs_advise(const struct eyeballs *);
+void happy_eyeballs_add(struct happy_eyeballs *, enum dns_family, unsigned n);
+enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *);
 /* The next address by family and number; false: none is left. Whoever got it has tried it. */
-bool eyeballs_next(struct eyeballs *, enum dns_family *, unsigned *i);
+bool happy_eyeballs_next(struct happy_eyeballs *, enum dns_family *, unsigned *i);
 
 #endif

@@ -44,8 +44,8 @@ struct origin {
 	struct guard_pass pass;
 	origin_ready_f *ready;
 	void *arg;
-	struct proxy_failure failure;
-	struct eyeballs order;
+	struct failure failure;
+	struct happy_eyeballs order;
 	unsigned n_attempts, in_flight;
 	struct attempt attempts[DNS_FAMILIES * DNS_ADDRESSES_MAX];
 	struct resolve_address addresses[DNS_FAMILIES][DNS_ADDRESSES_MAX];
@@ -55,41 +55,41 @@ static void origin_end(struct origin *o, struct conn *conn)
 {
 	origin_ready_f *ready = o->ready;
 	void *arg = o->arg;
-	struct proxy_failure failure = o->failure;
+	struct failure failure = o->failure;
 
-	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure.error == PROXY_ERROR_IP_PROHIBITED);
+	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure.error == FAILURE_IP_PROHIBITED);
 	o->conn = NULL;
 	origin_cancel(&o);
 	ready(arg, conn, conn ? NULL : &failure);
 }
 
-static void origin_fail(struct origin *o, enum proxy_error error, const char *details)
+static void origin_fail(struct origin *o, enum failure_kind error, const char *details)
 {
-	proxy_failure_set(&o->failure, error, "%s", details);
+	failure_set(&o->failure, error, "%s", details);
 	conn_close(&o->conn);
 	origin_end(o, NULL);
 }
 
-static enum proxy_error origin_classify(int err)
+static enum failure_kind origin_classify(int err)
 {
 	switch (err) {
 	case ECONNREFUSED:
-		return PROXY_ERROR_CONNECTION_REFUSED;
+		return FAILURE_CONNECTION_REFUSED;
 	case ETIMEDOUT:
-		return PROXY_ERROR_CONNECTION_TIMEOUT;
+		return FAILURE_CONNECTION_TIMEOUT;
 	case ENETUNREACH:
 	case EHOSTUNREACH:
 	case EADDRNOTAVAIL:
 	case EACCES:
 	case EPERM:
-		return PROXY_ERROR_IP_UNROUTABLE;
+		return FAILURE_IP_UNROUTABLE;
 	case EMFILE:
 	case ENFILE:
 	case ENOBUFS:
 	case ENOMEM:
-		return PROXY_ERROR_PROXY_INTERNAL_ERROR;
+		return FAILURE_PROXY_INTERNAL_ERROR;
 	default:
-		return PROXY_ERROR_CONNECTION_TERMINATED;
+		return FAILURE_CONNECTION_TERMINATED;
 	}
 }
 
@@ -106,10 +106,10 @@ static void origin_log(const struct origin *o, struct conn *conn, const char *wh
 }
 
 /* The latest counts, but that a family has no route here says less than what the other one met. */
-static void origin_note(struct origin *o, enum proxy_error error, int err)
+static void origin_note(struct origin *o, enum failure_kind error, int err)
 {
-	if (error != PROXY_ERROR_IP_UNROUTABLE || o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR)
-		proxy_failure_set(&o->failure, error, "%s%s", origin_whose(o), strerror(err));
+	if (error != FAILURE_IP_UNROUTABLE || o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR)
+		failure_set(&o->failure, error, "%s%s", origin_whose(o), strerror(err));
 }
 
 static void origin_on_attempt(void *arg, enum conn_event event);
@@ -119,9 +119,9 @@ static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 {
 	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
 
-	if (why && (o->failure.error == PROXY_ERROR_NONE || o->failure.error == PROXY_ERROR_DNS_ERROR ||
-	    o->failure.error == PROXY_ERROR_DNS_TIMEOUT))
-		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+	if (why && (o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR ||
+	    o->failure.error == FAILURE_DNS_TIMEOUT))
+		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s", why);
 	return why;
 }
 
@@ -148,28 +148,28 @@ static void origin_try(struct origin *o)
 	enum dns_family family;
 	unsigned i;
 
-	while (eyeballs_next(&o->order, &family, &i))
+	while (happy_eyeballs_next(&o->order, &family, &i))
 		if (origin_attempt(o, family, &o->addresses[family][i])) {
-			loop_arm(o->loop, &o->pace, EYEBALLS_STAGGER_MS);
+			loop_arm(o->loop, &o->pace, HAPPY_EYEBALLS_STAGGER_MS);
 			return;
 		}
-	if (!o->in_flight && eyeballs_advise(&o->order) == EYEBALLS_NONE)
+	if (!o->in_flight && happy_eyeballs_advise(&o->order) == HAPPY_EYEBALLS_NONE)
 		origin_end(o, NULL);
 }
 
 /* Something changed while nothing was to be waited for. May end o. */
 static void origin_go_on(struct origin *o)
 {
-	switch (eyeballs_advise(&o->order)) {
-	case EYEBALLS_TRY:
+	switch (happy_eyeballs_advise(&o->order)) {
+	case HAPPY_EYEBALLS_TRY:
 		origin_try(o);
 		break;
-	case EYEBALLS_WAIT_SHORT:
-		loop_arm(o->loop, &o->pace, EYEBALLS_RESOLUTION_MS);
+	case HAPPY_EYEBALLS_WAIT_SHORT:
+		loop_arm(o->loop, &o->pace, HAPPY_EYEBALLS_RESOLUTION_MS);
 		break;
-	case EYEBALLS_WAIT:
+	case HAPPY_EYEBALLS_WAIT:
 		break;
-	case EYEBALLS_NONE:
+	case HAPPY_EYEBALLS_NONE:
 		if (!o->in_flight)
 			origin_end(o, NULL);
 		break;
@@ -178,10 +178,10 @@ static void origin_go_on(struct origin *o)
 
 static void origin_on_pace(struct timer *t)
 {
-	struct origin *o = OWNER_OF(t, struct origin, pace);
-	enum eyeballs_advice advice = eyeballs_advise(&o->order);
+	struct origin *o = container_of(t, struct origin, pace);
+	enum happy_eyeballs_advice advice = happy_eyeballs_advise(&o->order);
 
-	if (advice == EYEBALLS_TRY || advice == EYEBALLS_WAIT_SHORT)
+	if (advice == HAPPY_EYEBALLS_TRY || advice == HAPPY_EYEBALLS_WAIT_SHORT)
 		origin_try(o);
 }
 
@@ -193,7 +193,7 @@ static void origin_on_tls(void *arg, enum conn_event event)
 		origin_end(o, o->conn);
 		return;
 	}
-	conn_explain(o->conn, PROXY_ERROR_CONNECTION_TERMINATED, &o->failure);
+	conn_explain(o->conn, FAILURE_CONNECTION_TERMINATED, &o->failure);
 	conn_close(&o->conn);
 	origin_end(o, NULL);
 }
@@ -207,10 +207,10 @@ static void origin_secure(struct origin *o)
 	}
 	conn_set_owner(o->conn, origin_on_tls, o);
 	if (conn_start_tls(o->conn, o->tls, o->host))
-		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+		origin_fail(o, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-static void origin_on_tunnel(void *arg, const struct proxy_failure *failure)
+static void origin_on_tunnel(void *arg, const struct failure *failure)
 {
 	struct origin *o = arg;
 
@@ -242,7 +242,7 @@ static void origin_win(struct origin *o, struct attempt *winner)
 	if (!o->by_connect)
 		origin_secure(o);
 	else if (!(o->tunnel = parent_tunnel_open(o->conn, o->parent, o->host, o->port, origin_on_tunnel, o)))
-		origin_fail(o, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+		origin_fail(o, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
 static void origin_on_attempt(void *arg, enum conn_event event)
@@ -267,27 +267,27 @@ static void origin_on_resolved(void *arg, const struct resolve_result *r)
 
 	if (r->last)
 		o->resolve = NULL;
-	if (r->status != DNS_OK && o->failure.error == PROXY_ERROR_NONE)
-		proxy_failure_set(&o->failure, r->status == DNS_TIMEOUT ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_DNS_ERROR, "%s%s",
+	if (r->status != DNS_OK && o->failure.error == FAILURE_NONE)
+		failure_set(&o->failure, r->status == DNS_TIMEOUT ? FAILURE_DNS_TIMEOUT : FAILURE_DNS_ERROR, "%s%s",
 		    origin_whose(o), r->reason);
 	memcpy(o->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
-	eyeballs_add(&o->order, r->family, (unsigned)r->n);
+	happy_eyeballs_add(&o->order, r->family, (unsigned)r->n);
 	if (!o->in_flight || !o->pace.queue)
 		origin_go_on(o);
 }
 
 static void origin_on_refuse(struct task *t)
 {
-	origin_end(OWNER_OF(t, struct origin, refuse), NULL);
+	origin_end(container_of(t, struct origin, refuse), NULL);
 }
 
 static void origin_on_timeout(struct timer *timer)
 {
-	struct origin *o = OWNER_OF(timer, struct origin, timer);
-	enum proxy_error error = !o->n_attempts && o->resolve ? PROXY_ERROR_DNS_TIMEOUT : PROXY_ERROR_CONNECTION_TIMEOUT;
-	const char *what = error == PROXY_ERROR_DNS_TIMEOUT ? "no answer in time" : o->tunnel ? "no answer to CONNECT" : "TLS handshake";
+	struct origin *o = container_of(timer, struct origin, timer);
+	enum failure_kind error = !o->n_attempts && o->resolve ? FAILURE_DNS_TIMEOUT : FAILURE_CONNECTION_TIMEOUT;
+	const char *what = error == FAILURE_DNS_TIMEOUT ? "no answer in time" : o->tunnel ? "no answer to CONNECT" : "TLS handshake";
 	bool reached = o->conn && !o->tunnel;
-	char details[PROXY_DETAILS_MAX];
+	char details[FAILURE_DETAILS_MAX];
 
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		if (o->attempts[i].conn)
@@ -326,11 +326,11 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->timer.fire = origin_on_timeout;
 	o->pace.fire = origin_on_pace;
 	if (target->guard && (why = origin_check_name(o, target))) {
-		proxy_failure_set(&o->failure, PROXY_ERROR_IP_PROHIBITED, "%s", why);
+		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s", why);
 		loop_defer(l, &o->refuse);
 		return o;
 	}
-	eyeballs_start(&o->order, resolver_first_family(resolver));
+	happy_eyeballs_start(&o->order, resolver_first_family(resolver));
 	if (!(o->host = strdup(target->host)) ||
 	    !(o->resolve = resolve_start(resolver, o->parent ? o->parent->host : o->host,
 	    o->parent ? o->parent->port : o->port, origin_on_resolved, o))) {

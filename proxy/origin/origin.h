@@ -31,7 +31,7 @@ struct origin_target {
 };
 
 /* conn: the receiver's (conn_set_owner() at once); NULL: failed, and why. The handle is gone. */
-typedef void origin_ready_f(void *arg, struct conn *conn, const struct proxy_failure *);
+typedef void origin_ready_f(void *arg, struct conn *conn, const struct failure *);
 
 /* ready comes from the loop, never from within. NULL: out of memory. */
 struct origin *origin_open(struct loop *, struct resolver *, const struct origin_target *, origin_ready_f *ready, void *arg);

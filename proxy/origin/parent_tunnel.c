@@ -21,19 +21,19 @@ struct parent_tunnel {
 	size_t request_len, sent;
 	size_t len;                    /* of head */
 	char head[TUNNEL_HEAD_MAX];
-	struct proxy_failure failure;
+	struct failure failure;
 	parent_tunnel_f *done;
 	void *arg;
 };
 
-#define tunnel_fail(t, error, ...) (proxy_failure_set(&(t)->failure, error, "parent proxy: " __VA_ARGS__), (t)->done((t)->arg, &(t)->failure))
+#define tunnel_fail(t, error, ...) (failure_set(&(t)->failure, error, "parent proxy: " __VA_ARGS__), (t)->done((t)->arg, &(t)->failure))
 
 static void tunnel_answered(struct parent_tunnel *t)
 {
 	if (t->msg.status == 407)
-		tunnel_fail(t, PROXY_ERROR_PARENT_CREDENTIALS, "status 407");
+		tunnel_fail(t, FAILURE_PARENT_CREDENTIALS, "status 407");
 	else if (t->msg.status / 100 != 2)
-		tunnel_fail(t, PROXY_ERROR_PARENT_REFUSED, "status %u", t->msg.status);
+		tunnel_fail(t, FAILURE_PARENT_REFUSED, "status %u", t->msg.status);
 	else
 		t->done(t->arg, NULL);
 }
@@ -57,7 +57,7 @@ static bool tunnel_parse(struct parent_tunnel *t, size_t from)
 			t->msg.base = t->head + from;
 			break;
 		default:
-			tunnel_fail(t, PROXY_ERROR_HTTP_PROTOCOL_ERROR, "%s", http_parser_reason(t->parser));
+			tunnel_fail(t, FAILURE_HTTP_PROTOCOL_ERROR, "%s", http_parser_reason(t->parser));
 			return true;
 		}
 	}
@@ -83,14 +83,14 @@ static void tunnel_read(struct parent_tunnel *t)
 		ssize_t n;
 
 		if (missing > sizeof t->head - from) {
-			tunnel_fail(t, PROXY_ERROR_HTTP_HEADER_SIZE, "over %zu bytes", sizeof t->head);
+			tunnel_fail(t, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", sizeof t->head);
 			return;
 		}
 		n = conn_read(t->conn, t->head + from, missing);
 		if (n == CONN_AGAIN)
 			return;
 		if (n == CONN_EOF || n == CONN_FAILED) {
-			tunnel_fail(t, PROXY_ERROR_CONNECTION_TERMINATED, "closed before it answered CONNECT");
+			tunnel_fail(t, FAILURE_CONNECTION_TERMINATED, "closed before it answered CONNECT");
 			return;
 		}
 		t->len += (size_t)n;

@@ -13,7 +13,7 @@ struct conn;
 struct parent_tunnel;
 
 /* failure NULL: the connection is with the destination from now on. Free the handle, within the call or later. */
-typedef void parent_tunnel_f(void *arg, const struct proxy_failure *failure);
+typedef void parent_tunnel_f(void *arg, const struct failure *failure);
 
 /* conn: connected to the parent; stays the caller's, who sets another owner afterwards. host: without brackets. done comes from the
  * loop, never from within. NULL: out of memory. */

@@ -143,7 +143,7 @@ static void idle_on_conn(void *arg, enum conn_event event)
 
 static void idle_on_timeout(struct timer *t)
 {
-	idle_drop(OWNER_OF(t, struct idle, timer));
+	idle_drop(container_of(t, struct idle, timer));
 }
 
 /* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to come: what
@@ -186,7 +186,7 @@ static void pool_keep(struct pool_origin *o, struct conn *conn)
 		idle_drop(TAILQ_FIRST(&p->ages));
 }
 
-static void lease_on_open(void *arg, struct conn *conn, const struct proxy_failure *failure)
+static void lease_on_open(void *arg, struct conn *conn, const struct failure *failure)
 {
 	struct lease *l = arg;
 
@@ -197,25 +197,25 @@ static void lease_on_open(void *arg, struct conn *conn, const struct proxy_failu
 
 static void lease_on_task(struct task *t)
 {
-	struct lease *l = OWNER_OF(t, struct lease, task);
+	struct lease *l = container_of(t, struct lease, task);
 	struct conn *conn = l->conn;
-	struct proxy_failure failure;
+	struct failure failure;
 
 	l->conn = NULL;
 	l->phase = LEASE_READY;
 	if (!conn)
-		proxy_failure_set(&failure, PROXY_ERROR_PROXY_INTERNAL_ERROR, "out of memory");
+		failure_set(&failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 	l->ready(l->arg, conn, conn, conn ? NULL : &failure);
 }
 
 static void lease_on_timeout(struct timer *t)
 {
-	struct lease *l = OWNER_OF(t, struct lease, timer);
-	struct proxy_failure failure;
+	struct lease *l = container_of(t, struct lease, timer);
+	struct failure failure;
 
 	TAILQ_REMOVE(&l->at->waiting, l, link);
 	l->phase = LEASE_LATE;
-	proxy_failure_set(&failure, PROXY_ERROR_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
+	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
 	    (unsigned long long)l->terms.wait_ms);
 	l->ready(l->arg, NULL, false, &failure);
 }

@@ -28,7 +28,7 @@ void pool_free(struct pool **);
 
 /* conn: the lease's until lease_end(), owner to be set at once; NULL: failed, and why (the lease is still to be given back).
  * reused: it was idle before: it may turn out dead. */
-typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct proxy_failure *);
+typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct failure *);
 
 struct lease_terms {
 	size_t max;                    /* connections this origin gets at a time, 0: no limit; the lease waits its turn, */

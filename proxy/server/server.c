@@ -47,7 +47,7 @@ struct server {
 	int argc;
 	char **argv;
 	struct cache *cache;
-	struct polite *polite;
+	struct backoff *backoff;
 	size_t n_workers, running;
 	struct worker **workers;
 	struct stats **stats;          /* the workers' */
@@ -192,13 +192,13 @@ static int server_start(struct server *s)
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->stats = calloc(s->n_workers, sizeof *s->stats);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!s->fds || !s->workers || !s->stats || !s->addresses || !(s->polite = polite_new()) ||
+	if (!s->fds || !s->workers || !s->stats || !s->addresses || !(s->backoff = backoff_new()) ||
 	    server_open_cache(s))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->polite, s->cache, i, &s->fds[i * n], n)))
+		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->backoff, s->cache, i, &s->fds[i * n], n)))
 			return -1;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -419,7 +419,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	log_set_level((enum log_level)conf->log_level);
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	signal(SIGPIPE, SIG_IGN);
-	descriptors_raise();
+	fd_limit_raise();
 	decoder_know();
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
@@ -446,7 +446,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
-	polite_free(&s.polite);
+	backoff_free(&s.backoff);
 	settings_unref(&s.first);
 	settings_unref(&s.settings);
 	free(s.workers);

@@ -5,7 +5,7 @@
 
 enum { DESCRIPTORS_OWN = 64, DESCRIPTORS_PER_CLIENT = 2 };
 
-void descriptors_raise(void)
+void fd_limit_raise(void)
 {
 	struct rlimit limit;
 
@@ -15,7 +15,7 @@ void descriptors_raise(void)
 	}
 }
 
-size_t descriptors_clients(void)
+size_t fd_limit_clients(void)
 {
 	struct rlimit limit;
 

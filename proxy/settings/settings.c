@@ -13,7 +13,7 @@
 /* Said loudly only where somebody asked for that many. */
 static size_t settings_max_clients(const struct conf *conf)
 {
-	size_t wanted = (size_t)conf->max_connections, room = descriptors_clients() / (size_t)conf->workers;
+	size_t wanted = (size_t)conf->max_connections, room = fd_limit_clients() / (size_t)conf->workers;
 
 	if (wanted <= room)
 		return wanted;

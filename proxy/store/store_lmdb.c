@@ -119,7 +119,7 @@ static void lmdb_write(struct store_lmdb *s, struct store_op *op)
 /* What was not written by now is not waited for, and takes no memory. */
 static void lmdb_on_watch(struct timer *timer)
 {
-	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, watch);
+	struct store_lmdb *s = container_of(timer, struct store_lmdb, watch);
 
 	if (!s->stuck && lmdb_writer_waits_ms(s->writer) >= STUCK_AFTER_MS) {
 		s->stuck = true;
@@ -148,7 +148,7 @@ static void lmdb_leave(struct store_lmdb *s)
 
 static void lmdb_on_back(struct task *task)
 {
-	struct store_lmdb *s = OWNER_OF(task, struct store_lmdb, back);
+	struct store_lmdb *s = container_of(task, struct store_lmdb, back);
 	struct store_stats stats = lmdb_writer_stats(s->writer);
 	struct store_op *op;
 
@@ -184,7 +184,7 @@ static void lmdb_run(struct store_thread *t)
 
 static void lmdb_on_exit(struct timer *timer)
 {
-	struct store_lmdb *s = OWNER_OF(timer, struct store_lmdb, exit);
+	struct store_lmdb *s = container_of(timer, struct store_lmdb, exit);
 
 	if (lmdb_writer_waits_ms(s->writer) >= EXIT_WAIT_MS / 2 || ++s->exit_waits == EXIT_WAITS)
 		lmdb_leave(s);

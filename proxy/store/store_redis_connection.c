@@ -214,12 +214,12 @@ void redis_connect(struct store_redis *r)
 
 static void on_retry(struct timer *t)
 {
-	redis_connect(OWNER_OF(t, struct store_redis, retry));
+	redis_connect(container_of(t, struct store_redis, retry));
 }
 
 static void on_watch(struct timer *t)
 {
-	redis_drop(OWNER_OF(t, struct store_redis, watch), "no answer in time");
+	redis_drop(container_of(t, struct store_redis, watch), "no answer in time");
 }
 
 static void redis_leave(struct store_redis *r)
@@ -236,12 +236,12 @@ static void redis_leave(struct store_redis *r)
 
 static void on_last(struct timer *t)
 {
-	redis_leave(OWNER_OF(t, struct store_redis, last));
+	redis_leave(container_of(t, struct store_redis, last));
 }
 
 static void on_patience(struct timer *t)
 {
-	redis_give_up_lookups(OWNER_OF(t, struct store_redis, patience));
+	redis_give_up_lookups(container_of(t, struct store_redis, patience));
 }
 
 void redis_check_end(struct store_redis *r)

@@ -456,7 +456,7 @@ void store_thread_leave(struct store_thread *t)
 
 static void on_work(struct task *task)
 {
-	struct store_thread *t = OWNER_OF(task, struct store_thread, task);
+	struct store_thread *t = container_of(task, struct store_thread, task);
 	bool stopping;
 
 	pthread_mutex_lock(&t->lock);

@@ -324,7 +324,7 @@ def test_a_bad_value_stops_the_start(name, value):
 @pytest.mark.parametrize("no_proxy, direct", [("", False), ("*", True), ("127.0.0.1", True), ("127.0.0.0/8", True), ("{port}", True), ("127.0.0.1:1", False),
                                               ("example.org, 127.0.0.1", True), ("128.0.0.0/8", False)])
 def test_no_proxy(start, origin, parent, no_proxy, direct):
-    """The whole table is tests/unit/test_parent.c's."""
+    """The whole table is tests/unit/settings/test_parent.c's."""
     proxy = start(origin, "--http-proxy", parent.url, env={"no_proxy": no_proxy.replace("{port}", f"127.0.0.1:{origin.port}")})
     got, request = proxy.through(origin if direct else parent, FEED)
     assert got.body == SMALL_OUT and request.target == ("/feed" if direct else f"{origin.url}/feed")

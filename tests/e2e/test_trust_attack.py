@@ -45,7 +45,7 @@ def test_trust_attack(row):
 
 
 def test_slow_readers_of_different_urls_share_what_is_in_transit():
-    """1,000 at once, whose transit-bytes alone may be 250 MB; tests/unit/test_bodies.c holds it to the byte."""
+    """1,000 at once, whose transit-bytes alone may be 250 MB; tests/unit/object/test_bodies.c holds it to the byte."""
     row = next(row for row in ATTACKS if row.name == "slow readers, no-store")
     row = dataclasses.replace(row, cache=1, memory=64, keeps=64, visit=reads_slowly("/large/length/no-store/N", seconds=6))
     attacked(row, row.at_once / row.number)

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { HEAD_BYTES = 3, ROOM_MAX = 4096, MAX_OUTPUT = 1 << 20 };
 
 struct seen {
-	enum stage_decode_result result;
+	enum content_coding_result result;
 	bool complete;
 	uint8_t *out;
 	size_t len, cap;
@@ -40,10 +40,10 @@ static bool is_layered(const struct http_msg *m)
 	return memchr(m->base, ',', m->fields[0].value_len);
 }
 
-static void run(struct seen *s, const struct http_msg *m, const struct stage_decode_limits *limits, const uint8_t *in, size_t len,
+static void run(struct seen *s, const struct http_msg *m, const struct content_coding_limits *limits, const uint8_t *in, size_t len,
 	size_t step, size_t room)
 {
-	struct stage_decode *d = stage_decode_new(m, limits);
+	struct content_coding *d = content_coding_new(m, limits);
 
 	require(d != NULL);
 	for (size_t at = 0; at < len && s->result == DECODE_MORE; at += step) {
@@ -54,7 +54,7 @@ static void run(struct seen *s, const struct http_msg *m, const struct stage_dec
 			uint8_t out[ROOM_MAX];
 			size_t before = left, n;
 
-			s->result = stage_decode_run(d, &from, &left, out, room, &n);
+			s->result = content_coding_run(d, &from, &left, out, room, &n);
 			require(n <= room && left <= before && (s->result != DECODE_MORE || left == 0));
 			require(s->result != DECODE_ROOM || n == room);
 			keep(s, out, n);
@@ -64,8 +64,8 @@ static void run(struct seen *s, const struct http_msg *m, const struct stage_dec
 	require(s->result != DECODE_TOO_LARGE || s->len > limits->max || is_layered(m));
 	require(s->result != DECODE_MORE || s->len <= limits->max);
 	require(s->len <= limits->max + room);
-	s->complete = stage_decode_complete(d);
-	stage_decode_free(&d);
+	s->complete = content_coding_complete(d);
+	content_coding_free(&d);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const codings[] = { "gzip", "deflate", "gzip, gzip", "deflate, gzip", "gzip, deflate", "deflate, deflate",
 		"br", "zstd", "br, gzip", "zstd, zstd" };
 	/* The ratio is left out: it compares what was written with what was read so far, and so knows the cut */
-	static const struct stage_decode_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT };
+	static const struct content_coding_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT };
 	struct seen whole = { .result = DECODE_MORE }, cut = { .result = DECODE_MORE };
 	struct http_field field = { .id = H_CONTENT_ENCODING };
 	struct http_msg m = { .max_fields = 1, .fields = &field };
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	http_msg_add(&m);
 	m.base = codings[data[0] % (sizeof(codings) / sizeof(codings[0]))];
 	field.value_len = (uint32_t)strlen(m.base);
-	require(stage_decode_coding(&m) == CODING_KNOWN);
+	require(content_coding_kind(&m) == CODING_KNOWN);
 	run(&whole, &m, &limits, data + HEAD_BYTES, size - HEAD_BYTES, size, ROOM_MAX);
 	run(&cut, &m, &limits, data + HEAD_BYTES, size - HEAD_BYTES, data[2] + 1u, data[1] + 1u);
 	require(whole.result == cut.result);

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *type;
 	struct evidence whole, part;
 	size_t cut;
-	enum lookin first, last;
+	enum sniff first, last;
 
 	if (size < 2)
 		return 0;
@@ -108,9 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(part.decl.state == whole.decl.state && part.decl.end == whole.decl.end);
 		require(part.hidden.state == whole.hidden.state && strcmp(part.hidden.encoding, whole.hidden.encoding) == 0);
 	}
-	first = lookin_decide(&part);
-	last = lookin_decide(&whole);
-	require(last != LOOKIN_MORE && (first == LOOKIN_MORE || first == last));
+	first = sniff_decide(&part);
+	last = sniff_decide(&whole);
+	require(last != SNIFF_MORE && (first == SNIFF_MORE || first == last));
 	check_text(data, size);
 	check_verdicts(&whole);
 	check_verdicts(&part);

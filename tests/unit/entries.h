@@ -130,7 +130,7 @@ static inline size_t entries_memory(void)
 		if (sscanf(line, "%lx-%lx rw-p 00000000 00:00 0%n", &from, &to, &end) == 2 && end && line[end + strspn(line + end, " ")] == '\n')
 			sum += to - from;
 	}
-	return sum ? sum - pages_spare() : 0;
+	return sum ? sum - page_run_spare() : 0;
 }
 
 #endif

@@ -48,7 +48,7 @@ struct bench {
 	struct loop *loop;
 	struct store *memory;
 	struct cache *cache;
-	struct polite *polite;
+	struct backoff *backoff;
 	struct resolver *resolver;
 	struct pool *connections;
 	struct fetch_pool *fetches;
@@ -142,10 +142,10 @@ struct bench *bench_new(unsigned settings)
 	struct request_context ctx;
 
 	if (!b || !(b->loop = loop_new()) || !(b->memory = store_memory_new(BENCH_CACHE_BYTES, conf->cache_object_max + BENCH_OBJECT_MORE)) ||
-	    !(b->cache = cache_new(b->memory, NULL)) || !(b->polite = polite_new()) || !(b->resolver = resolver_new(b->loop, &names)) ||
-	    !(b->connections = pool_new(b->loop, b->resolver)) || !(b->fetches = fetch_pool_new(b->loop, b->connections, b->polite)))
+	    !(b->cache = cache_new(b->memory, NULL)) || !(b->backoff = backoff_new()) || !(b->resolver = resolver_new(b->loop, &names)) ||
+	    !(b->connections = pool_new(b->loop, b->resolver)) || !(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff)))
 		abort();
-	ctx = (struct request_context){ .loop = b->loop, .fetches = b->fetches, .polite = b->polite, .cache = b->cache, .resolver = b->resolver };
+	ctx = (struct request_context){ .loop = b->loop, .fetches = b->fetches, .backoff = b->backoff, .cache = b->cache, .resolver = b->resolver };
 	if (!(b->clients = client_pool_new(&ctx, on_changed, NULL)))
 		abort();
 	bench_reload(b, settings);
@@ -202,7 +202,7 @@ void bench_free(struct bench *b)
 	fetch_pool_free(&b->fetches);
 	pool_free(&b->connections);
 	resolver_free(&b->resolver);
-	polite_free(&b->polite);
+	backoff_free(&b->backoff);
 	cache_free(&b->cache);
 	loop_free(&b->loop);
 	free(b);

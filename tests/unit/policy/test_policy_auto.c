@@ -1,5 +1,5 @@
 /* Policy auto on texts in many languages and charsets, mislabelled in many ways: the text must come out. And its path grammar. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/policy/policy.h"
-#include "wide.h"
+#include "tests/unit/wide.h"
 
 static const struct {
 	const char *language;

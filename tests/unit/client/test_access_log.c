@@ -135,11 +135,11 @@ static void lines(void)
 
 	log_write_time(when, 1795230245006);
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
+		struct access_log_entry e = { .when = when, .client = "127.0.0.1", .method = { cases[i].method, strlen(cases[i].method) },
 			.target = { cases[i].target, strlen(cases[i].target) }, .status = cases[i].status, .body_bytes = 12, .report = cases[i].report,
 			.duration_us = 1002, .end = cases[i].end, .id = { 17, 3 }, .route = cases[i].route };
-		char buf[ACCESS_LINE_MAX];
-		size_t n = access_format(buf, &e);
+		char buf[ACCESS_LOG_LINE_MAX];
+		size_t n = access_log_format(buf, &e);
 
 		UNIT_ROW(n == strlen(cases[i].want) && memcmp(buf, cases[i].want, n) == 0, "%s: %.*s", cases[i].rule, (int)n, buf);
 	}
@@ -149,13 +149,13 @@ static void tunnel_line(void)
 {
 	static const char want[] = LINE("CONNECT h:443 200 12 - charset=- was=- reason=- repairs=0 malformed=0 received=34 time=1.002ms end=idle id=c17.3 route=-\n");
 	char when[LOG_TIME_BYTES];
-	struct access_entry e = { .when = when, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
+	struct access_log_entry e = { .when = when, .client = "127.0.0.1", .method = { "CONNECT", 7 }, .target = { "h:443", 5 }, .status = 200,
 		.body_bytes = 12, .tunnel = true, .received_bytes = 34, .duration_us = 1002, .end = "idle", .id = { 17, 3 }, .route = "" };
-	char buf[ACCESS_LINE_MAX];
+	char buf[ACCESS_LOG_LINE_MAX];
 	size_t n;
 
 	log_write_time(when, 1795230245006);
-	n = access_format(buf, &e);
+	n = access_log_format(buf, &e);
 	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
 }
 
@@ -164,8 +164,8 @@ static void longest(void)
 {
 	struct object_report r = report(VERDICT_CHARSET);
 	size_t len = 100000;
-	char *text = malloc(len), buf[ACCESS_LINE_MAX], when[LOG_TIME_BYTES];
-	struct access_entry e = { .when = when, .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
+	char *text = malloc(len), buf[ACCESS_LOG_LINE_MAX], when[LOG_TIME_BYTES];
+	struct access_log_entry e = { .when = when, .client = "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535", .method = { text, len },
 		.target = { text, len }, .status = 999, .body_bytes = UINT64_MAX, .tunnel = true, .received_bytes = UINT64_MAX,
 		.report = &r, .duration_us = UINT64_MAX, .end = "dropped", .id = { UINT64_MAX, UINT64_MAX }, .route = text };
 	size_t n;
@@ -174,8 +174,8 @@ static void longest(void)
 	memset(text, '\n', len);
 	text[len - 1] = '\0';
 	r.repairs = r.malformed = UINT64_MAX;
-	n = access_format(buf, &e);
-	CU_ASSERT_FATAL(n > 0 && n < ACCESS_LINE_MAX);
+	n = access_log_format(buf, &e);
+	CU_ASSERT_FATAL(n > 0 && n < ACCESS_LOG_LINE_MAX);
 	CU_ASSERT(memchr(buf, '\n', n) == buf + n - 1);
 	CU_ASSERT(memmem(buf, n, " end=dropped id=c", 17) != NULL);
 	free(text);
@@ -184,22 +184,22 @@ static void longest(void)
 /* Every way to fail has words for the client and a token (RFC 9209 section 2.3); details are a quoted string's inside. */
 static void failures(void)
 {
-	struct proxy_failure f;
-	char long_text[2 * PROXY_DETAILS_MAX];
+	struct failure f;
+	char long_text[2 * FAILURE_DETAILS_MAX];
 
-	for (int e = PROXY_ERROR_NONE + 1; e < PROXY_ERROR_COUNT; e++) {
-		const char *token = proxy_error_token((enum proxy_error)e);
+	for (int e = FAILURE_NONE + 1; e < FAILURE_COUNT; e++) {
+		const char *token = failure_token((enum failure_kind)e);
 
 		UNIT_ROW(*token && strspn(token, "abcdefghijklmnopqrstuvwxyz_") == strlen(token), "%s", token);
-		UNIT_ROW(proxy_error_status((enum proxy_error)e) >= 400 && proxy_error_status((enum proxy_error)e) <= 504, "%s", token);
-		UNIT_ROW(*proxy_error_text((enum proxy_error)e) != '\0', "%s", token);
+		UNIT_ROW(failure_status((enum failure_kind)e) >= 400 && failure_status((enum failure_kind)e) <= 504, "%s", token);
+		UNIT_ROW(*failure_text((enum failure_kind)e) != '\0', "%s", token);
 	}
-	proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "%s", "a \"b\" \\ \r\n\t\x01\x7f\xff~");
+	failure_set(&f, FAILURE_DNS_ERROR, "%s", "a \"b\" \\ \r\n\t\x01\x7f\xff~");
 	CU_ASSERT_STRING_EQUAL(f.details, "a ?b? ? ??????~");
 	memset(long_text, 'a', sizeof(long_text) - 1);
 	long_text[sizeof(long_text) - 1] = '\0';
-	proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "%s", long_text);
-	CU_ASSERT_EQUAL(strlen(f.details), PROXY_DETAILS_MAX - 1);
+	failure_set(&f, FAILURE_DNS_ERROR, "%s", long_text);
+	CU_ASSERT_EQUAL(strlen(f.details), FAILURE_DETAILS_MAX - 1);
 }
 
 static void counters(void)

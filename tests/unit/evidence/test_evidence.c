@@ -1,5 +1,5 @@
 /* Everything gathered before a decision: names as published (CTMime CTEnc BOMEnc XMLGuessEnc XMLEnc). */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <string.h>
 

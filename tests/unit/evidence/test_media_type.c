@@ -1,5 +1,5 @@
 /* Content-Type field values into CTMime and CTEnc. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <string.h>
 

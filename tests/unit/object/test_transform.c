@@ -12,7 +12,7 @@
 
 enum { HEAD_MAX = 1024 };
 
-struct outcome { enum stage_result result; struct proxy_failure failure; char head[HEAD_MAX]; struct bytes body; };
+struct outcome { enum transform_result result; struct failure failure; char head[HEAD_MAX]; struct bytes body; };
 
 static struct loop *loop;
 
@@ -44,36 +44,36 @@ static void parse(struct http_msg *m, const char *head)
 }
 
 /* Feeds body as if it came so cut; the reader reads only when the object is full, or at the end. */
-static struct outcome run(const char *head, const struct stage_options *options, const struct bytes *body, size_t cut, size_t step, size_t transit)
+static struct outcome run(const char *head, const struct transform_options *options, const struct bytes *body, size_t cut, size_t step, size_t transit)
 {
 	struct outcome o = { .body = bytes_of("", 0) };
 	struct object *object = object_new(transit);
 	struct object_reader reader = { .wake = on_wake };
 	struct object_writer writer = { on_writer, on_writer };
 	struct http_msg m;
-	struct stage *s;
+	struct transform *s;
 
 	parse(&m, head);
 	object_attach(object, &reader);
 	object_set_writer(object, &writer);
-	s = stage_new(object, &m, options);
+	s = transform_new(object, &m, options);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-	o.result = stage_start(s, &o.failure);
-	for (size_t at = 0, n, used; at < body->len && o.result == STAGE_OK; at += n) {
+	o.result = transform_start(s, &o.failure);
+	for (size_t at = 0, n, used; at < body->len && o.result == TRANSFORM_OK; at += n) {
 		n = at < cut ? cut - at : body->len - at;
 		n = n < step ? n : step;
 		struct bytes piece = bytes_of(body->at + at, n);
-		for (size_t done = 0; (o.result = stage_feed(s, piece.at + done, n - done, &used, &o.failure)) == STAGE_FULL ||
-		    o.result == STAGE_PAUSED; done += used) {
+		for (size_t done = 0; (o.result = transform_feed(s, piece.at + done, n - done, &used, &o.failure)) == TRANSFORM_FULL ||
+		    o.result == TRANSFORM_PAUSED; done += used) {
 			CU_ASSERT_FATAL(used <= n - done);
-			if (o.result == STAGE_FULL)
+			if (o.result == TRANSFORM_FULL)
 				read_all(&reader, &o.body);
 		}
 		free(piece.at);
 	}
-	if (o.result == STAGE_OK)
-		o.result = stage_finish(s, &o.failure);
-	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == STAGE_OK);
+	if (o.result == TRANSFORM_OK)
+		o.result = transform_finish(s, &o.failure);
+	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == TRANSFORM_OK);
 	read_all(&reader, &o.body);
 	if (object_get_head(object)) {
 		struct verdict v;
@@ -83,8 +83,8 @@ static struct outcome run(const char *head, const struct stage_options *options,
 			verdict_format(&v, rule, sizeof(rule));
 		snprintf(o.head, sizeof(o.head), "%.*sX-Encoding-Rule: %s\r\n", (int)object_get_head(object)->len, object_get_head(object)->bytes, rule);
 	}
-	CU_ASSERT(o.result == STAGE_FAILED || o.body.len == object_length(object));
-	stage_free(&s);
+	CU_ASSERT(o.result == TRANSFORM_FAILED || o.body.len == object_length(object));
+	transform_free(&s);
 	CU_ASSERT_PTR_NULL(s);
 	http_msg_free(&m);
 	object_set_writer(object, NULL);
@@ -93,9 +93,9 @@ static struct outcome run(const char *head, const struct stage_options *options,
 	return o;
 }
 
-static struct stage_options options_for(bool raw_coding)
+static struct transform_options options_for(bool raw_coding)
 {
-	return (struct stage_options){
+	return (struct transform_options){
 		.loop = loop, .normalise = true, .respect_no_transform = true, .client_codings = { raw_coding ? ~0u : 0 },
 		.encoding = { .policy = POLICY_AUTO, .http = true, .on_error = ON_ERROR_REJECT, .repairs = REPAIR_ALL },
 		.limits = { 1000, 1000000, 0 },
@@ -146,7 +146,7 @@ static bool check_head(const struct outcome *o, const struct body_case *c, bool 
 static void check_case(const struct body_case *c, size_t coding, bool raw_coding)
 {
 	static const size_t transits[] = { 1, 1 << 20 };
-	struct stage_options options = options_for(raw_coding);
+	struct transform_options options = options_for(raw_coding);
 	struct bytes in = packed(*c->in ? codings[coding].recipe : "", c->in, strlen(c->in));
 	bool keeps = c->way == LEFT && (raw_coding || c->never_unpacked);
 	struct bytes want = keeps ? bytes_of(in.at, in.len) : bytes_of(c->out, strlen(c->out));
@@ -161,10 +161,10 @@ static void check_case(const struct body_case *c, size_t coding, bool raw_coding
 		bool held;
 
 		if (c->way == REFUSED)
-			held = UNIT_ROW(o.result == STAGE_FAILED && o.failure.error == PROXY_ERROR_ENCODING && !o.head[0] && !o.body.len,
+			held = UNIT_ROW(o.result == TRANSFORM_FAILED && o.failure.error == FAILURE_ENCODING && !o.head[0] && !o.body.len,
 				"%s, %s, cut at %zu: %d %s", c->rule, codings[coding].recipe, cut, (int)o.result, o.failure.details);
 		else {
-			held = UNIT_ROW(o.result == STAGE_OK, "%s, %s, cut at %zu: %s", c->rule, codings[coding].recipe, cut, o.failure.details);
+			held = UNIT_ROW(o.result == TRANSFORM_OK, "%s, %s, cut at %zu: %s", c->rule, codings[coding].recipe, cut, o.failure.details);
 			held &= UNIT_ROW(check_head(&o, c, keeps && coding), "%s, %s, %d, cut at %zu: %s", c->rule, codings[coding].recipe, raw_coding, cut, o.head);
 			held &= UNIT_ROW(o.body.len == want.len && memcmp(o.body.at, want.at, want.len) == 0, "%s, %s, %d, cut at %zu: %zu bytes: %.*s", c->rule,
 				codings[coding].recipe, raw_coding, cut, o.body.len, (int)o.body.len, (const char *)o.body.at);
@@ -193,19 +193,19 @@ static void failures(void)
 		const char *rule, *fields, *recipe;
 		size_t dropped;
 		bool damaged, raw_coding;
-		enum proxy_error error;       /* PROXY_ERROR_NONE: goes through */
+		enum failure_kind error;       /* FAILURE_NONE: goes through */
 	} cases[] = {
-		{ "cut off", "Content-Encoding: gzip\r\n", "g", 1, false, false, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
-		{ "cut off, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 9, false, true, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
-		{ "raw deflate cut off", "Content-Encoding: deflate\r\n", "r", 2, false, false, PROXY_ERROR_HTTP_RESPONSE_INCOMPLETE },
-		{ "damaged", "Content-Encoding: gzip\r\n", "g", 0, true, false, PROXY_ERROR_HTTP_CONTENT_CODING },
-		{ "damaged, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 0, true, true, PROXY_ERROR_HTTP_CONTENT_CODING },
-		{ "not coded at all", "Content-Encoding: gzip\r\n", "", 0, false, false, PROXY_ERROR_HTTP_CONTENT_CODING },
-		{ "fine", "Content-Encoding: gzip\r\n", "g", 0, false, false, PROXY_ERROR_NONE },
+		{ "cut off", "Content-Encoding: gzip\r\n", "g", 1, false, false, FAILURE_HTTP_RESPONSE_INCOMPLETE },
+		{ "cut off, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 9, false, true, FAILURE_HTTP_RESPONSE_INCOMPLETE },
+		{ "raw deflate cut off", "Content-Encoding: deflate\r\n", "r", 2, false, false, FAILURE_HTTP_RESPONSE_INCOMPLETE },
+		{ "damaged", "Content-Encoding: gzip\r\n", "g", 0, true, false, FAILURE_HTTP_CONTENT_CODING },
+		{ "damaged, though the client would take gzip", "Content-Encoding: gzip\r\n", "g", 0, true, true, FAILURE_HTTP_CONTENT_CODING },
+		{ "not coded at all", "Content-Encoding: gzip\r\n", "", 0, false, false, FAILURE_HTTP_CONTENT_CODING },
+		{ "fine", "Content-Encoding: gzip\r\n", "g", 0, false, false, FAILURE_NONE },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bytes in = packed(cases[i].recipe, KOI, sizeof(KOI) - 1);
-		struct stage_options options = options_for(cases[i].raw_coding);
+		struct transform_options options = options_for(cases[i].raw_coding);
 		char head[HEAD_MAX];
 
 		in.len -= cases[i].dropped;
@@ -214,8 +214,8 @@ static void failures(void)
 		snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n%s\r\n", cases[i].fields);
 		for (size_t cut = 0; cut <= in.len; cut++) {
 			struct outcome o = run(head, &options, &in, cut, cut == in.len ? 1 : in.len, 1000);
-			bool held = UNIT_ROW((o.result == STAGE_FAILED) == (cases[i].error != PROXY_ERROR_NONE) &&
-				(o.result == STAGE_OK || o.failure.error == cases[i].error), "%s, cut at %zu: %d %s", cases[i].rule, cut, (int)o.result, o.failure.details);
+			bool held = UNIT_ROW((o.result == TRANSFORM_FAILED) == (cases[i].error != FAILURE_NONE) &&
+				(o.result == TRANSFORM_OK || o.failure.error == cases[i].error), "%s, cut at %zu: %d %s", cases[i].rule, cut, (int)o.result, o.failure.details);
 
 			free(o.body.at);
 			if (!held)
@@ -231,10 +231,10 @@ static void unknown_coding(void)
 	struct bytes in = bytes_of("\x0b\x02\x80 brotli", 10);
 
 	for (int raw_coding = 0; raw_coding < 2; raw_coding++) {
-		struct stage_options options = options_for(raw_coding);
+		struct transform_options options = options_for(raw_coding);
 		struct outcome o = run("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: compress\r\n\r\n", &options, &in, 3, in.len, 1);
 
-		CU_ASSERT_EQUAL(o.result, STAGE_OK);
+		CU_ASSERT_EQUAL(o.result, TRANSFORM_OK);
 		UNIT_ROW(strstr(o.head, "Content-Encoding: compress\r\n") && strstr(o.head, "X-Encoding-Rule: none;reason=encoded\r\n"), "%s", o.head);
 		CU_ASSERT(o.body.len == in.len && memcmp(o.body.at, in.at, in.len) == 0);
 		free(o.body.at);
@@ -260,7 +260,7 @@ static void long_bodies(void)
 			for (size_t n = 0; n < COUNT(steps) * COUNT(windows) * 2; n++) {
 				size_t step = steps[n % COUNT(steps)], window = windows[n / COUNT(steps) % COUNT(windows)];
 				bool raw_coding = n >= COUNT(steps) * COUNT(windows), keeps = !xml && raw_coding && coding;
-				struct stage_options options = options_for(raw_coding);
+				struct transform_options options = options_for(raw_coding);
 				struct bytes in, want;
 				struct outcome o;
 				char head[HEAD_MAX];
@@ -272,7 +272,7 @@ static void long_bodies(void)
 				options.encoding.sniff_bytes = window;
 				snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\n", xml ? "text/xml" : "text/plain", codings[coding].field);
 				o = run(head, &options, &in, 0, step, 5000);
-				UNIT_ROW(o.result == STAGE_OK, "%s, xml %d, step %zu, window %zu: %s", codings[coding].recipe, xml, step, window, o.failure.details);
+				UNIT_ROW(o.result == TRANSFORM_OK, "%s, xml %d, step %zu, window %zu: %s", codings[coding].recipe, xml, step, window, o.failure.details);
 				UNIT_ROW((strstr(o.head, "Content-Encoding") != NULL) == keeps, "%s, xml %d, step %zu, window %zu", codings[coding].recipe, xml, step, window);
 				UNIT_ROW(o.body.len == want.len && memcmp(o.body.at, want.at, want.len) == 0, "%s, xml %d, step %zu, window %zu, takes it %d: %zu bytes",
 					codings[coding].recipe, xml, step, window, raw_coding, o.body.len);

@@ -1,5 +1,5 @@
 /* The memory of TLS sessions: taken once, the oldest out first, bounded. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>

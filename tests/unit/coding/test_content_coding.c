@@ -6,9 +6,9 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define TEXT "<?xml version='1.0'?><rss>a feed, a feed, a feed, and another feed</rss>"
 
-static const struct stage_decode_limits no_limits = { .ratio = 1000000, .ratio_after = UINT64_MAX, .max = 0 };
+static const struct content_coding_limits no_limits = { .ratio = 1000000, .ratio_after = UINT64_MAX, .max = 0 };
 
-struct outcome { enum stage_decode_result result; bool complete; struct bytes out; size_t pauses; };
+struct outcome { enum content_coding_result result; bool complete; struct bytes out; size_t pauses; };
 
 static void coded_as(struct http_msg *m, struct http_field *field, const char *codings)
 {
@@ -17,16 +17,16 @@ static void coded_as(struct http_msg *m, struct http_field *field, const char *c
 	http_msg_add(m);
 }
 
-static struct outcome decode(const char *codings, const struct stage_decode_limits *limits, const struct bytes *in, size_t cut, size_t step,
+static struct outcome decode(const char *codings, const struct content_coding_limits *limits, const struct bytes *in, size_t cut, size_t step,
 	size_t room)
 {
 	struct outcome o = { DECODE_MORE, false, bytes_of("", 0), 0 };
 	struct http_field field;
 	struct http_msg m;
-	struct stage_decode *d;
+	struct content_coding *d;
 
 	coded_as(&m, &field, codings);
-	d = stage_decode_new(&m, limits);
+	d = content_coding_new(&m, limits);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(d);
 	for (size_t at = 0, n; at < in->len && o.result == DECODE_MORE; at += n) {
 		struct bytes piece;
@@ -42,7 +42,7 @@ static struct outcome decode(const char *codings, const struct stage_decode_limi
 			uint8_t out[4096];
 			size_t written;
 
-			o.result = stage_decode_run(d, &from, &left, out, room, &written);
+			o.result = content_coding_run(d, &from, &left, out, room, &written);
 			if (written > room || left > n || (o.result == DECODE_MORE && left))
 				CU_FAIL_FATAL("more written or used than there was");
 			bytes_add(&o.out, out, written);
@@ -50,15 +50,15 @@ static struct outcome decode(const char *codings, const struct stage_decode_limi
 		} while (o.result == DECODE_ROOM || o.result == DECODE_PAUSE);
 		free(piece.at);
 	}
-	o.complete = stage_decode_complete(d);
-	stage_decode_free(&d);
+	o.complete = content_coding_complete(d);
+	content_coding_free(&d);
 	CU_ASSERT_PTR_NULL(d);
 	return o;
 }
 
 static void codings(void)
 {
-	static const struct { const char *value; enum stage_decode_coding is; } cases[] = {
+	static const struct { const char *value; enum content_coding_kind is; } cases[] = {
 		{ "", CODING_NONE }, { "identity", CODING_NONE }, { "Identity, identity", CODING_NONE }, { "utf-8", CODING_NONE },
 		{ "gzip", CODING_KNOWN }, { "GZip", CODING_KNOWN }, { "x-gzip", CODING_KNOWN }, { "deflate", CODING_KNOWN },
 		{ "gzip, deflate", CODING_KNOWN }, { "identity, gzip", CODING_KNOWN }, { ", gzip ,", CODING_KNOWN },
@@ -70,10 +70,10 @@ static void codings(void)
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		coded_as(&m, &field, cases[i].value);
-		UNIT_ROW(stage_decode_coding(&m) == cases[i].is, "%s: %d", cases[i].value, (int)stage_decode_coding(&m));
+		UNIT_ROW(content_coding_kind(&m) == cases[i].is, "%s: %d", cases[i].value, (int)content_coding_kind(&m));
 	}
 	http_msg_reset(&m);
-	CU_ASSERT_EQUAL(stage_decode_coding(&m), CODING_NONE);
+	CU_ASSERT_EQUAL(content_coding_kind(&m), CODING_NONE);
 }
 
 #define BYTES(text) text, sizeof(text) - 1
@@ -206,7 +206,7 @@ static void caps(void)
 	enum { LARGE = 1000000 };
 	static const struct {
 		const char *rule, *codings, *recipe;
-		struct stage_decode_limits limits;
+		struct content_coding_limits limits;
 		bool fine;
 	} cases[] = {
 		{ "none", "gzip", "g", { 1000000, UINT64_MAX, 0 }, true },
@@ -257,7 +257,7 @@ static void trust_12_layers(void)
 	enum { MEMBERS = 100000, MIDDLE = 20 * MEMBERS };
 	static const struct {
 		const char *rule, *codings, *recipe;
-		struct stage_decode_limits limits;
+		struct content_coding_limits limits;
 		bool fine;
 		size_t pauses;             /* at least */
 	} cases[] = {

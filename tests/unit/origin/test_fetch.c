@@ -32,7 +32,7 @@ struct bench {
 
 static void on_turn(struct task *t)
 {
-	struct bench *b = OWNER_OF(t, struct bench, turn);
+	struct bench *b = container_of(t, struct bench, turn);
 
 	if (b->ended && ++b->turns == TURNS)
 		loop_stop(b->loop);
@@ -59,7 +59,7 @@ static void *leave(void *reader)
 /* The fetch lets go of the request's body, as it does in its end only: the response's last reader leaves just now, on another worker. */
 static void on_body_left(struct object_writer *w)
 {
-	struct bench *b = OWNER_OF(w, struct bench, body_writer);
+	struct bench *b = container_of(w, struct bench, body_writer);
 	pthread_t worker;
 
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&worker, NULL, leave, &b->late), 0);

@@ -1,11 +1,11 @@
 /* Reading a declaration in every family: XML 1.0 [23], [80]. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/evidence/xmldecl.h"
-#include "wide.h"
+#include "tests/unit/wide.h"
 
 static const struct {
 	const char *rule;

@@ -35,7 +35,7 @@ static bool gather(struct conn *c, const char *at, size_t len)
 {
 	struct iovec halves[] = { { (char *)(uintptr_t)at, len / 2 }, { (char *)(uintptr_t)at + len / 2, len - len / 2 } };
 
-	return conn_gather(c, halves, 2);
+	return conn_cork(c, halves, 2);
 }
 
 static bool comes(int far, const char *expected, size_t len)
@@ -116,4 +116,4 @@ static void kept(void)
 	free(bytes);
 }
 
-UNIT_SUITE(conn_gather, { "goes with what follows", goes_with_what_follows }, { "one at a time", one_at_a_time }, { "kept", kept })
+UNIT_SUITE(conn_cork, { "goes with what follows", goes_with_what_follows }, { "one at a time", one_at_a_time }, { "kept", kept })

@@ -1,5 +1,5 @@
 /* Internationalised host names in URLs: RFC 5891, UTS 46; RFC 3986 section 3.2.2 for the percent-encoded. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@ struct run {
 static bool run_new(struct run *r, size_t len, bool lasting, uint64_t number)
 {
 	*r = (struct run){ .len = len, .number = number };
-	if (!(r->words = (uint64_t *)(void *)pages_new(len, lasting, &r->region)))
+	if (!(r->words = (uint64_t *)(void *)page_run_new(len, lasting, &r->region)))
 		return false;
 	for (size_t i = 0; i < len / sizeof *r->words; i++) {
 		if (r->words[i])
@@ -46,7 +46,7 @@ static bool run_holds(const struct run *r)
 static void run_free(struct run *r)
 {
 	if (r->words)
-		pages_free((uint8_t *)r->words, r->len, r->region);
+		page_run_free((uint8_t *)r->words, r->len, r->region);
 	r->words = NULL;
 }
 
@@ -62,7 +62,7 @@ static void sizes(void)
 
 		UNIT_ROW(run_new(&r, rows[i].len, rows[i].lasting, i + 1) && run_holds(&r), "%s", rows[i].name);
 		UNIT_ROW(!r.region == !rows[i].shares, "%s", rows[i].name);
-		UNIT_ROW(pages_whole(rows[i].len) >= rows[i].len && pages_whole(rows[i].len) % (size_t)sysconf(_SC_PAGESIZE) == 0, "%s", rows[i].name);
+		UNIT_ROW(page_run_whole(rows[i].len) >= rows[i].len && page_run_whole(rows[i].len) % (size_t)sysconf(_SC_PAGESIZE) == 0, "%s", rows[i].name);
 		run_free(&r);
 	}
 }
@@ -97,7 +97,7 @@ static void churn(unsigned seed, size_t steps)
 			faults++;
 		} else if (rand_r(&seed) % 4 == 0) {
 			r->len = 1 + len / 3;
-			pages_trim((uint8_t *)r->words, len, r->len, r->region);
+			page_run_trim((uint8_t *)r->words, len, r->len, r->region);
 		}
 	}
 	for (size_t i = 0; i < LIVE; i++) {
@@ -232,16 +232,16 @@ static void too_many(void)
 	uint8_t **bytes = calloc(MAX, sizeof *bytes);
 	size_t n = 0;
 
-	while (n < MAX && (bytes[n] = pages_new(PAGE, false, &region)))
+	while (n < MAX && (bytes[n] = page_run_new(PAGE, false, &region)))
 		n++;
 	CU_ASSERT_EQUAL(n, MAX);
-	CU_ASSERT_PTR_NULL(pages_new(PAGE, false, &region));
-	CU_ASSERT_PTR_NULL(pages_new(PAGE, true, &region));
-	pages_free(bytes[--n], PAGE, NULL);
-	CU_ASSERT_PTR_NOT_NULL(bytes[n] = pages_new(PAGE, true, &region));
-	pages_free(bytes[n], PAGE, region);
+	CU_ASSERT_PTR_NULL(page_run_new(PAGE, false, &region));
+	CU_ASSERT_PTR_NULL(page_run_new(PAGE, true, &region));
+	page_run_free(bytes[--n], PAGE, NULL);
+	CU_ASSERT_PTR_NOT_NULL(bytes[n] = page_run_new(PAGE, true, &region));
+	page_run_free(bytes[n], PAGE, region);
 	while (n)
-		pages_free(bytes[--n], PAGE, NULL);
+		page_run_free(bytes[--n], PAGE, NULL);
 	free(bytes);
 }
 

@@ -1,11 +1,11 @@
 /* Where does a document start, and does anything stand before it? utfeed-rules(7), "What is a feed"; issue 12, faults 9 and 10. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/evidence/preamble.h"
-#include "wide.h"
+#include "tests/unit/wide.h"
 
 #define SIXTY_FOUR "################################################################"
 #define MESSAGE "Warning: fopen(): no file in /srv/feed.php on line 3"

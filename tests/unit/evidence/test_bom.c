@@ -1,5 +1,5 @@
 /* The two looks at first bytes: XML 1.0 Appendix F.1, row by row. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <string.h>
 

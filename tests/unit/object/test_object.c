@@ -84,7 +84,7 @@ static void phases(void)
 {
 	struct object *o = object_new(100);
 	struct reader r = READER;
-	struct proxy_failure f;
+	struct failure f;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
 	object_attach(o, &r.reader);
@@ -109,10 +109,10 @@ static void phases(void)
 		o = object_new(100);
 		if (with_head)
 			start(o);
-		proxy_failure_set(&f, PROXY_ERROR_DNS_ERROR, "no \"%s\"\n", "h\xe9");
+		failure_set(&f, FAILURE_DNS_ERROR, "no \"%s\"\n", "h\xe9");
 		object_fail(o, &f);
 		CU_ASSERT(object_phase(o) == OBJECT_FAILED && (object_get_head(o) != NULL) == with_head);
-		CU_ASSERT_EQUAL(object_failure(o)->error, PROXY_ERROR_DNS_ERROR);
+		CU_ASSERT_EQUAL(object_failure(o)->error, FAILURE_DNS_ERROR);
 		CU_ASSERT_STRING_EQUAL(object_failure(o)->details, "no ?h???");
 		object_unref(&o);
 	}

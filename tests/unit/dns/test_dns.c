@@ -1,5 +1,5 @@
 /* Names without a network: how long answers hold, the cache's bounds, hosts(5), resolv.conf(5), the order of addresses. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -146,30 +146,30 @@ static void test_order(void)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct eyeballs e;
+		struct happy_eyeballs e;
 		char got[64] = "";
 		size_t n = 0;
 
-		eyeballs_start(&e, cases[i].first);
+		happy_eyeballs_start(&e, cases[i].first);
 		for (const char *at = cases[i].steps; *at; at++) {
-			enum eyeballs_advice advice;
+			enum happy_eyeballs_advice advice;
 			enum dns_family f;
 			unsigned number;
 
 			if (*at == ' ')
 				continue;
 			if (*at == '6' || *at == '4') {
-				eyeballs_add(&e, *at == '6' ? DNS_IPV6 : DNS_IPV4, (unsigned)(at[1] - '0'));
+				happy_eyeballs_add(&e, *at == '6' ? DNS_IPV6 : DNS_IPV4, (unsigned)(at[1] - '0'));
 				at++;
 				continue;
 			}
-			advice = eyeballs_advise(&e);
+			advice = happy_eyeballs_advise(&e);
 			if (n)
 				got[n++] = ' ';
-			if (advice == EYEBALLS_TRY || *at == 's')
-				got[n++] = !eyeballs_next(&e, &f, &number) ? '!' : f == DNS_IPV6 ? '6' : '4';
+			if (advice == HAPPY_EYEBALLS_TRY || *at == 's')
+				got[n++] = !happy_eyeballs_next(&e, &f, &number) ? '!' : f == DNS_IPV6 ? '6' : '4';
 			else
-				got[n++] = advice == EYEBALLS_WAIT ? 'w' : advice == EYEBALLS_WAIT_SHORT ? 's' : '-';
+				got[n++] = advice == HAPPY_EYEBALLS_WAIT ? 'w' : advice == HAPPY_EYEBALLS_WAIT_SHORT ? 's' : '-';
 		}
 		UNIT_ROW(!strcmp(got, cases[i].want), "%s: %s", cases[i].row, got);
 	}

@@ -1,5 +1,5 @@
 /* Proof: ROME's tables against the published algorithms written out as the if and else they are, over the whole evidence space. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <string.h>

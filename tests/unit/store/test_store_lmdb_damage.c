@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-enum { MAP = 4 << 20, KEYS = 120, PAGE = 4096, FIELDS = 160 };
+enum { MAP = 4 << 20, KEYS = 120, PAGE = 4096, FIELDS = 160, LATEST = 24 /* entries that the last writes are of */ };
 #ifndef TIMES
 #define TIMES 8               /* of each kind */
 #endif
@@ -99,7 +99,7 @@ static struct image image_make(void)
 	}
 	s->ops->free(s);
 	s = stores_lmdb(MAP);
-	put_all(s, 5);
+	put_all(s, KEYS / LATEST);
 	s->ops->free(s);
 	file_name(name, "data.mdb");
 	fd = open(name, O_RDONLY);
@@ -173,7 +173,8 @@ static void row(const char *name, int time, const struct image *harmed, int befo
 		return;
 	n = held(s);
 	UNIT_ROW(n >= 0, "trust 16: %s, %d: no wrong byte", name, time);
-	UNIT_ROW(n == before || n >= before - 2 || is_there("data.mdb.damaged") || !harmed->len, "trust 16: %s, %d: %d of %d kept", name, time, n, before);
+	/* A meta page that is none makes the one before it count, as if the last transaction had not been. How many writes that had is chance. */
+	UNIT_ROW(n >= before - LATEST || is_there("data.mdb.damaged") || !harmed->len, "trust 16: %s, %d: %d of %d kept", name, time, n, before);
 	UNIT_ROW(works(s), "trust 16: %s, %d: works", name, time);
 	s->ops->free(s);
 	s = stores_lmdb(MAP);

@@ -1,11 +1,11 @@
 /* Does it read like text? Right readings well below the limit, wrong ones above it; and each flaw by itself. */
-#include "unit.h"
+#include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/evidence/plausible.h"
-#include "wide.h"
+#include "tests/unit/wide.h"
 
 static const struct {
 	const char *flaw;
