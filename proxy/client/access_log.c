@@ -17,31 +17,38 @@ static void add_number(struct text *t, const char *name, uint64_t n)
 	text_number(t, n);
 }
 
-/* Escaped, at most max - 1 bytes. */
+/* Escaped, at most max - 1 bytes. The text is a text_on(). */
 static void add_bytes(struct text *t, struct slice s, size_t max)
 {
-	char bytes[ACCESS_TARGET_MAX];
-	size_t n = log_escape(bytes, max, s.at, s.len);
+	size_t room = t->cap - t->len, n = log_escape(t->bytes + t->len, room < max ? room : max, s.at, s.len);
 
-	text_add(t, n ? bytes : "-", n ? n : 1);
+	t->len += n;
+	if (!n)
+		text_puts(t, "-");
+}
+
+/* Without the password of a URL, which is refused for it and logged all the same. */
+static struct slice mask(char room[ACCESS_TARGET_MAX], struct slice target)
+{
+	if (!url_has_userinfo_sign(target.at, target.len))
+		return target;
+	return (struct slice){ room, url_mask(room, ACCESS_TARGET_MAX, target.at, target.len) };
 }
 
 size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target)
 {
-	char masked[ACCESS_TARGET_MAX];
+	char room[ACCESS_TARGET_MAX];
 
-	if (url_has_userinfo_sign(target.at, target.len))
-		target = (struct slice){ masked, url_mask(masked, sizeof masked, target.at, target.len) };
+	target = mask(room, target);
 	return log_escape(buf, ACCESS_TARGET_MAX, target.at, target.len);
 }
 
 static void add_target(struct text *t, struct slice target)
 {
-	char bytes[ACCESS_TARGET_MAX];
-	size_t n = access_target(bytes, target);
+	char room[ACCESS_TARGET_MAX];
 
 	text_puts(t, " ");
-	text_add(t, n ? bytes : "-", n ? n : 1);
+	add_bytes(t, mask(room, target), ACCESS_TARGET_MAX);
 }
 
 static void add_route(struct text *t, const char *name)
