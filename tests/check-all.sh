@@ -15,7 +15,7 @@ compiled() {
 	mkdir -p "$folder"
 	cd "$folder" || return 1
 	[ -f Makefile ] || ../../configure --enable-developer "$@" || return 1
-	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs      # those of a run before are not this one's
+	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs tests/*/*/*.log tests/*/*/*.trs      # those of a run before are not this one's
 	make -j2 && make -j2 check
 }
 
@@ -69,7 +69,7 @@ step() {
 	timeout "$step_limit" "$@" >"$log" 2>&1 </dev/null
 	status=$?
 	# shellcheck disable=SC2046
-	set -- $(counted "$log" "$source/build/$name"/tests/*/*.log "$source/build/$name"/tests/*.log)
+	set -- $(counted "$log" "$source/build/$name"/tests/*/*/*.log "$source/build/$name"/tests/*/*.log "$source/build/$name"/tests/*.log)
 	passed=$1
 	failed=$2
 	skipped=$3

@@ -12,7 +12,7 @@ static const enum junk by_class[] = {
 	[MIME_OTHER] = JUNK_NONE,
 };
 
-/* Names that say nothing of a body, and feeds' names from before "+xml". */
+/* Names that say nothing of a body, and feeds' names from before "+xml": of MIME_OTHER and MIME_TEXT_OTHER, all of them. */
 static const struct {
 	const char *mime;
 	enum junk junk;
@@ -29,11 +29,12 @@ static const struct {
 
 enum junk junk_allowed(bool http, const struct media_type *m)
 {
+	bool named = m->CTMime == MIME_OTHER || m->CTMime == MIME_TEXT_OTHER;
 	size_t i;
 
 	if (!http)
 		return JUNK_TEXT;
-	for (i = 0; i < sizeof by_name / sizeof by_name[0]; i++)
+	for (i = 0; named && i < sizeof by_name / sizeof by_name[0]; i++)
 		if (strcmp(m->mime, by_name[i].mime) == 0)
 			return by_name[i].junk;
 	return by_class[m->CTMime];

@@ -36,11 +36,12 @@ static void skip_space(struct reader *r)
 /* All of it lies before the limit, or it is none: what is behind never matters, be it there already or not. */
 static bool at_end_mark(struct reader *r)
 {
-	struct reader next = *r;
+	struct reader next;
 	bool ends;
 
 	if (peek(r) != '?')
 		return false;
+	next = *r;
 	step(&next);
 	ends = peek(&next) == '>';
 	r->starved |= next.starved;

@@ -1,4 +1,4 @@
-/* XXH64 and SipHash-2-4; see hash.h. */
+/* XXH64 and SipHash-1-3; see hash.h. */
 #include "proxy/base/hash.h"
 
 #include <endian.h>
@@ -91,7 +91,6 @@ static inline void sip_word(uint64_t v[4], uint64_t m)
 {
 	v[3] ^= m;
 	sip_round(v);
-	sip_round(v);
 	v[0] ^= m;
 }
 
@@ -108,7 +107,7 @@ uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
 		last |= (uint64_t)at[i] << 8 * i;
 	sip_word(v, last);
 	v[2] ^= 0xff;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
 		sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

@@ -1,4 +1,5 @@
-/* Owns two hashes of bytes, the same on every machine: XXH64 for checksums, SipHash-2-4 for tables whose keys others choose.
+/* Owns two hashes of bytes, the same on every machine: XXH64 for checksums, SipHash-1-3 for tables whose keys others choose
+ * (one round a word and three at the end: nobody sees the hashes, only how long a lookup takes).
  * Must not know: what is hashed. Sources: the xxHash specification 0.1.1; Aumasson and Bernstein, SipHash (2012). */
 #ifndef UTFEED_PROXY_BASE_HASH_H
 #define UTFEED_PROXY_BASE_HASH_H

@@ -250,12 +250,11 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 
 bool fill_serve_stale(struct fill *l, struct object *o, int status)
 {
-	struct cache_control cc;
+	struct cache_control own;
 
 	if (!l->params.entry)
 		return false;
-	freshness_request(&cc, &l->request.says, &l->params.freshness);
-	if (!freshness_if_error(&l->params.entry->freshness, &cc, fill_now(l)))
+	if (!freshness_if_error(&l->params.entry->freshness, freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");

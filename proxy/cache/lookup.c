@@ -148,16 +148,16 @@ static enum lookup_step lookup_step_find(struct lookup *l)
 
 /* ---- DECIDE ---- */
 
-enum lookup_step lookup_hit(struct lookup *l, struct entry *e, int64_t now)
+enum lookup_step lookup_hit(struct lookup *l, struct entry *e, const struct entry_clock *clock)
 {
 	assert(!e->part.total || l->ranged);
 	l->object = object_ref(e->object);
 	l->head = object_head_ref(e->head);
 	l->freshness = e->freshness;
-	l->freshness.response_time -= now - lookup_now(l);
+	l->freshness.response_time -= clock->now - clock->wall;
 	l->source = SOURCE_STORED;
 	l->status.hit = l->status.has_ttl = true;
-	l->status.ttl = freshness_ttl(&e->freshness, now);
+	l->status.ttl = freshness_ttl(&e->freshness, clock->now);
 	return LOOKUP_DELIVER;
 }
 
@@ -184,24 +184,24 @@ static enum lookup_step lookup_revalidate(struct lookup *l, struct entry *e, int
 static enum lookup_step lookup_decide_entry(struct lookup *l, struct entry *e)
 {
 	bool by_request = false;
-	int64_t now = lookup_entry_now(l, e);
+	struct entry_clock clock = lookup_entry_clock(l, e);
 
-	switch (freshness_reuse(&e->freshness, &l->cc, now, &by_request)) {
+	switch (freshness_reuse(&e->freshness, l->cc, clock.now, &by_request)) {
 	case REUSE_FRESH:
 		if (!l->part)
-			lookup_refresh_ahead(l, e, now);
-		return lookup_hit(l, e, now);
+			lookup_refresh_ahead(l, e, clock.now);
+		return lookup_hit(l, e, &clock);
 	case REUSE_STALE:
-		return lookup_hit(l, e, now);
+		return lookup_hit(l, e, &clock);
 	case REUSE_STALE_REFRESH:
 		if (l->part)
-			return lookup_revalidate(l, e, now, by_request);
+			return lookup_revalidate(l, e, clock.now, by_request);
 		lookup_refresh(l, e);
-		return lookup_hit(l, e, now);
+		return lookup_hit(l, e, &clock);
 	case REUSE_ONLY_IF_CACHED:
 		return lookup_forward(l, FWD_STALE);
 	case REUSE_REVALIDATE:
-		return lookup_revalidate(l, e, now, by_request);
+		return lookup_revalidate(l, e, clock.now, by_request);
 	}
 	return LOOKUP_DELIVER;
 }
@@ -287,7 +287,7 @@ void lookup_start(struct lookup *l, const struct freshness_settings *settings, u
 {
 	l->settings = *settings;
 	l->settings_hash = settings_hash;
-	freshness_request(&l->cc, &l->request->says, settings);
+	l->cc = freshness_request(&l->own_cc, &l->request->says, settings);
 	lookup_enter(l, LOOKUP_KEY);
 	lookup_run(l);
 }
@@ -326,7 +326,7 @@ static bool lookup_takes_substitute(const struct lookup *l, const struct object 
 {
 	const struct object_report *r = object_reported(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, &l->cc, lookup_now(l));
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, l->cc, lookup_now(l));
 }
 
 bool lookup_again(struct lookup *l, const struct object *o)

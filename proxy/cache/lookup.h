@@ -88,7 +88,8 @@ struct lookup {
 	size_t parts_len;
 	struct slice sent;             /* memory->sent, once it is this request's; at NULL: not yet */
 	/* From here on each is written before it is read, and not cleared. */
-	struct cache_control cc;
+	const struct cache_control *cc;        /* what the request says, as far as it counts */
+	struct cache_control own_cc;
 	struct freshness_settings settings;
 	uint64_t settings_hash;
 	struct freshness freshness;    /* of a stored response that answers */

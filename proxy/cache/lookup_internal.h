@@ -19,16 +19,20 @@ static inline int64_t lookup_steady(const struct lookup *l)
 	return (int64_t)(loop_now_ms(l->ctx->loop) / 1000);
 }
 
-/* By the clock that the entry's age is told by. */
-static inline int64_t lookup_entry_now(const struct lookup *l, struct entry *e)
+/* now: by the clock that an entry's age is told by; wall: by everybody's. Seconds. */
+struct entry_clock { int64_t now, wall; };
+
+static inline struct entry_clock lookup_entry_clock(const struct lookup *l, struct entry *e)
 {
-	return entry_now(e, lookup_now(l), lookup_steady(l));
+	int64_t wall = lookup_now(l);
+
+	return (struct entry_clock){ entry_now(e, wall, lookup_steady(l)), wall };
 }
 
 /* What the origin would get of the request, made when first asked for. at NULL: out of memory. */
 struct slice lookup_sent(struct lookup *);
-/* The stored response answers, now being lookup_entry_now(). */
-enum lookup_step lookup_hit(struct lookup *, struct entry *, int64_t now);
+/* The stored response answers. */
+enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_clock *);
 
 /* lookup_origin.c */
 enum lookup_step lookup_step_collapse(struct lookup *);

@@ -20,7 +20,7 @@ static struct object *lookup_join(struct lookup *l)
 	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
 	const struct audience *to = o ? object_audience(o) : NULL;
 
-	if (!to || freshness_reuse(&to->freshness, &l->cc, lookup_now(l), NULL) == REUSE_FRESH)
+	if (!to || freshness_reuse(&to->freshness, l->cc, lookup_now(l), NULL) == REUSE_FRESH)
 		return o;
 	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);
 	object_unref(&o);
@@ -30,10 +30,13 @@ static struct object *lookup_join(struct lookup *l)
 /* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
 static enum lookup_step lookup_pause(struct lookup *l)
 {
-	int64_t now = l->entry ? lookup_entry_now(l, l->entry) : 0;
+	struct entry_clock clock;
 
-	if (l->entry && freshness_if_error(&l->entry->freshness, &l->cc, now))
-		return lookup_hit(l, l->entry, now);
+	if (l->entry) {
+		clock = lookup_entry_clock(l, l->entry);
+		if (freshness_if_error(&l->entry->freshness, l->cc, clock.now))
+			return lookup_hit(l, l->entry, &clock);
+	}
 	l->object = object_ref(l->pause);
 	return LOOKUP_DELIVER;
 }
@@ -54,7 +57,7 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 {
 	if (l->pause)
 		return lookup_pause(l);
-	if (cc_has(&l->cc, CC_ONLY_IF_CACHED)) {
+	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
 		l->object = local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}

@@ -35,9 +35,10 @@ static void fold(void)
 
 static void sip(void)
 {
-	/* The paper's appendix A and the first of its authors' vectors: key 00 01 .. 0f, input 00 01 .. */
+	/* Key 00 01 .. 0f, input 00 01 .., of a second program, which agrees with CPython 3.11 (siphash13) and, with the rounds of 2-4, with the
+	 * paper's appendix A. */
 	static const struct { size_t len; uint64_t hash; } cases[] = {
-		{ 0, UINT64_C(0x726fdb47dd0e0e31) }, { 1, UINT64_C(0x74f839c593dc67fd) }, { 15, UINT64_C(0xa129ca6149be45e5) },
+		{ 0, UINT64_C(0xabac0158050fc4dc) }, { 1, UINT64_C(0xc9f49bf37d57ca93) }, { 15, UINT64_C(0xd320d86d2a519956) },
 	};
 	static const uint64_t secret[2] = { UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908) };
 	uint8_t input[16];

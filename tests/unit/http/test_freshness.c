@@ -300,7 +300,8 @@ static void reuse(void)
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct http_msg request, response;
-		struct cache_control says, cc;
+		struct cache_control says, own;
+		const struct cache_control *cc;
 		struct freshness f;
 		enum freshness_reuse got;
 		bool by_request = true;
@@ -310,12 +311,12 @@ static void reuse(void)
 		head_read(&request, cases[i].request, 0);
 		head_read(&response, lines, 200);
 		cache_control_request(&says, &request);
-		freshness_request(&cc, &says, cases[i].settings);
+		cc = freshness_request(&own, &says, cases[i].settings);
 		freshness_read(&f, &response, T0, T0, cases[i].settings);
-		got = freshness_reuse(&f, &cc, T0 + cases[i].after, &by_request);
+		got = freshness_reuse(&f, cc, T0 + cases[i].after, &by_request);
 		UNIT_ROW(got == cases[i].want && by_request == cases[i].by_request, "%s: %d %d", cases[i].rule, got, by_request);
-		UNIT_ROW(freshness_if_error(&f, &cc, T0 + cases[i].after) == cases[i].if_error, "on an error, %s", cases[i].rule);
-		UNIT_ROW(freshness_reuse(&f, &cc, T0 + cases[i].after, NULL) == got, "%s", cases[i].rule);
+		UNIT_ROW(freshness_if_error(&f, cc, T0 + cases[i].after) == cases[i].if_error, "on an error, %s", cases[i].rule);
+		UNIT_ROW(freshness_reuse(&f, cc, T0 + cases[i].after, NULL) == got, "%s", cases[i].rule);
 		UNIT_ROW(freshness_ttl(&f, T0 + cases[i].after) == 60 - cases[i].after, "%s", cases[i].rule);
 		head_free(&request);
 		head_free(&response);
