@@ -247,7 +247,7 @@ void freshness_limit(struct freshness *f, const struct freshness *limit)
 	int64_t more = freshness_end(f) - freshness_end(limit);
 
 	if (more > 0)
-		f->lifetime_s = f->lifetime_s > more ? f->lifetime_s - more : 0;
+		f->lifetime_s -= more;
 	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) | (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
 	if (f->swr_s > limit->swr_s)
 		f->swr_s = limit->swr_s;

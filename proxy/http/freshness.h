@@ -41,7 +41,7 @@ enum freshness_flag {
 
 struct freshness {
 	int64_t response_time;         /* when the head arrived */
-	int64_t lifetime_s;            /* freshness_lifetime */
+	int64_t lifetime_s;            /* freshness_lifetime; negative: a redirect that led here was stale when it came (freshness_limit()) */
 	int64_t initial_age_s;         /* corrected_initial_age (section 4.2.3) */
 	uint32_t swr_s, sie_s;         /* windows after the lifetime; 0 where none may be used */
 	uint32_t flags;                /* of enum freshness_flag */

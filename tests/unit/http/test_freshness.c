@@ -172,6 +172,7 @@ static void limits(void)
 		{ "trust 05: the shorter one", "Cache-Control: max-age=600\n" D0, "Cache-Control: max-age=60\n" D0, &plain, 60, 0 },
 		{ "trust 05: the longer one", "Cache-Control: max-age=60\n" D0, "Cache-Control: max-age=600\n" D0, &plain, 60, 0 },
 		{ "trust 05: a hop's age counts", "Cache-Control: max-age=600\n" D0, "Cache-Control: max-age=600\nAge: 500\n" D0, &plain, 100, 0 },
+		{ "trust 05: a hop that was stale when it came", "Cache-Control: max-age=600\n" D0, "Age: 30\n" D0, &plain, -30, FRESHNESS_HEURISTIC },
 		{ "trust 05: no-cache of a hop", "Cache-Control: max-age=600\n" D0, "Cache-Control: no-cache, max-age=60\n" D0, &plain, 60, FRESHNESS_NO_CACHE },
 		{ "trust 05: must-revalidate of a hop", "Cache-Control: max-age=600\n" D0, "Cache-Control: must-revalidate, max-age=600\n" D0, &plain, 600,
 			FRESHNESS_NO_STALE },
