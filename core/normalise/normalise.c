@@ -128,7 +128,7 @@ static int judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held_len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
-	enum sniff lookin;
+	enum sniff sniff;
 
 	*ready = true;
 	if (complete && n->held_len == 0) {
@@ -137,14 +137,14 @@ static int judge(struct normaliser *n, bool complete, bool *ready)
 	}
 	/* Where the window ends the look-in has seen all it will see. */
 	e->complete = last;
-	lookin = sniff_decide(e);
+	sniff = sniff_decide(e);
 	e->complete = complete;
-	if (lookin == SNIFF_NOT_XML || (last && lookin == SNIFF_MORE)) {
+	if (sniff == SNIFF_NOT_XML || (last && sniff == SNIFF_MORE)) {
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
 		return NORMALISE_OK;
 	}
-	n->is_feed = lookin == SNIFF_FEED && judges_bytes(n);
-	*ready = last || (lookin != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
+	n->is_feed = sniff == SNIFF_FEED && judges_bytes(n);
+	*ready = last || (sniff != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;
 	evidence_finish(e);

@@ -36,19 +36,19 @@ size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
 }
 
 /* Table 3-7: how many bytes a lead byte announces (0: it is none), and where its second byte must lie. */
-struct fill {
+struct lead {
 	uint8_t length, second_min, second_max;
 };
 
-static inline struct fill fill_of(uint8_t b)
+static inline struct lead lead_of(uint8_t b)
 {
 	if (b < 0xC2 || b > 0xF4)
-		return (struct fill){ b < 0x80, 0, 0 };
+		return (struct lead){ b < 0x80, 0, 0 };
 	if (b < 0xE0)
-		return (struct fill){ 2, 0x80, 0xBF };
+		return (struct lead){ 2, 0x80, 0xBF };
 	if (b < 0xF0)
-		return (struct fill){ 3, b == 0xE0 ? 0xA0 : 0x80, b == 0xED ? 0x9F : 0xBF };
-	return (struct fill){ 4, b == 0xF0 ? 0x90 : 0x80, b == 0xF4 ? 0x8F : 0xBF };
+		return (struct lead){ 3, b == 0xE0 ? 0xA0 : 0x80, b == 0xED ? 0x9F : 0xBF };
+	return (struct lead){ 4, b == 0xF0 ? 0x90 : 0x80, b == 0xF4 ? 0x8F : 0xBF };
 }
 
 static inline bool is_trail(uint8_t b)
@@ -57,7 +57,7 @@ static inline bool is_trail(uint8_t b)
 }
 
 /* Bytes at the start that table 3-7 allows; the sequence is well-formed when they are all that its lead announces. */
-static inline size_t subpart_length(const uint8_t *p, size_t len, struct fill lead)
+static inline size_t subpart_length(const uint8_t *p, size_t len, struct lead lead)
 {
 	size_t n = 1;
 
@@ -76,10 +76,10 @@ size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the last three. */
 	while (back < 4 && back <= i && is_trail(p[i - back]))
 		back++;
-	if (back < 4 && back <= i && p[i - back] >= 0xC0 && fill_of(p[i - back]).length != back)
+	if (back < 4 && back <= i && p[i - back] >= 0xC0 && lead_of(p[i - back]).length != back)
 		i -= back;
 	while (i < len) {
-		struct fill lead = fill_of(p[i]);
+		struct lead lead = lead_of(p[i]);
 
 		if (lead.length == 0 || subpart_length(p + i, len - i, lead) < lead.length)
 			break;
@@ -90,7 +90,7 @@ size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 
 size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 {
-	struct fill lead = fill_of(p[0]);
+	struct lead lead = lead_of(p[0]);
 	size_t n = subpart_length(p, len, lead);
 
 	assert(len > 0);

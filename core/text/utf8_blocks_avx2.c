@@ -37,8 +37,8 @@ AVX2 static inline __m256i faults(__m256i block, __m256i before)
 	__m256i first = _mm256_alignr_epi8(block, across, 15);
 	__m256i pairs = _mm256_and_si256(_mm256_and_si256(look_up(utf8_lookup.by_first_high, high_half(first)),
 	    look_up(utf8_lookup.by_first_low, _mm256_and_si256(first, all(0x0f)))), look_up(utf8_lookup.by_second_high, high_half(block)));
-	__m256i third = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 14), all(FILL_OF_3));
-	__m256i fourth = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 13), all(FILL_OF_4));
+	__m256i third = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 14), all(LEAD_OF_3));
+	__m256i fourth = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 13), all(LEAD_OF_4));
 
 	return _mm256_xor_si256(pairs, _mm256_and_si256(_mm256_or_si256(third, fourth), all(TWO_TRAILS)));
 }

@@ -36,8 +36,8 @@ AVX512 static inline __m512i faults(__m512i block, __m512i before)
 	__m512i pairs = _mm512_ternarylogic_epi64(look_up(utf8_lookup.by_first_high, high_half(first)),
 	    look_up(utf8_lookup.by_first_low, _mm512_and_si512(first, all(0x0f))), look_up(utf8_lookup.by_second_high, high_half(block)),
 	    A_AND_B_AND_C);
-	__m512i third = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 14), all(FILL_OF_3));
-	__m512i fourth = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 13), all(FILL_OF_4));
+	__m512i third = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 14), all(LEAD_OF_3));
+	__m512i fourth = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 13), all(LEAD_OF_4));
 
 	return _mm512_ternarylogic_epi64(pairs, _mm512_or_si512(third, fourth), all(TWO_TRAILS), A_XOR_B_AND_C);
 }

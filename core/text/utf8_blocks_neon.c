@@ -16,8 +16,8 @@ static inline uint8x16_t faults(uint8x16_t block, uint8x16_t before)
 	uint8x16_t pairs = vandq_u8(vandq_u8(vqtbl1q_u8(vld1q_u8(utf8_lookup.by_first_high), vshrq_n_u8(first, 4)),
 	    vqtbl1q_u8(vld1q_u8(utf8_lookup.by_first_low), vandq_u8(first, vdupq_n_u8(0x0f)))),
 	    vqtbl1q_u8(vld1q_u8(utf8_lookup.by_second_high), vshrq_n_u8(block, 4)));
-	uint8x16_t third = vqsubq_u8(vextq_u8(before, block, 14), vdupq_n_u8(FILL_OF_3));
-	uint8x16_t fourth = vqsubq_u8(vextq_u8(before, block, 13), vdupq_n_u8(FILL_OF_4));
+	uint8x16_t third = vqsubq_u8(vextq_u8(before, block, 14), vdupq_n_u8(LEAD_OF_3));
+	uint8x16_t fourth = vqsubq_u8(vextq_u8(before, block, 13), vdupq_n_u8(LEAD_OF_4));
 
 	return veorq_u8(pairs, vandq_u8(vorrq_u8(third, fourth), vdupq_n_u8(TWO_TRAILS)));
 }

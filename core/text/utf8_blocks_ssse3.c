@@ -26,8 +26,8 @@ SSSE3 static inline __m128i faults(__m128i block, __m128i before)
 	__m128i pairs = _mm_and_si128(_mm_and_si128(_mm_shuffle_epi8(load(utf8_lookup.by_first_high), high_half(first)),
 	    _mm_shuffle_epi8(load(utf8_lookup.by_first_low), _mm_and_si128(first, _mm_set1_epi8(0x0f)))),
 	    _mm_shuffle_epi8(load(utf8_lookup.by_second_high), high_half(block)));
-	__m128i third = _mm_subs_epu8(_mm_alignr_epi8(block, before, 14), _mm_set1_epi8(FILL_OF_3));
-	__m128i fourth = _mm_subs_epu8(_mm_alignr_epi8(block, before, 13), _mm_set1_epi8(FILL_OF_4));
+	__m128i third = _mm_subs_epu8(_mm_alignr_epi8(block, before, 14), _mm_set1_epi8(LEAD_OF_3));
+	__m128i fourth = _mm_subs_epu8(_mm_alignr_epi8(block, before, 13), _mm_set1_epi8(LEAD_OF_4));
 
 	return _mm_xor_si128(pairs, _mm_and_si128(_mm_or_si128(third, fourth), _mm_set1_epi8((char)TWO_TRAILS)));
 }

@@ -54,7 +54,7 @@ static const struct utf8_lookup utf8_lookup = {
 
 /* Two trails in a row are due exactly two behind a lead of three bytes, and three behind one of four: the byte so far before it
  * reaches 80 when this is taken off, stopping at nought. */
-enum { FILL_OF_3 = 0xe0 - 0x80, FILL_OF_4 = 0xf0 - 0x80 };
+enum { LEAD_OF_3 = 0xe0 - 0x80, LEAD_OF_4 = 0xf0 - 0x80 };
 
 /* The most that the last bytes of a block can be when no sequence is open behind them. */
 enum { MOST_THIRD_LAST = 0xef, MOST_SECOND_LAST = 0xdf, MOST_LAST = 0xbf };

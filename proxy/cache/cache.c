@@ -10,11 +10,11 @@
 
 #include "proxy/base/hash.h"
 
-enum { CACHE_BUCKETS = 1024, CACHE_APARTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
+enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
 
 struct busy {
 	LIST_ENTRY(busy) link;
-	struct object *object;         /* the leader's reference keeps it */
+	struct object *object;         /* kept by the reference of the fill that makes it */
 	bool joinable;                 /* the first of its key */
 	size_t len;
 	char key[];
@@ -35,10 +35,10 @@ struct cache {
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];  /* of every so many of the gates: held while an entry goes in */
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
 	struct prefixes prefixes;
-	atomic_uint leaves;
+	atomic_uint ends;              /* of what was in flight */
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
-	_Atomic uint64_t apart[CACHE_APARTS];  /* by hash: its upper half, and until when; 0: none */
+	_Atomic uint64_t hit_for_miss[CACHE_HINTS];  /* by hash: its upper half, and until when; 0: none */
 };
 
 struct cache *cache_new(struct store *memory, struct store *second)
@@ -169,7 +169,8 @@ static void gates_mark_purge(struct cache *c, enum store_purge what, const char 
 	}
 }
 
-enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w, struct cache_ticket *ticket)
+enum store_result cache_get(struct cache *c, const char *key, size_t len, struct entry **entry, struct store_wait *w,
+    struct cache_ticket *ticket)
 {
 	enum store_result r = c->memory->ops->get(c->memory, key, len, entry, w);
 
@@ -379,18 +380,18 @@ void cache_in_flight_end(struct cache *c, const char *key, size_t len, struct ob
 	pthread_mutex_lock(&c->lock);
 	if ((b = cache_find(c, cache_bucket(c, key, len), key, len, o))) {
 		LIST_REMOVE(b, link);
-		atomic_fetch_add(&c->leaves, 1);
+		atomic_fetch_add(&c->ends, 1);
 	}
 	pthread_mutex_unlock(&c->lock);
 	free(b);
 }
 
-void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool apart, int64_t now)
+void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool hit_for_miss, int64_t now)
 {
 	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
-	_Atomic uint64_t *slot = &c->apart[hash % CACHE_APARTS];
+	_Atomic uint64_t *slot = &c->hit_for_miss[hash % CACHE_HINTS];
 
-	if (apart)
+	if (hit_for_miss)
 		atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
 	else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32)
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
@@ -398,12 +399,12 @@ void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool a
 
 bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t now)
 {
-	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->apart[hash % CACHE_APARTS], memory_order_relaxed);
+	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }
 
 unsigned cache_in_flight_ends(struct cache *c)
 {
-	return atomic_load(&c->leaves);
+	return atomic_load(&c->ends);
 }

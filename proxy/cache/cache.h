@@ -44,18 +44,21 @@ bool cache_settle(struct cache *, struct store_wait *);
 /* What the stores count. */
 void cache_stats(struct cache *, struct stats_gauges *);
 
-/* A response in the making. cache_in_flight_join: one reference to the object of that key, NULL: nobody is making it. cache_in_flight_begin: registers
- * one's own, until cache_in_flight_end() by whoever sees that it cannot be joined any more, and gives NULL; where somebody else was first: one
- * reference to theirs, or, alone, NULL, and nobody joins one's own. A purge ends the joining as well. */
+/* Responses in flight: they are being made, and other requests may join them (collapsed forwarding).
+ * cache_in_flight_join() gives one reference to the object that is being made for the key; NULL: there is none.
+ * cache_in_flight_begin() registers the caller's object and gives NULL; where another request was first, it gives one reference to that
+ * request's object instead. alone: it gives NULL in any case, and nobody joins the caller's object.
+ * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out what it removes. */
 struct object *cache_in_flight_join(struct cache *, const char *key, size_t len);
 struct object *cache_in_flight_begin(struct cache *, const char *key, size_t len, struct object *, bool alone);
 void cache_in_flight_end(struct cache *, const char *key, size_t len, struct object *);
-/* Whether what a key names is each one's own, so that those who ask for it need not wait for each other to learn that; now in seconds
- * of a clock that nobody sets.
- * A hint: it may be forgotten, and holds for CACHE_HIT_FOR_MISS_S. */
-void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool apart, int64_t now);
-bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
-/* How many have left. What was being made when memory was asked is in it by now, or in the making still, or this has changed. */
+/* How many objects have been taken out. What was in flight when memory was asked is in memory by now, or still in flight, or this number
+ * has changed. */
 unsigned cache_in_flight_ends(struct cache *);
+
+/* Hit for miss: the responses for this key belong to one client each, so that requests for it need not wait for each other to learn that.
+ * A hint, which may be forgotten, and holds for CACHE_HIT_FOR_MISS_S. now: seconds of a clock that nobody sets. */
+void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now);
+bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
 
 #endif

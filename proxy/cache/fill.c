@@ -371,7 +371,7 @@ static int fill_copy(struct fill *l, const struct fill_params *params)
 	return l->key && l->busy && l->sent ? 0 : -1;
 }
 
-struct object *fill_start(const struct fill_params *params, struct fetch_request *r, bool *joined)
+struct object *fill_start(const struct fill_params *params, struct fetch_request *r, bool *collapsed)
 {
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
@@ -393,7 +393,7 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 		goto fail;
 	r->hooks = &hooks;
 	theirs = cache_in_flight_begin(params->cache, l->busy, params->busy_len, o, params->alone);
-	l->left = *joined = theirs;
+	l->left = *collapsed = theirs;
 	if (theirs)
 		goto fail;
 	if (fetch_start(params->fetches, r, o)) {

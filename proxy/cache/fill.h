@@ -27,8 +27,8 @@ struct fill_params {
 	bool alone;                    /* joins nobody */
 };
 
-/* Starts the fetch, or *joined: somebody else was first. The object to read (one reference); NULL: out of memory. What r owns is
+/* Starts the fetch, or *collapsed: another request was first. The object to read (one reference); NULL: out of memory. What r owns is
  * taken or freed; r->hooks is set, and r->conditional to validators of params.entry. */
-struct object *fill_start(const struct fill_params *, struct fetch_request *r, bool *joined);
+struct object *fill_start(const struct fill_params *, struct fetch_request *r, bool *collapsed);
 
 #endif

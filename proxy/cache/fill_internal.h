@@ -1,5 +1,6 @@
-/* Owns what the parts of lead share: fill.c has the fetch's hooks and what is stored whole, fill_gate.c whom a response is for and
- * whether it is stored, fill_refresh.c what a 304 makes of a stored one, fill_parts.c what is stored in parts. Must not know: who else fills the cache. Invariant: a lead is its fetch's thread's alone. */
+/* Owns what the parts of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides whether a response is
+ * stored and whom it is for, fill_refresh.c merges a 304 into the stored response, fill_parts.c stores parts. Must not know: requests in
+ * other workers. Invariant: a fill belongs to the thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 
@@ -15,7 +16,7 @@ struct fill_hops {
 };
 
 struct fill {
-	struct log_id id;              /* of the request that leads */
+	struct log_id id;              /* of the request that began it */
 	struct fill_params params;     /* strings and entries are its own */
 	char *key, *busy, *sent;
 	size_t sent_len;

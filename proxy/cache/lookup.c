@@ -309,7 +309,8 @@ static void lookup_let_go(struct lookup *l)
 	l->parts = NULL;
 }
 
-/* Of several who wait each asks for the variant that is his, and may wait for others in turn, unless what varies keeps changing. */
+/* Each of several waiting requests asks for its own variant, and may wait for others in turn, unless what the response varies by keeps
+ * changing. */
 static void lookup_ask_for_variant(struct lookup *l, const char *names)
 {
 	enum { CHANGES_MAX = 3 };
@@ -355,7 +356,7 @@ bool lookup_again(struct lookup *l, const struct object *o)
 	return true;
 }
 
-/* Whoever comes next leads, and may be joined. */
+/* The next request for it begins a fetch of its own, which others may join. */
 void lookup_late(struct lookup *l, struct object *o)
 {
 	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);

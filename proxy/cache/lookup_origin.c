@@ -73,8 +73,9 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 
 /* ---- FILL ---- */
 
-/* The object of a fetch that fills the cache, as the request asks for it, of which the origin gets sent; *joined: somebody else's. */
-static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, struct entry *entry, bool *joined)
+/* The object of a fetch that fills the cache for the request, of which the origin gets the lines in sent. *collapsed: the object is of
+ * another request's fetch. */
+static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, struct entry *entry, bool *collapsed)
 {
 	const struct conf *conf = l->ctx->conf;
 	struct fill_params p = {
@@ -89,16 +90,16 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 
 	if (!sent.at || fetch_plan(l->ctx, request, &l->target, l->policy, NULL, l->ranged, &r))
 		return NULL;
-	return fill_start(&p, &r, joined);
+	return fill_start(&p, &r, collapsed);
 }
 
 enum lookup_step lookup_step_fill(struct lookup *l)
 {
-	bool joined = false;
+	bool collapsed = false;
 
-	l->object = lookup_fetch(l, l->request, lookup_sent(l), l->entry, &joined);
-	l->source = joined ? SOURCE_COLLAPSED : SOURCE_FILL;
-	l->status.collapsed = joined;
+	l->object = lookup_fetch(l, l->request, lookup_sent(l), l->entry, &collapsed);
+	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
+	l->status.collapsed = collapsed;
 	return LOOKUP_DELIVER;
 }
 
@@ -111,15 +112,15 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 	struct request anybody = *l->request;
 	struct text sent = { 0 };
 	struct http_msg m;
-	bool joined;
+	bool collapsed;
 
 	if (!o && !l->pause && !request_head_for_anybody(&m, l->request->msg)) {
 		anybody.msg = &m;
 		anybody.says = (struct cache_control){ 0 };
 		request_head_sent(&sent, &m, &l->target);
 		if (!sent.failed)
-			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &joined);
-		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !joined);
+			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &collapsed);
+		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
 		text_free(&sent);
 		http_msg_free(&m);
 	}

@@ -1,5 +1,5 @@
 /* Owns the shape every content coding's decoder has, and the list of them. Each lives in its own file, the only one that
- * includes its library's header. Must not know: HTTP messages, limits (stage_decode). */
+ * includes its library's header. Must not know: HTTP messages, limits (content_coding). */
 #ifndef UTFEED_PROXY_CODING_CODEC_H
 #define UTFEED_PROXY_CODING_CODEC_H
 

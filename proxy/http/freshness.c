@@ -69,7 +69,8 @@ static bool has_lifetime(const struct cache_control *cc, const struct http_msg *
 	return named >> CC_MAX_AGE & 1 || named >> CC_S_MAXAGE & 1 || (!cc->targeted && http_msg_has(m, H_EXPIRES));
 }
 
-const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says, const struct freshness_settings *s)
+const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says,
+    const struct freshness_settings *s)
 {
 	if (!s->no_reload)
 		return says;

@@ -55,8 +55,10 @@ enum freshness_reuse {
 	REUSE_ONLY_IF_CACHED         /* 504 (section 5.2.1.7) */
 };
 
-/* The directives of a request as they count under these settings: says itself, or own, made of it. */
-const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says, const struct freshness_settings *);
+/* The directives of a request as they count under these settings. Returns says itself where all of it counts, else own, which holds the
+ * rest of it. */
+const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says,
+    const struct freshness_settings *);
 
 enum storable freshness_storable(const struct request *request, const struct http_msg *response,
     const struct freshness_settings *);

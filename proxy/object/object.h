@@ -8,7 +8,8 @@
  * Invariant: bytes once appended never change or move. Until object_done() nothing can be taken for complete.
  *
  * In transit (not kept), what all readers have read is freed, and the writer is asked to stop while more than transit_bytes wait
- * for the slowest, or that one is expelled for the others' sake. A kept object holds all its bytes; done, it never changes again and is read without its lock. */
+ * for the slowest, or that one is expelled for the others' sake. A kept object holds all its bytes; done, it never changes again and is
+ * read without its lock. */
 #ifndef UTFEED_PROXY_OBJECT_OBJECT_H
 #define UTFEED_PROXY_OBJECT_OBJECT_H
 

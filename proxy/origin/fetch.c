@@ -224,8 +224,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
 	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
-	if (backoff_ask(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
-	    &f->failure)) {
+	if (backoff_ask(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)),
+	    f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
 		return;

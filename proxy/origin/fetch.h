@@ -63,7 +63,7 @@ struct fetch_hooks {
 };
 
 struct fetch_request {
-	struct log_id id;              /* of the request that leads it */
+	struct log_id id;              /* of the request that began it */
 	struct settings *settings;     /* a reference, the fetch's from then on: what the pointers below point into */
 	struct tls_context *tls;       /* for https */
 	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */

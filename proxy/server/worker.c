@@ -219,7 +219,8 @@ struct worker *worker_new(struct settings *settings, struct backoff *backoff, st
 	    !(w->connections = pool_new(w->loop, w->resolver)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, backoff)))
 		goto fail;
-	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches, .backoff = backoff, .cache = cache, .resolver = w->resolver };
+	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches, .backoff = backoff, .cache = cache,
+		.resolver = w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) || !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))

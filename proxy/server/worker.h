@@ -18,8 +18,8 @@ enum worker_order {
 	WORKER_STOP            /* end now */
 };
 
-/* number: of this worker, from 0. fds: n listening descriptors, taken over in any case: those of listen, then those of tls-listen. NULL: out of memory or
- * descriptors (logged). The first settings must outlive it. */
+/* number: of this worker, from 0. fds: n listening descriptors, taken over in any case: those of listen, then those of tls-listen.
+ * NULL: out of memory or descriptors (logged). The first settings must outlive it. */
 struct worker *worker_new(struct settings *, struct backoff *, struct cache *, size_t number, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */
 int worker_start(struct worker *) __attribute__((warn_unused_result));

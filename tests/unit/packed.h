@@ -1,4 +1,4 @@
-/* Owns making coded bodies for the tests of stage_decode and stage_normalise. Must not know: how they are undone.
+/* Owns making coded bodies for the tests of content_coding and transform. Must not know: how they are undone.
  * A recipe is a letter for each coding in the order applied: g gzip, z zlib, r raw deflate. */
 #ifndef UTFEED_TESTS_PACKED_H
 #define UTFEED_TESTS_PACKED_H

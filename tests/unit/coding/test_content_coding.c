@@ -285,5 +285,5 @@ static void trust_12_layers(void)
 	free(all.at);
 }
 
-UNIT_SUITE(stage_decode, { "codings", codings }, { "bodies", bodies }, { "pending", pending }, { "caps", caps },
+UNIT_SUITE(content_coding, { "codings", codings }, { "bodies", bodies }, { "pending", pending }, { "caps", caps },
 	{ "trust 12: layers", trust_12_layers })

@@ -126,7 +126,7 @@ static void single_byte_sets(void)
 
 static const struct {
 	enum charset charset;
-	uint8_t fill_min, fill_max, not_min, not_max;
+	uint8_t lead_min, lead_max, not_min, not_max;
 	unsigned more;              /* codes iconv lacks: rows 13 and 89 to 92 of JIS X 0208, taken from CP932 */
 } double_byte[] = {
 	{ CS_SHIFT_JIS, 0x81, 0xFC, 0xA0, 0xDF, 0 },
@@ -150,7 +150,7 @@ static void double_byte_sets(void)
 		unsigned more = 0;
 
 		CU_ASSERT_NOT_EQUAL_FATAL(cd, (iconv_t)-1);
-		for (unsigned lead = double_byte[i].fill_min; lead <= double_byte[i].fill_max; lead++)
+		for (unsigned lead = double_byte[i].lead_min; lead <= double_byte[i].lead_max; lead++)
 			for (unsigned trail = 0x3A; trail < 0x100; trail++) {
 				const uint8_t code[2] = { (uint8_t)lead, (uint8_t)trail };
 				uint8_t want[16];

@@ -198,4 +198,4 @@ static void no_feeds(void)
 	}
 }
 
-UNIT_SUITE(lookin, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds })
+UNIT_SUITE(sniff, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds })
