@@ -112,7 +112,8 @@ static bool fill_varies_by_coding(const struct entry *e)
 
 /* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for FILL_HEAD parts holds
  * nothing. */
-static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies, struct entry_parts *parts, struct freshness *fresh)
+static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies, struct entry_parts *parts,
+    struct freshness *fresh)
 {
 	const struct entry *old = l->params.entry;
 	enum fill_head r;
@@ -168,7 +169,8 @@ static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct o
 	fill_remove_former(l, e, storable);
 	object_report(o)->stored = e;
 	object_report(o)->detail = storable == STORABLE_YES ? NULL : storable_word(storable);
-	log_step(&l->id, "store: %s", e ? "confirmed" : storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
+	log_step(&l->id, "store: %s", e ? "confirmed" :
+	    storable == STORABLE_YES ? "no, purged meanwhile or out of memory" : storable_word(storable));
 	entry_unref(&e);
 	return 0;
 }

@@ -292,7 +292,7 @@ void lookup_start(struct lookup *l, const struct freshness_settings *settings, u
 	lookup_run(l);
 }
 
-/* What was collapsed with is let go of, and the way goes on from there. */
+/* From DELIVER, the lookup goes on with this step. */
 static void lookup_restart(struct lookup *l, enum lookup_step step)
 {
 	lookup_enter(l, step);

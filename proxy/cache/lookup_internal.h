@@ -29,7 +29,7 @@ static inline struct entry_clock lookup_entry_clock(const struct lookup *l, stru
 	return (struct entry_clock){ entry_now(e, wall, lookup_steady(l)), wall };
 }
 
-/* What the origin would get of the request, made when first asked for. at NULL: out of memory. */
+/* The lines of the request that the origin would get (request_head_sent()); they are made when first asked for. at NULL: out of memory. */
 struct slice lookup_sent(struct lookup *);
 /* The stored response answers. */
 enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_clock *);

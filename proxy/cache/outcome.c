@@ -1,9 +1,11 @@
-/* Owns what a lookup counts as: of the counters that part all requests between them, one. Must not know: what else is decided. */
+/* Owns what a lookup counts as: each request adds to exactly one of the counters cache_hits to cache_bypasses, or to none of them where
+ * it never reached the cache. Must not know: how the lookup is decided. */
 #include "proxy/cache/lookup_internal.h"
 
 #include "proxy/settings/settings.h"
 
-/* Whoever only waited did not ask, whatever the answer came from. STAT_COUNT: it never came as far as the cache. */
+/* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the request never reached
+ * the cache. */
 static enum stats_counter lookup_outcome(const struct lookup *l)
 {
 	if (l->status.hit)
@@ -17,7 +19,7 @@ static enum stats_counter lookup_outcome(const struct lookup *l)
 	return l->status.fwd == FWD_NONE ? STAT_COUNT : STAT_CACHE_MISSES;
 }
 
-/* Of a route with a name. */
+/* Only routes with a name have counters of their own. */
 static void lookup_count_route(const struct lookup *l, enum stats_counter outcome)
 {
 	struct route_counts *c = settings_counts(l->ctx->settings, l->target.route);
@@ -42,7 +44,7 @@ void lookup_count(const struct lookup *l)
 		lookup_count_route(l, outcome);
 }
 
-/* Of a fetch that is begun, or waited for, only what it is for is known yet. */
+/* When this is told a fetch has only begun: what its answer will be is not known yet. */
 static const char *lookup_word(const struct lookup *l)
 {
 	switch (l->source) {

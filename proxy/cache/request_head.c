@@ -221,7 +221,8 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 	}
 }
 
-int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target, bool conditional)
+int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target,
+    bool conditional)
 {
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;

@@ -44,7 +44,7 @@ static struct exchange *exchange_new(size_t max_fields)
 
 	if (!x)
 		return NULL;
-	x->request.msg = &x->msg;      /* of which what is no request has a part, too */
+	x->request.msg = &x->msg;      /* a request that is refused for its syntax has some of its fields there, too */
 	x->in_cap = CLIENT_IN_FIRST_BYTES;
 	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) && !http_msg_init(&x->msg, max_fields))
 		return x;
@@ -456,7 +456,8 @@ static void client_turn_away(struct client_pool *p, int fd, const struct sockadd
 	conn_close(&conn);
 }
 
-int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls, const struct requester *who)
+int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
+    const struct requester *who)
 {
 	/* A proxy that is believed has connections for many. */
 	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;

@@ -25,7 +25,8 @@ void client_pool_set(struct client_pool *, struct settings *);
 void client_pool_free(struct client_pool **);
 /* Takes over a connected descriptor and answers what came with it; tls: NULL for plain; who: sends what comes
  * over it. -1: out of memory (closed). */
-int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls, const struct requester *who)
+int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
+    const struct requester *who)
     __attribute__((warn_unused_result));
 size_t client_count(const struct client_pool *);
 bool client_pool_has_idle(const struct client_pool *);

@@ -28,7 +28,8 @@ void client_log_line(struct client *c, const char *end)
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
 	struct access_log_entry e = {
-		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who, who) : conn_peer(c->conn), .target = http_msg_target(&x->msg),
+		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who, who) : conn_peer(c->conn),
+		.target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,

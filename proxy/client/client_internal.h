@@ -89,7 +89,8 @@ static inline struct loop *client_loop(struct client *c)
 	return c->pool->ctx.loop;
 }
 
-/* A request is carried out to its end under the settings that were in force when it was there; before that, under the newest. */
+/* A request is carried out to its end under the settings that were in force when its head was complete; until then the newest settings
+ * count. */
 static inline const struct request_context *client_context(const struct client *c)
 {
 	return c->x && c->x->ctx.settings ? &c->x->ctx : &c->pool->ctx;

@@ -7,7 +7,7 @@
 
 void request_read(struct request *, const struct http_msg *);
 
-/* What few ways need is read when it is asked for. */
+/* These fields matter to few requests: each function reads its field when it is called. */
 struct slice request_method(const struct request *);
 struct slice request_policy_name(const struct request *);      /* X-Encoding-Policy; empty: none */
 struct slice request_purge_words(const struct request *);      /* X-Purge; at NULL: none */

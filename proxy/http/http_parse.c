@@ -7,7 +7,8 @@
 
 #include <llhttp.h>
 
-/* Of a body that are none of its bytes, at a stretch: a chunk's extensions, trailers. Whole reads are looked at, so twice that may pass. */
+/* The longest stretch of chunk sizes, chunk extensions or trailers without a byte of the body. The count is checked after each read, so
+ * that up to one read more may pass. */
 enum { HTTP_FRAMING_MAX = 64 * 1024 };
 
 struct http_parser {
@@ -18,7 +19,7 @@ struct http_parser {
 	bool request, head_done, done, in_name, no_body;
 	char last;                     /* the byte read last */
 	const char *body_end;          /* of the last piece of the body in what is being read; NULL: there was none */
-	size_t framing;                /* bytes since */
+	size_t framing;                /* bytes read since the last byte of the body */
 	enum http_parse_error error;
 	const char *reason;
 };

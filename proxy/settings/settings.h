@@ -41,7 +41,8 @@ struct settings *settings_ref(struct settings *);
 /* Before anybody serves under it: what was counted of routes with a name is counted on. */
 void settings_inherit(struct settings *, const struct settings *former);
 void settings_unref(struct settings **);               /* nulls; NULL inside is fine */
-/* One worker serves under it, or has been given a newer one: when that is true of all who were awaited, the log says so. */
+/* One of the awaited workers serves under these settings now, or was given newer ones before it did. The last one to say so has the reload
+ * logged. */
 void settings_taken(struct settings *);
 /* What is counted of the route, one of conf's; NULL: nothing. */
 struct route_counts *settings_counts(const struct settings *, const struct conf_route *);
