@@ -31,8 +31,7 @@ def attacked(row, scale):
             result = Run(row, good, origin, scale, times=False, idle_seconds=IDLE_SECONDS).whole()
         finally:
             good.stop()
-    # A sanitizer's build takes many times the memory and the time: there the attack looks for its reports alone
-    assert is_sanitized() or not result.failures(), f"{row.name}: {result.failures()}"
+    assert not result.failures(), f"{row.name}: {result.failures()}"
 
 
 def test_rows_have_names_of_their_own():
@@ -43,6 +42,8 @@ def test_rows_have_names_of_their_own():
 def test_trust_attack(row):
     if row.name.startswith("bomb") and not (shutil.which("brotli") and shutil.which("zstd")):
         pytest.skip("no brotli or zstd")
+    if row.limit and is_sanitized():
+        pytest.skip("a sanitizer's build takes terabytes of address space")
     attacked(row, SCALE)
 
 

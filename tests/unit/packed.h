@@ -10,11 +10,11 @@
 #include <string.h>
 #include <zlib.h>
 
-struct bytes { uint8_t *at; size_t len; };
+struct bytes { uint8_t *at; size_t len, room; };
 
 static inline struct bytes bytes_of(const void *at, size_t len)
 {
-	struct bytes b = { malloc(len + 1), len };
+	struct bytes b = { malloc(len + 1), len, len };
 
 	if (!b.at)
 		abort();
@@ -25,8 +25,11 @@ static inline struct bytes bytes_of(const void *at, size_t len)
 
 static inline void bytes_add(struct bytes *b, const void *at, size_t len)
 {
-	if (!(b->at = realloc(b->at, b->len + len + 1)))
-		abort();
+	if (b->len + len > b->room) {
+		b->room = 2 * (b->len + len);
+		if (!(b->at = realloc(b->at, b->room)))
+			abort();
+	}
 	if (len)
 		memcpy(b->at + b->len, at, len);
 	b->len += len;
@@ -35,7 +38,7 @@ static inline void bytes_add(struct bytes *b, const void *at, size_t len)
 static inline void pack_once(struct bytes *b, char coding)
 {
 	z_stream z = { .next_in = b->at, .avail_in = (uInt)b->len };
-	struct bytes out = { malloc(b->len + 256), b->len + 256 };
+	struct bytes out = { malloc(b->len + 256), b->len + 256, b->len + 256 };
 
 	CU_ASSERT_EQUAL_FATAL(deflateInit2(&z, 9, Z_DEFLATED, coding == 'g' ? 31 : coding == 'z' ? 15 : -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	z.next_out = out.at;

@@ -242,7 +242,7 @@ static void caps(void)
 
 static struct bytes members(size_t n)
 {
-	struct bytes all = { malloc(n * 32), 0 }, one = packed("g", "", 0);
+	struct bytes all = { malloc(n * 32), 0, n * 32 }, one = packed("g", "", 0);
 
 	for (size_t i = 0; i < n; i++, all.len += one.len)
 		memcpy(all.at + all.len, one.at, one.len);
