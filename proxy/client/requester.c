@@ -148,14 +148,10 @@ static void requester_follow(struct requester *r, const struct conf *conf, const
 	r->rights = r->known && read == h->n && !requester_is_trusted(r, conf);
 }
 
-void requester_read(struct requester *r, const struct conf *conf, const struct http_msg *m)
+static void requester_read_fields(struct requester *r, const struct conf *conf, const struct http_msg *m)
 {
 	struct hops hops;
 
-	if (r->settled || !requester_is_trusted(r, conf)) {
-		r->rights = r->rights && !came_through_a_proxy(m);
-		return;
-	}
 	hops.n = 0;
 	if (conf->client_field == CLIENT_FIELD_FORWARDED)
 		hops_of_forwarded(&hops, m);
@@ -175,4 +171,12 @@ const char *requester_text(const struct requester *r, char text[REQUESTER_TEXT_M
 		snprintf(port, sizeof port, "%u", (unsigned)r->port);
 	snprintf(text, REQUESTER_TEXT_MAX, r->ip.ipv6 ? "[%s]:%s" : "%s:%s", ip, port);
 	return text;
+}
+
+void requester_read(struct requester *r, const struct conf *conf, const struct http_msg *m)
+{
+	if (!r->settled && requester_is_trusted(r, conf))
+		requester_read_fields(r, conf, m);
+	else
+		r->rights = r->rights && !came_through_a_proxy(m);
 }

@@ -99,10 +99,8 @@ void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name
 	text_puts(t, "\r\n");
 }
 
-struct slice http_msg_get(const struct http_msg *m, enum header_id id)
+struct slice http_msg_find(const struct http_msg *m, enum header_id id)
 {
-	if (!http_msg_has(m, id))
-		return (struct slice){ NULL, 0 };
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == id)
 			return http_field_value(m, &m->fields[i]);

@@ -89,7 +89,11 @@ static inline bool http_msg_has(const struct http_msg *m, enum header_id id)
 }
 
 /* The first field of that id; at NULL where there is none. */
-struct slice http_msg_get(const struct http_msg *, enum header_id);
+struct slice http_msg_find(const struct http_msg *, enum header_id);
+static inline struct slice http_msg_get(const struct http_msg *m, enum header_id id)
+{
+	return http_msg_has(m, id) ? http_msg_find(m, id) : (struct slice){ NULL, 0 };
+}
 /* The Via line of whoever passes the message on (RFC 9110 section 7.6.3). */
 void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
 /* How many fields have that id. */

@@ -51,11 +51,21 @@ static bool is_listed(const struct conf_destination_list *list, const char *name
 	return false;
 }
 
+/* The last label is a number: no name of the DNS ends so, and browsers take it for an IPv4 address or for nothing (URL Standard,
+ * "ends in a number checker"). */
+static bool is_numeric(const char *name, size_t len)
+{
+	size_t digits = 0;
+
+	while (digits < len && name[len - digits - 1] >= '0' && name[len - digits - 1] <= '9')
+		digits++;
+	return digits && (digits == len || name[len - digits - 1] == '.');
+}
+
 bool served_host(const struct conf *conf, const char *text, const struct url_host *asked, bool tls)
 {
 	const char *name = text + asked->host.at;
 	size_t len = asked->host.len;
-	struct ip ip;
 
 	if (!len || (tls && !conf->hosts.count))
 		return true;
@@ -63,5 +73,5 @@ bool served_host(const struct conf *conf, const char *text, const struct url_hos
 		len--;
 	if (conf->hosts.count)
 		return is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
-	return asked->ipv6 || !memchr(name, '.', len) || ip_parse(name, len, &ip) || is_private(name, len) || is_a_routes(conf, name, len);
+	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || is_private(name, len) || is_a_routes(conf, name, len);
 }

@@ -65,13 +65,8 @@ void object_free_before(struct object *o, uint64_t offset)
 	}
 }
 
-void object_unref(struct object **op)
+static __attribute__((cold)) void object_free(struct object *o)
 {
-	struct object *o = *op;
-
-	*op = NULL;
-	if (!o || atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) > 1)
-		return;
 	assert(LIST_EMPTY(&o->readers) && !o->writer);
 	object_free_before(o, UINT64_MAX);
 	bodies_gave(o->first ? o->first->len : 0);
@@ -83,6 +78,15 @@ void object_unref(struct object **op)
 	free(o->interim);
 	pthread_mutex_destroy(&o->lock);
 	free(o);
+}
+
+void object_unref(struct object **op)
+{
+	struct object *o = *op;
+
+	*op = NULL;
+	if (o && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1)
+		object_free(o);
 }
 
 static void object_wake(struct object *o)

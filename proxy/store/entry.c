@@ -149,19 +149,23 @@ struct entry *entry_ref(struct entry *e)
 	return e;
 }
 
-void entry_unref(struct entry **ep)
+static __attribute__((cold)) void entry_free(struct entry *e)
 {
-	struct entry *e = *ep;
-
-	*ep = NULL;
-	if (!e || atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) > 1)
-		return;
 	object_unref(&e->object);
 	object_head_unref(&e->head);
 	free(e->key);
 	free(e->vary);
 	free(e->upstream);
 	free(e);
+}
+
+void entry_unref(struct entry **ep)
+{
+	struct entry *e = *ep;
+
+	*ep = NULL;
+	if (e && atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) == 1)
+		entry_free(e);
 }
 
 struct entry *entry_expired(struct entry *e, int64_t now)

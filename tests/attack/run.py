@@ -78,7 +78,7 @@ class Run:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - AT_ONCE_SPARED
         self.result.number = self.number = max(round(row.number * scale), 4)
         self.at_once = min(row.at_once, self.number, limit)
-        self.proxy = self.gauge = self.idle = None
+        self.proxy = self.gauge = self.idle = self.least = None
 
     def start(self, folder, helped):
         row = self.row
@@ -139,18 +139,20 @@ class Run:
 
     def given_back(self):
         """A sanitizer's build keeps what was freed: its memory says nothing."""
-        if self.gauge.descriptors() > self.idle["descriptors"] + SHARED:
+        self.least = min(self.least, self.gauge.descriptors())
+        if self.least > self.idle["descriptors"] + SHARED:
             return False
         return self.sanitized or self.gauge.rss() <= self.idle["rss"] + self.row.cache + self.row.keeps
 
     def afterwards(self):
         """All that was taken is given back."""
         idle, row, result = self.idle, self.row, self.result
+        self.least = self.gauge.descriptors()
         until(self.given_back, BACK_SECONDS)
         if not self.sanitized:
             result.hold("memory", self.gauge.peak() - idle["rss"], row.cache + row.memory, "MB")
             result.hold("kept", self.gauge.rss() - idle["rss"], row.cache + row.keeps, "MB")
-        result.hold("descriptors", self.gauge.descriptors() - idle["descriptors"], SHARED, "left")
+        result.hold("descriptors", self.least - idle["descriptors"], SHARED, "left")
 
     def still_answers(self):
         status = self.proxy.get("/good/no-store", host="a").status

@@ -120,6 +120,13 @@ class Utfeed:
             assert self.err.news.wait_for(lambda: "\naccess_lost " in self.err.text()[seen:], TIMEOUT)
         return {name: int(value) for name, value in re.findall(r"^([\w.-]+) (\d+)$", self.err.text()[seen:], re.M)}
 
+    def counted(self, name, least):
+        """That counter, once it is so large; what it came to otherwise."""
+        until, count = time.monotonic() + TIMEOUT, 0
+        while count < least and time.monotonic() < until:
+            count = self.counters()[name]
+        return count
+
     def status(self, name):
         """A line of /proc/PID/status in KiB, VmRSS say."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
