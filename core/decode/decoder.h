@@ -28,8 +28,7 @@ enum { DECODER_MIN_OUT = 64 };
 
 struct decoder;
 
-/* NULL: out of memory, or iconv has no such converter (errno says which: ENOMEM, EINVAL). The caller owns it. glibc does not always tell
- * the two apart: a converter that this process had once, by decoder_know() say, can only lack memory, or descriptors. */
+/* NULL: out of memory or descriptors, or iconv has no such converter (errno says which: ENOMEM, EINVAL). The caller owns it. */
 struct decoder *decoder_new(enum charset, unsigned flags);
 void decoder_free(struct decoder **);
 
@@ -54,9 +53,6 @@ struct decoder_trial {
 /* -1: the converter cannot be opened; errno as above. */
 int decoder_try(enum charset, const uint8_t *bytes, size_t len, bool complete, struct decoder_trial *)
     __attribute__((warn_unused_result));
-
-/* Finds out which converters this machine has, while there is memory; before other threads. */
-void decoder_know(void);
 
 /* Builds every table and opens every converter once. Returns the number that cannot be opened and names the first in
  * *missing. Safe to call from any thread, any number of times. */

@@ -4,35 +4,42 @@
  * Invariant: one conversion descriptor a stream, and every call either moves or ends the run. */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <iconv.h>
-#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/decode/decoder_impl.h"
 
-/* Converters that were had once. glibc loads them as libraries, and says EINVAL too where memory or descriptors are missing for that. */
-static atomic_bool had[CS_COUNT];
+enum { LIBRARY_BYTES = 1 << 20 };      /* more than any converter of glibc takes */
 
-static iconv_t open_from(enum charset cs)
+/* Memory and a descriptor, as the loading of a converter needs them. */
+static bool library_could_load(void)
 {
-	iconv_t cd = iconv_open("UTF-8", charset_info(cs)->iconv_name);
+	void *volatile memory = malloc(LIBRARY_BYTES);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool could = memory && fd >= 0;
 
-	if (cd == (iconv_t)-1) {
-		if (atomic_load_explicit(&had[cs], memory_order_relaxed))
-			errno = ENOMEM;
-	} else if (!atomic_load_explicit(&had[cs], memory_order_relaxed))
-		atomic_store_explicit(&had[cs], true, memory_order_relaxed);
-	return cd;
+	free(memory);
+	if (fd >= 0)
+		close(fd);
+	return could;
 }
 
-void decoder_know(void)
+/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that: the word is believed when
+ * it comes twice and neither is short. */
+static iconv_t open_from(enum charset cs)
 {
-	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
-		iconv_t cd = charset_info(cs)->iconv_name ? open_from(cs) : (iconv_t)-1;
+	iconv_t cd = (iconv_t)-1;
 
-		if (cd != (iconv_t)-1)
-			iconv_close(cd);
+	for (int tries = 2; cd == (iconv_t)-1 && tries; tries--) {
+		cd = iconv_open("UTF-8", charset_info(cs)->iconv_name);
+		if (cd == (iconv_t)-1 && errno != EINVAL)
+			break;
 	}
+	if (cd == (iconv_t)-1 && errno == EINVAL)
+		errno = library_could_load() ? EINVAL : ENOMEM;
+	return cd;
 }
 
 static int stream_open(struct decoder *d)

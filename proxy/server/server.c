@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
-#include "core/decode/decoder.h"
 #include "proxy/base/log.h"
 #include "proxy/base/memory_limit.h"
 #include "proxy/base/stats.h"
@@ -420,7 +419,6 @@ int server_run(struct conf *conf, int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	signal(SIGPIPE, SIG_IGN);
 	fd_limit_raise();
-	decoder_know();
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
