@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every test, from the builds up: gcc, clang, ASan+UBSan, ThreadSanitizer, memory refused under ASan, end to end, random schedules, conformance
-# corpus, a short run of the benchmarks, coverage, distribution.
+# Every test, from the builds up: gcc as users have it (unit tests in the distribution, end to end in a build beside it), clang, ASan+UBSan,
+# ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, a short run of the benchmarks, coverage.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
@@ -8,15 +8,19 @@ logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
 step_limit=1800
 
-# compiled FOLDER CONFIGURE-ARGUMENTS...: builds there and runs make check
-compiled() {
+# built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
+built() {
 	folder=$source/build/$1
 	shift
 	mkdir -p "$folder"
 	cd "$folder" || return 1
 	[ -f Makefile ] || ../../configure --enable-developer "$@" || return 1
-	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs tests/*/*/*.log tests/*/*/*.trs      # those of a run before are not this one's
-	make -j2 && make -j2 check
+	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs tests/*/*/*.log tests/*/*/*.trs
+	make -j2
+}
+
+compiled() {
+	built "$@" && make -j2 check
 }
 
 end_to_end() {
@@ -25,7 +29,10 @@ end_to_end() {
 
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer
 threads() {
-	compiled threads CC=clang --enable-sanitizers=thread --enable-schedules &&
+	tests=$(for folder in base cache decode net object origin store; do ls tests/unit/"$folder"/test_*.c; done | sed 's/\.c$//')
+	# shellcheck disable=SC2086
+	built threads CC=clang --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
+		make -j2 check-TESTS TESTS="$(echo $tests)" &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
 }
@@ -43,7 +50,7 @@ refusals() {
 }
 
 case ${1:-} in
-compiled | end_to_end | threads | schedules | refusals) "$@"; exit ;;
+built | compiled | end_to_end | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -83,7 +90,7 @@ step() {
 }
 
 lane_one() {
-	step gcc sh "$0" compiled gcc CC=gcc --enable-lto
+	step gcc sh "$0" built gcc CC=gcc --enable-lto
 	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
 	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
 		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
@@ -101,7 +108,7 @@ lane_two() {
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	step refusals sh "$0" refusals
 	step clang sh "$0" compiled clang CC=clang
-	step distcheck make -C build/clang -s distcheck
+	[ ! -f build/gcc/Makefile ] || step distcheck make -C build/gcc -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc --enable-developer --enable-lto"
 }
 
 began=$(date +%s)
