@@ -72,9 +72,11 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 		return CONN_EOF;
 	t->broken = true;
 	c->err = EPROTO;
-	if (error == SSL_ERROR_SSL)
+	if (error == SSL_ERROR_SSL) {
 		tls_classify(t, ERR_peek_error());
-	else if (error == SSL_ERROR_SYSCALL && err) {
+		t->over = true;
+		t->end = CONN_FAILED;
+	} else if (error == SSL_ERROR_SYSCALL && err) {
 		c->err = err;
 		failure_set(&t->failure, FAILURE_NONE, "%s%s", strerror(err), t->up ? "" : " during the TLS handshake");
 	} else
@@ -235,6 +237,10 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
 		return n;
 	r = tls_outcome(c, n, &need);
+	if (t->over) {                 /* no event of the socket would tell the owner, who reads on what the peer said before */
+		t->more = true;
+		conn_tls_resume(c);
+	}
 	return r == CONN_AGAIN && need == CONN_NEED_WRITE ? CONN_AGAIN : CONN_FAILED;
 }
 

@@ -124,6 +124,8 @@ def refuse(refusal, exchange, prepare=lambda: None):
             refusal.after(until, many)
             try:
                 assert exchange() in (200, 500, 502, 503, 504)
+            except TimeoutError:
+                pytest.fail(f"no answer after request {until} of {total}")
             except (Cut, OSError):
                 pass
             refused += refusal.over()
