@@ -295,6 +295,18 @@ def test_an_older_one_after_a_newer_one():
     assert case.judged(serial=1) == ["older"]
 
 
+@pytest.mark.parametrize("vary,found", [({}, ["older"]), ({"vary": "Accept-Language"}, [])])
+def test_an_older_one_that_redirects_led_to(vary, found):
+    """By way of a redirect that varies it is another variant, which may be there still when the newer one has lost its place."""
+    case = Case()
+    leads(case, **vary)
+    case.exchange(1, url=OTHER).delivered = moment(DELIVERED)
+    case.exchange(4, url=URL, asked=14, status=302).location = OTHER
+    case.exchange(3, url=OTHER, asked=15, version=1).delivered = moment(17)
+    assert case.judged(serial=3, sent=16, ended=18, way=FOLLOW) == []
+    assert [rule for rule in case.judged(serial=1, way=FOLLOW) if rule == "older"] == found
+
+
 def test_what_a_kill_loses():
     """What a PURGE took away stays away; what a POST did a moment before may not have reached the second store."""
     for settles, wrongs in ((True, ["removed"]), (False, [])):

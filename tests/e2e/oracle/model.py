@@ -397,11 +397,23 @@ def note(q, a, e, world):
         e.delivered = q.ended
 
 
+def varies(e, follows, world):
+    """The fields that selected e's response: those of the redirects that led to it count."""
+    names, seen = set(), set()
+    while e and e.n not in seen:
+        seen.add(e.n)
+        names |= {name.strip().lower() for name in e.fields.get("vary", "").split(",")} - {""}
+        hops = [x for x in world.exchanges.values() if follows and x.location == e.url and x.asked.seq < e.asked.seq]
+        e = max(hops, key=lambda x: x.asked.seq, default=None)
+    return names
+
+
 def older(q, a, e, world):
-    """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older."""
+    """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older.
+    Where the two vary by different fields, the newer may have lost its place to a third since."""
     for ended, way, fields, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
         if ended.seq < q.sent.seq and way is q.way and fields == q.forwarded and e.delivered and x.asked.seq > e.delivered.seq and \
-                x.version != e.version and x.fields.get("vary") == e.fields.get("vary"):
+                x.version != e.version and varies(x, q.way.follows, world) == varies(e, q.way.follows, world):
             return f"exchange {x.n} was stored and told at {ended.seq}, and now the older exchange {e.n}"
     return None
 
