@@ -67,7 +67,7 @@ struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, sockl
 		return NULL;
 	}
 	c->loop = l;
-	c->transport = &conn_plain;
+	c->transport = c->keeper = &conn_plain;
 	c->fd = fd;
 	c->on_event = on_event;
 	c->arg = arg;
@@ -117,7 +117,7 @@ void conn_close(struct conn **cp)
 	if (c->unsent)
 		conn_drop_unsent(c);
 	c->transport->shutdown(c);
-	conn_tls_free(c);
+	c->keeper->free(c);
 	/* Bytes that came unread make close() a reset, which would take what is held back with it. */
 	if (c->held)
 		shutdown(c->fd, SHUT_WR);
@@ -135,7 +135,7 @@ void conn_abort(struct conn **cp)
 	if (c) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
 		c->held = false;
-		c->transport = &conn_plain;    /* without a close_notify */
+		c->transport = &conn_plain;    /* nothing more is said to the peer */
 	}
 	conn_close(cp);
 }
@@ -163,8 +163,10 @@ static void broken_shutdown(struct conn *c)
 	(void)c;
 }
 
-/* Of a connection that no event would ever come from. */
-static const struct conn_transport conn_broken = { broken_handshake, broken_read, broken_writev, broken_shutdown };
+/* Of a connection that no event would ever come from. It is nobody's keeper. */
+static const struct conn_transport conn_broken = {
+	.handshake = broken_handshake, .read = broken_read, .writev = broken_writev, .shutdown = broken_shutdown
+};
 
 /* Where the socket cannot be watched, for want of memory, the connection has failed: its owner hears so in the next turn. */
 static void conn_arm_event(struct conn *c, struct event *event, bool *armed, bool arm)
@@ -197,8 +199,8 @@ void conn_want(struct conn *c, bool readable, bool writable)
 	c->want_read = readable;
 	c->want_write = writable;
 	conn_arm(c);
-	if (resumed && c->tls && conn_tls_pending(c))
-		conn_tls_resume(c);
+	if (resumed && c->keeper->pending(c))
+		c->keeper->resume(c);
 }
 
 ssize_t conn_result(struct conn *c, ssize_t n)
@@ -289,7 +291,7 @@ int conn_errno(const struct conn *c)
 
 void conn_explain(const struct conn *c, enum failure_kind otherwise, struct failure *f)
 {
-	const struct failure *found = c->tls ? conn_tls_failure(c) : NULL;
+	const struct failure *found = c->keeper->failure(c);
 
 	if (!found)
 		failure_set(f, otherwise, "%s", strerror(c->err));

@@ -20,6 +20,11 @@ struct conn_transport {
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
 	ssize_t (*writev)(struct conn *, struct iovec *, int n, bool more);
 	void (*shutdown)(struct conn *);       /* tells the peer that no more comes */
+	/* Of the state that it keeps beside the connection: */
+	bool (*pending)(const struct conn *);  /* bytes were read from the socket that the owner has not had yet, or its end */
+	void (*resume)(struct conn *);         /* says CONN_READABLE at the end of this turn */
+	const struct failure *(*failure)(const struct conn *);         /* NULL: errno says all */
+	void (*free)(struct conn *);
 };
 
 struct conn_tls;
@@ -27,8 +32,9 @@ struct conn_tls;
 struct conn {
 	struct loop *loop;
 	struct event read_event, write_event;
-	const struct conn_transport *transport;
-	struct conn_tls *tls;          /* NULL: plain */
+	const struct conn_transport *transport;        /* moves the bytes */
+	const struct conn_transport *keeper;           /* the one that was started: its state is there also where a broken one took its place */
+	struct conn_tls *tls;          /* the state of TLS; NULL: plain */
 	conn_event_f *on_event;
 	void *arg;
 	int fd, err;
@@ -59,11 +65,5 @@ ssize_t conn_result(struct conn *, ssize_t n);
 /* conn_writev() and conn_writev_more() where something unsent goes before. */
 ssize_t conn_writev_behind(struct conn *, struct iovec *, int n, bool more);
 void conn_drop_unsent(struct conn *);
-
-/* conn_tls.c */
-bool conn_tls_pending(const struct conn *);    /* bytes were read from the socket that the owner has not had yet */
-void conn_tls_resume(struct conn *);           /* says CONN_READABLE at the end of this turn */
-const struct failure *conn_tls_failure(const struct conn *);    /* NULL: none */
-void conn_tls_free(struct conn *);
 
 #endif

@@ -34,9 +34,29 @@ static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool m
 	return conn_result(c, n);
 }
 
+/* The socket's own shutdown says it. */
 static void plain_shutdown(struct conn *c)
 {
-	(void)c;       /* the socket's own shutdown says it */
+	(void)c;
 }
 
-const struct conn_transport conn_plain = { plain_handshake, plain_read, plain_writev, plain_shutdown };
+static bool plain_pending(const struct conn *c)
+{
+	(void)c;
+	return false;
+}
+
+static const struct failure *plain_failure(const struct conn *c)
+{
+	(void)c;
+	return NULL;
+}
+
+static void plain_nothing(struct conn *c)
+{
+	(void)c;
+}
+
+const struct conn_transport conn_plain = {
+	plain_handshake, plain_read, plain_writev, plain_shutdown, plain_pending, plain_nothing, plain_failure, plain_nothing
+};

@@ -85,14 +85,14 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 	return CONN_FAILED;
 }
 
-bool conn_tls_pending(const struct conn *c)
+static bool tls_pending(const struct conn *c)
 {
 	const struct conn_tls *t = c->tls;
 
 	return t->more && (t->over || SSL_has_pending(t->ssl));
 }
 
-void conn_tls_resume(struct conn *c)
+static void tls_resume(struct conn *c)
 {
 	loop_defer(c->loop, &c->tls->task);
 }
@@ -105,11 +105,11 @@ static void tls_on_task(struct task *task)
 	if (c->connecting) {           /* the context is made, or cannot be */
 		c->need = CONN_NEED_WRITE;
 		conn_arm(c);
-	} else if (c->want_read && conn_tls_pending(c))
+	} else if (c->want_read && tls_pending(c))
 		c->on_event(c->arg, CONN_READABLE);
 }
 
-const struct failure *conn_tls_failure(const struct conn *c)
+static const struct failure *tls_failure(const struct conn *c)
 {
 	return c->tls->failure.details[0] ? &c->tls->failure : NULL;
 }
@@ -159,8 +159,8 @@ static int tls_handshake(struct conn *c)
 		return r;
 	}
 	t->up = t->more = true;
-	if (conn_tls_pending(c))                /* what came behind its last message */
-		conn_tls_resume(c);
+	if (tls_pending(c))                /* what came behind its last message */
+		tls_resume(c);
 	stats_add(loop_stats(c->loop), STAT_TLS_HANDSHAKES, 1);
 	if (!SSL_session_reused(t->ssl))
 		return 0;
@@ -203,8 +203,8 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 	if (!got && cap)
 		return t->end;
 	t->more = true;
-	if (conn_tls_pending(c))
-		conn_tls_resume(c);
+	if (tls_pending(c))
+		tls_resume(c);
 	return (ssize_t)got;
 }
 
@@ -239,7 +239,7 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	r = tls_outcome(c, n, &need);
 	if (t->over) {                 /* no event of the socket would tell the owner, who reads on what the peer said before */
 		t->more = true;
-		conn_tls_resume(c);
+		tls_resume(c);
 	}
 	return r == CONN_AGAIN && need == CONN_NEED_WRITE ? CONN_AGAIN : CONN_FAILED;
 }
@@ -255,14 +255,10 @@ static void tls_shutdown(struct conn *c)
 	SSL_shutdown(t->ssl);
 }
 
-static const struct conn_transport conn_tls = { tls_handshake, tls_read, tls_writev, tls_shutdown };
-
-void conn_tls_free(struct conn *c)
+static void tls_free(struct conn *c)
 {
 	struct conn_tls *t = c->tls;
 
-	if (!t)
-		return;
 	tls_context_leave(t->context, &t->waiter);
 	loop_forget(c->loop, &t->task);
 	SSL_free(t->ssl);
@@ -272,6 +268,10 @@ void conn_tls_free(struct conn *c)
 	free(t);
 	c->tls = NULL;
 }
+
+static const struct conn_transport conn_tls = {
+	tls_handshake, tls_read, tls_writev, tls_shutdown, tls_pending, tls_resume, tls_failure, tls_free
+};
 
 /* ---- starting ---- */
 
@@ -295,7 +295,7 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	t->waiter.loop = c->loop;
 	t->waiter.task = &t->task;
 	c->tls = t;
-	c->transport = &conn_tls;
+	c->transport = c->keeper = &conn_tls;
 	c->connecting = true;
 	c->need = tls_context_await(context, &t->waiter) ? 0 : host ? CONN_NEED_WRITE : CONN_NEED_READ;
 	conn_arm(c);
