@@ -1,94 +1,10 @@
-/* Owns the life of a struct conf: defaults, setting a value, the order of the sources, settling, comparing for a reload.
- * Must not know: how a file, a flag or a variable is written.
- * Invariant: a value of a higher level is never replaced by one of a lower level (sources are applied lowest first). */
+/* Owns the life of a struct conf: defaults, the order of the sources, settling, comparing for a reload.
+ * Must not know: how a file, a flag or a variable is written, how a value is checked.
+ * Invariant: the sources are applied lowest first. */
 #include "conf/conf_internal.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-int conf_fail(struct conf_error *error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(error->text, sizeof(error->text), format, arguments);
-	va_end(arguments);
-	return -1;
-}
-
-int conf_fail_memory(struct conf_error *error)
-{
-	return conf_fail(error, "out of memory");
-}
-
-int conf_fail_in(struct conf_error *error, const char *what)
-{
-	struct conf_error inner = *error;
-
-	return conf_fail(error, "%s: %s", what, inner.text);
-}
-
-static void *member_of(void *base, const struct conf_row *row)
-{
-	return (char *)base + row->offset;
-}
-
-char *conf_format(const struct conf_row *row, const void *base)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	conf_types[row->type].format(out, row, (const char *)base + row->offset);
-	bool failed = ferror(out) != 0;
-	if (fclose(out) != 0 || failed) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-/* Notes that row's value comes from level and where; empties a list that a lower level filled. */
-static int claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where, struct conf_error *error)
-{
-	const struct conf_type *type = &conf_types[row->type];
-	struct conf_source *source = &conf->sources[row - conf_options];
-	char *copy = where ? strdup(where) : NULL;
-
-	if (where && !copy)
-		return conf_fail_memory(error);
-	assert(source->level <= level);
-	if (type->list && source->level < level)
-		type->clear(member_of(conf, row));
-	free(source->where);
-	source->level = level;
-	source->where = copy;
-	return 0;
-}
-
-int conf_set(struct conf *conf, const struct conf_row *row, enum conf_level level, const struct conf_value *value,
-	struct conf_error *error)
-{
-	const struct conf_type *type = &conf_types[row->type];
-	const struct conf_source *source = &conf->sources[row - conf_options];
-	int status;
-
-	if (level == CONF_LEVEL_FILE && source->level == level && !type->list)
-		status = conf_fail(error, "given twice, first at %s; allowed: once", source->where);
-	else if (claim(conf, row, level, value->where, error) != 0)
-		status = -1;
-	else
-		status = type->set(row, member_of(conf, row), value, error);
-	if (status != 0 && level == CONF_LEVEL_FILE)
-		conf_fail_in(error, row->name);
-	if (status != 0 && value->where)
-		conf_fail_in(error, value->where);
-	return status;
-}
 
 const char *conf_where(const struct conf *conf, const struct conf_route *route, const char *option)
 {
@@ -105,7 +21,7 @@ struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, cons
 {
 	struct conf_route *route;
 
-	if (claim(conf, &conf_options[CONF_OPTION_routes], level, where, error) != 0)
+	if (conf_claim(conf, &conf_options[CONF_OPTION_routes], level, where, error) != 0)
 		return NULL;
 	route = conf_route_append(&conf->routes, pattern, strlen(pattern), where, error);
 	if (!route)
@@ -160,7 +76,7 @@ void conf_free(struct conf **owned)
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_type *type = &conf_types[conf_options[i].type];
 		if (type->clear)
-			type->clear(member_of(conf, &conf_options[i]));
+			type->clear(conf_member(conf, &conf_options[i]));
 		if (conf->sources)
 			free(conf->sources[i].where);
 	}

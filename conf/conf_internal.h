@@ -85,6 +85,14 @@ const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, 
 /* The value of a row as text, for the caller to free; NULL: out of memory. */
 char *conf_format(const struct conf_row *, const void *base);
 
+static inline void *conf_member(void *base, const struct conf_row *row)
+{
+	return (char *)base + row->offset;
+}
+
+/* Notes that row's value comes from level and where (copied); empties a list that a lower level filled. */
+int conf_claim(struct conf *, const struct conf_row *, enum conf_level, const char *where, struct conf_error *);
+/* Checks the value and puts it into its place, where it belongs to that level. */
 int conf_set(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
 /* Makes and returns a route without origin at the end of conf's list; NULL with the error. */
 struct conf_route *conf_add_route(struct conf *, enum conf_level, const char *pattern, const char *where, struct conf_error *);

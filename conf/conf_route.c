@@ -17,7 +17,7 @@ void conf_route_clear(struct conf_route *route)
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		if (conf_types[row->type].clear)
-			conf_types[row->type].clear((char *)route + row->offset);
+			conf_types[row->type].clear(conf_member(route, row));
 	}
 	free(route->pattern);
 	free(route->host);
@@ -124,7 +124,7 @@ int conf_route_defaults(struct conf_route *route, struct conf_error *error)
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		struct conf_value value = { row->def, NULL };
-		if (row->def && conf_types[row->type].set(row, (char *)route + row->offset, &value, error) != 0)
+		if (row->def && conf_types[row->type].set(row, conf_member(route, row), &value, error) != 0)
 			return -1;
 	}
 	return 0;
@@ -161,7 +161,7 @@ int conf_route_set(struct conf_route *route, const struct conf_row *row, const s
 	if (*place)
 		status = conf_fail(error, "given twice for the route %.200s; allowed: once", route->pattern);
 	else
-		status = conf_types[row->type].set(row, (char *)route + row->offset, value, error);
+		status = conf_types[row->type].set(row, conf_member(route, row), value, error);
 	if (!*place && !(*place = strdup(value->where ? value->where : "")))
 		status = conf_fail_memory(error);
 	return status == 0 ? 0 : conf_fail_in(error, row->name);
@@ -275,7 +275,7 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 		char *text = conf_format(global, conf);
 		if (!text)
 			return conf_fail_memory(error);
-		int status = conf_types[row->type].set(row, (char *)route + row->offset, &(struct conf_value){ text, NULL }, error);
+		int status = conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL }, error);
 		free(text);
 		if (status != 0)
 			return status;
