@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/cache/stored_head.h"
 #include "proxy/http/head_text.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/http/vary.h"
@@ -52,34 +53,6 @@ enum fill_head fill_parse(struct fill *l, struct http_msg *m, const char *bytes,
 	}
 	http_parser_free(&p);
 	return r;
-}
-
-/* The head as stored for clients: Age goes, for it is told anew each time; X-Encoding-Rule comes, for it is final now. */
-static struct object_head *stored_head(const struct object_head *from, struct object *o)
-{
-	static const char *const told_anew[] = { "age", NULL };
-	struct object_head *h = object_head_new();
-	struct text t = { 0 };
-	struct verdict v;
-	char rule[VERDICT_FORMAT_MAX];
-
-	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
-	head_text_copy(&t, (struct slice){ from->bytes, from->len }, told_anew, false);
-	if (object_verdict(o, &v)) {
-		verdict_format(&v, rule, sizeof rule);
-		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);
-	}
-	if (!h || !(h->bytes = text_take(&t, &h->len))) {
-		text_free(&t);
-		object_head_unref(&h);
-		return NULL;
-	}
-	h->status = from->status;
-	h->no_body = from->no_body;
-	h->content_length = (int64_t)object_length(o);
-	h->gzip = from->gzip;
-	h->etag_end = head_text_etag_end((struct slice){ h->bytes, h->len });
-	return h;
 }
 
 void fill_key(struct fill *l, bool part, struct text *key)
@@ -153,7 +126,7 @@ int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshnes
 		fill_freshness(l, fresh, &m, parts->object);
 		l->head.date = loop_http_date(l->params.loop);
 		if ((head = response_head_build(&m, fill_body(parts->object), &l->head)))
-			parts->head = stored_head(head, parts->object);
+			parts->head = stored_head_of(head, parts->object);
 		http_msg_free(&m);
 	}
 	object_head_unref(&head);
@@ -296,7 +269,7 @@ static struct entry *fill_store_whole(struct fill *l, const struct http_msg *m, 
 	struct entry_parts parts = { .freshness = &fresh };
 
 	fill_freshness(l, &fresh, m, o);
-	if (!(parts.head = stored_head(object_get_head(o), o)))
+	if (!(parts.head = stored_head_of(object_get_head(o), o)))
 		return NULL;
 	parts.object = object_ref(o);
 	parts.upstream = l->upstream;

@@ -74,9 +74,7 @@ int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *
 void fill_hops_free(struct fill_hops *);
 
 /* fill_refresh.c */
-/* RFC 9111 section 3.2: the stored head with the fields of the newer response in the place of its own, but for those that speak of
- * bytes, of one connection, or, without cookies, of one client. Its age and date are never the stored ones: what comes without Date
- * was made when it came (RFC 9110 section 6.6.1). */
+/* The origin's head of e with what the newer response says (stored_head_update()), within the limits of what is stored. */
 enum fill_head fill_merge(struct fill *, const struct entry *, const struct http_msg *newer, bool cookies, char **merged, size_t *len);
 /* The origin says that the stored response still holds: it is stored anew with the new head where that may be, and answers. */
 enum fetch_choice fill_refresh(struct fill *, const struct fetch_answer *, struct object *);

@@ -6,58 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/cache/stored_head.h"
 #include "proxy/http/head_text.h"
-
-/* Speaks of the bytes, which stay, of one connection, or of framing. */
-static bool is_fixed(const struct http_field *f)
-{
-	return f->hop || f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE || f->id == H_CONTENT_RANGE ||
-	    f->id == H_TRANSFER_ENCODING || f->id == H_CONNECTION || f->id == H_ETAG;
-}
-
-static bool has_field(const struct http_msg *m, struct slice name)
-{
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		struct slice other = http_field_name(m, &m->fields[i]);
-
-		if (!m->fields[i].hop && other.len == name.len && !strncasecmp(other.at, name.at, name.len))
-			return true;
-	}
-	return false;
-}
-
-/* Both give how many. */
-static size_t add_stored(struct text *t, const struct http_msg *stored, const struct http_msg *m, bool cookies)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < stored->n_fields; i++) {
-		const struct http_field *f = &stored->fields[i];
-		struct slice name = http_field_name(stored, f);
-		bool mine = is_fixed(f) || (f->id == H_SET_COOKIE && !cookies);
-
-		if (f->hop || f->id == H_CONNECTION || f->id == H_AGE || f->id == H_DATE || (!mine && has_field(m, name)))
-			continue;
-		text_field(t, name, http_field_value(stored, f));
-		n++;
-	}
-	return n;
-}
-
-static size_t add_newer(struct text *t, const struct http_msg *m, bool cookies)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		const struct http_field *f = &m->fields[i];
-
-		if (is_fixed(f) || (f->id == H_SET_COOKIE && !cookies))
-			continue;
-		text_field(t, http_field_name(m, f), http_field_value(m, f));
-		n++;
-	}
-	return n;
-}
 
 enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged, size_t *len)
 {
@@ -68,10 +18,7 @@ enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct ht
 
 	if (r != FILL_HEAD)
 		return r;
-	text_printf(&t, "HTTP/1.1 %u \r\n", stored.status);
-	fields = add_stored(&t, &stored, m, cookies);
-	fields += add_newer(&t, m, cookies);
-	text_puts(&t, "\r\n");
+	fields = stored_head_update(&t, &stored, m, cookies);
 	http_msg_free(&stored);
 	if (!(*merged = text_take(&t, len)))
 		return FILL_HEAD_NO_MEMORY;
