@@ -100,13 +100,13 @@ lane_one() {
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step threads sh "$0" threads
 	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
+	step refusals sh "$0" refusals
 	step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 lane_two() {
 	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
-	step refusals sh "$0" refusals
 	step clang sh "$0" compiled clang CC=clang
 	[ ! -f build/gcc/Makefile ] || step distcheck make -C build/gcc -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc --enable-developer --enable-lto"
 }
