@@ -24,15 +24,15 @@ static const struct {
 	enum lookup_step (*run)(struct lookup *);
 	unsigned next;
 } lookup_steps[LOOKUP_STEPS] = {
-	[LOOKUP_NEW] = { NULL, TO(KEY) | TO(WAIT) },
+	[LOOKUP_NEW] = { NULL, TO(NEW) | TO(KEY) | TO(WAIT) },
 	[LOOKUP_KEY] = { lookup_step_key, TO(FIND) | TO(DELIVER) },
 	[LOOKUP_FIND] = { lookup_step_find, TO(WAIT) | TO(PARTS) | TO(DECIDE) },
-	[LOOKUP_WAIT] = { NULL, TO(PARTS) | TO(DECIDE) | TO(DELIVER) },
+	[LOOKUP_WAIT] = { NULL, TO(NEW) | TO(PARTS) | TO(DECIDE) | TO(DELIVER) },
 	[LOOKUP_PARTS] = { lookup_step_parts, TO(COLLAPSE) | TO(DELIVER) },
 	[LOOKUP_DECIDE] = { lookup_step_decide, TO(FIND) | TO(COLLAPSE) | TO(DELIVER) },
 	[LOOKUP_COLLAPSE] = { lookup_step_collapse, TO(DECIDE) | TO(FILL) | TO(DELIVER) },
 	[LOOKUP_FILL] = { lookup_step_fill, TO(DELIVER) },
-	[LOOKUP_DELIVER] = { NULL, TO(FIND) | TO(COLLAPSE) },
+	[LOOKUP_DELIVER] = { NULL, TO(NEW) | TO(FIND) | TO(COLLAPSE) },
 };
 
 void lookup_enter(struct lookup *l, enum lookup_step step)
@@ -382,7 +382,7 @@ void lookup_free(struct lookup *l)
 		purge_wait_free(&l->purging);
 	else if (lookup_waits(l))
 		cache_cancel(l->ctx->cache, &l->wait);
-	l->step = LOOKUP_NEW;
+	lookup_enter(l, LOOKUP_NEW);
 	target_free(&l->target);
 	object_unref(&l->object);
 	object_unref(&l->pause);

@@ -65,6 +65,21 @@ struct lease {
 	void *arg;
 };
 
+/* Bits of the phases that may follow. */
+#define TO(phase) (1u << LEASE_##phase)
+static const unsigned lease_next[] = {
+	[LEASE_WAITING] = TO(LATE) | TO(OPENING),
+	[LEASE_LATE] = 0,
+	[LEASE_OPENING] = TO(READY),
+	[LEASE_READY] = 0,
+};
+
+static void lease_enter(struct lease *l, enum lease_phase phase)
+{
+	assert(lease_next[l->phase] >> phase & 1);
+	l->phase = phase;
+}
+
 static size_t pool_hash(const struct origin_target *t)
 {
 	return (hash_keyed(t->host, strlen(t->host)) + t->port) % POOL_BUCKETS;
@@ -191,7 +206,7 @@ static void lease_on_open(void *arg, struct conn *conn, const struct failure *fa
 	struct lease *l = arg;
 
 	l->origin = NULL;
-	l->phase = LEASE_READY;
+	lease_enter(l, LEASE_READY);
 	l->ready(l->arg, conn, false, failure);
 }
 
@@ -202,7 +217,7 @@ static void lease_on_task(struct task *t)
 	struct failure failure;
 
 	l->conn = NULL;
-	l->phase = LEASE_READY;
+	lease_enter(l, LEASE_READY);
 	if (!conn)
 		failure_set(&failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 	l->ready(l->arg, conn, conn, conn ? NULL : &failure);
@@ -214,7 +229,7 @@ static void lease_on_timeout(struct timer *t)
 	struct failure failure;
 
 	TAILQ_REMOVE(&l->at->waiting, l, link);
-	l->phase = LEASE_LATE;
+	lease_enter(l, LEASE_LATE);
 	failure_set(&failure, FAILURE_CONNECTION_LIMIT, "none of %zu connections free within %llu ms", l->terms.max,
 	    (unsigned long long)l->terms.wait_ms);
 	l->ready(l->arg, NULL, false, &failure);
@@ -235,7 +250,7 @@ static void lease_open(struct lease *l)
 
 	o->leased++;
 	loop_disarm(p->loop, &l->timer);
-	l->phase = LEASE_OPENING;
+	lease_enter(l, LEASE_OPENING);
 	target.connect_timeout_ms = l->connect_timeout_ms;
 	target.id = l->id;
 	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
