@@ -82,9 +82,16 @@ void object_follow(struct object_reader *r, struct object_head **head)
 
 void object_seek(struct object_reader *r, uint64_t offset)
 {
-	assert(object_phase(r->object) == OBJECT_DONE && offset <= r->object->length);
+	struct object *o = r->object;
+	bool settled = object_is_settled(o);
+
+	assert(object_phase(o) == OBJECT_DONE && offset <= o->length);
+	if (!settled)                  /* other readers look for the one that is furthest behind */
+		pthread_mutex_lock(&o->lock);
 	r->offset = offset;
 	r->at = NULL;
+	if (!settled)
+		pthread_mutex_unlock(&o->lock);
 }
 
 size_t object_readers(struct object *o)

@@ -3,6 +3,7 @@
 #include "proxy/object/object.h"
 #include "tests/unit/unit.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -379,6 +380,40 @@ static void interim(void)
 	}
 }
 
+static void *leaves(void *reader)
+{
+	object_detach(reader);
+	return NULL;
+}
+
+/* The response is done, its writer is still there, and it is not kept: one reader goes to where its range begins while another one, on
+ * another thread, leaves and looks for who is furthest behind. ThreadSanitizer sees whether the lock is held. */
+static void seeking(void)
+{
+	enum { ROUNDS = 200 };
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct object *o = object_new(1000);
+		struct reader stays = READER, goes = READER;
+		struct writer w = WRITER;
+		pthread_t thread;
+
+		object_set_writer(o, &w.writer);
+		object_attach(o, &stays.reader);
+		object_attach(o, &goes.reader);
+		start(o);
+		append(o, 100);
+		object_done(o);
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, leaves, &goes.reader), 0);
+		object_seek(&stays.reader, 60);
+		CU_ASSERT_EQUAL_FATAL(pthread_join(thread, NULL), 0);
+		CU_ASSERT_EQUAL(drain(&stays.reader, 100, 1, 100), 40);
+		object_set_writer(o, NULL);
+		object_detach(&stays.reader);
+		object_unref(&o);
+	}
+}
+
 UNIT_SUITE(object, { "phases", phases }, { "trust 03: interim responses", interim },
 	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure }, { "trust 23: expelled", expelled },
-	{ "references", references }, { "pages", pages }, { "pages in transit", pages_in_transit })
+	{ "references", references }, { "seeking", seeking }, { "pages", pages }, { "pages in transit", pages_in_transit })
