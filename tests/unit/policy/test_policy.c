@@ -110,7 +110,7 @@ static const struct {
 	    "rome-lenient:2.6/lenient-decl;charset=utf-16", CS_UTF_16LE, OUTCOME_OK },
 	{ POLICY_ROME_STRICT, NULL, CS_NONE, BYTES("\xFF\xFE\0\0<\0\0\0"), "rome-strict:1.6+;charset=utf-32le;was=utf-16le", CS_UTF_32LE,
 	    OUTCOME_OK },
-	{ POLICY_ROME_STRICT, NULL, CS_NONE, BYTES("\xFE\xFF\0\0\0<\0\0"), 
+	{ POLICY_ROME_STRICT, NULL, CS_NONE, BYTES("\xFE\xFF\0\0\0<\0\0"),
 	    "rome-strict:1.6+;charset=x-iso-10646-ucs-4-3412;was=utf-16be", CS_UCS_4_3412, OUTCOME_OK },
 	{ POLICY_ROME_STRICT, "application/xml", CS_NONE, BYTES("\0\0\0<\0\0\0r"), "rome-strict:2.0/1.0;charset=utf-32be;was=utf-8",
 	    CS_UTF_32BE, OUTCOME_OK },
