@@ -1,0 +1,353 @@
+/* Owns the cases of proxy/cache/lookup.c and lookup_origin.c: which way a request goes, by what is stored and what it says. The memory
+ * store is the real one, the second store answers when the case lets it, and the linker puts fills of the test's own in the place of
+ * fill_start() and fetch_plan() (tests/include.am).
+ * Must not know: origins, clients. Invariant: each row names its rule (sections of RFC 9111 where no other is named). */
+#include "proxy/cache/lookup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/cache/context.h"
+#include "proxy/cache/fill.h"
+#include "proxy/client/request_read.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/http/vary.h"
+#include "proxy/net/loop.h"
+#include "proxy/origin/backoff.h"
+#include "tests/unit/entries.h"
+#include "tests/unit/unit.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define URL "http://o/f"
+#define GERMAN "Accept-Language: de\r\n"
+#define PRIMARY URL "\n0000000000000007"
+enum { SETTINGS_HASH = 7, LIFETIME = 60, WINDOW = 1000, FIELDS = 32, HEAD_MAX = 512 };
+
+struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, bool *collapsed);
+int __wrap_fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *, bool,
+    struct fetch_request *);
+
+/* The fills that were asked for, and what the second store does. */
+static struct {
+	unsigned fills, validating, alone;
+	char busy[256];
+	struct store_wait *wait;
+} seen;
+
+struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_request *r, bool *collapsed)
+{
+	(void)r;
+	*collapsed = false;
+	seen.fills++;
+	seen.validating += p->entry != NULL;
+	seen.alone += p->alone;
+	snprintf(seen.busy, sizeof seen.busy, "%.*s", (int)p->busy_len, p->busy);
+	return object_new(0);
+}
+
+int __wrap_fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target, enum policy policy,
+    struct object *body, bool ranged, struct fetch_request *r)
+{
+	(void)ctx, (void)request, (void)target, (void)policy, (void)body, (void)ranged;
+	memset(r, 0, sizeof *r);
+	return 0;
+}
+
+/* ---- a second store that answers when the case lets it ---- */
+
+static enum store_result waits(struct store *s, const char *key, size_t len, struct entry **e, struct store_wait *w)
+{
+	(void)s, (void)key, (void)len, (void)e;
+	seen.wait = w;
+	return STORE_WAIT;
+}
+
+static void put_nowhere(struct store *s, struct entry *e)
+{
+	(void)s, (void)e;
+}
+
+static void remove_nothing(struct store *s, const char *key, size_t len)
+{
+	(void)s, (void)key, (void)len;
+}
+
+static void cancel(struct store *s, struct store_wait *w)
+{
+	(void)s;
+	CU_ASSERT_PTR_EQUAL(w, seen.wait);
+	seen.wait = NULL;
+}
+
+static void keep(struct store *s)
+{
+	(void)s;
+}
+
+static const struct store_ops slow_ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .cancel = cancel,
+	.free = keep };
+
+/* ---- one request ---- */
+
+static struct {
+	struct loop *loop;
+	struct backoff *backoff;
+	struct conf *conf;
+	struct request_context ctx;
+	struct store slow;
+} world;
+
+static void world_open(bool second)
+{
+	static char *const none[] = { NULL }, *const words[] = { (char *)(uintptr_t)"serve", (char *)(uintptr_t)"--route=/=http://o/" };
+	struct conf_error error;
+
+	memset(&seen, 0, sizeof seen);
+	world.slow = (struct store){ .ops = &slow_ops };
+	CU_ASSERT_FATAL((world.loop = loop_new()) && (world.backoff = backoff_new()) && (world.conf = conf_new()));
+	CU_ASSERT_EQUAL_FATAL(conf_load(world.conf, 2, words, none, &error), 0);
+	world.ctx = (struct request_context){ .loop = world.loop, .backoff = world.backoff, .conf = world.conf,
+		.cache = cache_new(store_memory_new(1 << 20, 1 << 20), second ? &world.slow : NULL) };
+	CU_ASSERT_PTR_NOT_NULL_FATAL(world.ctx.cache);
+}
+
+static void world_close(void)
+{
+	cache_free(&world.ctx.cache);
+	conf_free(&world.conf);
+	backoff_free(&world.backoff);
+	loop_free(&world.loop);
+}
+
+struct asked {
+	struct http_msg msg;
+	struct request request;
+	struct lookup_memory memory;
+	struct lookup lookup;
+	unsigned ready;
+	char text[HEAD_MAX];
+};
+
+static void on_ready(struct lookup *l)
+{
+	((struct asked *)l->owner)->ready++;
+}
+
+static void ask(struct asked *a, const char *lines)
+{
+	struct freshness_settings settings = { 0 };
+	struct http_parser *p = http_parser_new(true, NULL, NULL);
+	int len = snprintf(a->text, sizeof a->text, "GET /f HTTP/1.1\r\nHost: o\r\n%s\r\n", lines);
+	const char *why;
+	size_t used;
+
+	memset(&a->memory, 0, sizeof a->memory);
+	a->ready = 0;
+	CU_ASSERT_FATAL(p && !http_msg_init(&a->msg, FIELDS));
+	a->msg.base = a->text;
+	http_parser_start(p, &a->msg, false);
+	CU_ASSERT_EQUAL_FATAL(http_parse(p, a->text, (size_t)len, &used), PARSE_HEAD);
+	http_parser_free(&p);
+	request_read(&a->request, &a->msg);
+	lookup_clear(&a->lookup);
+	a->lookup.ready = on_ready;
+	a->lookup.owner = a;
+	a->lookup.memory = &a->memory;
+	a->lookup.ctx = &world.ctx;
+	a->lookup.request = &a->request;
+	CU_ASSERT_EQUAL_FATAL(target_find(&a->lookup.target, world.conf, &a->msg, 80, a->memory.path, sizeof a->memory.path, &why), TARGET_OK);
+	text_puts(&a->memory.key, URL);
+	lookup_start(&a->lookup, &settings, SETTINGS_HASH);
+}
+
+static void leave(struct asked *a)
+{
+	lookup_free(&a->lookup);
+	text_free(&a->memory.key);
+	text_free(&a->memory.sent);
+	http_msg_free(&a->msg);
+}
+
+/* age: of the entry, in seconds. */
+static struct entry *aged(const char *key, int64_t age, const struct freshness *more)
+{
+	struct freshness f = *more;
+	struct entry_parts parts = { .head = entries_head(5), .freshness = &f };
+
+	f.response_time = loop_wall_ms(world.loop) / 1000 - age;
+	f.lifetime_s = LIFETIME;
+	parts.object = entries_object(1, 5, object_head_ref(parts.head));
+	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
+	parts.upstream_len = strlen(parts.upstream);
+	return entry_new(key, strlen(key), &parts);
+}
+
+static void put(struct entry *e)
+{
+	struct cache_ticket ticket = cache_ticket(world.ctx.cache, e->key, e->key_len);
+
+	CU_ASSERT(cache_put(world.ctx.cache, e, &ticket));
+	entry_unref(&e);
+}
+
+/* ---- by what is stored ---- */
+
+/* The key of the variant for requests with that line. */
+static const char *variant(const char *line)
+{
+	static char key[128];
+	struct text t = { 0 };
+
+	text_puts(&t, PRIMARY "\n");
+	vary_key(&t, (struct slice){ "accept-language", 15 }, (struct slice){ line, strlen(line) });
+	snprintf(key, sizeof key, "%.*s", (int)t.len, t.bytes);
+	text_free(&t);
+	return key;
+}
+
+enum stored { NOTHING, WHOLE, VARIANT, OTHER_VARIANT, VARIANTS_OF_VARIANTS };
+
+static void store(enum stored what, int64_t age, const struct freshness *f)
+{
+	switch (what) {
+	case NOTHING:
+		return;
+	case WHOLE:
+		put(aged(PRIMARY, age, f));
+		return;
+	case VARIANTS_OF_VARIANTS:
+		put(entries_vary(variant(GERMAN), "accept-language"));
+		break;
+	case VARIANT:
+		put(aged(variant(GERMAN), age, f));
+		break;
+	case OTHER_VARIANT:
+		put(aged(variant("Accept-Language: fr\r\n"), age, f));
+		break;
+	}
+	put(entries_vary(PRIMARY, "accept-language"));
+}
+
+static void decisions(void)
+{
+	static const struct {
+		const char *rule;
+		enum stored stored;
+		int64_t age;
+		struct freshness f;
+		const char *lines;
+		enum lookup_source source;
+		enum cache_fwd fwd;
+		unsigned fills, validating;
+	} cases[] = {
+		{ "4: nothing is stored", NOTHING, 0, { 0 }, "", SOURCE_FILL, FWD_URI_MISS, 1, 0 },
+		{ "4: fresh", WHOLE, 10, { 0 }, "", SOURCE_STORED, FWD_NONE, 0, 0 },
+		{ "4.2: one second before its end", WHOLE, LIFETIME - 2, { 0 }, "", SOURCE_STORED, FWD_NONE, 0, 0 },
+		{ "4.3: stale", WHOLE, LIFETIME + 10, { 0 }, "", SOURCE_FILL, FWD_STALE, 1, 1 },
+		{ "5.2.2.4: no-cache", WHOLE, 10, { .flags = FRESHNESS_NO_CACHE }, "", SOURCE_FILL, FWD_STALE, 1, 1 },
+		{ "5.2.1.4: the request says no-cache", WHOLE, 10, { 0 }, "Cache-Control: no-cache\r\n", SOURCE_FILL, FWD_REQUEST, 1, 1 },
+		{ "5.4: Pragma says it too", WHOLE, 10, { 0 }, "Pragma: no-cache\r\n", SOURCE_FILL, FWD_REQUEST, 1, 1 },
+		{ "5.2.1.1: max-age", WHOLE, 10, { 0 }, "Cache-Control: max-age=5\r\n", SOURCE_FILL, FWD_REQUEST, 1, 1 },
+		{ "5.2.1.3: min-fresh", WHOLE, 10, { 0 }, "Cache-Control: min-fresh=55\r\n", SOURCE_FILL, FWD_REQUEST, 1, 1 },
+		{ "5.2.1.2: max-stale", WHOLE, LIFETIME + 10, { 0 }, "Cache-Control: max-stale=20\r\n", SOURCE_STORED, FWD_NONE, 0, 0 },
+		{ "5.2.1.2: staler than that", WHOLE, LIFETIME + 30, { 0 }, "Cache-Control: max-stale=20\r\n", SOURCE_FILL, FWD_STALE, 1, 1 },
+		{ "RFC 5861 3: served, and refreshed behind it", WHOLE, LIFETIME + 10, { .swr_s = WINDOW }, "", SOURCE_STORED, FWD_NONE, 1, 1 },
+		{ "5.2.1.7: only-if-cached, and it is", WHOLE, 10, { 0 }, "Cache-Control: only-if-cached\r\n", SOURCE_STORED, FWD_NONE, 0, 0 },
+		{ "5.2.1.7: it is not", NOTHING, 0, { 0 }, "Cache-Control: only-if-cached\r\n", SOURCE_PAST, FWD_URI_MISS, 0, 0 },
+		{ "5.2.1.7: it is stale", WHOLE, LIFETIME + 10, { 0 }, "Cache-Control: only-if-cached\r\n", SOURCE_PAST, FWD_STALE, 0, 0 },
+		{ "4.1: the variant that the request selects", VARIANT, 10, { 0 }, GERMAN, SOURCE_STORED, FWD_NONE, 0, 0 },
+		{ "4.1: it is stale", VARIANT, LIFETIME + 10, { 0 }, GERMAN, SOURCE_FILL, FWD_STALE, 1, 1 },
+		{ "4.1: another variant is no answer", OTHER_VARIANT, 10, { 0 }, GERMAN, SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
+		{ "4.1: nor is any for who sends none", VARIANT, 10, { 0 }, "", SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
+		{ "a liar's store leads nobody round", VARIANTS_OF_VARIANTS, 10, { 0 }, GERMAN, SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct asked a;
+
+		world_open(false);
+		store(cases[i].stored, cases[i].age, &cases[i].f);
+		ask(&a, cases[i].lines);
+		UNIT_ROW(a.lookup.step == LOOKUP_DELIVER && a.lookup.object, "%s: step %d", cases[i].rule, (int)a.lookup.step);
+		UNIT_ROW(a.lookup.source == cases[i].source && a.lookup.status.fwd == cases[i].fwd, "%s: source %d, fwd %d", cases[i].rule,
+			(int)a.lookup.source, (int)a.lookup.status.fwd);
+		UNIT_ROW(a.lookup.status.hit == (cases[i].source == SOURCE_STORED), "%s", cases[i].rule);
+		UNIT_ROW(seen.fills == cases[i].fills && seen.validating == cases[i].validating, "%s: %u fills, %u of them validate", cases[i].rule,
+			seen.fills, seen.validating);
+		UNIT_ROW(!a.ready, "%s: ready() from within", cases[i].rule);
+		leave(&a);
+		world_close();
+	}
+}
+
+/* ---- a second store ---- */
+
+static void waiting(void)
+{
+	static const struct { const char *rule; bool brings; enum lookup_source source; unsigned fills; bool warm; } cases[] = {
+		{ "it has the response: memory has it from now on", true, SOURCE_STORED, 0, true },
+		{ "it has not", false, SOURCE_FILL, 1, false },
+	};
+	static const struct freshness plain = { 0 };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct entry *e, *there;
+		struct asked a;
+
+		world_open(true);
+		e = aged(PRIMARY, 10, &plain);
+		ask(&a, "");
+		UNIT_ROW(lookup_waits(&a.lookup) && seen.wait && !seen.fills && !a.ready, "%s: step %d", cases[i].rule, (int)a.lookup.step);
+		seen.wait->got(seen.wait, cases[i].brings ? entry_ref(e) : NULL);
+		UNIT_ROW(a.ready == 1 && a.lookup.step == LOOKUP_DELIVER, "%s: step %d", cases[i].rule, (int)a.lookup.step);
+		UNIT_ROW(a.lookup.source == cases[i].source && seen.fills == cases[i].fills, "%s: source %d, %u fills", cases[i].rule,
+			(int)a.lookup.source, seen.fills);
+		there = cache_peek(world.ctx.cache, PRIMARY, strlen(PRIMARY));
+		UNIT_ROW(!there == !cases[i].warm, "%s", cases[i].rule);
+		entry_unref(&there);
+		entry_unref(&e);
+		leave(&a);
+		world_close();
+	}
+}
+
+/* The client leaves while the store is asked: the store lets go of the lookup. */
+static void leaving(void)
+{
+	struct asked a;
+
+	world_open(true);
+	ask(&a, "");
+	CU_ASSERT(lookup_waits(&a.lookup));
+	leave(&a);
+	CU_ASSERT(!seen.wait && !a.ready && !seen.fills);
+	world_close();
+}
+
+/* ---- whom it may wait with ---- */
+
+static void company(void)
+{
+	struct asked a;
+
+	/* A fill is known by the variant, where the stored ones tell which that is. */
+	world_open(false);
+	ask(&a, GERMAN);
+	CU_ASSERT_STRING_EQUAL(seen.busy, PRIMARY);
+	CU_ASSERT_EQUAL(seen.alone, 0);
+	leave(&a);
+	put(entries_vary(PRIMARY, "accept-language"));
+	ask(&a, GERMAN);
+	CU_ASSERT_STRING_EQUAL(seen.busy, variant(GERMAN));
+	leave(&a);
+	/* What was found not to be storable is not waited for. */
+	cache_remove(world.ctx.cache, PRIMARY, strlen(PRIMARY));
+	cache_set_hit_for_miss(world.ctx.cache, PRIMARY, strlen(PRIMARY), true, (int64_t)(loop_now_ms(world.loop) / 1000));
+	ask(&a, "");
+	CU_ASSERT_EQUAL(seen.alone, 1);
+	leave(&a);
+	world_close();
+}
+
+UNIT_SUITE(lookup, { "decisions", decisions }, { "waiting", waiting }, { "leaving", leaving }, { "company", company })
