@@ -295,6 +295,18 @@ def test_an_older_one_after_a_newer_one():
     assert case.judged(serial=1) == ["older"]
 
 
+@pytest.mark.parametrize("sent,found", [(16, []), (12, ["older"])])
+def test_an_older_one_after_a_newer_one_that_a_soft_purge_kept_out(sent, found):
+    case = Case()
+    case.exchange(1).delivered = moment(DELIVERED)
+    case.exchange(2, asked=15, version=1).delivered = moment(17)
+    assert not case.judged(serial=2, sent=16, ended=18)
+    purge = Removal(lambda url: True, True, moment(sent))
+    purge.ended = moment(sent + 1)
+    case.world.removals.append(purge)
+    assert [rule for rule in case.judged(serial=1) if rule == "older"] == found
+
+
 @pytest.mark.parametrize("vary,found", [({}, ["older"]), ({"vary": "Accept-Language"}, [])])
 def test_an_older_one_that_redirects_led_to(vary, found):
     """By way of a redirect that varies it is another variant, which may be there still when the newer one has lost its place."""

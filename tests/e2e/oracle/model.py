@@ -408,12 +408,17 @@ def varies(e, follows, world):
     return names
 
 
+def purged_meanwhile(x, ended, url, world):
+    """What is on its way while its URL is purged, softly too, is not stored, whatever its head said before."""
+    return any(r.covers(url) and x.asked.seq < (r.ended or ended).seq and r.sent.seq < ended.seq for r in world.removals)
+
+
 def older(q, a, e, world):
     """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older.
     Where the two vary by different fields, the newer may have lost its place to a third since."""
     for ended, way, fields, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
         if ended.seq < q.sent.seq and way is q.way and fields == q.forwarded and e.delivered and x.asked.seq > e.delivered.seq and \
-                x.version != e.version and varies(x, q.way.follows, world) == varies(e, q.way.follows, world):
+                x.version != e.version and not purged_meanwhile(x, ended, q.url, world) and varies(x, q.way.follows, world) == varies(e, q.way.follows, world):
             return f"exchange {x.n} was stored and told at {ended.seq}, and now the older exchange {e.n}"
     return None
 
