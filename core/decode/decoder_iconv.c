@@ -25,8 +25,8 @@ static bool library_could_load(void)
 	return could;
 }
 
-/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that: the word is believed when
- * it comes twice and neither is short. */
+/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that. EINVAL is believed only
+ * where a second try gives it again and both memory and a descriptor can be had. */
 static iconv_t open_from(enum charset cs)
 {
 	iconv_t cd = (iconv_t)-1;

@@ -34,7 +34,7 @@ static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool m
 	return conn_result(c, n);
 }
 
-/* The socket's own shutdown says it. */
+/* Closing the socket tells the peer. */
 static void plain_shutdown(struct conn *c)
 {
 	(void)c;

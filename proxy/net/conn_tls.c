@@ -237,7 +237,7 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
 		return n;
 	r = tls_outcome(c, n, &need);
-	if (t->over) {                 /* no event of the socket would tell the owner, who reads on what the peer said before */
+	if (t->over) {                 /* The socket never reports a failure within OpenSSL: the task makes the owner read, and read() returns it. */
 		t->more = true;
 		tls_resume(c);
 	}

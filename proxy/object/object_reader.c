@@ -86,7 +86,7 @@ void object_seek(struct object_reader *r, uint64_t offset)
 	bool settled = object_is_settled(o);
 
 	assert(object_phase(o) == OBJECT_DONE && offset <= o->length);
-	if (!settled)                  /* other readers look for the one that is furthest behind */
+	if (!settled)                  /* a reader that leaves compares the offsets of all others */
 		pthread_mutex_lock(&o->lock);
 	r->offset = offset;
 	r->at = NULL;
