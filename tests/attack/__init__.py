@@ -6,7 +6,8 @@ had and may store, what of it stays when all is over, the processor's time for e
 what the good client waited as a multiple of what it waited before, descriptors given back, and how the attackers' requests ended. The
 server has the first processor for itself, everybody else the second one; who attacks is the least urgent there (nice 19), so that what
 the good client waits for is the server. To be run on a machine with nothing else to do: figures of processor time and waiting are worth
-nothing otherwise (--no-times leaves them out, and so does tests/e2e/test_trust_attack.py, a hundredth of it all).
+nothing otherwise. --no-times leaves them out, and with them the processors and the nice 19, for on a busy machine a least urgent origin
+does not answer for minutes; so does tests/e2e/test_trust_attack.py, a hundredth of it all.
 """
 import os
 import sys

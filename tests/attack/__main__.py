@@ -30,7 +30,7 @@ def attacks(rows, options):
             print(f"FAILED {row.name}: no {missing(row)}", flush=True)
             failed += 1
             continue
-        with Origin() as origin:
+        with Origin(yields=not options.no_times) as origin:
             good = Good()
             try:
                 result = Run(row, good, origin, options.scale, not options.no_times, more=tuple(options.utfeed_options)).whole()

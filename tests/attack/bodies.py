@@ -72,10 +72,6 @@ def by_tool(*command):
     return lambda data: subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-PACKERS = {"gzip": gzip.compress, "deflate": zlib.compress, "br": by_tool("brotli", "-q", "5", "-w", "24", "-c"),
-           "zstd": by_tool("zstd", "-q", "-c")}
-
-
 def by_members(_):
     """Half a million gzip members with nothing in them."""
     return gzip.compress(b"") * 500_000 + gzip.compress(b"<rss/>")

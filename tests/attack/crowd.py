@@ -10,17 +10,17 @@ import signal
 import socket
 import time
 
-from .net import Gone, Peer
+from .net import LEAST_URGENT, Gone, Peer
 
 ADDRESSES, HANGS = 40, 90           # client-connections holds one address to 1,000
 BIND_ADDRESS_NO_PORT = 24           # linux/in.h: a port may be shared by connections to other places
 
 
 class Crowd:
-    """port, origin_port: where utfeed and the hostile origin listen; pid: utfeed's."""
+    """port, origin_port: where utfeed and the hostile origin listen; pid: utfeed's; yields: as the origin does."""
 
-    def __init__(self, port, origin_port, pid):
-        self.port, self.origin_port, self.pid = port, origin_port, pid
+    def __init__(self, port, origin_port, pid, yields=True):
+        self.port, self.origin_port, self.pid, self.yields = port, origin_port, pid, yields
         self.made, self.over = collections.Counter(), False
 
     async def connect(self, number, buffer=0):
@@ -69,7 +69,8 @@ class Crowd:
 
 
 def run(pipe, crowd, visit, number, at_once):
-    os.nice(19)
+    if crowd.yields:
+        os.nice(LEAST_URGENT)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     began = time.monotonic()
     asyncio.run(crowd.all(visit, number, at_once))

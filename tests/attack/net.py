@@ -5,6 +5,7 @@ import struct
 
 SCRATCH = bytearray(1 << 18)        # what is read only to be rid of it
 MANY = 1 << 16
+LEAST_URGENT = 19               # nice(2)
 
 
 class Gone(Exception):

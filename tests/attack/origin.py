@@ -9,7 +9,7 @@ import os
 import socket
 
 from . import bodies
-from .net import Gone, Peer
+from .net import LEAST_URGENT, Gone, Peer
 
 LARGE = bytes(range(32, 127)) * 11038           # 1 MB of text
 SECOND = 1.0
@@ -196,21 +196,23 @@ async def both(listening, moved):
     await asyncio.gather(serve(listening, moved), count(moved))
 
 
-def run(listening, moved):
-    os.nice(19)
+def run(listening, moved, yields):
+    if yields:
+        os.nice(LEAST_URGENT)
     listening.setblocking(False)
     asyncio.run(both(listening, moved))
 
 
 class Origin:
-    """Runs while the with block does; .port, and .moved(): bytes over all its connections."""
+    """Runs while the with block does; .port, and .moved(): bytes over all its connections. yields: to whoever else wants the processor;
+    on a busy machine it would then not answer for minutes."""
 
-    def __init__(self):
+    def __init__(self, yields=True):
         listening = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = listening.getsockname()[1]
         context = multiprocessing.get_context("fork")
         self.count = context.RawValue("q")
-        self.process = context.Process(target=run, args=(listening, self.count), daemon=True)
+        self.process = context.Process(target=run, args=(listening, self.count, yields), daemon=True)
         self.process.start()
         listening.close()
 

@@ -85,11 +85,11 @@ class Run:
         options = (*COMMON, "--cache-bytes", f"{row.cache}m", *routes(self.good, self.origin), *row.options, *helped, *self.more)
         self.proxy = limited(row.limit, *options) if row.limit else Utfeed(*options)
         self.gauge = Gauge(self.proxy.process.pid)
-        if os.cpu_count() > 1 and "--workers" not in self.more:
+        if self.times and os.cpu_count() > 1 and "--workers" not in self.more:
             self.gauge.pin({0})
 
     def crowd(self):
-        return Crowd(self.proxy.port, self.origin.port, self.proxy.process.pid)
+        return Crowd(self.proxy.port, self.origin.port, self.proxy.process.pid, yields=self.times)
 
     def fill(self):
         from .visits import asks_often

@@ -25,7 +25,7 @@ ROWS = [row for row in ATTACKS if row.name.startswith(BRIEF)]
 
 
 def attacked(row, scale):
-    with Origin() as origin:
+    with Origin(yields=False) as origin:
         good = Good()
         try:
             result = Run(row, good, origin, scale, times=False, idle_seconds=IDLE_SECONDS).whole()
