@@ -50,7 +50,8 @@ bool ip_from_sockaddr(const struct sockaddr *address, struct ip *ip)
 {
 	*ip = (struct ip){ .ipv6 = false };
 	if (address->sa_family == AF_INET)
-		ip_from_bytes((const uint8_t *)&((const struct sockaddr_in *)(const void *)address)->sin_addr, false, ip);
+		ip_from_bytes((const uint8_t *)&((const struct sockaddr_in *)(const void *)address)->sin_addr, false,
+		    ip);
 	else if (address->sa_family == AF_INET6)
 		ip_from_bytes(((const struct sockaddr_in6 *)(const void *)address)->sin6_addr.s6_addr, true, ip);
 	else
@@ -136,7 +137,8 @@ bool ip_is_numeric_host(const char *host, size_t len)
 	len -= start;
 	if (len >= 2 && host[0] == '0' && (host[1] | 0x20) == 'x') {
 		for (size_t i = 2; i < len; i++)
-			if (!((host[i] >= '0' && host[i] <= '9') || ((host[i] | 0x20) >= 'a' && (host[i] | 0x20) <= 'f')))
+			if (!((host[i] >= '0' && host[i] <= '9') ||
+			        ((host[i] | 0x20) >= 'a' && (host[i] | 0x20) <= 'f')))
 				return false;
 		return true;
 	}

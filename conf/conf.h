@@ -1,6 +1,8 @@
-/* Owns the configuration: what every option is, where its value comes from (flag > environment > file > default), and routes.
+/* Owns the configuration: what every option is, where its value comes from (flag > environment > file > default), and
+ * routes.
  * Must not know: sockets, events, what the proxy does with a value.
- * Invariant: a struct conf that loaded is whole and in range, and nobody writes to it again; a reload makes another one. */
+ * Invariant: a struct conf that loaded is whole and in range, and nobody writes to it again; a reload makes another
+ * one. */
 #ifndef UTFEED_CONF_CONF_H
 #define UTFEED_CONF_CONF_H
 
@@ -52,7 +54,8 @@ struct conf_origin {
 	bool ipv6;
 	uint16_t port;
 	char *path;                 /* begins with '/' */
-	char *authority;            /* what a Host field says: brackets where needed, the port where it is not the scheme's own */
+	/* what a Host field says: brackets where needed, the port where it is not the scheme's own */
+	char *authority;
 };
 
 /* A proxy that requests to origins go through. */
@@ -92,8 +95,10 @@ struct conf_route {
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
 	char *where;                /* what set it: FILE:LINE, a flag, a variable; for messages */
-	char **places;              /* [i]: what set row i of route_options.def, as where; NULL: it does not itself. NULL for conf.direct */
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
+	/* [i]: what set row i of route_options.def, as where; NULL: it does not itself. NULL for conf.direct */
+	char **places;
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
+	__typeof__(((struct conf_types *)0)->TYPE) member;
 #include "conf/route_options.def"
 #undef OPTION
 };
@@ -104,10 +109,12 @@ enum conf_action { CONF_SERVE, CONF_PRINT_HELP, CONF_PRINT_SAMPLE, CONF_PRINT_CO
 struct conf_source;
 
 struct conf {
-#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) __typeof__(((struct conf_types *)0)->TYPE) member;
+#define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) \
+	__typeof__(((struct conf_types *)0)->TYPE) member;
 #include "conf/options.def"
 #undef OPTION
-	struct conf_route direct;   /* what holds for requests by gateway or forward proxy: the global values, and no origin (host NULL) */
+	/* what holds for requests by gateway or forward proxy: the global values, and no origin (host NULL) */
+	struct conf_route direct;
 	enum conf_action action;
 	char *file;                 /* the file read; NULL: none */
 	struct conf_source *sources;    /* where each value came from; conf_internal.h */
@@ -121,37 +128,44 @@ struct conf *conf_new(void);
 void conf_free(struct conf **);
 
 /* argv[0] is skipped (the word `serve`). 0, or -1 with the error filled in; conf is then only fit for conf_free(). */
-int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *) __attribute__((warn_unused_result));
+int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *)
+    __attribute__((warn_unused_result));
 
-/* What set an option: FILE:LINE, a flag, a variable; on a route (NULL: for all) its own or the global one of that name. NULL: the
- * default. */
+/* What set an option: FILE:LINE, a flag, a variable; on a route (NULL: for all) its own or the global one of that name.
+ * NULL: the default. */
 const char *conf_where(const struct conf *, const struct conf_route *, const char *option);
 
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);
 
 /* After a reload: 0, or -1 naming the first option that differs and needs a restart. */
-int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *) __attribute__((warn_unused_result));
+int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *)
+    __attribute__((warn_unused_result));
 
-/* The route's options that change at least so much of a stored response, a line each, as --print-config has them; the caller frees it.
+/* The route's options that change at least so much of a stored response, a line each, as --print-config has them; the
+ * caller frees it.
  * NULL: out of memory. */
 char *conf_route_effects(const struct conf_route *, enum conf_effect least);
 
-/* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or NULL. */
-const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path, size_t path_len);
-/* The same for a Host field that was read already; all zero where there is none. */
-const struct conf_route *conf_route_match_host(const struct conf *, const char *host, const struct url_host *, const char *path,
+/* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or
+ * NULL. */
+const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path,
     size_t path_len);
+/* The same for a Host field that was read already; all zero where there is none. */
+const struct conf_route *conf_route_match_host(const struct conf *, const char *host, const struct url_host *,
+    const char *path, size_t path_len);
 
-/* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched route.
- * Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the origin's path. */
+/* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched
+ * route. Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the
+ * origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
 
 /* host, len bytes without a final dot, is the name that d gives, or lies below it. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
 void conf_print_sample(FILE *);
-/* Parts of the manuals, in mdoc(7): every flag with its default, for utfeed(1); every option with its text, for utfeed.conf(5). */
+/* Parts of the manuals, in mdoc(7): every flag with its default, for utfeed(1); every option with its text, for
+ * utfeed.conf(5). */
 void conf_print_manual_flags(FILE *);
 void conf_print_manual_options(FILE *);
 /* A file that loads to the same configuration, each line with where its value came from. */

@@ -10,16 +10,20 @@
 #include <strings.h>
 
 #define BLOCKS "allowed: address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
-#define DESTINATIONS "allowed: example.org (the host), .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
-	":PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
-#define HOSTS "allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with :PORT " \
-	"behind it for that port alone"
+#define DESTINATIONS \
+	"allowed: example.org (the host), .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each " \
+	"with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
+#define HOSTS \
+	"allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
+	":PORT behind it for that port alone"
 
-#define SITES "allowed: with commas between, example.org, .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *"
+#define SITES \
+	"allowed: with commas between, example.org, .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *"
 
 static const char blanks[] = ", \t";
 
-int conf_cidr_list_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+int conf_cidr_list_set(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	struct cidr_list *list = member;
 	const char *at = value->text + strspn(value->text, blanks);
@@ -32,8 +36,9 @@ int conf_cidr_list_set(const struct conf_row *row, void *member, const struct co
 		size_t len = strcspn(at, blanks);
 		struct cidr cidr, *grown;
 		if (!cidr_parse(at, len, &cidr))
-			return conf_fail(error, "'%.64s' is no address block, or has bits set behind its prefix; " BLOCKS,
-				conf_shown(at, len).text);
+			return conf_fail(error,
+			    "'%.64s' is no address block, or has bits set behind its prefix; " BLOCKS,
+			    conf_shown(at, len).text);
 		grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
 		if (!grown)
 			return conf_fail_memory(error);
@@ -92,7 +97,8 @@ static bool read_ascii_name(const char *text, size_t len, struct conf_destinatio
 
 	if (len && text[len - 1] == '.' && --len && text[len - 1] == '.')
 		return false;
-	if (url_parse_host(text, len, &host) != URL_OK || host.ipv6 || host.host.len != len || ip_is_numeric_host(text, len))
+	if (url_parse_host(text, len, &host) != URL_OK || host.ipv6 || host.host.len != len ||
+	    ip_is_numeric_host(text, len))
 		return false;
 	d->host = strndup(text, len);
 	for (char *at = d->host; at && *at; at++)
@@ -100,7 +106,8 @@ static bool read_ascii_name(const char *text, size_t len, struct conf_destinatio
 	return true;
 }
 
-/* A host name, with or without the leading dot that takes in what is below it; in A-labels whatever it is written in. */
+/* A host name, with or without the leading dot that takes in what is below it; in A-labels whatever it is written
+ * in. */
 static bool read_name(const char *text, size_t len, struct conf_destination *d)
 {
 	bool below = len && text[0] == '.', is_name;
@@ -122,7 +129,8 @@ static bool read_destination(const char *text, struct conf_destination *d)
 	if (cidr_parse(text, len, &d->cidr))
 		return true;
 	if (close)
-		return cidr_parse(text + 1, (size_t)(close - text) - 1, &d->cidr) && read_port(close + 1, strlen(close + 1), &d->port);
+		return cidr_parse(text + 1, (size_t)(close - text) - 1, &d->cidr) &&
+		    read_port(close + 1, strlen(close + 1), &d->port);
 	if ((colon = strchr(text, ':')))
 		what = (size_t)(colon - text);
 	if (!read_port(text + what, len - what, &d->port))
@@ -136,8 +144,8 @@ static bool read_destination(const char *text, struct conf_destination *d)
 	return read_name(text, what, d);
 }
 
-static int append_destination(struct conf_destination_list *list, const char *text, bool (*read)(const char *, struct conf_destination *),
-	const char *allowed, struct conf_error *error)
+static int append_destination(struct conf_destination_list *list, const char *text,
+    bool (*read)(const char *, struct conf_destination *), const char *allowed, struct conf_error *error)
 {
 	struct conf_destination *grown = reallocarray(list->items, list->count + 1, sizeof(*grown)), *d;
 
@@ -155,7 +163,8 @@ static int append_destination(struct conf_destination_list *list, const char *te
 	return 0;
 }
 
-int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	(void)row;
 	return append_destination(member, value->text, read_destination, DESTINATIONS, error);
@@ -174,7 +183,8 @@ void conf_destination_format(FILE *out, const struct conf_row *row, const void *
 		if (d->kind == DESTINATION_BLOCK)
 			cidr_print(out, &d->cidr);
 		else
-			fprintf(out, "%s%s", d->kind == DESTINATION_BELOW ? "." : "", d->kind == DESTINATION_EVERY ? "*" : d->host);
+			fprintf(out, "%s%s", d->kind == DESTINATION_BELOW ? "." : "",
+			    d->kind == DESTINATION_EVERY ? "*" : d->host);
 		if (brackets)
 			fputc(']', out);
 		if (d->port == DESTINATION_PORT_ANY)
@@ -211,8 +221,8 @@ static bool read_site(const char *text, struct conf_destination *d)
 	return read_destination(text, d) && d->port == DESTINATION_PORT_NONE;
 }
 
-static int set_items(void *member, const struct conf_value *value, bool (*read)(const char *, struct conf_destination *),
-	const char *allowed, struct conf_error *error)
+static int set_items(void *member, const struct conf_value *value,
+    bool (*read)(const char *, struct conf_destination *), const char *allowed, struct conf_error *error)
 {
 	char *items = strdup(value->text), *rest = items, *item;
 	int status = items ? 0 : conf_fail_memory(error);
@@ -250,31 +260,37 @@ bool conf_destination_names(const struct conf_destination *d, const char *host, 
 	return len == n || (d->kind == DESTINATION_BELOW && host[len - n - 1] == '.');
 }
 
-static int settle_listeners(const struct conf *conf, const char *name, const struct conf_listen_list *list, struct conf_error *error)
+static int settle_listeners(const struct conf *conf, const char *name, const struct conf_listen_list *list,
+    struct conf_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_listen *listen = &list->items[i];
 		struct ip ip;
 		if (!ip_parse(listen->host, strlen(listen->host), &ip) || !cidr_list_contains(&conf->client_allow, &ip))
-			return conf_fail(error, "%s: %s%s%s:%u is open to other machines, and no client-allow says which may use it; write for "
-				"example client-allow = 192.168.0.0/16 (or --client-allow, UTFEED_CLIENT_ALLOW), or 0.0.0.0/0, ::/0 for everybody",
-				name, listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port);
+			return conf_fail(error,
+			    "%s: %s%s%s:%u is open to other machines, and no client-allow says which may use it; write "
+			    "for example client-allow = 192.168.0.0/16 (or --client-allow, UTFEED_CLIENT_ALLOW), or "
+			    "0.0.0.0/0, ::/0 for everybody",
+			    name, listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port);
 	}
 	return 0;
 }
 
-/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only, and no client behind a
- * proxy that is believed. */
+/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only, and no client
+ * behind a proxy that is believed. */
 int conf_access_settle(const struct conf *conf, struct conf_error *error)
 {
 	if (conf->proxy_protocol && !conf->trusted_proxies.count)
-		return conf_fail(error, "%s: proxy-protocol: trusted-proxies does not say whose connections begin with such a header",
-			conf_where(conf, NULL, "proxy-protocol"));
+		return conf_fail(error,
+		    "%s: proxy-protocol: trusted-proxies does not say whose connections begin with such a header",
+		    conf_where(conf, NULL, "proxy-protocol"));
 	if (conf->sources[CONF_OPTION_client_allow].level != CONF_LEVEL_DEFAULT)
 		return 0;
 	if (conf->trusted_proxies.count)
-		return conf_fail(error, "%s: trusted-proxies: no client-allow says which of the clients behind them may use utfeed; write for "
-			"example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody", conf_where(conf, NULL, "trusted-proxies"));
+		return conf_fail(error,
+		    "%s: trusted-proxies: no client-allow says which of the clients behind them may use utfeed; write "
+		    "for example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody",
+		    conf_where(conf, NULL, "trusted-proxies"));
 	return settle_listeners(conf, "listen", &conf->listen, error) != 0 ? -1 :
 		settle_listeners(conf, "tls-listen", &conf->tls_listen, error);
 }

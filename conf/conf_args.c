@@ -1,4 +1,5 @@
-/* Owns the command line of `utfeed serve`: --name VALUE and --name=VALUE for every option, and the few words beside them.
+/* Owns the command line of `utfeed serve`: --name VALUE and --name=VALUE for every option, and the few words beside
+ * them.
  * Must not know: files, variables; what any option means.
  * Invariant: every option takes a value; of a flag given twice the last counts, a list's add up. */
 #include "conf/conf_internal.h"
@@ -17,7 +18,8 @@ static const struct word {
 	{ "config", 'c', "FILE", CONF_SERVE, "Read FILE; also UTFEED_CONFIG." },
 	{ "help", 'h', NULL, CONF_PRINT_HELP, "Print this." },
 	{ "check-config", 0, NULL, CONF_CHECK_CONFIG, "Read everything, say whether it is right, and stop." },
-	{ "print-config", 0, NULL, CONF_PRINT_CONFIG, "Print the values in force and where each comes from, as a file." },
+	{ "print-config", 0, NULL, CONF_PRINT_CONFIG,
+		"Print the values in force and where each comes from, as a file." },
 	{ "print-sample", 0, NULL, CONF_PRINT_SAMPLE, "Print a file with every option and its default." },
 };
 
@@ -133,7 +135,8 @@ void conf_args_print(FILE *out)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		const struct word *word = &words[i];
 		char left[64];
-		snprintf(left, sizeof(left), "--%s%s%s", word->name, word->placeholder ? " " : "", word->placeholder ? word->placeholder : "");
+		snprintf(left, sizeof(left), "--%s%s%s", word->name, word->placeholder ? " " : "",
+		    word->placeholder ? word->placeholder : "");
 		if (word->letter)
 			fprintf(out, "  -%c, %-18s %s\n", word->letter, left, word->prose);
 		else

@@ -1,7 +1,7 @@
 /* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'; http_proxy and its like.
  * Must not know: flags, files.
- * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left alone,
- * since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
+ * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left
+ * alone, since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -34,7 +34,8 @@ static const char *find(char *const *envp, const char *name)
 }
 
 /* The items of a list, separated by line ends or semicolons. */
-static int set_list(struct conf *conf, const struct conf_row *row, const char *text, const char *name, struct conf_error *error)
+static int set_list(struct conf *conf, const struct conf_row *row, const char *text, const char *name,
+    struct conf_error *error)
 {
 	static const char blanks[] = " \t\r", ends[] = ";\n";
 	int status = 0;
@@ -83,7 +84,8 @@ int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *erro
 	return 0;
 }
 
-/* What curl and others read, the first that is set. No HTTP_PROXY: in a CGI program a client sets that, by a field Proxy. */
+/* What curl and others read, the first that is set. No HTTP_PROXY: in a CGI program a client sets that, by a field
+ * Proxy. */
 static const struct { enum conf_option_id option; const char *names[5]; } common[] = {
 	{ CONF_OPTION_http_proxy, { "http_proxy", "all_proxy", "ALL_PROXY" } },
 	{ CONF_OPTION_https_proxy, { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" } },
@@ -98,7 +100,8 @@ int conf_env_fall_back(struct conf *conf, char *const *envp, struct conf_error *
 		while (*name && !(text = find(envp, *name)))
 			name++;
 		if (text && conf->sources[common[i].option].level == CONF_LEVEL_DEFAULT &&
-		    conf_set(conf, &conf_options[common[i].option], CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, *name }, error) != 0)
+		    conf_set(conf, &conf_options[common[i].option], CONF_LEVEL_ENVIRONMENT,
+		        &(struct conf_value){ text, *name }, error) != 0)
 			return -1;
 	}
 	return 0;

@@ -87,21 +87,26 @@ static int set_option(struct reader *reader, const char *name, const char *text)
 {
 	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name));
 	struct conf_route_list *routes = &reader->conf->routes;
-	const struct conf_row *route_row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
+	const struct conf_row *route_row =
+	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
 	char where[256];
 	struct conf_value value = { text, where };
 
 	snprintf(where, sizeof(where), "%.200s:%u", reader->file, reader->line);
 	if (reader->in_route && route_row)
-		return conf_route_set(&routes->items[routes->count - 1], route_row, &value, reader->error) == 0 ? 0 : fail_here(reader);
+		return conf_route_set(&routes->items[routes->count - 1], route_row, &value, reader->error) == 0
+		    ? 0
+		    : fail_here(reader);
 	if (!reader->in_route && row)
 		return conf_set(reader->conf, row, CONF_LEVEL_FILE, &value, reader->error);
 	if (reader->in_route && row)
-		conf_fail(reader->error, "%s: not an option of a route; allowed: above the first [route PATTERN]", name);
+		conf_fail(reader->error, "%s: not an option of a route; allowed: above the first [route PATTERN]",
+		    name);
 	else if (route_row)
 		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
 	else
-		conf_fail(reader->error, "%s is not an option; utfeed serve --help lists them", conf_shown_name(name, strlen(name)).text);
+		conf_fail(reader->error, "%s is not an option; utfeed serve --help lists them",
+		    conf_shown_name(name, strlen(name)).text);
 	return fail_here(reader);
 }
 
@@ -134,7 +139,8 @@ static int read_line(struct reader *reader, char *line)
 int conf_file_parse(struct conf *conf, const char *text, size_t len, const char *name, struct conf_error *error)
 {
 	struct reader reader = { conf, error, name, 0, false };
-	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;   /* a byte order mark, as some editors write */
+	/* a byte order mark, as some editors write */
+	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	int status = 0;
 
 	while (status == 0 && at < len) {
@@ -189,7 +195,9 @@ int conf_file_read(struct conf *conf, const char *path, struct conf_error *error
 	if (!file)
 		return conf_fail(error, "%.200s: %s", path, strerror(errno));
 	text = read_whole(file, &len);
-	status = text ? conf_file_parse(conf, text, len, path, error) : conf_fail(error, "%.200s: %s", path, strerror(errno));
+	status = text
+	    ? conf_file_parse(conf, text, len, path, error)
+	    : conf_fail(error, "%.200s: %s", path, strerror(errno));
 	free(text);
 	fclose(file);
 	return status;

@@ -56,7 +56,8 @@ struct conf_type {
 	const char *const *words;   /* the values of an enumeration by number, NULL at the end */
 	bool list;                  /* set() appends */
 	int (*set)(const struct conf_row *, void *member, const struct conf_value *, struct conf_error *);
-	void (*format)(FILE *, const struct conf_row *, const void *member);   /* what set() reads back; lists one item a line */
+	/* what set() reads back; lists one item a line */
+	void (*format)(FILE *, const struct conf_row *, const void *member);
 	void (*clear)(void *member);                                           /* NULL: nothing to free */
 };
 extern const struct conf_type conf_types[CONF_TYPE_COUNT];
@@ -74,11 +75,13 @@ int conf_fail_memory(struct conf_error *);
 /* Puts "what: " before the message. */
 int conf_fail_in(struct conf_error *, const char *what);
 
-/* A value as messages show it: no user information of a URL, no query, which may be a key, and no more of it than helps. */
+/* A value as messages show it: no user information of a URL, no query, which may be a key, and no more of it than
+ * helps. */
 struct conf_shown { char text[208]; };
 struct conf_shown conf_shown(const char *value, size_t len);
 #define SHOWN(value) conf_shown(value, strlen(value)).text
-/* The same of what stands where an option's name should: quoted, or in other words where it cannot be one: it may be a value then. */
+/* The same of what stands where an option's name should: quoted, or in other words where it cannot be one: it may be a
+ * value then. */
 struct conf_shown conf_shown_name(const char *name, size_t len);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
@@ -95,13 +98,15 @@ int conf_claim(struct conf *, const struct conf_row *, enum conf_level, const ch
 /* Checks the value and puts it into its place, where it belongs to that level. */
 int conf_set(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
 /* Makes and returns a route without origin at the end of conf's list; NULL with the error. */
-struct conf_route *conf_add_route(struct conf *, enum conf_level, const char *pattern, const char *where, struct conf_error *);
+struct conf_route *conf_add_route(struct conf *, enum conf_level, const char *pattern, const char *where,
+    struct conf_error *);
 /* Routes inherit, are checked against each other and sorted. May be called again after more was set. */
 int conf_settle(struct conf *, struct conf_error *);
 
 /* conf_route.c */
 int conf_route_defaults(struct conf_route *, struct conf_error *);
-struct conf_route *conf_route_append(struct conf_route_list *, const char *pattern, size_t len, const char *where, struct conf_error *);
+struct conf_route *conf_route_append(struct conf_route_list *, const char *pattern, size_t len, const char *where,
+    struct conf_error *);
 int conf_route_set(struct conf_route *, const struct conf_row *, const struct conf_value *, struct conf_error *);
 int conf_route_parse(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 void conf_route_format(FILE *, const struct conf_row *, const void *list);
@@ -145,14 +150,17 @@ int conf_file_read(struct conf *, const char *path, struct conf_error *);
 int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);
 
 /* conf_args.c, conf_env.c */
-int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);   /* the file's name and the action */
+/* the file's name and the action */
+int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);
 int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_error *);
 void conf_args_print(FILE *);
-/* What beside its prose a row says of its values: "May be repeated. Default 1, from 1 to 64. A change needs a restart." */
+/* What beside its prose a row says of its values: "May be repeated. Default 1, from 1 to 64. A change needs a
+ * restart." */
 void conf_describe(char *text, size_t cap, const struct conf_row *);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
 int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
-int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);    /* the variables curl reads: http_proxy and its like */
+/* the variables curl reads: http_proxy and its like */
+int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);
 enum { CONF_ENV_NAME_MAX = 64 };
 void conf_env_name(const struct conf_row *, char name[CONF_ENV_NAME_MAX]);
 

@@ -1,6 +1,8 @@
-/* Owns the parts of the manuals that the option tables generate, in mdoc(7): the flags of utfeed(1), the options of utfeed.conf(5).
+/* Owns the parts of the manuals that the option tables generate, in mdoc(7): the flags of utfeed(1), the options of
+ * utfeed.conf(5).
  * Must not know: any single option.
- * Invariant: a line is at most WIDTH columns long and ends where a sentence ends, as mandoc -Tlint wants it; none begins like a macro. */
+ * Invariant: a line is at most WIDTH columns long and ends where a sentence ends, as mandoc -Tlint wants it; none
+ * begins like a macro. */
 #include "conf/conf_internal.h"
 
 #include <string.h>
@@ -47,7 +49,8 @@ static void print_text(FILE *out, const char *text)
 }
 
 /* List items under a heading for each section. begin and end enclose the items of one. */
-static void print_sections(FILE *out, const char *begin, const char *end, void (*print)(FILE *, const struct conf_row *))
+static void print_sections(FILE *out, const char *begin, const char *end,
+    void (*print)(FILE *, const struct conf_row *))
 {
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
@@ -60,13 +63,14 @@ static void print_sections(FILE *out, const char *begin, const char *end, void (
 
 static void print_flag(FILE *out, const struct conf_row *row)
 {
-	fprintf(out, ".It Fl Fl %s Ar %s Ta%s%s\n", row->name, conf_types[row->type].placeholder, row->def && *row->def ? " " : "",
-		row->def ? row->def : "");
+	fprintf(out, ".It Fl Fl %s Ar %s Ta%s%s\n", row->name, conf_types[row->type].placeholder,
+	    row->def && *row->def ? " " : "", row->def ? row->def : "");
 }
 
 void conf_print_manual_flags(FILE *out)
 {
-	print_sections(out, ".Bl -column \"--targeted-cache-control NAME[,NAME]...\" \"127.0.0.0/8, ::1\"\n", ".El\n", print_flag);
+	print_sections(out, ".Bl -column \"--targeted-cache-control NAME[,NAME]...\" \"127.0.0.0/8, ::1\"\n", ".El\n",
+	    print_flag);
 }
 
 static void print_option(FILE *out, const struct conf_row *row)

@@ -41,9 +41,12 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 		return conf_fail(error, "'%.200s' is no origin: %s; allowed: http://host[:port][/path]", SHOWN(text),
 			url_error_text(fault));
 	if (url.has_query)
-		return conf_fail(error, "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]", SHOWN(text));
+		return conf_fail(error,
+		    "'%.200s' has a query, which comes from the request; allowed: http://host[:port][/path]",
+		    SHOWN(text));
 	if (url_path_has_dots(text + url.path.at, url.path.len))
-		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]", SHOWN(text));
+		return conf_fail(error, "'%.200s' has a dot segment in its path; allowed: http://host[:port][/path]",
+		    SHOWN(text));
 	origin.scheme = url.scheme;
 	origin.ipv6 = url.ipv6;
 	origin.port = url.port;
@@ -122,8 +125,9 @@ int conf_listen_set(const struct conf_row *row, void *member, const struct conf_
 	if (!*value->text && !*row->def)
 		return 0;              /* none */
 	if (!read_listen(value->text, &listen, host))
-		return conf_fail(error, "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
-			SHOWN(value->text));
+		return conf_fail(error,
+		    "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
+		    SHOWN(value->text));
 	for (size_t i = 0; i < list->count; i++)
 		if (listen.port && list->items[i].port == listen.port && strcmp(list->items[i].host, host) == 0)
 			return conf_fail(error, "'%.64s' is given twice; allowed: once", SHOWN(value->text));
@@ -145,7 +149,8 @@ void conf_listen_format(FILE *out, const struct conf_row *row, const void *membe
 	(void)row;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_listen *listen = &list->items[i];
-		fprintf(out, "%s%s%s:%u\n", listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port);
+		fprintf(out, "%s%s%s:%u\n", listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "",
+		    listen->port);
 	}
 }
 

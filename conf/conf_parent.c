@@ -15,7 +15,8 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* Undoes %XX into out, which has room for text. false: a stray '%', or a character that RFC 7617 section 2 does not allow. */
+/* Undoes %XX into out, which has room for text. false: a stray '%', or a character that RFC 7617 section 2 does not
+ * allow. */
 static bool unescape(const char *text, size_t len, char *out, size_t *out_len)
 {
 	*out_len = 0;
@@ -80,7 +81,8 @@ static int read_credentials(struct conf_parent *parent, const char *text, size_t
 	if (!unescape(text, user_len, plain, &n) || memchr(plain, ':', n) ||
 	    (colon && !unescape(colon + 1, len - user_len - 1, plain + n + 1, &password_len))) {
 		free(plain);
-		return conf_fail(error, "user or password has a character that cannot be sent, or a %% that is no %%XX" PARENTS);
+		return conf_fail(error,
+		    "user or password has a character that cannot be sent, or a %% that is no %%XX" PARENTS);
 	}
 	plain[n] = ':';
 	parent->credentials = base64(plain, n + 1 + password_len);
@@ -119,7 +121,9 @@ static int read_parent(struct conf_parent *parent, const char *text, struct conf
 	at = memrchr(text, '@', len);
 	if (at && read_credentials(parent, text, (size_t)(at - text), error) != 0)
 		return -1;
-	return at ? read_address(parent, at + 1, len - (size_t)(at + 1 - text), error) : read_address(parent, text, len, error);
+	return at
+	    ? read_address(parent, at + 1, len - (size_t)(at + 1 - text), error)
+	    : read_address(parent, text, len, error);
 }
 
 /* As curl does, "host:port" is taken for a URL. */
@@ -143,8 +147,9 @@ void conf_parent_format(FILE *out, const struct conf_row *row, const void *membe
 
 	(void)row;
 	if (parent->host)
-		fprintf(out, "http://%s%s%s%s%s:%u", parent->userinfo ? parent->userinfo : "", parent->userinfo ? "@" : "",
-			parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "", parent->port);
+		fprintf(out, "http://%s%s%s%s%s:%u", parent->userinfo ? parent->userinfo : "",
+		    parent->userinfo ? "@" : "", parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "",
+		    parent->port);
 	else
 		fputs("off", out);
 }

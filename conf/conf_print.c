@@ -1,4 +1,5 @@
-/* Owns what the option tables look like to people: --help, the sample file, the values in force. The manuals: conf_manual.c.
+/* Owns what the option tables look like to people: --help, the sample file, the values in force. The manuals:
+ * conf_manual.c.
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
 #include "conf/conf_internal.h"
@@ -39,9 +40,11 @@ void conf_describe(char *text, size_t cap, const struct conf_row *row)
 	if (type->list)
 		len += (size_t)snprintf(text + len, cap - len, "May be repeated. ");
 	if (has_default)
-		len += (size_t)snprintf(text + len, cap - len, "Default %s%s%s%s", row->def, *unit ? " (" : "", unit, *unit ? ")" : "");
+		len += (size_t)snprintf(text + len, cap - len, "Default %s%s%s%s", row->def, *unit ? " (" : "", unit,
+		    *unit ? ")" : "");
 	if (row->min)
-		len += (size_t)snprintf(text + len, cap - len, "%s %s to %s", has_default ? ", from" : "From", row->min, row->max);
+		len += (size_t)snprintf(text + len, cap - len, "%s %s to %s", has_default ? ", from" : "From", row->min,
+		    row->max);
 	if (has_default || row->min)
 		len += (size_t)snprintf(text + len, cap - len, ". ");
 	if (row->reload == NO_RELOAD)
@@ -66,9 +69,10 @@ static void conf_print_help(FILE *out)
 	const char *section = "";
 
 	fputs("Usage: utfeed serve [-c FILE] [--NAME VALUE | --NAME=VALUE]...\n\n"
-		"Each option is a flag, an environment variable (--sniff-bytes: UTFEED_SNIFF_BYTES) and a line of FILE\n"
-		"(sniff-bytes = 64k). A flag counts before a variable, a variable before the file; a list as a whole.\n"
-		"A variable holds several items of a list separated by ; or line ends.\n\n", out);
+	      "Each option is a flag, an environment variable (--sniff-bytes: UTFEED_SNIFF_BYTES) and a line of FILE\n"
+	      "(sniff-bytes = 64k). A flag counts before a variable, a variable before the file; a list as a whole.\n"
+	      "A variable holds several items of a list separated by ; or line ends.\n\n",
+	    out);
 	conf_args_print(out);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		if (strcmp(section, conf_options[i].section) != 0)
@@ -76,7 +80,9 @@ static void conf_print_help(FILE *out)
 		section = conf_options[i].section;
 		print_row(out, &conf_options[i], "--", ' ');
 	}
-	fputs("\noptions of one route: NAME=VALUE behind --route PATTERN=ORIGIN, lines below [route PATTERN] in the file\n", out);
+	fputs("\noptions of one route: NAME=VALUE behind --route PATTERN=ORIGIN, "
+	      "lines below [route PATTERN] in the file\n",
+	    out);
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
 		print_row(out, &conf_route_options[i], "", '=');
 }
@@ -98,21 +104,28 @@ void conf_print_sample(FILE *out)
 	const char *section = "";
 
 	fputs("# utfeed.conf: every option of utfeed serve with its default. A line without its # sets one.\n"
-		"# NAME = VALUE; a # after a blank begins a comment; \"quotes\" keep blanks and #, with \\\" and \\\\ inside.\n"
-		"# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h.\n", out);
+	      "# NAME = VALUE; a # after a blank begins a comment; "
+	      "\"quotes\" keep blanks and #, with \\\" and \\\\ inside.\n"
+	      "# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h.\n",
+	    out);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
 		if (strcmp(section, row->section) != 0)
 			fprintf(out, "\n### %s\n", row->section);
 		section = row->section;
-		print_sample_row(out, row, row->def ? row->def :
-			row->type == CONF_TYPE_ROUTE ? "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient" : ".feeds.example:8080");
+		print_sample_row(out, row,
+		    row->def                           ? row->def
+		        : row->type == CONF_TYPE_ROUTE ? "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient"
+		                                       : ".feeds.example:8080");
 	}
-	fputs("\n### Routes with lines of their own. They end the options above: what follows a [route] belongs to it.\n"
-		"\n#[route //feeds.example/old/]\n", out);
+	fputs("\n### Routes with lines of their own. They end the options above: "
+	      "what follows a [route] belongs to it.\n"
+	      "\n#[route //feeds.example/old/]\n",
+	    out);
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+		const struct conf_row *global =
+		    conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
 		print_sample_row(out, row, row->def ? row->def : global ? global->def : "http://127.0.0.1:8100/");
 	}
 }
@@ -173,7 +186,8 @@ void conf_act(const struct conf *conf, FILE *out)
 		conf_dump(out, conf);
 		break;
 	case CONF_CHECK_CONFIG:
-		fprintf(out, "utfeed: the configuration is right%s%s\n", conf->file ? ": " : "", conf->file ? conf->file : "");
+		fprintf(out, "utfeed: the configuration is right%s%s\n", conf->file ? ": " : "",
+		    conf->file ? conf->file : "");
 		break;
 	}
 }

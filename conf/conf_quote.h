@@ -13,8 +13,8 @@ size_t conf_quoted_length(const char *text);
 void conf_unquote(char *text);
 void conf_quote(FILE *, const char *text, size_t len);
 
-/* How long the item at text is, up to its end or one of stops. A stop inside quotes is none where these begin behind the = of
- * NAME=VALUE, as the words of an inline route have them. */
+/* How long the item at text is, up to its end or one of stops. A stop inside quotes is none where these begin behind
+ * the = of NAME=VALUE, as the words of an inline route have them. */
 size_t conf_item_length(const char *text, const char *stops);
 
 #endif

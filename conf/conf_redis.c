@@ -1,4 +1,5 @@
-/* Owns the address of a Redis server as an option value, HOST:PORT or the path of a socket; which stores exclude each other.
+/* Owns the address of a Redis server as an option value, HOST:PORT or the path of a socket; which stores exclude each
+ * other.
  * Must not know: what is stored there.
  * Invariant: no message holds a part of the value: a URL put there may have a password in it. */
 #include "conf/conf_internal.h"
@@ -12,7 +13,8 @@
 static int read_path(struct conf_redis *redis, const char *text, struct conf_error *error)
 {
 	if (strlen(text) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		return conf_fail(error, "a socket's path has at most %zu bytes" ADDRESSES, sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+		return conf_fail(error, "a socket's path has at most %zu bytes" ADDRESSES,
+		    sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
 	for (const char *at = text; *at; at++)
 		if (*at < 0x20 || *at > 0x7e)
 			return conf_fail(error, "the path has a character that is not printable ASCII" ADDRESSES);
@@ -71,7 +73,8 @@ int conf_redis_settle(const struct conf *conf, struct conf_error *error)
 		return conf_fail(error, "%s: cache-redis: cache-lmdb is set too, at %s; allowed: one of them",
 			conf_where(conf, NULL, "cache-redis"), conf_where(conf, NULL, "cache-lmdb"));
 	if (conf->cache_redis.path && conf->cache_redis_tls)
-		return conf_fail(error, "%s: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis",
-			conf_where(conf, NULL, "cache-redis-tls"));
+		return conf_fail(error,
+		    "%s: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis",
+		    conf_where(conf, NULL, "cache-redis-tls"));
 	return 0;
 }

@@ -75,7 +75,8 @@ static char *copy_host(const char *text, size_t len)
 }
 
 /* The HOST[:PORT] of a pattern, the host in A-labels whatever it is written in. */
-static int read_host(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path, struct conf_error *error)
+static int read_host(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path,
+    struct conf_error *error)
 {
 	const char *text = pattern + 2;
 	size_t len = (size_t)(path - text), ascii_len;
@@ -105,12 +106,14 @@ static int read_pattern(struct conf_route *route, const char *pattern, size_t le
 		const char *text = pattern + 2;
 		path = memchr(text, '/', len - 2);
 		if (!path)
-			return conf_fail(error, "'%s' has no path, at least a final /; " PATTERNS, conf_shown(pattern, len).text);
+			return conf_fail(error, "'%s' has no path, at least a final /; " PATTERNS,
+			    conf_shown(pattern, len).text);
 		if (read_host(route, pattern, len, path, error) != 0)
 			return -1;
 	}
 	route->prefix_len = (size_t)(end - path);
-	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))   /* an inline route ends its pattern at a = */
+	/* an inline route ends its pattern at a = */
+	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))
 		return conf_fail(error, "'%s' is not a pattern; " PATTERNS, conf_shown(pattern, len).text);
 	if (url_path_has_dots(path, route->prefix_len))
 		return conf_fail(error, "'%s' has a dot segment; " PATTERNS, conf_shown(pattern, len).text);
@@ -139,7 +142,9 @@ struct conf_route *conf_route_append(struct conf_route_list *list, const char *p
 
 	if (status == 0)
 		status = conf_route_defaults(&route, error);
-	if (status == 0 && (!(route.where = strdup(where)) || !(route.places = calloc(CONF_ROUTE_OPTION_COUNT, sizeof(*route.places)))))
+	if (status == 0 &&
+	    (!(route.where = strdup(where)) ||
+	        !(route.places = calloc(CONF_ROUTE_OPTION_COUNT, sizeof(*route.places)))))
 		status = conf_fail_memory(error);
 	grown = status == 0 ? reallocarray(list->items, list->count + 1, sizeof(*grown)) : NULL;
 	if (!grown) {
@@ -153,7 +158,8 @@ struct conf_route *conf_route_append(struct conf_route_list *list, const char *p
 	return &list->items[list->count++];
 }
 
-int conf_route_set(struct conf_route *route, const struct conf_row *row, const struct conf_value *value, struct conf_error *error)
+int conf_route_set(struct conf_route *route, const struct conf_row *row, const struct conf_value *value,
+    struct conf_error *error)
 {
 	char **place = &route->places[row - conf_route_options];
 	int status;
@@ -174,7 +180,8 @@ static char *read_word(const char *text, size_t len, struct conf_error *error)
 	char *value;
 
 	if (len && *text == '"' && quoted != len) {
-		conf_fail(error, quoted ? "text after a closing quote; allowed: a blank" : "a quoted value has no closing quote");
+		conf_fail(error,
+		    quoted ? "text after a closing quote; allowed: a blank" : "a quoted value has no closing quote");
 		return NULL;
 	}
 	if (!(value = strndup(text, len)))
@@ -214,14 +221,16 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	struct conf_route *route;
 
 	if (!equals)
-		return conf_fail(error, "'%s' has no origin; allowed: %s", conf_shown(at, len).text, conf_types[row->type].placeholder);
+		return conf_fail(error, "'%s' has no origin; allowed: %s", conf_shown(at, len).text,
+		    conf_types[row->type].placeholder);
 	route = conf_route_append(list, at, (size_t)(equals - at), value->where ? value->where : "", error);
 	if (!route)
 		return -1;
 	char *origin = read_word(equals + 1, len - (size_t)(equals - at) - 1, error);
 	if (!origin)
 		return conf_fail_in(error, "origin");
-	int status = conf_route_set(route, &conf_route_options[CONF_ROUTE_origin], &(struct conf_value){ origin, value->where }, error);
+	int status = conf_route_set(route, &conf_route_options[CONF_ROUTE_origin],
+	    &(struct conf_value){ origin, value->where }, error);
 	free(origin);
 	while (status == 0) {
 		at += len;
@@ -234,7 +243,8 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	return status;
 }
 
-/* In quotes where its text could be taken for more than one word, or for quotes; the values of other types hold no blanks. */
+/* In quotes where its text could be taken for more than one word, or for quotes; the values of other types hold no
+ * blanks. */
 static void format_word(FILE *out, const struct conf_row *option, const void *member)
 {
 	const char *text = option->type == CONF_TYPE_TEXT ? *(char *const *)member : "";
@@ -269,13 +279,15 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 {
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
-		const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+		const struct conf_row *global =
+		    conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
 		if (row->def || !global || (route->places && route->places[i]))
 			continue;
 		char *text = conf_format(global, conf);
 		if (!text)
 			return conf_fail_memory(error);
-		int status = conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL }, error);
+		int status = conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL },
+		    error);
 		free(text);
 		if (status != 0)
 			return status;
@@ -304,7 +316,8 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 	for (size_t i = 0; i < list->count; i++) {
 		struct conf_route *route = &list->items[i];
 		if (!route->origin.host)
-			return conf_fail(error, "%s: route %.200s has no origin; allowed: a line origin = URL", route->where, route->pattern);
+			return conf_fail(error, "%s: route %.200s has no origin; allowed: a line origin = URL",
+			    route->where, route->pattern);
 		if (*route->name)
 			continue;
 		/* An empty name is as good as none; the pattern is no name that could be written back. */
@@ -319,8 +332,8 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 		qsort(list->items, list->count, sizeof(*list->items), compare_routes);
 	for (size_t i = 1; i < list->count; i++)
 		if (compare_routes(&list->items[i - 1], &list->items[i]) == 0)
-			return conf_fail(error, "%s: route %.200s is also set at %s; allowed: one route a pattern", list->items[i].where,
-				list->items[i].pattern, list->items[i - 1].where);
+			return conf_fail(error, "%s: route %.200s is also set at %s; allowed: one route a pattern",
+			    list->items[i].where, list->items[i].pattern, list->items[i - 1].where);
 	return 0;
 }
 
@@ -329,7 +342,8 @@ static bool prefix_matches(const struct conf_route *route, const char *path, siz
 {
 	if (len < route->prefix_len || memcmp(path, route->prefix, route->prefix_len) != 0)
 		return false;
-	return route->prefix[route->prefix_len - 1] == '/' || len == route->prefix_len || path[route->prefix_len] == '/';
+	return route->prefix[route->prefix_len - 1] == '/' || len == route->prefix_len ||
+	    path[route->prefix_len] == '/';
 }
 
 static size_t path_length(const char *path, size_t len)
@@ -339,8 +353,8 @@ static size_t path_length(const char *path, size_t len)
 	return query ? (size_t)(query - path) : len;
 }
 
-const struct conf_route *conf_route_match_host(const struct conf *conf, const char *text, const struct url_host *asked, const char *path,
-    size_t path_len)
+const struct conf_route *conf_route_match_host(const struct conf *conf, const char *text, const struct url_host *asked,
+    const char *path, size_t path_len)
 {
 	const char *name = text + asked->host.at;
 	size_t name_len = asked->host.len;
@@ -360,7 +374,8 @@ const struct conf_route *conf_route_match_host(const struct conf *conf, const ch
 	return NULL;
 }
 
-const struct conf_route *conf_route_match(const struct conf *conf, const char *host, size_t host_len, const char *path, size_t path_len)
+const struct conf_route *conf_route_match(const struct conf *conf, const char *host, size_t host_len, const char *path,
+    size_t path_len)
 {
 	struct url_host asked;
 

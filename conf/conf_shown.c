@@ -1,6 +1,7 @@
 /* Owns what messages show of values and names that came in wrong.
  * Must not know: which option they are of.
- * Invariant: no message holds what may be a password: a URL's user information or query, or a value that took a name's place. */
+ * Invariant: no message holds what may be a password: a URL's user information or query, or a value that took a name's
+ * place. */
 #include "conf/conf_internal.h"
 
 #include <string.h>
@@ -26,8 +27,8 @@ struct conf_shown conf_shown(const char *value, size_t len)
 
 	if (query && (!at || query > at))
 		end = (size_t)(query - value);
-	snprintf(shown.text, sizeof(shown.text), "%.*s%s%.*s%s", (int)scheme, value, at ? "***" : "", (int)(end - from), value + from,
-		end < len ? "?***" : "");
+	snprintf(shown.text, sizeof(shown.text), "%.*s%s%.*s%s", (int)scheme, value, at ? "***" : "", (int)(end - from),
+	    value + from, end < len ? "?***" : "");
 	return shown;
 }
 

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define ROW(base, section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
-	{ #section, oname, CONF_TYPE_##TYPE, offsetof(struct base, member), def, min, max, unit, reload, EFFECT_##effect, prose },
+	{ #section, oname, CONF_TYPE_##TYPE, offsetof(struct base, member), def, min, max, unit, reload, \
+		EFFECT_##effect, prose },
 
 const struct conf_row conf_options[CONF_OPTION_COUNT] = {
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) \

@@ -28,7 +28,8 @@ static bool read_number(const char *text, const struct unit *units, uint64_t *nu
 	const char *at = text;
 
 	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+		if (__builtin_mul_overflow(value, 10u, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
 			return false;
 	if (at == text)
 		return false;
@@ -49,8 +50,8 @@ static void write_number(FILE *out, uint64_t number, const struct unit *units)
 	fprintf(out, "%llu%s", (unsigned long long)(number / units->factor), number ? units->suffix : "");
 }
 
-static int set_number(const struct conf_row *row, const char *text, const struct unit *units, const char *kind, uint64_t *number,
-	struct conf_error *error)
+static int set_number(const struct conf_row *row, const char *text, const struct unit *units, const char *kind,
+    uint64_t *number, struct conf_error *error)
 {
 	uint64_t min = 0, max = UINT64_MAX, value;
 
@@ -82,7 +83,8 @@ static void format_int(FILE *out, const struct conf_row *row, const void *member
 	fprintf(out, "%d", *(const int *)member);
 }
 
-static int set_workers(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int set_workers(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	uint64_t max = 1;
 	cpu_set_t cpus;
@@ -118,7 +120,8 @@ static void format_size(FILE *out, const struct conf_row *row, const void *membe
 }
 
 /* auto is 0: how much that is shows where it is spent. */
-static int set_budget(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int set_budget(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	if (strcasecmp(value->text, "auto") == 0) {
 		*(size_t *)member = 0;
@@ -186,7 +189,8 @@ static void format_word(FILE *out, const struct conf_row *row, const void *membe
 static int set_bool(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	static const struct { const char *word; bool is; } words[] = {
-		{ "on", true }, { "off", false }, { "yes", true }, { "no", false }, { "true", true }, { "false", false },
+		{ "on", true }, { "off", false }, { "yes", true }, { "no", false }, { "true", true },
+		{ "false", false },
 		{ "1", true }, { "0", false }
 	};
 
@@ -197,7 +201,8 @@ static int set_bool(const struct conf_row *row, void *member, const struct conf_
 			return 0;
 		}
 	}
-	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)", SHOWN(value->text));
+	return conf_fail(error, "'%.64s' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)",
+	    SHOWN(value->text));
 }
 
 static void format_bool(FILE *out, const struct conf_row *row, const void *member)
@@ -210,13 +215,15 @@ struct names { char text[256]; size_t len; };
 
 static void add_name(struct names *names, const char *name)
 {
-	int wrote = snprintf(names->text + names->len, sizeof(names->text) - names->len, "%s%s", names->len ? ", " : "", name);
+	int wrote =
+	    snprintf(names->text + names->len, sizeof(names->text) - names->len, "%s%s", names->len ? ", " : "", name);
 
 	if (wrote > 0 && (size_t)wrote < sizeof(names->text) - names->len)
 		names->len += (size_t)wrote;
 }
 
-static int set_policy(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int set_policy(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	int policy = policy_lookup(value->text, strlen(value->text));
 	struct names names = { "", 0 };
@@ -237,14 +244,16 @@ static void format_policy(FILE *out, const struct conf_row *row, const void *mem
 	fputs(policy_name(*(const enum policy *)member), out);
 }
 
-static int set_charset(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int set_charset(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	const struct charset_label *label = charset_lookup(value->text, strlen(value->text));
 
 	(void)row;
 	if (!label && strcasecmp(value->text, "none") != 0)
-		return conf_fail(error, "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists",
-			SHOWN(value->text));
+		return conf_fail(error,
+		    "'%.64s' is not a known encoding; allowed: none, or a label that utfeed charsets lists",
+		    SHOWN(value->text));
 	*(enum charset *)member = label ? label->charset : CS_NONE;
 	return 0;
 }
@@ -274,10 +283,12 @@ static int fail_repair(const char *name, size_t len, struct conf_error *error)
 
 	for (size_t i = 0; i < REPAIR_NAMES; i++)
 		add_name(&names, repairs[i].name);
-	return conf_fail(error, "'%.64s' is not a repair; allowed: %s, each also with a minus", conf_shown(name, len).text, names.text);
+	return conf_fail(error, "'%.64s' is not a repair; allowed: %s, each also with a minus",
+	    conf_shown(name, len).text, names.text);
 }
 
-static int set_repairs(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+static int set_repairs(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
 {
 	static const char blanks[] = ", \t";
 	const char *at = value->text + strspn(value->text, blanks);
@@ -290,7 +301,8 @@ static int set_repairs(const struct conf_row *row, void *member, const struct co
 		size_t len = strcspn(at, blanks), i;
 		bool remove = *at == '-';
 		for (i = 0; i < REPAIR_NAMES; i++)
-			if (strlen(repairs[i].name) == len - remove && strncasecmp(repairs[i].name, at + remove, len - remove) == 0)
+			if (strlen(repairs[i].name) == len - remove &&
+			    strncasecmp(repairs[i].name, at + remove, len - remove) == 0)
 				break;
 		if (i == REPAIR_NAMES)
 			return fail_repair(at, len, error);
@@ -322,8 +334,8 @@ static void format_repairs(FILE *out, const struct conf_row *row, const void *me
 
 /* Strings */
 
-static int set_string(const struct conf_row *row, char **member, const struct conf_value *value, bool (*fits)(char), const char *rule,
-	struct conf_error *error)
+static int set_string(const struct conf_row *row, char **member, const struct conf_value *value, bool (*fits)(char),
+    const char *rule, struct conf_error *error)
 {
 	const char *text = value->text;
 	char *copy;
@@ -332,8 +344,8 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 		return conf_fail(error, "is empty; allowed: %s", rule);
 	for (const char *at = text; *at; at++)
 		if (!fits(*at))
-			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s", (size_t)(at - text) + 1,
-				(unsigned char)*at, rule);
+			return conf_fail(error, "character %zu has the code 0x%02x; allowed: %s",
+			    (size_t)(at - text) + 1, (unsigned char)*at, rule);
 	copy = strdup(text);
 	if (!copy)
 		return conf_fail_memory(error);
@@ -345,7 +357,8 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 /* RFC 9110 section 5.6.2 */
 static bool is_token(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	    (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 static bool is_printable(char c)
@@ -398,8 +411,10 @@ static int set_names(const struct conf_row *row, void *member, const struct conf
 		while (is_token(name[len]))
 			len++;
 		if (name[len] || count == CONF_NAMES_MAX) {
-			conf_fail(error, "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~", SHOWN(name),
-				name[len] ? "no name" : "one name too many", conf_types[row->type].placeholder, CONF_NAMES_MAX);
+			conf_fail(error,
+			    "'%.64s' is %s; allowed: %s, at most %d names of letters, digits and !#$%%&'*+-.^_`|~",
+			    SHOWN(name), name[len] ? "no name" : "one name too many", conf_types[row->type].placeholder,
+			    CONF_NAMES_MAX);
 			free(names);
 			return -1;
 		}

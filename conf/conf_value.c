@@ -1,4 +1,5 @@
-/* Owns setting one value: its check, its place, the level it came from; its text back; and the words of what was wrong with it.
+/* Owns setting one value: its check, its place, the level it came from; its text back; and the words of what was wrong
+ * with it.
  * Must not know: where values come from, which options there are.
  * Invariant: a value of a higher level is never replaced by one of a lower level. */
 #include "conf/conf_internal.h"
@@ -47,7 +48,8 @@ char *conf_format(const struct conf_row *row, const void *base)
 	return text;
 }
 
-int conf_claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where, struct conf_error *error)
+int conf_claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where,
+    struct conf_error *error)
 {
 	const struct conf_type *type = &conf_types[row->type];
 	struct conf_source *source = &conf->sources[row - conf_options];

@@ -47,7 +47,8 @@ static char *name_convert(const char *name, size_t len)
 {
 	char u8[IDN_HOST_MAX], *a = NULL;
 
-	if (!decode(name, len, u8) || idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
+	if (!decode(name, len, u8) ||
+	    idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
 		return NULL;
 	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */
 	if (!a[strspn(a, NAME_CHARACTERS)])

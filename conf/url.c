@@ -12,7 +12,8 @@ static const uint8_t classes[256] = {
 	['A' ... 'F'] = ALPHA | HEX | NAME | PATH, ['G' ... 'Z'] = ALPHA | NAME | PATH,
 	['a' ... 'f'] = ALPHA | HEX | NAME | PATH, ['g' ... 'z'] = ALPHA | NAME | PATH,
 	['-'] = NAME | PATH, ['_'] = NAME | PATH,
-	['.'] = PATH, ['~'] = PATH, ['!'] = PATH, ['$'] = PATH, ['&'] = PATH, ['\''] = PATH, ['('] = PATH, [')'] = PATH, ['*'] = PATH,
+	['.'] = PATH, ['~'] = PATH, ['!'] = PATH, ['$'] = PATH, ['&'] = PATH, ['\''] = PATH, ['('] = PATH, [')'] = PATH,
+	['*'] = PATH,
 	['+'] = PATH, [','] = PATH, [';'] = PATH, ['='] = PATH, [':'] = PATH, ['@'] = PATH, ['/'] = PATH,
 };
 
@@ -34,8 +35,9 @@ static bool is_path(const char *text, size_t len)
 	return true;
 }
 
-/* What may travel in a request line: visible ASCII. Wider than RFC 3986's pchar, because feeds' real queries hold '|', '[' and
- * stray '%', and origins that publish them expect them back; a backslash is refused, since some read it as '/'. */
+/* What may travel in a request line: visible ASCII. Wider than RFC 3986's pchar, because feeds' real queries hold '|',
+ * '[' and stray '%', and origins that publish them expect them back; a backslash is refused, since some read it as
+ * '/'. */
 static bool is_target(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -68,10 +70,13 @@ const char *url_scheme_name(enum url_scheme scheme)
 const char *url_error_text(enum url_error error)
 {
 	static const char *const texts[] = {
-		[URL_OK] = "no error", [URL_TOO_LONG] = "it is too long", [URL_NO_SCHEME] = "it does not begin with http:// or https://",
+		[URL_OK] = "no error", [URL_TOO_LONG] = "it is too long",
+		[URL_NO_SCHEME] = "it does not begin with http:// or https://",
 		[URL_BAD_SCHEME] = "its scheme is neither http nor https", [URL_USERINFO] = "it holds user information",
-		[URL_BAD_HOST] = "its host is not a name or an address", [URL_BAD_PORT] = "its port is not between 1 and 65535",
-		[URL_BAD_CHARACTER] = "it holds a character that must be written as %XX", [URL_FRAGMENT] = "it holds a fragment (#)"
+		[URL_BAD_HOST] = "its host is not a name or an address",
+		[URL_BAD_PORT] = "its port is not between 1 and 65535",
+		[URL_BAD_CHARACTER] = "it holds a character that must be written as %XX",
+		[URL_FRAGMENT] = "it holds a fragment (#)"
 	};
 	return texts[error];
 }
@@ -228,7 +233,8 @@ enum url_error url_parse(const char *text, size_t len, struct url *url)
 		return error;
 	end = find(text, at, len, "/?#");
 	if (find(text, at, end, "@") != end)
-		return URL_USERINFO;   /* a sender must not make it, a recipient should treat it as an error: RFC 9110 section 4.2.4 */
+		/* a sender must not make it, a recipient should treat it as an error: RFC 9110 section 4.2.4 */
+		return URL_USERINFO;
 	error = url_parse_host(text + at, end - at, &host);
 	if (error)
 		return error;

@@ -23,11 +23,13 @@ struct url {
 	struct url_part path;       /* empty or begins with '/' */
 	struct url_part query;      /* without '?' */
 	bool has_query;
-	struct url_part target;     /* path, '?' and query together, as a request line has it; the caller's "/" where the path is empty */
+	/* path, '?' and query together, as a request line has it; the caller's "/" where the path is empty */
+	struct url_part target;
 };
 
 enum url_error {
-	URL_OK = 0, URL_TOO_LONG, URL_NO_SCHEME, URL_BAD_SCHEME, URL_USERINFO, URL_BAD_HOST, URL_BAD_PORT, URL_BAD_CHARACTER, URL_FRAGMENT
+	URL_OK = 0, URL_TOO_LONG, URL_NO_SCHEME, URL_BAD_SCHEME, URL_USERINFO, URL_BAD_HOST, URL_BAD_PORT,
+	URL_BAD_CHARACTER, URL_FRAGMENT
 };
 
 enum { URL_MAX_BYTES = 65536, URL_MAX_HOST = 253 /* RFC 1035 section 2.3.4, as text */ };
@@ -45,8 +47,8 @@ enum url_error url_parse_host(const char *text, size_t len, struct url_host *);
 
 /* Strictly RFC 3986's path-absolute: pchar and '/', whole %XX, beginning with '/'. */
 bool url_path_valid(const char *text, size_t len);
-/* Has a ".." or "." segment as any server may read one (%2e, %2f, backslash, "..;"): joined to an origin's path it could leave
- * it (RFC 3986 section 5.2.4). */
+/* Has a ".." or "." segment as any server may read one (%2e, %2f, backslash, "..;"): joined to an origin's path it
+ * could leave it (RFC 3986 section 5.2.4). */
 bool url_path_has_dots(const char *text, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 /* Owns the lookup of labels and the facts of each charset (charsets.def, labels.def).
  * Must not know: how any of them is decoded.
- * Invariant: labels.def is sorted by strcmp, and every charset's own name is one of its rows (test_charset checks both). */
+ * Invariant: labels.def is sorted by strcmp, and every charset's own name is one of its rows (test_charset checks
+ * both). */
 #include "core/decode/charset.h"
 
 #include <assert.h>

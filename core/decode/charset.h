@@ -24,7 +24,8 @@ enum charset {
 /* How the ASCII characters of a declaration are coded (XML 1.0 Appendix F.1). */
 enum charset_family {
 	FAMILY_NONE = 0,
-	FAMILY_ASCII,     /* ASCII characters are single bytes of their ASCII value; every ISO 8859, Shift_JIS, EUC, GB, UTF-8 */
+	/* ASCII characters are single bytes of their ASCII value; every ISO 8859, Shift_JIS, EUC, GB, UTF-8 */
+	FAMILY_ASCII,
 	FAMILY_16BIT,
 	FAMILY_32BIT,
 	FAMILY_EBCDIC,
@@ -37,7 +38,8 @@ enum charset_kind {
 };
 
 struct charset_info {
-	const char *name;           /* canonical, lower case: what X-Encoding-Rule prints, e.g. "windows-1251", "utf-16le" */
+	/* canonical, lower case: what X-Encoding-Rule prints, e.g. "windows-1251", "utf-16le" */
+	const char *name;
 	enum charset_family family;
 	enum charset_kind kind;
 	const char *iconv_name;     /* NULL where no iconv is involved */
@@ -48,7 +50,8 @@ struct charset_label {
 	const char *text;           /* lower case: the label's own name, as strict policies report it */
 	enum charset charset;       /* what it is decoded as */
 	bool ascii;                 /* a name of US-ASCII: true of a body in which no byte is 80 or more */
-	bool literal;               /* the label's own set differs from that in codes both have (decoder.h, DECODER_LITERAL) */
+	/* the label's own set differs from that in codes both have (decoder.h, DECODER_LITERAL) */
+	bool literal;
 };
 
 const struct charset_info *charset_info(enum charset);      /* never NULL for 0 < cs < CS_COUNT */
@@ -57,7 +60,8 @@ const char *charset_name(enum charset);                     /* "" for CS_NONE */
 /* Finds a label, ASCII case and surrounding white space ignored. NULL: unknown, or refused (UTF-7, ISO-2022-CN). */
 const struct charset_label *charset_lookup(const char *text, size_t len);
 
-/* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking (utfeed-rules(7), "Steps of auto"). */
+/* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking
+ * (utfeed-rules(7), "Steps of auto"). */
 bool charset_is_thoughtless(enum charset);
 
 /* For `utfeed charsets`: row i of the label table in its order, NULL past the end. */

@@ -108,7 +108,8 @@ size_t decoder_feed(struct decoder *d, const uint8_t *in, size_t in_len, size_t 
 
 size_t decoder_finish(struct decoder *d, uint8_t *out, size_t out_cap)
 {
-	struct decoder_span s = { .in = d->carry, .in_end = d->carry + d->carry_len, .out = out, .out_end = out + out_cap };
+	struct decoder_span s = { .in = d->carry, .in_end = d->carry + d->carry_len, .out = out,
+		.out_end = out + out_cap };
 
 	assert(out_cap >= DECODER_MIN_OUT);
 	if (d->engine->flush)

@@ -5,8 +5,8 @@
  *
  * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
  * WHATWG for the two-byte sets), counted. With DECODER_STRAY_1252 a byte that cannot stand in a UTF-8 body is read as
- * windows-1252 instead. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like any
- * other character (U+FEFF): removing it is repair's business. */
+ * windows-1252 instead. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like
+ * any other character (U+FEFF): removing it is repair's business. */
 #ifndef UTFEED_CORE_DECODE_DECODER_H
 #define UTFEED_CORE_DECODE_DECODER_H
 
@@ -18,8 +18,9 @@
 
 enum decoder_flags {
 	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
-	/* What a label's own set means where both it and the charset, its superset, have a code: iso-8859-1, -9 and -11 in
-	 * windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. What is malformed stays the superset's. */
+	/* What a label's own set means where both it and the charset, its superset, have a code: iso-8859-1, -9 and -11
+	 * in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. What is malformed stays the
+	 * superset's. */
 	DECODER_LITERAL = 1 << 1
 };
 
@@ -28,7 +29,8 @@ enum { DECODER_MIN_OUT = 64 };
 
 struct decoder;
 
-/* NULL: out of memory or descriptors, or iconv has no such converter (errno says which: ENOMEM, EINVAL). The caller owns it. */
+/* NULL: out of memory or descriptors, or iconv has no such converter (errno says which: ENOMEM, EINVAL). The caller
+ * owns it. */
 struct decoder *decoder_new(enum charset, unsigned flags);
 void decoder_free(struct decoder **);
 
@@ -46,7 +48,8 @@ uint64_t decoder_malformed(const struct decoder *);
 
 /* What a whole buffer looks like under a charset; the test policies put to a label. */
 struct decoder_trial {
-	bool accepts;               /* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
+	/* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
+	bool accepts;
 	size_t malformed;           /* sequences replaced, 0 when accepts */
 	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
 };

@@ -1,6 +1,6 @@
 /* Owns the form of decoder_basic.h for AVX2.
- * Must not know: where characters come from. Each is laid out in a lane of two or four bytes; a shuffle by what the lanes hold then
- * closes the gaps between them. */
+ * Must not know: where characters come from. Each is laid out in a lane of two or four bytes; a shuffle by what the
+ * lanes hold then closes the gaps between them. */
 #include "core/decode/decoder_basic.h"
 
 #if defined(__x86_64__)
@@ -28,7 +28,8 @@ enum {
 
 /* Four lanes of four bytes; low bits of the mask: the second counts; high bits: the third too. */
 #define QUAD_AT(m, k) ((k) + BELOW((m) & 15, k) + BELOW((m) >> 4, k))
-#define QUAD(m, k, half) (BYTE(4 * (k), QUAD_AT(m, k), half) | ((m) >> (k) & 1 ? BYTE(4 * (k) + 1, QUAD_AT(m, k) + 1, half) : 0) | \
+#define QUAD(m, k, half) \
+	(BYTE(4 * (k), QUAD_AT(m, k), half) | ((m) >> (k) & 1 ? BYTE(4 * (k) + 1, QUAD_AT(m, k) + 1, half) : 0) | \
 	((m) >> (k) & 16 ? BYTE(4 * (k) + 2, QUAD_AT(m, k) + 2, half) : 0))
 #define QUADS(m, half) (QUAD(m, 0, half) | QUAD(m, 1, half) | QUAD(m, 2, half) | QUAD(m, 3, half))
 #define QUADS_ROW(m) { QUADS(m, 0), QUADS(m, 1) }
@@ -68,10 +69,12 @@ AVX2 static inline uint8_t *put_long(uint8_t *out, __m128i points)
 	__m256i wide = _mm256_cvtepu16_epi32(points), low6 = _mm256_set1_epi32(0x3f);
 	__m256i last = _mm256_or_si256(_mm256_and_si256(wide, low6), _mm256_set1_epi32(0x80));
 	__m256i middle = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(wide, 6), low6), _mm256_set1_epi32(0x80));
-	__m256i two = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(wide, 6), _mm256_set1_epi32(0xc0)), _mm256_slli_epi32(last, 8));
+	__m256i two = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(wide, 6), _mm256_set1_epi32(0xc0)),
+	    _mm256_slli_epi32(last, 8));
 	__m256i three = _mm256_or_si256(_mm256_or_si256(_mm256_srli_epi32(wide, 12), _mm256_set1_epi32(0xe0)),
 	    _mm256_or_si256(_mm256_slli_epi32(middle, 8), _mm256_slli_epi32(last, 16)));
-	__m256i is_two = _mm256_cmpgt_epi32(wide, _mm256_set1_epi32(0x7f)), is_three = _mm256_cmpgt_epi32(wide, _mm256_set1_epi32(0x7ff));
+	__m256i is_two = _mm256_cmpgt_epi32(wide, _mm256_set1_epi32(0x7f)),
+	        is_three = _mm256_cmpgt_epi32(wide, _mm256_set1_epi32(0x7ff));
 	__m256i text = _mm256_blendv_epi8(_mm256_blendv_epi8(wide, two, is_two), three, is_three);
 	unsigned twos = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(is_two));
 	unsigned threes = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(is_three));
@@ -94,7 +97,8 @@ AVX2 static inline uint8_t *put_block(uint8_t *out, __m256i points)
 	unsigned mask;
 
 	if (_mm256_testz_si256(wide, wide)) {
-		_mm_storeu_si128((__m128i *)(void *)out, _mm_packus_epi16(_mm256_castsi256_si128(points), _mm256_extracti128_si256(points, 1)));
+		_mm_storeu_si128((__m128i *)(void *)out,
+		    _mm_packus_epi16(_mm256_castsi256_si128(points), _mm256_extracti128_si256(points, 1)));
 		return out + UNIT_BLOCK;
 	}
 	if (!_mm256_testz_si256(points, _mm256_set1_epi16((short)0xf800))) {
@@ -111,7 +115,8 @@ AVX2 static inline uint8_t *put_block(uint8_t *out, __m256i points)
 
 AVX2 static void utf16(struct decoder_span *s, bool big_endian)
 {
-	const __m256i swap = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
+	const __m256i swap =
+	    _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14));
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
 
@@ -120,7 +125,8 @@ AVX2 static void utf16(struct decoder_span *s, bool big_endian)
 
 		if (big_endian)
 			points = _mm256_shuffle_epi8(points, swap);
-		surrogates = _mm256_cmpeq_epi16(_mm256_and_si256(points, _mm256_set1_epi16((short)0xf800)), _mm256_set1_epi16((short)0xd800));
+		surrogates = _mm256_cmpeq_epi16(_mm256_and_si256(points, _mm256_set1_epi16((short)0xf800)),
+		    _mm256_set1_epi16((short)0xd800));
 		if (!_mm256_testz_si256(surrogates, surrogates))
 			break;
 		out = put_block(out, points);
@@ -150,7 +156,8 @@ AVX2 static uint64_t single(struct decoder_span *s, const struct single_table *t
 	uint64_t holes = 0;
 
 	for (; table->narrow && s->in_end - in >= SINGLE_BLOCK && s->out_end - out >= ROOM; in += SINGLE_BLOCK) {
-		__m256i bytes = load_block(in), beyond = _mm256_cmpgt_epi8(_mm256_setzero_si256(), bytes), index, first, second, low, high, bar;
+		__m256i bytes = load_block(in), beyond = _mm256_cmpgt_epi8(_mm256_setzero_si256(), bytes), index, first,
+		        second, low, high, bar;
 		__m128i groups[4];
 		uint32_t wide, three;
 
@@ -159,14 +166,17 @@ AVX2 static uint64_t single(struct decoder_span *s, const struct single_table *t
 			out += SINGLE_BLOCK;
 			continue;
 		}
-		/* Every row of 16 that starts at or before the byte's own adds its change; ASCII stands before them all */
+		/* Every row of 16 that starts at or before the byte's own adds its change; ASCII stands before them
+		 * all */
 		index = _mm256_xor_si256(bytes, _mm256_set1_epi8((char)0x80));
 		first = _mm256_andnot_si256(beyond, bytes);
 		second = _mm256_setzero_si256();
 #pragma GCC unroll 8
 		for (unsigned row = 0; row < 8; row++) {
-			first = _mm256_xor_si256(first, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load(table->first_change[row])), index));
-			second = _mm256_xor_si256(second, _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load(table->second_change[row])), index));
+			first = _mm256_xor_si256(first,
+			    _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load(table->first_change[row])), index));
+			second = _mm256_xor_si256(second,
+			    _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load(table->second_change[row])), index));
 			index = _mm256_subs_epi8(index, _mm256_set1_epi8(16));
 		}
 		wide = (uint32_t)_mm256_movemask_epi8(second);

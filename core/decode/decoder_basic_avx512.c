@@ -1,6 +1,6 @@
 /* Owns the form of decoder_basic.h for AVX-512 VBMI2, which sorts bytes.
- * Must not know: where characters come from. Each is laid out in a lane, NUL where it has no byte; then the bytes are moved
- * together. Only the first byte of a lane may be NUL and count. */
+ * Must not know: where characters come from. Each is laid out in a lane, NUL where it has no byte; then the bytes are
+ * moved together. Only the first byte of a lane may be NUL and count. */
 #include "core/decode/decoder_basic.h"
 
 #if defined(__x86_64__)
@@ -42,7 +42,8 @@ VBMI2 static inline uint8_t *put_long(uint8_t *out, __m256i points)
 	__m512i wide = _mm512_cvtepu16_epi32(points), low6 = _mm512_set1_epi32(0x3F);
 	__m512i last = _mm512_or_si512(_mm512_and_si512(wide, low6), _mm512_set1_epi32(0x80));
 	__m512i middle = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(wide, 6), low6), _mm512_set1_epi32(0x80));
-	__m512i two = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(wide, 6), _mm512_set1_epi32(0xC0)), _mm512_slli_epi32(last, 8));
+	__m512i two = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(wide, 6), _mm512_set1_epi32(0xC0)),
+	    _mm512_slli_epi32(last, 8));
 	__m512i three = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(wide, 12), _mm512_set1_epi32(0xE0)),
 	    _mm512_or_si512(_mm512_slli_epi32(middle, 8), _mm512_slli_epi32(last, 16)));
 	__m512i text = _mm512_mask_mov_epi32(wide, _mm512_cmpge_epu32_mask(wide, _mm512_set1_epi32(0x80)), two);
@@ -67,8 +68,8 @@ VBMI2 static inline uint8_t *put_block(uint8_t *out, __m512i points)
 
 VBMI2 static void utf16(struct decoder_span *s, bool big_endian)
 {
-	const __m512i swap = _mm512_set_epi64(0x3E3F3C3D3A3B3839, 0x3637343532333031, 0x2E2F2C2D2A2B2829, 0x2627242522232021,
-	    0x1E1F1C1D1A1B1819, 0x1617141512131011, 0x0E0F0C0D0A0B0809, 0x0607040502030001);
+	const __m512i swap = _mm512_set_epi64(0x3E3F3C3D3A3B3839, 0x3637343532333031, 0x2E2F2C2D2A2B2829,
+	    0x2627242522232021, 0x1E1F1C1D1A1B1819, 0x1617141512131011, 0x0E0F0C0D0A0B0809, 0x0607040502030001);
 	const uint8_t *in = s->in;
 	uint8_t *out = s->out;
 
@@ -77,7 +78,8 @@ VBMI2 static void utf16(struct decoder_span *s, bool big_endian)
 
 		if (big_endian)
 			points = _mm512_permutexvar_epi8(swap, points);
-		if (_mm512_cmpeq_epi16_mask(_mm512_and_si512(points, _mm512_set1_epi16((short)0xF800)), _mm512_set1_epi16((short)0xD800)))
+		if (_mm512_cmpeq_epi16_mask(_mm512_and_si512(points, _mm512_set1_epi16((short)0xF800)),
+		        _mm512_set1_epi16((short)0xD800)))
 			break;
 		out = put_block(out, points);
 	}
@@ -104,10 +106,11 @@ VBMI2 static uint64_t single(struct decoder_span *s, const struct single_table *
 			continue;
 		}
 		block = _mm512_cvtepu8_epi16(bytes);
-		high = _mm512_mask_mov_epi16(_mm512_permutex2var_epi16(a, block, b), _mm512_test_epi16_mask(block, _mm512_set1_epi16(0x40)),
-		    _mm512_permutex2var_epi16(c, block, d));
+		high = _mm512_mask_mov_epi16(_mm512_permutex2var_epi16(a, block, b),
+		    _mm512_test_epi16_mask(block, _mm512_set1_epi16(0x40)), _mm512_permutex2var_epi16(c, block, d));
 		block = _mm512_mask_mov_epi16(block, beyond, high);
-		replaced += (uint64_t)__builtin_popcount(_mm512_cmpeq_epi16_mask(block, _mm512_set1_epi16((short)0xFFFD)));
+		replaced +=
+		    (uint64_t)__builtin_popcount(_mm512_cmpeq_epi16_mask(block, _mm512_set1_epi16((short)0xFFFD)));
 		out = put_block(out, block);
 	}
 	s->in = in;
@@ -115,9 +118,9 @@ VBMI2 static uint64_t single(struct decoder_span *s, const struct single_table *
 	return replaced;
 }
 
-/* Where characters start, from which of 64 bytes are beyond ASCII; one starts with the first. In a row of such bytes every other
- * one leads, from its first on; a row of odd length ends with one whose trail is an ASCII byte. What stands alone is taken for a
- * lead; no plane knows what it would lead. */
+/* Where characters start, from which of 64 bytes are beyond ASCII; one starts with the first. In a row of such bytes
+ * every other one leads, from its first on; a row of odd length ends with one whose trail is an ASCII byte. What stands
+ * alone is taken for a lead; no plane knows what it would lead. */
 static inline uint64_t pair_starts(uint64_t beyond)
 {
 	const uint64_t even = UINT64_C(0x5555555555555555);
@@ -139,14 +142,15 @@ VBMI2 static inline unsigned ascii_run(uint64_t beyond)
 	return (unsigned)_tzcnt_u64(run);
 }
 
-/* Sixteen characters from their first bytes and what follows those, each laid out in a lane. What is not known has no bytes. */
+/* Sixteen characters from their first bytes and what follows those, each laid out in a lane. What is not known has no
+ * bytes. */
 VBMI2 static inline __m512i look_up_pairs(const struct double_plane *plane, __m128i firsts, __m128i seconds)
 {
 	__m512i first = _mm512_cvtepu8_epi32(firsts), second = _mm512_cvtepu8_epi32(seconds);
 	__m512i code = _mm512_or_si512(_mm512_slli_epi32(_mm512_and_si512(first, _mm512_set1_epi32(0x7f)), 8), second);
 
-	return _mm512_mask_i32gather_epi32(first, _mm512_test_epi32_mask(first, _mm512_set1_epi32(0x80)), code, plane->text,
-	    sizeof plane->text[0][0]);
+	return _mm512_mask_i32gather_epi32(first, _mm512_test_epi32_mask(first, _mm512_set1_epi32(0x80)), code,
+	    plane->text, sizeof plane->text[0][0]);
 }
 
 /* ASCII and pairs in the same steps: which of them comes next is nothing a processor could foresee. */
@@ -173,7 +177,8 @@ VBMI2 static void pairs(struct decoder_span *s, const struct double_plane *plane
 		firsts = _mm512_maskz_compress_epi8(starts, bytes);
 		seconds = _mm512_maskz_compress_epi8(starts, _mm512_loadu_si512(in + 1));
 		while (starts && known == PAIR_LANES) {
-			__m512i text = look_up_pairs(plane, _mm512_castsi512_si128(firsts), _mm512_castsi512_si128(seconds));
+			__m512i text =
+			    look_up_pairs(plane, _mm512_castsi512_si128(firsts), _mm512_castsi512_si128(seconds));
 
 			known = _tzcnt_u32(~(unsigned)_mm512_test_epi32_mask(text, text));
 			out = put(out, text, _bzhi_u64(_mm512_test_epi8_mask(text, text), 4 * known));

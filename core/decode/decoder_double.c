@@ -157,9 +157,10 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
-/* Blocks, where they can be had. Text that is full of other codes ends them again and again: from a block that came to less than
- * BLOCK_LEAST bytes on, so many are read one by one. */
-static void copy_blocks(const struct decoder_basic *basic, const struct double_plane *plane, struct decoder_span *s, const uint8_t **from)
+/* Blocks, where they can be had. Text that is full of other codes ends them again and again: from a block that came to
+ * less than BLOCK_LEAST bytes on, so many are read one by one. */
+static void copy_blocks(const struct decoder_basic *basic, const struct double_plane *plane, struct decoder_span *s,
+    const uint8_t **from)
 {
 	enum { BLOCK_LEAST = 64, ONE_BY_ONE = 512 };
 	const uint8_t *start = s->in;

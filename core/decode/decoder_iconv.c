@@ -25,8 +25,8 @@ static bool library_could_load(void)
 	return could;
 }
 
-/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that. EINVAL is believed only
- * where a second try gives it again and both memory and a descriptor can be had. */
+/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that. EINVAL is
+ * believed only where a second try gives it again and both memory and a descriptor can be had. */
 static iconv_t open_from(enum charset cs)
 {
 	iconv_t cd = (iconv_t)-1;
@@ -59,7 +59,8 @@ static void stream_close(struct decoder *d)
 /* errno of iconv() over the span, 0 at the end of the input. */
 static int convert(iconv_t cd, struct decoder_span *s)
 {
-	union { const uint8_t *bytes; char *argument; } in = { s->in };        /* iconv() reads them only, whatever its prototype says */
+	/* iconv() reads them only, whatever its prototype says */
+	union { const uint8_t *bytes; char *argument; } in = { s->in };
 	char *out = (char *)s->out;
 	size_t in_left = span_left(s), out_left = span_room(s);
 	int error = iconv(cd, &in.argument, &in_left, &out, &out_left) == (size_t)-1 ? errno : 0;

@@ -21,7 +21,8 @@ struct decoder_engine {
 	void (*run)(struct decoder *, struct decoder_span *);
 	void (*flush)(struct decoder *, struct decoder_span *); /* end of input, NULL: nothing is held back */
 	void (*close)(struct decoder *);                        /* NULL: nothing to give back */
-	/* Malformed sequences, where they can be counted without decoding and no character takes two bytes; NULL: cannot. */
+	/* Malformed sequences, where they can be counted without decoding and no character takes two bytes; NULL:
+	 * cannot. */
 	size_t (*count_malformed)(const struct decoder *, const uint8_t *, size_t len);
 };
 

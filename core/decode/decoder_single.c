@@ -52,4 +52,5 @@ static void single_run(struct decoder *d, struct decoder_span *s)
 	s->out = out;
 }
 
-const struct decoder_engine decoder_single = { .open = single_open, .run = single_run, .count_malformed = single_count_malformed };
+const struct decoder_engine decoder_single = { .open = single_open, .run = single_run,
+	.count_malformed = single_count_malformed };

@@ -1,7 +1,7 @@
 /* Owns the decode tables: built from iconv on first use, then corrected by overlay.def.
  * Must not know: streams, malformed input.
- * Invariant: a finished table is published once by compare-and-swap; the loser of a race frees its copy. So building needs
- * no lock, a failure (no memory) can be tried again, and the published tables are the only state. */
+ * Invariant: a finished table is published once by compare-and-swap; the loser of a race frees its copy. So building
+ * needs no lock, a failure (no memory) can be tried again, and the published tables are the only state. */
 #include "core/decode/decoder_table.h"
 
 #include <assert.h>
@@ -17,7 +17,8 @@
 static _Atomic(struct single_table *) single_tables[CS_COUNT][2];
 static _Atomic(struct double_table *) double_tables[CS_COUNT][2];
 
-/* Codes that do not mean what iconv says: consecutive codes from `first`, one UTF-16 unit each (all of the basic plane). */
+/* Codes that do not mean what iconv says: consecutive codes from `first`, one UTF-16 unit each (all of the basic
+ * plane). */
 struct overlay {
 	enum charset charset;
 	bool literal;               /* in the literal table only */
@@ -42,8 +43,8 @@ static bool overlay_applies(const struct overlay *overlay, enum charset cs, bool
 	return overlay->charset == cs && (literal || !overlay->literal);
 }
 
-/* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there (index-windows-*.txt);
- * the ISO 8859 set that it is the superset of has nothing else there. */
+/* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there
+ * (index-windows-*.txt); the ISO 8859 set that it is the superset of has nothing else there. */
 static bool may_be_c1(enum charset cs, unsigned byte)
 {
 	return cs >= CS_WINDOWS_874 && cs <= CS_WINDOWS_1258 && byte >= 0x80 && byte <= 0x9F;
@@ -83,7 +84,8 @@ static void single_set_points(struct single_table *table)
 		uint32_t cp = point_of(table->text[byte]);
 
 		table->points[byte - 0x80] = (uint16_t)cp;
-		table->basic = table->basic && utf8_encode(cp, text) == (table->text[byte][SINGLE_LENGTH] & ~SINGLE_HOLE);
+		table->basic =
+		    table->basic && utf8_encode(cp, text) == (table->text[byte][SINGLE_LENGTH] & ~SINGLE_HOLE);
 		wide += cp >= 0x800;
 	}
 	table->narrow = wide < 64;
@@ -198,7 +200,8 @@ static void text_from(struct decoder_source *source, const uint8_t *code, size_t
 }
 
 /* Every pair of the layout, after a fixed first byte where prefix is not 0. */
-static void plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source, uint8_t prefix)
+static void plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source,
+    uint8_t prefix)
 {
 	for (unsigned lead = 0x80; lead < 0x100; lead++)
 		for (unsigned trail = 0x30; in_range(layout->lead, lead) && trail < 0x100; trail++) {

@@ -23,7 +23,8 @@ struct single_table {
 	uint8_t first_change[8][16], second_change[8][16];
 };
 
-/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. One load serves both. */
+/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. One load serves
+ * both. */
 static inline uint8_t *single_put(uint8_t *out, const uint8_t entry[4])
 {
 	uint32_t word;

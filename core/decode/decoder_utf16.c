@@ -1,6 +1,8 @@
 /* Owns the UTF-16 and UTF-32 engines: code units of two and four bytes in every byte order.
- * Must not know: byte order marks as marks; U+FEFF is a character, it only settles the order of CS_UTF_16 and CS_UTF_32.
- * Source: Unicode chapter 3 (D91, D90), RFC 2781 section 4.3 (no mark: big-endian), XML 1.0 Appendix F.1 (unusual orders). */
+ * Must not know: byte order marks as marks; U+FEFF is a character, it only settles the order of CS_UTF_16 and
+ * CS_UTF_32.
+ * Source: Unicode chapter 3 (D91, D90), RFC 2781 section 4.3 (no mark: big-endian), XML 1.0 Appendix F.1 (unusual
+ * orders). */
 #include "core/decode/decoder_basic.h"
 #include "core/decode/decoder_impl.h"
 #include "core/text/utf8.h"

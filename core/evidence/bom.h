@@ -17,11 +17,13 @@ enum charset bom_detect(const uint8_t *, size_t len, size_t *bom_len);
 
 /* How code units look where there is no mark: the charset that reads ASCII characters of that pattern. */
 struct bom_family {
-	enum charset charset;       /* CS_UTF_8 for "<?xm", CS_UTF_16BE/LE, CS_UTF_32*, CS_UCS_4_*, CS_IBM037 for EBCDIC; CS_NONE */
+	/* CS_UTF_8 for "<?xm", CS_UTF_16BE/LE, CS_UTF_32*, CS_UCS_4_*, CS_IBM037 for EBCDIC; CS_NONE */
+	enum charset charset;
 	enum charset_family family;
 	unsigned unit;              /* bytes a code unit: 1, 2, 4; 0 for none */
 };
-/* XMLGuessEnc, strictly Appendix F.1: "<?xm" of any family (32-bit ones by "<" alone). Give it the bytes after the mark. */
+/* XMLGuessEnc, strictly Appendix F.1: "<?xm" of any family (32-bit ones by "<" alone). Give it the bytes after the
+ * mark. */
 struct bom_family bom_family_strict(const uint8_t *, size_t len);
 /* For `auto`: also "<" with a letter, "!" or "?" in 16 or 32 bits, and EBCDIC "<" with a letter. */
 struct bom_family bom_family_loose(const uint8_t *, size_t len);

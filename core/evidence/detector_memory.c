@@ -1,5 +1,6 @@
-/* Memory for uchardet; see detector_memory.h. Here stand the operators new and delete that a program may bring itself (ISO C++17 section
- * [new.delete]), under the names of the Itanium C++ ABI. On machines where size_t is not unsigned long those of the library stay. */
+/* Memory for uchardet; see detector_memory.h. Here stand the operators new and delete that a program may bring itself
+ * (ISO C++17 section [new.delete]), under the names of the Itanium C++ ABI. On machines where size_t is not unsigned
+ * long those of the library stay. */
 #include "core/evidence/detector_memory.h"
 
 #include <stdalign.h>

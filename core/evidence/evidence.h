@@ -37,16 +37,19 @@ struct evidence {
 	struct bom_family loose;            /* the same as `auto` looks */
 	struct xmldecl decl;                /* at the very start (after a mark): what the published rules may see */
 	struct evidence_label XMLEnc;
-	struct preamble preamble;           /* where the document starts; looked for where decl is ABSENT, else PREAMBLE_NONE */
-	struct xmldecl hidden;              /* behind white space or junk: only `auto` looks; ABSENT when decl is PRESENT */
+	/* where the document starts; looked for where decl is ABSENT, else PREAMBLE_NONE */
+	struct preamble preamble;
+	/* behind white space or junk: only `auto` looks; ABSENT when decl is PRESENT */
+	struct xmldecl hidden;
 	struct evidence_label hidden_enc;
 
 	struct utf8_evidence utf8;          /* of the window after a UTF-8 mark */
-	bool *starved;                      /* set where a policy's question found no memory (policy_bytes.h); policy_decide()'s */
+	/* set where a policy's question found no memory (policy_bytes.h); policy_decide()'s */
+	bool *starved;
 };
 
-/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window may yet
- * grow: evidence_begin() looks at labels and first bytes, evidence_finish() reads the whole window (utf8). */
+/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window
+ * may yet grow: evidence_begin() looks at labels and first bytes, evidence_finish() reads the whole window (utf8). */
 void evidence_begin(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 void evidence_finish(struct evidence *);
@@ -55,8 +58,8 @@ struct utf8_count evidence_count(const struct evidence *);
 void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 
-/* How ASCII characters look in this body, as far as `auto` and the look-in care: as the mark says, else as the first bytes
- * look, else ASCII. Never FAMILY_NONE. */
+/* How ASCII characters look in this body, as far as `auto` and the look-in care: as the mark says, else as the first
+ * bytes look, else ASCII. Never FAMILY_NONE. */
 struct bom_family evidence_family(const struct evidence *);
 
 /* True when more bytes cannot change BOM, family or declaration (the window may still grow for `auto`). */

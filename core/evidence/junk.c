@@ -7,23 +7,29 @@ enum { MESSAGE_MAX = 1024 };    /* characters of one message */
 
 /* By class; types of the table below go first. */
 static const enum junk by_class[] = {
-	[MIME_NONE] = JUNK_MESSAGES, [MIME_APP_XML] = JUNK_TEXT, [MIME_TEXT_XML] = JUNK_TEXT, [MIME_OTHER_XML] = JUNK_TEXT,
+	[MIME_NONE] = JUNK_MESSAGES, [MIME_APP_XML] = JUNK_TEXT, [MIME_TEXT_XML] = JUNK_TEXT,
+	[MIME_OTHER_XML] = JUNK_TEXT,
 	[MIME_TEXT_HTML] = JUNK_WORDS, [MIME_TEXT_OTHER] = JUNK_NONE, [MIME_JSON] = JUNK_NONE, [MIME_MEDIA] = JUNK_NONE,
 	[MIME_OTHER] = JUNK_NONE,
 };
 
-/* Names that say nothing of a body, and feeds' names from before "+xml": of MIME_OTHER and MIME_TEXT_OTHER, all of them. */
+/* Names that say nothing of a body, and feeds' names from before "+xml": of MIME_OTHER and MIME_TEXT_OTHER, all of
+ * them. */
 static const struct {
 	const char *mime;
 	enum junk junk;
 } by_name[] = {
-	{ "text/plain", JUNK_MESSAGES }, { "application/octet-stream", JUNK_MESSAGES }, { "binary/octet-stream", JUNK_MESSAGES },
-	{ "application/unknown", JUNK_MESSAGES }, { "application/x-unknown", JUNK_MESSAGES }, { "unknown/unknown", JUNK_MESSAGES },
+	{ "text/plain", JUNK_MESSAGES }, { "application/octet-stream", JUNK_MESSAGES },
+	{ "binary/octet-stream", JUNK_MESSAGES },
+	{ "application/unknown", JUNK_MESSAGES }, { "application/x-unknown", JUNK_MESSAGES },
+	{ "unknown/unknown", JUNK_MESSAGES },
 	{ "content/unknown", JUNK_MESSAGES }, { "application/download", JUNK_MESSAGES },
 	{ "application/x-download", JUNK_MESSAGES }, { "application/force-download", JUNK_MESSAGES },
-	{ "application/rss", JUNK_TEXT }, { "application/x-rss", JUNK_TEXT }, { "text/rss", JUNK_TEXT }, { "text/x-rss", JUNK_TEXT },
+	{ "application/rss", JUNK_TEXT }, { "application/x-rss", JUNK_TEXT }, { "text/rss", JUNK_TEXT },
+	{ "text/x-rss", JUNK_TEXT },
 	{ "application/atom", JUNK_TEXT }, { "application/x-atom", JUNK_TEXT }, { "text/atom", JUNK_TEXT },
-	{ "application/rdf", JUNK_TEXT }, { "text/rdf", JUNK_TEXT }, { "application/opml", JUNK_TEXT }, { "text/opml", JUNK_TEXT },
+	{ "application/rdf", JUNK_TEXT }, { "text/rdf", JUNK_TEXT }, { "application/opml", JUNK_TEXT },
+	{ "text/opml", JUNK_TEXT },
 	{ "text/x-opml", JUNK_TEXT },
 };
 

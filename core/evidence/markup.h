@@ -1,4 +1,5 @@
-/* Owns stepping over what stands beside elements: comments, instructions, CDATA sections, document types. Private to core.
+/* Owns stepping over what stands beside elements: comments, instructions, CDATA sections, document types. Private to
+ * core.
  * Must not know: declarations' meaning, junk, Content-Type. Source: XML 1.0 [15], [16], [18]-[21], [28]. */
 #ifndef UTFEED_CORE_EVIDENCE_MARKUP_H
 #define UTFEED_CORE_EVIDENCE_MARKUP_H
@@ -18,8 +19,8 @@ enum markup {
 /* Moves the cursor behind the one construct that starts there. */
 enum markup markup_skip(struct scan *);
 
-/* The root behind white space, comments, instructions and a document type; the cursor ends at its tag. ROOT_HTML also for a
- * document type of HTML's. ROOT_SHORT: the bytes end before it can be told. */
+/* The root behind white space, comments, instructions and a document type; the cursor ends at its tag. ROOT_HTML also
+ * for a document type of HTML's. ROOT_SHORT: the bytes end before it can be told. */
 enum root markup_root(struct scan *);
 
 #endif

@@ -1,10 +1,10 @@
 /* Owns one question: decoded under this charset, does it read like text at all?
  * Must not know: labels, policies, languages.
- * Flaws are what a wrong charset does to any text, and hardly any text does itself: controls and private characters; letters
- * of two alphabets in one word; symbols inside words; capitals after small letters, or more capitals than small letters; four
- * accented Latin letters in a row. For the two-byte sets, which sort their common characters first (JIS X 0208, GB 2312, Big5,
- * KS X 1001: "level 1"): characters from beyond, where they are few only those glued to ASCII letters; Japanese without kana;
- * Chinese from one half of its rows only. */
+ * Flaws are what a wrong charset does to any text, and hardly any text does itself: controls and private characters;
+ * letters of two alphabets in one word; symbols inside words; capitals after small letters, or more capitals than small
+ * letters; four accented Latin letters in a row. For the two-byte sets, which sort their common characters first (JIS X
+ * 0208, GB 2312, Big5, KS X 1001: "level 1"): characters from beyond, where they are few only those glued to ASCII
+ * letters; Japanese without kana; Chinese from one half of its rows only. */
 #include "core/evidence/plausible.h"
 
 #include <stdbool.h>
@@ -50,7 +50,8 @@ static const struct {
 	{ 0x0E3F, G_SYMBOL }, { 0x0E46, G_THAI }, { 0x0E4E, G_THAI_MARK }, { 0x0E5B, G_THAI }, { 0x10FF, G_BAD },
 	{ 0x11FF, G_HANGUL }, { 0x1DFF, G_BAD }, { 0x1EFF, G_LATIN }, { 0x1FFF, G_GREEK }, { 0x200F, G_INNER },
 	{ 0x2018, G_PUNCTUATION }, { 0x2019, G_INNER }, { 0x203A, G_PUNCTUATION }, { 0x2121, G_SYMBOL },
-	{ 0x2122, G_PUNCTUATION }, { 0x2FFF, G_SYMBOL }, { 0x3004, G_SYMBOL }, { 0x3007, G_CJK }, { 0x303F, G_PUNCTUATION },
+	{ 0x2122, G_PUNCTUATION }, { 0x2FFF, G_SYMBOL }, { 0x3004, G_SYMBOL }, { 0x3007, G_CJK },
+	{ 0x303F, G_PUNCTUATION },
 	{ 0x312F, G_CJK }, { 0x318F, G_HANGUL }, { 0x33FF, G_SYMBOL }, { 0x9FFF, G_CJK }, { 0xABFF, G_BAD },
 	{ 0xD7FF, G_HANGUL }, { 0xF8FF, G_BAD }, { 0xFAFF, G_CJK }, { 0xFE2F, G_BAD }, { 0xFEFE, G_SYMBOL },
 	{ 0xFEFF, G_BREAK }, { 0xFF5E, G_CJK }, { 0xFF60, G_PUNCTUATION }, { 0xFF9F, G_HALF }, { 0xFFEF, G_SYMBOL },
@@ -79,7 +80,8 @@ enum letter_case { CASELESS, SMALL, CAPITAL };
 
 static const uint8_t cases[0x0460] = {
 	['a' ... 'z'] = SMALL, [0xDF ... 0xFF] = SMALL, [0x03AC ... 0x03CE] = SMALL, [0x0430 ... 0x045F] = SMALL,
-	['A' ... 'Z'] = CAPITAL, [0xC0 ... 0xDE] = CAPITAL, [0x0386 ... 0x03AB] = CAPITAL, [0x0400 ... 0x042F] = CAPITAL,
+	['A' ... 'Z'] = CAPITAL, [0xC0 ... 0xDE] = CAPITAL, [0x0386 ... 0x03AB] = CAPITAL,
+	[0x0400 ... 0x042F] = CAPITAL,
 };
 
 static enum letter_case case_of(uint32_t c)
@@ -345,12 +347,14 @@ static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size
 			continue;
 		total++;
 		for (k = 0; k < n_rows; k++)
-			if (rows[k].charset == cs && b[i] >= rows[k].from && b[i] <= rows[k].to && b[i + 1] >= rows[k].tail_from)
+			if (rows[k].charset == cs && b[i] >= rows[k].from && b[i] <= rows[k].to &&
+			    b[i + 1] >= rows[k].tail_from)
 				break;
 		if (k < n_rows)
 			seen[rows[k].row]++;
 		else
-			beyond++, glued += (i > 0 && scan_is_letter(b[i - 1])) || (i + 2 < len && scan_is_letter(b[i + 2]));
+			beyond++,
+			    glued += (i > 0 && scan_is_letter(b[i - 1])) || (i + 2 < len && scan_is_letter(b[i + 2]));
 		i++;
 	}
 	r->flaws += total >= FEW ? beyond : glued;

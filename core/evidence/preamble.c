@@ -1,12 +1,13 @@
 /* Owns finding where a document starts. See preamble.h.
- * What stands before is stepped over in three sizes: white space and marks, which are never text; constructs, each as a whole;
- * and single characters, as many as the type lets pass for junk. */
+ * What stands before is stepped over in three sizes: white space and marks, which are never text; constructs, each as a
+ * whole; and single characters, as many as the type lets pass for junk. */
 #include "core/evidence/preamble.h"
 
 #include "core/evidence/markup.h"
 #include "core/evidence/xmldecl.h"
 
-/* Bytes beyond ASCII that may be marks: cut ones, or read in another charset (U+FEFF as three characters of windows-1251). */
+/* Bytes beyond ASCII that may be marks: cut ones, or read in another charset (U+FEFF as three characters of
+ * windows-1251). */
 enum { STRAY_MARKS_MAX = 16 };
 
 struct look {
@@ -15,7 +16,8 @@ struct look {
 	bool complete;
 	bool other;                 /* more than white space and marks came by */
 	bool junk;                  /* something came by that is neither white space nor markup */
-	bool broken;                /* no document starts at `markup`: other things than may stand before a root came by since */
+	/* no document starts at `markup`: other things than may stand before a root came by since */
+	bool broken;
 	bool in_markup;
 	size_t markup;              /* of the first construct, where in_markup */
 	size_t stray, text;         /* bytes of stray marks, of text */
@@ -40,7 +42,8 @@ static enum preamble_state by_root(enum root root)
 	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-/* "<?xml" stands at the cursor. Behind other text it is a declaration only where it reads as one and a feed's root follows. */
+/* "<?xml" stands at the cursor. Behind other text it is a declaration only where it reads as one and a feed's root
+ * follows. */
 static enum preamble_state declaration(const struct look *l)
 {
 	struct scan s = l->scan;

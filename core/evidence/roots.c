@@ -9,7 +9,8 @@ static const struct {
 	const char *name;
 	enum root root;
 } roots[] = {
-	{ "rss", ROOT_FEED }, { "feed", ROOT_FEED }, { "rdf", ROOT_FEED }, { "channel", ROOT_FEED }, { "opml", ROOT_FEED },
+	{ "rss", ROOT_FEED }, { "feed", ROOT_FEED }, { "rdf", ROOT_FEED }, { "channel", ROOT_FEED },
+	{ "opml", ROOT_FEED },
 	{ "urlset", ROOT_FEED }, { "sitemapindex", ROOT_FEED }, { "html", ROOT_HTML },
 };
 

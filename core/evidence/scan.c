@@ -5,11 +5,12 @@
 #include <string.h>
 
 /* The characters that every EBCDIC code page keeps in one place (IBM's invariant set), plus those of declarations and
- * markup that differ only in pages where markup could not be written anyway. "!" has two places, IBM037's and IBM500's; what
- * else stands in either is no part of markup. 0: none. */
+ * markup that differ only in pages where markup could not be written anyway. "!" has two places, IBM037's and IBM500's;
+ * what else stands in either is no part of markup. 0: none. */
 static const char ebcdic[256] = {
 	[0x05] = '\t', [0x0D] = '\r', [0x15] = '\n', [0x25] = '\n', [0x40] = ' ',
-	[0x4B] = '.', [0x4C] = '<', [0x4D] = '(', [0x4E] = '+', [0x4F] = '!', [0x50] = '&', [0x5A] = '!', [0x5C] = '*', [0x5D] = ')',
+	[0x4B] = '.', [0x4C] = '<', [0x4D] = '(', [0x4E] = '+', [0x4F] = '!', [0x50] = '&', [0x5A] = '!', [0x5C] = '*',
+	[0x5D] = ')',
 	[0x5E] = ';', [0x60] = '-', [0x61] = '/', [0x6B] = ',', [0x6C] = '%', [0x6D] = '_', [0x6E] = '>', [0x6F] = '?',
 	[0x7A] = ':', [0x7D] = '\'', [0x7E] = '=', [0x7F] = '"',
 	[0x81] = 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', [0x91] = 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r',

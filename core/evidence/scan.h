@@ -1,5 +1,5 @@
-/* Owns reading ASCII characters one by one out of any family's code units: the cursor that declaration reader and look-in
- * share. Private to core.
+/* Owns reading ASCII characters one by one out of any family's code units: the cursor that declaration reader and
+ * look-in share. Private to core.
  * Must not know: what the characters mean. */
 #ifndef UTFEED_CORE_EVIDENCE_SCAN_H
 #define UTFEED_CORE_EVIDENCE_SCAN_H

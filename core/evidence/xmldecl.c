@@ -134,7 +134,8 @@ static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_sta
 	}
 }
 
-static void read_declaration(struct xmldecl *d, const struct scan *from, bool complete, size_t *enc_start, size_t *enc_end)
+static void read_declaration(struct xmldecl *d, const struct scan *from, bool complete, size_t *enc_start,
+    size_t *enc_end)
 {
 	struct reader r = { *from, 0, false };
 	enum scan_match m = SCAN_NO;
@@ -163,7 +164,8 @@ static void read_declaration(struct xmldecl *d, const struct scan *from, bool co
 	*enc_start = *enc_end = 0;
 }
 
-void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at, bool complete)
+void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at,
+    bool complete)
 {
 	struct scan s = { family, bytes, len, at };
 	size_t enc_start, enc_end;

@@ -35,9 +35,10 @@ struct xmldecl {
 /* Reads a declaration that starts at `at` in code units of the family. */
 void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t len, size_t at, bool complete);
 
-/* The same over decoded UTF-8 text: also gives the byte range of the `encoding = "..."` pseudo-attribute, from the "e" past
- * the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
-void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start, size_t *enc_end);
+/* The same over decoded UTF-8 text: also gives the byte range of the `encoding = "..."` pseudo-attribute, from the "e"
+ * past the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
+void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start,
+    size_t *enc_end);
 
 /* Does a declaration start at the cursor: "<?xml", and white space or "?" behind it? */
 enum scan_match xmldecl_starts(const struct scan *);

@@ -1,8 +1,9 @@
 /* Owns the facade: holding first bytes, deciding once, correcting once. See normalise.h.
  *
- * A decision is taken only at byte counts that do not depend on the cut of the input: 0, 1 KiB, 4 KiB, 16 KiB ... the window's
- * size, or the end of the body. Policies that go by labels and declarations take the first of them at which these are settled;
- * `auto` and `feedparser` judge the bytes and take the last; they look before only for whether it is a feed. */
+ * A decision is taken only at byte counts that do not depend on the cut of the input: 0, 1 KiB, 4 KiB, 16 KiB ... the
+ * window's size, or the end of the body. Policies that go by labels and declarations take the first of them at which
+ * these are settled; `auto` and `feedparser` judge the bytes and take the last; they look before only for whether it is
+ * a feed. */
 #include "core/normalise/normalise.h"
 
 #include <assert.h>
@@ -120,7 +121,8 @@ static unsigned decoder_flags(const struct normaliser *n, const struct verdict *
 /* Policies that hold verdicts against the bytes: more of them may change the answer. */
 static bool judges_bytes(const struct normaliser *n)
 {
-	return n->options.policy == POLICY_FEEDPARSER || (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
+	return n->options.policy == POLICY_FEEDPARSER ||
+	    (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
 }
 
 /* *ready false: not yet. */
@@ -156,8 +158,8 @@ static bool may_be_revised(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;
 
-	return n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE && e->BOMEnc == CS_NONE && e->utf8.ascii &&
-	    !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
+	return n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE && e->BOMEnc == CS_NONE &&
+	    e->utf8.ascii && !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
 }
 
 /* The document's own word for which XML it is. */
@@ -176,7 +178,8 @@ static int begin(struct normaliser *n)
 	int rc;
 
 	if (v->kind == VERDICT_CHARSET) {
-		n->recode = recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
+		n->recode =
+		    recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
 		if (!n->recode && errno != EINVAL)
 			return NORMALISE_NO_MEMORY;
 		if (!n->recode) {
@@ -317,8 +320,8 @@ static int look(struct normaliser *n, bool complete)
 	bool ready;
 	int rc;
 
-	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len, n->options.forced,
-	    n->held, n->held_len, complete);
+	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len,
+	    n->options.forced, n->held, n->held_len, complete);
 	rc = judge(n, complete, &ready);
 	if (rc)
 		return rc;

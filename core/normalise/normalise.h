@@ -19,7 +19,8 @@ enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
 struct normalise_options {
 	enum policy policy;
-	enum charset forced;                /* a route's charset: decides under `auto` (path "external") and 4suite; CS_NONE */
+	/* a route's charset: decides under `auto` (path "external") and 4suite; CS_NONE */
+	enum charset forced;
 	bool http;                          /* false: a file */
 	const char *content_type;           /* borrowed for the life of the normaliser; NULL: no such field */
 	size_t content_type_len;
@@ -36,11 +37,12 @@ struct normalise_report {
 	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
 	uint64_t repairs[REPAIR_COUNT];
 	uint64_t lost;                      /* characters that OUTPUT_US_ASCII had to write as "_" */
-	bool revised;                       /* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */
+	/* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */
+	bool revised;
 };
 
-/* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at most once,
- * later, and may be NULL. Non-zero from any of them stops the normaliser, which returns it. */
+/* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at
+ * most once, later, and may be NULL. Non-zero from any of them stops the normaliser, which returns it. */
 struct normalise_events {
 	int (*decided)(void *arg, const struct verdict *);
 	int (*revised)(void *arg, const struct verdict *);
@@ -51,9 +53,11 @@ struct normalise_events {
 enum { NORMALISE_OK = 0, NORMALISE_NO_MEMORY = -1, NORMALISE_REJECTED = -2 };
 
 struct normaliser;
-struct normaliser *normaliser_new(const struct normalise_options *, const struct normalise_events *);   /* NULL: out of memory */
+/* NULL: out of memory */
+struct normaliser *normaliser_new(const struct normalise_options *, const struct normalise_events *);
 void normaliser_free(struct normaliser **);
-/* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing written). */
+/* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing
+ * written). */
 int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
 int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
 /* NULL until decided. */

@@ -23,7 +23,8 @@ static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
 	return ascii_feed(arg, bytes, len);
 }
 
-struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink sink)
+struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii,
+    struct sink sink)
 {
 	struct recode *r = calloc(1, sizeof(*r));
 
@@ -35,7 +36,8 @@ struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned
 			goto fail;
 		sink = (struct sink){ write_ascii, r->ascii };
 	}
-	r->repair = repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
+	r->repair =
+	    repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
 	if (r->repair)
 		return r;
 fail:

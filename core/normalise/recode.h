@@ -12,8 +12,8 @@
 #include "core/repair/repair.h"
 
 struct recode;
-/* repairs: REPAIR_* bits. to_ascii: write US-ASCII with numeric references. NULL: out of memory, or errno EINVAL: the charset
- * has no converter on this machine. */
+/* repairs: REPAIR_* bits. to_ascii: write US-ASCII with numeric references. NULL: out of memory, or errno EINVAL: the
+ * charset has no converter on this machine. */
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
 void recode_free(struct recode **);
 /* Another charset from here on; nothing but recode_ascii() may have been fed. -1 as above. */

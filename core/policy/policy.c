@@ -1,4 +1,5 @@
-/* Owns the eight policies' names, the way to each, and how a verdict is written down (utfeed-rules(7), X-ENCODING-RULE).
+/* Owns the eight policies' names, the way to each, and how a verdict is written down (utfeed-rules(7),
+ * X-ENCODING-RULE).
  * Must not know: any policy's rules. */
 #include "core/policy/policy.h"
 
@@ -34,12 +35,14 @@ static const char *const error_names[] = {
 
 static const char *const reason_names[] = {
 	[VREASON_NONE] = NULL, [VREASON_NOT_XML] = "not-xml", [VREASON_NO_TRANSFORM] = "no-transform",
-	[VREASON_ENCODED] = "encoded", [VREASON_STATUS] = "status", [VREASON_EMPTY] = "empty", [VREASON_PARTIAL] = "partial",
+	[VREASON_ENCODED] = "encoded", [VREASON_STATUS] = "status", [VREASON_EMPTY] = "empty",
+	[VREASON_PARTIAL] = "partial",
 	[VREASON_DISABLED] = "disabled",
 };
 
 static const char *const outcome_names[] = {
-	[OUTCOME_OK] = "ok", [OUTCOME_OVERRIDE] = "override", [OUTCOME_UNKNOWN] = "unknown", [OUTCOME_NONXML] = "nonxml",
+	[OUTCOME_OK] = "ok", [OUTCOME_OVERRIDE] = "override", [OUTCOME_UNKNOWN] = "unknown",
+	[OUTCOME_NONXML] = "nonxml",
 };
 
 int policy_decide(enum policy policy, const struct evidence *e, struct verdict *v)
@@ -120,7 +123,8 @@ size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 	return append(buf, cap, n, ":", v->path);
 }
 
-/* RFC 9651 section 3.3.4 has no token for a name that starts with a digit (8859_1, 4suite's, 866): it is a String then. */
+/* RFC 9651 section 3.3.4 has no token for a name that starts with a digit (8859_1, 4suite's, 866): it is a String
+ * then. */
 static size_t append_name(char *buf, size_t cap, size_t at, const char *key, const char *name)
 {
 	if (name == NULL || name[0] < '0' || name[0] > '9')

@@ -12,13 +12,15 @@
 
 /*      id               name               summary */
 #define POLICIES(X) \
-	X(AUTO,             "auto",            "ROME lenient's ladder held against the bytes, then Universal Feed Parser's tail; the default") \
+	X(AUTO,             "auto", \
+	    "ROME lenient's ladder held against the bytes, then Universal Feed Parser's tail; the default") \
 	X(ROME_STRICT,      "rome-strict",     "ROME's HTTP rules 2.0-2.6 and raw rules 1.0-1.7; errors are errors") \
 	X(ROME_LENIENT,     "rome-lenient",    "ROME strict, then its published lenient order") \
 	X(ROME_2004_09_10,  "rome-2004-09-10", "ROME's first version, #1.0-#2.7, superseded a week later") \
 	X(RFC7303,          "rfc7303",         "BOM, then charset parameter, then XML's own rules") \
 	X(FEEDPARSER,       "feedparser",      "Universal Feed Parser: RFC 3023, then its list of retries") \
-	X(FOURSUITE,        "4suite",          "an external encoding decides, then charset, then text/* defaults, then the entity") \
+	X(FOURSUITE,        "4suite", \
+	    "an external encoding decides, then charset, then text/* defaults, then the entity") \
 	X(APPENDIX_F,       "appendix-f",      "the bytes alone: XML 1.0 Appendix F with every UCS-4 order and EBCDIC")
 
 enum policy {
@@ -34,9 +36,10 @@ enum verdict_kind {
 	VERDICT_NONE                /* leave untouched: .reason */
 };
 
-enum verdict_error { VERR_NONE, VERR_MISMATCH, VERR_UNKNOWN_CHARSET, VERR_BOM_FORBIDDEN, VERR_BOM_MISSING, VERR_NOT_XML, VERR_UNDECODABLE };
-enum verdict_reason { VREASON_NONE, VREASON_NOT_XML, VREASON_NO_TRANSFORM, VREASON_ENCODED, VREASON_STATUS, VREASON_EMPTY,
-	VREASON_PARTIAL, VREASON_DISABLED };
+enum verdict_error { VERR_NONE, VERR_MISMATCH, VERR_UNKNOWN_CHARSET, VERR_BOM_FORBIDDEN, VERR_BOM_MISSING, VERR_NOT_XML,
+	VERR_UNDECODABLE };
+enum verdict_reason { VREASON_NONE, VREASON_NOT_XML, VREASON_NO_TRANSFORM, VREASON_ENCODED, VREASON_STATUS,
+	VREASON_EMPTY, VREASON_PARTIAL, VREASON_DISABLED };
 /* Universal Feed Parser's bozo outcomes. */
 enum verdict_outcome { OUTCOME_OK, OUTCOME_OVERRIDE, OUTCOME_UNKNOWN, OUTCOME_NONXML };
 
@@ -44,17 +47,22 @@ struct verdict {
 	enum verdict_kind kind;
 	enum policy policy;
 	char path[48];              /* published numbers joined by "/", then overruling steps: "2.0/1.2", "2.5/bom" */
-	enum charset charset;       /* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
+	/* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
+	enum charset charset;
 	bool literal;               /* published policies: by the codes of the set the label names (charset.h) */
-	const char *named;          /* what `charset=` prints: the label's own name (published policies), the canonical name (auto; its
-	                               us-ascii is decoded as windows-1252); static storage; NULL when none */
-	char unknown[64];           /* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped;
-	                               never in a header */
-	const char *was;            /* the name the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled
-	                               it; NULL */
-	bool extended;              /* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
-	/* With VERDICT_ERROR why there is no charset. Beside a charset it only informs: the published text both reports the fault
-	 * and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
+	/* what `charset=` prints: the label's own name (published policies), the canonical name (auto; its us-ascii is
+	 * decoded as windows-1252); static storage; NULL when none */
+	const char *named;
+	/* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped; never in a
+	 * header */
+	char unknown[64];
+	/* the name the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled it;
+	 * NULL */
+	const char *was;
+	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
+	bool extended;
+	/* With VERDICT_ERROR why there is no charset. Beside a charset it only informs: the published text both reports
+	 * the fault and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
 	enum verdict_error error;
 	enum verdict_reason reason;
 	enum verdict_outcome outcome;

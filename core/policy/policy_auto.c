@@ -1,11 +1,11 @@
 /* Owns policy auto, utfeed's default: ROME lenient's published ladder, held against the bytes.
  * Must not know: the published rows. Source: utfeed-rules(7), "Steps of auto"; its steps in its order.
- * Invariant: where bytes agree with the published verdict that stands alone; where they do not, the step that overruled it is
- * named in the path and `was` says what the ladder gave.
+ * Invariant: where bytes agree with the published verdict that stands alone; where they do not, the step that overruled
+ * it is named in the path and `was` says what the ladder gave.
  *
- * Beyond the published rules, for one reason each: a label under which the text is no text (plausible.h) is out, as is one that cannot
- * decode it, for single-byte sets decode anything; text that is UTF-8 but for a few bytes is UTF-8, as it would be had they come
- * after the window; a mark that the bytes behind it contradict is no mark. */
+ * Beyond the published rules, for one reason each: a label under which the text is no text (plausible.h) is out, as is
+ * one that cannot decode it, for single-byte sets decode anything; text that is UTF-8 but for a few bytes is UTF-8, as
+ * it would be had they come after the window; a mark that the bytes behind it contradict is no mark. */
 #include <string.h>
 
 #include "core/evidence/plausible.h"
@@ -13,10 +13,14 @@
 #include "core/policy/policy_rules.h"
 
 enum {
-	GUESS_MIN_MULTIBYTE = 12,   /* the detector overrules a thoughtless label from so many multi-byte characters on */
-	DOUBT = 60,                 /* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
-	FEW = 10,                   /* bytes beyond ASCII under which shares of flaws say nothing against a specific label */
-	SHORT = 4                   /* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
+	/* the detector overrules a thoughtless label from so many multi-byte characters on */
+	GUESS_MIN_MULTIBYTE = 12,
+	/* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
+	DOUBT = 60,
+	/* bytes beyond ASCII under which shares of flaws say nothing against a specific label */
+	FEW = 10,
+	/* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
+	SHORT = 4
 };
 
 /* A charset that the bytes may be in, and why it is asked. */
@@ -104,7 +108,8 @@ static struct candidate judge_label(const char *no, const struct charset_label *
 	return judge(no, l == NULL ? CS_NONE : l->charset, e);
 }
 
-/* Sets that share their letters, so that the detector cannot tell them: it names the first, the second may read better. */
+/* Sets that share their letters, so that the detector cannot tell them: it names the first, the second may read
+ * better. */
 static const struct {
 	enum charset named, sibling;
 } siblings[] = {
@@ -155,8 +160,8 @@ static struct candidate by_escapes(const struct evidence *e)
 	return family_of(c.charset) == FAMILY_STATEFUL && c.decodes && c.multibyte > 0 ? c : none;
 }
 
-/* Of two specific labels that both read: the clearly more plausible, the detector's, the declaration, since the publisher's
- * software wrote it. */
+/* Of two specific labels that both read: the clearly more plausible, the detector's, the declaration, since the
+ * publisher's software wrote it. */
 static struct candidate choose(struct candidate http, struct candidate decl, const struct evidence *e)
 {
 	struct candidate guess;
@@ -177,7 +182,8 @@ static bool has_under(size_t limit, const struct evidence *e)
 	return n < limit;
 }
 
-/* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it out. */
+/* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it
+ * out. */
 static bool is_sure(struct candidate c, const struct evidence *e)
 {
 	if (!c.decodes || charset_is_thoughtless(c.charset))
@@ -191,7 +197,8 @@ static struct candidate by_labels(const struct evidence *e)
 	const struct charset_label *header = e->CTEnc.label;
 	struct candidate decl = judge_label("decl", declared(e), e), http, fallback, label, guess;
 
-	if (is_sure(decl, e) && (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
+	if (is_sure(decl, e) &&
+	    (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
 		return decl;
 	http = judge_label("http", header, e);
 	if (http.reads && decl.reads && http.charset != decl.charset) {

@@ -1,5 +1,5 @@
-/* Owns what policies ask of the bytes behind the mark, and that want of memory for an answer is no answer: it is noted, and
- * policy_decide() hears of it. Private to core/policy*.c. Must not know: any policy's rules. */
+/* Owns what policies ask of the bytes behind the mark, and that want of memory for an answer is no answer: it is noted,
+ * and policy_decide() hears of it. Private to core/policy*.c. Must not know: any policy's rules. */
 #ifndef UTFEED_CORE_POLICY_POLICY_BYTES_H
 #define UTFEED_CORE_POLICY_POLICY_BYTES_H
 

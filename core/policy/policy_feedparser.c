@@ -1,5 +1,6 @@
-/* Owns policy feedparser: "Character Encoding Detection" of Universal Feed Parser's manual: RFC 3023's answer, then its list of
- * retries over the held bytes. Where the manual is silent (json, a missing or unknown type) today's code is followed.
+/* Owns policy feedparser: "Character Encoding Detection" of Universal Feed Parser's manual: RFC 3023's answer, then its
+ * list of retries over the held bytes. Where the manual is silent (json, a missing or unknown type) today's code is
+ * followed.
  * Must not know: XML parsing. "Parsing fails" means here what it means in the code: the bytes do not decode. */
 #include <string.h>
 
@@ -8,15 +9,15 @@
 
 static const struct rule first_rules[] = {
 	/*              CTMime                      CTEnc   BOMEnc XMLGuessEnc XMLEnc  take             error */
-	{ "charset",    M_XML | M_TEXT_OTHER | M_JSON, V_SOME, ANY, ANY,       ANY,    TAKE_CTENC,      VERR_NONE, ANY },
-	{ "decl",       M_APP_XML,                  ANY,    ANY,   ANY,        V_SOME, TAKE_DECL,       VERR_NONE, ANY },
-	{ "utf-8",      M_APP_XML,                  ANY,    ANY,   ANY,        ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
-	{ "us-ascii",   M_TEXT_XML,                 ANY,    ANY,   ANY,        ANY,    TAKE_US_ASCII,   VERR_NONE, ANY },
-	{ "iso-8859-1", M_TEXT_OTHER,               ANY,    ANY,   ANY,        ANY,    TAKE_ISO_8859_1, VERR_NONE, ANY },
-	{ "utf-8",      M_JSON,                     ANY,    ANY,   ANY,        ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
-	{ "decl",       ANY,                        ANY,    ANY,   ANY,        V_SOME, TAKE_DECL,       VERR_NONE, ANY },
-	{ "iso-8859-1", M_MISSING,                  ANY,    ANY,   ANY,        ANY,    TAKE_ISO_8859_1, VERR_NONE, ANY },
-	{ "utf-8",      ANY,                        ANY,    ANY,   ANY,        ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
+	{ "charset",    M_XML | M_TEXT_OTHER | M_JSON, V_SOME, ANY, ANY, ANY,    TAKE_CTENC,      VERR_NONE, ANY },
+	{ "decl",       M_APP_XML,                     ANY,    ANY, ANY, V_SOME, TAKE_DECL,       VERR_NONE, ANY },
+	{ "utf-8",      M_APP_XML,                     ANY,    ANY, ANY, ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
+	{ "us-ascii",   M_TEXT_XML,                    ANY,    ANY, ANY, ANY,    TAKE_US_ASCII,   VERR_NONE, ANY },
+	{ "iso-8859-1", M_TEXT_OTHER,                  ANY,    ANY, ANY, ANY,    TAKE_ISO_8859_1, VERR_NONE, ANY },
+	{ "utf-8",      M_JSON,                        ANY,    ANY, ANY, ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
+	{ "decl",       ANY,                           ANY,    ANY, ANY, V_SOME, TAKE_DECL,       VERR_NONE, ANY },
+	{ "iso-8859-1", M_MISSING,                     ANY,    ANY, ANY, ANY,    TAKE_ISO_8859_1, VERR_NONE, ANY },
+	{ "utf-8",      ANY,                           ANY,    ANY, ANY, ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
 };
 
 static enum charset declared(const struct evidence *e)
@@ -54,7 +55,8 @@ static const struct {
 	const char *no;
 	enum charset (*candidate)(const struct evidence *);
 } retries[] = {
-	{ "decl", declared }, { "bytes", sniffed }, { "guess", detected }, { "utf-8", utf_8 }, { "windows-1252", windows_1252 },
+	{ "decl", declared }, { "bytes", sniffed }, { "guess", detected }, { "utf-8", utf_8 },
+	{ "windows-1252", windows_1252 },
 };
 
 /* Strict windows-1252, unlike WHATWG's, has five holes: the reason why the list can end without an answer. */
@@ -63,7 +65,8 @@ static bool has_hole(const struct evidence *e)
 	size_t i;
 
 	for (i = e->bom_len; i < e->len; i++)
-		if (e->bytes[i] == 0x81 || e->bytes[i] == 0x8D || e->bytes[i] == 0x8F || e->bytes[i] == 0x90 || e->bytes[i] == 0x9D)
+		if (e->bytes[i] == 0x81 || e->bytes[i] == 0x8D || e->bytes[i] == 0x8F || e->bytes[i] == 0x90 ||
+		    e->bytes[i] == 0x9D)
 			return true;
 	return false;
 }

@@ -1,5 +1,6 @@
-/* Owns policy rome-2004-09-10: the two algorithms of "Detecting XML charset encoding, getting it right (or at least trying
- * to)", Tucu's Weblog, 10 September 2004, superseded a week later. Kept for history, `utfeed check` shows what changed.
+/* Owns policy rome-2004-09-10: the two algorithms of "Detecting XML charset encoding, getting it right (or at least
+ * trying to)", Tucu's Weblog, 10 September 2004, superseded a week later. Kept for history, `utfeed check` shows what
+ * changed.
  * Must not know: the correction. Numbers are the published [#n.m] without "#"; an "or" takes one row each. */
 #include "core/policy/policy_rules.h"
 

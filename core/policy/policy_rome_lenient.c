@@ -1,7 +1,8 @@
-/* Owns policy rome-lenient: "Default Lenient Behavior" of ROME's page "XML Charset Encoding Detection in Rome", in its order.
- * (ROME's code takes XMLEnc before anything strict; the page does not, and the page is the policy.)
+/* Owns policy rome-lenient: "Default Lenient Behavior" of ROME's page "XML Charset Encoding Detection in Rome", in its
+ * order. (ROME's code takes XMLEnc before anything strict; the page does not, and the page is the policy.)
  * Must not know: the strict tables' rows.
- * Invariant: a charset name nobody knows stays an error, as published: the order recovers from rules, not from names. */
+ * Invariant: a charset name nobody knows stays an error, as published: the order recovers from rules, not from
+ * names. */
 #include "core/policy/policy_rome.h"
 
 static const struct rule lenient_rules[] = {

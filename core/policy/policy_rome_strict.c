@@ -1,25 +1,25 @@
 /* Owns policy rome-strict: the two tables of "Detecting XML charset encoding, again", Tucu's Weblog, 17 September 2004,
  * http://blogs.sun.com/tucu, repeated on ROME's page "XML Charset Encoding Detection in Rome".
- * Must not know: lenient behaviour. Rows are the published ones in the published order; an "or" between columns, and "not
- * BOMEnc", take one row each; "+" marks the outcome that the text leaves unnumbered after that rule. */
+ * Must not know: lenient behaviour. Rows are the published ones in the published order; an "or" between columns, and
+ * "not BOMEnc", take one row each; "+" marks the outcome that the text leaves unnumbered after that rule. */
 #include "core/policy/policy_rome.h"
 
 /* [1.0]-[1.7], the correction of 2004-09-17 */
 static const struct rule rome_raw_rules[] = {
 	/*        CTMime CTEnc BOMEnc      XMLGuessEnc           XMLEnc                           take        error */
-	{ "1.0",  ANY,   ANY,  V_NULL,     V_NULL,               ANY,                             TAKE_UTF_8, VERR_NONE, ANY },
-	{ "1.0",  ANY,   ANY,  V_NULL,     ANY,                  V_NULL,                          TAKE_UTF_8, VERR_NONE, ANY },
-	{ "1.1",  ANY,   ANY,  V_NULL,     V_BE_LE,              V_UTF_16,                        TAKE_GUESS, VERR_NONE, ANY },
-	{ "1.2",  ANY,   ANY,  V_NULL,     ANY,                  ANY,                             TAKE_DECL,  VERR_NONE, ANY },
-	{ "1.3",  ANY,   ANY,  V_UTF_8,    V_BE_LE,              ANY,                             TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.4",  ANY,   ANY,  V_UTF_8,    ANY,                  V_SOME & ~V_UTF_8,               TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.4+", ANY,   ANY,  V_UTF_8,    ANY,                  ANY,                             TAKE_UTF_8, VERR_NONE, ANY },
-	{ "1.5",  ANY,   ANY,  V_UTF_16BE, V_UTF_8 | V_UTF_16LE, ANY,                             TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.5",  ANY,   ANY,  V_UTF_16LE, V_UTF_8 | V_UTF_16BE, ANY,                             TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.6",  ANY,   ANY,  V_UTF_16BE, ANY,                  V_SOME & ~(V_UTF_16 | V_UTF_16BE), TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.6",  ANY,   ANY,  V_UTF_16LE, ANY,                  V_SOME & ~(V_UTF_16 | V_UTF_16LE), TAKE_ERROR, VERR_MISMATCH, ANY },
-	{ "1.6+", ANY,   ANY,  V_BE_LE,    ANY,                  ANY,                             TAKE_BOM,   VERR_NONE, ANY },
-	{ "1.7",  ANY,   ANY,  ANY,        ANY,                  ANY,                             TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.0",  ANY, ANY, V_NULL,     V_NULL,               ANY,               TAKE_UTF_8, VERR_NONE, ANY },
+	{ "1.0",  ANY, ANY, V_NULL,     ANY,                  V_NULL,            TAKE_UTF_8, VERR_NONE, ANY },
+	{ "1.1",  ANY, ANY, V_NULL,     V_BE_LE,              V_UTF_16,          TAKE_GUESS, VERR_NONE, ANY },
+	{ "1.2",  ANY, ANY, V_NULL,     ANY,                  ANY,               TAKE_DECL, VERR_NONE, ANY },
+	{ "1.3",  ANY, ANY, V_UTF_8,    V_BE_LE,              ANY,               TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.4",  ANY, ANY, V_UTF_8,    ANY,                  V_SOME & ~V_UTF_8, TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.4+", ANY, ANY, V_UTF_8,    ANY,                  ANY,               TAKE_UTF_8, VERR_NONE, ANY },
+	{ "1.5",  ANY, ANY, V_UTF_16BE, V_UTF_8 | V_UTF_16LE, ANY,               TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.5",  ANY, ANY, V_UTF_16LE, V_UTF_8 | V_UTF_16BE, ANY,               TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.6",  ANY, ANY, V_UTF_16BE, ANY, V_SOME & ~(V_UTF_16 | V_UTF_16BE),  TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.6",  ANY, ANY, V_UTF_16LE, ANY, V_SOME & ~(V_UTF_16 | V_UTF_16LE),  TAKE_ERROR, VERR_MISMATCH, ANY },
+	{ "1.6+", ANY, ANY, V_BE_LE,    ANY,                  ANY,               TAKE_BOM, VERR_NONE, ANY },
+	{ "1.7",  ANY, ANY, ANY,        ANY,                  ANY,               TAKE_ERROR, VERR_MISMATCH, ANY },
 };
 
 const struct rule rome_http_rules[] = {
@@ -35,7 +35,8 @@ const struct rule rome_http_rules[] = {
 
 const struct rule *rome_strict_order(struct verdict *v, const struct rule_view *view)
 {
-	const struct rule *r = rule_run(v, view->CTMime == M_FILE ? rome_raw_rules : rome_http_rules, rome_raw_rules, view);
+	const struct rule *r =
+	    rule_run(v, view->CTMime == M_FILE ? rome_raw_rules : rome_http_rules, rome_raw_rules, view);
 
 	rome_extended_decoder(v, view);
 	return r;

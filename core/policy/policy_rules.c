@@ -37,7 +37,8 @@ static unsigned name_set(const char *text)
 		const char *name;
 		unsigned set;
 	} names[] = {
-		{ "", V_NULL }, { "UTF-8", V_UTF_8 }, { "UTF-16BE", V_UTF_16BE }, { "UTF-16LE", V_UTF_16LE }, { "UTF-16", V_UTF_16 },
+		{ "", V_NULL }, { "UTF-8", V_UTF_8 }, { "UTF-16BE", V_UTF_16BE }, { "UTF-16LE", V_UTF_16LE },
+		{ "UTF-16", V_UTF_16 },
 	};
 	size_t i;
 
@@ -61,7 +62,9 @@ static unsigned fit_set(const struct evidence_label *l, enum charset carrier)
 	case FAMILY_EBCDIC: return charset_info(cs)->family == FAMILY_EBCDIC ? V_FITS : V_CLASHES;
 	default: break;
 	}
-	return charset_info(cs)->family == FAMILY_ASCII || charset_info(cs)->family == FAMILY_STATEFUL ? V_FITS : V_CLASHES;
+	return charset_info(cs)->family == FAMILY_ASCII || charset_info(cs)->family == FAMILY_STATEFUL
+	    ? V_FITS
+	    : V_CLASHES;
 }
 
 static void view_transport(struct rule_view *v, const struct evidence *e)
@@ -213,7 +216,8 @@ void rule_apply(struct verdict *v, const struct rule *r, const struct rule_view 
 		v->error = r->error;
 }
 
-const struct rule *rule_run(struct verdict *v, const struct rule *table, const struct rule *entity, const struct rule_view *view)
+const struct rule *rule_run(struct verdict *v, const struct rule *table, const struct rule *entity,
+    const struct rule_view *view)
 {
 	const struct rule *r = rule_first(table, view);
 

@@ -1,5 +1,5 @@
-/* Owns the machine that all policies' tables run on: first row that matches decides, its `take` says whose value is used.
- * Private to core/policy*.c. Must not know: any policy's rules.
+/* Owns the machine that all policies' tables run on: first row that matches decides, its `take` says whose value is
+ * used. Private to core/policy*.c. Must not know: any policy's rules.
  * Invariant: every table ends with a row that matches anything. */
 #ifndef UTFEED_CORE_POLICY_POLICY_RULES_H
 #define UTFEED_CORE_POLICY_POLICY_RULES_H
@@ -43,7 +43,8 @@ enum {
 };
 
 enum take {
-	TAKE_ERROR, TAKE_EXTERNAL, TAKE_CTENC, TAKE_BOM, TAKE_GUESS, TAKE_DECL, TAKE_UTF_8, TAKE_US_ASCII, TAKE_ISO_8859_1,
+	TAKE_ERROR, TAKE_EXTERNAL, TAKE_CTENC, TAKE_BOM, TAKE_GUESS, TAKE_DECL, TAKE_UTF_8, TAKE_US_ASCII,
+	TAKE_ISO_8859_1,
 	TAKE_ENTITY                 /* the entity's own table goes on */
 };
 
@@ -70,7 +71,8 @@ const struct rule *rule_first(const struct rule *table, const struct rule_view *
 /* Appends the row's number to the path and sets what it takes. */
 void rule_apply(struct verdict *, const struct rule *, const struct rule_view *);
 /* Both, and the entity's table where a row sends there. Returns the row that decided. */
-const struct rule *rule_run(struct verdict *, const struct rule *table, const struct rule *entity, const struct rule_view *);
+const struct rule *rule_run(struct verdict *, const struct rule *table, const struct rule *entity,
+    const struct rule_view *);
 
 void verdict_begin(struct verdict *, enum policy);
 void verdict_step(struct verdict *, const char *no);

@@ -23,7 +23,8 @@ static const struct {
 	const char *word;
 	enum ascii_mode mode;
 } openings[] = {
-	{ "!--", ASCII_COMMENT }, { "?", ASCII_INSTRUCTION }, { "![CDATA[", ASCII_CDATA }, { "!DOCTYPE", ASCII_DOCTYPE },
+	{ "!--", ASCII_COMMENT }, { "?", ASCII_INSTRUCTION }, { "![CDATA[", ASCII_CDATA },
+	{ "!DOCTYPE", ASCII_DOCTYPE },
 };
 
 struct ascii {

@@ -79,8 +79,8 @@ static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
 	return 0;
 }
 
-/* Holds text until its prolog can be told, which prolog_look() answers alike for every longer text: so it does not matter
- * when it is asked, only that it is asked for the last time at exactly PROLOG_HOLD_MAX bytes. */
+/* Holds text until its prolog can be told, which prolog_look() answers alike for every longer text: so it does not
+ * matter when it is asked, only that it is asked for the last time at exactly PROLOG_HOLD_MAX bytes. */
 static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
 	size_t take = len < PROLOG_HOLD_MAX - r->held_len ? len : PROLOG_HOLD_MAX - r->held_len;

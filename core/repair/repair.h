@@ -1,7 +1,8 @@
-/* Owns making decoded UTF-8 text one that an XML parser takes: mark, junk, declaration, forbidden characters, references.
+/* Owns making decoded UTF-8 text one that an XML parser takes: mark, junk, declaration, forbidden characters,
+ * references.
  * Must not know: encodings, HTTP. It is a lexer of prolog and character data, never a parser.
- * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair leave as they came; the result does not depend on how
- * the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
+ * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair leave as they came; the result does not depend
+ * on how the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
 
@@ -11,7 +12,8 @@
 /*       id            bit     name           what it counts */
 #define REPAIRS(X) \
 	X(BOM,          1 << 0, "bom",         "byte order mark removed") \
-	X(JUNK,         1 << 1, "junk",        "white space before the declaration and, before a feed, other junk removed") \
+	X(JUNK,         1 << 1, "junk", \
+	    "white space before the declaration and, before a feed, other junk removed") \
 	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids replaced by U+FFFD") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to forbidden characters replaced by U+FFFD") \
@@ -22,7 +24,8 @@ enum repair_flags {
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
 	REPAIR_ALL = (1 << 6) - 1,
-	REPAIR_XML_1_1 = 1 << 6         /* no repair, but which XML is right: a reference to a C0 control is there (XML 1.1 [2] Char) */
+	/* no repair, but which XML is right: a reference to a C0 control is there (XML 1.1 [2] Char) */
+	REPAIR_XML_1_1 = 1 << 6
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,
@@ -38,8 +41,8 @@ struct sink {
 };
 
 struct repair;
-/* ebcdic: the body came from an EBCDIC page (line ends). encoding: what a declaration must say, borrowed; one that says so in any
- * case of letters stays as it is. NULL: out of memory. */
+/* ebcdic: the body came from an EBCDIC page (line ends). encoding: what a declaration must say, borrowed; one that says
+ * so in any case of letters stays as it is. NULL: out of memory. */
 struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
 void repair_free(struct repair **);
 /* 0, or what the sink returned, or -1 (out of memory) */

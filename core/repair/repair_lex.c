@@ -1,8 +1,9 @@
 /* Owns forbidden characters and references to them. See repair_lex.h.
  *
- * From the root on there are four modes, and vectors find what ends them. Tags need no mode of their own: "<!", "<?" and a
- * reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10] AttValue has no "<").
- * Before the root there are five more, gone through byte by byte: short mostly, and what it holds is not to be told by pairs. */
+ * From the root on there are four modes, and vectors find what ends them. Tags need no mode of their own: "<!", "<?"
+ * and a reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10] AttValue
+ * has no "<"). Before the root there are five more, gone through byte by byte: short mostly, and what it holds is not
+ * to be told by pairs. */
 #include "core/repair/repair_lex.h"
 
 #include <assert.h>
@@ -26,7 +27,8 @@ static const struct lex_modes {
 static const uint8_t slow_stops[256] = {
 	[0 ... 0x08] = 0xff, [0x0b] = 0xff, [0x0c] = 0xff, [0x0e ... 0x1f] = 0xff, [0xef] = 0xff,
 	['<'] = IN(PROLOG) | IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION), ['&'] = IN(PROLOG) | IN(LITERAL),
-	['S'] = IN(DECLARATION), ['P'] = IN(DECLARATION), ['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE), [']'] = IN(SUBSET),
+	['S'] = IN(DECLARATION), ['P'] = IN(DECLARATION), ['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE),
+	[']'] = IN(SUBSET),
 	['"'] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL), ['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL),
 };
 

@@ -1,6 +1,7 @@
 /* Owns forbidden characters and references to them, found by a lexer that knows where in a document it is.
  * Must not know: marks, junk, declarations, line ends. Private to repair.c.
- * Invariant: as repair.h's; text that is not replaced leaves in runs from where it lies, only what a call's end cuts is carried. */
+ * Invariant: as repair.h's; text that is not replaced leaves in runs from where it lies, only what a call's end cuts is
+ * carried. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_LEX_H
 #define UTFEED_CORE_REPAIR_REPAIR_LEX_H
 
@@ -15,8 +16,8 @@ enum {
 	LEX_DIGITS = 7                  /* significant digits of the largest scalar value, 1114111 or 10FFFF */
 };
 
-/* A document starts in its prolog. The literals of a document type hold what looks like markup and is none (XML 1.0 [9], [11],
- * [12]), so it is followed to the end of each of its declarations. */
+/* A document starts in its prolog. The literals of a document type hold what looks like markup and is none (XML 1.0
+ * [9], [11], [12]), so it is followed to the end of each of its declarations. */
 enum lex_mode {
 	LEX_PROLOG,
 	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">" */

@@ -10,12 +10,14 @@
 
 #include "core/evidence/xmldecl.h"
 
-enum prolog_state { PROLOG_MORE, PROLOG_PLAIN /* nothing before the document to remove */, PROLOG_JUNK, PROLOG_DECLARATION };
+enum prolog_state { PROLOG_MORE, PROLOG_PLAIN /* nothing before the document to remove */, PROLOG_JUNK,
+	PROLOG_DECLARATION };
 
 struct prolog {
 	enum prolog_state state;
 	size_t mark;                /* bytes of byte order mark */
-	size_t start;               /* where the document starts: the declaration, or what follows the junk; mark without either */
+	/* where the document starts: the declaration, or what follows the junk; mark without either */
+	size_t start;
 	size_t enc_start, enc_end;  /* PROLOG_DECLARATION: its encoding pseudo-attribute, equal where there is none */
 	char encoding[XMLDECL_LABEL_MAX];   /* what that says */
 };

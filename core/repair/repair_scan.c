@@ -1,6 +1,6 @@
 /* Owns finding the next byte of UTF-8 text that repair must look at. See repair_scan.h.
- * Sixteen bytes at a time with the compiler's own vectors: SSE2, NEON or plain words, whatever the machine has; more where the
- * processor can look them up (repair_scan_x86.c). */
+ * Sixteen bytes at a time with the compiler's own vectors: SSE2, NEON or plain words, whatever the machine has; more
+ * where the processor can look them up (repair_scan_x86.c). */
 #include "core/repair/repair_scan.h"
 
 #include <stdbool.h>

@@ -32,7 +32,8 @@ AVX2 static inline uint32_t mask2(__m256i hits)
 
 AVX2 size_t repair_scan_avx2(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
 {
-	const __m256i low = table2(s->low), high = table2(s->high), next_low = table2(s->next_low), next_high = table2(s->next_high);
+	const __m256i low = table2(s->low), high = table2(s->high), next_low = table2(s->next_low),
+	              next_high = table2(s->next_high);
 
 	for (; at + STEP + 1 <= len; at += STEP) {
 		const uint8_t *p = in + at, *q = p + STEP / 2;
@@ -66,10 +67,12 @@ AVX512 static inline __m512i table4(const uint8_t table[16])
 
 AVX512 size_t repair_scan_avx512(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
 {
-	const __m512i low = table4(s->low), high = table4(s->high), next_low = table4(s->next_low), next_high = table4(s->next_high);
+	const __m512i low = table4(s->low), high = table4(s->high), next_low = table4(s->next_low),
+	              next_high = table4(s->next_high);
 
 	for (; at + STEP + 1 <= len; at += STEP) {
-		__mmask64 hits = _mm512_test_epi8_mask(classes4(in + at, low, high), classes4(in + at + 1, next_low, next_high));
+		__mmask64 hits =
+		    _mm512_test_epi8_mask(classes4(in + at, low, high), classes4(in + at + 1, next_low, next_high));
 
 		if (hits)
 			return at + (size_t)__builtin_ctzll(hits);

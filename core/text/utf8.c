@@ -73,7 +73,8 @@ size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 {
 	size_t i = utf8_blocks(p, len), back = 1;
 
-	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the last three. */
+	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the
+	 * last three. */
 	while (back < 4 && back <= i && is_trail(p[i - back]))
 		back++;
 	if (back < 4 && back <= i && p[i - back] >= 0xC0 && lead_of(p[i - back]).length != back)
@@ -195,8 +196,8 @@ struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
 	return count_until(p, len, complete, false);
 }
 
-/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of every
- * beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
+/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of
+ * every beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
 static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
 {
 	struct marks n = { 0 };
@@ -208,7 +209,8 @@ static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
 		more = count_marks(p + at, step);
 		n.leads += more.leads;
 		n.trails += more.trails;
-		if (n.leads > n.trails + 1 && n.trails + (len - at - step) < (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY)
+		if (n.leads > n.trails + 1 &&
+		    n.trails + (len - at - step) < (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY)
 			return false;
 	}
 	return true;

@@ -27,7 +27,8 @@ size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 struct utf8_evidence {
 	bool ascii;                 /* every byte under 0x80 */
 	bool valid;                 /* well-formed */
-	bool mostly;                /* beyond ASCII, and well-formed characters outnumber ill-formed subparts so many times */
+	/* beyond ASCII, and well-formed characters outnumber ill-formed subparts so many times */
+	bool mostly;
 };
 enum { UTF8_MIN_PER_STRAY = 4 };    /* no other charset's text comes near */
 struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);

@@ -22,7 +22,8 @@ AVX2 static inline __m256i all(int byte)
 /* Both halves look up the same 16 entries. */
 AVX2 static inline __m256i look_up(const uint8_t table[16], __m256i halves)
 {
-	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table)), halves);
+	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table)),
+	    halves);
 }
 
 AVX2 static inline __m256i high_half(__m256i bytes)
@@ -36,7 +37,8 @@ AVX2 static inline __m256i faults(__m256i block, __m256i before)
 	__m256i across = _mm256_permute2x128_si256(before, block, 0x21);
 	__m256i first = _mm256_alignr_epi8(block, across, 15);
 	__m256i pairs = _mm256_and_si256(_mm256_and_si256(look_up(utf8_lookup.by_first_high, high_half(first)),
-	    look_up(utf8_lookup.by_first_low, _mm256_and_si256(first, all(0x0f)))), look_up(utf8_lookup.by_second_high, high_half(block)));
+	                                     look_up(utf8_lookup.by_first_low, _mm256_and_si256(first, all(0x0f)))),
+	    look_up(utf8_lookup.by_second_high, high_half(block)));
 	__m256i third = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 14), all(LEAD_OF_3));
 	__m256i fourth = _mm256_subs_epu8(_mm256_alignr_epi8(block, across, 13), all(LEAD_OF_4));
 
@@ -46,8 +48,9 @@ AVX2 static inline __m256i faults(__m256i block, __m256i before)
 /* Is a sequence open behind this block? Something set where it is. */
 AVX2 static inline __m256i open_behind(__m256i block)
 {
-	return _mm256_subs_epu8(block, _mm256_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-	    -1, -1, -1, -1, -1, -1, -1, -1, -1, (char)MOST_THIRD_LAST, (char)MOST_SECOND_LAST, (char)MOST_LAST));
+	return _mm256_subs_epu8(block,
+	    _mm256_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	        -1, -1, -1, -1, -1, -1, (char)MOST_THIRD_LAST, (char)MOST_SECOND_LAST, (char)MOST_LAST));
 }
 
 AVX2 static inline bool all_zero(__m256i bytes)

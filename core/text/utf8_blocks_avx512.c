@@ -20,7 +20,8 @@ AVX512 static inline __m512i all(int byte)
 /* All four quarters look up the same 16 entries. */
 AVX512 static inline __m512i look_up(const uint8_t table[16], __m512i halves)
 {
-	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)), halves);
+	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table)),
+	    halves);
 }
 
 AVX512 static inline __m512i high_half(__m512i bytes)
@@ -34,8 +35,8 @@ AVX512 static inline __m512i faults(__m512i block, __m512i before)
 	__m512i across = _mm512_alignr_epi32(block, before, 12);
 	__m512i first = _mm512_alignr_epi8(block, across, 15);
 	__m512i pairs = _mm512_ternarylogic_epi64(look_up(utf8_lookup.by_first_high, high_half(first)),
-	    look_up(utf8_lookup.by_first_low, _mm512_and_si512(first, all(0x0f))), look_up(utf8_lookup.by_second_high, high_half(block)),
-	    A_AND_B_AND_C);
+	    look_up(utf8_lookup.by_first_low, _mm512_and_si512(first, all(0x0f))),
+	    look_up(utf8_lookup.by_second_high, high_half(block)), A_AND_B_AND_C);
 	__m512i third = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 14), all(LEAD_OF_3));
 	__m512i fourth = _mm512_subs_epu8(_mm512_alignr_epi8(block, across, 13), all(LEAD_OF_4));
 

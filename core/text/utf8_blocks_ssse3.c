@@ -35,8 +35,9 @@ SSSE3 static inline __m128i faults(__m128i block, __m128i before)
 /* Is a sequence open behind this block? Something set where it is. */
 SSSE3 static inline __m128i open_behind(__m128i block)
 {
-	return _mm_subs_epu8(block, _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, (char)MOST_THIRD_LAST,
-	    (char)MOST_SECOND_LAST, (char)MOST_LAST));
+	return _mm_subs_epu8(block,
+	    _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, (char)MOST_THIRD_LAST,
+	        (char)MOST_SECOND_LAST, (char)MOST_LAST));
 }
 
 SSSE3 static inline bool all_zero(__m128i bytes)

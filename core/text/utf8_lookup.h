@@ -1,7 +1,8 @@
-/* Owns the tables of the vector forms of utf8_blocks.h: what may be wrong with two neighbouring bytes, by the halves of the first
- * and the high half of the second. An error is a bit that all three have.
+/* Owns the tables of the vector forms of utf8_blocks.h: what may be wrong with two neighbouring bytes, by the halves of
+ * the first and the high half of the second. An error is a bit that all three have.
  * Must not know: any instruction set. Private to utf8_blocks_*.c.
- * Source: Unicode chapter 3, table 3-7; J. Keiser and D. Lemire, "Validating UTF-8 In Less Than One Instruction Per Byte", 2020. */
+ * Source: Unicode chapter 3, table 3-7; J. Keiser and D. Lemire, "Validating UTF-8 In Less Than One Instruction Per
+ * Byte", 2020. */
 #ifndef UTFEED_CORE_TEXT_UTF8_LOOKUP_H
 #define UTFEED_CORE_TEXT_UTF8_LOOKUP_H
 
@@ -52,8 +53,8 @@ static const struct utf8_lookup utf8_lookup = {
 	}
 };
 
-/* Two trails in a row are due exactly two behind a lead of three bytes, and three behind one of four: the byte so far before it
- * reaches 80 when this is taken off, stopping at nought. */
+/* Two trails in a row are due exactly two behind a lead of three bytes, and three behind one of four: the byte so far
+ * before it reaches 80 when this is taken off, stopping at nought. */
 enum { LEAD_OF_3 = 0xe0 - 0x80, LEAD_OF_4 = 0xf0 - 0x80 };
 
 /* The most that the last bytes of a block can be when no sequence is open behind them. */

@@ -28,14 +28,16 @@ void bodies_uncounted(size_t bytes)
 
 size_t bodies_loose(void)
 {
-	size_t all = atomic_load_explicit(&taken, memory_order_relaxed), in = atomic_load_explicit(&counted, memory_order_relaxed);
+	size_t all = atomic_load_explicit(&taken, memory_order_relaxed),
+	       in = atomic_load_explicit(&counted, memory_order_relaxed);
 
 	return all > in ? all - in : 0;
 }
 
 size_t bodies_share(size_t most)
 {
-	size_t half = BODIES_LOOSE_MAX / 2, loose = bodies_loose(), least = most < BODIES_LEAST ? most : BODIES_LEAST, share;
+	size_t half = BODIES_LOOSE_MAX / 2, loose = bodies_loose(), least = most < BODIES_LEAST ? most : BODIES_LEAST,
+	       share;
 
 	if (loose <= half)
 		return most;

@@ -114,7 +114,8 @@ uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
 
 static uint64_t process_secret[2];
 
-/* Before main(), so that no thread ever sees another. Linux refuses so few bytes only before its pool was ever filled. */
+/* Before main(), so that no thread ever sees another. Linux refuses so few bytes only before its pool was ever
+ * filled. */
 static void __attribute__((constructor)) process_secret_draw(void)
 {
 	if (getrandom(process_secret, sizeof process_secret, 0) != sizeof process_secret)

@@ -8,8 +8,9 @@
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec", days[] = "SunMonTueWedThuFriSat";
 
-/* The three forms, character for character: a letter is a letter of any case, 9 a digit, and what else stands there stands there.
- * Fields: D day, H hour, N minute, S second, Y year, M month's name, W weekday's name (any letters, of any length in RFC 850). */
+/* The three forms, character for character: a letter is a letter of any case, 9 a digit, and what else stands there
+ * stands there. Fields: D day, H hour, N minute, S second, Y year, M month's name, W weekday's name (any letters, of
+ * any length in RFC 850). */
 static const char *const forms[] = {
 	"WWW, DD MMM YYYY HH:NN:SS GMT",
 	"W-, DD-MMM-YY HH:NN:SS GMT",
@@ -63,7 +64,8 @@ static bool date_match(struct slice s, const char *form, struct date_fields *d)
 				return false;
 		} else if (strchr("DHNSY", *form)) {
 			/* asctime pads the day with a blank */
-			bool pad = *form == 'D' && form[1] == 'D' && form[-1] == ' ' && form[-2] == 'M' && s.at[at] == ' ';
+			bool pad =
+			    *form == 'D' && form[1] == 'D' && form[-1] == ' ' && form[-2] == 'M' && s.at[at] == ' ';
 
 			if (!pad && (s.at[at] < '0' || s.at[at] > '9'))
 				return false;
@@ -79,7 +81,8 @@ static bool date_match(struct slice s, const char *form, struct date_fields *d)
 /* Every field in range; a leap second counts as the next second. */
 static bool date_make(const struct date_fields *d, int64_t *seconds)
 {
-	struct tm tm = { .tm_year = d->year - 1900, .tm_mon = d->month, .tm_mday = d->day, .tm_hour = d->hour, .tm_min = d->minute,
+	struct tm tm = { .tm_year = d->year - 1900, .tm_mon = d->month, .tm_mday = d->day, .tm_hour = d->hour,
+		.tm_min = d->minute,
 		.tm_sec = d->second };
 
 	if (d->year < 1601 || d->day < 1 || d->day > 31 || d->hour > 23 || d->minute > 59 || d->second > 60)
@@ -116,7 +119,7 @@ void http_date_write(char buf[HTTP_DATE_LEN + 1], int64_t seconds)
 	struct tm tm;
 
 	gmtime_r(&t, &tm);
-	snprintf(buf, HTTP_DATE_LEN + 1, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + tm.tm_wday * 3, (unsigned)tm.tm_mday % 100,
-	    months + tm.tm_mon * 3, (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100,
-	    (unsigned)tm.tm_sec % 100);
+	snprintf(buf, HTTP_DATE_LEN + 1, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + tm.tm_wday * 3,
+	    (unsigned)tm.tm_mday % 100, months + tm.tm_mon * 3, (unsigned)(tm.tm_year + 1900) % 10000,
+	    (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
 }

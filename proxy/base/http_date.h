@@ -9,7 +9,8 @@
 
 enum { HTTP_DATE_LEN = 29 };
 
-/* Seconds since the epoch; false: not a date. A two-digit year more than 50 years ahead of `now` is of the past century. */
+/* Seconds since the epoch; false: not a date. A two-digit year more than 50 years ahead of `now` is of the past
+ * century. */
 bool http_date_read(struct slice, int64_t now, int64_t *seconds);
 void http_date_write(char buf[HTTP_DATE_LEN + 1], int64_t seconds);
 

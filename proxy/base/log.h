@@ -1,5 +1,6 @@
 /* Owns diagnostics on stderr and the escaping of peers' bytes in every line written.
- * Must not know: sockets or workers. Invariant: no byte of a peer reaches a terminal or a log unescaped. errno survives. */
+ * Must not know: sockets or workers. Invariant: no byte of a peer reaches a terminal or a log unescaped. errno
+ * survives. */
 #ifndef UTFEED_PROXY_BASE_LOG_H
 #define UTFEED_PROXY_BASE_LOG_H
 
@@ -26,8 +27,8 @@ static inline bool log_is(enum log_level level)
 	return level <= atomic_load_explicit(&log_threshold, memory_order_relaxed);
 }
 
-/* What a line is about: a client connection of the process, and a request of it, both counted from 1. connection 0: neither. Shown as
- * "c17.3". */
+/* What a line is about: a client connection of the process, and a request of it, both counted from 1. connection 0:
+ * neither. Shown as "c17.3". */
 struct log_id { uint64_t connection, request; };
 
 /* As log_line(), behind "ID: ". */
@@ -39,8 +40,8 @@ enum { LOG_TIME_BYTES = 32 };
 /* A moment, in milliseconds since the epoch: "2026-11-21T04:34:26.545Z". */
 void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms);
 
-/* Copies peer bytes into buf with everything but printable ASCII as \xHH, and blank, quote and backslash too: one word in a
- * log line. Cut at cap (always terminated). Returns the length. */
+/* Copies peer bytes into buf with everything but printable ASCII as \xHH, and blank, quote and backslash too: one word
+ * in a log line. Cut at cap (always terminated). Returns the length. */
 size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len);
 
 #endif

@@ -44,7 +44,8 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, char *grou
 
 	for (;;) {
 		for (size_t i = 0; i < sizeof h->files / sizeof *h->files && h->files[i]; i++)
-			if (snprintf(path, sizeof path, "%s%s%s/%s", root, h->mount, group, h->files[i]) < (int)sizeof path)
+			if (snprintf(path, sizeof path, "%s%s%s/%s", root, h->mount, group, h->files[i]) <
+			    (int)sizeof path)
 				limit = least(limit, read_limit(path));
 		if (!(end = strrchr(group, '/')))
 			return limit;
@@ -55,7 +56,8 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, char *grou
 /* A line is HIERARCHY:CONTROLLERS:GROUP; version 2's has number 0 and names no controllers. */
 static uint64_t line_limit(const char *root, char *line)
 {
-	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *word, *rest = NULL;
+	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *word,
+	     *rest = NULL;
 
 	if (!group)
 		return UINT64_MAX;

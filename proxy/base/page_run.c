@@ -1,7 +1,8 @@
-/* Runs of pages; see page_run.h. A run in a huge page costs the kernel one reference where one of small pages costs one for each, by the
- * processor that sends and by the one that receives. A huge page whose runs are partly gone keeps all its memory until the kernel
- * splits it, which by itself it does only when memory is short. MADV_FREE of a part (madvise(2)) has it done now, so one page of a region
- * is never part of a run: there is a part to do it with when the region is closed. */
+/* Runs of pages; see page_run.h. A run in a huge page costs the kernel one reference where one of small pages costs one
+ * for each, by the processor that sends and by the one that receives. A huge page whose runs are partly gone keeps all
+ * its memory until the kernel splits it, which by itself it does only when memory is short. MADV_FREE of a part
+ * (madvise(2)) has it done now, so one page of a region is never part of a run: there is a part to do it with when the
+ * region is closed. */
 #include "proxy/base/page_run.h"
 
 #include <pthread.h>
@@ -11,7 +12,8 @@
 #include <unistd.h>
 
 enum {
-	REGION_BYTES = 2 * 1024 * 1024,        /* a huge page of x86 and of arm64 with pages of 4 KiB; elsewhere pages stay small */
+	/* a huge page of x86 and of arm64 with pages of 4 KiB; elsewhere pages stay small */
+	REGION_BYTES = 2 * 1024 * 1024,
 	REGION_WASTE_MAX_BYTES = REGION_BYTES / 8,
 	REGION_RUN_MAX_BYTES = REGION_BYTES / 2,
 	REGIONS_OPEN = 2,
@@ -22,7 +24,8 @@ struct pages_region {
 	uint8_t *bytes;
 	size_t used;                           /* from the start: runs, and what was one */
 	size_t live;                           /* bytes in runs */
-	bool closed;                           /* no run is added any more, and what follows the used part is unmapped */
+	/* no run is added any more, and what follows the used part is unmapped */
+	bool closed;
 };
 
 static struct {

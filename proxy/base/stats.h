@@ -1,4 +1,5 @@
-/* Owns the counters and gauges (stats.def). A worker counts into its own set; only whoever prints adds sets up, and asks for gauges.
+/* Owns the counters and gauges (stats.def). A worker counts into its own set; only whoever prints adds sets up, and
+ * asks for gauges.
  * Must not know: what the numbers are about. Invariant: one writer per set, so a relaxed load and store are enough. */
 #ifndef UTFEED_PROXY_BASE_STATS_H
 #define UTFEED_PROXY_BASE_STATS_H
@@ -48,18 +49,20 @@ struct stats {
 
 static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 {
-	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + n,
+	    memory_order_relaxed);
 }
 
-/* One worker's of one route, on a line of the processor's cache of its own. A request counts in one: in that of REQUESTS where it is
- * neither of the others. */
+/* One worker's of one route, on a line of the processor's cache of its own. A request counts in one: in that of
+ * REQUESTS where it is neither of the others. */
 struct stats_of_route {
 	_Alignas(64) _Atomic uint64_t value[ROUTE_COUNT];
 };
 
 static inline void stats_add_route(struct stats_of_route *s, enum stats_route c)
 {
-	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + 1,
+	    memory_order_relaxed);
 }
 
 /* As they are at one moment; empty: nobody has any. */

@@ -1,5 +1,5 @@
-/* Owns a growing string for message heads. Must not know: what is written. Invariant: after a failed append nothing more is
- * appended and text_take() gives NULL, so only the end needs a check. */
+/* Owns a growing string for message heads. Must not know: what is written. Invariant: after a failed append nothing
+ * more is appended and text_take() gives NULL, so only the end needs a check. */
 #ifndef UTFEED_PROXY_BASE_TEXT_H
 #define UTFEED_PROXY_BASE_TEXT_H
 

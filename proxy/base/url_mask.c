@@ -10,7 +10,8 @@
 /* One character as forms may have sent it (%40 is '@'). *width: bytes it takes. */
 static char character(const char *text, size_t len, size_t *width)
 {
-	static const struct { const char *escape; char is; } escapes[] = { { "%40", '@' }, { "%3a", ':' }, { "%2f", '/' } };
+	static const struct { const char *escape; char is; } escapes[] = { { "%40", '@' }, { "%3a", ':' },
+		{ "%2f", '/' } };
 
 	*width = 3;
 	for (size_t i = 0; len >= 3 && i < sizeof(escapes) / sizeof(escapes[0]); i++)
@@ -42,7 +43,8 @@ static size_t scheme_length(const char *text, size_t len)
 
 	while (at < len && is_scheme(text[at]))
 		at++;
-	if (!at || at == len || character(text + at, len - at, &width) != ':' || !slashes(text + at + width, len - at - width))
+	if (!at || at == len || character(text + at, len - at, &width) != ':' ||
+	    !slashes(text + at + width, len - at - width))
 		return 0;
 	return at + width;
 }
@@ -52,7 +54,8 @@ static size_t authority_at(const char *text, size_t len)
 {
 	static const char query[] = "/?url=";
 	bool path = len && text[0] == '/';
-	size_t at = len >= sizeof(query) - 1 && strncasecmp(text, query, sizeof(query) - 1) == 0 ? sizeof(query) - 1 : path;
+	size_t at =
+	    len >= sizeof(query) - 1 && strncasecmp(text, query, sizeof(query) - 1) == 0 ? sizeof(query) - 1 : path;
 	size_t scheme = scheme_length(text + at, len - at);
 
 	if (scheme || (path && len > 1 && text[1] == '/'))

@@ -26,7 +26,8 @@ struct gate { unsigned purges, changes; };
 struct prefixes {
 	pthread_mutex_t lock;
 	atomic_uint n;                 /* so far; changes under the lock */
-	struct { char *url; size_t len; } latest[CACHE_PREFIXES];      /* at n % CACHE_PREFIXES; url NULL, for want of memory: any URL */
+	/* at n % CACHE_PREFIXES; url NULL, for want of memory: any URL */
+	struct { char *url; size_t len; } latest[CACHE_PREFIXES];
 };
 
 struct cache {
@@ -273,7 +274,8 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	cache_purge_busy(c, what, url, len);
 	if (c->second) {
 		c->second->ops->purge(c->second, what, url, len, soft, now);
-		/* A lookup that began after the mark may have come there before the purge: it brings nothing back either. */
+		/* A lookup that began after the mark may have come there before the purge: it brings nothing back
+		 * either. */
 		gates_mark_purge(c, what, url, len);
 	}
 	/* Last, for what was brought back before the marks. */
@@ -399,7 +401,8 @@ void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool h
 
 bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t now)
 {
-	uint64_t hash = cache_hash(c, key, len), slot = atomic_load_explicit(&c->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
+	uint64_t hash = cache_hash(c, key, len),
+	         slot = atomic_load_explicit(&c->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }

@@ -1,4 +1,5 @@
-/* What goes out when the head does: lines of the cache's own, preconditions, ranges; see lookup.h and lookup_internal.h. */
+/* What goes out when the head does: lines of the cache's own, preconditions, ranges; see lookup.h and
+ * lookup_internal.h. */
 #include "proxy/cache/lookup_internal.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@
 struct conditional_stored lookup_validators(const struct lookup *l, const struct object_head *head)
 {
 	struct slice bytes = { head->bytes, head->len };
-	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"), .last_modified = head_text_get(bytes, "last-modified"),
+	struct conditional_stored stored = { .etag = head_text_get(bytes, "etag"),
+		.last_modified = head_text_get(bytes, "last-modified"),
 		.variant = head->gzip ? ETAG_GZIP : NULL };
 
 	if (!http_date_read(head_text_get(bytes, "date"), lookup_now(l), &stored.date))
@@ -40,7 +42,8 @@ static void deliver_lines(struct lookup *l, struct object *o, bool stored, struc
 	f->lines[t.failed ? 0 : t.len] = '\0';
 }
 
-static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names, bool keep)
+static struct object_head *deliver_make_head(const struct object_head *from, int status, const char *const *names,
+    bool keep)
 {
 	struct object_head *h = object_head_new();
 	struct text t = { 0 };
@@ -78,8 +81,9 @@ static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 static int deliver_not_modified(const struct lookup *l, const struct object_head *from, struct delivery *f)
 {
 	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
-	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary", "last-modified", "via",
-		"x-encoding-rule", "cache-status", "set-cookie", "content-security-policy", "x-content-type-options", NULL };
+	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary",
+		"last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie", "content-security-policy",
+		"x-content-type-options", NULL };
 	const char *names[sizeof kept / sizeof *kept + CONF_NAMES_MAX];
 	struct object_head *h;
 	size_t n = 0;
@@ -96,8 +100,8 @@ static int deliver_not_modified(const struct lookup *l, const struct object_head
 	return made ? 0 : -1;
 }
 
-static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range, uint64_t length,
-    struct delivery *f)
+static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range,
+    uint64_t length, struct delivery *f)
 {
 	static const char *const replaced[] = { "content-range", NULL };
 	size_t n = strlen(f->lines);
@@ -110,12 +114,13 @@ static int deliver_range(const struct object_head *from, enum range_answer what,
 	if (what == RANGE_ONE) {
 		f->offset = range->first;
 		f->content_length = (int64_t)(range->last - range->first + 1);
-		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n", (unsigned long long)range->first,
-		    (unsigned long long)range->last, (unsigned long long)length);
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes %llu-%llu/%llu\r\n",
+		    (unsigned long long)range->first, (unsigned long long)range->last, (unsigned long long)length);
 	} else {
 		f->offset = length;
 		f->content_length = 0;
-		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes */%llu\r\n", (unsigned long long)length);
+		snprintf(f->lines + n, sizeof f->lines - n, "Content-Range: bytes */%llu\r\n",
+		    (unsigned long long)length);
 	}
 	return 0;
 }

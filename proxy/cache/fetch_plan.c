@@ -21,7 +21,8 @@ static struct normalise_options plan_encoding(const struct conf *conf, const str
 {
 	const struct conf_route *route = target->route;
 
-	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true, .sniff_bytes = conf->sniff_bytes,
+	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true,
+	    .sniff_bytes = conf->sniff_bytes,
 		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
 }
 
@@ -34,8 +35,8 @@ static const enum response_way plan_ways[] = {
 	[TARGET_ROUTE] = RESPONSE_CHOSEN, [TARGET_FORWARD] = RESPONSE_FORWARDED, [TARGET_GATEWAY] = RESPONSE_FOREIGN,
 };
 
-int fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target, enum policy policy,
-    struct object *body, bool ranged, struct fetch_request *r)
+int fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target,
+    enum policy policy, struct object *body, bool ranged, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
@@ -44,19 +45,24 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 
 	*r = (struct fetch_request){
 		.id = ctx->id,
-		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct), .body = body,
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct),
+		.body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
 		.parents = fetch_plan_parents(conf, route), .hop_parents = fetch_plan_parents(conf, &conf->direct),
 		.redirects = {
-			.hops = reads && (target->mode == TARGET_GATEWAY || (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
+			.hops = reads && (target->mode == TARGET_GATEWAY ||
+			    (target->mode == TARGET_ROUTE && route->follow_redirects)) ?
 			    conf->redirects : 0,
 			.allow_downgrade = conf->redirect_downgrade, .upgrade_https = route->upgrade_https,
 		},
 		.limits = {
-			.connect_timeout_ms = conf->connect_timeout_ms, .first_byte_timeout_ms = conf->first_byte_timeout_ms,
-			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms, .total_timeout_ms = conf->fetch_timeout_ms,
-			.max_header_bytes = conf->max_header_bytes, .max_header_fields = (size_t)conf->max_header_fields,
+			.connect_timeout_ms = conf->connect_timeout_ms,
+			.first_byte_timeout_ms = conf->first_byte_timeout_ms,
+			.between_bytes_timeout_ms = conf->between_bytes_timeout_ms,
+			.total_timeout_ms = conf->fetch_timeout_ms,
+			.max_header_bytes = conf->max_header_bytes,
+			.max_header_fields = (size_t)conf->max_header_fields,
 			.max_connections = (size_t)conf->origin_connections, .queue_timeout_ms = conf->queue_timeout_ms,
 			.min_interval_ms = fetch_plan_interval_ms(ctx, target),
 		},
@@ -67,7 +73,8 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.client_codings = caches ? (struct content_coding_codings){ 0 } : content_coding_accepts(m),
 			.encoding = plan_encoding(conf, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
-			.head = { .way = plan_ways[target->mode], .via = conf->via, .output = route->output, .gzip = conf->gzip },
+			.head = { .way = plan_ways[target->mode], .via = conf->via, .output = route->output,
+				.gzip = conf->gzip },
 		},
 	};
 	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));

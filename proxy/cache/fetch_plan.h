@@ -1,6 +1,8 @@
-/* Owns what one target means for a fetch: limits, guards, parents, redirects and transformation, as route and way in say.
+/* Owns what one target means for a fetch: limits, guards, parents, redirects and transformation, as route and way in
+ * say.
  * Must not know: connections, stored responses.
- * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, written anew (request_head.h). */
+ * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, written anew
+ * (request_head.h). */
 #ifndef UTFEED_PROXY_CACHE_FETCH_PLAN_H
 #define UTFEED_PROXY_CACHE_FETCH_PLAN_H
 
@@ -18,13 +20,13 @@ struct parent_rules fetch_plan_parents(const struct conf *, const struct conf_ro
 /* The least time between two requests to the same URL, in milliseconds. */
 uint64_t fetch_plan_interval_ms(const struct request_context *, const struct target *);
 
-/* Whether the request goes through the cache. A response to a request with cookies is that client's own: neither stored nor answered
- * from the store. */
+/* Whether the request goes through the cache. A response to a request with cookies is that client's own: neither stored
+ * nor answered from the store. */
 bool fetch_plan_caches(const struct request *, const struct target *);
 
 /* What fetching the target for this request means, ranged: for the part it asks for; r's strings are the caller's
  * (fetch_request_free()) until a fetch takes them. -1: out of memory. */
-int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *body,
-    bool ranged, struct fetch_request *r) __attribute__((warn_unused_result));
+int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy,
+    struct object *body, bool ranged, struct fetch_request *r) __attribute__((warn_unused_result));
 
 #endif

@@ -21,7 +21,8 @@ static int64_t fill_steady(struct fill *l)
 	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
 }
 
-/* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing off that. */
+/* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing
+ * off that. */
 static void fill_note_answer(struct fill *l)
 {
 	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
@@ -47,7 +48,9 @@ enum fill_head fill_parse(struct fill *l, struct http_msg *m, const char *bytes,
 	if (p && !http_msg_init(m, l->params.max_fields)) {
 		m->base = bytes;
 		http_parser_start(p, m, false);
-		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD ? FILL_HEAD : FILL_HEAD_UNUSABLE;
+		r = len <= l->params.max_head && http_parse(p, bytes, len, &used) == PARSE_HEAD
+		    ? FILL_HEAD
+		    : FILL_HEAD_UNUSABLE;
 		if (r != FILL_HEAD)
 			http_msg_free(m);
 	}
@@ -99,7 +102,8 @@ struct entry *fill_put(struct fill *l, struct entry_parts *parts)
 
 static bool fill_takes_hints(struct fill *l, const struct freshness *f, struct object *body)
 {
-	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body && fill_body(body) == RESPONSE_NORMALISED;
+	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body &&
+	    fill_body(body) == RESPONSE_NORMALISED;
 }
 
 void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *m, struct object *body)
@@ -145,8 +149,8 @@ static bool fill_is_too_large(struct fill *l, const struct http_msg *m)
 static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum storable storable)
 {
 	if (m->status < 500 && !l->ranged)
-		cache_set_hit_for_miss(l->params.cache, l->busy, l->params.busy_len, storable_lasts(storable) || fill_is_too_large(l, m),
-		    fill_steady(l));
+		cache_set_hit_for_miss(l->params.cache, l->busy, l->params.busy_len,
+		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l));
 }
 
 /* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
@@ -155,7 +159,8 @@ static bool fill_would_store(struct fill *l, const struct http_msg *m)
 	return !fill_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
 }
 
-static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, struct object *o, enum storable *storable)
+static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, struct object *o,
+    enum storable *storable)
 {
 	const struct http_msg *m = answer->msg;
 	bool part = fill_takes_part(l, m);     /* judged as the whole it is of */
@@ -207,7 +212,8 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
 	if (!l->storing)
-		log_step(&l->id, "store: no, %s", storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
+		log_step(&l->id, "store: no, %s",
+		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
 	if (l->storing)
 		object_keep(o, l->params.max_object);
 	else
@@ -224,7 +230,8 @@ static int fill_on_hop(void *arg, const struct http_msg *m)
 	return fill_note_hop(l, m);
 }
 
-/* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being stored. */
+/* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being
+ * stored. */
 static void fill_on_grew(void *arg, struct object *o)
 {
 	enum { STEP_BYTES = 32 * 1024 };
@@ -239,7 +246,8 @@ static void fill_on_grew(void *arg, struct object *o)
 		return;
 	}
 	l->storing = false;
-	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes", (unsigned long long)length);
+	log_step(&l->id, "store: no, memory has no room for a body that grows to %llu bytes",
+	    (unsigned long long)length);
 	fill_leave(l);
 	object_unkeep(o);
 }
@@ -349,7 +357,8 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
 	struct fill *l = calloc(1, sizeof *l);
-	struct fetch_hooks hooks = { fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed, fill_on_done, fill_on_end, l };
+	struct fetch_hooks hooks = { fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed, fill_on_done, fill_on_end,
+		l };
 
 	if (!o || !l)
 		goto fail;

@@ -1,4 +1,5 @@
-/* Owns the gate into the store: whether a response may be stored, under which fields' values, and whom it is for while it is made.
+/* Owns the gate into the store: whether a response may be stored, under which fields' values, and whom it is for while
+ * it is made.
  * Must not know: bodies. Source: RFC 9111 sections 3, 3.5, 4.1 and 7.3.
  * Invariant: what redirects led to is judged with each of them: it is kept under the URL of the first. */
 #include "proxy/cache/fill_internal.h"
@@ -23,7 +24,8 @@ void fill_hops_free(struct fill_hops *h)
 	free(h->vary);
 }
 
-/* One that names no lifetime is good as long as the operator's floor says: that alone does not keep out what it leads to. */
+/* One that names no lifetime is good as long as the operator's floor says: that alone does not keep out what it leads
+ * to. */
 static enum storable fill_judge_hop(struct fill *l, const struct http_msg *m)
 {
 	enum storable s = freshness_storable(&l->request, m, &l->params.freshness);
@@ -62,7 +64,8 @@ static int fill_take_vary(struct fill *l, const struct http_msg *m, enum storabl
 {
 	const struct fill_hops *h = &l->hops;
 	struct text names = { 0 };
-	enum vary vary = h->vary_all ? VARY_ALL : vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 });
+	enum vary vary = h->vary_all ? VARY_ALL : vary_union(&names, m,
+	    (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 });
 
 	free(l->vary);
 	l->vary = NULL;

@@ -1,7 +1,7 @@
-/* Owns what is stored of a response in parts: the mark that it may be asked for so, the part that came, and what it makes with the
- * one that is there (RFC 9111 sections 3.3 and 3.4).
- * Must not know: answers. Invariant: bytes are put together only under one strong validator and one key, without a gap; where a route
- * normalises they never become a whole, for that has to be looked at from its beginning. */
+/* Owns what is stored of a response in parts: the mark that it may be asked for so, the part that came, and what it
+ * makes with the one that is there (RFC 9111 sections 3.3 and 3.4).
+ * Must not know: answers. Invariant: bytes are put together only under one strong validator and one key, without a gap;
+ * where a route normalises they never become a whole, for that has to be looked at from its beginning. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 
 #include "core/evidence/media_type.h"
 
-/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer them. */
+/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer
+ * them. */
 static void fill_mark(struct fill *l)
 {
 	const struct freshness known = { .response_time = fill_now(l) };
@@ -53,8 +54,8 @@ static bool is_no_feed(struct object *o)
 {
 	struct verdict v;
 
-	return object_verdict(o, &v) && v.kind == VERDICT_NONE && (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) &&
-	    fill_body(o) == RESPONSE_RAW;
+	return object_verdict(o, &v) && v.kind == VERDICT_NONE &&
+	    (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) && fill_body(o) == RESPONSE_RAW;
 }
 
 /* Whether the stored part is of the bytes that this response is of. */
@@ -97,8 +98,8 @@ bool fill_takes_part(struct fill *l, const struct http_msg *m)
 	struct content_range r;
 
 	if (!l->ranged || m->status != 206 || http_msg_has(m, H_CONTENT_ENCODING) || !content_range_read(&r, m) ||
-	    (m->has_length && m->content_length != content_range_length(&r)) || content_range_length(&r) > l->params.max_object ||
-	    !content_range_same(m, m, l->response_time))
+	    (m->has_length && m->content_length != content_range_length(&r)) ||
+	    content_range_length(&r) > l->params.max_object || !content_range_same(m, m, l->response_time))
 		return false;
 	l->part = r;
 	return true;
@@ -113,8 +114,8 @@ static const struct entry *part_before(struct fill *l, const struct http_msg *m,
 	bool same;
 
 	*whole = l->part;
-	if (!old || !content_range_join(&joined, &old->part, &l->part) || content_range_length(&joined) > l->params.max_object ||
-	    !part_holds(l, m))
+	if (!old || !content_range_join(&joined, &old->part, &l->part) ||
+	    content_range_length(&joined) > l->params.max_object || !part_holds(l, m))
 		return NULL;
 	/* A strong date alone would not tell variants apart. */
 	fill_key(l, true, &key);
@@ -136,7 +137,8 @@ static int part_copy(struct object *to, struct object *from, uint64_t offset, ui
 	object_seek(&r, offset);
 	while (len && !status) {
 		size_t n;
-		int count = object_peek(&r, iov, sizeof iov / sizeof iov[0], len < SIZE_MAX ? (size_t)len : SIZE_MAX, &n);
+		int count =
+		    object_peek(&r, iov, sizeof iov / sizeof iov[0], len < SIZE_MAX ? (size_t)len : SIZE_MAX, &n);
 
 		for (int i = 0; i < count && !status; i++)
 			status = object_append(to, iov[i].iov_base, iov[i].iov_len);
@@ -148,7 +150,8 @@ static int part_copy(struct object *to, struct object *from, uint64_t offset, ui
 }
 
 /* Newer bytes count where both have them. */
-static struct object *part_object(const struct entry *old, const struct content_range *part, struct object *newer, uint64_t length)
+static struct object *part_object(const struct entry *old, const struct content_range *part, struct object *newer,
+    uint64_t length)
 {
 	struct object_head *head = object_head_new();
 	struct object *o = object_new(0);
@@ -187,7 +190,8 @@ static char *part_upstream(const struct http_msg *m, size_t *len)
 	for (uint32_t i = 0; i < m->n_fields; i++) {
 		const struct http_field *f = &m->fields[i];
 
-		if (!f->hop && f->id != H_CONNECTION && f->id != H_CONTENT_RANGE && f->id != H_CONTENT_LENGTH && f->id != H_TRANSFER_ENCODING)
+		if (!f->hop && f->id != H_CONNECTION && f->id != H_CONTENT_RANGE && f->id != H_CONTENT_LENGTH &&
+		    f->id != H_TRANSFER_ENCODING)
 			text_field(&t, http_field_name(m, f), http_field_value(m, f));
 	}
 	text_puts(&t, "\r\n");

@@ -1,6 +1,7 @@
-/* Owns what becomes of a stored response when its origin is asked about it: validators go out, a 304 makes a new head for it, an
- * origin's error may be answered with it. Must not know: clients, bodies.
- * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate as a whole response's does. */
+/* Owns what becomes of a stored response when its origin is asked about it: validators go out, a 304 makes a new head
+ * for it, an origin's error may be answered with it. Must not know: clients, bodies.
+ * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate as a whole
+ * response's does. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "proxy/cache/stored_head.h"
 #include "proxy/http/head_text.h"
 
-enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged, size_t *len)
+enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged,
+    size_t *len)
 {
 	struct http_msg stored;
 	struct text t = { 0 };
@@ -30,7 +32,8 @@ enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct ht
 
 static struct slice opaque(struct slice etag)
 {
-	return etag.len > 2 && etag.at[0] == 'W' && etag.at[1] == '/' ? (struct slice){ etag.at + 2, etag.len - 2 } : etag;
+	return etag.len > 2 && etag.at[0] == 'W' && etag.at[1] == '/' ? (struct slice){ etag.at + 2,
+	    etag.len - 2 } : etag;
 }
 
 /* Section 4.3.4: a strong validator says which stored response is meant; it is not this one. */
@@ -57,10 +60,10 @@ static bool fill_varies_by_coding(const struct entry *e)
 	return false;
 }
 
-/* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for FILL_HEAD parts holds
- * nothing. */
-static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies, struct entry_parts *parts,
-    struct freshness *fresh)
+/* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for FILL_HEAD
+ * parts holds nothing. */
+static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies,
+    struct entry_parts *parts, struct freshness *fresh)
 {
 	const struct entry *old = l->params.entry;
 	enum fill_head r;
@@ -84,7 +87,8 @@ static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, en
 	return status;
 }
 
-/* What may not be stored any more must not be found again either; whose own request forbids storing has no say in that. */
+/* What may not be stored any more must not be found again either; whose own request forbids storing has no say in
+ * that. */
 static bool fill_ends_stored(enum storable s)
 {
 	return s != STORABLE_YES && s != STORABLE_REQUEST_NO_STORE && s != STORABLE_METHOD;
@@ -148,7 +152,8 @@ static void fill_drop_entry(struct fill *l)
 	entry_unref(&l->params.entry);
 }
 
-/* The two heads make one that is too large, or none: the stored response answers once more as it is, and is no longer stored. */
+/* The two heads make one that is too large, or none: the stored response answers once more as it is, and is no longer
+ * stored. */
 static struct object_head *fill_retire(struct fill *l, struct object *o)
 {
 	const struct entry *old = l->params.entry;
@@ -186,7 +191,8 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 		object_head_unref(&head);
 		head = fill_retire(l, o);
 	}
-	if (r == FILL_HEAD_NO_MEMORY || fill_admit(l, m, http_msg_has(m, H_SET_COOKIE) || !object_report(o)->stored, o)) {
+	if (r == FILL_HEAD_NO_MEMORY ||
+	    fill_admit(l, m, http_msg_has(m, H_SET_COOKIE) || !object_report(o)->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}
@@ -203,7 +209,8 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status)
 
 	if (!l->params.entry)
 		return false;
-	if (!freshness_if_error(&l->params.entry->freshness, freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l)))
+	if (!freshness_if_error(&l->params.entry->freshness,
+	        freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l)))
 		return false;
 	object_report(o)->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
@@ -213,8 +220,8 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status)
 	return true;
 }
 
-/* Where a stored response was found: redirects may have led there. An origin may also say so by itself: if it names another URL than its
- * own there is nothing to be asked about. */
+/* Where a stored response was found: redirects may have led there. An origin may also say so by itself: if it names
+ * another URL than its own there is nothing to be asked about. */
 static char *fill_found_at(const struct entry *e)
 {
 	struct slice at = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-location");

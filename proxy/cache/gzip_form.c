@@ -6,7 +6,8 @@
 #include "proxy/base/container_of.h"
 #include "proxy/coding/codec.h"
 
-/* Of the body, compressed in one turn: about a millisecond. A form that saves less than that share of the body is useless. */
+/* Of the body, compressed in one turn: about a millisecond. A form that saves less than that share of the body is
+ * useless. */
 enum { STEP_BYTES = 64 * 1024, GAIN_SHARE = 16 };
 
 struct gzip_making {
@@ -76,7 +77,9 @@ static int making_step(struct gzip_making *m, uint8_t *out)
 		at = piece.iov_base;
 		left = bytes;
 		last = m->body.offset + bytes == length;
-		ended = gzip_write(m->writer, &at, &left, last ? GZIP_FINISH : GZIP_MORE, out + have, LOOP_SCRATCH_BYTES - have, &n) && last;
+		ended = gzip_write(m->writer, &at, &left, last ? GZIP_FINISH : GZIP_MORE, out + have,
+		            LOOP_SCRATCH_BYTES - have, &n) &&
+		    last;
 		object_consume(&m->body, bytes - left);
 		have += n;
 	}
@@ -139,7 +142,8 @@ void gzip_forms_end(struct gzip_forms *f)
 	loop_forget(f->loop, &f->task);
 }
 
-enum object_gzip gzip_form(struct gzip_forms *f, struct object *body, const char *key, size_t len, bool make, struct object **form)
+enum object_gzip gzip_form(struct gzip_forms *f, struct object *body, const char *key, size_t len, bool make,
+    struct object **form)
 {
 	enum object_gzip state = object_gzip(body, form);
 	struct gzip_making *m;

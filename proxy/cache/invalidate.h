@@ -1,4 +1,5 @@
-/* Owns taking stored responses away when an unsafe request succeeded (RFC 9111 section 4.4). Must not know: stores' kinds. */
+/* Owns taking stored responses away when an unsafe request succeeded (RFC 9111 section 4.4). Must not know: stores'
+ * kinds. */
 #ifndef UTFEED_PROXY_CACHE_INVALIDATE_H
 #define UTFEED_PROXY_CACHE_INVALIDATE_H
 

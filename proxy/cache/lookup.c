@@ -98,7 +98,8 @@ static enum lookup_step lookup_step_key(struct lookup *l)
 
 	text_puts(key, "\n");
 	text_hex(key, l->settings_hash, 16);
-	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word that they do not. */
+	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word
+	 * that they do not. */
 	if (*fields && strcmp(fields, "*") && !lookup_add_variant(l, fields))
 		return LOOKUP_DELIVER;
 	request_head_key(key, l->request->msg, &l->target);
@@ -134,7 +135,8 @@ static enum lookup_step lookup_step_find(struct lookup *l)
 
 	l->leaves = cache_in_flight_ends(l->ctx->cache);
 	l->wait = (struct store_wait){ .loop = l->ctx->loop, .got = lookup_on_got };
-	switch (cache_get(l->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found, &l->wait, &l->ticket)) {
+	switch (cache_get(l->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found,
+	    &l->wait, &l->ticket)) {
 	case STORE_WAIT:
 		return LOOKUP_WAIT;
 	case STORE_MISSING:
@@ -248,7 +250,8 @@ static enum lookup_step lookup_step_decide(struct lookup *l)
 /* Of a URL that a route normalises ranges go to the origin only where it is known to be no feed. */
 static bool lookup_goes_ranged(const struct lookup *l)
 {
-	return !l->target.route->normalise || (l->found && lookup_now(l) - l->found->freshness.response_time < ENTRY_PARTS_KNOWN_S);
+	return !l->target.route->normalise ||
+	    (l->found && lookup_now(l) - l->found->freshness.response_time < ENTRY_PARTS_KNOWN_S);
 }
 
 /* RFC 9111 section 3.3: what is stored in part answers what lies inside it, as it would if it were whole. */
@@ -309,8 +312,8 @@ static void lookup_let_go(struct lookup *l)
 	l->parts = NULL;
 }
 
-/* Each of several waiting requests asks for its own variant, and may wait for others in turn, unless what the response varies by keeps
- * changing. */
+/* Each of several waiting requests asks for its own variant, and may wait for others in turn, unless what the response
+ * varies by keeps changing. */
 static void lookup_ask_for_variant(struct lookup *l, const char *names)
 {
 	enum { CHANGES_MAX = 3 };
@@ -327,7 +330,8 @@ static bool lookup_takes_substitute(const struct lookup *l, const struct object 
 {
 	const struct object_report *r = object_reported(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 || freshness_if_error(&r->freshness, l->cc, lookup_now(l));
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 ||
+	    freshness_if_error(&r->freshness, l->cc, lookup_now(l));
 }
 
 bool lookup_again(struct lookup *l, const struct object *o)

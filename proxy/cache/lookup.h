@@ -1,5 +1,5 @@
-/* Owns how one request is answered through the cache, step by step, and the last choices made when the head goes out (304, 206, Age,
- * Cache-Status). Must not know: connections.
+/* Owns how one request is answered through the cache, step by step, and the last choices made when the head goes out
+ * (304, 206, Age, Cache-Status). Must not know: connections.
  *
  *	KEY       what the stored response would be known by
  *	FIND      asks the stores
@@ -25,13 +25,15 @@
 enum { LOOKUP_LINES_MAX = 512 };
 
 enum lookup_step {
-	LOOKUP_NEW, LOOKUP_KEY, LOOKUP_FIND, LOOKUP_WAIT, LOOKUP_PARTS, LOOKUP_DECIDE, LOOKUP_COLLAPSE, LOOKUP_FILL, LOOKUP_DELIVER,
+	LOOKUP_NEW, LOOKUP_KEY, LOOKUP_FIND, LOOKUP_WAIT, LOOKUP_PARTS, LOOKUP_DECIDE, LOOKUP_COLLAPSE, LOOKUP_FILL,
+	LOOKUP_DELIVER,
 	LOOKUP_STEPS
 };
 
 /* Where the answer comes from. */
 enum lookup_source {
-	SOURCE_PAST,                   /* past the cache: an answer of utfeed's own, or a response that nobody else may have */
+	/* past the cache: an answer of utfeed's own, or a response that nobody else may have */
+	SOURCE_PAST,
 	SOURCE_FILL,                   /* a fetch of this request's */
 	SOURCE_COLLAPSED,              /* another request's fetch */
 	SOURCE_STORED,
@@ -41,7 +43,8 @@ enum lookup_source {
 /* Whom a request may wait with. */
 enum lookup_company {
 	COMPANY_ANY,
-	COMPANY_FETCHES,               /* memory was asked again already, for another worker might just have stored it: only with a fetch */
+	/* memory was asked again already, for another worker might just have stored it: only with a fetch */
+	COMPANY_FETCHES,
 	COMPANY_NONE                   /* it asks alone */
 };
 
@@ -73,10 +76,12 @@ struct lookup {
 	enum lookup_company company;
 	enum lookup_sought sought;
 	bool ranged;                   /* it goes to the origin for the part it asks for, alone */
-	unsigned others;               /* collapsed responses that turned out to be for other requests, by what they vary by */
+	/* collapsed responses that turned out to be for other requests, by what they vary by */
+	unsigned others;
 	unsigned leaves;               /* cache_in_flight_ends() when the store was asked */
 	struct purge_wait *purging;    /* a PURGE that its stores have not done yet; NULL: none */
-	struct object *pause;          /* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
+	/* what to say instead of asking the origin, which wants a pause; NULL: it may be asked */
+	struct object *pause;
 	struct cache_status status;
 	struct entry *found;           /* by FIND, for the next step; NULL: nothing */
 	struct entry *entry;           /* to be validated */
@@ -101,8 +106,8 @@ struct lookup {
 
 /* As a request begins; ready, owner and memory are the caller's to set. */
 void lookup_clear(struct lookup *);
-/* ctx, request, target and policy are filled in, and memory->key holds the URL, the first part of the key; the rest as lookup_clear()
- * says. Afterwards it is at DELIVER, or waits and ready() comes. */
+/* ctx, request, target and policy are filled in, and memory->key holds the URL, the first part of the key; the rest as
+ * lookup_clear() says. Afterwards it is at DELIVER, or waits and ready() comes. */
 void lookup_start(struct lookup *, const struct freshness_settings *, uint64_t settings_hash);
 /* For what waits without a lookup, a PURGE: from NEW to WAIT, to DELIVER. An answer past the cache stays at NEW. */
 void lookup_enter(struct lookup *, enum lookup_step);
@@ -110,8 +115,8 @@ static inline bool lookup_waits(const struct lookup *l)
 {
 	return l->step == LOOKUP_WAIT;
 }
-/* The collapsed response turned out to be for others, or was abandoned: ask for oneself. True: as after lookup_start(). One that failed
- * failed for all who waited. */
+/* The collapsed response turned out to be for others, or was abandoned: ask for oneself. True: as after lookup_start().
+ * One that failed failed for all who waited. */
 bool lookup_again(struct lookup *, const struct object *);
 /* The collapsed response can no longer be read from its beginning: ask for oneself. As after lookup_start(). */
 void lookup_late(struct lookup *, struct object *);
@@ -120,7 +125,8 @@ void lookup_follow(struct lookup *, struct object_reader *, struct object_head *
 void lookup_free(struct lookup *);
 void lookup_memory_free(struct lookup_memory *);
 
-/* What is left to decide once the head is there. head, body of the object to be sent; the request's own preconditions and range. */
+/* What is left to decide once the head is there. head, body of the object to be sent; the request's own preconditions
+ * and range. */
 struct delivery {
 	struct object_head *head;      /* one reference */
 	int64_t content_length;        /* -1: not known */
@@ -128,6 +134,7 @@ struct delivery {
 	char lines[LOOKUP_LINES_MAX];  /* Age, Cache-Status, Content-Range */
 };
 /* Takes over the reference to the head. -1: out of memory. */
-int deliver(struct lookup *, struct object *, struct object_head *, struct delivery *) __attribute__((warn_unused_result));
+int deliver(struct lookup *, struct object *, struct object_head *, struct delivery *)
+    __attribute__((warn_unused_result));
 
 #endif

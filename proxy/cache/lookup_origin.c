@@ -14,7 +14,8 @@
 
 /* ---- COLLAPSE ---- */
 
-/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would do for. */
+/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would
+ * do for. */
 static struct object *lookup_join(struct lookup *l)
 {
 	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
@@ -27,7 +28,8 @@ static struct object *lookup_join(struct lookup *l)
 	return NULL;
 }
 
-/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111 section 4.2.4). */
+/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111
+ * section 4.2.4). */
 static enum lookup_step lookup_pause(struct lookup *l)
 {
 	struct entry_clock clock;
@@ -58,7 +60,8 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 	if (l->pause)
 		return lookup_pause(l);
 	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
-		l->object = local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
+		l->object =
+		    local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}
 	if (cache_is_hit_for_miss(l->ctx->cache, l->key, l->key_len, lookup_steady(l)))
@@ -73,16 +76,19 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 
 /* ---- FILL ---- */
 
-/* The object of a fetch that fills the cache for the request, of which the origin gets the lines in sent. *collapsed: the object is of
- * another request's fetch. */
-static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, struct entry *entry, bool *collapsed)
+/* The object of a fetch that fills the cache for the request, of which the origin gets the lines in sent. *collapsed:
+ * the object is of another request's fetch. */
+static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent,
+    struct entry *entry, bool *collapsed)
 {
 	const struct conf *conf = l->ctx->conf;
 	struct fill_params p = {
-		.cache = l->ctx->cache, .fetches = l->ctx->fetches, .loop = l->ctx->loop, .key = l->key, .key_len = l->primary_len,
+		.cache = l->ctx->cache, .fetches = l->ctx->fetches, .loop = l->ctx->loop, .key = l->key,
+		.key_len = l->primary_len,
 		.busy = l->ranged ? l->parts : l->key, .busy_len = l->ranged ? l->parts_len : l->key_len,
 		.request = request, .sent = sent, .entry = entry, .part = l->part, .freshness = l->settings,
-		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes, .max_fields = (size_t)conf->max_header_fields,
+		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
+		.max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
 		.alone = l->company == COMPANY_NONE,
 	};
@@ -132,8 +138,9 @@ void lookup_refresh_ahead(struct lookup *l, struct entry *e, int64_t now)
 	const struct conf_route *route = l->target.route;
 	uint32_t spread;
 
-	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) || !freshness_ends_soon(&e->freshness, now, 0) ||
-	    l->pause || (l->target.authorization && l->request->authorization))
+	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) ||
+	    !freshness_ends_soon(&e->freshness, now, 0) || l->pause ||
+	    (l->target.authorization && l->request->authorization))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);
 	if (!freshness_ends_soon(&e->freshness, now, spread) || !entry_claim(e))

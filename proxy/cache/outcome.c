@@ -1,11 +1,11 @@
-/* Owns what a lookup counts as: each request adds to exactly one of the counters cache_hits to cache_bypasses, or to none of them where
- * it never reached the cache. Must not know: how the lookup is decided. */
+/* Owns what a lookup counts as: each request adds to exactly one of the counters cache_hits to cache_bypasses, or to
+ * none of them where it never reached the cache. Must not know: how the lookup is decided. */
 #include "proxy/cache/lookup_internal.h"
 
 #include "proxy/settings/settings.h"
 
-/* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the request never reached
- * the cache. */
+/* A request that waited for another one's fetch counts as collapsed, wherever the answer came from. STAT_COUNT: the
+ * request never reached the cache. */
 static enum stats_counter lookup_outcome(const struct lookup *l)
 {
 	if (l->status.hit)

@@ -10,7 +10,8 @@
 bool purge_read(struct purge *p, struct slice words)
 {
 	static const struct { const char *word; struct purge purge; } kinds[] = {
-		{ "url", { PURGE_URL, false, false } }, { "prefix", { PURGE_PREFIX, false, false } }, { "host", { PURGE_PREFIX, true, false } },
+		{ "url", { PURGE_URL, false, false } }, { "prefix", { PURGE_PREFIX, false, false } },
+		{ "host", { PURGE_PREFIX, true, false } },
 		{ "all", { PURGE_ALL, false, false } }, { "soft", { PURGE_URL, false, true } },
 	};
 	struct slice rest, word = slice_until(words, ',', &rest);
@@ -34,7 +35,8 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 
 	destination_url(&url, to);
 	if (!url.failed)
-		n = cache_purge(cache, p->what, url.bytes, p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now);
+		n = cache_purge(cache, p->what, url.bytes, p->host ? url.len - (to->path_len - 1) : url.len, p->soft,
+		    now);
 	text_free(&url);
 	return n;
 }

@@ -1,6 +1,6 @@
-/* Owns what a PURGE takes away from the cache: reading X-Purge, doing it, waiting until it is done. Must not know: who may, what is
- * answered.
- * "url" (also without a word), "prefix", "host" or "all"; with ", soft" behind it what it names is kept, but stale. */
+/* Owns what a PURGE takes away from the cache: reading X-Purge, doing it, waiting until it is done. Must not know: who
+ * may, what is answered. "url" (also without a word), "prefix", "host" or "all"; with ", soft" behind it what it names
+ * is kept, but stale. */
 #ifndef UTFEED_PROXY_CACHE_PURGE_H
 #define UTFEED_PROXY_CACHE_PURGE_H
 

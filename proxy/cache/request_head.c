@@ -13,7 +13,9 @@
 #include "proxy/http/max_forwards.h"
 #include "proxy/http/target.h"
 
-#define UPSTREAM_ACCEPT "application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.8"
+#define UPSTREAM_ACCEPT \
+	"application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, " \
+	"*/*;q=0.8"
 
 enum { UPSTREAM_NAME_MAX = 32 };       /* of fields that requests treat otherwise than others, none has a longer name */
 
@@ -48,8 +50,9 @@ static bool list_has(const char *list, struct slice name)
 	return false;
 }
 
-/* "Content_Length": to an origin that makes variables of fields (RFC 3875 section 4.1.18), or takes what is no letter or digit for a
- * hyphen, it is the field that is treated otherwise here: one that frames, authorises or tells variants apart. */
+/* "Content_Length": to an origin that makes variables of fields (RFC 3875 section 4.1.18), or takes what is no letter
+ * or digit for a hyphen, it is the field that is treated otherwise here: one that frames, authorises or tells variants
+ * apart. */
 static bool is_disguised(const struct http_msg *m, const struct http_field *f)
 {
 	struct slice name = http_field_name(m, f);
@@ -82,9 +85,10 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, bool r
 	}
 }
 
-/* A list of entity tags as the origin knows them. stale: those of ours that name bytes nobody can have now go along as they are: no
- * precondition may vanish where something is to be changed. */
-static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale, struct response_settings *s)
+/* A list of entity tags as the origin knows them. stale: those of ours that name bytes nobody can have now go along as
+ * they are: no precondition may vanish where something is to be changed. */
+static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale,
+    struct response_settings *s)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member;
@@ -143,15 +147,18 @@ static bool is_private(const struct http_msg *m, const struct http_field *f, con
 	return (f->id == H_COOKIE && target->cookies) || (f->id == H_AUTHORIZATION && target->authorization);
 }
 
-/* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section 8.6). */
+/* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section
+ * 8.6). */
 static bool says_empty(const struct http_msg *m, const char *method)
 {
-	return !m->chunked && !m->content_length && (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
+	return !m->chunked && !m->content_length &&
+	    (!strcmp(method, "POST") || !strcmp(method, "PUT") || !strcmp(method, "PATCH"));
 }
 
 bool request_head_ranged(const struct http_msg *m)
 {
-	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 && !etag_is_ours(http_msg_get(m, H_IF_RANGE));
+	return http_msg_has(m, H_RANGE) && range_asked(m) && http_msg_count(m, H_IF_RANGE) <= 1 &&
+	    !etag_is_ours(http_msg_get(m, H_IF_RANGE));
 }
 
 static bool reads(const struct http_msg *m)
@@ -171,14 +178,16 @@ static void add_client_fields(struct text *t, const struct http_msg *m, const st
 	if (*route->accept)
 		add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
 	else
-		add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT, sizeof UPSTREAM_ACCEPT - 1 });
+		add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT,
+		    sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(t, http_msg_get(m, H_USER_AGENT), route->user_agent);
 }
 
 static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) && is_private(m, &m->fields[i], target))
+		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
+		    is_private(m, &m->fields[i], target))
 			add_field(t, m, &m->fields[i]);
 }
 
@@ -221,8 +230,8 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 	}
 }
 
-int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf, const struct target *target,
-    bool conditional)
+int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf,
+    const struct target *target, bool conditional)
 {
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;

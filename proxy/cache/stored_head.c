@@ -11,14 +11,15 @@
 /* Speaks of one connection (RFC 9110 section 7.6.1). */
 static bool is_of_connection(const struct http_field *f)
 {
-	return f->hop || f->id == H_CONNECTION || f->id == H_KEEP_ALIVE || f->id == H_PROXY_CONNECTION || f->id == H_TE || f->id == H_UPGRADE ||
-	    f->id == H_TRANSFER_ENCODING;
+	return f->hop || f->id == H_CONNECTION || f->id == H_KEEP_ALIVE || f->id == H_PROXY_CONNECTION ||
+	    f->id == H_TE || f->id == H_UPGRADE || f->id == H_TRANSFER_ENCODING;
 }
 
 /* Speaks of the bytes, which stay. */
 static bool is_of_bytes(const struct http_field *f)
 {
-	return f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE || f->id == H_CONTENT_RANGE || f->id == H_ETAG;
+	return f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE ||
+	    f->id == H_CONTENT_RANGE || f->id == H_ETAG;
 }
 
 static bool has_field(const struct http_msg *m, struct slice name)

@@ -63,7 +63,8 @@ static void add_route(struct text *t, const char *name)
 static void add_milliseconds(struct text *t, uint64_t us)
 {
 	unsigned rest = (unsigned)(us % 1000);
-	const char digits[] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10), 'm', 's' };
+	const char digits[] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10),
+		'm', 's' };
 
 	add_number(t, " time=", us / 1000);
 	text_add(t, digits, sizeof digits);

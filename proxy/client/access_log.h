@@ -22,7 +22,8 @@ struct access_log_entry {
 	const char *route;                 /* its name; NULL: none */
 };
 
-/* As it may be shown: escaped, and without the password of a URL, which is refused for it and logged all the same. The length. */
+/* As it may be shown: escaped, and without the password of a URL, which is refused for it and logged all the same. The
+ * length. */
 size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target);
 /* One line with its newline. Returns its length. */
 size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *);

@@ -17,12 +17,15 @@
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
-	CLIENT_STEPS_PER_TURN = 96,            /* three a request: so that one pipelining client cannot keep the loop to itself */
+	/* three a request: so that one pipelining client cannot keep the loop to itself */
+	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
-	CLIENT_LAST_MS = 500,                  /* when all ends: for a request that was sent before the client could know */
+	/* when all ends: for a request that was sent before the client could know */
+	CLIENT_LAST_MS = 500,
 	CLIENT_GIVE_UP_TRIES = 16,
 	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
-	CLIENT_FREED_MAX = 1024                /* exchanges freed, of a crowd that left: then malloc gives its free pages back */
+	/* exchanges freed, of a crowd that left: then malloc gives its free pages back */
+	CLIENT_FREED_MAX = 1024
 };
 
 /* Accepted so far, by all workers: their ids. */
@@ -46,7 +49,8 @@ static struct exchange *exchange_new(size_t max_fields)
 		return NULL;
 	x->request.msg = &x->msg;      /* a request that is refused for its syntax has some of its fields there, too */
 	x->in_cap = CLIENT_IN_FIRST_BYTES;
-	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) && !http_msg_init(&x->msg, max_fields))
+	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) &&
+	    !http_msg_init(&x->msg, max_fields))
 		return x;
 	exchange_free(x);
 	return NULL;
@@ -65,7 +69,8 @@ static void client_release(struct client *c)
 	client_drop_answer(x);
 	sender_end(&x->sender);
 	c->x = NULL;
-	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES && x->memory.key.cap <= CLIENT_IN_FIRST_BYTES) {
+	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES &&
+	    x->memory.key.cap <= CLIENT_IN_FIRST_BYTES) {
 		SLIST_INSERT_HEAD(&p->spares, x, spare);
 		p->n_spares++;
 		return;
@@ -170,7 +175,8 @@ static void client_free(struct client *c)
 
 static void client_listen(struct client *c)
 {
-	bool full = (client_is_busy(c) || c->blocked) && (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
+	bool full = (client_is_busy(c) || c->blocked) &&
+	    (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
 
 	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
@@ -439,10 +445,12 @@ void client_pool_set(struct client_pool *p, struct settings *s)
 	client_drop_spares(p);         /* they have room for so many fields as was said before */
 }
 
-/* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing of it is kept. */
+/* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing
+ * of it is kept. */
 static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
 {
-	char answer[] = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
+	char answer[] =
+	    "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
 	    "Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)";
 	struct iovec iov = { answer, sizeof answer - 1 };
 	struct conn *conn = conn_new(p->ctx.loop, fd, peer, len, NULL, NULL);
@@ -475,7 +483,8 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 		return -1;
 	}
 	c->crowd = crowd;
-	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) || (tls && conn_start_tls(c->conn, tls, NULL))) {
+	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) ||
+	    (tls && conn_start_tls(c->conn, tls, NULL))) {
 		conn_close(&c->conn);
 		crowd_leave(p->crowds, &c->crowd);
 		free(c);
@@ -493,7 +502,8 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
 	c->who = *who;
 	/* A proxy that is believed is asked for whom it asks, each time. */
-	c->forbidden = !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
+	c->forbidden =
+	    !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
 	if (tls) {
 		client_idle(c);
 		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
@@ -553,6 +563,7 @@ void client_pool_drain(struct client_pool *p)
 	for (c = LIST_FIRST(&p->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
 		if (c->state == CL_IDLE && conn_is_open(c->conn))
-			client_on_conn(c, CONN_READABLE);      /* a request that is there is answered, an idle one's last time runs */
+			/* a request that is there is answered, an idle one's last time runs */
+			client_on_conn(c, CONN_READABLE);
 	}
 }

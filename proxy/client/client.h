@@ -1,8 +1,8 @@
 /* Owns client connections: reading requests, writing responses, keep-alive, pipelining, timeouts, the access log.
  * Must not know: origins or how an object is filled (request.h makes it).
  *
- * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, FLUSH, LINGER, CLOSED. Responses go out in the order of
- * the requests, short ones that more requests wait behind gathered in one write.
+ * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, FLUSH, LINGER, CLOSED. Responses go out
+ * in the order of the requests, short ones that more requests wait behind gathered in one write.
  * Invariant: a response that was not complete never looks complete to the client. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_H
 #define UTFEED_PROXY_CLIENT_CLIENT_H
@@ -16,8 +16,8 @@
 struct client_pool;
 struct tls_context;
 
-/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone), or could be given
- * up for another. */
+/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone),
+ * or could be given up for another. */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
 /* Requests from now on are served under these; those under way end under what they began with. */
 void client_pool_set(struct client_pool *, struct settings *);

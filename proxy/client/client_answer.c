@@ -11,7 +11,8 @@
 #include "proxy/net/tunnel.h"
 #include "proxy/settings/settings.h"
 
-enum { CLIENT_GATHER_BYTES = 32 * 1024 };      /* of answers: the last one, and interim ones behind them, find room yet */
+/* of answers: the last one, and interim ones behind them, find room yet */
+enum { CLIENT_GATHER_BYTES = 32 * 1024 };
 
 void client_drop_answer(struct exchange *x)
 {
@@ -28,7 +29,8 @@ void client_log_line(struct client *c, const char *end)
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
 	struct access_log_entry e = {
-		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who, who) : conn_peer(c->conn),
+		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
+		    who) : conn_peer(c->conn),
 		.target = http_msg_target(&x->msg),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
@@ -100,7 +102,8 @@ static void client_take_gzip(struct client *c, struct delivery *f, struct sender
 	const struct lookup *l = &c->x->lookup;
 	struct object *form;
 
-	if (gzip_form(&c->pool->forms, c->reader.object, l->key, l->key_len, !asked->head, &form) == OBJECT_GZIP_USELESS)
+	if (gzip_form(&c->pool->forms, c->reader.object, l->key, l->key_len, !asked->head, &form) ==
+	    OBJECT_GZIP_USELESS)
 		asked->gzip = false;
 	if (!form)
 		return;
@@ -150,8 +153,9 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	return true;
 }
 
-/* Interim responses of the origin, whole ones only: a client that stopped reading, so that there is no room for them, goes without. They
- * were meant for the request that was sent: who joined it, whose own may differ, waits for the final head. */
+/* Interim responses of the origin, whole ones only: a client that stopped reading, so that there is no room for them,
+ * goes without. They were meant for the request that was sent: who joined it, whose own may differ, waits for the final
+ * head. */
 static void client_pass_interim(struct client *c)
 {
 	char bytes[OBJECT_INTERIM_MAX];

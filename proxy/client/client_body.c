@@ -31,7 +31,8 @@ int client_on_body(void *arg, const char *at, size_t len)
 	return x->body ? object_append(x->body, at, len) : 0;
 }
 
-/* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection is gone. */
+/* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection
+ * is gone. */
 static int client_refuse_body(struct client *c, int status, const char *text)
 {
 	if (c->state != CL_WAIT) {

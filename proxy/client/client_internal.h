@@ -1,5 +1,5 @@
-/* Owns what the parts of a client connection share: client.c (its life), client_read.c (request heads), client_body.c (a request's
- * body), client_answer.c (responses), client_tunnel.c (CONNECT). Must not know: what client.h must not.
+/* Owns what the parts of a client connection share: client.c (its life), client_read.c (request heads), client_body.c
+ * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -17,8 +17,8 @@
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_FLUSH, CL_LINGER, CL_CLOSED };
 
-/* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for whichever
- * connection of the worker is next. */
+/* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for
+ * whichever connection of the worker is next. */
 struct exchange {
 	SLIST_ENTRY(exchange) spare;
 	struct http_msg msg;
@@ -28,7 +28,8 @@ struct exchange {
 	size_t parsed;                 /* bytes of in the parser has seen */
 	struct requester who;          /* asks */
 	struct log_id id;
-	uint64_t start_us;             /* for the access log; where there is none, by the coarse clock, for one may come with a reload */
+	/* for the access log; where there is none, by the coarse clock, for one may come with a reload */
+	uint64_t start_us;
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
 	bool body_starved;             /* it has no room: reading stopped */
@@ -89,8 +90,8 @@ static inline struct loop *client_loop(struct client *c)
 	return c->pool->ctx.loop;
 }
 
-/* A request is carried out to its end under the settings that were in force when its head was complete; until then the newest settings
- * count. */
+/* A request is carried out to its end under the settings that were in force when its head was complete; until then the
+ * newest settings count. */
 static inline const struct request_context *client_context(const struct client *c)
 {
 	return c->x && c->x->ctx.settings ? &c->x->ctx : &c->pool->ctx;
@@ -117,9 +118,11 @@ static inline bool client_is_over(const struct client *c)
 void client_enter(struct client *, enum client_state);         /* the one way from state to state */
 int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: closed, out of memory */
 void client_start(struct client *);            /* of a request: notes the time */
-/* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the turn. */
+/* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the
+ * turn. */
 void client_close(struct client *, bool reset);
-/* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on its way. */
+/* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on
+ * its way. */
 void client_linger(struct client *);
 void client_idle(struct client *);
 void client_unlist(struct client *);           /* it is idle no more */
@@ -152,7 +155,8 @@ void client_cut(struct client *);              /* the response ends too early, a
 void client_log_line(struct client *, const char *end);
 static inline void client_log(struct client *c, const char *end)
 {
-	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end, (unsigned long long)c->x->sender.body_bytes);
+	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end,
+	    (unsigned long long)c->x->sender.body_bytes);
 	if (client_conf(c)->access_log)
 		client_log_line(c, end);
 }

@@ -52,7 +52,8 @@ static void client_refuse_error(struct client *c)
 	}
 }
 
-/* Of a head that cannot be understood too: a HEAD is answered without a body whatever else it says (RFC 9110 section 9.3.2). */
+/* Of a head that cannot be understood too: a HEAD is answered without a body whatever else it says (RFC 9110 section
+ * 9.3.2). */
 void client_find_method(struct exchange *x)
 {
 	const char *at = x->in;

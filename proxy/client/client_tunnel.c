@@ -16,7 +16,8 @@
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 {
 	static const char *const words[] = {
-		[TUNNEL_DONE] = "done", [TUNNEL_LOST_CLIENT] = "dropped", [TUNNEL_LOST_ORIGIN] = "cut", [TUNNEL_IDLE] = "idle",
+		[TUNNEL_DONE] = "done", [TUNNEL_LOST_CLIENT] = "dropped", [TUNNEL_LOST_ORIGIN] = "cut",
+		[TUNNEL_IDLE] = "idle",
 	};
 	struct client *c = arg;
 	struct stats *s = loop_stats(client_loop(c));
@@ -48,11 +49,13 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 	struct exchange *x = c->x;
 	struct text head = { 0 };
 	struct tunnel_settings settings = {
-		.client = c->conn, .origin = origin, .early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len }, .client_ended = c->eof,
+		.client = c->conn, .origin = origin, .early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len },
+		.client_ended = c->eof,
 		.idle_timeout_ms = client_conf(c)->tunnel_idle_timeout_ms, .end = client_on_tunnel_end, .arg = c,
 	};
 
-	text_printf(&head, "HTTP/1.1 200 OK\r\nProxy-Status: %s; next-hop=\"%s\"\r\n\r\n", client_conf(c)->via, conn_peer(origin));
+	text_printf(&head, "HTTP/1.1 200 OK\r\nProxy-Status: %s; next-hop=\"%s\"\r\n\r\n", client_conf(c)->via,
+	    conn_peer(origin));
 	settings.head = (struct slice){ head.bytes, head.len };
 	if (head.failed)
 		conn_abort(&origin);
@@ -101,7 +104,8 @@ void client_connect(struct client *c)
 	}
 	to.tls = true;         /* whatever it is: CONNECT goes through the parent that https goes through */
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
-		.parent = parent_choose(&parents, &to), .tunnel = true, .connect_timeout_ms = ctx->conf->connect_timeout_ms,
+		.parent = parent_choose(&parents, &to), .tunnel = true,
+		.connect_timeout_ms = ctx->conf->connect_timeout_ms,
 		.id = ctx->id };
 	log_step(&ctx->id, "tunnel: to %s port %u", to.host, to.port);
 	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {

@@ -1,6 +1,7 @@
-/* Owns how many connections each client address has at a worker: an IPv4 address, or an IPv6 network of 64 bits, of which one
- * subscriber has at least one (RFC 6177). Must not know: connections.
- * Invariant: an address is remembered as long as it has a connection, so there are never more of them than connections. */
+/* Owns how many connections each client address has at a worker: an IPv4 address, or an IPv6 network of 64 bits, of
+ * which one subscriber has at least one (RFC 6177). Must not know: connections.
+ * Invariant: an address is remembered as long as it has a connection, so there are never more of them than
+ * connections. */
 #ifndef UTFEED_PROXY_CLIENT_CROWD_H
 #define UTFEED_PROXY_CLIENT_CROWD_H
 

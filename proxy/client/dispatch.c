@@ -34,16 +34,18 @@ static const struct {
 	[TARGET_BAD_HOST] = { 400, "The request needs one valid Host field." },
 	[TARGET_BAD_TARGET] = { 400, "The request target is neither a path nor an http or https URL." },
 	[TARGET_BAD_URL] = { 400, "The URL asked for is not valid" },
-	[TARGET_NO_ROUTE] = { 404, "No route is configured for this path. Ask for /https://host/path, or configure a route." },
+	[TARGET_NO_ROUTE] = { 404,
+		"No route is configured for this path. Ask for /https://host/path, or configure a route." },
 	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
 	[TARGET_BAD_AUTHORITY] = { 400, "The target of CONNECT is not of the form host:port." },
 	[TARGET_NOT_SERVED] = { 421, "This name in Host is not one that is served here (hosts)." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
 
-/* The policy for this request: what the client asks for where it may, else the route's. -1: it named one that does not exist. */
-static int dispatch_policy(const struct request_context *ctx, const struct request *request, const struct conf_route *route,
-    const struct requester *who)
+/* The policy for this request: what the client asks for where it may, else the route's. -1: it named one that does not
+ * exist. */
+static int dispatch_policy(const struct request_context *ctx, const struct request *request,
+    const struct conf_route *route, const struct requester *who)
 {
 	struct slice name = request_policy_name(request);
 
@@ -54,7 +56,8 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 }
 
 /* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
-static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route, enum target_mode mode)
+static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route,
+    enum target_mode mode)
 {
 	bool gateway = mode == TARGET_GATEWAY;
 
@@ -80,7 +83,8 @@ static bool dispatch_is_safe(struct slice method)
 }
 
 /* Past the cache: unsafe methods, and routes without one. */
-static void dispatch_relay(const struct request_context *ctx, struct lookup *l, struct fetch_request *r, bool reads, struct slice url)
+static void dispatch_relay(const struct request_context *ctx, struct lookup *l, struct fetch_request *r, bool reads,
+    struct slice url)
 {
 	bool safe = dispatch_is_safe((struct slice){ r->method, strlen(r->method) });
 	struct object *o = object_new(ctx->conf->transit_bytes);
@@ -98,17 +102,19 @@ static void dispatch_relay(const struct request_context *ctx, struct lookup *l, 
 	l->object = o;
 }
 
-/* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS, credentials,
- * redirects), and what one may fetch another must not be served; nor what the route fetched under other options before a restart, or
- * fetches in another utfeed of the same store. */
-static uint64_t dispatch_key_settings(const struct request_context *ctx, const struct target *target, enum policy policy)
+/* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS,
+ * credentials, redirects), and what one may fetch another must not be served; nor what the route fetched under other
+ * options before a restart, or fetches in another utfeed of the same store. */
+static uint64_t dispatch_key_settings(const struct request_context *ctx, const struct target *target,
+    enum policy policy)
 {
 	return hash_fold(settings_identity(ctx->settings, target->route),
-	    (uint64_t)policy << 8 | (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 | target->authorization);
+	    (uint64_t)policy << 8 | (uint64_t)target->mode << 2 | (uint64_t)target->cookies << 1 |
+	        target->authorization);
 }
 
-static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, const struct request *request, enum policy policy,
-    struct object *body)
+static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, const struct request *request,
+    enum policy policy, struct object *body)
 {
 	const struct target *target = &l->target;
 	bool reads = request_reads(request);
@@ -121,12 +127,13 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 		lookup_start(l, &fresh, dispatch_key_settings(ctx, target, policy));
 		return;
 	}
-	if (!fetch_plan(ctx, request, target, policy, body, !target->route->normalise && request_head_ranged(request->msg), &r))
+	if (!fetch_plan(ctx, request, target, policy, body,
+	        !target->route->normalise && request_head_ranged(request->msg), &r))
 		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 
-/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again before
- * each request of its own; this saves the connection. */
+/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again
+ * before each request of its own; this saves the connection. */
 static struct object *dispatch_pause(const struct request_context *ctx, const struct target *target, const char *url)
 {
 	struct failure f;
@@ -148,7 +155,8 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	struct failure f;
 
 	if (policy < 0) {
-		l->object = local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
+		l->object =
+		    local_reply(ctx, 400, "", "X-Encoding-Policy names no policy; `utfeed policies` lists them.", "");
 		return;
 	}
 	if (passes >= DISPATCH_VIA_MAX) {
@@ -174,8 +182,10 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }
 
-/* Where the store behind memory owes the removals they are not done, though this process finds nothing of it any more. */
-static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n, bool owed)
+/* Where the store behind memory owes the removals they are not done, though this process finds nothing of it any
+ * more. */
+static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
+    bool owed)
 {
 	char count[24];
 
@@ -206,9 +216,11 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	if (!requester_in(who, &ctx->conf->purge_allow))
 		return local_reply(ctx, 403, "", "This address may not purge (purge-allow).", "");
 	if (!who->rights)
-		return local_reply(ctx, 403, "", "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
+		return local_reply(ctx, 403, "",
+		    "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
 	if (!purge_read(&purge, request_purge_words(request)))
-		return local_reply(ctx, 400, "", "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
+		return local_reply(ctx, 400, "",
+		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
 	if ((n = purge_run(&purge, ctx->cache, &l->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
 	    purge_wait_new(&l->purging, ctx->cache, ctx->loop))
 		return NULL;
@@ -223,7 +235,8 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	return NULL;
 }
 
-int dispatch_tunnel(const struct request_context *ctx, const struct request *request, struct destination *to, struct object **refusal)
+int dispatch_tunnel(const struct request_context *ctx, const struct request *request, struct destination *to,
+    struct object **refusal)
 {
 	enum target_error e;
 
@@ -236,8 +249,8 @@ int dispatch_tunnel(const struct request_context *ctx, const struct request *req
 	return -1;
 }
 
-void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request, const struct requester *who,
-    struct object *body)
+void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request,
+    const struct requester *who, struct object *body)
 {
 	const struct target *target = &l->target;
 	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
@@ -246,7 +259,8 @@ void dispatch(const struct request_context *ctx, struct lookup *l, const struct 
 
 	l->ctx = ctx;
 	l->request = request;
-	if ((e = target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path, &why)) != TARGET_OK)
+	if ((e = target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path,
+	         &why)) != TARGET_OK)
 		l->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(request_method(request), "purge"))
 		l->object = dispatch_purge(ctx, l, request, who);
@@ -255,7 +269,8 @@ void dispatch(const struct request_context *ctx, struct lookup *l, const struct 
 	else if (target->mode == TARGET_GATEWAY && !request_reads(request))
 		l->object = local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for URLs.", "");
 	else if (request_ends_here(request))
-		l->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED, "This is as far as Max-Forwards lets the request go.", "");
+		l->object = local_reply(ctx, 200, DISPATCH_ALLOW_RELAYED,
+		    "This is as far as Max-Forwards lets the request go.", "");
 	else
 		dispatch_to_target(ctx, l, request, who, body);
 }

@@ -76,13 +76,15 @@ static void greeting_done(struct greeting *g)
 	p->hooks.greeted(p->hooks.arg, fd, (struct sockaddr *)&peer, len, tls, &who);
 }
 
-/* Who the client is. The addresses of a proxy that speaks for itself are its own; where it does not know, its own count too (section
+/* Who the client is. The addresses of a proxy that speaks for itself are its own; where it does not know, its own count
+ * too (section
  * 2.1), but what the request says then is nobody's word. */
 static void greeting_introduce(struct greeting *g, const struct proxy_protocol *p)
 {
 	switch (p->whose) {
 	case PROXY_PROTOCOL_CLIENT:
-		g->who = (struct requester){ .ip = p->ip, .port = p->port, .known = true, .told = true, .rights = true };
+		g->who = (struct requester){ .ip = p->ip, .port = p->port, .known = true, .told = true,
+		    .rights = true };
 		break;
 	case PROXY_PROTOCOL_LOCAL:
 		g->who.rights = false;
@@ -193,8 +195,8 @@ void greeting_pool_free(struct greeting_pool **pp)
 	*pp = NULL;
 }
 
-int greeting_accept(struct greeting_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who,
-    uint64_t timeout_ms)
+int greeting_accept(struct greeting_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+    const struct requester *who, uint64_t timeout_ms)
 {
 	struct greeting *g = calloc(1, sizeof *g);
 

@@ -1,4 +1,5 @@
-/* Owns connections from trusted proxies until their PROXY protocol header is read: then whoever they are for takes them over.
+/* Owns connections from trusted proxies until their PROXY protocol header is read: then whoever they are for takes them
+ * over.
  * Must not know: HTTP, TLS, what becomes of a connection.
  * Invariant: no byte behind the header is taken from the socket. */
 #ifndef UTFEED_PROXY_CLIENT_GREETING_H
@@ -14,7 +15,8 @@ struct loop;
 
 struct greeting_hooks {
 	/* Takes over the descriptor; tls: as it was accepted for. */
-	void (*greeted)(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *);
+	void (*greeted)(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+	    const struct requester *);
 	void (*left)(void *arg);       /* one was closed that never greeted */
 	void *arg;
 };
@@ -23,9 +25,10 @@ struct greeting_hooks {
 struct greeting_pool *greeting_pool_new(struct loop *, const struct greeting_hooks *);
 /* Closes what waits. */
 void greeting_pool_free(struct greeting_pool **);
-/* Takes over the descriptor, from a peer that is who. Its header must be complete within timeout_ms. -1: out of memory (closed). */
-int greeting_accept(struct greeting_pool *, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who,
-    uint64_t timeout_ms) __attribute__((warn_unused_result));
+/* Takes over the descriptor, from a peer that is who. Its header must be complete within timeout_ms. -1: out of memory
+ * (closed). */
+int greeting_accept(struct greeting_pool *, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+    const struct requester *who, uint64_t timeout_ms) __attribute__((warn_unused_result));
 size_t greeting_count(const struct greeting_pool *);
 
 #endif

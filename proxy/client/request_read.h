@@ -11,7 +11,8 @@ void request_read(struct request *, const struct http_msg *);
 struct slice request_method(const struct request *);
 struct slice request_policy_name(const struct request *);      /* X-Encoding-Policy; empty: none */
 struct slice request_purge_words(const struct request *);      /* X-Purge; at NULL: none */
-/* How often our own name, via, stands in Via: chains of a few utfeeds are fine, more often and the request goes round. */
+/* How often our own name, via, stands in Via: chains of a few utfeeds are fine, more often and the request goes
+ * round. */
 unsigned request_passes(const struct request *, const char *via);
 /* Whether Max-Forwards lets it go no further than here (RFC 9110 section 7.6.2). */
 bool request_ends_here(const struct request *);

@@ -36,7 +36,8 @@ bool requester_is_loopback(const struct requester *r)
 {
 	static const struct ip ipv6 = { true, { [15] = 1 } };
 
-	return r->known && (r->ip.ipv6 ? !memcmp(r->ip.bytes, ipv6.bytes, sizeof ipv6.bytes) : r->ip.bytes[0] == IN_LOOPBACKNET);
+	return r->known &&
+	    (r->ip.ipv6 ? !memcmp(r->ip.bytes, ipv6.bytes, sizeof ipv6.bytes) : r->ip.bytes[0] == IN_LOOPBACKNET);
 }
 
 static bool read_port(struct slice s, uint16_t *port)
@@ -115,7 +116,8 @@ static void hops_of_forwarded(struct hops *h, const struct http_msg *m)
 static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++) {
-		struct slice rest = m->fields[i].id == H_X_FORWARDED_FOR ? http_field_value(m, &m->fields[i]) : (struct slice){ NULL, 0 };
+		struct slice rest = m->fields[i].id == H_X_FORWARDED_FOR ? http_field_value(m,
+		    &m->fields[i]) : (struct slice){ NULL, 0 };
 
 		while (rest.at) {
 			struct slice s = slice_trim(slice_until(rest, ',', &rest));
@@ -126,10 +128,12 @@ static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 	}
 }
 
-/* Came through a proxy that nobody vouches for: what it says of the client may be anything, and the client is not it. */
+/* Came through a proxy that nobody vouches for: what it says of the client may be anything, and the client is not
+ * it. */
 static bool came_through_a_proxy(const struct http_msg *m)
 {
-	return http_msg_has(m, H_X_FORWARDED_FOR) || http_msg_has(m, H_FORWARDED) || http_msg_has(m, H_X_REAL_IP) || http_msg_has(m, H_VIA);
+	return http_msg_has(m, H_X_FORWARDED_FOR) || http_msg_has(m, H_FORWARDED) || http_msg_has(m, H_X_REAL_IP) ||
+	    http_msg_has(m, H_VIA);
 }
 
 static void requester_follow(struct requester *r, const struct conf *conf, const struct hops *h)

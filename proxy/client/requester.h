@@ -1,6 +1,7 @@
 /* Owns who asks: the address that a request counts as coming from, and whether it has the rights of that address.
  * Must not know: connections, what the rights are. Pure, over configuration and the request head.
- * Invariant: only proxies that trusted-proxies names are believed; they, and whoever came through any other proxy, have no rights.
+ * Invariant: only proxies that trusted-proxies names are believed; they, and whoever came through any other proxy, have
+ * no rights.
  * Source: RFC 7239 (Forwarded); X-Forwarded-For, as what came before it is written by everybody. */
 #ifndef UTFEED_PROXY_CLIENT_REQUESTER_H
 #define UTFEED_PROXY_CLIENT_REQUESTER_H
@@ -23,7 +24,8 @@ enum { REQUESTER_TEXT_MAX = 64 };
 
 /* Whoever is at the other end of a connection. */
 void requester_of_peer(struct requester *, const struct sockaddr *peer);
-/* Who the request comes from that was sent by r: the last address in the field of client-field that is no trusted proxy's. */
+/* Who the request comes from that was sent by r: the last address in the field of client-field that is no trusted
+ * proxy's. */
 void requester_read(struct requester *, const struct conf *, const struct http_msg *);
 /* Is r a proxy that is believed? */
 bool requester_is_trusted(const struct requester *, const struct conf *);

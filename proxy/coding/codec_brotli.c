@@ -1,8 +1,9 @@
 /* Owns br (RFC 7932). The only file that includes brotli's header. Large windows (not in the RFC) stay off.
  *
- * The decoder fills its window, up to 16 MiB, before it hands out a byte, so that the caps on what it hands out come too late
- * for a bomb. It asks for a window that fits what the stream announces: one over WINDOW_FREE is granted only when as much input
- * is there as the tolerated ratio asks for. Until then input is kept; then a new decoder gets it from the start.
+ * The decoder fills its window, up to 16 MiB, before it hands out a byte, so that the caps on what it hands out come
+ * too late for a bomb. It asks for a window that fits what the stream announces: one over WINDOW_FREE is granted only
+ * when as much input is there as the tolerated ratio asks for. Until then input is kept; then a new decoder gets it
+ * from the start.
  * Invariant: kept holds all input so far, as long as a window could still be refused. */
 #include "proxy/coding/codec.h"
 
@@ -157,7 +158,8 @@ static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *
 	return r;
 }
 
-static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
 {
 	struct codec_brotli *s = state;
 	size_t room = cap;

@@ -1,5 +1,5 @@
-/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and the bare
- * kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
+/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and
+ * the bare kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
 #include "proxy/coding/codec.h"
 
 #include <assert.h>
@@ -49,8 +49,8 @@ static void zlib_close(void *state)
 	free(s);
 }
 
-static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
-    size_t *written)
+static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t cap, size_t *written)
 {
 	int r;
 
@@ -76,8 +76,10 @@ static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, 
 	}
 }
 
-/* Members follow each other (RFC 1952 section 2.2); what follows and is no member is padding, ignored as gzip(1) does. */
-static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+/* Members follow each other (RFC 1952 section 2.2); what follows and is no member is padding, ignored as gzip(1)
+ * does. */
+static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
 {
 	struct codec_zlib *s = state;
 	enum codec_result r;
@@ -97,7 +99,8 @@ static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_le
 	return s->ended && *in_len && !s->padding ? CODEC_MORE : r;
 }
 
-static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
 {
 	struct codec_zlib *s = state;
 	const uint8_t *head = s->head;
@@ -114,7 +117,8 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 			s->head[s->held++] = **in;
 		if (s->held < 2)
 			return CODEC_MORE;
-		wrapped = (s->head[0] & 0x0f) == Z_DEFLATED && s->head[0] >> 4 <= 7 && (s->head[0] << 8 | s->head[1]) % 31 == 0;
+		wrapped = (s->head[0] & 0x0f) == Z_DEFLATED && s->head[0] >> 4 <= 7 &&
+		    (s->head[0] << 8 | s->head[1]) % 31 == 0;
 		if (inflateInit2(&s->z, wrapped ? WINDOW_ZLIB : WINDOW_RAW) != Z_OK)
 			return CODEC_NO_MEMORY;
 		s->open = true;
@@ -164,7 +168,8 @@ void gzip_writer_free(struct gzip_writer **wp)
 	*wp = NULL;
 }
 
-bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out, size_t cap, size_t *written)
+bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out,
+    size_t cap, size_t *written)
 {
 	static const int modes[] = { [GZIP_MORE] = Z_NO_FLUSH, [GZIP_FLUSH] = Z_SYNC_FLUSH, [GZIP_FINISH] = Z_FINISH };
 	int r;

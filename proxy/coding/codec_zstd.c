@@ -1,4 +1,5 @@
-/* Owns zstd (RFC 8878), with the window that RFC 9659 grants it as a content coding. The only file that includes zstd's header. */
+/* Owns zstd (RFC 8878), with the window that RFC 9659 grants it as a content coding. The only file that includes zstd's
+ * header. */
 #include "proxy/coding/codec.h"
 
 #include <stdbool.h>
@@ -36,14 +37,16 @@ static void *zstd_open(uint64_t ratio)
 	return NULL;
 }
 
-/* The first byte of a frame, or of a skippable one (RFC 8878 section 3.1). The library also reads formats older than the RFC. */
+/* The first byte of a frame, or of a skippable one (RFC 8878 section 3.1). The library also reads formats older than
+ * the RFC. */
 static bool is_magic(uint8_t c)
 {
 	return c == 0x28 || c >> 4 == 5;
 }
 
 /* Frames follow each other (RFC 8878 section 3.1); what follows and is none is padding, as behind gzip. */
-static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap, size_t *written)
+static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+    size_t *written)
 {
 	struct codec_zstd *s = state;
 	ZSTD_inBuffer from = { *in, *in_len, 0 };

@@ -7,8 +7,9 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
-/* What a turn may cost, in bytes of output. A byte of input may cost more than one of output (a few of them make a decoder build new
- * tables), and so may a call that brings next to nothing (empty members). In the worst cases known it comes to some ten milliseconds. */
+/* What a turn may cost, in bytes of output. A byte of input may cost more than one of output (a few of them make a
+ * decoder build new tables), and so may a call that brings next to nothing (empty members). In the worst cases known it
+ * comes to some ten milliseconds. */
 enum { WORK_TURN = 512 * 1024, WORK_IN = 16, WORK_CALL = 64 };
 
 static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
@@ -17,7 +18,8 @@ struct layer {
 	const struct codec *codec;
 	void *state;
 	bool ended;
-	bool padded;                   /* what follows the end is not part of the stream, whatever it looks like later on */
+	/* what follows the end is not part of the stream, whatever it looks like later on */
+	bool padded;
 	uint64_t in_bytes, out_bytes;
 };
 
@@ -43,8 +45,8 @@ static const struct codec *codec_find(struct slice name)
 /* Values some servers write there that name no coding; the body is as it is. */
 static bool coding_is_identity(struct slice name)
 {
-	return slice_is(name, "identity") || slice_is(name, "utf-8") || slice_is(name, "utf8") || slice_is(name, "none") ||
-	    slice_is(name, "binary") || slice_is(name, "8bit");
+	return slice_is(name, "identity") || slice_is(name, "utf-8") || slice_is(name, "utf8") ||
+	    slice_is(name, "none") || slice_is(name, "binary") || slice_is(name, "8bit");
 }
 
 static size_t coding_list(const struct http_msg *m, const struct codec **list, size_t cap, bool *unknown)
@@ -133,8 +135,8 @@ void content_coding_free(struct content_coding **dp)
 	*dp = NULL;
 }
 
-static enum codec_result layer_step(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
-    size_t *written)
+static enum codec_result layer_step(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len,
+    uint8_t *out, size_t cap, size_t *written)
 {
 	size_t before = *in_len;
 	enum codec_result r = l->codec->run(l->state, in, in_len, out, cap, written);
@@ -146,8 +148,8 @@ static enum codec_result layer_step(struct content_coding *d, struct layer *l, c
 }
 
 /* Pauses only where input is left. */
-static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in, size_t *in_len, uint8_t *out,
-    size_t cap, size_t *written)
+static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in,
+    size_t *in_len, uint8_t *out, size_t cap, size_t *written)
 {
 	size_t total = 0;
 
@@ -191,7 +193,8 @@ static bool is_over(const struct content_coding_limits *limits, uint64_t in, uin
 	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
 }
 
-/* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on the cut. */
+/* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on
+ * the cut. */
 static size_t between_room(const struct content_coding *d)
 {
 	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
@@ -199,8 +202,8 @@ static size_t between_room(const struct content_coding *d)
 	return d->limits.max && left < sizeof d->between ? (size_t)left : sizeof d->between;
 }
 
-static enum content_coding_result decode_two(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
-    size_t *written)
+static enum content_coding_result decode_two(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t cap, size_t *written)
 {
 	size_t total = 0;
 
@@ -231,7 +234,8 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 	}
 }
 
-enum content_coding_result content_coding_run(struct content_coding *d, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+enum content_coding_result content_coding_run(struct content_coding *d, const uint8_t **in, size_t *in_len,
+    uint8_t *out, size_t cap,
     size_t *written)
 {
 	const struct layer *first = &d->layers[0], *last = &d->layers[d->n_layers - 1];
@@ -239,8 +243,11 @@ enum content_coding_result content_coding_run(struct content_coding *d, const ui
 
 	*written = 0;
 	if (d->work < WORK_TURN)
-		r = d->n_layers == 1 ? layer_run(d, &d->layers[0], in, in_len, out, cap, written) : decode_two(d, in, in_len, out, cap, written);
-	if (is_over(&d->limits, first->in_bytes, last->out_bytes) || is_over(&d->limits, last->in_bytes, last->out_bytes))
+		r = d->n_layers == 1
+		    ? layer_run(d, &d->layers[0], in, in_len, out, cap, written)
+		    : decode_two(d, in, in_len, out, cap, written);
+	if (is_over(&d->limits, first->in_bytes, last->out_bytes) ||
+	    is_over(&d->limits, last->in_bytes, last->out_bytes))
 		return DECODE_TOO_LARGE;
 	if (r == DECODE_PAUSE)
 		d->work = 0;

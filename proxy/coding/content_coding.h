@@ -1,7 +1,8 @@
 /* Owns undoing content codings: the chain a response's Content-Encoding names, with the caps that stop bombs.
  * Must not know: which library undoes one (codec.h), where bytes come from or go.
- * Invariant: output does not depend on how input was cut; a stream that stopped early is never taken for complete; no layer of the chain
- * unpacks to more of its own input than the limits say, and no call works for longer than a turn of the loop may take. */
+ * Invariant: output does not depend on how input was cut; a stream that stopped early is never taken for complete; no
+ * layer of the chain unpacks to more of its own input than the limits say, and no call works for longer than a turn of
+ * the loop may take. */
 #ifndef UTFEED_PROXY_CODING_CONTENT_CODING_H
 #define UTFEED_PROXY_CODING_CONTENT_CODING_H
 
@@ -41,7 +42,8 @@ struct content_coding;
 /* For CODING_KNOWN messages. NULL: out of memory. */
 struct content_coding *content_coding_new(const struct http_msg *, const struct content_coding_limits *);
 void content_coding_free(struct content_coding **);
-enum content_coding_result content_coding_run(struct content_coding *, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
+enum content_coding_result content_coding_run(struct content_coding *, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t cap,
     size_t *written);
 /* At the end of the body: was the coded stream complete? An empty body is. */
 bool content_coding_complete(const struct content_coding *);

@@ -1,4 +1,5 @@
-/* Owns what the commands that need no server share. Each takes the arguments from its own name on and returns the exit status. */
+/* Owns what the commands that need no server share. Each takes the arguments from its own name on and returns the exit
+ * status. */
 #ifndef UTFEED_PROXY_COMMAND_CMD_H
 #define UTFEED_PROXY_COMMAND_CMD_H
 
@@ -22,7 +23,8 @@ int cmd_open(const char *path) __attribute__((warn_unused_result));
 void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one: 0 at the end, -1 with a message. */
 ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
-/* As if it came with that Content-Type; "": as a response without one. CMD_USAGE: it is no field value (RFC 9110 section 5.5). */
+/* As if it came with that Content-Type; "": as a response without one. CMD_USAGE: it is no field value (RFC 9110
+ * section 5.5). */
 int cmd_content_type(struct normalise_options *, const char *type, const char *usage)
     __attribute__((warn_unused_result));
 /* Says the message and the usage line on standard error; CMD_USAGE. */

@@ -41,7 +41,8 @@ static int read_window(struct window *w, int fd, const char *path)
 	ssize_t got = 1;
 
 	w->len = 0;
-	while (w->len < sizeof(w->bytes) && (got = cmd_read(fd, path, w->bytes + w->len, sizeof(w->bytes) - w->len)) > 0)
+	while (
+	    w->len < sizeof(w->bytes) && (got = cmd_read(fd, path, w->bytes + w->len, sizeof(w->bytes) - w->len)) > 0)
 		w->len += (size_t)got;
 	w->complete = got == 0;
 	return got < 0 ? -1 : 0;
@@ -93,7 +94,8 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 	rc = 1;
 	if (read_window(&window, fd, path) != 0)
 		goto out;
-	evidence_collect(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len, window.complete);
+	evidence_collect(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len,
+	    window.complete);
 	rc = NORMALISE_NO_MEMORY;
 	for (int i = 0; i < POLICY_COUNT; i++)
 		if (policy_decide((enum policy)i, &evidence, &r.verdicts[i]))

@@ -8,7 +8,8 @@
 
 #include "core/normalise/normalise.h"
 
-static const char usage[] = "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--to utf-8|us-ascii] [FILE]";
+static const char usage[] =
+    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--to utf-8|us-ascii] [FILE]";
 
 enum { READ_BYTES = 65536 };
 

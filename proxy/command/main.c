@@ -45,7 +45,9 @@ static const struct {
 
 static void print_usage(FILE *f)
 {
-	fputs("usage: utfeed COMMAND [OPTION...]\n       utfeed --version | --help\n\nMakes any XML feed readable by any consumer.\n\n", f);
+	fputs("usage: utfeed COMMAND [OPTION...]\n       utfeed --version | --help\n\n"
+	      "Makes any XML feed readable by any consumer.\n\n",
+	    f);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
 }

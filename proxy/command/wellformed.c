@@ -20,8 +20,8 @@ static void record_fault(struct wellformed *w, const char *fault)
 	w->line = (unsigned long)XML_GetCurrentLineNumber(w->parser);
 }
 
-static void XMLCALL on_entity(void *arg, const XML_Char *name, int is_parameter, const XML_Char *value, int value_length,
-    const XML_Char *base, const XML_Char *system, const XML_Char *public, const XML_Char *notation)
+static void XMLCALL on_entity(void *arg, const XML_Char *name, int is_parameter, const XML_Char *value,
+    int value_length, const XML_Char *base, const XML_Char *system, const XML_Char *public, const XML_Char *notation)
 {
 	struct wellformed *w = arg;
 

@@ -10,8 +10,8 @@
 
 struct dns_cache;
 
-/* How long answers hold: the shortest TTL of what was found, 1 s to 1 h; a name that is not there absent_ms, as c-ares does not tell
- * the SOA's minimum (RFC 2308 section 5); 0: not at all. */
+/* How long answers hold: the shortest TTL of what was found, 1 s to 1 h; a name that is not there absent_ms, as c-ares
+ * does not tell the SOA's minimum (RFC 2308 section 5); 0: not at all. */
 uint64_t dns_answers_lifetime_ms(const struct dns_answers *, uint64_t absent_ms);
 
 struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms);               /* NULL: out of memory */

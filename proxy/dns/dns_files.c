@@ -126,7 +126,8 @@ static bool is_localhost(const char *name, size_t len)
 	static const char suffix[] = ".localhost";
 	size_t n = sizeof suffix - 1;
 
-	return (len == n - 1 && !strncasecmp(name, suffix + 1, len)) || (len > n && !strncasecmp(name + len - n, suffix, n));
+	return (len == n - 1 && !strncasecmp(name, suffix + 1, len)) ||
+	    (len > n && !strncasecmp(name + len - n, suffix, n));
 }
 
 bool dns_hosts_find(const char *text, const char *name, struct dns_answers *out)

@@ -20,7 +20,8 @@
 #include "proxy/dns/resolve_ares.h"
 #include "proxy/net/loop.h"
 
-enum { RESOLVE_CACHE_NAMES = 1024, RESOLVE_FILE_MAX = 16 << 20, RESOLVE_LOOK_MS = 1000, RESOLVE_IPV4_FIRST_MS = 600 * 1000 };
+enum { RESOLVE_CACHE_NAMES = 1024, RESOLVE_FILE_MAX = 16 << 20, RESOLVE_LOOK_MS = 1000,
+	RESOLVE_IPV4_FIRST_MS = 600 * 1000 };
 
 /* A file's text, and what tells whether it changed. */
 struct watched {
@@ -95,8 +96,8 @@ static bool watched_look(struct watched *w)
 		fd = -1;
 		memset(&now, 0, sizeof now);
 	}
-	if (now.st_mtim.tv_sec == w->mtime.tv_sec && now.st_mtim.tv_nsec == w->mtime.tv_nsec && now.st_ino == w->inode &&
-	    now.st_size == w->size) {
+	if (now.st_mtim.tv_sec == w->mtime.tv_sec && now.st_mtim.tv_nsec == w->mtime.tv_nsec &&
+	    now.st_ino == w->inode && now.st_size == w->size) {
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -281,7 +282,8 @@ static void lookup_go_on(struct lookup *l)
 			lookup_publish(l, false);
 		return;
 	}
-	if (a[DNS_IPV6].status == DNS_NOT_FOUND && a[DNS_IPV4].status == DNS_NOT_FOUND && l->candidate + 1 < l->candidates) {
+	if (a[DNS_IPV6].status == DNS_NOT_FOUND && a[DNS_IPV4].status == DNS_NOT_FOUND &&
+	    l->candidate + 1 < l->candidates) {
 		l->candidate++;
 		lookup_ask(l);
 		return;

@@ -1,5 +1,5 @@
-/* Owns looking up host names: the hosts file, answers that still hold, c-ares on this worker's loop; the only file that includes
- * its header. Identical lookups are one. Must not know: what an address is for.
+/* Owns looking up host names: the hosts file, answers that still hold, c-ares on this worker's loop; the only file that
+ * includes its header. Identical lookups are one. Must not know: what an address is for.
  * Invariant: callbacks always come from the loop, never from within resolve_start(). */
 #ifndef UTFEED_PROXY_DNS_RESOLVE_H
 #define UTFEED_PROXY_DNS_RESOLVE_H
@@ -29,8 +29,8 @@ struct resolve_result {
 	struct resolve_address addresses[DNS_ADDRESSES_MAX];
 };
 
-/* Called for each family as soon as it is known. With last set the handle is gone when it returns, and must not be cancelled from
- * within; before that it may be. */
+/* Called for each family as soon as it is known. With last set the handle is gone when it returns, and must not be
+ * cancelled from within; before that it may be. */
 typedef void resolve_done_f(void *arg, const struct resolve_result *);
 
 struct resolver_options {

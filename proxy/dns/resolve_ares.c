@@ -94,7 +94,8 @@ static struct ares_watch *watch_new(struct resolve_ares *r, ares_socket_t fd)
 	return NULL;
 }
 
-/* c-ares opens, watches and closes its sockets through this. Without memory for a watch the question runs into its timeout. */
+/* c-ares opens, watches and closes its sockets through this. Without memory for a watch the question runs into its
+ * timeout. */
 static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
 	struct resolve_ares *r = arg;
@@ -134,7 +135,8 @@ struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const
 	struct resolve_ares *r = calloc(1, sizeof *r);
 	char lookups[] = "b", *file = strdup(resolv_conf);     /* c-ares wants them writable, and copies them */
 	struct ares_options options = { .flags = ARES_FLAG_EDNS, .timeout = ARES_TIMEOUT_MS, .tries = ARES_TRIES,
-		.sock_state_cb = on_socket_state, .sock_state_cb_data = r, .lookups = lookups, .resolvconf_path = file };
+		.sock_state_cb = on_socket_state, .sock_state_cb_data = r, .lookups = lookups,
+		.resolvconf_path = file };
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS |
 	    ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF, status;
 
@@ -153,7 +155,8 @@ struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const
 	pthread_once(&library_once, library_init);
 	status = library_status ? library_status : ares_init_options(&r->channel, &options, mask);
 	free(file);
-	if (status == ARES_SUCCESS && *servers && (status = ares_set_servers_ports_csv(r->channel, servers)) != ARES_SUCCESS)
+	if (status == ARES_SUCCESS && *servers &&
+	    (status = ares_set_servers_ports_csv(r->channel, servers)) != ARES_SUCCESS)
 		ares_destroy(r->channel);
 	if (status == ARES_SUCCESS)
 		return r;
@@ -212,9 +215,11 @@ static void answer_fill(struct dns_answer *a, const struct ares_addrinfo *info, 
 		if (n->ai_ttl >= 0 && (uint32_t)n->ai_ttl < a->ttl_s)
 			a->ttl_s = (uint32_t)n->ai_ttl;
 		if (family == DNS_IPV4)
-			memcpy(a->address[a->n++], &((const struct sockaddr_in *)(const void *)n->ai_addr)->sin_addr, 4);
+			memcpy(a->address[a->n++], &((const struct sockaddr_in *)(const void *)n->ai_addr)->sin_addr,
+			    4);
 		else
-			memcpy(a->address[a->n++], &((const struct sockaddr_in6 *)(const void *)n->ai_addr)->sin6_addr, 16);
+			memcpy(a->address[a->n++], &((const struct sockaddr_in6 *)(const void *)n->ai_addr)->sin6_addr,
+			    16);
 	}
 }
 
@@ -243,7 +248,8 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
 void resolve_ares_ask(struct resolve_ares *r, const char *name, enum dns_family family, resolve_ares_f *done, void *arg)
 {
 	static const struct dns_answer no_memory = { .status = DNS_FAILED, .reason = "out of memory" };
-	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT, .ai_family = family == DNS_IPV4 ? AF_INET : AF_INET6,
+	struct ares_addrinfo_hints hints = { .ai_flags = ARES_AI_NOSORT,
+		.ai_family = family == DNS_IPV4 ? AF_INET : AF_INET6,
 		.ai_socktype = SOCK_STREAM };
 	struct question *q = malloc(sizeof *q);
 

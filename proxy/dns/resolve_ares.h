@@ -1,4 +1,5 @@
-/* Owns one c-ares channel on a loop: its sockets, its timer, its end. Asks for one family of one absolute name at a time.
+/* Owns one c-ares channel on a loop: its sockets, its timer, its end. Asks for one family of one absolute name at a
+ * time.
  * Must not know: search lists, caches, who waits. The only part that knows c-ares. */
 #ifndef UTFEED_PROXY_DNS_RESOLVE_ARES_H
 #define UTFEED_PROXY_DNS_RESOLVE_ARES_H

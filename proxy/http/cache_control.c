@@ -40,7 +40,8 @@ static bool seconds_read(struct slice s, uint32_t *seconds)
 	return s.len > 0;
 }
 
-/* The first of its name counts (section 4.2.1); a value that is none marks the directive invalid. value.at NULL: no "=". */
+/* The first of its name counts (section 4.2.1); a value that is none marks the directive invalid. value.at NULL: no
+ * "=". */
 static void directive_take(struct cache_control *cc, enum cache_directive d, struct slice value)
 {
 	uint32_t bit = 1u << d;
@@ -131,7 +132,8 @@ void cache_control_forget_reload(struct cache_control *cc)
 	cc->set &= ~(1u << CC_NO_CACHE | 1u << CC_MAX_AGE | 1u << CC_MIN_FRESH);
 }
 
-/* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last of its name counts. */
+/* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last of its name
+ * counts. */
 static void targeted_take(void *arg, const struct sf_member *m)
 {
 	struct cache_control *cc = arg;

@@ -1,5 +1,5 @@
-/* Owns reading cache directives: Cache-Control of requests and responses, Pragma where it stands in for it, and targeted fields.
- * Pure: a head in, a struct of values out. Must not know: what follows from them (freshness).
+/* Owns reading cache directives: Cache-Control of requests and responses, Pragma where it stands in for it, and
+ * targeted fields. Pure: a head in, a struct of values out. Must not know: what follows from them (freshness).
  * Source: RFC 9111 sections 5.2 and 5.4, RFC 5861, RFC 8246, RFC 9213. */
 #ifndef UTFEED_PROXY_HTTP_CACHE_CONTROL_H
 #define UTFEED_PROXY_HTTP_CACHE_CONTROL_H
@@ -17,7 +17,8 @@ enum cache_directive {
 
 struct cache_control {
 	bool given;                    /* a field stood there, even an empty one */
-	bool targeted;                 /* it was a targeted field: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
+	/* it was a targeted field: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
+	bool targeted;
 	uint32_t set;                  /* bits by enum cache_directive; a FIELDS directive only where it has no list */
 	uint32_t listed;               /* bits: no-cache or private with a list of fields */
 	uint32_t invalid;              /* bits: stands there with a value that is none */

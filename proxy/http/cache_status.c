@@ -13,7 +13,8 @@ static const char *const tokens[FWD_COUNT] = {
 static bool is_token(const char *s)
 {
 	static const bool in_token[256] = {
-		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['!'] = true, ['#' ... '\''] = true, ['*'] = true, ['+'] = true,
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['!'] = true, ['#' ... '\''] = true,
+		['*'] = true, ['+'] = true,
 		['-' ... '/'] = true, [':'] = true, ['^' ... '`'] = true, ['|'] = true, ['~'] = true,
 	};
 

@@ -27,8 +27,8 @@ bool etag_equal(struct slice a, struct slice b, bool strong)
 
 bool conditional_asked(const struct http_msg *m)
 {
-	return http_msg_has(m, H_IF_MATCH) || http_msg_has(m, H_IF_NONE_MATCH) || http_msg_has(m, H_IF_MODIFIED_SINCE) ||
-	    http_msg_has(m, H_IF_UNMODIFIED_SINCE);
+	return http_msg_has(m, H_IF_MATCH) || http_msg_has(m, H_IF_NONE_MATCH) ||
+	    http_msg_has(m, H_IF_MODIFIED_SINCE) || http_msg_has(m, H_IF_UNMODIFIED_SINCE);
 }
 
 bool conditional_names_variant(const struct http_msg *request, const char *variant)
@@ -85,8 +85,8 @@ static bool matches(const struct http_msg *m, enum header_id id, const struct co
 	return false;
 }
 
-/* Sections 13.1.3 and 13.1.4. -1: the field is no date, or nothing tells, and it does not count. Without Last-Modified the Date
- * stands in for it with If-Modified-Since (RFC 9111 section 4.3.2). */
+/* Sections 13.1.3 and 13.1.4. -1: the field is no date, or nothing tells, and it does not count. Without Last-Modified
+ * the Date stands in for it with If-Modified-Since (RFC 9111 section 4.3.2). */
 static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
 {
 	int64_t since, modified;
@@ -114,7 +114,8 @@ enum conditional_answer conditional_evaluate(const struct http_msg *m, const str
 	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 }
 
-/* Section 13.1.5: exactly the stored one, strongly; a date is strong where the response is younger (section 8.8.2.2). */
+/* Section 13.1.5: exactly the stored one, strongly; a date is strong where the response is younger (section
+ * 8.8.2.2). */
 static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
 {
 	struct slice value = http_msg_get(m, H_IF_RANGE);
@@ -173,7 +174,8 @@ bool range_asked(const struct http_msg *m)
 }
 
 /* section 14.1.2 */
-enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length, int64_t now,
+enum range_answer range_evaluate(const struct http_msg *m, const struct conditional_stored *s, uint64_t length,
+    int64_t now,
     struct byte_range *range)
 {
 	struct range_spec r;

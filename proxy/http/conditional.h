@@ -10,13 +10,16 @@
 struct conditional_stored {
 	struct slice etag, last_modified;  /* at NULL: has none */
 	int64_t date;                      /* its Date, or when it was received */
-	const char *variant;               /* what stands inside the tag of another form of the same bytes (";gz"); NULL: no other form */
+	/* what stands inside the tag of another form of the same bytes (";gz"); NULL: no other form */
+	const char *variant;
 };
 
 enum conditional_answer { CONDITIONAL_PROCEED, CONDITIONAL_NOT_MODIFIED, CONDITIONAL_FAILED };   /* 200, 304, 412 */
 
-/* In the order of RFC 9110 section 13.2.2; for GET and HEAD on a stored response of status 200. now: for two-digit years. */
-enum conditional_answer conditional_evaluate(const struct http_msg *request, const struct conditional_stored *, int64_t now);
+/* In the order of RFC 9110 section 13.2.2; for GET and HEAD on a stored response of status 200. now: for two-digit
+ * years. */
+enum conditional_answer conditional_evaluate(const struct http_msg *request, const struct conditional_stored *,
+    int64_t now);
 
 /* Whether the request has any precondition at all. */
 bool conditional_asked(const struct http_msg *request);
@@ -38,7 +41,8 @@ struct byte_range { uint64_t first, last; };   /* both inclusive */
 bool range_asked(const struct http_msg *);
 
 /* Range and If-Range of a GET, for a complete body of that length. */
-enum range_answer range_evaluate(const struct http_msg *request, const struct conditional_stored *, uint64_t length, int64_t now,
+enum range_answer range_evaluate(const struct http_msg *request, const struct conditional_stored *, uint64_t length,
+    int64_t now,
     struct byte_range *);
 
 #endif

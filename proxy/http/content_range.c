@@ -38,11 +38,12 @@ bool content_range_read(struct content_range *r, const struct http_msg *m)
 	static const char unit[] = "bytes ";
 	struct slice rest = http_msg_get(m, H_CONTENT_RANGE);
 
-	if (http_msg_count(m, H_CONTENT_RANGE) != 1 || is_multipart(m) || rest.len < sizeof unit || strncasecmp(rest.at, unit, sizeof unit - 1))
+	if (http_msg_count(m, H_CONTENT_RANGE) != 1 || is_multipart(m) || rest.len < sizeof unit ||
+	    strncasecmp(rest.at, unit, sizeof unit - 1))
 		return false;
 	rest = (struct slice){ rest.at + sizeof unit - 1, rest.len - (sizeof unit - 1) };
-	return take_number(&rest, '-', &r->first) && take_number(&rest, '/', &r->last) && take_number(&rest, '\0', &r->total) &&
-	    r->first <= r->last && r->last < r->total;
+	return take_number(&rest, '-', &r->first) && take_number(&rest, '/', &r->last) &&
+	    take_number(&rest, '\0', &r->total) && r->first <= r->last && r->last < r->total;
 }
 
 /* Section 8.8.2.2: a date is strong where the response was made after that second. */
@@ -50,7 +51,8 @@ static bool strong_date(const struct http_msg *m, int64_t now, int64_t *modified
 {
 	int64_t date;
 
-	return http_msg_count(m, H_LAST_MODIFIED) == 1 && http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, modified) &&
+	return http_msg_count(m, H_LAST_MODIFIED) == 1 &&
+	    http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, modified) &&
 	    http_date_read(http_msg_get(m, H_DATE), now, &date) && *modified < date;
 }
 
@@ -68,6 +70,7 @@ bool content_range_join(struct content_range *whole, const struct content_range 
 {
 	if (a->total != b->total || a->first > b->last + 1 || b->first > a->last + 1)
 		return false;
-	*whole = (struct content_range){ a->first < b->first ? a->first : b->first, a->last > b->last ? a->last : b->last, a->total };
+	*whole = (struct content_range){ a->first < b->first ? a->first : b->first,
+		a->last > b->last ? a->last : b->last, a->total };
 	return true;
 }

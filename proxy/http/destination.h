@@ -1,5 +1,7 @@
-/* Owns where a request goes: scheme, host, port, Host field, path; from a URL, and from a Location seen at another destination.
- * Must not know: routes, who asks. Pure. Source: RFC 3986 section 5.2 (references), RFC 9110 section 10.2.2 (Location). */
+/* Owns where a request goes: scheme, host, port, Host field, path; from a URL, and from a Location seen at another
+ * destination.
+ * Must not know: routes, who asks. Pure. Source: RFC 3986 section 5.2 (references), RFC 9110 section 10.2.2
+ * (Location). */
 #ifndef UTFEED_PROXY_HTTP_DESTINATION_H
 #define UTFEED_PROXY_HTTP_DESTINATION_H
 

@@ -1,5 +1,5 @@
-/* Owns entity tags of transformed responses: the origin's opaque tag with a suffix that names the output settings, so that the
- * origin's tag can be told from ours and got back out of it without a store.
+/* Owns entity tags of transformed responses: the origin's opaque tag with a suffix that names the output settings, so
+ * that the origin's tag can be told from ours and got back out of it without a store.
  * Must not know: settings themselves. Source: RFC 9110 sections 8.8.3 and 7.7. */
 #ifndef UTFEED_PROXY_HTTP_ETAG_H
 #define UTFEED_PROXY_HTTP_ETAG_H
@@ -22,8 +22,9 @@ void etag_transform(struct text *, struct slice upstream, const char *suffix);
 bool etag_is_ours(struct slice);
 
 enum etag_owner { ETAG_THEIRS, ETAG_OURS, ETAG_OURS_GZIP, ETAG_STALE };
-/* A client's If-None-Match member as the origin knows it, and whose it is: ours under these settings gets its suffix off; ours
- * under other settings names bytes nobody can have now and writes nothing (ETAG_STALE); any other stays as it is. */
+/* A client's If-None-Match member as the origin knows it, and whose it is: ours under these settings gets its suffix
+ * off; ours under other settings names bytes nobody can have now and writes nothing (ETAG_STALE); any other stays as it
+ * is. */
 enum etag_owner etag_restore(struct text *, struct slice member, const char *suffix);
 
 #endif

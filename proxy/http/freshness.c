@@ -39,7 +39,8 @@ bool freshness_heuristic_status(int status)
 	return false;
 }
 
-/* Never stored: not final, of one connection or one request's own fields only, or forbidden (RFC 6585 sections 3 to 6). */
+/* Never stored: not final, of one connection or one request's own fields only, or forbidden (RFC 6585 sections 3 to
+ * 6). */
 static bool never_stored(int status)
 {
 	static const short statuses[] = { 206, 304, 407, 412, 416, 428, 429, 431, 511 };
@@ -53,8 +54,9 @@ static bool never_stored(int status)
 /* Final statuses whose caching requirements utfeed knows (section 5.2.2.3). */
 static bool understood(int status)
 {
-	return (status >= 200 && status <= 208 && status != 206) || status == 226 || (status >= 300 && status <= 308 && status != 304) ||
-	    (status >= 400 && status <= 417) || (status >= 421 && status <= 431) || status == 451 || (status >= 500 && status <= 511);
+	return (status >= 200 && status <= 208 && status != 206) || status == 226 ||
+	    (status >= 300 && status <= 308 && status != 304) || (status >= 400 && status <= 417) ||
+	    (status >= 421 && status <= 431) || status == 451 || (status >= 500 && status <= 511);
 }
 
 bool freshness_error_status(int status)
@@ -88,7 +90,8 @@ static bool expires_later(const struct http_msg *m)
 	    http_date_read(http_msg_get(m, H_EXPIRES), date, &expires) && expires > date;
 }
 
-/* A lifetime over at once is none: each use would be validated, and the fields of that exchange are another client's (section 7.3). */
+/* A lifetime over at once is none: each use would be validated, and the fields of that exchange are another client's
+ * (section 7.3). */
 static bool lets_cookies_be_stored(const struct cache_control *cc, const struct http_msg *m)
 {
 	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
@@ -174,8 +177,8 @@ static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_c
 }
 
 /* section 4.2.1 */
-static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc, int64_t date,
-    const struct freshness_settings *s)
+static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m, const struct cache_control *cc,
+    int64_t date, const struct freshness_settings *s)
 {
 	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
 	int64_t expires;
@@ -189,8 +192,10 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	}
 	/* section 5.3: an invalid date, or several, is a time in the past */
 	if (!cc->targeted && http_msg_has(m, H_EXPIRES))
-		return http_msg_count(m, H_EXPIRES) == 1 && http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) &&
-		    expires > date ? expires - date : 0;
+		return http_msg_count(m, H_EXPIRES) == 1 &&
+		        http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) && expires > date
+		    ? expires - date
+		    : 0;
 	f->flags |= FRESHNESS_HEURISTIC;
 	return heuristic_lifetime(m, cc, date, f->response_time, s);
 }
@@ -249,7 +254,8 @@ void freshness_limit(struct freshness *f, const struct freshness *limit)
 
 	if (more > 0)
 		f->lifetime_s -= more;
-	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) | (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
+	f->flags = ((f->flags | limit->flags) & ~(uint32_t)FRESHNESS_IMMUTABLE) |
+	    (f->flags & limit->flags & FRESHNESS_IMMUTABLE);
 	if (f->swr_s > limit->swr_s)
 		f->swr_s = limit->swr_s;
 	if (f->sie_s > limit->sie_s)
@@ -299,20 +305,24 @@ void freshness_expire(struct freshness *f, int64_t now)
 		f->lifetime_s = age;
 }
 
-enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now, bool *by_request)
+enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cache_control *cc, int64_t now,
+    bool *by_request)
 {
 	int64_t age = freshness_age(f, now), ttl = freshness_ttl(f, now);
 	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
 
-	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246 section 2). */
+	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246
+	 * section 2). */
 	refused = cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]) ||
-	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] && !(fresh && f->flags & FRESHNESS_IMMUTABLE));
+	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] &&
+	        !(fresh && f->flags & FRESHNESS_IMMUTABLE));
 	if (by_request)
 		*by_request = refused && !needs && fresh;
 	if (!needs && !refused) {
 		if (fresh)
 			return REUSE_FRESH;
-		if (cc_has(cc, CC_MAX_STALE) && !(f->flags & FRESHNESS_NO_STALE) && -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
+		if (cc_has(cc, CC_MAX_STALE) && !(f->flags & FRESHNESS_NO_STALE) &&
+		    -ttl <= (int64_t)cc->seconds[CC_MAX_STALE])
 			return REUSE_STALE;                /* section 5.2.1.2 */
 		if (-ttl < (int64_t)f->swr_s)
 			return REUSE_STALE_REFRESH;        /* RFC 5861 section 3 */

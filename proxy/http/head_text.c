@@ -45,7 +45,8 @@ static bool is_start_line(struct slice line, int status)
 	char want[32];
 	int n = snprintf(want, sizeof want, "HTTP/1.1 %d ", status);
 
-	return line.len >= (size_t)n && !memcmp(line.at, want, (size_t)n) && is_value(line) && line.at[line.len] == '\r';
+	return line.len >= (size_t)n && !memcmp(line.at, want, (size_t)n) && is_value(line) &&
+	    line.at[line.len] == '\r';
 }
 
 bool head_text_valid(struct slice head, int status)
@@ -59,7 +60,8 @@ bool head_text_valid(struct slice head, int status)
 		const char *colon = memchr(line.at, ':', line.len);
 
 		if (!colon || !is_name((struct slice){ line.at, (size_t)(colon - line.at) }) ||
-		    !is_value((struct slice){ colon + 1, line.len - (size_t)(colon + 1 - line.at) }) || line.at[line.len] != '\r')
+		    !is_value((struct slice){ colon + 1, line.len - (size_t)(colon + 1 - line.at) }) ||
+		        line.at[line.len] != '\r')
 			return false;
 	}
 	return at == head.len;

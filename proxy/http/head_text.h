@@ -1,6 +1,6 @@
 /* Owns looking into a response head as it is sent: finding a field, copying it with some fields left out. Pure.
- * Must not know: what fields mean. For heads of our own making only: a start line, then every line is NAME ": " VALUE CRLF, none of them
- * about framing, and no empty line ends it. */
+ * Must not know: what fields mean. For heads of our own making only: a start line, then every line is NAME ": " VALUE
+ * CRLF, none of them about framing, and no empty line ends it. */
 #ifndef UTFEED_PROXY_HTTP_HEAD_TEXT_H
 #define UTFEED_PROXY_HTTP_HEAD_TEXT_H
 
@@ -13,7 +13,8 @@ bool head_text_valid(struct slice head, int status);
 struct slice head_text_get(struct slice head, const char *name);
 /* Where the closing quote of its ETag stands; 0: it has none. */
 size_t head_text_etag_end(struct slice head);
-/* Appends the field lines (no start line) whose name is, with keep, or is not, without, one of names (NULL at the end). */
+/* Appends the field lines (no start line) whose name is, with keep, or is not, without, one of names (NULL at the
+ * end). */
 void head_text_copy(struct text *, struct slice head, const char *const *names, bool keep);
 
 #endif

@@ -11,8 +11,10 @@ static const struct {
 	bool family;                   /* name is how its members' names begin */
 } headers[H_COUNT] = {
 	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP, false },
-#define HEADER(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, false },
-#define FAMILY(id, name, request, response) [H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, true },
+#define HEADER(id, name, request, response) \
+	[H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, false },
+#define FAMILY(id, name, request, response) \
+	[H_##id] = { name, sizeof name - 1, REQUEST_##request, RESPONSE_##response, true },
 #include "proxy/http/headers.def"
 #undef HEADER
 #undef FAMILY
@@ -41,8 +43,8 @@ void http_msg_reset(struct http_msg *m)
 
 enum { HEADER_LISTS = 64 };
 
-/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. Families by first letter
- * alone. */
+/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. Families by
+ * first letter alone. */
 static uint8_t first_of[HEADER_LISTS], next_of[H_COUNT], first_family[32];
 
 static uint8_t *header_list(const char *name, size_t len)
@@ -53,7 +55,9 @@ static uint8_t *header_list(const char *name, size_t len)
 static void __attribute__((constructor)) headers_list(void)
 {
 	for (int id = 1; id < H_COUNT; id++) {
-		uint8_t *list = headers[id].family ? &first_family[headers[id].name[0] % 32] : header_list(headers[id].name, headers[id].len);
+		uint8_t *list = headers[id].family
+		    ? &first_family[headers[id].name[0] % 32]
+		    : header_list(headers[id].name, headers[id].len);
 
 		next_of[id] = *list;
 		*list = (uint8_t)id;

@@ -1,5 +1,6 @@
-/* Owns a message head as parsed: start line and header fields as offsets into the buffer it was read into, and the table of the
- * fields utfeed knows (headers.def). Must not know: how heads are parsed (http_parse) or what they mean to anybody.
+/* Owns a message head as parsed: start line and header fields as offsets into the buffer it was read into, and the
+ * table of the fields utfeed knows (headers.def). Must not know: how heads are parsed (http_parse) or what they mean to
+ * anybody.
  * Invariant: text of a head is valid until its buffer is reused; offsets survive the buffer's moving. */
 #ifndef UTFEED_PROXY_HTTP_HTTP_MSG_H
 #define UTFEED_PROXY_HTTP_HTTP_MSG_H
@@ -49,7 +50,8 @@ struct http_msg {
 	uint64_t content_length;
 	uint32_t n_fields, max_fields;
 	struct http_field *fields;     /* max_fields of them, owned by http_msg */
-	uint64_t ids[2];               /* a bit for each enum header_id that fields have: what is not there is not looked for */
+	/* a bit for each enum header_id that fields have: what is not there is not looked for */
+	uint64_t ids[2];
 };
 
 static_assert(H_COUNT <= 128, "a bit of http_msg.ids for each");
@@ -99,17 +101,18 @@ void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
 /* How many fields have that id. */
 size_t http_msg_count(const struct http_msg *, enum header_id);
 
-/* Walks the members of a comma-separated list (RFC 9110 section 5.6.1) over all fields of one id. Start with a zeroed iterator;
- * false at the end. Members come trimmed, never empty; quoted strings are respected. */
+/* Walks the members of a comma-separated list (RFC 9110 section 5.6.1) over all fields of one id. Start with a zeroed
+ * iterator; false at the end. Members come trimmed, never empty; quoted strings are respected. */
 struct http_list { size_t field, at; };
 bool http_list_next(const struct http_msg *, enum header_id, struct http_list *, struct slice *member);
-static inline bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it, struct slice *member)
+static inline bool http_msg_next_member(const struct http_msg *m, enum header_id id, struct http_list *it,
+    struct slice *member)
 {
 	return http_msg_has(m, id) && http_list_next(m, id, it, member);
 }
 
-/* Accept-Encoding (RFC 9110 section 12.5.3) grants the coding by one of its names, NULL-terminated, or by *. Without the field:
- * false, though the RFC allows anything then; old consumers mean "none" by it. */
+/* Accept-Encoding (RFC 9110 section 12.5.3) grants the coding by one of its names, NULL-terminated, or by *. Without
+ * the field: false, though the RFC allows anything then; old consumers mean "none" by it. */
 bool http_msg_accepts_coding(const struct http_msg *, const char *const *names);
 
 #endif

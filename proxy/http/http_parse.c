@@ -7,8 +7,8 @@
 
 #include <llhttp.h>
 
-/* The longest stretch of chunk sizes, chunk extensions or trailers without a byte of the body. The count is checked after each read, so
- * that up to one read more may pass. */
+/* The longest stretch of chunk sizes, chunk extensions or trailers without a byte of the body. The count is checked
+ * after each read, so that up to one read more may pass. */
 enum { HTTP_FRAMING_MAX = 64 * 1024 };
 
 struct http_parser {
@@ -78,7 +78,8 @@ static int on_field_complete(llhttp_t *ll)
 	if (m->base[m->fields[m->n_fields].name + m->fields[m->n_fields].name_len] != ':')
 		return http_fail(p, HTTP_E_SYNTAX, "blank before a colon");
 	p->in_name = false;
-	m->fields[m->n_fields].id = (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
+	m->fields[m->n_fields].id =
+	    (uint8_t)http_header_id(m->base + m->fields[m->n_fields].name, m->fields[m->n_fields].name_len);
 	http_msg_add(m);
 	return 0;
 }
@@ -142,8 +143,9 @@ static bool http_length_agrees(const struct http_msg *m)
 	return !v.len && !left;
 }
 
-/* What llhttp takes but has no single meaning, or none we can carry out. It reads the framing fields by itself, as they come: where that
- * gave something else than what stands in them ("chunked" and a tab is chunked to us, and nothing to llhttp 8) there are two meanings. */
+/* What llhttp takes but has no single meaning, or none we can carry out. It reads the framing fields by itself, as they
+ * come: where that gave something else than what stands in them ("chunked" and a tab is chunked to us, and nothing to
+ * llhttp 8) there are two meanings. */
 static int http_check_framing(struct http_parser *p, struct http_msg *m)
 {
 	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
@@ -169,7 +171,8 @@ static int http_check_framing(struct http_parser *p, struct http_msg *m)
 	return 0;
 }
 
-/* Fields that Connection names are hop by hop, except those whose removal would change what the message is (RFC 9110 section
+/* Fields that Connection names are hop by hop, except those whose removal would change what the message is (RFC 9110
+ * section
  * 7.6.1: senders must not list them). As many may be named as may be there: each is looked for among them all. */
 static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 {
@@ -183,7 +186,8 @@ static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 		if (++named > m->max_fields)
 			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
 		m->keep_alive &= !slice_is(name, "close");     /* whatever blanks stand around it */
-		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING || id == H_CACHE_CONTROL)
+		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING ||
+		    id == H_CACHE_CONTROL)
 			continue;
 		for (uint32_t i = 0; i < m->n_fields; i++) {
 			struct slice n = http_field_name(m, &m->fields[i]);
@@ -246,7 +250,8 @@ static int on_message_complete(llhttp_t *ll)
 }
 
 static const llhttp_settings_t settings = {
-	.on_url = on_url, .on_status = on_status, .on_header_field = on_field, .on_header_field_complete = on_field_complete,
+	.on_url = on_url, .on_status = on_status, .on_header_field = on_field,
+	.on_header_field_complete = on_field_complete,
 	.on_header_value = on_value, .on_headers_complete = on_headers_complete, .on_body = on_body,
 	.on_message_complete = on_message_complete,
 };
@@ -287,8 +292,8 @@ void http_parser_go_on(struct http_parser *p)
 	llhttp_resume(&p->ll);
 }
 
-/* Lines of a head end in CRLF, CR stands nowhere else, and no line begins with a blank (RFC 9112 sections 2.2 and 5.2: obsolete
- * folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's start. */
+/* Lines of a head end in CRLF, CR stands nowhere else, and no line begins with a blank (RFC 9112 sections 2.2 and 5.2:
+ * obsolete folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's start. */
 static bool http_lines_valid(const char *data, size_t len, char before)
 {
 	const char *end = data + len;
@@ -347,7 +352,8 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 	p->body_end = NULL;
 	e = llhttp_execute(&p->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
-	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;     /* with the byte that was refused */
+	/* with the byte that was refused */
+	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
 	if (was_head && !http_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
 		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
@@ -386,7 +392,8 @@ enum http_parse_result http_parse_eof(struct http_parser *p)
 	e = llhttp_finish(&p->ll);
 	if (p->done && p->head_done)
 		return PARSE_DONE;
-	http_fail(p, HTTP_E_INCOMPLETE, e == HPE_OK ? "closed before the message began" : "closed before the message was complete");
+	http_fail(p, HTTP_E_INCOMPLETE,
+	    e == HPE_OK ? "closed before the message began" : "closed before the message was complete");
 	return PARSE_ERROR;
 }
 

@@ -8,7 +8,8 @@ bool max_forwards(const struct http_msg *m, uint64_t *left)
 {
 	struct slice method = { m->base + m->method_at, m->method_len }, v = http_msg_get(m, H_MAX_FORWARDS);
 
-	if (!v.len || http_msg_count(m, H_MAX_FORWARDS) > 1 || (m->method != METHOD_TRACE && !slice_is(method, "options")))
+	if (!v.len || http_msg_count(m, H_MAX_FORWARDS) > 1 ||
+	    (m->method != METHOD_TRACE && !slice_is(method, "options")))
 		return false;
 	*left = 0;
 	for (size_t i = 0; i < v.len; i++) {

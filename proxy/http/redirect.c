@@ -35,7 +35,8 @@ static enum redirect_step refuse(struct destination *to, struct failure *f, enum
 	return REDIRECT_REFUSED;
 }
 
-enum redirect_step redirect_next(struct redirect_trail *trail, const struct redirect_rules *rules, int status, struct slice location,
+enum redirect_step redirect_next(struct redirect_trail *trail, const struct redirect_rules *rules, int status,
+    struct slice location,
     struct destination *at, struct failure *failure)
 {
 	struct destination to = { .path = NULL };

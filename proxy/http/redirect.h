@@ -22,9 +22,10 @@ enum redirect_step { REDIRECT_NOT, REDIRECT_FOLLOW, REDIRECT_REFUSED, REDIRECT_N
 
 /* Port 80 becomes 443; other ports stay. */
 void redirect_upgrade(struct destination *, const struct redirect_rules *);
-/* What a response with this status and Location means for a request to `at`. FOLLOW: *at is the new destination (its old path was
- * freed). REFUSED: failure says why. An unreadable Location is passed on: NOT. */
-enum redirect_step redirect_next(struct redirect_trail *, const struct redirect_rules *, int status, struct slice location,
+/* What a response with this status and Location means for a request to `at`. FOLLOW: *at is the new destination (its
+ * old path was freed). REFUSED: failure says why. An unreadable Location is passed on: NOT. */
+enum redirect_step redirect_next(struct redirect_trail *, const struct redirect_rules *, int status,
+    struct slice location,
     struct destination *at, struct failure *);
 void redirect_trail_free(struct redirect_trail *);
 

@@ -1,5 +1,5 @@
-/* Owns what a client's request says, as a value: client/request_read.c reads it once from the head, and every later step gets
- * this value.
+/* Owns what a client's request says, as a value: client/request_read.c reads it once from the head, and every later
+ * step gets this value.
  * Must not know: who asks, what is stored. Invariant: never changed once read; msg must live as long. */
 #ifndef UTFEED_PROXY_HTTP_REQUEST_H
 #define UTFEED_PROXY_HTTP_REQUEST_H

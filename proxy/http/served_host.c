@@ -45,14 +45,16 @@ static bool is_listed(const struct conf_destination_list *list, const char *name
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_destination *d = &list->items[i];
 
-		if (d->kind == DESTINATION_BLOCK ? numeric && cidr_contains(&d->cidr, &ip) : conf_destination_names(d, name, len))
+		if (d->kind == DESTINATION_BLOCK
+		    ? numeric && cidr_contains(&d->cidr, &ip)
+		    : conf_destination_names(d, name, len))
 			return true;
 	}
 	return false;
 }
 
-/* The last label is a number: no name of the DNS ends so, and browsers take it for an IPv4 address or for nothing (URL Standard,
- * "ends in a number checker"). */
+/* The last label is a number: no name of the DNS ends so, and browsers take it for an IPv4 address or for nothing (URL
+ * Standard, "ends in a number checker"). */
 static bool is_numeric(const char *name, size_t len)
 {
 	size_t digits = 0;
@@ -73,5 +75,6 @@ bool served_host(const struct conf *conf, const char *text, const struct url_hos
 		len--;
 	if (conf->hosts.count)
 		return is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
-	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || is_private(name, len) || is_a_routes(conf, name, len);
+	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || is_private(name, len) ||
+	    is_a_routes(conf, name, len);
 }

@@ -191,7 +191,8 @@ bool sf_dict_read(struct slice s, void (*each)(void *arg, const struct sf_member
 		struct sf_member m = { .type = SF_BOOLEAN, .number = 1 };
 
 		if (!read_key(&in, &m.key) ||
-		    (take(&in, '=') && !(peek(&in) == '(' ? read_inner_list(&in, &m) : read_bare_item(&in, &m))) || !read_parameters(&in))
+		    (take(&in, '=') && !(peek(&in) == '(' ? read_inner_list(&in, &m) : read_bare_item(&in, &m))) ||
+		    !read_parameters(&in))
 			return false;
 		each(arg, &m);
 		skip(&in, " \t");

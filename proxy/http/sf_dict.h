@@ -10,13 +10,14 @@
 enum sf_type { SF_BOOLEAN, SF_INTEGER, SF_DECIMAL, SF_STRING, SF_TOKEN, SF_BYTES, SF_DATE, SF_DISPLAY, SF_INNER_LIST };
 
 struct sf_member {
-	struct slice key, text;        /* text: of a string without its quotes, escapes still in it; of a token, as it stands */
+	/* text: of a string without its quotes, escapes still in it; of a token, as it stands */
+	struct slice key, text;
 	enum sf_type type;
 	int64_t number;                /* integer, date; 0 or 1 of a boolean */
 };
 
-/* Calls each() for every member in turn (a later one of the same key overrides); parameters are read and dropped. false: not a
- * dictionary, and what each() was told before is void. */
+/* Calls each() for every member in turn (a later one of the same key overrides); parameters are read and dropped.
+ * false: not a dictionary, and what each() was told before is void. */
 bool sf_dict_read(struct slice, void (*each)(void *arg, const struct sf_member *), void *arg);
 
 #endif

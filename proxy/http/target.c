@@ -37,7 +37,8 @@ static enum target_error target_set_url(struct target *t, const struct conf *con
 }
 
 /* /http:/host/path, as some clients and servers squeeze the double slash. */
-static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target, const char **why)
+static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target,
+    const char **why)
 {
 	struct slice rest = { target.at + 1, target.len - 1 };
 	const char *colon = memchr(rest.at, ':', rest.len);
@@ -62,8 +63,10 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* ?url=: percent-encoded up to the next '&' as forms send it; or, where "://" stands in it as it is, everything to the end. */
-static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value, const char **why)
+/* ?url=: percent-encoded up to the next '&' as forms send it; or, where "://" stands in it as it is, everything to the
+ * end. */
+static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value,
+    const char **why)
 {
 	struct slice rest, first = slice_until(value, '&', &rest);
 	enum target_error e;
@@ -101,7 +104,8 @@ static void copy_name(char *to, size_t cap, const char *name)
 	memcpy(to, name, n);
 }
 
-static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target, char *room, size_t room_cap)
+static enum target_error target_from_route(struct target *t, const struct conf_route *route, struct slice target,
+    char *room, size_t room_cap)
 {
 	struct destination *to = &t->to;
 	size_t cap = strlen(route->origin.path) + target.len + 2;
@@ -144,7 +148,8 @@ static bool target_host_valid(const struct http_msg *m, struct slice *host, stru
 	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
 }
 
-enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port, char *room, size_t cap,
+enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port,
+    char *room, size_t cap,
     const char **why)
 {
 	struct slice target = http_msg_target(m), host, path, query;

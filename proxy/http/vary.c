@@ -20,7 +20,8 @@ static int compare_names(const void *a, const void *b)
 /* What no client's request can be compared by. */
 static bool is_ours(struct slice name)
 {
-	static const char *const ours[] = { "range", "if-range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since" };
+	static const char *const ours[] = { "range", "if-range", "if-none-match", "if-modified-since", "if-match",
+		"if-unmodified-since" };
 
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (slice_is(name, ours[i]))
@@ -78,7 +79,8 @@ bool vary_names_valid(struct slice names)
 	return names.len && names.len <= VARY_NAMES_MAX_BYTES && n <= VARY_NAMES_MAX;
 }
 
-/* Accept and the like: lists of words whose case and order say nothing (RFC 9110 sections 12.4.2 and 12.5, RFC 4647 section 2). */
+/* Accept and the like: lists of words whose case and order say nothing (RFC 9110 sections 12.4.2 and 12.5, RFC 4647
+ * section 2). */
 static bool is_preference(struct slice name)
 {
 	return slice_is(name, "accept") || slice_is(name, "accept-language") || slice_is(name, "accept-charset");

@@ -39,10 +39,12 @@ static void backlog_ask(struct backlog_question *q, const struct sockaddr *a)
 	const struct sockaddr_in6 *in6 = (const void *)a;
 
 	memset(q, 0, sizeof *q);
-	q->head = (struct nlmsghdr){ .nlmsg_len = sizeof *q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP };
+	q->head = (struct nlmsghdr){ .nlmsg_len = sizeof *q, .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+	    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP };
 	q->ask.sdiag_family = (uint8_t)a->sa_family;
 	q->ask.sdiag_protocol = IPPROTO_TCP;
-	q->ask.idiag_states = 1u << 3 | 1u << 12;      /* TCP_SYN_RECV, and TCP_NEW_SYN_RECV where the kernel tells them apart */
+	/* TCP_SYN_RECV, and TCP_NEW_SYN_RECV where the kernel tells them apart */
+	q->ask.idiag_states = 1u << 3 | 1u << 12;
 	q->ask.id.idiag_sport = a->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port;
 	q->ask.id.idiag_cookie[0] = q->ask.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
@@ -78,7 +80,8 @@ enum backlog_state backlog_state(const struct sockaddr *a)
 	if (fd < 0)
 		return state;
 	backlog_ask(&question, a);
-	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) && send(fd, &question, sizeof question, 0) == sizeof question)
+	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&
+	    send(fd, &question, sizeof question, 0) == sizeof question)
 		state = backlog_answer(fd);
 	close(fd);
 	return state;

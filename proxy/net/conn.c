@@ -57,7 +57,8 @@ static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 		c->on_event(c->arg, CONN_WRITABLE);
 }
 
-struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, socklen_t len, conn_event_f *on_event, void *arg)
+struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, socklen_t len, conn_event_f *on_event,
+    void *arg)
 {
 	struct conn *c = calloc(1, sizeof *c);
 
@@ -78,7 +79,8 @@ struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, sockl
 	return c;
 }
 
-struct conn *conn_connect(struct loop *l, const struct sockaddr *address, socklen_t len, conn_event_f *on_event, void *arg)
+struct conn *conn_connect(struct loop *l, const struct sockaddr *address, socklen_t len, conn_event_f *on_event,
+    void *arg)
 {
 	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 	struct conn *c;
@@ -168,7 +170,8 @@ static const struct conn_transport conn_broken = {
 	.handshake = broken_handshake, .read = broken_read, .writev = broken_writev, .shutdown = broken_shutdown
 };
 
-/* Where the socket cannot be watched, for want of memory, the connection has failed: its owner hears so in the next turn. */
+/* Where the socket cannot be watched, for want of memory, the connection has failed: its owner hears so in the next
+ * turn. */
 static void conn_arm_event(struct conn *c, struct event *event, bool *armed, bool arm)
 {
 	if (arm == *armed)
@@ -187,7 +190,8 @@ static void conn_arm_event(struct conn *c, struct event *event, bool *armed, boo
 void conn_arm(struct conn *c)
 {
 	conn_arm_event(c, &c->read_event, &c->armed_read, (c->want_read && !c->connecting) || c->need & CONN_NEED_READ);
-	conn_arm_event(c, &c->write_event, &c->armed_write, (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
+	conn_arm_event(c, &c->write_event, &c->armed_write,
+	    (c->want_write && !c->connecting) || c->need & CONN_NEED_WRITE);
 }
 
 void conn_want(struct conn *c, bool readable, bool writable)

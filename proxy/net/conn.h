@@ -1,6 +1,7 @@
 /* Owns a socket: its descriptor, its two events and its transport. The only place that reads, writes or closes one.
  * Must not know: HTTP, who owns it. Plain TCP and TLS stand behind one table of functions (conn_internal.h).
- * Invariant: events are created once and deleted before the descriptor is closed; after conn_close() no callback comes. */
+ * Invariant: events are created once and deleted before the descriptor is closed; after conn_close() no callback
+ * comes. */
 #ifndef UTFEED_PROXY_NET_CONN_H
 #define UTFEED_PROXY_NET_CONN_H
 
@@ -22,7 +23,8 @@ enum conn_event { CONN_CONNECTED, CONN_READABLE, CONN_WRITABLE };
 
 /* Results of reads and writes other than a byte count. */
 enum conn_result {
-	CONN_EOF = 0,          /* reading: the peer closed its side in an orderly way; over TLS that takes a close_notify */
+	/* reading: the peer closed its side in an orderly way; over TLS that takes a close_notify */
+	CONN_EOF = 0,
 	CONN_AGAIN = -1,       /* nothing now; an event follows where one is wanted */
 	CONN_FAILED = -2       /* conn_errno() and conn_explain() say why */
 };
@@ -33,8 +35,8 @@ typedef void conn_event_f(void *arg, enum conn_event);
 struct conn *conn_new(struct loop *, int fd, const struct sockaddr *peer, socklen_t, conn_event_f *, void *arg);
 /* Starts connecting; CONN_CONNECTED or CONN_READABLE (failed: conn_errno()) follows. NULL: errno says why. */
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
-/* Goes on over TLS: CONN_CONNECTED (again) once the handshake is done, or CONN_READABLE (failed). host: who the peer must prove
- * to be, a name or an address without brackets; NULL where the context is a server's. -1: out of memory. */
+/* Goes on over TLS: CONN_CONNECTED (again) once the handshake is done, or CONN_READABLE (failed). host: who the peer
+ * must prove to be, a name or an address without brackets; NULL where the context is a server's. -1: out of memory. */
 int conn_start_tls(struct conn *, struct tls_context *, const char *host) __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */
 void conn_set_owner(struct conn *, conn_event_f *, void *arg);
@@ -50,28 +52,31 @@ void conn_want(struct conn *, bool readable, bool writable);
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
 ssize_t conn_writev(struct conn *, struct iovec *, int n);
-/* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then the kernel may
- * hold the bytes back, to send all in one segment. */
+/* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then
+ * the kernel may hold the bytes back, to send all in one segment. */
 ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
-/* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or, before the callback
- * returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing is taken. */
+/* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or,
+ * before the callback returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing
+ * is taken. */
 bool conn_cork(struct conn *, struct iovec *, int n);
-/* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is written; 0: it is. */
+/* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is
+ * written; 0: it is. */
 int conn_flush(struct conn *) __attribute__((warn_unused_result));
 size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
-/* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says. Fewer bytes than
- * given: it takes no more now. */
+/* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says.
+ * Fewer bytes than given: it takes no more now. */
 bool conn_splices(const struct conn *);
 ssize_t conn_splice(struct conn *, struct iovec *, int n_copied, int n, bool more);
-/* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293 section 3.7.4), holds
- * the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to send along: on any connection that was
- * answered once, and on a client's from its start (listener.c). */
+/* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293
+ * section 3.7.4), holds the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to
+ * send along: on any connection that was answered once, and on a client's from its start (listener.c). */
 void conn_acknowledge(struct conn *);
 /* No more writes; reading goes on. */
 void conn_shutdown_write(struct conn *);
 /* It is connected, its TLS handshake done. */
 bool conn_is_open(const struct conn *);
-/* Whether the peer has reset it, which no event tells while neither reading nor writing is wanted; reads and writes still say the rest. */
+/* Whether the peer has reset it, which no event tells while neither reading nor writing is wanted; reads and writes
+ * still say the rest. */
 bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);
 /* Why it failed: what TLS found, else the kind given with the system's words. */

@@ -1,5 +1,5 @@
-/* What a connection was given to write with what follows: gathered in its worker's buffer, and what the socket did not take of it kept in
- * one of its own. See conn.h. */
+/* What a connection was given to write with what follows: gathered in its worker's buffer, and what the socket did not
+ * take of it kept in one of its own. See conn.h. */
 #include "proxy/net/conn_internal.h"
 
 #include <assert.h>

@@ -16,12 +16,14 @@ enum conn_need { CONN_NEED_READ = 1, CONN_NEED_WRITE = 2 };
 
 /* Results as of conn_read() and conn_writev(). */
 struct conn_transport {
-	int (*handshake)(struct conn *);       /* 0: connected; CONN_AGAIN: c->need is set; CONN_FAILED: c->err is set */
+	/* 0: connected; CONN_AGAIN: c->need is set; CONN_FAILED: c->err is set */
+	int (*handshake)(struct conn *);
 	ssize_t (*read)(struct conn *, void *buf, size_t cap);
 	ssize_t (*writev)(struct conn *, struct iovec *, int n, bool more);
 	void (*shutdown)(struct conn *);       /* tells the peer that no more comes */
 	/* Of the state that it keeps beside the connection: */
-	bool (*pending)(const struct conn *);  /* bytes were read from the socket that the owner has not had yet, or its end */
+	/* bytes were read from the socket that the owner has not had yet, or its end */
+	bool (*pending)(const struct conn *);
 	void (*resume)(struct conn *);         /* says CONN_READABLE at the end of this turn */
 	const struct failure *(*failure)(const struct conn *);         /* NULL: errno says all */
 	void (*free)(struct conn *);
@@ -33,7 +35,8 @@ struct conn {
 	struct loop *loop;
 	struct event read_event, write_event;
 	const struct conn_transport *transport;        /* moves the bytes */
-	const struct conn_transport *keeper;           /* the one that was started: its state is there also where a broken one took its place */
+	/* the one that was started: its state is there also where a broken one took its place */
+	const struct conn_transport *keeper;
 	struct conn_tls *tls;          /* the state of TLS; NULL: plain */
 	conn_event_f *on_event;
 	void *arg;

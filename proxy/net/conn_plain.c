@@ -57,6 +57,5 @@ static void plain_nothing(struct conn *c)
 	(void)c;
 }
 
-const struct conn_transport conn_plain = {
-	plain_handshake, plain_read, plain_writev, plain_shutdown, plain_pending, plain_nothing, plain_failure, plain_nothing
-};
+const struct conn_transport conn_plain = { plain_handshake, plain_read, plain_writev, plain_shutdown, plain_pending,
+	plain_nothing, plain_failure, plain_nothing };

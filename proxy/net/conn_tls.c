@@ -32,10 +32,12 @@ struct conn_tls {
 
 /* ---- failures ---- */
 
-/* Alerts that say there is no version or cipher in common (RFC 8446 section 6.2): the protocol's failure, not a verdict on us. */
+/* Alerts that say there is no version or cipher in common (RFC 8446 section 6.2): the protocol's failure, not a verdict
+ * on us. */
 static bool alert_is_protocol(int alert)
 {
-	return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_PROTOCOL_VERSION || alert == SSL_AD_INSUFFICIENT_SECURITY;
+	return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_PROTOCOL_VERSION ||
+	    alert == SSL_AD_INSUFFICIENT_SECURITY;
 }
 
 static void tls_classify(struct conn_tls *t, unsigned long e)
@@ -49,7 +51,8 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 		failure_set(&t->failure, FAILURE_TLS_CERTIFICATE, "%s",
 		    X509_verify_cert_error_string(SSL_get_verify_result(t->ssl)));
 	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-		failure_set(&t->failure, FAILURE_NONE, "closed %s", t->up ? "without close_notify" : "during the TLS handshake");
+		failure_set(&t->failure, FAILURE_NONE, "closed %s",
+		    t->up ? "without close_notify" : "during the TLS handshake");
 	else if (alert >= 0 && alert <= UINT8_MAX)
 		failure_set(&t->failure, alert_is_protocol(alert) ? FAILURE_TLS_PROTOCOL : FAILURE_TLS_ALERT,
 		    "alert %d, %s", alert, reason);
@@ -130,7 +133,8 @@ static int tls_open(struct conn *c)
 	struct conn_tls *t = c->tls;
 	struct tls_why why;
 
-	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) || (t->host && tls_expect(t->ssl, t->host))) {
+	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) ||
+	    (t->host && tls_expect(t->ssl, t->host))) {
 		c->err = ENOMEM;
 		failure_set(&t->failure, FAILURE_PROXY_INTERNAL_ERROR, "%s", why.text);
 		return -1;
@@ -237,7 +241,8 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
 		return n;
 	r = tls_outcome(c, n, &need);
-	if (t->over) {                 /* The socket never reports a failure within OpenSSL: the task makes the owner read, and read() returns it. */
+	/* The socket never reports a failure within OpenSSL: the task makes the owner read, and read() returns it. */
+	if (t->over) {
 		t->more = true;
 		tls_resume(c);
 	}

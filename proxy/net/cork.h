@@ -1,5 +1,5 @@
-/* Owns the room in which one connection at a time gathers what goes out in one write (conn_cork()). Must not know: what a connection
- * is, what is gathered.
+/* Owns the room in which one connection at a time gathers what goes out in one write (conn_cork()). Must not know: what
+ * a connection is, what is gathered.
  * Invariant: it is nobody's between events: who gathers writes before its callback returns. */
 #ifndef UTFEED_PROXY_NET_CORK_H
 #define UTFEED_PROXY_NET_CORK_H

@@ -30,13 +30,16 @@ struct listener {
 
 int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 {
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0, defer = LISTENER_DEFER_S;
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0,
+	    defer = LISTENER_DEFER_S;
 
 	if (fd < 0)
 		return -1;
-	/* The client speaks first, TLS or not: a connection comes with its first bytes, one that says nothing that much later. */
+	/* The client speaks first, TLS or not: a connection comes with its first bytes, one that says nothing that much
+	 * later. */
 	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
 	    (address->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on)) ||
 	    bind(fd, address, len) || listen(fd, LISTENER_BACKLOG)) {
@@ -46,7 +49,8 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 		errno = err;
 		return -1;
 	}
-	/* A request is acknowledged along with its answer (what comes in pieces: conn_acknowledge()). listen() would take this back. */
+	/* A request is acknowledged along with its answer (what comes in pieces: conn_acknowledge()). listen() would
+	 * take this back. */
 	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
 	return fd;
 }

@@ -12,7 +12,8 @@ struct loop;
 /* Takes over fd, a connected non-blocking descriptor without Nagle's delay, which it has from the listening one. */
 typedef void listener_accept_f(void *arg, int fd, const struct sockaddr *peer, socklen_t len);
 
-/* A bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each worker has its own. */
+/* A bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each worker has
+ * its own. */
 int listener_bind(const struct sockaddr *, socklen_t, bool shared) __attribute__((warn_unused_result));
 /* Owns fd. NULL: out of memory (fd closed). */
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);

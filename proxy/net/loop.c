@@ -21,8 +21,9 @@
 TAILQ_HEAD(task_list, task);
 TAILQ_HEAD(timer_list, timer);
 
-/* Timers in the order they fall due. Those of one duration share a queue, and each comes last as it is armed; where there are more
- * durations than queues, as after many reloads with other times, the last queue takes the rest, each to its place. */
+/* Timers in the order they fall due. Those of one duration share a queue, and each comes last as it is armed; where
+ * there are more durations than queues, as after many reloads with other times, the last queue takes the rest, each to
+ * its place. */
 struct timer_queue {
 	uint64_t duration_ms;
 	struct timer_list timers;
@@ -105,7 +106,8 @@ const char *loop_log_time(struct loop *l)
 	return l->log_time;
 }
 
-/* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop us. */
+/* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop
+ * us. */
 static void loop_flush_access(struct loop *l)
 {
 	size_t at = 0;
@@ -113,7 +115,9 @@ static void loop_flush_access(struct loop *l)
 	while (at < l->access_len) {
 		struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
 		size_t piece = l->access_len - at < PIPE_BUF ? l->access_len - at : PIPE_BUF;
-		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL)) ? write(STDOUT_FILENO, l->access + at, piece) : -1;
+		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL))
+		    ? write(STDOUT_FILENO, l->access + at, piece)
+		    : -1;
 
 		if (n <= 0) {
 			stats_add(&l->stats, STAT_ACCESS_LOST, 1);
@@ -141,7 +145,8 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 	loop_flush_access(arg);
 }
 
-/* A task queued by a task runs in the next turn, after sockets had theirs: event_active() here would run it in this one. */
+/* A task queued by a task runs in the next turn, after sockets had theirs: event_active() here would run it in this
+ * one. */
 static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval next_turn = { 0, 0 };

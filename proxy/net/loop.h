@@ -1,6 +1,7 @@
-/* Owns what every struct of one worker shares: event base, coarse clock, deferred tasks, timers, counters, scratch memory and
- * the access log's buffer. Must not know: what anybody does with them.
- * Invariant: a loop and everything made from it is touched by one thread only (its worker's), but for its inbox (loop_wake()). */
+/* Owns what every struct of one worker shares: event base, coarse clock, deferred tasks, timers, counters, scratch
+ * memory and the access log's buffer. Must not know: what anybody does with them.
+ * Invariant: a loop and everything made from it is touched by one thread only (its worker's), but for its inbox
+ * (loop_wake()). */
 #ifndef UTFEED_PROXY_NET_LOOP_H
 #define UTFEED_PROXY_NET_LOOP_H
 
@@ -21,7 +22,8 @@ struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
-	TAILQ_ENTRY(task) post_link;   /* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
+	/* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
+	TAILQ_ENTRY(task) post_link;
 	bool posted;
 };
 
@@ -59,11 +61,13 @@ const char *loop_log_time(struct loop *);
 void loop_defer(struct loop *, struct task *);
 /* The same from any thread. */
 void loop_wake(struct loop *, struct task *);
-/* The one way out of a loop, wherever the task waits in it, before the memory that holds it goes. First everything that may wake it from
- * another thread lets go, under a lock that the waker holds while it wakes (object_set_writer(NULL), object_detach(), a store's or a TLS
- * context's wait); then comes this; then the memory goes. Whoever defers or wakes it later fails an assertion. */
+/* The one way out of a loop, wherever the task waits in it, before the memory that holds it goes. First everything that
+ * may wake it from another thread lets go, under a lock that the waker holds while it wakes (object_set_writer(NULL),
+ * object_detach(), a store's or a TLS context's wait); then comes this; then the memory goes. Whoever defers or wakes
+ * it later fails an assertion. */
 void loop_forget(struct loop *, struct task *);
-/* For an assertion before every free of what holds a task; by the task's own thread, after loop_forget() or where nobody can wake it. */
+/* For an assertion before every free of what holds a task; by the task's own thread, after loop_forget() or where
+ * nobody can wake it. */
 static inline bool task_is_out(const struct task *t)
 {
 	return !t->queued && !t->posted;
@@ -74,8 +78,8 @@ void loop_arm(struct loop *, struct timer *, uint64_t duration_ms);
 void loop_disarm(struct loop *, struct timer *);
 enum { LOOP_TICK_MS = 50 };
 
-/* Appends to the access log, written to stdout once a turn or when the buffer is full. Lines that stdout does not take at once
- * are lost and counted, never waited for longer than one write(2). */
+/* Appends to the access log, written to stdout once a turn or when the buffer is full. Lines that stdout does not take
+ * at once are lost and counted, never waited for longer than one write(2). */
 void loop_access(struct loop *, const char *line, size_t len);
 
 #endif

@@ -10,7 +10,8 @@ static const uint8_t v2_begin[12] = { '\r', '\n', '\r', '\n', 0, '\r', '\n', 'Q'
 enum { V2_LOCAL = 0x20, V2_PROXY = 0x21 };
 
 /* The second byte's family and transport, and what the addresses take. */
-static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6; uint8_t port, least; } v2_families[] = {
+static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6; uint8_t port,
+	least; } v2_families[] = {
 	{ 0x00, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
 	{ 0x11, PROXY_PROTOCOL_CLIENT, false, 8, 12 },      /* TCP over IPv4 */
 	{ 0x21, PROXY_PROTOCOL_CLIENT, true, 32, 36 },      /* TCP over IPv6 */

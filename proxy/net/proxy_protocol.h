@@ -26,7 +26,8 @@ struct proxy_protocol {
 	enum proxy_protocol_whose whose;
 	struct ip ip;
 	uint16_t port;
-	size_t length;             /* of the whole header, what stands behind the addresses included: may be more than was at hand */
+	/* of the whole header, what stands behind the addresses included: may be more than was at hand */
+	size_t length;
 };
 
 enum proxy_protocol_result { PROXY_PROTOCOL_MORE, PROXY_PROTOCOL_DONE, PROXY_PROTOCOL_BAD };

@@ -69,7 +69,8 @@ ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n_cop
 		return -1;
 	}
 	do
-		step = splice(s->out, NULL, fd, NULL, (size_t)(given - sent), SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
+		step = splice(s->out, NULL, fd, NULL, (size_t)(given - sent),
+		    SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
 	while ((step > 0 && (sent += step) < given) || (step < 0 && errno == EINTR));
 	err = errno;
 	if (sent < given)

@@ -79,7 +79,8 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 	const char *reason = ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e)) : ERR_reason_error_string(e);
 
 	why->file = file;
-	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name, reason ? reason : "unknown error");
+	snprintf(why->text, sizeof why->text, "%s%s%s: %s", what[file], *name ? " " : "", name,
+	    reason ? reason : "unknown error");
 	ERR_clear_error();
 	return -1;
 }
@@ -90,7 +91,8 @@ static int no_password(char *buf, int size, int writing, void *arg)
 	return 0;                      /* OpenSSL's own would ask on the terminal */
 }
 
-static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in, unsigned in_len, void *arg)
+static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
+    unsigned in_len, void *arg)
 {
 	unsigned char *chosen;
 
@@ -105,13 +107,15 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 {
 	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	/* Names are looked for where RFC 9525 has them, not in the subject */
-	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx),
+	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
 }
 
-/* A file that is there and cannot be read whole would leave out some of them: OpenSSL's own default says nothing of it. */
+/* A file that is there and cannot be read whole would leave out some of them: OpenSSL's own default says nothing of
+ * it. */
 static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 {
 	const char *file = getenv(X509_get_default_cert_file_env());
@@ -123,7 +127,8 @@ static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 	return SSL_CTX_set_default_verify_dir(ctx) ? 0 : why_set(why, TLS_FILE_CA, "");
 }
 
-/* OpenSSL reads a certificate's extensions when it first meets them, and one that it then has no memory for is invalid ever after. */
+/* OpenSSL reads a certificate's extensions when it first meets them, and one that it then has no memory for is invalid
+ * ever after. */
 static void ctx_read_extensions(SSL_CTX *ctx)
 {
 	STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
@@ -169,7 +174,8 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	}
 	SSL_CTX_set_security_level(ctx, TLS_SECURITY_LEVEL);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+	SSL_CTX_set_mode(ctx,
+	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
 	SSL_CTX_set_default_passwd_cb(ctx, no_password);
 	if (c->side == TLS_SERVER) {

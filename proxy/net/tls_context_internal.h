@@ -1,4 +1,5 @@
-/* Owns what contexts (tls_context.c) and the connections under them (conn_tls.c) share: the only files that know OpenSSL.
+/* Owns what contexts (tls_context.c) and the connections under them (conn_tls.c) share: the only files that know
+ * OpenSSL.
  * Must not know: what is said over them. Invariant: a connection has an SSL only of a context that is made. */
 #ifndef UTFEED_PROXY_NET_TLS_CONTEXT_INTERNAL_H
 #define UTFEED_PROXY_NET_TLS_CONTEXT_INTERNAL_H
@@ -25,13 +26,14 @@ struct tls_waiter {
 
 void tls_context_ref(struct tls_context *);
 
-/* Has a context made that is not yet. False: it is, or cannot be, as tls_context_open() will tell; true: the waiter is told, and
- * leaves before it goes away. */
+/* Has a context made that is not yet. False: it is, or cannot be, as tls_context_open() will tell; true: the waiter is
+ * told, and leaves before it goes away. */
 bool tls_context_await(struct tls_context *, struct tls_waiter *);
 void tls_context_leave(struct tls_context *, struct tls_waiter *);
 
 SSL *tls_context_open(struct tls_context *, struct tls_why *);         /* NULL: why says it */
-/* Whom the peer must prove to be: a name, which goes into SNI too, or an address, which must not (RFC 6066 section 3). -1: out of memory. */
+/* Whom the peer must prove to be: a name, which goes into SNI too, or an address, which must not (RFC 6066 section 3).
+ * -1: out of memory. */
 int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 
 /* Of a peer, "host:port". */

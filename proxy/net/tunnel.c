@@ -26,7 +26,8 @@ struct tunnel {
 	struct conn *conns[TUNNEL_SIDES];
 	struct way ways[TUNNEL_SIDES];         /* by the side that speaks */
 	struct timer idle;
-	struct timer look;                     /* while a side is not read, and nothing moves: whether it is still there */
+	/* while a side is not read, and nothing moves: whether it is still there */
+	struct timer look;
 	uint64_t idle_timeout_ms;
 	void (*end)(void *arg, enum tunnel_end);
 	void *arg;
@@ -59,7 +60,8 @@ static bool tunnel_is_deaf(const struct tunnel *t)
 	return t->ways[TUNNEL_CLIENT].len || t->ways[TUNNEL_ORIGIN].len;
 }
 
-/* The other side took nothing for so long: what the one that reset its connection had said before is not kept for it. */
+/* The other side took nothing for so long: what the one that reset its connection had said before is not kept for
+ * it. */
 static void tunnel_on_look(struct timer *timer)
 {
 	struct tunnel *t = container_of(timer, struct tunnel, look);
@@ -177,7 +179,8 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 			break;
 		}
 		way_count(t, from, (size_t)n);
-		if ((sent = way_write(t, from, scratch, (size_t)n)) < 0 || way_hold(w, scratch + sent, (size_t)(n - sent))) {
+		if ((sent = way_write(t, from, scratch, (size_t)n)) < 0 ||
+		    way_hold(w, scratch + sent, (size_t)(n - sent))) {
 			tunnel_lose(t, other(from));
 			return false;
 		}
@@ -234,7 +237,8 @@ struct tunnel *tunnel_new(struct loop *l, const struct tunnel_settings *s)
 	t->end = s->end;
 	t->arg = s->arg;
 	t->ways[TUNNEL_CLIENT].ended = s->client_ended;
-	if (way_hold(&t->ways[TUNNEL_CLIENT], s->early.at, s->early.len) || way_hold(&t->ways[TUNNEL_ORIGIN], s->head.at, s->head.len)) {
+	if (way_hold(&t->ways[TUNNEL_CLIENT], s->early.at, s->early.len) ||
+	    way_hold(&t->ways[TUNNEL_ORIGIN], s->head.at, s->head.len)) {
 		tunnel_free(&t);
 		return NULL;
 	}

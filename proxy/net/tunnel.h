@@ -1,8 +1,9 @@
-/* Owns two connections that have become one: bytes both ways as they come, back-pressure, each side's end passed on, idle time.
+/* Owns two connections that have become one: bytes both ways as they come, back-pressure, each side's end passed on,
+ * idle time.
  * Must not know: HTTP, who may have a tunnel.
- * Invariant: a side sees an orderly end only where the other one ended so and all its bytes went out; whatever else ends the
- * tunnel is a reset. A side is read only when all that it sent before is out: at most TUNNEL_READ_BYTES a way are held, and
- * none while nothing moves. */
+ * Invariant: a side sees an orderly end only where the other one ended so and all its bytes went out; whatever else
+ * ends the tunnel is a reset. A side is read only when all that it sent before is out: at most TUNNEL_READ_BYTES a way
+ * are held, and none while nothing moves. */
 #ifndef UTFEED_PROXY_NET_TUNNEL_H
 #define UTFEED_PROXY_NET_TUNNEL_H
 

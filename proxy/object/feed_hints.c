@@ -18,10 +18,12 @@ struct hints_reader {
 };
 
 static const struct { const char *word; uint32_t seconds; } periods[] = {
-	{ "hourly", HOUR_S }, { "daily", DAY_S }, { "weekly", 7 * DAY_S }, { "monthly", 30 * DAY_S }, { "yearly", 365u * DAY_S },
+	{ "hourly", HOUR_S }, { "daily", DAY_S }, { "weekly", 7 * DAY_S }, { "monthly", 30 * DAY_S },
+	{ "yearly", 365u * DAY_S },
 };
 
-static const char *const days[FEED_HINTS_DAYS] = { "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday" };
+static const char *const days[FEED_HINTS_DAYS] = { "sunday", "monday", "tuesday", "wednesday", "thursday", "friday",
+	"saturday" };
 
 static void take_ttl(struct hints_reader *, struct slice);
 static void take_period(struct hints_reader *, struct slice);
@@ -30,7 +32,8 @@ static void take_hour(struct hints_reader *, struct slice);
 static void take_day(struct hints_reader *, struct slice);
 
 /* prefixed: of another namespace than RSS, under whatever prefix. */
-static const struct { const char *name; bool prefixed; void (*take)(struct hints_reader *, struct slice text); } elements[] = {
+static const struct { const char *name; bool prefixed; void (*take)(struct hints_reader *,
+    struct slice text); } elements[] = {
 	{ "ttl", false, take_ttl }, { "hour", false, take_hour }, { "day", false, take_day },
 	{ "updatePeriod", true, take_period }, { "updateFrequency", true, take_frequency },
 };
@@ -117,7 +120,8 @@ static bool begins(struct slice s, const char *with, size_t len)
 #define BEGINS(s, with) begins(s, with, sizeof(with) - 1)
 #define SKIP_BEHIND(rest, end) skip_behind(rest, end, sizeof(end) - 1)
 
-/* The text of an element that just began, up to the next tag, or of its one CDATA section; empty where it has no end. */
+/* The text of an element that just began, up to the next tag, or of its one CDATA section; empty where it has no
+ * end. */
 static struct slice element_text(struct slice rest)
 {
 	static const char cdata[] = "<![CDATA[";
@@ -218,7 +222,8 @@ void feed_hints_of(struct feed_hints *h, struct object *body)
 
 static bool is_skipped(const struct feed_hints *h, int64_t hour)
 {
-	return h->skip_hours >> hour % FEED_HINTS_HOURS & 1 || h->skip_days >> (hour / FEED_HINTS_HOURS + EPOCH_DAY) % FEED_HINTS_DAYS & 1;
+	return h->skip_hours >> hour % FEED_HINTS_HOURS & 1 ||
+	    h->skip_days >> (hour / FEED_HINTS_HOURS + EPOCH_DAY) % FEED_HINTS_DAYS & 1;
 }
 
 uint32_t feed_hints_lifetime(const struct feed_hints *h, int64_t at, uint32_t max)

@@ -1,8 +1,9 @@
-/* Owns what a feed says of how long it holds: RSS ttl, skipHours and skipDays, and the syndication module's updatePeriod and
- * updateFrequency. Pure: text and times in, seconds out. Must not know: caches, response heads, which hints count.
- * Looks into the start of a feed in UTF-8 for elements outside its items; a lexer of tags, no XML parser.
+/* Owns what a feed says of how long it holds: RSS ttl, skipHours and skipDays, and the syndication module's
+ * updatePeriod and updateFrequency. Pure: text and times in, seconds out. Must not know: caches, response heads, which
+ * hints count. Looks into the start of a feed in UTF-8 for elements outside its items; a lexer of tags, no XML parser.
  * Invariant: whatever the text, a lifetime lies within 0 and the maximum asked for.
- * Source: RSS 2.0 (and Netscape's RSS 0.91, where 24 is midnight), RSS 1.0 modules: Syndication; its updateBase is not read. */
+ * Source: RSS 2.0 (and Netscape's RSS 0.91, where 24 is midnight), RSS 1.0 modules: Syndication; its updateBase is not
+ * read. */
 #ifndef UTFEED_PROXY_OBJECT_FEED_HINTS_H
 #define UTFEED_PROXY_OBJECT_FEED_HINTS_H
 
@@ -23,8 +24,8 @@ void feed_hints_read(struct feed_hints *, const char *text, size_t len);
 /* Of the first FEED_HINTS_LOOK_BYTES of a finished and kept body; without memory none. */
 void feed_hints_of(struct feed_hints *, struct object *body);
 
-/* How many seconds a feed as it was at that time (since the epoch) holds, at most max: its interval, or where it was made in a
- * skipped hour or on a skipped day until these end, if that is longer. 0: it does not say. */
+/* How many seconds a feed as it was at that time (since the epoch) holds, at most max: its interval, or where it was
+ * made in a skipped hour or on a skipped day until these end, if that is longer. 0: it does not say. */
 uint32_t feed_hints_lifetime(const struct feed_hints *, int64_t at, uint32_t max);
 
 #endif

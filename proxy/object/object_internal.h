@@ -25,7 +25,8 @@ struct object {
 	bool writer_waits;                 /* object_full() said so and room() is owed */
 	atomic_bool kept;
 	bool lasting;                      /* its bytes come at once and stay for long */
-	size_t transit_bytes, allowance;   /* allowance: what was left of them when the writer had to wait last (bodies.h) */
+	/* allowance: what was left of them when the writer had to wait last (bodies.h) */
+	size_t transit_bytes, allowance;
 	uint64_t keep_max;
 	uint64_t expected;                 /* length of the body; 0: not known */
 	_Atomic uint64_t length;
@@ -50,8 +51,8 @@ static inline bool object_is_settled(const struct object *o)
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
-/* For what the object's body has not got yet. Only long bodies that are kept get pages, so that the kernel may send them without a copy
- * (splice.h). NULL: out of memory. */
+/* For what the object's body has not got yet. Only long bodies that are kept get pages, so that the kernel may send
+ * them without a copy (splice.h). NULL: out of memory. */
 struct object_segment *segment_new(const struct object *);
 void segment_free(struct object_segment *);
 void segment_trim(struct object_segment *);            /* no byte is to come: gives pages back that have none */

@@ -9,18 +9,25 @@
 
 static const struct { int status; const char *phrase; } phrases[] = {   /* RFC 9110 section 15, RFC 6585, RFC 4918 */
 	{ 102, "Processing" }, { 103, "Early Hints" }, { 200, "OK" }, { 201, "Created" }, { 202, "Accepted" },
-	{ 203, "Non-Authoritative Information" }, { 204, "No Content" }, { 205, "Reset Content" }, { 206, "Partial Content" },
+	{ 203, "Non-Authoritative Information" }, { 204, "No Content" }, { 205, "Reset Content" },
+	{ 206, "Partial Content" },
 	{ 207, "Multi-Status" }, { 226, "IM Used" }, { 300, "Multiple Choices" },
-	{ 301, "Moved Permanently" }, { 302, "Found" }, { 303, "See Other" }, { 304, "Not Modified" }, { 305, "Use Proxy" },
+	{ 301, "Moved Permanently" }, { 302, "Found" }, { 303, "See Other" }, { 304, "Not Modified" },
+	{ 305, "Use Proxy" },
 	{ 307, "Temporary Redirect" }, { 308, "Permanent Redirect" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
 	{ 402, "Payment Required" }, { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" },
-	{ 406, "Not Acceptable" }, { 407, "Proxy Authentication Required" }, { 408, "Request Timeout" }, { 409, "Conflict" },
+	{ 406, "Not Acceptable" }, { 407, "Proxy Authentication Required" }, { 408, "Request Timeout" },
+	{ 409, "Conflict" },
 	{ 410, "Gone" }, { 411, "Length Required" }, { 412, "Precondition Failed" }, { 413, "Content Too Large" },
-	{ 414, "URI Too Long" }, { 415, "Unsupported Media Type" }, { 416, "Range Not Satisfiable" }, { 417, "Expectation Failed" },
-	{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 425, "Too Early" }, { 426, "Upgrade Required" },
+	{ 414, "URI Too Long" }, { 415, "Unsupported Media Type" }, { 416, "Range Not Satisfiable" },
+	{ 417, "Expectation Failed" },
+	{ 421, "Misdirected Request" }, { 422, "Unprocessable Content" }, { 425, "Too Early" },
+	{ 426, "Upgrade Required" },
 	{ 428, "Precondition Required" }, { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" },
-	{ 451, "Unavailable For Legal Reasons" }, { 500, "Internal Server Error" }, { 501, "Not Implemented" }, { 502, "Bad Gateway" },
-	{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 505, "HTTP Version Not Supported" }, { 507, "Insufficient Storage" },
+	{ 451, "Unavailable For Legal Reasons" }, { 500, "Internal Server Error" }, { 501, "Not Implemented" },
+	{ 502, "Bad Gateway" },
+	{ 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 505, "HTTP Version Not Supported" },
+	{ 507, "Insufficient Storage" },
 	{ 508, "Loop Detected" }, { 511, "Network Authentication Required" },
 };
 
@@ -96,7 +103,8 @@ static bool keeps(enum header_response what, enum response_body body, enum respo
 	}
 }
 
-static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body, const struct response_settings *s)
+static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body,
+    const struct response_settings *s)
 {
 	if (!upstream.len)
 		return;
@@ -141,7 +149,8 @@ static void add_status_line(struct text *t, int status)
 	text_puts(t, "\r\n");
 }
 
-struct object_head *response_head_build(const struct http_msg *m, enum response_body body, const struct response_settings *s)
+struct object_head *response_head_build(const struct http_msg *m, enum response_body body,
+    const struct response_settings *s)
 {
 	struct object_head *out = object_head_new();
 	struct text t = { 0 };
@@ -159,7 +168,9 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		const struct http_field *f = &m->fields[i];
 		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
 
-		if (f->hop || !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body, s->way))
+		if (f->hop ||
+		    !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body,
+		        s->way))
 			continue;
 		text_field(&t, name, value);
 	}

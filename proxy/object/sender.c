@@ -63,7 +63,8 @@ static void add_length(struct text *t, uint64_t n)
 /* Never to HTTP/1.0, where a body whose length is not known would have no chunks to end in. */
 bool sender_packs(const struct object_head *h, int64_t content_length, const struct sender_client *c)
 {
-	return h->gzip && !h->no_body && c->gzip && !c->http_1_0 && (content_length < 0 || content_length >= c->gzip_min);
+	return h->gzip && !h->no_body && c->gzip && !c->http_1_0 &&
+	    (content_length < 0 || content_length >= c->gzip_min);
 }
 
 /* Without memory for it the body goes out as it is. */
@@ -82,7 +83,8 @@ void sender_end(struct sender *s)
 	sender_reset(s, NULL, 0);
 }
 
-bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length, const struct sender_client *c)
+bool sender_begin_response(struct sender *s, const struct object_head *h, int64_t content_length,
+    const struct sender_client *c)
 {
 	bool keep = c->keep;
 	struct text t;
@@ -107,7 +109,10 @@ bool sender_begin_response(struct sender *s, const struct object_head *h, int64_
 	if (s->framing == FRAME_LENGTH)
 		add_length(&t, s->left);
 	else if (s->framing == FRAME_CHUNKED)
-		text_puts(&t, s->trailer ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n" : "Transfer-Encoding: chunked\r\n");
+		text_puts(&t,
+		    s->trailer
+		        ? "Transfer-Encoding: chunked\r\nTrailer: X-Encoding-Rule\r\n"
+		        : "Transfer-Encoding: chunked\r\n");
 	text_puts(&t, !keep ? "Connection: close\r\n\r\n" : c->http_1_0 ? "Connection: keep-alive\r\n\r\n" : "\r\n");
 	frame_put(s, &t);
 	if (c->head)
@@ -133,7 +138,8 @@ void sender_begin_request(struct sender *s, char *head, size_t head_len, bool ha
 	frame_put(s, &t);
 }
 
-static int sender_peek(struct sender *s, struct object_reader *reader, struct iovec *iov, int n, size_t max, size_t *bytes)
+static int sender_peek(struct sender *s, struct object_reader *reader, struct iovec *iov, int n, size_t max,
+    size_t *bytes)
 {
 	if (!s->gzip)
 		return object_peek(reader, iov, n, max, bytes);
@@ -148,7 +154,8 @@ static int sender_peek(struct sender *s, struct object_reader *reader, struct io
 static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 {
 	struct iovec iov[SENDER_IOV];
-	bool done = object_phase(reader->object) == OBJECT_DONE;   /* before looking: another thread may append and end it meanwhile */
+	/* before looking: another thread may append and end it meanwhile */
+	bool done = object_phase(reader->object) == OBJECT_DONE;
 	struct text t = frame_room(s);
 	struct verdict v;
 	size_t bytes;
@@ -175,7 +182,8 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t *bytes)
 {
 	static char suffix[] = ETAG_GZIP;      /* never written to */
-	const struct { char *at; size_t len; } pieces[] = { { s->head, s->etag_end }, { suffix, s->etag_end ? sizeof suffix - 1 : 0 },
+	const struct { char *at; size_t len; } pieces[] = { { s->head, s->etag_end },
+		{ suffix, s->etag_end ? sizeof suffix - 1 : 0 },
 		{ s->head + s->etag_end, s->head_len - s->etag_end } };
 	size_t skip = s->head_sent;
 	int n = 0;
@@ -258,7 +266,8 @@ static bool sender_is_complete_with(const struct sender *s, const struct object_
 	case FRAME_LENGTH:
 		return s->left == body;
 	default:
-		return object_phase(reader->object) == OBJECT_DONE && reader->offset + body == object_length(reader->object);
+		return object_phase(reader->object) == OBJECT_DONE &&
+		    reader->offset + body == object_length(reader->object);
 	}
 }
 

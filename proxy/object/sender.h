@@ -1,5 +1,5 @@
-/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in writes of many
- * pieces, nothing copied but what goes out as gzip. Responses to clients and requests to origins alike.
+/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in
+ * writes of many pieces, nothing copied but what goes out as gzip. Responses to clients and requests to origins alike.
  * Must not know: what the message says, keep-alive, timeouts. Framing: RFC 9112 sections 6 and 7.1. */
 #ifndef UTFEED_PROXY_OBJECT_SENDER_H
 #define UTFEED_PROXY_OBJECT_SENDER_H
@@ -29,7 +29,8 @@ struct sender {
 	size_t head_len;
 	size_t etag_end;               /* where the gzip form's suffix goes into the head; 0: nowhere */
 	size_t head_sent;              /* suffix included */
-	uint64_t left;                 /* body bytes still to come: of the current chunk, or of a body of known length */
+	/* body bytes still to come: of the current chunk, or of a body of known length */
+	uint64_t left;
 	uint64_t bytes, body_bytes;    /* written in all; of the body, as sent, without framing */
 	size_t frame_len, frame_sent;
 	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
@@ -58,8 +59,10 @@ struct sender_client {
 
 /* Whether a body of that length, -1: not known yet, goes out as gzip. */
 bool sender_packs(const struct object_head *, int64_t content_length, const struct sender_client *);
-/* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive it. */
-bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length, const struct sender_client *);
+/* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive
+ * it. */
+bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length,
+    const struct sender_client *);
 /* A request; head as in struct sender. has_body: content_length -1 means chunked. */
 void sender_begin_request(struct sender *, char *head, size_t head_len, bool has_body, int64_t content_length);
 /* Frees what a message needs besides its struct; more than once does no harm. */

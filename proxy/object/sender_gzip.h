@@ -1,7 +1,9 @@
-/* Owns a response body on its way to one client as gzip: what an object's reader brings, compressed as it comes: of what is not
- * stored, or not stored yet (gzip_form.h has the rest). Each such client has a compressor of its own while its response lasts.
+/* Owns a response body on its way to one client as gzip: what an object's reader brings, compressed as it comes: of
+ * what is not stored, or not stored yet (gzip_form.h has the rest). Each such client has a compressor of its own while
+ * its response lasts.
  * Must not know: connections, framing.
- * Invariant: what the object has at the moment is out, decodable, before the reader is said to have no more: streams stay streams. */
+ * Invariant: what the object has at the moment is out, decodable, before the reader is said to have no more: streams
+ * stay streams. */
 #ifndef UTFEED_PROXY_OBJECT_SENDER_GZIP_H
 #define UTFEED_PROXY_OBJECT_SENDER_GZIP_H
 

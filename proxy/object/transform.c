@@ -14,7 +14,8 @@ struct transform {
 	struct transform_options options;
 	enum response_body body;           /* what the object's head says; RAW until decided */
 	bool undecided;                    /* no head yet */
-	bool drop_output;                  /* turned back to the raw bytes: what the normaliser still writes is not wanted */
+	/* turned back to the raw bytes: what the normaliser still writes is not wanted */
+	bool drop_output;
 	bool bypass;                       /* untouched and decided: the normaliser has nothing more to say */
 	bool output_pending;               /* the decoder holds output that found no room, or has not come to it yet */
 	bool paused;                       /* it asked for a pause */
@@ -22,7 +23,8 @@ struct transform {
 	struct failure failure;
 	struct content_coding *decode;       /* NULL: identity, or left as it is */
 	struct normaliser *normaliser;     /* NULL: untouched */
-	uint8_t *raw;                      /* the origin's bytes so far, while an untouched body could still keep its coding */
+	/* the origin's bytes so far, while an untouched body could still keep its coding */
+	uint8_t *raw;
 	size_t raw_len, raw_cap;
 	bool keep_raw;
 };
@@ -146,7 +148,8 @@ static int stage_open_decode(struct transform *s, enum content_coding_kind codin
 
 static int transform_open(struct transform *s)
 {
-	const struct normalise_events events = { .decided = on_decided, .revised = on_revised, .write = on_write, .arg = s };
+	const struct normalise_events events = { .decided = on_decided, .revised = on_revised, .write = on_write,
+		.arg = s };
 	enum content_coding_kind coding = content_coding_kind(s->msg);
 	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
 	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
@@ -158,7 +161,8 @@ static int transform_open(struct transform *s)
 		reason = VREASON_ENCODED;
 	if (reason != VREASON_NONE) {
 		verdict_untouched(&v, s->options.encoding.policy, reason);
-		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section 7.7). */
+		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section
+		 * 7.7). */
 		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
 		    stage_open_decode(s, coding))
 			return -1;
@@ -220,7 +224,8 @@ static int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 /* Keeps what could be sent as it came; gives that up where codings hide a small window in a lot of input. */
 static int transform_remember(struct transform *s, const uint8_t *in, size_t len)
 {
-	size_t window = s->options.encoding.sniff_bytes > TRANSFORM_SLICE ? s->options.encoding.sniff_bytes : TRANSFORM_SLICE;
+	size_t window =
+	    s->options.encoding.sniff_bytes > TRANSFORM_SLICE ? s->options.encoding.sniff_bytes : TRANSFORM_SLICE;
 
 	if (!s->keep_raw)
 		return 0;
@@ -277,7 +282,8 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	}
 }
 
-enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used, struct failure *failure)
+enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
+    struct failure *failure)
 {
 	*used = 0;
 	while (*used < len || s->output_pending) {

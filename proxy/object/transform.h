@@ -1,5 +1,5 @@
-/* Owns what stands between an origin's body bytes and the object: content codings undone, encoding decided, UTF-8 made, the head
- * written when the decision is there. Must not know: sockets, parsers.
+/* Owns what stands between an origin's body bytes and the object: content codings undone, encoding decided, UTF-8 made,
+ * the head written when the decision is there. Must not know: sockets, parsers.
  * Invariant: bytes the object gets are either all the origin's, all decoded, or all normalised, as its head says. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_H

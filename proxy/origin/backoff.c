@@ -92,7 +92,8 @@ static bool url_waits(const struct backoff_url *u, uint64_t now_ms, uint64_t min
 	if (until <= now_ms)
 		return false;
 	if (paused)
-		failure_set(failure, u->status == 429 ? FAILURE_PAUSE_429 : FAILURE_PAUSE_503, "the origin asked for a pause");
+		failure_set(failure, u->status == 429 ? FAILURE_PAUSE_429 : FAILURE_PAUSE_503,
+		    "the origin asked for a pause");
 	else
 		failure_set(failure, FAILURE_ASKED_TOO_SOON, "asked too soon again");
 	failure->retry_after_s = (unsigned)((until - now_ms + 999) / 1000);
@@ -104,7 +105,8 @@ bool backoff_is_idle(const struct backoff *p)
 	return !atomic_load_explicit(&p->n, memory_order_relaxed);
 }
 
-bool backoff_waits(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
+bool backoff_waits(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms,
+    struct failure *failure)
 {
 	bool waits;
 
@@ -145,7 +147,8 @@ static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
 	return n < 0 ? 0 : n > BACKOFF_WAIT_MAX_S ? BACKOFF_WAIT_MAX_S : n;
 }
 
-void backoff_told(struct backoff *p, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after)
+void backoff_told(struct backoff *p, const char *url, uint64_t now_ms, int64_t wall_s, int status,
+    struct slice retry_after)
 {
 	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
 	struct backoff_url *u;

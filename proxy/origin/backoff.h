@@ -1,5 +1,5 @@
-/* Owns what is remembered of URLs so as not to ask too often: Retry-After of 429 and 503, and the minimum interval. One for all
- * workers, under a lock of its own.
+/* Owns what is remembered of URLs so as not to ask too often: Retry-After of 429 and 503, and the minimum interval. One
+ * for all workers, under a lock of its own.
  * Must not know: connections, caches. Bounded: the URL not asked about for longest is forgotten first.
  * Source: RFC 9110 section 10.2.3, RFC 6585 section 4. */
 #ifndef UTFEED_PROXY_ORIGIN_BACKOFF_H
@@ -23,7 +23,9 @@ bool backoff_is_idle(const struct backoff *);
 bool backoff_waits(struct backoff *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *);
 /* The same; where it may be asked for, that happens now. */
 bool backoff_ask(struct backoff *, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *);
-/* The response's status and Retry-After; wall_s: the time of day, for dates. Without a readable Retry-After: nothing. */
-void backoff_told(struct backoff *, const char *url, uint64_t now_ms, int64_t wall_s, int status, struct slice retry_after);
+/* The response's status and Retry-After; wall_s: the time of day, for dates. Without a readable Retry-After:
+ * nothing. */
+void backoff_told(struct backoff *, const char *url, uint64_t now_ms, int64_t wall_s, int status,
+    struct slice retry_after);
 
 #endif

@@ -42,7 +42,8 @@ static void fetch_end_hooks(struct fetch *f)
 		hooks.end(hooks.arg);
 }
 
-/* Readers of the response and the writer of the request's body are on any worker: they let go of the fetch before its task leaves. */
+/* Readers of the response and the writer of the request's body are on any worker: they let go of the fetch before its
+ * task leaves. */
 static void fetch_leave(struct fetch *f)
 {
 	struct loop *l = fetch_loop(f);
@@ -126,7 +127,8 @@ void fetch_fail(struct fetch *f)
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
 	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* counted already: destinations_refused */
-		stats_add(loop_stats(fetch_loop(f)), f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
+		stats_add(loop_stats(fetch_loop(f)),
+		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
 	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
 		object_fail(f->object, &f->failure);
@@ -147,13 +149,14 @@ void fetch_no_memory(struct fetch *f)
 /* So long one reader may hold up others of a body in transit. */
 enum { FETCH_STALL_MS = 1000 };
 
-/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin takes
- * nothing of it; within the body from the latest bytes. */
+/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin
+ * takes nothing of it; within the body from the latest bytes. */
 void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->blocked);
 	if (f->phase == FETCH_BODY)
-		loop_arm(fetch_loop(f), &f->timer, f->paused ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
+		loop_arm(fetch_loop(f), &f->timer,
+		    f->paused ? FETCH_STALL_MS : f->request.limits.between_bytes_timeout_ms);
 	else if (!f->timer.queue && (f->sent || f->blocked))
 		loop_arm(fetch_loop(f), &f->timer, f->request.limits.first_byte_timeout_ms);
 }
@@ -168,7 +171,9 @@ void fetch_protocol_error(struct fetch *f)
 	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_has(&f->msg, H_TRANSFER_ENCODING))
 		error = FAILURE_HTTP_TRANSFER_CODING;
 	else if (e == HTTP_E_INCOMPLETE)
-		error = f->phase == FETCH_HEAD && !f->head_len ? FAILURE_CONNECTION_TERMINATED : FAILURE_HTTP_RESPONSE_INCOMPLETE;
+		error = f->phase == FETCH_HEAD && !f->head_len
+		    ? FAILURE_CONNECTION_TERMINATED
+		    : FAILURE_HTTP_RESPONSE_INCOMPLETE;
 	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
 }
 
@@ -268,7 +273,8 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 	return text_take(&t, len);
 }
 
-/* Validators speak of what one URL had: sent to whatever redirects lead to now, they would be held against something else. */
+/* Validators speak of what one URL had: sent to whatever redirects lead to now, they would be held against something
+ * else. */
 static bool fetch_is_conditional(const struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
@@ -286,7 +292,8 @@ static char *fetch_make_url(struct fetch *f)
 	return text_take(&t, &len);
 }
 
-/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out again. */
+/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out
+ * again. */
 static bool fetch_repeatable(const struct fetch *f)
 {
 	static const char *const idempotent[] = { "GET", "HEAD", "PUT", "DELETE", "OPTIONS" };
@@ -317,10 +324,12 @@ static void fetch_tell_begin(const struct fetch *f)
 void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
-	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL, .guard = r->guard,
+	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
+		.guard = r->guard,
 		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
 		.generation = r->settings->generation, .id = r->id };
-	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms, f->retried || !fetch_repeatable(f) };
+	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
+		f->retried || !fetch_repeatable(f) };
 	size_t len;
 
 	free(f->url);
@@ -346,8 +355,9 @@ void fetch_connect(struct fetch *f)
 		fetch_no_memory(f);
 }
 
-/* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section 9.3.1 lets
- * that be tried again, once, where no byte came back. Only what is repeatable was sent on such a connection. */
+/* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section
+ * 9.3.1 lets that be tried again, once, where no byte came back. Only what is repeatable was sent on such a
+ * connection. */
 bool fetch_retry(struct fetch *f)
 {
 	if (!f->reused || f->retried || f->head_len || f->interims)
@@ -370,7 +380,8 @@ static void fetch_on_timeout(struct timer *t)
 		return;
 	}
 	if (f->phase == FETCH_HEAD && f->blocked)
-		fetch_fail_as(f, FAILURE_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent", (unsigned long long)f->sender.bytes);
+		fetch_fail_as(f, FAILURE_CONNECTION_WRITE_TIMEOUT, "%llu bytes of the request sent",
+		    (unsigned long long)f->sender.bytes);
 	else if (f->phase == FETCH_HEAD)
 		fetch_fail_as(f, FAILURE_HTTP_RESPONSE_TIMEOUT, "no response header within %llu ms",
 		    (unsigned long long)f->request.limits.first_byte_timeout_ms);

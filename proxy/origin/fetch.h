@@ -1,8 +1,8 @@
 /* Owns one request to an origin, from connection to the object's end: the only writer of its object.
  * Must not know: who reads the object, clients, routing.
  *
- * Phases: CONNECT -> HEAD -> BODY -> ended; a redirect or a retry goes back to CONNECT. Every way out ends the object (done or
- * failed) and then the fetch.
+ * Phases: CONNECT -> HEAD -> BODY -> ended; a redirect or a retry goes back to CONNECT. Every way out ends the object
+ * (done or failed) and then the fetch.
  * Invariant: the object is ended exactly once, unless its last reader left before. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_H
 #define UTFEED_PROXY_ORIGIN_FETCH_H
@@ -29,7 +29,8 @@ struct fetch_limits {
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
 	uint64_t queue_timeout_ms;     /* the longest wait for one of them */
-	uint64_t min_interval_ms;      /* between two requests for one URL, but for those that redirects lead to; 0: any */
+	/* between two requests for one URL, but for those that redirects lead to; 0: any */
+	uint64_t min_interval_ms;
 };
 
 enum fetch_choice {
@@ -47,7 +48,8 @@ struct fetch_answer {
 	const char *url;               /* that redirects led to; NULL: none did */
 };
 
-/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread; any but head and end may be NULL. */
+/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread; any but head and
+ * end may be NULL. */
 struct fetch_hooks {
 	/* A redirect that is followed. -1: out of memory. */
 	int (*hop)(void *arg, const struct http_msg *);
@@ -83,7 +85,8 @@ struct fetch_request {
 	char *conditional_url;         /* what they go to and nobody else; likewise; NULL: where the fetch begins */
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */
-	const struct fetch_hooks *hooks;       /* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
+	/* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
+	const struct fetch_hooks *hooks;
 	struct redirect_rules redirects;
 	struct transform_options stage;
 	struct fetch_limits limits;
@@ -96,8 +99,8 @@ void fetch_pool_free(struct fetch_pool **);
 /* Frees the strings of a request that no fetch took. */
 void fetch_request_free(struct fetch_request *);
 
-/* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are still the
- * caller's. */
+/* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are
+ * still the caller's. */
 int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o)
     __attribute__((warn_unused_result));
 

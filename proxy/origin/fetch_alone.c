@@ -1,5 +1,5 @@
-/* Owns what becomes of a fetch that all readers have left: it may go on for the store while what is missing is small, for so long, with
- * so many others of its worker. Must not know: the store.
+/* Owns what becomes of a fetch that all readers have left: it may go on for the store while what is missing is small,
+ * for so long, with so many others of its worker. Must not know: the store.
  * Invariant: a fetch that counts as alone is found by its timer. */
 #include "proxy/origin/fetch_internal.h"
 

@@ -1,5 +1,5 @@
-/* Owns a response's body on its way through the stages into the object, and what is held while the object is full or its decoder has done
- * enough for one turn of the loop.
+/* Owns a response's body on its way through the stages into the object, and what is held while the object is full or
+ * its decoder has done enough for one turn of the loop.
  * Must not know: heads, redirects, connecting.
  * Invariant: held are at most the bytes of one read; while any are, the socket is not read. */
 #include "proxy/origin/fetch_internal.h"
@@ -92,8 +92,8 @@ void fetch_go_on(struct fetch *f)
 		fetch_listen(f);
 }
 
-/* The message ended with `left` bytes of the last read behind it. Bytes there are no part of it (RFC 9112 section 6.3), but then its
- * length is not what its origin meant: it is passed on, not stored. */
+/* The message ended with `left` bytes of the last read behind it. Bytes there are no part of it (RFC 9112 section 6.3),
+ * but then its length is not what its origin meant: it is passed on, not stored. */
 static void fetch_look_behind(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
@@ -165,5 +165,6 @@ bool fetch_skip_body(struct fetch *f)
 	size_t used;
 
 	http_parser_go_on(f->parser);
-	return f->sent && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE && used == f->behind.len && f->msg.keep_alive;
+	return f->sent && http_parse(f->parser, f->behind.at, f->behind.len, &used) == PARSE_DONE &&
+	    used == f->behind.len && f->msg.keep_alive;
 }

@@ -1,6 +1,6 @@
 /* Owns a response's head: reading, interim responses, redirects, and the answer of the hooks.
- * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points into,
- * f->behind is good for the event that read it. */
+ * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points
+ * into, f->behind is good for the event that read it. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static int fetch_follow(struct fetch *f, bool same_origin)
 /* 0: the response fills the object. -1: the fetch has ended, or asks again. */
 static int fetch_ask_hooks(struct fetch *f)
 {
-	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len }, .conditional = f->conditional,
+	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len },
+		.conditional = f->conditional,
 		.url = f->trail.n > 1 ? f->url : NULL };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
@@ -91,10 +92,10 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
 	}
-	backoff_told(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000, f->msg.status,
-	    http_msg_get(&f->msg, H_RETRY_AFTER));
-	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION), &f->request.to,
-	    &f->failure)) {
+	backoff_told(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000,
+	    f->msg.status, http_msg_get(&f->msg, H_RETRY_AFTER));
+	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
+	    &f->request.to, &f->failure)) {
 	case REDIRECT_NOT:
 		break;
 	case REDIRECT_FOLLOW:
@@ -184,7 +185,8 @@ static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
 static int fetch_take_head(struct fetch *f, struct slice in)
 {
 	while (in.len && f->phase == FETCH_HEAD) {
-		size_t room = f->request.limits.max_header_bytes - f->head_len, take = fetch_head_end(in), from = f->head_len, used;
+		size_t room = f->request.limits.max_header_bytes - f->head_len, take = fetch_head_end(in),
+		       from = f->head_len, used;
 		enum http_parse_result r;
 
 		if (take > room)
@@ -224,7 +226,8 @@ int fetch_read_head(struct fetch *f)
 		if (n == CONN_AGAIN)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
-			enum failure_kind error = f->head_len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
+			enum failure_kind error =
+			    f->head_len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
 
 			if (fetch_retry(f))
 				return -1;

@@ -1,6 +1,7 @@
-/* Owns what the parts of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_head.c the response's
- * head, fetch_body.c its body.
- * Must not know: who else runs fetches. Invariant: after a function that says the fetch has ended nothing of it is touched. */
+/* Owns what the parts of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_head.c the
+ * response's head, fetch_body.c its body.
+ * Must not know: who else runs fetches. Invariant: after a function that says the fetch has ended nothing of it is
+ * touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
 #define UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
 
@@ -21,7 +22,8 @@ struct fetch {
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
 	bool blocked;                  /* the socket took no more of the request */
-	bool paused;                   /* the object is full, or others have their turn: reading stopped, held not empty or the decoder has output */
+	/* the object is full, or others have their turn: reading stopped, held not empty or the decoder has output */
+	bool paused;
 	bool complete;                 /* the message ended; what is held still has to go through */
 	bool sent;                     /* the request is out, all of it */
 	bool reusable;                 /* complete, and the connection is between messages */
@@ -32,7 +34,8 @@ struct fetch {
 	bool conditional;              /* the request that is out has the validators */
 	bool unconditional;            /* it goes out once more without them */
 	bool alone;                    /* nobody reads: it goes on for the store, until alone_timer says so */
-	atomic_bool room, left, more;  /* noted for the task: what is held may go on; the last reader left; request body came */
+	/* noted for the task: what is held may go on; the last reader left; request body came */
+	atomic_bool room, left, more;
 	struct object *object;
 	struct object_writer writer;
 	struct object_reader body;     /* of the request's body; its object NULL: none */
@@ -84,7 +87,8 @@ void fetch_connect(struct fetch *);
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 /* The request goes out once more where that is allowed; false: it is not. */
 bool fetch_retry(struct fetch *);
-/* The parent reads the request, not the origin: absolute-form (RFC 9112 section 3.2.2), and what it says of itself is ours to hear. */
+/* The parent reads the request, not the origin: absolute-form (RFC 9112 section 3.2.2), and what it says of itself is
+ * ours to hear. */
 bool fetch_asks_parent(const struct fetch *);
 void fetch_listen(struct fetch *);             /* wants the events and arms the timer that the phase calls for */
 void fetch_on_abandoned(struct object_writer *);
@@ -107,7 +111,8 @@ int fetch_read_body(struct fetch *) __attribute__((warn_unused_result));
 int fetch_parse_body(struct fetch *, const char *data, size_t len) __attribute__((warn_unused_result));
 int fetch_on_body(void *arg, const char *at, size_t len);      /* what the parser calls */
 void fetch_go_on(struct fetch *);                              /* the object has room again */
-/* The body of this response is not wanted; true: there is none, or it is here already, and the connection stays good. */
+/* The body of this response is not wanted; true: there is none, or it is here already, and the connection stays
+ * good. */
 bool fetch_skip_body(struct fetch *);
 
 #endif

@@ -18,7 +18,8 @@ struct happy_eyeballs {
 
 enum happy_eyeballs_advice {
 	HAPPY_EYEBALLS_TRY,          /* go ahead: happy_eyeballs_next() has an address */
-	HAPPY_EYEBALLS_WAIT_SHORT,   /* only the second family is there: wait HAPPY_EYEBALLS_RESOLUTION_MS for the first */
+	/* only the second family is there: wait HAPPY_EYEBALLS_RESOLUTION_MS for the first */
+	HAPPY_EYEBALLS_WAIT_SHORT,
 	HAPPY_EYEBALLS_WAIT,         /* nothing to try until an answer comes */
 	HAPPY_EYEBALLS_NONE          /* nothing left, nothing will come */
 };

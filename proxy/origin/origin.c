@@ -102,7 +102,8 @@ static const char *origin_whose(const struct origin *o)
 /* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
 static void origin_log(const struct origin *o, struct conn *conn, const char *what)
 {
-	log_line_of(LOG_LEVEL_INFO, &o->id, "%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host, conn_peer(conn), what);
+	log_line_of(LOG_LEVEL_INFO, &o->id, "%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host,
+	    conn_peer(conn), what);
 }
 
 /* The latest counts, but that a family has no route here says less than what the other one met. */
@@ -117,7 +118,8 @@ static void origin_on_attempt(void *arg, enum conn_event event);
 /* What the guard says of an address counts only while nothing was tried. */
 static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 {
-	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
+	const char *why =
+	    o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
 
 	if (why && (o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR ||
 	    o->failure.error == FAILURE_DNS_TIMEOUT))
@@ -285,7 +287,10 @@ static void origin_on_timeout(struct timer *timer)
 {
 	struct origin *o = container_of(timer, struct origin, timer);
 	enum failure_kind error = !o->n_attempts && o->resolve ? FAILURE_DNS_TIMEOUT : FAILURE_CONNECTION_TIMEOUT;
-	const char *what = error == FAILURE_DNS_TIMEOUT ? "no answer in time" : o->tunnel ? "no answer to CONNECT" : "TLS handshake";
+	const char *what = error == FAILURE_DNS_TIMEOUT ? "no answer in time"
+	    : o->tunnel                                
+	        ? "no answer to CONNECT"
+	        : "TLS handshake";
 	bool reached = o->conn && !o->tunnel;
 	char details[FAILURE_DETAILS_MAX];
 
@@ -304,8 +309,8 @@ static const char *origin_check_name(struct origin *o, const struct origin_targe
 	return why || !o->parent ? why : guard_check_unresolved(target->guard, &o->pass, target->host);
 }
 
-struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target, origin_ready_f *ready,
-    void *arg)
+struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target,
+    origin_ready_f *ready, void *arg)
 {
 	struct origin *o = calloc(1, sizeof *o);
 	const char *why;

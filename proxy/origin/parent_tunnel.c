@@ -26,7 +26,8 @@ struct parent_tunnel {
 	void *arg;
 };
 
-#define tunnel_fail(t, error, ...) (failure_set(&(t)->failure, error, "parent proxy: " __VA_ARGS__), (t)->done((t)->arg, &(t)->failure))
+#define tunnel_fail(t, error, ...) \
+	(failure_set(&(t)->failure, error, "parent proxy: " __VA_ARGS__), (t)->done((t)->arg, &(t)->failure))
 
 static void tunnel_answered(struct parent_tunnel *t)
 {
@@ -125,15 +126,15 @@ static char *tunnel_request(const struct conf_parent *parent, const char *host, 
 	const char *open = strchr(host, ':') ? "[" : "", *close = *open ? "]" : "";
 	struct text t = { 0 };
 
-	text_printf(&t, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: utfeed/" PACKAGE_VERSION "\r\n", open, host, close, port,
-	    open, host, close, port);
+	text_printf(&t, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: utfeed/" PACKAGE_VERSION "\r\n",
+	    open, host, close, port, open, host, close, port);
 	parent_add_credentials(&t, parent);
 	text_puts(&t, "\r\n");
 	return text_take(&t, len);
 }
 
-struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_parent *parent, const char *host, uint16_t port,
-    parent_tunnel_f *done, void *arg)
+struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_parent *parent, const char *host,
+    uint16_t port, parent_tunnel_f *done, void *arg)
 {
 	struct parent_tunnel *t = calloc(1, sizeof *t);
 
@@ -142,8 +143,8 @@ struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_pa
 	t->conn = conn;
 	t->done = done;
 	t->arg = arg;
-	if (!(t->request = tunnel_request(parent, host, port, &t->request_len)) || !(t->parser = http_parser_new(false, NULL, NULL)) ||
-	    http_msg_init(&t->msg, TUNNEL_FIELDS_MAX)) {
+	if (!(t->request = tunnel_request(parent, host, port, &t->request_len)) ||
+	    !(t->parser = http_parser_new(false, NULL, NULL)) || http_msg_init(&t->msg, TUNNEL_FIELDS_MAX)) {
 		parent_tunnel_free(&t);
 		return NULL;
 	}

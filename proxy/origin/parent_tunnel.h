@@ -15,8 +15,8 @@ struct parent_tunnel;
 /* failure NULL: the connection is with the destination from now on. Free the handle, within the call or later. */
 typedef void parent_tunnel_f(void *arg, const struct failure *failure);
 
-/* conn: connected to the parent; stays the caller's, who sets another owner afterwards. host: without brackets. done comes from the
- * loop, never from within. NULL: out of memory. */
+/* conn: connected to the parent; stays the caller's, who sets another owner afterwards. host: without brackets. done
+ * comes from the loop, never from within. NULL: out of memory. */
 struct parent_tunnel *parent_tunnel_open(struct conn *, const struct conf_parent *, const char *host, uint16_t port,
     parent_tunnel_f *done, void *arg);
 void parent_tunnel_free(struct parent_tunnel **);

@@ -161,8 +161,8 @@ static void idle_on_timeout(struct timer *t)
 	idle_drop(container_of(t, struct idle, timer));
 }
 
-/* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to come: what
- * stands there must not become the answer to a request (RFC 9112 section 9.5). NULL: none. */
+/* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to
+ * come: what stands there must not become the answer to a request (RFC 9112 section 9.5). NULL: none. */
 static struct conn *idle_pick(struct pool_origin *o)
 {
 	struct idle *i;
@@ -179,7 +179,8 @@ static struct conn *idle_pick(struct pool_origin *o)
 static void pool_keep(struct pool_origin *o, struct conn *conn)
 {
 	struct pool *p = o->pool;
-	struct idle *i = p->limits.idle_per_origin && o->target.generation == p->generation ? calloc(1, sizeof *i) : NULL;
+	struct idle *i =
+	    p->limits.idle_per_origin && o->target.generation == p->generation ? calloc(1, sizeof *i) : NULL;
 
 	if (!i) {
 		conn_close(&conn);
@@ -235,7 +236,8 @@ static void lease_on_timeout(struct timer *t)
 	l->ready(l->arg, NULL, false, &failure);
 }
 
-/* It stays registered, and what it says now waits for whom it goes to: taking that back and giving it anew costs two system calls. */
+/* It stays registered, and what it says now waits for whom it goes to: taking that back and giving it anew costs two
+ * system calls. */
 static void lease_on_conn(void *arg, enum conn_event event)
 {
 	(void)arg, (void)event;
@@ -271,8 +273,8 @@ static void pool_serve(struct pool_origin *o)
 	}
 }
 
-struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms, lease_ready_f *ready,
-    void *arg)
+struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms,
+    lease_ready_f *ready, void *arg)
 {
 	struct lease *l = calloc(1, sizeof *l);
 

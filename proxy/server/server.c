@@ -29,10 +29,12 @@
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
-	SERVER_SHUT_MS = 1500,             /* who connected and says nothing for longer has nothing to lose (LISTENER_DEFER_S) */
+	/* who connected and says nothing for longer has nothing to lose (LISTENER_DEFER_S) */
+	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
 	SERVER_ENTRY_MORE = 64 * 1024,     /* heads and bookkeeping of the largest body */
-	SERVER_TRIM_BYTES = 1 << 20        /* a worker's free memory below this is not given back: every other transfer asks for it again */
+	/* a worker's free memory below this is not given back: every other transfer asks for it again */
+	SERVER_TRIM_BYTES = 1 << 20
 };
 
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
@@ -50,9 +52,11 @@ struct server {
 	size_t n_workers, running;
 	struct worker **workers;
 	struct stats **stats;          /* the workers' */
-	int *fds;                      /* n_addresses for each worker: they are its own, and open until it is told to drain */
+	/* n_addresses for each worker: they are its own, and open until it is told to drain */
+	int *fds;
 	size_t n_addresses;
-	struct sockaddr_storage *addresses;    /* one per conf->listen, then per conf->tls_listen; port filled in once bound */
+	/* one per conf->listen, then per conf->tls_listen; port filled in once bound */
+	struct sockaddr_storage *addresses;
 };
 
 static socklen_t server_address(struct sockaddr_storage *out, const struct conf_listen *l)
@@ -110,7 +114,8 @@ static int server_bind_one(struct server *s, size_t worker, const struct sockadd
 static int server_bind(struct server *s, size_t worker, int *fds)
 {
 	for (size_t i = 0; i < s->n_addresses; i++) {
-		socklen_t len = s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+		socklen_t len =
+		    s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 		char text[SERVER_ADDRESS_MAX];
 
 		fds[i] = server_bind_one(s, worker, (struct sockaddr *)&s->addresses[i], len);
@@ -135,7 +140,8 @@ static void server_on_worker_done(void *arg)
 static int server_open_second(struct server *s, struct store **second)
 {
 	const struct conf *conf = s->first->conf;
-	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port, .path = conf->cache_redis.path,
+	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port,
+		.path = conf->cache_redis.path,
 		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
 		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
 		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL,
@@ -155,23 +161,27 @@ static int server_open_second(struct server *s, struct store **second)
 static size_t server_cache_bytes(const struct server *s)
 {
 	const struct conf *conf = s->first->conf;
-	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(), .cache_bytes = conf->cache_bytes,
+	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(),
+		.cache_bytes = conf->cache_bytes,
 		.clients = s->first->max_clients * s->n_workers, .workers = s->n_workers };
 	size_t bytes = budget_cache_bytes(&b);
 
 	if (!conf->cache_bytes)
 		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
 	if (budget_sum(&b) > budget_limit(&b))
-		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times max-connections) may come to %llu KiB, but "
-		    "the %s has %llu", bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10), b.group < b.machine ? "control group" : "machine",
-		    (unsigned long long)(budget_limit(&b) >> 10));
+		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times "
+		         "max-connections) may come to %llu KiB, but "
+		         "the %s has %llu",
+		    bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10),
+		    b.group < b.machine ? "control group" : "machine", (unsigned long long)(budget_limit(&b) >> 10));
 	return bytes;
 }
 
 static int server_open_cache(struct server *s)
 {
 	const struct conf *conf = s->first->conf;
-	struct store *memory = store_memory_new(server_cache_bytes(s), conf->cache_object_max + SERVER_ENTRY_MORE), *second = NULL;
+	struct store *memory = store_memory_new(server_cache_bytes(s), conf->cache_object_max + SERVER_ENTRY_MORE),
+	             *second = NULL;
 
 	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
 		return 0;
@@ -197,7 +207,8 @@ static int server_start(struct server *s)
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, &s->fds[i * n]) || !(s->workers[i] = worker_new(s->first, s->backoff, s->cache, i, &s->fds[i * n], n)))
+		if (server_bind(s, i, &s->fds[i * n]) ||
+		    !(s->workers[i] = worker_new(s->first, s->backoff, s->cache, i, &s->fds[i * n], n)))
 			return -1;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -313,7 +324,8 @@ static void server_shut(struct server *s)
 {
 	for (size_t i = 0; i < s->n_workers * s->n_addresses; i++)
 		if (backlog_shut(s->fds[i]))
-			log_warn("a listener cannot be shut (%s): who comes in its last moment is lost", strerror(errno));
+			log_warn("a listener cannot be shut (%s): who comes in its last moment is lost",
+			    strerror(errno));
 }
 
 /* Every connection that a client takes for made is there to be accepted. */
@@ -335,7 +347,8 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 		lasts_ms = conf->drain_delay_ms;
 		server_order(s, WORKER_LEAVE);
 		if (lasts_ms)
-			log_info("ending: clients are served until drain-delay is over, and told to come again elsewhere");
+			log_info(
+			    "ending: clients are served until drain-delay is over, and told to come again elsewhere");
 		break;
 	case PHASE_SHUTTING:
 		lasts_ms = SERVER_SHUT_MS;
@@ -363,7 +376,9 @@ static int server_signal(const struct ending *e, const sigset_t *signals)
 		ms = SERVER_LOOK_MS;
 	left = (struct timespec){ (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
 	do
-		sig = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING ? sigwaitinfo(signals, NULL) : sigtimedwait(signals, NULL, &left);
+		sig = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING
+		    ? sigwaitinfo(signals, NULL)
+		    : sigtimedwait(signals, NULL, &left);
 	while (sig < 0 && errno == EINTR);
 	return sig < 0 ? 0 : sig;
 }

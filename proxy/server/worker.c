@@ -70,7 +70,8 @@ static bool worker_is_full(const struct worker *w)
 	return worker_clients(w) >= w->settings->max_clients;
 }
 
-static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+    const struct requester *who)
 {
 	if (client_accept(w->clients, fd, peer, len, tls ? tls_set_listener(w->settings->tls) : NULL, who))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
@@ -126,7 +127,8 @@ static void worker_on_clients_changed(void *arg)
 }
 
 /* One that was turned away is nobody's to say of that it left. */
-static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls, const struct requester *who)
+static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
+    const struct requester *who)
 {
 	struct worker *w = arg;
 
@@ -203,13 +205,15 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 		worker_drain(w);
 }
 
-struct worker *worker_new(struct settings *settings, struct backoff *backoff, struct cache *cache, size_t number, const int *fds, size_t n)
+struct worker *worker_new(struct settings *settings, struct backoff *backoff, struct cache *cache, size_t number,
+    const int *fds, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct conf *conf = settings->conf;
 	const struct greeting_hooks greetings = { worker_on_greeted, worker_on_clients_changed, w };
 	struct request_context ctx;
-	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file, conf->resolver_absent_ms };
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file,
+		conf->resolver_absent_ms };
 	size_t taken = 0;
 
 	if (!w)
@@ -219,9 +223,11 @@ struct worker *worker_new(struct settings *settings, struct backoff *backoff, st
 	    !(w->connections = pool_new(w->loop, w->resolver)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, backoff)))
 		goto fail;
-	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches, .backoff = backoff, .cache = cache,
+	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches, .backoff = backoff,
+	    .cache = cache,
 		.resolver = w->resolver };
-	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) || !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
+	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
+	    !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||
 	    event_add(w->mail_event, NULL) || !(w->listeners = calloc(n, sizeof *w->listeners)))
 		goto fail;
@@ -293,7 +299,8 @@ void worker_free(struct worker **wp)
 	if (!w)
 		return;
 	worker_close_listeners(w);
-	client_pool_free(&w->clients);         /* says of each that it left, and whoever hears that counts greetings too */
+	/* says of each that it left, and whoever hears that counts greetings too */
+	client_pool_free(&w->clients);
 	greeting_pool_free(&w->greetings);
 	fetch_pool_free(&w->fetches);
 	pool_free(&w->connections);

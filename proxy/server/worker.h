@@ -1,5 +1,5 @@
-/* Owns one worker: a thread with its loop, listeners, clients and fetches. Nothing of it is touched by another thread but its
- * mailbox and counters. Must not know: signals, how many workers there are. */
+/* Owns one worker: a thread with its loop, listeners, clients and fetches. Nothing of it is touched by another thread
+ * but its mailbox and counters. Must not know: signals, how many workers there are. */
 #ifndef UTFEED_PROXY_SERVER_WORKER_H
 #define UTFEED_PROXY_SERVER_WORKER_H
 
@@ -18,7 +18,8 @@ enum worker_order {
 	WORKER_STOP            /* end now */
 };
 
-/* number: of this worker, from 0. fds: n listening descriptors, taken over in any case: those of listen, then those of tls-listen.
+/* number: of this worker, from 0. fds: n listening descriptors, taken over in any case: those of listen, then those of
+ * tls-listen.
  * NULL: out of memory or descriptors (logged). The first settings must outlive it. */
 struct worker *worker_new(struct settings *, struct backoff *, struct cache *, size_t number, const int *fds, size_t n);
 /* Its thread. 0, or an errno. */

@@ -32,5 +32,6 @@ uint64_t budget_sum(const struct budget *b)
 {
 	uint64_t cache = budget_cache_bytes(b);
 
-	return BUDGET_BASE_BYTES + (uint64_t)b->workers * BUDGET_WORKER_BYTES + cache + cache / 20 + (uint64_t)b->clients * BUDGET_CLIENT_BYTES;
+	return BUDGET_BASE_BYTES + (uint64_t)b->workers * BUDGET_WORKER_BYTES + cache + cache / 20 +
+	    (uint64_t)b->clients * BUDGET_CLIENT_BYTES;
 }

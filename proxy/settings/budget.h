@@ -14,8 +14,8 @@ struct budget {
 	size_t workers;
 };
 
-/* cache_bytes as it counts. auto is a quarter of what the group allows: it is there for this process. Without such a limit others live on
- * the machine too: 64 MiB, or a quarter of a machine that has less than four times as much. */
+/* cache_bytes as it counts. auto is a quarter of what the group allows: it is there for this process. Without such a
+ * limit others live on the machine too: 64 MiB, or a quarter of a machine that has less than four times as much. */
 size_t budget_cache_bytes(const struct budget *);
 /* What all of them may come to, with as many clients. */
 uint64_t budget_sum(const struct budget *);

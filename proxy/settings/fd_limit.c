@@ -21,5 +21,7 @@ size_t fd_limit_clients(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return (size_t)-1;
-	return limit.rlim_cur < DESCRIPTORS_OWN + DESCRIPTORS_PER_CLIENT ? 1 : (limit.rlim_cur - DESCRIPTORS_OWN) / DESCRIPTORS_PER_CLIENT;
+	return limit.rlim_cur < DESCRIPTORS_OWN + DESCRIPTORS_PER_CLIENT
+	    ? 1
+	    : (limit.rlim_cur - DESCRIPTORS_OWN) / DESCRIPTORS_PER_CLIENT;
 }

@@ -8,7 +8,8 @@
 /* To the hard limit: the soft one is often 1024, for programs that use select(). */
 void fd_limit_raise(void);
 
-/* Clients there is room for, each with a connection to an origin, beside listeners, DNS, stores and the loops; at least one. */
+/* Clients there is room for, each with a connection to an origin, beside listeners, DNS, stores and the loops; at least
+ * one. */
 size_t fd_limit_clients(void);
 
 #endif

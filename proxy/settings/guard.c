@@ -17,7 +17,8 @@ static const struct {
 } special[] = {
 #define V4(a, b, c, d, bits, what) { { { false, { a, b, c, d } }, bits }, what },
 #define V6(a, b, c, d, e, f, g, h, bits, what) \
-	{ { { true, { GROUP(a), GROUP(b), GROUP(c), GROUP(d), GROUP(e), GROUP(f), GROUP(g), GROUP(h) } }, bits }, what },
+	{ { { true, { GROUP(a), GROUP(b), GROUP(c), GROUP(d), GROUP(e), GROUP(f), GROUP(g), GROUP(h) } }, bits }, \
+		what },
 #include "proxy/settings/special_addresses.def"
 #undef V4
 #undef V6
@@ -30,15 +31,15 @@ static const struct {
 	uint8_t flip;                  /* xor of each */
 	bool maybe;                    /* one of several forms: not this one where the first byte is 0 */
 } embedded[] = {
-	{ { { true, { 0, 0x64, 0xff, 0x9b } }, 96 }, { 12, 13, 14, 15 }, 0, false },               /* RFC 6052 section 2.1 */
-	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 6, 7, 9, 10 }, 0, true },             /* section 2.2, by prefix length: 48 */
-	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 7, 9, 10, 11 }, 0, true },            /* 56 */
-	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 9, 10, 11, 12 }, 0, true },           /* 64 */
-	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 12, 13, 14, 15 }, 0, true },          /* 96 */
-	{ { { true, { 0x20, 0x02 } }, 16 }, { 2, 3, 4, 5 }, 0, false },                            /* 6to4: RFC 3056 section 2 */
-	{ { { true, { 0x20, 0x01 } }, 32 }, { 4, 5, 6, 7 }, 0, false },                            /* Teredo server: RFC 4380 section 4 */
-	{ { { true, { 0x20, 0x01 } }, 32 }, { 12, 13, 14, 15 }, 0xff, false },                     /* Teredo client */
-	{ { { true, { [8] = 0xff, [9] = 0xff } }, 96 }, { 12, 13, 14, 15 }, 0, false },            /* RFC 2765 section 2.1 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b } }, 96 }, { 12, 13, 14, 15 }, 0, false },      /* RFC 6052 section 2.1 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 6, 7, 9, 10 }, 0, true },    /* 2.2, prefix of 48 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 7, 9, 10, 11 }, 0, true },   /* 56 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 9, 10, 11, 12 }, 0, true },  /* 64 */
+	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 12, 13, 14, 15 }, 0, true }, /* 96 */
+	{ { { true, { 0x20, 0x02 } }, 16 }, { 2, 3, 4, 5 }, 0, false },        /* 6to4: RFC 3056 section 2 */
+	{ { { true, { 0x20, 0x01 } }, 32 }, { 4, 5, 6, 7 }, 0, false },        /* Teredo server: RFC 4380 section 4 */
+	{ { { true, { 0x20, 0x01 } }, 32 }, { 12, 13, 14, 15 }, 0xff, false }, /* Teredo client */
+	{ { { true, { [8] = 0xff, [9] = 0xff } }, 96 }, { 12, 13, 14, 15 }, 0, false },   /* RFC 2765 section 2.1 */
 };
 
 static const char *special_what(const struct ip *ip)
@@ -82,7 +83,8 @@ static bool is_plain_name(const char *host, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		char c = host[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+		        c == '_' || c == '.'))
 			return false;
 		if (c == '.' && (i == 0 || host[i - 1] == '.'))
 			return false;
@@ -91,7 +93,8 @@ static bool is_plain_name(const char *host, size_t len)
 }
 
 /* A block in the list may yet hold the addresses. */
-static const char *tunnel_check_name(const struct conf_destination_list *tunnels, const char *host, size_t len, struct guard_pass *pass)
+static const char *tunnel_check_name(const struct conf_destination_list *tunnels, const char *host, size_t len,
+    struct guard_pass *pass)
 {
 	bool by_block = false;
 
@@ -122,7 +125,8 @@ const char *guard_check_name(const struct guard *g, const char *host, uint16_t p
 			len--;
 	}
 	for (size_t i = 0; i < g->deny->count; i++)
-		if (conf_destination_names(&g->deny->items[i], host, len) && port_matches(&g->deny->items[i], port, true))
+		if (conf_destination_names(&g->deny->items[i], host, len) &&
+		    port_matches(&g->deny->items[i], port, true))
 			return GUARD_DENIED;
 	for (size_t i = 0; i < g->allow->count; i++) {
 		const struct conf_destination *d = &g->allow->items[i];
@@ -148,14 +152,17 @@ static const char *check_ip(const struct guard *g, const struct guard_pass *pass
 	if (!allowed && (what = special_what(ip)))
 		return what;
 	if (g->tunnels)
-		return pass->port_open || block_listed(g->tunnels, ip, pass->port, is_tunnel_port(pass->port)) ? NULL : GUARD_TUNNEL;
+		return pass->port_open || block_listed(g->tunnels, ip, pass->port, is_tunnel_port(pass->port))
+		    ? NULL
+		    : GUARD_TUNNEL;
 	return allowed || pass->port_open ? NULL : GUARD_PORT;
 }
 
 /* An interface identifier that holds an IPv4 address (ISATAP, RFC 5214 section 6.1): the u bit may be set or not. */
 static bool is_isatap(const struct ip *ip)
 {
-	return ip->ipv6 && (ip->bytes[8] & ~2) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e && ip->bytes[11] == 0xfe;
+	return ip->ipv6 && (ip->bytes[8] & ~2) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&
+	    ip->bytes[11] == 0xfe;
 }
 
 static struct ip embedded_ip(const struct ip *outer, const uint8_t at[4], uint8_t flip)

@@ -1,4 +1,5 @@
-/* Owns what is counted of a route that has a name, over reloads too: routes of one name, now or in turn, are counted together.
+/* Owns what is counted of a route that has a name, over reloads too: routes of one name, now or in turn, are counted
+ * together.
  * Must not know: what is counted when. Invariant: each worker writes its own set. */
 #ifndef UTFEED_PROXY_SETTINGS_ROUTE_COUNTS_H
 #define UTFEED_PROXY_SETTINGS_ROUTE_COUNTS_H

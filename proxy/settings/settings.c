@@ -19,7 +19,9 @@ static size_t settings_max_clients(const struct conf *conf)
 		return wanted;
 	room = room ? room : 1;
 	log_line(conf_where(conf, NULL, "max-connections") ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
-	    "max-connections: %zu clients a worker instead of %zu: the limit of open files (ulimit -n) leaves no room for more", room, wanted);
+	    "max-connections: %zu clients a worker instead of %zu: the limit of open files (ulimit -n) leaves no room "
+	    "for more",
+	    room, wanted);
 	return room;
 }
 
@@ -125,7 +127,8 @@ void settings_inherit(struct settings *s, const struct settings *former)
 {
 	for (size_t i = 0; i < s->conf->routes.count; i++) {
 		struct route_counts **counts = &s->routes[i].counts;
-		struct route_counts *old = *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
+		struct route_counts *old =
+		    *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
 
 		if (!old)
 			continue;

@@ -20,8 +20,8 @@ struct tls_set {
 
 static bool settings_equal(const struct conf_route *a, const struct conf_route *b)
 {
-	return a->tls_verify == b->tls_verify && !strcmp(a->tls_ca_file, b->tls_ca_file) && !strcmp(a->tls_cert, b->tls_cert) &&
-	    !strcmp(a->tls_key, b->tls_key);
+	return a->tls_verify == b->tls_verify && !strcmp(a->tls_ca_file, b->tls_ca_file) &&
+	    !strcmp(a->tls_cert, b->tls_cert) && !strcmp(a->tls_key, b->tls_key);
 }
 
 /* "FILE:LINE: OPTION: " of what names that file; of the listener where route is NULL. */
@@ -35,7 +35,8 @@ static void log_unusable(const struct conf *conf, const struct conf_route *route
 }
 
 /* What is read from files the configuration names is read now, so that they can be complained of. */
-static struct tls_context *context_make(const struct tls_settings *s, const struct conf *conf, const struct conf_route *route)
+static struct tls_context *context_make(const struct tls_settings *s, const struct conf *conf,
+    const struct conf_route *route)
 {
 	struct tls_why why = { TLS_FILE_NONE, "out of memory" };
 	struct tls_context *c = *s->ca_file || *s->cert ? tls_context_new(s, &why) : tls_context_new_later(s->verify);
@@ -47,11 +48,13 @@ static struct tls_context *context_make(const struct tls_settings *s, const stru
 
 static int set_add(struct tls_set *set, const struct conf *conf, const struct conf_route *route)
 {
-	const struct tls_settings settings = { TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert, route->tls_key };
+	const struct tls_settings settings = { TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert,
+		route->tls_key };
 	struct member *m = &set->members[set->n];
 
 	if (!route->tls_verify)
-		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched", route->name);
+		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
+		    route->name);
 	m->route = route;
 	for (size_t i = 0; i < set->n && !m->context; i++)
 		if (settings_equal(route, set->members[i].route))

@@ -8,8 +8,8 @@ struct conf_route;
 struct tls_context;
 struct tls_set;
 
-/* NULL: a file cannot be used, or out of memory (logged, with where the option stands that names it). Routes that verify nothing
- * are warned of. */
+/* NULL: a file cannot be used, or out of memory (logged, with where the option stands that names it). Routes that
+ * verify nothing are warned of. */
 struct tls_set *tls_set_new(const struct conf *);
 void tls_set_free(struct tls_set **);
 

@@ -17,7 +17,8 @@ static size_t head_bytes(struct object_head *h)
 
 static size_t entry_count(struct entry *e)
 {
-	size_t sum = heap_bytes(e) + heap_bytes(e->key) + heap_bytes(e->vary) + heap_bytes(e->upstream) + head_bytes(e->head);
+	size_t sum =
+	    heap_bytes(e) + heap_bytes(e->key) + heap_bytes(e->vary) + heap_bytes(e->upstream) + head_bytes(e->head);
 
 	if (e->object) {
 		sum += object_memory(e->object);
@@ -59,11 +60,12 @@ size_t entry_gzip_bytes(const struct object *form)
 	return object_memory(form) + head_bytes(object_get_head(form));
 }
 
-/* Segments are made before the body's length is known: in a short body most of the last one is empty, and the first of a long one have no
- * pages of their own. */
+/* Segments are made before the body's length is known: in a short body most of the last one is empty, and the first of
+ * a long one have no pages of their own. */
 static void entry_compact(struct entry *e)
 {
-	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16, PAGES_MAX_BYTES = 1024 * 1024 /* copied within a fraction of a millisecond */ };
+	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16,
+		PAGES_MAX_BYTES = 1024 * 1024 /* copied within a fraction of a millisecond */ };
 	uint64_t length = object_length(e->object);
 	bool wasteful = object_unused(e->object) > length / WASTE_SHARE + WASTE_MIN_BYTES;
 	struct object *compact;

@@ -1,6 +1,6 @@
-/* An entry as bytes and back; see entry.h. All numbers little-endian, every text behind its length (32 bits), names of tables as
- * words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a part first and total, of any response
- * head, origin's head, report, body; checksum.
+/* An entry as bytes and back; see entry.h. All numbers little-endian, every text behind its length (32 bits), names of
+ * tables as words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a part first and total,
+ * of any response head, origin's head, report, body; checksum.
  * Invariant: what entry_unpack() takes, entry_pack() gives again byte for byte. */
 #include "proxy/store/entry.h"
 
@@ -62,7 +62,8 @@ static void pack_word(struct packer *p, const char *word)
 
 static const char *kind_name(int kind)
 {
-	static const char *const names[] = { [VERDICT_CHARSET] = "charset", [VERDICT_ERROR] = "error", [VERDICT_NONE] = "none" };
+	static const char *const names[] = { [VERDICT_CHARSET] = "charset", [VERDICT_ERROR] = "error",
+		[VERDICT_NONE] = "none" };
 
 	return names[kind];
 }
@@ -377,7 +378,8 @@ static struct object *unpack_object(struct unpacker *u, struct object_head *head
 	const char *body = len <= u->left ? unpack_bytes(u, (size_t)len) : NULL;
 	struct object *o;
 
-	if (!body || (head->content_length >= 0 && !head->no_body && (uint64_t)head->content_length != len) || !(o = object_new(0))) {
+	if (!body || (head->content_length >= 0 && !head->no_body && (uint64_t)head->content_length != len) ||
+	    !(o = object_new(0))) {
 		u->odd = true;
 		return NULL;
 	}
@@ -412,7 +414,8 @@ static void unpack_part(struct unpacker *u, struct entry_parts *parts)
 
 	r.total = unpack_u64(u);
 	unpack_response(u, parts);
-	if (u->odd || !object_length(parts->object) || r.first >= r.total || object_length(parts->object) > r.total - r.first) {
+	if (u->odd || !object_length(parts->object) || r.first >= r.total ||
+	    object_length(parts->object) > r.total - r.first) {
 		u->odd = true;
 		return;
 	}

@@ -1,5 +1,6 @@
-/* Owns which entry a full cache gives up next: S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023). New ones wait in a small
- * queue; who is asked for again moves to the main one; who is not leaves early, and is remembered for a while by its hash.
+/* Owns which entry a full cache gives up next: S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023). New ones wait in
+ * a small queue; who is asked for again moves to the main one; who is not leaves early, and is remembered for a while
+ * by its hash.
  * Must not know: what entries are, locks. Chosen by tests/bench/bench_eviction.c. */
 #ifndef UTFEED_PROXY_STORE_EVICTION_H
 #define UTFEED_PROXY_STORE_EVICTION_H
@@ -14,7 +15,8 @@ TAILQ_HEAD(eviction_list, eviction_node);
 /* Embedded in its owner. */
 struct eviction_node {
 	TAILQ_ENTRY(eviction_node) link;
-	uint64_t hash;                 /* set by the owner before it is inserted, as bytes is; not changed while it is in */
+	/* set by the owner before it is inserted, as bytes is; not changed while it is in */
+	uint64_t hash;
 	size_t bytes;
 	uint8_t hits;                  /* since it came or was last spared, up to EVICTION_HITS_MAX */
 	bool main;
@@ -43,9 +45,10 @@ void eviction_remove(struct eviction *, struct eviction_node *);
 /* Back in after eviction_remove(), with its past. */
 void eviction_restore(struct eviction *, struct eviction_node *);
 /* While bytes are in, what is about to come in counted: removes who has to go and returns it. NULL: nobody.
- * A large one waits at its turn until what is in is so much over the budget that less than the slack will be missing without it;
- * one that is larger than twice the slack is passed over for the next that leaves no larger gap. So a full cache stays within the
- * slack of its budget, both ways, unless all that is in is larger than that: then one of them goes, and what is missing is its gap. */
+ * A large one waits at its turn until what is in is so much over the budget that less than the slack will be missing
+ * without it; one that is larger than twice the slack is passed over for the next that leaves no larger gap. So a full
+ * cache stays within the slack of its budget, both ways, unless all that is in is larger than that: then one of them
+ * goes, and what is missing is its gap. */
 struct eviction_node *eviction_victim(struct eviction *, size_t bytes);
 
 static inline void eviction_hit(struct eviction_node *n)

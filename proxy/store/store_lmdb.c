@@ -1,8 +1,9 @@
-/* Owns entries in an LMDB file: they survive the process. Its thread looks things up, which no other process can hold up; what is to be
- * written goes to a thread that can be (store_lmdb_writer.c), and until it is there lookups see it here (store_lmdb_pending.c). Must not
- * know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its file (store_lmdb_file.c).
- * Invariant: whoever holds the file up costs what is stored meanwhile, never an answer, and at exit no more than EXIT_WAIT_MS; a disk that
- * is slow no more than EXIT_WAITS times that. */
+/* Owns entries in an LMDB file: they survive the process. Its thread looks things up, which no other process can hold
+ * up; what is to be written goes to a thread that can be (store_lmdb_writer.c), and until it is there lookups see it
+ * here (store_lmdb_pending.c). Must not know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its
+ * file (store_lmdb_file.c).
+ * Invariant: whoever holds the file up costs what is stored meanwhile, never an answer, and at exit no more than
+ * EXIT_WAIT_MS; a disk that is slow no more than EXIT_WAITS times that. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <assert.h>
@@ -48,7 +49,8 @@ static int lookup_run(void *arg)
 	return rc;
 }
 
-/* While the file is being opened, or mapped anew, nothing is there. After a fault nobody reads until it was opened again. */
+/* While the file is being opened, or mapped anew, nothing is there. After a fault nobody reads until it was opened
+ * again. */
 static int lookup(struct lookup *l)
 {
 	int rc = 0;
@@ -68,7 +70,8 @@ static void lmdb_count_error(struct store_lmdb *s)
 	struct store_stats now;
 
 	store_thread_stats(&s->thread.store, &now);
-	store_thread_count(&s->thread, &(struct store_stats){ .entries = now.entries, .bytes = now.bytes, .errors = 1 });
+	store_thread_count(&s->thread, &(struct store_stats){ .entries = now.entries, .bytes = now.bytes,
+	    .errors = 1 });
 }
 
 static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *op)
@@ -123,8 +126,9 @@ static void lmdb_on_watch(struct timer *timer)
 
 	if (!s->stuck && lmdb_writer_waits_ms(s->writer) >= STUCK_AFTER_MS) {
 		s->stuck = true;
-		log_warn("lmdb store: %s: another process has held the writer's lock for %d s; what comes meanwhile is not stored (%zu so far)",
-			s->writer->file.path, STUCK_AFTER_MS / 1000, lmdb_writer_lose(s->writer));
+		log_warn("lmdb store: %s: another process has held the writer's lock for %d s; what comes meanwhile is "
+		         "not stored (%zu so far)",
+		    s->writer->file.path, STUCK_AFTER_MS / 1000, lmdb_writer_lose(s->writer));
 	}
 	if (s->waiting)
 		loop_arm(s->thread.loop, timer, WATCH_MS);
@@ -232,7 +236,8 @@ static void lmdb_free(struct store *store)
 }
 
 static const struct store_ops lmdb_ops = {
-	.name = "lmdb", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put, .remove = store_thread_remove,
+	.name = "lmdb", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
+	.remove = store_thread_remove,
 	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
 };
 
@@ -245,7 +250,8 @@ static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
 		return ENOMEM;
 	rc = lmdb_writer_opened(s->writer, START_WAIT_MS);
 	if (rc == OPEN_PENDING)
-		log_warn("lmdb store: %s: still being opened and checked after %d s; not waited for", path, START_WAIT_MS / 1000);
+		log_warn("lmdb store: %s: still being opened and checked after %d s; not waited for", path,
+		    START_WAIT_MS / 1000);
 	if (lmdb_is_misconfigured(rc))
 		return rc;
 	s->thread.stats = lmdb_writer_stats(s->writer);

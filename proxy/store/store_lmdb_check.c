@@ -1,5 +1,5 @@
-/* Walking the pages of an LMDB file; see store_lmdb_check.h. The structures are those of LMDB 0.9's file: numbers in the machine's own
- * order, page numbers as wide as its addresses. */
+/* Walking the pages of an LMDB file; see store_lmdb_check.h. The structures are those of LMDB 0.9's file: numbers in
+ * the machine's own order, page numbers as wide as its addresses. */
 #include "proxy/store/store_lmdb_check.h"
 
 #include <errno.h>
@@ -15,9 +15,25 @@ enum { META_PAGES = 2, DEPTH_MAX = 32, KEY_MAX = 511, PAGE_MIN_BYTES = 512, PAGE
 #define NO_PAGE SIZE_MAX
 #define MAP_MAX_BYTES (UINT64_C(1) << 40)         /* the most that cache-lmdb-bytes may say */
 
-struct page_head { size_t number; uint16_t pad, flags; union { struct { uint16_t lower, upper; } free; uint32_t pages; } u; };
+struct page_head {
+	size_t number;
+	uint16_t pad, flags;
+	union {
+		struct {
+			uint16_t lower, upper;
+		} free;
+		uint32_t pages;
+	} u;
+};
 struct tree_record { uint32_t pad; uint16_t flags, depth; size_t branches, leaves, overflows, entries, root; };
-struct meta_record { uint32_t magic, version; void *address; size_t map_bytes; struct tree_record free, names; size_t last; size_t txnid; };
+struct meta_record {
+	uint32_t magic, version;
+	void *address;
+	size_t map_bytes;
+	struct tree_record free, names;
+	size_t last;
+	size_t txnid;
+};
 struct node_head { uint16_t lo, hi, flags, key_len; };
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define NODE_SIZE(n) ((uint32_t)(n).lo << 16 | (n).hi)
@@ -97,7 +113,8 @@ static bool mark(struct check *c, uint64_t first, uint64_t count)
 
 static bool mark_written(struct check *c, uint64_t first, uint64_t count)
 {
-	return mark(c, first, count) && (first + count <= c->file_pages || damaged(c, "a page behind the end of the file", first));
+	return mark(c, first, count) &&
+	    (first + count <= c->file_pages || damaged(c, "a page behind the end of the file", first));
 }
 
 /* ---- values ---- */
@@ -137,8 +154,10 @@ static bool free_list(struct check *c, const char *key, const char *value, size_
 
 static bool table(struct check *, const char *key, const char *value, size_t len);
 
-static const struct tree_kind free_kind = { "", true, sizeof(size_t), sizeof(size_t), sizeof(size_t), UINT32_MAX, free_list, 0 };
-static const struct tree_kind names_kind = { "", false, 1, KEY_MAX, sizeof(struct tree_record), sizeof(struct tree_record), table, NODE_TREE };
+static const struct tree_kind free_kind = { "", true, sizeof(size_t), sizeof(size_t), sizeof(size_t), UINT32_MAX,
+	free_list, 0 };
+static const struct tree_kind names_kind = { "", false, 1, KEY_MAX, sizeof(struct tree_record),
+	sizeof(struct tree_record), table, NODE_TREE };
 static const struct tree_kind tables[] = {
 	{ "entries", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
 	{ "meta", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
@@ -154,7 +173,8 @@ static bool table(struct check *c, const char *key, const char *value, size_t le
 	memcpy(&record, value, len);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		if (c->key_len == strlen(tables[i].name) && !memcmp(key, tables[i].name, c->key_len)) {
-			bool sound = (!record.flags && !record.pad) || damaged(c, "a table with other flags than ours", 0);
+			bool sound =
+			    (!record.flags && !record.pad) || damaged(c, "a table with other flags than ours", 0);
 
 			sound = sound && check_tree_record(c, &record, &tables[i]);
 			c->kind = outer.kind;
@@ -190,8 +210,9 @@ static bool value_of_leaf(struct check *c, const struct node_head *n, const char
 		c->verdict = CHECK_NO_MEMORY;
 		return false;
 	}
-	sound = read_at(c->fd, whole, len, first * c->page_bytes + sizeof head) ? c->kind->record(c, at + sizeof *n, whole, len) :
-	    damaged(c, "a value behind the end of the file", first);
+	sound = read_at(c->fd, whole, len, first * c->page_bytes + sizeof head)
+	    ? c->kind->record(c, at + sizeof *n, whole, len)
+	    : damaged(c, "a value behind the end of the file", first);
 	free(whole);
 	return sound;
 }
@@ -212,7 +233,8 @@ static int key_compare(const struct check *c, const char *key, size_t len)
 	return order ? order : c->key_len < len ? -1 : c->key_len > len;
 }
 
-/* Keys rise throughout the tree; a branch's own key stands between those on both sides of it and may be the first one's behind it. */
+/* Keys rise throughout the tree; a branch's own key stands between those on both sides of it and may be the first one's
+ * behind it. */
 static bool key_next(struct check *c, const char *key, size_t len, bool branch, uint64_t page)
 {
 	int order;
@@ -282,7 +304,8 @@ static const char *node_again(const char *page, size_t i, struct node_head *n)
 	return page + at;
 }
 
-static bool walk_branch(struct check *c, const char *page, uint64_t number, size_t nodes, unsigned level, unsigned depth)
+static bool walk_branch(struct check *c, const char *page, uint64_t number, size_t nodes, unsigned level,
+    unsigned depth)
 {
 	struct node_head n;
 
@@ -353,8 +376,8 @@ static bool check_tree_record(struct check *c, const struct tree_record *r, cons
 		return damaged(c, "a tree without depth", 0);
 	if (r->depth && !walk(c, r->root, base, base + r->depth))
 		return false;
-	if (c->counted.branches != r->branches || c->counted.leaves != r->leaves || c->counted.overflows != r->overflows ||
-	    c->counted.entries != r->entries)
+	if (c->counted.branches != r->branches || c->counted.leaves != r->leaves ||
+	    c->counted.overflows != r->overflows || c->counted.entries != r->entries)
 		return damaged(c, "a tree that was counted otherwise", r->root);
 	return true;
 }

@@ -1,11 +1,11 @@
-/* Owns the file of the LMDB store: opening it, its format, its room, and what is done with one that is damaged. Must not know: entries,
- * threads. Invariants: what is open has this build's format, was found sound and has no page that the file does not have; what another
- * process has open is never moved.
+/* Owns the file of the LMDB store: opening it, its format, its room, and what is done with one that is damaged. Must
+ * not know: entries, threads. Invariants: what is open has this build's format, was found sound and has no page that
+ * the file does not have; what another process has open is never moved.
  *
- * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9 nor a power
- * cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC would be faster and may
- * leave a broken tree; full sync costs a second flush. Several processes may share the folder: LMDB's writer lock orders them, and the
- * largest cache-lmdb-bytes of those that run counts. */
+ * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9
+ * nor a power cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC
+ * would be faster and may leave a broken tree; full sync costs a second flush. Several processes may share the folder:
+ * LMDB's writer lock orders them, and the largest cache-lmdb-bytes of those that run counts. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -66,8 +66,8 @@ bool lmdb_is_damaged(int rc)
 
 bool lmdb_is_misconfigured(int rc)
 {
-	return rc == ENOENT || rc == ENOTDIR || rc == EACCES || rc == EPERM || rc == EROFS || rc == ENAMETOOLONG || rc == ENOMEM ||
-	    rc == EISDIR || rc == ELOOP;
+	return rc == ENOENT || rc == ENOTDIR || rc == EACCES || rc == EPERM || rc == EROFS || rc == ENAMETOOLONG ||
+	    rc == ENOMEM || rc == EISDIR || rc == ELOOP;
 }
 
 const char *lmdb_strerror(int rc)
@@ -139,7 +139,8 @@ static int file_check_metas(struct lmdb_file *f, struct check_found *found)
 		log_warn("lmdb store: %s: its file has no byte; it starts empty", f->path);
 	if (verdict != CHECK_DAMAGED)
 		return 0;
-	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found->fault, (unsigned long long)found->page);
+	log_warn("lmdb store: %s: it is damaged: %s (page %llu)", f->path, found->fault,
+	    (unsigned long long)found->page);
 	return MDB_CORRUPTED;
 }
 
@@ -187,7 +188,8 @@ static int file_fill(struct lmdb_file *f)
 	off_t needed;
 	int fd, rc;
 
-	if ((rc = mdb_env_info(f->env, &info)) || (rc = mdb_env_stat(f->env, &stat)) || (rc = mdb_env_get_fd(f->env, &fd)))
+	if ((rc = mdb_env_info(f->env, &info)) || (rc = mdb_env_stat(f->env, &stat)) ||
+	    (rc = mdb_env_get_fd(f->env, &fd)))
 		return rc;
 	f->page_bytes = stat.ms_psize;
 	needed = (off_t)((info.me_last_pgno + 1) * stat.ms_psize);
@@ -200,10 +202,12 @@ static int format_get(struct lmdb_file *f, MDB_txn *txn, bool *same)
 	MDB_val k = { sizeof name, name }, v;
 	int rc = mdb_get(txn, f->meta, &k, &v);
 
-	*same = !rc && v.mv_size == sizeof format_expected && !memcmp(v.mv_data, format_expected, sizeof format_expected);
+	*same = !rc && v.mv_size == sizeof format_expected &&
+	    !memcmp(v.mv_data, format_expected, sizeof format_expected);
 	if (!rc && !*same)
-		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not read; it starts empty",
-			f->path);
+		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not "
+		         "read; it starts empty",
+		    f->path);
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
@@ -221,7 +225,8 @@ static int tables_open(struct lmdb_file *f, MDB_txn *txn, unsigned flags)
 {
 	int rc;
 
-	if ((rc = mdb_dbi_open(txn, "entries", flags, &f->entries)) || (rc = mdb_dbi_open(txn, "order", flags, &f->order)))
+	if ((rc = mdb_dbi_open(txn, "entries", flags, &f->entries)) ||
+	    (rc = mdb_dbi_open(txn, "order", flags, &f->order)))
 		return rc;
 	return mdb_dbi_open(txn, "meta", flags, &f->meta);
 }

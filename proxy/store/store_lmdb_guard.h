@@ -1,5 +1,6 @@
-/* Owns coming out of LMDB alive: a page of its map that the file does not have any more, or that the disk does not give, is a SIGBUS,
- * and what LMDB finds wrong in its own pages is an assertion. Both end the guarded call. Must not know: LMDB, entries.
+/* Owns coming out of LMDB alive: a page of its map that the file does not have any more, or that the disk does not
+ * give, is a SIGBUS, and what LMDB finds wrong in its own pages is an assertion. Both end the guarded call. Must not
+ * know: LMDB, entries.
  * Invariant: whoever is outside of lmdb_guarded() gets the signal as if this were not here. */
 #ifndef UTFEED_PROXY_STORE_STORE_LMDB_GUARD_H
 #define UTFEED_PROXY_STORE_STORE_LMDB_GUARD_H

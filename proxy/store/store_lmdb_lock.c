@@ -1,7 +1,7 @@
-/* Owns what is done to the LMDB store's folder from outside of LMDB: making room for lock.mdb before LMDB maps it, finding out who else has
- * it open, putting a damaged data.mdb away. Must not know: what is in either file.
- * Invariant: what another process has open is neither moved nor written over. LMDB says that it has it by a lock (fcntl(2)) on lock.mdb's
- * first byte: exclusive while a process opens it, shared as long as it is open. */
+/* Owns what is done to the LMDB store's folder from outside of LMDB: making room for lock.mdb before LMDB maps it,
+ * finding out who else has it open, putting a damaged data.mdb away. Must not know: what is in either file.
+ * Invariant: what another process has open is neither moved nor written over. LMDB says that it has it by a lock
+ * (fcntl(2)) on lock.mdb's first byte: exclusive while a process opens it, shared as long as it is open. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>

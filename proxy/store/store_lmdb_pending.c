@@ -1,4 +1,5 @@
-/* Writes on their way; see store_lmdb_internal.h. Invariant: a lookup sees every write that was asked for before it, wherever that is. */
+/* Writes on their way; see store_lmdb_internal.h. Invariant: a lookup sees every write that was asked for before it,
+ * wherever that is. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <string.h>
@@ -45,9 +46,11 @@ struct entry *lmdb_stale(struct entry *e, int64_t since)
 	return stale;
 }
 
-enum pending_answer pending_get(const struct lmdb_pending *p, const char *key, size_t len, struct entry **entry, int64_t *stale)
+enum pending_answer pending_get(const struct lmdb_pending *p, const char *key, size_t len, struct entry **entry,
+    int64_t *stale)
 {
-	const struct store_op *near = LIST_FIRST(&p->urls[pending_hash(key, len) % PENDING_BUCKETS]), *wide = LIST_FIRST(&p->wide), *op;
+	const struct store_op *near = LIST_FIRST(&p->urls[pending_hash(key, len) % PENDING_BUCKETS]),
+	                      *wide = LIST_FIRST(&p->wide), *op;
 
 	*stale = 0;
 	while (near || wide) {

@@ -1,6 +1,7 @@
-/* Owns the tables of the LMDB store: "entries" by key (a long one cut, with its hash) holds a number and the packed entry; "order" by
- * that number holds since when the entry is stale (soft purge; 0: not) and its key. The lowest number is the oldest, the first to
- * go when room runs out. Must not know: the file, operations in their queue. Invariant: every entry has its number in both. */
+/* Owns the tables of the LMDB store: "entries" by key (a long one cut, with its hash) holds a number and the packed
+ * entry; "order" by that number holds since when the entry is stale (soft purge; 0: not) and its key. The lowest number
+ * is the oldest, the first to go when room runs out. Must not know: the file, operations in their queue. Invariant:
+ * every entry has its number in both. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <endian.h>
@@ -135,7 +136,8 @@ int lmdb_put(struct lmdb_file *f, MDB_txn *txn, const struct entry *e)
 }
 
 /* What the value says, or NULL where it is damaged or another key's with the same hash. */
-static struct entry *lmdb_read(struct lmdb_file *f, MDB_txn *txn, const MDB_val *v, const struct lmdb_key *cut, const char *key, size_t len)
+static struct entry *lmdb_read(struct lmdb_file *f, MDB_txn *txn, const MDB_val *v, const struct lmdb_key *cut,
+    const char *key, size_t len)
 {
 	char number[sizeof(uint64_t)];
 	MDB_val k = { sizeof number, number }, found;
@@ -194,7 +196,8 @@ static bool purge_matches(const struct store_op *op, const MDB_val *v)
 	return key.at && store_purges(op->what, op->key, op->len, key.at, key.len);
 }
 
-static int purge_one(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, const struct store_op *op, const MDB_val *k, const MDB_val *v)
+static int purge_one(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, const struct store_op *op, const MDB_val *k,
+    const MDB_val *v)
 {
 	uint64_t number = v->mv_size < sizeof number ? 0 : number_read(v->mv_data);
 	struct lmdb_order o = { .stale = op->now };
@@ -240,7 +243,8 @@ int lmdb_measure(struct lmdb_file *f, MDB_txn *txn, uint64_t *entries, uint64_t 
 	*bytes = 0;
 	for (size_t i = 0; i < 2 && !rc; i++) {
 		rc = mdb_stat(txn, tables[i], &stat);
-		*bytes += (uint64_t)stat.ms_psize * (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages);
+		*bytes += (uint64_t)stat.ms_psize *
+		    (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages);
 	}
 	*entries = stat.ms_entries;
 	return rc;

@@ -1,6 +1,7 @@
-/* Owns the thread that writes the LMDB file: it alone waits for the writer's lock, which another process may have for ever, and it alone
- * opens the file and puts a damaged one away. Must not know: lookups, loops but to wake one. Invariants: operations are done in the order
- * they were given, many in one transaction; each comes back once; an entry that cannot be written still ends what it would have replaced. */
+/* Owns the thread that writes the LMDB file: it alone waits for the writer's lock, which another process may have for
+ * ever, and it alone opens the file and puts a damaged one away. Must not know: lookups, loops but to wake one.
+ * Invariants: operations are done in the order they were given, many in one transaction; each comes back once; an entry
+ * that cannot be written still ends what it would have replaced. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -416,8 +417,8 @@ static int batch_do(struct lmdb_writer *w, size_t room)
 	return rc;
 }
 
-/* A full map: the pages of one transaction's removals serve the one after next, so some more go each time; what a process that was killed
- * was reading is kept for it until somebody looks. */
+/* A full map: the pages of one transaction's removals serve the one after next, so some more go each time; what a
+ * process that was killed was reading is kept for it until somebody looks. */
 static int batch_try(struct lmdb_writer *w)
 {
 	size_t limit = FILL(w->file.map_bytes);
@@ -446,7 +447,8 @@ static void writer_say(struct lmdb_writer *w, int rc)
 	w->failing = rc != 0;
 }
 
-/* It waits in the queue again. What must be opened anew is closed; where not even removals can be made there is no other way to empty it. */
+/* It waits in the queue again. What must be opened anew is closed; where not even removals can be made there is no
+ * other way to empty it. */
 static void batch_failed(struct lmdb_writer *w, int rc)
 {
 	w->batch_max = SMALL_BATCH;
@@ -492,7 +494,8 @@ static int writer_open(struct lmdb_writer *w)
 {
 	int rc = lmdb_open(&w->file);
 
-	if (rc && !w->failing && !atomic_load(&w->file.stop) && (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
+	if (rc && !w->failing && !atomic_load(&w->file.stop) &&
+	    (w->open_rc != OPEN_PENDING || !lmdb_is_misconfigured(rc)))
 		log_warn("lmdb store: %s: %s; it is not used until it can be", w->file.path, lmdb_strerror(rc));
 	else if (!rc && w->failing)
 		log_info("lmdb store: %s: it is used again", w->file.path);

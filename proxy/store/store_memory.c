@@ -1,6 +1,8 @@
-/* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a count.
- * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and the slack of
- * eviction.h: room is made before an entry comes in. Bodies that readers still hold after they left count elsewhere (bodies.h). */
+/* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a
+ * count.
+ * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and
+ * the slack of eviction.h: room is made before an entry comes in. Bodies that readers still hold after they left count
+ * elsewhere (bodies.h). */
 #include "proxy/store/store.h"
 
 #include <malloc.h>
@@ -15,10 +17,12 @@
 
 /* Buckets for entries of that size; PURGE_SLICE of them are looked through under one hold of the lock. */
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
-/* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to the system. */
+/* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to
+ * the system. */
 enum { TRIM_SHARE = 8 };
-/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all that is stored. Less
- * where slow readers hold much already: these, too, they would go on reading once others have driven them out. */
+/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all
+ * that is stored. Less where slow readers hold much already: these, too, they would go on reading once others have
+ * driven them out. */
 enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
@@ -152,7 +156,8 @@ static void memory_make_room(struct store_memory *m, size_t bytes, struct evicti
 	}
 }
 
-static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry,
+    struct store_wait *w)
 {
 	struct store_memory *m = memory_of(s);
 	uint64_t hash = hash_sip(m->secret, key, len);
@@ -259,7 +264,8 @@ static void memory_put(struct store *s, struct entry *e)
 
 static size_t memory_making_max(const struct store_memory *m)
 {
-	size_t share = m->room / RESERVE_SHARE, both = share > BODIES_LOOSE_MAX / 2 ? share : BODIES_LOOSE_MAX / 2, loose = bodies_loose();
+	size_t share = m->room / RESERVE_SHARE, both = share > BODIES_LOOSE_MAX / 2 ? share : BODIES_LOOSE_MAX / 2,
+	       loose = bodies_loose();
 	size_t left = both > loose ? both - loose : 0;
 
 	return left < share ? left : share;
@@ -298,7 +304,8 @@ void store_memory_release(struct store *s, size_t had)
 }
 
 /* With the form among what it counts, the entry takes its place anew. */
-bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body, const struct object *form)
+bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body,
+    const struct object *form)
 {
 	struct store_memory *m = memory_of(s);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
@@ -322,7 +329,8 @@ bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct
 }
 
 /* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */
-static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now, struct eviction_list *dead)
+static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now,
+    struct eviction_list *dead)
 {
 	struct entry *old = n->entry, *stale = entry_expired(old, now);
 
@@ -341,7 +349,8 @@ static struct entry *memory_expire(struct store_memory *m, struct memory_node *n
 
 struct memory_purge { enum store_purge what; const char *url; size_t len; bool soft; int64_t now, count; };
 
-static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n, struct eviction_list *dead)
+static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n,
+    struct eviction_list *dead)
 {
 	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && !n->entry->object))
 		return;

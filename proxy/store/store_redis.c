@@ -1,10 +1,11 @@
-/* Owns entries in a Redis or Valkey server that many instances share: one connection and one thread, requests pipelined.
- * Must not know: freshness, what is in an entry, how the connection is made. While the server is away lookups miss at once and
- * entries are dropped, both counted; removals wait for it, those of what the entries would have replaced too. A server that refuses a
- * removal is as good as away: nothing is looked up in it until it has made it.
+/* Owns entries in a Redis or Valkey server that many instances share: one connection and one thread, requests
+ * pipelined.
+ * Must not know: freshness, what is in an entry, how the connection is made. While the server is away lookups miss at
+ * once and entries are dropped, both counted; removals wait for it, those of what the entries would have replaced too.
+ * A server that refuses a removal is as good as away: nothing is looked up in it until it has made it.
  *
- * A URL is a hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so that a URL goes
- * with all its variants at once. A hash expires a week after the last entry that came in. */
+ * A URL is a hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so that a
+ * URL goes with all its variants at once. A hash expires a week after the last entry that came in. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>
@@ -155,8 +156,8 @@ static bool redis_is_purging(const struct store_redis *r, const struct store_op 
 	return false;
 }
 
-/* Until a purge has looked through all keys whatever is about what it means waits; lookups not for long, nor entries that are too many.
- * True: done with. */
+/* Until a purge has looked through all keys whatever is about what it means waits; lookups not for long, nor entries
+ * that are too many. True: done with. */
 static bool redis_holds(struct store_redis *r, struct store_op *op)
 {
 	if (!r->scan || !redis_is_purging(r, op))
@@ -372,7 +373,8 @@ static void on_got(redisAsyncContext *ac, void *answer, void *arg)
 	struct entry *e = NULL;
 
 	(void)ac;
-	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->type == REDIS_REPLY_STRING) {
+	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+	    reply->element[0]->type == REDIS_REPLY_STRING) {
 		e = redis_read(reply->element[0], reply->element[1], op);
 		if (!e) {
 			redis_count_error(r);
@@ -422,7 +424,8 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 /* SCAN's pattern is a glob. */
 static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const char *cursor)
 {
-	struct slice args[] = { WORD("SCAN"), { cursor, strlen(cursor) }, WORD("MATCH"), { NULL, 0 }, WORD("COUNT"), WORD(SCAN_COUNT) };
+	struct slice args[] = { WORD("SCAN"), { cursor, strlen(cursor) }, WORD("MATCH"), { NULL, 0 }, WORD("COUNT"),
+		WORD(SCAN_COUNT) };
 	struct text pattern = { 0 };
 	const char *parts[] = { r->settings.prefix, op->key };
 	size_t lens[] = { strlen(r->settings.prefix), op->what == PURGE_ALL ? 0 : op->len };

@@ -1,5 +1,6 @@
-/* Owns the connection of the Redis store: hiredis on the store's loop, TLS, who we are, trying again, the answer that must come in
- * time. Must not know: operations. Invariant: up only between the server's answer to the greeting and the connection's loss. */
+/* Owns the connection of the Redis store: hiredis on the store's loop, TLS, who we are, trying again, the answer that
+ * must come in time. Must not know: operations. Invariant: up only between the server's answer to the greeting and the
+ * connection's loss. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <assert.h>
@@ -153,7 +154,8 @@ static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 	const struct redis_settings *s = &r->settings;
 
 	r->expected = s->password ? 2 : 1;
-	if (s->password && s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
+	if (s->password && s->user &&
+	    redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
 		return false;
 	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
 		return false;
@@ -204,7 +206,8 @@ void redis_connect(struct store_redis *r)
 	}
 	r->connection = ac;
 	redis_guard(r, ac);
-	if (redis_attach(r, ac) || (why = redis_secure(r, ac)) || redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
+	if (redis_attach(r, ac) || (why = redis_secure(r, ac)) ||
+	    redisAsyncSetConnectCallback(ac, on_connect) != REDIS_OK ||
 	    redisAsyncSetDisconnectCallback(ac, on_disconnect) != REDIS_OK || !redis_greet(r, ac)) {
 		redis_drop(r, why ? why : ac->c.err ? ac->c.errstr : "cannot connect");
 		return;

@@ -1,5 +1,6 @@
-/* Owns what the files of the Redis store share: operations (store_redis.c), the connection they travel on (store_redis_connection.c),
- * which alone makes and loses it, and what of its bytes becomes a reply (store_redis_reply.c). Only store_redis*.c include it. */
+/* Owns what the files of the Redis store share: operations (store_redis.c), the connection they travel on
+ * (store_redis_connection.c), which alone makes and loses it, and what of its bytes becomes a reply
+ * (store_redis_reply.c). Only store_redis*.c include it. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 
@@ -22,7 +23,8 @@ struct store_redis {
 	bool ending, over;                     /* what waits is still done; no more */
 	size_t debt;                           /* removals from before it was up, that come before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
-	struct store_op_list held;             /* until it is through: other such purges, settlements, changes of what they mean */
+	/* until it is through: other such purges, settlements, changes of what they mean */
+	struct store_op_list held;
 	size_t n_held, held_bytes;
 	bool slow;                             /* lookups are no longer held */
 	bool scan_over, scan_failed;           /* all keys were told; not all of them went */

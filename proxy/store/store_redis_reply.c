@@ -1,9 +1,10 @@
 /* Owns what of a server's bytes becomes a reply: hiredis parses them, and asks here before it makes anything of them.
- * Must not know: what replies say. Invariant: hiredis never sees a reply that nobody asked for (it would abort the program), nor makes
- * more of a few bytes than this process can bear. */
+ * Must not know: what replies say. Invariant: hiredis never sees a reply that nobody asked for (it would abort the
+ * program), nor makes more of a few bytes than this process can bear. */
 #include "proxy/store/store_redis_internal.h"
 
-/* A page of SCAN has some thousand keys, whatever COUNT says; the largest value is a record (VALUE_MAX_BYTES) in its packing. */
+/* A page of SCAN has some thousand keys, whatever COUNT says; the largest value is a record (VALUE_MAX_BYTES) in its
+ * packing. */
 enum { ELEMENTS_MAX = 100000, REPLY_MAX_BYTES = 32 << 20 };
 
 #if HIREDIS_MAJOR >= 1

@@ -134,8 +134,8 @@ static void thread_answer(struct store_thread *t, struct store_op *op, struct en
 	loop_wake(op->wait->loop, &op->wait->task);
 }
 
-/* All that was asked for comes to nothing, and who asks next finds nothing, until all is removed: that is one operation, for which there
- * is room. Settlements wait for it. */
+/* All that was asked for comes to nothing, and who asks next finds nothing, until all is removed: that is one
+ * operation, for which there is room. Settlements wait for it. */
 static void thread_wipe(struct store_thread *t)
 {
 	struct store_op *op, *next;
@@ -195,7 +195,8 @@ static void thread_enqueue_wait(struct store_thread *t, struct store_op *op, str
 	thread_enqueue(t, op);
 }
 
-enum store_result store_thread_get(struct store *s, const char *key, size_t len, struct entry **entry, struct store_wait *w)
+enum store_result store_thread_get(struct store *s, const char *key, size_t len, struct entry **entry,
+    struct store_wait *w)
 {
 	struct store_thread *t = thread_of(s);
 	struct store_op *op = op_new(t, OP_GET, key, len);
@@ -520,7 +521,8 @@ static void thread_tell_owed(struct store_thread *t)
 	if (t->wipe)
 		log_warn("%s store: everything in it was to be removed, and could not be", name);
 	else if (owed)
-		log_warn("%s store: %zu removals could not be made: what they name may be found there again", name, owed);
+		log_warn("%s store: %zu removals could not be made: what they name may be found there again", name,
+		    owed);
 	TAILQ_FOREACH(op, &t->queue, link) {
 		char url[512];
 		const char *end = memchr(op->key, '\n', op->len);
@@ -528,7 +530,8 @@ static void thread_tell_owed(struct store_thread *t)
 		if (!op_removes(op) || told++ == TOLD_MAX)
 			continue;
 		log_escape(url, sizeof url, op->key, end ? (size_t)(end - op->key) : op->len);
-		log_warn("%s store: not removed: %s%s", name, url, op->type == OP_PURGE && op->what != PURGE_URL ? "*" : "");
+		log_warn("%s store: not removed: %s%s", name, url,
+		    op->type == OP_PURGE && op->what != PURGE_URL ? "*" : "");
 		if (told == TOLD_MAX)
 			break;
 	}

@@ -1,8 +1,9 @@
-/* Owns what stores with a thread of their own share: the thread and its loop, the bounded queue of what workers ask of it, and
- * the way answers go back. Must not know: where entries are kept.
- * Invariants: operations are taken in the order they were asked for. A lookup that finds the queue full, or the store away, is refused. A
- * removal never is, and what cannot come in, or got lost on its way, becomes the removal of its key, which is owed until it is done:
- * while too many are owed, everything is removed instead, and nothing is looked up before. */
+/* Owns what stores with a thread of their own share: the thread and its loop, the bounded queue of what workers ask of
+ * it, and the way answers go back. Must not know: where entries are kept.
+ * Invariants: operations are taken in the order they were asked for. A lookup that finds the queue full, or the store
+ * away, is refused. A removal never is, and what cannot come in, or got lost on its way, becomes the removal of its
+ * key, which is owed until it is done: while too many are owed, everything is removed instead, and nothing is looked up
+ * before. */
 #ifndef UTFEED_PROXY_STORE_STORE_THREAD_H
 #define UTFEED_PROXY_STORE_STORE_THREAD_H
 
@@ -66,16 +67,19 @@ void store_thread_stop(struct store_thread *);
 
 /* On the store's thread. */
 struct store_op *store_thread_take(struct store_thread *);                     /* NULL: the queue is empty */
-void store_thread_done(struct store_thread *, struct store_op *, struct entry *answer);        /* GET: a reference or NULL; frees it */
-void store_op_free(struct store_op *);                                         /* what nobody waits for, on any thread */
-/* It was not done, or nobody knows: who waits is told so, an entry becomes the removal of its key, and a removal goes back to the front of
- * the queue, behind those that went back before it. */
+/* GET: a reference or NULL; frees it */
+void store_thread_done(struct store_thread *, struct store_op *, struct entry *answer);
+/* what nobody waits for, on any thread */
+void store_op_free(struct store_op *);
+/* It was not done, or nobody knows: who waits is told so, an entry becomes the removal of its key, and a removal goes
+ * back to the front of the queue, behind those that went back before it. */
 void store_thread_owe(struct store_thread *, struct store_op *);
 size_t store_thread_owed(struct store_thread *);                               /* removals in the queue */
 bool store_thread_is_idle(struct store_thread *);                              /* the queue is empty */
 /* True: lookups and settlements in the queue end too, and entries become removals. */
 void store_thread_set_away(struct store_thread *, bool away);
-void store_thread_count(struct store_thread *, const struct store_stats *more);       /* added, but entries and bytes: set */
+/* added, but entries and bytes: set */
+void store_thread_count(struct store_thread *, const struct store_stats *more);
 void store_thread_leave(struct store_thread *);
 
 /* The functions of struct store_ops. */
