@@ -10,7 +10,7 @@ enum { IPV4_BITS = 32, IPV6_BITS = 128, MAPPED_BITS = 96 };
 
 static const struct cidr mapped = { { true, { [10] = 0xff, [11] = 0xff } }, MAPPED_BITS };
 
-static void unmap(struct ip *ip)
+static void cidr_unmap(struct ip *ip)
 {
 	if (!cidr_contains(&mapped, ip))
 		return;
@@ -19,7 +19,7 @@ static void unmap(struct ip *ip)
 	memset(ip->bytes + IPV4_BITS / 8, 0, sizeof(ip->bytes) - IPV4_BITS / 8);
 }
 
-static bool parse(const char *text, size_t len, struct ip *ip)
+static bool cidr_read_address(const char *text, size_t len, struct ip *ip)
 {
 	char copy[INET6_ADDRSTRLEN];
 
@@ -33,9 +33,9 @@ static bool parse(const char *text, size_t len, struct ip *ip)
 
 bool ip_parse(const char *text, size_t len, struct ip *ip)
 {
-	if (!parse(text, len, ip))
+	if (!cidr_read_address(text, len, ip))
 		return false;
-	unmap(ip);
+	cidr_unmap(ip);
 	return true;
 }
 
@@ -43,7 +43,7 @@ void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *ip)
 {
 	*ip = (struct ip){ .ipv6 = ipv6 };
 	memcpy(ip->bytes, bytes, (ipv6 ? IPV6_BITS : IPV4_BITS) / 8);
-	unmap(ip);
+	cidr_unmap(ip);
 }
 
 bool ip_from_sockaddr(const struct sockaddr *address, struct ip *ip)
@@ -86,7 +86,7 @@ bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
 	size_t address = slash ? (size_t)(slash - text) : len;
 	struct ip masked = { 0 };
 
-	if (!parse(text, address, &cidr->ip))
+	if (!cidr_read_address(text, address, &cidr->ip))
 		return false;
 	cidr->bits = cidr->ip.ipv6 ? IPV6_BITS : IPV4_BITS;
 	if (slash && !parse_bits(slash + 1, len - address - 1, cidr->bits, &cidr->bits))
@@ -97,7 +97,7 @@ bool cidr_parse(const char *text, size_t len, struct cidr *cidr)
 	if (memcmp(masked.bytes, cidr->ip.bytes, sizeof(masked.bytes)) != 0)
 		return false;
 	if (cidr->ip.ipv6 && cidr->bits >= MAPPED_BITS) {
-		unmap(&cidr->ip);
+		cidr_unmap(&cidr->ip);
 		if (!cidr->ip.ipv6)
 			cidr->bits -= MAPPED_BITS;
 	}

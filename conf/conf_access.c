@@ -70,7 +70,7 @@ void conf_cidr_list_clear(void *member)
 }
 
 /* ":443", ":*" or nothing. */
-static bool read_port(const char *text, size_t len, int *port)
+static bool access_read_port(const char *text, size_t len, int *port)
 {
 	char *end;
 	unsigned long value;
@@ -130,10 +130,10 @@ static bool read_destination(const char *text, struct conf_destination *d)
 		return true;
 	if (close)
 		return cidr_parse(text + 1, (size_t)(close - text) - 1, &d->cidr) &&
-		    read_port(close + 1, strlen(close + 1), &d->port);
+		    access_read_port(close + 1, strlen(close + 1), &d->port);
 	if ((colon = strchr(text, ':')))
 		what = (size_t)(colon - text);
-	if (!read_port(text + what, len - what, &d->port))
+	if (!access_read_port(text + what, len - what, &d->port))
 		return false;
 	if (cidr_parse(text, what, &d->cidr))
 		return true;

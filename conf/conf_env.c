@@ -23,7 +23,7 @@ void conf_env_name(const struct conf_row *row, char name[CONF_ENV_NAME_MAX])
 	name[len] = '\0';
 }
 
-static const char *find(char *const *envp, const char *name)
+static const char *env_find(char *const *envp, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -57,7 +57,7 @@ static int set_list(struct conf *conf, const struct conf_row *row, const char *t
 
 int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *error)
 {
-	const char *file = find(envp, "UTFEED_CONFIG");
+	const char *file = env_find(envp, "UTFEED_CONFIG");
 
 	if (!file)
 		return 0;
@@ -72,7 +72,7 @@ int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *erro
 		const struct conf_row *row = &conf_options[i];
 		char name[CONF_ENV_NAME_MAX];
 		conf_env_name(row, name);
-		const char *text = find(envp, name);
+		const char *text = env_find(envp, name);
 		int status = 0;
 		if (text && conf_types[row->type].list)
 			status = set_list(conf, row, text, name, error);
@@ -97,7 +97,7 @@ int conf_env_fall_back(struct conf *conf, char *const *envp, struct conf_error *
 {
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
 		const char *const *name = common[i].names, *text = NULL;
-		while (*name && !(text = find(envp, *name)))
+		while (*name && !(text = env_find(envp, *name)))
 			name++;
 		if (text && conf->sources[common[i].option].level == CONF_LEVEL_DEFAULT &&
 		    conf_set(conf, &conf_options[common[i].option], CONF_LEVEL_ENVIRONMENT,

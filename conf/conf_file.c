@@ -26,7 +26,7 @@ static int fail_here(const struct reader *reader)
 	return conf_fail_in(reader->error, where);
 }
 
-static char *trim(char *text)
+static char *file_trim(char *text)
 {
 	char *end;
 
@@ -39,7 +39,7 @@ static char *trim(char *text)
 }
 
 /* In place; what follows must be blank or a comment. */
-static int unquote(char *text, struct conf_error *error)
+static int file_unquote(char *text, struct conf_error *error)
 {
 	size_t len = conf_quoted_length(text);
 	const char *behind = text + len + strspn(text + len, " \t");
@@ -70,14 +70,14 @@ static int read_section(struct reader *reader, char *line)
 	char *close, *pattern;
 
 	cut_comment(line);
-	line = trim(line);
+	line = file_trim(line);
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
 		conf_fail(reader->error, "not a section; allowed: [route PATTERN]");
 		return fail_here(reader);
 	}
 	*close = '\0';
-	pattern = trim(line + sizeof(word) - 1);
+	pattern = file_trim(line + sizeof(word) - 1);
 	snprintf(where, sizeof(where), "%.200s:%u", reader->file, reader->line);
 	reader->in_route = conf_add_route(reader->conf, CONF_LEVEL_FILE, pattern, where, reader->error) != NULL;
 	return reader->in_route ? 0 : -1;
@@ -114,7 +114,7 @@ static int read_line(struct reader *reader, char *line)
 {
 	char *equals, *text;
 
-	line = trim(line);
+	line = file_trim(line);
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[')
@@ -125,15 +125,15 @@ static int read_line(struct reader *reader, char *line)
 		return fail_here(reader);
 	}
 	*equals = '\0';
-	text = trim(equals + 1);
+	text = file_trim(equals + 1);
 	if (*text == '"') {
-		if (unquote(text, reader->error) != 0)
+		if (file_unquote(text, reader->error) != 0)
 			return fail_here(reader);
 	} else {
 		cut_comment(text);
-		text = trim(text);
+		text = file_trim(text);
 	}
-	return set_option(reader, trim(line), text);
+	return set_option(reader, file_trim(line), text);
 }
 
 int conf_file_parse(struct conf *conf, const char *text, size_t len, const char *name, struct conf_error *error)

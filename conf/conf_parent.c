@@ -10,7 +10,7 @@
 
 #define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
 
-static int hex_digit(char c)
+static int parent_hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
@@ -23,9 +23,9 @@ static bool unescape(const char *text, size_t len, char *out, size_t *out_len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 		if (c == '%') {
-			if (len - i < 3 || hex_digit(text[i + 1]) < 0 || hex_digit(text[i + 2]) < 0)
+			if (len - i < 3 || parent_hex_digit(text[i + 1]) < 0 || parent_hex_digit(text[i + 2]) < 0)
 				return false;
-			c = (unsigned char)(hex_digit(text[i + 1]) << 4 | hex_digit(text[i + 2]));
+			c = (unsigned char)(parent_hex_digit(text[i + 1]) << 4 | parent_hex_digit(text[i + 2]));
 			i += 2;
 		}
 		if (c < 0x20 || c == 0x7f)
@@ -91,7 +91,7 @@ static int read_credentials(struct conf_parent *parent, const char *text, size_t
 	return parent->credentials && parent->userinfo ? 0 : conf_fail_memory(error);
 }
 
-static int read_address(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
+static int parent_read_address(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
 {
 	struct url_host host;
 
@@ -122,8 +122,8 @@ static int read_parent(struct conf_parent *parent, const char *text, struct conf
 	if (at && read_credentials(parent, text, (size_t)(at - text), error) != 0)
 		return -1;
 	return at
-	    ? read_address(parent, at + 1, len - (size_t)(at + 1 - text), error)
-	    : read_address(parent, text, len, error);
+	    ? parent_read_address(parent, at + 1, len - (size_t)(at + 1 - text), error)
+	    : parent_read_address(parent, text, len, error);
 }
 
 /* As curl does, "host:port" is taken for a URL. */

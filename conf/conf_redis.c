@@ -22,7 +22,7 @@ static int read_path(struct conf_redis *redis, const char *text, struct conf_err
 	return redis->path ? 0 : conf_fail_memory(error);
 }
 
-static int read_address(struct conf_redis *redis, const char *text, struct conf_error *error)
+static int redis_read_address(struct conf_redis *redis, const char *text, struct conf_error *error)
 {
 	struct url_host host;
 
@@ -40,7 +40,7 @@ int conf_redis_set(const struct conf_row *row, void *member, const struct conf_v
 	struct conf_redis redis = { .host = NULL };
 
 	(void)row;
-	if (*text && (*text == '/' ? read_path(&redis, text, error) : read_address(&redis, text, error)) != 0)
+	if (*text && (*text == '/' ? read_path(&redis, text, error) : redis_read_address(&redis, text, error)) != 0)
 		return -1;
 	conf_redis_clear(member);
 	*(struct conf_redis *)member = redis;

@@ -192,7 +192,8 @@ static char *read_word(const char *text, size_t len, struct conf_error *error)
 }
 
 /* One NAME=VALUE of an inline route. */
-static int set_word(struct conf_route *route, const char *word, size_t len, const char *where, struct conf_error *error)
+static int route_set_word(struct conf_route *route, const char *word, size_t len, const char *where,
+    struct conf_error *error)
 {
 	const char *equals = memchr(word, '=', len);
 	size_t name_len = equals ? (size_t)(equals - word) : len;
@@ -238,14 +239,14 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 		len = conf_item_length(at, blanks);
 		if (len == 0)
 			break;
-		status = set_word(route, at, len, value->where, error);
+		status = route_set_word(route, at, len, value->where, error);
 	}
 	return status;
 }
 
 /* In quotes where its text could be taken for more than one word, or for quotes; the values of other types hold no
  * blanks. */
-static void format_word(FILE *out, const struct conf_row *option, const void *member)
+static void route_format_word(FILE *out, const struct conf_row *option, const void *member)
 {
 	const char *text = option->type == CONF_TYPE_TEXT ? *(char *const *)member : "";
 
@@ -269,7 +270,7 @@ void conf_route_format(FILE *out, const struct conf_row *row, const void *member
 				continue;
 			if (j != CONF_ROUTE_origin)
 				fprintf(out, " %s=", option->name);
-			format_word(out, option, (const char *)route + option->offset);
+			route_format_word(out, option, (const char *)route + option->offset);
 		}
 		fputc('\n', out);
 	}
@@ -386,7 +387,7 @@ const struct conf_route *conf_route_match(const struct conf *conf, const char *h
 	return conf_route_match_host(conf, host, &asked, path, path_len);
 }
 
-static bool append(char *out, size_t cap, size_t *len, const char *text, size_t text_len)
+static bool route_append(char *out, size_t cap, size_t *len, const char *text, size_t text_len)
 {
 	if (text_len > cap - *len)
 		return false;
@@ -406,11 +407,11 @@ size_t conf_route_target(const struct conf_route *route, const char *path, size_
 		return 0;
 	if (rest_len && base_slash && !prefix_slash)
 		base_len--;   /* rest begins with its own */
-	if (!append(out, cap, &len, base, base_len))
+	if (!route_append(out, cap, &len, base, base_len))
 		return 0;
-	if (rest_len && !base_slash && prefix_slash && !append(out, cap, &len, "/", 1))
+	if (rest_len && !base_slash && prefix_slash && !route_append(out, cap, &len, "/", 1))
 		return 0;
-	if (!append(out, cap, &len, rest, rest_len) || !append(out, cap, &len, rest + rest_len, query_len))
+	if (!route_append(out, cap, &len, rest, rest_len) || !route_append(out, cap, &len, rest + rest_len, query_len))
 		return 0;
 	return len;
 }

@@ -9,7 +9,7 @@
 static const char option_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /* "http://" of a URL. */
-static size_t scheme_length(const char *value, size_t len)
+static size_t shown_scheme_length(const char *value, size_t len)
 {
 	size_t at = 0;
 
@@ -23,7 +23,7 @@ struct conf_shown conf_shown(const char *value, size_t len)
 {
 	struct conf_shown shown;
 	const char *at = memrchr(value, '@', len), *query = memchr(value, '?', len);
-	size_t scheme = at ? scheme_length(value, len) : 0, from = at ? (size_t)(at - value) : 0, end = len;
+	size_t scheme = at ? shown_scheme_length(value, len) : 0, from = at ? (size_t)(at - value) : 0, end = len;
 
 	if (query && (!at || query > at))
 		end = (size_t)(query - value);

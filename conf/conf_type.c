@@ -22,7 +22,7 @@ static const struct unit size_units[] = {
 };
 static const struct unit time_units[] = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 }, { NULL, 0 } };
 
-static bool read_number(const char *text, const struct unit *units, uint64_t *number)
+static bool type_read_number(const char *text, const struct unit *units, uint64_t *number)
 {
 	uint64_t value = 0;
 	const char *at = text;
@@ -56,10 +56,10 @@ static int set_number(const struct conf_row *row, const char *text, const struct
 	uint64_t min = 0, max = UINT64_MAX, value;
 
 	if (row->min)
-		read_number(row->min, units, &min);
+		type_read_number(row->min, units, &min);
 	if (row->max)
-		read_number(row->max, units, &max);
-	if (!read_number(text, units, &value))
+		type_read_number(row->max, units, &max);
+	if (!type_read_number(text, units, &value))
 		return conf_fail(error, "'%.64s' is not %s; allowed: %s to %s", SHOWN(text), kind, row->min, row->max);
 	if (value < min || value > max)
 		return conf_fail(error, "'%.64s' is out of range; allowed: %s to %s", SHOWN(text), row->min, row->max);
@@ -96,7 +96,7 @@ static int set_workers(const struct conf_row *row, void *member, const struct co
 		return -1;
 	}
 	long count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : sysconf(_SC_NPROCESSORS_ONLN);
-	read_number(row->max, no_units, &max);
+	type_read_number(row->max, no_units, &max);
 	*(int *)member = count < 1 ? 1 : (uint64_t)count > max ? (int)max : (int)count;
 	return 0;
 }
@@ -355,7 +355,7 @@ static int set_string(const struct conf_row *row, char **member, const struct co
 }
 
 /* RFC 9110 section 5.6.2 */
-static bool is_token(char c)
+static bool type_is_token(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	    (c && strchr("!#$%&'*+-.^_`|~", c));
@@ -368,7 +368,7 @@ static bool is_printable(char c)
 
 static int set_token(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	return set_string(row, member, value, is_token, "letters, digits and !#$%&'*+-.^_`|~", error);
+	return set_string(row, member, value, type_is_token, "letters, digits and !#$%&'*+-.^_`|~", error);
 }
 
 static int set_text(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
@@ -408,7 +408,7 @@ static int set_names(const struct conf_row *row, void *member, const struct conf
 	for (char *save, *name = strtok_r(at, blanks, &save); name; name = strtok_r(NULL, blanks, &save)) {
 		size_t len = 0;
 
-		while (is_token(name[len]))
+		while (type_is_token(name[len]))
 			len++;
 		if (name[len] || count == CONF_NAMES_MAX) {
 			conf_fail(error,

@@ -11,13 +11,13 @@
 
 enum { IDN_HOST_MAX = 1024 };  /* 253 characters of up to 4 bytes, RFC 1035 section 2.3.4 */
 
-static int hex(char c)
+static int idn_hex(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
 /* Decodes %80 to %FF only: an encoded ASCII character has no business in a host. False: no host to convert. */
-static bool decode(const char *host, size_t len, char out[IDN_HOST_MAX])
+static bool idn_decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 {
 	bool beyond = false;
 	size_t n = 0;
@@ -26,7 +26,7 @@ static bool decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 		unsigned char c = (unsigned char)host[i];
 
 		if (c == '%') {
-			int hi = i + 2 < len ? hex(host[i + 1]) : -1, lo = i + 2 < len ? hex(host[i + 2]) : -1;
+			int hi = i + 2 < len ? idn_hex(host[i + 1]) : -1, lo = i + 2 < len ? idn_hex(host[i + 2]) : -1;
 
 			if (hi < 8 || lo < 0)
 				return false;
@@ -47,7 +47,7 @@ static char *name_convert(const char *name, size_t len)
 {
 	char u8[IDN_HOST_MAX], *a = NULL;
 
-	if (!decode(name, len, u8) ||
+	if (!idn_decode(name, len, u8) ||
 	    idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
 		return NULL;
 	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */

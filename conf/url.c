@@ -46,7 +46,7 @@ static bool is_target(const char *text, size_t len)
 	return true;
 }
 
-static size_t find(const char *text, size_t from, size_t len, const char *any)
+static size_t url_find(const char *text, size_t from, size_t len, const char *any)
 {
 	const char *first = any[1] || from >= len ? NULL : memchr(text + from, any[0], len - from);
 
@@ -82,7 +82,7 @@ const char *url_error_text(enum url_error error)
 }
 
 /* A decimal number of 1 to 65535, leading zeroes allowed (port = *DIGIT, RFC 3986 section 3.2.3). */
-static bool read_port(const char *text, size_t len, uint16_t *port)
+static bool url_read_port(const char *text, size_t len, uint16_t *port)
 {
 	unsigned long value = 0;
 
@@ -177,14 +177,14 @@ enum url_error url_parse_host(const char *text, size_t len, struct url_host *hos
 
 	memset(host, 0, sizeof(*host));
 	if (len && text[0] == '[') {
-		size_t close = find(text, 1, len, "]");
+		size_t close = url_find(text, 1, len, "]");
 		if (close == len || !is_ipv6(text + 1, close - 1))
 			return URL_BAD_HOST;
 		host->ipv6 = true;
 		host->host = (struct url_part){ 1, close - 1 };
 		end = close + 1;
 	} else {
-		end = find(text, 0, len, ":");
+		end = url_find(text, 0, len, ":");
 		if (!is_host_name(text, end))
 			return URL_BAD_HOST;
 		host->host = (struct url_part){ 0, end };
@@ -195,7 +195,7 @@ enum url_error url_parse_host(const char *text, size_t len, struct url_host *hos
 		return URL_BAD_HOST;
 	if (end + 1 == len)
 		return URL_OK;   /* "host:" means the default port, RFC 3986 section 3.2.3 */
-	if (!read_port(text + end + 1, len - end - 1, &host->port))
+	if (!url_read_port(text + end + 1, len - end - 1, &host->port))
 		return URL_BAD_PORT;
 	host->port_given = true;
 	return URL_OK;
@@ -203,7 +203,7 @@ enum url_error url_parse_host(const char *text, size_t len, struct url_host *hos
 
 static enum url_error parse_scheme(const char *text, size_t len, struct url *url, size_t *after)
 {
-	size_t end = find(text, 0, len, ":/?#[]@");
+	size_t end = url_find(text, 0, len, ":/?#[]@");
 
 	if (end == 0 || end == len || text[end] != ':' || !is(text[0], ALPHA))
 		return URL_NO_SCHEME;
@@ -231,8 +231,8 @@ enum url_error url_parse(const char *text, size_t len, struct url *url)
 	error = parse_scheme(text, len, url, &at);
 	if (error)
 		return error;
-	end = find(text, at, len, "/?#");
-	if (find(text, at, end, "@") != end)
+	end = url_find(text, at, len, "/?#");
+	if (url_find(text, at, end, "@") != end)
 		/* a sender must not make it, a recipient should treat it as an error: RFC 9110 section 4.2.4 */
 		return URL_USERINFO;
 	error = url_parse_host(text + at, end - at, &host);
@@ -243,10 +243,10 @@ enum url_error url_parse(const char *text, size_t len, struct url *url)
 	url->port_given = host.port_given;
 	url->port = host.port_given ? host.port : url_default_port(url->scheme);
 	url->authority = (struct url_part){ at, end - at };
-	if (find(text, end, len, "#") != len)
+	if (url_find(text, end, len, "#") != len)
 		return URL_FRAGMENT;
 	at = end;
-	end = find(text, at, len, "?");
+	end = url_find(text, at, len, "?");
 	url->path = (struct url_part){ at, end - at };
 	url->has_query = end < len;
 	url->query = url->has_query ? (struct url_part){ end + 1, len - end - 1 } : (struct url_part){ len, 0 };

@@ -1,5 +1,6 @@
 #!/bin/sh
-# That check-layers.sh can fail: in a copy of the tree each of these faults is planted by itself, and has to be told by its words.
+# That check-layers.sh and check-style.sh can fail: in a copy of the tree each of these faults is planted by itself, and has to be told by
+# its words.
 cd "${UTFEED_SRCDIR:-$(dirname "$0")/..}" || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -8,11 +9,11 @@ cp -R core conf proxy "$work/" && cp tests/include.am "$work/tests/" || exit 1
 passed=0
 failed=0
 
-# planted WORDS FILE LINE: the line stands at the end of the file
+# planted WORDS FILE LINE: the line stands at the end of the file, which $check reads
 planted() {
 	[ ! -e "$work/$2" ] || cp "$work/$2" "$work/kept"
 	printf '%s\n' "$3" >>"$work/$2"
-	if said=$(sh tests/check-layers.sh "$work") || ! printf '%s\n' "$said" | grep -qF "$1"; then
+	if said=$(sh "tests/$check" "$work") || ! printf '%s\n' "$said" | grep -qF "$1"; then
 		echo "check-planted: not told: $2: $3"
 		failed=$((failed + 1))
 	else
@@ -21,7 +22,9 @@ planted() {
 	if [ -e "$work/kept" ]; then mv "$work/kept" "$work/$2"; else rm "$work/$2"; fi
 }
 
-sh tests/check-layers.sh "$work" >/dev/null || { echo "check-planted: the copy as it is has faults"; failed=1; }
+for check in check-style.sh check-layers.sh; do
+	sh "tests/$check" "$work" >/dev/null || { echo "check-planted: $check finds faults in the copy as it is"; failed=1; }
+done
 planted 'stands below proxy/base' proxy/base/text.c '#include "proxy/client/client.h"'
 planted 'stands below core/text' core/text/utf8.c '#include "core/normalise/normalise.h"'
 planted 'lies in a higher part' core/text/utf8.h '#include "conf/conf.h"'
@@ -33,5 +36,15 @@ planted 'belongs to core/evidence/detector.c' core/policy/policy.c '#include <uc
 planted 'stands in no folder' proxy/loose.c '/* Owns nothing. */'
 planted 'is not listed' proxy/http/unlisted.c '/* Owns nothing. */'
 planted 'headers include each other' proxy/base/slice.h '#include "proxy/base/text.h"'
+check=check-style.sh
+planted 'at most 120' proxy/base/text.c "/* $(printf '%0130d' 0) */"
+planted 'ends in a blank' proxy/base/text.h '#define TEXT_BLANK 1 '
+planted 'indented by blanks' conf/conf.c '        return 0;'
+planted 'between keyword and parenthesis' conf/conf.c '	if(conf)'
+planted 'stands on a line of its own' core/text/utf8.c 'static int utf8_nothing(void) {'
+planted 'behind its brace' core/text/utf8.c "$(printf '\t}\n\telse')"
+planted 'a comment of //' core/text/utf8.c '	return 0; // nothing'
+planted 'an empty line too many' core/text/utf8.c "$(printf '\n\nint utf8_nothing;')"
+planted 'is also one of' proxy/base/text.c "$(printf '%s' 'static bool way_write(struct tunnel *t)')"
 echo "check-planted: $passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -58,7 +58,7 @@ static bool read_escape(struct decoder *d, struct decoder_span *s)
 /* Looked through for an escape sequence after copying, so not too long. */
 enum { ASCII_RUN = 256 };
 
-static void read_ascii(struct decoder *d, struct decoder_span *s)
+static void jp_read_ascii(struct decoder *d, struct decoder_span *s)
 {
 	size_t len = span_left(s) < span_room(s) ? span_left(s) : span_room(s);
 	const uint8_t *escape;
@@ -131,7 +131,7 @@ static void jp_run(struct decoder *d, struct decoder_span *s)
 		if (*s->in == ESC)
 			complete = read_escape(d, s);
 		else if (d->mode == MODE_ASCII)
-			read_ascii(d, s);
+			jp_read_ascii(d, s);
 		else if (d->mode == MODE_JIS0208)
 			complete = read_pair(d, &table->pair, s);
 		else if (d->mode == MODE_JIS0212)

@@ -47,7 +47,7 @@ enum junk junk_allowed(bool http, const struct media_type *m)
 }
 
 /* Past the word; SCAN_NO: another stands there. */
-static enum scan_match take(struct scan *s, const char *word)
+static enum scan_match junk_take(struct scan *s, const char *word)
 {
 	enum scan_match m = scan_match(s, word, false);
 
@@ -60,7 +60,7 @@ static enum scan_match take(struct scan *s, const char *word)
 static enum scan_match take_any(struct scan *s, const char *const *words)
 {
 	for (; *words != NULL; words++) {
-		if (take(s, *words) == SCAN_SHORT)
+		if (junk_take(s, *words) == SCAN_SHORT)
 			return SCAN_SHORT;
 		scan_skip_space(s);
 	}
@@ -75,7 +75,7 @@ static enum scan_match take_name(struct scan *s)
 	size_t i;
 
 	for (i = 0; m == SCAN_NO && i < sizeof names / sizeof names[0]; i++)
-		m = take(s, names[i]);
+		m = junk_take(s, names[i]);
 	return m;
 }
 
@@ -87,7 +87,7 @@ static enum scan_match take_place(struct scan *s)
 	size_t n;
 	int c;
 
-	for (n = 0; (m = take(s, " on line ")) == SCAN_NO; n++) {
+	for (n = 0; (m = junk_take(s, " on line ")) == SCAN_NO; n++) {
 		c = scan_peek(s, 0);
 		if (c == '\n' || n == MESSAGE_MAX || scan_match(s, "<?", false) == SCAN_YES)
 			return SCAN_NO;
@@ -113,7 +113,7 @@ enum scan_match junk_message(struct scan *s)
 	if (m == SCAN_YES)
 		m = take_any(&look, after);
 	if (m == SCAN_YES)
-		m = take(&look, ":");
+		m = junk_take(&look, ":");
 	if (m == SCAN_YES)
 		m = take_place(&look);
 	if (m == SCAN_YES)

@@ -49,7 +49,7 @@ static bool is_blank(char c)
 }
 
 /* RFC 9110 section 5.6.2. */
-static bool is_token(char c)
+static bool media_type_is_token(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	    (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
@@ -74,7 +74,7 @@ static size_t take_token(struct field *f)
 {
 	const char *start = f->p;
 
-	while (f->p < f->end && is_token(*f->p))
+	while (f->p < f->end && media_type_is_token(*f->p))
 		f->p++;
 	return (size_t)(f->p - start);
 }
@@ -104,7 +104,7 @@ static bool fits(const char *want, const char *got)
 	return strcmp(want, got) == 0;
 }
 
-static enum mime_class classify(const char *mime)
+static enum mime_class media_type_classify(const char *mime)
 {
 	char top[MEDIA_TYPE_MAX];
 	const char *slash = strchr(mime, '/');
@@ -182,7 +182,7 @@ void media_type_read(struct media_type *m, const char *value, size_t len)
 	skip_blanks(&f);
 	if (!read_mime(m, &f))
 		return;
-	m->CTMime = classify(m->mime);
+	m->CTMime = media_type_classify(m->mime);
 	skip_parameter(&f);
 	while (f.p < f.end && m->charset[0] == '\0') {
 		f.p++;

@@ -178,7 +178,7 @@ static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool
 }
 
 /* Only the first of a run of ASCII can be a flaw, and only the last two can make one of what follows. */
-static const uint8_t *read_ascii(struct reading *r, const uint8_t *p, size_t len)
+static const uint8_t *plausible_read_ascii(struct reading *r, const uint8_t *p, size_t len)
 {
 	size_t run = utf8_ascii_prefix(p, len), i;
 
@@ -250,7 +250,7 @@ static void read_decoded(struct reading *r, struct decoder *d, const uint8_t *by
 		bytes += used, len -= used;
 		for (p = out; p < out + n;)
 			if (*p < 0x80)
-				p = read_ascii(r, p, (size_t)(out + n - p));
+				p = plausible_read_ascii(r, p, (size_t)(out + n - p));
 			else
 				read_letter(r, next_letter(r, &p));
 	}
@@ -278,14 +278,14 @@ static bool same_letter(struct letter a, struct letter b)
 	return a.glyph == b.glyph && a.letter_case == b.letter_case;
 }
 
-static void read_bytes(struct reading *r, const struct letter letters[128], const uint8_t *p, size_t len)
+static void plausible_read_bytes(struct reading *r, const struct letter letters[128], const uint8_t *p, size_t len)
 {
 	const uint8_t *end = p + len, *run;
 	struct letter l;
 
 	while (p < end) {
 		if (*p < 0x80) {
-			p = read_ascii(r, p, (size_t)(end - p));
+			p = plausible_read_ascii(r, p, (size_t)(end - p));
 			continue;
 		}
 		l = letters[*p++ - 0x80];
@@ -306,7 +306,7 @@ static int read_text(struct reading *r, enum charset cs, const uint8_t *bytes, s
 	if (d == NULL)
 		return -1;
 	if (charset_info(cs)->kind == KIND_SINGLE_BYTE && know_letters(r, d, letters))
-		read_bytes(r, letters, bytes, len);
+		plausible_read_bytes(r, letters, bytes, len);
 	else
 		read_decoded(r, d, bytes, len);
 	decoder_free(&d);

@@ -154,7 +154,7 @@ static enum preamble_state step_markup(struct look *l, bool *ended)
 }
 
 /* Moves on by one step. PREAMBLE_MORE with *ended: the bytes end before more can be told. */
-static enum preamble_state step(struct look *l, bool *ended)
+static enum preamble_state preamble_step(struct look *l, bool *ended)
 {
 	enum scan_match blank = skip_blank(l), decl = xmldecl_starts(&l->scan);
 
@@ -174,7 +174,7 @@ void preamble_look(struct preamble *p, const struct scan *from, enum junk allowe
 
 	*p = (struct preamble){ .state = PREAMBLE_MORE, .at = from->at };
 	while (p->state == PREAMBLE_MORE && !ended)
-		p->state = step(&l, &ended);
+		p->state = preamble_step(&l, &ended);
 	if (p->state == PREAMBLE_MORE && complete)
 		p->state = PREAMBLE_NONE;
 	if (p->state == PREAMBLE_MORE || p->state == PREAMBLE_NONE)

@@ -22,7 +22,7 @@ static enum sniff behind_declaration(const struct evidence *e, const struct xmld
 	}
 }
 
-static enum sniff look(const struct evidence *e)
+static enum sniff sniff_look(const struct evidence *e)
 {
 	const struct xmldecl *decl = e->hidden.state != XMLDECL_ABSENT ? &e->hidden : &e->decl;
 
@@ -62,6 +62,6 @@ enum sniff sniff_decide(const struct evidence *e)
 	enum sniff answer = by_type(e);
 
 	if (answer == SNIFF_MORE)
-		answer = look(e);
+		answer = sniff_look(e);
 	return answer == SNIFF_MORE && e->complete ? SNIFF_NOT_XML : answer;
 }

@@ -13,7 +13,7 @@ struct reader {
 	bool starved;               /* the bytes ended first */
 };
 
-static int peek(struct reader *r)
+static int xmldecl_peek(struct reader *r)
 {
 	int c = r->scan.at < r->limit ? scan_peek(&r->scan, 0) : SCAN_END;
 
@@ -22,15 +22,15 @@ static int peek(struct reader *r)
 	return c;
 }
 
-static void step(struct reader *r)
+static void xmldecl_step(struct reader *r)
 {
 	r->scan.at += r->scan.family.unit;
 }
 
 static void skip_space(struct reader *r)
 {
-	while (scan_is_space(peek(r)))
-		step(r);
+	while (scan_is_space(xmldecl_peek(r)))
+		xmldecl_step(r);
 }
 
 /* All of it lies before the limit, or it is none: what is behind never matters, be it there already or not. */
@@ -39,11 +39,11 @@ static bool at_end_mark(struct reader *r)
 	struct reader next;
 	bool ends;
 
-	if (peek(r) != '?')
+	if (xmldecl_peek(r) != '?')
 		return false;
 	next = *r;
-	step(&next);
-	ends = peek(&next) == '>';
+	xmldecl_step(&next);
+	ends = xmldecl_peek(&next) == '>';
 	r->starved |= next.starved;
 	return ends;
 }
@@ -63,30 +63,30 @@ static bool read_attribute(struct reader *r, char *name, size_t name_cap, char *
 	int quote, c;
 
 	name[0] = value[0] = '\0';
-	while (scan_is_name(peek(r))) {
-		put(name, name_cap, &n, peek(r));
-		step(r);
+	while (scan_is_name(xmldecl_peek(r))) {
+		put(name, name_cap, &n, xmldecl_peek(r));
+		xmldecl_step(r);
 	}
 	skip_space(r);
-	if (n == 0 || peek(r) != '=')
+	if (n == 0 || xmldecl_peek(r) != '=')
 		return false;
-	step(r);
+	xmldecl_step(r);
 	skip_space(r);
-	quote = peek(r);
+	quote = xmldecl_peek(r);
 	if (quote != '"' && quote != '\'')
 		return false;
-	step(r);
-	while ((c = peek(r)) != quote) {
+	xmldecl_step(r);
+	while ((c = xmldecl_peek(r)) != quote) {
 		if (c == SCAN_END || c == '<' || at_end_mark(r))
 			return false;
 		put(value, value_cap, &v, c);
-		step(r);
+		xmldecl_step(r);
 	}
-	step(r);
+	xmldecl_step(r);
 	return true;
 }
 
-static void trim(char *text)
+static void xmldecl_trim(char *text)
 {
 	size_t lead = strspn(text, " "), n = strlen(text);
 
@@ -115,16 +115,16 @@ static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_sta
 	char name[16], value[XMLDECL_LABEL_MAX];
 	size_t start;
 
-	while (peek(r) != SCAN_END && !at_end_mark(r)) {
+	while (xmldecl_peek(r) != SCAN_END && !at_end_mark(r)) {
 		start = r->scan.at;
 		if (!read_attribute(r, name, sizeof name, value, sizeof value)) {
 			if (r->scan.at == start)
-				step(r);
+				xmldecl_step(r);
 			continue;
 		}
 		if (strcmp(name, "encoding") == 0 && *enc_end == 0) {
 			memcpy(d->encoding, value, sizeof value);
-			trim(d->encoding);
+			xmldecl_trim(d->encoding);
 			*enc_start = start, *enc_end = r->scan.at;
 		} else if (strcmp(name, "version") == 0 && strlen(value) < sizeof d->version) {
 			memcpy(d->version, value, sizeof d->version);

@@ -126,7 +126,7 @@ static bool judges_bytes(const struct normaliser *n)
 }
 
 /* *ready false: not yet. */
-static int judge(struct normaliser *n, bool complete, bool *ready)
+static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held_len == n->options.sniff_bytes;
 	struct evidence *e = &n->evidence;
@@ -315,14 +315,14 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 }
 
 /* One look at what is held; where it decides, what is held runs. */
-static int look(struct normaliser *n, bool complete)
+static int normalise_look(struct normaliser *n, bool complete)
 {
 	bool ready;
 	int rc;
 
 	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len,
 	    n->options.forced, n->held, n->held_len, complete);
-	rc = judge(n, complete, &ready);
+	rc = normalise_judge(n, complete, &ready);
 	if (rc)
 		return rc;
 	if (!ready) {
@@ -346,7 +346,7 @@ static int feed_held(struct normaliser *n, const uint8_t *in, size_t len, size_t
 		rc = hold(n, in + *used, take);
 		*used += take;
 		if (rc == 0 && n->held_len == n->next_look)
-			rc = look(n, false);
+			rc = normalise_look(n, false);
 	}
 	return rc;
 }
@@ -391,7 +391,7 @@ int normaliser_finish(struct normaliser *n)
 	if (rc)
 		return rc;
 	if (n->state == NORM_HOLD)
-		rc = look(n, true);
+		rc = normalise_look(n, true);
 	if (rc == 0 && n->state == NORM_REWINDOW) {
 		rc = replay_rewindow(n, true);
 	}

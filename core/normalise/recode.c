@@ -69,7 +69,7 @@ int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags
 	return 0;
 }
 
-static int decode(struct recode *r, const uint8_t *in, size_t len)
+static int recode_decode(struct recode *r, const uint8_t *in, size_t len)
 {
 	uint8_t text[OUT_BYTES];
 
@@ -107,7 +107,7 @@ static int feed_utf_8(struct recode *r, const uint8_t *in, size_t len)
 			r->straight = n == len;
 		} else {
 			n = past_ascii(in, len);
-			rc = decode(r, in, n);
+			rc = recode_decode(r, in, n);
 			r->straight = in[n - 1] < 0x80;
 		}
 		in += n;
@@ -118,7 +118,7 @@ static int feed_utf_8(struct recode *r, const uint8_t *in, size_t len)
 
 int recode_feed(struct recode *r, const uint8_t *in, size_t len)
 {
-	return r->charset == CS_UTF_8 ? feed_utf_8(r, in, len) : decode(r, in, len);
+	return r->charset == CS_UTF_8 ? feed_utf_8(r, in, len) : recode_decode(r, in, len);
 }
 
 int recode_ascii(struct recode *r, const uint8_t *in, size_t len)

@@ -100,7 +100,7 @@ const char *verdict_outcome_name(enum verdict_outcome outcome)
 }
 
 /* KEY VALUE, as much as there is room for; nothing where there is no value. Returns where the text ends. */
-static size_t append(char *buf, size_t cap, size_t at, const char *key, const char *value)
+static size_t policy_append(char *buf, size_t cap, size_t at, const char *key, const char *value)
 {
 	const char *const parts[] = { key, value };
 
@@ -118,9 +118,9 @@ size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 	assert(cap > 0);
 	buf[0] = '\0';
 	if (v->kind == VERDICT_NONE)
-		return append(buf, cap, 0, "none", "");
-	n = append(buf, cap, 0, policy_name(v->policy), "");
-	return append(buf, cap, n, ":", v->path);
+		return policy_append(buf, cap, 0, "none", "");
+	n = policy_append(buf, cap, 0, policy_name(v->policy), "");
+	return policy_append(buf, cap, n, ":", v->path);
 }
 
 /* RFC 9651 section 3.3.4 has no token for a name that starts with a digit (8859_1, 4suite's, 866): it is a String
@@ -128,10 +128,10 @@ size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 static size_t append_name(char *buf, size_t cap, size_t at, const char *key, const char *name)
 {
 	if (name == NULL || name[0] < '0' || name[0] > '9')
-		return append(buf, cap, at, key, name);
-	at = append(buf, cap, at, key, "\"");
-	at = append(buf, cap, at, name, "");
-	return append(buf, cap, at, "\"", "");
+		return policy_append(buf, cap, at, key, name);
+	at = policy_append(buf, cap, at, key, "\"");
+	at = policy_append(buf, cap, at, name, "");
+	return policy_append(buf, cap, at, "\"", "");
 }
 
 size_t verdict_format(const struct verdict *v, char *buf, size_t cap)
@@ -139,8 +139,8 @@ size_t verdict_format(const struct verdict *v, char *buf, size_t cap)
 	size_t n = verdict_rule(v, buf, cap);
 
 	if (v->kind == VERDICT_NONE)
-		return append(buf, cap, n, ";reason=", verdict_reason_name(v->reason));
+		return policy_append(buf, cap, n, ";reason=", verdict_reason_name(v->reason));
 	n = append_name(buf, cap, n, ";charset=", v->named);
 	n = append_name(buf, cap, n, ";was=", v->was);
-	return append(buf, cap, n, ";error=", verdict_error_name(v->error));
+	return policy_append(buf, cap, n, ";error=", verdict_error_name(v->error));
 }

@@ -36,7 +36,7 @@ struct candidate {
 static const struct candidate none;
 
 /* The declaration that counts here: the visible one, or the one behind white space or junk. */
-static const struct charset_label *declared(const struct evidence *e)
+static const struct charset_label *auto_declared(const struct evidence *e)
 {
 	return e->XMLEnc.label != NULL ? e->XMLEnc.label : e->hidden_enc.label;
 }
@@ -71,7 +71,7 @@ static struct candidate by_bom(const struct evidence *e)
 
 static struct candidate by_family(const struct evidence *e)
 {
-	const struct charset_label *decl = declared(e);
+	const struct charset_label *decl = auto_declared(e);
 	struct candidate c = { .no = "family", .charset = e->loose.charset };
 
 	if (!is_wide(e->loose.family) && e->loose.family != FAMILY_EBCDIC)
@@ -86,7 +86,7 @@ static struct candidate by_utf8(const struct evidence *e)
 	return e->utf8.mostly ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
 }
 
-static struct candidate judge(const char *no, enum charset cs, const struct evidence *e)
+static struct candidate auto_judge(const char *no, enum charset cs, const struct evidence *e)
 {
 	struct candidate c = { .no = no, .charset = cs };
 	enum charset_family f = family_of(cs);
@@ -105,7 +105,7 @@ static struct candidate judge(const char *no, enum charset cs, const struct evid
 
 static struct candidate judge_label(const char *no, const struct charset_label *l, const struct evidence *e)
 {
-	return judge(no, l == NULL ? CS_NONE : l->charset, e);
+	return auto_judge(no, l == NULL ? CS_NONE : l->charset, e);
 }
 
 /* Sets that share their letters, so that the detector cannot tell them: it names the first, the second may read
@@ -119,13 +119,13 @@ static const struct {
 
 static struct candidate judge_guess(const struct evidence *e)
 {
-	struct candidate c = judge("guess", policy_guess(e), e), other;
+	struct candidate c = auto_judge("guess", policy_guess(e), e), other;
 	size_t i;
 
 	for (i = 0; c.decodes && c.flaws > 0 && i < sizeof siblings / sizeof siblings[0]; i++) {
 		if (siblings[i].named != c.charset)
 			continue;
-		other = judge("guess", siblings[i].sibling, e);
+		other = auto_judge("guess", siblings[i].sibling, e);
 		return other.decodes && other.flaws < c.flaws ? other : c;
 	}
 	return c;
@@ -147,7 +147,7 @@ static bool has_designation(const uint8_t *text, size_t len)
 /* ISO-2022-JP is the one charset whose text may be all ASCII bytes; the escape character is in no XML (XML 1.0 [2]). */
 static struct candidate by_escapes(const struct evidence *e)
 {
-	const struct charset_label *decl = declared(e);
+	const struct charset_label *decl = auto_declared(e);
 	struct candidate c;
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
@@ -195,7 +195,7 @@ static bool is_sure(struct candidate c, const struct evidence *e)
 static struct candidate by_labels(const struct evidence *e)
 {
 	const struct charset_label *header = e->CTEnc.label;
-	struct candidate decl = judge_label("decl", declared(e), e), http, fallback, label, guess;
+	struct candidate decl = judge_label("decl", auto_declared(e), e), http, fallback, label, guess;
 
 	if (is_sure(decl, e) &&
 	    (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
@@ -217,7 +217,7 @@ static struct candidate by_labels(const struct evidence *e)
 		return guess;
 	if (label.reads)
 		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
-	fallback = judge("fallback", CS_WINDOWS_1252, e);
+	fallback = auto_judge("fallback", CS_WINDOWS_1252, e);
 	if (guess.reads && (guess.flaws < fallback.flaws || !has_under(SHORT, e)))
 		return guess;
 	if (fallback.reads || (!decl.decodes && !http.decodes))

@@ -20,7 +20,7 @@ static const struct rule first_rules[] = {
 	{ "utf-8",      ANY,                           ANY,    ANY, ANY, ANY,    TAKE_UTF_8,      VERR_NONE, ANY },
 };
 
-static enum charset declared(const struct evidence *e)
+static enum charset feedparser_declared(const struct evidence *e)
 {
 	return e->XMLEnc.label == NULL ? CS_NONE : charset_in_order(e->XMLEnc.label->charset, e);
 }
@@ -55,7 +55,7 @@ static const struct {
 	const char *no;
 	enum charset (*candidate)(const struct evidence *);
 } retries[] = {
-	{ "decl", declared }, { "bytes", sniffed }, { "guess", detected }, { "utf-8", utf_8 },
+	{ "decl", feedparser_declared }, { "bytes", sniffed }, { "guess", detected }, { "utf-8", utf_8 },
 	{ "windows-1252", windows_1252 },
 };
 

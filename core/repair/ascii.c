@@ -60,12 +60,12 @@ uint64_t ascii_lost(const struct ascii *a)
 	return a->lost;
 }
 
-static int emit(const struct ascii *a, const void *text, size_t len)
+static int ascii_emit(const struct ascii *a, const void *text, size_t len)
 {
 	return len > 0 ? a->sink.write(a->sink.arg, text, len) : 0;
 }
 
-static void enter(struct ascii *a, enum ascii_mode mode)
+static void ascii_enter(struct ascii *a, enum ascii_mode mode)
 {
 	a->mode = mode;
 	a->last[0] = a->last[1] = '\0';
@@ -79,11 +79,11 @@ static enum ascii_mode home(const struct ascii *a)
 static void step_tag(struct ascii *a, char c)
 {
 	if (c == '>') {
-		enter(a, home(a));
+		ascii_enter(a, home(a));
 	} else if (c == '"' || c == '\'') {
 		a->quote = c;
 		a->outer = ASCII_TAG;
-		enter(a, ASCII_VALUE);
+		ascii_enter(a, ASCII_VALUE);
 	}
 }
 
@@ -98,12 +98,12 @@ static void step_open(struct ascii *a, char c)
 		may_be = true;
 		if (openings[i].word[a->open_len] == '\0') {
 			a->in_doctype |= openings[i].mode == ASCII_DOCTYPE;
-			enter(a, openings[i].mode);
+			ascii_enter(a, openings[i].mode);
 			return;
 		}
 	}
 	if (!may_be) {
-		enter(a, ASCII_TAG);
+		ascii_enter(a, ASCII_TAG);
 		step_tag(a, c);
 	}
 }
@@ -113,26 +113,26 @@ static void step_doctype(struct ascii *a, char c)
 	if (c == '"' || c == '\'') {
 		a->quote = c;
 		a->outer = ASCII_DOCTYPE;
-		enter(a, ASCII_VALUE);
+		ascii_enter(a, ASCII_VALUE);
 	} else if (c == '<') {
 		a->open_len = 0;
-		enter(a, ASCII_OPEN);
+		ascii_enter(a, ASCII_OPEN);
 	} else if (c == '[' || c == ']') {
 		a->subset = c == '[';
 	} else if (c == '>' && !a->subset) {
 		a->in_doctype = false;
-		enter(a, ASCII_CONTENT);
+		ascii_enter(a, ASCII_CONTENT);
 	}
 }
 
 /* Follows one ASCII byte. */
-static void step(struct ascii *a, char c)
+static void ascii_step(struct ascii *a, char c)
 {
 	switch (a->mode) {
 	case ASCII_CONTENT:
 		a->open_len = 0;
 		if (c == '<')
-			enter(a, ASCII_OPEN);
+			ascii_enter(a, ASCII_OPEN);
 		return;
 	case ASCII_OPEN:
 		step_open(a, c);
@@ -142,23 +142,23 @@ static void step(struct ascii *a, char c)
 		return;
 	case ASCII_VALUE:
 		if (c == a->quote)
-			enter(a, a->outer);
+			ascii_enter(a, a->outer);
 		return;
 	case ASCII_DOCTYPE:
 		step_doctype(a, c);
 		return;
 	case ASCII_COMMENT:
 		if (c == '>' && a->last[0] == '-' && a->last[1] == '-')
-			enter(a, home(a));
+			ascii_enter(a, home(a));
 		break;
 	case ASCII_INSTRUCTION:
 		if (c == '>' && a->last[1] == '?')
-			enter(a, home(a));
+			ascii_enter(a, home(a));
 		break;
 	case ASCII_CDATA:
 	case ASCII_CDATA_CLOSED:
 		if (c == '>' && a->last[0] == ']' && a->last[1] == ']')
-			enter(a, ASCII_CONTENT);
+			ascii_enter(a, ASCII_CONTENT);
 		break;
 	}
 	a->last[0] = a->last[1];
@@ -179,21 +179,21 @@ static int put_character(struct ascii *a, uint32_t cp)
 		break;
 	case ASCII_CDATA:
 		n = snprintf(text, sizeof(text), "]]>&#%u;", (unsigned)cp);
-		enter(a, ASCII_CDATA_CLOSED);
+		ascii_enter(a, ASCII_CDATA_CLOSED);
 		break;
 	case ASCII_OPEN:
-		enter(a, ASCII_TAG);
+		ascii_enter(a, ASCII_TAG);
 		/* fallthrough */
 	default:
 		n = 1;
 		text[0] = '_';
 		a->lost++;
 	}
-	return emit(a, text, (size_t)n);
+	return ascii_emit(a, text, (size_t)n);
 }
 
 /* Takes a byte of a character beyond ASCII. */
-static int take(struct ascii *a, uint8_t byte)
+static int ascii_take(struct ascii *a, uint8_t byte)
 {
 	if (byte >= 0xc0) {
 		a->missing = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
@@ -217,20 +217,20 @@ int ascii_feed(struct ascii *a, const uint8_t *in, size_t len)
 
 	for (size_t at = 0; at < len && rc == 0; at++) {
 		if (in[at] >= 0x80) {
-			rc = emit(a, in + run, at - run);
+			rc = ascii_emit(a, in + run, at - run);
 			run = at + 1;
 			if (rc == 0)
-				rc = take(a, in[at]);
+				rc = ascii_take(a, in[at]);
 			continue;
 		}
 		if (a->mode == ASCII_CDATA_CLOSED && needs_cdata(in[at])) {
-			rc = emit(a, in + run, at - run);
+			rc = ascii_emit(a, in + run, at - run);
 			run = at;
 			if (rc == 0)
-				rc = emit(a, reopen, sizeof(reopen) - 1);
+				rc = ascii_emit(a, reopen, sizeof(reopen) - 1);
 			a->mode = ASCII_CDATA;
 		}
-		step(a, (char)in[at]);
+		ascii_step(a, (char)in[at]);
 	}
-	return rc ? rc : emit(a, in + run, len - run);
+	return rc ? rc : ascii_emit(a, in + run, len - run);
 }

@@ -58,7 +58,7 @@ static const struct {
 
 static const uint8_t replacement[] = { 0xef, 0xbf, 0xbd };     /* U+FFFD */
 
-static int emit(const struct repair_lex *l, const uint8_t *p, size_t len)
+static int lex_emit(const struct repair_lex *l, const uint8_t *p, size_t len)
 {
 	return len > 0 ? l->sink.write(l->sink.arg, p, len) : 0;
 }
@@ -117,15 +117,15 @@ static bool reference_is_forbidden(const struct repair_lex *l, const struct lex_
 static int reference_emit(const struct repair_lex *l, const struct lex_reference *ref)
 {
 	static const uint8_t zeros[] = "00000000000000000000000000000000";
-	int rc = emit(l, (const uint8_t *)"&#x", ref->hex ? 3 : 2);
+	int rc = lex_emit(l, (const uint8_t *)"&#x", ref->hex ? 3 : 2);
 
 	for (uint64_t left = ref->zeros; rc == 0 && left > 0;) {
 		size_t n = left < sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1;
 
-		rc = emit(l, zeros, n);
+		rc = lex_emit(l, zeros, n);
 		left -= n;
 	}
-	return rc ? rc : emit(l, (const uint8_t *)ref->digit, ref->digits);
+	return rc ? rc : lex_emit(l, (const uint8_t *)ref->digit, ref->digits);
 }
 
 /* ---- tokens ---- */
@@ -149,7 +149,7 @@ static struct token token_word(const char *word, const uint8_t *in, size_t len, 
 	return (struct token){ len < n ? TOKEN_CUT : TOKEN_KEEP, n };
 }
 
-static void enter(struct repair_lex *l, enum lex_mode mode)
+static void lex_enter(struct repair_lex *l, enum lex_mode mode)
 {
 	if (mode == LEX_DOCTYPE || mode == LEX_DECLARATION)
 		l->external = mode == LEX_DOCTYPE;
@@ -168,7 +168,7 @@ static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t l
 			continue;
 		t = token_word(openings[i].word, in, len, final);
 		if (t.kind == TOKEN_KEEP && t.len > 0)
-			enter(l, openings[i].mode);
+			lex_enter(l, openings[i].mode);
 		if (t.len > 0)
 			return t;
 	}
@@ -198,7 +198,7 @@ static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
 		if (delimiters[i].in != l->mode || (uint8_t)delimiters[i].byte != in[0])
 			continue;
 		l->quote = in[0];
-		enter(l, delimiters[i].mode);
+		lex_enter(l, delimiters[i].mode);
 		break;
 	}
 	return token_one;
@@ -290,7 +290,7 @@ static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t le
 		return reference_emit(l, &l->ref);
 	*used += ends_well;
 	l->counts[REPAIRED_REFERENCES]++;
-	return emit(l, replacement, sizeof(replacement));
+	return lex_emit(l, replacement, sizeof(replacement));
 }
 
 /* Takes *used bytes of in; the rest, under 9 bytes and none when final, is an unfinished token. */
@@ -314,16 +314,16 @@ static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, 
 			at += t.len;
 			continue;
 		}
-		rc = emit(l, in + run, at - run);
+		rc = lex_emit(l, in + run, at - run);
 		run = at;
 		if (t.kind == TOKEN_CUT)
 			break;
 		run = at += t.len;
 		if (rc == 0 && t.kind == TOKEN_REPLACE)
-			rc = emit(l, replacement, sizeof(replacement));
+			rc = lex_emit(l, replacement, sizeof(replacement));
 	}
 	*used = at;
-	return rc ? rc : emit(l, in + run, at - run);
+	return rc ? rc : lex_emit(l, in + run, at - run);
 }
 
 int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
@@ -332,7 +332,7 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 	int rc;
 
 	if (!(l->flags & (REPAIR_CHARACTERS | REPAIR_REFERENCES)))
-		return emit(l, in, len);
+		return lex_emit(l, in, len);
 	while (l->carry_len > 0 && (len > 0 || final)) {
 		size_t room = sizeof(l->carry) - l->carry_len, take = len < room ? len : room, had = l->carry_len;
 

@@ -148,7 +148,7 @@ uint8_t *page_run_new(size_t len, bool lasting, struct pages_region **region)
 	return bytes;
 }
 
-static void unmap(uint8_t *bytes, size_t len, struct pages_region *region)
+static void page_run_unmap(uint8_t *bytes, size_t len, struct pages_region *region)
 {
 	struct pages_region left;
 
@@ -167,7 +167,7 @@ static void unmap(uint8_t *bytes, size_t len, struct pages_region *region)
 
 void page_run_free(uint8_t *bytes, size_t len, struct pages_region *region)
 {
-	unmap(bytes, page_run_whole(len), region);
+	page_run_unmap(bytes, page_run_whole(len), region);
 	atomic_fetch_sub_explicit(&runs, 1, memory_order_relaxed);
 }
 
@@ -176,7 +176,7 @@ void page_run_trim(uint8_t *bytes, size_t have, size_t len, struct pages_region 
 	have = page_run_whole(have);
 	len = page_run_whole(len);
 	if (len < have)
-		unmap(bytes + len, have - len, region);
+		page_run_unmap(bytes + len, have - len, region);
 }
 
 size_t page_run_spare(void)

@@ -37,7 +37,7 @@ static size_t slashes(const char *text, size_t len)
 }
 
 /* Bytes of "scheme:" at text, which slashes follow; 0: none. */
-static size_t scheme_length(const char *text, size_t len)
+static size_t url_mask_scheme_length(const char *text, size_t len)
 {
 	size_t at = 0, width;
 
@@ -56,7 +56,7 @@ static size_t authority_at(const char *text, size_t len)
 	bool path = len && text[0] == '/';
 	size_t at =
 	    len >= sizeof(query) - 1 && strncasecmp(text, query, sizeof(query) - 1) == 0 ? sizeof(query) - 1 : path;
-	size_t scheme = scheme_length(text + at, len - at);
+	size_t scheme = url_mask_scheme_length(text + at, len - at);
 
 	if (scheme || (path && len > 1 && text[1] == '/'))
 		return at + scheme + slashes(text + at + scheme, len - at - scheme);

@@ -287,7 +287,7 @@ bool cache_settle(struct cache *c, struct store_wait *w)
 	return c->second && c->second->ops->settle(c->second, w);
 }
 
-static void memory_stats(struct store *memory, struct stats_gauges *to)
+static void cache_memory_stats(struct store *memory, struct stats_gauges *to)
 {
 	struct store_stats s;
 
@@ -318,7 +318,7 @@ static void second_stats(struct store *second, struct stats_gauges *to)
 
 void cache_stats(struct cache *c, struct stats_gauges *to)
 {
-	memory_stats(c->memory, to);
+	cache_memory_stats(c->memory, to);
 	if (c->second)
 		second_stats(c->second, to);
 }

@@ -41,7 +41,7 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 	return n;
 }
 
-static void on_settled(struct store_wait *wait, struct entry *none)
+static void purge_on_settled(struct store_wait *wait, struct entry *none)
 {
 	struct purge_wait *w = container_of(wait, struct purge_wait, wait);
 
@@ -66,7 +66,7 @@ int purge_wait_new(struct purge_wait **wp, struct cache *cache, struct loop *loo
 		return -1;
 	w->cache = cache;
 	w->wait.loop = loop;
-	w->wait.got = on_settled;
+	w->wait.got = purge_on_settled;
 	w->timer.fire = on_too_late;
 	if (cache_settle(cache, &w->wait)) {
 		loop_arm(loop, &w->timer, PURGE_WAIT_MS);

@@ -19,7 +19,7 @@
 
 enum { UPSTREAM_NAME_MAX = 32 };       /* of fields that requests treat otherwise than others, none has a longer name */
 
-static void add_line(struct text *t, const char *name, struct slice value)
+static void request_head_add_line(struct text *t, const char *name, struct slice value)
 {
 	if (!value.at)
 		return;
@@ -29,7 +29,7 @@ static void add_line(struct text *t, const char *name, struct slice value)
 	text_puts(t, "\r\n");
 }
 
-static void add_field(struct text *t, const struct http_msg *m, const struct http_field *f)
+static void request_head_add_field(struct text *t, const struct http_msg *m, const struct http_field *f)
 {
 	struct slice name = http_field_name(m, f), value = http_field_value(m, f);
 
@@ -109,7 +109,7 @@ static void add_tags(struct text *t, const struct http_msg *m, enum header_id id
 		s->etag_gzip |= owner == ETAG_OURS_GZIP;
 	}
 	if (list.len)
-		add_line(t, name, (struct slice){ list.bytes, list.len });
+		request_head_add_line(t, name, (struct slice){ list.bytes, list.len });
 	t->failed |= list.failed;
 	text_free(&list);
 }
@@ -120,7 +120,7 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 	size_t at;
 
 	if (!strcmp(wanted, "client")) {
-		add_line(t, "User-Agent", client);
+		request_head_add_line(t, "User-Agent", client);
 		return;
 	}
 	text_puts(t, "User-Agent: ");
@@ -138,7 +138,7 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 }
 
 /* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
-static bool is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
+static bool request_head_is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
 {
 	if (f->hop || is_disguised(m, f))
 		return false;
@@ -174,11 +174,11 @@ static void add_client_fields(struct text *t, const struct http_msg *m, const st
 
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD))
-			add_field(t, m, &m->fields[i]);
+			request_head_add_field(t, m, &m->fields[i]);
 	if (*route->accept)
-		add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
+		request_head_add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
 	else
-		add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT,
+		request_head_add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT,
 		    sizeof UPSTREAM_ACCEPT - 1 });
 	add_user_agent(t, http_msg_get(m, H_USER_AGENT), route->user_agent);
 }
@@ -187,15 +187,15 @@ static void add_private_fields(struct text *t, const struct http_msg *m, const s
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
-		    is_private(m, &m->fields[i], target))
-			add_field(t, m, &m->fields[i]);
+		    request_head_is_private(m, &m->fields[i], target))
+			request_head_add_field(t, m, &m->fields[i]);
 }
 
 static void add_via(struct text *t, const struct http_msg *m)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
-			add_field(t, m, &m->fields[i]);
+			request_head_add_field(t, m, &m->fields[i]);
 }
 
 void request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
@@ -245,7 +245,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 	add_client_fields(&t, m, target);
 	if (read && conditional) {
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
-		add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
+		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
 	}
 	if (!read) {
 		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
@@ -254,8 +254,8 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 	add_via(&t, m);
 	http_msg_add_via(&t, m, conf->via);
 	if (r->ranged) {
-		add_line(&t, "Range", http_msg_get(m, H_RANGE));
-		add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
+		request_head_add_line(&t, "Range", http_msg_get(m, H_RANGE));
+		request_head_add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
 	}
 	/* A part of a coded body is of no use to who has the decoded one. */
 	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : CONTENT_CODING_ACCEPT);

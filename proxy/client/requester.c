@@ -40,7 +40,7 @@ bool requester_is_loopback(const struct requester *r)
 	    (r->ip.ipv6 ? !memcmp(r->ip.bytes, ipv6.bytes, sizeof ipv6.bytes) : r->ip.bytes[0] == IN_LOOPBACKNET);
 }
 
-static bool read_port(struct slice s, uint16_t *port)
+static bool requester_read_port(struct slice s, uint16_t *port)
 {
 	unsigned n = 0;
 
@@ -67,13 +67,13 @@ static bool read_node(struct slice s, struct ip *ip, uint16_t *port)
 		if (!(end = memchr(s.at, ']', s.len)) || !ip_parse(s.at + 1, (size_t)(end - s.at) - 1, ip) || !ip->ipv6)
 			return false;
 		s.len -= (size_t)(end + 1 - s.at);
-		return !s.len || (end[1] == ':' && read_port((struct slice){ end + 2, s.len - 1 }, port));
+		return !s.len || (end[1] == ':' && requester_read_port((struct slice){ end + 2, s.len - 1 }, port));
 	}
 	if (ip_parse(s.at, s.len, ip))
 		return true;
 	end = memchr(s.at, ':', s.len);
 	return end && ip_parse(s.at, (size_t)(end - s.at), ip) && !ip->ipv6 &&
-	    read_port((struct slice){ end + 1, s.len - (size_t)(end + 1 - s.at) }, port);
+	    requester_read_port((struct slice){ end + 1, s.len - (size_t)(end + 1 - s.at) }, port);
 }
 
 /* The one for= of an element (RFC 7239 section 4); at NULL where there is none, or more. */

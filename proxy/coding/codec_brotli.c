@@ -94,7 +94,8 @@ static int keep(struct codec_brotli *s, const uint8_t *in, size_t len)
 	return 0;
 }
 
-static enum codec_result decode(struct codec_brotli *s, const uint8_t **in, size_t *in_len, uint8_t *out, size_t *room)
+static enum codec_result brotli_decode(struct codec_brotli *s, const uint8_t **in, size_t *in_len, uint8_t *out,
+    size_t *room)
 {
 	switch (BrotliDecoderDecompressStream(s->decoder, in_len, in, room, &out, NULL)) {
 	case BROTLI_DECODER_RESULT_SUCCESS:
@@ -122,7 +123,7 @@ static enum codec_result start_again(struct codec_brotli *s)
 		return CODEC_NO_MEMORY;
 	for (uint64_t skip = s->out_bytes; skip; ) {
 		size_t none = 0, n = skip < WINDOW_MAX ? (size_t)skip : WINDOW_MAX;
-		enum codec_result r = decode(s, &at, &left, NULL, &none);
+		enum codec_result r = brotli_decode(s, &at, &left, NULL, &none);
 
 		if (r != CODEC_MORE || !s->decoder)
 			return r;
@@ -147,7 +148,7 @@ static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *
 		return r;
 	at = s->kept + s->kept_at;
 	left = s->kept_len - s->kept_at;
-	r = decode(s, &at, &left, out, room);
+	r = brotli_decode(s, &at, &left, out, room);
 	s->kept_at = s->kept_len - left;
 	if (s->decoder && !left && is_paid(s, 2 * WINDOW_MAX)) {
 		s->keeping = false;
@@ -176,7 +177,7 @@ static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_
 		*in_len = 0;
 		r = run_kept(s, out, &room);
 	} else {
-		r = decode(s, in, in_len, out, &room);
+		r = brotli_decode(s, in, in_len, out, &room);
 		s->in_bytes -= *in_len;
 	}
 	*written = cap - room;

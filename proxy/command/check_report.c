@@ -22,7 +22,7 @@ static const char *published(const struct verdict *v)
 	return v->extended ? v->was : v->named;
 }
 
-static void hex(char out[2 * CHECK_FIRST_BYTES + 1], const struct check_report *c)
+static void check_report_hex(char out[2 * CHECK_FIRST_BYTES + 1], const struct check_report *c)
 {
 	out[0] = '\0';
 	for (size_t i = 0; i < c->first_len; i++)
@@ -37,7 +37,7 @@ static void json_evidence(struct json *j, const struct check_report *c)
 	struct utf8_count utf8 = evidence_count(e);
 	char first[2 * CHECK_FIRST_BYTES + 1];
 
-	hex(first, c);
+	check_report_hex(first, c);
 	json_open(j, "evidence");
 	json_string(j, "CTMime", mime_class_name(e->type.CTMime));
 	json_string(j, "mime", or_null(e->type.mime));

@@ -24,13 +24,13 @@ struct window {
 	bool complete;
 };
 
-static int on_decided(void *arg, const struct verdict *v)
+static int check_on_decided(void *arg, const struct verdict *v)
 {
 	(void)arg, (void)v;
 	return 0;
 }
 
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
+static int check_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
 	wellformed_feed(arg, bytes, len);
 	return 0;
@@ -50,7 +50,7 @@ static int read_window(struct window *w, int fd, const char *path)
 
 /* Runs the window and the rest through the facade. The window stays as it is: the report's evidence is what lies in it.
  * 0, a NORMALISE_ code, or 1: reading failed. */
-static int pump(struct normaliser *n, const struct window *first, int fd, const char *path)
+static int check_pump(struct normaliser *n, const struct window *first, int fd, const char *path)
 {
 	static struct window rest;
 	int rc = normaliser_feed(n, first->bytes, first->len);
@@ -82,7 +82,7 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 {
 	static struct window window;
 	struct wellformed *w = wellformed_new(NULL);
-	struct normalise_events events = { on_decided, NULL, on_write, w };
+	struct normalise_events events = { check_on_decided, NULL, check_on_write, w };
 	struct normaliser *n = normaliser_new(&check->options, &events);
 	const struct normalise_options *o = &check->options;
 	struct check_report r = { .file = path, .content_type = o->content_type, .http = o->http };
@@ -103,7 +103,7 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 	r.evidence = &evidence;
 	r.first_len = window.len < sizeof(r.first) ? window.len : sizeof(r.first);
 	memcpy(r.first, window.bytes, r.first_len);
-	rc = pump(n, &window, fd, path);
+	rc = check_pump(n, &window, fd, path);
 	if (rc == 0 || rc == NORMALISE_REJECTED)
 		status = report(check, &r, n, w);
 out:

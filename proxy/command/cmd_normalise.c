@@ -20,7 +20,7 @@ struct job {
 };
 
 /* The header lines as the proxy sends them. */
-static int on_decided(void *arg, const struct verdict *v)
+static int normalise_on_decided(void *arg, const struct verdict *v)
 {
 	const struct job *job = arg;
 	char rule[VERDICT_FORMAT_MAX];
@@ -36,14 +36,14 @@ static int on_decided(void *arg, const struct verdict *v)
 	return 0;
 }
 
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
+static int normalise_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
 	(void)arg;
 	return fwrite(bytes, 1, len, stdout) == len ? 0 : 1;
 }
 
 /* Feeds the whole input, flushing as it comes. 0, a NORMALISE_ code, or 1: reading or writing failed. */
-static int pump(struct normaliser *n, int fd, const char *path)
+static int normalise_pump(struct normaliser *n, int fd, const char *path)
 {
 	static uint8_t buf[READ_BYTES];
 	ssize_t got;
@@ -61,13 +61,13 @@ static int pump(struct normaliser *n, int fd, const char *path)
 
 static int run(struct job *job)
 {
-	struct normalise_events events = { on_decided, NULL, on_write, job };
+	struct normalise_events events = { normalise_on_decided, NULL, normalise_on_write, job };
 	struct normaliser *n = normaliser_new(&job->options, &events);
 	char rule[VERDICT_FORMAT_MAX];
 	int fd = cmd_open(job->path), rc = NORMALISE_NO_MEMORY;
 
 	if (n && fd >= 0)
-		rc = pump(n, fd, job->path);
+		rc = normalise_pump(n, fd, job->path);
 	if (n && rc == NORMALISE_REJECTED) {
 		verdict_format(normaliser_verdict(n), rule, sizeof(rule));
 		fprintf(stderr, "utfeed: %s: refused by its policy: %s\n", job->path, rule);

@@ -55,7 +55,7 @@ void wellformed_free(struct wellformed **w)
 	*w = NULL;
 }
 
-static void parse(struct wellformed *w, const uint8_t *bytes, size_t len, int final)
+static void wellformed_parse(struct wellformed *w, const uint8_t *bytes, size_t len, int final)
 {
 	if (XML_Parse(w->parser, (const char *)bytes, (int)len, final) != XML_STATUS_OK)
 		record_fault(w, XML_ErrorString(XML_GetErrorCode(w->parser)));
@@ -66,7 +66,7 @@ void wellformed_feed(struct wellformed *w, const uint8_t *bytes, size_t len)
 	while (len > 0 && !w->fault) {
 		size_t n = len < FEED_MAX ? len : FEED_MAX;
 
-		parse(w, bytes, n, 0);
+		wellformed_parse(w, bytes, n, 0);
 		bytes += n;
 		len -= n;
 	}
@@ -75,7 +75,7 @@ void wellformed_feed(struct wellformed *w, const uint8_t *bytes, size_t len)
 bool wellformed_finish(struct wellformed *w)
 {
 	if (!w->fault)
-		parse(w, (const uint8_t *)"", 0, 1);
+		wellformed_parse(w, (const uint8_t *)"", 0, 1);
 	return !w->fault;
 }
 

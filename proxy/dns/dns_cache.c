@@ -61,12 +61,12 @@ struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 }
 
 /* Who names many hosts can at worst push others out. */
-static struct bucket *bucket_of(struct dns_cache *c, const char *name)
+static struct bucket *dns_cache_bucket_of(struct dns_cache *c, const char *name)
 {
 	return &c->buckets[hash_keyed(name, strlen(name)) % c->cap];
 }
 
-static void entry_free(struct dns_cache *c, struct entry *e)
+static void dns_cache_entry_free(struct dns_cache *c, struct entry *e)
 {
 	TAILQ_REMOVE(&c->ages, e, age);
 	LIST_REMOVE(e, chain);
@@ -74,11 +74,11 @@ static void entry_free(struct dns_cache *c, struct entry *e)
 	free(e);
 }
 
-static struct entry *entry_find(struct dns_cache *c, const char *name)
+static struct entry *dns_cache_entry_find(struct dns_cache *c, const char *name)
 {
 	struct entry *e;
 
-	LIST_FOREACH(e, bucket_of(c, name), chain)
+	LIST_FOREACH(e, dns_cache_bucket_of(c, name), chain)
 		if (!strcmp(e->name, name))
 			return e;
 	return NULL;
@@ -86,13 +86,13 @@ static struct entry *entry_find(struct dns_cache *c, const char *name)
 
 const struct dns_answers *dns_cache_get(struct dns_cache *c, const char *name, uint64_t now_ms)
 {
-	struct entry *e = entry_find(c, name);
+	struct entry *e = dns_cache_entry_find(c, name);
 
 	if (!e)
 		return NULL;
 	if (now_ms < e->until_ms)
 		return &e->answers;
-	entry_free(c, e);
+	dns_cache_entry_free(c, e);
 	return NULL;
 }
 
@@ -100,28 +100,28 @@ void dns_cache_put(struct dns_cache *c, const char *name, const struct dns_answe
 {
 	uint64_t lifetime = dns_answers_lifetime_ms(answers, c->absent_ms);
 	size_t len = strlen(name);
-	struct entry *e = entry_find(c, name);
+	struct entry *e = dns_cache_entry_find(c, name);
 
 	if (e)
-		entry_free(c, e);
+		dns_cache_entry_free(c, e);
 	if (!lifetime)
 		return;
 	if (c->count == c->cap)
-		entry_free(c, TAILQ_LAST(&c->ages, ages));
+		dns_cache_entry_free(c, TAILQ_LAST(&c->ages, ages));
 	if (!(e = malloc(sizeof *e + len + 1)))
 		return;
 	e->until_ms = now_ms + lifetime;
 	e->answers = *answers;
 	memcpy(e->name, name, len + 1);
 	TAILQ_INSERT_HEAD(&c->ages, e, age);
-	LIST_INSERT_HEAD(bucket_of(c, name), e, chain);
+	LIST_INSERT_HEAD(dns_cache_bucket_of(c, name), e, chain);
 	c->count++;
 }
 
 void dns_cache_clear(struct dns_cache *c)
 {
 	while (!TAILQ_EMPTY(&c->ages))
-		entry_free(c, TAILQ_FIRST(&c->ages));
+		dns_cache_entry_free(c, TAILQ_FIRST(&c->ages));
 }
 
 void dns_cache_free(struct dns_cache **cp)

@@ -121,7 +121,7 @@ static void answer_add(struct dns_answers *a, enum dns_family f, const uint8_t *
 	of->status = DNS_OK;
 }
 
-static bool is_localhost(const char *name, size_t len)
+static bool dns_files_is_localhost(const char *name, size_t len)
 {
 	static const char suffix[] = ".localhost";
 	size_t n = sizeof suffix - 1;
@@ -159,7 +159,7 @@ bool dns_hosts_find(const char *text, const char *name, struct dns_answers *out)
 			break;
 		}
 	}
-	if (!a.of[DNS_IPV4].n && !a.of[DNS_IPV6].n && is_localhost(name, len)) {
+	if (!a.of[DNS_IPV4].n && !a.of[DNS_IPV6].n && dns_files_is_localhost(name, len)) {
 		answer_add(&a, DNS_IPV6, loopback6);
 		answer_add(&a, DNS_IPV4, loopback4);
 	}

@@ -51,7 +51,7 @@ static void library_init(void)
 	library_status = ares_library_init(ARES_LIB_INIT_ALL);
 }
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void ares_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct ares_watch *w = arg;
 
@@ -59,7 +59,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 	ares_process_fd(w->owner->channel, fd, ARES_SOCKET_BAD);
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+static void ares_on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	struct ares_watch *w = arg;
 
@@ -86,8 +86,8 @@ static struct ares_watch *watch_new(struct resolve_ares *r, ares_socket_t fd)
 	LIST_INSERT_HEAD(&r->watches, w, link);
 	w->owner = r;
 	w->fd = fd;
-	w->read_event = event_new(loop_base(r->loop), fd, EV_READ | EV_PERSIST, on_readable, w);
-	w->write_event = event_new(loop_base(r->loop), fd, EV_WRITE | EV_PERSIST, on_writable, w);
+	w->read_event = event_new(loop_base(r->loop), fd, EV_READ | EV_PERSIST, ares_on_readable, w);
+	w->write_event = event_new(loop_base(r->loop), fd, EV_WRITE | EV_PERSIST, ares_on_writable, w);
 	if (w->read_event && w->write_event)
 		return w;
 	watch_free(w);
@@ -185,7 +185,7 @@ bool resolve_ares_busy(const struct resolve_ares *r)
 	return r->waiting;
 }
 
-static enum dns_status classify(int status)
+static enum dns_status ares_classify(int status)
 {
 	switch (status) {
 	case ARES_SUCCESS:
@@ -223,7 +223,7 @@ static void answer_fill(struct dns_answer *a, const struct ares_addrinfo *info, 
 	}
 }
 
-static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+static void ares_on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct question *q = arg;
 	struct resolve_ares *r = q->owner;
@@ -238,7 +238,7 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
 	}
 	if (info)
 		ares_freeaddrinfo(info);
-	answer.status = classify(status);
+	answer.status = ares_classify(status);
 	answer.reason = status == ARES_SUCCESS ? NULL : ares_strerror(status);
 	if (!r->closing)
 		q->done(q->arg, q->family, &answer);
@@ -259,7 +259,7 @@ void resolve_ares_ask(struct resolve_ares *r, const char *name, enum dns_family 
 	}
 	*q = (struct question){ r, family, done, arg };
 	r->waiting++;
-	ares_getaddrinfo(r->channel, name, NULL, &hints, on_answer, q);
+	ares_getaddrinfo(r->channel, name, NULL, &hints, ares_on_answer, q);
 	if (r->waiting && !r->timer.queue)
 		loop_arm(r->loop, &r->timer, ARES_TICK_MS);
 }

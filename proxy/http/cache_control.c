@@ -78,7 +78,7 @@ static void directive_widen(struct cache_control *cc, enum cache_directive d)
 	cc->set |= 1u << d;
 }
 
-static struct slice unquote(struct slice s)
+static struct slice cache_control_unquote(struct slice s)
 {
 	if (s.len >= 2 && s.at[0] == '"' && s.at[s.len - 1] == '"')
 		return (struct slice){ s.at + 1, s.len - 2 };
@@ -93,7 +93,7 @@ static void member_take(struct cache_control *cc, struct slice member, enum cc_w
 	enum cache_directive d;
 
 	if (equals)
-		value = unquote((struct slice){ equals + 1, member.len - name.len - 1 });
+		value = cache_control_unquote((struct slice){ equals + 1, member.len - name.len - 1 });
 	d = directive_find(name, where);
 	if (d == CC_COUNT)
 		return;

@@ -10,7 +10,7 @@ static const char *const tokens[FWD_COUNT] = {
 };
 
 /* RFC 9651 section 3.3.4 */
-static bool is_token(const char *s)
+static bool cache_status_is_token(const char *s)
 {
 	static const bool in_token[256] = {
 		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['!'] = true, ['#' ... '\''] = true,
@@ -39,7 +39,7 @@ static void add_string(struct text *t, const char *word)
 
 static void add_word(struct text *t, const char *word)
 {
-	if (is_token(word))
+	if (cache_status_is_token(word))
 		text_puts(t, word);
 	else
 		add_string(t, word);

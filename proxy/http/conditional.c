@@ -130,7 +130,7 @@ static bool if_range_holds(const struct http_msg *m, const struct conditional_st
 }
 
 /* Digits only; what is larger than any body stays so. */
-static bool read_number(struct slice s, uint64_t *n)
+static bool conditional_read_number(struct slice s, uint64_t *n)
 {
 	*n = 0;
 	for (size_t i = 0; i < s.len; i++) {
@@ -162,8 +162,9 @@ static bool range_read(const struct http_msg *m, struct range_spec *r)
 		return false;
 	*r = (struct range_spec){ .suffix = !first.len, .open = !last.len };
 	if (r->suffix)
-		return read_number(last, &r->last);
-	return read_number(first, &r->first) && (r->open || (read_number(last, &r->last) && r->last >= r->first));
+		return conditional_read_number(last, &r->last);
+	return conditional_read_number(first, &r->first) &&
+	    (r->open || (conditional_read_number(last, &r->last) && r->last >= r->first));
 }
 
 bool range_asked(const struct http_msg *m)

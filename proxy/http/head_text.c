@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The line at *at, without CRLF; false at the end. */
-static bool next_line(struct slice head, size_t *at, struct slice *line)
+static bool head_text_next_line(struct slice head, size_t *at, struct slice *line)
 {
 	const char *lf;
 
@@ -54,9 +54,9 @@ bool head_text_valid(struct slice head, int status)
 	struct slice line;
 	size_t at = 0;
 
-	if (!next_line(head, &at, &line) || !is_start_line(line, status))
+	if (!head_text_next_line(head, &at, &line) || !is_start_line(line, status))
 		return false;
-	while (next_line(head, &at, &line)) {
+	while (head_text_next_line(head, &at, &line)) {
 		const char *colon = memchr(line.at, ':', line.len);
 
 		if (!colon || !is_name((struct slice){ line.at, (size_t)(colon - line.at) }) ||
@@ -72,8 +72,8 @@ struct slice head_text_get(struct slice head, const char *name)
 	struct slice line, value;
 	size_t at = 0;
 
-	next_line(head, &at, &line);
-	while (next_line(head, &at, &line))
+	head_text_next_line(head, &at, &line);
+	while (head_text_next_line(head, &at, &line))
 		if (slice_is(slice_until(line, ':', &value), name))
 			return slice_trim(value);
 	return (struct slice){ NULL, 0 };
@@ -91,8 +91,8 @@ void head_text_copy(struct text *t, struct slice head, const char *const *names,
 	struct slice line, value, name;
 	size_t at = 0;
 
-	next_line(head, &at, &line);
-	while (next_line(head, &at, &line)) {
+	head_text_next_line(head, &at, &line);
+	while (head_text_next_line(head, &at, &line)) {
 		bool listed = false;
 
 		name = slice_until(line, ':', &value);

@@ -18,7 +18,7 @@ static bool lies_below(const char *name, size_t len, const char *above)
 	return len > n && name[len - n - 1] == '.' && !strncasecmp(name + len - n, above, n);
 }
 
-static bool is_private(const char *name, size_t len)
+static bool served_host_is_private(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof private_names / sizeof *private_names; i++)
 		if (lies_below(name, len, private_names[i]))
@@ -37,7 +37,7 @@ static bool is_a_routes(const struct conf *conf, const char *name, size_t len)
 	return false;
 }
 
-static bool is_listed(const struct conf_destination_list *list, const char *name, size_t len)
+static bool served_host_is_listed(const struct conf_destination_list *list, const char *name, size_t len)
 {
 	struct ip ip;
 	bool numeric = ip_parse(name, len, &ip);
@@ -74,7 +74,7 @@ bool served_host(const struct conf *conf, const char *text, const struct url_hos
 	if (name[len - 1] == '.')
 		len--;
 	if (conf->hosts.count)
-		return is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
-	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || is_private(name, len) ||
+		return served_host_is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
+	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || served_host_is_private(name, len) ||
 	    is_a_routes(conf, name, len);
 }

@@ -7,14 +7,14 @@ enum { SF_INTEGER_DIGITS = 15, SF_DECIMAL_WHOLE = 12, SF_DECIMAL_FRACTION = 3 };
 
 struct sf_input { const char *at, *end; };
 
-static int peek(const struct sf_input *in)
+static int dict_peek(const struct sf_input *in)
 {
 	return in->at < in->end ? (unsigned char)*in->at : -1;
 }
 
-static bool take(struct sf_input *in, char c)
+static bool dict_take(struct sf_input *in, char c)
 {
-	if (peek(in) != (unsigned char)c)
+	if (dict_peek(in) != (unsigned char)c)
 		return false;
 	in->at++;
 	return true;
@@ -34,23 +34,24 @@ static bool is_alpha(int c) { return is_lower(c | 0x20); }
 static bool read_key(struct sf_input *in, struct slice *key)
 {
 	key->at = in->at;
-	if (!is_lower(peek(in)) && peek(in) != '*')
+	if (!is_lower(dict_peek(in)) && dict_peek(in) != '*')
 		return false;
-	while (is_lower(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("_-.*", peek(in))))
+	while (
+	    is_lower(dict_peek(in)) || is_digit(dict_peek(in)) || (dict_peek(in) > 0 && strchr("_-.*", dict_peek(in))))
 		in->at++;
 	key->len = (size_t)(in->at - key->at);
 	return true;
 }
 
 /* Section 4.2.4 */
-static bool read_number(struct sf_input *in, struct sf_member *m)
+static bool dict_read_number(struct sf_input *in, struct sf_member *m)
 {
-	bool negative = take(in, '-');
+	bool negative = dict_take(in, '-');
 	int digits = 0, fraction = 0;
 
 	m->type = SF_INTEGER;
 	m->number = 0;
-	for (; is_digit(peek(in)); in->at++) {
+	for (; is_digit(dict_peek(in)); in->at++) {
 		if (++digits > SF_INTEGER_DIGITS)
 			return false;
 		m->number = m->number * 10 + (*in->at - '0');
@@ -59,10 +60,10 @@ static bool read_number(struct sf_input *in, struct sf_member *m)
 		return false;
 	if (negative)
 		m->number = -m->number;
-	if (!take(in, '.'))
+	if (!dict_take(in, '.'))
 		return true;
 	m->type = SF_DECIMAL;
-	for (; is_digit(peek(in)); in->at++)
+	for (; is_digit(dict_peek(in)); in->at++)
 		fraction++;
 	return digits <= SF_DECIMAL_WHOLE && fraction >= 1 && fraction <= SF_DECIMAL_FRACTION;
 }
@@ -73,7 +74,7 @@ static bool read_string(struct sf_input *in, struct sf_member *m, bool display)
 	static const char hex[] = "0123456789abcdef";
 
 	m->type = display ? SF_DISPLAY : SF_STRING;
-	if (!take(in, '"'))
+	if (!dict_take(in, '"'))
 		return false;
 	m->text.at = in->at;
 	for (; in->at < in->end; in->at++) {
@@ -102,51 +103,53 @@ static bool read_token(struct sf_input *in, struct sf_member *m)
 {
 	m->type = SF_TOKEN;
 	m->text.at = in->at;
-	while (is_alpha(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("!#$%&'*+-.^_`|~:/", peek(in))))
+	while (is_alpha(dict_peek(in)) || is_digit(dict_peek(in)) ||
+	    (dict_peek(in) > 0 && strchr("!#$%&'*+-.^_`|~:/", dict_peek(in))))
 		in->at++;
 	m->text.len = (size_t)(in->at - m->text.at);
 	return true;
 }
 
 /* Section 4.2.7 */
-static bool read_bytes(struct sf_input *in, struct sf_member *m)
+static bool dict_read_bytes(struct sf_input *in, struct sf_member *m)
 {
 	m->type = SF_BYTES;
 	in->at++;
 	m->text.at = in->at;
-	while (is_alpha(peek(in)) || is_digit(peek(in)) || (peek(in) > 0 && strchr("+/=", peek(in))))
+	while (
+	    is_alpha(dict_peek(in)) || is_digit(dict_peek(in)) || (dict_peek(in) > 0 && strchr("+/=", dict_peek(in))))
 		in->at++;
 	m->text.len = (size_t)(in->at - m->text.at);
-	return take(in, ':');
+	return dict_take(in, ':');
 }
 
 /* Section 4.2.3.1 */
 static bool read_bare_item(struct sf_input *in, struct sf_member *m)
 {
-	int c = peek(in);
+	int c = dict_peek(in);
 
 	m->text = (struct slice){ NULL, 0 };
 	m->number = 0;
 	if (c == '-' || is_digit(c))
-		return read_number(in, m);
+		return dict_read_number(in, m);
 	if (c == '"')
 		return read_string(in, m, false);
 	if (c == '*' || is_alpha(c))
 		return read_token(in, m);
 	if (c == ':')
-		return read_bytes(in, m);
-	if (take(in, '?')) {
+		return dict_read_bytes(in, m);
+	if (dict_take(in, '?')) {
 		m->type = SF_BOOLEAN;
-		m->number = peek(in) == '1';
-		return take(in, '0') || take(in, '1');
+		m->number = dict_peek(in) == '1';
+		return dict_take(in, '0') || dict_take(in, '1');
 	}
-	if (take(in, '@')) {
-		if (!read_number(in, m) || m->type != SF_INTEGER)
+	if (dict_take(in, '@')) {
+		if (!dict_read_number(in, m) || m->type != SF_INTEGER)
 			return false;
 		m->type = SF_DATE;
 		return true;
 	}
-	return take(in, '%') && read_string(in, m, true);
+	return dict_take(in, '%') && read_string(in, m, true);
 }
 
 /* Section 4.2.3.2 */
@@ -154,9 +157,9 @@ static bool read_parameters(struct sf_input *in)
 {
 	struct sf_member dropped;
 
-	while (take(in, ';')) {
+	while (dict_take(in, ';')) {
 		skip(in, " ");
-		if (!read_key(in, &dropped.key) || (take(in, '=') && !read_bare_item(in, &dropped)))
+		if (!read_key(in, &dropped.key) || (dict_take(in, '=') && !read_bare_item(in, &dropped)))
 			return false;
 	}
 	return true;
@@ -170,9 +173,10 @@ static bool read_inner_list(struct sf_input *in, struct sf_member *m)
 	in->at++;
 	for (;;) {
 		skip(in, " ");
-		if (take(in, ')'))
+		if (dict_take(in, ')'))
 			break;
-		if (!read_bare_item(in, &item) || !read_parameters(in) || (peek(in) != ' ' && peek(in) != ')'))
+		if (!read_bare_item(in, &item) || !read_parameters(in) ||
+		    (dict_peek(in) != ' ' && dict_peek(in) != ')'))
 			return false;
 	}
 	*m = (struct sf_member){ .key = m->key, .type = SF_INNER_LIST };
@@ -191,14 +195,15 @@ bool sf_dict_read(struct slice s, void (*each)(void *arg, const struct sf_member
 		struct sf_member m = { .type = SF_BOOLEAN, .number = 1 };
 
 		if (!read_key(&in, &m.key) ||
-		    (take(&in, '=') && !(peek(&in) == '(' ? read_inner_list(&in, &m) : read_bare_item(&in, &m))) ||
+		    (dict_take(&in, '=') &&
+		        !(dict_peek(&in) == '(' ? read_inner_list(&in, &m) : read_bare_item(&in, &m))) ||
 		    !read_parameters(&in))
 			return false;
 		each(arg, &m);
 		skip(&in, " \t");
 		if (in.at == in.end)
 			return true;
-		if (!take(&in, ','))
+		if (!dict_take(&in, ','))
 			return false;
 		skip(&in, " \t");
 		if (in.at == in.end)

@@ -58,7 +58,7 @@ static enum target_error target_from_path(struct target *t, const struct conf *c
 	return e;
 }
 
-static int hex_digit(char c)
+static int target_hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
@@ -81,8 +81,8 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 		int hi = -1, lo = -1;
 
 		if (first.at[i] == '%' && i + 2 < first.len) {
-			hi = hex_digit(first.at[i + 1]);
-			lo = hex_digit(first.at[i + 2]);
+			hi = target_hex_digit(first.at[i + 1]);
+			lo = target_hex_digit(first.at[i + 2]);
 		}
 		if (hi >= 0 && lo >= 0) {
 			url[n++] = (char)(hi << 4 | lo);

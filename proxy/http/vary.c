@@ -125,7 +125,7 @@ static void add_members(struct text *key, struct slice *list, size_t n, bool pre
 }
 
 /* Takes the first of the field lines. False: there is none left. */
-static bool next_line(struct slice *sent, struct slice *name, struct slice *value)
+static bool vary_next_line(struct slice *sent, struct slice *name, struct slice *value)
 {
 	struct slice line;
 
@@ -150,7 +150,7 @@ void vary_key(struct text *key, struct slice names, struct slice sent)
 		size_t n = 0;
 
 		text_add(key, name.at, name.len);
-		while (next_line(&lines, &field, &value)) {
+		while (vary_next_line(&lines, &field, &value)) {
 			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
 			while (next_member(&value, &list[n]))

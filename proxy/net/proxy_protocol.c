@@ -18,7 +18,7 @@ static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6
 	{ 0x31, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },      /* a Unix stream */
 };
 
-static bool begins(const uint8_t *bytes, size_t len, const void *with, size_t with_len)
+static bool proxy_protocol_begins(const uint8_t *bytes, size_t len, const void *with, size_t with_len)
 {
 	return memcmp(bytes, with, len < with_len ? len : with_len) == 0;
 }
@@ -33,7 +33,7 @@ static size_t next_word(const char **at, const char *end, const char **word)
 	return (size_t)((blank ? blank : end) - *word);
 }
 
-static bool read_port(const char *text, size_t len, uint16_t *port)
+static bool proxy_protocol_read_port(const char *text, size_t len, uint16_t *port)
 {
 	unsigned n = 0;
 
@@ -71,9 +71,9 @@ static bool read_v1_words(struct proxy_protocol *p, const char *at, const char *
 	if (!ip_parse(word, len, &destination) || (memchr(word, ':', len) != NULL) != ipv6)
 		return false;
 	len = next_word(&at, end, &word);
-	if (!read_port(word, len, &p->port) || at == end)
+	if (!proxy_protocol_read_port(word, len, &p->port) || at == end)
 		return false;
-	return read_port(at, (size_t)(end - at), &port);
+	return proxy_protocol_read_port(at, (size_t)(end - at), &port);
 }
 
 static enum proxy_protocol_result read_v1(struct proxy_protocol *p, const char *text, size_t len)
@@ -123,9 +123,9 @@ static enum proxy_protocol_result read_v2(struct proxy_protocol *p, const uint8_
 enum proxy_protocol_result proxy_protocol_read(struct proxy_protocol *p, const uint8_t *bytes, size_t len)
 {
 	*p = (struct proxy_protocol){ .whose = PROXY_PROTOCOL_UNKNOWN };
-	if (begins(bytes, len, v2_begin, sizeof v2_begin))
+	if (proxy_protocol_begins(bytes, len, v2_begin, sizeof v2_begin))
 		return read_v2(p, bytes, len);
-	if (!begins(bytes, len, v1_begin, sizeof v1_begin - 1))
+	if (!proxy_protocol_begins(bytes, len, v1_begin, sizeof v1_begin - 1))
 		return PROXY_PROTOCOL_BAD;
 	return len < sizeof v1_begin ? PROXY_PROTOCOL_MORE : read_v1(p, (const char *)bytes, len);
 }

@@ -261,7 +261,7 @@ void tls_context_unref(struct tls_context **cp)
 
 /* ---- made later ---- */
 
-static void *context_make(void *arg)
+static void *tls_context_load(void *arg)
 {
 	struct tls_context *c = arg;
 	const struct tls_settings settings = { TLS_CLIENT, c->verify, "", "", "" };
@@ -291,7 +291,7 @@ static void context_start_making(struct tls_context *c)
 
 	if (c->has_maker)
 		pthread_join(c->maker, NULL);
-	err = pthread_create(&c->maker, NULL, context_make, c);
+	err = pthread_create(&c->maker, NULL, tls_context_load, c);
 	c->has_maker = c->making = !err;
 	if (err)
 		snprintf(c->why.text, sizeof c->why.text, "no thread to load TLS: %s", strerror(err));

@@ -35,16 +35,16 @@ struct tls_sessions *tls_sessions_new(size_t cap)
 }
 
 /* Who names many hosts can at worst push others out. */
-static struct bucket *bucket_of(struct tls_sessions *s, const char *peer)
+static struct bucket *tls_sessions_bucket_of(struct tls_sessions *s, const char *peer)
 {
 	return &s->buckets[hash_keyed(peer, strlen(peer)) % s->cap];
 }
 
-static struct entry *entry_find(struct tls_sessions *s, const char *peer)
+static struct entry *tls_sessions_entry_find(struct tls_sessions *s, const char *peer)
 {
 	struct entry *e;
 
-	LIST_FOREACH(e, bucket_of(s, peer), chain)
+	LIST_FOREACH(e, tls_sessions_bucket_of(s, peer), chain)
 		if (!strcmp(e->peer, peer))
 			return e;
 	return NULL;
@@ -61,7 +61,7 @@ static void entry_drop(struct tls_sessions *s, struct entry *e)
 
 unsigned char *tls_sessions_take(struct tls_sessions *s, const char *peer, size_t *len)
 {
-	struct entry *e = entry_find(s, peer);
+	struct entry *e = tls_sessions_entry_find(s, peer);
 	unsigned char *session;
 
 	if (!e)
@@ -91,7 +91,7 @@ void tls_sessions_put(struct tls_sessions *s, const char *peer, unsigned char *s
 	e->session = session;
 	e->len = len;
 	TAILQ_INSERT_HEAD(&s->ages, e, age);
-	LIST_INSERT_HEAD(bucket_of(s, peer), e, chain);
+	LIST_INSERT_HEAD(tls_sessions_bucket_of(s, peer), e, chain);
 	s->count++;
 }
 

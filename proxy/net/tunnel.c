@@ -34,7 +34,7 @@ struct tunnel {
 	bool done;
 };
 
-static enum tunnel_side other(enum tunnel_side side)
+static enum tunnel_side tunnel_other(enum tunnel_side side)
 {
 	return side == TUNNEL_CLIENT ? TUNNEL_ORIGIN : TUNNEL_CLIENT;
 }
@@ -91,7 +91,7 @@ static bool way_must_end(const struct way *w)
 static void tunnel_listen(struct tunnel *t)
 {
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++) {
-		const struct way *from = &t->ways[side], *to = &t->ways[other(side)];
+		const struct way *from = &t->ways[side], *to = &t->ways[tunnel_other(side)];
 
 		conn_want(t->conns[side], !from->ended && !from->len, to->len || way_must_end(to));
 	}
@@ -124,7 +124,7 @@ static ssize_t way_write(struct tunnel *t, enum tunnel_side from, char *at, size
 
 	while (sent < len) {
 		struct iovec iov = { at + sent, len - sent };
-		ssize_t n = conn_writev(t->conns[other(from)], &iov, 1);
+		ssize_t n = conn_writev(t->conns[tunnel_other(from)], &iov, 1);
 
 		if (n == CONN_AGAIN)
 			break;
@@ -161,7 +161,7 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 	struct way *w = &t->ways[from];
 
 	if (w->len && !way_flush(t, from)) {
-		tunnel_lose(t, other(from));
+		tunnel_lose(t, tunnel_other(from));
 		return false;
 	}
 	for (int reads = TUNNEL_READS_PER_TURN; reads && !w->len && !w->ended; reads--) {
@@ -181,7 +181,7 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 		way_count(t, from, (size_t)n);
 		if ((sent = way_write(t, from, scratch, (size_t)n)) < 0 ||
 		    way_hold(w, scratch + sent, (size_t)(n - sent))) {
-			tunnel_lose(t, other(from));
+			tunnel_lose(t, tunnel_other(from));
 			return false;
 		}
 	}
@@ -191,7 +191,7 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 /* Side's socket has room. False: the tunnel is gone. */
 static bool way_end(struct tunnel *t, enum tunnel_side side)
 {
-	struct way *w = &t->ways[other(side)];
+	struct way *w = &t->ways[tunnel_other(side)];
 
 	if (!way_must_end(w))
 		return true;
@@ -205,7 +205,7 @@ static bool way_end(struct tunnel *t, enum tunnel_side side)
 
 static void tunnel_on_conn(struct tunnel *t, enum tunnel_side side, enum conn_event event)
 {
-	if (event == CONN_WRITABLE ? way_move(t, other(side)) && way_end(t, side) : way_move(t, side))
+	if (event == CONN_WRITABLE ? way_move(t, tunnel_other(side)) && way_end(t, side) : way_move(t, side))
 		tunnel_listen(t);
 }
 

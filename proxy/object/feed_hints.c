@@ -39,7 +39,7 @@ static const struct { const char *name; bool prefixed; void (*take)(struct hints
 };
 
 /* White space as XML has it. */
-static struct slice trim(struct slice s)
+static struct slice hints_trim(struct slice s)
 {
 	while (s.len && memchr(" \t\r\n", s.at[0], 4))
 		s = (struct slice){ s.at + 1, s.len - 1 };
@@ -49,7 +49,7 @@ static struct slice trim(struct slice s)
 }
 
 /* Digits alone; what is too large is as large as can be. */
-static bool read_number(struct slice s, uint32_t *number)
+static bool hints_read_number(struct slice s, uint32_t *number)
 {
 	uint64_t n = 0;
 
@@ -68,7 +68,7 @@ static void take_ttl(struct hints_reader *r, struct slice text)
 {
 	uint32_t minutes;
 
-	if (!r->ttl_s && read_number(text, &minutes))
+	if (!r->ttl_s && hints_read_number(text, &minutes))
 		r->ttl_s = minutes > UINT32_MAX / 60 ? UINT32_MAX : minutes * 60;
 }
 
@@ -82,7 +82,7 @@ static void take_period(struct hints_reader *r, struct slice text)
 static void take_frequency(struct hints_reader *r, struct slice text)
 {
 	if (!r->times)
-		read_number(text, &r->times);
+		hints_read_number(text, &r->times);
 }
 
 /* 0 to 23, and 24 for midnight. */
@@ -90,7 +90,7 @@ static void take_hour(struct hints_reader *r, struct slice text)
 {
 	uint32_t hour;
 
-	if (read_number(text, &hour) && hour <= FEED_HINTS_HOURS)
+	if (hints_read_number(text, &hour) && hour <= FEED_HINTS_HOURS)
 		r->hints->skip_hours |= 1u << hour % FEED_HINTS_HOURS;
 }
 
@@ -112,12 +112,12 @@ static struct slice skip_behind(struct slice *rest, const char *end, size_t len)
 	return before;
 }
 
-static bool begins(struct slice s, const char *with, size_t len)
+static bool hints_begins(struct slice s, const char *with, size_t len)
 {
 	return s.len >= len && !memcmp(s.at, with, len);
 }
 
-#define BEGINS(s, with) begins(s, with, sizeof(with) - 1)
+#define BEGINS(s, with) hints_begins(s, with, sizeof(with) - 1)
 #define SKIP_BEHIND(rest, end) skip_behind(rest, end, sizeof(end) - 1)
 
 /* The text of an element that just began, up to the next tag, or of its one CDATA section; empty where it has no
@@ -125,7 +125,7 @@ static bool begins(struct slice s, const char *with, size_t len)
 static struct slice element_text(struct slice rest)
 {
 	static const char cdata[] = "<![CDATA[";
-	struct slice text = trim(rest);
+	struct slice text = hints_trim(rest);
 
 	if (BEGINS(text, cdata)) {
 		rest = (struct slice){ text.at + sizeof cdata - 1, text.len - (sizeof cdata - 1) };
@@ -134,7 +134,7 @@ static struct slice element_text(struct slice rest)
 		rest = text;
 		text = SKIP_BEHIND(&rest, "<");
 	}
-	return rest.len ? trim(text) : rest;
+	return rest.len ? hints_trim(text) : rest;
 }
 
 /* NAME or PREFIX:NAME in a tag, after its "<" or "</". */

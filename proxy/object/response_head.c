@@ -71,7 +71,7 @@ enum verdict_reason response_untouched(const struct http_msg *m, bool normalise,
 	return VREASON_NONE;
 }
 
-static void add_field(struct text *t, const char *name, const char *value)
+static void response_head_add_field(struct text *t, const char *name, const char *value)
 {
 	text_puts(t, name);
 	text_puts(t, ": ");
@@ -79,7 +79,7 @@ static void add_field(struct text *t, const char *name, const char *value)
 	text_puts(t, "\r\n");
 }
 
-static void add_line(struct text *t, const char *name, struct slice value)
+static void response_head_add_line(struct text *t, const char *name, struct slice value)
 {
 	text_puts(t, name);
 	text_puts(t, ": ");
@@ -117,7 +117,7 @@ static void add_etag(struct text *t, struct slice upstream, int status, enum res
 			text_puts(&tag, ETAG_GZIP "\"");
 		}
 		if (tag.len)
-			add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
+			response_head_add_line(t, "ETag", (struct slice){ tag.bytes, tag.len });
 		t->failed |= tag.failed;
 		text_free(&tag);
 		return;
@@ -161,9 +161,9 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 
 	add_status_line(&t, m->status);
 	if (date.len)
-		add_line(&t, "Date", date);
+		response_head_add_line(&t, "Date", date);
 	else
-		add_field(&t, "Date", s->date);
+		response_head_add_field(&t, "Date", s->date);
 	for (uint32_t i = 0; i < m->n_fields; i++) {
 		const struct http_field *f = &m->fields[i];
 		struct slice name = http_field_name(m, f), value = http_field_value(m, f);
@@ -175,20 +175,20 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		text_field(&t, name, value);
 	}
 	if (body == RESPONSE_NORMALISED)
-		add_field(&t, "Content-Type", normalise_content_type(s->output));
+		response_head_add_field(&t, "Content-Type", normalise_content_type(s->output));
 	else if (type.len && !about_ours)
-		add_line(&t, "Content-Type", type);
+		response_head_add_line(&t, "Content-Type", type);
 	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
 		if (m->fields[i].id == H_CONTENT_ENCODING)
-			add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+			response_head_add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
 	if (s->way == RESPONSE_FOREIGN)
 		text_puts(&t, RESPONSE_SANDBOX);
 	if (s->content_location)
-		add_field(&t, "Content-Location", s->content_location);
+		response_head_add_field(&t, "Content-Location", s->content_location);
 	else if (location.len)
-		add_line(&t, "Content-Location", location);
+		response_head_add_line(&t, "Content-Location", location);
 	if ((s->varies || (s->gzip && (about_ours || body == RESPONSE_NORMALISED))) && !vary_covers_coding(m))
-		add_field(&t, "Vary", "Accept-Encoding");
+		response_head_add_field(&t, "Vary", "Accept-Encoding");
 	before = t.len;
 	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
 	if (out) {
@@ -197,7 +197,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	}
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
-			add_line(&t, "Via", http_field_value(m, &m->fields[i]));
+			response_head_add_line(&t, "Via", http_field_value(m, &m->fields[i]));
 	http_msg_add_via(&t, m, s->via);
 	if (!out || !(out->bytes = text_take(&t, &out->len))) {
 		text_free(&t);
@@ -236,9 +236,9 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 	struct text t = { 0 };
 
 	add_status_line(&t, status);
-	add_field(&t, "Date", date);
-	add_field(&t, "Content-Type", "text/plain; charset=utf-8");
-	add_field(&t, "Cache-Control", "no-store");
+	response_head_add_field(&t, "Date", date);
+	response_head_add_field(&t, "Content-Type", "text/plain; charset=utf-8");
+	response_head_add_field(&t, "Cache-Control", "no-store");
 	text_puts(&t, RESPONSE_SANDBOX);
 	text_puts(&t, fields);
 	if (!head || !(head->bytes = text_take(&t, &head->len))) {

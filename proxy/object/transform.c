@@ -74,7 +74,7 @@ static int transform_head(struct transform *s, const struct verdict *v, enum res
 	return 0;
 }
 
-static int on_decided(void *arg, const struct verdict *v)
+static int transform_on_decided(void *arg, const struct verdict *v)
 {
 	struct transform *s = arg;
 
@@ -101,7 +101,7 @@ static int on_revised(void *arg, const struct verdict *v)
 	return 0;
 }
 
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
+static int transform_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
 	struct transform *s = arg;
 
@@ -148,7 +148,8 @@ static int stage_open_decode(struct transform *s, enum content_coding_kind codin
 
 static int transform_open(struct transform *s)
 {
-	const struct normalise_events events = { .decided = on_decided, .revised = on_revised, .write = on_write,
+	const struct normalise_events events = { .decided = transform_on_decided, .revised = on_revised,
+		.write = transform_on_write,
 		.arg = s };
 	enum content_coding_kind coding = content_coding_kind(s->msg);
 	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);

@@ -11,7 +11,7 @@
 
 enum { FETCH_INTERIMS_MAX = 16 };
 
-static int fetch_leave(struct fetch *f)
+static int fetch_head_fetch_leave(struct fetch *f)
 {
 	f->reusable = fetch_skip_body(f);
 	fetch_end(f);
@@ -68,7 +68,7 @@ static int fetch_ask_hooks(struct fetch *f)
 	case FETCH_GO_ON:
 		return 0;
 	case FETCH_ANSWERED:
-		return fetch_leave(f);
+		return fetch_head_fetch_leave(f);
 	case FETCH_UNCONDITIONAL:
 		return fetch_unconditionally(f);
 	case FETCH_NO_MEMORY:

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static enum dns_family other(enum dns_family f)
+static enum dns_family happy_eyeballs_other(enum dns_family f)
 {
 	return f == DNS_IPV6 ? DNS_IPV4 : DNS_IPV6;
 }
@@ -31,19 +31,19 @@ enum happy_eyeballs_advice happy_eyeballs_advise(const struct happy_eyeballs *e)
 
 	if (has_more(e, e->turn))
 		return HAPPY_EYEBALLS_TRY;
-	if (has_more(e, other(e->turn)))
+	if (has_more(e, happy_eyeballs_other(e->turn)))
 		return begun || e->known[e->turn] ? HAPPY_EYEBALLS_TRY : HAPPY_EYEBALLS_WAIT_SHORT;
 	return all ? HAPPY_EYEBALLS_NONE : HAPPY_EYEBALLS_WAIT;
 }
 
 bool happy_eyeballs_next(struct happy_eyeballs *e, enum dns_family *family, unsigned *i)
 {
-	enum dns_family f = has_more(e, e->turn) ? e->turn : other(e->turn);
+	enum dns_family f = has_more(e, e->turn) ? e->turn : happy_eyeballs_other(e->turn);
 
 	if (!has_more(e, f))
 		return false;
 	*family = f;
 	*i = e->tried[f]++;
-	e->turn = other(f);
+	e->turn = happy_eyeballs_other(f);
 	return true;
 }

@@ -288,9 +288,8 @@ static void origin_on_timeout(struct timer *timer)
 	struct origin *o = container_of(timer, struct origin, timer);
 	enum failure_kind error = !o->n_attempts && o->resolve ? FAILURE_DNS_TIMEOUT : FAILURE_CONNECTION_TIMEOUT;
 	const char *what = error == FAILURE_DNS_TIMEOUT ? "no answer in time"
-	    : o->tunnel                                
-	        ? "no answer to CONNECT"
-	        : "TLS handshake";
+	    : o->tunnel                          ? "no answer to CONNECT"
+	                                         : "TLS handshake";
 	bool reached = o->conn && !o->tunnel;
 	char details[FAILURE_DETAILS_MAX];
 

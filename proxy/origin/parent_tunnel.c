@@ -111,7 +111,7 @@ static void tunnel_write(struct parent_tunnel *t)
 	conn_want(t->conn, true, n != CONN_FAILED && t->sent < t->request_len);
 }
 
-static void tunnel_on_conn(void *arg, enum conn_event event)
+static void parent_tunnel_on_conn(void *arg, enum conn_event event)
 {
 	struct parent_tunnel *t = arg;
 
@@ -150,7 +150,7 @@ struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_pa
 	}
 	t->msg.base = t->head;
 	http_parser_start(t->parser, &t->msg, false);
-	conn_set_owner(conn, tunnel_on_conn, t);
+	conn_set_owner(conn, parent_tunnel_on_conn, t);
 	conn_want(conn, true, true);
 	return t;
 }

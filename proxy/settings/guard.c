@@ -205,7 +205,7 @@ const char *guard_check_address(const struct guard *g, const struct guard_pass *
 }
 
 /* RFC 6761 section 6.3: such a name is the loopback interface of whoever looks it up. */
-static bool is_localhost(const char *host, size_t len)
+static bool guard_is_localhost(const char *host, size_t len)
 {
 	const struct conf_destination localhost = { .kind = DESTINATION_BELOW, .host = (char[]){ "localhost" } };
 
@@ -219,7 +219,7 @@ const char *guard_check_unresolved(const struct guard *g, const struct guard_pas
 
 	if (ip_parse(host, len, &ip))
 		return check_whole_ip(g, pass, &ip);
-	if (!pass->addresses_open && is_localhost(host, len))
+	if (!pass->addresses_open && guard_is_localhost(host, len))
 		return "loopback (RFC 6761 section 6.3)";
 	if (g->tunnels)
 		return pass->port_open ? NULL : GUARD_TUNNEL;

@@ -5,7 +5,7 @@
 
 #include "conf/conf.h"
 
-static bool is_listed(const struct conf_destination *d, const struct destination *to)
+static bool parent_is_listed(const struct conf_destination *d, const struct destination *to)
 {
 	size_t len = strlen(to->host);
 	struct ip ip;
@@ -24,7 +24,7 @@ const struct conf_parent *parent_choose(const struct parent_rules *rules, const 
 	if (!parent->host)
 		return NULL;
 	for (size_t i = 0; i < rules->none->count; i++)
-		if (is_listed(&rules->none->items[i], to))
+		if (parent_is_listed(&rules->none->items[i], to))
 			return NULL;
 	return parent;
 }

@@ -35,7 +35,7 @@ static void log_unusable(const struct conf *conf, const struct conf_route *route
 }
 
 /* What is read from files the configuration names is read now, so that they can be complained of. */
-static struct tls_context *context_make(const struct tls_settings *s, const struct conf *conf,
+static struct tls_context *tls_set_context_make(const struct tls_settings *s, const struct conf *conf,
     const struct conf_route *route)
 {
 	struct tls_why why = { TLS_FILE_NONE, "out of memory" };
@@ -60,7 +60,7 @@ static int set_add(struct tls_set *set, const struct conf *conf, const struct co
 		if (settings_equal(route, set->members[i].route))
 			m->context = set->members[i].context;
 	m->shared = m->context;
-	if (!m->context && !(m->context = context_make(&settings, conf, route)))
+	if (!m->context && !(m->context = tls_set_context_make(&settings, conf, route)))
 		return -1;
 	set->n++;
 	return 0;
@@ -79,7 +79,7 @@ struct tls_set *tls_set_new(const struct conf *conf)
 		log_error("%s: tls-listen: needs tls-listen-cert, a PEM file", conf_where(conf, NULL, "tls-listen"));
 		goto fail;
 	}
-	if (conf->tls_listen.count && !(set->listener = context_make(&listener, conf, NULL)))
+	if (conf->tls_listen.count && !(set->listener = tls_set_context_make(&listener, conf, NULL)))
 		goto fail;
 	if (set_add(set, conf, &conf->direct))
 		goto fail;

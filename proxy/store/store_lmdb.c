@@ -37,7 +37,7 @@ static struct store_lmdb *lmdb_of(struct store_thread *t)
 
 struct lookup { struct lmdb_file *file; const struct store_op *op; struct entry *entry; bool damaged; };
 
-static int lookup_run(void *arg)
+static int lmdb_lookup_run(void *arg)
 {
 	struct lookup *l = arg;
 	int rc = mdb_txn_renew(l->file->read);
@@ -58,7 +58,7 @@ static int lookup(struct lookup *l)
 	if (pthread_mutex_trylock(&l->file->use))
 		return 0;
 	if (l->file->env && l->file->read && !l->file->faulted) {
-		rc = lmdb_guarded(lookup_run, l);
+		rc = lmdb_guarded(lmdb_lookup_run, l);
 		l->file->faulted = rc == LMDB_FAULT;
 	}
 	pthread_mutex_unlock(&l->file->use);

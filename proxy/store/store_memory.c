@@ -395,7 +395,7 @@ static bool memory_settle(struct store *s, struct store_wait *w)
 	return false;
 }
 
-static void memory_stats(struct store *s, struct store_stats *stats)
+static void memory_tell_stats(struct store *s, struct store_stats *stats)
 {
 	struct store_memory *m = memory_of(s);
 
@@ -418,7 +418,7 @@ static void memory_free(struct store *s)
 
 static const struct store_ops memory_ops = {
 	.name = "memory", .get = memory_get, .cancel = memory_cancel, .put = memory_put, .remove = memory_remove,
-	.purge = memory_purge, .settle = memory_settle, .stats = memory_stats, .free = memory_free,
+	.purge = memory_purge, .settle = memory_settle, .stats = memory_tell_stats, .free = memory_free,
 };
 
 struct store *store_memory_new(size_t budget, size_t max_entry)

@@ -560,7 +560,7 @@ static void redis_purge(struct store_redis *r, struct store_op *op)
 static void redis_settle(struct store_redis *r, struct store_op *op);
 
 /* It answers in the order it was asked: all before has landed, but what is tried another way. */
-static void on_settled(redisAsyncContext *ac, void *answer, void *arg)
+static void redis_on_settled(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
 	struct store_redis *r = redis_of(op->thread);
@@ -576,7 +576,7 @@ static void redis_settle(struct store_redis *r, struct store_op *op)
 {
 	struct slice args[] = { WORD("PING") };
 
-	redis_send(r, on_settled, op, 1, args);
+	redis_send(r, redis_on_settled, op, 1, args);
 }
 
 static void redis_do(struct store_redis *r, struct store_op *op)

@@ -13,7 +13,7 @@ enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 
 /* hiredis on our loop: it asks to be told once when its socket is ready. */
 
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+static void redis_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct store_redis *r = arg;
 
@@ -23,7 +23,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		redis_drop(r, "it answers without end");
 }
 
-static void on_writable(evutil_socket_t fd, short what, void *arg)
+static void redis_on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
 	redisAsyncHandleWrite(((struct store_redis *)arg)->connection);
@@ -56,8 +56,8 @@ static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
 	ac->ev.addWrite = add_write;
 	ac->ev.delWrite = del_write;
 	ac->ev.cleanup = cleanup_events;
-	r->readable = event_new(base, ac->c.fd, EV_READ, on_readable, r);
-	r->writable = event_new(base, ac->c.fd, EV_WRITE, on_writable, r);
+	r->readable = event_new(base, ac->c.fd, EV_READ, redis_on_readable, r);
+	r->writable = event_new(base, ac->c.fd, EV_WRITE, redis_on_writable, r);
 	return r->readable && r->writable ? 0 : -1;
 }
 

@@ -176,7 +176,7 @@ static void op_make_removal(struct store_op *op)
 	entry_unref(&op->entry);
 }
 
-static void on_answer(struct task *task)
+static void store_thread_on_answer(struct task *task)
 {
 	struct store_wait *w = (struct store_wait *)(void *)task;
 	struct entry *e = w->entry;
@@ -191,7 +191,7 @@ static void thread_enqueue_wait(struct store_thread *t, struct store_op *op, str
 	op->wait = w;
 	w->pending = op;
 	w->entry = NULL;
-	w->task.run = on_answer;
+	w->task.run = store_thread_on_answer;
 	thread_enqueue(t, op);
 }
 
@@ -224,7 +224,7 @@ bool store_thread_settle(struct store *s, struct store_wait *w)
 	struct store_thread *t = thread_of(s);
 	struct store_op *op = op_new(t, OP_SETTLE, "", 0);
 
-	w->task.run = on_answer;
+	w->task.run = store_thread_on_answer;
 	w->owed = true;
 	pthread_mutex_lock(&t->lock);
 	if (op && !t->away) {
