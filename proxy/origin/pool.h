@@ -33,7 +33,7 @@ void pool_free(struct pool **);
 typedef void lease_ready_f(void *arg, struct conn *conn, bool reused, const struct failure *);
 
 struct lease_terms {
-	size_t max;                    /* connections this origin gets at a time; 0: no limit. The lease waits its turn, */
+	size_t max;                    /* connections this origin gets at a time; 0: no limit. It waits its turn, */
 	uint64_t wait_ms;              /* this long at most */
 	bool fresh;                    /* no idle one will do */
 };
