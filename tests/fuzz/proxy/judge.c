@@ -76,10 +76,11 @@ static void read_fields(struct asked *a, const struct message *m)
 static void drop_unsent(const struct judge *j, struct asked *a, const char *target)
 {
 	bool credentials = a->way == WAY_FORWARD ? j->sends_credentials : a->way == WAY_ROUTE && target[1] == 'c';
+	bool relayed = strcmp(a->method, "GET") && strcmp(a->method, "HEAD");  /* with all that is end to end (headers.def) */
 
 	if (!credentials)
 		*a->values[BY_COOKIE] = *a->values[BY_AUTHORIZATION] = '\0';
-	if (a->way != WAY_FORWARD && !(a->way == WAY_ROUTE && target[1] == 'n'))
+	if (!relayed && a->way != WAY_FORWARD && !(a->way == WAY_ROUTE && target[1] == 'n'))
 		*a->values[BY_USER] = '\0';
 }
 
