@@ -67,14 +67,24 @@ counted() {
 		END { print n["passed"] + 0, n["failed"] + n["error"] + n["errors"] + 0, n["skipped"] + 0 }'
 }
 
+# Seconds of the processor that the children of this lane took so far, of times(1) written to a file
+processor() {
+	awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += 60 * part[1] + part[2] } printf "%d", sum }' "$1"
+}
+
 # step NAME COMMAND...: runs it, prints one line, notes its counts; a failure nobody counted counts as one
 step() {
 	name=$1
 	shift
 	log=$logs/$name.log
 	step_began=$(date +%s)
+	times >"$logs/$name.times"
+	step_processor=$(processor "$logs/$name.times")
 	timeout "$step_limit" "$@" >"$log" 2>&1 </dev/null
 	status=$?
+	times >"$logs/$name.times"
+	step_processor=$(($(processor "$logs/$name.times") - step_processor))
+	rm -f "$logs/$name.times"
 	# shellcheck disable=SC2046
 	set -- $(counted "$log" "$source/build/$name"/tests/*/*/*.log "$source/build/$name"/tests/*/*.log "$source/build/$name"/tests/*.log)
 	passed=$1
@@ -84,7 +94,8 @@ step() {
 	[ "$status" = 0 ] && [ "$failed" = 0 ] && verdict=ok || verdict=FAILED
 	[ "$((passed + failed))" != 0 ] || passed=1
 	echo "$passed $failed $skipped" >"$logs/$name.count"
-	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" "$(($(date +%s) - step_began))"
+	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s, processor %d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" \
+		"$(($(date +%s) - step_began))" "$step_processor"
 	[ "$verdict" = ok ] || { echo "  log: $log"; grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15 | sed 's/^/  /'; }
 	[ "$verdict" = ok ]
 }
