@@ -24,7 +24,7 @@ compiled() {
 }
 
 end_to_end() {
-	cd "$source/build/$1" && shift && PYTEST_JOBS=3 make check-e2e "$@"
+	cd "$source/build/$1" && shift && PYTEST_JOBS=4 make check-e2e "$@"
 }
 
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer

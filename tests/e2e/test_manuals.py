@@ -6,6 +6,9 @@ import subprocess
 
 import pytest
 
+from proxy import is_sanitized
+
+pytestmark = pytest.mark.skipif(is_sanitized(), reason="of the source: it is the same in every build, and another one runs this")
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # The files of rows, what a row looks like, and the tables or lists of the manuals that tell them
 ROW = r"^[A-Z][A-Z0-9]*\("
