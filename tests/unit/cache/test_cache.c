@@ -2,39 +2,13 @@
  * Must not know: stores' insides. The second store here keeps nothing: what it "brings" the test hands to cache_warm(). */
 #include "proxy/cache/cache.h"
 #include "tests/unit/entries.h"
+#include "tests/unit/slow_store.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-static enum store_result waits(struct store *s, const char *key, size_t len, struct entry **e, struct store_wait *w)
-{
-	(void)s, (void)key, (void)len, (void)e, (void)w;
-	return STORE_WAIT;
-}
-
-static void put_nowhere(struct store *s, struct entry *e)
-{
-	(void)s, (void)e;
-}
-
-static void remove_nothing(struct store *s, const char *key, size_t len)
-{
-	(void)s, (void)key, (void)len;
-}
-
-static int64_t purge_nothing(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
-{
-	(void)s, (void)what, (void)url, (void)len, (void)soft, (void)now;
-	return -1;
-}
-
-static void keep(struct store *s)
-{
-	(void)s;
-}
-
-static const struct store_ops slow_ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .purge = purge_nothing,
-	.free = keep };
+static const struct store_ops slow_ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = slow_purge,
+	.free = slow_free };
 
 enum what { NOTHING, PURGE_IT, PURGE_OTHER, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
 
@@ -126,13 +100,13 @@ static int64_t purge_overtaken(struct store *s, enum store_purge what, const cha
 	CU_ASSERT_EQUAL(cache_get(overtaker.cache, overtaker.e->key, overtaker.e->key_len, &none, &w, &overtaker.ticket), STORE_WAIT);
 	if (overtaker.at_once)
 		cache_warm(overtaker.cache, overtaker.e, &overtaker.ticket);
-	return purge_nothing(s, what, url, len, soft, now);
+	return slow_purge(s, what, url, len, soft, now);
 }
 
 static void overtakers(void)
 {
-	static const struct store_ops ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .purge = purge_overtaken,
-		.free = keep };
+	static const struct store_ops ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = purge_overtaken,
+		.free = slow_free };
 	static const struct { const char *rule; enum what what; bool at_once; } cases[] = {
 		{ "trust 06: looked up while its URL was being purged", PURGE_IT, false },
 		{ "trust 06: looked up and there while its URL was being purged", PURGE_IT, true },

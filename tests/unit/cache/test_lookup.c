@@ -16,6 +16,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/origin/backoff.h"
 #include "tests/unit/entries.h"
+#include "tests/unit/slow_store.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -63,16 +64,6 @@ static enum store_result waits(struct store *s, const char *key, size_t len, str
 	return STORE_WAIT;
 }
 
-static void put_nowhere(struct store *s, struct entry *e)
-{
-	(void)s, (void)e;
-}
-
-static void remove_nothing(struct store *s, const char *key, size_t len)
-{
-	(void)s, (void)key, (void)len;
-}
-
 static void cancel(struct store *s, struct store_wait *w)
 {
 	(void)s;
@@ -80,13 +71,8 @@ static void cancel(struct store *s, struct store_wait *w)
 	seen.wait = NULL;
 }
 
-static void keep(struct store *s)
-{
-	(void)s;
-}
-
-static const struct store_ops slow_ops = { .name = "slow", .get = waits, .put = put_nowhere, .remove = remove_nothing, .cancel = cancel,
-	.free = keep };
+static const struct store_ops slow_ops = { .name = "slow", .get = waits, .put = slow_put, .remove = slow_remove, .cancel = cancel,
+	.free = slow_free };
 
 /* ---- one request ---- */
 

@@ -1,5 +1,6 @@
 /* Owns the cases of proxy/http/etag.c and the growing string it writes to (proxy/base/text.c). Invariant: each row names its rule. */
 #include "proxy/http/etag.h"
+#include "tests/unit/exactly.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -8,17 +9,6 @@
 #define OURS ";utf-0123abcd"
 #define THEIRS ";utf-89abcdef"
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
-/* In an allocation of just its size, so that a sanitizer sees a read outside. */
-static struct slice exactly(const char *text)
-{
-	size_t len = strlen(text);
-	char *copy = malloc(len ? len : 1);
-
-	if (len)
-		memcpy(copy, text, len);
-	return (struct slice){ copy, len };
-}
 
 static bool text_is(struct text *t, const char *want)
 {
@@ -71,7 +61,7 @@ static void transformed(void)
 
 		etag_transform(&t, upstream, OURS);
 		UNIT_ROW(text_is(&t, cases[i].want), "%s", cases[i].rule);
-		free((char *)(uintptr_t)upstream.at);
+		exactly_free(upstream);
 	}
 }
 
@@ -101,7 +91,7 @@ static void restored(void)
 		UNIT_ROW(kept == cases[i].kept && ours == cases[i].ours, "%s: %d %d", cases[i].rule, kept, ours);
 		UNIT_ROW(etag_is_ours(member) == (owner != ETAG_THEIRS), "%s", cases[i].rule);
 		UNIT_ROW(text_is(&t, cases[i].want), "%s", cases[i].rule);
-		free((char *)(uintptr_t)member.at);
+		exactly_free(member);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* Owns the cases of proxy/http/head_text.c. Invariant: each row names its rule; a head lies in an allocation of just its size. */
 #include "proxy/http/head_text.h"
+#include "tests/unit/exactly.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -7,16 +8,6 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define OK "HTTP/1.1 200 OK\r\n"
-
-static struct slice exactly(const char *text)
-{
-	size_t len = strlen(text);
-	char *copy = malloc(len ? len : 1);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
-	memcpy(copy, text, len);
-	return (struct slice){ copy, len };
-}
 
 /* What a store brings back need not be what was put there. */
 static void valid(void)
@@ -55,7 +46,7 @@ static void valid(void)
 		struct slice head = exactly(cases[i].head);
 
 		UNIT_ROW(head_text_valid(head, 200) == cases[i].is, "%s", cases[i].rule);
-		free((char *)(uintptr_t)head.at);
+		exactly_free(head);
 	}
 }
 
@@ -77,7 +68,7 @@ static void fields(void)
 
 		UNIT_ROW(!value.at == !cases[i].value && value.len == len && (!len || !memcmp(value.at, cases[i].value, len)), "%s: %.*s", cases[i].rule,
 			(int)value.len, value.at ? value.at : "");
-		free((char *)(uintptr_t)head.at);
+		exactly_free(head);
 	}
 }
 
@@ -93,7 +84,7 @@ static void etag_ends(void)
 		size_t end = head_text_etag_end(head);
 
 		UNIT_ROW(end == cases[i].end && (!end || head.at[end] == '"'), "%s: %zu", cases[i].head, end);
-		free((char *)(uintptr_t)head.at);
+		exactly_free(head);
 	}
 }
 
@@ -113,7 +104,7 @@ static void copies(void)
 		UNIT_ROW(t.len == strlen(cases[i].copy) && (!t.len || !memcmp(t.bytes, cases[i].copy, t.len)), "%s: %.*s", cases[i].rule, (int)t.len,
 			t.bytes ? t.bytes : "");
 		text_free(&t);
-		free((char *)(uintptr_t)head.at);
+		exactly_free(head);
 	}
 }
 
