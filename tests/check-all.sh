@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every test, from the builds up: gcc as users have it (unit tests in the distribution, end to end in a build beside it), clang, ASan+UBSan,
+# Every test, from the builds up: gcc (unit tests in the distribution, end to end in the build that users have beside it), clang, ASan+UBSan,
 # ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, a short run of the benchmarks, coverage.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
@@ -7,6 +7,9 @@ source=$(pwd)
 logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
 step_limit=1800
+# Links the hundred test programs of each build in two thirds of the time
+fast=-fuse-ld=gold
+command -v ld.gold >/dev/null || fast=
 
 # built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
 built() {
@@ -31,7 +34,7 @@ end_to_end() {
 threads() {
 	tests=$(for folder in base cache decode net object origin store; do ls tests/unit/"$folder"/test_*.c; done | sed 's/\.c$//')
 	# shellcheck disable=SC2086
-	built threads CC=clang --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
+	built threads CC=clang --enable-sanitizers=thread --enable-schedules LDFLAGS="$fast" && make -j2 $tests &&
 		make -j2 check-TESTS TESTS="$(echo $tests)" &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
@@ -42,11 +45,16 @@ schedules() {
 	make -C "$source/build/$1" -s check-schedules SCHEDULE_SECONDS=30
 }
 
-# gcc's AddressSanitizer is a library: what is preloaded can stand before it
+# Memory refused needs the sanitizer as a library: what is preloaded can stand before that one
 refusals() {
-	mkdir -p "$source/build/refusals" && cd "$source/build/refusals" || return 1
-	[ -f Makefile ] || ../../configure --enable-developer CC=gcc --enable-sanitizers=address,undefined || return 1
-	make -j2 utfeed && PYTEST_ARGUMENTS=test_memory.py end_to_end refusals
+	cd "$source/build/sanitizers" || return 1
+	library=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
+	[ "$library" != libclang_rt.asan-x86_64.so ] || library=$(clang -print-file-name=libclang_rt.asan.so)
+	rm -f utfeed
+	make utfeed LDFLAGS="-shared-libasan -Wl,-rpath,$(dirname "$library")" && (PYTEST_ARGUMENTS=test_memory.py end_to_end sanitizers)
+	result=$?
+	rm -f "$source/build/sanitizers/utfeed"
+	return $result
 }
 
 case ${1:-} in
@@ -111,15 +119,16 @@ lane_one() {
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step threads sh "$0" threads
 	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
-	step refusals sh "$0" refusals
-	step coverage env COVERAGE=unit make -C build/gcc -s coverage
+	step clang sh "$0" compiled clang CC=clang LDFLAGS="$fast"
 }
 lane_two() {
-	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules
+	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules LDFLAGS="$fast"
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
-	step clang sh "$0" compiled clang CC=clang
-	[ ! -f build/gcc/Makefile ] || step distcheck make -C build/gcc -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc --enable-developer --enable-lto"
+	# The last that needs this build: it links the program anew
+	[ ! -x build/sanitizers/utfeed ] || step refusals sh "$0" refusals
+	[ ! -f build/gcc/Makefile ] || step distcheck make -C build/gcc -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc --enable-developer"
+	[ ! -f build/gcc/Makefile ] || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 
 began=$(date +%s)
