@@ -14,32 +14,34 @@ enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_
 
 struct busy {
 	LIST_ENTRY(busy) link;
-	struct object *object;         /* kept by the reference of the fill that makes it */
-	bool joinable;                 /* the first of its key */
+	struct object *object;         /* the fill that makes it holds the reference */
+	bool joinable;                 /* other requests may join it: it was the first of its key */
 	size_t len;
 	char key[];
 };
 
 struct gate { unsigned purges, changes; };
 
-/* The latest purges by prefix. */
+/* The URLs of the latest purges by prefix. */
 struct prefixes {
 	pthread_mutex_t lock;
-	atomic_uint n;                 /* so far; changes under the lock */
-	/* at n % CACHE_PREFIXES; url NULL, for want of memory: any URL */
+	atomic_uint n;                 /* purges by prefix so far; changes under the lock */
+	/* purge number n is at n % CACHE_PREFIXES; url NULL, for want of memory: it counts for every URL */
 	struct { char *url; size_t len; } latest[CACHE_PREFIXES];
 };
 
 struct cache {
 	struct store *memory, *second;
 	uint64_t secret[2];
-	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];  /* of every so many of the gates: held while an entry goes in */
+	/* each guards every CACHE_GATE_LOCKS-th gate; held while an entry goes in */
+	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
 	struct prefixes prefixes;
-	atomic_uint ends;              /* of what was in flight */
+	atomic_uint ends;              /* objects that were in flight and were taken out */
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
-	_Atomic uint64_t hit_for_miss[CACHE_HINTS];  /* by hash: its upper half, and until when; 0: none */
+	/* by hash of the key: the hash's upper half, then the second until which the hint holds; 0: none */
+	_Atomic uint64_t hit_for_miss[CACHE_HINTS];
 };
 
 struct cache *cache_new(struct store *memory, struct store *second)
@@ -78,13 +80,13 @@ void cache_free(struct cache **cp)
 	*cp = NULL;
 }
 
-/* Keys are of clients' making: whoever does not know the secret cannot choose which ones meet. */
+/* Clients choose the keys. The hash takes a secret, so that a client cannot choose keys that share a bucket. */
 static uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
 {
 	return hash_sip(c->secret, key, len);
 }
 
-/* Locks it. The URL is the key's first line. */
+/* Finds and locks the gate of the key's URL, which is the key's first line. */
 static struct gate *gate_open(struct cache *c, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
@@ -101,7 +103,7 @@ static void gate_close(struct cache *c, const struct gate *gate)
 
 struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
 {
-	unsigned prefixes = atomic_load(&c->prefixes.n);       /* before the gate: one that comes between counts */
+	unsigned prefixes = atomic_load(&c->prefixes.n);       /* before the gate: a purge in between counts */
 	const struct gate *gate = gate_open(c, key, len);
 	struct cache_ticket ticket = { .purges = gate->purges, .changes = gate->changes, .prefixes = prefixes };
 
@@ -109,7 +111,8 @@ struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
 	return ticket;
 }
 
-/* More than are remembered have come since: as good as one of them. */
+/* Whether a purge by prefix since the given number took away this key. Where more have come since than are remembered,
+ * one of them is taken to have done so. */
 static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key, size_t len)
 {
 	bool purged;
@@ -127,7 +130,7 @@ static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key,
 	return purged;
 }
 
-/* Under the lock of the key's gate. */
+/* Called under the lock of the key's gate. */
 static bool gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const struct entry *e)
 {
 	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, e->key, e->key_len);
@@ -149,7 +152,8 @@ static void prefixes_add(struct prefixes *p, const char *url, size_t len)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* An entry that goes in just now is in when this returns: the purge that follows finds it. */
+/* Takes the gate locks even for a prefix: an entry that is just being stored is in the store when this returns, and the
+ * purge that follows finds it. */
 static void gates_mark_purge(struct cache *c, enum store_purge what, const char *url, size_t len)
 {
 	struct gate *gate;
@@ -250,7 +254,7 @@ void cache_remove(struct cache *c, const char *key, size_t len)
 	gate_close(c, gate);
 }
 
-/* What is being made is from before the purge: nobody joins it any more. */
+/* A response in the making was asked for before the purge, so no request may join it any more. */
 static void cache_purge_busy(struct cache *c, enum store_purge what, const char *url, size_t len)
 {
 	pthread_mutex_lock(&c->lock);
@@ -274,11 +278,11 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	cache_purge_busy(c, what, url, len);
 	if (c->second) {
 		c->second->ops->purge(c->second, what, url, len, soft, now);
-		/* A lookup that began after the mark may have come there before the purge: it brings nothing back
-		 * either. */
+		/* A lookup that began after the first mark may have read the second store before its purge: the second
+		 * mark keeps what that lookup found out of memory. */
 		gates_mark_purge(c, what, url, len);
 	}
-	/* Last, for what was brought back before the marks. */
+	/* Memory is purged last, for the sake of entries that lookups brought back before the marks. */
 	return c->memory->ops->purge(c->memory, what, url, len, soft, now);
 }
 
@@ -328,7 +332,7 @@ static size_t cache_bucket(const struct cache *c, const char *key, size_t len)
 	return cache_hash(c, key, len) % CACHE_BUCKETS;
 }
 
-/* object NULL: the one that may be joined. */
+/* Finds the record of that object; object NULL: the record that other requests may join. */
 static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len, const struct object *object)
 {
 	struct busy *b;
@@ -351,7 +355,7 @@ struct object *cache_in_flight_join(struct cache *c, const char *key, size_t len
 	return o;
 }
 
-/* Without memory for the record the response is neither shared nor stored. */
+/* Where there is no memory for the record, the caller's response is made all the same, but nobody can join it. */
 struct object *cache_in_flight_begin(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
 {
 	size_t bucket = cache_bucket(c, key, len);

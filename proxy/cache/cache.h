@@ -1,8 +1,8 @@
-/* Owns what all workers share of the cache: the stores, which responses are being made, and who may join them.
- * Must not know: requests, fetches, freshness rules. Thread-safe; the lock of what is being made is held for lookups
- * only.
- * Invariants: of one key at most one response is in the making that others may join. Nothing comes into the stores but
- * through cache_put() and cache_warm(), and neither lets in what was on its way when its URL was purged. */
+/* Owns what all workers share of the cache: the stores, the responses in the making, and who may join them.
+ * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
+ * lookups only.
+ * Invariants: at most one response in the making per key may be joined by others. Entries come into the stores through
+ * cache_put() and cache_warm() alone, and neither lets in an entry that was on its way when its URL was purged. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
 
@@ -13,22 +13,25 @@ struct cache;
 
 enum { CACHE_HIT_FOR_MISS_S = 120 };
 
-/* memory: of store_memory_new(), always asked first; second: behind it, NULL: none. Owns both. NULL: out of memory. */
+/* memory comes from store_memory_new() and is always asked first; second is the store behind it, NULL: none. The cache
+ * owns both. NULL: out of memory. */
 struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
 
-/* How often a key's URL had been purged, alone or by a prefix, and anything of it stored or removed. Taken before a
- * response is fetched or looked up, shown when it is to be stored. A few URLs share one pair of counts. */
+/* How often a key's URL had been purged by itself, how often anything of that URL had been stored or removed, and how
+ * many purges by prefix there had been. The ticket is taken before a response is fetched or looked up, and shown when
+ * the response is to be stored. A few URLs share one pair of counts. */
 struct cache_ticket { unsigned purges, changes, prefixes; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 
-/* As store_ops.get: memory, then the second store. WAIT: *ticket is what cache_warm() wants to see. */
+/* As store_ops.get(), of memory first and then of the second store. With STORE_WAIT, *ticket is the one to give to
+ * cache_warm(). */
 enum store_result cache_get(struct cache *, const char *key, size_t len, struct entry **, struct store_wait *,
     struct cache_ticket *ticket);
-/* Memory alone, not counted as a lookup. One reference; NULL: it is not there. */
+/* Asks memory alone, and is not counted as a lookup. One reference; NULL: it is not there. */
 struct entry *cache_peek(struct cache *, const char *key, size_t len);
-/* What a wait brought from the second store: the next lookup finds it in memory, unless there is something newer, or
- * nothing is to be. */
+/* Puts the entry that a wait brought from the second store into memory, so that the next lookup finds it there; not so
+ * where memory has one already, or where the URL was changed or purged since the ticket was taken. */
 void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
 void cache_cancel(struct cache *, struct store_wait *);
 /* False: its URL was purged since the ticket was taken, and nothing was stored. */
@@ -41,27 +44,30 @@ void cache_release(struct cache *, size_t had);
 void cache_remove(struct cache *, const char *key, size_t len);
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 
-/* As store_ops.settle(), of the second store; false: there is none. */
+/* As store_ops.settle(), of the second store; false: there is nothing to wait for. */
 bool cache_settle(struct cache *, struct store_wait *);
 
-/* What the stores count. */
+/* Tells the counts of the stores. */
 void cache_stats(struct cache *, struct stats_gauges *);
 
 /* Responses in flight: they are being made, and other requests may join them (collapsed forwarding).
  * cache_in_flight_join() gives one reference to the object that is being made for the key; NULL: there is none.
  * cache_in_flight_begin() registers the caller's object and gives NULL; where another request was first, it gives one
- * reference to that request's object instead. alone: it gives NULL in any case, and nobody joins the caller's object.
- * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out what it removes. */
+ * reference to that request's object instead. With alone it gives NULL in that case too, and nobody joins the caller's
+ * object.
+ * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out the objects whose URL
+ * it names. */
 struct object *cache_in_flight_join(struct cache *, const char *key, size_t len);
 struct object *cache_in_flight_begin(struct cache *, const char *key, size_t len, struct object *, bool alone);
 void cache_in_flight_end(struct cache *, const char *key, size_t len, struct object *);
-/* How many objects have been taken out. What was in flight when memory was asked is in memory by now, or still in
- * flight, or this number has changed. */
+/* How many objects cache_in_flight_end() has taken out. A request that found its key neither in memory nor, after that,
+ * in flight asks memory again only if this number has changed in between: the response may have been stored and taken
+ * out. */
 unsigned cache_in_flight_ends(struct cache *);
 
-/* Hit for miss: the responses for this key belong to one client each, so that requests for it need not wait for each
- * other to learn that. A hint, which may be forgotten, and holds for CACHE_HIT_FOR_MISS_S. now: seconds of a clock that
- * nobody sets. */
+/* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other
+ * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
+ * monotonic clock. */
 void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now);
 bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
 

@@ -1,5 +1,6 @@
-/* Owns the shape of what a request is carried out with: one worker's means and the settings in force when it began.
- * Must not know: what is done with them. Invariant: conf, tls and the guards are those of settings. */
+/* Owns the shape of what a request is carried out with: the means of one worker, and the settings that were in force
+ * when the request began.
+ * Must not know: what is done with them. Invariant: conf, tls and the guards belong to settings. */
 #ifndef UTFEED_PROXY_CACHE_CONTEXT_H
 #define UTFEED_PROXY_CACHE_CONTEXT_H
 
@@ -18,7 +19,7 @@ struct resolver;
 struct settings;
 struct tls_set;
 
-/* All borrowed but settings. */
+/* Every pointer but settings is borrowed. */
 struct request_context {
 	size_t worker;                     /* its number */
 	struct loop *loop;
@@ -28,14 +29,14 @@ struct request_context {
 	struct cache *cache;           /* shared by all workers */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */
-	const struct guard *tunnel_guard;  /* the same, for those of CONNECT */
+	const struct guard *tunnel_guard;  /* for destinations of CONNECT */
 	struct resolver *resolver;         /* for tunnels */
-	struct settings *settings;         /* a reference; NULL: none yet */
+	struct settings *settings;         /* one reference; NULL: none yet */
 	struct log_id id;                  /* of the request */
-	bool secure;                       /* the client came over TLS: its https is 443 where it names no port */
+	bool secure;                       /* the client came over TLS: a Host without a port means 443 */
 };
 
-/* From now on under these, of which a reference is taken; NULL: under none. */
+/* Puts these settings in force for the context and takes a reference to them; NULL: none are in force. */
 void request_context_set(struct request_context *, struct settings *);
 
 #endif

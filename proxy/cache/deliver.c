@@ -1,5 +1,5 @@
-/* What goes out when the head does: lines of the cache's own, preconditions, ranges; see lookup.h and
- * lookup_internal.h. */
+/* The last choices about a response when its head goes out: the cache's own field lines, preconditions, ranges; see
+ * lookup.h and lookup_internal.h. */
 #include "proxy/cache/lookup_internal.h"
 
 #include <stdio.h>
@@ -61,7 +61,8 @@ static struct object_head *deliver_make_head(const struct object_head *from, int
 	return h;
 }
 
-/* The client holds the gzip form: the 304 names that one. */
+/* Where the request's precondition names the gzip form, which the client then holds, the 304 gets the ETag of that
+ * form. */
 static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 {
 	size_t at = head_text_etag_end((struct slice){ h->bytes, h->len }), n = sizeof ETAG_GZIP - 1;
@@ -80,7 +81,7 @@ static int deliver_mark_gzip(struct object_head *h, const struct http_msg *m)
 
 static int deliver_not_modified(const struct lookup *l, const struct object_head *from, struct delivery *f)
 {
-	/* RFC 9110 section 15.4.5, and what utfeed says of itself */
+	/* the fields of RFC 9110 section 15.4.5, and those that utfeed adds by itself */
 	static const char *const kept[] = { "cache-control", "content-location", "date", "etag", "expires", "vary",
 		"last-modified", "via", "x-encoding-rule", "cache-status", "set-cookie", "content-security-policy",
 		"x-content-type-options", NULL };
@@ -89,7 +90,7 @@ static int deliver_not_modified(const struct lookup *l, const struct object_head
 	size_t n = 0;
 	bool made;
 
-	/* to the caches behind, targeted fields are what Cache-Control is (RFC 9213 section 2.2) */
+	/* To caches between here and the client, targeted fields do what Cache-Control does (RFC 9213 section 2.2). */
 	for (const char *const *t = l->settings.targeted; *t; t++)
 		names[n++] = *t;
 	memcpy(names + n, kept, sizeof kept);

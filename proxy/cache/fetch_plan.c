@@ -1,4 +1,4 @@
-/* From target and settings to what a fetch needs; see fetch_plan.h. */
+/* Making a fetch's parameters from target and settings; see fetch_plan.h. */
 #include "proxy/cache/fetch_plan.h"
 
 #include "conf/conf.h"

@@ -1,8 +1,8 @@
-/* Owns what one target means for a fetch: limits, guards, parents, redirects and transformation, as route and way in
- * say.
+/* Owns how a target and its route are turned into a fetch: its limits, guards, parent proxies, redirects and
+ * transformation.
  * Must not know: connections, stored responses.
- * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, written anew
- * (request_head.h). */
+ * Invariant: nothing of a client's request reaches an origin but what headers.def lets through, and that is written
+ * anew (request_head.h). */
 #ifndef UTFEED_PROXY_CACHE_FETCH_PLAN_H
 #define UTFEED_PROXY_CACHE_FETCH_PLAN_H
 
@@ -14,7 +14,7 @@
 
 struct conf_route;
 
-/* The parent proxies of a route; of conf->direct: of whatever clients name. Borrowed from conf. */
+/* The parent proxies of a route; those of conf->direct serve destinations that clients name. Borrowed from conf. */
 struct parent_rules fetch_plan_parents(const struct conf *, const struct conf_route *);
 
 /* The least time between two requests to the same URL, in milliseconds. */
@@ -24,8 +24,8 @@ uint64_t fetch_plan_interval_ms(const struct request_context *, const struct tar
  * nor answered from the store. */
 bool fetch_plan_caches(const struct request *, const struct target *);
 
-/* What fetching the target for this request means, ranged: for the part it asks for; r's strings are the caller's
- * (fetch_request_free()) until a fetch takes them. -1: out of memory. */
+/* Fills *r with the fetch of this target for this request. ranged: the fetch asks only for the part that the request
+ * asks for. The strings of *r are the caller's (fetch_request_free()) until a fetch takes them. -1: out of memory. */
 int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy,
     struct object *body, bool ranged, struct fetch_request *r) __attribute__((warn_unused_result));
 

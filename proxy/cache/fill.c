@@ -21,8 +21,8 @@ static int64_t fill_steady(struct fill *l)
 	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
 }
 
-/* When what was asked for is answered, and how long before it was asked for: a clock set back meanwhile takes nothing
- * off that. */
+/* Notes when the response came, and how long before that it was asked for. The wall clock may have been set back
+ * meanwhile: the monotonic clock gives the least that the fetch took. */
 static void fill_note_answer(struct fill *l)
 {
 	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
@@ -145,7 +145,8 @@ static bool fill_is_too_large(struct fill *l, const struct http_msg *m)
 	return m->has_length && m->content_length > l->params.max_object;
 }
 
-/* An error says nothing of what the next answer will be like, and who asks for a part waits for nobody as it is. */
+/* Notes whether the responses for this key are each client's own. A server error says nothing about the next response,
+ * and a request for a part waits for no other anyway. */
 static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum storable storable)
 {
 	if (m->status < 500 && !l->ranged)
@@ -153,7 +154,8 @@ static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum
 		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l));
 }
 
-/* An error never replaces a good response (it would have been served as such, were the stored one still usable). */
+/* An error never replaces a good response. (Where the stored response was still usable, it has already answered in
+ * place of the error.) */
 static bool fill_would_store(struct fill *l, const struct http_msg *m)
 {
 	return !fill_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
@@ -163,11 +165,12 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
     enum storable *storable)
 {
 	const struct http_msg *m = answer->msg;
-	bool part = fill_takes_part(l, m);     /* judged as the whole it is of */
+	bool part = fill_takes_part(l, m);     /* a part is judged as a 200 */
 
 	if (fill_judge(l, m, part ? 200 : m->status, storable))
 		return -1;
-	/* What else is said to one who asks for a part is not for those who do not. */
+	/* A response other than 200 or a part is an answer to the Range, and must not be stored for requests without
+	 * one. */
 	if (l->ranged && !part && m->status != 200)
 		*storable = STORABLE_STATUS;
 	fill_set_hit_for_miss(l, m, *storable);
@@ -183,7 +186,8 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	return 0;
 }
 
-/* Nobody's own, and yet not stored: who waits for it gets it rather than asking an origin in trouble once more. */
+/* Whether the response is an error that belongs to no single client but is not stored. Waiting requests get it, rather
+ * than asking an origin in trouble once more. */
 static bool fill_is_trouble(const struct http_msg *m, enum storable storable)
 {
 	return storable == STORABLE_LIFETIME && freshness_error_status(m->status);
@@ -205,7 +209,8 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		return FETCH_ANSWERED;
 	if (fill_plan_storing(l, answer, o, &storable))
 		return FETCH_NO_MEMORY;
-	/* A cookie is one client's, though all who come later get it when its origin says so. */
+	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if the origin
+	 * lets it be stored for later ones. */
 	own = (!l->storing && !fill_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
@@ -230,8 +235,8 @@ static int fill_on_hop(void *arg, const struct http_msg *m)
 	return fill_note_hop(l, m);
 }
 
-/* Counted in steps, so that a body that trickles in asks for room seldom. What finds no room goes on without being
- * stored. */
+/* Reserves memory for the growing body in steps, so that a body that trickles in seldom asks. A body that finds no room
+ * goes on to its readers without being stored. */
 static void fill_on_grew(void *arg, struct object *o)
 {
 	enum { STEP_BYTES = 32 * 1024 };
@@ -262,11 +267,12 @@ static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 {
 	struct fill *l = arg;
 
-	/* What the origin said and could not be read is no answer of an origin that errs: it is told. */
+	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
+	 * told so. */
 	if (f->error != FAILURE_ENCODING && fill_serve_stale(l, o, 0))
 		return true;
 	object_report(o)->stored = false;
-	/* Before others learn of it: whoever asks again must not find this one. */
+	/* Before readers learn of the failure: a request that asks again must not find this object. */
 	fill_leave(l);
 	return false;
 }

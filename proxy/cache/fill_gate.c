@@ -1,7 +1,8 @@
-/* Owns the gate into the store: whether a response may be stored, under which fields' values, and whom it is for while
- * it is made.
+/* Owns the gate into the store: whether a response may be stored, which fields of the request it depends on, and whom
+ * it is for while it is made.
  * Must not know: bodies. Source: RFC 9111 sections 3, 3.5, 4.1 and 7.3.
- * Invariant: what redirects led to is judged with each of them: it is kept under the URL of the first. */
+ * Invariant: a response that redirects led to is judged together with each of them, for it is stored under the URL of
+ * the first. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>
@@ -24,8 +25,8 @@ void fill_hops_free(struct fill_hops *h)
 	free(h->vary);
 }
 
-/* One that names no lifetime is good as long as the operator's floor says: that alone does not keep out what it leads
- * to. */
+/* Whether a redirect lets the response it leads to be stored. A redirect that names no lifetime counts as fresh for as
+ * long as the operator's floor says; that alone does not keep the response out. */
 static enum storable fill_judge_hop(struct fill *l, const struct http_msg *m)
 {
 	enum storable s = freshness_storable(&l->request, m, &l->params.freshness);
@@ -59,7 +60,8 @@ int fill_note_hop(struct fill *l, const struct http_msg *m)
 	return 0;
 }
 
-/* As long as it is not known that the response is for nobody else its names are wanted, stored or not. */
+/* Takes the field names of Vary, whether the response is stored or not: they are needed while it may still be for other
+ * requests. */
 static int fill_take_vary(struct fill *l, const struct http_msg *m, enum storable *storable)
 {
 	const struct fill_hops *h = &l->hops;

@@ -1,4 +1,4 @@
-/* Owns what the parts of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides
+/* Owns what the files of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides
  * whether a response is stored and whom it is for, fill_refresh.c merges a 304 into the stored response, fill_parts.c
  * stores parts. Must not know: requests in other workers. Invariant: a fill belongs to the thread of its fetch
  * alone. */
@@ -7,40 +7,41 @@
 
 #include "proxy/cache/fill.h"
 
-/* What the redirects that were followed say of the response they led to. */
+/* What the redirects that were followed say of the response at their end. */
 struct fill_hops {
 	bool any;
 	bool vary_all;
-	enum storable storable;        /* the first of their reasons against it */
-	struct freshness limit;        /* what holds for any of them */
-	char *vary;                    /* names; NULL: none */
+	enum storable storable;        /* STORABLE_YES, or the first reason that one of them gives */
+	struct freshness limit;        /* the response may count as fresh no longer than each of them */
+	char *vary;                    /* field names; NULL: none */
 };
 
 struct fill {
-	struct log_id id;              /* of the request that began it */
-	struct fill_params params;     /* strings and entries are its own */
+	struct log_id id;              /* of the request that began the fill */
+	struct fill_params params;     /* strings and entries are the fill's own */
 	char *key, *busy, *sent;
 	size_t sent_len;
-	struct cache_ticket ticket;    /* from before the fetch: what is purged meanwhile is not stored */
-	struct request request;        /* what it said; its message is gone */
+	struct cache_ticket ticket;    /* taken before the fetch: a response purged meanwhile is not stored */
+	struct request request;        /* the request that began the fill, without its message */
 	struct fill_hops hops;
 	struct response_settings head;
-	int64_t asked;                 /* when, by the wall clock */
-	/* and by the monotonic one: whole seconds of two clocks would differ by one too often */
+	int64_t asked;                 /* when the fill began, by the wall clock */
+	/* the same by the monotonic clock, in milliseconds: the difference of two rounded seconds would often be one
+	 * too many */
 	uint64_t asked_ms;
 	int64_t request_time, response_time;
-	struct object *object;         /* the fetch's reference keeps it */
-	bool left;                     /* nobody can join any more */
+	struct object *object;         /* the fetch holds the reference */
+	bool left;                     /* no request can join any more */
 	bool storing;
-	bool ranged;                   /* a part was asked for */
-	bool normalises;               /* a whole is looked at, and may be changed */
-	/* where it proves to be no feed it may be asked for in parts, which is to be noted */
+	bool ranged;                   /* the fetch asks for a part */
+	bool normalises;               /* a whole body would be examined and perhaps changed */
+	/* if the body proves to be no feed, its URL may be asked for in parts, and a mark is to say so */
 	bool marks;
-	struct content_range part;     /* that came and is being stored; total 0: none */
-	char *upstream;                /* the head to store */
+	struct content_range part;     /* the part that is being stored; total 0: none */
+	char *upstream;                /* the origin's head, to be stored */
 	size_t upstream_len;
-	size_t reserved;               /* bytes of the body that count in the budget of memory */
-	char *vary;                    /* names, those of redirects included; NULL: the response does not vary */
+	size_t reserved;               /* bytes reserved for the body in the budget of memory */
+	char *vary;                    /* field names, those of redirects included; NULL: the response does not vary */
 };
 
 static inline enum response_body fill_body(struct object *o)
@@ -52,52 +53,55 @@ static inline enum response_body fill_body(struct object *o)
 
 /* fill.c */
 int64_t fill_now(struct fill *);
-/* Nobody can join any more. */
+/* Takes the object out of those in flight: no request can join any more. */
 void fill_leave(struct fill *);
-enum fill_head { FILL_HEAD, FILL_HEAD_UNUSABLE /* it is none, or beyond the limits of heads */, FILL_HEAD_NO_MEMORY };
-/* Reads head bytes as a message again. The text must live as long as m. But for FILL_HEAD m is let go of. */
+enum fill_head { FILL_HEAD, FILL_HEAD_UNUSABLE /* no head, or over a limit of heads */, FILL_HEAD_NO_MEMORY };
+/* Parses stored head bytes into m. The bytes must live as long as m. m holds nothing unless the result is FILL_HEAD. */
 enum fill_head fill_parse(struct fill *, struct http_msg *m, const char *bytes, size_t len);
-/* Puts a response under its key, behind a record of variants where it varies. Takes over what parts hold. NULL: it was
- * purged meanwhile, or out of memory. */
+/* Stores a response under its key; where it varies, the record of its variants is stored first. Takes over what parts
+ * hold. NULL: it was purged meanwhile, or out of memory. */
 struct entry *fill_put(struct fill *, struct entry_parts *);
-/* The key of the response, or of a part of it. */
+/* Writes the key of the response, or of a part of it. */
 void fill_key(struct fill *, bool part, struct text *);
-/* Head and freshness of what is stored with parts->object under parts->upstream. -1: out of memory, parts let go of. */
+/* Makes head and freshness for the entry of parts->object from parts->upstream. -1: out of memory, and parts are
+ * freed. */
 int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *) __attribute__((warn_unused_result));
-/* Where the response names no lifetime its feed, body, may: of the time it was made, not of the time it came. NULL: not
- * known yet. */
+/* The freshness of a response. Where it names no lifetime, the feed in its body may name one, which counts from the
+ * time the response was made and not from the time it came. body NULL: not known yet. */
 void fill_freshness(struct fill *, struct freshness *, const struct http_msg *, struct object *body);
 
 /* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
-/* A redirect that is followed counts for what it leads to. -1: out of memory. */
+/* Notes a redirect that is followed: it has a say in whether the response it leads to may be stored. -1: out of
+ * memory. */
 int fill_note_hop(struct fill *, const struct http_msg *) __attribute__((warn_unused_result));
-/* Whether a response with that head, as a status, may be stored; then l->vary has the names. -1: out of memory. */
+/* Decides whether a response with that head may be stored if its status is taken to be status; sets l->vary to the
+ * field names of Vary. -1: out of memory. */
 int fill_judge(struct fill *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
-/* Says in the object whom it is for; own: the one who asked alone. -1: out of memory. */
+/* Notes in the object whom the response is for; own: only for the request that began the fill. -1: out of memory. */
 int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
 void fill_hops_free(struct fill_hops *);
 
 /* fill_refresh.c */
-/* The origin's head of e with what the newer response says (stored_head_update()), within the limits of what is
- * stored. */
+/* Merges the origin's head of e with that of the newer response (stored_head_update()), within the limits of stored
+ * heads. */
 enum fill_head fill_merge(struct fill *, const struct entry *, const struct http_msg *newer, bool cookies,
     char **merged, size_t *len);
-/* The origin says that the stored response still holds: it is stored anew with the new head where that may be, and
- * answers. */
+/* Handles a 304: the stored response answers with an updated head, and is stored anew with that head where it may
+ * be. */
 enum fetch_choice fill_refresh(struct fill *, const struct fetch_answer *, struct object *);
-/* The stored response answers for an origin that errs, where it may. */
+/* Answers with the stored response in the place of an origin's error, where that is allowed. False: it is not. */
 bool fill_serve_stale(struct fill *, struct object *, int status);
-/* If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1). -1:
- * out of memory. */
+/* Adds If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1).
+ * -1: out of memory. */
 int fill_add_validators(struct fill *, struct fetch_request *) __attribute__((warn_unused_result));
 
 /* fill_parts.c */
-/* Whether a 206 is a part that can be stored; then it is noted. */
+/* Whether the response is a 206 whose part can be stored; if so, l->part is set. */
 bool fill_takes_part(struct fill *, const struct http_msg *);
-/* It came complete, as m. NULL: it is not stored. */
+/* Stores a part that came complete, with the head m. NULL: it is not stored. */
 struct entry *fill_store_part(struct fill *, const struct http_msg *m, struct object *);
-/* A response that is no part: where it tells that its URL may be asked for in parts, or that a stored part is of
- * another one. */
+/* Both note what a response tells of its URL: that it may be asked for in parts, or that the stored part belongs to
+ * another representation. Called with the head, and when the fetch has ended. */
 void fill_note_head(struct fill *, const struct http_msg *);
 void fill_note_end(struct fill *);
 

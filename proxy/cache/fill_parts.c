@@ -1,7 +1,8 @@
-/* Owns what is stored of a response in parts: the mark that it may be asked for so, the part that came, and what it
- * makes with the one that is there (RFC 9111 sections 3.3 and 3.4).
- * Must not know: answers. Invariant: bytes are put together only under one strong validator and one key, without a gap;
- * where a route normalises they never become a whole, for that has to be looked at from its beginning. */
+/* Owns what is stored of a response in parts: the mark that its URL may be asked for in parts, the part that came, and
+ * what that part makes with the stored one (RFC 9111 sections 3.3 and 3.4).
+ * Must not know: answers. Invariant: bytes are joined only under one strong validator and one key, without a gap; where
+ * a route normalises, joined parts never become a whole response, for a whole body has to be examined from its
+ * beginning. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 
 #include "core/evidence/media_type.h"
 
-/* From now on ranges of it may go to the origin: it is not what utfeed changes, and no complete copy will answer
- * them. */
+/* Stores the mark that ranges of this URL may go to the origin: the body is nothing that utfeed changes, and no
+ * complete copy will answer them. */
 static void fill_mark(struct fill *l)
 {
 	const struct freshness known = { .response_time = fill_now(l) };
@@ -20,14 +21,14 @@ static void fill_mark(struct fill *l)
 
 	l->marks = false;
 	text_add(&key, l->busy, l->params.busy_len);
-	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* a part that is on its way is known by that key */
+	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* the fill of a part has that key already */
 	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
 		cache_put(l->params.cache, e, &l->ticket);
 	entry_unref(&e);
 	text_free(&key);
 }
 
-/* By its type alone: the first bytes of a feed say so earlier than its end. */
+/* Whether the type alone says that the body is no feed: the mark need not wait for the end of the body then. */
 static bool is_media(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
@@ -49,7 +50,7 @@ static bool takes_ranges(const struct http_msg *m)
 	return false;
 }
 
-/* The bytes were looked at, and they are the origin's. */
+/* Whether the body was examined, is no feed, and went out as the origin sent it. */
 static bool is_no_feed(struct object *o)
 {
 	struct verdict v;
@@ -58,7 +59,7 @@ static bool is_no_feed(struct object *o)
 	    (v.reason == VREASON_NOT_XML || v.reason == VREASON_NO_TRANSFORM) && fill_body(o) == RESPONSE_RAW;
 }
 
-/* Whether the stored part is of the bytes that this response is of. */
+/* Whether the stored part belongs to the same representation as this response. */
 static bool part_holds(struct fill *l, const struct http_msg *m)
 {
 	const struct entry *old = l->params.part;
@@ -72,7 +73,8 @@ static bool part_holds(struct fill *l, const struct http_msg *m)
 	return same;
 }
 
-/* The whole in the place of a part, or a part of something else: what is stored has changed. */
+/* Whether the response shows that the stored part is out of date: it is a whole one, or a part of another
+ * representation. */
 static bool part_is_past(struct fill *l, const struct http_msg *m)
 {
 	return l->params.part && (m->status == 200 || (m->status == 206 && !part_holds(l, m)));
@@ -105,7 +107,7 @@ bool fill_takes_part(struct fill *l, const struct http_msg *m)
 	return true;
 }
 
-/* The part that is there, where this one goes with it to make *whole; NULL: this one stands for itself. */
+/* The stored part, if the new one can be joined with it to make *whole; NULL: the new part stands alone. */
 static const struct entry *part_before(struct fill *l, const struct http_msg *m, struct content_range *whole)
 {
 	const struct entry *old = l->params.part;
@@ -117,7 +119,7 @@ static const struct entry *part_before(struct fill *l, const struct http_msg *m,
 	if (!old || !content_range_join(&joined, &old->part, &l->part) ||
 	    content_range_length(&joined) > l->params.max_object || !part_holds(l, m))
 		return NULL;
-	/* A strong date alone would not tell variants apart. */
+	/* Last-Modified as a strong validator does not tell variants apart: the keys must be equal too. */
 	fill_key(l, true, &key);
 	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
 	text_free(&key);
@@ -149,7 +151,7 @@ static int part_copy(struct object *to, struct object *from, uint64_t offset, ui
 	return status;
 }
 
-/* Newer bytes count where both have them. */
+/* Makes the body that both parts give; where they overlap, the newer bytes count. */
 static struct object *part_object(const struct entry *old, const struct content_range *part, struct object *newer,
     uint64_t length)
 {
@@ -181,7 +183,7 @@ static struct object *part_object(const struct entry *old, const struct content_
 	return o;
 }
 
-/* The head of the whole, as a part's tells it. */
+/* Makes the head of the whole response from the head of a part. */
 static char *part_upstream(const struct http_msg *m, size_t *len)
 {
 	struct text t = { 0 };
@@ -226,7 +228,7 @@ struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct o
 	if (fill_finish_parts(l, &parts, &fresh))
 		return NULL;
 	e = fill_put(l, &parts);
-	/* All of it: nothing is left to be known in parts. */
+	/* The response is stored whole now, so the entry for its parts is removed. */
 	if (e && !e->part.total)
 		cache_remove(l->params.cache, l->busy, l->params.busy_len);
 	return e;

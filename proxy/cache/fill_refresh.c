@@ -1,7 +1,7 @@
 /* Owns what becomes of a stored response when its origin is asked about it: validators go out, a 304 makes a new head
- * for it, an origin's error may be answered with it. Must not know: clients, bodies.
- * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate as a whole
- * response's does. */
+ * for it, and it may answer in the place of an origin's error. Must not know: clients, bodies.
+ * Source: RFC 9111 sections 3.2, 4.3 and 4.2.4, RFC 5861. Invariant: a merged head passes the gate just as the head of
+ * a whole response does. */
 #include "proxy/cache/fill_internal.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static struct slice opaque(struct slice etag)
 	    etag.len - 2 } : etag;
 }
 
-/* Section 4.3.4: a strong validator says which stored response is meant; it is not this one. */
+/* Whether the 304's strong validator names another stored response than this one (section 4.3.4). */
 static bool fill_means_another(const struct http_msg *stored, const struct http_msg *m)
 {
 	struct slice mine = http_msg_get(stored, H_ETAG), theirs = http_msg_get(m, H_ETAG);
@@ -47,7 +47,8 @@ static bool fill_means_another(const struct http_msg *stored, const struct http_
 	return mine.len != theirs.len || memcmp(mine.at, theirs.at, mine.len);
 }
 
-/* Its coding was undone when it came: the 304 says nothing of that. */
+/* Whether the stored head varies by Accept-Encoding, because the coding of the body was undone when it came: a 304 does
+ * not tell that. */
 static bool fill_varies_by_coding(const struct entry *e)
 {
 	struct slice vary = head_text_get((struct slice){ e->head->bytes, e->head->len }, "vary"), name;
@@ -60,8 +61,8 @@ static bool fill_varies_by_coding(const struct entry *e)
 	return false;
 }
 
-/* A merged response, as it may be stored, or with the cookies that the 304 has for this client alone. But for FILL_HEAD
- * parts holds nothing. */
+/* Merges the 304 into the stored response. cookies: with the cookies that the 304 has for this client alone, which are
+ * not stored. Unless the result is FILL_HEAD, parts holds nothing. */
 static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies,
     struct entry_parts *parts, struct freshness *fresh)
 {
@@ -87,14 +88,15 @@ static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, en
 	return status;
 }
 
-/* What may not be stored any more must not be found again either; whose own request forbids storing has no say in
- * that. */
+/* Whether a response that may not be stored any more must not be found any more either. That is not so where only this
+ * request forbids storing. */
 static bool fill_ends_stored(enum storable s)
 {
 	return s != STORABLE_YES && s != STORABLE_REQUEST_NO_STORE && s != STORABLE_METHOD;
 }
 
-/* Stored under another key now, where the response varies otherwise, or not at all. */
+/* Removes the former entry if the response may not be found any more, or is stored under another key now because it
+ * varies by other fields, or by none. */
 static void fill_remove_former(struct fill *l, const struct entry *e, enum storable storable)
 {
 	const struct entry *old = l->params.entry;
@@ -103,7 +105,7 @@ static void fill_remove_former(struct fill *l, const struct entry *e, enum stora
 		cache_remove(l->params.cache, old->key, old->key_len);
 }
 
-/* Stores the merged response where it may be; takes over what parts hold. -1: out of memory. */
+/* Stores the merged response, if it may be stored; takes over what parts hold. -1: out of memory. */
 static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct object *o)
 {
 	enum storable storable;
@@ -126,7 +128,7 @@ static int fill_store_merged(struct fill *l, struct entry_parts *parts, struct o
 	return 0;
 }
 
-/* *head: what answers, one reference. */
+/* Makes the new head and stores the response with it. *head: the head that answers, one reference. */
 static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struct object *o, struct object_head **head)
 {
 	struct freshness *fresh = &object_report(o)->freshness;
@@ -152,8 +154,8 @@ static void fill_drop_entry(struct fill *l)
 	entry_unref(&l->params.entry);
 }
 
-/* The two heads make one that is too large, or none: the stored response answers once more as it is, and is no longer
- * stored. */
+/* The stored head and that of the 304 merge into one that is too large or is no head: the stored response answers once
+ * more as it is, and is removed. */
 static struct object_head *fill_retire(struct fill *l, struct object *o)
 {
 	const struct entry *old = l->params.entry;
@@ -163,7 +165,7 @@ static struct object_head *fill_retire(struct fill *l, struct object *o)
 	return object_head_ref(old->head);
 }
 
-/* -1: the 304 is about another response than the stored one. */
+/* Whether the 304 is about the stored response. -1: it is about another one. */
 static int fill_is_of_stored(struct fill *l, const struct http_msg *m)
 {
 	const struct entry *old = l->params.entry;
@@ -220,8 +222,9 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status)
 	return true;
 }
 
-/* Where a stored response was found: redirects may have led there. An origin may also say so by itself: if it names
- * another URL than its own there is nothing to be asked about. */
+/* The URL at which a stored response was found, to which redirects may have led. It stands in Content-Location, which
+ * an origin may also send by itself: if that names another URL than the fetch ends at, the request goes out
+ * unconditionally. */
 static char *fill_found_at(const struct entry *e)
 {
 	struct slice at = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-location");
@@ -240,7 +243,7 @@ int fill_add_validators(struct fill *l, struct fetch_request *r)
 	switch (fill_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
 	case FILL_HEAD:
 		break;
-	case FILL_HEAD_UNUSABLE:               /* it cannot be validated: it goes, and the whole is asked for */
+	case FILL_HEAD_UNUSABLE:               /* cannot be validated: is removed; the whole is fetched */
 		fill_drop_entry(l);
 		return 0;
 	case FILL_HEAD_NO_MEMORY:

@@ -6,13 +6,13 @@
 #include "proxy/base/container_of.h"
 #include "proxy/coding/codec.h"
 
-/* Of the body, compressed in one turn: about a millisecond. A form that saves less than that share of the body is
- * useless. */
+/* STEP_BYTES of the body are compressed in one turn, which takes about a millisecond. A form that saves less than
+ * 1/GAIN_SHARE of the body is useless. */
 enum { STEP_BYTES = 64 * 1024, GAIN_SHARE = 16 };
 
 struct gzip_making {
 	TAILQ_ENTRY(gzip_making) link;
-	struct object_reader body;     /* DONE and kept: never woken */
+	struct object_reader body;     /* the body is DONE and kept: this reader is never woken */
 	struct object *form;
 	struct gzip_writer *writer;
 	size_t len;
@@ -27,7 +27,7 @@ static void making_free(struct gzip_making *m)
 	free(m);
 }
 
-/* What the access log says of the one it says of the other. */
+/* Makes the object of the form. It has the body's report, so that the access log says the same of both. */
 static struct object *form_new(struct object *body)
 {
 	struct object_head *head = object_head_new();
@@ -60,7 +60,8 @@ static struct gzip_making *making_new(struct object *body, const char *key, size
 	return NULL;
 }
 
-/* 1: that was the end; 0: more is to come; -1: out of memory. No memory is taken beyond what comes out. */
+/* Compresses the next part of the body. 1: the form is complete; 0: more is to come; -1: out of memory. The form takes
+ * no more memory than the compressed bytes need. */
 static int making_step(struct gzip_making *m, uint8_t *out)
 {
 	uint64_t length = object_length(m->body.object), until = m->body.offset + STEP_BYTES;
@@ -106,7 +107,7 @@ static void making_end(struct gzip_forms *f, struct gzip_making *m, bool whole)
 	making_free(m);
 }
 
-/* One step of the one that waits longest. */
+/* Makes one step of the form that has waited longest. */
 static void forms_step(struct gzip_forms *f)
 {
 	struct gzip_making *m = TAILQ_FIRST(&f->making);

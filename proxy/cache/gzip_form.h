@@ -1,8 +1,9 @@
-/* Owns making gzip forms of stored bodies: on the first request for one, by the worker that has it, a step a turn of
- * the loop, into an object that everybody who wants it reads, on any worker.
+/* Owns making the gzip forms of stored bodies. A form is begun on the first request for it, by the worker that has the
+ * request; it is made one step per turn of the loop, into an object that every client who wants the form reads, on any
+ * worker.
  * Must not know: clients, response heads.
- * Invariants: a stored body is compressed once, however many ask and however slowly they read; a form is kept and
- * counted where its body is, and goes with it; what it gains too little for is not tried again. */
+ * Invariants: a stored body is compressed once, however many clients ask and however slowly they read; a form is kept
+ * and counted with its body, and goes with it; a form that saves too little is not tried again. */
 #ifndef UTFEED_PROXY_CACHE_GZIP_FORM_H
 #define UTFEED_PROXY_CACHE_GZIP_FORM_H
 
@@ -10,7 +11,7 @@
 
 TAILQ_HEAD(gzip_form_list, gzip_making);
 
-/* Of one worker. */
+/* The gzip forms that one worker makes. */
 struct gzip_forms {
 	struct cache *cache;
 	struct loop *loop;
@@ -20,10 +21,10 @@ struct gzip_forms {
 };
 
 void gzip_forms_init(struct gzip_forms *, struct cache *, struct loop *);
-/* What is in the making is made, nothing is begun any more. */
+/* Completes the forms in the making, and begins no others from now on. */
 void gzip_forms_end(struct gzip_forms *);
-/* The form of a stored body (DONE and kept) under that key: *form as of object_gzip(). make: begun where there is none
- * yet; of a body of few bytes it is complete at once. */
+/* Gives the gzip form of a stored body (DONE and kept) that is stored under that key: *form is as in object_gzip().
+ * make: begins it where there is none yet; that of a short body is complete at once. */
 enum object_gzip gzip_form(struct gzip_forms *, struct object *body, const char *key, size_t len, bool make,
     struct object **form);
 

@@ -11,7 +11,8 @@ struct invalidate {
 	size_t url_len;
 };
 
-/* Only what is on the same origin: others have no say over it. */
+/* Purges the URL that the reference names, if it is on the same origin: an origin has no say over the responses of
+ * another. */
 static void invalidate_reference(struct invalidate *i, struct slice reference)
 {
 	struct destination d = { .path = NULL };

@@ -1,5 +1,5 @@
-/* Owns taking stored responses away when an unsafe request succeeded (RFC 9111 section 4.4). Must not know: stores'
- * kinds. */
+/* Owns removing stored responses when an unsafe request has succeeded (RFC 9111 section 4.4). Must not know: the kinds
+ * of stores. */
 #ifndef UTFEED_PROXY_CACHE_INVALIDATE_H
 #define UTFEED_PROXY_CACHE_INVALIDATE_H
 
@@ -7,7 +7,7 @@
 #include "proxy/http/destination.h"
 #include "proxy/origin/fetch.h"
 
-/* Hooks for one such fetch. -1: out of memory. */
+/* Hooks for the fetch of one unsafe request. */
 int invalidate_hooks(struct fetch_hooks *, struct cache *, const struct destination *to, struct slice url)
     __attribute__((warn_unused_result));
 

@@ -1,4 +1,4 @@
-/* Answers of utfeed's own; see local_reply.h. */
+/* Writing the answers that utfeed gives by itself; see local_reply.h. */
 #include "proxy/cache/local_reply.h"
 
 #include <stdlib.h>

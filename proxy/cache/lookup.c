@@ -1,4 +1,4 @@
-/* A request's steps through the cache, in the order of lookup.h; see there. */
+/* A request's steps through the cache, in the order of lookup.h. */
 #include "proxy/cache/lookup_internal.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@ static enum lookup_step lookup_step_find(struct lookup *);
 static enum lookup_step lookup_step_parts(struct lookup *);
 static enum lookup_step lookup_step_decide(struct lookup *);
 
-/* run NULL: the way rests there. next: bits of the steps that may follow. */
+/* run NULL: the lookup stops at this step. next: bits of the steps that may follow. */
 #define TO(step) (1u << LOOKUP_##step)
 static const struct {
 	enum lookup_step (*run)(struct lookup *);
@@ -84,7 +84,8 @@ static bool lookup_add_variant(struct lookup *l, const char *names)
 	return sent.at;
 }
 
-/* From now on the variant that this request selects of what varies by names. False: out of memory. */
+/* Makes the key that of the variant which this request selects, where the response varies by names. False: out of
+ * memory. */
 static bool lookup_set_variant(struct lookup *l, const char *names)
 {
 	l->memory->key.len = l->primary_len;
@@ -98,7 +99,7 @@ static enum lookup_step lookup_step_key(struct lookup *l)
 
 	text_puts(key, "\n");
 	text_hex(key, l->settings_hash, 16);
-	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's own word
+	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's statement
 	 * that they do not. */
 	if (*fields && strcmp(fields, "*") && !lookup_add_variant(l, fields))
 		return LOOKUP_DELIVER;
@@ -182,7 +183,7 @@ static enum lookup_step lookup_revalidate(struct lookup *l, struct entry *e, int
 	return lookup_forward(l, by_request ? FWD_REQUEST : FWD_STALE);
 }
 
-/* A part is never asked for behind the client's back: the ranges of the next client need not be those of this one. */
+/* A part is never refreshed in the background: the ranges of the next client need not be those of this one. */
 static enum lookup_step lookup_decide_entry(struct lookup *l, struct entry *e)
 {
 	bool by_request = false;
@@ -208,7 +209,7 @@ static enum lookup_step lookup_decide_entry(struct lookup *l, struct entry *e)
 	return LOOKUP_DELIVER;
 }
 
-/* Where a range was asked for that may go to the origin, the parts that are known of it come next. */
+/* Nothing was found. If the request asks for a range that may go to the origin, its stored parts are looked up next. */
 static enum lookup_step lookup_decide_nothing(struct lookup *l)
 {
 	struct text key = { 0 };
@@ -222,7 +223,8 @@ static enum lookup_step lookup_decide_nothing(struct lookup *l)
 	return l->parts ? LOOKUP_FIND : LOOKUP_DELIVER;
 }
 
-/* One variant leads to no other: a store that a liar filled could send us round for ever. */
+/* A record of variants leads to a variant's key, and never from there to another record: a store that somebody else
+ * filled could otherwise send the lookup round for ever. */
 static enum lookup_step lookup_decide_variants(struct lookup *l, const struct entry *e)
 {
 	if (l->key_len > l->primary_len) {
@@ -247,14 +249,15 @@ static enum lookup_step lookup_step_decide(struct lookup *l)
 
 /* ---- PARTS ---- */
 
-/* Of a URL that a route normalises ranges go to the origin only where it is known to be no feed. */
+/* Whether the range may go to the origin. Where the route normalises, it may only if the URL is known to be no feed. */
 static bool lookup_goes_ranged(const struct lookup *l)
 {
 	return !l->target.route->normalise ||
 	    (l->found && lookup_now(l) - l->found->freshness.response_time < ENTRY_PARTS_KNOWN_S);
 }
 
-/* RFC 9111 section 3.3: what is stored in part answers what lies inside it, as it would if it were whole. */
+/* Whether the stored part holds the whole range: it then answers as a whole stored response would (RFC 9111 section
+ * 3.3). */
 static bool lookup_part_holds_range(struct lookup *l)
 {
 	const struct entry *part = l->part;
@@ -278,7 +281,7 @@ static enum lookup_step lookup_step_parts(struct lookup *l)
 	return lookup_miss(l);
 }
 
-/* ---- the way in, again, and out ---- */
+/* ---- beginning, asking again, end ---- */
 
 void lookup_clear(struct lookup *l)
 {
@@ -295,7 +298,7 @@ void lookup_start(struct lookup *l, const struct freshness_settings *settings, u
 	lookup_run(l);
 }
 
-/* From DELIVER, the lookup goes on with this step. */
+/* Goes on with this step after DELIVER was reached. */
 static void lookup_restart(struct lookup *l, enum lookup_step step)
 {
 	lookup_enter(l, step);
@@ -312,8 +315,8 @@ static void lookup_let_go(struct lookup *l)
 	l->parts = NULL;
 }
 
-/* Each of several waiting requests asks for its own variant, and may wait for others in turn, unless what the response
- * varies by keeps changing. */
+/* The collapsed response is for another variant: this request asks for its own. It may wait for others again, unless
+ * the fields that the response varies by keep changing. */
 static void lookup_ask_for_variant(struct lookup *l, const char *names)
 {
 	enum { CHANGES_MAX = 3 };
@@ -325,7 +328,8 @@ static void lookup_ask_for_variant(struct lookup *l, const char *names)
 		lookup_restart(l, LOOKUP_FIND);
 }
 
-/* A stored response that answers for an origin that errs does so by the leave of the request that found it. */
+/* Whether a stored response may answer this request in the place of an origin's error. Each request decides that by its
+ * own directives, not by those of the request that began the fetch. */
 static bool lookup_takes_substitute(const struct lookup *l, const struct object *o)
 {
 	const struct object_report *r = object_reported(o);
@@ -352,7 +356,8 @@ bool lookup_again(struct lookup *l, const struct object *o)
 	if (own)
 		l->company = COMPANY_NONE;
 	l->key_len = l->primary_len;
-	/* What a 304 said to one client alone may be stored without that. */
+	/* After a 304 that was for one client, the stores are asked again: the response may be stored without what was
+	 * for that client. */
 	if (own && object_phase(o) != OBJECT_SUBSTITUTED)
 		lookup_restart(l, lookup_miss(l));
 	else
@@ -360,7 +365,7 @@ bool lookup_again(struct lookup *l, const struct object *o)
 	return true;
 }
 
-/* The next request for it begins a fetch of its own, which others may join. */
+/* The object is taken out of those in flight: the next request begins a fetch of its own, which others may join. */
 void lookup_late(struct lookup *l, struct object *o)
 {
 	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);

@@ -14,8 +14,8 @@
 
 /* ---- COLLAPSE ---- */
 
-/* What is in the making, where this request may still have it: of one whose head is there only what a stored one would
- * do for. */
+/* Joins the response in the making, if this request may have it. Once its head is there it must be as fresh as a stored
+ * response would have to be. */
 static struct object *lookup_join(struct lookup *l)
 {
 	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
@@ -28,8 +28,8 @@ static struct object *lookup_join(struct lookup *l)
 	return NULL;
 }
 
-/* The origin is not to be asked: what is stored answers where it might if the origin could not be reached (RFC 9111
- * section 4.2.4). */
+/* The origin is not to be asked now. A stored response answers if it might answer while the origin cannot be reached
+ * (RFC 9111 section 4.2.4). */
 static enum lookup_step lookup_pause(struct lookup *l)
 {
 	struct entry_clock clock;
@@ -43,7 +43,7 @@ static enum lookup_step lookup_pause(struct lookup *l)
 	return LOOKUP_DELIVER;
 }
 
-/* Another worker may just have stored it. */
+/* Asks memory once more, because another worker may just have stored the response. */
 static bool lookup_finds_again(struct lookup *l)
 {
 	if (l->company != COMPANY_ANY || l->leaves == cache_in_flight_ends(l->ctx->cache))
@@ -76,8 +76,8 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 
 /* ---- FILL ---- */
 
-/* The object of a fetch that fills the cache for the request, of which the origin gets the lines in sent. *collapsed:
- * the object is of another request's fetch. */
+/* Starts a fetch that fills the cache for the request; the origin gets the lines in sent. Returns its object;
+ * *collapsed: it is the object of another request's fetch. */
 static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent,
     struct entry *entry, bool *collapsed)
 {
@@ -111,7 +111,7 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 
 /* ---- refreshing ---- */
 
-/* The request less what it says of caches: that is this client's wish of its own answer. */
+/* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
 	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);

@@ -1,5 +1,5 @@
-/* Owns what a lookup counts as: each request adds to exactly one of the counters cache_hits to cache_bypasses, or to
- * none of them where it never reached the cache. Must not know: how the lookup is decided. */
+/* Owns what a lookup counts as: each request adds to exactly one of the counters from cache_hits to cache_bypasses, or
+ * to none of them where it never reached the cache. Must not know: how the lookup is decided. */
 #include "proxy/cache/lookup_internal.h"
 
 #include "proxy/settings/settings.h"
@@ -44,7 +44,7 @@ void lookup_count(const struct lookup *l)
 		lookup_count_route(l, outcome);
 }
 
-/* When this is told a fetch has only begun: what its answer will be is not known yet. */
+/* When this is logged a fetch has only begun, and its result is not known yet. */
 static const char *lookup_word(const struct lookup *l)
 {
 	switch (l->source) {

@@ -17,7 +17,7 @@
 	"application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, " \
 	"*/*;q=0.8"
 
-enum { UPSTREAM_NAME_MAX = 32 };       /* of fields that requests treat otherwise than others, none has a longer name */
+enum { UPSTREAM_NAME_MAX = 32 };       /* no field for which headers.def has a rule of its own has a longer name */
 
 static void request_head_add_line(struct text *t, const char *name, struct slice value)
 {
@@ -36,7 +36,7 @@ static void request_head_add_field(struct text *t, const struct http_msg *m, con
 	text_field(t, name, value);
 }
 
-/* Is name one of the comma-separated list, or the list "*"? */
+/* Whether name is in the comma-separated list, or the list has "*". */
 static bool list_has(const char *list, struct slice name)
 {
 	struct slice rest = { list, strlen(list) };
@@ -50,9 +50,9 @@ static bool list_has(const char *list, struct slice name)
 	return false;
 }
 
-/* "Content_Length": to an origin that makes variables of fields (RFC 3875 section 4.1.18), or takes what is no letter
- * or digit for a hyphen, it is the field that is treated otherwise here: one that frames, authorises or tells variants
- * apart. */
+/* Whether an origin may take the field for one of those that are treated specially here, because they frame, authorise
+ * or tell variants apart. "Content_Length" is one to an origin that makes variables of fields (RFC 3875 section
+ * 4.1.18), or takes every character that is no letter or digit for a hyphen. */
 static bool is_disguised(const struct http_msg *m, const struct http_field *f)
 {
 	struct slice name = http_field_name(m, f);
@@ -68,7 +68,8 @@ static bool is_disguised(const struct http_msg *m, const struct http_field *f)
 	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
 }
 
-/* A request with a body is an operator's own business: all its end-to-end fields go along. */
+/* Whether a client's field goes along. On methods other than GET and HEAD (read is false), whose requests are the
+ * operator's own business, all end-to-end fields do. */
 static bool is_sent(const struct http_msg *m, const struct http_field *f, bool read, bool forward)
 {
 	if (f->hop || is_disguised(m, f))
@@ -85,8 +86,8 @@ static bool is_sent(const struct http_msg *m, const struct http_field *f, bool r
 	}
 }
 
-/* A list of entity tags as the origin knows them. stale: those of ours that name bytes nobody can have now go along as
- * they are: no precondition may vanish where something is to be changed. */
+/* Adds a list of entity tags, as the origin knows them. stale: tags of ours that no longer name any bytes go along as
+ * they are, for no precondition may vanish where something is to be changed. */
 static void add_tags(struct text *t, const struct http_msg *m, enum header_id id, const char *name, bool stale,
     struct response_settings *s)
 {
@@ -114,7 +115,7 @@ static void add_tags(struct text *t, const struct http_msg *m, enum header_id id
 	text_free(&list);
 }
 
-/* "utfeed/1.0 (client/2.0)": the client's own parentheses would end the comment early. */
+/* Writes "utfeed/1.0 (client/2.0)". Parentheses of the client's are replaced: they would end the comment early. */
 static void add_user_agent(struct text *t, struct slice client, const char *wanted)
 {
 	size_t at;
@@ -137,7 +138,7 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 	text_puts(t, "\r\n");
 }
 
-/* What only the route's own origin may see: where a redirect leads elsewhere it stays behind. */
+/* Whether only the route's own origin may see the field: it does not go along where a redirect leads elsewhere. */
 static bool request_head_is_private(const struct http_msg *m, const struct http_field *f, const struct target *target)
 {
 	if (f->hop || is_disguised(m, f))
@@ -147,8 +148,8 @@ static bool request_head_is_private(const struct http_msg *m, const struct http_
 	return (f->id == H_COOKIE && target->cookies) || (f->id == H_AUTHORIZATION && target->authorization);
 }
 
-/* Methods that give a body a meaning say so where there is none: origins may answer 411 otherwise (RFC 9110 section
- * 8.6). */
+/* Whether the request needs "Content-Length: 0": methods that give a body a meaning say so when there is none, or
+ * origins may answer 411 (RFC 9110 section 8.6). */
 static bool says_empty(const struct http_msg *m, const char *method)
 {
 	return !m->chunked && !m->content_length &&
@@ -166,7 +167,7 @@ static bool reads(const struct http_msg *m)
 	return m->method == METHOD_GET || m->method == METHOD_HEAD;
 }
 
-/* What of the client's fields any origin sees. */
+/* Adds those of the client's fields that any origin may see. */
 static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	const struct conf_route *route = target->route;
@@ -257,7 +258,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		request_head_add_line(&t, "Range", http_msg_get(m, H_RANGE));
 		request_head_add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
 	}
-	/* A part of a coded body is of no use to who has the decoded one. */
+	/* A part of a coded body is of no use to a client that has the decoded one. */
 	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : CONTENT_CODING_ACCEPT);
 	if (max_forwards(m, &forwards) && forwards)
 		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));

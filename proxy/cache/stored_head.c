@@ -8,14 +8,14 @@
 #include "proxy/http/head_text.h"
 #include "proxy/object/response_head.h"
 
-/* Speaks of one connection (RFC 9110 section 7.6.1). */
+/* Whether the field is about one connection (RFC 9110 section 7.6.1). */
 static bool is_of_connection(const struct http_field *f)
 {
 	return f->hop || f->id == H_CONNECTION || f->id == H_KEEP_ALIVE || f->id == H_PROXY_CONNECTION ||
 	    f->id == H_TE || f->id == H_UPGRADE || f->id == H_TRANSFER_ENCODING;
 }
 
-/* Speaks of the bytes, which stay. */
+/* Whether the field is about the body's bytes, which the newer response does not change. */
 static bool is_of_bytes(const struct http_field *f)
 {
 	return f->id == H_CONTENT_LENGTH || f->id == H_CONTENT_ENCODING || f->id == H_CONTENT_TYPE ||
@@ -33,7 +33,7 @@ static bool has_field(const struct http_msg *m, struct slice name)
 	return false;
 }
 
-/* Both give how many fields there are. */
+/* Both return the number of fields they wrote. */
 static size_t add_stored(struct text *t, const struct http_msg *stored, const struct http_msg *m, bool cookies)
 {
 	size_t n = 0;

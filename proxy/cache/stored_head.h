@@ -1,6 +1,6 @@
-/* Owns the heads that are stored: the one for clients, and the origin's with what a newer response says of it. Pure.
+/* Owns the heads that are stored: the one for clients, and the origin's, which newer responses update. Pure.
  * Must not know: stores, whether a response may be stored. Source: RFC 9111 section 3.2.
- * Invariant: no field of one connection, and no age that was true once, is stored. */
+ * Invariant: no field that belongs to one connection is stored, nor an Age that no longer holds. */
 #ifndef UTFEED_PROXY_CACHE_STORED_HEAD_H
 #define UTFEED_PROXY_CACHE_STORED_HEAD_H
 
@@ -8,13 +8,13 @@
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
-/* Writes the stored head with the fields of the newer response in the place of its own, but for those that speak of the
- * bytes, of one connection, or, without cookies, of one client. Its age and date are never the stored ones: what comes
- * without Date was made when it came (RFC 9110 section 6.6.1). Gives how many fields there are. */
+/* Writes the stored head with the fields of the newer response in the place of its own, except fields about the bytes
+ * or about one connection and, without cookies, Set-Cookie. Age and Date are never taken from the stored head: a
+ * response without Date was made when it came (RFC 9110 section 6.6.1). Returns the number of fields. */
 size_t stored_head_update(struct text *, const struct http_msg *stored, const struct http_msg *newer, bool cookies);
 
-/* The head with which the finished object is stored for clients: Age goes, for it is told anew each time;
- * X-Encoding-Rule comes, for it is final now. One reference; NULL: out of memory. */
+/* Makes the head with which the finished object is stored for clients: Age is left out, for each answer has its own;
+ * X-Encoding-Rule is added, for it is final now. One reference; NULL: out of memory. */
 struct object_head *stored_head_of(const struct object_head *from, struct object *);
 
 #endif
