@@ -17,7 +17,7 @@ static void add_number(struct text *t, const char *name, uint64_t n)
 	text_number(t, n);
 }
 
-/* Escaped, at most max - 1 bytes. The text is a text_on(). */
+/* Adds s escaped, in at most max - 1 bytes. t must be a text_on(). */
 static void add_bytes(struct text *t, struct slice s, size_t max)
 {
 	size_t room = t->cap - t->len, n = log_escape(t->bytes + t->len, room < max ? room : max, s.at, s.len);
@@ -27,7 +27,7 @@ static void add_bytes(struct text *t, struct slice s, size_t max)
 		text_puts(t, "-");
 }
 
-/* Without the password of a URL, which is refused for it and logged all the same. */
+/* The target without the password of its URL: such a URL is refused, but still logged. */
 static struct slice mask(char room[ACCESS_TARGET_MAX], struct slice target)
 {
 	if (!url_has_userinfo_sign(target.at, target.len))

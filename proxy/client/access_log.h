@@ -14,18 +14,18 @@ struct access_log_entry {
 	int status;                        /* 0: nothing was sent */
 	uint64_t body_bytes;               /* sent to the client */
 	bool tunnel;
-	uint64_t received_bytes;           /* by a tunnel, from the client */
+	uint64_t received_bytes;           /* from the client, through a tunnel */
 	const struct object_report *report;    /* NULL: no response object */
 	uint64_t duration_us;
-	const char *end;                   /* "done", "cut", "dropped"; of a tunnel also "idle" */
+	const char *end;                   /* "done", "cut" or "dropped"; for a tunnel also "idle" */
 	struct log_id id;
 	const char *route;                 /* its name; NULL: none */
 };
 
-/* As it may be shown: escaped, and without the password of a URL, which is refused for it and logged all the same. The
- * length. */
+/* Writes the target as a log may show it: escaped, and without a password in the URL. A URL with a password is refused,
+ * but still logged. Returns the length. */
 size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target);
-/* One line with its newline. Returns its length. */
+/* Writes one line with its newline. Returns the length. */
 size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *);
 
 #endif

@@ -1,4 +1,4 @@
-/* Client connections: their life, and which part goes on; see client.h. */
+/* The life of client connections, and what a connection does next; see client.h. */
 #include "proxy/client/client_internal.h"
 
 #include <assert.h>
@@ -17,18 +17,18 @@
 
 enum {
 	CLIENT_IN_FIRST_BYTES = 4096 - 64,
-	/* three a request: so that one pipelining client cannot keep the loop to itself */
+	/* a request takes three: one pipelining client must not keep the loop to itself */
 	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
-	/* when all ends: for a request that was sent before the client could know */
+	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500,
 	CLIENT_GIVE_UP_TRIES = 16,
-	CLIENT_SPARES = 64,                    /* exchanges kept for the next ones */
-	/* exchanges freed, of a crowd that left: then malloc gives its free pages back */
+	CLIENT_SPARES = 64,                    /* spare exchanges kept */
+	/* so many exchanges freed mean that a crowd of clients has left: malloc then gives its free pages back */
 	CLIENT_FREED_MAX = 1024
 };
 
-/* Accepted so far, by all workers: their ids. */
+/* Connections accepted so far by all workers; the number is the connection's id. */
 static _Atomic uint64_t client_connections;
 
 static void exchange_free(struct exchange *x)
@@ -47,7 +47,7 @@ static struct exchange *exchange_new(size_t max_fields)
 
 	if (!x)
 		return NULL;
-	x->request.msg = &x->msg;      /* a request that is refused for its syntax has some of its fields there, too */
+	x->request.msg = &x->msg;      /* even a request refused for its syntax has some fields here */
 	x->in_cap = CLIENT_IN_FIRST_BYTES;
 	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) &&
 	    !http_msg_init(&x->msg, max_fields))
@@ -56,8 +56,9 @@ static struct exchange *exchange_new(size_t max_fields)
 	return NULL;
 }
 
-/* The request's body and the answer let go of the client, before its task leaves the loop or another request comes.
- * A tunnel's has no parser any more, a large head's or a long URL's has a large buffer: those go. */
+/* Takes the exchange from the client and keeps it as a spare. The request's body and the answer let go of the client
+ * first, before its task leaves the loop or another request comes. An exchange is freed if it has no parser any more
+ * (it had a tunnel) or a large buffer (for a large head or a long URL). */
 static void client_release(struct client *c)
 {
 	struct client_pool *p = c->pool;
@@ -89,7 +90,8 @@ void client_unlist(struct client *c)
 	c->listed = false;
 }
 
-/* The first idle one may be given up for who waits to be accepted. */
+/* Lists the client as idle. When the first client becomes idle, its connection can be closed in favour of one that
+ * waits to be accepted. */
 static void client_list_idle(struct client *c)
 {
 	struct client_pool *p = c->pool;
@@ -231,7 +233,7 @@ void client_start(struct client *c)
 	c->x->start_us = client_conf(c)->access_log ? loop_now_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
 }
 
-/* Goes on flushing what was gathered before the end, then lingers. */
+/* Goes on flushing what was gathered before the connection's end, then lingers. */
 static void client_end(struct client *c)
 {
 	size_t before = conn_unsent(c->conn);
@@ -257,7 +259,7 @@ static void client_discard(struct client *c)
 		client_close(c, false);
 }
 
-/* What was gathered goes out. False: some of it is left, or the connection is gone. */
+/* Writes what was gathered. False: some of it is left, or the connection is closed. */
 static bool client_flush(struct client *c)
 {
 	size_t before = conn_unsent(c->conn);
@@ -276,12 +278,12 @@ static bool client_flush(struct client *c)
 	return !c->blocked;
 }
 
-/* False: nothing can go on now. */
+/* Does the next step. False: there is none to do now. */
 static bool client_step(struct client *c)
 {
 	bool on;
 
-	/* A response on its way takes along what was gathered before it. */
+	/* A response that is being sent takes along what was gathered before it. */
 	if (c->blocked && c->state != CL_SEND && !client_flush(c))
 		return false;
 	switch (c->state) {
@@ -320,7 +322,7 @@ void client_pump(struct client *c)
 		loop_defer(client_loop(c), &c->task);
 }
 
-/* Answered at once, whatever it was going to ask for. */
+/* Refuses a forbidden client at once, without reading its request. */
 static void client_forbid(struct client *c)
 {
 	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
@@ -442,11 +444,11 @@ void client_pool_free(struct client_pool **pp)
 void client_pool_set(struct client_pool *p, struct settings *s)
 {
 	request_context_set(&p->ctx, s);
-	client_drop_spares(p);         /* they have room for so many fields as was said before */
+	client_drop_spares(p);         /* they have room for as many fields as the former settings said */
 }
 
-/* Its address has connections enough: what it sent already is read, lest closing now destroys the answer, and nothing
- * of it is kept. */
+/* Refuses a client whose address has enough connections. What it has sent already is read and dropped, for closing the
+ * socket with bytes unread could destroy the answer. */
 static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
 {
 	char answer[] =
@@ -467,7 +469,7 @@ static void client_turn_away(struct client_pool *p, int fd, const struct sockadd
 int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
 {
-	/* A proxy that is believed has connections for many. */
+	/* A proxy that is believed brings many clients: its connections are not limited. */
 	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;
 	struct crowd *crowd = NULL;
 	enum crowd_answer place = most ? crowd_join(p->crowds, &who->ip, most, &crowd) : CROWD_JOINED;
@@ -501,7 +503,7 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	p->count++;
 	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
 	c->who = *who;
-	/* A proxy that is believed is asked for whom it asks, each time. */
+	/* For a proxy that is believed, each request is checked for the client that it names. */
 	c->forbidden =
 	    !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
 	if (tls) {
@@ -510,7 +512,7 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 		client_listen(c);
 	} else if (c->forbidden)
 		client_forbid(c);
-	else                           /* its request is often there already: no event is waited for then */
+	else                           /* the request is often there already: it is read without waiting for an event */
 		client_on_conn(c, CONN_READABLE);
 	return 0;
 }
@@ -525,7 +527,7 @@ bool client_pool_has_idle(const struct client_pool *p)
 	return !TAILQ_EMPTY(&p->idle);
 }
 
-/* One whose request has come meanwhile is not idle any more. */
+/* A client whose request has arrived meanwhile is not idle any more, and is served instead. */
 void client_pool_give_up(struct client_pool *p)
 {
 	size_t count = client_count(p);
@@ -542,7 +544,7 @@ void client_pool_give_up(struct client_pool *p)
 	}
 }
 
-/* A response whose head is out cannot say so any more: the next one on its connection does. */
+/* A response whose head is out cannot announce the end any more: the next one on its connection does. */
 void client_pool_leave(struct client_pool *p)
 {
 	struct client *c;
@@ -559,11 +561,11 @@ void client_pool_drain(struct client_pool *p)
 
 	client_pool_leave(p);
 	p->draining = true;
-	gzip_forms_end(&p->forms);     /* other workers' clients may read along */
+	gzip_forms_end(&p->forms);     /* other workers' clients may read these forms */
 	for (c = LIST_FIRST(&p->clients); c; c = next) {
 		next = LIST_NEXT(c, link);
 		if (c->state == CL_IDLE && conn_is_open(c->conn))
-			/* a request that is there is answered, an idle one's last time runs */
+			/* a request that has arrived is answered; an idle connection gets CLIENT_LAST_MS */
 			client_on_conn(c, CONN_READABLE);
 	}
 }

@@ -1,8 +1,8 @@
 /* Owns client connections: reading requests, writing responses, keep-alive, pipelining, timeouts, the access log.
- * Must not know: origins or how an object is filled (request.h makes it).
+ * Must not know: origins, or how an object is filled (dispatch.h provides the object).
  *
  * States: IDLE -> HEAD -> WAIT -> SEND -> IDLE ..., HEAD -> CONNECT -> TUNNEL, FLUSH, LINGER, CLOSED. Responses go out
- * in the order of the requests, short ones that more requests wait behind gathered in one write.
+ * in the order of the requests; short ones are gathered in one write while further requests wait behind them.
  * Invariant: a response that was not complete never looks complete to the client. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_H
 #define UTFEED_PROXY_CLIENT_CLIENT_H
@@ -16,25 +16,26 @@
 struct client_pool;
 struct tls_context;
 
-/* Serves nothing before client_pool_set(). changed: called when a client left (room for another, or the last one gone),
- * or could be given up for another. */
+/* The pool serves nothing before client_pool_set(). changed() is called when a client left (there is room for another,
+ * or the last client is gone), and when the first connection has become idle, which could be closed to make room. */
 struct client_pool *client_pool_new(const struct request_context *, void (*changed)(void *arg), void *arg);
-/* Requests from now on are served under these; those under way end under what they began with. */
+/* Requests from now on are served under these settings; those under way end under the settings they began with. */
 void client_pool_set(struct client_pool *, struct settings *);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
-/* Takes over a connected descriptor and answers what came with it; tls: NULL for plain; who: sends what comes
- * over it. -1: out of memory (closed). */
+/* Takes over a connected descriptor and handles what has already arrived on it. tls: NULL for plain; who: the peer that
+ * sends what comes over it. -1: out of memory, and the descriptor is closed. */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
     __attribute__((warn_unused_result));
 size_t client_count(const struct client_pool *);
 bool client_pool_has_idle(const struct client_pool *);
-/* Closes the connection that has been idle for longest, where there is one. */
+/* Closes the connection that has been idle for longest, if there is one. */
 void client_pool_give_up(struct client_pool *);
 /* From now on responses say that they are the last of their connection (RFC 9112 section 9.6). */
 void client_pool_leave(struct client_pool *);
-/* That too; idle connections end once no request can be on its way to them any more, the others with their response. */
+/* Does what client_pool_leave() does, and closes idle connections once no request can be on its way to them any more;
+ * the others end with their response. */
 void client_pool_drain(struct client_pool *);
 
 #endif

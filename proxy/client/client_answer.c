@@ -11,13 +11,14 @@
 #include "proxy/net/tunnel.h"
 #include "proxy/settings/settings.h"
 
-/* of answers: the last one, and interim ones behind them, find room yet */
+/* Answers are gathered while fewer bytes than this are waiting; there is room beyond it for the last of them and for
+ * interim responses. */
 enum { CLIENT_GATHER_BYTES = 32 * 1024 };
 
 void client_drop_answer(struct exchange *x)
 {
 	lookup_free(&x->lookup);
-	x->lookup.ctx = NULL;          /* an answer to what is no request at all goes past the cache */
+	x->lookup.ctx = NULL;          /* an answer to bytes that are no request goes past the cache */
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
 }
@@ -96,7 +97,7 @@ void client_take_answer(struct client *c)
 	client_enter(c, CL_WAIT);
 }
 
-/* What is stored goes out as gzip in a form that is made once. */
+/* Lets the reader go on with the gzip form of a stored response, which is made once for all clients. */
 static void client_take_gzip(struct client *c, struct delivery *f, struct sender_client *asked)
 {
 	const struct lookup *l = &c->x->lookup;
@@ -114,7 +115,7 @@ static void client_take_gzip(struct client *c, struct delivery *f, struct sender
 	object_unref(&form);
 }
 
-/* The head to send is there, one reference, whoever made it: what is left to decide, and off it goes. */
+/* Begins the response: makes the last choices about it and hands it to the sender. head: one reference, taken over. */
 static bool client_begin_with(struct client *c, struct object_head *head, bool stored)
 {
 	struct exchange *x = c->x;
@@ -153,9 +154,9 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	return true;
 }
 
-/* Interim responses of the origin, whole ones only: a client that stopped reading, so that there is no room for them,
- * goes without. They were meant for the request that was sent: who joined it, whose own may differ, waits for the final
- * head. */
+/* Passes on the origin's interim responses, whole ones only: a client that has stopped reading, so that there is no
+ * room for them, does without. They belong to the request that began the fetch; a request that joined it may differ,
+ * and waits for the final head. */
 static void client_pass_interim(struct client *c)
 {
 	char bytes[OBJECT_INTERIM_MAX];
@@ -202,7 +203,7 @@ bool client_begin(struct client *c)
 	return c->state == CL_WAIT;
 }
 
-/* The response is out. */
+/* The response is out: the connection goes on with the next request, or ends. */
 static void client_finish(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -228,7 +229,7 @@ static void client_finish(struct client *c)
 	}
 	client_drop_answer(x);
 	x->interim = 0;
-	x->status = 0;                 /* of the next, nothing is sent yet */
+	x->status = 0;                 /* nothing is sent yet of the next response */
 	x->in_len -= head_len;
 	memmove(x->in, x->in + head_len, x->in_len);
 	x->parsed = 0;

@@ -1,4 +1,4 @@
-/* A request's body, moved on as it arrives; see client_internal.h. */
+/* Passing on a request's body as it arrives; see client_internal.h. */
 #include "proxy/client/client_internal.h"
 #include "proxy/client/request_read.h"
 
@@ -31,8 +31,8 @@ int client_on_body(void *arg, const char *at, size_t len)
 	return x->body ? object_append(x->body, at, len) : 0;
 }
 
-/* What is left of it stays unread, and whoever waits for it gets it no more. -1: the answer had begun; the connection
- * is gone. */
+/* Refuses the rest of the body: it stays unread, and the fetch gets no more of it. -1: the answer had begun, and the
+ * connection is closed. */
 static int client_refuse_body(struct client *c, int status, const char *text)
 {
 	if (c->state != CL_WAIT) {
@@ -103,7 +103,7 @@ int client_open_body(struct client *c)
 	return 0;
 }
 
-/* The client waits for this before it sends its body (RFC 9110 section 10.1.1). */
+/* Sends 100 (Continue) to a client that waits for it before it sends its body (RFC 9110 section 10.1.1). */
 void client_say_continue(struct client *c)
 {
 	static char line[] = "HTTP/1.1 100 Continue\r\n\r\n";

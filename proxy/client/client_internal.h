@@ -1,4 +1,4 @@
-/* Owns what the parts of a client connection share: client.c (its life), client_read.c (request heads), client_body.c
+/* Owns what the files of a client connection share: client.c (its life), client_read.c (request heads), client_body.c
  * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -17,28 +17,28 @@
 
 enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_FLUSH, CL_LINGER, CL_CLOSED };
 
-/* What a request needs from its first byte to its response's last; an idle connection has none: it is spare then, for
- * whichever connection of the worker is next. */
+/* What a request needs from its first byte to the last byte of its response. An idle connection has no exchange: the
+ * exchange is spare then, and serves whichever connection of the worker needs one next. */
 struct exchange {
 	SLIST_ENTRY(exchange) spare;
 	struct http_msg msg;
 	struct http_parser *parser;
-	char *in;                      /* request heads: the current one at its start, what was pipelined behind it */
+	char *in;                      /* the head of the current request, then what was pipelined behind it */
 	size_t in_len, in_cap;
-	size_t parsed;                 /* bytes of in the parser has seen */
-	struct requester who;          /* asks */
+	size_t parsed;                 /* bytes of `in` that the parser has seen */
+	struct requester who;          /* the client that asks */
 	struct log_id id;
-	/* for the access log; where there is none, by the coarse clock, for one may come with a reload */
+	/* for the access log; taken from the coarse clock where there is no log yet: a reload may bring one */
 	uint64_t start_us;
 	int status;                    /* sent; 0: nothing yet */
-	struct object *body;           /* of the request, for whoever fetches; NULL: none, or complete */
-	bool body_starved;             /* it has no room: reading stopped */
-	struct request_context ctx;    /* as it was when the request was there; its settings NULL: no request yet */
-	struct request request;        /* what the head says, once it is there */
+	struct object *body;           /* the request's body, which the fetch reads; NULL: none, or complete */
+	bool body_starved;             /* the body's object is full: reading has stopped */
+	struct request_context ctx;    /* as of the request's complete head; settings NULL: no request yet */
+	struct request request;        /* what the request head says, once complete */
 	struct lookup lookup;
 	struct lookup_memory memory;
-	struct object_head *head;      /* what goes out; its own reference */
-	uint64_t offset;               /* of the body, where this response begins */
+	struct object_head *head;      /* the head that goes out; one reference */
+	uint64_t offset;               /* where in the body this response begins */
 	size_t interim;                /* bytes of interim responses passed on */
 	struct sender sender;
 };
@@ -50,20 +50,23 @@ struct client {
 	enum client_state state;
 	bool eof;                      /* the client will send no more */
 	bool keep;                     /* the connection outlives this response */
-	bool refused;                  /* there may be request bytes we will not read: linger before closing */
-	bool blocked;                  /* the socket took no more: of this response, or of those gathered before it */
-	bool forbidden;                /* client-allow does not name it */
-	bool secure;                   /* it came over TLS */
+	bool refused;                  /* request bytes may be left unread: linger before closing */
+	/* the socket takes no more bytes, of this response or of those gathered before it */
+	bool blocked;
+	bool forbidden;                /* client-allow does not name the client */
+	bool secure;                   /* the connection uses TLS */
 	struct log_id id;              /* of its latest request */
-	struct requester who;          /* sends the requests: the client, or a proxy that is believed whose they are */
+	/* the sender of the requests: a client, or a proxy that is believed about its clients */
+	struct requester who;
 	struct exchange *x;            /* NULL: idle */
-	struct origin *opening;        /* CL_CONNECT: the connection of a tunnel to be */
-	struct tunnel *tunnel;         /* CL_TUNNEL: it has the connection's events */
-	struct crowd *crowd;           /* of its address; NULL: not counted */
+	struct origin *opening;        /* CL_CONNECT: the origin's connection, being opened */
+	struct tunnel *tunnel;         /* CL_TUNNEL: the connection's events go there */
+	struct crowd *crowd;           /* of the client's address; NULL: not counted */
 	struct object_reader reader;
 	struct object_writer body_writer;
-	TAILQ_ENTRY(client) idle;      /* beside the timer, whose neighbours are the same clients then */
-	bool listed;                   /* as idle */
+	/* in the pool's list of idle clients; next to the timer, which links the same clients then */
+	TAILQ_ENTRY(client) idle;
+	bool listed;                   /* in the list of idle clients */
 	struct timer timer;
 	struct timer upload;           /* runs while the request's body is waited for */
 	struct task task;
@@ -73,16 +76,16 @@ struct client_pool {
 	struct request_context ctx;
 	void (*changed)(void *arg);
 	void *arg;
-	bool leaving;                  /* no response keeps its connection any more */
-	bool draining;                 /* nor is an idle one kept for longer than a request on its way may take */
-	size_t count, closed;          /* those whose memory goes at the end of the turn among them */
+	bool leaving;                  /* every response is its connection's last */
+	bool draining;                 /* idle connections are closed once no request can be on its way */
+	size_t count, closed;          /* count includes the closed ones, which are freed at the end of the turn */
 	LIST_HEAD(, client) clients;
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
 	struct gzip_forms forms;
 	SLIST_HEAD(, exchange) spares;
 	size_t n_spares;
-	size_t freed;                  /* exchanges since memory went back to the system */
+	size_t freed;                  /* exchanges freed since memory was last given back to the system */
 };
 
 static inline struct loop *client_loop(struct client *c)
@@ -102,13 +105,13 @@ static inline const struct conf *client_conf(const struct client *c)
 	return client_context(c)->conf;
 }
 
-/* A request is under way. */
+/* Whether a request is under way. */
 static inline bool client_is_busy(const struct client *c)
 {
 	return c->state == CL_WAIT || c->state == CL_SEND || c->state == CL_CONNECT || c->state == CL_TUNNEL;
 }
 
-/* Nothing is read, asked for or answered any more. */
+/* Whether the connection is ending: nothing is read, asked for or answered any more. */
 static inline bool client_is_over(const struct client *c)
 {
 	return c->state >= CL_FLUSH;
@@ -116,17 +119,17 @@ static inline bool client_is_over(const struct client *c)
 
 /* client.c */
 void client_enter(struct client *, enum client_state);         /* the one way from state to state */
-int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: closed, out of memory */
-void client_start(struct client *);            /* of a request: notes the time */
-/* Whatever was under way ends; answers gathered before still go out, but for a reset. The memory goes at the end of the
- * turn. */
+int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory; closed */
+void client_start(struct client *);            /* begins a request: notes its id and time */
+/* Ends whatever is under way; answers gathered before still go out, unless reset is set. The memory is freed at the end
+ * of the turn. */
 void client_close(struct client *, bool reset);
 /* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on
  * its way. */
 void client_linger(struct client *);
 void client_idle(struct client *);
-void client_unlist(struct client *);           /* it is idle no more */
-void client_pump(struct client *);             /* goes on with whatever can go on */
+void client_unlist(struct client *);           /* the client is no longer idle */
+void client_pump(struct client *);             /* does every step that can be done now */
 
 /* client_read.c */
 void client_read(struct client *);             /* into x->in */
@@ -138,20 +141,20 @@ void client_refuse(struct client *, int status, const char *text);
 int client_open_body(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory */
 void client_say_continue(struct client *);
 int client_on_body(void *exchange, const char *at, size_t len);
-/* there is one: moves on what has arrived; -1: the connection is gone */
+/* Feeds what has arrived to the request's body, which must be there; -1: the connection is closed. */
 int client_feed_body(struct client *) __attribute__((warn_unused_result));
-/* It will not be read any further: whoever waits for it must not take it for complete. */
+/* The body will not be read any further: a fetch that waits for the rest must not take it for complete. */
 void client_drop_body(struct client *);
 void client_on_upload_timeout(struct timer *);
 
 /* client_answer.c */
 void client_on_answer(struct lookup *);
-void client_take_answer(struct client *);      /* it has its object, waits for it, or there is none */
+void client_take_answer(struct client *);      /* the lookup has its object, waits, or has none */
 void client_take_object(struct client *, struct object *);     /* NULL: closes, out of memory */
 void client_drop_answer(struct exchange *);
-bool client_begin(struct client *);            /* true: the head is on its way, or the connection is gone */
-bool client_send(struct client *);             /* true: the response is out, or the connection is gone */
-void client_cut(struct client *);              /* the response ends too early, and is seen to */
+bool client_begin(struct client *);            /* true: the head is on its way, or the connection is closed */
+bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
+void client_cut(struct client *);              /* ends the response early, so that the client can tell */
 void client_log_line(struct client *, const char *end);
 static inline void client_log(struct client *c, const char *end)
 {

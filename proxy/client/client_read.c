@@ -1,4 +1,4 @@
-/* Reading request heads, and refusing those that are none; see client_internal.h. */
+/* Reading request heads, and refusing bytes that are none; see client_internal.h. */
 #include "proxy/client/client_internal.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void client_refuse(struct client *c, int status, const char *text)
 	client_take_object(c, local_reply(client_context(c), status, "", text, ""));
 }
 
-/* Does it begin with a word as methods are, or is it no HTTP at all? */
+/* Whether the bytes begin with a word that could be a method; if not, they are no HTTP at all. */
 static bool client_has_method(const struct exchange *x)
 {
 	size_t n = 0;
@@ -52,8 +52,8 @@ static void client_refuse_error(struct client *c)
 	}
 }
 
-/* Of a head that cannot be understood too: a HEAD is answered without a body whatever else it says (RFC 9110 section
- * 9.3.2). */
+/* Finds the method even in a head that cannot be understood, for a HEAD is answered without a body whatever else the
+ * head says (RFC 9110 section 9.3.2). */
 void client_find_method(struct exchange *x)
 {
 	const char *at = x->in;
@@ -98,7 +98,7 @@ static void client_request(struct client *c)
 		client_refuse(c, 414, "The URL is too long.");
 		return;
 	}
-	/* GET, HEAD, TRACE and CONNECT have none here. */
+	/* GET, HEAD, TRACE and CONNECT may not have a body here. */
 	if (has_body && m->method != METHOD_OTHER) {
 		client_refuse(c, 413, "A request with a body is not taken here.");
 		return;
@@ -128,7 +128,7 @@ static void client_request(struct client *c)
 	if (object_phase(c->reader.object) == OBJECT_WAITING)
 		client_say_continue(c);
 	else {
-		/* Answered without looking at the body: it stays unread. */
+		/* The request was answered without its body, which stays unread. */
 		client_drop_body(c);
 		c->keep = false;
 		c->refused = true;

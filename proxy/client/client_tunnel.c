@@ -30,7 +30,8 @@ static void client_on_tunnel_end(void *arg, enum tunnel_end end)
 	client_close(c, end != TUNNEL_DONE);
 }
 
-/* The request line stays for the access log; what is behind the head has become the tunnel's. */
+/* Frees what the exchange no longer needs. The request head stays for the access log; the tunnel has taken over the
+ * bytes behind it. */
 static void client_shrink(struct exchange *x)
 {
 	char *in = realloc(x->in, x->msg.head_len);
@@ -95,14 +96,14 @@ void client_connect(struct client *c)
 	struct origin_target target;
 	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 
-	/* What comes behind the head is no request, whatever becomes of this one. */
+	/* Bytes behind the head are no request, even if this one is refused. */
 	c->keep = false;
 	c->refused = true;
 	if (dispatch_tunnel(ctx, &c->x->request, &to, &refusal)) {
 		client_take_object(c, refusal);
 		return;
 	}
-	to.tls = true;         /* whatever it is: CONNECT goes through the parent that https goes through */
+	to.tls = true;         /* whatever the tunnel carries: CONNECT uses the parent that https uses */
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
 		.parent = parent_choose(&parents, &to), .tunnel = true,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms,

@@ -12,7 +12,7 @@ enum { CROWD_BUCKETS = 4096, CROWD_IPV6_BYTES = 64 / 8 };
 
 struct crowd {
 	LIST_ENTRY(crowd) link;
-	struct ip ip;                  /* zeroes behind the network */
+	struct ip ip;                  /* of an IPv6 address the network; the rest is zero */
 	size_t count;
 };
 

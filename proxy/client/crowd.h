@@ -1,6 +1,6 @@
-/* Owns how many connections each client address has at a worker: an IPv4 address, or an IPv6 network of 64 bits, of
- * which one subscriber has at least one (RFC 6177). Must not know: connections.
- * Invariant: an address is remembered as long as it has a connection, so there are never more of them than
+/* Owns how many connections each client address has at a worker. An address is an IPv4 address, or an IPv6 network of
+ * 64 bits, of which each subscriber has at least one (RFC 6177). Must not know: connections.
+ * Invariant: an address is remembered as long as it has a connection, so there are never more addresses than
  * connections. */
 #ifndef UTFEED_PROXY_CLIENT_CROWD_H
 #define UTFEED_PROXY_CLIENT_CROWD_H
@@ -13,10 +13,10 @@ struct crowd;
 struct crowds;
 
 struct crowds *crowds_new(void);               /* NULL: out of memory */
-void crowds_free(struct crowds **);            /* empty by then */
-enum crowd_answer { CROWD_JOINED, CROWD_FULL /* it has max already */, CROWD_NO_MEMORY };
-/* One more of that address, max at least 1; *crowd is set only where it joined. */
+void crowds_free(struct crowds **);            /* must be empty */
+enum crowd_answer { CROWD_JOINED, CROWD_FULL /* the address has max already */, CROWD_NO_MEMORY };
+/* Counts one more connection of that address; max is at least 1. *crowd is set only for CROWD_JOINED. */
 enum crowd_answer crowd_join(struct crowds *, const struct ip *, size_t max, struct crowd **crowd);
-void crowd_leave(struct crowds *, struct crowd **);    /* nulls; NULL inside is fine */
+void crowd_leave(struct crowds *, struct crowd **);    /* sets *crowd to NULL; it may be NULL already */
 
 #endif

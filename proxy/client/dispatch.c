@@ -1,4 +1,4 @@
-/* From a request to its response; see dispatch.h. */
+/* Deciding where a request goes; see dispatch.h. */
 #include "proxy/client/dispatch.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 enum { DISPATCH_VIA_MAX = 8 };
 
-/* What goes wrong before there is an origin to ask: status, field lines, sentence. */
+/* Status and sentence of the answer to a request whose target is refused. */
 static const struct {
 	int status;
 	const char *text;
@@ -42,8 +42,8 @@ static const struct {
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
 
-/* The policy for this request: what the client asks for where it may, else the route's. -1: it named one that does not
- * exist. */
+/* The policy for this request: the one the client asks for, if it may, else the route's. -1: the client named one that
+ * does not exist. */
 static int dispatch_policy(const struct request_context *ctx, const struct request *request,
     const struct conf_route *route, const struct requester *who)
 {
@@ -55,7 +55,7 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 	return policy_lookup(name.at, name.len);
 }
 
-/* What the route, or the gateway, adds to RFC 9111 where a response says nothing. */
+/* What the route or the gateway adds to RFC 9111 where a response says nothing. */
 static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route,
     enum target_mode mode)
 {
@@ -71,7 +71,8 @@ static struct freshness_settings dispatch_freshness(const struct conf *conf, con
 	};
 }
 
-/* RFC 9110 section 9.2.1, and the registered safe methods beyond it; any other may have changed something. */
+/* Whether the method is safe (RFC 9110 section 9.2.1, and the registered safe methods beyond it); any other may have
+ * changed something. */
 static bool dispatch_is_safe(struct slice method)
 {
 	static const char *const safe[] = { "get", "head", "options", "trace", "propfind", "report", "search", NULL };
@@ -82,7 +83,7 @@ static bool dispatch_is_safe(struct slice method)
 	return false;
 }
 
-/* Past the cache: unsafe methods, and routes without one. */
+/* Relays a request past the cache: unsafe methods, and routes without a cache. */
 static void dispatch_relay(const struct request_context *ctx, struct lookup *l, struct fetch_request *r, bool reads,
     struct slice url)
 {
@@ -102,9 +103,10 @@ static void dispatch_relay(const struct request_context *ctx, struct lookup *l, 
 	l->object = o;
 }
 
-/* What else tells stored responses of one URL apart: the way in and the route, for each has its own rights (guard, TLS,
- * credentials, redirects), and what one may fetch another must not be served; nor what the route fetched under other
- * options before a restart, or fetches in another utfeed of the same store. */
+/* The part of the key that tells stored responses of one URL apart by way in and route. Each of these has its own
+ * rights (guard, TLS, credentials, redirects), and what one may fetch must not be served to another. Nor may a route's
+ * response be served that was fetched under other options, before a restart or by another utfeed with the same
+ * store. */
 static uint64_t dispatch_key_settings(const struct request_context *ctx, const struct target *target,
     enum policy policy)
 {
@@ -132,8 +134,8 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 
-/* The origin asked for a pause, or was asked for this just before: NULL where it may be asked now. The fetch asks again
- * before each request of its own; this saves the connection. */
+/* The answer while the origin must not be asked: it asked for a pause, or was asked for this URL just before. NULL: it
+ * may be asked now. The fetch checks again before each of its own requests; checking here saves the connection. */
 static struct object *dispatch_pause(const struct request_context *ctx, const struct target *target, const char *url)
 {
 	struct failure f;
@@ -164,7 +166,7 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 		l->object = local_reply_failure(ctx, &f);
 		return;
 	}
-	/* A request that came through here already must not wait for itself. */
+	/* A request that has passed through this utfeed already must not wait for itself. */
 	l->company = passes ? COMPANY_NONE : COMPANY_ANY;
 	url->len = 0;
 	url->failed = false;
@@ -182,8 +184,8 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }
 
-/* Where the store behind memory owes the removals they are not done, though this process finds nothing of it any
- * more. */
+/* The answer to a PURGE. owed: the store behind memory has not removed the responses yet, though this process no longer
+ * finds any of them. */
 static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
     bool owed)
 {

@@ -27,7 +27,7 @@ struct greeting {
 	struct requester who;
 	uint8_t head[PROXY_PROTOCOL_MAX];
 	size_t len;                    /* bytes of the header taken from the socket into head */
-	size_t skip;                   /* bytes of it that still come and nobody looks at */
+	size_t skip;                   /* bytes of the header still to come, which are dropped */
 };
 
 struct greeting_pool {
@@ -76,9 +76,8 @@ static void greeting_done(struct greeting *g)
 	p->hooks.greeted(p->hooks.arg, fd, (struct sockaddr *)&peer, len, tls, &who);
 }
 
-/* Who the client is. The addresses of a proxy that speaks for itself are its own; where it does not know, its own count
- * too (section
- * 2.1), but what the request says then is nobody's word. */
+/* Sets who the client is. A proxy that speaks for itself is known by its own address. So is one that does not know its
+ * client (PROXY protocol, section 2.1), but then nothing that the request says of the client counts. */
 static void greeting_introduce(struct greeting *g, const struct proxy_protocol *p)
 {
 	switch (p->whose) {
@@ -95,13 +94,13 @@ static void greeting_introduce(struct greeting *g, const struct proxy_protocol *
 	}
 }
 
-/* Takes n bytes that are known to be there. */
+/* Takes n bytes from the socket, which are known to be there. */
 static bool greeting_take(struct greeting *g, void *buf, size_t n)
 {
 	return recv(g->fd, buf, n, 0) == (ssize_t)n;
 }
 
-/* False: nothing more to read now, or g is gone. */
+/* Drops bytes of the header that nobody looks at. False: nothing more can be read now, or g was freed. */
 static bool greeting_skip(struct greeting *g)
 {
 	uint8_t nobody[1024];
@@ -116,7 +115,8 @@ static bool greeting_skip(struct greeting *g)
 	return true;
 }
 
-/* False: nothing more to read now, or g is gone. */
+/* Looks at the bytes that have arrived, and takes those of the header. False: nothing more can be read now, or g was
+ * freed. */
 static bool greeting_look(struct greeting *g)
 {
 	struct proxy_protocol header;
@@ -125,7 +125,7 @@ static bool greeting_look(struct greeting *g)
 	size_t take;
 
 	if (n <= 0) {
-		/* Whoever only looks whether somebody listens says nothing at all */
+		/* a probe that only checks whether the port is open sends nothing: it is not logged */
 		if (!n || (errno != EAGAIN && errno != EWOULDBLOCK))
 			greeting_close(g, g->len ? "closed within its header" : NULL);
 		return false;
@@ -220,7 +220,7 @@ int greeting_accept(struct greeting_pool *p, int fd, const struct sockaddr *peer
 	LIST_INSERT_HEAD(&p->waiting, g, link);
 	p->count++;
 	loop_arm(p->loop, &g->timer, timeout_ms);
-	greeting_on_readable(fd, EV_READ, g);          /* it comes with its first bytes */
+	greeting_on_readable(fd, EV_READ, g);          /* the first bytes are often there already */
 	return 0;
 }
 

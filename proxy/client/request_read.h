@@ -1,5 +1,5 @@
-/* Owns reading what a client's request says. Must not know: what follows from it.
- * Invariant: no other file of client/ looks at a field of a request, but requester.c, which reads who asks. */
+/* Owns reading what a client's request says. Must not know: what is done with it.
+ * Invariant: no other file of client/ looks at a field of a request, except requester.c, which reads who asks. */
 #ifndef UTFEED_PROXY_CLIENT_REQUEST_READ_H
 #define UTFEED_PROXY_CLIENT_REQUEST_READ_H
 
@@ -11,10 +11,10 @@ void request_read(struct request *, const struct http_msg *);
 struct slice request_method(const struct request *);
 struct slice request_policy_name(const struct request *);      /* X-Encoding-Policy; empty: none */
 struct slice request_purge_words(const struct request *);      /* X-Purge; at NULL: none */
-/* How often our own name, via, stands in Via: chains of a few utfeeds are fine, more often and the request goes
- * round. */
+/* How often our own name, via, stands in Via. A chain of a few utfeeds of one name is fine; a higher count means that
+ * the request goes round. */
 unsigned request_passes(const struct request *, const char *via);
-/* Whether Max-Forwards lets it go no further than here (RFC 9110 section 7.6.2). */
+/* Whether Max-Forwards lets the request go no further than here (RFC 9110 section 7.6.2). */
 bool request_ends_here(const struct request *);
 bool request_accepts_gzip(const struct request *);
 bool request_wants_trailer(const struct request *);

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REQUESTER_HOPS_MAX = 32 };      /* of those nearest to utfeed; who needs more is not known */
+/* hops nearest to utfeed that are read; a client behind more of them is not known */
+enum { REQUESTER_HOPS_MAX = 32 };
 
 void requester_of_peer(struct requester *r, const struct sockaddr *peer)
 {
@@ -76,7 +77,7 @@ static bool read_node(struct slice s, struct ip *ip, uint16_t *port)
 	    requester_read_port((struct slice){ end + 1, s.len - (size_t)(end + 1 - s.at) }, port);
 }
 
-/* The one for= of an element (RFC 7239 section 4); at NULL where there is none, or more. */
+/* The value of an element's for= (RFC 7239 section 4); at NULL where there is none, or more than one. */
 static struct slice forwarded_for(struct slice element)
 {
 	struct slice found = { NULL, 0 };
@@ -95,7 +96,7 @@ static struct slice forwarded_for(struct slice element)
 	return found;
 }
 
-/* The last addresses that the fields name, in the order in which they stand there. */
+/* The last addresses that the fields name, in their order. */
 struct hops { struct slice last[REQUESTER_HOPS_MAX]; size_t n; };
 
 static void hops_add(struct hops *h, struct slice s)
@@ -112,7 +113,7 @@ static void hops_of_forwarded(struct hops *h, const struct http_msg *m)
 		hops_add(h, forwarded_for(element));
 }
 
-/* Without quotes: a client's own could hide what a proxy put behind them. */
+/* Quotes are not parsed: a client could send one that hides what a proxy put behind it. */
 static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++) {
@@ -128,8 +129,8 @@ static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 	}
 }
 
-/* Came through a proxy that nobody vouches for: what it says of the client may be anything, and the client is not
- * it. */
+/* Whether the request came through a proxy that nobody vouches for: what the proxy says of the client may be anything,
+ * and the connection's address is not the client's. */
 static bool came_through_a_proxy(const struct http_msg *m)
 {
 	return http_msg_has(m, H_X_FORWARDED_FOR) || http_msg_has(m, H_FORWARDED) || http_msg_has(m, H_X_REAL_IP) ||
@@ -148,7 +149,7 @@ static void requester_follow(struct requester *r, const struct conf *conf, const
 	}
 	if (requester_is_trusted(r, conf) && h->n > kept)
 		r->known = false;
-	/* Where the client itself names others it is a proxy too, and nobody vouches for that one. */
+	/* A client that names others before itself is a proxy too, and nobody vouches for it. */
 	r->rights = r->known && read == h->n && !requester_is_trusted(r, conf);
 }
 

@@ -1,8 +1,9 @@
-/* Owns who asks: the address that a request counts as coming from, and whether it has the rights of that address.
+/* Owns who asks: the address that a request counts as coming from, and whether the request has the rights of that
+ * address.
  * Must not know: connections, what the rights are. Pure, over configuration and the request head.
- * Invariant: only proxies that trusted-proxies names are believed; they, and whoever came through any other proxy, have
- * no rights.
- * Source: RFC 7239 (Forwarded); X-Forwarded-For, as what came before it is written by everybody. */
+ * Invariant: only proxies that trusted-proxies names are believed. Those proxies themselves have no rights, nor has a
+ * client that came through any other proxy.
+ * Source: RFC 7239 (Forwarded), and X-Forwarded-For, the field before it, in the form that is in common use. */
 #ifndef UTFEED_PROXY_CLIENT_REQUESTER_H
 #define UTFEED_PROXY_CLIENT_REQUESTER_H
 
@@ -14,25 +15,26 @@ struct sockaddr;
 struct requester {
 	struct ip ip;
 	uint16_t port;                 /* 0: not told */
-	bool known;                    /* ip is one; not so where a trusted proxy does not say */
-	bool told;                     /* by a trusted proxy: it is not the connection's own address */
-	bool rights;                   /* what is open to its address is open to it: PURGE, X-Encoding-Policy */
-	bool settled;                  /* nothing that the request says of the client counts */
+	bool known;                    /* ip is set; false where a trusted proxy does not tell the client */
+	bool told;                     /* a trusted proxy named the client: ip is not the connection's own address */
+	bool rights;                   /* the rights of its address are granted: PURGE, X-Encoding-Policy */
+	bool settled;                  /* what the request says of the client does not count */
 };
 
 enum { REQUESTER_TEXT_MAX = 64 };
 
-/* Whoever is at the other end of a connection. */
+/* The requester at the other end of a connection. */
 void requester_of_peer(struct requester *, const struct sockaddr *peer);
-/* Who the request comes from that was sent by r: the last address in the field of client-field that is no trusted
+/* Finds the client of a request that r sent: the last address in the field of client-field that is no trusted
  * proxy's. */
 void requester_read(struct requester *, const struct conf *, const struct http_msg *);
-/* Is r a proxy that is believed? */
+/* Whether r is a proxy that is believed. */
 bool requester_is_trusted(const struct requester *, const struct conf *);
-/* Does the list name it? Who is not known lies only in a block of all addresses. */
+/* Whether the list names it. A requester that is not known lies only in a block of all addresses. */
 bool requester_in(const struct requester *, const struct cidr_list *);
 bool requester_is_loopback(const struct requester *);
-/* "192.0.2.7:80", "[2001:db8::1]:80"; the port "-" where it is not told; "unknown". Terminated; returns it. */
+/* Writes "192.0.2.7:80", "[2001:db8::1]:80", or "unknown"; the port is "-" where it is not told. Terminated. Returns
+ * the text. */
 const char *requester_text(const struct requester *, char text[REQUESTER_TEXT_MAX]);
 
 #endif
