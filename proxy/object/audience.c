@@ -35,7 +35,7 @@ struct audience *audience_new(bool own, const char *vary, struct slice sent, con
 	return a;
 }
 
-/* Without memory to compare nobody is admitted. */
+/* Where there is no memory for the comparison, nobody is admitted. */
 bool audience_admits(const struct audience *a, struct slice sent)
 {
 	struct text values = { 0 };

@@ -1,4 +1,4 @@
-/* What feeds say of their own freshness; see feed_hints.h. */
+/* Reading a feed's hints on its own freshness; see feed_hints.h. */
 #include "proxy/object/feed_hints.h"
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday 
 struct hints_reader {
 	struct feed_hints *hints;
 	struct slice rest;
-	bool in_item;                  /* what an item says is not said of the feed */
+	bool in_item;                  /* elements of an item say nothing of the feed */
 	uint32_t ttl_s, period_s, times;
 };
 
@@ -31,14 +31,14 @@ static void take_frequency(struct hints_reader *, struct slice);
 static void take_hour(struct hints_reader *, struct slice);
 static void take_day(struct hints_reader *, struct slice);
 
-/* prefixed: of another namespace than RSS, under whatever prefix. */
+/* prefixed: the element belongs to another namespace than RSS; any prefix is taken for that one. */
 static const struct { const char *name; bool prefixed; void (*take)(struct hints_reader *,
     struct slice text); } elements[] = {
 	{ "ttl", false, take_ttl }, { "hour", false, take_hour }, { "day", false, take_day },
 	{ "updatePeriod", true, take_period }, { "updateFrequency", true, take_frequency },
 };
 
-/* White space as XML has it. */
+/* Trims white space as XML defines it. */
 static struct slice hints_trim(struct slice s)
 {
 	while (s.len && memchr(" \t\r\n", s.at[0], 4))
@@ -48,7 +48,7 @@ static struct slice hints_trim(struct slice s)
 	return s;
 }
 
-/* Digits alone; what is too large is as large as can be. */
+/* Takes digits only; a number that is too large becomes UINT32_MAX. */
 static bool hints_read_number(struct slice s, uint32_t *number)
 {
 	uint64_t n = 0;
@@ -85,7 +85,7 @@ static void take_frequency(struct hints_reader *r, struct slice text)
 		hints_read_number(text, &r->times);
 }
 
-/* 0 to 23, and 24 for midnight. */
+/* Takes an hour: 0 to 23, or 24 for midnight. */
 static void take_hour(struct hints_reader *r, struct slice text)
 {
 	uint32_t hour;
@@ -101,7 +101,8 @@ static void take_day(struct hints_reader *r, struct slice text)
 			r->hints->skip_days |= 1u << i;
 }
 
-/* Moves behind the next end; to the end of the text where there is none. What lies before it. */
+/* Moves *rest behind the next occurrence of end, or to the end of the text where there is none. Returns the text before
+ * it. */
 static struct slice skip_behind(struct slice *rest, const char *end, size_t len)
 {
 	const char *at = memmem(rest->at, rest->len, end, len);
@@ -120,8 +121,8 @@ static bool hints_begins(struct slice s, const char *with, size_t len)
 #define BEGINS(s, with) hints_begins(s, with, sizeof(with) - 1)
 #define SKIP_BEHIND(rest, end) skip_behind(rest, end, sizeof(end) - 1)
 
-/* The text of an element that just began, up to the next tag, or of its one CDATA section; empty where it has no
- * end. */
+/* The text of an element that has just begun: up to the next tag, or that of its one CDATA section. Empty if the end is
+ * not in the text. */
 static struct slice element_text(struct slice rest)
 {
 	static const char cdata[] = "<![CDATA[";
@@ -137,7 +138,7 @@ static struct slice element_text(struct slice rest)
 	return rest.len ? hints_trim(text) : rest;
 }
 
-/* NAME or PREFIX:NAME in a tag, after its "<" or "</". */
+/* The name in a tag; tag begins behind "<" or "</" with NAME or PREFIX:NAME. */
 static struct slice tag_name(struct slice tag, bool *prefixed)
 {
 	size_t len = 0;
@@ -192,7 +193,7 @@ void feed_hints_read(struct feed_hints *h, const char *text, size_t len)
 	*h = (struct feed_hints){ 0 };
 	while (SKIP_BEHIND(&r.rest, "<"), r.rest.len)
 		read_markup(&r);
-	/* A frequency alone is a day's, a period alone has one. */
+	/* A frequency without a period is per day; a period without a frequency means once. */
 	if (r.times && !r.period_s)
 		r.period_s = DAY_S;
 	h->interval_s = r.ttl_s ? r.ttl_s : r.times > 1 ? r.period_s / r.times : r.period_s;

@@ -1,7 +1,8 @@
-/* Owns what a feed says of how long it holds: RSS ttl, skipHours and skipDays, and the syndication module's
+/* Owns what a feed says about its own freshness lifetime: RSS ttl, skipHours and skipDays, and the syndication module's
  * updatePeriod and updateFrequency. Pure: text and times in, seconds out. Must not know: caches, response heads, which
- * hints count. Looks into the start of a feed in UTF-8 for elements outside its items; a lexer of tags, no XML parser.
- * Invariant: whatever the text, a lifetime lies within 0 and the maximum asked for.
+ * hints count. It looks for elements outside of items in the first bytes of a feed in UTF-8; it is a lexer of tags, no
+ * XML parser.
+ * Invariant: whatever the text, a lifetime lies between 0 and the maximum that the caller gives.
  * Source: RSS 2.0 (and Netscape's RSS 0.91, where 24 is midnight), RSS 1.0 modules: Syndication; its updateBase is not
  * read. */
 #ifndef UTFEED_PROXY_OBJECT_FEED_HINTS_H
@@ -15,17 +16,17 @@ struct object;
 enum { FEED_HINTS_LOOK_BYTES = 16 * 1024, FEED_HINTS_DAYS = 7, FEED_HINTS_HOURS = 24 };
 
 struct feed_hints {
-	uint32_t interval_s;           /* ttl, else the syndication module's period; 0: none */
+	uint32_t interval_s;           /* from ttl, else from the syndication module; 0: none */
 	uint32_t skip_hours;           /* bit i: hour i of the day in GMT */
 	uint32_t skip_days;            /* bit i: day i of the week in GMT, 0 is Sunday */
 };
 
 void feed_hints_read(struct feed_hints *, const char *text, size_t len);
-/* Of the first FEED_HINTS_LOOK_BYTES of a finished and kept body; without memory none. */
+/* Reads the first FEED_HINTS_LOOK_BYTES of a finished and kept body. Out of memory: no hints. */
 void feed_hints_of(struct feed_hints *, struct object *body);
 
-/* How many seconds a feed as it was at that time (since the epoch) holds, at most max: its interval, or where it was
- * made in a skipped hour or on a skipped day until these end, if that is longer. 0: it does not say. */
+/* The freshness lifetime in seconds, at most max, of a feed made at that time (since the epoch): its interval, or the
+ * time until the skipped hours and days end in which it was made, if that is longer. 0: the feed names none. */
 uint32_t feed_hints_lifetime(const struct feed_hints *, int64_t at, uint32_t max);
 
 #endif

@@ -160,7 +160,7 @@ static struct object_segment *object_grow(struct object *o)
 	return o->last = s;
 }
 
-/* Under the lock. */
+/* Called under the lock: the object is in transit from now on. */
 static void object_let_go(struct object *o)
 {
 	if (!object_is_kept(o))
@@ -369,7 +369,7 @@ const struct object_report *object_snapshot(struct object *o, struct object_repo
 
 	if (object_is_settled(o))
 		return &o->report;
-	if (object_phase(o) == OBJECT_WAITING)         /* the writer may be at it, without the lock */
+	if (object_phase(o) == OBJECT_WAITING)         /* the writer may be changing the report, without the lock */
 		return &nothing;
 	pthread_mutex_lock(&o->lock);
 	*room = o->report;

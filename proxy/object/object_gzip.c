@@ -1,4 +1,4 @@
-/* What is known of a body's gzip form, and the form itself; see object.h. */
+/* An object's gzip form and its state; see object.h. */
 #include <assert.h>
 
 #include "proxy/object/object_internal.h"

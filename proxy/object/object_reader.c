@@ -37,7 +37,8 @@ void object_settle(struct object *o)
 {
 	uint64_t slowest;
 
-	/* Nobody waits for readers of a kept one, and once it is done they move on without the lock. */
+	/* The writer of a kept object waits for no reader, and once the object is done its readers move on without the
+	 * lock. */
 	if (object_is_kept(o))
 		return;
 	slowest = object_slowest(o);
@@ -86,7 +87,7 @@ void object_seek(struct object_reader *r, uint64_t offset)
 	bool settled = object_is_settled(o);
 
 	assert(object_phase(o) == OBJECT_DONE && offset <= o->length);
-	if (!settled)                  /* a reader that leaves compares the offsets of all others */
+	if (!settled)                  /* another reader that leaves looks at all offsets */
 		pthread_mutex_lock(&o->lock);
 	r->offset = offset;
 	r->at = NULL;
@@ -112,7 +113,7 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 	int count = 0;
 
 	*bytes = 0;
-	if (r->expelled)               /* what it has not read may be gone */
+	if (r->expelled)               /* bytes it has not read may be gone */
 		return 0;
 	while (s && s->start + s->len <= r->offset && s->next)
 		s = s->next;
@@ -187,7 +188,7 @@ size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_
 	struct object *o = r->object;
 	size_t n;
 
-	if (!r->listed)                /* there were none any more when it came */
+	if (!r->listed)                /* none were left when the reader came */
 		return 0;
 	pthread_mutex_lock(&o->lock);
 	assert(*at <= o->interim_len);

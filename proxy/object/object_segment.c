@@ -8,9 +8,9 @@
 
 enum {
 	SEGMENT_FIRST_BYTES = 4096 - 64, SEGMENT_BYTES = 32768 - 64,
-	SEGMENT_PAGES_MIN_BYTES = 64 * 1024,   /* from there on pages are worth their system calls */
-	SEGMENT_PAGES_BYTES = 256 * 1024,      /* at once where the body's length is not known, */
-	SEGMENT_PAGES_MAX_BYTES = 4096 * 1024  /* and where it is */
+	SEGMENT_PAGES_MIN_BYTES = 64 * 1024,   /* from this size on pages are worth their system calls */
+	SEGMENT_PAGES_BYTES = 256 * 1024,      /* bytes of such a segment while the body's length is not known */
+	SEGMENT_PAGES_MAX_BYTES = 4096 * 1024  /* the most bytes of one where it is known */
 };
 
 static struct object_segment *segment_map(size_t cap, bool lasting)

@@ -50,7 +50,7 @@ static bool has_directive(const struct http_msg *m, const char *directive)
 	return false;
 }
 
-/* Statuses whose body is a representation of the feed itself (RFC 9110 section 15.3). */
+/* Whether a response of this status carries the feed itself (RFC 9110 section 15.3). */
 static bool is_feed_status(int status)
 {
 	return status == 200 || status == 203;
@@ -193,7 +193,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	add_etag(&t, http_msg_get(m, H_ETAG), m->status, body, s);
 	if (out) {
 		out->gzip = body == RESPONSE_NORMALISED && s->gzip;
-		out->etag_end = t.len > before ? t.len - 3 : 0;      /* behind the quote: CRLF */
+		out->etag_end = t.len > before ? t.len - 3 : 0;      /* CRLF follows the quote */
 	}
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
@@ -210,7 +210,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 	return out;
 }
 
-/* What user agents act on before the final head (HTML Living Standard, "process early hint headers"). */
+/* Whether user agents act on the field before the final head (HTML Living Standard, "process early hint headers"). */
 static bool is_hint(const struct http_msg *m, const struct http_field *f)
 {
 	static const char *const hints[] = { "link", "content-security-policy", "referrer-policy" };

@@ -11,20 +11,20 @@
 
 enum {
 	SENDER_IOV = 16,
-	SENDER_WRITE_BYTES = 256 * 1024,       /* at most in one write */
-	SENDER_GATHER_BYTES = 16 * 1024,       /* up to there a copy costs less than a system call */
-	SENDER_SPLICE_BYTES = 48 * 1024        /* from there on a copy costs more than two system calls */
+	SENDER_WRITE_BYTES = 256 * 1024,       /* of the body at most in one write */
+	SENDER_GATHER_BYTES = 16 * 1024,       /* up to this size a copy costs less than a system call */
+	SENDER_SPLICE_BYTES = 48 * 1024        /* from this size on a copy costs more than two system calls */
 };
 
-/* What is written next. */
+/* The pieces of the next write. */
 struct sender_pieces {
 	struct iovec iov[SENDER_IOV];
-	int n, n_copied;               /* of these head and framing */
+	int n, n_copied;               /* pieces in all; of these, head and framing */
 	size_t head, frame, body;      /* bytes of each */
-	bool pages;                    /* the body is */
+	bool pages;                    /* the body's pieces are pages */
 };
 
-/* Everything but the room for framing, whose bytes count only as far as frame_len says. */
+/* Clears everything but frame, whose bytes count only as far as frame_len says. */
 static void sender_reset(struct sender *s, char *head, size_t head_len)
 {
 	memset(s, 0, offsetof(struct sender, frame));
@@ -32,7 +32,7 @@ static void sender_reset(struct sender *s, char *head, size_t head_len)
 	s->head_len = head_len;
 }
 
-/* What goes behind the framing already there; then frame_put(). */
+/* The free room behind the framing that is in frame; frame_put() takes what was written there. */
 static struct text frame_room(struct sender *s)
 {
 	return text_on(s->frame + s->frame_len, sizeof s->frame - s->frame_len);
@@ -60,14 +60,14 @@ static void add_length(struct text *t, uint64_t n)
 	text_puts(t, "\r\n");
 }
 
-/* Never to HTTP/1.0, where a body whose length is not known would have no chunks to end in. */
+/* Never to HTTP/1.0, which has no chunks for a body whose length is not known. */
 bool sender_packs(const struct object_head *h, int64_t content_length, const struct sender_client *c)
 {
 	return h->gzip && !h->no_body && c->gzip && !c->http_1_0 &&
 	    (content_length < 0 || content_length >= c->gzip_min);
 }
 
-/* Without memory for it the body goes out as it is. */
+/* Sets up gzip where the client gets it. Out of memory: the body goes out as it is. */
 static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *h, int64_t content_length,
     const struct sender_client *c)
 {
@@ -150,11 +150,11 @@ static int sender_peek(struct sender *s, struct object_reader *reader, struct io
 	return *bytes != 0;
 }
 
-/* The next chunk's framing, once all before it is announced. */
+/* Writes the framing of the next chunk; called when the chunk before it has been written. */
 static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 {
 	struct iovec iov[SENDER_IOV];
-	/* before looking: another thread may append and end it meanwhile */
+	/* read before the bytes are: another thread may append and end the object in between */
 	bool done = object_phase(reader->object) == OBJECT_DONE;
 	struct text t = frame_room(s);
 	struct verdict v;
@@ -178,10 +178,10 @@ static void sender_frame_chunk(struct sender *s, struct object_reader *reader)
 	frame_put(s, &t);
 }
 
-/* The head from head_sent on, with the suffix of the gzip form's tag in its place. */
+/* The pieces of the head from head_sent on, with the gzip form's suffix put into the ETag. */
 static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t *bytes)
 {
-	static char suffix[] = ETAG_GZIP;      /* never written to */
+	static char suffix[] = ETAG_GZIP;      /* only read */
 	const struct { char *at; size_t len; } pieces[] = { { s->head, s->etag_end },
 		{ suffix, s->etag_end ? sizeof suffix - 1 : 0 },
 		{ s->head + s->etag_end, s->head_len - s->etag_end } };
@@ -200,7 +200,7 @@ static int sender_gather_head(const struct sender *s, struct iovec *iov, size_t 
 	return n;
 }
 
-/* Behind what is gathered already. */
+/* Adds pieces of the body behind those gathered already. */
 static void sender_gather_body(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
 	uint64_t max = s->framing == FRAME_CLOSE || s->left > SENDER_WRITE_BYTES ? SENDER_WRITE_BYTES : s->left;
@@ -218,7 +218,7 @@ static void sender_gather_body(struct sender *s, bool splices, struct object_rea
 	p->n += sender_peek(s, reader, iov, room, max, &p->body);
 }
 
-/* What can be written now: head, framing, body, in this order. */
+/* Gathers what can be written now: head, framing, body, in this order. */
 static void sender_gather(struct sender *s, bool splices, struct object_reader *reader, struct sender_pieces *p)
 {
 	p->body = 0;
@@ -255,7 +255,7 @@ static void sender_account(struct sender *s, struct object_reader *reader, size_
 		object_consume(reader, n);
 }
 
-/* With head and framing, and so many more bytes of the body, everything is out. */
+/* Whether the message is complete once head, framing and that many more bytes of the body are written. */
 static bool sender_is_complete_with(const struct sender *s, const struct object_reader *reader, size_t body)
 {
 	switch (s->framing) {

@@ -1,5 +1,6 @@
-/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, a trailer; in
- * writes of many pieces, nothing copied but what goes out as gzip. Responses to clients and requests to origins alike.
+/* Owns writing one message to a connection: its head, framing, body pieces from an object's reader, and a trailer. Each
+ * write takes many pieces; only a body that goes out as gzip is copied. Both responses to clients and requests to
+ * origins are written here.
  * Must not know: what the message says, keep-alive, timeouts. Framing: RFC 9112 sections 6 and 7.1. */
 #ifndef UTFEED_PROXY_OBJECT_SENDER_H
 #define UTFEED_PROXY_OBJECT_SENDER_H
@@ -12,7 +13,7 @@ struct conn;
 enum sender_framing {
 	FRAME_NONE,            /* nothing follows the head */
 	FRAME_LENGTH, FRAME_CHUNKED,
-	FRAME_CLOSE            /* the end of the connection ends the body */
+	FRAME_CLOSE            /* closing the connection ends the body */
 };
 
 enum { SENDER_FRAME_BYTES = 1024 };
@@ -21,49 +22,51 @@ struct sender {
 	char *head;                    /* start line and field lines without the blank line; not owned */
 	enum sender_framing framing;
 	bool closes;                   /* the connection ends with it */
-	bool gathers;                  /* another message follows at once: the last of this one may go out with it */
-	bool trailer;                  /* X-Encoding-Rule again after the body, for it may have been corrected */
+	/* another message follows at once: the last bytes of this one may go out with it */
+	bool gathers;
+	/* X-Encoding-Rule follows the body again, since the verdict may have been corrected */
+	bool trailer;
 	bool ended;                    /* the last chunk is in frame */
 	bool chunk_open;               /* a chunk's data was written, its CRLF not */
 	struct sender_gzip *gzip;      /* NULL: the body goes out as it is */
 	size_t head_len;
-	size_t etag_end;               /* where the gzip form's suffix goes into the head; 0: nowhere */
+	size_t etag_end;               /* where in head the gzip form's ETag suffix goes; 0: nowhere */
 	size_t head_sent;              /* suffix included */
-	/* body bytes still to come: of the current chunk, or of a body of known length */
+	/* body bytes still to be written: of the current chunk, or of a body of known length */
 	uint64_t left;
-	uint64_t bytes, body_bytes;    /* written in all; of the body, as sent, without framing */
+	uint64_t bytes, body_bytes;    /* bytes written in all; those of the body, as sent, without framing */
 	size_t frame_len, frame_sent;
-	char frame[SENDER_FRAME_BYTES];    /* last field lines and chunk framing on their way out */
+	char frame[SENDER_FRAME_BYTES];    /* the last field lines and chunk framing, to be written */
 };
 
 enum sender_result {
-	SENDER_DONE,           /* everything is out */
-	SENDER_WAIT,           /* the object has no more at the moment */
-	SENDER_BLOCKED,        /* the socket takes no more at the moment */
+	SENDER_DONE,           /* the whole message is written */
+	SENDER_WAIT,           /* the object has no more bytes at the moment */
+	SENDER_BLOCKED,        /* the socket takes no more bytes at the moment */
 	SENDER_CUT,            /* the object failed: the connection must be cut */
 	SENDER_LOST            /* the connection is broken: conn_errno() */
 };
 
-/* What a response to this client is framed as. */
+/* What the framing of a response depends on: the client and its request. */
 struct sender_client {
 	bool head;                     /* the request was a HEAD */
 	bool http_1_0;
-	bool trailers;                 /* it said TE: trailers */
-	bool keep;                     /* it would keep the connection */
-	bool gzip;                     /* it takes gzip */
-	int64_t gzip_min;              /* for bodies of at least that many bytes, or of unknown length */
+	bool trailers;                 /* the request said TE: trailers */
+	bool keep;                     /* the connection may be kept */
+	bool gzip;                     /* the client takes gzip */
+	int64_t gzip_min;              /* bodies under that many bytes do not go out as gzip */
 	bool coded;                    /* the body's object is the gzip form already */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 	const char *lines;             /* further field lines, each with CRLF; "" for none */
 };
 
-/* Whether a body of that length, -1: not known yet, goes out as gzip. */
+/* Whether a body of that length (-1: not known yet) goes out as gzip. */
 bool sender_packs(const struct object_head *, int64_t content_length, const struct sender_client *);
-/* A response. content_length: of what the object brings, -1: not known yet. Returns whether the connection can outlive
- * it. */
+/* Begins a response. content_length: of the object's body, -1: not known yet. Returns whether the connection can
+ * outlive the response. */
 bool sender_begin_response(struct sender *, const struct object_head *, int64_t content_length,
     const struct sender_client *);
-/* A request; head as in struct sender. has_body: content_length -1 means chunked. */
+/* Begins a request; head as in struct sender. has_body: content_length -1 means chunked. */
 void sender_begin_request(struct sender *, char *head, size_t head_len, bool has_body, int64_t content_length);
 /* Frees what a message needs besides its struct; more than once does no harm. */
 void sender_end(struct sender *);

@@ -10,7 +10,7 @@ enum { GZIP_OUT_BYTES = 16 * 1024, GZIP_IOV = 8 };
 
 struct sender_gzip {
 	struct gzip_writer *writer;
-	bool dirty;                    /* took input that may not be out yet */
+	bool dirty;                    /* the compressor may hold input that is not in out yet */
 	bool finished;
 	size_t at, len;
 	uint8_t out[GZIP_OUT_BYTES];
@@ -47,7 +47,7 @@ static bool gzip_step(struct sender_gzip *g, const uint8_t **in, size_t *in_len,
 	return all;
 }
 
-/* Takes what the reader has, as far as there is room. */
+/* Compresses the bytes that the reader has, as far as out has room. */
 static void gzip_take(struct sender_gzip *g, struct object_reader *r)
 {
 	struct iovec iov[GZIP_IOV];
@@ -72,7 +72,7 @@ static void gzip_take(struct sender_gzip *g, struct object_reader *r)
 struct iovec sender_gzip_peek(struct sender_gzip *g, struct object_reader *r)
 {
 	const uint8_t *none = NULL;
-	bool done = object_phase(r->object) == OBJECT_DONE;        /* before taking what there is */
+	bool done = object_phase(r->object) == OBJECT_DONE;        /* read before the bytes are taken */
 	size_t no_len = 0;
 
 	if (g->at == g->len && !object_is_cut(r)) {

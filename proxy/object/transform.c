@@ -13,17 +13,18 @@ struct transform {
 	const struct http_msg *msg;
 	struct transform_options options;
 	enum response_body body;           /* what the object's head says; RAW until decided */
-	bool undecided;                    /* no head yet */
-	/* turned back to the raw bytes: what the normaliser still writes is not wanted */
+	bool undecided;                    /* the object has no head yet */
+	/* the body goes out as raw bytes after all: what the normaliser still writes is dropped */
 	bool drop_output;
-	bool bypass;                       /* untouched and decided: the normaliser has nothing more to say */
-	bool output_pending;               /* the decoder holds output that found no room, or has not come to it yet */
-	bool paused;                       /* it asked for a pause */
+	/* decided, and the body stays untouched: the normaliser is not needed any more */
+	bool bypass;
+	bool output_pending;               /* the decoder holds output that found no room, or has more to put out */
+	bool paused;                       /* the decoder asked for a pause */
 	bool failed;
 	struct failure failure;
-	struct content_coding *decode;       /* NULL: identity, or left as it is */
-	struct normaliser *normaliser;     /* NULL: untouched */
-	/* the origin's bytes so far, while an untouched body could still keep its coding */
+	struct content_coding *decode;       /* NULL: no coding, or it is left as it is */
+	struct normaliser *normaliser;     /* NULL: the body stays untouched */
+	/* the origin's bytes so far, as long as the body may turn out to stay untouched and keep its coding */
 	uint8_t *raw;
 	size_t raw_len, raw_cap;
 	bool keep_raw;
@@ -136,7 +137,8 @@ void transform_free(struct transform **sp)
 	*sp = NULL;
 }
 
-/* An untouched body whose coding the client does not take is unpacked all the same, where we can. */
+/* Begins to undo the content coding, if it is one we know. That is done even for an untouched body if the client does
+ * not take its coding. */
 static int stage_open_decode(struct transform *s, enum content_coding_kind coding)
 {
 	if (coding != CODING_KNOWN)
@@ -162,8 +164,8 @@ static int transform_open(struct transform *s)
 		reason = VREASON_ENCODED;
 	if (reason != VREASON_NONE) {
 		verdict_untouched(&v, s->options.encoding.policy, reason);
-		/* A part of a coded body cannot be unpacked by itself; unpacking is a transformation (RFC 9110 section
-		 * 7.7). */
+		/* A part of a coded body cannot be decoded by itself. Decoding is a transformation (RFC 9110 section
+		 * 7.7), which no-transform forbids. */
 		if (!takes && !bodyless && reason != VREASON_PARTIAL && reason != VREASON_NO_TRANSFORM &&
 		    stage_open_decode(s, coding))
 			return -1;
@@ -194,7 +196,8 @@ enum transform_result transform_start(struct transform *s, struct failure *failu
 	return transform_result(s, transform_open(s), failure);
 }
 
-/* The decision fell on leaving the body as it came, coding and all: the slice at hand is among the bytes remembered. */
+/* The body is to stay as it came, with its coding: the bytes remembered go to the object, and those at hand are among
+ * them. */
 static int stage_turn_raw(struct transform *s, size_t *used, size_t len)
 {
 	int r = object_append(s->object, s->raw, s->raw_len);
@@ -222,7 +225,8 @@ static int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 	return object_append(s->object, in, len) ? stage_no_memory(s) : 0;
 }
 
-/* Keeps what could be sent as it came; gives that up where codings hide a small window in a lot of input. */
+/* Remembers bytes that may still be sent as they came. Gives that up where a coding hides few bytes of text in a lot of
+ * input. */
 static int transform_remember(struct transform *s, const uint8_t *in, size_t len)
 {
 	size_t window =
@@ -288,7 +292,7 @@ enum transform_result transform_feed(struct transform *s, const uint8_t *in, siz
 {
 	*used = 0;
 	while (*used < len || s->output_pending) {
-		/* What is only held may be held in one go. */
+		/* Before the decision bytes are only held, so they need not be cut into slices. */
 		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
 		size_t n = slices && len - *used > TRANSFORM_SLICE ? TRANSFORM_SLICE : len - *used, took = n;
 		int r;
