@@ -1,4 +1,5 @@
-/* Not asking too often; see backoff.h. Without memory for a URL it is simply not remembered. */
+/* Remembering URLs so as not to ask for them too often; see backoff.h. A URL for which there is no memory is simply not
+ * remembered. */
 #include "proxy/origin/backoff.h"
 
 #include <pthread.h>
@@ -21,9 +22,9 @@ struct backoff_url {
 };
 
 struct backoff {
-	atomic_size_t n;               /* changes under the lock; 0: nobody waits, and no lock is needed to see that */
+	atomic_size_t n;               /* changes under the lock; 0 can be seen without it: no URL is remembered */
 	pthread_mutex_t lock;          /* guards what follows */
-	TAILQ_HEAD(backoff_ages, backoff_url) ages;      /* least lately used first */
+	TAILQ_HEAD(backoff_ages, backoff_url) ages;      /* least recently used first */
 	LIST_HEAD(, backoff_url) buckets[BACKOFF_BUCKETS];
 };
 
@@ -130,7 +131,7 @@ bool backoff_ask(struct backoff *p, const char *url, uint64_t now_ms, uint64_t m
 	return waits;
 }
 
-/* delay-seconds or a date (RFC 9110 section 10.2.3); -1: neither. */
+/* The seconds of Retry-After, which is delay-seconds or a date (RFC 9110 section 10.2.3); -1: neither. */
 static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
 {
 	int64_t n = 0;

@@ -32,7 +32,8 @@ struct loop *fetch_loop(struct fetch *f)
 	return f->pool->loop;
 }
 
-/* Before the object's reference goes: the hooks may still tell others that nobody can join it any more. */
+/* Called before the reference to the object is dropped: the hooks may still have to take the object out of those in
+ * flight. */
 static void fetch_end_hooks(struct fetch *f)
 {
 	struct fetch_hooks hooks = f->hooks;
@@ -42,8 +43,8 @@ static void fetch_end_hooks(struct fetch *f)
 		hooks.end(hooks.arg);
 }
 
-/* Readers of the response and the writer of the request's body are on any worker: they let go of the fetch before its
- * task leaves. */
+/* Readers of the response and the writer of the request's body may be on any worker: they let go of the fetch before
+ * its task leaves the loop. */
 static void fetch_leave(struct fetch *f)
 {
 	struct loop *l = fetch_loop(f);
@@ -126,7 +127,7 @@ void fetch_fail(struct fetch *f)
 	fetch_show_url(f, url);
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
-	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* counted already: destinations_refused */
+	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
@@ -146,11 +147,12 @@ void fetch_no_memory(struct fetch *f)
 	fetch_fail_as(f, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 
-/* So long one reader may hold up others of a body in transit. */
+/* How long one reader may hold up the others of a body in transit. */
 enum { FETCH_STALL_MS = 1000 };
 
-/* Until the head is there the timer runs from the request sent, whatever trickles in, before that only while the origin
- * takes nothing of it; within the body from the latest bytes. */
+/* Before the head is complete the timer runs from the moment the request was sent, whatever trickles in; while the
+ * request is being sent it runs only as long as the origin takes nothing of it. Within the body it runs from the latest
+ * bytes. */
 void fetch_listen(struct fetch *f)
 {
 	conn_want(f->conn, !f->paused, f->blocked);
@@ -177,7 +179,7 @@ void fetch_protocol_error(struct fetch *f)
 	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
 }
 
-/* -1: the fetch has ended. */
+/* Sends the request, as far as the socket takes it. -1: the fetch has ended. */
 static int fetch_send(struct fetch *f)
 {
 	uint64_t before = f->sender.bytes;
@@ -191,7 +193,7 @@ static int fetch_send(struct fetch *f)
 		loop_disarm(fetch_loop(f), &f->timer);
 	switch (r) {
 	case SENDER_DONE:
-	case SENDER_LOST:      /* an origin may answer and close without reading: what it said is still to be read */
+	case SENDER_LOST:      /* an origin may answer and close without reading: its answer is still to be read */
 		f->sent = true;
 		return 0;
 	case SENDER_CUT:
@@ -228,7 +230,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
-	/* The interval is for the URL that was asked for: where its redirects lead is not the client's choice. */
+	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
+	 * choice. */
 	if (backoff_ask(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)),
 	    f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
 		f->reusable = true;
@@ -273,8 +276,8 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 	return text_take(&t, len);
 }
 
-/* Validators speak of what one URL had: sent to whatever redirects lead to now, they would be held against something
- * else. */
+/* Whether the request carries the validators. They belong to the response of one URL: sent to another one, to which
+ * redirects now lead, they would be compared with something else. */
 static bool fetch_is_conditional(const struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
@@ -292,8 +295,7 @@ static char *fetch_make_url(struct fetch *f)
 	return text_take(&t, &len);
 }
 
-/* Doing it twice is like doing it once (RFC 9110 section 9.2.2), and nothing of a body was sent: it may go out
- * again. */
+/* Whether the request may go out again: its method is idempotent (RFC 9110 section 9.2.2), and it has no body. */
 static bool fetch_repeatable(const struct fetch *f)
 {
 	static const char *const idempotent[] = { "GET", "HEAD", "PUT", "DELETE", "OPTIONS" };
@@ -320,7 +322,7 @@ static void fetch_tell_begin(const struct fetch *f)
 	    f->parent ? " through the parent proxy " : "", f->parent ? f->parent->host : "");
 }
 
-/* What cannot be repeated never goes out on a connection that may be dead. */
+/* A request that cannot be repeated never goes out on a connection that was idle and may be dead. */
 void fetch_connect(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
@@ -355,9 +357,8 @@ void fetch_connect(struct fetch *f)
 		fetch_no_memory(f);
 }
 
-/* A connection that was idle may have been closed by the origin while the request was on its way: RFC 9112 section
- * 9.3.1 lets that be tried again, once, where no byte came back. Only what is repeatable was sent on such a
- * connection. */
+/* The origin may have closed a connection that was idle while the request was on its way. RFC 9112 section 9.3.1 lets
+ * the request be tried again, once, if no byte came back. Only repeatable requests are sent on such a connection. */
 bool fetch_retry(struct fetch *f)
 {
 	if (!f->reused || f->retried || f->head_len || f->interims)
@@ -398,7 +399,8 @@ static void fetch_on_total(struct timer *t)
 	    "not complete within %llu ms", (unsigned long long)f->request.limits.total_timeout_ms);
 }
 
-/* Somebody may be about to join what nobody fills any more: he is told that it was abandoned, and asks for himself. */
+/* A request may be about to join the object that nobody fills any more: it is told that the fetch was abandoned, and
+ * asks for itself. */
 void fetch_abandon(struct fetch *f)
 {
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_ABANDONED, 1);

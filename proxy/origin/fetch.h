@@ -1,4 +1,5 @@
-/* Owns one request to an origin, from connection to the object's end: the only writer of its object.
+/* Owns one request to an origin, from the connection to the end of the object; a fetch is the only writer of its
+ * object.
  * Must not know: who reads the object, clients, routing.
  *
  * Phases: CONNECT -> HEAD -> BODY -> ended; a redirect or a retry goes back to CONNECT. Every way out ends the object
@@ -28,64 +29,66 @@ struct fetch_limits {
 	uint64_t connect_timeout_ms, first_byte_timeout_ms, between_bytes_timeout_ms, total_timeout_ms;
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
-	uint64_t queue_timeout_ms;     /* the longest wait for one of them */
-	/* between two requests for one URL, but for those that redirects lead to; 0: any */
+	uint64_t queue_timeout_ms;     /* the longest wait for a connection */
+	/* the least time between two requests for one URL, except those that redirects lead to; 0: any */
 	uint64_t min_interval_ms;
 };
 
 enum fetch_choice {
 	FETCH_GO_ON,           /* the response fills the object */
-	FETCH_ANSWERED,        /* the object was substituted: nothing more is wanted of this response */
-	FETCH_UNCONDITIONAL,   /* this response is none: once more, without validators */
+	FETCH_ANSWERED,        /* the object was substituted: the response is not needed any more */
+	FETCH_UNCONDITIONAL,   /* the response is no answer: ask again, without validators */
 	FETCH_NO_MEMORY
 };
 
-/* A final response's head. */
+/* The head of a final response, as the hooks get it. */
 struct fetch_answer {
 	const struct http_msg *msg;
 	struct slice upstream;         /* its bytes */
-	bool conditional;              /* the request had the validators */
-	const char *url;               /* that redirects led to; NULL: none did */
+	bool conditional;              /* the request carried the validators */
+	const char *url;               /* the URL to which redirects led; NULL: there was none */
 };
 
-/* Whoever stands between the fetch and its object: the cache. All called on the fetch's own thread; any but head and
+/* Calls to the cache, which stands between a fetch and its object. All come on the fetch's own thread; any but head and
  * end may be NULL. */
 struct fetch_hooks {
-	/* A redirect that is followed. -1: out of memory. */
+	/* A redirect is followed. -1: out of memory. */
 	int (*hop)(void *arg, const struct http_msg *);
-	/* The final head is there; the object is WAITING. */
+	/* The final head is there, and the object is WAITING. */
 	enum fetch_choice (*head)(void *arg, const struct fetch_answer *, struct object *);
 	/* The body in the making may have grown. */
 	void (*grew)(void *arg, struct object *);
-	/* It failed and the object is WAITING: true where it was substituted. */
+	/* The fetch failed while the object is WAITING. True: the object was substituted. */
 	bool (*failed)(void *arg, const struct failure *, struct object *);
-	void (*done)(void *arg, struct object *);      /* the object is DONE, and what its origin meant it to be */
-	void (*end)(void *arg);                        /* always, and last */
+	void (*done)(void *arg, struct object *);      /* the object is DONE, and of the length that the origin meant */
+	void (*end)(void *arg);                        /* called in any case, and last */
 	void *arg;
 };
 
 struct fetch_request {
-	struct log_id id;              /* of the request that began it */
-	struct settings *settings;     /* a reference, the fetch's from then on: what the pointers below point into */
+	struct log_id id;              /* of the request that began the fetch */
+	/* a reference, which the fetch takes over: the pointers below point into the settings */
+	struct settings *settings;
 	struct tls_context *tls;       /* for https */
 	struct tls_context *hop_tls;   /* for https of other origins that redirects lead to */
-	struct destination to;         /* its path is the fetch's from then on */
-	const struct guard *guard;     /* as origin_target's, for `to` */
+	struct destination to;         /* the fetch takes over its path */
+	const struct guard *guard;     /* for `to`; as in struct origin_target */
 	const struct guard *hop_guard; /* for other origins that redirects lead to */
 	struct parent_rules parents;   /* for `to` */
 	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
-	bool ranged;                   /* the client's Range goes along: it is asked for a part */
+	bool ranged;                   /* the client's Range goes along: the fetch asks for a part */
 	char method[32];
-	char *fields;                  /* field lines; the fetch's from then on */
+	char *fields;                  /* field lines; the fetch takes them over */
 	size_t fields_len;
-	char *private_fields;          /* lines only the first origin may see (credentials); likewise; may be NULL */
+	/* lines that only the first origin may see (credentials); likewise; may be NULL */
+	char *private_fields;
 	size_t private_len;
 	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
 	size_t conditional_len;
-	char *conditional_url;         /* what they go to and nobody else; likewise; NULL: where the fetch begins */
+	char *conditional_url;         /* they go to this URL alone; likewise; NULL: the URL where the fetch begins */
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */
-	/* copied; NULL: none. With done() a fetch may go on for a while though nobody reads */
+	/* copied; NULL: none. Where done() is set, the fetch may go on for a while though nobody reads the object */
 	const struct fetch_hooks *hooks;
 	struct redirect_rules redirects;
 	struct transform_options stage;
@@ -99,8 +102,8 @@ void fetch_pool_free(struct fetch_pool **);
 /* Frees the strings of a request that no fetch took. */
 void fetch_request_free(struct fetch_request *);
 
-/* Starts filling o (WAITING), and ends it in the end. -1: out of memory; o is as it was and the request's strings are
- * still the caller's. */
+/* Starts a fetch that fills o, which is WAITING, and always ends o. -1: out of memory; o is unchanged, and the
+ * request's strings are still the caller's. */
 int fetch_start(struct fetch_pool *, const struct fetch_request *, struct object *o)
     __attribute__((warn_unused_result));
 

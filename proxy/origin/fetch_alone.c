@@ -1,11 +1,11 @@
-/* Owns what becomes of a fetch that all readers have left: it may go on for the store while what is missing is small,
- * for so long, with so many others of its worker. Must not know: the store.
- * Invariant: a fetch that counts as alone is found by its timer. */
+/* Owns what becomes of a fetch that all readers have left: it may go on for the store if the rest of the body is small,
+ * for a limited time, and with a limited number of others of its worker. Must not know: the store.
+ * Invariant: the timer of every fetch that counts as alone is running. */
 #include "proxy/origin/fetch_internal.h"
 
 #include "proxy/base/container_of.h"
 
-/* A feed is small: what is not worth storing without a reader is what a hostile origin makes long or slow. */
+/* A feed is small. A body that a hostile origin makes long or slow is not worth storing without a reader. */
 enum { ALONE_MAX = 64, ALONE_BYTES = 1024 * 1024, ALONE_MS = 30000 };
 
 static bool fetch_rest_is_small(const struct fetch *f)

@@ -1,7 +1,7 @@
-/* Owns a response's body on its way through the stages into the object, and what is held while the object is full or
- * its decoder has done enough for one turn of the loop.
+/* Owns a response's body on its way through the transform into the object, and the bytes held while the object is full
+ * or the decoder has done enough for one turn of the loop.
  * Must not know: heads, redirects, connecting.
- * Invariant: held are at most the bytes of one read; while any are, the socket is not read. */
+ * Invariant: at most the bytes of one read are held; while any are, the socket is not read. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { FETCH_READS_PER_EVENT = 4 };
 
-/* Everything was read and went through the stages. */
+/* All of the body was read and went through the transform. */
 static void fetch_finish(struct fetch *f)
 {
 	if (transform_finish(f->stage, &f->failure) == TRANSFORM_FAILED) {
@@ -24,7 +24,7 @@ static void fetch_finish(struct fetch *f)
 	fetch_end(f);
 }
 
-/* -1: the fetch has ended. */
+/* Feeds body bytes to the transform. -1: the fetch has ended. */
 static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *used)
 {
 	enum transform_result r = transform_feed(f->stage, in, len, used, &f->failure);
@@ -34,7 +34,7 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		return -1;
 	}
 	f->paused = r != TRANSFORM_OK;
-	if (r == TRANSFORM_PAUSED) {       /* others first */
+	if (r == TRANSFORM_PAUSED) {       /* other fetches come first */
 		f->room = true;
 		loop_defer(fetch_loop(f), &f->task);
 	}
@@ -60,7 +60,7 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 		return -1;
 	if (used == len)
 		return 0;
-	/* At most what one read brought: reading stops until it went through. */
+	/* At most the bytes of one read are held: reading stops until they went through. */
 	if (!(held = realloc(f->held, f->held_len + len - used))) {
 		fetch_no_memory(f);
 		return -1;
@@ -71,7 +71,7 @@ int fetch_on_body(void *arg, const char *at, size_t len)
 	return 0;
 }
 
-/* The object has room: first what is held, then the socket again. */
+/* The object has room again: the bytes held go first, then the socket is read again. */
 void fetch_go_on(struct fetch *f)
 {
 	size_t used;
@@ -92,8 +92,8 @@ void fetch_go_on(struct fetch *f)
 		fetch_listen(f);
 }
 
-/* The message ended with `left` bytes of the last read behind it. Bytes there are no part of it (RFC 9112 section 6.3),
- * but then its length is not what its origin meant: it is passed on, not stored. */
+/* The message ended with `left` bytes of the last read behind it. Such bytes are no part of it (RFC 9112 section 6.3),
+ * but they show that its length is not what the origin meant: the response is passed on, but not stored. */
 static void fetch_look_behind(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
@@ -159,7 +159,7 @@ int fetch_read_body(struct fetch *f)
 	return 0;
 }
 
-/* The body of this response is not wanted; where there is none, or it is here already, the connection stays good. */
+/* If the response has no body, or all of it is here already, the connection can be used again. */
 bool fetch_skip_body(struct fetch *f)
 {
 	size_t used;

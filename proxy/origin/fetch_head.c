@@ -1,6 +1,6 @@
-/* Owns a response's head: reading, interim responses, redirects, and the answer of the hooks.
- * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly what f->msg points
- * into, f->behind is good for the event that read it. */
+/* Owns a response's head: reading it, interim responses, redirects, and asking the hooks.
+ * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly the bytes that
+ * f->msg points into; f->behind is valid only during the event that read it. */
 #include "proxy/origin/fetch_internal.h"
 
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static int fetch_follow(struct fetch *f, bool same_origin)
 	return fetch_redirect(f, same_origin);
 }
 
-/* 0: the response fills the object. -1: the fetch has ended, or asks again. */
+/* Asks the hooks about the final head. 0: the response fills the object. -1: the fetch has ended, or makes another
+ * request. */
 static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len },
@@ -78,10 +79,11 @@ static int fetch_ask_hooks(struct fetch *f)
 	return -1;
 }
 
-/* The final head stands in f->head, what came with it in f->behind. -1: the fetch has ended. */
+/* Acts on the final head in f->head, with the bytes that came with it in f->behind. -1: the fetch has ended, or makes
+ * another request. */
 static int fetch_start_body(struct fetch *f)
 {
-	const struct destination from = f->request.to;     /* but for its path, which may be gone */
+	const struct destination from = f->request.to;     /* its path is not used: it may be freed */
 
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
@@ -126,7 +128,8 @@ static int fetch_start_body(struct fetch *f)
 	return fetch_parse_body(f, f->behind.at, f->behind.len);
 }
 
-/* 102, 103 and the like are for the client; 100 was for us. One that is longer than all of them may be is left out. */
+/* Passes on an interim response that is for the client, such as 102 and 103 (100 was for us). One longer than
+ * OBJECT_INTERIM_MAX is left out. */
 static int fetch_pass_interim(struct fetch *f)
 {
 	char bytes[OBJECT_INTERIM_MAX];
@@ -136,7 +139,7 @@ static int fetch_pass_interim(struct fetch *f)
 	return t.failed ? 0 : object_interim(f->object, t.bytes, t.len);
 }
 
-/* Interim responses (RFC 9110 section 15.2) are not the answer yet. */
+/* Goes on to the next head after an interim response (RFC 9110 section 15.2), which is not the answer yet. */
 static int fetch_skip_interim(struct fetch *f)
 {
 	size_t used;
@@ -159,7 +162,8 @@ static int fetch_skip_interim(struct fetch *f)
 	return 0;
 }
 
-/* An empty line ends it (RFC 9112 section 2.1); where that came in pieces the parser finds it. */
+/* The length of the head in these bytes, which an empty line ends (RFC 9112 section 2.1). Where that line came in
+ * pieces, the parser finds it. */
 static size_t fetch_head_end(struct slice in)
 {
 	const char *end = memmem(in.at, in.len, "\r\n\r\n", 4);
@@ -181,7 +185,8 @@ static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
 	return 0;
 }
 
-/* Takes the head from what was read; what stands behind it is f->behind. -1: the fetch has ended. */
+/* Takes the head from the bytes read; f->behind is what follows it. -1: the fetch has ended, or makes another
+ * request. */
 static int fetch_take_head(struct fetch *f, struct slice in)
 {
 	while (in.len && f->phase == FETCH_HEAD) {

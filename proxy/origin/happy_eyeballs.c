@@ -1,4 +1,4 @@
-/* The order of addresses; see happy_eyeballs.h. */
+/* The order in which addresses are tried; see happy_eyeballs.h. */
 #include "proxy/origin/happy_eyeballs.h"
 
 #include <string.h>

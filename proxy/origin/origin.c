@@ -21,26 +21,26 @@
 /* A connection under way to one address. */
 struct attempt {
 	struct origin *origin;
-	struct conn *conn;             /* NULL: over */
+	struct conn *conn;             /* NULL: the attempt is over */
 	enum dns_family family;
 };
 
 struct origin {
-	struct log_id id;              /* of the request it is for */
+	struct log_id id;              /* of the request that needs the connection */
 	struct loop *loop;
 	struct resolver *resolver;
 	struct resolve *resolve;
 	struct tls_context *tls;       /* NULL: plain */
 	char *host;
 	uint16_t port;
-	const struct conf_parent *parent;      /* the addresses are its; NULL: the origin's own */
-	bool by_connect;               /* ... and a tunnel leads on */
-	struct parent_tunnel *tunnel;  /* being asked for */
-	struct conn *conn;             /* the first that connected; tunnel or TLS is under way */
-	struct timer timer;            /* for everything */
+	const struct conf_parent *parent;      /* addresses are those of the parent; NULL: of the origin */
+	bool by_connect;               /* a tunnel leads through the parent */
+	struct parent_tunnel *tunnel;  /* the tunnel is being asked for */
+	struct conn *conn;             /* the attempt that won; tunnel or TLS is under way */
+	struct timer timer;            /* for all steps together */
 	struct timer pace;             /* until the next attempt may begin */
-	struct task refuse;            /* tells in a turn of its own that the guard closed the name */
-	const struct guard *guard;     /* of addresses; NULL: any, the operator's own or a parent's */
+	struct task refuse;            /* tells, in a later turn of the loop, that the guard refused the name */
+	const struct guard *guard;     /* checks addresses; NULL: the operator chose the host, or the parent */
 	struct guard_pass pass;
 	origin_ready_f *ready;
 	void *arg;
@@ -93,20 +93,21 @@ static enum failure_kind origin_classify(int err)
 	}
 }
 
-/* Stands before the details of what happens before the origin is reached. */
+/* What the details of a failure begin with if it happened before the origin was reached. */
 static const char *origin_whose(const struct origin *o)
 {
 	return o->parent ? "parent proxy: " : "";
 }
 
-/* Which address it was is told to the operator: clients hear what happened, not where in the operator's network. */
+/* Logs the address for the operator; clients are told what happened, but not where in the operator's network. */
 static void origin_log(const struct origin *o, struct conn *conn, const char *what)
 {
 	log_line_of(LOG_LEVEL_INFO, &o->id, "%s%s: %s: %s", origin_whose(o), o->parent ? o->parent->host : o->host,
 	    conn_peer(conn), what);
 }
 
-/* The latest counts, but that a family has no route here says less than what the other one met. */
+/* Notes why an attempt failed. The latest failure counts, except that having no route to an address says less than what
+ * another attempt met. */
 static void origin_note(struct origin *o, enum failure_kind error, int err)
 {
 	if (error != FAILURE_IP_UNROUTABLE || o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR)
@@ -115,7 +116,7 @@ static void origin_note(struct origin *o, enum failure_kind error, int err)
 
 static void origin_on_attempt(void *arg, enum conn_event event);
 
-/* What the guard says of an address counts only while nothing was tried. */
+/* Whether the guard refuses the address. Its reason is noted only if no attempt has failed yet. */
 static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 {
 	const char *why =
@@ -127,7 +128,7 @@ static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 	return why;
 }
 
-/* The one place where an address is tried. False: it failed at once. */
+/* Tries an address; this is the one place that does. False: it failed at once. */
 static bool origin_attempt(struct origin *o, enum dns_family family, const struct resolve_address *a)
 {
 	struct attempt *t = &o->attempts[o->n_attempts];
@@ -159,7 +160,7 @@ static void origin_try(struct origin *o)
 		origin_end(o, NULL);
 }
 
-/* Something changed while nothing was to be waited for. May end o. */
+/* Goes on after an attempt has failed or addresses have come. May end o. */
 static void origin_go_on(struct origin *o)
 {
 	switch (happy_eyeballs_advise(&o->order)) {
@@ -200,7 +201,7 @@ static void origin_on_tls(void *arg, enum conn_event event)
 	origin_end(o, NULL);
 }
 
-/* The connection is with the origin, or goes there through the parent. */
+/* The connection leads to the origin, directly or through the parent: TLS is next. */
 static void origin_secure(struct origin *o)
 {
 	if (!o->tls) {
@@ -227,7 +228,7 @@ static void origin_on_tunnel(void *arg, const struct failure *failure)
 	origin_secure(o);
 }
 
-/* The first to connect wins; the others are closed before anything was said on them. */
+/* The first attempt to connect wins; the others are closed before anything was sent on them. */
 static void origin_win(struct origin *o, struct attempt *winner)
 {
 	o->conn = winner->conn;
@@ -300,7 +301,8 @@ static void origin_on_timeout(struct timer *timer)
 	origin_fail(o, error, details);
 }
 
-/* What the guard says before anything is looked up: all there is to say, where a parent does that. NULL: go on. */
+/* Why the guard refuses the name before it is looked up. If a parent looks it up, the guard checks nothing more after
+ * this. NULL: it does not refuse. */
 static const char *origin_check_name(struct origin *o, const struct origin_target *target)
 {
 	const char *why = guard_check_name(target->guard, target->host, target->port, &o->pass);

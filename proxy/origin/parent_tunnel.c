@@ -9,7 +9,7 @@
 #include "proxy/settings/parent.h"
 
 enum {
-	TUNNEL_HEAD_MAX = 16384,       /* all of what the parent says: interim responses too */
+	TUNNEL_HEAD_MAX = 16384,       /* of all that the parent says, interim responses included */
 	TUNNEL_FIELDS_MAX = 100
 };
 
@@ -39,7 +39,7 @@ static void tunnel_answered(struct parent_tunnel *t)
 		t->done(t->arg, NULL);
 }
 
-/* What was read from `from` on. False: more is needed. */
+/* Parses the bytes read from offset `from` on. False: more are needed. */
 static bool tunnel_parse(struct parent_tunnel *t, size_t from)
 {
 	size_t used;
@@ -64,7 +64,7 @@ static bool tunnel_parse(struct parent_tunnel *t, size_t from)
 	}
 }
 
-/* How many bytes a head lacks at least. No more are read at a time: what stands behind it is the destination's. */
+/* How many bytes the head lacks at least. No more are read at a time: bytes behind the head are the destination's. */
 static size_t tunnel_missing(const struct parent_tunnel *t)
 {
 	static const char end[] = { '\r', '\n', '\r', '\n' };
@@ -100,7 +100,7 @@ static void tunnel_read(struct parent_tunnel *t)
 	}
 }
 
-/* Where the parent takes no more, what it has said is still to be read. */
+/* Writes the request. If the parent takes no more, its answer is still to be read. */
 static void tunnel_write(struct parent_tunnel *t)
 {
 	struct iovec rest = { t->request + t->sent, t->request_len - t->sent };

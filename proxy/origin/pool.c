@@ -15,8 +15,8 @@
 enum { POOL_BUCKETS = 256 };
 
 struct idle {
-	TAILQ_ENTRY(idle) link;        /* of its origin, latest first */
-	TAILQ_ENTRY(idle) age;         /* of the pool, oldest first */
+	TAILQ_ENTRY(idle) link;        /* in the origin's list, latest first */
+	TAILQ_ENTRY(idle) age;         /* in the pool's list, oldest first */
 	struct pool_origin *origin;
 	struct conn *conn;
 	struct timer timer;
@@ -25,7 +25,7 @@ struct idle {
 TAILQ_HEAD(idle_list, idle);
 TAILQ_HEAD(lease_list, lease);
 
-/* What is known of one origin; gone when nothing is leased, idle or waiting. */
+/* The connections of one origin; freed when nothing is leased, idle or waiting. */
 struct pool_origin {
 	LIST_ENTRY(pool_origin) link;
 	struct pool *pool;
@@ -42,7 +42,7 @@ struct pool {
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool_limits limits;
-	unsigned generation;           /* of connections that may be idle */
+	unsigned generation;           /* connections of this generation alone are kept idle */
 	size_t n_idle;
 	struct idle_list ages;
 	struct pool_bucket buckets[POOL_BUCKETS];
@@ -56,10 +56,10 @@ struct lease {
 	enum lease_phase phase;
 	struct lease_terms terms;
 	uint64_t connect_timeout_ms;
-	struct log_id id;              /* for whom */
+	struct log_id id;              /* of the request that needs the connection */
 	struct timer timer;            /* while WAITING */
 	struct origin *origin;         /* while OPENING */
-	struct conn *conn;             /* an idle one on its way to ready() */
+	struct conn *conn;             /* an idle connection on its way to ready() */
 	struct task task;
 	lease_ready_f *ready;
 	void *arg;
@@ -121,7 +121,7 @@ static void pool_origin_put(struct pool_origin *o)
 	free(o);
 }
 
-/* Takes the connection out of the pool: the caller's. */
+/* Takes the connection out of the pool; it is the caller's from now on. */
 static struct conn *idle_take(struct idle *i)
 {
 	struct pool_origin *o = i->origin;
@@ -145,7 +145,8 @@ static void idle_drop(struct idle *i)
 	pool_origin_put(o);
 }
 
-/* Closed by the origin, or it speaks without being asked; what TLS says to itself does not count. */
+/* Drops an idle connection that the origin has closed, or on which it sent something unasked. Messages of TLS itself do
+ * not count. */
 static void idle_on_conn(void *arg, enum conn_event event)
 {
 	struct idle *i = arg;
@@ -161,8 +162,9 @@ static void idle_on_timeout(struct timer *t)
 	idle_drop(container_of(t, struct idle, timer));
 }
 
-/* The latest that is still silent. Others were closed by the origin, or spoke unasked, and only the event is yet to
- * come: what stands there must not become the answer to a request (RFC 9112 section 9.5). NULL: none. */
+/* Picks the latest idle connection on which nothing has arrived. The origin closed the others, or sent something
+ * unasked, and only the event is yet to come: such bytes must not become the answer to a request (RFC 9112 section
+ * 9.5). NULL: none. */
 static struct conn *idle_pick(struct pool_origin *o)
 {
 	struct idle *i;
@@ -236,14 +238,14 @@ static void lease_on_timeout(struct timer *t)
 	l->ready(l->arg, NULL, false, &failure);
 }
 
-/* It stays registered, and what it says now waits for whom it goes to: taking that back and giving it anew costs two
- * system calls. */
+/* An idle connection on its way to ready() stays registered for events, since unregistering it and registering it again
+ * costs two system calls. What arrives meanwhile waits for the next owner. */
 static void lease_on_conn(void *arg, enum conn_event event)
 {
 	(void)arg, (void)event;
 }
 
-/* Its turn has come: an idle connection, or a new one. */
+/* The lease's turn has come: it gets an idle connection, or a new one. */
 static void lease_open(struct lease *l)
 {
 	struct pool_origin *o = l->at;
@@ -314,7 +316,7 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 	loop_forget(o->pool->loop, &l->task);
 	assert(task_is_out(&l->task));
 	free(l);
-	o->leased++;           /* keeps o while the connection goes its way */
+	o->leased++;           /* keeps o until the connection is kept or closed */
 	if (*cp && keep) {
 		pool_keep(o, *cp);
 		*cp = NULL;
