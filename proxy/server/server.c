@@ -29,33 +29,33 @@
 
 enum {
 	SERVER_REDIS_TIMEOUT_MS = 1000,
-	/* who connected and says nothing for longer has nothing to lose (LISTENER_DEFER_S) */
+	/* a connection that brought nothing for longer has nothing to lose (LISTENER_DEFER_S) */
 	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
-	SERVER_ENTRY_MORE = 64 * 1024,     /* heads and bookkeeping of the largest body */
-	/* a worker's free memory below this is not given back: every other transfer asks for it again */
+	SERVER_ENTRY_MORE = 64 * 1024,     /* for heads and bookkeeping beside the largest body */
+	/* less free memory of a worker is not given back to the system: every other transfer would ask for it again */
 	SERVER_TRIM_BYTES = 1 << 20
 };
 
 enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 
-/* A worker that is done tells the main thread, which waits for signals, by this one. */
-#define SIG_WORKER_DONE SIGRTMIN      /* a real-time signal: several at once are several */
+/* A worker that is done sends this signal to the main thread, which waits for signals. */
+#define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
 
 struct server {
-	struct settings *first;        /* names and stores keep pointing into its configuration */
-	struct settings *settings;     /* in force */
+	struct settings *first;        /* resolvers and stores point into its configuration */
+	struct settings *settings;     /* those in force */
 	int argc;
 	char **argv;
 	struct cache *cache;
 	struct backoff *backoff;
 	size_t n_workers, running;
 	struct worker **workers;
-	struct stats **stats;          /* the workers' */
-	/* n_addresses for each worker: they are its own, and open until it is told to drain */
+	struct stats **stats;          /* one of each worker */
+	/* n_addresses for each worker, which owns them; they are open until the worker is told to drain */
 	int *fds;
 	size_t n_addresses;
-	/* one per conf->listen, then per conf->tls_listen; port filled in once bound */
+	/* those of conf->listen, then those of conf->tls_listen; the port is filled in once bound */
 	struct sockaddr_storage *addresses;
 };
 
@@ -95,7 +95,8 @@ static const char *server_address_text(char buf[SERVER_ADDRESS_MAX], const struc
 	return buf;
 }
 
-/* SO_REUSEPORT would also let a second utfeed in: the first worker finds out whether the port is free without it. */
+/* Binds one address for one worker. With SO_REUSEPORT a second utfeed could bind the port as well: before the first
+ * worker binds, a probe without it finds out whether the port is free. */
 static int server_bind_one(struct server *s, size_t worker, const struct sockaddr *address, socklen_t len)
 {
 	int probe;
@@ -110,7 +111,7 @@ static int server_bind_one(struct server *s, size_t worker, const struct sockadd
 	return listener_bind(address, len, true);
 }
 
-/* Binds every address once more, for one worker. -1: logged, nothing stays open. */
+/* Binds every address for one worker. -1: logged, and nothing stays open. */
 static int server_bind(struct server *s, size_t worker, int *fds)
 {
 	for (size_t i = 0; i < s->n_addresses; i++) {
@@ -136,7 +137,7 @@ static void server_on_worker_done(void *arg)
 	kill(getpid(), SIG_WORKER_DONE);
 }
 
-/* The store behind memory, where one is configured. -1: said why. */
+/* Opens the store behind memory, if one is configured. -1: failed, logged. */
 static int server_open_second(struct server *s, struct store **second)
 {
 	const struct conf *conf = s->first->conf;
@@ -157,7 +158,8 @@ static int server_open_second(struct server *s, struct store **second)
 	return *second ? 0 : -1;
 }
 
-/* Said once, before anything is taken: who runs out of it otherwise is ended without a word. */
+/* The budget of the memory store. Logs a warning if all that the configuration allows may not fit into memory: a
+ * process that runs out of memory later is ended without a word. */
 static size_t server_cache_bytes(const struct server *s)
 {
 	const struct conf *conf = s->first->conf;
@@ -263,7 +265,7 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
-/* The configuration as it is written now, whole or not at all. */
+/* Reads the configuration again, as it is written now. NULL: it cannot be used, logged. */
 static struct settings *server_read_again(const struct server *s)
 {
 	struct conf *conf = conf_new();
@@ -298,18 +300,18 @@ static void server_reload(struct server *s)
 	s->settings = fresh;
 }
 
-/* How a server ends, in this order; each phase but the first and the last goes over into the next by itself. */
+/* The phases in which a server ends, in this order. Each but the first and the last leads to the next by itself. */
 enum phase {
 	PHASE_SERVING,
-	PHASE_LEAVING,                 /* for drain-delay: accepting still, and saying Connection: close */
-	PHASE_SHUTTING,                /* the kernel takes in nobody new, and hands over those whom it has */
-	PHASE_DRAINING,                /* for drain-timeout: nothing is accepted any more, what is in flight ends */
+	PHASE_LEAVING,                 /* for drain-delay: clients are accepted, responses say Connection: close */
+	PHASE_SHUTTING,                /* the kernel opens no new connections; those it has are still accepted */
+	PHASE_DRAINING,                /* for drain-timeout: nothing is accepted, what is in flight ends */
 	PHASE_CUTTING
 };
 
 struct ending {
 	enum phase phase;
-	uint64_t until_ms;             /* of the phase */
+	uint64_t until_ms;             /* when the phase ends */
 };
 
 static uint64_t server_now_ms(void)
@@ -328,7 +330,7 @@ static void server_shut(struct server *s)
 			    strerror(errno));
 }
 
-/* Every connection that a client takes for made is there to be accepted. */
+/* Whether every connection that its client takes for open can be accepted already. */
 static bool server_is_quiet(const struct server *s)
 {
 	for (size_t i = 0; i < s->n_addresses; i++)
@@ -365,7 +367,7 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 	*e = (struct ending){ phase, server_now_ms() + lasts_ms };
 }
 
-/* The next signal; 0: the phase may be over. */
+/* Waits for the next signal; 0: none came, and the phase may be over. */
 static int server_signal(const struct ending *e, const sigset_t *signals)
 {
 	uint64_t now = server_now_ms(), ms = e->until_ms > now ? e->until_ms - now : 0;
@@ -392,7 +394,7 @@ static void server_go_on(struct server *s, struct ending *e)
 	server_enter(s, e, e->phase + 1);
 }
 
-/* Waits for signals until every worker is done; then none needs another any more. */
+/* Waits for signals until every worker is done. Only then are the workers stopped: no worker needs another any more. */
 static void server_wait(struct server *s, const sigset_t *signals)
 {
 	struct ending e = { PHASE_SERVING, 0 };

@@ -1,17 +1,18 @@
 /* Owns `utfeed serve`: binding, workers, signals, the orderly end. Must not know: requests.
- * SIGTERM, SIGINT: finish what is in flight, at most drain-timeout, and exit 0; a second one: at once. SIGUSR1:
- * counters on stderr.
- * SIGHUP: the configuration, certificates and keys are read again: in force for new requests, or, where anything is
- * wrong or needs a restart, not at all. */
+ * SIGTERM, SIGINT: the server finishes what is in flight, within drain-timeout, and exits with 0; a second signal ends
+ * it at once. SIGUSR1: it prints the counters on stderr.
+ * SIGHUP: it reads the configuration, certificates and keys again. They come into force for new requests, or not at all
+ * where anything is wrong or needs a restart. */
 #ifndef UTFEED_PROXY_SERVER_SERVER_H
 #define UTFEED_PROXY_SERVER_SERVER_H
 
 struct conf;
 
-/* Runs until told to end. The process's exit status. Takes over conf; argv: what it was loaded from, to load it
- * again. */
+/* Runs until a signal ends it; returns the exit status of the process. Takes over conf; argv is what conf was loaded
+ * from, and is used to load it again. */
 int server_run(struct conf *, int argc, char **argv) __attribute__((warn_unused_result));
-/* Whether the certificates and keys it names can be used: what the configuration alone does not say. -1: no, logged. */
+/* Whether the certificates and keys that conf names can be used, which the configuration alone does not tell. -1: they
+ * cannot, logged. */
 int server_check(const struct conf *) __attribute__((warn_unused_result));
 
 #endif

@@ -26,8 +26,8 @@
 enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
 
 struct worker {
-	struct settings *settings;     /* in force; a reference */
-	_Atomic(struct settings *) next;       /* ordered, not taken yet; a reference; NULL: none */
+	struct settings *settings;     /* those in force; one reference */
+	_Atomic(struct settings *) next;       /* ordered, but not in force yet; one reference; NULL: none */
 	pthread_t thread;
 	struct loop *loop;
 	struct resolver *resolver;
@@ -37,9 +37,9 @@ struct worker {
 	struct greeting_pool *greetings;
 	struct listener **listeners;
 	size_t n_listeners;
-	int mailbox;                   /* eventfd: orders came in */
+	int mailbox;                   /* eventfd, readable when orders have come in */
 	struct event *mail_event;
-	atomic_uint orders;            /* bit per enum worker_order */
+	atomic_uint orders;            /* one bit for each enum worker_order */
 	bool draining, accepting, done;
 	void (*on_done)(void *arg);
 	void *done_arg;
@@ -59,7 +59,7 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 		listener_set_accepting(w->listeners[i], accepting);
 }
 
-/* Those among them of whom no proxy has said yet whose they are. */
+/* How many clients the worker has; connections whose PROXY protocol header is still to come count too. */
 static size_t worker_clients(const struct worker *w)
 {
 	return client_count(w->clients) + greeting_count(w->greetings);
@@ -110,7 +110,8 @@ static void worker_say_done(struct worker *w)
 	w->done = true;
 }
 
-/* Nobody is left, and nobody waits. Its fetches go on: other workers' clients may read along. */
+/* Reports that the worker is done if it is draining and no client is left or waits to be accepted. Its fetches go on:
+ * other workers' clients may read their objects. */
 static void worker_end_if_done(struct worker *w)
 {
 	if (w->draining && !w->n_listeners && !worker_clients(w))
@@ -126,7 +127,8 @@ static void worker_on_clients_changed(void *arg)
 		worker_set_accepting(w, true);
 }
 
-/* One that was turned away is nobody's to say of that it left. */
+/* Serves a connection whose header was read. If its client is turned away, no other callback tells that it left: so
+ * what follows from that is done here. */
 static void worker_on_greeted(void *arg, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
@@ -150,7 +152,7 @@ static void worker_on_emptied(void *arg, struct listener *l)
 	worker_end_if_done(w);
 }
 
-/* Takes over the reference. */
+/* Puts the settings in force; takes over the reference. */
 static void worker_take_settings(struct worker *w, struct settings *s)
 {
 	const struct conf *conf = s->conf;
@@ -299,7 +301,7 @@ void worker_free(struct worker **wp)
 	if (!w)
 		return;
 	worker_close_listeners(w);
-	/* says of each that it left, and whoever hears that counts greetings too */
+	/* Clients before greetings: as each client leaves, worker_on_clients_changed() counts the greetings. */
 	client_pool_free(&w->clients);
 	greeting_pool_free(&w->greetings);
 	fetch_pool_free(&w->fetches);
