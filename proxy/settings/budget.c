@@ -5,7 +5,7 @@ enum {
 	BUDGET_SHARE = 4,
 	BUDGET_CACHE_MAX = 64 << 20,
 	BUDGET_CACHE_MIN = 1 << 20,
-	BUDGET_CLIENT_BYTES = 6 * 1024,        /* with a request under way: its first buffer, parser and connection */
+	BUDGET_CLIENT_BYTES = 6 * 1024,        /* one with a request under way: first buffer, parser, connection */
 	BUDGET_WORKER_BYTES = 2 << 20,
 	BUDGET_BASE_BYTES = 8 << 20            /* the program and its libraries */
 };

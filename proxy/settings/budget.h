@@ -1,4 +1,5 @@
-/* Owns the sum of what an operator allows this process to keep in memory, and whether it fits into what there is.
+/* Owns the sum of what the configuration lets this process keep in memory, and whether that fits into the memory there
+ * is.
  * Must not know: control groups, stores. Pure: numbers in, numbers out. */
 #ifndef UTFEED_PROXY_SETTINGS_BUDGET_H
 #define UTFEED_PROXY_SETTINGS_BUDGET_H
@@ -7,19 +8,20 @@
 #include <stdint.h>
 
 struct budget {
-	uint64_t group;                /* what its control groups allow; UINT64_MAX: all there is */
-	uint64_t machine;              /* what there is */
+	uint64_t group;                /* what the control groups allow; UINT64_MAX: no limit */
+	uint64_t machine;              /* memory of the machine */
 	size_t cache_bytes;            /* 0: auto */
 	size_t clients;                /* of all workers together */
 	size_t workers;
 };
 
-/* cache_bytes as it counts. auto is a quarter of what the group allows: it is there for this process. Without such a
- * limit others live on the machine too: 64 MiB, or a quarter of a machine that has less than four times as much. */
+/* The value of cache_bytes in force. auto is a quarter of what the control groups allow, which is for this process
+ * alone. Without such a limit other processes share the machine: auto is 64 MiB then, or a quarter of the machine's
+ * memory if that is less. */
 size_t budget_cache_bytes(const struct budget *);
-/* What all of them may come to, with as many clients. */
+/* What stored responses, workers and that many clients may take in all. */
 uint64_t budget_sum(const struct budget *);
-/* What there is for it. */
+/* The memory there is for that. */
 uint64_t budget_limit(const struct budget *);
 
 #endif

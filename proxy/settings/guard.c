@@ -1,4 +1,4 @@
-/* What clients may reach; see guard.h. */
+/* Checking what clients may reach; see guard.h. */
 #include "proxy/settings/guard.h"
 
 #include <string.h>
@@ -24,12 +24,12 @@ static const struct {
 #undef V6
 };
 
-/* Where IPv6 addresses carry an IPv4 address that packets end up at. */
+/* Where IPv6 addresses carry the IPv4 address at which their packets end up. */
 static const struct {
 	struct cidr block;
-	uint8_t at[4];                 /* its bytes */
-	uint8_t flip;                  /* xor of each */
-	bool maybe;                    /* one of several forms: not this one where the first byte is 0 */
+	uint8_t at[4];                 /* where the four bytes of the IPv4 address are */
+	uint8_t flip;                  /* xor for each byte */
+	bool maybe;                    /* one of several possible forms; it is another one if the first byte is 0 */
 } embedded[] = {
 	{ { { true, { 0, 0x64, 0xff, 0x9b } }, 96 }, { 12, 13, 14, 15 }, 0, false },      /* RFC 6052 section 2.1 */
 	{ { { true, { 0, 0x64, 0xff, 0x9b, 0, 1 } }, 48 }, { 6, 7, 9, 10 }, 0, true },    /* 2.2, prefix of 48 */
@@ -65,7 +65,7 @@ static bool port_matches(const struct conf_destination *d, uint16_t port, bool w
 	return d->port == DESTINATION_PORT_NONE ? where_none : d->port == DESTINATION_PORT_ANY || d->port == port;
 }
 
-/* where_none: whether a block without a port is meant. */
+/* Whether a block in the list names the address with that port. where_none: whether a block without a port does so. */
 static bool block_listed(const struct conf_destination_list *list, const struct ip *ip, uint16_t port, bool where_none)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -77,7 +77,8 @@ static bool block_listed(const struct conf_destination_list *list, const struct 
 	return false;
 }
 
-/* Letters, digits, '-', '_', '.': what a lookup could read otherwise than we do never gets there. */
+/* Whether the host consists of letters, digits, '-', '_' and '.' only. A name that a lookup could read otherwise than
+ * we do never gets there. */
 static bool is_plain_name(const char *host, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -92,7 +93,7 @@ static bool is_plain_name(const char *host, size_t len)
 	return len != 0;
 }
 
-/* A block in the list may yet hold the addresses. */
+/* Checks the name of a tunnel. Unless a block in the list may still hold its addresses, the list must name it. */
 static const char *tunnel_check_name(const struct conf_destination_list *tunnels, const char *host, size_t len,
     struct guard_pass *pass)
 {
@@ -158,7 +159,8 @@ static const char *check_ip(const struct guard *g, const struct guard_pass *pass
 	return allowed || pass->port_open ? NULL : GUARD_PORT;
 }
 
-/* An interface identifier that holds an IPv4 address (ISATAP, RFC 5214 section 6.1): the u bit may be set or not. */
+/* Whether the interface identifier holds an IPv4 address (ISATAP, RFC 5214 section 6.1); its u bit may be set or
+ * not. */
 static bool is_isatap(const struct ip *ip)
 {
 	return ip->ipv6 && (ip->bytes[8] & ~2) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&
@@ -174,7 +176,7 @@ static struct ip embedded_ip(const struct ip *outer, const uint8_t at[4], uint8_
 	return in;
 }
 
-/* The address, and whatever addresses it carries. */
+/* Checks an address and every address that it carries. */
 static const char *check_whole_ip(const struct guard *g, const struct guard_pass *pass, const struct ip *ip)
 {
 	static const uint8_t last[4] = { 12, 13, 14, 15 };
@@ -204,7 +206,7 @@ const char *guard_check_address(const struct guard *g, const struct guard_pass *
 	return ip_from_sockaddr(address, &ip) ? check_whole_ip(g, pass, &ip) : "not an internet address";
 }
 
-/* RFC 6761 section 6.3: such a name is the loopback interface of whoever looks it up. */
+/* Whether the name means the loopback interface of the machine that looks it up (RFC 6761 section 6.3). */
 static bool guard_is_localhost(const char *host, size_t len)
 {
 	const struct conf_destination localhost = { .kind = DESTINATION_BELOW, .host = (char[]){ "localhost" } };

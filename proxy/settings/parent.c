@@ -1,4 +1,4 @@
-/* Which parent proxy; see parent.h. */
+/* Choosing a parent proxy; see parent.h. */
 #include "proxy/settings/parent.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Owns which parent proxy a request goes through, and what it tells that one. Pure.
+/* Owns which parent proxy a request goes through, and which credentials that proxy gets. Pure.
  * Must not know: connections, where the rules come from.
- * Invariant: credentials are for the parent alone: they stand in no request that an origin reads. */
+ * Invariant: credentials are for the parent alone: no request that an origin reads has them. */
 #ifndef UTFEED_PROXY_SETTINGS_PARENT_H
 #define UTFEED_PROXY_SETTINGS_PARENT_H
 
@@ -11,17 +11,17 @@
 struct conf_destination_list;
 struct conf_parent;
 
-/* All borrowed. A parent without a host is none. */
+/* All pointers are borrowed. A parent without a host means that there is none. */
 struct parent_rules {
 	const struct conf_parent *http, *https;        /* by the destination's scheme */
-	const struct conf_destination_list *none;      /* what is asked directly */
+	const struct conf_destination_list *none;      /* destinations that are asked directly */
 };
 
-/* NULL: directly. */
+/* The parent proxy for a destination; NULL: it is asked directly. */
 const struct conf_parent *parent_choose(const struct parent_rules *, const struct destination *);
-/* One proxy, with one user; either may be NULL. */
+/* Whether both are the same proxy with the same credentials; either may be NULL. */
 bool parent_same(const struct conf_parent *, const struct conf_parent *);
-/* Appends Proxy-Authorization, where there are credentials. */
+/* Appends Proxy-Authorization, if the parent has credentials. */
 void parent_add_credentials(struct text *, const struct conf_parent *);
 
 #endif

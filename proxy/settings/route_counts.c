@@ -1,4 +1,4 @@
-/* What is counted of named routes; see route_counts.h. */
+/* The counts of named routes; see route_counts.h. */
 #include "proxy/settings/route_counts.h"
 
 #include <stdalign.h>

@@ -10,7 +10,8 @@
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/tls_set.h"
 
-/* Said loudly only where somebody asked for that many. */
+/* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning only where the
+ * configuration sets max-connections. */
 static size_t settings_max_clients(const struct conf *conf)
 {
 	size_t wanted = (size_t)conf->max_connections, room = fd_limit_clients() / (size_t)conf->workers;
@@ -25,7 +26,7 @@ static size_t settings_max_clients(const struct conf *conf)
 	return room;
 }
 
-/* Counts up whenever stored heads are made otherwise: older ones are not answered with any more. */
+/* Goes up whenever stored heads are made in another way, so that older stored responses do not answer any more. */
 enum { SETTINGS_FORM = 2 };
 
 /* -1: out of memory. */
@@ -56,7 +57,7 @@ static struct route_counts *find_counts(const struct route_settings *all, size_t
 	return NULL;
 }
 
-/* For conf's route number n; those before it have theirs. -1: out of memory. */
+/* Makes the counts of conf's route number n; the routes before it have theirs. -1: out of memory. */
 static int make_counts(const struct conf *conf, struct route_settings *all, size_t n)
 {
 	const struct conf_route *r = &conf->routes.items[n];
@@ -76,7 +77,7 @@ static void free_route_settings(struct route_settings *all, const struct conf *c
 	free(all);
 }
 
-/* Of conf's routes, in their order, and of direct behind them. NULL: out of memory. */
+/* Makes one for each of conf's routes, in their order, then one for direct. NULL: out of memory. */
 static struct route_settings *all_route_settings(const struct conf *conf)
 {
 	struct route_settings *all = calloc(conf->routes.count + 1, sizeof *all);

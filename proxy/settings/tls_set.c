@@ -1,4 +1,4 @@
-/* The contexts of a configuration; see tls_set.h. */
+/* The TLS contexts of a configuration; see tls_set.h. */
 #include "proxy/settings/tls_set.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct tls_set {
 	struct member {
 		const struct conf_route *route;
 		struct tls_context *context;
-		bool shared;           /* an earlier member of the same settings owns it */
+		bool shared;           /* an earlier member with the same settings owns it */
 	} members[];
 };
 
@@ -24,7 +24,8 @@ static bool settings_equal(const struct conf_route *a, const struct conf_route *
 	    !strcmp(a->tls_cert, b->tls_cert) && !strcmp(a->tls_key, b->tls_key);
 }
 
-/* "FILE:LINE: OPTION: " of what names that file; of the listener where route is NULL. */
+/* Logs why a file cannot be used, behind "FILE:LINE: OPTION: " of the option that names it. route NULL: the
+ * listener's. */
 static void log_unusable(const struct conf *conf, const struct conf_route *route, const struct tls_why *why)
 {
 	static const char *const names[][TLS_FILES] = { { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
@@ -34,7 +35,7 @@ static void log_unusable(const struct conf *conf, const struct conf_route *route
 	log_error("%s%s%s: %s", where ? where : "", where ? ": " : "", name, why->text);
 }
 
-/* What is read from files the configuration names is read now, so that they can be complained of. */
+/* Makes a context. Files that the configuration names are read now, so that faults in them can be reported. */
 static struct tls_context *tls_set_context_make(const struct tls_settings *s, const struct conf *conf,
     const struct conf_route *route)
 {
