@@ -16,7 +16,7 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
-/* The name the policy as published gives, which is what peers can be compared with. */
+/* The charset that the policy gives as published; other programs can be compared by it. */
 static const char *published(const struct verdict *v)
 {
 	return v->extended ? v->was : v->named;
@@ -111,7 +111,7 @@ static void row(const char *name, const char *text)
 	printf("  %-14s %s\n", name, or_dash(text));
 }
 
-/* A name or a peer's text: printable ASCII as it is, all else, and the backslash, as \xHH. */
+/* Prints a name or a peer's text: printable ASCII as it is, everything else and the backslash as \xHH. */
 static void put_safe(const char *text)
 {
 	for (; *text; text++) {

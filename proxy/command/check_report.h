@@ -1,5 +1,5 @@
 /* Owns how the findings of `utfeed check` are shown: as text for people, as JSON for programs.
- * Must not know: how they were found. No byte of a feed or a name reaches a terminal unescaped. */
+ * Must not know: how they were found. Invariant: no byte of a feed or a name reaches a terminal unescaped. */
 #ifndef UTFEED_PROXY_COMMAND_CHECK_REPORT_H
 #define UTFEED_PROXY_COMMAND_CHECK_REPORT_H
 
@@ -18,10 +18,10 @@ struct check_report {
 	size_t first_len;
 	const struct evidence *evidence;
 	struct verdict verdicts[POLICY_COUNT];
-	const struct verdict *result;           /* what `auto` makes of it, as the proxy would */
+	const struct verdict *result;           /* the verdict of `auto`, as in the proxy */
 	const struct normalise_report *report;
 	bool normalised;                        /* false: left untouched, or an error */
-	const char *fault;                      /* of the normalised document; NULL: well-formed */
+	const char *fault;                      /* why the normalised document is not well-formed; NULL: it is */
 	unsigned long fault_line;
 };
 

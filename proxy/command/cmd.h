@@ -9,8 +9,8 @@
 
 enum cmd_status {
 	CMD_OK = 0,
-	CMD_BROKEN = 1,     /* the feed is: not well-formed, not a feed, or an error by the policy asked for */
-	CMD_USAGE = 2       /* wrong arguments, a file that cannot be read, or the system lacks what it takes */
+	CMD_BROKEN = 1,     /* the feed is not well-formed, is no feed, or is an error by the policy asked for */
+	CMD_USAGE = 2       /* wrong arguments, an unreadable file, or a system without memory or converters */
 };
 
 int cmd_check(int argc, char **argv);
@@ -18,16 +18,17 @@ int cmd_normalise(int argc, char **argv);
 int cmd_policies(int argc, char **argv);
 int cmd_charsets(int argc, char **argv);
 
-/* A descriptor to read from, standard input for "-". -1: it said why on standard error. */
+/* Returns a descriptor to read from; "-" is standard input. -1: failed; the reason is on standard error. */
 int cmd_open(const char *path) __attribute__((warn_unused_result));
 void cmd_close(int fd);
-/* Reads up to len bytes, as many as there are now but at least one: 0 at the end, -1 with a message. */
+/* Reads up to len bytes, as many as there are now but at least one. 0: the end; -1: failed; the reason is on standard
+ * error. */
 ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
-/* As if it came with that Content-Type; "": as a response without one. CMD_USAGE: it is no field value (RFC 9110
- * section 5.5). */
+/* Sets the options as if the body came by HTTP with that Content-Type; "": without one. CMD_USAGE: type is no field
+ * value (RFC 9110 section 5.5). */
 int cmd_content_type(struct normalise_options *, const char *type, const char *usage)
     __attribute__((warn_unused_result));
-/* Says the message and the usage line on standard error; CMD_USAGE. */
+/* Prints the message and the usage line on standard error; returns CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail) __attribute__((warn_unused_result));
 
 #endif

@@ -1,4 +1,5 @@
-/* Owns `utfeed check`: gathering what is to be known of a file. It streams; only the first window is held. */
+/* Owns `utfeed check`: gathering the findings on a file. The file is read as a stream; only its first window is
+ * held. */
 #include "proxy/command/cmd.h"
 
 #include <getopt.h>
@@ -17,7 +18,7 @@ struct check {
 	struct normalise_options options;
 };
 
-/* The same window that the facade decides on. */
+/* The start of the file, on which the normaliser (core/normalise) decides as well. */
 struct window {
 	uint8_t bytes[NORMALISE_SNIFF_BYTES];
 	size_t len;
@@ -48,8 +49,8 @@ static int read_window(struct window *w, int fd, const char *path)
 	return got < 0 ? -1 : 0;
 }
 
-/* Runs the window and the rest through the facade. The window stays as it is: the report's evidence is what lies in it.
- * 0, a NORMALISE_ code, or 1: reading failed. */
+/* Feeds the window and the rest of the file to the normaliser. The window is not overwritten: the report's evidence
+ * points into it. 0, a NORMALISE_ code, or 1: reading failed. */
 static int check_pump(struct normaliser *n, const struct window *first, int fd, const char *path)
 {
 	static struct window rest;

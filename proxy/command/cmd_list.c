@@ -1,5 +1,5 @@
-/* Owns `utfeed policies` and `utfeed charsets`: the tables of core/, printed; whether the system has what the latter
- * needs. */
+/* Owns `utfeed policies` and `utfeed charsets`, which print the tables of core/; the latter also checks that the system
+ * has the converters it needs. */
 #include "proxy/command/cmd.h"
 
 #include <stdio.h>
@@ -25,8 +25,8 @@ int cmd_policies(int argc, char **argv)
 	return finish();
 }
 
-/* One line a charset: its name, then the labels that mean it. Fails where iconv lacks a converter: in an image made by
- * hand, say. */
+/* Prints one line for each charset: its name, then the labels that mean it. Fails if iconv lacks a converter, in an
+ * image made by hand, say. */
 int cmd_charsets(int argc, char **argv)
 {
 	const struct charset_label *label;

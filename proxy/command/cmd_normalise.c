@@ -1,4 +1,4 @@
-/* Owns `utfeed normalise`: one body through the facade, as a stream in constant memory. */
+/* Owns `utfeed normalise`: feeding one body to the normaliser, as a stream in constant memory. */
 #include "proxy/command/cmd.h"
 
 #include <getopt.h>
@@ -15,11 +15,11 @@ enum { READ_BYTES = 65536 };
 
 struct job {
 	struct normalise_options options;
-	bool head;                  /* -i: header lines first */
+	bool head;                  /* -i: header lines come first */
 	const char *path;
 };
 
-/* The header lines as the proxy sends them. */
+/* Prints the header lines as the proxy sends them. */
 static int normalise_on_decided(void *arg, const struct verdict *v)
 {
 	const struct job *job = arg;
@@ -42,7 +42,8 @@ static int normalise_on_write(void *arg, const uint8_t *bytes, size_t len)
 	return fwrite(bytes, 1, len, stdout) == len ? 0 : 1;
 }
 
-/* Feeds the whole input, flushing as it comes. 0, a NORMALISE_ code, or 1: reading or writing failed. */
+/* Feeds the whole input and flushes the output after each read. 0, a NORMALISE_ code, or 1: reading or writing
+ * failed. */
 static int normalise_pump(struct normaliser *n, int fd, const char *path)
 {
 	static uint8_t buf[READ_BYTES];

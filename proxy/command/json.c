@@ -6,7 +6,8 @@
 
 #include "core/text/utf8.h"
 
-/* Well-formed UTF-8 only. RFC 8259 section 7; DEL and C1 controls are escaped too, for terminals. */
+/* Writes well-formed UTF-8, escaped by RFC 8259 section 7; DEL and C1 controls are escaped too, for the sake of
+ * terminals. */
 static void put_valid(FILE *out, const uint8_t *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

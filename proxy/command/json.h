@@ -1,7 +1,7 @@
 /* Owns writing JSON (RFC 8259) to a stdio stream, on one line.
  * Must not know: what is written.
- * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and no control character leaves as
- * itself. */
+ * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and control characters are always
+ * escaped. */
 #ifndef UTFEED_PROXY_COMMAND_JSON_H
 #define UTFEED_PROXY_COMMAND_JSON_H
 

@@ -1,4 +1,4 @@
-/* Owns the command line's first word. Must not know: what a command does. */
+/* Owns the first word of the command line, which names the command. Must not know: what a command does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return EXIT_SUCCESS;
 	}
-	/* utfeed -c FILE: serving is the main job. */
+	/* `utfeed -c FILE` means serve. */
 	if (word[0] == '-')
 		return cmd_serve(argc, argv);
 	if (*word)

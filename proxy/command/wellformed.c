@@ -4,7 +4,7 @@
 #include <expat.h>
 #include <stdlib.h>
 
-enum { FEED_MAX = 1 << 20 };    /* XML_Parse() counts in int */
+enum { FEED_MAX = 1 << 20 };    /* XML_Parse() takes an int */
 
 struct wellformed {
 	XML_Parser parser;

@@ -1,6 +1,6 @@
-/* Owns asking a real XML parser whether a document is well-formed; the only file that includes <expat.h>.
- * Must not know: encodings' evidence, policies. Not in the data path: `utfeed check` and tests use it.
- * Invariant: entity declarations are refused at their declaration, so nothing is ever expanded or fetched. */
+/* Owns asking a real XML parser whether a document is well-formed; of the product only wellformed.c includes <expat.h>.
+ * Must not know: encodings' evidence, policies. It is not in the data path: `utfeed check` and tests use it.
+ * Invariant: entity declarations are refused where they are declared, so nothing is ever expanded or fetched. */
 #ifndef UTFEED_PROXY_COMMAND_WELLFORMED_H
 #define UTFEED_PROXY_COMMAND_WELLFORMED_H
 
@@ -10,14 +10,14 @@
 
 struct wellformed;
 
-/* encoding: what a reader is told from outside ("utf-8"), which overrides the declaration; NULL: it trusts that.
- * NULL returned: out of memory. */
+/* encoding: the encoding that a reader is told from outside ("utf-8"), which overrides the declaration; NULL: the
+ * declaration counts. Returns NULL: out of memory. */
 struct wellformed *wellformed_new(const char *encoding);
 void wellformed_free(struct wellformed **);
 /* After the first fault nothing more is read. */
 void wellformed_feed(struct wellformed *, const uint8_t *, size_t len);
 bool wellformed_finish(struct wellformed *);
-/* What is wrong, in English; NULL while nothing is. Valid until wellformed_free(). */
+/* The first fault, in English; NULL: none so far. Valid until wellformed_free(). */
 const char *wellformed_fault(const struct wellformed *);
 unsigned long wellformed_line(const struct wellformed *);       /* of the fault */
 
