@@ -1,4 +1,4 @@
-/* References and what they cost; see entry.h. */
+/* Entries: their references and the memory they take; see entry.h. */
 #include "proxy/store/entry.h"
 
 #include <malloc.h>
@@ -60,8 +60,8 @@ size_t entry_gzip_bytes(const struct object *form)
 	return object_memory(form) + head_bytes(object_get_head(form));
 }
 
-/* Segments are made before the body's length is known: in a short body most of the last one is empty, and the first of
- * a long one have no pages of their own. */
+/* Segments are made before the length of the body is known: in a short body most of the last segment is empty, and the
+ * first segments of a long body have no pages of their own. */
 static void entry_compact(struct entry *e)
 {
 	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16,

@@ -1,7 +1,8 @@
-/* An entry as bytes and back; see entry.h. All numbers little-endian, every text behind its length (32 bits), names of
- * tables as words. Layout: magic, format, kind; key; then by kind the names, or freshness, of a part first and total,
- * of any response head, origin's head, report, body; checksum.
- * Invariant: what entry_unpack() takes, entry_pack() gives again byte for byte. */
+/* Turns an entry into bytes and back; see entry.h. All numbers are little-endian, every text follows its length (32
+ * bits), and a row of a table (a policy, a charset) is written as its name. Layout: magic, format, kind, key; then a
+ * record of variants has its field names, and every other kind has its freshness, a part also first and total, and
+ * every response also its head, the origin's head, the report and the body; a checksum ends the entry.
+ * Invariant: entry_pack() writes again, byte for byte, whatever entry_unpack() accepts. */
 #include "proxy/store/entry.h"
 
 #include <endian.h>
@@ -15,9 +16,9 @@
 static const char magic[8] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n' };
 enum { KIND_RESPONSE, KIND_VARY, KIND_MARK, KIND_PART };
 enum { CHECKSUM_BYTES = 8 };
-#define ABSENT UINT32_MAX              /* length of a text that is not there */
+#define ABSENT UINT32_MAX              /* in the place of a length: there is no text */
 
-/* First counts, then writes: at is NULL while counting. */
+/* Packing runs twice: first it counts the bytes, with at NULL, then it writes them. */
 struct packer { char *at; size_t len; };
 
 static void pack_bytes(struct packer *p, const void *bytes, size_t len)
@@ -185,7 +186,7 @@ char *entry_pack(const struct entry *e, size_t *len)
 	return p.at;
 }
 
-/* After the first thing that is not as it must be everything reads as nothing. */
+/* Once something is not as it must be, odd is set and every further read returns zero or NULL. */
 struct unpacker { const char *at; size_t left; bool odd; };
 
 static const char *unpack_bytes(struct unpacker *u, size_t len)
@@ -237,7 +238,7 @@ static struct slice unpack_text(struct unpacker *u)
 	return (struct slice){ at, at ? len : 0 };
 }
 
-/* A copy, ended by NUL. */
+/* A copy that ends in NUL. */
 static char *unpack_copy(struct unpacker *u, struct slice text)
 {
 	char *copy = text.at ? malloc(text.len + 1) : NULL;
@@ -268,7 +269,7 @@ static bool slice_equals(struct slice s, const char *word)
 	return word ? s.at && s.len == strlen(word) && !memcmp(s.at, word, s.len) : !s.at;
 }
 
-/* The row of a table whose name it is; NULL names row that has none. */
+/* The row of a table whose name comes next; an absent text stands for the row whose name is NULL. */
 static int unpack_row(struct unpacker *u, const char *(*name)(int), int rows)
 {
 	struct slice word = unpack_text(u);
@@ -280,7 +281,7 @@ static int unpack_row(struct unpacker *u, const char *(*name)(int), int rows)
 	return 0;
 }
 
-/* The tables' own text: a charset's or a label's. */
+/* A label of the charset tables; the text returned is the table's own and static. */
 static const char *unpack_label(struct unpacker *u)
 {
 	struct slice word = unpack_text(u);
@@ -331,7 +332,7 @@ static void unpack_report(struct unpacker *u, struct object_report *r)
 	r->malformed = unpack_u64(u);
 }
 
-/* Far beyond the year 9999, and small enough to reckon with. */
+/* The limit lies far beyond the year 9999, and sums of such times do not overflow. */
 static int64_t unpack_seconds(struct unpacker *u)
 {
 	int64_t v = (int64_t)unpack_u64(u), most = INT64_C(1) << 48;
@@ -423,7 +424,7 @@ static void unpack_part(struct unpacker *u, struct entry_parts *parts)
 	parts->part = r;
 }
 
-/* Whether the bytes are whole and of this format; then only what entry_pack() wrote, or a forger, is left. */
+/* Whether magic and checksum are right: then entry_pack() wrote the bytes, or a forger did. */
 static bool packed_is_whole(const char *bytes, size_t len)
 {
 	struct unpacker u = { .at = bytes + len - CHECKSUM_BYTES, .left = CHECKSUM_BYTES };

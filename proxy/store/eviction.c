@@ -64,7 +64,7 @@ static void ghost_add(struct eviction *e, const struct eviction_node *n)
 	*oldest = (struct eviction_ghost){ ghost_mark(n->hash), e->ghost_clock };
 }
 
-/* Whether it left lately; forgotten with the answer. */
+/* Whether a node of this hash has left lately. Its ghost is removed. */
 static bool ghost_take(struct eviction *e, const struct eviction_node *n)
 {
 	struct eviction_ghost *set = ghost_set(e, n->hash);
@@ -107,7 +107,7 @@ void eviction_insert(struct eviction *e, struct eviction_node *n)
 	eviction_restore(e, n);
 }
 
-/* What is to go of the small queue, at n: true. Who was asked for again moves on instead. */
+/* True: n goes. A node of the small queue that was asked for PROMOTE_HITS times moves to the main queue instead. */
 static bool small_goes(struct eviction *e, struct eviction_node *n)
 {
 	if (n->hits < PROMOTE_HITS)
@@ -119,7 +119,7 @@ static bool small_goes(struct eviction *e, struct eviction_node *n)
 	return false;
 }
 
-/* What is to go of the main queue, at n: true. Who was asked for is spared instead. */
+/* True: n goes. A node of the main queue that was asked for is spared instead and goes to the queue's end. */
 static bool main_goes(struct eviction *e, struct eviction_node *n)
 {
 	if (!n->hits)
@@ -130,7 +130,8 @@ static bool main_goes(struct eviction *e, struct eviction_node *n)
 	return false;
 }
 
-/* The next to go, left in its queue. One of more than most bytes is passed over, or with stop set: NULL. */
+/* The next node to go, which stays in its queue. A node of more than most bytes is passed over; with stop set it ends
+ * the search: NULL. */
 static struct eviction_node *eviction_next(struct eviction *e, size_t most, bool stop)
 {
 	struct eviction_node *small = TAILQ_FIRST(&e->small.list), *main = TAILQ_FIRST(&e->main.list), *n;
@@ -148,7 +149,7 @@ static struct eviction_node *eviction_next(struct eviction *e, size_t most, bool
 			goes = main_goes(e, n);
 		}
 		if (!goes && !main)
-			main = n;              /* now the main queue's last */
+			main = n;              /* it has just become the main queue's last */
 		if (goes && n->bytes <= most)
 			return n;
 		if (goes && stop)

@@ -1,9 +1,9 @@
-/* Owns entries in an LMDB file: they survive the process. Its thread looks things up, which no other process can hold
- * up; what is to be written goes to a thread that can be (store_lmdb_writer.c), and until it is there lookups see it
- * here (store_lmdb_pending.c). Must not know: freshness, what is in an entry, its tables (store_lmdb_tables.c) and its
- * file (store_lmdb_file.c).
- * Invariant: whoever holds the file up costs what is stored meanwhile, never an answer, and at exit no more than
- * EXIT_WAIT_MS; a disk that is slow no more than EXIT_WAITS times that. */
+/* Owns the LMDB store: entries in a file, which survive the process. The store's thread does the lookups, which another
+ * process cannot block. Writes go to the writer's thread, which another process can block (store_lmdb_writer.c); until
+ * they are in the file, lookups see them in memory (store_lmdb_pending.c). Must not know: freshness, what is in an
+ * entry, the tables (store_lmdb_tables.c) and the file (store_lmdb_file.c).
+ * Invariant: a process that blocks the file costs the entries that come meanwhile, never an answer, and at exit no more
+ * than EXIT_WAIT_MS; a slow disk costs no more than EXIT_WAITS times that. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <assert.h>
@@ -22,8 +22,8 @@ struct store_lmdb {
 	struct lmdb_pending pending;
 	struct task back;
 	struct timer watch, exit;
-	size_t waiting;                        /* handed over and not back */
-	bool stuck;                            /* said that another process holds the lock */
+	size_t waiting;                        /* operations that the writer has */
+	bool stuck;                            /* another process holds the writer's lock; this was logged */
 	bool ending, left;
 	int exit_waits;
 };
@@ -49,8 +49,8 @@ static int lmdb_lookup_run(void *arg)
 	return rc;
 }
 
-/* While the file is being opened, or mapped anew, nothing is there. After a fault nobody reads until it was opened
- * again. */
+/* While the file is being opened or mapped anew, lookups find nothing. After a fault they do not read until the file is
+ * opened again. */
 static int lookup(struct lookup *l)
 {
 	int rc = 0;
@@ -119,7 +119,7 @@ static void lmdb_write(struct store_lmdb *s, struct store_op *op)
 		loop_arm(s->thread.loop, &s->watch, WATCH_MS);
 }
 
-/* What was not written by now is not waited for, and takes no memory. */
+/* Writes that another process has blocked for STUCK_AFTER_MS are given up: entries become removals and leave memory. */
 static void lmdb_on_watch(struct timer *timer)
 {
 	struct store_lmdb *s = container_of(timer, struct store_lmdb, watch);
@@ -165,7 +165,7 @@ static void lmdb_on_back(struct task *task)
 		s->waiting--;
 	}
 	store_thread_count(&s->thread, &stats);
-	if (s->stuck && lmdb_writer_waits_ms(s->writer) < STUCK_AFTER_MS) {        /* else it is the same wait still */
+	if (s->stuck && lmdb_writer_waits_ms(s->writer) < STUCK_AFTER_MS) {        /* else it is still the same wait */
 		s->stuck = false;
 		log_info("lmdb store: %s: the writer's lock is free again", s->writer->file.path);
 	}
@@ -212,7 +212,8 @@ static void lmdb_end(struct store_thread *t)
 
 static const struct store_work lmdb_work = { .run = lmdb_run, .end = lmdb_end };
 
-/* What waits for another process is owed, and told so; of what is being written nobody knows. */
+/* Operations that were still queued are owed by now and told as such. This tells of those in the writer's hands, which
+ * may or may not be written. */
 static void lmdb_say_left(struct store_lmdb *s)
 {
 	size_t left = lmdb_writer_left(s->writer);
@@ -241,7 +242,7 @@ static const struct store_ops lmdb_ops = {
 	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
 };
 
-/* 0: it is open, or may come to be. */
+/* 0: the file is open, or may be later. */
 static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
 {
 	int rc;

@@ -1,5 +1,5 @@
-/* Walking the pages of an LMDB file; see store_lmdb_check.h. The structures are those of LMDB 0.9's file: numbers in
- * the machine's own order, page numbers as wide as its addresses. */
+/* Walks the pages of an LMDB file; see store_lmdb_check.h. The structures are those in a file of LMDB 0.9: numbers are
+ * in the machine's own byte order, page numbers as wide as its addresses. */
 #include "proxy/store/store_lmdb_check.h"
 
 #include <errno.h>
@@ -42,13 +42,14 @@ struct node_head { uint16_t lo, hi, flags, key_len; };
 #endif
 
 struct check;
-/* What a tree's leaves may hold: record NULL: any value of least to most bytes. */
+/* The keys and values that the leaves of a tree may hold. record checks a value; NULL: any value of value_least to
+ * value_most bytes. */
 struct tree_kind {
 	const char *name;
-	bool numbers;                  /* its keys are LMDB's own numbers, compared as such */
+	bool numbers;                  /* the keys are LMDB's own numbers and compared as numbers */
 	size_t key_least, key_most, value_least, value_most;
 	bool (*record)(struct check *, const char *key, const char *value, size_t len);
-	uint16_t node_flags;           /* that every leaf's nodes have */
+	uint16_t node_flags;           /* the flags of every node on a leaf, NODE_BIG aside */
 };
 
 struct check {
@@ -57,17 +58,17 @@ struct check {
 	struct check_found *found;
 	enum check_verdict verdict;
 	size_t page_bytes, file_pages;
-	uint64_t last, unwritten;      /* unwritten: free pages behind the file's end */
+	uint64_t last, unwritten;      /* last: number of the last page; unwritten: free pages behind the file's end */
 	uint64_t txnid;
 	uint64_t *seen;                /* a bit for each page that something leads to */
 	char *levels[DEPTH_MAX];       /* a page on each level */
-	uint8_t *used;                 /* a byte for each two of a page: nodes */
-	/* of the tree in hand */
+	uint8_t *used;                 /* of the present page, one byte for each two: 1 where a node has them */
+	/* of the tree being walked */
 	const struct tree_kind *kind;
 	struct tree_record counted;
 	char key[KEY_MAX];             /* the last one seen */
 	size_t key_len;
-	bool any, may_equal;           /* may_equal: it was a branch's, the next may be the same */
+	bool any, may_equal;           /* may_equal: key was a branch's, so the next one may be the same */
 };
 
 static bool check_tree_record(struct check *, const struct tree_record *, const struct tree_kind *);
@@ -98,7 +99,7 @@ static bool read_at(int fd, void *to, size_t len, uint64_t at)
 	return true;
 }
 
-/* A page belongs to one thing only. */
+/* Marks pages as seen; a page that was seen before is damage. */
 static bool mark(struct check *c, uint64_t first, uint64_t count)
 {
 	if (first < META_PAGES || first > c->last || count > c->last - first + 1)
@@ -119,7 +120,7 @@ static bool mark_written(struct check *c, uint64_t first, uint64_t count)
 
 /* ---- values ---- */
 
-/* On pages of its own: *head is the first one's. */
+/* Checks a value that stands on pages of its own; *head is the head of the first. */
 static bool big_value(struct check *c, uint64_t first, size_t len, struct page_head *head)
 {
 	uint64_t needed = (sizeof *head - 1 + len) / c->page_bytes + 1;
@@ -132,7 +133,7 @@ static bool big_value(struct check *c, uint64_t first, size_t len, struct page_h
 	return mark_written(c, first, head->u.pages);
 }
 
-/* A list of free pages: how many, then their numbers, the highest first. */
+/* Checks a list of free pages: their count, then their numbers, the highest first. */
 static bool free_list(struct check *c, const char *key, const char *value, size_t len)
 {
 	size_t txnid, count, number, above = c->last + 1;
@@ -164,7 +165,7 @@ static const struct tree_kind tables[] = {
 	{ "order", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
 };
 
-/* key is not ended: the walk keeps it in c->key. */
+/* Checks one of our tables. key has no NUL at its end; its length is c->key_len. */
 static bool table(struct check *c, const char *key, const char *value, size_t len)
 {
 	struct tree_record record;
@@ -233,8 +234,8 @@ static int key_compare(const struct check *c, const char *key, size_t len)
 	return order ? order : c->key_len < len ? -1 : c->key_len > len;
 }
 
-/* Keys rise throughout the tree; a branch's own key stands between those on both sides of it and may be the first one's
- * behind it. */
+/* Keys rise throughout the tree. A key on a branch stands between the keys on both sides of it, and may be equal to the
+ * first key behind it. */
 static bool key_next(struct check *c, const char *key, size_t len, bool branch, uint64_t page)
 {
 	int order;
@@ -251,7 +252,7 @@ static bool key_next(struct check *c, const char *key, size_t len, bool branch, 
 	return true;
 }
 
-/* Node i of a page: within it, beside all others. */
+/* Node i of a page; NULL: it leaves the page, or overlaps another node. */
 static const char *node(struct check *c, const char *page, size_t i, bool leaf, struct node_head *n)
 {
 	const struct page_head *head = (const void *)page;
@@ -272,7 +273,7 @@ static const char *node(struct check *c, const char *page, size_t i, bool leaf, 
 	return page + at;
 }
 
-/* Head and nodes of a page: they fill all of it behind upper. */
+/* Checks the head and the nodes of a page: the nodes fill all of it behind upper. */
 static bool page_frame(struct check *c, const char *page, uint64_t number, bool leaf, size_t *nodes)
 {
 	const struct page_head *head = (const void *)page;
@@ -343,7 +344,7 @@ static char *level_page(struct check *c, unsigned level)
 	return c->levels[level];
 }
 
-/* All leaves stand depth levels down. */
+/* Checks a page and all below it. Every leaf stands on the last of depth levels. */
 static bool walk(struct check *c, uint64_t number, unsigned level, unsigned depth)
 {
 	bool leaf = level + 1 == depth;
@@ -364,7 +365,8 @@ static bool walk(struct check *c, uint64_t number, unsigned level, unsigned dept
 	    (leaf ? walk_leaf(c, page, number, nodes) : walk_branch(c, page, number, nodes, level, depth));
 }
 
-/* The pages of a table's walk stand above those of the names that lead to it. */
+/* The walk of a table keeps its pages in the upper half of levels: the lower half still holds the pages of the names
+ * that lead to it. */
 static bool check_tree_record(struct check *c, const struct tree_record *r, const struct tree_kind *kind)
 {
 	unsigned base = kind == &free_kind || kind == &names_kind ? 0 : DEPTH_MAX / 2;
@@ -457,7 +459,8 @@ enum check_verdict check_metas(int fd, struct check_found *found)
 	return CHECK_SOUND;
 }
 
-/* Every page behind the end of the file is a free one: such were never written. */
+/* Every page behind the end of the file must be a free one that was never written. */
+
 static bool walk_all(struct check *c, const struct meta_record *m)
 {
 	return check_tree_record(c, &m->free, &free_kind) && check_tree_record(c, &m->names, &names_kind) &&

@@ -1,6 +1,6 @@
-/* Owns the file of the LMDB store: opening it, its format, its room, and what is done with one that is damaged. Must
- * not know: entries, threads. Invariants: what is open has this build's format, was found sound and has no page that
- * the file does not have; what another process has open is never moved.
+/* Owns the file of the LMDB store: opening it, its format, its room, and dealing with a damaged one. Must not know:
+ * entries, threads. Invariants: an open file has this build's format, was found sound, and is long enough for every
+ * page that LMDB knows; a file that another process has open is never moved.
  *
  * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9
  * nor a power cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC
@@ -21,7 +21,7 @@
 #include "proxy/store/store_lmdb_check.h"
 
 enum { LMDB_FORMAT = 1, META_TRIES = 100, SLACK_PAGES = 64 };
-/* Beside LMDB's own and errno. */
+/* Error codes beside LMDB's own and those of errno. */
 enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602 };
 
 static const char format_expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
@@ -41,7 +41,7 @@ void lmdb_file_free(struct lmdb_file *f)
 	free(f->path);
 }
 
-/* What is in use is not used again by the thread that has it: false. */
+/* Takes the lock for the writer's thread; false: this thread has it already. */
 static bool file_use(struct lmdb_file *f)
 {
 	if (f->using)
@@ -96,7 +96,7 @@ int lmdb_remap(struct lmdb_file *f)
 	if (!rc && !(rc = mdb_env_info(f->env, &info)) && info.me_mapsize > f->map_bytes)
 		f->map_bytes = info.me_mapsize;
 	file_unuse(f, used);
-	return rc ? MDB_PANIC : 0;             /* it is not mapped any more */
+	return rc ? MDB_PANIC : 0;             /* on failure the file is no longer mapped */
 }
 
 static int64_t now_ms(void)
@@ -144,7 +144,7 @@ static int file_check_metas(struct lmdb_file *f, struct check_found *found)
 	return MDB_CORRUPTED;
 }
 
-/* As a transaction keeps it: others may write meanwhile. */
+/* The check runs on the state that a read transaction keeps alive, since other processes may write meanwhile. */
 static int file_check_now(struct lmdb_file *f, enum check_verdict *verdict, struct check_found *found)
 {
 	MDB_txn *txn;
@@ -179,7 +179,8 @@ static int file_check(struct lmdb_file *f)
 	return MDB_CORRUPTED;
 }
 
-/* Pages at the end may never have been written, as free ones need not be. Now they are zeros. */
+/* Free pages at the end of the file may never have been written. This makes them zeros, so that the file has every page
+ * that LMDB knows. */
 static int file_fill(struct lmdb_file *f)
 {
 	MDB_envinfo info;
@@ -249,7 +250,7 @@ static int tables_make(struct lmdb_file *f)
 	return mdb_txn_commit(txn);
 }
 
-/* Without the writer's lock, which another process may have. */
+/* Whether the tables are there, found out without the writer's lock, which another process may hold. */
 static int tables_there(struct lmdb_file *f, bool *there)
 {
 	MDB_txn *txn;
@@ -321,7 +322,7 @@ static void file_close(struct lmdb_file *f)
 	f->lock_fd = -1;
 }
 
-/* What is damaged is put away, if nobody has it, and made anew. */
+/* A damaged file is set aside and made anew, provided that no other process has it open. */
 static int file_open(struct lmdb_file *f)
 {
 	int rc = mkdir(f->path, 0700) && errno != EEXIST ? errno : lmdb_lock_prepare(f);
@@ -368,7 +369,7 @@ void lmdb_fault(struct lmdb_file *f)
 	file_unuse(f, true);
 }
 
-/* Some pages behind the last one, kept for removals: what is to go goes even where nothing more fits. */
+/* Keeps some pages behind the last one for removals, which thus work even where the file system is full. */
 bool lmdb_reserve(struct lmdb_file *f)
 {
 	MDB_envinfo info;

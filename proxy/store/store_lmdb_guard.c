@@ -19,7 +19,7 @@ bool lmdb_guard_leave(void)
 	siglongjmp(*to, 1);
 }
 
-/* Nobody's: the instruction runs again and meets the former action. */
+/* Outside of a guarded call the former action is restored; the instruction runs again and the signal meets it. */
 static void on_sigbus(int sig)
 {
 	if (!lmdb_guard_leave())

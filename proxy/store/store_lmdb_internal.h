@@ -7,121 +7,124 @@
 #include "proxy/store/store_lmdb_guard.h"
 #include "proxy/store/store_thread.h"
 
-/* The file and its tables. One thread, the writer's, changes what is in here, under use; who only looks things up holds
- * use meanwhile. */
+/* The file and its tables. Only the writer's thread changes this structure, and holds use while it does; a lookup holds
+ * use while it reads. */
 struct lmdb_file {
 	char *path;
-	size_t option_bytes;                   /* what is configured, in whole pages */
+	size_t option_bytes;                   /* the configured size, in whole pages */
 	size_t page_bytes;
-	atomic_bool stop;                      /* gives up checking */
-	/* for the writer's lock that all processes share, in milliseconds; 0: does not */
+	atomic_bool stop;                      /* the check of the file is to be given up */
+	/* when the writer began to wait for LMDB's writer lock, which all processes share, in ms; 0: it does not
+	 * wait */
 	_Atomic int64_t waits_since;
 	pthread_mutex_t use;
-	bool using;                            /* by the writer's thread */
+	bool using;                            /* the writer's thread holds use */
 	MDB_env *env;                          /* NULL: not open */
-	MDB_txn *read;                         /* of lookups, reset between them */
+	MDB_txn *read;                         /* the transaction of lookups, reset between them */
 	MDB_dbi entries, order, meta;
-	size_t map_bytes;                      /* what is filled of the file, at most */
-	/* on lock.mdb while env is open: closing any such loses the process's lock */
+	size_t map_bytes;                      /* the largest size that the file may come to */
+	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
-	bool alone;                            /* nobody else had it open when we did */
-	bool faulted;                          /* by a lookup: nobody reads until it was opened again */
-	bool suspect;                          /* it was found damaged: set aside before it is opened again */
-	/* evictions and errors since they were told; entries and bytes as they are */
+	bool alone;                            /* no other process had the file open when this one opened it */
+	bool faulted;                          /* a lookup met a fault: there are none until the file is opened anew */
+	bool suspect;                          /* found damaged: to be set aside before it is opened again */
+	/* evictions and errors since the store was last told of them; entries and bytes as they are now */
 	struct store_stats counted;
 };
 
-/* Shares of the map: filled up to FILL, the rest is for pages that wait to be free again; a batch, an entry: no more
- * than PIECE. */
+/* Shares of the map. Entries fill it up to FILL; the rest is for pages that LMDB cannot use again yet. One batch, and
+ * one entry, takes no more than PIECE. */
 #define FILL(map) ((map) / 4 * 3)
 #define PIECE(map) ((map) / 16)
 
-/* The tables, in a transaction. All return LMDB's error, 0: none; what is not there is no error. */
-/* a reference or NULL */
+/* The tables, in a transaction. All return LMDB's error, 0: none. A key that is not there is no error. */
+/* *entry: one reference, or NULL */
 int lmdb_get(struct lmdb_file *, MDB_txn *, const char *key, size_t len, struct entry **, bool *damaged)
     __attribute__((warn_unused_result));
 int lmdb_put(struct lmdb_file *, MDB_txn *, const struct entry *) __attribute__((warn_unused_result));
 int lmdb_remove(struct lmdb_file *, MDB_txn *, const char *key, size_t len) __attribute__((warn_unused_result));
 int lmdb_purge(struct lmdb_file *, MDB_txn *, const struct store_op *) __attribute__((warn_unused_result));
 int lmdb_wipe(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
-/* entries and the pages all take */
+/* the number of entries, and the bytes of all pages of the tables */
 int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *bytes) __attribute__((warn_unused_result));
-/* Removes the oldest until no more than limit bytes are taken. A transaction of its own: its pages are free for later
- * ones. */
+/* Removes the oldest entries until no more than limit bytes are taken, in a transaction of its own: later transactions
+ * can use its pages. */
 int lmdb_evict(struct lmdb_file *, size_t limit) __attribute__((warn_unused_result));
 
 /* The file; on the writer's thread. */
 int lmdb_file_init(struct lmdb_file *, const char *path, size_t map_bytes) __attribute__((warn_unused_result));
 void lmdb_file_free(struct lmdb_file *);
-/* env stays NULL on failure; what is damaged was set aside if nobody else has it */
+/* On failure env stays NULL. A damaged file is set aside, provided that no other process has it open. */
 int lmdb_open(struct lmdb_file *) __attribute__((warn_unused_result));
 void lmdb_close(struct lmdb_file *);
-/* By the thread that has just had a fault, before it ends: nobody looks anything up any more. Its transactions are not
- * ended, for LMDB would free what its stack held; its end gives the writer's lock back. Then another thread closes. */
+/* A thread that has had a fault calls this before it ends, so that lookups no longer read. Its transactions are not
+ * ended, since LMDB would free what stood on its stack; the end of the thread releases the writer's lock. Another
+ * thread then closes the file. */
 void lmdb_fault(struct lmdb_file *);
-/* to write: waits for every other process that does */
+/* begins a write transaction; waits for any other process that writes */
 int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result));
-/* after MDB_MAP_RESIZED: another process has made the file larger */
+/* called after MDB_MAP_RESIZED, when another process has made the file larger */
 int lmdb_remap(struct lmdb_file *) __attribute__((warn_unused_result));
 bool lmdb_is_damaged(int rc);
 bool lmdb_is_misconfigured(int rc);                    /* waiting will not help */
 const char *lmdb_strerror(int rc);
-/* Sees to it that removals have room in the file system; false: it has none. */
+/* Keeps room in the file system for removals; false: the file system is full. */
 bool lmdb_reserve(struct lmdb_file *);
-/* lock.mdb and putting damaged files away (store_lmdb_lock.c). */
+/* lock.mdb, and setting damaged files aside (store_lmdb_lock.c). */
 int lmdb_lock_prepare(struct lmdb_file *) __attribute__((warn_unused_result));
 bool lmdb_lock_alone(struct lmdb_file *);
 int lmdb_set_aside(struct lmdb_file *) __attribute__((warn_unused_result));
 
-/* Its thread and the writes that wait for it: outlives the store where it cannot be waited for. */
+/* The writer: its thread and the operations that wait for it. It outlives the store where waiting for its thread would
+ * take too long. */
 enum { LMDB_BATCH = 512 };
 struct lmdb_writer {
 	struct lmdb_file file;
 	pthread_t thread, former;
-	pthread_mutex_t lock;                  /* what follows, and the operations */
+	pthread_mutex_t lock;                  /* guards what follows, and the operations */
 	pthread_cond_t news, opened;
-	struct store_thread *store;            /* where back is told; NULL: nobody waits any more */
-	struct task *task;                     /* on its loop */
+	struct store_thread *store;            /* woken when operations come back; NULL: it does not wait any more */
+	struct task *task;                     /* on the loop of store */
 	struct store_op_list queue, back;
 	size_t queued_puts, queued_bytes, queued;
-	int open_rc;                           /* of the first time; OPEN_PENDING: not known yet */
+	int open_rc;                           /* result of the first attempt; OPEN_PENDING: not known yet */
 	bool remap, reopen;                    /* a lookup asks for it */
 	bool stop, ended, abandoned;
 	struct store_stats told;
-	/* its thread's */
+	/* for the writer's thread alone */
 	struct store_op *batch[LMDB_BATCH];
 	size_t n, batch_max;
-	bool settles;                          /* somebody wants to know when it is on the disk */
+	bool settles;                          /* the batch has a settlement, so it is synced to the disk */
 	bool lossy;                            /* entries of the next batch become removals */
-	unsigned faults;                       /* since something was written */
-	bool failing;                          /* said so */
+	unsigned faults;                       /* since a batch was last written */
+	bool failing;                          /* a failure was logged and has not ended */
 };
 enum { OPEN_PENDING = -1 };
 struct lmdb_pending;
 
 struct lmdb_writer *lmdb_writer_new(const char *path, size_t map_bytes);       /* NULL: out of memory, no thread */
-/* as open_rc */
+/* open_rc, waiting for it up to wait_ms */
 int lmdb_writer_opened(struct lmdb_writer *, int64_t wait_ms) __attribute__((warn_unused_result));
 void lmdb_writer_attach(struct lmdb_writer *, struct store_thread *, struct task *);
-/* In this order; it comes back, and stands in pending until then. An entry for which there is no room, or lose, becomes
- * a removal: true. */
+/* Operations are done in the order of these calls. The operation stands in pending until it comes back. True: the entry
+ * became a removal, because the queue is full or lose is set. */
 bool lmdb_writer_do(struct lmdb_writer *, struct lmdb_pending *, struct store_op *, bool lose);
-struct store_op *lmdb_writer_back(struct lmdb_writer *);                       /* what is through; NULL: no more */
-/* evictions and errors since the last time */
+struct store_op *lmdb_writer_back(struct lmdb_writer *);                       /* a finished one; NULL: no more */
+/* evictions and errors count since the last call */
 struct store_stats lmdb_writer_stats(struct lmdb_writer *);
-void lmdb_writer_ask(struct lmdb_writer *, int why);                           /* after a lookup that failed so */
-/* entries that wait become removals of what they would have replaced: how many */
+void lmdb_writer_ask(struct lmdb_writer *, int why);                           /* a lookup has failed with why */
+/* turns waiting entries into removals of the entries they would have replaced, and returns how many */
 size_t lmdb_writer_lose(struct lmdb_writer *);
-/* what waits first; NULL: nothing does */
+/* takes the first operation out of the queue; NULL: the queue is empty */
 struct store_op *lmdb_writer_give_up(struct lmdb_writer *);
-void lmdb_writer_stop(struct lmdb_writer *);           /* ended comes back */
+void lmdb_writer_stop(struct lmdb_writer *);           /* the task is woken once it has ended */
 bool lmdb_writer_ended(struct lmdb_writer *);
-int64_t lmdb_writer_waits_ms(struct lmdb_writer *);    /* for how long it has, for another process */
-size_t lmdb_writer_left(struct lmdb_writer *);         /* operations that nobody knows of whether they will be done */
-/* without wait it frees itself where it has not ended yet */
+int64_t lmdb_writer_waits_ms(struct lmdb_writer *);    /* how long it has waited for another process; 0: not at all */
+size_t lmdb_writer_left(struct lmdb_writer *);         /* operations that may or may not be done yet */
+/* without wait, a writer whose thread has not ended yet frees itself when it ends */
 void lmdb_writer_free(struct lmdb_writer **, bool wait);
 
-/* Writes that the file may not have yet, the newest first, for lookups; on the store's thread. */
+/* Writes that the file may not have yet, the newest first: lookups see them here. On the store's thread. */
 enum { PENDING_BUCKETS = 1024 };
 LIST_HEAD(lmdb_near, store_op);
 struct lmdb_pending {
@@ -132,10 +135,11 @@ struct lmdb_pending {
 enum pending_answer { PENDING_FOUND, PENDING_GONE, PENDING_UNKNOWN };
 void pending_add(struct lmdb_pending *, struct store_op *);
 void pending_remove(struct store_op *);
-/* FOUND: *entry is a reference. UNKNOWN: the file knows, and what it has is stale since *stale (0: not). */
+/* FOUND: *entry is one reference. UNKNOWN: the file has to be asked, and its entry is stale since *stale (0: not
+ * stale). */
 enum pending_answer pending_get(const struct lmdb_pending *, const char *key, size_t len, struct entry **entry,
     int64_t *stale);
-/* takes over the reference; as entry_expired(), since 0: as it is */
+/* like entry_expired(), but takes over the reference to the entry; since 0: returns the entry unchanged */
 struct entry *lmdb_stale(struct entry *, int64_t since);
 
 #endif

@@ -1,7 +1,8 @@
-/* Owns what is done to the LMDB store's folder from outside of LMDB: making room for lock.mdb before LMDB maps it,
- * finding out who else has it open, putting a damaged data.mdb away. Must not know: what is in either file.
- * Invariant: what another process has open is neither moved nor written over. LMDB says that it has it by a lock
- * (fcntl(2)) on lock.mdb's first byte: exclusive while a process opens it, shared as long as it is open. */
+/* Owns what is done to the LMDB store's folder without LMDB: making room for lock.mdb before LMDB maps it, finding out
+ * whether another process has the store open, setting a damaged data.mdb aside. Must not know: what is in either file.
+ * Invariant: a file that another process has open is neither moved nor written over. A process shows by a lock
+ * (fcntl(2)) on the first byte of lock.mdb that LMDB has the store open there: the lock is exclusive while the process
+ * opens it and shared as long as it is open. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 #include "proxy/base/log.h"
 
-/* More than LMDB wants, which takes what is there: 254 processes. */
+/* More than LMDB asks for; it uses all of it, which is enough for 254 processes. */
 enum { LOCK_BYTES = 16384 };
 
 bool lmdb_lock_alone(struct lmdb_file *f)
@@ -22,7 +23,7 @@ bool lmdb_lock_alone(struct lmdb_file *f)
 	return !fcntl(f->lock_fd, F_SETLK, &first);
 }
 
-/* Every page is written: LMDB maps the file, and a page that the file system finds no room for later is a SIGBUS. */
+/* Every page is written now: LMDB maps the file, and a page for which the file system has no room later is a SIGBUS. */
 static int lock_fill(struct lmdb_file *f)
 {
 	static const char zeros[LOCK_BYTES];

@@ -1,12 +1,12 @@
-/* Writes on their way; see store_lmdb_internal.h. Invariant: a lookup sees every write that was asked for before it,
- * wherever that is. */
+/* Writes on their way to the file; see store_lmdb_internal.h. Invariant: a lookup sees every write that was asked for
+ * before it, whether or not the file has it already. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <string.h>
 
 #include "proxy/base/hash.h"
 
-/* By what stands before the first line's end: of a key, its URL. */
+/* The hash of a key's URL, which ends at the first line's end. */
 static uint64_t pending_hash(const char *key, size_t len)
 {
 	const char *end = len ? memchr(key, '\n', len) : NULL;

@@ -1,7 +1,7 @@
-/* Owns the tables of the LMDB store: "entries" by key (a long one cut, with its hash) holds a number and the packed
- * entry; "order" by that number holds since when the entry is stale (soft purge; 0: not) and its key. The lowest number
- * is the oldest, the first to go when room runs out. Must not know: the file, operations in their queue. Invariant:
- * every entry has its number in both. */
+/* Owns the tables of the LMDB store. "entries" maps a key (a long one is cut and has its hash at its end) to a number
+ * and the packed entry; "order" maps that number to the time since when the entry is stale (soft purge; 0: it is not)
+ * and to its key. The entry with the lowest number is the oldest and the first to go when room runs out. Must not know:
+ * the file, operations in their queue. Invariant: every entry has its number in both tables. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <endian.h>
@@ -44,14 +44,14 @@ static uint64_t number_read(const void *at)
 	return be64toh(n);
 }
 
-/* Big-endian: LMDB orders keys by their bytes. */
+/* The number is big-endian because LMDB orders keys by their bytes. */
 static void number_write(void *at, uint64_t n)
 {
 	n = htobe64(n);
 	memcpy(at, &n, sizeof n);
 }
 
-/* LMDB refuses to look for a key without bytes. */
+/* A row without a key is refused, because LMDB refuses to look for an empty key. */
 static bool order_read(struct lmdb_order *o, const MDB_val *v)
 {
 	if (v->mv_size <= sizeof(uint64_t) || v->mv_size - sizeof(uint64_t) > KEY_MAX_BYTES)
@@ -96,7 +96,7 @@ static int lmdb_delete(struct lmdb_file *f, MDB_txn *txn, struct lmdb_key *key)
 	return rc ? rc : mdb_del(txn, f->entries, &k, NULL);
 }
 
-/* The number after the last. */
+/* The number for the next entry, one above the last. */
 static int order_next(struct lmdb_file *f, MDB_txn *txn, uint64_t *number)
 {
 	MDB_cursor *cursor;
@@ -135,7 +135,7 @@ int lmdb_put(struct lmdb_file *f, MDB_txn *txn, const struct entry *e)
 	return rc;
 }
 
-/* What the value says, or NULL where it is damaged or another key's with the same hash. */
+/* The entry in the value; NULL: it is damaged, or belongs to another key with the same hash. */
 static struct entry *lmdb_read(struct lmdb_file *f, MDB_txn *txn, const MDB_val *v, const struct lmdb_key *cut,
     const char *key, size_t len)
 {
@@ -211,7 +211,8 @@ static int purge_one(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, cons
 	return rc ? rc : mdb_cursor_del(cursor, 0);
 }
 
-/* Keys that begin alike stand together: from the first that can match to the first that cannot. */
+/* Keys that begin alike stand together, so the purge walks from the first key that can match to the first that
+ * cannot. */
 int lmdb_purge(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 {
 	size_t begin = op->what == PURGE_ALL ? 0 : op->len < KEY_CUT ? op->len : KEY_CUT;
@@ -265,7 +266,7 @@ static int evict_oldest(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor)
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-/* Nothing is left to evict, and yet it is full: entries whose number was lost. */
+/* "order" is empty and the tables are still too large: they hold entries whose number was lost. */
 static int evict_rest(struct lmdb_file *f, MDB_txn *txn, uint64_t entries)
 {
 	f->counted.evictions += entries;

@@ -1,7 +1,7 @@
-/* Owns the thread that writes the LMDB file: it alone waits for the writer's lock, which another process may have for
- * ever, and it alone opens the file and puts a damaged one away. Must not know: lookups, loops but to wake one.
+/* Owns the thread that writes the LMDB file: it alone waits for LMDB's writer lock, which another process may hold for
+ * ever, and it alone opens the file and sets a damaged one aside. Must not know: lookups, loops but to wake one.
  * Invariants: operations are done in the order they were given, many in one transaction; each comes back once; an entry
- * that cannot be written still ends what it would have replaced. */
+ * that cannot be written still removes the one it would have replaced. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 #include "proxy/base/log.h"
 
-/* What may wait: entries beyond become removals, removals beyond become one of everything. */
+/* Limits of the queue: an entry beyond WAITING_MAX becomes a removal, and a removal beyond REMOVALS_MAX becomes one
+ * removal of everything. */
 enum { WAITING_MAX = 8192, WAITING_MAX_BYTES = 64 << 20, REMOVALS_MAX = 65536 };
 enum { RETRIES = 4, SMALL_BATCH = 4, OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
 
@@ -24,7 +25,7 @@ static int64_t clock_ms(struct timespec *t)
 	return (int64_t)t->tv_sec * 1000 + t->tv_nsec / 1000000;
 }
 
-/* In so much time from now. */
+/* The time that is ms from now. */
 static struct timespec clock_due(int64_t ms)
 {
 	struct timespec t;
@@ -114,7 +115,8 @@ static void op_lose(struct store_op *op)
 	entry_unref(&op->entry);
 }
 
-/* Under the lock. Instead of all that waits, which goes with it; settlements wait for it. */
+/* Under the lock. Turns op into the removal of everything, which replaces all operations that wait; settlements wait
+ * for it. */
 static void writer_wipe_instead(struct lmdb_writer *w, struct store_op *op)
 {
 	struct store_op *covered, *next;
@@ -133,7 +135,7 @@ static void writer_wipe_instead(struct lmdb_writer *w, struct store_op *op)
 	writer_tell(w);
 }
 
-/* What is too large for the file is never written. */
+/* An entry that is too large for the file becomes a removal, too. */
 bool lmdb_writer_do(struct lmdb_writer *w, struct lmdb_pending *pending, struct store_op *op, bool lose)
 {
 	bool wipe;
@@ -292,7 +294,7 @@ void lmdb_writer_free(struct lmdb_writer **wp, bool wait)
 
 /* ---- its thread's side ---- */
 
-/* What of the batch is done goes back. */
+/* Returns the operations of the batch as done, and tells the counters. */
 static void batch_done(struct lmdb_writer *w)
 {
 	struct store_stats *counted = &w->file.counted;
@@ -310,7 +312,7 @@ static void batch_done(struct lmdb_writer *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* It waits again, before all others; who wants to know whether it is done is told that it is not. */
+/* Returns the batch to the front of the queue. Its settlements are answered: their removals are owed. */
 static void batch_again(struct lmdb_writer *w)
 {
 	pthread_mutex_lock(&w->lock);
@@ -332,7 +334,7 @@ static size_t op_room(const struct lmdb_file *f, const struct store_op *op)
 	return op->type == OP_PUT && op->entry->bytes <= PIECE(f->map_bytes) ? op->entry->bytes + 2 * f->page_bytes : 0;
 }
 
-/* What the next batch may need. */
+/* The bytes that the next batch may need. */
 static size_t batch_needs(struct lmdb_writer *w)
 {
 	const struct store_op *op;
@@ -348,7 +350,7 @@ static size_t batch_needs(struct lmdb_writer *w)
 	return bytes;
 }
 
-/* Of no more than there is room for. */
+/* Takes the next batch, of no more than room bytes. */
 static void batch_take(struct lmdb_writer *w, size_t room)
 {
 	struct store_op *op;
@@ -380,7 +382,7 @@ static int op_do(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 	return 0;
 }
 
-/* A power cut must not undo what is said to be settled. */
+/* A batch with a settlement is synced: a power cut must not undo removals that were reported as settled. */
 static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
 {
 	uint64_t entries, bytes;
@@ -397,7 +399,8 @@ static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
 	return 0;
 }
 
-/* All of it or nothing: may be done again. Nothing is taken before the lock is there. */
+/* Does all of a batch or nothing, so that it can be tried again. Nothing is taken from the queue before LMDB's writer
+ * lock is held. */
 static int batch_do(struct lmdb_writer *w, size_t room)
 {
 	MDB_txn *txn;
@@ -417,8 +420,8 @@ static int batch_do(struct lmdb_writer *w, size_t room)
 	return rc;
 }
 
-/* A full map: the pages of one transaction's removals serve the one after next, so some more go each time; what a
- * process that was killed was reading is kept for it until somebody looks. */
+/* Where the map is full, the pages that one transaction frees can be used by the one after next only, so every try
+ * evicts some more. LMDB keeps the pages that a killed process was reading until mdb_reader_check() clears its slot. */
 static int batch_try(struct lmdb_writer *w)
 {
 	size_t limit = FILL(w->file.map_bytes);
@@ -447,8 +450,8 @@ static void writer_say(struct lmdb_writer *w, int rc)
 	w->failing = rc != 0;
 }
 
-/* It waits in the queue again. What must be opened anew is closed; where not even removals can be made there is no
- * other way to empty it. */
+/* The batch is in the queue again. A file that must be opened anew is closed; so is one so full that not even removals
+ * can be made, because only setting it aside empties it. */
 static void batch_failed(struct lmdb_writer *w, int rc)
 {
 	w->batch_max = SMALL_BATCH;
@@ -457,7 +460,7 @@ static void batch_failed(struct lmdb_writer *w, int rc)
 		lmdb_close(&w->file);
 }
 
-/* Where entries cannot be written what they would have replaced is removed. */
+/* Where entries cannot be written, the entries they would have replaced are removed. */
 static int batch_run(struct lmdb_writer *w)
 {
 	int rc, first = lmdb_reserve(&w->file) ? 0 : ENOSPC;
@@ -506,7 +509,7 @@ static int writer_open(struct lmdb_writer *w)
 	return rc;
 }
 
-/* Under the lock. False: it ends. */
+/* Waits for something to do, under the lock. False: the thread ends. */
 static bool writer_next(struct lmdb_writer *w, int rc)
 {
 	bool open = w->file.env;
@@ -539,7 +542,8 @@ static int writer_turn(struct lmdb_writer *w)
 	return w->file.env ? batch_run(w) : 0;
 }
 
-/* After a fault first closes what it happened to, and hurries only the first time. */
+/* After a fault the file is closed first. It is opened again at once after the first fault only; after more the thread
+ * waits as after any failure. */
 static int writer_begin(struct lmdb_writer *w)
 {
 	if (w->file.env)
@@ -576,7 +580,7 @@ static void writer_end(struct lmdb_writer *w)
 		writer_destroy(w);
 }
 
-/* After a fault: this thread's predecessor is gone, and with it all that it held in the lock file. */
+/* After a fault: once its predecessor has ended, everything that thread held in the lock file is released. */
 static void *writer_succeed(void *arg)
 {
 	struct lmdb_writer *w = arg;

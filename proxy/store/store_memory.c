@@ -1,8 +1,8 @@
-/* Owns the entries of this process in a budget of bytes. One lock; a hit holds it for a lookup, a reference and a
- * count.
- * Must not know: freshness (entry_expired() does), loops. Invariant: what is in never counts more than the budget and
- * the slack of eviction.h: room is made before an entry comes in. Bodies that readers still hold after they left count
- * elsewhere (bodies.h). */
+/* Owns the entries of this process, within a budget of bytes. It has one lock; a hit holds it for a lookup, a reference
+ * and a count.
+ * Must not know: freshness (entry_expired() does), loops. Invariant: the stored entries never count more than the
+ * budget plus the slack of eviction.h, because room is made before an entry comes in. A body that has left the store
+ * while readers still hold it counts elsewhere (bodies.h). */
 #include "proxy/store/store.h"
 
 #include <malloc.h>
@@ -15,14 +15,15 @@
 #include "proxy/base/hash.h"
 #include "proxy/store/eviction.h"
 
-/* Buckets for entries of that size; PURGE_SLICE of them are looked through under one hold of the lock. */
+/* One bucket for every BYTES_PER_BUCKET of the budget; a purge looks through PURGE_SLICE buckets under one hold of the
+ * lock. */
 enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
-/* malloc keeps what one thread frees from the others: after that share of the budget has left, whole pages go back to
- * the system. */
+/* Memory that one thread frees is not used by malloc() for the others. After this share of the budget has been evicted,
+ * whole pages are given back to the system. */
 enum { TRIM_SHARE = 8 };
-/* Of the budget, what bodies in the making may take at most: those of slow or hostile origins must not drive out all
- * that is stored. Less where slow readers hold much already: these, too, they would go on reading once others have
- * driven them out. */
+/* The share of the budget that bodies still being made may take together, so that those of slow or hostile origins do
+ * not drive out all stored entries. It shrinks while slow readers hold many bodies that have left the store: readers
+ * would keep the bodies now being made in the same way. */
 enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
@@ -30,20 +31,20 @@ struct memory_node {
 	LIST_ENTRY(memory_node) by_key, by_url;
 	struct entry *entry;
 	struct entry_hints hints;
-	size_t body;                           /* bytes, among those of eviction */
+	size_t body;                           /* bytes of body and gzip form, which eviction.bytes includes */
 };
 LIST_HEAD(memory_bucket, memory_node);
 
 struct store_memory {
 	struct store store;
-	pthread_mutex_t lock;                  /* everything below */
+	pthread_mutex_t lock;                  /* guards everything below */
 	uint64_t secret[2];
-	size_t budget, room, max_entry, mask;  /* room: for one entry and its gzip form */
+	size_t budget, room, max_entry, mask;  /* room: the most that one entry and its gzip form may take */
 	struct memory_bucket *by_key, *by_url;
 	struct eviction eviction;
-	size_t reserved;                       /* bytes of bodies in the making, among stats.bytes */
+	size_t reserved;                       /* bytes of bodies still being made, which stats.bytes includes */
 	size_t evicted;                        /* bytes since the last malloc_trim() */
-	struct store_stats stats;              /* bytes: with these tables */
+	struct store_stats stats;              /* its bytes include these tables */
 };
 
 static struct store_memory *memory_of(struct store *s)
@@ -77,7 +78,8 @@ static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, co
 	return NULL;
 }
 
-/* Of a gzip form that is KEPT: while the entry is in, only this store makes it so, under its lock. */
+/* The memory of the gzip form where it is KEPT. While the entry is stored, this store alone makes it KEPT, under its
+ * lock. */
 static size_t memory_gzip_bytes(const struct entry *e)
 {
 	struct object *form = NULL;
@@ -87,7 +89,7 @@ static size_t memory_gzip_bytes(const struct entry *e)
 	return bytes;
 }
 
-/* Of the body and its gzip form, as bodies.h counts them. */
+/* The bytes of the body and its gzip form, as bodies.h counts them. */
 static size_t memory_body_bytes(const struct entry *e)
 {
 	struct object *form = NULL;
@@ -118,7 +120,8 @@ static void memory_uncount(struct store_memory *m, struct memory_node *n)
 	bodies_uncounted(n->body);
 }
 
-/* Already out of the queues: out of the tables, and onto the list of what is freed once the lock is open. */
+/* Takes a node that has left the queues out of the tables and lists it as dead: dead nodes are freed after the lock is
+ * released. */
 static void memory_unlink(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
 {
 	LIST_REMOVE(n, by_key);
@@ -194,7 +197,7 @@ static void memory_cancel(struct store *s, struct store_wait *w)
 	(void)s, (void)w;
 }
 
-/* The new entry takes its predecessor's place with its past; the old node goes. */
+/* The new entry inherits the queue and the hits of the one it replaces. */
 static void memory_insert(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
 {
 	struct memory_node *old = memory_find(m, n->eviction.hash, n->entry->key, n->entry->key_len);
@@ -229,7 +232,7 @@ static void memory_remove(struct store *s, const char *key, size_t len)
 	memory_free_dead(&dead);
 }
 
-/* Opens the lock, then gives back what left. */
+/* Releases the lock, then frees the dead nodes. */
 static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
 {
 	bool trim = m->evicted > m->budget / TRIM_SHARE;
@@ -242,7 +245,7 @@ static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
 		malloc_trim(0);
 }
 
-/* What cannot come in still ends what it would have replaced. */
+/* An entry that cannot be stored still removes the one it would have replaced. */
 static void memory_put(struct store *s, struct entry *e)
 {
 	struct store_memory *m = memory_of(s);
@@ -271,7 +274,7 @@ static size_t memory_making_max(const struct store_memory *m)
 	return left < share ? left : share;
 }
 
-/* One alone may have it all: it could be stored, too. */
+/* A single body may reserve all the room, since it could be stored, too. */
 bool store_memory_reserve(struct store *s, size_t had, size_t wants)
 {
 	struct store_memory *m = memory_of(s);
@@ -303,7 +306,7 @@ void store_memory_release(struct store *s, size_t had)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* With the form among what it counts, the entry takes its place anew. */
+/* The entry leaves its queue and comes back with the gzip form counted. */
 bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct object *body,
     const struct object *form)
 {
@@ -328,7 +331,9 @@ bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct
 	return n;
 }
 
-/* Stale in its place; where there is no memory for that, gone. The old entry is the caller's to free. */
+/* Puts a stale copy in the entry's place; without memory for it the entry is dropped. Returns the old entry for the
+ * caller to let go of, or NULL. */
+
 static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now,
     struct eviction_list *dead)
 {

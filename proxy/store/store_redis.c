@@ -1,11 +1,13 @@
 /* Owns entries in a Redis or Valkey server that many instances share: one connection and one thread, requests
  * pipelined.
- * Must not know: freshness, what is in an entry, how the connection is made. While the server is away lookups miss at
- * once and entries are dropped, both counted; removals wait for it, those of what the entries would have replaced too.
- * A server that refuses a removal is as good as away: nothing is looked up in it until it has made it.
+ * Must not know: freshness, what is in an entry, how the connection is made. While the server is away, lookups miss at
+ * once and entries are dropped, and both are counted; removals wait for the server, including those of entries that the
+ * dropped ones would have replaced. A server that refuses a removal counts as away: there are no lookups until it has
+ * made the removal.
  *
- * A URL is a hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so that a
- * URL goes with all its variants at once. A hash expires a week after the last entry that came in. */
+ * A URL is a Redis hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so
+ * that one command removes a URL with all its variants. A hash expires a week after the last entry that came into
+ * it. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>
@@ -18,7 +20,7 @@
 
 enum { EXPIRE_S = 7 * 24 * 3600, VALUE_MAX_BYTES = 8 << 20, FLIGHT_MAX = 1024, FLIGHT_MAX_BYTES = 32 << 20,
 	HELD_MAX = 16384, SCAN_PAGES_MAX = 1000000 };
-#define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: no time that an entry has is later */
+#define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: the latest time that an entry may have */
 #define SCAN_COUNT "1000"
 
 void redis_count_error(struct store_redis *r)
@@ -30,7 +32,7 @@ void redis_count_error(struct store_redis *r)
 
 struct redis_name { struct text key, field; };
 
-/* false: out of memory. */
+/* False: out of memory. */
 static bool name_make(struct redis_name *n, const struct store_redis *r, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
@@ -128,7 +130,7 @@ bool redis_is_idle(struct store_redis *r)
 	return !r->flying && store_thread_is_idle(&r->thread);
 }
 
-/* Once all is removed nothing older is owed. */
+/* Counts a removal against the debt; the removal of everything pays all of it. */
 static void redis_pay(struct store_redis *r, const struct store_op *op)
 {
 	if (!r->debt || (op->type != OP_REMOVE && op->type != OP_PURGE))
@@ -143,7 +145,7 @@ static bool op_purges(const struct store_op *purge, const struct store_op *op)
 	return purge->type == OP_PURGE && store_purges(purge->what, purge->key, purge->len, op->key, op->len);
 }
 
-/* Whether it is about what a purge means that is not through yet. */
+/* Whether the operation concerns entries that a purge in progress, or one held behind it, covers. */
 static bool redis_is_purging(const struct store_redis *r, const struct store_op *op)
 {
 	const struct store_op *held;
@@ -156,8 +158,8 @@ static bool redis_is_purging(const struct store_redis *r, const struct store_op 
 	return false;
 }
 
-/* Until a purge has looked through all keys whatever is about what it means waits; lookups not for long, nor entries
- * that are too many. True: done with. */
+/* Until a purge has looked through all keys, operations on entries that it covers are held. Lookups are held for a
+ * limited time, entries as long as there is room; after that they are answered or dropped. True: op was dealt with. */
 static bool redis_holds(struct store_redis *r, struct store_op *op)
 {
 	if (!r->scan || !redis_is_purging(r, op))
@@ -200,7 +202,7 @@ static void redis_take_off(struct store_redis *r, struct store_op *op)
 	redis_do(r, op);
 }
 
-/* After every landing: the purge may be through. */
+/* Called after every answer: the purge may be done, and then the held operations are sent. */
 static void redis_release(struct store_redis *r)
 {
 	struct store_op_list held = TAILQ_HEAD_INITIALIZER(held);
@@ -221,7 +223,7 @@ static void redis_release(struct store_redis *r)
 	}
 }
 
-/* reply NULL: the connection is going, and nobody knows what came of it. */
+/* reply NULL: the connection is being closed, and it is not known whether the operation was done. */
 static void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
 	redis_land(r, op);
@@ -242,7 +244,7 @@ static void redis_landed(struct store_redis *r, struct store_op *op, const redis
 	redis_check_end(r);
 }
 
-/* It came back refused: the connection goes, and is made anew for it. */
+/* The server refused a removal, which is owed now: the connection is dropped and made anew for it. */
 static void redis_refused(struct store_redis *r, struct store_op *op, const char *why)
 {
 	redis_land(r, op);
@@ -253,7 +255,7 @@ static void redis_refused(struct store_redis *r, struct store_op *op, const char
 	redis_release(r);
 }
 
-/* It never took off. */
+/* The operation could not be sent: out of memory. */
 static void redis_failed(struct store_redis *r, struct store_op *op)
 {
 	if (r->connection)
@@ -261,7 +263,7 @@ static void redis_failed(struct store_redis *r, struct store_op *op)
 	redis_landed(r, op, NULL, NULL);
 }
 
-/* What was found for it: NULL where it is damaged, or none of ours. */
+/* The entry in a reply, made stale by mark where a soft purge came later; NULL: it is damaged, or not of this key. */
 static struct entry *redis_read(const redisReply *value, const redisReply *mark, const struct store_op *op)
 {
 	struct entry *e = entry_unpack(value->str, value->len), *stale;
@@ -291,7 +293,7 @@ static void on_unlinked(redisAsyncContext *ac, void *answer, void *arg)
 		redis_landed(r, op, reply, NULL);
 }
 
-/* The whole URL goes where one entry cannot be taken out of it, or not be marked. */
+/* Removes the whole URL where a single entry cannot be removed from it, or the URL cannot be marked. */
 static void redis_unlink(struct store_redis *r, struct store_op *op)
 {
 	struct redis_name n;
@@ -305,7 +307,7 @@ static void redis_unlink(struct store_redis *r, struct store_op *op)
 	name_free(&n);
 }
 
-/* What is refused because of what the key holds, or for want of memory, is no reason to refuse taking it away. */
+/* Whether the command was refused because of the type of the key, or for want of memory: then UNLINK may still work. */
 static bool is_about_key(const redisReply *error)
 {
 	return !strncmp(error->str, "WRONGTYPE", 9) || !strncmp(error->str, "OOM", 3);
@@ -326,7 +328,7 @@ static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
 		redis_refused(r, op, reply->str);
 }
 
-/* done NULL: the operation is on its way already. */
+/* Removes the entry of op's key. done NULL: this is only a clean-up on the way, and op is answered elsewhere. */
 static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct store_op *op)
 {
 	struct redis_name n;
@@ -341,7 +343,7 @@ static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct st
 	name_free(&n);
 }
 
-/* What cannot come in still ends what it would have replaced. */
+/* An entry that cannot be stored still removes the one it would have replaced. */
 static void redis_forget_instead(struct store_redis *r, struct store_op *op)
 {
 	r->flying_bytes -= op_flying_bytes(op);
@@ -421,7 +423,7 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 	free(packed);
 }
 
-/* SCAN's pattern is a glob. */
+/* The pattern of SCAN is a glob, so its special characters are escaped. */
 static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const char *cursor)
 {
 	struct slice args[] = { WORD("SCAN"), { cursor, strlen(cursor) }, WORD("MATCH"), { NULL, 0 }, WORD("COUNT"),
@@ -447,7 +449,8 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 
 static void redis_scan(struct store_redis *r, struct store_op *op);
 
-/* The last page is told and all keys of it are gone. Where marking some was refused they are taken away. */
+/* Ends a purge after the last page of SCAN, once all keys were answered. Where marking was refused, a second scan
+ * removes the keys instead. */
 static void redis_scan_ends(struct store_redis *r, const redisReply *reply)
 {
 	struct store_op *op = r->scan;
@@ -481,7 +484,7 @@ static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
 	redis_scan_ends(r, reply);
 }
 
-/* A server may name any key. */
+/* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
 static void redis_scanned_key(struct store_redis *r, const struct store_op *op, const redisReply *name)
 {
 	size_t prefix = strlen(r->settings.prefix), url = op->what == PURGE_ALL ? 0 : op->len;
@@ -559,7 +562,8 @@ static void redis_purge(struct store_redis *r, struct store_op *op)
 
 static void redis_settle(struct store_redis *r, struct store_op *op);
 
-/* It answers in the order it was asked: all before has landed, but what is tried another way. */
+/* The server answers in order, so all operations before this one are done, but for removals that are tried again by
+ * UNLINK: for those the settlement asks once more. */
 static void redis_on_settled(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;

@@ -1,6 +1,6 @@
-/* Owns the connection of the Redis store: hiredis on the store's loop, TLS, who we are, trying again, the answer that
- * must come in time. Must not know: operations. Invariant: up only between the server's answer to the greeting and the
- * connection's loss. */
+/* Owns the connection of the Redis store: hiredis on the store's loop, TLS, authentication, reconnecting, and the limit
+ * for an answer. Must not know: operations. Invariant: up is set only between the server's answer to the greeting and
+ * the loss of the connection. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 enum { RETRY_FIRST_MS = 100, RETRY_MAX_MS = 30000 };
 
-/* hiredis on our loop: it asks to be told once when its socket is ready. */
+/* The adapter between hiredis and our loop: hiredis asks to be told once when its socket is ready. */
 
 static void redis_on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -61,7 +61,7 @@ static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
 	return r->readable && r->writable ? 0 : -1;
 }
 
-/* A server's words may be any. */
+/* Logs why the server is away, once. The text may come from the server, so only printable ASCII is kept. */
 static void redis_complain(struct store_redis *r, const char *why)
 {
 	char text[256];
@@ -76,7 +76,7 @@ static void redis_complain(struct store_redis *r, const char *why)
 	log_warn("redis store: %s; trying again", text);
 }
 
-/* hiredis frees the connection once we return to it, or its caller does. */
+/* The connection is lost. hiredis or the caller of this function frees it. */
 static void redis_lost(struct store_redis *r, const char *why)
 {
 	const char *refusal = r->ssl ? tls_lent_refusal(r->ssl) : NULL;
@@ -148,7 +148,8 @@ void redis_settled(struct store_redis *r)
 	r->complained = false;
 }
 
-/* Who we are, and whether anybody is there: the last has an argument. */
+/* Sends AUTH, where there is a password, and PING. Only PING has an argument, by which on_greeted() knows the last
+ * answer. */
 static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 {
 	const struct redis_settings *s = &r->settings;
@@ -165,7 +166,7 @@ static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 #ifdef HAVE_HIREDIS_SSL
 enum { HAS_TLS = true };
 
-/* NULL: all is well, so far. */
+/* Begins TLS where it is asked for. Returns NULL, or why that failed. */
 static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
 {
 	const char *why;
@@ -191,7 +192,7 @@ static const char *redis_secure(struct store_redis *r, redisAsyncContext *ac)
 }
 #endif
 
-/* Looks up the name on this thread, which has nothing else to do while the server is away. */
+/* The look-up of the host's name blocks this thread, which has nothing else to do while the server is away. */
 void redis_connect(struct store_redis *r)
 {
 	const struct redis_settings *s = &r->settings;

@@ -1,5 +1,5 @@
-/* Owns what the files of the Redis store share: operations (store_redis.c), the connection they travel on
- * (store_redis_connection.c), which alone makes and loses it, and what of its bytes becomes a reply
+/* Owns what the files of the Redis store share: the operations (store_redis.c), the connection they travel on
+ * (store_redis_connection.c, which alone makes and loses it), and which of its bytes become a reply
  * (store_redis_reply.c). Only store_redis*.c include it. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
@@ -18,28 +18,28 @@ struct store_redis {
 	struct redis_settings settings;
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
-	bool up;                               /* it has said who we are and got an answer */
-	bool complained;
-	bool ending, over;                     /* what waits is still done; no more */
-	size_t debt;                           /* removals from before it was up, that come before any lookup */
+	bool up;                               /* the greeting (AUTH, PING) was answered */
+	bool complained;                       /* the server's absence was logged */
+	bool ending, over;                     /* ending: queued operations are still done; over: no more are */
+	size_t debt;                           /* removals from before the connection was up; due before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
-	/* until it is through: other such purges, settlements, changes of what they mean */
+	/* operations that wait for the end of scan: other such purges, settlements, operations on what they cover */
 	struct store_op_list held;
 	size_t n_held, held_bytes;
-	bool slow;                             /* lookups are no longer held */
-	bool scan_over, scan_failed;           /* all keys were told; not all of them went */
-	size_t scanned, scan_pages;            /* keys that are on their way out; pages so far */
-	size_t flying, flying_bytes;           /* operations without an answer yet */
-	size_t amends;                         /* of them, such that are tried another way */
+	bool slow;                             /* the scan takes long: lookups miss instead of waiting */
+	bool scan_over, scan_failed;           /* SCAN has named all keys; removing or marking one was refused */
+	size_t scanned, scan_pages;            /* keys being removed or marked; pages of SCAN so far */
+	size_t flying, flying_bytes;           /* operations sent and not answered yet */
+	size_t amends;                         /* the removals among them that are tried again by UNLINK */
 	uint64_t retry_ms;
-	struct timer retry, watch, last;       /* watch: the answer that must come next; last: the end of ending */
-	struct timer patience;                 /* of lookups that are held */
-	redisReplyObjectFunctions functions;   /* hiredis's own, behind ours */
+	struct timer retry, watch, last;       /* watch: limit for the next answer; last: limit for ending */
+	struct timer patience;                 /* how long lookups wait for scan */
+	redisReplyObjectFunctions functions;   /* our functions, which call those of hiredis (theirs) */
 	const redisReplyObjectFunctions *theirs;
-	size_t expected, elements;             /* replies that were asked for; what the current one consists of */
+	size_t expected, elements;             /* replies still expected; elements of the present one */
 	const char *odd;                       /* why a reply was refused; NULL: none was */
-	struct tls_context *tls;               /* NULL: in the clear */
-	struct ssl_st *ssl;                    /* the connection's own, while there is one */
+	struct tls_context *tls;               /* NULL: no TLS */
+	struct ssl_st *ssl;                    /* of the present connection */
 };
 
 static inline struct store_redis *redis_of(struct store_thread *t)
@@ -48,23 +48,24 @@ static inline struct store_redis *redis_of(struct store_thread *t)
 }
 
 /* Operations. */
-void redis_pump(struct store_redis *);         /* sends what waits, as long as the connection is up */
-void redis_give_up_lookups(struct store_redis *);      /* that wait for a purge */
-bool redis_is_idle(struct store_redis *);      /* nothing waits, and nothing is on its way */
+void redis_pump(struct store_redis *);         /* sends queued operations, as long as the connection is up */
+void redis_give_up_lookups(struct store_redis *);      /* answers those that wait for a purge */
+bool redis_is_idle(struct store_redis *);      /* no operation is queued or on its way */
 void redis_count_error(struct store_redis *);
 
 /* The connection. */
-/* settings are set. NULL: all is well, else why not, maybe in why */
+/* The caller has set settings. Returns NULL, or the reason why there can be no connection, which may stand in why. */
 const char *redis_connection_init(struct store_redis *, struct tls_why *);
 void redis_connection_free(struct store_redis *);
 void redis_connect(struct store_redis *);
-void redis_settled(struct store_redis *);      /* it is up and nothing is owed: the store serves */
-void redis_disconnect(struct store_redis *);   /* for good: once nothing waits any more, if that comes in time */
-void redis_check_end(struct store_redis *);    /* after every operation */
+void redis_settled(struct store_redis *);      /* the debt is paid: from now on the store answers */
+void redis_disconnect(struct store_redis *);   /* for good; queued operations are done first, if time allows */
+void redis_check_end(struct store_redis *);    /* called after every operation */
 void redis_drop(struct store_redis *, const char *why);
 
 /* Replies. */
-/* Of this connection from now on only what was asked for, and no more of it than a record needs. */
+/* From now on this connection's replies are refused where nobody asked for them or they are larger than an entry
+ * needs. */
 void redis_guard(struct store_redis *, redisAsyncContext *);
 bool redis_is_too_much(const redisAsyncContext *);
 

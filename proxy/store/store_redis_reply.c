@@ -1,10 +1,11 @@
-/* Owns what of a server's bytes becomes a reply: hiredis parses them, and asks here before it makes anything of them.
- * Must not know: what replies say. Invariant: hiredis never sees a reply that nobody asked for (it would abort the
- * program), nor makes more of a few bytes than this process can bear. */
+/* Owns the decision which bytes of a server become a reply: hiredis parses them and calls these functions before it
+ * makes a string, number or array of them.
+ * Must not know: what replies say. Invariant: hiredis never gets a reply that nobody asked for (it would abort the
+ * program), nor makes so much memory of a few bytes that this process cannot bear it. */
 #include "proxy/store/store_redis_internal.h"
 
-/* A page of SCAN has some thousand keys, whatever COUNT says; the largest value is a record (VALUE_MAX_BYTES) in its
- * packing. */
+/* A page of SCAN has some thousand keys, whatever COUNT says; the largest value is a packed entry (VALUE_MAX_BYTES). */
+
 enum { ELEMENTS_MAX = 100000, REPLY_MAX_BYTES = 32 << 20 };
 
 #if HIREDIS_MAJOR >= 1

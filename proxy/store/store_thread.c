@@ -9,9 +9,9 @@
 #include "proxy/base/hash.h"
 #include "proxy/base/log.h"
 
-/* Lookups and entries are refused beyond these, and removals beyond those. */
+/* Beyond QUEUE_MAX lookups and entries are refused; beyond OWED_MAX removals everything is removed instead. */
 enum { QUEUE_MAX = 8192, QUEUE_MAX_BYTES = 64 << 20, OWED_MAX = 65536, OWED_MAX_BYTES = 16 << 20 };
-enum { TOLD_MAX = 8 /* URLs of what is owed in the end */ };
+enum { TOLD_MAX = 8 /* URLs of owed removals that are logged when the store stops */ };
 
 static struct store_thread *thread_of(struct store *s)
 {
@@ -47,7 +47,7 @@ static size_t op_bytes(const struct store_op *op)
 	return sizeof *op + op->len + (op->entry ? op->entry->bytes : 0);
 }
 
-/* Lookups, settlements and entries end with an operation, removals are owed. */
+/* Whether the operation is a removal, which is owed until it is done. */
 static bool op_removes(const struct store_op *op)
 {
 	return op->type == OP_REMOVE || op->type == OP_PURGE;
@@ -58,7 +58,7 @@ static size_t op_bucket(const struct store_thread *t, const struct store_op *op)
 	return hash_sip(t->secret, op->key, op->len) % STORE_OWED_BUCKETS;
 }
 
-/* All that follows, under the lock. */
+/* The functions from here to op_make_removal() are called under the lock. */
 
 static void thread_count_in(struct store_thread *t, struct store_op *op)
 {
@@ -99,13 +99,14 @@ static void thread_dequeue(struct store_thread *t, struct store_op *op)
 	thread_count_out(t, op);
 }
 
-/* What is to be removed all the same need not come in. */
+/* While everything is to be removed, no lookup or entry is accepted either. */
 static bool thread_refuses(const struct store_thread *t)
 {
 	return t->away || t->wipe || t->queued >= QUEUE_MAX || t->queued_bytes >= QUEUE_MAX_BYTES;
 }
 
-/* While the store is away nothing comes in between, so that once is enough. */
+/* Whether this removal is in the queue already. While the store is away no entry can come between the two, so one
+ * removal is enough. */
 static bool thread_owes(const struct store_thread *t, const struct store_op *op)
 {
 	const struct store_op *other;
@@ -134,8 +135,8 @@ static void thread_answer(struct store_thread *t, struct store_op *op, struct en
 	loop_wake(op->wait->loop, &op->wait->task);
 }
 
-/* All that was asked for comes to nothing, and who asks next finds nothing, until all is removed: that is one
- * operation, for which there is room. Settlements wait for it. */
+/* Replaces the queue by one removal of everything, for which there is always room. The lookups in the queue, and those
+ * that come before it is done, find nothing; settlements wait for it. */
 static void thread_wipe(struct store_thread *t)
 {
 	struct store_op *op, *next;
@@ -153,7 +154,7 @@ static void thread_wipe(struct store_thread *t)
 	loop_wake(t->loop, &t->task);
 }
 
-/* op NULL: there was no memory for it. */
+/* op NULL: there was no memory for the removal, so everything is removed. */
 static void thread_enqueue_removal(struct store_thread *t, struct store_op *op)
 {
 	bool full = !op || t->owed >= OWED_MAX || t->owed_bytes + op_bytes(op) > OWED_MAX_BYTES;
@@ -241,7 +242,7 @@ bool store_thread_settle(struct store *s, struct store_wait *w)
 	return true;
 }
 
-/* An answered wait has the store for its pending: the operation is gone by then. */
+/* pending of an answered wait points to the store: its operation is freed by then. */
 void store_thread_cancel(struct store *s, struct store_wait *w)
 {
 	struct store_thread *t = thread_of(s);
@@ -405,7 +406,7 @@ bool store_thread_is_idle(struct store_thread *t)
 	return idle;
 }
 
-/* In its place in the queue, so that the order stays. */
+/* Turns a queued entry into a removal in the same place, so that the order stays. */
 static void thread_queued_removal(struct store_thread *t, struct store_op *op)
 {
 	thread_count_out(t, op);
@@ -511,7 +512,7 @@ int store_thread_start(struct store_thread *t, const struct store_work *work)
 	return -1;
 }
 
-/* What the store keeps though it should not: somebody may have to see to it. */
+/* Logs the removals that were never made, since somebody may have to remove those entries by hand. */
 static void thread_tell_owed(struct store_thread *t)
 {
 	const char *name = t->store.ops->name;
