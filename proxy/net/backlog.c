@@ -1,4 +1,4 @@
-/* What the kernel holds for listening sockets; see backlog.h. */
+/* The kernel's backlog of listening sockets; see backlog.h. */
 #include "proxy/net/backlog.h"
 
 #include <linux/filter.h>
@@ -49,7 +49,7 @@ static void backlog_ask(struct backlog_question *q, const struct sockaddr *a)
 	q->ask.id.idiag_cookie[0] = q->ask.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
-/* The first message tells: a socket, or the end of a list of none. */
+/* The first message of the answer is enough: it tells of a socket, or ends an empty list. */
 static enum backlog_state backlog_answer(int fd)
 {
 	union {

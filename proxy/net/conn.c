@@ -49,7 +49,7 @@ static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	if (c->connecting)
 		conn_handshake(c);
-	else if (c->need & CONN_NEED_WRITE) {          /* a read waited for it */
+	else if (c->need & CONN_NEED_WRITE) {          /* a read could not go on before TLS had written */
 		c->need = 0;
 		conn_arm(c);
 		c->on_event(c->arg, CONN_READABLE);
@@ -120,7 +120,8 @@ void conn_close(struct conn **cp)
 		conn_drop_unsent(c);
 	c->transport->shutdown(c);
 	c->keeper->free(c);
-	/* Bytes that came unread make close() a reset, which would take what is held back with it. */
+	/* Where received bytes are unread, close() sends a reset, and bytes that the kernel holds back would be
+	 * lost. */
 	if (c->held)
 		shutdown(c->fd, SHUT_WR);
 	event_del(&c->read_event);
@@ -165,13 +166,12 @@ static void broken_shutdown(struct conn *c)
 	(void)c;
 }
 
-/* Of a connection that no event would ever come from. It is nobody's keeper. */
+/* The transport of a connection whose socket cannot be watched. It is never a keeper. */
 static const struct conn_transport conn_broken = {
 	.handshake = broken_handshake, .read = broken_read, .writev = broken_writev, .shutdown = broken_shutdown
 };
 
-/* Where the socket cannot be watched, for want of memory, the connection has failed: its owner hears so in the next
- * turn. */
+/* Where there is no memory to watch the socket, the connection has failed; its owner is told so in the next turn. */
 static void conn_arm_event(struct conn *c, struct event *event, bool *armed, bool arm)
 {
 	if (arm == *armed)

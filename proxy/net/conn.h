@@ -18,68 +18,72 @@ struct loop;
 struct conn;
 struct tls_context;
 
-/* Edges the owner hears of. A connection that failed says CONN_READABLE: the read that follows returns the error. */
+/* Events that the owner is told of. A failed connection reports CONN_READABLE; the read that follows returns the
+ * error. */
 enum conn_event { CONN_CONNECTED, CONN_READABLE, CONN_WRITABLE };
 
 /* Results of reads and writes other than a byte count. */
 enum conn_result {
 	/* reading: the peer closed its side in an orderly way; over TLS that takes a close_notify */
 	CONN_EOF = 0,
-	CONN_AGAIN = -1,       /* nothing now; an event follows where one is wanted */
+	CONN_AGAIN = -1,       /* not possible now; an event follows where one is wanted (conn_want()) */
 	CONN_FAILED = -2       /* conn_errno() and conn_explain() say why */
 };
 
 typedef void conn_event_f(void *arg, enum conn_event);
 
-/* A connected, non-blocking descriptor (listener.h). Owns fd in any case: closed on failure. NULL: out of memory. */
+/* fd: a connected, non-blocking descriptor (listener.h), which is taken over and closed on failure. NULL: out of
+ * memory. */
 struct conn *conn_new(struct loop *, int fd, const struct sockaddr *peer, socklen_t, conn_event_f *, void *arg);
-/* Starts connecting; CONN_CONNECTED or CONN_READABLE (failed: conn_errno()) follows. NULL: errno says why. */
+/* Starts connecting. CONN_CONNECTED follows, or CONN_READABLE where it failed (conn_errno()). NULL: errno says why. */
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
-/* Goes on over TLS: CONN_CONNECTED (again) once the handshake is done, or CONN_READABLE (failed). host: who the peer
- * must prove to be, a name or an address without brackets; NULL where the context is a server's. -1: out of memory. */
+/* Starts TLS on the connection. CONN_CONNECTED follows (again) once the handshake is done, or CONN_READABLE where it
+ * failed. host: the name, or the address without brackets, that the peer's certificate must prove; NULL where the
+ * context is a server's. -1: out of memory. */
 int conn_start_tls(struct conn *, struct tls_context *, const char *host) __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */
 void conn_set_owner(struct conn *, conn_event_f *, void *arg);
-/* Safe from any state and from callbacks; nulls. */
+/* May be called in any state and from callbacks; sets the pointer to NULL. */
 void conn_close(struct conn **);
-/* The same, but the peer gets a reset: what was sent so far cannot be taken for complete. */
+/* Like conn_close(), but the peer gets a reset, so that it does not take what was sent so far for complete. */
 void conn_abort(struct conn **);
 
-/* Which events to hear of. Reading stays armed over many reads; writing should be wanted only after CONN_AGAIN. Before
- * CONN_CONNECTED it is only noted. */
+/* Chooses the events that the owner is told of. Reading stays armed over many reads; writing should be wanted only
+ * after CONN_AGAIN. Before CONN_CONNECTED the choice is only noted. */
 void conn_want(struct conn *, bool readable, bool writable);
 
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
-/* After CONN_AGAIN the next call must begin with the same bytes: a TLS record may be half out. */
+/* After CONN_AGAIN the next call must begin with the same bytes, because part of a TLS record may have been sent. */
 ssize_t conn_writev(struct conn *, struct iovec *, int n);
-/* The same where something follows at once, another write or the end (conn_close(), conn_shutdown_write()): until then
- * the kernel may hold the bytes back, to send all in one segment. */
+/* Like conn_writev(), for a caller that writes again or ends the connection at once (conn_close(),
+ * conn_shutdown_write()): until then the kernel may hold the bytes back, to send everything in one segment. */
 ssize_t conn_writev_more(struct conn *, struct iovec *, int n);
-/* Takes all of it, to be written before anything else and in one write with what is written next: conn_writev() or,
- * before the callback returns, conn_flush(). False: no room, or the socket does not take what came before; then nothing
- * is taken. */
+/* Gathers all of the bytes. They are written before anything else, and in one write with the next bytes: by
+ * conn_writev(), or by conn_flush() before the callback returns. False: nothing was gathered, because there is no room,
+ * or the socket does not take earlier bytes. */
 bool conn_cork(struct conn *, struct iovec *, int n);
-/* Writes what was gathered. CONN_AGAIN: the rest is kept, and until it is out, by this or a write, nothing else is
- * written; 0: it is. */
+/* Writes the gathered bytes. 0: all are written. CONN_AGAIN: the rest is kept, and nothing else is written before this
+ * function, or a write, has sent it. */
 int conn_flush(struct conn *) __attribute__((warn_unused_result));
-size_t conn_unsent(const struct conn *);               /* bytes gathered that are not written */
-/* Whether pages can go to it uncopied; then like the two above, the first pieces copied, the others as splice.h says.
- * Fewer bytes than given: it takes no more now. */
+size_t conn_unsent(const struct conn *);               /* gathered bytes that are not written yet */
+/* conn_splices(): whether pages can be sent on this connection without being copied. Then conn_splice() writes like
+ * conn_writev() or conn_writev_more(): the first n_copied pieces as a copy, the others by reference, as splice.h says.
+ * Fewer bytes than given: the socket takes no more now. */
 bool conn_splices(const struct conn *);
 ssize_t conn_splice(struct conn *, struct iovec *, int n_copied, int n, bool more);
-/* What was read is acknowledged now. A peer that writes a message in two pieces, under Nagle's algorithm (RFC 9293
- * section 3.7.4), holds the second one back until then, and the kernel takes 40 ms by itself where it hopes for data to
- * send along: on any connection that was answered once, and on a client's from its start (listener.c). */
+/* Acknowledges now what was read. A peer that writes a message in two pieces holds the second one back until the first
+ * is acknowledged (Nagle's algorithm, RFC 9293 section 3.7.4), and the kernel by itself waits 40 ms where it hopes for
+ * data to send along: on any connection that was answered once, and on a client's from its start (listener.c). */
 void conn_acknowledge(struct conn *);
-/* No more writes; reading goes on. */
+/* Ends the writing side; reading goes on. */
 void conn_shutdown_write(struct conn *);
-/* It is connected, its TLS handshake done. */
+/* Whether it is connected, over TLS with its handshake done. */
 bool conn_is_open(const struct conn *);
-/* Whether the peer has reset it, which no event tells while neither reading nor writing is wanted; reads and writes
- * still say the rest. */
+/* Whether the peer has reset the connection; no event tells so while neither reading nor writing is wanted. Reads and
+ * writes report any other failure. */
 bool conn_is_reset(const struct conn *);
 int conn_errno(const struct conn *);
-/* Why it failed: what TLS found, else the kind given with the system's words. */
+/* Why the connection failed: what TLS found, else the kind given, with the text of errno. */
 void conn_explain(const struct conn *, enum failure_kind otherwise, struct failure *);
 const char *conn_peer(struct conn *);                   /* "127.0.0.1:5312", "[::1]:5312" */
 const struct sockaddr *conn_peer_address(const struct conn *);

@@ -1,5 +1,5 @@
-/* What a connection was given to write with what follows: gathered in its worker's buffer, and what the socket did not
- * take of it kept in one of its own. See conn.h. */
+/* Bytes that a connection gathers to write them with the next ones. They stand in the worker's buffer; those that the
+ * socket did not take move to a buffer of the connection. See conn.h. */
 #include "proxy/net/conn_internal.h"
 
 #include <assert.h>
@@ -42,7 +42,7 @@ void conn_drop_unsent(struct conn *c)
 	c->unsent = 0;
 }
 
-/* Out of the worker's buffer, which others need. -1: out of memory. */
+/* Moves the gathered bytes out of the worker's buffer, which other connections need. -1: out of memory. */
 static int conn_keep(struct conn *c)
 {
 	if (c->kept)

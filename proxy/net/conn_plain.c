@@ -34,7 +34,7 @@ static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool m
 	return conn_result(c, n);
 }
 
-/* Closing the socket tells the peer. */
+/* Closing the socket tells the peer; there is nothing to do here. */
 static void plain_shutdown(struct conn *c)
 {
 	(void)c;

@@ -17,23 +17,23 @@ struct conn_tls {
 	struct conn *conn;
 	struct tls_context *context;
 	SSL *ssl;                      /* NULL: the handshake has not begun */
-	struct tls_waiter waiter;      /* for the context, before that; by the same task */
-	struct task task;              /* goes on; says CONN_READABLE for bytes that the socket no longer has */
+	struct tls_waiter waiter;      /* waits for the context before that; wakes task */
+	struct task task;              /* begins the handshake; reports CONN_READABLE for bytes that OpenSSL holds */
 	bool up;                       /* the handshake is done */
-	bool more;                     /* the last read filled its buffer, or held back how reading ended */
-	bool over;                     /* reading ended, as `end` says */
-	bool broken;                   /* no close_notify may follow */
-	bool closing;                  /* ours is sent */
-	int end;
+	bool more;                     /* the last read left bytes, or the end, with OpenSSL */
+	bool over;                     /* reading has ended; end says how */
+	bool broken;                   /* no close_notify may be sent */
+	bool closing;                  /* our close_notify is sent */
+	int end;                       /* CONN_EOF or CONN_FAILED */
 	struct failure failure;
 	const char *host;              /* NULL: the peer is a client */
-	char peer[];                   /* "host:port": whose sessions these are; behind it the host */
+	char peer[];                   /* "host:port", by which sessions are kept; the host follows it */
 };
 
 /* ---- failures ---- */
 
-/* Alerts that say there is no version or cipher in common (RFC 8446 section 6.2): the protocol's failure, not a verdict
- * on us. */
+/* Alerts by which the peer says that there is no version or cipher in common (RFC 8446 section 6.2): these count as
+ * protocol errors, not as alerts. */
 static bool alert_is_protocol(int alert)
 {
 	return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_PROTOCOL_VERSION ||
@@ -60,7 +60,7 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 		failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "%s", reason);
 }
 
-/* What OpenSSL's call that returned n comes to; *need: what it waits for, with CONN_AGAIN. */
+/* The result of a call of OpenSSL that returned n. With CONN_AGAIN *need says what it waits for. */
 static int tls_outcome(struct conn *c, int n, uint8_t *need)
 {
 	struct conn_tls *t = c->tls;
@@ -105,7 +105,7 @@ static void tls_on_task(struct task *task)
 	struct conn_tls *t = container_of(task, struct conn_tls, task);
 	struct conn *c = t->conn;
 
-	if (c->connecting) {           /* the context is made, or cannot be */
+	if (c->connecting) {           /* the context is made, or making it has failed */
 		c->need = CONN_NEED_WRITE;
 		conn_arm(c);
 	} else if (c->want_read && tls_pending(c))
@@ -123,7 +123,7 @@ int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
-	if (t)                         /* not so for a lent one */
+	if (t)                         /* NULL: a lent SSL (tls_context_lend()) */
 		tls_context_keep_session(t->context, t->peer, session);
 	return 0;
 }
@@ -163,13 +163,13 @@ static int tls_handshake(struct conn *c)
 		return r;
 	}
 	t->up = t->more = true;
-	if (tls_pending(c))                /* what came behind its last message */
+	if (tls_pending(c))                /* bytes came along with the last message of the handshake */
 		tls_resume(c);
 	stats_add(loop_stats(c->loop), STAT_TLS_HANDSHAKES, 1);
 	if (!SSL_session_reused(t->ssl))
 		return 0;
 	stats_add(loop_stats(c->loop), STAT_TLS_RESUMED, 1);
-	if (t->host && SSL_version(t->ssl) == TLS1_2_VERSION)   /* good for more than once there */
+	if (t->host && SSL_version(t->ssl) == TLS1_2_VERSION)   /* in TLS 1.2 a session may be used again */
 		tls_context_keep_session(t->context, t->peer, SSL_get_session(t->ssl));
 	return 0;
 }
@@ -195,7 +195,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 		}
 		r = tls_outcome(c, n, &need);
 		if (r == CONN_AGAIN) {
-			if (need == CONN_NEED_WRITE) {         /* it has to answer a key update first */
+			if (need == CONN_NEED_WRITE) {         /* OpenSSL has to answer a key update first */
 				c->need = need;
 				conn_arm(c);
 			}
@@ -212,7 +212,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 	return (ssize_t)got;
 }
 
-/* One record. Small pieces are gathered, so that a head and its body's beginning share one. */
+/* Writes one record. Small pieces are gathered, so that a head and the beginning of its body share a record. */
 static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	struct conn_tls *t = c->tls;
@@ -241,7 +241,8 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
 		return n;
 	r = tls_outcome(c, n, &need);
-	/* The socket never reports a failure within OpenSSL: the task makes the owner read, and read() returns it. */
+	/* No event of the socket tells of a failure within OpenSSL: the task makes the owner read, and the read returns
+	 * it. */
 	if (t->over) {
 		t->more = true;
 		tls_resume(c);

@@ -1,6 +1,6 @@
-/* Owns the room in which one connection at a time gathers what goes out in one write (conn_cork()). Must not know: what
+/* Owns the buffer in which one connection at a time gathers bytes for a single write (conn_cork()). Must not know: what
  * a connection is, what is gathered.
- * Invariant: it is nobody's between events: who gathers writes before its callback returns. */
+ * Invariant: the buffer has no owner between events: a connection that gathers writes before its callback returns. */
 #ifndef UTFEED_PROXY_NET_CORK_H
 #define UTFEED_PROXY_NET_CORK_H
 
@@ -10,7 +10,7 @@
 enum { GATHER_BYTES = 64 * 1024 };
 
 struct cork {
-	const void *owner;             /* NULL: nobody */
+	const void *owner;             /* a connection; NULL: none */
 	uint8_t bytes[GATHER_BYTES];
 };
 

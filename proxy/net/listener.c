@@ -24,7 +24,7 @@ struct listener {
 	struct timer pause;
 	bool accepting, added;
 	listener_accept_f *accept;
-	void (*emptied)(void *arg, struct listener *);         /* NULL: it goes on */
+	void (*emptied)(void *arg, struct listener *);         /* NULL: listener_finish() was not called */
 	void *arg;
 };
 
@@ -35,8 +35,8 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 
 	if (fd < 0)
 		return -1;
-	/* The client speaks first, TLS or not: a connection comes with its first bytes, one that says nothing that much
-	 * later. */
+	/* The client speaks first, with TLS or without: a connection is accepted when its first bytes come, and one
+	 * that sends nothing LISTENER_DEFER_S later. */
 	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
@@ -49,8 +49,8 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 		errno = err;
 		return -1;
 	}
-	/* A request is acknowledged along with its answer (what comes in pieces: conn_acknowledge()). listen() would
-	 * take this back. */
+	/* A request is acknowledged along with its answer; for one that comes in pieces there is conn_acknowledge().
+	 * This stands behind listen(), which would undo it. */
 	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
 	return fd;
 }
@@ -66,7 +66,7 @@ static void listener_update(struct listener *l)
 	else
 		event_del(l->event);
 	l->added = add;
-	if (add && l->emptied)         /* no event would tell that nothing waits */
+	if (add && l->emptied)         /* no event would tell that no connection waits */
 		event_active(l->event, EV_READ, 1);
 }
 

@@ -9,17 +9,17 @@
 struct listener;
 struct loop;
 
-/* Takes over fd, a connected non-blocking descriptor without Nagle's delay, which it has from the listening one. */
+/* Takes over fd, a connected non-blocking descriptor without Nagle's delay (inherited from the listening socket). */
 typedef void listener_accept_f(void *arg, int fd, const struct sockaddr *peer, socklen_t len);
 
-/* A bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each worker has
- * its own. */
+/* Returns a bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each
+ * worker can have one of its own. */
 int listener_bind(const struct sockaddr *, socklen_t, bool shared) __attribute__((warn_unused_result));
 /* Owns fd. NULL: out of memory (fd closed). */
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
 void listener_free(struct listener **);
 void listener_set_accepting(struct listener *, bool);
-/* What the kernel holds already is still accepted; then emptied() is called, which may free the listener. */
+/* Accepts the connections that the kernel holds already, then calls emptied(), which may free the listener. */
 void listener_finish(struct listener *, void (*emptied)(void *arg, struct listener *));
 
 #endif

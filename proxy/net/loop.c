@@ -21,9 +21,9 @@
 TAILQ_HEAD(task_list, task);
 TAILQ_HEAD(timer_list, timer);
 
-/* Timers in the order they fall due. Those of one duration share a queue, and each comes last as it is armed; where
- * there are more durations than queues, as after many reloads with other times, the last queue takes the rest, each to
- * its place. */
+/* Timers in the order they fall due. Timers of one duration share a queue, so that a newly armed one goes to its end.
+ * Where there are more durations than queues, as after many reloads with other times, the last queue takes the rest and
+ * each timer is sorted into it. */
 struct timer_queue {
 	uint64_t duration_ms;
 	struct timer_list timers;
@@ -48,7 +48,7 @@ struct loop {
 	bool running_tasks;
 	int64_t date_second;
 	char date[HTTP_DATE_LEN + 1];
-	int64_t log_ms;                /* what log_time says */
+	int64_t log_ms;                /* the time that log_time shows */
 	char log_time[LOG_TIME_BYTES];
 	struct stats stats;
 	size_t access_len;
@@ -106,8 +106,8 @@ const char *loop_log_time(struct loop *l)
 	return l->log_time;
 }
 
-/* Pieces no larger than PIPE_BUF, each only once poll() says that it will not wait: a reader that stopped must not stop
- * us. */
+/* Writes pieces of at most PIPE_BUF, each only once poll() says that write() will not block: a reader of stdout that
+ * has stopped must not stop this worker. */
 static void loop_flush_access(struct loop *l)
 {
 	size_t at = 0;
@@ -145,8 +145,8 @@ static void on_flush(evutil_socket_t fd, short what, void *arg)
 	loop_flush_access(arg);
 }
 
-/* A task queued by a task runs in the next turn, after sockets had theirs: event_active() here would run it in this
- * one. */
+/* A task that a task queues runs in the next turn, after the sockets' events; event_active() here would run it in this
+ * turn. */
 static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
 {
 	static const struct timeval next_turn = { 0, 0 };
@@ -322,7 +322,7 @@ struct loop *loop_new(void)
 	}
 	l->inbox_fd = -1;
 	splice_init(&l->splice);
-	/* One thread owns the base: no locks. */
+	/* Only one thread uses the base, so it needs no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	TAILQ_INIT(&l->tasks);
 	TAILQ_INIT(&l->inbox);

@@ -1,6 +1,6 @@
-/* Owns what every struct of one worker shares: event base, coarse clock, deferred tasks, timers, counters, scratch
- * memory and the access log's buffer. Must not know: what anybody does with them.
- * Invariant: a loop and everything made from it is touched by one thread only (its worker's), but for its inbox
+/* Owns what all parts of one worker share: event base, coarse clock, deferred tasks, timers, counters, scratch memory
+ * and the buffer of the access log. Must not know: what they are used for.
+ * Invariant: only one thread, its worker's, touches a loop and everything made from it, but for the inbox
  * (loop_wake()). */
 #ifndef UTFEED_PROXY_NET_LOOP_H
 #define UTFEED_PROXY_NET_LOOP_H
@@ -17,17 +17,19 @@ struct cork;
 struct loop;
 struct splice;
 
-/* Work for the end of this loop turn: how one part wakes another without calling into it. Embedded in its owner. */
+/* Work for the end of this loop turn, by which one part wakes another without calling into it. Embedded in its
+ * owner. */
 struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
-	/* in the inbox of its loop, where another thread put it; the inbox's lock guards both */
+	/* set while it is in its loop's inbox, where another thread put it; the inbox's lock guards both */
 	TAILQ_ENTRY(task) post_link;
 	bool posted;
 };
 
-/* A timeout. Embedded in its owner; armed for one of few durations, so arming and disarming are list moves. */
+/* A timeout, embedded in its owner. There are few different durations, so that arming and disarming only move it in a
+ * list. */
 struct timer {
 	TAILQ_ENTRY(timer) link;
 	struct timer_queue *queue;     /* NULL: not armed */
@@ -55,31 +57,31 @@ uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations 
 int64_t loop_wall_ms(struct loop *);           /* since the epoch, coarse */
 /* IMF-fixdate of now (RFC 9110 section 5.6.7), 29 characters, made once a second. */
 const char *loop_http_date(struct loop *);
-/* The same moment as logs have it, "2026-11-21T04:34:26.545Z", made once a tick of the coarse clock. */
+/* The time of now as in logs, "2026-11-21T04:34:26.545Z", made once a tick of the coarse clock. */
 const char *loop_log_time(struct loop *);
 
 void loop_defer(struct loop *, struct task *);
-/* The same from any thread. */
+/* Like loop_defer(), from any thread. */
 void loop_wake(struct loop *, struct task *);
-/* The one way out of a loop, wherever the task waits in it, before the memory that holds it goes. First everything that
- * may wake it from another thread lets go, under a lock that the waker holds while it wakes (object_set_writer(NULL),
- * object_detach(), a store's or a TLS context's wait); then comes this; then the memory goes. Whoever defers or wakes
- * it later fails an assertion. */
+/* Takes a task out of its loop, wherever it waits there; nothing else does. An owner first detaches the task from
+ * everything that may wake it from another thread, under a lock that the waker holds while it wakes
+ * (object_set_writer(NULL), object_detach(), a store's or a TLS context's wait), then calls this, then frees the memory
+ * that holds the task. To defer or wake the task later fails an assertion. */
 void loop_forget(struct loop *, struct task *);
-/* For an assertion before every free of what holds a task; by the task's own thread, after loop_forget() or where
- * nobody can wake it. */
+/* For an assertion before every free of memory that holds a task. Called on the task's own thread, after loop_forget()
+ * or where no other thread can wake the task. */
 static inline bool task_is_out(const struct task *t)
 {
 	return !t->queued && !t->posted;
 }
 
-/* Fires once, duration_ms or up to LOOP_TICK_MS later. Armed again: starts anew. 0: disarms. */
+/* The timer fires once, after duration_ms or up to LOOP_TICK_MS more. Arming it again starts it anew; 0 disarms it. */
 void loop_arm(struct loop *, struct timer *, uint64_t duration_ms);
 void loop_disarm(struct loop *, struct timer *);
 enum { LOOP_TICK_MS = 50 };
 
-/* Appends to the access log, written to stdout once a turn or when the buffer is full. Lines that stdout does not take
- * at once are lost and counted, never waited for longer than one write(2). */
+/* Appends to the access log, which is written to stdout once a turn or when the buffer is full. Lines that stdout does
+ * not take at once are lost and counted; the loop never waits for longer than one write(2). */
 void loop_access(struct loop *, const char *line, size_t len);
 
 #endif

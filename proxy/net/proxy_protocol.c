@@ -9,7 +9,8 @@ static const uint8_t v2_begin[12] = { '\r', '\n', '\r', '\n', 0, '\r', '\n', 'Q'
 
 enum { V2_LOCAL = 0x20, V2_PROXY = 0x21 };
 
-/* The second byte's family and transport, and what the addresses take. */
+/* By the byte of family and transport: whether it names a client, where its port stands, and the least length of the
+ * addresses. */
 static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6; uint8_t port,
 	least; } v2_families[] = {
 	{ 0x00, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
@@ -23,7 +24,7 @@ static bool proxy_protocol_begins(const uint8_t *bytes, size_t len, const void *
 	return memcmp(bytes, with, len < with_len ? len : with_len) == 0;
 }
 
-/* The word at *at, which one blank ends, or the line's end the last one. */
+/* The word at *at, which ends at a blank, the last one at the line's end. *at moves behind the blank. */
 static size_t next_word(const char **at, const char *end, const char **word)
 {
 	const char *blank = memchr(*at, ' ', (size_t)(end - *at));
@@ -48,7 +49,7 @@ static bool proxy_protocol_read_port(const char *text, size_t len, uint16_t *por
 	return n <= 65535;
 }
 
-/* TCP4 or TCP6, source, destination, their ports; or UNKNOWN and whatever (section 2.1). */
+/* The line is TCP4 or TCP6, source, destination and their ports, or UNKNOWN and anything (section 2.1). */
 static bool read_v1_words(struct proxy_protocol *p, const char *at, const char *end)
 {
 	const char *word;
@@ -88,7 +89,7 @@ static enum proxy_protocol_result read_v1(struct proxy_protocol *p, const char *
 	return PROXY_PROTOCOL_DONE;
 }
 
-/* Whatever family and length a local connection names (section 2.2): nobody looks at it. */
+/* Of a LOCAL connection the family and the addresses are ignored (section 2.2). */
 static enum proxy_protocol_result read_v2(struct proxy_protocol *p, const uint8_t *bytes, size_t len)
 {
 	const uint8_t *addresses = bytes + PROXY_PROTOCOL_V2_FIXED;

@@ -1,4 +1,4 @@
-/* Pages to sockets; see splice.h. */
+/* Sends pages to sockets; see splice.h. */
 #include "proxy/net/splice.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ void splice_end(struct splice *s)
 	s->in = s->out = -1;
 }
 
-/* A pipe that stays smaller takes less at a time. */
+/* Where the pipe cannot be made larger, it takes less at a time. */
 static int splice_open(struct splice *s)
 {
 	int ends[2];
@@ -39,7 +39,7 @@ static int splice_open(struct splice *s)
 	return 0;
 }
 
-/* Into the pipe, as much of it as fits. */
+/* Puts as many of the bytes into the pipe as fit. */
 static ssize_t splice_fill(struct splice *s, const struct iovec *iov, int n_copied, int n)
 {
 	ssize_t len = 0, copied = 0, referred;
@@ -74,7 +74,7 @@ ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n_cop
 	while ((step > 0 && (sent += step) < given) || (step < 0 && errno == EINTR));
 	err = errno;
 	if (sent < given)
-		splice_end(s);         /* with what the socket did not take */
+		splice_end(s);         /* drops the bytes that the socket did not take */
 	errno = err;
 	return sent ? sent : step;
 }

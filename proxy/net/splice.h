@@ -1,7 +1,7 @@
 /* Owns a pipe through which pages of memory go to sockets without being copied (vmsplice(2), splice(2)). Must not know:
- * whose they are.
- * Invariant: the pipe is empty between calls. The kernel holds on to the pages until the peer has them: their bytes
- * must never change again, and they are given back by munmap(2), never to be used for anything else. */
+ * who owns the pages.
+ * Invariant: the pipe is empty between calls. The kernel keeps the pages until the peer has their bytes, so these bytes
+ * must never change again, and the owner gives the pages back by munmap(2) instead of using them for something else. */
 #ifndef UTFEED_PROXY_NET_SPLICE_H
 #define UTFEED_PROXY_NET_SPLICE_H
 
@@ -11,14 +11,14 @@
 
 struct splice {
 	int in, out;                   /* -1: not open */
-	bool refused;                  /* this system does not do it */
+	bool refused;                  /* it has failed once, so it is not tried again */
 };
 
 void splice_init(struct splice *);
 void splice_end(struct splice *);
-/* Sends the first pieces as a copy, the others by reference, in as few segments as if they were one. How many bytes the
- * socket took, as sendmsg(2) would say; more: something follows at once. Once it does not work here, which is logged,
- * it is refused for good: -1, errno ENOTSUP. */
+/* Sends the first n_copied pieces as a copy and the others by reference, in as few segments as if they were one piece.
+ * more: another write follows at once. Returns like sendmsg(2) how many bytes the socket took. The first time the pipe
+ * does not work is logged, and from then on every call returns -1 with errno ENOTSUP. */
 ssize_t splice_send(struct splice *, int fd, const struct iovec *, int n_copied, int n, bool more);
 
 #endif

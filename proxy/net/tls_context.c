@@ -1,4 +1,4 @@
-/* Contexts of OpenSSL's, and when they are made; see tls_context.h. */
+/* Contexts of OpenSSL and their making, at once or later; see tls_context.h. */
 #include "proxy/net/tls_context_internal.h"
 
 #include <arpa/inet.h>
@@ -25,20 +25,21 @@ enum { ALPN_CLIENT_BYTES = 9, ALPN_BYTES = sizeof alpn - 1 };
 static const struct tls_why out_of_memory = { TLS_FILE_NONE, "out of memory" };
 
 struct tls_context {
-	atomic_uint refs;              /* one is its maker's, each connection has one */
-	bool verify;                   /* of one made later */
+	atomic_uint refs;              /* one of its maker, one of each connection */
+	bool verify;                   /* the setting of a context made later */
 	pthread_mutex_t lock;          /* guards what follows */
 	struct tls_sessions *sessions;
 	SSL_CTX *ssl;                  /* NULL: not made yet; once made it stays */
 	bool making, has_maker;
 	pthread_t maker;
-	struct tls_why why;            /* it could not be made when that was last tried */
+	struct tls_why why;            /* why the last attempt to make it failed */
 	LIST_HEAD(, tls_waiter) waiters;
 };
 
 /* ---- memory ---- */
 
-/* OpenSSL makes a context without what it had no memory for, ciphers say, and does not tell. */
+/* Set where an allocation of OpenSSL failed: it makes a context that lacks what it had no memory for (ciphers, for
+ * example) and does not tell. */
 static _Thread_local bool memory_refused;
 
 static void on_free(void *memory, const char *file, int line)
@@ -47,7 +48,7 @@ static void on_free(void *memory, const char *file, int line)
 	free(memory);
 }
 
-/* Of no bytes: as OpenSSL's own. */
+/* For a size of 0 this frees the memory, as OpenSSL's own function does. */
 static void *on_realloc(void *memory, size_t bytes, const char *file, int line)
 {
 	void *new = NULL;
@@ -64,7 +65,7 @@ static void *on_malloc(size_t bytes, const char *file, int line)
 	return on_realloc(NULL, bytes, file, line);
 }
 
-/* Before OpenSSL asks for any: with a program's first context. */
+/* Called with the first context of the process, before OpenSSL allocates any memory. */
 static void memory_watch(void)
 {
 	CRYPTO_set_mem_functions(on_malloc, on_realloc, on_free);
@@ -88,7 +89,7 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 static int no_password(char *buf, int size, int writing, void *arg)
 {
 	(void)buf, (void)size, (void)writing, (void)arg;
-	return 0;                      /* OpenSSL's own would ask on the terminal */
+	return 0;                      /* the default of OpenSSL would ask on the terminal */
 }
 
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
@@ -106,7 +107,7 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, 
 static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 {
 	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
-	/* Names are looked for where RFC 9525 has them, not in the subject */
+	/* A certificate's names are read where RFC 9525 puts them, not from the subject. */
 	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx),
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
@@ -114,8 +115,8 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
 }
 
-/* A file that is there and cannot be read whole would leave out some of them: OpenSSL's own default says nothing of
- * it. */
+/* Trusts the system's authorities. A file of them that exists and cannot be read whole is an error: OpenSSL's own
+ * default would silently leave some of them out. */
 static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 {
 	const char *file = getenv(X509_get_default_cert_file_env());
@@ -127,8 +128,8 @@ static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 	return SSL_CTX_set_default_verify_dir(ctx) ? 0 : why_set(why, TLS_FILE_CA, "");
 }
 
-/* OpenSSL reads a certificate's extensions when it first meets them, and one that it then has no memory for is invalid
- * ever after. */
+/* OpenSSL reads the extensions of a certificate at its first use, and a certificate for which it then has no memory
+ * stays invalid for ever. So they are read now. */
 static void ctx_read_extensions(SSL_CTX *ctx)
 {
 	STACK_OF(X509_OBJECT) *trusted = X509_STORE_get0_objects(SSL_CTX_get_cert_store(ctx));
@@ -136,7 +137,7 @@ static void ctx_read_extensions(SSL_CTX *ctx)
 	for (int i = 0; i < sk_X509_OBJECT_num(trusted); i++) {
 		X509 *certificate = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(trusted, i));
 
-		if (certificate)               /* or a list of revoked ones */
+		if (certificate)               /* NULL: a revocation list */
 			X509_check_purpose(certificate, -1, 0);
 	}
 }
@@ -190,7 +191,7 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	return ctx;
 }
 
-/* NULL: why says it. */
+/* NULL: why tells the reason. */
 static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
 {
 	SSL_CTX *ctx;
@@ -284,7 +285,7 @@ static void *tls_context_load(void *arg)
 	return NULL;
 }
 
-/* Under the lock, which the thread before, if there was one, gave back last of all. */
+/* Under the lock. A former maker released the lock as the last thing it did, so joining it does not wait. */
 static void context_start_making(struct tls_context *c)
 {
 	int err;
@@ -385,7 +386,8 @@ struct ssl_st *tls_context_lend(struct tls_context *context, const char *host)
 		ERR_clear_error();
 		return NULL;
 	}
-	/* Who waits for the socket must not be waiting for bytes that OpenSSL has read already. */
+	/* Without read-ahead: the library waits for the socket, and must not wait for bytes that OpenSSL has read
+	 * already. */
 	SSL_set_read_ahead(ssl, 0);
 	return ssl;
 }

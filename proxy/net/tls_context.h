@@ -1,7 +1,7 @@
-/* Owns what TLS connections have in common: who is trusted, our own certificate, sessions to resume. TLS 1.2 and 1.3
- * only.
- * Must not know: options, requests. Shared by all workers: a context owns its lock.
- * Invariant: once made its settings never change; it lives as long as a connection made under it. */
+/* Owns what TLS connections have in common, the context: the authorities that are trusted, our own certificate,
+ * sessions to resume. TLS 1.2 and 1.3 only.
+ * Must not know: options, requests. All workers share a context, which has a lock of its own.
+ * Invariant: the settings of a context never change, and it lives as long as any connection made under it. */
 #ifndef UTFEED_PROXY_NET_TLS_CONTEXT_H
 #define UTFEED_PROXY_NET_TLS_CONTEXT_H
 
@@ -15,24 +15,25 @@ enum tls_side { TLS_CLIENT, TLS_SERVER };
 struct tls_settings {
 	enum tls_side side;
 	bool verify;                   /* the peer's certificate: chain, dates, purpose and name */
-	const char *ca_file;           /* who is trusted; "": whom the system trusts */
+	const char *ca_file;           /* the authorities that are trusted; "": those of the system */
 	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */
 };
 
-/* Which of these files is to blame, if one is. */
+/* The file that is to blame for a failure, if one is. */
 enum tls_file { TLS_FILE_NONE, TLS_FILE_CA, TLS_FILE_CERT, TLS_FILE_KEY, TLS_FILES };
 struct tls_why { enum tls_file file; char text[256]; };
 
-/* One reference. NULL: why says it. */
+/* One reference. NULL: why tells the reason. */
 struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why *);
-/* A client's, of settings that name no file: OpenSSL and the system's authorities, which take megabytes and tens of
- * milliseconds, are loaded when a connection first needs them, by a thread of its own. NULL: out of memory. */
+/* A client's context with settings that name no file. OpenSSL and the system's authorities, which take megabytes and
+ * tens of milliseconds, are loaded only when a connection first needs them, by a thread of their own. NULL: out of
+ * memory. */
 struct tls_context *tls_context_new_later(bool verify);
-void tls_context_unref(struct tls_context **);         /* connections have their own */
+void tls_context_unref(struct tls_context **);         /* connections have references of their own */
 
-/* For a library that speaks TLS by itself, of a client's context: OpenSSL's SSL, which takes no peer but host. NULL:
- * out of memory, or no name at all. It is the library's from when it took it, else for tls_lent_free(). Not of one made
- * later. */
+/* Lends an SSL of OpenSSL to a library that speaks TLS by itself; it accepts no peer but host. The context is a
+ * client's and not one of tls_context_new_later(). NULL: out of memory, or host cannot be a name. Once the library has
+ * taken the SSL it frees it; before that tls_lent_free() does. */
 struct ssl_st *tls_context_lend(struct tls_context *, const char *host);
 void tls_lent_free(struct ssl_st *);
 /* what was wrong with the peer's certificate; NULL: nothing */

@@ -34,7 +34,7 @@ struct tls_sessions *tls_sessions_new(size_t cap)
 	return s;
 }
 
-/* Who names many hosts can at worst push others out. */
+/* The hash is keyed: a client that names many hosts can at worst push other sessions out. */
 static struct bucket *tls_sessions_bucket_of(struct tls_sessions *s, const char *peer)
 {
 	return &s->buckets[hash_keyed(peer, strlen(peer)) % s->cap];
@@ -50,7 +50,8 @@ static struct entry *tls_sessions_entry_find(struct tls_sessions *s, const char 
 	return NULL;
 }
 
-/* Its session is the caller's. */
+/* The caller frees the entry's session. */
+
 static void entry_drop(struct tls_sessions *s, struct entry *e)
 {
 	TAILQ_REMOVE(&s->ages, e, age);

@@ -13,20 +13,20 @@ enum {
 	TUNNEL_LOOK_MS = 3000
 };
 
-/* What one side says to the other. */
+/* One direction: the bytes that one side sends to the other. */
 struct way {
-	char *held;                    /* what the other side did not take yet; NULL: nothing */
-	size_t at, len;                /* of it, what is left */
-	bool ended, passed_on;         /* no more comes; the other side was told */
+	char *held;                    /* bytes that the other side has not taken yet; NULL: none */
+	size_t at, len;                /* the rest of held */
+	bool ended, passed_on;         /* the side sends no more; the other side was told so */
 	uint64_t bytes;
 };
 
 struct tunnel {
 	struct loop *loop;
 	struct conn *conns[TUNNEL_SIDES];
-	struct way ways[TUNNEL_SIDES];         /* by the side that speaks */
+	struct way ways[TUNNEL_SIDES];         /* by the side that sends */
 	struct timer idle;
-	/* while a side is not read, and nothing moves: whether it is still there */
+	/* runs while a side is not read and no byte moves, to see whether the side was reset */
 	struct timer look;
 	uint64_t idle_timeout_ms;
 	void (*end)(void *arg, enum tunnel_end);
@@ -60,8 +60,8 @@ static bool tunnel_is_deaf(const struct tunnel *t)
 	return t->ways[TUNNEL_CLIENT].len || t->ways[TUNNEL_ORIGIN].len;
 }
 
-/* The other side took nothing for so long: what the one that reset its connection had said before is not kept for
- * it. */
+/* The tunnel ends where a side has reset its connection, even if bytes of that side are still held: the other side has
+ * taken none of them for TUNNEL_LOOK_MS. */
 static void tunnel_on_look(struct timer *timer)
 {
 	struct tunnel *t = container_of(timer, struct tunnel, look);
@@ -87,7 +87,8 @@ static bool way_must_end(const struct way *w)
 	return w->ended && !w->len && !w->passed_on;
 }
 
-/* Telling a side that no more comes waits for its socket to have room: over TLS that takes bytes. */
+/* Wants the events that can move bytes or pass on an end. Passing on an end waits until the socket has room, because
+ * over TLS it takes bytes. */
 static void tunnel_listen(struct tunnel *t)
 {
 	for (enum tunnel_side side = 0; side < TUNNEL_SIDES; side++) {
@@ -117,7 +118,7 @@ static int way_hold(struct way *w, const char *at, size_t len)
 	return 0;
 }
 
-/* How much the other side took; CONN_FAILED: it is gone. */
+/* How many bytes the other side took; CONN_FAILED: that side is gone. */
 static ssize_t way_write(struct tunnel *t, enum tunnel_side from, char *at, size_t len)
 {
 	size_t sent = 0;
@@ -154,7 +155,7 @@ static bool way_flush(struct tunnel *t, enum tunnel_side from)
 	return true;
 }
 
-/* Moves on what that side has to say. False: the tunnel is gone. */
+/* Moves the bytes of one side to the other. False: the tunnel is gone. */
 static bool way_move(struct tunnel *t, enum tunnel_side from)
 {
 	char *scratch = (char *)loop_scratch(t->loop);
@@ -188,7 +189,7 @@ static bool way_move(struct tunnel *t, enum tunnel_side from)
 	return true;
 }
 
-/* Side's socket has room. False: the tunnel is gone. */
+/* Passes the other side's end on to side, whose socket has room. False: the tunnel is gone. */
 static bool way_end(struct tunnel *t, enum tunnel_side side)
 {
 	struct way *w = &t->ways[tunnel_other(side)];
