@@ -132,6 +132,8 @@ void client_close(struct client *c, bool reset)
 
 	if (c->state == CL_CLOSED)
 		return;
+	/* A body that ends with the connection would look complete. */
+	reset = reset || (c->state == CL_SEND && c->x->sender.framing == FRAME_CLOSE);
 	unsent = !reset && c->state != CL_FLUSH && conn_flush(c->conn) == CONN_AGAIN;
 	if (client_is_busy(c)) {
 		stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_DROPPED, 1);

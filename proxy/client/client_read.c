@@ -135,12 +135,27 @@ static void client_request(struct client *c)
 	}
 }
 
+/* Drops empty lines before a request (RFC 9112 section 2.2), which old clients send behind a body: the connection stays
+ * idle until the request begins. */
+static void client_skip_empty_lines(struct exchange *x)
+{
+	size_t n = 0;
+
+	while (n < x->in_len && (x->in[n] == '\r' || x->in[n] == '\n'))
+		n++;
+	x->in_len -= n;
+	if (n)
+		memmove(x->in, x->in + n, x->in_len);
+}
+
 bool client_parse(struct client *c)
 {
 	struct exchange *x = c->x;
 	bool first = c->state == CL_IDLE;
 	size_t used;
 
+	if (first && x)
+		client_skip_empty_lines(x);
 	if (!x || x->parsed == x->in_len) {
 		if (!x || !x->in_len)
 			client_idle(c);

@@ -37,6 +37,10 @@ static void answered(void)
 			{ HEARS, "\r\n\r\none" }, { COMES_TO, "IDLE" } } },
 		{ "RFC 9112 2.2: an empty line before a request", NULL, 1, ONCE "CLOSED ", { { SAYS, "\r\n" GET("1") },
 			{ ANSWERS, "one" }, { HEARS, "\r\n\r\none" } } },
+		{ "RFC 9112 2.2: an empty line is no request's beginning: the connection stays idle", NULL, 2, ONCE AGAIN "CLOSED ", {
+			{ SAYS, GET("1") "\r\n" }, { ANSWERS, "one" }, { HEARS, "\r\n\r\none" }, { COMES_TO, "IDLE" },
+			{ SAYS, "\r" }, { COMES_TO, "IDLE" }, { SAYS, "\n" GET("2") }, { ANSWERS, "two" },
+			{ HEARS, "\r\n\r\ntwo" }, { COMES_TO, "IDLE" } } },
 		{ "RFC 9112 9.6: Connection: close", NULL, 1, ONCE "CLOSED ", { { SAYS, LAST_GET("1") }, { ANSWERS, "one" },
 			{ HEARS, CLOSE }, { ENDED, "one" }, { IS_GONE } } },
 		{ "RFC 9112 9.3: HTTP/1.0 does not ask for more", NULL, 1, ONCE "CLOSED ", { { SAYS, OLD_GET("1") }, { ANSWERS, "one" },
@@ -182,6 +186,9 @@ static void uploads(void)
 		{ "RFC 9112 9.3: the answer comes before its end", NULL, 1, REFUSED, { { SAYS, POST("Content-Length: 4\r\n") "bo" },
 			{ COMES_TO, "WAIT" }, { BEGINS, .n = 3 }, { BODY, "one" }, { DONE }, { HEARS, "\r\n\r\none" }, { ENDED, "" },
 			{ HAS_BEEN, "LINGER" } } },
+		{ "RFC 9112 8: an upload that ends early ends an answer that the end of the connection delimits by a reset", NULL, 1,
+			"IDLE HEAD WAIT SEND CLOSED ", { { SAYS, "POST /r/p HTTP/1.0\r\n" HOST "Content-Length: 4\r\n\r\nbo" },
+			{ BEGINS, .n = -1 }, { BODY, "one" }, { HEARS, CLOSE "one" }, { SHUTS }, { IS_RESET, "" }, { IS_GONE } } },
 	};
 
 	world_run(rows, COUNT(rows));
