@@ -198,6 +198,8 @@ void client_linger(struct client *c)
 
 void client_idle(struct client *c)
 {
+	bool still = c->listed && c->x;        /* something came that began no request: the timeout goes on */
+
 	client_enter(c, CL_IDLE);
 	client_release(c);
 	if (c->eof) {
@@ -205,7 +207,10 @@ void client_idle(struct client *c)
 		return;
 	}
 	client_list_idle(c);
-	loop_arm(client_loop(c), &c->timer, c->pool->draining ? CLIENT_LAST_MS : client_conf(c)->keepalive_timeout_ms);
+	if (c->pool->draining)
+		loop_arm(client_loop(c), &c->timer, CLIENT_LAST_MS);
+	else if (!still)
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->keepalive_timeout_ms);
 }
 
 int client_open_exchange(struct client *c)
