@@ -24,7 +24,7 @@ static enum cache_directive directive_find(struct slice name, enum cc_where wher
 	return (enum cache_directive)d;
 }
 
-/* delta-seconds (section 1.2.2): digits only, and what is too large is as large as can be. */
+/* delta-seconds (section 1.2.2): digits only; a number that is too large counts as CC_SECONDS_MAX. */
 static bool seconds_read(struct slice s, uint32_t *seconds)
 {
 	uint64_t n = 0;
@@ -40,8 +40,8 @@ static bool seconds_read(struct slice s, uint32_t *seconds)
 	return s.len > 0;
 }
 
-/* The first of its name counts (section 4.2.1); a value that is none marks the directive invalid. value.at NULL: no
- * "=". */
+/* The first directive of a name counts (section 4.2.1); one whose value cannot be read is marked invalid. value.at
+ * NULL: there is no "=". */
 static void directive_take(struct cache_control *cc, enum cache_directive d, struct slice value)
 {
 	uint32_t bit = 1u << d;
@@ -132,7 +132,7 @@ void cache_control_forget_reload(struct cache_control *cc)
 	cc->set &= ~(1u << CC_NO_CACHE | 1u << CC_MAX_AGE | 1u << CC_MIN_FRESH);
 }
 
-/* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last of its name
+/* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last member of a name
  * counts. */
 static void targeted_take(void *arg, const struct sf_member *m)
 {
@@ -160,8 +160,8 @@ static void targeted_take(void *arg, const struct sf_member *m)
 	}
 }
 
-/* Lines of one name are read one after the other; an empty field, or one with a fault in any line, does not stand there
- * (RFC 9213 section 2.1). */
+/* Reads all lines of one name, one after the other. A field that is empty, or has a fault in any line, is ignored as if
+ * it were absent (RFC 9213 section 2.1). */
 static bool targeted_read(struct cache_control *cc, const struct http_msg *response, const char *name)
 {
 	memset(cc, 0, sizeof *cc);

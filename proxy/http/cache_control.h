@@ -1,5 +1,5 @@
-/* Owns reading cache directives: Cache-Control of requests and responses, Pragma where it stands in for it, and
- * targeted fields. Pure: a head in, a struct of values out. Must not know: what follows from them (freshness).
+/* Owns reading cache directives: Cache-Control of requests and responses, Pragma where a request has no Cache-Control,
+ * and targeted fields. Pure: a head in, a struct of values out. Must not know: what follows from them (freshness).
  * Source: RFC 9111 sections 5.2 and 5.4, RFC 5861, RFC 8246, RFC 9213. */
 #ifndef UTFEED_PROXY_HTTP_CACHE_CONTROL_H
 #define UTFEED_PROXY_HTTP_CACHE_CONTROL_H
@@ -13,15 +13,15 @@ enum cache_directive {
 	CC_COUNT
 };
 
-#define CC_SECONDS_MAX 2147483648u     /* RFC 9111 section 1.2.2: what is larger counts as this */
+#define CC_SECONDS_MAX 2147483648u     /* RFC 9111 section 1.2.2: a larger number counts as this */
 
 struct cache_control {
-	bool given;                    /* a field stood there, even an empty one */
-	/* it was a targeted field: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
+	bool given;                    /* the head has such a field, even an empty one */
+	/* a targeted field was read: Cache-Control and Expires do not count (RFC 9213 section 2.2) */
 	bool targeted;
 	uint32_t set;                  /* bits by enum cache_directive; a FIELDS directive only where it has no list */
 	uint32_t listed;               /* bits: no-cache or private with a list of fields */
-	uint32_t invalid;              /* bits: stands there with a value that is none */
+	uint32_t invalid;              /* bits: directives whose value cannot be read */
 	uint32_t seconds[CC_COUNT];    /* a MAYBE directive without a value: CC_SECONDS_MAX */
 };
 
@@ -31,7 +31,7 @@ static inline bool cc_has(const struct cache_control *cc, enum cache_directive d
 }
 
 void cache_control_request(struct cache_control *, const struct http_msg *request);
-/* Takes out what asks for a response newer than a fresh one: an operator may have that not count. */
+/* Takes out the directives that ask for a newer response than a fresh one: an operator may have them ignored. */
 void cache_control_forget_reload(struct cache_control *);
 /* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
 void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);

@@ -5,7 +5,7 @@
 
 #include "proxy/base/http_date.h"
 
-/* The opaque part, W/ off; at NULL: no entity tag. */
+/* The quoted part of the tag, without W/; at NULL: it is no entity tag. */
 static struct slice etag_opaque(struct slice tag, bool *weak)
 {
 	*weak = tag.len > 2 && tag.at[0] == 'W' && tag.at[1] == '/';
@@ -43,7 +43,7 @@ bool conditional_names_variant(const struct http_msg *request, const char *varia
 	return false;
 }
 
-/* "abc;gz" is a form of "abc" where the variant is ";gz". */
+/* Whether member is etag with the variant's suffix: "abc;gz" for "abc" where the variant is ";gz". */
 static bool etag_is_variant(struct slice member, struct slice etag, const char *variant)
 {
 	size_t n = variant ? strlen(variant) : 0;
@@ -85,8 +85,9 @@ static bool matches(const struct http_msg *m, enum header_id id, const struct co
 	return false;
 }
 
-/* Sections 13.1.3 and 13.1.4. -1: the field is no date, or nothing tells, and it does not count. Without Last-Modified
- * the Date stands in for it with If-Modified-Since (RFC 9111 section 4.3.2). */
+/* Whether the stored response was modified after the field's date (sections 13.1.3 and 13.1.4). -1: the field is
+ * ignored, because it is no date or the stored response has none to compare. With If-Modified-Since Date stands in for
+ * a missing Last-Modified (RFC 9111 section 4.3.2). */
 static int modified_after(const struct http_msg *m, enum header_id id, const struct conditional_stored *s, int64_t now)
 {
 	int64_t since, modified;
@@ -114,8 +115,8 @@ enum conditional_answer conditional_evaluate(const struct http_msg *m, const str
 	return modified_after(m, H_IF_MODIFIED_SINCE, s, now) == 0 ? CONDITIONAL_NOT_MODIFIED : CONDITIONAL_PROCEED;
 }
 
-/* Section 13.1.5: exactly the stored one, strongly; a date is strong where the response is younger (section
- * 8.8.2.2). */
+/* Section 13.1.5: If-Range must name the stored response by a strong validator. A date is strong where it is older than
+ * the response's Date (section 8.8.2.2). */
 static bool if_range_holds(const struct http_msg *m, const struct conditional_stored *s, int64_t now)
 {
 	struct slice value = http_msg_get(m, H_IF_RANGE);
@@ -129,7 +130,7 @@ static bool if_range_holds(const struct http_msg *m, const struct conditional_st
 	    wanted == modified && modified < s->date;
 }
 
-/* Digits only; what is larger than any body stays so. */
+/* Digits only; a number too large to hold becomes one larger than any body. */
 static bool conditional_read_number(struct slice s, uint64_t *n)
 {
 	*n = 0;
@@ -141,10 +142,10 @@ static bool conditional_read_number(struct slice s, uint64_t *n)
 	return s.len > 0;
 }
 
-/* One range as it is asked for. */
+/* One range as the request names it. */
 struct range_spec {
-	bool suffix;                   /* the last `last` bytes */
-	bool open;                     /* to the end */
+	bool suffix;                   /* the last `last` bytes of the body */
+	bool open;                     /* from first to the body's end */
 	uint64_t first, last;
 };
 
@@ -187,7 +188,7 @@ enum range_answer range_evaluate(const struct http_msg *m, const struct conditio
 		if (!r.last)
 			return RANGE_UNSATISFIABLE;
 		if (!length)
-			return RANGE_NONE;       /* satisfiable, but a 206 has no words for no bytes */
+			return RANGE_NONE;       /* satisfiable, but a 206 cannot name a range of no bytes */
 		*range = (struct byte_range){ r.last < length ? length - r.last : 0, length - 1 };
 		return RANGE_ONE;
 	}

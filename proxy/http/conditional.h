@@ -1,4 +1,4 @@
-/* Owns preconditions and byte ranges as a cache answers them from a stored response. Pure: heads in, answers out.
+/* Owns the answers of a cache to preconditions and byte ranges on a stored response. Pure: heads in, answers out.
  * Must not know: stores, how the answer is written.
  * Source: RFC 9110 sections 8.8, 13 and 14; RFC 9111 section 4.3.2. */
 #ifndef UTFEED_PROXY_HTTP_CONDITIONAL_H
@@ -6,18 +6,18 @@
 
 #include "proxy/http/http_msg.h"
 
-/* What the client would get, as the client would see it (our ETag, not the origin's). */
+/* The stored response as the client would get it (with our ETag, not the origin's). */
 struct conditional_stored {
-	struct slice etag, last_modified;  /* at NULL: has none */
+	struct slice etag, last_modified;  /* at NULL: it has none */
 	int64_t date;                      /* its Date, or when it was received */
-	/* what stands inside the tag of another form of the same bytes (";gz"); NULL: no other form */
+	/* the suffix within the tag of another form of the same bytes (";gz"); NULL: there is no other form */
 	const char *variant;
 };
 
 enum conditional_answer { CONDITIONAL_PROCEED, CONDITIONAL_NOT_MODIFIED, CONDITIONAL_FAILED };   /* 200, 304, 412 */
 
-/* In the order of RFC 9110 section 13.2.2; for GET and HEAD on a stored response of status 200. now: for two-digit
- * years. */
+/* Evaluates the preconditions in the order of RFC 9110 section 13.2.2, for GET and HEAD on a stored response of status
+ * 200. now: for two-digit years. */
 enum conditional_answer conditional_evaluate(const struct http_msg *request, const struct conditional_stored *,
     int64_t now);
 
@@ -30,7 +30,7 @@ bool conditional_names_variant(const struct http_msg *request, const char *varia
 bool etag_equal(struct slice, struct slice, bool strong);  /* RFC 9110 section 8.8.3.2 */
 
 enum range_answer {
-	RANGE_NONE,                    /* serve it whole: no range, one not understood, several, or If-Range says so */
+	RANGE_NONE,                    /* serve it whole: no range, several, one not understood, or If-Range fails */
 	RANGE_ONE,                     /* 206 with first to last */
 	RANGE_UNSATISFIABLE            /* 416 with Content-Range: bytes */
 };

@@ -1,4 +1,4 @@
-/* Parts of a whole; see content_range.h. */
+/* Parts of a whole response; see content_range.h. */
 #include "proxy/http/content_range.h"
 
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "proxy/base/http_date.h"
 #include "proxy/http/conditional.h"
 
-enum { DIGITS_MAX = 18 };              /* of a number that fits an int64_t, whatever its digits */
+enum { DIGITS_MAX = 18 };              /* every number of so many digits fits an int64_t */
 
-/* Digits from the front of s, which is moved behind them and behind end. */
+/* Reads the number at the front of s, which end must follow; s is moved behind both. end '\0': the number ends s. */
 static bool take_number(struct slice *s, char end, uint64_t *n)
 {
 	size_t i = 0;
@@ -23,7 +23,8 @@ static bool take_number(struct slice *s, char end, uint64_t *n)
 	return true;
 }
 
-/* section 14.6: then each part has its own, and what stands in the head counts for none */
+/* Section 14.6: in a multipart response each part has a Content-Range of its own, and one in the head does not
+ * count. */
 static bool is_multipart(const struct http_msg *m)
 {
 	static const char multipart[] = "multipart/";
@@ -46,7 +47,7 @@ bool content_range_read(struct content_range *r, const struct http_msg *m)
 	    take_number(&rest, '\0', &r->total) && r->first <= r->last && r->last < r->total;
 }
 
-/* Section 8.8.2.2: a date is strong where the response was made after that second. */
+/* Section 8.8.2.2: Last-Modified is strong where the response was made after that second. */
 static bool strong_date(const struct http_msg *m, int64_t now, int64_t *modified)
 {
 	int64_t date;

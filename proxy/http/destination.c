@@ -1,4 +1,4 @@
-/* Where requests go; see destination.h. */
+/* Destinations of requests; see destination.h. */
 #include "proxy/http/destination.h"
 
 #include <ctype.h>
@@ -101,7 +101,8 @@ static void remove_dots(char *path, size_t *len)
 	*len = out;
 }
 
-/* The base's path up to its last slash, the reference behind it, dots removed; queries as the reference has them. */
+/* Appends the path of the base up to its last slash and the reference behind it, with dot segments removed (RFC 3986
+ * section 5.2.3). The query is the reference's; the base's is kept only where the reference is empty. */
 static void merge(struct text *t, const struct destination *base, struct slice ref)
 {
 	struct slice rest, base_path = slice_until((struct slice){ base->path, base->path_len }, '?', &rest);

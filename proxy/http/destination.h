@@ -1,6 +1,6 @@
-/* Owns where a request goes: scheme, host, port, Host field, path; from a URL, and from a Location seen at another
- * destination.
- * Must not know: routes, who asks. Pure. Source: RFC 3986 section 5.2 (references), RFC 9110 section 10.2.2
+/* Owns the destination of a request: scheme, host, port, Host field and path, made from a URL, or from a Location that
+ * another destination sent.
+ * Must not know: routes, clients. Pure. Source: RFC 3986 section 5.2 (references), RFC 9110 section 10.2.2
  * (Location). */
 #ifndef UTFEED_PROXY_HTTP_DESTINATION_H
 #define UTFEED_PROXY_HTTP_DESTINATION_H
@@ -15,17 +15,17 @@ enum { DESTINATION_HOST_MAX = URL_MAX_HOST + 1, DESTINATION_AUTHORITY_MAX = DEST
 
 struct destination {
 	bool tls;
-	bool lent;
+	bool lent;                                     /* path belongs to somebody else */
 	uint16_t port;
 	char *path;                                    /* path and query, terminated; owned unless lent */
 	size_t path_len;
-	char host[DESTINATION_HOST_MAX];               /* to connect to, without brackets, lower case */
-	char authority[DESTINATION_AUTHORITY_MAX];     /* the Host field */
+	char host[DESTINATION_HOST_MAX];               /* the host to connect to, without brackets, lower case */
+	char authority[DESTINATION_AUTHORITY_MAX];     /* the value of the Host field */
 };
 
 enum destination_error { DESTINATION_OK, DESTINATION_NO_MEMORY, DESTINATION_BAD_URL };
 
-/* Fills d, whose path must be NULL or freed. On DESTINATION_BAD_URL *why says what is wrong. */
+/* Both fill a destination whose path must be NULL or freed. On DESTINATION_BAD_URL *why says what is wrong. */
 enum destination_error destination_from_url(struct destination *, struct slice url, const char **why);
 enum destination_error destination_follow(struct destination *, const struct destination *base, struct slice location,
     const char **why);
@@ -34,7 +34,7 @@ int destination_set_path(struct destination *, const char *path, size_t len) __a
 void destination_free(struct destination *);
 
 bool destination_same_origin(const struct destination *, const struct destination *);
-/* Appends the URL. */
+/* Appends the destination's URL. */
 void destination_url(struct text *, const struct destination *);
 
 #endif

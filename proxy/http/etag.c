@@ -12,7 +12,7 @@ void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
 	snprintf(buf, ETAG_SUFFIX_MAX, ETAG_MARK "%08x", (unsigned)(settings ^ settings >> 32));
 }
 
-/* Length of W/ if it stands there; -1 where the rest is no quoted string of etagc. */
+/* The length of W/, if the tag begins with it, else 0; -1: the rest is no quoted string of etagc. */
 static int etag_prefix(struct slice tag)
 {
 	int weak = tag.len >= 2 && tag.at[0] == 'W' && tag.at[1] == '/' ? 2 : 0;
@@ -32,7 +32,7 @@ void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 	text_puts(t, "\"");
 }
 
-/* Where the suffix begins, and how long the tag's end from there is; NULL: it has none. */
+/* Where the suffix begins; *tail is the length of the tag from there. NULL: the tag has no suffix. */
 static const char *etag_mark(struct slice tag, size_t *tail, bool *is_gzip)
 {
 	size_t gzip = sizeof ETAG_GZIP - 1;

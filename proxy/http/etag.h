@@ -1,6 +1,6 @@
-/* Owns entity tags of transformed responses: the origin's opaque tag with a suffix that names the output settings, so
- * that the origin's tag can be told from ours and got back out of it without a store.
- * Must not know: settings themselves. Source: RFC 9110 sections 8.8.3 and 7.7. */
+/* Owns entity tags of transformed responses: such a tag is the origin's with a suffix that stands for the output
+ * settings. So our tags can be told from the origin's, and the origin's tag can be got out of ours without a store.
+ * Must not know: the settings themselves. Source: RFC 9110 sections 8.8.3 and 7.7. */
 #ifndef UTFEED_PROXY_HTTP_ETAG_H
 #define UTFEED_PROXY_HTTP_ETAG_H
 
@@ -11,20 +11,20 @@
 
 enum { ETAG_SUFFIX_MAX = 24 };
 
-/* ";utf-" and eight hexadecimal digits of settings. */
+/* Writes the suffix: ";utf-" and eight hexadecimal digits of a hash of the settings. */
 void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings);
 /* "abc" becomes "abc;utf-0123abcd"; W/ stays. Writes nothing where upstream is no entity tag. */
 void etag_transform(struct text *, struct slice upstream, const char *suffix);
-/* What stands behind the suffix in the tag of the gzip form. */
+/* Follows the suffix in the tag of the gzip form. */
 #define ETAG_GZIP ";gz"
 
-/* Whether the tag is one of ours, under whatever settings. */
+/* Whether the tag is one of ours, under any settings. */
 bool etag_is_ours(struct slice);
 
 enum etag_owner { ETAG_THEIRS, ETAG_OURS, ETAG_OURS_GZIP, ETAG_STALE };
-/* A client's If-None-Match member as the origin knows it, and whose it is: ours under these settings gets its suffix
- * off; ours under other settings names bytes nobody can have now and writes nothing (ETAG_STALE); any other stays as it
- * is. */
+/* Appends a tag of a client's If-None-Match as the origin knows it, and returns whose tag it is. A tag of ours under
+ * these settings loses its suffix. A tag of ours under other settings names bytes that are no longer served: nothing is
+ * appended (ETAG_STALE). Any other tag stays as it is. */
 enum etag_owner etag_restore(struct text *, struct slice member, const char *suffix);
 
 #endif

@@ -39,8 +39,8 @@ bool freshness_heuristic_status(int status)
 	return false;
 }
 
-/* Never stored: not final, of one connection or one request's own fields only, or forbidden (RFC 6585 sections 3 to
- * 6). */
+/* Statuses that are never stored: those that are not final, that concern one connection or the fields of one request
+ * only, or that must not be stored (RFC 6585 sections 3 to 6). */
 static bool never_stored(int status)
 {
 	static const short statuses[] = { 206, 304, 407, 412, 416, 428, 429, 431, 511 };
@@ -81,7 +81,7 @@ const struct cache_control *freshness_request(struct cache_control *own, const s
 	return own;
 }
 
-/* Without a Date nobody knows how far off it is. */
+/* Whether Expires lies behind Date. Without a Date it is not known how long the lifetime is: false. */
 static bool expires_later(const struct http_msg *m)
 {
 	int64_t date, expires;
@@ -90,8 +90,8 @@ static bool expires_later(const struct http_msg *m)
 	    http_date_read(http_msg_get(m, H_EXPIRES), date, &expires) && expires > date;
 }
 
-/* A lifetime over at once is none: each use would be validated, and the fields of that exchange are another client's
- * (section 7.3). */
+/* Whether a response with Set-Cookie may be stored (section 7.3): it must name a lifetime above 0 or say public. With a
+ * lifetime of 0 each use would be validated, and that exchange has the fields of another client. */
 static bool lets_cookies_be_stored(const struct cache_control *cc, const struct http_msg *m)
 {
 	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
@@ -120,7 +120,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 		return STORABLE_REQUEST_NO_STORE;
 	if (never_stored(m->status) || (cc_has(&cc, CC_MUST_UNDERSTAND) && !understood(m->status)))
 		return STORABLE_STATUS;
-	/* beside must-understand no-store is for caches that know neither (section 5.2.2.3) */
+	/* Beside must-understand, no-store is meant for caches that do not know must-understand (section 5.2.2.3). */
 	if (cc_has(&cc, CC_NO_STORE) && !cc_has(&cc, CC_MUST_UNDERSTAND))
 		return STORABLE_NO_STORE;
 	if (cc_has(&cc, CC_PRIVATE) || cc.listed >> CC_PRIVATE & 1)
@@ -138,7 +138,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	return STORABLE_YES;
 }
 
-/* section 5.1: an Integer, or it does not count; of several the first. */
+/* Section 5.1: the first value counts; one that is no integer counts as 0. */
 static int64_t age_value(const struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
@@ -168,7 +168,7 @@ static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_c
 		lifetime = (date - modified) / HEURISTIC_SHARE;
 	if (lifetime > HEURISTIC_MAX_S)
 		lifetime = HEURISTIC_MAX_S;
-	/* What the feed says of itself, and the operator's floor: of good responses only. */
+	/* The feed's own hint and the operator's floor count for responses of status 200 only. */
 	if (m->status == 200 && s->hint_s)
 		lifetime = s->hint_s;
 	if (m->status == 200 && s->floor_s > lifetime)
@@ -183,14 +183,14 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	static const enum cache_directive order[] = { CC_S_MAXAGE, CC_MAX_AGE };
 	int64_t expires;
 
-	/* a value that is none: stale */
+	/* A directive whose value cannot be read makes the response stale. */
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
 		if (cc_has(cc, order[i]))
 			return cc->seconds[order[i]];
 		if (cc->invalid >> order[i] & 1)
 			return 0;
 	}
-	/* section 5.3: an invalid date, or several, is a time in the past */
+	/* Section 5.3: an invalid date counts as a time in the past; so do several Expires fields. */
 	if (!cc->targeted && http_msg_has(m, H_EXPIRES))
 		return http_msg_count(m, H_EXPIRES) == 1 &&
 		        http_date_read(http_msg_get(m, H_EXPIRES), f->response_time, &expires) && expires > date
@@ -200,7 +200,7 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	return heuristic_lifetime(m, cc, date, f->response_time, s);
 }
 
-/* RFC 5861: a window of the response's own, an invalid one being none, else ours. */
+/* RFC 5861: the window that the response names, 0 where it cannot be read; ours where the response names none. */
 static uint32_t window(const struct cache_control *cc, enum cache_directive d, uint32_t ours)
 {
 	if (cc_has(cc, d))
@@ -238,7 +238,7 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		f->flags |= FRESHNESS_IMMUTABLE;
 	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
 		return;
-	/* Beside s-maxage the origin's own windows count, as exceptions it made itself; ours do not. */
+	/* Beside s-maxage the origin's windows count, because it made these exceptions itself; ours do not. */
 	f->swr_s = window(&cc, CC_SWR, 0);
 	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
 }
@@ -270,7 +270,7 @@ void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t r
 		f->lifetime_s = s->floor_s;
 }
 
-/* The clock was set back since, or was wrong then: nobody knows how old it is. */
+/* Whether the clock was set back since the response came, or was wrong then, so that its age is unknown. */
 static bool is_from_the_future(const struct freshness *f, int64_t now)
 {
 	return f->response_time - now > FRESHNESS_AHEAD_MAX_S;
@@ -311,8 +311,8 @@ enum freshness_reuse freshness_reuse(const struct freshness *f, const struct cac
 	int64_t age = freshness_age(f, now), ttl = freshness_ttl(f, now);
 	bool needs = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS), fresh = ttl > 0, refused;
 
-	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. While it is fresh only no-cache asks for an immutable one again (RFC 8246
-	 * section 2). */
+	/* Sections 5.2.1.1, 5.2.1.3, 5.2.1.4. A fresh immutable response is not refused by max-age (RFC 8246 section
+	 * 2). */
 	refused = cc_has(cc, CC_NO_CACHE) || (cc_has(cc, CC_MIN_FRESH) && ttl < (int64_t)cc->seconds[CC_MIN_FRESH]) ||
 	    (cc_has(cc, CC_MAX_AGE) && age > (int64_t)cc->seconds[CC_MAX_AGE] &&
 	        !(fresh && f->flags & FRESHNESS_IMMUTABLE));

@@ -1,4 +1,4 @@
-/* Looking into heads; see head_text.h. */
+/* Reading heads of our own; see head_text.h. */
 #include "proxy/http/head_text.h"
 
 #include <stdio.h>

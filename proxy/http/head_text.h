@@ -1,20 +1,20 @@
-/* Owns looking into a response head as it is sent: finding a field, copying it with some fields left out. Pure.
- * Must not know: what fields mean. For heads of our own making only: a start line, then every line is NAME ": " VALUE
- * CRLF, none of them about framing, and no empty line ends it. */
+/* Owns reading a response head that utfeed wrote: finding a field, copying the head without some fields. Pure.
+ * Must not know: what fields mean. Invariant: the heads have a start line, then lines of NAME ": " VALUE CRLF, none of
+ * them about framing, and no empty line at the end. */
 #ifndef UTFEED_PROXY_HTTP_HEAD_TEXT_H
 #define UTFEED_PROXY_HTTP_HEAD_TEXT_H
 
 #include "proxy/base/slice.h"
 #include "proxy/base/text.h"
 
-/* Whether it is such a head, of that status: what a store brings back need not be. */
+/* Whether text is such a head with this status. A head that comes from a store has to be checked. */
 bool head_text_valid(struct slice head, int status);
 /* The first field of that name (lower case); at NULL: none. */
 struct slice head_text_get(struct slice head, const char *name);
-/* Where the closing quote of its ETag stands; 0: it has none. */
+/* The offset of the closing quote of ETag; 0: the head has no ETag. */
 size_t head_text_etag_end(struct slice head);
-/* Appends the field lines (no start line) whose name is, with keep, or is not, without, one of names (NULL at the
- * end). */
+/* Appends field lines, without the start line. keep: those whose name is one of names (NULL at the end); else all
+ * others. */
 void head_text_copy(struct text *, struct slice head, const char *const *names, bool keep);
 
 #endif

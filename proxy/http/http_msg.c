@@ -8,7 +8,7 @@
 static const struct {
 	const char *name;
 	uint8_t len, request, response;
-	bool family;                   /* name is how its members' names begin */
+	bool family;                   /* name is a prefix of its members' names */
 } headers[H_COUNT] = {
 	[H_OTHER] = { "", 0, REQUEST_OTHER, RESPONSE_KEEP, false },
 #define HEADER(id, name, request, response) \
@@ -43,8 +43,8 @@ void http_msg_reset(struct http_msg *m)
 
 enum { HEADER_LISTS = 64 };
 
-/* The headers by length and first letter: where a list begins, and what follows each; H_OTHER: nothing. Families by
- * first letter alone. */
+/* Lists of the headers, by length and first letter; families by first letter alone. first_of and first_family: the
+ * first header of a list; next_of: the header that follows in the list; H_OTHER: none. */
 static uint8_t first_of[HEADER_LISTS], next_of[H_COUNT], first_family[32];
 
 static uint8_t *header_list(const char *name, size_t len)

@@ -1,7 +1,6 @@
-/* Owns a message head as parsed: start line and header fields as offsets into the buffer it was read into, and the
- * table of the fields utfeed knows (headers.def). Must not know: how heads are parsed (http_parse) or what they mean to
- * anybody.
- * Invariant: text of a head is valid until its buffer is reused; offsets survive the buffer's moving. */
+/* Owns a parsed message head: start line and header fields as offsets into the buffer it was read into, and the table
+ * of the fields that utfeed knows (headers.def). Must not know: how heads are parsed (http_parse), what they mean.
+ * Invariant: the text of a head is valid until its buffer is reused; the offsets stay valid when the buffer moves. */
 #ifndef UTFEED_PROXY_HTTP_HTTP_MSG_H
 #define UTFEED_PROXY_HTTP_HTTP_MSG_H
 
@@ -37,20 +36,20 @@ struct http_field {
 enum http_method { METHOD_OTHER, METHOD_GET, METHOD_HEAD, METHOD_CONNECT, METHOD_TRACE };
 
 struct http_msg {
-	const char *base;              /* the buffer; whoever moves it sets it anew */
+	const char *base;              /* the buffer; must be set anew when the buffer moves */
 	uint32_t target, target_len;   /* requests */
 	uint32_t method_at, method_len;
 	uint32_t head_len;             /* bytes of the whole head, from base */
 	uint16_t status;               /* responses */
 	uint8_t major, minor;          /* version */
 	enum http_method method;
-	bool keep_alive;               /* what framing and Connection say (RFC 9112 section 9.3) */
+	bool keep_alive;               /* by framing and Connection the connection persists (RFC 9112 section 9.3) */
 	bool chunked;
-	bool has_length;               /* a Content-Length field stands */
+	bool has_length;               /* there is a Content-Length field */
 	uint64_t content_length;
 	uint32_t n_fields, max_fields;
 	struct http_field *fields;     /* max_fields of them, owned by http_msg */
-	/* a bit for each enum header_id that fields have: what is not there is not looked for */
+	/* a bit for each enum header_id that fields have, so that an absent field is not searched for */
 	uint64_t ids[2];
 };
 
@@ -78,7 +77,7 @@ static inline struct slice http_msg_target(const struct http_msg *m)
 	return (struct slice){ m->base + m->target, m->target_len };
 }
 
-/* What was written to fields[n_fields] is the message's next field. */
+/* Makes fields[n_fields], which the caller has filled in, the message's next field. */
 static inline void http_msg_add(struct http_msg *m)
 {
 	uint8_t id = m->fields[m->n_fields++].id;
@@ -96,7 +95,7 @@ static inline struct slice http_msg_get(const struct http_msg *m, enum header_id
 {
 	return http_msg_has(m, id) ? http_msg_find(m, id) : (struct slice){ NULL, 0 };
 }
-/* The Via line of whoever passes the message on (RFC 9110 section 7.6.3). */
+/* Appends the Via line with which the proxy called name passes the message on (RFC 9110 section 7.6.3). */
 void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
 /* How many fields have that id. */
 size_t http_msg_count(const struct http_msg *, enum header_id);
@@ -111,8 +110,8 @@ static inline bool http_msg_next_member(const struct http_msg *m, enum header_id
 	return http_msg_has(m, id) && http_list_next(m, id, it, member);
 }
 
-/* Accept-Encoding (RFC 9110 section 12.5.3) grants the coding by one of its names, NULL-terminated, or by *. Without
- * the field: false, though the RFC allows anything then; old consumers mean "none" by it. */
+/* Whether Accept-Encoding (RFC 9110 section 12.5.3) allows the coding by one of its names (NULL at the end) or by "*".
+ * Without the field the RFC allows any coding, but old clients that send none expect no coding: false. */
 bool http_msg_accepts_coding(const struct http_msg *, const char *const *names);
 
 #endif

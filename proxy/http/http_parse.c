@@ -17,8 +17,8 @@ struct http_parser {
 	http_body_f *body;
 	void *arg;
 	bool request, head_done, done, in_name, no_body;
-	char last;                     /* the byte read last */
-	const char *body_end;          /* of the last piece of the body in what is being read; NULL: there was none */
+	char last;                     /* the last byte parsed */
+	const char *body_end;          /* end of the last piece of the body in this call's data; NULL: there was none */
 	size_t framing;                /* bytes read since the last byte of the body */
 	enum http_parse_error error;
 	const char *reason;
@@ -48,7 +48,7 @@ static int on_field(llhttp_t *ll, const char *at, size_t len)
 	struct http_parser *p = ll->data;
 	struct http_msg *m = p->msg;
 
-	if (p->head_done) {              /* a trailer, of which nothing is kept */
+	if (p->head_done) {              /* trailers are not kept */
 		p->in_name |= len != 0;
 		return 0;
 	}
@@ -110,7 +110,7 @@ static int on_status(llhttp_t *ll, const char *at, size_t len)
 	return 0;
 }
 
-/* "HTTP/1.1 200": llhttp reads any number of digits. */
+/* Whether the status code has three digits, 100 to 599: llhttp accepts any number of digits. */
 static bool http_status_valid(const struct http_msg *m)
 {
 	enum { STATUS_AT = sizeof "HTTP/1.1 " - 1, STATUS_LEN = 3 };
@@ -120,7 +120,7 @@ static bool http_status_valid(const struct http_msg *m)
 	return m->base[STATUS_AT + STATUS_LEN] == ' ' || m->base[STATUS_AT + STATUS_LEN] == '\r';
 }
 
-/* Single spaces (RFC 9112 section 3); llhttp reads over more of them. */
+/* Whether single spaces separate the parts of the request line (RFC 9112 section 3): llhttp accepts more of them. */
 static bool http_request_line_valid(const struct http_msg *m)
 {
 	const char *target = m->base + m->target, *after = target + m->target_len;
@@ -128,7 +128,7 @@ static bool http_request_line_valid(const struct http_msg *m)
 	return m->target >= 2 && target[-1] == ' ' && target[-2] != ' ' && after[0] == ' ' && after[1] == 'H';
 }
 
-/* There is one number in the field, and it is the parser's. */
+/* Whether there is one Content-Length, and its text is the number that llhttp read. */
 static bool http_length_agrees(const struct http_msg *m)
 {
 	struct slice v = http_msg_get(m, H_CONTENT_LENGTH);
@@ -143,9 +143,9 @@ static bool http_length_agrees(const struct http_msg *m)
 	return !v.len && !left;
 }
 
-/* What llhttp takes but has no single meaning, or none we can carry out. It reads the framing fields by itself, as they
- * come: where that gave something else than what stands in them ("chunked" and a tab is chunked to us, and nothing to
- * llhttp 8) there are two meanings. */
+/* Refuses heads that llhttp accepts although they have no single meaning, or none that utfeed can carry out. llhttp
+ * reads the framing fields by itself, as they come: where its result differs from the fields' text there are two
+ * meanings (for example "chunked" and a tab is chunked to us and nothing to llhttp 8). */
 static int http_check_framing(struct http_parser *p, struct http_msg *m)
 {
 	size_t codings = http_msg_count(m, H_TRANSFER_ENCODING);
@@ -171,9 +171,9 @@ static int http_check_framing(struct http_parser *p, struct http_msg *m)
 	return 0;
 }
 
-/* Fields that Connection names are hop by hop, except those whose removal would change what the message is (RFC 9110
- * section
- * 7.6.1: senders must not list them). As many may be named as may be there: each is looked for among them all. */
+/* Marks the fields that Connection names as hop by hop, except those whose removal would change what the message is
+ * (RFC 9110 section 7.6.1: senders must not list them). Connection may name no more fields than a message may have,
+ * since all fields are searched for each name. */
 static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 {
 	struct http_list it = { 0, 0 };
@@ -185,7 +185,7 @@ static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 
 		if (++named > m->max_fields)
 			return http_fail(p, HTTP_E_TOO_MANY_FIELDS, "Connection names too many fields");
-		m->keep_alive &= !slice_is(name, "close");     /* whatever blanks stand around it */
+		m->keep_alive &= !slice_is(name, "close");     /* with blanks around it, too */
 		if (id == H_CONTENT_LENGTH || id == H_HOST || id == H_CONTENT_TYPE || id == H_CONTENT_ENCODING ||
 		    id == H_CACHE_CONTROL)
 			continue;
@@ -292,8 +292,9 @@ void http_parser_go_on(struct http_parser *p)
 	llhttp_resume(&p->ll);
 }
 
-/* Lines of a head end in CRLF, CR stands nowhere else, and no line begins with a blank (RFC 9112 sections 2.2 and 5.2:
- * obsolete folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's start. */
+/* Whether each line of a head ends in CRLF, with CR nowhere else, and none begins with a blank (RFC 9112 sections 2.2
+ * and 5.2: obsolete folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's
+ * start. */
 static bool http_lines_valid(const char *data, size_t len, char before)
 {
 	const char *end = data + len;
@@ -311,7 +312,7 @@ static bool http_lines_valid(const char *data, size_t len, char before)
 	return true;
 }
 
-/* Only the method and version are worth telling apart: their answers differ (501, 505). */
+/* Method and version are told apart because they are answered differently (501, 505). */
 static enum http_parse_error http_classify(llhttp_errno_t e)
 {
 	switch (e) {
@@ -330,7 +331,8 @@ static enum http_parse_error http_classify(llhttp_errno_t e)
 	}
 }
 
-/* An extension or a trailer section that never ends would be read for ever, with nothing to show for it. */
+/* Whether chunk extensions and trailers stay within HTTP_FRAMING_MAX: otherwise a peer could send them for ever,
+ * without a byte of the body. */
 static bool http_framing_ends(struct http_parser *p, const char *data, size_t used)
 {
 	p->framing = p->body_end ? (size_t)(data + used - p->body_end) : p->framing + used;
@@ -352,7 +354,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 	p->body_end = NULL;
 	e = llhttp_execute(&p->ll, data, len);
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
-	/* with the byte that was refused */
+	/* after an error the byte that was refused counts as seen */
 	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
 	if (was_head && !http_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
 		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");

@@ -1,7 +1,7 @@
 /* Max-Forwards; see max_forwards.h. */
 #include "proxy/http/max_forwards.h"
 
-/* More than any chain of proxies, so that whoever asks with more loses nothing by getting this. */
+/* A larger number is read as this one, which is more than any chain of proxies has. */
 enum { FORWARDS_MANY = 1000000 };
 
 bool max_forwards(const struct http_msg *m, uint64_t *left)

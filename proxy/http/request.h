@@ -1,6 +1,6 @@
-/* Owns what a client's request says, as a value: client/request_read.c reads it once from the head, and every later
- * step gets this value.
- * Must not know: who asks, what is stored. Invariant: never changed once read; msg must live as long. */
+/* Owns a client's request as a value: client/request_read.c reads it once from the head, and every later step gets this
+ * value.
+ * Must not know: the client, what is stored. Invariant: it never changes once it is read; msg must live as long. */
 #ifndef UTFEED_PROXY_HTTP_REQUEST_H
 #define UTFEED_PROXY_HTTP_REQUEST_H
 
@@ -8,13 +8,14 @@
 #include "proxy/http/http_msg.h"
 
 struct request {
-	/* For who writes the origin's request of it, and for the rules of preconditions and ranges (conditional.h). */
+	/* The head, for writing the request to the origin and for the rules of preconditions and ranges
+	 * (conditional.h). */
 	const struct http_msg *msg;
 	enum http_method method;
-	bool authorization, cookies;   /* credentials came along */
-	bool conditional;              /* some precondition (RFC 9110 section 13) */
-	bool ranged;                   /* a Range */
-	struct cache_control says;     /* Cache-Control and Pragma; as the route lets them count: freshness_request() */
+	bool authorization, cookies;   /* the request has Authorization, Cookie */
+	bool conditional;              /* the request has a precondition (RFC 9110 section 13) */
+	bool ranged;                   /* the request has a Range */
+	struct cache_control says;     /* Cache-Control and Pragma; freshness_request() tells what of them counts */
 };
 
 static inline bool request_reads(const struct request *r)

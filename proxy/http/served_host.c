@@ -1,10 +1,10 @@
-/* Names utfeed answers to; see served_host.h. */
+/* Names that utfeed answers to; see served_host.h. */
 #include "proxy/http/served_host.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* Names below these lead nowhere on the Internet, or to no stranger. */
+/* Names below these do not exist on the Internet's DNS, or no stranger can register them. */
 static const char *const private_names[] = {
 	"localhost", "test", "example", "invalid",             /* RFC 6761 section 6 */
 	"local", "intranet", "internal", "private", "corp", "home", "lan",     /* RFC 6762 section 3 and appendix G */
@@ -53,8 +53,8 @@ static bool served_host_is_listed(const struct conf_destination_list *list, cons
 	return false;
 }
 
-/* The last label is a number: no name of the DNS ends so, and browsers take it for an IPv4 address or for nothing (URL
- * Standard, "ends in a number checker"). */
+/* Whether the last label is a number: no name of the DNS ends so, and browsers take such a host for an IPv4 address or
+ * refuse it (URL Standard, "ends in a number checker"). */
 static bool is_numeric(const char *name, size_t len)
 {
 	size_t digits = 0;

@@ -1,5 +1,5 @@
-/* Owns which names utfeed answers to, so that no web page reaches it by a name of its own that it lets lead here (DNS
- * rebinding).
+/* Owns the host names that utfeed answers to. A web page must not reach utfeed by a name of the page's own site that
+ * its DNS points here (DNS rebinding).
  * Must not know: what is asked for. Pure, over configuration.
  * Source: RFC 6761, RFC 6762 appendix G, RFC 8375, ICANN's .internal: names that no stranger can register. */
 #ifndef UTFEED_PROXY_HTTP_SERVED_HOST_H
@@ -7,8 +7,8 @@
 
 #include "conf/conf.h"
 
-/* text: a Host field, read as asked says; one that is empty or not there is no browser's, and served. tls: the client
- * knows from our certificate that the name is ours. */
+/* text: a Host field, with asked parsed from it. A request whose Host is empty or absent comes from no browser and is
+ * served. tls: the client knows from our certificate that the name is ours. */
 bool served_host(const struct conf *, const char *text, const struct url_host *asked, bool tls);
 
 #endif

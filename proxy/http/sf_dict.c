@@ -68,7 +68,7 @@ static bool dict_read_number(struct sf_input *in, struct sf_member *m)
 	return digits <= SF_DECIMAL_WHOLE && fraction >= 1 && fraction <= SF_DECIMAL_FRACTION;
 }
 
-/* Sections 4.2.5 and 4.2.10 (display: %"..." with lower-case %xx; that these make UTF-8 is not looked at). */
+/* Sections 4.2.5 and 4.2.10 (display: %"..." with lower-case %xx; whether these are valid UTF-8 is not checked). */
 static bool read_string(struct sf_input *in, struct sf_member *m, bool display)
 {
 	static const char hex[] = "0123456789abcdef";

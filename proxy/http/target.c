@@ -36,7 +36,8 @@ static enum target_error target_set_url(struct target *t, const struct conf *con
 	}
 }
 
-/* /http:/host/path, as some clients and servers squeeze the double slash. */
+/* Reads the URL in a path, with one slash too few as well ("/http:/host/path"): some clients and servers reduce double
+ * slashes. */
 static enum target_error target_from_path(struct target *t, const struct conf *conf, struct slice target,
     const char **why)
 {
@@ -63,8 +64,8 @@ static int target_hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* ?url=: percent-encoded up to the next '&' as forms send it; or, where "://" stands in it as it is, everything to the
- * end. */
+/* Reads the URL in ?url=, which ends at the next '&' and is percent-encoded, as forms send it. Where it has "://" in
+ * plain it goes to the end of the target. */
 static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value,
     const char **why)
 {
@@ -95,7 +96,7 @@ static enum target_error target_from_query(struct target *t, const struct conf *
 	return e;
 }
 
-/* What the configuration checked fits. */
+/* The configuration has checked that the name fits. */
 static void copy_name(char *to, size_t cap, const char *name)
 {
 	size_t n = strlen(name) + 1;
@@ -127,7 +128,8 @@ static enum target_error target_from_route(struct target *t, const struct conf_r
 	return TARGET_OK;
 }
 
-/* Visible ASCII: what origins are sent stays one line of one word, whoever checked it before. */
+/* Only visible ASCII is accepted, so that the target stays one word in the origin's request line, whatever was checked
+ * before. */
 static bool target_visible(struct slice target)
 {
 	for (size_t i = 0; i < target.len; i++)
@@ -136,7 +138,7 @@ static bool target_visible(struct slice target)
 	return true;
 }
 
-/* One Host field in HTTP/1.1, at most one in HTTP/1.0, and a valid one (RFC 9112 section 3.2). */
+/* There must be one Host field in HTTP/1.1, at most one in HTTP/1.0, and it must be valid (RFC 9112 section 3.2). */
 static bool target_host_valid(const struct http_msg *m, struct slice *host, struct url_host *parsed)
 {
 	size_t n = http_msg_count(m, H_HOST);
@@ -195,7 +197,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	return TARGET_NO_ROUTE;
 }
 
-/* A port must be there, and be one (RFC 9110 section 9.3.6). */
+/* The port must be given, and be valid (RFC 9110 section 9.3.6). */
 enum target_error target_authority(struct destination *d, const struct http_msg *m)
 {
 	struct slice target = http_msg_target(m), host;

@@ -17,7 +17,7 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* What no client's request can be compared by. */
+/* Fields that utfeed writes itself, so that clients' requests cannot be compared by them. */
 static bool is_ours(struct slice name)
 {
 	static const char *const ours[] = { "range", "if-range", "if-none-match", "if-modified-since", "if-match",
@@ -49,7 +49,7 @@ enum vary vary_union(struct text *names, const struct http_msg *m, struct slice 
 	while (others.at && others.len && n < VARY_NAMES_MAX)
 		list[n++] = slice_until(others, ',', &others);
 	while (http_msg_next_member(m, H_VARY, &it, &name)) {
-		/* So many that nobody will ask twice alike: as good as "*". */
+		/* With so many fields hardly two requests are equal, so this counts as "*". */
 		if (slice_is(name, "*") || is_ours(name) || n == VARY_NAMES_MAX)
 			return VARY_ALL;
 		if (!never_differs(name))
@@ -103,7 +103,7 @@ static bool next_member(struct slice *rest, struct slice *member)
 	return true;
 }
 
-/* Of a preference in lower case and without blanks, of anything else as it stands. */
+/* Appends a member of a list: a preference in lower case and without blanks, anything else as it stands. */
 static void add_member(struct text *key, struct slice member, bool preference)
 {
 	if (!preference)
@@ -124,7 +124,7 @@ static void add_members(struct text *key, struct slice *list, size_t n, bool pre
 	}
 }
 
-/* Takes the first of the field lines. False: there is none left. */
+/* Takes the first of the remaining field lines. False: there is none left. */
 static bool vary_next_line(struct slice *sent, struct slice *name, struct slice *value)
 {
 	struct slice line;
@@ -139,7 +139,7 @@ static bool vary_next_line(struct slice *sent, struct slice *name, struct slice 
 	return true;
 }
 
-/* A line a name: no value holds a line's end, so that no two requests write the same. */
+/* Each name gets a line. No value contains the end of a line, so that different requests never write the same text. */
 void vary_key(struct text *key, struct slice names, struct slice sent)
 {
 	struct slice rest = names, list[VARY_MEMBERS_MAX];
@@ -154,7 +154,8 @@ void vary_key(struct text *key, struct slice names, struct slice sent)
 			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
 			while (next_member(&value, &list[n]))
-				if (++n == VARY_MEMBERS_MAX) {        /* more are in order by so many at a time */
+				if (++n == VARY_MEMBERS_MAX) {        /* longer lists are sorted piece by piece */
+
 					add_members(key, list, n, preference, &any);
 					n = 0;
 				}
