@@ -1,4 +1,4 @@
-/* From a member to the struct it is embedded in: how callbacks of timers, tasks and readers find their owner. */
+/* The struct in which a member is embedded: callbacks of timers, tasks and readers find their owner by it. */
 #ifndef UTFEED_PROXY_BASE_CONTAINER_OF_H
 #define UTFEED_PROXY_BASE_CONTAINER_OF_H
 

@@ -1,4 +1,4 @@
-/* How failures are told; see failure.h. */
+/* Failures and their texts; see failure.h. */
 #include "proxy/base/failure.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Owns the ways a fetch can fail, and how each is told: status code, sentence, Proxy-Status token (failure.def).
+/* Owns the ways in which a fetch can fail, and how each is told: status code, sentence, Proxy-Status token
+ * (failure.def).
  * Must not know: who failed. Source: RFC 9209. */
 #ifndef UTFEED_PROXY_BASE_FAILURE_H
 #define UTFEED_PROXY_BASE_FAILURE_H
@@ -19,7 +20,7 @@ struct failure {
 	unsigned retry_after_s;            /* for the answer's Retry-After; 0: none */
 };
 
-/* details: printf; whatever is not printable ASCII becomes '?', a quote or backslash too. */
+/* details: as by printf; quotes, backslashes and anything that is not printable ASCII become '?'. */
 void failure_set(struct failure *, enum failure_kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 const char *failure_token(enum failure_kind);

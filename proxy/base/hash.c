@@ -114,8 +114,8 @@ uint64_t hash_sip(const uint64_t secret[2], const void *bytes, size_t len)
 
 static uint64_t process_secret[2];
 
-/* Before main(), so that no thread ever sees another. Linux refuses so few bytes only before its pool was ever
- * filled. */
+/* Runs before main(), so that all threads see the same secret. Linux refuses so few bytes only until its pool has been
+ * filled once. */
 static void __attribute__((constructor)) process_secret_draw(void)
 {
 	if (getrandom(process_secret, sizeof process_secret, 0) != sizeof process_secret)

@@ -8,9 +8,9 @@
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec", days[] = "SunMonTueWedThuFriSat";
 
-/* The three forms, character for character: a letter is a letter of any case, 9 a digit, and what else stands there
- * stands there. Fields: D day, H hour, N minute, S second, Y year, M month's name, W weekday's name (any letters, of
- * any length in RFC 850). */
+/* The three forms, character for character. D, H, N, S and Y are digits of day, hour, minute, second and year; M is the
+ * month's name; W is a letter of the weekday's name (any letters), and "W-" a weekday in full and its hyphen. G and T
+ * are these letters in any case; any other character stands for itself. */
 static const char *const forms[] = {
 	"WWW, DD MMM YYYY HH:NN:SS GMT",
 	"W-, DD-MMM-YY HH:NN:SS GMT",

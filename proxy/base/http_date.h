@@ -1,4 +1,4 @@
-/* Owns HTTP dates: reading the three forms (RFC 9110 section 5.6.7) and writing the one. Pure. */
+/* Owns HTTP dates: reading the three forms and writing the preferred one (RFC 9110 section 5.6.7). Pure. */
 #ifndef UTFEED_PROXY_BASE_HTTP_DATE_H
 #define UTFEED_PROXY_BASE_HTTP_DATE_H
 
@@ -9,8 +9,8 @@
 
 enum { HTTP_DATE_LEN = 29 };
 
-/* Seconds since the epoch; false: not a date. A two-digit year more than 50 years ahead of `now` is of the past
- * century. */
+/* Seconds since the epoch; false: it is no date. A two-digit year more than 50 years ahead of `now` belongs to the
+ * century before. */
 bool http_date_read(struct slice, int64_t now, int64_t *seconds);
 void http_date_write(char buf[HTTP_DATE_LEN + 1], int64_t seconds);
 

@@ -1,4 +1,4 @@
-/* What memory this process may have; see memory_limit.h. */
+/* The memory that this process may have; see memory_limit.h. */
 #include "proxy/base/memory_limit.h"
 
 #include <limits.h>
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a version keeps its groups, and which of their files limit memory; what is absent limits nothing. */
+/* Where a version of control groups is mounted, and the files of a group that limit memory. An absent file is no
+ * limit. */
 struct hierarchy {
 	const char *mount;
 	const char *files[2];
@@ -17,7 +18,7 @@ struct hierarchy {
 static const struct hierarchy v1 = { "/sys/fs/cgroup/memory", { "memory.limit_in_bytes" } };
 static const struct hierarchy v2 = { "/sys/fs/cgroup", { "memory.max", "memory.high" } };
 
-/* "max" is no number, and no limit. */
+/* The limit in a file; "max", or anything else that is no number, is no limit. */
 static uint64_t read_limit(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -36,7 +37,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Of the group and all above it: each limits what is below. In a container its own group may be all there is to see. */
+/* The lowest limit of the group and of all groups above it. In a container its own group may be the only one that can
+ * be seen. */
 static uint64_t limit_of(const char *root, const struct hierarchy *h, char *group)
 {
 	uint64_t limit = UINT64_MAX;
@@ -53,7 +55,7 @@ static uint64_t limit_of(const char *root, const struct hierarchy *h, char *grou
 	}
 }
 
-/* A line is HIERARCHY:CONTROLLERS:GROUP; version 2's has number 0 and names no controllers. */
+/* A line is HIERARCHY:CONTROLLERS:GROUP; the line of version 2 has number 0 and names no controllers. */
 static uint64_t line_limit(const char *root, char *line)
 {
 	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL, *word,

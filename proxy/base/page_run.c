@@ -1,8 +1,8 @@
-/* Runs of pages; see page_run.h. A run in a huge page costs the kernel one reference where one of small pages costs one
- * for each, by the processor that sends and by the one that receives. A huge page whose runs are partly gone keeps all
- * its memory until the kernel splits it, which by itself it does only when memory is short. MADV_FREE of a part
- * (madvise(2)) has it done now, so one page of a region is never part of a run: there is a part to do it with when the
- * region is closed. */
+/* Runs of pages; see page_run.h. To send a run in a huge page the kernel takes one reference where it takes one for
+ * each small page, on the processor that sends and on the one that receives. A huge page of which some runs are freed
+ * keeps all its memory until the kernel splits it, which the kernel by itself does only when memory is short. MADV_FREE
+ * on a part of the huge page (madvise(2)) splits it at once. For this one page of a region is never part of a run, so
+ * that there is such a part when the region is closed. */
 #include "proxy/base/page_run.h"
 
 #include <pthread.h>
@@ -22,14 +22,14 @@ enum {
 
 struct pages_region {
 	uint8_t *bytes;
-	size_t used;                           /* from the start: runs, and what was one */
-	size_t live;                           /* bytes in runs */
-	/* no run is added any more, and what follows the used part is unmapped */
+	size_t used;                           /* bytes from the start that are, or were, part of runs */
+	size_t live;                           /* bytes of runs that are not freed */
+	/* no run is added any more, and the part behind used is unmapped */
 	bool closed;
 };
 
 static struct {
-	pthread_mutex_t lock;                  /* of all regions' fields */
+	pthread_mutex_t lock;                  /* guards the fields of all regions */
 	struct pages_region *open[REGIONS_OPEN];
 } regions = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -67,7 +67,7 @@ static struct pages_region *region_new(void)
 	return r;
 }
 
-/* Unmaps a part of a closed region; live: what its runs still hold. */
+/* Unmaps a part of a region. live: the bytes that runs of a closed region still have, else 0. */
 static void region_unmap(uint8_t *bytes, size_t len, size_t live)
 {
 	if (live && REGION_BYTES - live > REGION_WASTE_MAX_BYTES)
@@ -80,7 +80,7 @@ static size_t region_room(const struct pages_region *r)
 	return REGION_BYTES - page_run_whole(1) - r->used;
 }
 
-/* The open region with the least room that is enough for len; NULL: none has it. */
+/* The open region with the least room that is enough for len; NULL: none has enough. */
 static struct pages_region **region_with(size_t len)
 {
 	struct pages_region **best = NULL;
@@ -94,7 +94,7 @@ static struct pages_region **region_with(size_t len)
 	return best;
 }
 
-/* Where a new region goes: the place of none, or of the one with the least room. */
+/* The place for a new region: an empty one, else that of the region with the least room, which is closed. */
 static struct pages_region **region_to_close(void)
 {
 	struct pages_region **least = &regions.open[0];

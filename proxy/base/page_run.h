@@ -1,6 +1,6 @@
-/* Owns the memory of long bodies: runs of whole pages by mmap(2), those that last several to a huge page where the
- * system has them. Must not know: whose bodies. Invariant: what was a run is never one again: the kernel may still be
- * sending its bytes (splice.h). */
+/* Owns the memory of long bodies: runs of whole pages from mmap(2). Runs that last share huge pages where the system
+ * has them. Must not know: whose bodies they are. Invariant: the pages of a run are never used for another run, since
+ * the kernel may still be sending their bytes (splice.h). */
 #ifndef UTFEED_PROXY_BASE_PAGE_RUN_H
 #define UTFEED_PROXY_BASE_PAGE_RUN_H
 
@@ -10,18 +10,19 @@
 
 struct pages_region;
 
-size_t page_run_whole(size_t len);        /* rounded up to whole pages: what a run takes */
+size_t page_run_whole(size_t len);        /* the bytes a run for len takes: len rounded up to whole pages */
 
-/* A run of zeros for len bytes, and what it is part of: NULL, a mapping of its own. lasting: it is filled at once and
- * stays for long. Sharing costs memory: an eighth of what lies in huge pages, two that are not full yet, and of which
- * bytes are being sent as they should be split, those until their next run goes or the kernel needs memory.
- * NULL: no memory, or as many runs as a process should map. Any thread. */
+/* A run of zeros for len bytes, and the region it is part of (NULL: it is a mapping of its own). lasting: the run is
+ * filled at once and stays for long, so it may share a huge page. Sharing costs memory: up to an eighth of all huge
+ * pages, two huge pages that are not full yet, and huge pages that could not be split because their bytes were just
+ * being sent, until their next run is freed or the kernel needs memory.
+ * NULL: there is no memory, or there are as many runs as a process should map. May be called on any thread. */
 uint8_t *page_run_new(size_t len, bool lasting, struct pages_region **);
 void page_run_free(uint8_t *, size_t len, struct pages_region *);
-/* Gives back what lies behind the first `len` bytes, at least one, of a run of `have`. */
+/* Shortens a run of `have` bytes to its first `len`, at least one, and gives the rest back. */
 void page_run_trim(uint8_t *, size_t have, size_t len, struct pages_region *);
 
-size_t page_run_spare(void);              /* bytes mapped for runs to come */
+size_t page_run_spare(void);              /* bytes mapped for later runs */
 
 #endif
 

@@ -1,4 +1,4 @@
-/* Owns a piece of text that somebody else owns. Must not know: what it says. */
+/* Owns the slice: a view of text whose memory belongs to somebody else. Must not know: what the text means. */
 #ifndef UTFEED_PROXY_BASE_SLICE_H
 #define UTFEED_PROXY_BASE_SLICE_H
 

@@ -1,5 +1,5 @@
-/* Owns the counters and gauges (stats.def). A worker counts into its own set; only whoever prints adds sets up, and
- * asks for gauges.
+/* Owns the counters and gauges (stats.def). Each worker counts into a set of its own. Only when they are printed are
+ * the sets added up and the gauges asked for.
  * Must not know: what the numbers are about. Invariant: one writer per set, so a relaxed load and store are enough. */
 #ifndef UTFEED_PROXY_BASE_STATS_H
 #define UTFEED_PROXY_BASE_STATS_H
@@ -53,8 +53,8 @@ static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 	    memory_order_relaxed);
 }
 
-/* One worker's of one route, on a line of the processor's cache of its own. A request counts in one: in that of
- * REQUESTS where it is neither of the others. */
+/* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in
+ * REQUESTS where it is neither; stats_print_route() prints the sum of all three as the route's requests. */
 struct stats_of_route {
 	_Alignas(64) _Atomic uint64_t value[ROUTE_COUNT];
 };
@@ -65,7 +65,7 @@ static inline void stats_add_route(struct stats_of_route *s, enum stats_route c)
 	    memory_order_relaxed);
 }
 
-/* As they are at one moment; empty: nobody has any. */
+/* The gauges at one moment; a zeroed struct knows none. */
 struct stats_gauges {
 	struct { bool known; uint64_t value; } of[GAUGE_COUNT];
 };
@@ -78,7 +78,7 @@ static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint6
 
 /* Writes "name value" lines: the sum of n sets, and the gauges that are known. */
 void stats_print(FILE *, struct stats *const *sets, size_t n, const struct stats_gauges *);
-/* The same of a route of that name. */
+/* The same for the counters of the route with that name. */
 void stats_print_route(FILE *, const char *name, const struct stats_of_route *sets, size_t n);
 
 #endif

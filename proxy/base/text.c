@@ -30,7 +30,7 @@ bool text_reserve(struct text *t, size_t more)
 
 void text_number(struct text *t, uint64_t n)
 {
-	char buf[20];                  /* of UINT64_MAX */
+	char buf[20];                  /* the digits of UINT64_MAX */
 	size_t at = sizeof buf;
 
 	do
@@ -48,7 +48,7 @@ void text_integer(struct text *t, int64_t n)
 
 void text_hex(struct text *t, uint64_t n, size_t digits)
 {
-	char buf[16];                  /* of UINT64_MAX */
+	char buf[16];                  /* the digits of UINT64_MAX */
 
 	while (digits < sizeof buf && n >> 4 * digits)
 		digits++;

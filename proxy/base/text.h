@@ -1,5 +1,5 @@
 /* Owns a growing string for message heads. Must not know: what is written. Invariant: after a failed append nothing
- * more is appended and text_take() gives NULL, so only the end needs a check. */
+ * more is appended and text_take() returns NULL, so that one check at the end is enough. */
 #ifndef UTFEED_PROXY_BASE_TEXT_H
 #define UTFEED_PROXY_BASE_TEXT_H
 
@@ -15,7 +15,7 @@ struct text {
 	char *bytes;
 	size_t len, cap;
 	bool failed;
-	bool fixed;                    /* bytes are somebody else's, all there is: what does not fit fails */
+	bool fixed;                    /* bytes are the caller's and cannot grow: what does not fit fails */
 };
 
 static inline struct text text_on(char *bytes, size_t cap)
@@ -44,9 +44,9 @@ void text_hex(struct text *, uint64_t, size_t digits);       /* lower case, at l
 /* A field line: NAME ": " VALUE CRLF. */
 void text_field(struct text *, struct slice name, struct slice value);
 void text_printf(struct text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The string, the caller's to free(); NULL: out of memory. The text is empty again. Not of a text_on(). */
+/* Returns the string, which the caller free()s, and empties the text; NULL: out of memory. Not for a text_on(). */
 char *text_take(struct text *, size_t *len);
-/* What text_take() would have given. The text is empty again. Not of a text_on(). */
+/* Frees the string and empties the text. Not for a text_on(). */
 static inline void text_free(struct text *t)
 {
 	free(t->bytes);

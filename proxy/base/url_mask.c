@@ -1,4 +1,4 @@
-/* User information hidden; see url_mask.h. */
+/* Hides user information; see url_mask.h. */
 #include "conf/url.h"
 #include "proxy/base/url_mask.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* One character as forms may have sent it (%40 is '@'). *width: bytes it takes. */
+/* The character at text, which forms may have percent-encoded (%40 is '@'). *width: the bytes it takes. */
 static char character(const char *text, size_t len, size_t *width)
 {
 	static const struct { const char *escape; char is; } escapes[] = { { "%40", '@' }, { "%3a", ':' },
@@ -26,7 +26,7 @@ static bool is_scheme(char c)
 	return isalnum((unsigned char)c) || c == '+' || c == '-' || c == '.';
 }
 
-/* How many slashes stand at text, in bytes. */
+/* The bytes of the slashes that stand at text. */
 static size_t slashes(const char *text, size_t len)
 {
 	size_t at = 0, width;
@@ -36,7 +36,7 @@ static size_t slashes(const char *text, size_t len)
 	return at;
 }
 
-/* Bytes of "scheme:" at text, which slashes follow; 0: none. */
+/* The bytes of a "scheme:" at text that slashes follow; 0: there is none. */
 static size_t url_mask_scheme_length(const char *text, size_t len)
 {
 	size_t at = 0, width;
@@ -49,7 +49,7 @@ static size_t url_mask_scheme_length(const char *text, size_t len)
 	return at + width;
 }
 
-/* Where the authority begins; len: a path has none. */
+/* Where the authority begins; len: text is a path without one. */
 static size_t authority_at(const char *text, size_t len)
 {
 	static const char query[] = "/?url=";
@@ -63,7 +63,7 @@ static size_t authority_at(const char *text, size_t len)
 	return path && at == 1 ? len : at;
 }
 
-/* Behind the last '@' of text[start..end); start: there is none. */
+/* The offset behind the last '@' of text[start..end); start: there is none. */
 static size_t behind_at(const char *text, size_t start, size_t end)
 {
 	size_t found = start, width;
@@ -86,7 +86,8 @@ static size_t authority_end(const char *text, size_t at, size_t len)
 	return at;
 }
 
-/* A password with a '/' in it, as some are typed, ends what looks like the authority: that is no host then. */
+/* Whether text is a host with an optional port. Where a password has a '/' in it, text that looks like the authority
+ * ends there, and it is no host. */
 static bool is_host(const char *text, size_t len)
 {
 	char plain[URL_MAX_HOST + sizeof(":65535")];
@@ -97,7 +98,7 @@ static bool is_host(const char *text, size_t len)
 		char c = character(text + at, len - at, &width);
 		if (n == sizeof(plain))
 			return false;
-		plain[n++] = c & 0x80 ? 'x' : c;       /* of an internationalised name */
+		plain[n++] = c & 0x80 ? 'x' : c;       /* a byte of an internationalised name */
 	}
 	return url_parse_host(plain, n, &host) == URL_OK;
 }
