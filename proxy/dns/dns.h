@@ -1,5 +1,5 @@
-/* Owns what is said about a name's addresses. Must not know: who asks, how they are looked up.
- * Invariant: a family's answer is final once it is no longer DNS_PENDING. */
+/* Owns the answer about a name's addresses, one for each family. Must not know: who asks, how addresses are looked up.
+ * Invariant: the answer of a family is final once it is no longer DNS_PENDING. */
 #ifndef UTFEED_PROXY_DNS_DNS_H
 #define UTFEED_PROXY_DNS_DNS_H
 

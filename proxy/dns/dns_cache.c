@@ -1,4 +1,4 @@
-/* Answers by name; see dns_cache.h. */
+/* DNS answers by name; see dns_cache.h. */
 #include "proxy/dns/dns_cache.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms)
 	return c;
 }
 
-/* Who names many hosts can at worst push others out. */
+/* The hash is keyed: a client that names many hosts can at worst push other names out. */
 static struct bucket *dns_cache_bucket_of(struct dns_cache *c, const char *name)
 {
 	return &c->buckets[hash_keyed(name, strlen(name)) % c->cap];

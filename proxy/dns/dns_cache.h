@@ -1,5 +1,5 @@
-/* Owns answers of the DNS for as long as they hold, in a bounded number. Pure: the time is an argument.
- * Must not know: lookups. Invariant: nothing is given out after its time, and never more than cap names are kept. */
+/* Owns a bounded number of DNS answers for as long as they are valid. Pure: the time is an argument.
+ * Must not know: lookups. Invariant: no answer is given out after its time, and never more than cap names are kept. */
 #ifndef UTFEED_PROXY_DNS_DNS_CACHE_H
 #define UTFEED_PROXY_DNS_DNS_CACHE_H
 
@@ -10,16 +10,17 @@
 
 struct dns_cache;
 
-/* How long answers hold: the shortest TTL of what was found, 1 s to 1 h; a name that is not there absent_ms, as c-ares
- * does not tell the SOA's minimum (RFC 2308 section 5); 0: not at all. */
+/* How long answers are valid: the shortest TTL of the addresses found, from 1 s to 1 h, but at most 10 s where the
+ * other family failed; absent_ms for a name that does not exist, since c-ares does not tell the SOA's minimum (RFC 2308
+ * section 5); 0: not at all. */
 uint64_t dns_answers_lifetime_ms(const struct dns_answers *, uint64_t absent_ms);
 
 struct dns_cache *dns_cache_new(size_t cap, uint64_t absent_ms);               /* NULL: out of memory */
 void dns_cache_free(struct dns_cache **);
 void dns_cache_clear(struct dns_cache *);
-/* NULL: not known, or no longer. Valid until the next call. */
+/* NULL: there is no answer, or its time is over. The pointer is valid until the next call. */
 const struct dns_answers *dns_cache_get(struct dns_cache *, const char *name, uint64_t now_ms);
-/* Without memory it is forgotten. */
+/* Where there is no memory the answers are not kept. */
 void dns_cache_put(struct dns_cache *, const char *name, const struct dns_answers *, uint64_t now_ms);
 
 #endif

@@ -103,7 +103,7 @@ bool dns_search_name(const struct dns_search *s, const char *name, size_t i, cha
 		dots += *at == '.';
 	if (len && name[len - 1] == '.')
 		return snprintf(out, DNS_NAME_MAX, "%s", name) < DNS_NAME_MAX;
-	as_it_is = dots >= s->ndots ? 0 : s->n;        /* first, or last */
+	as_it_is = dots >= s->ndots ? 0 : s->n;        /* the name itself is asked for first, or last */
 	if (i == as_it_is)
 		n = snprintf(out, DNS_NAME_MAX, "%s.", name);
 	else

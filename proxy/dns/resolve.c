@@ -23,21 +23,21 @@
 enum { RESOLVE_CACHE_NAMES = 1024, RESOLVE_FILE_MAX = 16 << 20, RESOLVE_LOOK_MS = 1000,
 	RESOLVE_IPV4_FIRST_MS = 600 * 1000 };
 
-/* A file's text, and what tells whether it changed. */
+/* The text of a file, and the properties that tell whether the file has changed. */
 struct watched {
 	const char *path;
 	struct timespec mtime;
 	ino_t inode;
 	off_t size;
-	char *text;                    /* NULL: not there */
+	char *text;                    /* NULL: the file cannot be read */
 };
 
-/* One name under way, for everybody who asked for it. */
+/* The lookup of one name, for all who asked for it. */
 struct lookup {
 	LIST_ENTRY(lookup) link;
 	struct resolver *resolver;
 	size_t candidate, candidates;  /* of the search list */
-	bool asking;                   /* questions are being put: their answers may come at once */
+	bool asking;                   /* questions are being asked; their answers may come at once */
 	struct dns_search search;
 	struct dns_answers answers;
 	LIST_HEAD(, resolve) waiters;
@@ -48,11 +48,11 @@ struct resolver {
 	struct loop *loop;
 	const char *servers;
 	struct resolve_ares *ares;
-	struct resolve_ares *former;   /* of a configuration that changed: until it has answered */
+	struct resolve_ares *former;   /* the channel of the former configuration, until it has answered */
 	struct watched resolv_conf, hosts;
 	struct dns_search search;
 	struct dns_cache *cache;
-	uint64_t look_ms;              /* when the files are to be looked at again */
+	uint64_t look_ms;              /* when to look again whether the files have changed */
 	uint64_t ipv4_first_until_ms;
 	LIST_HEAD(, lookup) lookups;
 };
@@ -61,12 +61,12 @@ struct resolve {
 	LIST_ENTRY(resolve) link;
 	struct resolver *resolver;
 	struct lookup *lookup;         /* NULL: answers are final */
-	struct task task;              /* delivers results in a turn of their own */
+	struct task task;              /* delivers the results from the loop */
 	resolve_done_f *done;
 	void *arg;
 	uint16_t port;
 	bool given[DNS_FAMILIES];
-	bool *gone;                    /* set when cancelled from within done */
+	bool *gone;                    /* set to true when done() cancels */
 	struct dns_answers answers;
 };
 
@@ -85,7 +85,7 @@ static char *file_text(int fd, off_t size)
 	return text;
 }
 
-/* True: it changed, and its text is the new one. */
+/* True: the file has changed, and text is the new one. */
 static bool watched_look(struct watched *w)
 {
 	struct stat now = { 0 };
@@ -114,7 +114,7 @@ static bool watched_look(struct watched *w)
 	return true;
 }
 
-/* Without a usable new channel the former one goes on. */
+/* Where no new channel can be made, the former one stays in use. */
 static int resolver_configure(struct resolver *r)
 {
 	struct resolve_ares *ares = resolve_ares_new(r->loop, r->servers, r->resolv_conf.path);
@@ -264,7 +264,8 @@ static void lookup_publish(struct lookup *l, bool final)
 	}
 }
 
-/* No other candidate will be asked for: a family's answer may go out before the other's. */
+/* Whether a family has addresses. Then no other candidate is asked for, and its answer may be delivered before that of
+ * the other family. */
 static bool lookup_found(const struct lookup *l)
 {
 	return l->answers.of[DNS_IPV6].status == DNS_OK || l->answers.of[DNS_IPV4].status == DNS_OK;
@@ -272,7 +273,7 @@ static bool lookup_found(const struct lookup *l)
 
 static void lookup_ask(struct lookup *l);
 
-/* After an answer, once both questions were put. */
+/* Called after each answer, once both questions were asked. */
 static void lookup_go_on(struct lookup *l)
 {
 	const struct dns_answer *a = l->answers.of;
@@ -344,7 +345,8 @@ static struct lookup *lookup_new(struct resolver *r, const char *name)
 	return l;
 }
 
-/* What needs no question: an address as text, the hosts file, a name that cannot be one, an answer that still holds. */
+/* Answers that need no question: for an address as text, a name in the hosts file, an impossible name, or a name whose
+ * former answer is still valid. */
 static bool resolve_known(struct resolve *q, const char *host)
 {
 	static const struct dns_answer absent = { .status = DNS_NOT_FOUND, .reason = "address literal" },

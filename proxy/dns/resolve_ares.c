@@ -30,7 +30,7 @@ struct ares_watch {
 struct resolve_ares {
 	struct loop *loop;
 	ares_channel channel;
-	unsigned waiting;              /* questions c-ares is busy with: the timer runs while there are any */
+	unsigned waiting;              /* questions without an answer: the timer runs while there are any */
 	bool closing;
 	struct timer timer;
 	LIST_HEAD(, ares_watch) watches;
@@ -94,8 +94,8 @@ static struct ares_watch *watch_new(struct resolve_ares *r, ares_socket_t fd)
 	return NULL;
 }
 
-/* c-ares opens, watches and closes its sockets through this. Without memory for a watch the question runs into its
- * timeout. */
+/* c-ares tells by this call which of its sockets to watch and when one is closed. Without memory for a watch the
+ * question runs into its timeout. */
 static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
 	struct resolve_ares *r = arg;
@@ -140,7 +140,7 @@ struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS |
 	    ARES_OPT_DOMAINS | ARES_OPT_RESOLVCONF, status;
 
-#if ARES_VERSION >= 0x011f00    /* 1.31: it has a cache of its own */
+#if ARES_VERSION >= 0x011f00    /* from 1.31 on c-ares has a cache of its own */
 	options.qcache_max_ttl = 0;
 	mask |= ARES_OPT_QUERY_CACHE;
 #endif

@@ -1,6 +1,6 @@
-/* Owns one c-ares channel on a loop: its sockets, its timer, its end. Asks for one family of one absolute name at a
- * time.
- * Must not know: search lists, caches, who waits. The only part that knows c-ares. */
+/* Owns one c-ares channel on a loop: its sockets, its timer, its end. A question asks for one family of one absolute
+ * name.
+ * Must not know: search lists, caches, who waits. Only resolve_ares.c knows c-ares. */
 #ifndef UTFEED_PROXY_DNS_RESOLVE_ARES_H
 #define UTFEED_PROXY_DNS_RESOLVE_ARES_H
 
@@ -13,14 +13,14 @@ struct resolve_ares;
 
 typedef void resolve_ares_f(void *arg, enum dns_family, const struct dns_answer *);
 
-/* servers, resolv_conf: see resolve.h. NULL: logged. */
+/* servers, resolv_conf: see resolve.h. NULL: it failed; the reason was logged, but for want of memory. */
 struct resolve_ares *resolve_ares_new(struct loop *, const char *servers, const char *resolv_conf);
-/* No callback comes any more for what is under way. Not from within a callback. */
+/* Questions that are not answered yet get no callback any more. Must not be called from within a callback. */
 void resolve_ares_free(struct resolve_ares **);
 /* Whether answers are outstanding. */
 bool resolve_ares_busy(const struct resolve_ares *);
 
-/* The answer may come from within. */
+/* The callback may come before this returns. */
 void resolve_ares_ask(struct resolve_ares *, const char *name, enum dns_family, resolve_ares_f *, void *arg);
 
 #endif
