@@ -1,5 +1,5 @@
-/* Owns the shape every content coding's decoder has, and the list of them. Each lives in its own file, the only one
- * that includes its library's header. Must not know: HTTP messages, limits (content_coding). */
+/* Owns the interface of the decoders of content codings, and the list of them. Each decoder has a file of its own,
+ * which alone includes the header of its library. Must not know: HTTP messages, limits (content_coding). */
 #ifndef UTFEED_PROXY_CODING_CODEC_H
 #define UTFEED_PROXY_CODING_CODEC_H
 
@@ -9,37 +9,38 @@
 
 enum codec_result {
 	CODEC_MORE,            /* all input used, or no output room left */
-	CODEC_END,             /* the coded stream ended properly; input left over is not part of it */
-	CODEC_BAD,             /* not this coding, or damaged */
+	CODEC_END,             /* the coded stream has ended properly; input left over is not part of it */
+	CODEC_BAD,             /* the input is not of this coding, or damaged */
 	CODEC_NO_MEMORY
 };
 
 struct codec {
 	/* the content coding and its aliases (RFC 9110 section 8.4.1); NULL-terminated */
 	const char *names[3];
-	/* NULL: out of memory. ratio: what output per byte of input is tolerated in the end, for decoders that work
-	 * ahead of it. */
+	/* NULL: out of memory. ratio: how many bytes of output a byte of input may come to, for decoders that decode
+	 * more than they return. */
 	void *(*open)(uint64_t ratio);
-	/* Advances *in and *in_len by what was used, writes at most cap bytes, sets *written. */
+	/* Advances *in and *in_len by the bytes used, writes at most cap bytes, sets *written. */
 	enum codec_result (*run)(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
 	    size_t *written);
 	void (*close)(void *state);
-	/* Whether output waits for input that makes up for it under ratio; NULL: never. */
+	/* Whether output is held back until enough input has come to allow it under ratio; NULL: it never is. */
 	bool (*withholds)(const void *state);
 };
 
 extern const struct codec codec_gzip, codec_deflate, codec_brotli, codec_zstd;
 
-/* The other way round, for clients: gzip only. */
+/* The encoder, for clients: gzip only. */
 struct gzip_writer;
 enum gzip_flush {
-	GZIP_MORE,             /* more follows: output may wait */
-	GZIP_FLUSH,            /* all input so far becomes decodable (at a byte boundary, some bytes of cost) */
+	GZIP_MORE,             /* more input follows: output may be held back */
+	GZIP_FLUSH,            /* all input so far becomes decodable, at the cost of some bytes */
 	GZIP_FINISH            /* the end */
 };
 struct gzip_writer *gzip_writer_new(void);     /* NULL: out of memory */
 void gzip_writer_free(struct gzip_writer **);
-/* Advances *in and *in_len. True: all that was asked for is out; false: out is full, call again with the same flush. */
+/* Advances *in and *in_len. True: everything that flush asks for was written; false: out is full, call it again with
+ * the same flush. */
 bool gzip_write(struct gzip_writer *, const uint8_t **in, size_t *in_len, enum gzip_flush, uint8_t *out, size_t cap,
     size_t *written);
 

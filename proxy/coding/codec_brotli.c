@@ -1,10 +1,10 @@
 /* Owns br (RFC 7932). The only file that includes brotli's header. Large windows (not in the RFC) stay off.
  *
- * The decoder fills its window, up to 16 MiB, before it hands out a byte, so that the caps on what it hands out come
- * too late for a bomb. It asks for a window that fits what the stream announces: one over WINDOW_FREE is granted only
- * when as much input is there as the tolerated ratio asks for. Until then input is kept; then a new decoder gets it
- * from the start.
- * Invariant: kept holds all input so far, as long as a window could still be refused. */
+ * The decoder of the library fills its window, up to 16 MiB, before it returns a byte, so that limits on its output
+ * stop a bomb too late. It allocates a window that fits the length which the stream announces. A window over
+ * WINDOW_FREE is granted only when so much input has come that ratio allows that output. Until then the input is kept,
+ * and the allocation fails; after that a new decoder gets the input from the start.
+ * Invariant: kept has all input so far, as long as a window may still be refused. */
 #include "proxy/coding/codec.h"
 
 #include <stdbool.h>
@@ -16,16 +16,17 @@
 enum { WINDOW_FREE = 2 << 20, WINDOW_MAX = 1 << 24 /* RFC 7932 section 9.1 */ };
 
 struct codec_brotli {
-	BrotliDecoderState *decoder;   /* NULL: waits until window is paid for */
+	BrotliDecoderState *decoder;   /* NULL: there is not enough input yet for the window it asked for */
 	uint64_t ratio, in_bytes, out_bytes;
-	size_t window;                 /* refused: bytes asked for */
+	size_t window;                 /* bytes of the window that was refused; 0: none was */
 	bool no_memory;
 	bool keeping;
 	uint8_t *kept;
 	size_t kept_at, kept_len, kept_cap;
 };
 
-/* More than half of a window is announced, or it would be a smaller one. */
+/* Whether there is enough input for the window. The stream announces more than half of it, or the decoder would have
+ * asked for a smaller one. */
 static bool is_paid(const struct codec_brotli *s, size_t window)
 {
 	return window / 2 / s->ratio <= s->in_bytes;
@@ -112,7 +113,7 @@ static enum codec_result brotli_decode(struct codec_brotli *s, const uint8_t **i
 	}
 }
 
-/* A new decoder, brought to where the old one was. */
+/* Makes a new decoder and brings it to where the old one was. */
 static enum codec_result start_again(struct codec_brotli *s)
 {
 	const uint8_t *at = s->kept;

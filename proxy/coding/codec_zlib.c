@@ -1,5 +1,5 @@
-/* Owns gzip (RFC 1952), both ways, and undoing deflate, both the zlib-wrapped kind (RFC 1950) that the name means and
- * the bare kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
+/* Owns encoding and decoding gzip (RFC 1952), and decoding deflate, both the zlib-wrapped kind (RFC 1950) that the name
+ * means and the bare kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
 #include "proxy/coding/codec.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
 struct codec_zlib {
 	z_stream z;
 	bool open, ended;
-	bool padding;                  /* gzip: what follows the last member is none */
+	bool padding;                  /* gzip: the bytes after the last member are no member */
 	unsigned held;                 /* deflate: bytes of the two-byte header seen so far */
 	uint8_t head[2];
 };
@@ -33,7 +33,7 @@ static void *gzip_open(uint64_t ratio)
 	return s;
 }
 
-/* Which kind it is shows in the first two bytes. */
+/* The library is opened later: the first two bytes tell which kind of deflate it is. */
 static void *deflate_open(uint64_t ratio)
 {
 	(void)ratio;
@@ -76,8 +76,8 @@ static enum codec_result zlib_inflate(struct codec_zlib *s, const uint8_t **in, 
 	}
 }
 
-/* Members follow each other (RFC 1952 section 2.2); what follows and is no member is padding, ignored as gzip(1)
- * does. */
+/* A stream has one or more members (RFC 1952 section 2.2). Bytes after the last one that are no member are padding and
+ * ignored, as by gzip(1). */
 static enum codec_result gzip_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {

@@ -1,5 +1,5 @@
-/* Owns zstd (RFC 8878), with the window that RFC 9659 grants it as a content coding. The only file that includes zstd's
- * header. */
+/* Owns decoding zstd (RFC 8878), with the largest window that RFC 9659 allows in a content coding. The only file that
+ * includes zstd's header. */
 #include "proxy/coding/codec.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ enum { ZSTD_WINDOW_LOG_MAX = 23 };     /* 8 MiB: RFC 9659 section 3 */
 
 struct codec_zstd {
 	ZSTD_DCtx *context;
-	bool begun, ended;             /* within a frame, or behind one */
+	bool begun, ended;             /* a first frame has begun; the last frame has ended */
 };
 
 static void zstd_close(void *state)
@@ -37,14 +37,15 @@ static void *zstd_open(uint64_t ratio)
 	return NULL;
 }
 
-/* The first byte of a frame, or of a skippable one (RFC 8878 section 3.1). The library also reads formats older than
- * the RFC. */
+/* Whether c is the first byte of a frame, or of a skippable one (RFC 8878 section 3.1). This is checked here because
+ * the library also reads formats older than the RFC. */
 static bool is_magic(uint8_t c)
 {
 	return c == 0x28 || c >> 4 == 5;
 }
 
-/* Frames follow each other (RFC 8878 section 3.1); what follows and is none is padding, as behind gzip. */
+/* A stream has one or more frames (RFC 8878 section 3.1). Bytes after the last one that are no frame are padding and
+ * ignored, as for gzip. */
 static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {

@@ -7,9 +7,9 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
-/* What a turn may cost, in bytes of output. A byte of input may cost more than one of output (a few of them make a
- * decoder build new tables), and so may a call that brings next to nothing (empty members). In the worst cases known it
- * comes to some ten milliseconds. */
+/* The work that a turn may do, in units of a byte of output. A byte of input counts as more, because a few of them can
+ * make a decoder build new tables, and so does each call of a decoder, because it may bring next to nothing (empty
+ * members). In the worst cases known a turn takes some ten milliseconds. */
 enum { WORK_TURN = 512 * 1024, WORK_IN = 16, WORK_CALL = 64 };
 
 static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
@@ -18,7 +18,7 @@ struct layer {
 	const struct codec *codec;
 	void *state;
 	bool ended;
-	/* what follows the end is not part of the stream, whatever it looks like later on */
+	/* bytes have followed the end: no further input is part of the stream, whatever it looks like */
 	bool padded;
 	uint64_t in_bytes, out_bytes;
 };
@@ -27,9 +27,9 @@ struct content_coding {
 	struct layer layers[CONTENT_CODING_LAYERS];      /* in the order they are undone */
 	size_t n_layers;
 	struct content_coding_limits limits;
-	uint64_t work;                                 /* since the last pause */
+	uint64_t work;                                 /* done since the last pause */
 	size_t between_at, between_len;
-	bool holds_output;                             /* layer 1 found no room for all it has */
+	bool holds_output;                             /* layer 1 has output that found no room */
 	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
 };
 
@@ -42,7 +42,7 @@ static const struct codec *codec_find(struct slice name)
 	return NULL;
 }
 
-/* Values some servers write there that name no coding; the body is as it is. */
+/* Values that some servers send as Content-Encoding though they name no coding: the body is not encoded. */
 static bool coding_is_identity(struct slice name)
 {
 	return slice_is(name, "identity") || slice_is(name, "utf-8") || slice_is(name, "utf8") ||
@@ -113,7 +113,7 @@ struct content_coding *content_coding_new(const struct http_msg *m, const struct
 	*d = (struct content_coding){ .limits = *limits };
 	d->n_layers = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
 	for (size_t i = 0; i < d->n_layers; i++) {
-		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the last one named was applied last */
+		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the coding named last was applied last */
 		if (!(d->layers[i].state = d->layers[i].codec->open(limits->ratio))) {
 			content_coding_free(&d);
 			return NULL;
@@ -147,7 +147,7 @@ static enum codec_result layer_step(struct content_coding *d, struct layer *l, c
 	return r;
 }
 
-/* Pauses only where input is left. */
+/* Runs one layer. It pauses only where input is left. */
 static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in,
     size_t *in_len, uint8_t *out, size_t cap, size_t *written)
 {
@@ -193,8 +193,9 @@ static bool is_over(const struct content_coding_limits *limits, uint64_t in, uin
 	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
 }
 
-/* No further than to the byte that is one too many, so that whether what comes before it is damaged does not depend on
- * the cut. */
+/* The room for output of layer 0: it ends with the first byte that is too many, so that it does not depend on how the
+ * input was cut whether damage before that byte is found. */
+
 static size_t between_room(const struct content_coding *d)
 {
 	uint64_t left = d->limits.max + 1 - d->layers[0].out_bytes;
