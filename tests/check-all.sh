@@ -7,9 +7,6 @@ source=$(pwd)
 logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
 step_limit=1800
-# Links the hundred test programs of each build in two thirds of the time
-fast=-fuse-ld=gold
-command -v ld.gold >/dev/null || fast=
 
 # built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
 built() {
@@ -34,7 +31,7 @@ end_to_end() {
 threads() {
 	tests=$(for folder in base cache decode net object origin store; do ls tests/unit/"$folder"/test_*.c; done | sed 's/\.c$//')
 	# shellcheck disable=SC2086
-	built threads CC=clang --enable-sanitizers=thread --enable-schedules LDFLAGS="$fast" && make -j2 $tests &&
+	built threads CC=clang --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
 		make -j2 check-TESTS TESTS="$(echo $tests)" &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
@@ -119,10 +116,10 @@ lane_one() {
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	step threads sh "$0" threads
 	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
-	step clang sh "$0" compiled clang CC=clang LDFLAGS="$fast"
+	step clang sh "$0" compiled clang CC=clang
 }
 lane_two() {
-	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules LDFLAGS="$fast"
+	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	# The last that needs this build: it links the program anew
