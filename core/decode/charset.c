@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Longer than any label of labels.def (test_charset). */
+/* Every label of labels.def is shorter (test_charset checks it). */
 enum { LABEL_MAX = 64 };
 
 static const struct charset_info infos[CS_COUNT] = {
@@ -39,7 +39,7 @@ const char *charset_name(enum charset cs)
 	return cs == CS_NONE ? "" : charset_info(cs)->name;
 }
 
-/* `key` is lower case already; it may hold NUL bytes, which no label does. */
+/* `key` is in lower case; it may contain NUL bytes, which no label does. */
 static const struct charset_label *label_find(const char *key, size_t len)
 {
 	size_t low = 0, high = LABEL_COUNT;

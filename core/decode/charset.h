@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One row of charsets.def each: what bytes can be decoded as. US-ASCII and ISO-8859-1 are labels of CS_WINDOWS_1252,
- * GB2312 and GBK of CS_GB18030 (WHATWG): they have no row of their own. CS_UTF_16 and CS_UTF_32 name no byte order;
- * a policy resolves it before a decoder is opened, and a decoder opened for them reads big-endian unless a mark says
- * otherwise (RFC 2781 section 4.3). */
+/* The charsets that bytes can be decoded as, one for each row of charsets.def. US-ASCII and ISO-8859-1 are labels of
+ * CS_WINDOWS_1252, GB2312 and GBK of CS_GB18030 (WHATWG): they have no row of their own. CS_UTF_16 and CS_UTF_32 name
+ * no byte order; a policy resolves it before a decoder is opened, and a decoder opened for them reads big-endian unless
+ * a mark says otherwise (RFC 2781 section 4.3). */
 enum charset {
 	CS_NONE = 0,
 #define CHARSET(id, name, family, kind, iconv_name) CS_##id,
@@ -38,19 +38,19 @@ enum charset_kind {
 };
 
 struct charset_info {
-	/* canonical, lower case: what X-Encoding-Rule prints, e.g. "windows-1251", "utf-16le" */
+	/* the canonical name in lower case, as X-Encoding-Rule prints it: "windows-1251", "utf-16le" */
 	const char *name;
 	enum charset_family family;
 	enum charset_kind kind;
 	const char *iconv_name;     /* NULL where no iconv is involved */
 };
 
-/* A label as people write it, and what WHATWG (or, beyond its table, IANA) says it means. */
+/* A label as people write it, and its meaning by WHATWG (for labels beyond its table, by IANA). */
 struct charset_label {
 	const char *text;           /* lower case: the label's own name, as strict policies report it */
 	enum charset charset;       /* what it is decoded as */
-	bool ascii;                 /* a name of US-ASCII: true of a body in which no byte is 80 or more */
-	/* the label's own set differs from that in codes both have (decoder.h, DECODER_LITERAL) */
+	bool ascii;                 /* a name of US-ASCII, right for a body in which no byte is 80 or more */
+	/* the label's own set and charset give some code different meanings (decoder.h, DECODER_LITERAL) */
 	bool literal;
 };
 
@@ -60,8 +60,8 @@ const char *charset_name(enum charset);                     /* "" for CS_NONE */
 /* Finds a label, ASCII case and surrounding white space ignored. NULL: unknown, or refused (UTF-7, ISO-2022-CN). */
 const struct charset_label *charset_lookup(const char *text, size_t len);
 
-/* us-ascii, iso-8859-1, windows-1252 and their aliases: what servers and templates write without looking
- * (utfeed-rules(7), "Steps of auto"). */
+/* Whether labels of this charset (us-ascii, iso-8859-1, windows-1252 and their aliases) are those that servers and
+ * templates write without looking at the text (utfeed-rules(7), "Steps of auto"). */
 bool charset_is_thoughtless(enum charset);
 
 /* For `utfeed charsets`: row i of the label table in its order, NULL past the end. */

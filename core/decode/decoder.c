@@ -58,7 +58,7 @@ void decoder_free(struct decoder **dp)
 	*dp = NULL;
 }
 
-/* Completes the character in the carry with bytes of s. True: the carry is empty and s may be read on. */
+/* Completes the character in the carry with bytes of s. True: the carry is empty, and the rest of s can be read. */
 static bool carry_resolve(struct decoder *d, struct decoder_span *s)
 {
 	while (d->carry_len > 0 && span_room(s) >= DECODER_MIN_OUT) {
@@ -125,7 +125,7 @@ uint64_t decoder_malformed(const struct decoder *d)
 	return d->malformed;
 }
 
-/* As if it were decoded, into nothing. Returns the characters that are not ASCII. */
+/* Decodes all bytes and drops the text. Returns how many characters are not ASCII. */
 static size_t decode_all(struct decoder *d, const uint8_t *bytes, size_t len, bool complete)
 {
 	uint8_t text[8192];

@@ -18,13 +18,13 @@
 
 enum decoder_flags {
 	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
-	/* What a label's own set means where both it and the charset, its superset, have a code: iso-8859-1, -9 and -11
-	 * in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. What is malformed stays the
-	 * superset's. */
+	/* A code means what it means in the label's own set, where that differs from the charset, its superset:
+	 * iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. Codes
+	 * are malformed only where they are so in the superset. */
 	DECODER_LITERAL = 1 << 1
 };
 
-/* Output room one call needs at least to make progress, in bytes. */
+/* The least room for output, in bytes, that a call needs to make progress. */
 enum { DECODER_MIN_OUT = 64 };
 
 struct decoder;
@@ -46,11 +46,11 @@ size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
 /* Malformed sequences replaced (or read as windows-1252) so far. */
 uint64_t decoder_malformed(const struct decoder *);
 
-/* What a whole buffer looks like under a charset; the test policies put to a label. */
+/* How a whole buffer looks when decoded as a charset; policies test labels by it. */
 struct decoder_trial {
 	/* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
 	bool accepts;
-	size_t malformed;           /* sequences replaced, 0 when accepts */
+	size_t malformed;           /* sequences that decoding would replace; 0 when accepts */
 	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
 };
 /* -1: the converter cannot be opened; errno as above. */

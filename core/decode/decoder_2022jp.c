@@ -1,9 +1,9 @@
 /* Owns the ISO-2022-JP engine: ASCII, JIS X 0201, 0208 and 0212, switched by escape sequences.
- * Must not know: the mappings; JIS X 0208 and 0212 are those of EUC-JP, seven bits of each byte (decoder_table.h).
+ * Must not know: the mappings; those of JIS X 0208 and 0212 are EUC-JP's, by the low seven bits of each byte
+ * (decoder_table.h).
  * Invariant: a control character is never part of a pair, so an escape sequence is seen wherever it stands.
  * Source: RFC 1468, RFC 2237, Encoding Standard section 12.2.1. Unlike the latter, an escape sequence that switches to
- * what is already there is no fault, and controls are allowed between pairs: encoders write both, and iconv reads
- * both. */
+ * the present set is no fault, and controls are allowed between pairs: encoders write both, and iconv reads both. */
 #include <errno.h>
 
 #include "core/decode/decoder_impl.h"
@@ -55,7 +55,7 @@ static bool read_escape(struct decoder *d, struct decoder_span *s)
 	return !incomplete;
 }
 
-/* Looked through for an escape sequence after copying, so not too long. */
+/* A run is searched for an escape sequence after it was copied, so it must not be too long. */
 enum { ASCII_RUN = 256 };
 
 static void jp_read_ascii(struct decoder *d, struct decoder_span *s)

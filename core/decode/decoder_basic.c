@@ -1,4 +1,4 @@
-/* Owns the choice of the form. See decoder_basic.h. */
+/* Chooses the form for this processor; see decoder_basic.h. */
 #include "core/decode/decoder_basic.h"
 
 #include "core/text/cpu.h"

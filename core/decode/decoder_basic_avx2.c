@@ -1,6 +1,6 @@
 /* Owns the form of decoder_basic.h for AVX2.
- * Must not know: where characters come from. Each is laid out in a lane of two or four bytes; a shuffle by what the
- * lanes hold then closes the gaps between them. */
+ * Must not know: where characters come from. Each is laid out in a lane of two or four bytes; a shuffle, chosen by the
+ * lengths of the characters in the lanes, then closes the gaps between them. */
 #include "core/decode/decoder_basic.h"
 
 #if defined(__x86_64__)
@@ -11,22 +11,23 @@
 enum {
 	SINGLE_BLOCK = 32,
 	UNIT_BLOCK = 16,
-	LANES = 16,                     /* of what a shuffle by a row writes */
-	ROOM = 3 * SINGLE_BLOCK + LANES /* a block's most, and a store */
+	LANES = 16,                     /* bytes that a shuffle by one row writes */
+	ROOM = 3 * SINGLE_BLOCK + LANES /* the most bytes of a block, and one more store */
 };
 
-/* Where a row of a mask puts lane k, bytes of which are counted by one or two masks of more than the first byte. */
+/* The rows of shuffles, one for each mask. The first byte of a lane is always kept, further bytes where a mask has the
+ * lane's bit: BELOW() counts these in the lanes before lane k. */
 #define BELOW(mask, k) __builtin_popcount((mask) & ((1 << (k)) - 1))
 #define BYTE(from, to, half) ((to) / 8 == (half) ? (uint64_t)(from) << (to) % 8 * 8 : 0)
 
-/* Eight lanes of two bytes; a bit of the mask: the second counts. */
+/* Eight lanes of two bytes; a bit of the mask keeps the second byte. */
 #define PAIR(m, k, half) (BYTE(2 * (k), (k) + BELOW(m, k), half) | \
 	((m) >> (k) & 1 ? BYTE(2 * (k) + 1, (k) + BELOW(m, k) + 1, half) : 0))
 #define PAIRS(m, half) (PAIR(m, 0, half) | PAIR(m, 1, half) | PAIR(m, 2, half) | PAIR(m, 3, half) | \
 	PAIR(m, 4, half) | PAIR(m, 5, half) | PAIR(m, 6, half) | PAIR(m, 7, half))
 #define PAIRS_ROW(m) { PAIRS(m, 0), PAIRS(m, 1) }
 
-/* Four lanes of four bytes; low bits of the mask: the second counts; high bits: the third too. */
+/* Four lanes of four bytes; the low bits of the mask keep the second byte, the high bits the third, too. */
 #define QUAD_AT(m, k) ((k) + BELOW((m) & 15, k) + BELOW((m) >> 4, k))
 #define QUAD(m, k, half) \
 	(BYTE(4 * (k), QUAD_AT(m, k), half) | ((m) >> (k) & 1 ? BYTE(4 * (k) + 1, QUAD_AT(m, k) + 1, half) : 0) | \
@@ -57,13 +58,13 @@ AVX2 static inline uint8_t *put(uint8_t *out, __m128i lanes, const uint64_t row[
 	return out + len;
 }
 
-/* Eight characters of one or two bytes; wide: those of two. */
+/* Writes eight characters of one or two bytes; wide: a bit for each of two. */
 AVX2 static inline uint8_t *put_pairs(uint8_t *out, __m128i lanes, unsigned wide)
 {
 	return put(out, lanes, pairs_rows[wide], 8 + (size_t)__builtin_popcount(wide));
 }
 
-/* Eight characters of one to three bytes. */
+/* Writes eight characters of one to three bytes. */
 AVX2 static inline uint8_t *put_long(uint8_t *out, __m128i points)
 {
 	__m256i wide = _mm256_cvtepu16_epi32(points), low6 = _mm256_set1_epi32(0x3f);
@@ -135,7 +136,7 @@ AVX2 static void utf16(struct decoder_span *s, bool big_endian)
 	s->out = out;
 }
 
-/* Eight bytes by the plain table, for characters of three bytes. Returns the holes. */
+/* Decodes eight bytes by the plain table, for characters of three bytes. Returns how many were holes. */
 AVX2 static inline unsigned put_entries(uint8_t **out, const uint8_t *in, const struct single_table *table)
 {
 	unsigned holes = 0;
@@ -166,8 +167,8 @@ AVX2 static uint64_t single(struct decoder_span *s, const struct single_table *t
 			out += SINGLE_BLOCK;
 			continue;
 		}
-		/* Every row of 16 that starts at or before the byte's own adds its change; ASCII stands before them
-		 * all */
+		/* The changes of all rows of 16 up to the byte's own row are xored; the rows of ASCII come before all
+		 * of them and have none. */
 		index = _mm256_xor_si256(bytes, _mm256_set1_epi8((char)0x80));
 		first = _mm256_andnot_si256(beyond, bytes);
 		second = _mm256_setzero_si256();

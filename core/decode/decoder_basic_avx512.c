@@ -1,6 +1,6 @@
 /* Owns the form of decoder_basic.h for AVX-512 VBMI2, which sorts bytes.
- * Must not know: where characters come from. Each is laid out in a lane, NUL where it has no byte; then the bytes are
- * moved together. Only the first byte of a lane may be NUL and count. */
+ * Must not know: where characters come from. Each is laid out in a lane, with NUL where it has no byte; then the bytes
+ * are moved together. A NUL counts as a byte of a character only in the first place of a lane. */
 #include "core/decode/decoder_basic.h"
 
 #if defined(__x86_64__)
@@ -11,11 +11,11 @@
 enum {
 	BLOCK = 32,
 	STORE = 64,
-	ROOM = 48 + STORE,  /* half a block's most, and a store */
+	ROOM = 48 + STORE,  /* the most bytes of half a block, and one more store */
 	PAIR_BLOCK = 64,    /* bytes */
 	PAIR_ROOM = 2 * PAIR_BLOCK + 4 + STORE,     /* four bytes a pair, of which one may end behind the block */
 	PAIR_LANES = 16,
-	ASCII_RUN = 16      /* bytes worth a copy of their own */
+	ASCII_RUN = 16      /* bytes of ASCII in a row that are worth a copy */
 };
 
 VBMI2 static inline uint8_t *put(uint8_t *out, __m512i bytes, __mmask64 count)
@@ -24,7 +24,7 @@ VBMI2 static inline uint8_t *put(uint8_t *out, __m512i bytes, __mmask64 count)
 	return out + __builtin_popcountll(count);
 }
 
-/* Characters of one or two bytes, in lanes of two. */
+/* Writes characters of one or two bytes, in lanes of two. */
 VBMI2 static inline uint8_t *put_short(uint8_t *out, __m512i points, __mmask32 wide)
 {
 	const __mmask64 first = UINT64_C(0x5555555555555555);
@@ -35,7 +35,7 @@ VBMI2 static inline uint8_t *put_short(uint8_t *out, __m512i points, __mmask32 w
 	return put(out, text, first | _mm512_test_epi8_mask(text, text));
 }
 
-/* Characters of one to three bytes, in lanes of four. */
+/* Writes characters of one to three bytes, in lanes of four. */
 VBMI2 static inline uint8_t *put_long(uint8_t *out, __m256i points)
 {
 	const __mmask64 first = UINT64_C(0x1111111111111111);
@@ -118,21 +118,21 @@ VBMI2 static uint64_t single(struct decoder_span *s, const struct single_table *
 	return replaced;
 }
 
-/* Where characters start, from which of 64 bytes are beyond ASCII; one starts with the first. In a row of such bytes
- * every other one leads, from its first on; a row of odd length ends with one whose trail is an ASCII byte. What stands
- * alone is taken for a lead; no plane knows what it would lead. */
+/* Which of 64 bytes start a character, given which are beyond ASCII; the first byte starts one. In a row of bytes
+ * beyond ASCII the first and every second after it is a lead; in a row of odd length the trail of the last lead is an
+ * ASCII byte. A byte that stands for a character by itself is also taken for a lead; no plane knows such a pair. */
 static inline uint64_t pair_starts(uint64_t beyond)
 {
 	const uint64_t even = UINT64_C(0x5555555555555555);
 	uint64_t rows = beyond & ~(beyond << 1);
-	/* A carry runs through each row that starts at an even place */
+	/* The addition carries through each row that starts at an even place. */
 	uint64_t even_rows = beyond & ~(beyond + (rows & even));
 	uint64_t leads = (even_rows & even) | (beyond & ~even_rows & ~even);
 
 	return ~(leads << 1);
 }
 
-/* Where ASCII_RUN bytes of ASCII in a row begin, 64 without. */
+/* Where ASCII_RUN bytes of ASCII in a row begin; 64: nowhere. */
 VBMI2 static inline unsigned ascii_run(uint64_t beyond)
 {
 	uint64_t run = ~beyond;
@@ -142,8 +142,8 @@ VBMI2 static inline unsigned ascii_run(uint64_t beyond)
 	return (unsigned)_tzcnt_u64(run);
 }
 
-/* Sixteen characters from their first bytes and what follows those, each laid out in a lane. What is not known has no
- * bytes. */
+/* Looks up sixteen characters by their first bytes and the bytes that follow these; each is laid out in a lane. A pair
+ * that the plane does not know has no bytes. */
 VBMI2 static inline __m512i look_up_pairs(const struct double_plane *plane, __m128i firsts, __m128i seconds)
 {
 	__m512i first = _mm512_cvtepu8_epi32(firsts), second = _mm512_cvtepu8_epi32(seconds);
@@ -153,7 +153,7 @@ VBMI2 static inline __m512i look_up_pairs(const struct double_plane *plane, __m1
 	    plane->text, sizeof plane->text[0][0]);
 }
 
-/* ASCII and pairs in the same steps: which of them comes next is nothing a processor could foresee. */
+/* Handles ASCII and pairs in the same steps, because a processor cannot predict which of them comes next. */
 VBMI2 static void pairs(struct decoder_span *s, const struct double_plane *plane)
 {
 	const uint8_t *in = s->in;

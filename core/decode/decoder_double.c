@@ -1,5 +1,5 @@
 /* Owns the engine of two-byte sets with their longer codes: EUC-JP's three bytes, gb18030's four.
- * Must not know: any mapping; a table says it (decoder_table.h).
+ * Must not know: any mapping, which are in tables (decoder_table.h).
  * Invariant: an ASCII byte is never swallowed by a bad lead before it (WHATWG sections 10 to 13: it is read again). */
 #include <errno.h>
 
@@ -16,7 +16,7 @@ static int double_open(struct decoder *d)
 	return d->u.double_table ? 0 : errno;
 }
 
-/* Its bytes as they stand, 0: it is empty. */
+/* The four bytes of a text as a word; 0: the text is empty. */
 static inline uint32_t text_word(const struct double_text *text)
 {
 	uint32_t word;
@@ -41,7 +41,7 @@ static inline uint8_t *put_text(uint8_t *out, const struct double_text *text)
 	return put_word(out, text_word(text));
 }
 
-/* Pairs, and ASCII between them one at a time: blanks. */
+/* Copies pairs, and the ASCII between them one byte at a time: these are mostly single blanks. */
 static void copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
 	const uint8_t *in = s->in;
@@ -131,7 +131,7 @@ static bool read_four_bytes(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
-/* What copy_pairs() stopped at. False: incomplete. */
+/* Reads the code at which copy_pairs() stopped. False: it is incomplete. */
 static bool read_other(struct decoder *d, struct decoder_span *s)
 {
 	const struct double_table *table = d->u.double_table;
@@ -157,8 +157,8 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 	return true;
 }
 
-/* Blocks, where they can be had. Text that is full of other codes ends them again and again: from a block that came to
- * less than BLOCK_LEAST bytes on, so many are read one by one. */
+/* Decodes by blocks where the processor has such a form. Text with many other codes ends a block again and again, so
+ * after a call that read less than BLOCK_LEAST bytes the next ONE_BY_ONE bytes are read one by one. */
 static void copy_blocks(const struct decoder_basic *basic, const struct double_plane *plane, struct decoder_span *s,
     const uint8_t **from)
 {

@@ -1,7 +1,8 @@
 /* Owns iconv, and is the only file that includes <iconv.h>: the engine of stateful and longer encodings, and the source
  * the tables of decoder_table.c are built from.
  * Must not know: labels. iconv_open() gets names of charsets.def, never a peer's (glibc takes "//IGNORE" in them).
- * Invariant: one conversion descriptor a stream, and every call either moves or ends the run. */
+ * Invariant: each stream has one conversion descriptor, and every call of iconv() either makes progress or ends the
+ * run. */
 #include <assert.h>
 #include <errno.h>
 #include <iconv.h>
@@ -12,7 +13,7 @@
 
 enum { LIBRARY_BYTES = 1 << 20 };      /* more than any converter of glibc takes */
 
-/* Memory and a descriptor, as the loading of a converter needs them. */
+/* Whether memory and a descriptor can be had, as the loading of a converter needs them. */
 static bool library_could_load(void)
 {
 	void *volatile memory = malloc(LIBRARY_BYTES);
@@ -25,8 +26,8 @@ static bool library_could_load(void)
 	return could;
 }
 
-/* glibc loads converters as libraries, and says EINVAL too where memory or a descriptor was missing for that. EINVAL is
- * believed only where a second try gives it again and both memory and a descriptor can be had. */
+/* glibc loads converters as libraries, and reports EINVAL also where it had no memory or descriptor for that. EINVAL is
+ * believed only where a second try returns it again and both memory and a descriptor can be had. */
 static iconv_t open_from(enum charset cs)
 {
 	iconv_t cd = (iconv_t)-1;
@@ -56,10 +57,10 @@ static void stream_close(struct decoder *d)
 	iconv_close(d->u.iconv);
 }
 
-/* errno of iconv() over the span, 0 at the end of the input. */
+/* Runs iconv() over the span. Returns its errno, 0 at the end of the input. */
 static int convert(iconv_t cd, struct decoder_span *s)
 {
-	/* iconv() reads them only, whatever its prototype says */
+	/* iconv() does not change its input, although its prototype takes a pointer to char. */
 	union { const uint8_t *bytes; char *argument; } in = { s->in };
 	char *out = (char *)s->out;
 	size_t in_left = span_left(s), out_left = span_room(s);
@@ -73,7 +74,7 @@ static int convert(iconv_t cd, struct decoder_span *s)
 static void stream_run(struct decoder *d, struct decoder_span *s)
 {
 	while (span_goes_on(s)) {
-		/* Room kept back for the replacement of a malformed byte. */
+		/* Keep room for the replacement of a malformed byte. */
 		struct decoder_span part = { s->in, s->in_end, s->out, s->out_end - 3 };
 		int error = convert(d->u.iconv, &part);
 
@@ -135,7 +136,8 @@ size_t decoder_source_text(struct decoder_source *source, const uint8_t *bytes, 
 	char *rest = (char *)s.out;
 	size_t rest_room = span_room(&s);
 
-	/* Some hold a letter back for an accent to come (windows-1255, TCVN, Big5-HKSCS): the flush brings it out. */
+	/* Some converters hold a letter back because an accent may follow (windows-1255, TCVN, Big5-HKSCS): this call
+	 * writes it. */
 	iconv(source->cd, NULL, NULL, &rest, &rest_room);
 	return error == 0 ? (size_t)((uint8_t *)rest - out) : 0;
 }

@@ -19,20 +19,21 @@ struct decoder_span {
 struct decoder_engine {
 	int (*open)(struct decoder *);                          /* 0, or an errno value */
 	void (*run)(struct decoder *, struct decoder_span *);
-	void (*flush)(struct decoder *, struct decoder_span *); /* end of input, NULL: nothing is held back */
-	void (*close)(struct decoder *);                        /* NULL: nothing to give back */
-	/* Malformed sequences, where they can be counted without decoding and no character takes two bytes; NULL:
-	 * cannot. */
+	void (*flush)(struct decoder *, struct decoder_span *); /* end of input; NULL: it holds nothing back */
+	void (*close)(struct decoder *);                        /* NULL: there is nothing to free */
+	/* Counts malformed sequences without decoding, for sets in which no character takes two bytes. NULL: it cannot
+	 * be done. */
 	size_t (*count_malformed)(const struct decoder *, const uint8_t *, size_t len);
 };
 
 extern const struct decoder_engine decoder_utf8, decoder_utf16, decoder_utf32, decoder_single, decoder_double,
     decoder_2022jp, decoder_iconv;
 
-/* Longest incomplete character: three bytes of gb18030, of UTF-32 or UTF-8; an escape sequence of ISO-2022 four. */
+/* More than the longest incomplete code: three bytes of gb18030, UTF-32 or UTF-8, four of an ISO-2022 escape
+ * sequence. */
 enum { DECODER_CARRY = 16 };
 
-/* Value of each byte of a code unit: shift counts by position. */
+/* Byte order of a code unit: the shift count of each byte, by its position. */
 struct decoder_order {
 	uint8_t shift[4];
 };
@@ -49,16 +50,17 @@ struct decoder {
 		const struct decoder_order *order;          /* NULL: not known before the first code unit */
 		void *iconv;
 	} u;
-	uint8_t mode;               /* ISO-2022-JP: what the last escape sequence chose */
+	uint8_t mode;               /* ISO-2022-JP: the set that the last escape sequence chose */
 	uint8_t carry_len;
 	uint8_t carry[DECODER_CARRY];
 };
 
-/* The builder's source (decoder_iconv.c): decodes short inputs one at a time. NULL with errno set. */
+/* The source from which decoder_table.c builds its tables (decoder_iconv.c): it decodes short inputs one at a time.
+ * NULL with errno set: it cannot be opened. */
 struct decoder_source;
 struct decoder_source *decoder_source_open(enum charset);
 void decoder_source_close(struct decoder_source **);
-/* UTF-8 of exactly these bytes, at most `cap`; 0 when they are no whole characters. */
+/* Writes exactly these bytes as UTF-8, at most `cap` of it; 0: they are not whole characters. */
 size_t decoder_source_text(struct decoder_source *, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap);
 
 static inline size_t span_room(const struct decoder_span *s)
@@ -82,7 +84,7 @@ static inline void span_put(struct decoder_span *s, const uint8_t *bytes, size_t
 	s->out += len;
 }
 
-/* U+FFFD for `len` bytes of input. */
+/* Writes U+FFFD for `len` bytes of input. */
 static inline void span_replace(struct decoder *d, struct decoder_span *s, size_t len)
 {
 	span_put(s, (const uint8_t *)"\xEF\xBF\xBD", 3);

@@ -1,5 +1,5 @@
 /* Owns the engine of single-byte sets.
- * Must not know: any of them; a table says it all (decoder_table.h).
+ * Must not know: any of the sets, which are tables (decoder_table.h).
  * Invariant: every byte is a character, so nothing is ever incomplete. */
 #include <errno.h>
 

@@ -13,11 +13,11 @@
 #include "core/decode/decoder_impl.h"
 #include "core/text/utf8.h"
 
-/* By charset, then literal (decoder.h, DECODER_LITERAL) or not. */
+/* Tables by charset; the second of each is the one for DECODER_LITERAL (decoder.h). */
 static _Atomic(struct single_table *) single_tables[CS_COUNT][2];
 static _Atomic(struct double_table *) double_tables[CS_COUNT][2];
 
-/* Codes that do not mean what iconv says: consecutive codes from `first`, one UTF-16 unit each (all of the basic
+/* Corrections of iconv's meaning for consecutive codes from `first`, one UTF-16 unit each (all are in the basic
  * plane). */
 struct overlay {
 	enum charset charset;
@@ -43,8 +43,9 @@ static bool overlay_applies(const struct overlay *overlay, enum charset cs, bool
 	return overlay->charset == cs && (literal || !overlay->literal);
 }
 
-/* Each single-byte set of the Encoding Standard that Microsoft left holes in has C1 controls there
- * (index-windows-*.txt); the ISO 8859 set that it is the superset of has nothing else there. */
+/* Whether a hole of this byte means a C1 control: in the Encoding Standard each of Microsoft's single-byte sets has C1
+ * controls in its holes (index-windows-*.txt), and the ISO 8859 set of which it is the superset has nothing else
+ * there. */
 static bool may_be_c1(enum charset cs, unsigned byte)
 {
 	return cs >= CS_WINDOWS_874 && cs <= CS_WINDOWS_1258 && byte >= 0x80 && byte <= 0x9F;
@@ -64,7 +65,7 @@ static void single_set_point(struct single_table *table, uint8_t byte, uint32_t 
 	single_set(table, byte, text, utf8_encode(cp, text));
 }
 
-/* Scalar value of the first character of a text of one to three bytes. */
+/* The scalar value of the first character of a text, which has one to three bytes. */
 static uint32_t point_of(const uint8_t *utf8)
 {
 	if (utf8[0] < 0x80)
@@ -159,7 +160,7 @@ const struct single_table *decoder_table_single(enum charset cs, bool literal)
 	return table;
 }
 
-/* Which bytes lead, trail and stand alone; what they mean comes from iconv. */
+/* The bytes that lead, trail and stand alone in each set; their meaning comes from iconv. */
 static const struct layout {
 	enum charset charset;
 	struct range {
@@ -189,7 +190,7 @@ static const struct layout *layout_of(enum charset cs)
 	return layout;
 }
 
-/* The text of a code of one to four bytes, if iconv knows one that is not ASCII. */
+/* Sets the text of a code of one to four bytes, if iconv has one that is not ASCII. */
 static void text_from(struct decoder_source *source, const uint8_t *code, size_t code_len, struct double_text *text)
 {
 	uint8_t utf8[16];
@@ -199,7 +200,7 @@ static void text_from(struct decoder_source *source, const uint8_t *code, size_t
 		memcpy(text->utf8, utf8, len);
 }
 
-/* Every pair of the layout, after a fixed first byte where prefix is not 0. */
+/* Fills in every pair of the layout; where prefix is not 0 that byte precedes each pair. */
 static void plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source,
     uint8_t prefix)
 {
@@ -213,8 +214,8 @@ static void plane_fill(struct double_plane *plane, const struct layout *layout, 
 		}
 }
 
-/* JIS X 0208 rows 13 and 89 to 92, the extensions of NEC and IBM: glibc's EUC-JP lacks them, CP932 has them
- * (WHATWG index-jis0208.txt). The same pointer in both. */
+/* Adds rows 13 and 89 to 92 of JIS X 0208, the extensions of NEC and IBM (WHATWG index-jis0208.txt): glibc's EUC-JP
+ * lacks them, CP932 has them under the same pointers. */
 static void add_vendor_rows(struct double_plane *plane, const struct double_plane *cp932)
 {
 	static const uint8_t rows[] = { 13, 89, 90, 91, 92 };
@@ -241,7 +242,8 @@ static bool add_jis0212(struct double_table *table, const struct layout *layout,
 	return true;
 }
 
-/* Pointers iconv refuses, having moved their characters to two bytes (WHATWG index-gb18030-ranges.txt). */
+/* Pointers that iconv refuses, because it has moved their characters to two-byte codes (WHATWG
+ * index-gb18030-ranges.txt). */
 static const struct {
 	uint16_t pointer, count, cp;
 } four_overlay[] = {

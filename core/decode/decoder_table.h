@@ -1,4 +1,4 @@
-/* Owns the shape of the decode tables and how to get one.
+/* Owns the layout of the decode tables, and the way to get one.
  * Must not know: streams. Private to the decoder*.c files.
  * Invariant: a table is built once, never changed, and lives as long as the process; fetching one takes no lock. */
 #ifndef UTFEED_CORE_DECODE_DECODER_TABLE_H
@@ -10,21 +10,22 @@
 
 #include "core/decode/charset.h"
 
-/* text[byte]: three bytes of UTF-8, then their number, with SINGLE_HOLE where the byte means nothing (text U+FFFD). */
+/* An entry of text[] has three bytes of UTF-8 and then their number, to which SINGLE_HOLE is added where the byte means
+ * nothing (its text is U+FFFD). */
 enum { SINGLE_LENGTH = 3, SINGLE_HOLE = 0x80 };
 struct single_table {
 	bool ascii;                 /* bytes under 0x80 are ASCII */
-	bool holes;                 /* there are any */
-	bool basic;                 /* ASCII, and every other byte is one character: points[byte - 0x80] */
-	bool narrow;                /* and most of those characters take two bytes */
+	bool holes;                 /* the set has holes */
+	bool basic;                 /* ascii, and every other byte is one character: points[byte - 0x80] */
+	bool narrow;                /* basic, and most of those characters take two bytes */
 	uint16_t points[128];
 	uint8_t text[256][4];
-	/* First and second bytes of text[0x80] and up in rows of 16, each xored with the one 16 before. */
+	/* The first and second bytes of text[0x80] and up, in rows of 16; each is xored with the byte 16 before it. */
 	uint8_t first_change[8][16], second_change[8][16];
 };
 
-/* Writes four bytes, of which the last is the entry's length: room for it is the caller's care. One load serves
- * both. */
+/* Writes all four bytes of an entry, of which the last is its length and does not count: one load serves text and
+ * length. The caller must have room for it. */
 static inline uint8_t *single_put(uint8_t *out, const uint8_t entry[4])
 {
 	uint32_t word;
@@ -38,7 +39,8 @@ static inline uint8_t *single_put(uint8_t *out, const uint8_t entry[4])
 #endif
 }
 
-/* Two to four bytes of UTF-8, NUL padded; all NUL: the code means nothing. Four bytes may be two characters (Big5). */
+/* The text of a code: two to four bytes of UTF-8, padded with NUL; all NUL: the code means nothing. Four bytes may be
+ * two characters (Big5). */
 struct double_text {
 	uint8_t utf8[4];
 };

@@ -1,5 +1,5 @@
 /* Owns the UTF-16 and UTF-32 engines: code units of two and four bytes in every byte order.
- * Must not know: byte order marks as marks; U+FEFF is a character, it only settles the order of CS_UTF_16 and
+ * Must not know: the meaning of byte order marks; U+FEFF is a character that only settles the order of CS_UTF_16 and
  * CS_UTF_32.
  * Source: Unicode chapter 3 (D91, D90), RFC 2781 section 4.3 (no mark: big-endian), XML 1.0 Appendix F.1 (unusual
  * orders). */
@@ -35,7 +35,7 @@ static inline uint32_t unit32(const uint8_t *p, const struct decoder_order *orde
 	    (uint32_t)p[2] << order->shift[2] | (uint32_t)p[3] << order->shift[3];
 }
 
-/* Code units that cannot fill the room left, at up to `most` bytes each. */
+/* How many code units are sure to fit the room left, where each writes up to `most` bytes. */
 static inline size_t units_that_fit(const struct decoder_span *s, size_t unit, size_t most)
 {
 	size_t units = span_left(s) / unit, fit = span_room(s) / most;
@@ -43,7 +43,7 @@ static inline size_t units_that_fit(const struct decoder_span *s, size_t unit, s
 	return units < fit ? units : fit;
 }
 
-/* Characters of the basic plane, up to the first surrogate. */
+/* Copies characters of the basic plane, up to the first surrogate. */
 static inline void copy_basic_in(struct decoder_order order, struct decoder_span *s)
 {
 	const uint8_t *in = s->in;
@@ -69,7 +69,7 @@ static inline void copy_basic_in(struct decoder_order order, struct decoder_span
 	s->out = out;
 }
 
-/* Shift counts that the compiler knows: a third faster. */
+/* Calls copy_basic_in() with constants, since shift counts known to the compiler make it a third faster. */
 static void copy_basic(const struct decoder_order *order, struct decoder_span *s)
 {
 	if (order == &big16)

@@ -15,7 +15,7 @@ static int utf8_open(struct decoder *d)
 	return d->u.single_table ? 0 : errno;
 }
 
-/* Validated and copied while it is in the nearest cache. */
+/* A block is validated and copied while it is in the nearest cache. */
 enum { BLOCK = 4096 };
 
 static size_t copy_valid(struct decoder_span *s)

@@ -1,4 +1,4 @@
-/* Owns the two looks at first bytes of XML 1.0 Appendix F.1.
+/* Owns the two checks of the first bytes in XML 1.0 Appendix F.1.
  * Must not know: declarations, labels, HTTP.
  * Invariant: pure functions; rows in the order of the appendix, the longer mark before the shorter. */
 #include "core/evidence/bom.h"
@@ -63,7 +63,7 @@ static bool is_markup(uint8_t c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '!' || c == '?';
 }
 
-/* Letters of every EBCDIC code page. */
+/* Whether c is a letter in every EBCDIC code page. */
 static bool is_ebcdic_letter(uint8_t c)
 {
 	uint8_t low = c & 0x0F, zone = c & 0xB0;
@@ -72,7 +72,7 @@ static bool is_ebcdic_letter(uint8_t c)
 	    (zone == 0xA0 && low >= 2 && low <= 9);
 }
 
-/* "<" and three characters of a name, or "<!D", or "<!-": one such byte alone may be Latin text. */
+/* Whether the bytes are "<" and three characters of a name, or "<!D" or "<!-", in EBCDIC: fewer could be Latin text. */
 static bool is_ebcdic_markup(const uint8_t *b)
 {
 	if (b[0] != 0x4C)
@@ -82,7 +82,7 @@ static bool is_ebcdic_markup(const uint8_t *b)
 	return is_ebcdic_letter(b[1]) && is_ebcdic_letter(b[2]) && (is_ebcdic_letter(b[3]) || b[3] == 0x7A);
 }
 
-/* 16-bit white space before the first "<" is stepped over; 32-bit units are told by "<" itself. */
+/* Markup in 16 bits, behind white space perhaps. (32-bit units need no look here: "<" alone tells them.) */
 static struct bom_family wide_16(const uint8_t *b, size_t len)
 {
 	static const struct bom_family be = { CS_UTF_16BE, FAMILY_16BIT, 2 }, le = { CS_UTF_16LE, FAMILY_16BIT, 2 };

@@ -1,4 +1,4 @@
-/* Owns the two looks at first bytes of XML 1.0 Appendix F.1: byte order marks and families.
+/* Owns the two checks of the first bytes in XML 1.0 Appendix F.1: byte order marks and families.
  * Must not know: declarations, labels, HTTP. Pure functions over the first bytes. */
 #ifndef UTFEED_CORE_EVIDENCE_BOM_H
 #define UTFEED_CORE_EVIDENCE_BOM_H
@@ -15,17 +15,18 @@ enum { BOM_WINDOW = 4 };
  * CS_NONE. *bom_len: its bytes, 0 without one. */
 enum charset bom_detect(const uint8_t *, size_t len, size_t *bom_len);
 
-/* How code units look where there is no mark: the charset that reads ASCII characters of that pattern. */
+/* The pattern of the code units where there is no mark, and a charset that reads the ASCII characters in it. */
 struct bom_family {
 	/* CS_UTF_8 for "<?xm", CS_UTF_16BE/LE, CS_UTF_32*, CS_UCS_4_*, CS_IBM037 for EBCDIC; CS_NONE */
 	enum charset charset;
 	enum charset_family family;
 	unsigned unit;              /* bytes a code unit: 1, 2, 4; 0 for none */
 };
-/* XMLGuessEnc, strictly Appendix F.1: "<?xm" of any family (32-bit ones by "<" alone). Give it the bytes after the
+/* XMLGuessEnc, strictly by Appendix F.1: "<?xm" in any family (in 32 bits "<" is enough). Give it the bytes after the
  * mark. */
 struct bom_family bom_family_strict(const uint8_t *, size_t len);
-/* For `auto`: also "<" with a letter, "!" or "?" in 16 or 32 bits, and EBCDIC "<" with a letter. */
+/* For `auto`: it also accepts "<" before a letter, "!" or "?" in 16 bits, white space before that, and in EBCDIC "<"
+ * before letters or the beginning of "<!D" or "<!-". */
 struct bom_family bom_family_loose(const uint8_t *, size_t len);
 
 #endif

@@ -1,6 +1,7 @@
 /* Owns the statistical detector, uchardet; the only file that includes its header.
  * Must not know: labels' rank, or policies.
- * Invariant: what it answers can be decoded; its known weak spot, short texts, is the caller's to distrust. */
+ * Invariant: a charset that it returns can be decoded. It is known to be weak on short texts; callers must allow for
+ * that. */
 #include "core/evidence/detector.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ int detector_guess(const uint8_t *bytes, size_t len, enum charset *guess)
 		name = uchardet_get_charset(detector);
 		label = strcmp(name, "ASCII") == 0 ? NULL : charset_lookup(name, strlen(name));
 	}
-	/* It asks malloc() too, and where that has none it passes over a prober without a word. */
+	/* uchardet calls malloc(), too, and where that fails it silently leaves a prober out. */
 	starved = errno == ENOMEM;
 	uchardet_delete(detector);
 	detector_memory_give();

@@ -1,6 +1,6 @@
-/* Memory for uchardet; see detector_memory.h. Here stand the operators new and delete that a program may bring itself
- * (ISO C++17 section [new.delete]), under the names of the Itanium C++ ABI. On machines where size_t is not unsigned
- * long those of the library stay. */
+/* Memory for uchardet; see detector_memory.h. This file defines the operators new and delete, which a program may
+ * replace (ISO C++17 section [new.delete]), under their names in the Itanium C++ ABI. On machines where size_t is not
+ * unsigned long the library's own operators stay in use. */
 #include "core/evidence/detector_memory.h"
 
 #include <stdalign.h>
@@ -14,7 +14,7 @@ enum {
 };
 
 static _Thread_local struct {
-	char *at;                      /* NULL: none is set aside */
+	char *at;                      /* NULL: no memory is set aside */
 	size_t used;
 } arena;
 
@@ -31,7 +31,8 @@ void detector_memory_give(void)
 	arena.at = NULL;
 }
 
-/* Nobody but libraries calls the operators, which link-time optimisation does not see: without this it drops them. */
+/* Only libraries call the operators, which link-time optimisation does not see: without these attributes it would drop
+ * them. */
 #define CXX_OPERATOR __attribute__((used, visibility("default")))
 
 static void *cxx_new(size_t size)

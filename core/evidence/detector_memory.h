@@ -1,7 +1,7 @@
-/* Owns the memory that uchardet works in. It is C++: where its operator new finds none it throws, which nothing in C
- * can catch, and the process ends. So all it may need is set aside before it is called.
- * Must not know: what is detected. Invariant: between detector_memory_take() and _give() this thread's objects of C++
- * stand in the arena, and what is freed goes back only with all of it. */
+/* Owns the memory that uchardet works in. uchardet is C++: where its operator new has no memory it throws, which C code
+ * cannot catch, and the process ends. So all memory that it may need, an arena, is set aside before it is called.
+ * Must not know: what is detected. Invariant: between detector_memory_take() and _give() the C++ objects of this thread
+ * stand in the arena, and their memory is freed only with the arena as a whole. */
 #ifndef UTFEED_CORE_EVIDENCE_DETECTOR_MEMORY_H
 #define UTFEED_CORE_EVIDENCE_DETECTOR_MEMORY_H
 

@@ -1,4 +1,4 @@
-/* Owns gathering: everything that can be known of a response before its encoding is decided.
+/* Owns gathering the evidence: everything that can be known of a response before its encoding is decided.
  * Must not know: policies. It weighs nothing. */
 #include "core/evidence/evidence.h"
 

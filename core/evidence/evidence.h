@@ -1,4 +1,4 @@
-/* Owns gathering: everything that can be known of a response before its encoding is decided.
+/* Owns gathering the evidence: everything that can be known of a response before its encoding is decided.
  * Must not know: policies. It weighs nothing.
  * Names are the published ones (ROME, 2004): CTMime CTEnc BOMEnc XMLGuessEnc XMLEnc. */
 #ifndef UTFEED_CORE_EVIDENCE_EVIDENCE_H
@@ -15,7 +15,7 @@
 #include "core/evidence/xmldecl.h"
 #include "core/text/utf8.h"
 
-/* A label somebody wrote. text "": none was written (NULL in the published rules); label NULL: not one we know. */
+/* A label as it was written. text "": there is none (NULL in the published rules); label NULL: it is unknown to us. */
 struct evidence_label {
 	char text[64];
 	const struct charset_label *label;
@@ -34,32 +34,33 @@ struct evidence {
 	enum charset BOMEnc;                /* CS_NONE = NULL */
 	size_t bom_len;
 	struct bom_family guess;            /* bytes after the mark, strict; .charset is XMLGuessEnc */
-	struct bom_family loose;            /* the same as `auto` looks */
-	struct xmldecl decl;                /* at the very start (after a mark): what the published rules may see */
+	struct bom_family loose;            /* the same by the looser rules of `auto` */
+	struct xmldecl decl;                /* at the very start (after a mark): the declaration of published rules */
 	struct evidence_label XMLEnc;
-	/* where the document starts; looked for where decl is ABSENT, else PREAMBLE_NONE */
+	/* where the document starts; searched where decl is ABSENT, else PREAMBLE_NONE */
 	struct preamble preamble;
-	/* behind white space or junk: only `auto` looks; ABSENT when decl is PRESENT */
+	/* declaration behind white space or junk, for `auto` only; ABSENT when decl is PRESENT */
 	struct xmldecl hidden;
 	struct evidence_label hidden_enc;
 
-	struct utf8_evidence utf8;          /* of the window after a UTF-8 mark */
-	/* set where a policy's question found no memory (policy_bytes.h); policy_decide()'s */
+	struct utf8_evidence utf8;          /* of the window, without a UTF-8 mark */
+	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
 	bool *starved;
 };
 
-/* content_type NULL: no such field (or no HTTP). The evidence borrows bytes. Never fails. In two steps where the window
- * may yet grow: evidence_begin() looks at labels and first bytes, evidence_finish() reads the whole window (utf8). */
+/* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. Where
+ * the window may yet grow it is gathered in two steps: evidence_begin() looks at labels and first bytes,
+ * evidence_finish() reads the whole window (utf8). evidence_collect() does both. */
 void evidence_begin(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 void evidence_finish(struct evidence *);
-/* The numbers behind utf8. */
+/* The counts behind utf8. */
 struct utf8_count evidence_count(const struct evidence *);
 void evidence_collect(struct evidence *, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete);
 
-/* How ASCII characters look in this body, as far as `auto` and the look-in care: as the mark says, else as the first
- * bytes look, else ASCII. Never FAMILY_NONE. */
+/* The family in which `auto` and the look-in (sniff.h) read the body's ASCII characters: that of the mark, else that of
+ * the first bytes, else ASCII. Never FAMILY_NONE. */
 struct bom_family evidence_family(const struct evidence *);
 
 /* True when more bytes cannot change BOM, family or declaration (the window may still grow for `auto`). */

@@ -1,11 +1,11 @@
-/* Owns what counts as junk before a document. See junk.h. */
+/* What counts as junk before a document; see junk.h. */
 #include "core/evidence/junk.h"
 
 #include <string.h>
 
 enum { MESSAGE_MAX = 1024 };    /* characters of one message */
 
-/* By class; types of the table below go first. */
+/* What a class of types allows; the types of the table below are looked up first. */
 static const enum junk by_class[] = {
 	[MIME_NONE] = JUNK_MESSAGES, [MIME_APP_XML] = JUNK_TEXT, [MIME_TEXT_XML] = JUNK_TEXT,
 	[MIME_OTHER_XML] = JUNK_TEXT,
@@ -13,8 +13,8 @@ static const enum junk by_class[] = {
 	[MIME_OTHER] = JUNK_NONE,
 };
 
-/* Names that say nothing of a body, and feeds' names from before "+xml": of MIME_OTHER and MIME_TEXT_OTHER, all of
- * them. */
+/* Types that say nothing of the body, and types of feeds from before "+xml"; all are of class MIME_OTHER or
+ * MIME_TEXT_OTHER. */
 static const struct {
 	const char *mime;
 	enum junk junk;
@@ -46,7 +46,7 @@ enum junk junk_allowed(bool http, const struct media_type *m)
 	return by_class[m->CTMime];
 }
 
-/* Past the word; SCAN_NO: another stands there. */
+/* Moves past the word; SCAN_NO: it does not stand at the cursor. */
 static enum scan_match junk_take(struct scan *s, const char *word)
 {
 	enum scan_match m = scan_match(s, word, false);
@@ -56,7 +56,7 @@ static enum scan_match junk_take(struct scan *s, const char *word)
 	return m;
 }
 
-/* Past each word that is there, in this order. SCAN_SHORT: the bytes end in one; else SCAN_YES. */
+/* Moves past each of the words that is there, in this order. SCAN_SHORT: the bytes end within one; else SCAN_YES. */
 static enum scan_match take_any(struct scan *s, const char *const *words)
 {
 	for (; *words != NULL; words++) {
@@ -79,7 +79,7 @@ static enum scan_match take_name(struct scan *s)
 	return m;
 }
 
-/* To the number of the line that PHP found itself on, which ends its message. */
+/* Moves past " on line NUMBER", which ends a message of PHP. */
 static enum scan_match take_place(struct scan *s)
 {
 	static const char *const before[] = { "<b>", NULL }, *const after[] = { "</b>", "<br />", NULL };
@@ -121,7 +121,7 @@ enum scan_match junk_message(struct scan *s)
 	return m;
 }
 
-/* Code, data and quotations are written with these; a word that a script printed by mistake is not. */
+/* Whether c is a character of code, data or quotations, which words that a script printed by mistake do not have. */
 static bool is_code(int c)
 {
 	return (c >= 0 && c < ' ') || c == 0x7f || strchr("\"'`<>(){}[]=\\*$%&@|", c) != NULL;

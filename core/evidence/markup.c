@@ -1,5 +1,5 @@
-/* Owns stepping over what stands beside elements. See markup.h.
- * Invariant: what a construct holds is never read as markup, whatever it looks like. */
+/* Owns stepping over markup that is no element; see markup.h.
+ * Invariant: the content of a construct is never read as markup, whatever it looks like. */
 #include "core/evidence/markup.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static enum markup skip_span(struct scan *s)
 	return MARKUP_NONE;
 }
 
-/* "<!DOCTYPE" S "html": HTML's and XHTML's alike. */
+/* Whether "<!DOCTYPE" S "html" stands at the cursor, of HTML or of XHTML. */
 static enum scan_match names_html(const struct scan *s)
 {
 	struct scan look = *s;
@@ -49,7 +49,7 @@ static enum scan_match names_html(const struct scan *s)
 	return c == SCAN_END ? SCAN_SHORT : scan_is_name(c) ? SCAN_NO : SCAN_YES;
 }
 
-/* To the ">" of a document type, over literals, its internal subset, and the comments and instructions there. */
+/* Moves to the ">" of a document type, over its literals, its internal subset, and comments and instructions in it. */
 static bool skip_doctype(struct scan *s)
 {
 	struct scan look = *s;

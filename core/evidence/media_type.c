@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* First row that fits decides. subtype: NULL any, "+xml" a suffix. Sources: RFC 3023 section 2 (as ROME's APP-XML and
- * TEXT-XML), RFC 7303 section 8 (+xml anywhere), RFC 8259 and RFC 6839 section 3.1 (json). */
+/* The first row that matches decides. subtype: NULL for any; "+xml" is a suffix. Sources: RFC 3023 section 2 (as ROME's
+ * APP-XML and TEXT-XML), RFC 7303 section 8 (+xml anywhere), RFC 8259 and RFC 6839 section 3.1 (json). */
 static const struct {
 	const char *top;
 	const char *subtype;
@@ -79,7 +79,7 @@ static size_t take_token(struct field *f)
 	return (size_t)(f->p - start);
 }
 
-/* To the ';' that ends a parameter, over quoted strings (RFC 9110 section 5.6.4). */
+/* Moves to the ';' that ends a parameter, over quoted strings (RFC 9110 section 5.6.4). */
 static void skip_parameter(struct field *f)
 {
 	bool quoted = false;
@@ -135,7 +135,8 @@ static bool read_mime(struct media_type *m, struct field *f)
 	return true;
 }
 
-/* A charset's value: token, quoted-string, or between single quotes. A name too long is cut: no label is that long. */
+/* Reads the value of charset: a token, a quoted-string, or text in single quotes. A name that is too long is cut: no
+ * label is that long. */
 static void read_value(char out[MEDIA_TYPE_CHARSET_MAX], struct field f)
 {
 	char quote = '\0';

@@ -27,7 +27,7 @@ struct media_type {
 	char charset[MEDIA_TYPE_CHARSET_MAX];      /* as written, unquoted; "" = no charset parameter (CTEnc NULL) */
 };
 
-/* value NULL: no such field. Never fails: what cannot be read is MIME_NONE without charset. */
+/* value NULL: there is no such field. Never fails: a value that cannot be read is MIME_NONE without charset. */
 void media_type_read(struct media_type *, const char *value, size_t len);
 const char *mime_class_name(enum mime_class);  /* "APP-XML", "TEXT-XML", ... as published where published */
 

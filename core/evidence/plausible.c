@@ -1,10 +1,10 @@
-/* Owns one question: decoded under this charset, does it read like text at all?
+/* Owns one question: whether bytes decoded as this charset read like text at all.
  * Must not know: labels, policies, languages.
- * Flaws are what a wrong charset does to any text, and hardly any text does itself: controls and private characters;
- * letters of two alphabets in one word; symbols inside words; capitals after small letters, or more capitals than small
- * letters; four accented Latin letters in a row. For the two-byte sets, which sort their common characters first (JIS X
- * 0208, GB 2312, Big5, KS X 1001: "level 1"): characters from beyond, where they are few only those glued to ASCII
- * letters; Japanese without kana; Chinese from one half of its rows only. */
+ * Flaws are features that a wrong charset gives to any text and that hardly any text has by itself: controls and
+ * private characters; letters of two alphabets in one word; symbols inside words; capitals after small letters, or more
+ * capitals than small letters; four accented Latin letters in a row. The two-byte sets sort their common characters
+ * first (JIS X 0208, GB 2312, Big5, KS X 1001: "level 1"). There flaws are also characters beyond these (where such are
+ * few, only those next to ASCII letters), Japanese without kana, and Chinese from one half of its rows only. */
 #include "core/evidence/plausible.h"
 
 #include <stdbool.h>
@@ -16,22 +16,22 @@
 
 enum {
 	PLAUSIBLE_MAX_BYTES = 16384,
-	PLAUSIBLE_ENOUGH = 1024,    /* bytes beyond ASCII whose flaws speak for all */
-	PLAUSIBLE_LEAD = 16,        /* bytes before the first that is not ASCII: its word may start there */
+	PLAUSIBLE_ENOUGH = 1024,    /* bytes beyond ASCII that are enough of a sample */
+	PLAUSIBLE_LEAD = 16,        /* bytes of context before the first that is not ASCII: its word may start there */
 	RUN = 4,                    /* accented Latin letters in a row that no language writes often */
-	FEW = 8,                    /* characters under which a share means nothing */
-	MANY = 20                   /* characters from which on one that is missing means something */
+	FEW = 8,                    /* with fewer characters a share of them means nothing */
+	MANY = 20                   /* with so many characters it means something that a kind of them is missing */
 };
 
 enum glyph {
 	G_BREAK,                    /* between words: space, digits, ASCII punctuation */
 	G_ASCII, G_LATIN, G_GREEK, G_CYRILLIC, G_HEBREW, G_ARABIC, G_THAI, G_CJK, G_HANGUL,
-	G_MARK, G_THAI_MARK,        /* combining: belong to the letter before */
-	G_INNER,                    /* words hold it: apostrophe, middle dot, soft hyphen, ordinal signs */
+	G_MARK, G_THAI_MARK,        /* combining marks, which belong to the letter before */
+	G_INNER,                    /* may stand in a word: apostrophe, middle dot, soft hyphen, ordinal signs */
 	G_PUNCTUATION,              /* beside a word, not inside: quotes, dashes, inverted marks, trade marks */
-	G_SYMBOL,                   /* apart from words */
+	G_SYMBOL,                   /* stands apart from words */
 	G_HALF,                     /* half-width katakana */
-	G_BAD                       /* not in text */
+	G_BAD                       /* does not occur in text */
 };
 
 /* Ranges by their last character (Unicode's blocks, joined where they count alike). */
@@ -58,7 +58,7 @@ static const struct {
 	{ 0x1FFFF, G_BAD }, { 0x2FFFF, G_CJK }, { 0x10FFFF, G_BAD },
 };
 
-/* Its range. Text stays within one for long: the latest is tried first. */
+/* The range of a character. Text mostly stays within one range, so the latest is tried first. */
 static size_t range_of(uint32_t c, size_t latest)
 {
 	size_t low = 0, high = sizeof glyphs / sizeof glyphs[0] - 1, mid;
@@ -75,7 +75,7 @@ static size_t range_of(uint32_t c, size_t latest)
 	return low;
 }
 
-/* The only case that matters is that of letters which differ from one single-byte set to the next. */
+/* Case is known only for the letters that single-byte sets have in different places. */
 enum letter_case { CASELESS, SMALL, CAPITAL };
 
 static const uint8_t cases[0x0460] = {
@@ -95,12 +95,12 @@ static bool is_alphabet(enum glyph g)
 }
 
 struct reading {
-	enum glyph before, before_that;     /* marks not counted */
+	enum glyph before, before_that;     /* the last two glyphs, without combining marks */
 	enum letter_case case_before;
 	size_t run;                 /* accented Latin letters in a row */
-	size_t small, capital;      /* beyond ASCII */
-	size_t characters, flaws;   /* beyond ASCII */
-	size_t faults;              /* of the flaws */
+	size_t small, capital;      /* letters beyond ASCII */
+	size_t characters, flaws;   /* characters beyond ASCII, and all flaws */
+	size_t faults;              /* the flaws that no writer makes (is_fault()) */
 	size_t range;               /* of the latest character beyond ASCII */
 };
 
@@ -109,7 +109,7 @@ static bool is_letter(enum glyph g)
 	return g >= G_ASCII && g <= G_THAI;
 }
 
-/* Two neighbours that one word does not hold. */
+/* Whether two neighbours cannot stand in one word. */
 static bool clash(enum glyph a, enum glyph b)
 {
 	enum glyph low = a < b ? a : b, high = a < b ? b : a;
@@ -123,7 +123,7 @@ static bool clash(enum glyph a, enum glyph b)
 	return low == G_CJK && high == G_HANGUL;
 }
 
-/* What no writer does in any text. */
+/* A flaw that no writer makes in any text. */
 static bool is_fault(const struct reading *r, enum glyph g, bool beyond, enum letter_case k)
 {
 	if (g == G_BAD || g == G_HALF || clash(r->before, g))
@@ -131,7 +131,7 @@ static bool is_fault(const struct reading *r, enum glyph g, bool beyond, enum le
 	return k == CAPITAL && r->case_before == SMALL && (beyond || r->before != G_ASCII);
 }
 
-/* What some do now and then: "km\u00b2" is one, and right. */
+/* A flaw that some writers make now and then: "km\u00b2" counts as one, though it is right. */
 static bool is_oddity(const struct reading *r, enum glyph g)
 {
 	if ((g == G_SYMBOL && is_letter(r->before)) || (is_letter(g) && r->before == G_SYMBOL))
@@ -148,7 +148,7 @@ static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool
 {
 	bool fault;
 
-	if (g == G_BREAK) {         /* never a flaw, never a letter */
+	if (g == G_BREAK) {         /* it is never a flaw and never a letter */
 		r->run = 0;
 		r->before_that = r->before;
 		r->before = g;
@@ -177,7 +177,8 @@ static void read_glyph(struct reading *r, enum glyph g, enum letter_case k, bool
 	r->case_before = k;
 }
 
-/* Only the first of a run of ASCII can be a flaw, and only the last two can make one of what follows. */
+/* In a run of ASCII only the first character can be a flaw, and only the last two matter for the character behind
+ * it. */
 static const uint8_t *plausible_read_ascii(struct reading *r, const uint8_t *p, size_t len)
 {
 	size_t run = utf8_ascii_prefix(p, len), i;
@@ -188,7 +189,7 @@ static const uint8_t *plausible_read_ascii(struct reading *r, const uint8_t *p, 
 	return p + run;
 }
 
-/* Beyond ASCII, and well-formed by the decoder's invariant. */
+/* Reads a character beyond ASCII, which is well-formed by the decoder's invariant. */
 static uint32_t next_character(const uint8_t **p)
 {
 	const uint8_t *b = *p;
@@ -206,13 +207,13 @@ struct letter {
 	enum letter_case letter_case : 8;
 };
 
-/* Behind one like it, such a letter never is a flaw. */
+/* Whether the letter is never a flaw behind another one of the same alphabet. */
 static bool is_plain(struct letter l)
 {
 	return l.glyph >= G_GREEK && l.glyph <= G_HANGUL && l.letter_case != CAPITAL;
 }
 
-/* Most text by far: what read_glyph() comes to for plain letters behind one of their own alphabet. */
+/* A short form of read_glyph() for plain letters behind one of their own alphabet, which most text consists of. */
 static void read_more(struct reading *r, struct letter l, size_t count)
 {
 	if (count == 0)
@@ -256,7 +257,8 @@ static void read_decoded(struct reading *r, struct decoder *d, const uint8_t *by
 	}
 }
 
-/* What each byte from 0x80 on is, where it is one letter by itself and those below are ASCII. */
+/* Finds the letter of each byte from 0x80 on. False: the set is not one in which each such byte is one character and
+ * the bytes below are ASCII. */
 static bool know_letters(struct reading *r, struct decoder *d, struct letter letters[128])
 {
 	uint8_t bytes[256], out[1024];
@@ -315,7 +317,7 @@ static int read_text(struct reading *r, enum charset cs, const uint8_t *bytes, s
 	return 0;
 }
 
-/* Rows by first byte of the common characters. tail_from: the lowest second byte there. */
+/* Kinds of rows in the two-byte sets, by their first bytes. tail_from: the lowest second byte. */
 static const struct {
 	enum charset charset;
 	uint8_t from, to, tail_from;
@@ -336,7 +338,7 @@ static bool is_half_kana(enum charset cs, uint8_t c)
 	return cs == CS_SHIFT_JIS && c >= 0xA1 && c <= 0xDF;
 }
 
-/* Two-byte sets: the bytes were accepted by the decoder, so every lead byte has its second. */
+/* Counts the flaws of two-byte sets. The decoder has accepted the bytes, so every lead byte has its second byte. */
 static void read_rows(struct reading *r, enum charset cs, const uint8_t *b, size_t len)
 {
 	size_t seen[4] = { 0 }, total = 0, beyond = 0, glued = 0, i, k;

@@ -1,29 +1,29 @@
-/* Owns finding where a document starts. See preamble.h.
- * What stands before is stepped over in three sizes: white space and marks, which are never text; constructs, each as a
- * whole; and single characters, as many as the type lets pass for junk. */
+/* Owns finding where a document starts; see preamble.h.
+ * A step goes over white space and marks, which are never text, or over a whole construct, or over a single character
+ * of junk, of which there may be as many as the type allows. */
 #include "core/evidence/preamble.h"
 
 #include "core/evidence/markup.h"
 #include "core/evidence/xmldecl.h"
 
-/* Bytes beyond ASCII that may be marks: cut ones, or read in another charset (U+FEFF as three characters of
- * windows-1251). */
+/* How many bytes beyond ASCII may be damaged marks: cut ones, or marks decoded as another charset (U+FEFF as three
+ * characters of windows-1251). */
 enum { STRAY_MARKS_MAX = 16 };
 
 struct look {
 	struct scan scan;
 	enum junk allowed;
 	bool complete;
-	bool other;                 /* more than white space and marks came by */
-	bool junk;                  /* something came by that is neither white space nor markup */
-	/* no document starts at `markup`: other things than may stand before a root came by since */
+	bool other;                 /* there was more than white space and marks */
+	bool junk;                  /* there was something that is neither white space nor markup */
+	/* no document can start at `markup`, because since then there was something that may not precede a root */
 	bool broken;
 	bool in_markup;
-	size_t markup;              /* of the first construct, where in_markup */
-	size_t stray, text;         /* bytes of stray marks, of text */
+	size_t markup;              /* offset of the first construct, where in_markup */
+	size_t stray, text;         /* bytes of damaged marks, of junk text */
 };
 
-/* SCAN_SHORT: a mark may have begun. */
+/* Skips white space and marks. SCAN_SHORT: the bytes may end within a mark. */
 static enum scan_match skip_blank(struct look *l)
 {
 	enum scan_match m;
@@ -42,8 +42,8 @@ static enum preamble_state by_root(enum root root)
 	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-/* "<?xml" stands at the cursor. Behind other text it is a declaration only where it reads as one and a feed's root
- * follows. */
+/* Judges the "<?xml" at the cursor. Behind other text it is a declaration only where it can be read as one and a feed's
+ * root follows. */
 static enum preamble_state declaration(const struct look *l)
 {
 	struct scan s = l->scan;
@@ -81,7 +81,7 @@ static bool skip_stray(struct look *l, int c)
 	return true;
 }
 
-/* One character of text. False: it is more, or other, than may pass for junk. */
+/* Skips one character of text. False: it cannot be junk, or there was too much of it. */
 static bool skip_text(struct look *l)
 {
 	int c = scan_peek(&l->scan, 0);
@@ -97,7 +97,7 @@ static bool skip_text(struct look *l)
 	return true;
 }
 
-/* An instruction to PHP: a script's source is no feed. */
+/* Whether an instruction for PHP starts here: the source of a script is no feed. */
 static bool is_php(const struct scan *s)
 {
 	static const char open[] = "<?php";
@@ -105,7 +105,7 @@ static bool is_php(const struct scan *s)
 	return scan_match(s, open, true) == SCAN_YES && !scan_is_name(scan_peek(s, sizeof open - 1));
 }
 
-/* What stands before no document. */
+/* Whether the markup never stands before a document. */
 static bool is_foreign(const struct look *l, const struct scan *before, enum markup kind)
 {
 	if (kind == MARKUP_HTML)
@@ -118,7 +118,7 @@ static enum preamble_state at_root(const struct look *l, enum root root)
 	return root == ROOT_FEED && !l->broken ? PREAMBLE_FEED : PREAMBLE_NONE;
 }
 
-/* Over one character of text, or one message. *ended: the bytes end in what may be a message. */
+/* Steps over one character of text, or one message. *ended: the bytes end in what may be a message. */
 static enum preamble_state step_text(struct look *l, bool *ended)
 {
 	enum scan_match message = l->allowed >= JUNK_MESSAGES ? junk_message(&l->scan) : SCAN_NO;
@@ -129,7 +129,7 @@ static enum preamble_state step_text(struct look *l, bool *ended)
 	return message == SCAN_YES || *ended || skip_text(l) ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-/* Over a construct, or what is none. */
+/* Steps over a construct, or over text where there is none. */
 static enum preamble_state step_markup(struct look *l, bool *ended)
 {
 	struct scan before = l->scan;
@@ -153,7 +153,7 @@ static enum preamble_state step_markup(struct look *l, bool *ended)
 	return *ended ? PREAMBLE_MORE : step_text(l, ended);
 }
 
-/* Moves on by one step. PREAMBLE_MORE with *ended: the bytes end before more can be told. */
+/* Makes one step. PREAMBLE_MORE with *ended: the bytes end before the next step is clear. */
 static enum preamble_state preamble_step(struct look *l, bool *ended)
 {
 	enum scan_match blank = skip_blank(l), decl = xmldecl_starts(&l->scan);

@@ -6,8 +6,8 @@
 
 enum root { ROOT_NONE, ROOT_FEED, ROOT_HTML, ROOT_OTHER, ROOT_SHORT };
 
-/* What element starts at the cursor ("<" and a name, a namespace prefix before a feed's name allowed)? ROOT_NONE: no
- * start tag there. ROOT_SHORT: the bytes end before the name does. */
+/* The element whose start tag stands at the cursor ("<" and a name, which may have a namespace prefix). ROOT_NONE:
+ * there is no start tag. ROOT_SHORT: the bytes end before the name does. */
 enum root root_at(const struct scan *);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* The characters that every EBCDIC code page keeps in one place (IBM's invariant set), plus those of declarations and
- * markup that differ only in pages where markup could not be written anyway. "!" has two places, IBM037's and IBM500's;
- * what else stands in either is no part of markup. 0: none. */
+/* The characters that have the same place in every EBCDIC code page (IBM's invariant set), plus those of declarations
+ * and markup that differ only in pages in which markup cannot be written anyway. "!" has two places, those of IBM037
+ * and of IBM500; any other character in these places is no part of markup. 0: none of these characters. */
 static const char ebcdic[256] = {
 	[0x05] = '\t', [0x0D] = '\r', [0x15] = '\n', [0x25] = '\n', [0x40] = ' ',
 	[0x4B] = '.', [0x4C] = '<', [0x4D] = '(', [0x4E] = '+', [0x4F] = '!', [0x50] = '&', [0x5A] = '!', [0x5C] = '*',
@@ -19,7 +19,7 @@ static const char ebcdic[256] = {
 	[0xE2] = 'S', 'T', 'U', 'V', 'W', 'X', 'Y', 'Z', [0xF0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9',
 };
 
-/* Where in a unit the low byte stands (XML 1.0 Appendix F.1, the orders of UCS-4). */
+/* The position of the low byte in a unit (XML 1.0 Appendix F.1, the orders of UCS-4). */
 static size_t low_byte(enum charset cs)
 {
 	switch (cs) {
@@ -94,7 +94,7 @@ enum scan_match scan_match(const struct scan *s, const char *text, bool ignore_c
 	return SCAN_YES;
 }
 
-/* U+FEFF in one unit: the byte above the low one stands beside it in every order. */
+/* Writes U+FEFF as one unit: in every order the second lowest byte stands next to the lowest. */
 static size_t wide_mark(const struct scan *s, uint8_t mark[4])
 {
 	size_t low = low_byte(s->family.charset);

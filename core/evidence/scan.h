@@ -1,5 +1,5 @@
-/* Owns reading ASCII characters one by one out of any family's code units: the cursor that declaration reader and
- * look-in share. Private to core.
+/* Owns the cursor that reads ASCII characters one by one out of any family's code units; the readers of declarations,
+ * markup and roots share it. Private to core.
  * Must not know: what the characters mean. */
 #ifndef UTFEED_CORE_EVIDENCE_SCAN_H
 #define UTFEED_CORE_EVIDENCE_SCAN_H
@@ -10,7 +10,7 @@
 
 #include "core/evidence/bom.h"
 
-/* What a code unit is where it is not an ASCII character. */
+/* The values of scan_peek() that are no ASCII character: another code unit, the end of the bytes. */
 enum { SCAN_OTHER = -1, SCAN_END = -2 };
 
 struct scan {
@@ -28,12 +28,12 @@ bool scan_is_letter(int c);
 bool scan_is_name(int c);
 void scan_skip_space(struct scan *);
 
-/* Does text follow? SCAN_NO, SCAN_YES, or SCAN_SHORT: so far, but the bytes end. */
+/* Whether text stands at the cursor. SCAN_SHORT: it does as far as the bytes go. */
 enum scan_match { SCAN_NO, SCAN_YES, SCAN_SHORT };
 enum scan_match scan_match(const struct scan *, const char *text, bool ignore_case);
-/* Past a byte order mark, U+FEFF in the family's units; EBCDIC has none. SCAN_SHORT: the bytes may end in one. */
+/* Moves past a byte order mark, U+FEFF in the family's units; EBCDIC has none. SCAN_SHORT: the bytes may end in one. */
 enum scan_match scan_skip_mark(struct scan *);
-/* Moves past the next occurrence of text. False: not before the end (nothing moved). */
+/* Moves past the next occurrence of text. False: there is none, and the cursor has not moved. */
 bool scan_past(struct scan *, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns the type look-in: is this body a feed, whatever its Content-Type says?
+/* Owns the look-in: whether a body is a feed, whatever its Content-Type says.
  * Must not know: charsets beyond families. */
 #include "core/evidence/sniff.h"
 
@@ -6,7 +6,7 @@
 
 #include "core/evidence/markup.h"
 
-/* Behind a declaration any root will do but HTML's. */
+/* Behind a declaration any root but HTML's makes a feed. */
 static enum sniff behind_declaration(const struct evidence *e, const struct xmldecl *decl)
 {
 	struct scan s = { evidence_family(e), e->bytes, e->len, decl->end };

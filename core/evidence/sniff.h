@@ -1,4 +1,4 @@
-/* Owns the type look-in: is this body a feed, whatever its Content-Type says?
+/* Owns the look-in: whether a body is a feed, whatever its Content-Type says.
  * Must not know: charsets beyond families. Source: utfeed-rules(7), "What is a feed". */
 #ifndef UTFEED_CORE_EVIDENCE_SNIFF_H
 #define UTFEED_CORE_EVIDENCE_SNIFF_H
@@ -7,10 +7,11 @@
 
 enum sniff { SNIFF_FEED, SNIFF_NOT_XML, SNIFF_MORE };
 
-/* A file (no HTTP) always is one: somebody named it. XML types (APP-XML, TEXT-XML, +xml) are feeds whatever their root,
- * except application/xhtml+xml; image, audio, video, font never are; every other type is one when the body starts, in
- * any family, with an XML declaration whose root is not HTML, or with a feed's root. Behind other text, as much of it
- * as the type lets pass for junk (junk.h), only a feed's root counts, declared or not.
+/* A file (no HTTP) always is a feed: somebody named it. A body of an XML type (APP-XML, TEXT-XML, +xml) is a feed
+ * whatever its root, but for application/xhtml+xml; image, audio, video and font never are. A body of any other type is
+ * a feed when it starts, in any family, with an XML declaration and a root that is not HTML, or with a feed's root.
+ * Behind other text, as much of it as the type allows as junk (junk.h), only a feed's root counts, with a declaration
+ * or without.
  * SNIFF_MORE only when the window is not complete and the answer may still change. */
 enum sniff sniff_decide(const struct evidence *);
 

@@ -10,7 +10,7 @@
 struct reader {
 	struct scan scan;
 	size_t limit;               /* byte offset where XMLDECL_MAX_CHARS end */
-	bool starved;               /* the bytes ended first */
+	bool starved;               /* the bytes ended before the limit */
 };
 
 static int xmldecl_peek(struct reader *r)
@@ -33,7 +33,8 @@ static void skip_space(struct reader *r)
 		xmldecl_step(r);
 }
 
-/* All of it lies before the limit, or it is none: what is behind never matters, be it there already or not. */
+/* Whether "?>" stands here, all of it before the limit: bytes behind the limit never matter, whether they have come
+ * already or not. */
 static bool at_end_mark(struct reader *r)
 {
 	struct reader next;
@@ -48,7 +49,7 @@ static bool at_end_mark(struct reader *r)
 	return ends;
 }
 
-/* Cut at cap: no name or label that means something is longer. Characters beyond ASCII read as '?'. */
+/* Appends a character. The text is cut at cap: no known name or label is longer. Characters beyond ASCII become '?'. */
 static void put(char *out, size_t cap, size_t *n, int c)
 {
 	if (*n + 1 < cap)
@@ -56,7 +57,7 @@ static void put(char *out, size_t cap, size_t *n, int c)
 	out[*n] = '\0';
 }
 
-/* name S? = S? "value": false where that is not what stands there, the reader then being where it stopped fitting. */
+/* Reads name S? = S? "value". False: something else stands there, and the reader is where that differs. */
 static bool read_attribute(struct reader *r, char *name, size_t name_cap, char *value, size_t value_cap)
 {
 	size_t n = 0, v = 0;
@@ -96,7 +97,8 @@ static void xmldecl_trim(char *text)
 	text[n - lead] = '\0';
 }
 
-/* "?" also where a declaration says nothing. */
+/* "<?xml?>" counts, too: it is a declaration without attributes. */
+
 enum scan_match xmldecl_starts(const struct scan *s)
 {
 	enum scan_match m = scan_match(s, "<?xml", false);

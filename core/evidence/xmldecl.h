@@ -1,4 +1,4 @@
-/* Owns reading an XML declaration in any family of Appendix F.1: where it is, and what it says.
+/* Owns reading an XML declaration in any family of Appendix F.1: its place and its attributes.
  * Must not know: which charset wins, or how bodies are decoded.
  * Source: XML 1.0 productions [23]-[26], [32], [80], [81]; read loosely where feeds are loose. */
 #ifndef UTFEED_CORE_EVIDENCE_XMLDECL_H
@@ -19,8 +19,8 @@ enum {
 enum xmldecl_state {
 	XMLDECL_ABSENT,
 	XMLDECL_PRESENT,
-	XMLDECL_INCOMPLETE,         /* starts like one; more bytes are needed (never when the input is complete) */
-	XMLDECL_BROKEN              /* starts like one, never ends within XMLDECL_MAX_CHARS */
+	XMLDECL_INCOMPLETE,         /* starts like a declaration; needs more bytes (never when the input is complete) */
+	XMLDECL_BROKEN              /* starts like a declaration, but does not end within XMLDECL_MAX_CHARS */
 };
 
 struct xmldecl {
@@ -35,12 +35,12 @@ struct xmldecl {
 /* Reads a declaration that starts at `at` in code units of the family. */
 void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t len, size_t at, bool complete);
 
-/* The same over decoded UTF-8 text: also gives the byte range of the `encoding = "..."` pseudo-attribute, from the "e"
- * past the closing quote, so that repair can rewrite it. enc_start == enc_end: none. */
+/* The same for decoded UTF-8 text. It also gives the byte range of the `encoding = "..."` pseudo-attribute, from the
+ * "e" past the closing quote, so that repair can rewrite it. enc_start == enc_end: there is none. */
 void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start,
     size_t *enc_end);
 
-/* Does a declaration start at the cursor: "<?xml", and white space or "?" behind it? */
+/* Whether a declaration starts at the cursor: "<?xml", and white space or "?" behind it. */
 enum scan_match xmldecl_starts(const struct scan *);
 
 #endif

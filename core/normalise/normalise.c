@@ -1,9 +1,9 @@
-/* Owns the facade: holding first bytes, deciding once, correcting once. See normalise.h.
+/* Owns the facade of core: holding the first bytes, deciding once, correcting once; see normalise.h.
  *
- * A decision is taken only at byte counts that do not depend on the cut of the input: 0, 1 KiB, 4 KiB, 16 KiB ... the
- * window's size, or the end of the body. Policies that go by labels and declarations take the first of them at which
- * these are settled; `auto` and `feedparser` judge the bytes and take the last; they look before only for whether it is
- * a feed. */
+ * A decision is taken only at byte counts that do not depend on how the input was cut: 0, 1 KiB, 4 KiB, 16 KiB ... the
+ * window's size, or the end of the body. Policies that go by labels and declarations decide at the first of these
+ * counts at which labels and declarations are settled. `auto` and `feedparser` judge the bytes and decide at the last;
+ * before that they only look whether the body is a feed. */
 #include "core/normalise/normalise.h"
 
 #include <assert.h>
@@ -17,28 +17,28 @@
 
 enum {
 	FIRST_LOOK = 1024,
-	NEXT_LOOK = 4,              /* times as far */
+	NEXT_LOOK = 4,              /* factor from one look to the next */
 	ESCAPE = 0x1B
 };
 
 enum normalise_state {
 	NORM_HOLD,          /* bytes are held until the decision */
-	NORM_ASCII,         /* `auto` saw only ASCII so far: bytes mean themselves */
-	NORM_REWINDOW,      /* and now no more: a second window is held */
+	NORM_ASCII,         /* `auto` has decided over ASCII only: bytes are written as they are */
+	NORM_REWINDOW,      /* the first other byte has come: a second window is held */
 	NORM_RECODE,
-	NORM_PASS           /* untouched */
+	NORM_PASS           /* the body is passed on unchanged */
 };
 
 struct normaliser {
 	struct normalise_options options;
 	struct normalise_events events;
 	enum normalise_state state;
-	int stopped;                /* the answer to every further call */
+	int stopped;                /* non-zero: the result of every further call */
 
 	uint8_t *held;
 	size_t held_len, held_cap;
 	size_t next_look;
-	bool is_feed;               /* and only the bytes can say more: the next look is the last */
+	bool is_feed;               /* the body is a feed and its bytes are judged: the next look is the last */
 
 	bool decided;
 	struct evidence evidence;
@@ -118,14 +118,14 @@ static unsigned decoder_flags(const struct normaliser *n, const struct verdict *
 	return n->options.policy == POLICY_AUTO && v->charset == CS_UTF_8 ? DECODER_STRAY_1252 : 0;
 }
 
-/* Policies that hold verdicts against the bytes: more of them may change the answer. */
+/* Whether the policy judges the bytes, so that more of them may change its verdict. */
 static bool judges_bytes(const struct normaliser *n)
 {
 	return n->options.policy == POLICY_FEEDPARSER ||
 	    (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
 }
 
-/* *ready false: not yet. */
+/* Decides, if the held bytes are enough for it; *ready false: they are not. */
 static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 {
 	bool last = complete || n->held_len == n->options.sniff_bytes;
@@ -137,7 +137,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_EMPTY);
 		return NORMALISE_OK;
 	}
-	/* Where the window ends the look-in has seen all it will see. */
+	/* At the end of the window the look-in gets no more bytes, so it is told that they are complete. */
 	e->complete = last;
 	sniff = sniff_decide(e);
 	e->complete = complete;
@@ -153,7 +153,8 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	return policy_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
 }
 
-/* utfeed-rules(7), "Steps of auto": a verdict over nothing but ASCII, which nobody but the labels has spoken for. */
+/* Whether the verdict may be corrected later (utfeed-rules(7), "Steps of auto"): the window has only ASCII, and only
+ * labels speak for the verdict. */
 static bool may_be_revised(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;
@@ -162,7 +163,7 @@ static bool may_be_revised(const struct normaliser *n)
 	    e->utf8.ascii && !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
 }
 
-/* The document's own word for which XML it is. */
+/* The options' repairs, with REPAIR_XML_1_1 where the document's declaration names that version. */
 static unsigned repairs(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;
@@ -204,7 +205,7 @@ static int begin(struct normaliser *n)
 	return NORMALISE_OK;
 }
 
-/* The verdict again, over the first bytes that are not ASCII. */
+/* Decides again, over the second window, which begins with the first byte that is not ASCII. */
 static int revise(struct normaliser *n, bool complete)
 {
 	struct evidence e = n->evidence;
@@ -217,7 +218,7 @@ static int revise(struct normaliser *n, bool complete)
 	if (policy_decide(n->options.policy, &e, &v) != 0)
 		return NORMALISE_NO_MEMORY;
 	n->state = NORM_RECODE;
-	/* us-ascii was decoded as windows-1252, but is no longer a name for it */
+	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
 	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0)
 		return NORMALISE_OK;
 	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
@@ -244,7 +245,8 @@ static int replay(struct normaliser *n)
 	return rc;
 }
 
-/* Up to what may not mean itself: a byte that is not ASCII, or an escape, by which ISO-2022-JP's seven bits begin. */
+/* Writes bytes up to the first that may not be plain ASCII: one of 80 and up, or an escape, by which text in
+ * ISO-2022-JP begins. */
 static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, size_t *used)
 {
 	const uint8_t *escape;
@@ -258,7 +260,8 @@ static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, siz
 	return recode_ascii(n->recode, in, *used);
 }
 
-/* A window of nothing but ASCII still decides nothing: what it holds was an escape by itself. */
+/* Ends the second window. Where it has only ASCII and changed nothing, its escape meant nothing, and the state goes
+ * back to NORM_ASCII. */
 static int replay_rewindow(struct normaliser *n, bool complete)
 {
 	bool ascii = utf8_ascii_prefix(n->held, n->held_len) == n->held_len;
@@ -314,7 +317,7 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 	return rc;
 }
 
-/* One look at what is held; where it decides, what is held runs. */
+/* Looks at the held bytes; where they are enough for a decision they are written. */
 static int normalise_look(struct normaliser *n, bool complete)
 {
 	bool ready;

@@ -1,4 +1,4 @@
-/* Owns the facade: response bytes in, UTF-8 bytes out, one decision, one report.
+/* Owns the facade of core: response bytes in, UTF-8 bytes out, one decision, one report.
  * Must not know: sockets, files, clocks. Memory per stream is bounded by sniff_bytes and constants.
  * Invariant: output, decision and report do not depend on how the input was cut. */
 #ifndef UTFEED_CORE_NORMALISE_NORMALISE_H
@@ -12,19 +12,19 @@
 #include "core/repair/repair.h"
 
 enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see ascii.h for CDATA and comments */ };
-/* What a normalised body is served as; its declaration, where it has one, says the same. */
+/* The Content-Type of a normalised body. Its declaration, where it has one, names the same charset. */
 const char *normalise_content_type(enum normalise_output);
 
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
 struct normalise_options {
 	enum policy policy;
-	/* a route's charset: decides under `auto` (path "external") and 4suite; CS_NONE */
+	/* a route's charset, which decides under `auto` (path "external") and 4suite; CS_NONE: none */
 	enum charset forced;
 	bool http;                          /* false: a file */
-	const char *content_type;           /* borrowed for the life of the normaliser; NULL: no such field */
+	const char *content_type;           /* borrowed for the life of the normaliser; NULL: there is no such field */
 	size_t content_type_len;
-	size_t sniff_bytes;                 /* the window, 0 = NORMALISE_SNIFF_BYTES */
+	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
 	enum normalise_output output;
 	enum normalise_on_error on_error;
@@ -36,13 +36,13 @@ struct normalise_report {
 	uint64_t bytes_in, bytes_out;
 	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
 	uint64_t repairs[REPAIR_COUNT];
-	uint64_t lost;                      /* characters that OUTPUT_US_ASCII had to write as "_" */
+	uint64_t lost;                      /* characters that were written as "_" with OUTPUT_US_ASCII */
 	/* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */
 	bool revised;
 };
 
-/* What the normaliser tells its owner. decided is called exactly once, before the first byte is written; revised at
- * most once, later, and may be NULL. Non-zero from any of them stops the normaliser, which returns it. */
+/* Calls of the normaliser to its owner. decided() is called exactly once, before the first byte is written; revised()
+ * at most once, later, and it may be NULL. A non-zero result of any of them stops the normaliser, which returns it. */
 struct normalise_events {
 	int (*decided)(void *arg, const struct verdict *);
 	int (*revised)(void *arg, const struct verdict *);

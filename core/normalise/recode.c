@@ -1,5 +1,5 @@
-/* Owns the chain a decided body runs through. See recode.h.
- * Well-formed UTF-8 never touches the decoder: it goes to repair from where it lies. */
+/* Owns the chain that a body runs through once its charset is decided; see recode.h.
+ * Well-formed UTF-8 does not pass through the decoder: it goes to repair without being copied. */
 #include "core/normalise/recode.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { OUT_BYTES = 16384 };
 struct recode {
 	enum charset charset;
 	struct decoder *decoder;
-	bool straight;              /* UTF-8 between characters: the decoder holds nothing */
+	bool straight;              /* UTF-8, and the decoder holds no part of a character */
 	struct repair *repair;
 	struct ascii *ascii;        /* NULL: UTF-8 output */
 };
@@ -85,7 +85,8 @@ static int recode_decode(struct recode *r, const uint8_t *in, size_t len)
 	return 0;
 }
 
-/* Past the next ASCII byte, where no decoder of UTF-8 holds anything; len without one. */
+/* The offset behind the next ASCII byte, where the decoder holds no part of a character; len: there is none. */
+
 static size_t past_ascii(const uint8_t *in, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -1,5 +1,5 @@
-/* Owns the chain a decided body runs through: decoder, repairs, output charset.
- * Must not know: how the charset was decided, or what came before.
+/* Owns the chain that a body runs through once its charset is decided: decoder, repairs, output charset.
+ * Must not know: how the charset was decided.
  * Invariant: the output does not depend on how the input was cut. */
 #ifndef UTFEED_CORE_NORMALISE_RECODE_H
 #define UTFEED_CORE_NORMALISE_RECODE_H
@@ -12,20 +12,21 @@
 #include "core/repair/repair.h"
 
 struct recode;
-/* repairs: REPAIR_* bits. to_ascii: write US-ASCII with numeric references. NULL: out of memory, or errno EINVAL: the
- * charset has no converter on this machine. */
+/* repairs: REPAIR_* bits. to_ascii: the output is US-ASCII with numeric references. NULL: out of memory, or with errno
+ * EINVAL: this machine has no converter for the charset. */
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
 void recode_free(struct recode **);
-/* Another charset from here on; nothing but recode_ascii() may have been fed. -1 as above. */
+/* Changes the charset of the bytes to come; before it only recode_ascii() may have been called. -1: as for
+ * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */
 int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
-/* Bytes under 0x80 that mean themselves, whatever the charset. */
+/* Takes bytes under 0x80 that mean ASCII characters in any charset. */
 int recode_ascii(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
 
 uint64_t recode_malformed(const struct recode *);
-uint64_t recode_lost(const struct recode *);                        /* characters US-ASCII output could not keep */
+uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */
 const uint64_t *recode_repairs(const struct recode *);
 
 #endif

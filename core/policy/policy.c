@@ -1,4 +1,4 @@
-/* Owns the eight policies' names, the way to each, and how a verdict is written down (utfeed-rules(7),
+/* Owns the names of the eight policies, the call of each, and the text form of a verdict (utfeed-rules(7),
  * X-ENCODING-RULE).
  * Must not know: any policy's rules. */
 #include "core/policy/policy.h"
@@ -99,7 +99,8 @@ const char *verdict_outcome_name(enum verdict_outcome outcome)
 	return outcome_names[outcome];
 }
 
-/* KEY VALUE, as much as there is room for; nothing where there is no value. Returns where the text ends. */
+/* Appends KEY VALUE, as much of it as there is room for, and nothing where there is no value. Returns where the text
+ * ends. */
 static size_t policy_append(char *buf, size_t cap, size_t at, const char *key, const char *value)
 {
 	const char *const parts[] = { key, value };
@@ -123,8 +124,8 @@ size_t verdict_rule(const struct verdict *v, char *buf, size_t cap)
 	return policy_append(buf, cap, n, ":", v->path);
 }
 
-/* RFC 9651 section 3.3.4 has no token for a name that starts with a digit (8859_1, 4suite's, 866): it is a String
- * then. */
+/* A name that starts with a digit (8859_1, 866, rules of 4suite) is no token by RFC 9651 section 3.3.4, so it is
+ * written as a String. */
 static size_t append_name(char *buf, size_t cap, size_t at, const char *key, const char *name)
 {
 	if (name == NULL || name[0] < '0' || name[0] > '9')

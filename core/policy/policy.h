@@ -1,5 +1,5 @@
-/* Owns the eight policies: one const table each under its published numbers (policy_*.c), and the verdict they give.
- * Must not know: sockets, files, how decoding is done (it may ask decoder_try() what bytes look like).
+/* Owns the eight policies, each a const table under its published numbers (policy_*.c), and the verdict they give.
+ * Must not know: sockets, files, how decoding is done (it may ask decoder_try() how bytes look).
  * Invariant: a published table is never patched; a deviation is another table with its reason.
  * Sources: those that utfeed-rules(7), POLICIES, names. */
 #ifndef UTFEED_CORE_POLICY_POLICY_H
@@ -32,7 +32,7 @@ enum policy {
 
 enum verdict_kind {
 	VERDICT_CHARSET,            /* decode as .charset */
-	VERDICT_ERROR,              /* the policy calls it an error: .error */
+	VERDICT_ERROR,              /* the policy calls the body an error: .error */
 	VERDICT_NONE                /* leave untouched: .reason */
 };
 
@@ -50,25 +50,25 @@ struct verdict {
 	/* what the body is decoded as, byte order resolved; CS_NONE with VERDICT_ERROR/NONE */
 	enum charset charset;
 	bool literal;               /* published policies: by the codes of the set the label names (charset.h) */
-	/* what `charset=` prints: the label's own name (published policies), the canonical name (auto; its us-ascii is
-	 * decoded as windows-1252); static storage; NULL when none */
+	/* the name that `charset=` prints: the label's own (published policies) or the canonical one (auto; its
+	 * us-ascii is decoded as windows-1252); static storage; NULL: none */
 	const char *named;
-	/* VERR_UNKNOWN_CHARSET: the label as its writer wrote it. A peer's bytes: for `check`, escaped; never in a
-	 * header */
+	/* VERR_UNKNOWN_CHARSET: the label as it was written. These are a peer's bytes: `check` shows them escaped, and
+	 * they never go into a header */
 	char unknown[64];
-	/* the name the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled it;
-	 * NULL */
+	/* the name that the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled it;
+	 * NULL: none was overruled */
 	const char *was;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	bool extended;
-	/* With VERDICT_ERROR why there is no charset. Beside a charset it only informs: the published text both reports
-	 * the fault and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
+	/* With VERDICT_ERROR: why there is no charset. Beside a charset it only informs: the published text reports the
+	 * fault and says how to go on (appendix-f), so the body is decoded and on-error does not apply. */
 	enum verdict_error error;
 	enum verdict_reason reason;
 	enum verdict_outcome outcome;
 };
 
-/* -1: out of memory, or descriptors, for what the policy asked of the bytes; there is no verdict then. */
+/* -1: there is no verdict, because memory or descriptors were missing for a question of the policy about the bytes. */
 int policy_decide(enum policy, const struct evidence *, struct verdict *) __attribute__((warn_unused_result));
 /* A verdict that leaves the body alone. */
 void verdict_untouched(struct verdict *, enum policy, enum verdict_reason);

@@ -1,5 +1,6 @@
 /* Owns policy 4suite: 4Suite's external encoding rules ("external encoding information", RFC 3023 and RFC 2616 section
- * 3.7.1 as its page numbers them): given from outside, charset parameter, text defaults, else the entity itself.
+ * 3.7.1 as its page numbers them). In this order: an encoding given from outside, the charset parameter, the defaults
+ * of text types, the entity itself.
  * Must not know: Appendix F's rows. Files and FTP are excluded from the media type's rules, as published. */
 #include "core/policy/policy_rules.h"
 

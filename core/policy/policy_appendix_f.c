@@ -1,5 +1,7 @@
-/* Owns policy appendix-f: XML 1.0 Appendix F.1 (Fifth Edition; the same table since the first), the bytes alone.
- * Must not know: HTTP. Section 4.3.3: a declaration that its family cannot carry is reported, and the family wins. */
+/* Owns policy appendix-f: XML 1.0 Appendix F.1 (Fifth Edition; the table is the same since the first), which judges by
+ * the bytes alone.
+ * Must not know: HTTP. Section 4.3.3: a declaration that cannot be written in its family is reported, and the family
+ * wins. */
 #include "core/policy/policy_rules.h"
 
 const struct rule appendix_f_rules[] = {

@@ -1,11 +1,13 @@
-/* Owns policy auto, utfeed's default: ROME lenient's published ladder, held against the bytes.
- * Must not know: the published rows. Source: utfeed-rules(7), "Steps of auto"; its steps in its order.
- * Invariant: where bytes agree with the published verdict that stands alone; where they do not, the step that overruled
- * it is named in the path and `was` says what the ladder gave.
+/* Owns policy auto, utfeed's default: ROME lenient's published order of sources (the ladder), checked against the
+ * bytes.
+ * Must not know: the published rows. Source: utfeed-rules(7), "Steps of auto", whose steps are here in their order.
+ * Invariant: where the bytes agree with the published verdict, it stands alone; where they do not, the path names the
+ * step that overruled it, and `was` has the name that the ladder gave.
  *
- * Beyond the published rules, for one reason each: a label under which the text is no text (plausible.h) is out, as is
- * one that cannot decode it, for single-byte sets decode anything; text that is UTF-8 but for a few bytes is UTF-8, as
- * it would be had they come after the window; a mark that the bytes behind it contradict is no mark. */
+ * It departs from the published rules in three points, with a reason for each. A label under which the text is not
+ * plausible (plausible.h) is ruled out like one that cannot decode it, because single-byte sets decode anything. Text
+ * that is UTF-8 but for a few bytes is UTF-8, as it would be if these came after the window. A mark that the bytes
+ * behind it contradict is no mark. */
 #include <string.h>
 
 #include "core/evidence/plausible.h"
@@ -13,22 +15,22 @@
 #include "core/policy/policy_rules.h"
 
 enum {
-	/* the detector overrules a thoughtless label from so many multi-byte characters on */
+	/* with so many multi-byte characters the detector overrules a thoughtless label (charset.h) */
 	GUESS_MIN_MULTIBYTE = 12,
-	/* flaws in a thousand from which on a label is doubted, if the detector's charset has few */
+	/* a label with so many flaws in a thousand is doubted, if the detector's charset has few */
 	DOUBT = 60,
-	/* bytes beyond ASCII under which shares of flaws say nothing against a specific label */
+	/* with fewer bytes beyond ASCII the share of flaws says nothing against a specific label */
 	FEW = 10,
-	/* bytes beyond ASCII under which the detector only breaks a tie against windows-1252 */
+	/* with fewer bytes beyond ASCII the detector must have fewer flaws than windows-1252 */
 	SHORT = 4
 };
 
-/* A charset that the bytes may be in, and why it is asked. */
+/* A charset that the bytes may be in, and the step that proposes it. */
 struct candidate {
-	const char *no;             /* NULL: none */
+	const char *no;             /* the step's name in the path; NULL: none */
 	enum charset charset;
-	bool decodes;               /* every held byte */
-	bool reads;                 /* and it is text then */
+	bool decodes;               /* it decodes every held byte */
+	bool reads;                 /* and the result is plausible text */
 	unsigned flaws;
 	size_t multibyte;
 };
@@ -51,7 +53,7 @@ static bool is_wide(enum charset_family f)
 	return f == FAMILY_16BIT || f == FAMILY_32BIT;
 }
 
-/* Markup in another family right behind the mark: it got there by accident. */
+/* Whether markup in another family follows the mark at once, so that the mark got there by accident. */
 static bool mark_is_contradicted(const struct evidence *e)
 {
 	return e->loose.family != FAMILY_NONE && e->loose.family != family_of(e->BOMEnc);
@@ -108,8 +110,8 @@ static struct candidate judge_label(const char *no, const struct charset_label *
 	return auto_judge(no, l == NULL ? CS_NONE : l->charset, e);
 }
 
-/* Sets that share their letters, so that the detector cannot tell them: it names the first, the second may read
- * better. */
+/* Pairs of sets with the same letters, which the detector cannot tell apart: it names the first, and the second may be
+ * more plausible. */
 static const struct {
 	enum charset named, sibling;
 } siblings[] = {
@@ -131,7 +133,7 @@ static struct candidate judge_guess(const struct evidence *e)
 	return c;
 }
 
-/* ESC "$" or ESC "(", by which it designates its sets (RFC 1468). */
+/* Whether text has ESC "$" or ESC "(", by which ISO-2022-JP designates its sets (RFC 1468). */
 static bool has_designation(const uint8_t *text, size_t len)
 {
 	const uint8_t *end = text + len, *escape;
@@ -144,7 +146,8 @@ static bool has_designation(const uint8_t *text, size_t len)
 	return false;
 }
 
-/* ISO-2022-JP is the one charset whose text may be all ASCII bytes; the escape character is in no XML (XML 1.0 [2]). */
+/* ISO-2022-JP is the one charset whose text may be all ASCII bytes. XML text never has an escape character (XML 1.0
+ * [2]). */
 static struct candidate by_escapes(const struct evidence *e)
 {
 	const struct charset_label *decl = auto_declared(e);
@@ -160,8 +163,8 @@ static struct candidate by_escapes(const struct evidence *e)
 	return family_of(c.charset) == FAMILY_STATEFUL && c.decodes && c.multibyte > 0 ? c : none;
 }
 
-/* Of two specific labels that both read: the clearly more plausible, the detector's, the declaration, since the
- * publisher's software wrote it. */
+/* Chooses between two specific labels that are both plausible: the clearly more plausible one, else the one that the
+ * detector names, else the declaration, since the publisher's software wrote it. */
 static struct candidate choose(struct candidate http, struct candidate decl, const struct evidence *e)
 {
 	struct candidate guess;
@@ -172,7 +175,7 @@ static struct candidate choose(struct candidate http, struct candidate decl, con
 	return guess.charset == http.charset || guess.charset == decl.charset ? guess : decl;
 }
 
-/* Fewer bytes beyond ASCII than that? */
+/* Whether the text has fewer than limit bytes beyond ASCII. */
 static bool has_under(size_t limit, const struct evidence *e)
 {
 	size_t i, n = 0;
@@ -182,8 +185,8 @@ static bool has_under(size_t limit, const struct evidence *e)
 	return n < limit;
 }
 
-/* A label that says something, of text that bears it out, or is too short to speak against it and does not rule it
- * out. */
+/* Whether the candidate is not thoughtless and the text confirms it, or is too short to count against it and has no
+ * flaw that rules it out. */
 static bool is_sure(struct candidate c, const struct evidence *e)
 {
 	if (!c.decodes || charset_is_thoughtless(c.charset))
@@ -191,7 +194,7 @@ static bool is_sure(struct candidate c, const struct evidence *e)
 	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && policy_is_faultless(e, c.charset));
 }
 
-/* What costs most is asked last, and only where it can matter. */
+/* The costliest questions are asked last, and only where their answer matters. */
 static struct candidate by_labels(const struct evidence *e)
 {
 	const struct charset_label *header = e->CTEnc.label;
@@ -225,7 +228,8 @@ static struct candidate by_labels(const struct evidence *e)
 	return decl.decodes ? decl : http;
 }
 
-/* utfeed-rules(7), "Steps of auto": nothing but ASCII decides nothing, as long as the published verdict can read it. */
+/* Whether the published verdict stands because the text is all ASCII: such text decides nothing, as long as the
+ * verdict's charset can read it (utfeed-rules(7), "Steps of auto"). */
 static bool stands(const struct verdict *v, const struct evidence *e)
 {
 	enum charset_family f = family_of(v->charset);
@@ -257,5 +261,5 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	}
 	verdict_take_charset(v, c.charset);
 	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
-		v->named = "us-ascii";          /* true of what is there; its superset is only what decodes it */
+		v->named = "us-ascii";          /* right for these bytes; they are only decoded as its superset */
 }

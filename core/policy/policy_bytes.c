@@ -1,4 +1,4 @@
-/* What policies ask of the bytes; see policy_bytes.h. */
+/* Questions of policies about the bytes; see policy_bytes.h. */
 #include "core/policy/policy_bytes.h"
 
 #include <errno.h>
@@ -6,7 +6,8 @@
 #include "core/evidence/detector.h"
 #include "core/evidence/plausible.h"
 
-/* EINVAL is an answer: this machine has no such converter, now or later. */
+/* Notes want of memory. EINVAL is not noted, because it is an answer: this machine has no such converter, now or
+ * later. */
 static void note(const struct evidence *e, int error)
 {
 	if (error != EINVAL)

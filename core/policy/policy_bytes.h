@@ -1,5 +1,5 @@
-/* Owns what policies ask of the bytes behind the mark, and that want of memory for an answer is no answer: it is noted,
- * and policy_decide() hears of it. Private to core/policy*.c. Must not know: any policy's rules. */
+/* Owns the questions of policies about the bytes behind the mark. Where memory for an answer is missing, that is noted
+ * and policy_decide() fails. Private to core/policy*.c. Must not know: any policy's rules. */
 #ifndef UTFEED_CORE_POLICY_POLICY_BYTES_H
 #define UTFEED_CORE_POLICY_POLICY_BYTES_H
 
@@ -7,9 +7,9 @@
 #include "core/evidence/evidence.h"
 
 const uint8_t *policy_text(const struct evidence *, size_t *len);
-/* Whether the charset's decoder takes them all. */
+/* Whether the charset's decoder accepts all of the bytes. */
 bool policy_accepts(const struct evidence *, enum charset, struct decoder_trial *);
-/* The detector's; CS_NONE: none. */
+/* The charset that the detector names; CS_NONE: none. */
 enum charset policy_guess(const struct evidence *);
 /* As plausible_flaws(). */
 unsigned policy_flaws(const struct evidence *, enum charset);

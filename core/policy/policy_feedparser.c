@@ -1,6 +1,6 @@
-/* Owns policy feedparser: "Character Encoding Detection" of Universal Feed Parser's manual: RFC 3023's answer, then its
- * list of retries over the held bytes. Where the manual is silent (json, a missing or unknown type) today's code is
- * followed.
+/* Owns policy feedparser, "Character Encoding Detection" of Universal Feed Parser's manual: the answer of RFC 3023,
+ * then the manual's list of retries over the held bytes. Where the manual is silent (json, a missing or unknown type)
+ * the policy follows today's code.
  * Must not know: XML parsing. "Parsing fails" means here what it means in the code: the bytes do not decode. */
 #include <string.h>
 
@@ -25,7 +25,7 @@ static enum charset feedparser_declared(const struct evidence *e)
 	return e->XMLEnc.label == NULL ? CS_NONE : charset_in_order(e->XMLEnc.label->charset, e);
 }
 
-/* Appendix F's families that a declaration is not needed for. */
+/* The charset of a mark, or of a family of Appendix F that needs no declaration. */
 static enum charset sniffed(const struct evidence *e)
 {
 	if (e->BOMEnc != CS_NONE)
@@ -59,7 +59,8 @@ static const struct {
 	{ "windows-1252", windows_1252 },
 };
 
-/* Strict windows-1252, unlike WHATWG's, has five holes: the reason why the list can end without an answer. */
+/* Whether a byte is one of the five holes that strict windows-1252 has, unlike WHATWG's: because of these the list can
+ * end without an answer. */
 static bool has_hole(const struct evidence *e)
 {
 	size_t i;
@@ -101,7 +102,7 @@ void policy_feedparser(const struct evidence *e, struct verdict *v)
 		verdict_step(v, "nonxml");
 	}
 	rule_apply(v, first, &view);
-	/* Its code reads this label, and none like it, as gb18030. */
+	/* Feed Parser's code reads this label, and no similar one, as gb18030. */
 	if (v->named != NULL && strcmp(v->named, "gb2312") == 0)
 		v->literal = false;
 	if (first_decodes(v, e))

@@ -1,6 +1,7 @@
 /* Owns policy rfc7303: RFC 7303 section 3 (mark, then charset parameter, then the entity by XML's own rules) and
- * section 3.2 ("text/xml" as "application/xml": no us-ascii default). Reverses ROME's 2.1, 2.2 and 2.5.
- * Must not know: Appendix F's rows. UTF-32's marks are no mark to section 3.3, which names UTF-8's and UTF-16's. */
+ * section 3.2 ("text/xml" like "application/xml": no us-ascii default). It reverses ROME's 2.1, 2.2 and 2.5.
+ * Must not know: Appendix F's rows. The marks of UTF-32 do not count, since section 3.3 names only those of UTF-8 and
+ * UTF-16. */
 #include "core/policy/policy_rules.h"
 
 static const struct rule rules[] = {

@@ -1,6 +1,6 @@
 /* Owns policy rome-2004-09-10: the two algorithms of "Detecting XML charset encoding, getting it right (or at least
- * trying to)", Tucu's Weblog, 10 September 2004, superseded a week later. Kept for history, `utfeed check` shows what
- * changed.
+ * trying to)", Tucu's Weblog, 10 September 2004, superseded a week later. They are kept for history; `utfeed check`
+ * shows what changed.
  * Must not know: the correction. Numbers are the published [#n.m] without "#"; an "or" takes one row each. */
 #include "core/policy/policy_rules.h"
 
@@ -8,7 +8,7 @@ static const struct rule raw_rules[] = {
 	/*       CTMime CTEnc BOMEnc      XMLGuessEnc  XMLEnc                  take        error */
 	{ "1.0", ANY,   ANY,  V_NULL,     V_BE_LE,     V_NULL,                 TAKE_ERROR, VERR_MISMATCH, ANY },
 	{ "1.1", ANY,   ANY,  V_NULL,     ANY,         V_NULL,                 TAKE_UTF_8, VERR_NONE, ANY },
-	/* As printed: a plain UTF-8 declaration without a mark is an error too. */
+	/* As printed: a plain UTF-8 declaration without a mark is an error, too. */
 	{ "1.2", ANY,   ANY,  V_NULL,     ANY,         V_UTF_8 | V_BE_LE,      TAKE_ERROR, VERR_BOM_MISSING, ANY },
 	{ "1.3", ANY,   ANY,  V_NULL,     ANY,         ANY,                    TAKE_DECL,  VERR_NONE, ANY },
 	{ "1.4", ANY,   ANY,  V_UTF_8,    V_UTF_8,     V_NULL,                 TAKE_BOM,   VERR_NONE, ANY },

@@ -1,8 +1,8 @@
 /* Owns policy rome-lenient: "Default Lenient Behavior" of ROME's page "XML Charset Encoding Detection in Rome", in its
  * order. (ROME's code takes XMLEnc before anything strict; the page does not, and the page is the policy.)
  * Must not know: the strict tables' rows.
- * Invariant: a charset name nobody knows stays an error, as published: the order recovers from rules, not from
- * names. */
+ * Invariant: an unknown charset name stays an error, as published: this order recovers from errors of rules, not from
+ * unknown names. */
 #include "core/policy/policy_rome.h"
 
 static const struct rule lenient_rules[] = {

@@ -1,4 +1,4 @@
-/* Owns the machine that all policies' tables run on.
+/* Owns the code that runs the tables of all policies.
  * Must not know: any policy's rules. */
 #include "core/policy/policy_rules.h"
 
@@ -30,7 +30,7 @@ static unsigned charset_set(enum charset cs)
 	}
 }
 
-/* A name by its letters alone: `utf8` is not UTF-8 to texts that compare names. */
+/* The set of a name, by its letters alone: `utf8` is not UTF-8 in published texts that compare names. */
 static unsigned name_set(const char *text)
 {
 	static const struct {
@@ -48,7 +48,7 @@ static unsigned name_set(const char *text)
 	return V_OTHER;
 }
 
-/* Can text in the family of `carrier` be in the charset of that label? */
+/* V_FITS or V_CLASHES: whether text in the family of `carrier` can be in the label's charset; 0: not known. */
 static unsigned fit_set(const struct evidence_label *l, enum charset carrier)
 {
 	enum charset cs;
@@ -93,7 +93,7 @@ void rule_view_full(struct rule_view *v, const struct evidence *e)
 void rule_view_rome(struct rule_view *v, const struct evidence *e)
 {
 	view_transport(v, e);
-	/* A mark of two bytes is all that the page knows: FFFE0000 and FEFF0000 start with one. */
+	/* The page knows marks of UTF-16 with two bytes, by which FFFE0000 and FEFF0000 start. */
 	v->bom = e->BOMEnc == CS_UTF_32LE ? CS_UTF_16LE : e->BOMEnc == CS_UCS_4_3412 ? CS_UTF_16BE : e->BOMEnc;
 	if ((charset_set(v->bom) & (V_UTF_8 | V_BE_LE)) == 0)
 		v->bom = CS_NONE;
@@ -165,7 +165,7 @@ static void take_known(struct verdict *v, const struct charset_label *label, con
 	v->error = VERR_NONE;
 }
 
-/* A label somebody wrote, known or not (VERR_UNKNOWN_CHARSET). */
+/* Takes a label that was written in the response, known or not (VERR_UNKNOWN_CHARSET). */
 static void take_label(struct verdict *v, const struct evidence_label *l, const struct evidence *e)
 {
 	if (l->label != NULL) {

@@ -1,5 +1,5 @@
-/* Owns the machine that all policies' tables run on: first row that matches decides, its `take` says whose value is
- * used. Private to core/policy*.c. Must not know: any policy's rules.
+/* Owns the tables of all policies as a type, and the code that runs them: the first row that matches decides, and its
+ * `take` says which value is used. Private to core/policy*.c. Must not know: any policy's rules.
  * Invariant: every table ends with a row that matches anything. */
 #ifndef UTFEED_CORE_POLICY_POLICY_RULES_H
 #define UTFEED_CORE_POLICY_POLICY_RULES_H
@@ -28,7 +28,7 @@ enum {
 	V_CLASHES = 1 << 9,
 
 	/* CTMime. */
-	M_FILE = 1 << 0,            /* no transport at all */
+	M_FILE = 1 << 0,            /* a file, without HTTP */
 	M_APP_XML = 1 << 1,
 	M_TEXT_XML = 1 << 2,
 	M_TEXT_OTHER = 1 << 3,
@@ -45,32 +45,34 @@ enum {
 enum take {
 	TAKE_ERROR, TAKE_EXTERNAL, TAKE_CTENC, TAKE_BOM, TAKE_GUESS, TAKE_DECL, TAKE_UTF_8, TAKE_US_ASCII,
 	TAKE_ISO_8859_1,
-	TAKE_ENTITY                 /* the entity's own table goes on */
+	TAKE_ENTITY                 /* the entity's own table decides */
 };
 
 struct rule {
 	const char *no;             /* as published */
 	unsigned CTMime, CTEnc, BOMEnc, XMLGuessEnc, XMLEnc;
 	enum take take;
-	enum verdict_error error;   /* with TAKE_ERROR; with another take: reported, the take stands */
+	enum verdict_error error;   /* with TAKE_ERROR: the verdict; with another take: only reported beside it */
 	unsigned external;
 };
 
-/* Evidence as one policy sees it. */
+/* The evidence as one policy sees it. */
 struct rule_view {
 	unsigned CTMime, CTEnc, BOMEnc, XMLGuessEnc, XMLEnc, external;
 	enum charset bom, guess;    /* what TAKE_BOM and TAKE_GUESS give */
 	const struct evidence *evidence;
 };
 
-/* Appendix F sees everything; ROME's text knows UTF-8 and UTF-16 only, and compares names as they are written. */
+/* rule_view_full() is the view of Appendix F, which sees everything. rule_view_rome() is that of ROME's text, which
+ * knows UTF-8 and UTF-16 only and compares names as they are written. */
 void rule_view_full(struct rule_view *, const struct evidence *);
 void rule_view_rome(struct rule_view *, const struct evidence *);
 
 const struct rule *rule_first(const struct rule *table, const struct rule_view *);
 /* Appends the row's number to the path and sets what it takes. */
 void rule_apply(struct verdict *, const struct rule *, const struct rule_view *);
-/* Both, and the entity's table where a row sends there. Returns the row that decided. */
+/* Finds the first row that matches, applies it, and goes on with the entity's table where the row says so. Returns the
+ * row that decided. */
 const struct rule *rule_run(struct verdict *, const struct rule *table, const struct rule *entity,
     const struct rule_view *);
 
@@ -80,7 +82,7 @@ void verdict_step(struct verdict *, const char *no);
 void verdict_take_charset(struct verdict *, enum charset);
 void verdict_take_error(struct verdict *, enum verdict_error);
 
-/* UTF-16 and UTF-32 without an order get the one that mark or pattern shows. */
+/* UTF-16 and UTF-32 without a byte order get the order that mark or pattern shows. */
 enum charset charset_in_order(enum charset, const struct evidence *);
 
 extern const struct rule appendix_f_rules[];

@@ -1,5 +1,5 @@
-/* Owns writing UTF-8 text as US-ASCII. See ascii.h.
- * It knows where in a document it is, byte by byte, and nothing else; ASCII runs leave in one write. */
+/* Owns writing UTF-8 text as US-ASCII; see ascii.h.
+ * It tracks its place in the document byte by byte and knows nothing else; a run of ASCII is one write. */
 #include "core/repair/ascii.h"
 
 #include <stdbool.h>
@@ -9,13 +9,13 @@
 
 enum ascii_mode {
 	ASCII_CONTENT,
-	ASCII_OPEN,             /* "<" and what may become one of the words of openings[] */
+	ASCII_OPEN,             /* "<" and the beginning of a word of openings[] */
 	ASCII_TAG,
 	ASCII_VALUE,            /* a literal in a tag or a document type */
 	ASCII_COMMENT,
 	ASCII_INSTRUCTION,
 	ASCII_CDATA,
-	ASCII_CDATA_CLOSED,     /* still one, but its section is closed in the output */
+	ASCII_CDATA_CLOSED,     /* in a CDATA section that is closed in the output */
 	ASCII_DOCTYPE
 };
 
@@ -29,14 +29,14 @@ static const struct {
 
 struct ascii {
 	struct sink sink;
-	enum ascii_mode mode, outer;    /* outer: where a comment, an instruction or a literal returns to */
-	char open[9];                   /* ASCII_OPEN: what followed "<" */
+	enum ascii_mode mode, outer;    /* outer: the mode after the end of a comment, an instruction or a literal */
+	char open[9];                   /* ASCII_OPEN: the text behind "<" */
 	size_t open_len;
-	char last[2];                   /* the two bytes before this one, in modes that end with three or two */
-	char quote;                     /* ASCII_VALUE: what ends it */
+	char last[2];                   /* the two bytes before, in modes that end with two or three bytes */
+	char quote;                     /* ASCII_VALUE: the quote that ends it */
 	bool in_doctype, subset;        /* between "<!DOCTYPE" and its ">"; between its "[" and "]" */
-	uint32_t cp;                    /* of a character not complete yet */
-	unsigned missing;               /* bytes it still needs */
+	uint32_t cp;                    /* code point, so far, of a character that is not complete */
+	unsigned missing;               /* the bytes it still needs */
 	uint64_t lost;
 };
 
@@ -125,7 +125,7 @@ static void step_doctype(struct ascii *a, char c)
 	}
 }
 
-/* Follows one ASCII byte. */
+/* Updates the mode by one ASCII byte. */
 static void ascii_step(struct ascii *a, char c)
 {
 	switch (a->mode) {

@@ -1,14 +1,14 @@
-/* Owns writing UTF-8 text as US-ASCII, for consumers that take nothing else: characters beyond it become numeric
+/* Owns writing UTF-8 text as US-ASCII, for consumers that accept nothing else: other characters become numeric
  * references.
  * Must not know: encodings, HTTP, repairs.
  * Invariant: every byte of the output is under 0x80, ASCII input leaves as it came, and the output does not depend on
  * how the input was cut.
  *
- * Where a reference can stand it says the same: in content, attribute values and the literals of a document type,
- * `&#8364;`. A CDATA section is closed for it and opened again before the next byte that needs one (`<`, `&`, `>`,
- * `]`): `]]>&#8364; 5<![CDATA[<br>`. Where none can stand (comments, instructions, names) the character becomes `_`,
- * and is counted; a `?` would make an instruction of the tag of a name that starts with it, and end an instruction
- * early.
+ * Where a reference is allowed it has the same meaning as the character: in content, attribute values and the literals
+ * of a document type (`&#8364;`). A CDATA section is closed before it and opened again before the next byte that needs
+ * one (`<`, `&`, `>`, `]`): `]]>&#8364; 5<![CDATA[<br>`. Where no reference is allowed (comments, instructions, names)
+ * the character becomes `_` and is counted. A `?` there would make an instruction of a tag whose name starts with it,
+ * and would end an instruction early.
  */
 #ifndef UTFEED_CORE_REPAIR_ASCII_H
 #define UTFEED_CORE_REPAIR_ASCII_H

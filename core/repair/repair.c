@@ -1,4 +1,4 @@
-/* Owns the stream of repairs: line ends, then prolog, then the rest of the text. See repair.h.
+/* Owns the stream of repairs: line ends, then prolog, then the rest of the text; see repair.h.
  * Invariant: each stage sees the same text however the input was cut. */
 #include "core/repair/repair.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
-	PROLOG_HOLD_MAX = 65536         /* what has not started by then has no prolog to repair */
+	PROLOG_HOLD_MAX = 65536         /* a document that has not started by then has no prolog to repair */
 };
 
 struct repair {
@@ -22,7 +22,7 @@ struct repair {
 	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
 
-	bool line_ends, next_line_lead; /* turning U+0085; its first byte was the last of a call */
+	bool line_ends, next_line_lead; /* U+0085 is replaced; its first byte was the last one of a call */
 
 	bool in_prolog;
 	uint8_t *held;
@@ -79,7 +79,7 @@ static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
 	return 0;
 }
 
-/* Holds text until its prolog can be told, which prolog_look() answers alike for every longer text: so it does not
+/* Holds text until prolog_look() can tell its prolog. Its answer is the same for every longer text, so it does not
  * matter when it is asked, only that it is asked for the last time at exactly PROLOG_HOLD_MAX bytes. */
 static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {

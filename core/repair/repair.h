@@ -24,7 +24,7 @@ enum repair_flags {
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
 	REPAIR_ALL = (1 << 6) - 1,
-	/* no repair, but which XML is right: a reference to a C0 control is there (XML 1.1 [2] Char) */
+	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 6
 };
 enum repair_index {
@@ -34,15 +34,15 @@ enum repair_index {
 	REPAIR_COUNT
 };
 
-/* Where bytes go. Non-zero stops the producer, which passes it up. */
+/* The receiver of bytes. A non-zero result of write() stops the producer, which returns it to its caller. */
 struct sink {
 	int (*write)(void *arg, const uint8_t *bytes, size_t len);
 	void *arg;
 };
 
 struct repair;
-/* ebcdic: the body came from an EBCDIC page (line ends). encoding: what a declaration must say, borrowed; one that says
- * so in any case of letters stays as it is. NULL: out of memory. */
+/* ebcdic: the body came from an EBCDIC page (line ends). encoding: the name that a declaration must have, borrowed; a
+ * declaration with that name in any case of letters stays as it is. NULL: out of memory. */
 struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
 void repair_free(struct repair **);
 /* 0, or what the sink returned, or -1 (out of memory) */

@@ -1,9 +1,9 @@
-/* Owns forbidden characters and references to them. See repair_lex.h.
+/* Owns forbidden characters and references to them; see repair_lex.h.
  *
- * From the root on there are four modes, and vectors find what ends them. Tags need no mode of their own: "<!", "<?"
- * and a reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10] AttValue
- * has no "<"). Before the root there are five more, gone through byte by byte: short mostly, and what it holds is not
- * to be told by pairs. */
+ * From the root on there are four modes, and vectors find the bytes that end them. Tags need no mode of their own:
+ * "<!", "<?" and a reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10]
+ * AttValue has no "<"). Before the root there are five more modes, which are read byte by byte: that text is mostly
+ * short, and pairs of bytes cannot tell its tokens. */
 #include "core/repair/repair_lex.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@ static const struct lex_modes {
 
 #define IN(mode) (1u << LEX_##mode)
 
-/* The slow modes in which a byte needs a look. Those that XML forbids do in all of them. */
+/* The slow modes in which a byte needs a look. Bytes that XML forbids need one in all modes. */
 static const uint8_t slow_stops[256] = {
 	[0 ... 0x08] = 0xff, [0x0b] = 0xff, [0x0c] = 0xff, [0x0e ... 0x1f] = 0xff, [0xef] = 0xff,
 	['<'] = IN(PROLOG) | IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION), ['&'] = IN(PROLOG) | IN(LITERAL),
@@ -81,7 +81,7 @@ static int digit_value(uint8_t c, bool hex)
 	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Takes what follows "&#" and belongs to it; fewer bytes than there are means that it has ended. */
+/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len. */
 static size_t reference_take(struct lex_reference *ref, const uint8_t *in, size_t len)
 {
 	size_t at = 0;
@@ -104,7 +104,7 @@ static size_t reference_take(struct lex_reference *ref, const uint8_t *in, size_
 	return at;
 }
 
-/* XML 1.1 forbids no control as a reference but U+0000 ([2] Char there). */
+/* In XML 1.1 the only control to which a reference is forbidden is U+0000 ([2] Char there). */
 static bool reference_is_forbidden(const struct repair_lex *l, const struct lex_reference *ref)
 {
 	if (ref->digits == 0 && ref->zeros == 0)
@@ -139,7 +139,7 @@ struct token {
 
 static const struct token token_one = { TOKEN_KEEP, 1 };
 
-/* Does the text start with the word? TOKEN_KEEP of length 0: no. */
+/* Whether the text starts with the word. TOKEN_KEEP of length 0: it does not. */
 static struct token token_word(const char *word, const uint8_t *in, size_t len, bool final)
 {
 	size_t n = strlen(word);
@@ -158,7 +158,7 @@ static void lex_enter(struct repair_lex *l, enum lex_mode mode)
 	l->mode = mode;
 }
 
-/* "<": what none of the words is starts an element, or is broken; either way text begins. */
+/* Reads "<". Where none of the words follows it starts an element, or is broken; either way the mode becomes text. */
 static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
@@ -176,7 +176,7 @@ static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t l
 	return token_one;
 }
 
-/* [75] ExternalID: what it names is no value. */
+/* [75] ExternalID: its literals are names of other entities, in which nothing is a reference. */
 static struct token token_external(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	struct token t = token_word(in[0] == 'S' ? "SYSTEM" : "PUBLIC", in, len, final);
@@ -236,7 +236,7 @@ static struct token token_close(struct repair_lex *l, const uint8_t *in, size_t 
 	return t;
 }
 
-/* A forbidden character: a C0 control, U+FFFE or U+FFFF. */
+/* Reads what may be a forbidden character: a C0 control, U+FFFE or U+FFFF. */
 static struct token token_character(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	size_t n = 1;
@@ -276,7 +276,7 @@ static size_t next_stop(const struct repair_lex *l, const uint8_t *in, size_t at
 	return at;
 }
 
-/* Ends a reference that the end of a call had cut. Sets *used. */
+/* Goes on with a reference that the end of a call has cut. Sets *used. */
 static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
 {
 	bool ends_well;
@@ -293,7 +293,7 @@ static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t le
 	return lex_emit(l, replacement, sizeof(replacement));
 }
 
-/* Takes *used bytes of in; the rest, under 9 bytes and none when final, is an unfinished token. */
+/* Handles *used bytes of in; the rest, under 9 bytes and none when final, is an unfinished token. */
 static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
 {
 	size_t run = 0, at = 0;

@@ -1,7 +1,7 @@
-/* Owns looking at the start of decoded text. See repair_prolog.h.
- * What gets here was taken for XML, so anything may be junk that the preamble's rules let pass: before a declaration
- * markup too, since nothing may stand there (XML 1.0 [22] prolog); before a root only text, for markup may be the
- * root. */
+/* Owns looking at the start of decoded text; see repair_prolog.h.
+ * The text was judged to be XML, so everything that the rules of the preamble allow as junk is junk. Before a
+ * declaration that includes markup, since nothing may stand there (XML 1.0 [22] prolog); before a root it is text only,
+ * because markup may be the root. */
 #include "core/repair/repair_prolog.h"
 
 #include <string.h>

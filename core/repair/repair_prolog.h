@@ -1,6 +1,6 @@
 /* Owns looking at the start of decoded text: mark, junk, declaration.
  * Must not know: streams (repair.c holds the text), or which repairs are wanted. Pure function.
- * Invariant: an answer other than PROLOG_MORE is the answer for every longer text too. */
+ * Invariant: an answer other than PROLOG_MORE is the answer for every longer text, too. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_PROLOG_H
 #define UTFEED_CORE_REPAIR_REPAIR_PROLOG_H
 
@@ -15,11 +15,11 @@ enum prolog_state { PROLOG_MORE, PROLOG_PLAIN /* nothing before the document to 
 
 struct prolog {
 	enum prolog_state state;
-	size_t mark;                /* bytes of byte order mark */
-	/* where the document starts: the declaration, or what follows the junk; mark without either */
+	size_t mark;                /* bytes of the byte order mark */
+	/* where the document starts: at the declaration, or behind the junk; equal to mark where there is neither */
 	size_t start;
 	size_t enc_start, enc_end;  /* PROLOG_DECLARATION: its encoding pseudo-attribute, equal where there is none */
-	char encoding[XMLDECL_LABEL_MAX];   /* what that says */
+	char encoding[XMLDECL_LABEL_MAX];   /* the encoding that it names */
 };
 
 void prolog_look(struct prolog *, const uint8_t *, size_t len, bool complete);

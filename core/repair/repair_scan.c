@@ -1,6 +1,6 @@
-/* Owns finding the next byte of UTF-8 text that repair must look at. See repair_scan.h.
- * Sixteen bytes at a time with the compiler's own vectors: SSE2, NEON or plain words, whatever the machine has; more
- * where the processor can look them up (repair_scan_x86.c). */
+/* Owns finding the next byte of UTF-8 text that repair must look at; see repair_scan.h.
+ * It reads sixteen bytes at a time with the compiler's vectors, which become SSE2, NEON or plain words; more at a time
+ * where the processor has AVX2 or AVX-512 (repair_scan_x86.c). */
 #include "core/repair/repair_scan.h"
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static bool stops(const struct repair_stops *s, const uint8_t *p, size_t len)
 	return p[0] == 0xef && (last || p[1] == 0xbf);
 }
 
-/* All ones where the lane is a stop. */
+/* A lane is all ones where its byte is a stop. */
 static inline lanes stop_lanes(const struct repair_stops *s, const uint8_t *p)
 {
 	lanes a = load(p), b = load(p + 1);

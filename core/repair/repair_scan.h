@@ -1,23 +1,24 @@
 /* Owns finding the next byte of UTF-8 text that repair must look at.
- * Must not know: what is done about it, or anything of streams. Pure function.
- * Invariant: never passes over a byte that needs a look; it may stop at one that does not. */
+ * Must not know: what is done about the byte, or anything of streams. Pure function.
+ * Invariant: it never passes over a byte that needs a look; it may stop at one that does not. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_SCAN_H
 #define UTFEED_CORE_REPAIR_REPAIR_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Besides C0 controls XML forbids and EF BF (U+FFC0 to U+FFFF), which always stop it: two byte pairs, of which the
- * first has two possible second bytes. The same again as classes, a bit for each of what can stop it: a pair of bytes
- * does where the halves of both have a bit in common. */
+/* The bytes at which a scan stops. C0 controls that XML forbids, and EF BF (U+FFC0 to U+FFFF), stop every scan; to
+ * these come two pairs of bytes, of which the first has two possible second bytes. The tables have the same as classes,
+ * a bit for each kind of stop: two neighbouring bytes are a stop where the entries of all their halves have a bit in
+ * common. */
 struct repair_stops {
 	uint8_t first, second, second_too;
 	uint8_t other, other_second;
 	uint8_t low[16], high[16];              /* by the halves of a byte */
-	uint8_t next_low[16], next_high[16];    /* by those of the byte behind it */
+	uint8_t next_low[16], next_high[16];    /* by the halves of the byte behind it */
 };
 
-/* Classes: 1 and 2, C0 controls by their high half; 4, 8 and 16, the pairs; 32, EF BF. */
+/* The classes: 1 and 2 for C0 controls by their high half; 4, 8 and 16 for the pairs; 32 for EF BF. */
 #define REPAIR_STOPS(first, second, second_too, other, other_second) \
 	{ \
 		first, second, second_too, other, other_second, REPAIR_HALVES(REPAIR_LOW, first, first, other), \
@@ -41,11 +42,12 @@ struct repair_stops {
 #define REPAIR_NEXT_HIGH(half, a, b, c) \
 	(1 | 2 | REPAIR_PAIRS(half, (a) >> 4, (b) >> 4, (c) >> 4) | 32 * ((half) == 0xbf >> 4))
 
-/* Offset of the first stop at or after `at`, len without one. A byte that may start a pair or EF BF stops it also as
- * the last of the buffer, where its partner is not known yet. */
+/* The offset of the first stop at or after `at`; len: there is none. The last byte of the buffer is a stop also where
+ * it only may start a pair or EF BF, since the byte behind it is not known yet. */
 size_t repair_scan(const struct repair_stops *, const uint8_t *, size_t at, size_t len);
 
-/* Up to a stop, or to the last bytes, fewer than two steps. Private to repair_scan*.c; only where cpu.h says so. */
+/* These return the offset of a stop, or of the last bytes, which are fewer than two steps. Private to repair_scan*.c;
+ * to be called only where cpu.h allows it. */
 size_t repair_scan_avx2(const struct repair_stops *, const uint8_t *, size_t at, size_t len);
 size_t repair_scan_avx512(const struct repair_stops *, const uint8_t *, size_t at, size_t len);
 

@@ -1,4 +1,4 @@
-/* Owns the scan for stops by AVX2 and AVX-512: 64 bytes a step, each looked up by its halves. See repair_scan.h. */
+/* Owns the scan for stops by AVX2 and AVX-512, 64 bytes a step, each looked up by its halves; see repair_scan.h. */
 #include "core/repair/repair_scan.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -10,7 +10,7 @@ enum { STEP = 64 };
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* By low half and by high half; the classes of both. */
+/* The classes that a byte has by its low half and by its high half as well. */
 AVX2 static inline __m256i classes2(const uint8_t *p, __m256i by_low, __m256i by_high)
 {
 	const __m256i half = _mm256_set1_epi8(0x0f);

@@ -1,5 +1,5 @@
-/* Owns the one machine-dependent step: is a block of bytes all ASCII? SSE2 or NEON where the compiler may use it, else
- * two words.
+/* Owns the one machine-dependent step of ASCII scans: whether a block of bytes is all ASCII. It uses SSE2 or NEON where
+ * the compiler may, else two words.
  * Must not know: what is done with the answer. */
 #ifndef UTFEED_CORE_TEXT_ASCII_BLOCK_H
 #define UTFEED_CORE_TEXT_ASCII_BLOCK_H

@@ -1,4 +1,4 @@
-/* Owns asking the processor, once. See cpu.h. */
+/* Asks the processor once which instructions it has; see cpu.h. */
 #include "core/text/cpu.h"
 
 #include <stdatomic.h>

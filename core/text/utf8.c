@@ -35,7 +35,8 @@ size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len)
 	return i;
 }
 
-/* Table 3-7: how many bytes a lead byte announces (0: it is none), and where its second byte must lie. */
+/* Table 3-7: the length of the sequence that a lead byte begins (0: the byte is no lead), and the range of its second
+ * byte. */
 struct lead {
 	uint8_t length, second_min, second_max;
 };
@@ -56,7 +57,7 @@ static inline bool is_trail(uint8_t b)
 	return (b & 0xC0) == 0x80;
 }
 
-/* Bytes at the start that table 3-7 allows; the sequence is well-formed when they are all that its lead announces. */
+/* How many bytes of the sequence at p table 3-7 allows; it is well-formed when these are as many as its lead says. */
 static inline size_t subpart_length(const uint8_t *p, size_t len, struct lead lead)
 {
 	size_t n = 1;
@@ -73,8 +74,8 @@ size_t utf8_valid_prefix(const uint8_t *p, size_t len)
 {
 	size_t i = utf8_blocks(p, len), back = 1;
 
-	/* Back to the start of what the last block leaves open: its lead, or a byte that leads nothing, is one of the
-	 * last three. */
+	/* Go back to the start of a sequence that the last block leaves open: its lead, or an impossible lead, is one
+	 * of the last three bytes. */
 	while (back < 4 && back <= i && is_trail(p[i - back]))
 		back++;
 	if (back < 4 && back <= i && p[i - back] >= 0xC0 && lead_of(p[i - back]).length != back)
@@ -99,10 +100,10 @@ size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 	return n;
 }
 
-/* Bytes of 0xC0 and up, and of 0x80 to 0xBF, sixteen at a time: each lane of a sum counts its own. */
+/* Bytes of 0xC0 and up (leads) and of 0x80 to 0xBF (trails) are counted sixteen at a time, in the lanes of a vector. */
 enum {
 	LANES = 16,
-	SUM_MOST = 255,     /* additions that fit a lane */
+	SUM_MOST = 255,     /* how often a lane can be added to */
 	SAMPLE_STEP = 15 * LANES,
 	GLANCE_STEP = 64 * LANES
 };
@@ -169,7 +170,8 @@ static bool is_mostly_utf8(struct utf8_count n)
 	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
 }
 
-/* Where nothing but the answer of is_mostly_utf8() is asked for, counting ends as soon as no rest can make it true. */
+/* With only_mostly, only the answer of is_mostly_utf8() is wanted, and counting ends as soon as no further bytes can
+ * make it true. */
 static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
 {
 	struct utf8_count n = { 0 };
@@ -196,8 +198,8 @@ struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
 	return count_until(p, len, complete, false);
 }
 
-/* Every character takes a trail, and a lead that got none is ill-formed, but for one that is cut at the end. True of
- * every beginning; of one that has more such leads than all the rest can outweigh, that is the answer. */
+/* A quick look: every character needs a trail, and a lead without one is ill-formed, but for one that is cut at the
+ * end. False: there are more leads without a trail than the bytes to come could outweigh. */
 static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
 {
 	struct marks n = { 0 };

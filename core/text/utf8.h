@@ -13,27 +13,27 @@
 size_t utf8_valid_prefix(const uint8_t *, size_t len);
 /* Length of the longest prefix of bytes under 0x80. */
 size_t utf8_ascii_prefix(const uint8_t *, size_t len);
-/* The same, copying it to `out` (room for len bytes; may not overlap). */
+/* The same, and copies the prefix to `out` (room for len bytes; may not overlap). */
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
-/* Bytes of 0xC0 and up: of well-formed text its characters beyond ASCII. */
+/* How many bytes are 0xC0 and up: in well-formed text the characters beyond ASCII. */
 size_t utf8_leads(const uint8_t *, size_t len);
-/* Length of a prefix that holds so many bytes of 0x80 and up, or somewhat more; len where there are fewer. */
+/* Length of a prefix with at least `enough` bytes of 0x80 and up, perhaps somewhat more; len where there are fewer. */
 size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
  * bytes could still make it well-formed. */
 size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 
-/* What a held window is, as evidence. An incomplete character at the end is no fault unless complete. */
+/* How a held window looks as UTF-8. An incomplete character at the end is no fault unless the window is complete. */
 struct utf8_evidence {
 	bool ascii;                 /* every byte under 0x80 */
 	bool valid;                 /* well-formed */
-	/* beyond ASCII, and well-formed characters outnumber ill-formed subparts so many times */
+	/* there are bytes beyond ASCII, with UTF8_MIN_PER_STRAY well-formed characters for each ill-formed subpart */
 	bool mostly;
 };
-enum { UTF8_MIN_PER_STRAY = 4 };    /* no other charset's text comes near */
+enum { UTF8_MIN_PER_STRAY = 4 };    /* text of other charsets has far fewer */
 struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);
 
-/* The numbers behind it: well-formed characters of two or more bytes, ill-formed maximal subparts. */
+/* The counts behind `mostly`: well-formed characters of two or more bytes, ill-formed maximal subparts. */
 struct utf8_count {
 	size_t multibyte, stray;
 };

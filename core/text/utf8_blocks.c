@@ -1,4 +1,4 @@
-/* Owns the validation of whole blocks of UTF-8 in plain C, and the choice of the way (utf8_blocks.h).
+/* Owns the validation of whole blocks of UTF-8 in plain C, and the choice of the fastest form (utf8_blocks.h).
  * Must not know: where in a block the fault is, nor what the vector forms do (utf8_lookup.h).
  * Source: Unicode chapter 3, table 3-7. */
 #include "core/text/utf8_blocks.h"
@@ -6,15 +6,15 @@
 #include "core/text/ascii_block.h"
 #include "core/text/cpu.h"
 
-/* Table 3-7 as an automaton: a state is a shift count, a row of `steps` holds the next state of every state for a byte.
- * Whatever a row does not say is STATE_BAD, and that state never ends. */
+/* Table 3-7 as an automaton: a state is a shift count, and a row of `steps` holds for one byte the next state of every
+ * state. A transition that is not listed leads to STATE_BAD, which is never left. */
 enum state {
 	STATE_BAD = 0,
 	STATE_START = 6,
-	STATE_ONE = 12,             /* one trail byte to go, two, three */
+	STATE_ONE = 12,             /* one trail byte is missing; next: two, three */
 	STATE_TWO = 18,
 	STATE_THREE = 24,
-	STATE_E0 = 30,              /* leads with a narrower second byte */
+	STATE_E0 = 30,              /* this and the next: leads with a narrower range of the second byte */
 	STATE_ED = 36,
 	STATE_F0 = 42,
 	STATE_F4 = 48

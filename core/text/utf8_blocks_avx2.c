@@ -31,7 +31,7 @@ AVX2 static inline __m256i high_half(__m256i bytes)
 	return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), all(0x0f));
 }
 
-/* Bytes that are not what must follow: some bit set. `before` is the block before. */
+/* Bytes that may not follow the ones before them have a bit set. `before` is the block before. */
 AVX2 static inline __m256i faults(__m256i block, __m256i before)
 {
 	__m256i across = _mm256_permute2x128_si256(before, block, 0x21);
@@ -45,7 +45,7 @@ AVX2 static inline __m256i faults(__m256i block, __m256i before)
 	return _mm256_xor_si256(pairs, _mm256_and_si256(_mm256_or_si256(third, fourth), all(TWO_TRAILS)));
 }
 
-/* Is a sequence open behind this block? Something set where it is. */
+/* Any bit is set where a sequence is open at the end of this block. */
 AVX2 static inline __m256i open_behind(__m256i block)
 {
 	return _mm256_subs_epu8(block,

@@ -9,7 +9,7 @@
 
 #define AVX512 __attribute__((target("avx512f,avx512bw")))
 
-/* Truth tables of three operands. */
+/* Truth tables for the instruction that combines three operands. */
 enum { A_AND_B_AND_C = 0x80, A_XOR_B_AND_C = 0x78 };
 
 AVX512 static inline __m512i all(int byte)
@@ -29,7 +29,7 @@ AVX512 static inline __m512i high_half(__m512i bytes)
 	return _mm512_and_si512(_mm512_srli_epi16(bytes, 4), all(0x0f));
 }
 
-/* Bytes that are not what must follow: some bit set. `before` is the block before. */
+/* Bytes that may not follow the ones before them have a bit set. `before` is the block before. */
 AVX512 static inline __m512i faults(__m512i block, __m512i before)
 {
 	__m512i across = _mm512_alignr_epi32(block, before, 12);
@@ -43,7 +43,7 @@ AVX512 static inline __m512i faults(__m512i block, __m512i before)
 	return _mm512_ternarylogic_epi64(pairs, _mm512_or_si512(third, fourth), all(TWO_TRAILS), A_XOR_B_AND_C);
 }
 
-/* Is a sequence open behind this block? Something set where it is. */
+/* Any bit is set where a sequence is open at the end of this block. */
 AVX512 static inline __m512i open_behind(__m512i block)
 {
 	const unsigned most = (unsigned)MOST_LAST << 24 | MOST_SECOND_LAST << 16 | MOST_THIRD_LAST << 8 | 0xff;

@@ -9,7 +9,7 @@
 
 enum { LANES = sizeof(uint8x16_t), STEP = 4 * LANES };
 
-/* Bytes that are not what must follow: some bit set. `before` is the block before. */
+/* Bytes that may not follow the ones before them have a bit set. `before` is the block before. */
 static inline uint8x16_t faults(uint8x16_t block, uint8x16_t before)
 {
 	uint8x16_t first = vextq_u8(before, block, 15);
@@ -22,7 +22,7 @@ static inline uint8x16_t faults(uint8x16_t block, uint8x16_t before)
 	return veorq_u8(pairs, vandq_u8(vorrq_u8(third, fourth), vdupq_n_u8(TWO_TRAILS)));
 }
 
-/* Is a sequence open behind this block? Something set where it is. */
+/* Any bit is set where a sequence is open at the end of this block. */
 static inline uint8x16_t open_behind(uint8x16_t block)
 {
 	static const uint8_t most[LANES] = { [0 ... LANES - 4] = 0xff, MOST_THIRD_LAST, MOST_SECOND_LAST, MOST_LAST };

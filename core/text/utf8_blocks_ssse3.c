@@ -19,7 +19,7 @@ SSSE3 static inline __m128i high_half(__m128i bytes)
 	return _mm_and_si128(_mm_srli_epi16(bytes, 4), _mm_set1_epi8(0x0f));
 }
 
-/* Bytes that are not what must follow: some bit set. `before` is the block before. */
+/* Bytes that may not follow the ones before them have a bit set. `before` is the block before. */
 SSSE3 static inline __m128i faults(__m128i block, __m128i before)
 {
 	__m128i first = _mm_alignr_epi8(block, before, 15);
@@ -32,7 +32,7 @@ SSSE3 static inline __m128i faults(__m128i block, __m128i before)
 	return _mm_xor_si128(pairs, _mm_and_si128(_mm_or_si128(third, fourth), _mm_set1_epi8((char)TWO_TRAILS)));
 }
 
-/* Is a sequence open behind this block? Something set where it is. */
+/* Any bit is set where a sequence is open at the end of this block. */
 SSSE3 static inline __m128i open_behind(__m128i block)
 {
 	return _mm_subs_epu8(block,

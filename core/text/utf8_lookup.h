@@ -1,5 +1,6 @@
-/* Owns the tables of the vector forms of utf8_blocks.h: what may be wrong with two neighbouring bytes, by the halves of
- * the first and the high half of the second. An error is a bit that all three have.
+/* Owns the tables of the vector forms of utf8_blocks.h: the errors that two neighbouring bytes may make, by the low and
+ * the high half of the first byte and by the high half of the second. There is an error where its bit is set in all
+ * three.
  * Must not know: any instruction set. Private to utf8_blocks_*.c.
  * Source: Unicode chapter 3, table 3-7; J. Keiser and D. Lemire, "Validating UTF-8 In Less Than One Instruction Per
  * Byte", 2020. */
@@ -9,14 +10,14 @@
 #include <stdint.h>
 
 enum {
-	TOO_SHORT = 1 << 0,         /* a lead, then no trail */
+	TOO_SHORT = 1 << 0,         /* a lead, then a byte that is no trail */
 	TOO_LONG = 1 << 1,          /* ASCII, then a trail */
 	OVERLONG_3 = 1 << 2,
 	TOO_LARGE = 1 << 3,         /* F4 90 and up, F5 and up */
 	SURROGATE = 1 << 4,
 	OVERLONG_2 = 1 << 5,
 	OVERLONG_4 = 1 << 6,        /* F0 80; also F5 80 and up */
-	TWO_TRAILS = 1 << 7,        /* two trails in a row: right where a longer lead stands before them */
+	TWO_TRAILS = 1 << 7,        /* two trails in a row: no error where a lead of three or four bytes precedes */
 	ANY_LOW = TOO_SHORT | TOO_LONG | TWO_TRAILS,
 	PAST_F4 = ANY_LOW | TOO_LARGE | OVERLONG_4,
 	TRAIL = TOO_LONG | OVERLONG_2 | TWO_TRAILS
@@ -53,11 +54,11 @@ static const struct utf8_lookup utf8_lookup = {
 	}
 };
 
-/* Two trails in a row are due exactly two behind a lead of three bytes, and three behind one of four: the byte so far
- * before it reaches 80 when this is taken off, stopping at nought. */
+/* Two trails in a row end exactly two bytes behind a lead of three bytes or more, and three behind a lead of four. The
+ * byte that far back is such a lead if it is 80 (hex) or more after a saturating subtraction of this number. */
 enum { LEAD_OF_3 = 0xe0 - 0x80, LEAD_OF_4 = 0xf0 - 0x80 };
 
-/* The most that the last bytes of a block can be when no sequence is open behind them. */
+/* The largest values that the last bytes of a block can have when no sequence is open at its end. */
 enum { MOST_THIRD_LAST = 0xef, MOST_SECOND_LAST = 0xdf, MOST_LAST = 0xbf };
 
 #endif
