@@ -423,7 +423,7 @@ static bool meta_is_right(struct check *c, const struct meta_record *m, uint64_t
 {
 	if (m->last < META_PAGES - 1 || m->map_bytes > MAP_MAX_BYTES || m->last >= m->map_bytes / c->page_bytes)
 		return damaged(c, "a map that cannot be", page);
-	/* A transaction looks for its meta page by the number's last bit. */
+	/* A transaction finds its meta page by the last bit of its number (txnid). */
 	if ((m->txnid & 1) != page || m->free.flags != INTEGER_KEYS || m->names.flags || m->names.pad)
 		return damaged(c, "a meta page with other flags than ours", page);
 	return true;

@@ -83,7 +83,7 @@ void store_thread_set_away(struct store_thread *, bool away);
 void store_thread_count(struct store_thread *, const struct store_stats *more);
 void store_thread_leave(struct store_thread *);
 
-/* The functions of struct store_ops. */
+/* Functions for struct store_ops, which every store with a thread uses. */
 enum store_result store_thread_get(struct store *, const char *key, size_t len, struct entry **, struct store_wait *);
 void store_thread_cancel(struct store *, struct store_wait *);
 void store_thread_put(struct store *, struct entry *);
