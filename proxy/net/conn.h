@@ -1,5 +1,5 @@
 /* Owns a socket: its descriptor, its two events and its transport. The only place that reads, writes or closes one.
- * Must not know: HTTP, who owns it. Plain TCP and TLS stand behind one table of functions (conn_internal.h).
+ * Must not know: HTTP, its owner. Plain TCP and TLS stand behind one table of functions (conn_internal.h).
  * Invariant: events are created once and deleted before the descriptor is closed; after conn_close() no callback
  * comes. */
 #ifndef UTFEED_PROXY_NET_CONN_H

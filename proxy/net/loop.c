@@ -1,4 +1,4 @@
-/* The worker's shared machinery; see loop.h. */
+/* What all parts of a worker share; see loop.h. */
 #include "proxy/net/loop.h"
 
 #include <assert.h>

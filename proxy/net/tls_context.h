@@ -36,7 +36,8 @@ void tls_context_unref(struct tls_context **);         /* connections have refer
  * taken the SSL it frees it; before that tls_lent_free() does. */
 struct ssl_st *tls_context_lend(struct tls_context *, const char *host);
 void tls_lent_free(struct ssl_st *);
-/* what was wrong with the peer's certificate; NULL: nothing */
+/* why the peer's certificate was refused; NULL: it was not */
+
 const char *tls_lent_refusal(const struct ssl_st *);
 
 #endif
