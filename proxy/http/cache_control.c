@@ -71,7 +71,7 @@ static void directive_take(struct cache_control *cc, enum cache_directive d, str
 	}
 }
 
-/* An unqualified directive says more than a list of fields, whichever comes first. */
+/* A directive without a list covers more than one with a list of fields, whichever comes first. */
 static void directive_widen(struct cache_control *cc, enum cache_directive d)
 {
 	cc->listed &= ~(1u << d);

@@ -1,7 +1,7 @@
 /* Owns the arithmetic of caching: whether a response may be stored, how long it is fresh, how old it is, and whether it
  * answers a request now. Pure: heads and times (seconds since the epoch) in, answers out. Must not know: stores,
  * clocks, keys.
- * Invariant: struct freshness is plain data without pointers, all that a store must keep of a head to answer later.
+ * Invariant: struct freshness is plain data without pointers, and all that a store must keep of a head for this.
  * Source: RFC 9111, RFC 5861, RFC 8246, RFC 9213. */
 #ifndef UTFEED_PROXY_HTTP_FRESHNESS_H
 #define UTFEED_PROXY_HTTP_FRESHNESS_H

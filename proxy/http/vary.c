@@ -79,8 +79,8 @@ bool vary_names_valid(struct slice names)
 	return names.len && names.len <= VARY_NAMES_MAX_BYTES && n <= VARY_NAMES_MAX;
 }
 
-/* Accept and the like: lists of words whose case and order say nothing (RFC 9110 sections 12.4.2 and 12.5, RFC 4647
- * section 2). */
+/* Whether the field is a list of preferences, like Accept, in which case and order of the words mean nothing (RFC 9110
+ * sections 12.4.2 and 12.5, RFC 4647 section 2). */
 static bool is_preference(struct slice name)
 {
 	return slice_is(name, "accept") || slice_is(name, "accept-language") || slice_is(name, "accept-charset");
