@@ -1,5 +1,5 @@
 /* Owns the list of encodings utfeed knows and the labels that name them (charsets.def, labels.def).
- * Must not know: how any of them is decoded (decoder.h), or who asks.
+ * Must not know: how any of them is decoded (decoder.h), where labels come from.
  * Invariant: a name that reaches a header, a log or iconv_open() is a string of these tables, never a peer's.
  *
  * Source: WHATWG Encoding Standard (labels, supersets), IANA character set registry (names), and the EBCDIC pages. */

@@ -6,7 +6,7 @@
  * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
  * WHATWG for the two-byte sets), counted. With DECODER_STRAY_1252 a byte that cannot stand in a UTF-8 body is read as
  * windows-1252 instead. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like
- * any other character (U+FEFF): removing it is repair's business. */
+ * any other character (U+FEFF); repair removes it. */
 #ifndef UTFEED_CORE_DECODE_DECODER_H
 #define UTFEED_CORE_DECODE_DECODER_H
 

@@ -25,7 +25,7 @@ struct evidence {
 	bool http;                          /* false: a file, no transport information */
 	struct media_type type;             /* CTMime and the raw charset parameter */
 	struct evidence_label CTEnc;
-	enum charset forced;                /* external encoding (4Suite, a route's charset), CS_NONE */
+	enum charset forced;                /* external encoding (4Suite, a route's charset); CS_NONE: none */
 
 	const uint8_t *bytes;               /* the held window, not owned; starts at the body's first byte */
 	size_t len;

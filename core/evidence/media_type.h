@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Classes the published rules tell apart. */
+/* The classes that the published rules tell apart. */
 enum mime_class {
 	MIME_NONE,        /* no field, empty, or not a media type at all */
 	MIME_APP_XML,     /* application/xml, -dtd, -external-parsed-entity, application/ *+xml */
@@ -29,6 +29,6 @@ struct media_type {
 
 /* value NULL: there is no such field. Never fails: a value that cannot be read is MIME_NONE without charset. */
 void media_type_read(struct media_type *, const char *value, size_t len);
-const char *mime_class_name(enum mime_class);  /* "APP-XML", "TEXT-XML", ... as published where published */
+const char *mime_class_name(enum mime_class);  /* "APP-XML", "TEXT-XML", ...; published names where there are any */
 
 #endif

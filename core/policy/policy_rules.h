@@ -12,7 +12,7 @@
 enum {
 	ANY = 0,
 
-	/* CTEnc, BOMEnc, XMLGuessEnc, XMLEnc: what the published texts tell apart. */
+	/* Values of CTEnc, BOMEnc, XMLGuessEnc and XMLEnc, as far as the published texts tell them apart. */
 	V_NULL = 1 << 0,
 	V_UTF_8 = 1 << 1,
 	V_UTF_16BE = 1 << 2,
@@ -23,7 +23,7 @@ enum {
 	V_OTHER = 1 << 7,           /* any other name */
 	V_BE_LE = V_UTF_16BE | V_UTF_16LE,
 	V_SOME = V_UTF_8 | V_BE_LE | V_UTF_16 | V_UCS_4 | V_EBCDIC | V_OTHER,
-	/* XMLEnc against the bytes (XML 1.0 Appendix F: "checked to match the actual encoding of the entity"). */
+	/* XMLEnc compared with the bytes (XML 1.0 Appendix F: "checked to match the actual encoding of the entity"). */
 	V_FITS = 1 << 8,
 	V_CLASHES = 1 << 9,
 
@@ -37,7 +37,7 @@ enum {
 	M_OTHER = 1 << 6,
 	M_XML = M_APP_XML | M_TEXT_XML,
 
-	/* An encoding given from outside. */
+	/* Whether an encoding is given from outside. */
 	X_NONE = 1 << 0,
 	X_GIVEN = 1 << 1
 };
@@ -59,7 +59,7 @@ struct rule {
 /* The evidence as one policy sees it. */
 struct rule_view {
 	unsigned CTMime, CTEnc, BOMEnc, XMLGuessEnc, XMLEnc, external;
-	enum charset bom, guess;    /* what TAKE_BOM and TAKE_GUESS give */
+	enum charset bom, guess;    /* the charsets that TAKE_BOM and TAKE_GUESS take */
 	const struct evidence *evidence;
 };
 
@@ -78,7 +78,7 @@ const struct rule *rule_run(struct verdict *, const struct rule *table, const st
 
 void verdict_begin(struct verdict *, enum policy);
 void verdict_step(struct verdict *, const char *no);
-/* Decides for a charset under its own name. */
+/* The verdict becomes a charset under its canonical name. */
 void verdict_take_charset(struct verdict *, enum charset);
 void verdict_take_error(struct verdict *, enum verdict_error);
 

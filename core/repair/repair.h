@@ -1,8 +1,8 @@
-/* Owns making decoded UTF-8 text one that an XML parser takes: mark, junk, declaration, forbidden characters,
- * references.
+/* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser: mark, junk, declaration, forbidden
+ * characters, references.
  * Must not know: encodings, HTTP. It is a lexer of prolog and character data, never a parser.
- * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair leave as they came; the result does not depend
- * on how the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
+ * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed; the result does not depend on
+ * how the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
 
