@@ -1,7 +1,7 @@
-/* Owns IP addresses and blocks of them: reading, writing, "lies in".
+/* Owns IP addresses and blocks of them: reading, writing, and whether an address lies in a block.
  * Must not know: which blocks are good or bad.
- * Invariant: an IPv4 address inside IPv6 (::ffff:0:0/96, RFC 4291 section 2.5.5.2) is held as the IPv4 address it is,
- * so that no block is passed by in the other spelling. */
+ * Invariant: an IPv4 address inside IPv6 (::ffff:0:0/96, RFC 4291 section 2.5.5.2) is kept as the IPv4 address, so that
+ * no block is evaded by the other spelling. */
 #ifndef UTFEED_CONF_CIDR_H
 #define UTFEED_CONF_CIDR_H
 
@@ -24,20 +24,20 @@ struct cidr {
 
 struct cidr_list { struct cidr *items; size_t count; };
 
-/* Dotted decimal without leading zeroes, or RFC 4291 section 2.2 without brackets and zone; nothing else that inet_aton
- * reads. */
+/* Reads dotted decimal without leading zeroes, or RFC 4291 section 2.2 without brackets and zone, and none of the other
+ * forms that inet_aton accepts. */
 bool ip_parse(const char *text, size_t len, struct ip *);
-void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *);      /* 4 or 16 of them, in network order */
-bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* false: of another family */
+void ip_from_bytes(const uint8_t *bytes, bool ipv6, struct ip *);      /* 4 or 16 bytes in network order */
+bool ip_from_sockaddr(const struct sockaddr *, struct ip *);     /* false: another address family */
 
-/* "192.0.2.0/24", "2001:db8::/32", or one address. false: no block, or bits are set behind its prefix. */
+/* Reads "192.0.2.0/24", "2001:db8::/32", or one address. False: it is no block, or has bits set behind its prefix. */
 bool cidr_parse(const char *text, size_t len, struct cidr *);
 void cidr_print(FILE *, const struct cidr *);
 bool cidr_contains(const struct cidr *, const struct ip *);
 bool cidr_list_contains(const struct cidr_list *, const struct ip *);
 
-/* The host's last label is a number: inet_aton and browsers read such a host as an IPv4 address in whatever spelling
- * (0x7f.1, 017700000001, 2130706433), so it is no name (WHATWG URL, "ends in a number"). */
+/* Whether the host's last label is a number: inet_aton and browsers read such a host as an IPv4 address in many
+ * spellings (0x7f.1, 017700000001, 2130706433), so it is no name (WHATWG URL, "ends in a number"). */
 bool ip_is_numeric_host(const char *host, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* Owns the life of a struct conf: defaults, the order of the sources, settling, comparing for a reload.
  * Must not know: how a file, a flag or a variable is written, how a value is checked.
- * Invariant: the sources are applied lowest first. */
+ * Invariant: the sources are applied in the order of their level, the lowest first. */
 #include "conf/conf_internal.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-/* Owns the configuration: what every option is, where its value comes from (flag > environment > file > default), and
- * routes.
+/* Owns the configuration: all options, the source of each value (flag > environment > file > default), and routes.
  * Must not know: sockets, events, what the proxy does with a value.
- * Invariant: a struct conf that loaded is whole and in range, and nobody writes to it again; a reload makes another
- * one. */
+ * Invariant: a struct conf that was loaded is complete and in range, and it does not change again; a reload makes
+ * another one. */
 #ifndef UTFEED_CONF_CONF_H
 #define UTFEED_CONF_CONF_H
 
@@ -17,8 +16,8 @@
 #include "core/normalise/normalise.h"
 #include "core/policy/policy.h"
 
-enum { CONF_NAMES_MAX = 16 };   /* of one list of names */
-/* A limit of an option that has room made for it elsewhere, and its text in the table. */
+enum { CONF_NAMES_MAX = 16 };   /* the most names in one list */
+/* The limit of an option for which an array elsewhere has room, and the limit as text for the table. */
 #define CONF_REDIRECTS_MAX 20
 #define CONF_LIMIT(number) CONF_LIMIT_TEXT(number)
 #define CONF_LIMIT_TEXT(number) #number
@@ -34,27 +33,28 @@ struct conf_listen {
 
 struct conf_listen_list { struct conf_listen *items; size_t count; };
 
-/* What a destination list names: one host, a host and all below it, a block of addresses, or any host. */
+/* The kinds of items in a list of destinations: one host, a host and all names below it, a block of addresses, any
+ * host. */
 enum conf_destination_kind { DESTINATION_HOST, DESTINATION_BELOW, DESTINATION_BLOCK, DESTINATION_EVERY };
 enum { DESTINATION_PORT_NONE = 0, DESTINATION_PORT_ANY = -1 };
 
 struct conf_destination {
 	enum conf_destination_kind kind;
-	char *host;                 /* lower case, without dots at its ends; NULL for the other kinds */
+	char *host;                 /* HOST, BELOW: lower case, without dots at its ends; NULL for the other kinds */
 	struct cidr cidr;
 	int port;                   /* or a DESTINATION_PORT_ */
 };
 
 struct conf_destination_list { struct conf_destination *items; size_t count; };
 
-/* An origin: what a URL without query says. */
+/* An origin: the parts of a URL without query. */
 struct conf_origin {
 	enum url_scheme scheme;
 	char *host;                 /* without brackets, lower case */
 	bool ipv6;
 	uint16_t port;
 	char *path;                 /* begins with '/' */
-	/* what a Host field says: brackets where needed, the port where it is not the scheme's own */
+	/* the value of a Host field: brackets where needed, the port where it is not the scheme's default */
 	char *authority;
 };
 
@@ -63,7 +63,7 @@ struct conf_parent {
 	char *host;                 /* without brackets, lower case; NULL: none, origins are asked directly */
 	bool ipv6;
 	uint16_t port;
-	char *userinfo;             /* as written, blanks as %20; NULL: none */
+	char *userinfo;             /* as written, with blanks and quotes as %XX; NULL: none */
 	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
 };
 
@@ -75,12 +75,13 @@ struct conf_redis {
 	char *path;                 /* of a Unix socket; begins with '/' */
 };
 
-/* What an option of a route changes of a stored response; see route_options.def. */
+/* How an option of a route changes a stored response; see route_options.def. */
 enum conf_effect { EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
 
 struct conf_route_list { struct conf_route *items; size_t count; };
 
-/* Never made: names the C type of each kind of value, so that a row of the tables can declare its member. */
+/* There is no object of this type: it names the C type of each kind of value, so that a row of the tables can declare
+ * its member. */
 struct conf_types {
 #define TYPE(id, ctype, ...) ctype id;
 #include "conf/conf_types.def"
@@ -94,8 +95,8 @@ struct conf_route {
 	uint16_t port;              /* 0: any */
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
-	char *where;                /* what set it: FILE:LINE, a flag, a variable; for messages */
-	/* [i]: what set row i of route_options.def, as where; NULL: it does not itself. NULL for conf.direct */
+	char *where;                /* the place that set the route: FILE:LINE, a flag, a variable; for messages */
+	/* [i]: the place that set row i of route_options.def; NULL: the route does not set it. NULL for conf.direct */
 	char **places;
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
 	__typeof__(((struct conf_types *)0)->TYPE) member;
@@ -103,7 +104,7 @@ struct conf_route {
 #undef OPTION
 };
 
-/* What the command line asked for instead of serving. */
+/* What the command line asks for: to serve, or one of the others instead. */
 enum conf_action { CONF_SERVE, CONF_PRINT_HELP, CONF_PRINT_SAMPLE, CONF_PRINT_CONFIG, CONF_CHECK_CONFIG };
 
 struct conf_source;
@@ -113,62 +114,63 @@ struct conf {
 	__typeof__(((struct conf_types *)0)->TYPE) member;
 #include "conf/options.def"
 #undef OPTION
-	/* what holds for requests by gateway or forward proxy: the global values, and no origin (host NULL) */
+	/* the route of requests by gateway or forward proxy: it has the global values and no origin (host NULL) */
 	struct conf_route direct;
 	enum conf_action action;
-	char *file;                 /* the file read; NULL: none */
-	struct conf_source *sources;    /* where each value came from; conf_internal.h */
+	char *file;                 /* the configuration file; NULL: none was read */
+	struct conf_source *sources;    /* the source of each value; conf_internal.h */
 };
 
-/* The first error, ready to print: "FILE:LINE: sniff-bytes: what is wrong; what is allowed". */
+/* The first error as text to print: "FILE:LINE: sniff-bytes: what is wrong; what is allowed". */
 struct conf_error { char text[640]; };
 
 /* NULL: out of memory. Every member has its default. */
 struct conf *conf_new(void);
 void conf_free(struct conf **);
 
-/* argv[0] is skipped (the word `serve`). 0, or -1 with the error filled in; conf is then only fit for conf_free(). */
+/* argv[0] (the word `serve`) is skipped. Returns 0, or -1 with the error filled in; conf can then only be given to
+ * conf_free(). */
 int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *)
     __attribute__((warn_unused_result));
 
-/* What set an option: FILE:LINE, a flag, a variable; on a route (NULL: for all) its own or the global one of that name.
- * NULL: the default. */
+/* The place that set an option: FILE:LINE, a flag, a variable. For a route (NULL: none) that of its own option, else of
+ * the global one with that name. NULL: the value is the default. */
 const char *conf_where(const struct conf *, const struct conf_route *, const char *option);
 
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);
 
-/* After a reload: 0, or -1 naming the first option that differs and needs a restart. */
+/* Compares after a reload. Returns 0, or -1 with an error that names the first option which differs and needs a
+ * restart. */
 int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *)
     __attribute__((warn_unused_result));
 
-/* The route's options that change at least so much of a stored response, a line each, as --print-config has them; the
- * caller frees it.
- * NULL: out of memory. */
+/* The options of the route that change at least that much of a stored response, a line each, as --print-config writes
+ * them. The caller frees the text. NULL: out of memory. */
 char *conf_route_effects(const struct conf_route *, enum conf_effect least);
 
-/* host: a Host field as it came (may be empty), path: a path with or without its query. The most specific route, or
- * NULL. */
+/* The most specific route that matches, or NULL. host: a Host field as it came (may be empty); path: a path with or
+ * without its query. */
 const struct conf_route *conf_route_match(const struct conf *, const char *host, size_t host_len, const char *path,
     size_t path_len);
-/* The same for a Host field that was read already; all zero where there is none. */
+/* The same for a Host field that is already parsed; all members zero: there is no Host field. */
 const struct conf_route *conf_route_match_host(const struct conf *, const char *host, const struct url_host *,
     const char *path, size_t path_len);
 
-/* The target to ask route's origin for: its path in the place of the prefix, the query kept. path must have matched
- * route. Writes no terminator. Returns the length; 0 where it does not fit cap or a dot segment could leave the
- * origin's path. */
+/* Writes the target for a request to the route's origin: the origin's path instead of the prefix, and the query. path
+ * must have matched the route. Writes no terminator. Returns the length; 0: the target does not fit cap, or a dot
+ * segment could leave the origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
 
-/* host, len bytes without a final dot, is the name that d gives, or lies below it. No name lies in a block. */
+/* Whether host, len bytes without a final dot, is a name that d includes. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
 void conf_print_sample(FILE *);
-/* Parts of the manuals, in mdoc(7): every flag with its default, for utfeed(1); every option with its text, for
- * utfeed.conf(5). */
+/* Both write a part of the manuals in mdoc(7): every flag with its default, for utfeed(1); every option with its text,
+ * for utfeed.conf(5). */
 void conf_print_manual_flags(FILE *);
 void conf_print_manual_options(FILE *);
-/* A file that loads to the same configuration, each line with where its value came from. */
+/* Writes a file that loads as the same configuration; each line tells where its value came from. */
 void conf_dump(FILE *, const struct conf *);
 
 #endif

@@ -1,4 +1,4 @@
-/* Owns who and where as option values: lists of address blocks (clients), lists of destinations (hosts, blocks, ports).
+/* Owns two kinds of option values: lists of address blocks (clients), and lists of destinations (hosts, blocks, ports).
  * Must not know: what a list permits or forbids.
  * Invariant: a host in a list is a lower-case name without a final dot; an address, however written, is a block. */
 #include "conf/conf_internal.h"
@@ -69,7 +69,7 @@ void conf_cidr_list_clear(void *member)
 	*list = (struct cidr_list){ NULL, 0 };
 }
 
-/* ":443", ":*" or nothing. */
+/* Reads ":443", ":*" or nothing. */
 static bool access_read_port(const char *text, size_t len, int *port)
 {
 	char *end;
@@ -106,8 +106,7 @@ static bool read_ascii_name(const char *text, size_t len, struct conf_destinatio
 	return true;
 }
 
-/* A host name, with or without the leading dot that takes in what is below it; in A-labels whatever it is written
- * in. */
+/* Reads a host name; a leading dot includes all names below it. It is kept in A-labels, however it was written. */
 static bool read_name(const char *text, size_t len, struct conf_destination *d)
 {
 	bool below = len && text[0] == '.', is_name;
@@ -205,7 +204,8 @@ void conf_destination_clear(void *member)
 	*list = (struct conf_destination_list){ NULL, 0 };
 }
 
-/* As curl reads no_proxy: a name, with or without a dot or "*." before it, stands for itself and all below it. */
+/* Reads a host as curl reads no_proxy: a name, with or without a dot or "*." before it, means itself and all names
+ * below it. */
 static bool read_hosts(const char *text, struct conf_destination *d)
 {
 	if (!read_destination(text[0] == '*' && text[1] == '.' ? text + 1 : text, d))
@@ -215,7 +215,7 @@ static bool read_hosts(const char *text, struct conf_destination *d)
 	return true;
 }
 
-/* What a Host field may say: no port, for that of the listener need not be the one that clients see. */
+/* Reads a host that Host fields may name. It has no port, because clients need not see the listener's port. */
 static bool read_site(const char *text, struct conf_destination *d)
 {
 	return read_destination(text, d) && d->port == DESTINATION_PORT_NONE;
@@ -276,8 +276,8 @@ static int settle_listeners(const struct conf *conf, const char *name, const str
 	return 0;
 }
 
-/* Whoever opens utfeed to other machines says to which: the default list covers loopback listeners only, and no client
- * behind a proxy that is believed. */
+/* An operator who opens utfeed to other machines has to say to which: the default of client-allow covers loopback
+ * listeners only, and no clients behind a trusted proxy. */
 int conf_access_settle(const struct conf *conf, struct conf_error *error)
 {
 	if (conf->proxy_protocol && !conf->trusted_proxies.count)

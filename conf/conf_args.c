@@ -1,17 +1,18 @@
 /* Owns the command line of `utfeed serve`: --name VALUE and --name=VALUE for every option, and the few words beside
  * them.
  * Must not know: files, variables; what any option means.
- * Invariant: every option takes a value; of a flag given twice the last counts, a list's add up. */
+ * Invariant: every option takes a value; where a flag is given twice the last one counts, but the values of a list add
+ * up. */
 #include "conf/conf_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is not an option: where to read options from, or something to print instead of serving. */
+/* Flags that are no options: the file to read options from, or something to print instead of serving. */
 static const struct word {
 	const char *name;
 	char letter;                /* 0: none */
-	const char *placeholder;    /* NULL: takes no value */
+	const char *placeholder;    /* of its value; NULL: it takes none */
 	enum conf_action action;
 	const char *prose;
 } words[] = {
@@ -26,7 +27,7 @@ static const struct word {
 struct args {
 	int argc, at;
 	char *const *argv;
-	const struct word *word;    /* what the last step found: one of these two */
+	const struct word *word;    /* the last step has found this or row */
 	const struct conf_row *row;
 	const char *value;
 };
@@ -47,7 +48,8 @@ static const struct word *find_letter(char letter)
 	return NULL;
 }
 
-/* Names the flag, never its value: a word that stands alone may be the value of a flag with a blank too many. */
+/* The message names a flag, never a value: a word without "-" is not shown, since it may be the value of a flag with a
+ * blank too many. */
 static int fail_unknown(const struct args *args, struct conf_error *error)
 {
 	const char *text = args->argv[args->at];
@@ -56,11 +58,11 @@ static int fail_unknown(const struct args *args, struct conf_error *error)
 	if (text[0] != '-')
 		return conf_fail(error, "argument %d is not an option; utfeed serve --help lists them", args->at);
 	if (text[1] != '-' && len > 2)
-		len = 2;               /* a letter, its value behind it */
+		len = 2;               /* a letter with its value behind it */
 	return conf_fail(error, "%s is not an option; utfeed serve --help lists them", conf_shown_name(text, len).text);
 }
 
-/* -cFILE, -c FILE, --name=VALUE, --name VALUE */
+/* Takes one flag and its value: -cFILE, -c FILE, --name=VALUE, --name VALUE. */
 static int split(struct args *args, struct conf_error *error)
 {
 	const char *text = args->argv[args->at];

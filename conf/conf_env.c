@@ -1,7 +1,7 @@
 /* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'; http_proxy and its like.
  * Must not know: flags, files.
- * Invariant: an empty variable is as good as none (compose files pass them on empty); variables of other names are left
- * alone, since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
+ * Invariant: an empty variable counts as absent (compose files pass variables on empty); UTFEED_ variables that name no
+ * option are ignored, since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -84,15 +84,15 @@ int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *erro
 	return 0;
 }
 
-/* What curl and others read, the first that is set. No HTTP_PROXY: in a CGI program a client sets that, by a field
- * Proxy. */
+/* The variables that curl and others read; the first one that is set counts. HTTP_PROXY is not among them: in a CGI
+ * program a client can set it by a header field Proxy. */
 static const struct { enum conf_option_id option; const char *names[5]; } common[] = {
 	{ CONF_OPTION_http_proxy, { "http_proxy", "all_proxy", "ALL_PROXY" } },
 	{ CONF_OPTION_https_proxy, { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" } },
 	{ CONF_OPTION_no_proxy, { "no_proxy", "NO_PROXY" } },
 };
 
-/* They are meant for every program, so that whatever is said to utfeed alone counts before them. */
+/* These variables are meant for all programs, so any other source of an option counts before them. */
 int conf_env_fall_back(struct conf *conf, char *const *envp, struct conf_error *error)
 {
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {

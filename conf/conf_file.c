@@ -1,6 +1,6 @@
 /* Owns the file format: NAME = VALUE lines, # comments, quoted values, [route PATTERN] sections.
  * Must not know: what any option means.
- * Invariant: every message names the line; a file is taken whole or the start stops. */
+ * Invariant: every message names the line; an error anywhere in a file makes the load fail. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -15,7 +15,7 @@ struct reader {
 	struct conf_error *error;
 	const char *file;
 	unsigned line;
-	bool in_route;              /* the last route of conf->routes is being filled */
+	bool in_route;              /* lines set options of the last route of conf->routes */
 };
 
 static int fail_here(const struct reader *reader)
@@ -38,7 +38,7 @@ static char *file_trim(char *text)
 	return text;
 }
 
-/* In place; what follows must be blank or a comment. */
+/* Removes the quotes in place; only blanks or a comment may follow the value. */
 static int file_unquote(char *text, struct conf_error *error)
 {
 	size_t len = conf_quoted_length(text);
@@ -52,7 +52,7 @@ static int file_unquote(char *text, struct conf_error *error)
 	return 0;
 }
 
-/* A # begins a comment at the start of a line and after a blank: URLs and tokens may hold one. */
+/* A # begins a comment only at the start of a line and after a blank, because URLs and tokens may contain one. */
 static void cut_comment(char *text)
 {
 	for (char *at = text; *at; at++) {
@@ -139,7 +139,7 @@ static int read_line(struct reader *reader, char *line)
 int conf_file_parse(struct conf *conf, const char *text, size_t len, const char *name, struct conf_error *error)
 {
 	struct reader reader = { conf, error, name, 0, false };
-	/* a byte order mark, as some editors write */
+	/* Skip a byte order mark, which some editors write. */
 	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	int status = 0;
 

@@ -1,6 +1,7 @@
-/* Owns what the files of conf/ share: the rows of the option tables, the types of values, the one way a value gets set.
- * Must not know: flags, variables, lines of a file; only their names as text, for messages.
- * Invariant: no value reaches a struct conf but through conf_set() or conf_route_set(), which check it. */
+/* Owns what the files of conf/ share: the rows of the option tables, the types of values, the functions that set a
+ * value.
+ * Must not know: flags, variables and lines of a file, but for their names as text in messages.
+ * Invariant: a value gets into a struct conf only by conf_set() or conf_route_set(), which check it. */
 #ifndef UTFEED_CONF_CONF_INTERNAL_H
 #define UTFEED_CONF_CONF_INTERNAL_H
 
@@ -23,10 +24,10 @@ struct conf_row {
 	enum conf_type_id type;
 	size_t offset;              /* of the member in struct conf or struct conf_route */
 	const char *def;
-	const char *min, *max;      /* read as values of the row's own type; NULL: none */
-	const char *unit;           /* NULL: the value says it */
+	const char *min, *max;      /* read as values of the row's own type; NULL: no limit */
+	const char *unit;           /* NULL: the text of a value shows it */
 	enum conf_reload reload;
-	enum conf_effect effect;    /* of a route's option on what is stored */
+	enum conf_effect effect;    /* of a route's option on stored responses */
 	const char *prose;
 };
 
@@ -45,7 +46,7 @@ enum conf_route_option_id {
 extern const struct conf_row conf_options[CONF_OPTION_COUNT];
 extern const struct conf_row conf_route_options[CONF_ROUTE_OPTION_COUNT];
 
-/* A value as it came in. */
+/* A value as a source gives it. */
 struct conf_value {
 	const char *text;
 	const char *where;          /* FILE:LINE, "--flag", "UTFEED_NAME" */
@@ -56,13 +57,13 @@ struct conf_type {
 	const char *const *words;   /* the values of an enumeration by number, NULL at the end */
 	bool list;                  /* set() appends */
 	int (*set)(const struct conf_row *, void *member, const struct conf_value *, struct conf_error *);
-	/* what set() reads back; lists one item a line */
+	/* writes text that set() reads as the same value; a list has one item a line */
 	void (*format)(FILE *, const struct conf_row *, const void *member);
-	void (*clear)(void *member);                                           /* NULL: nothing to free */
+	void (*clear)(void *member);                                           /* NULL: there is nothing to free */
 };
 extern const struct conf_type conf_types[CONF_TYPE_COUNT];
 
-/* Where a value came from: a higher level replaces a lower one, a list as a whole. */
+/* The source of a value: one of a higher level replaces one of a lower level, a list as a whole. */
 enum conf_level { CONF_LEVEL_DEFAULT, CONF_LEVEL_FILE, CONF_LEVEL_ENVIRONMENT, CONF_LEVEL_FLAG };
 struct conf_source {
 	enum conf_level level;
@@ -75,13 +76,13 @@ int conf_fail_memory(struct conf_error *);
 /* Puts "what: " before the message. */
 int conf_fail_in(struct conf_error *, const char *what);
 
-/* A value as messages show it: no user information of a URL, no query, which may be a key, and no more of it than
- * helps. */
+/* A value as messages show it: without the user information of a URL, without its query, which may be a key, and cut
+ * where more would not help. */
 struct conf_shown { char text[208]; };
 struct conf_shown conf_shown(const char *value, size_t len);
 #define SHOWN(value) conf_shown(value, strlen(value)).text
-/* The same of what stands where an option's name should: quoted, or in other words where it cannot be one: it may be a
- * value then. */
+/* The same for text in the place of an option's name: it is quoted, unless it cannot be a name: then it may be a value
+ * and is not shown. */
 struct conf_shown conf_shown_name(const char *name, size_t len);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
@@ -93,14 +94,15 @@ static inline void *conf_member(void *base, const struct conf_row *row)
 	return (char *)base + row->offset;
 }
 
-/* Notes that row's value comes from level and where (copied); empties a list that a lower level filled. */
+/* Notes that the row's value comes from level and where (copied); empties a list that a lower level has filled. */
 int conf_claim(struct conf *, const struct conf_row *, enum conf_level, const char *where, struct conf_error *);
-/* Checks the value and puts it into its place, where it belongs to that level. */
+/* Checks the value and sets it, as one of that level. A file may set an option only once, unless it is a list. */
 int conf_set(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
-/* Makes and returns a route without origin at the end of conf's list; NULL with the error. */
+/* Adds a route without origin to the end of conf's list and returns it; NULL with the error. */
 struct conf_route *conf_add_route(struct conf *, enum conf_level, const char *pattern, const char *where,
     struct conf_error *);
-/* Routes inherit, are checked against each other and sorted. May be called again after more was set. */
+/* Routes inherit the global values, are checked against each other and sorted. May be called again after more values
+ * were set. */
 int conf_settle(struct conf *, struct conf_error *);
 
 /* conf_route.c */
@@ -154,12 +156,12 @@ int conf_file_parse(struct conf *, const char *text, size_t len, const char *nam
 int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);
 int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_error *);
 void conf_args_print(FILE *);
-/* What beside its prose a row says of its values: "May be repeated. Default 1, from 1 to 64. A change needs a
+/* Writes what a row says of its values beside its prose: "May be repeated. Default 1, from 1 to 64. A change needs a
  * restart." */
 void conf_describe(char *text, size_t cap, const struct conf_row *);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
 int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
-/* the variables curl reads: http_proxy and its like */
+/* the variables that curl reads: http_proxy and its like */
 int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);
 enum { CONF_ENV_NAME_MAX = 64 };
 void conf_env_name(const struct conf_row *, char name[CONF_ENV_NAME_MAX]);

@@ -14,7 +14,8 @@ static bool ends_sentence(const char *word, size_t len)
 	return len > 1 && (word[len - 1] == '.' || word[len - 1] == '?') && word[len - 2] != '.';
 }
 
-/* What begins a line with a dot or an apostrophe is a macro, but behind an empty escape. */
+/* A word with a dot or an apostrophe at the beginning of a line would be a macro, so it is put behind an empty
+ * escape. */
 static size_t print_first_word(FILE *out, const char *word, size_t len)
 {
 	bool escaped = word[0] == '.' || word[0] == '\'';
@@ -48,7 +49,7 @@ static void print_text(FILE *out, const char *text)
 		fputc('\n', out);
 }
 
-/* List items under a heading for each section. begin and end enclose the items of one. */
+/* Prints list items under a heading for each section. begin and end enclose the items of a section. */
 static void print_sections(FILE *out, const char *begin, const char *end,
     void (*print)(FILE *, const struct conf_row *))
 {

@@ -1,6 +1,6 @@
 /* Owns a parent proxy as an option value: http://[user:password@]host:port.
  * Must not know: which requests go there.
- * Invariant: no message holds a part of the value: it may be a password. */
+ * Invariant: no message has a part of the value, which may be a password. */
 #include "conf/conf_internal.h"
 
 #include <ctype.h>
@@ -15,8 +15,8 @@ static int parent_hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
 }
 
-/* Undoes %XX into out, which has room for text. false: a stray '%', or a character that RFC 7617 section 2 does not
- * allow. */
+/* Decodes %XX into out, which has room for text. False: there is a stray '%', or a character that RFC 7617 section 2
+ * does not allow. */
 static bool unescape(const char *text, size_t len, char *out, size_t *out_len)
 {
 	*out_len = 0;
@@ -54,7 +54,7 @@ static char *base64(const char *bytes, size_t len)
 	return text;
 }
 
-/* As a value that may stand among the words of an inline route: a blank is %20, and so are the quotes escaped. */
+/* Encodes blanks and quotes as %XX, so that the value can stand among the words of an inline route. */
 static char *escape_blanks(const char *text, size_t len)
 {
 	char *escaped = malloc(3 * len + 1), *out = escaped;
@@ -126,7 +126,7 @@ static int read_parent(struct conf_parent *parent, const char *text, struct conf
 	    : parent_read_address(parent, text, len, error);
 }
 
-/* As curl does, "host:port" is taken for a URL. */
+/* "host:port" without a scheme is accepted, as by curl. */
 int conf_parent_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	struct conf_parent parent = { .host = NULL };

@@ -1,5 +1,5 @@
-/* Owns what the option tables look like to people: --help, the sample file, the values in force. The manuals:
- * conf_manual.c.
+/* Owns the texts that are made from the option tables: --help, the sample file, the values in force. The manuals are
+ * made in conf_manual.c.
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
 #include "conf/conf_internal.h"
@@ -10,7 +10,7 @@
 
 enum { WIDTH = 78 };
 
-/* Words of text, each line begun by indent. */
+/* Prints the words of text in lines that begin with indent. */
 static void print_wrapped(FILE *out, const char *indent, const char *text)
 {
 	size_t column = 0;
@@ -141,7 +141,7 @@ static void print_value(FILE *out, const char *text, size_t len)
 	fputc('\n', out);
 }
 
-/* A file's name may hold anything, a line end too. */
+/* The name of a file may contain any character, even a line end. */
 static void print_where(FILE *out, const char *name, const char *where)
 {
 	fprintf(out, "# %s: ", name);

@@ -45,7 +45,7 @@ void conf_quote(FILE *out, const char *text, size_t len)
 
 size_t conf_item_length(const char *text, const char *stops)
 {
-	bool named = false;         /* this word had its = */
+	bool named = false;         /* the = of this word has been seen */
 	size_t len = 0;
 
 	for (; text[len] && !strchr(stops, text[len]); len++) {

@@ -1,6 +1,6 @@
-/* Owns routes: their patterns, which one a request takes, what target its origin is asked for.
+/* Owns routes: their patterns, the route that a request takes, the target of the request to its origin.
  * Must not know: HTTP beyond a Host field and a path.
- * Invariant: the settled list is sorted most specific first, so that the first match is the answer. */
+ * Invariant: the settled list is sorted by how specific routes are, so that the first match is the right one. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 #include "conf/idn.h"
@@ -74,7 +74,7 @@ static char *copy_host(const char *text, size_t len)
 	return copy;
 }
 
-/* The HOST[:PORT] of a pattern, the host in A-labels whatever it is written in. */
+/* Reads the HOST[:PORT] of a pattern. The host is kept in A-labels, however it was written. */
 static int read_host(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path,
     struct conf_error *error)
 {
@@ -112,7 +112,7 @@ static int read_pattern(struct conf_route *route, const char *pattern, size_t le
 			return -1;
 	}
 	route->prefix_len = (size_t)(end - path);
-	/* an inline route ends its pattern at a = */
+	/* In an inline route the pattern ends at the first "=", so it cannot contain one. */
 	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))
 		return conf_fail(error, "'%s' is not a pattern; " PATTERNS, conf_shown(pattern, len).text);
 	if (url_path_has_dots(path, route->prefix_len))
@@ -244,8 +244,8 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 	return status;
 }
 
-/* In quotes where its text could be taken for more than one word, or for quotes; the values of other types hold no
- * blanks. */
+/* Writes a text in quotes where it could be taken for several words, or for a quoted one; the values of other types
+ * contain no blanks. */
 static void route_format_word(FILE *out, const struct conf_row *option, const void *member)
 {
 	const char *text = option->type == CONF_TYPE_TEXT ? *(char *const *)member : "";
@@ -296,7 +296,8 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 	return 0;
 }
 
-/* Host and port before host before none, then the longer prefix; the rest only makes the order one. */
+/* Routes with host and port come first, then those with a host, then the others; among equal ones the longer prefix
+ * comes first. Further comparisons only make the order definite. */
 static int compare_routes(const void *left, const void *right)
 {
 	const struct conf_route *a = left, *b = right;
@@ -321,7 +322,7 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 			    route->where, route->pattern);
 		if (*route->name)
 			continue;
-		/* An empty name is as good as none; the pattern is no name that could be written back. */
+		/* An empty name counts as none: the pattern stands in for it, and is not written back as a name. */
 		free(route->places[CONF_ROUTE_name]);
 		route->places[CONF_ROUTE_name] = NULL;
 		free(route->name);
@@ -338,7 +339,7 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 	return 0;
 }
 
-/* Whole segments: the prefix ends in '/', or the path goes on with one, or ends. */
+/* A prefix matches whole segments: it ends in '/', or the path ends or goes on with '/' behind it. */
 static bool prefix_matches(const struct conf_route *route, const char *path, size_t len)
 {
 	if (len < route->prefix_len || memcmp(path, route->prefix, route->prefix_len) != 0)
@@ -406,7 +407,7 @@ size_t conf_route_target(const struct conf_route *route, const char *path, size_
 	if (base_len > 1 && url_path_has_dots(path, path_len - query_len))
 		return 0;
 	if (rest_len && base_slash && !prefix_slash)
-		base_len--;   /* rest begins with its own */
+		base_len--;   /* rest begins with a slash */
 	if (!route_append(out, cap, &len, base, base_len))
 		return 0;
 	if (rest_len && !base_slash && prefix_slash && !route_append(out, cap, &len, "/", 1))

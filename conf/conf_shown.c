@@ -1,14 +1,14 @@
-/* Owns what messages show of values and names that came in wrong.
- * Must not know: which option they are of.
- * Invariant: no message holds what may be a password: a URL's user information or query, or a value that took a name's
- * place. */
+/* Owns the form in which messages show wrong values and names.
+ * Must not know: the option that they belong to.
+ * Invariant: no message has text that may be a password: the user information or query of a URL, or a value in the
+ * place of a name. */
 #include "conf/conf_internal.h"
 
 #include <string.h>
 
 static const char option_characters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* "http://" of a URL. */
+/* The length of "http://" or the like at the start of a URL. */
 static size_t shown_scheme_length(const char *value, size_t len)
 {
 	size_t at = 0;
@@ -18,7 +18,7 @@ static size_t shown_scheme_length(const char *value, size_t len)
 	return len - at >= 3 && memcmp(value + at, "://", 3) == 0 ? at + 3 : 0;
 }
 
-/* Before the last '@' everything may be a password, whatever it looks like: the value was refused. */
+/* The value was refused, so all text before its last '@' may be a password, whatever it looks like. */
 struct conf_shown conf_shown(const char *value, size_t len)
 {
 	struct conf_shown shown;

@@ -1,5 +1,6 @@
 /* Owns the option tables as data. Must not know: anything else.
- * Invariant: row i of conf_options is CONF_OPTION_ i of conf_internal.h; both come from options.def. */
+ * Invariant: row i of conf_options is the option whose enum conf_option_id (conf_internal.h) is i, since both come from
+ * options.def. */
 #include "conf/conf_internal.h"
 
 #include <string.h>

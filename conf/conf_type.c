@@ -1,6 +1,6 @@
-/* Owns what each kind of value looks like as text: read, range-checked and written back (conf_types.def).
+/* Owns the text form of each kind of value (conf_types.def): reading it, checking its range, writing it.
  * Must not know: which option uses it, where the text came from.
- * Invariant: format() writes what set() reads to the same value; a failed set() leaves the member as it was. */
+ * Invariant: set() reads what format() has written as the same value; a failed set() leaves the member as it was. */
 #include "conf/conf_internal.h"
 
 #include <sched.h>
@@ -119,7 +119,7 @@ static void format_size(FILE *out, const struct conf_row *row, const void *membe
 	write_number(out, *(const size_t *)member, size_units);
 }
 
-/* auto is 0: how much that is shows where it is spent. */
+/* auto is stored as 0; the user of the value finds out how much that is. */
 static int set_budget(const struct conf_row *row, void *member, const struct conf_value *value,
     struct conf_error *error)
 {
@@ -392,7 +392,7 @@ static void clear_string(void *member)
 	*string = NULL;
 }
 
-/* Lists of tokens in order, NULL at the end: one block, the pointers before the text. */
+/* Lists of tokens in order, NULL at the end. Each is one block of memory, with the pointers before the text. */
 
 static int set_names(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {

@@ -1,5 +1,4 @@
-/* Owns setting one value: its check, its place, the level it came from; its text back; and the words of what was wrong
- * with it.
+/* Owns setting one value (its check, its member, its level), writing it as text, and the messages about wrong values.
  * Must not know: where values come from, which options there are.
  * Invariant: a value of a higher level is never replaced by one of a lower level. */
 #include "conf/conf_internal.h"

@@ -16,7 +16,8 @@ static int idn_hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
 }
 
-/* Decodes %80 to %FF only: an encoded ASCII character has no business in a host. False: no host to convert. */
+/* Decodes %80 to %FF only: an encoded ASCII character does not belong in a host. False: there is nothing to convert, or
+ * it is no host. */
 static bool idn_decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 {
 	bool beyond = false;
@@ -50,14 +51,14 @@ static char *name_convert(const char *name, size_t len)
 	if (!idn_decode(name, len, u8) ||
 	    idn2_lookup_u8((const uint8_t *)u8, (uint8_t **)&a, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
 		return NULL;
-	/* UTS 46 maps some characters to ASCII that no name has, even to '/' */
+	/* UTS 46 maps some characters to ASCII that no name may have, even to '/'. */
 	if (!a[strspn(a, NAME_CHARACTERS)])
 		return a;
 	idn2_free(a);
 	return NULL;
 }
 
-/* The text with what stands from host on, up to a port or len bytes, converted. */
+/* The text with its host converted; host: HOST or HOST:PORT within text. */
 static char *text_convert(const char *text, size_t len, const char *host, size_t host_len, size_t *out_len)
 {
 	const char *colon = memchr(host, ':', host_len), *rest = colon ? colon : host + host_len;

@@ -1,4 +1,4 @@
-/* The reader behind url.h. Must not know: anything but the text. Invariant: no byte past len is read. */
+/* The parser of url.h. Must not know: anything but the text. Invariant: no byte past len is read. */
 #include "conf/url.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool is(char c, unsigned class)
 	return classes[(unsigned char)c] & class;
 }
 
-/* Every byte is one that may stand in a path, or starts a whole %XX. */
+/* Whether every byte may stand in a path, or begins a complete %XX. */
 static bool is_path(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -35,9 +35,9 @@ static bool is_path(const char *text, size_t len)
 	return true;
 }
 
-/* What may travel in a request line: visible ASCII. Wider than RFC 3986's pchar, because feeds' real queries hold '|',
- * '[' and stray '%', and origins that publish them expect them back; a backslash is refused, since some read it as
- * '/'. */
+/* Whether text may stand in a request line: visible ASCII without backslash. That is more than RFC 3986's pchar,
+ * because real queries of feeds contain '|', '[' and stray '%', and origins that publish them expect them back; a
+ * backslash is refused, since some servers read it as '/'. */
 static bool is_target(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -97,7 +97,8 @@ static bool url_read_port(const char *text, size_t len, uint16_t *port)
 	return true;
 }
 
-/* Names of letters, digits, '-', '_' and '.', no empty label but a last one (the root); also matches IPv4 addresses. */
+/* Whether text is a name of letters, digits, '-', '_' and '.', without an empty label but the last (the root). IPv4
+ * addresses match, too. */
 static bool is_host_name(const char *text, size_t len)
 {
 	size_t label = 0;
@@ -135,7 +136,7 @@ static bool is_ipv4(const char *text, size_t len)
 	return parts == 4;
 }
 
-/* Groups of hex digits as RFC 3986 section 3.2.2 has them; no zone (RFC 6874): an origin is never link-local. */
+/* IPv6address, RFC 3986 section 3.2.2; without a zone (RFC 6874), since an origin is never link-local. */
 static bool is_ipv6(const char *text, size_t len)
 {
 	unsigned groups = 0;
@@ -233,7 +234,8 @@ enum url_error url_parse(const char *text, size_t len, struct url *url)
 		return error;
 	end = url_find(text, at, len, "/?#");
 	if (url_find(text, at, end, "@") != end)
-		/* a sender must not make it, a recipient should treat it as an error: RFC 9110 section 4.2.4 */
+		/* A sender must not generate it, and a recipient should treat it as an error: RFC 9110 section
+		 * 4.2.4. */
 		return URL_USERINFO;
 	error = url_parse_host(text + at, end - at, &host);
 	if (error)
@@ -266,7 +268,7 @@ static bool is_encoded(const char *text, size_t len, const char *upper)
 	return len >= 3 && text[0] == '%' && strncasecmp(text + 1, upper, 2) == 0;
 }
 
-/* A separator as some origin may read one: '/', its encoding, a backslash and its encoding. */
+/* The length of anything that an origin may read as a separator: '/', a backslash, and their encodings; 0: none. */
 static size_t separator(const char *text, size_t len)
 {
 	if (is_encoded(text, len, "2F") || is_encoded(text, len, "5C"))
@@ -291,7 +293,7 @@ bool url_path_has_dots(const char *text, size_t len)
 			dots++;
 			i += text[i] == '.' ? 1 : 3;
 		} else if (text[i] == ';' && dots && only_dots) {
-			return dots <= 2;   /* "..;x": servers that strip parameters of a segment see ".." */
+			return dots <= 2;   /* "..;x" is ".." to servers that strip parameters from segments */
 		} else {
 			only_dots = false;
 			i++;

@@ -1,5 +1,5 @@
 /* Owns splitting an absolute http or https URL into its parts.
- * Must not know: who asks, routes, names of real hosts.
+ * Must not know: clients, routes, names of real hosts.
  * Invariant: parts are offsets into the text as it came; nothing is decoded, lower-cased or made up.
  * Source: RFC 3986 sections 3.1-3.5, RFC 9110 section 4.2. */
 #ifndef UTFEED_CONF_URL_H
@@ -23,7 +23,7 @@ struct url {
 	struct url_part path;       /* empty or begins with '/' */
 	struct url_part query;      /* without '?' */
 	bool has_query;
-	/* path, '?' and query together, as a request line has it; the caller's "/" where the path is empty */
+	/* path, '?' and query together, as in a request line; where the path is empty the caller adds "/" */
 	struct url_part target;
 };
 
@@ -34,21 +34,22 @@ enum url_error {
 
 enum { URL_MAX_BYTES = 65536, URL_MAX_HOST = 253 /* RFC 1035 section 2.3.4, as text */ };
 
-/* No user information, no fragment; path and query of visible ASCII without backslash, percent-encoding left alone. */
+/* Splits a URL without user information and fragment, with path and query of visible ASCII without backslash.
+ * Percent-encoding is not decoded. */
 enum url_error url_parse(const char *text, size_t len, struct url *);
 const char *url_error_text(enum url_error);
 
 uint16_t url_default_port(enum url_scheme);
 const char *url_scheme_name(enum url_scheme);   /* "http", "https" */
 
-/* "host", "host:port", "[::1]:port" (a Host field, RFC 9110 section 7.2). Port 0: none given. */
+/* Reads "host", "host:port" or "[::1]:port" (a Host field, RFC 9110 section 7.2). port 0: none is given. */
 struct url_host { struct url_part host; bool ipv6; bool port_given; uint16_t port; };
 enum url_error url_parse_host(const char *text, size_t len, struct url_host *);
 
-/* Strictly RFC 3986's path-absolute: pchar and '/', whole %XX, beginning with '/'. */
+/* Whether text is strictly RFC 3986's path-absolute: pchar and '/', complete %XX, beginning with '/'. */
 bool url_path_valid(const char *text, size_t len);
-/* Has a ".." or "." segment as any server may read one (%2e, %2f, backslash, "..;"): joined to an origin's path it
- * could leave it (RFC 3986 section 5.2.4). */
+/* Whether the path has a segment that any server may read as ".." or "." (%2e, %2f, backslash, "..;"): behind an
+ * origin's path it could leave that path (RFC 3986 section 5.2.4). */
 bool url_path_has_dots(const char *text, size_t len);
 
 #endif
