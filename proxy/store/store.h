@@ -52,7 +52,7 @@ struct store_ops {
 	void (*put)(struct store *, struct entry *);
 	void (*remove)(struct store *, const char *key, size_t len);
 	/* soft: entries are marked stale from now on (seconds since the epoch) instead of removed. Returns how many
-	 * entries it concerned, -1 where that is not known yet. */
+	 * responses it concerned, -1 where that is not known yet. */
 	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 	/* True: w->loop calls w->got() once every removal that was asked for before is as permanent as the store
 	 * itself, or is owed. False: all of them are done already. Lookups of this process do not find an entry whose
