@@ -56,11 +56,11 @@ static bool date_match(struct slice s, const char *form, struct date_fields *d)
 		if (*form == 'W') {
 			if (!letter(s.at[at]))
 				return false;
+		} else if (*form == 'G' || *form == 'T' || (*form == 'M' && form[-1] == 'G')) {
+			if ((s.at[at] | 0x20) != (*form | 0x20))
+				return false;
 		} else if (*form == 'M') {
 			if (form[1] == 'M' && form[2] == 'M' && (s.len - at < 3 || !date_month(d, s.at + at)))
-				return false;
-		} else if (*form == 'G' || *form == 'T') {
-			if ((s.at[at] | 0x20) != (*form | 0x20))
 				return false;
 		} else if (strchr("DHNSY", *form)) {
 			/* asctime pads the day with a blank */

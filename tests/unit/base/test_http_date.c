@@ -30,6 +30,7 @@ static void reading(void)
 		{ "an offset", "Sun, 06 Nov 1994 08:49:37 +0000", -1 },
 		{ "no zone", "Sun, 06 Nov 1994 08:49:37", -1 },
 		{ "longer zone", "Sun, 06 Nov 1994 08:49:37 GMTX", -1 },
+		{ "a zone that is none", "Sun, 06 Nov 1994 08:49:37 GxT", -1 },
 		{ "no comma", "Sun 06 Nov 1994 08:49:37 GMT", -1 },
 		{ "two-digit year, wrong form", "Sun, 06 Nov 94 08:49:37 GMT", -1 },
 		{ "four-digit year, dashes", "Sun, 06-Nov-1994 08:49:37 GMT", -1 },
