@@ -141,8 +141,8 @@ static void client_skip_empty_lines(struct exchange *x)
 {
 	size_t n = 0;
 
-	while (n < x->in_len && (x->in[n] == '\r' || x->in[n] == '\n'))
-		n++;
+	while (x->in_len - n >= 2 && !memcmp(x->in + n, "\r\n", 2))
+		n += 2;
 	x->in_len -= n;
 	if (n)
 		memmove(x->in, x->in + n, x->in_len);
