@@ -130,7 +130,7 @@ lane_two() {
 
 began=$(date +%s)
 lane_one &
-lane_two
+lane_two &
 wait
 cat "$logs"/*.count | awk -v seconds="$(($(date +%s) - began))" '
 	{ passed += $1; failed += $2; skipped += $3 }
