@@ -19,8 +19,8 @@
 enum decoder_flags {
 	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
 	/* A code means what it means in the label's own set, where that differs from the charset, its superset:
-	 * iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, GB 2312 in gb18030. Codes
-	 * are malformed only where they are so in the superset. */
+	 * iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, euc-jp and iso-2022-jp,
+	 * GB 2312 in gb18030. Codes are malformed only where they are so in the superset. */
 	DECODER_LITERAL = 1 << 1
 };
 

@@ -29,7 +29,7 @@ static const struct {
 
 static int jp_open(struct decoder *d)
 {
-	d->u.double_table = decoder_table_double(CS_EUC_JP, false);
+	d->u.double_table = decoder_table_double(CS_EUC_JP, d->flags & DECODER_LITERAL);
 	return d->u.double_table ? 0 : errno;
 }
 

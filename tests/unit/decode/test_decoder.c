@@ -84,7 +84,7 @@ static const struct {
 
 	{ "kanji, kana, JIS X 0212", CS_EUC_JP, "C6FC CBDC 8EB1 8FB0A1", T("日本ｱ丂"), 0 },
 	{ "NEC and IBM rows", CS_EUC_JP, "ADA1 FCF1 FCFC", T("①ⅰ￤"), 0 },
-	{ "wave dash as JIS has it", CS_EUC_JP, "A1C1 A1DD", T("〜−"), 0 },
+	{ "Microsoft's six of index-jis0208", CS_EUC_JP, "A1C1 A1C2 A1DD A1F1 A1F2 A2CC", T("～∥－￠￡￢"), 0 },
 	{ "bad three bytes", CS_EUC_JP, "8FA1A1 61", T(FFFD "a"), 1 },
 	{ "three bytes cut by ASCII", CS_EUC_JP, "8FB0 3C", T(FFFD "<"), 1 },
 	{ "two bytes cut by ASCII", CS_EUC_JP, "C6 3C", T(FFFD "<"), 1 },
@@ -248,6 +248,9 @@ static const struct {
 	{ "NEC, IBM, user-defined: codes JIS X 0208 has not", CS_SHIFT_JIS, "93FA 8740 FA55 F040 80", "日①￤\uE000\xC2\x80",
 	    "日①￤\uE000\xC2\x80", 0 },
 	{ "malformed as ever", CS_SHIFT_JIS, "8160 81 3C A0", "～" FFFD "<" FFFD, "〜" FFFD "<" FFFD, 2 },
+	{ "JIS X 0208 punctuation", CS_EUC_JP, "A1C1 A1C2 A1DD A1F1 A1F2 A2CC", "～∥－￠￡￢", "〜‖−¢£¬", 0 },
+	{ "kana, NEC, IBM, JIS X 0212: codes JIS X 0208 has not", CS_EUC_JP, "8EB1 ADA1 FCF1 8FB0A1 80", "ｱ①ⅰ丂" FFFD, "ｱ①ⅰ丂" FFFD, 1 },
+	{ "JIS X 0208 punctuation", CS_ISO_2022_JP, "1B2442 2141 2142 215D 2171 2172 224C", "～∥－￠￡￢", "〜‖−¢£¬", 0 },
 	{ "GB 2312 punctuation", CS_GB18030, "A1A4 A1AA A1AA", "·——", "・――", 0 },
 	{ "GBK and four bytes: codes GB 2312 has not", CS_GB18030, "E946 80 9439DA33", "镕€💩", "镕€💩", 0 },
 	{ "C1 of ISO 8859-1", CS_WINDOWS_1252, "93E994 81", "“é”\xC2\x81", "\xC2\x93é\xC2\x94\xC2\x81", 0 },

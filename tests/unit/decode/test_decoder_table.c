@@ -221,10 +221,11 @@ static const struct {
 	const char *own;
 } own_sets[] = {
 	{ CS_WINDOWS_1252, "ISO-8859-1" }, { CS_WINDOWS_1254, "ISO-8859-9" }, { CS_WINDOWS_874, "ISO-8859-11" },
-	{ CS_SHIFT_JIS, "SHIFT_JIS" }, { CS_GB18030, "EUC-CN" },
+	{ CS_SHIFT_JIS, "SHIFT_JIS" }, { CS_EUC_JP, "EUC-JP" }, { CS_GB18030, "EUC-CN" },
 };
 
-/* Literally, a code beyond ASCII is what its own set says; where that says nothing, what it is otherwise. */
+/* Literally, a code beyond ASCII is what its own set says; where that says nothing, or the code is malformed in the superset, what it is
+ * otherwise. */
 static void check_literal(enum charset cs, iconv_t own, const uint8_t *code, size_t len)
 {
 	uint8_t want[64], out[64];
@@ -233,7 +234,7 @@ static void check_literal(enum charset cs, iconv_t own, const uint8_t *code, siz
 	uint8_t own_text[16];
 
 	own_len = iconv_text(own, code, len, own_text, sizeof own_text);
-	if (own_len > 0) {
+	if (own_len > 0 && plain_malformed == 0) {
 		memcpy(want, own_text, own_len);
 		want_len = own_len;
 	}
