@@ -114,8 +114,8 @@ size_t decoder_finish(struct decoder *d, uint8_t *out, size_t out_cap)
 	assert(out_cap >= DECODER_MIN_OUT);
 	if (d->engine->flush)
 		d->engine->flush(d, &s);
-	if (d->carry_len > 0)
-		span_replace(d, &s, d->carry_len);
+	if (s.in < s.in_end)
+		span_replace(d, &s, span_left(&s));
 	d->carry_len = 0;
 	return (size_t)(s.out - out);
 }
@@ -151,7 +151,7 @@ int decoder_try(enum charset cs, const uint8_t *bytes, size_t len, bool complete
 		trial->malformed = d.engine->count_malformed(&d, bytes, len);
 	else {
 		wide = decode_all(&d, bytes, len, complete);
-		trial->malformed = (size_t)d.malformed;
+		trial->malformed = (size_t)(d.malformed - d.careless);
 		trial->multibyte = wide - (size_t)(d.malformed + d.single);
 	}
 	trial->accepts = trial->malformed == 0;

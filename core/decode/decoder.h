@@ -39,8 +39,8 @@ void decoder_free(struct decoder **);
  * or when the room left is under DECODER_MIN_OUT. Never fails. */
 size_t decoder_feed(struct decoder *, const uint8_t *in, size_t in_len, size_t *consumed, uint8_t *out, size_t out_cap);
 
-/* End of input: an incomplete character becomes one U+FFFD (counted), stateful converters are flushed. At most
- * DECODER_MIN_OUT bytes. Call once. */
+/* End of input: an incomplete character becomes one U+FFFD (counted; of ISO-2022-JP's escape sequences only the escape
+ * character does), stateful converters are flushed. At most DECODER_MIN_OUT bytes. Call once. */
 size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
 
 /* Malformed sequences replaced (or read as windows-1252) so far. */
@@ -50,7 +50,9 @@ uint64_t decoder_malformed(const struct decoder *);
 struct decoder_trial {
 	/* no malformed sequence; an incomplete one at the end is no fault unless `complete` */
 	bool accepts;
-	size_t malformed;           /* sequences that decoding would replace; 0 when accepts */
+	/* Sequences that decoding would replace; 0 when accepts. Two faults of careless ISO-2022-JP do not count:
+	 * escape sequences in a row, and controls and blanks where the chosen set has none. */
+	size_t malformed;
 	size_t multibyte;           /* characters that took two or more bytes and are not ASCII */
 };
 /* -1: the converter cannot be opened; errno as above. */

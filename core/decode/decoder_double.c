@@ -16,31 +16,6 @@ static int double_open(struct decoder *d)
 	return d->u.double_table ? 0 : errno;
 }
 
-/* The four bytes of a text as a word; 0: the text is empty. */
-static inline uint32_t text_word(const struct double_text *text)
-{
-	uint32_t word;
-
-	memcpy(&word, text->utf8, sizeof word);
-	return word;
-}
-
-/* Writes four bytes, of which the last two may be padding. */
-static inline uint8_t *put_word(uint8_t *out, uint32_t word)
-{
-	memcpy(out, &word, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	return out + 2 + ((word & 0xffff) != 0) + ((word & 0xff) != 0);
-#else
-	return out + 2 + (word > 0xffff) + (word > 0xffffff);
-#endif
-}
-
-static inline uint8_t *put_text(uint8_t *out, const struct double_text *text)
-{
-	return put_word(out, text_word(text));
-}
-
 /* Copies pairs, and the ASCII between them one byte at a time: these are mostly single blanks. */
 static void copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
@@ -61,10 +36,10 @@ static void copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 				*out++ = *in++;
 				continue;
 			}
-			word = text_word(&plane->text[0][0] + ((in[0] << 8 | in[1]) & 0x7fff));
+			word = double_word(&plane->text[0][0] + ((in[0] << 8 | in[1]) & 0x7fff));
 			if (word == 0)
 				break;
-			out = put_word(out, word);
+			out = double_put(out, word);
 			in += 2;
 		}
 	} while (steps == 0 && s->in_end - in >= 2 && s->out_end - out >= DECODER_MIN_OUT);
@@ -89,7 +64,7 @@ static bool read_jis0212(struct decoder *d, struct decoder_span *s)
 		span_replace(d, s, s->in[2] < 0x80 ? 2 : 3);
 		return true;
 	}
-	s->out = put_text(s->out, text);
+	s->out = double_put(s->out, double_word(text));
 	s->in += 3;
 	return true;
 }
@@ -138,7 +113,7 @@ static bool read_other(struct decoder *d, struct decoder_span *s)
 	const struct double_text *single = &table->single[s->in[0] - 0x80];
 
 	if (single->utf8[0]) {
-		s->out = put_text(s->out, single);
+		s->out = double_put(s->out, double_word(single));
 		s->in++;
 		d->single++;
 		return true;

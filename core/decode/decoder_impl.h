@@ -19,7 +19,9 @@ struct decoder_span {
 struct decoder_engine {
 	int (*open)(struct decoder *);                          /* 0, or an errno value */
 	void (*run)(struct decoder *, struct decoder_span *);
-	void (*flush)(struct decoder *, struct decoder_span *); /* end of input; NULL: it holds nothing back */
+	/* End of input: may read what is left of the carry; the rest becomes one U+FFFD. NULL: it holds nothing back.
+	 */
+	void (*flush)(struct decoder *, struct decoder_span *);
 	void (*close)(struct decoder *);                        /* NULL: there is nothing to free */
 	/* Counts malformed sequences without decoding, for sets in which no character takes two bytes. NULL: it cannot
 	 * be done. */
@@ -29,7 +31,7 @@ struct decoder_engine {
 extern const struct decoder_engine decoder_utf8, decoder_utf16, decoder_utf32, decoder_single, decoder_double,
     decoder_2022jp, decoder_iconv;
 
-/* More than the longest incomplete code: three bytes of gb18030, UTF-32 or UTF-8, four of an ISO-2022 escape
+/* More than the longest incomplete code: three bytes of gb18030, UTF-32 or UTF-8, two of an ISO-2022 escape
  * sequence. */
 enum { DECODER_CARRY = 16 };
 
@@ -43,6 +45,7 @@ struct decoder {
 	enum charset charset;
 	unsigned flags;
 	uint64_t malformed;
+	uint64_t careless;          /* those of them that say nothing against the charset (struct decoder_trial) */
 	uint64_t single;            /* non-ASCII characters that were one byte, in a set that has longer ones */
 	union {
 		const struct single_table *single_table;    /* UTF-8: windows-1252, for DECODER_STRAY_1252 */
@@ -51,6 +54,7 @@ struct decoder {
 		void *iconv;
 	} u;
 	uint8_t mode;               /* ISO-2022-JP: the set that the last escape sequence chose */
+	bool escaped;               /* ISO-2022-JP: nothing has followed that escape sequence so far */
 	uint8_t carry_len;
 	uint8_t carry[DECODER_CARRY];
 };

@@ -45,6 +45,26 @@ struct double_text {
 	uint8_t utf8[4];
 };
 
+/* The four bytes of a text as a word; 0: the text is empty. */
+static inline uint32_t double_word(const struct double_text *text)
+{
+	uint32_t word;
+
+	memcpy(&word, text->utf8, sizeof word);
+	return word;
+}
+
+/* Writes four bytes, of which the last two may be padding: the caller must have room for them. */
+static inline uint8_t *double_put(uint8_t *out, uint32_t word)
+{
+	memcpy(out, &word, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return out + 2 + ((word & 0xffff) != 0) + ((word & 0xff) != 0);
+#else
+	return out + 2 + (word > 0xffff) + (word > 0xffffff);
+#endif
+}
+
 struct double_plane {
 	struct double_text text[128][256];          /* [lead - 0x80][trail] */
 };

@@ -128,19 +128,30 @@ static const struct {
 
 	{ "escapes", CS_ISO_2022_JP, "1B2442 467C4B5C 1B2842 61", T("日本a"), 0 },
 	{ "still shifted at the end", CS_ISO_2022_JP, "61 1B2442 467C", T("a日"), 0 },
-	{ "cut escape", CS_ISO_2022_JP, "61 1B24", T("a" FFFD), 1 },
+	{ "cut escape: what follows the escape character is read", CS_ISO_2022_JP, "61 1B24", T("a" FFFD "$"), 1 },
+	{ "cut behind the escape character", CS_ISO_2022_JP, "61 1B", T("a" FFFD), 1 },
+	{ "cut escape in katakana", CS_ISO_2022_JP, "1B2849 1B28", T(FFFD "ｨ"), 1 },
+	{ "cut escape between pairs", CS_ISO_2022_JP, "1B2442 467C 1B24", T("日" FFFD FFFD), 2 },
 	{ "cut kanji", CS_ISO_2022_JP, "1B2442 467C 4B", T("日" FFFD), 1 },
 	{ "high byte", CS_ISO_2022_JP, "61 E9 62", T("a" FFFD "b"), 1 },
 	{ "circled digit of NEC", CS_ISO_2022_JP, "1B2442 2D21 1B2842 61", T("①a"), 0 },
 	{ "katakana of one byte", CS_ISO_2022_JP, "1B2849 31 60 1B2842 61", T("ｱ" FFFD "a"), 1 },
+	{ "no control and no blank in katakana", CS_ISO_2022_JP, "1B2849 31 0A 20 5F", T("ｱ" FFFD FFFD "ﾟ"), 2 },
+	{ "neither shift", CS_ISO_2022_JP, "61 0E 0F 62 1B284A 0E 61 0F 1B2842 63", T("a" FFFD FFFD "b" FFFD "a" FFFD "c"), 4 },
+	{ "shifts inside longer text", CS_ISO_2022_JP, "6162636465666768 61620E6465666768 616263646566670F 68", T("abcdefghab" FFFD "defghabcdefg" FFFD "h"), 2 },
 	{ "Roman", CS_ISO_2022_JP, "1B284A 61 5C7E 1B2842 5C", T("a¥‾\\"), 0 },
-	{ "JIS X 0212, RFC 2237", CS_ISO_2022_JP, "1B242844 3021 1B2440 467C 1B2842", T("丂日"), 0 },
-	{ "line end between pairs", CS_ISO_2022_JP, "1B2442 467C 0A 4B5C 1B2842", T("日\n本"), 0 },
+	{ "no JIS X 0212", CS_ISO_2022_JP, "1B242844 3021 1B2440 467C 1B2842", T(FFFD "$(D0!日"), 1 },
+	{ "JIS X 0212, RFC 2237", CS_ISO_2022_JP_2, "1B242844 3021 1B2440 467C 1B2842", T("丂日"), 0 },
+	{ "no line end between pairs", CS_ISO_2022_JP, "1B2442 467C 0A 4B5C 1B2842", T("日" FFFD "本"), 1 },
+	{ "nor inside one", CS_ISO_2022_JP, "1B2442 46 0A 4B5C 467F 4B5C", T(FFFD "本" FFFD "本"), 2 },
 	{ "pair cut by an escape", CS_ISO_2022_JP, "1B2442 467C 4B 1B2842 61", T("日" FFFD "a"), 1 },
 	{ "unassigned pair", CS_ISO_2022_JP, "1B2442 2921 467C 7F 46E9", T(FFFD "日" FFFD FFFD), 3 },
 	{ "no such escape", CS_ISO_2022_JP, "61 1B7A 1B242841", T("a" FFFD "z" FFFD "$(A"), 2 },
 	{ "high byte in Roman", CS_ISO_2022_JP, "1B284A E9 61", T(FFFD "a"), 1 },
-	{ "two escapes in a row", CS_ISO_2022_JP, "1B2442 1B2842 1B2442 467C", T("日"), 0 },
+	{ "escape inside an escape", CS_ISO_2022_JP, "1B1B2442 467C 1B281B2842 61", T(FFFD "日" FFFD FFFD "a"), 3 },
+	{ "escapes in a row", CS_ISO_2022_JP, "1B2442 1B2842 1B2442 467C", T(FFFD FFFD "日"), 2 },
+	{ "one at the end", CS_ISO_2022_JP, "1B2442 467C 1B2842", T("日"), 0 },
+	{ "a fault between them", CS_ISO_2022_JP, "1B2442 FF 1B2842 80 1B2442", T(FFFD FFFD), 2 },
 	{ "Chinese and Korean too", CS_ISO_2022_JP_2, "1B2441 5650 1B242843 4751 1B2842 61", T("中한a"), 0 },
 	{ "high byte", CS_ISO_2022_JP_2, "61 E9 62", T("a" FFFD "b"), 1 },
 	{ "shift out and in", CS_ISO_2022_KR, "1B242943 0E 4751315B 0F 61", T("한글a"), 0 },
@@ -175,7 +186,7 @@ static void rows_inside_text(void)
 	for (size_t i = 0; i < CASE_COUNT; i++) {
 		enum charset_family family = charset_info(cases[i].charset)->family;
 
-		if (family != FAMILY_ASCII || cases[i].charset == CS_VISCII)
+		if ((family != FAMILY_ASCII && cases[i].charset != CS_ISO_2022_JP) || cases[i].charset == CS_VISCII)
 			continue;
 		for (size_t pad = 0; pad < 34; pad++) {
 			uint8_t in[256], want[512], out[1024];
@@ -302,6 +313,10 @@ static const struct {
 	{ "ASCII in two bytes", CS_UTF_16LE, "6100 2F04", true, true, 0, 1 },
 	{ "lone surrogate", CS_UTF_16LE, "6100 00DC", true, false, 1, 0 },
 	{ "escapes", CS_ISO_2022_JP, "1B2442 467C4B5C 1B2842", true, true, 0, 2 },
+	{ "escapes in a row and a line end between pairs are careless", CS_ISO_2022_JP, "1B2442 467C 1B2842 1B2442 4B5C 0A", true, true, 0, 2 },
+	{ "a high byte and a shift are not", CS_ISO_2022_JP, "1B2442 467C FF 4B5C 0E", true, false, 2, 2 },
+	{ "cut escape, more to come", CS_ISO_2022_JP, "1B2442 467C 1B", false, true, 0, 1 },
+	{ "cut escape", CS_ISO_2022_JP, "1B2442 467C 1B", true, false, 1, 1 },
 };
 
 static void trial(void)
