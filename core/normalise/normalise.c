@@ -18,7 +18,8 @@
 enum {
 	FIRST_LOOK = 1024,
 	NEXT_LOOK = 4,              /* factor from one look to the next */
-	ESCAPE = 0x1B
+	ESCAPE = 0x1B,
+	REWINDOW_END = 64           /* so many bytes behind an escape tell whether it means something */
 };
 
 enum normalise_state {
@@ -261,17 +262,24 @@ static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, siz
 }
 
 /* Ends the second window. Where it has only ASCII and changed nothing, its escape meant nothing, and the state goes
- * back to NORM_ASCII. */
+ * back to NORM_ASCII; an escape at its end may mean something with the bytes that follow, so the next window begins
+ * with that one. */
 static int replay_rewindow(struct normaliser *n, bool complete)
 {
 	bool ascii = utf8_ascii_prefix(n->held, n->held_len) == n->held_len;
 	int rc = revise(n, complete);
 
 	if (rc == 0 && ascii && !n->report.revised) {
-		rc = recode_ascii(n->recode, n->held, n->held_len);
+		const uint8_t *end = n->held + n->held_len, *escape = NULL;
+		size_t done;
+
+		if (!complete)
+			escape = memchr(end - REWINDOW_END, ESCAPE, REWINDOW_END);
+		done = (size_t)((escape ? escape : end) - n->held);
+		rc = recode_ascii(n->recode, n->held, done);
 		n->state = NORM_ASCII;
-		drop_held(n);
-		return rc;
+		n->held_len -= done;
+		memmove(n->held, n->held + done, n->held_len);
 	}
 	return rc ? rc : replay(n);
 }

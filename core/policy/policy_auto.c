@@ -133,7 +133,7 @@ static struct candidate judge_guess(const struct evidence *e)
 	return c;
 }
 
-/* Whether text has ESC "$" or ESC "(", by which ISO-2022-JP designates its sets (RFC 1468). */
+/* Whether text has ESC "$" or ESC "(", by which ISO-2022 designates its sets (RFC 1468). */
 static bool has_designation(const uint8_t *text, size_t len)
 {
 	const uint8_t *end = text + len, *escape;
@@ -146,21 +146,35 @@ static bool has_designation(const uint8_t *text, size_t len)
 	return false;
 }
 
-/* ISO-2022-JP is the one charset whose text may be all ASCII bytes. XML text never has an escape character (XML 1.0
- * [2]). */
+/* The charsets of ISO-2022 are the ones whose text may be all ASCII bytes. XML text never has an escape character (XML
+ * 1.0 [2]), so escape sequences with text behind them prove the charset, whatever a label says; labels only choose
+ * among them. Some escape characters may mean nothing, as those of a terminal's colours do, so a charset need not read
+ * every byte: the one with the most characters is taken. */
 static struct candidate by_escapes(const struct evidence *e)
 {
-	const struct charset_label *decl = auto_declared(e);
-	struct candidate c;
-	size_t len;
+	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
+	const enum charset declared = decl == NULL ? CS_NONE : decl->charset, order[] = {
+		declared, header == NULL ? CS_NONE : header->charset, CS_ISO_2022_JP, CS_ISO_2022_JP_2, CS_ISO_2022_KR
+	};
+	enum charset proved = CS_NONE;
+	struct decoder_trial t = { 0 };
+	size_t i, len, most = 0;
 	const uint8_t *text = policy_text(e, &len);
 
 	if (!e->utf8.ascii || !has_designation(text, len))
 		return none;
-	c = judge_label("decl", decl, e);
-	if (family_of(c.charset) != FAMILY_STATEFUL)
-		c = judge_guess(e);
-	return family_of(c.charset) == FAMILY_STATEFUL && c.decodes && c.multibyte > 0 ? c : none;
+	for (i = 0; i < sizeof order / sizeof order[0] && (proved == CS_NONE || !t.accepts); i++) {
+		if (family_of(order[i]) != FAMILY_STATEFUL)
+			continue;
+		policy_accepts(e, order[i], &t);
+		if (t.multibyte > most) {
+			proved = t.multibyte > t.malformed ? order[i] : CS_NONE;
+			most = t.multibyte;
+		}
+	}
+	if (proved == CS_NONE)
+		return none;
+	return (struct candidate){ .no = proved == declared ? "decl" : "escapes", .charset = proved };
 }
 
 /* Chooses between two specific labels that are both plausible: the clearly more plausible one, else the one that the

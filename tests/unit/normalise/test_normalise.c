@@ -329,7 +329,7 @@ static void revision(void)
 		  "auto:2.5;charset=koi8-r", "Привет" },
 		{ "decided by its mark for good", "text/xml", BOM "<rss>", "\xe9!", 64, 1, "auto:2.1/bom;charset=utf-8;was=us-ascii", "auto:2.1/bom;charset=utf-8;was=us-ascii", "é!" },
 		{ "trust 20: the first escape behind the window", "application/xml", "<rss>", "\x1b$B%K%e!<%9\x1b(B ", 64, 1,
-		  "auto:2.0/1.0;charset=utf-8", "auto:2.0/1.0/guess;charset=iso-2022-jp;was=utf-8", "ニュース " },
+		  "auto:2.0/1.0;charset=utf-8", "auto:2.0/1.0/escapes;charset=iso-2022-jp;was=utf-8", "ニュース " },
 		{ "trust 20: the label's, behind the window", "text/xml; charset=utf-8", D("iso-2022-jp") "<rss>", "\x1b$B%K%e!<%9\x1b(B ", 64, 900,
 		  "auto:2.5;charset=utf-8", "auto:2.5/decl;charset=iso-2022-jp;was=utf-8", "ニュース " },
 		{ "an escape by itself", "text/xml", "<rss>", "\x1b[1m\x1b(B", 64, 900, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "\xef\xbf\xbd[1m\xef\xbf\xbd(B" },
@@ -361,6 +361,50 @@ static void revision(void)
 		free(tail);
 		free(in);
 	}
+}
+
+/* ISO-2022-JP wherever its first escape sequence stands: around the end of the first window, around that of a second window that an escape
+ * without a meaning has opened, and far inside one window. */
+static void late_escapes(void)
+{
+	static const char text[] = "\x1b$B%K%e!<%9\x1b(B</rss>", noise[] = "\x1b[1m";
+	static const struct {
+		const char *rule, *content_type, *head, *last;
+		size_t sniff, noise_at, from, to;
+	} cases[] = {
+		{ "first window", "application/xml", "<rss>", "auto:2.0/1.0/escapes;charset=iso-2022-jp;was=utf-8", 256, 0, 244, 260 },
+		{ "first window, declared", "text/xml; charset=utf-8", D("iso-2022-jp") "<rss>", "auto:2.5/decl;charset=iso-2022-jp;was=utf-8", 256, 0,
+		  244, 260 },
+		{ "second window", "text/xml", "<rss>", "auto:2.1/escapes;charset=iso-2022-jp;was=us-ascii", 256, 300,
+		  300 + NORMALISE_REWINDOW_BYTES - 80, 300 + NORMALISE_REWINDOW_BYTES + 8 },
+		{ "second window, a wrong label", "application/xml; charset=shift_jis", "<rss>",
+		  "auto:2.5/escapes;charset=iso-2022-jp;was=shift_jis", 256, 300, 300 + NORMALISE_REWINDOW_BYTES - 16,
+		  300 + NORMALISE_REWINDOW_BYTES + 8 },
+		{ "far inside a window", "application/xml", "<rss>", "auto:2.0/1.0/escapes;charset=iso-2022-jp;was=utf-8", 0, 0, 9000, 9001 },
+		{ "behind an escape without a meaning", "application/xml", "<rss>", "auto:2.0/1.0/escapes;charset=iso-2022-jp;was=utf-8", 0, 300,
+		  9000, 9001 },
+	};
+	static struct seen s;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (size_t at = cases[i].from; at < cases[i].to; at++)
+			for (size_t cut = 0; cut < 6; cut++) {
+				struct normalise_options o = automatic;
+				size_t len;
+				char *in = padded(cases[i].head, at - strlen(cases[i].head), text, sizeof text - 1, &len);
+
+				if (cases[i].noise_at)
+					memcpy(in + cases[i].noise_at, noise, sizeof noise - 1);
+				o.http = true;
+				o.content_type = cases[i].content_type;
+				o.content_type_len = strlen(cases[i].content_type);
+				o.sniff_bytes = cases[i].sniff;
+				run(&s, &o, in, len, cut ? at + cut - 1 : 0, len);
+				UNIT_ROW(strcmp(s.rule, cases[i].last) == 0, "%s, at %zu, cut %zu: %s", cases[i].rule, at, cut, s.rule);
+				UNIT_ROW(memmem(s.out, s.len, "xニュース</rss>", strlen("xニュース</rss>")) != NULL, "%s, at %zu, cut %zu: %.*s",
+				    cases[i].rule, at, cut, 40, s.out + at - 20);
+				free(in);
+			}
 }
 
 /* A late bad byte does not change the verdict (utfeed-rules(7), "Steps of auto"). */
@@ -540,4 +584,4 @@ static void corpus(void)
 }
 
 UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
-    { "output", output }, { "revision", revision }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })
+    { "output", output }, { "revision", revision }, { "late escapes", late_escapes }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })
