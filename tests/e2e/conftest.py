@@ -1,4 +1,5 @@
 """Fixtures: origin() a scripted origin, start(origin, options...) a utfeed in front of it, proxy a plain one."""
+import ctypes
 import os
 import re
 import shutil
@@ -18,7 +19,18 @@ SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
 EXTRA = os.environ.get("UTFEED_SERVE_ARGS", "").split()     # the whole suite under other options: --workers 4
 
 
+def keep_freed_memory():
+    """Bodies of megabytes come and go in most tests. By default each is mapped anew, and where page faults are dear (a virtual machine)
+    these are a third of what the tests themselves cost: let malloc keep what was freed, in this process alone."""
+    M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3         # malloc.h
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        libc.mallopt(M_TRIM_THRESHOLD, 1 << 30)
+
+
 def pytest_configure(config):
+    keep_freed_memory()
     config.addinivalue_line("markers", "slow: minutes long; runs with UTFEED_SLOW=1")
     if not os.access(BINARY, os.X_OK):
         raise pytest.UsageError(f"no utfeed at {BINARY}: set UTFEED")
