@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every test, from the builds up: gcc (unit tests in the distribution, end to end in the build that users have beside it), clang, ASan+UBSan,
-# ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, a short run of the benchmarks, coverage.
+# Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), ASan+UBSan (both again), ThreadSanitizer, clang
+# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, a short run of the benchmarks, coverage.
 # Two lanes run at once. Logs: build/log; one line a step here; the last line is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
@@ -105,8 +105,11 @@ step() {
 	[ "$verdict" = ok ]
 }
 
+# The first lane that asks for it has it
+taken() { ! mkdir "$logs/$1.taken" 2>/dev/null; }
+
 lane_one() {
-	step gcc sh "$0" built gcc CC=gcc --enable-lto
+	step gcc sh "$0" compiled gcc CC=gcc --enable-lto
 	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
 	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
 		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
@@ -114,9 +117,7 @@ lane_one() {
 		echo "check: corpus         skipped: no ../shared/corpus here"
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
-	step threads sh "$0" threads
-	[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
-	step clang sh "$0" compiled clang CC=clang
+	rest
 }
 lane_two() {
 	step sanitizers sh "$0" compiled sanitizers CC=clang --enable-sanitizers=address,undefined --enable-schedules
@@ -124,8 +125,19 @@ lane_two() {
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	# The last that needs this build: it links the program anew
 	[ ! -x build/sanitizers/utfeed ] || step refusals sh "$0" refusals
-	[ ! -f build/gcc/Makefile ] || step distcheck make -C build/gcc -s -j2 distcheck DISTCHECK_CONFIGURE_FLAGS="CC=gcc --enable-developer"
-	[ ! -f build/gcc/Makefile ] || step coverage env COVERAGE=unit make -C build/gcc -s coverage
+	rest
+}
+
+# What needs nothing of a lane but gcc's Makefile, which is there long before either is done: a lane that is done takes the next one.
+# The distribution is where clang builds and runs the unit tests: a build of it has to be checked anyway.
+rest() {
+	if ! taken threads; then
+		step threads sh "$0" threads
+		[ ! -x build/threads/utfeed ] || step schedules-tsan sh "$0" schedules threads
+	fi
+	[ ! -f build/gcc/Makefile ] || taken distcheck || step distcheck env UTFEED_SHARED="$shared" make -C build/gcc -s -j2 distcheck \
+		DISTCHECK_CONFIGURE_FLAGS="CC=clang --enable-developer"
+	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 
 began=$(date +%s)
