@@ -60,9 +60,19 @@ def stored(start, origin, site, env):
 
 
 def assert_hits(client, count, body=SHORT):
+    """Tens of thousands, most of them byte for byte the one before: those are taken as that one was."""
+    stream, whole = client.stream, None
     for n in range(count):
+        while stream.held.find(b"\r\n\r\n") < 0 or whole and len(stream.held) < len(whole):
+            if not stream.fill():
+                break
+        if whole and stream.held.startswith(whole):
+            stream.take(len(whole))
+            continue
+        head = bytes(stream.held[:stream.held.find(b"\r\n\r\n") + 4])
         got = client.response()
         assert was_hit(got) and got.body == body, f"answer {n}"
+        whole = head + got.body if got.framing == "length" and not got.interim else None
 
 
 def data_segments(client):
