@@ -19,7 +19,7 @@ file_of() { find core conf proxy -name "$1" -type f | sort | head -n 1; }
 # Rows of a .def as "MACRO<tab>argument<tab>argument...", texts without their quotes
 cat >"$work/rows.awk" <<'AWK'
 function put(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); out = out "\t" text }
-function row(line,    i, c, quoted, text, comment) {
+function row(line,    i, c, quoted, text, depth) {
 	out = substr(line, 1, index(line, "(") - 1)
 	text = ""
 	for (i = index(line, "(") + 1; i <= length(line); i++) {
@@ -27,8 +27,8 @@ function row(line,    i, c, quoted, text, comment) {
 		if (quoted && c == "\\") { i++; text = text substr(line, i, 1) }
 		else if (c == "\"") quoted = !quoted
 		else if (!quoted && c == ",") { put(text); text = "" }
-		else if (!quoted && c == ")") { put(text); print out; return 1 }
-		else text = text c
+		else if (!quoted && c == ")" && !depth) { put(text); print out; return 1 }
+		else { text = text c; if (!quoted) depth += c == "(" ? 1 : c == ")" ? -1 : 0 }
 	}
 	return 0
 }
@@ -123,6 +123,12 @@ make_headers() {
 			print ".El"
 		}'
 }
+make_candidates() {
+	{ rows "$(file_of charsets.def)"; rows "$1"; } | generate '
+		$1 == "CHARSET" { name[$2] = $3 }
+		$1 == "CANDIDATE" { text = tolower($4); gsub(/l\(|\)/, "", text); gsub(/ *[|] */, ", ", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text ".") }'
+}
+make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
 # The words that each policy may write into PATH: those of its rows, and those of its code
 make_paths() {
 	for policy in rome_strict rome_lenient rome_2004 rome_extended rfc7303 feedparser 4suite appendix_f; do
@@ -151,7 +157,7 @@ names_errors() { grep -o '\[VERR_[A-Z_]*\] = "[a-z-]*"' "$(file_of policy.c)" | 
 names_reasons() { grep -o '\[VREASON_[A-Z_]*\] = "[a-z-]*"' "$(file_of policy.c)" | cut -d'"' -f2; }
 # Every word of the code of auto but us-ascii, which is a name; and those of the lenient order before it
 names_steps() {
-	grep -v -e '#include' -e '^/\*' -e '^ \*' "$(file_of policy_auto.c)" | grep -o '"[a-z0-9]*"' | tr -d '"'
+	grep -v -e '#include' -e '^/\*' -e '^ \*' "$(file_of policy_auto.c)" | grep -o '"[a-z0-9+]*"' | tr -d '"'
 	grep -o '"lenient-[a-z]*"' "$(file_of policy_rome_lenient.c)" | tr -d '"'
 }
 
@@ -200,14 +206,17 @@ table $operating headers make_headers headers.def
 table $operating addresses make_addresses special_addresses.def
 table $rules labels make_labels labels.def
 table $rules codes make_codes overlay.def
+table $rules candidates make_candidates candidates.def
+table $rules countries make_countries hints.def
 table $rules paths make_paths policy_auto.c
 for name in forwards directives details; do list $operating $name; done
 for name in policies steps errors reasons repairs; do list $rules $name; done
 
-# Every table is one of these, or checked elsewhere: the options by check-options.sh, the ids of conf_types.def by the compiler
+# Every table is one of these, or checked elsewhere: the options by check-options.sh, the ids of conf_types.def by the compiler, the models
+# of languages by the compiler (every string has a place for each letter) and by test_language
 for file in $(find core conf proxy -name '*.def' -type f | sort); do
 	case $(basename "$file") in
-	options.def | route_options.def | conf_types.def) ;;
+	options.def | route_options.def | conf_types.def | letters.def | languages.def | han.def) ;;
 	*) case " $told " in *" $(basename "$file") "*) good ;; *) bad "$file: no manual tells its rows; give it a table or a list here" ;; esac ;;
 	esac
 done

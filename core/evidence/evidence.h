@@ -10,6 +10,7 @@
 
 #include "core/decode/charset.h"
 #include "core/evidence/bom.h"
+#include "core/evidence/hints.h"
 #include "core/evidence/media_type.h"
 #include "core/evidence/preamble.h"
 #include "core/evidence/xmldecl.h"
@@ -44,6 +45,7 @@ struct evidence {
 	struct evidence_label hidden_enc;
 
 	struct utf8_evidence utf8;          /* of the window, without a UTF-8 mark */
+	struct hints hints;                 /* of the feed itself; gathered where the text has to be weighed */
 	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
 	bool *starved;
 };

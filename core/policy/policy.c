@@ -4,6 +4,7 @@
 #include "core/policy/policy.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/policy/policy_rules.h"
@@ -138,10 +139,16 @@ static size_t append_name(char *buf, size_t cap, size_t at, const char *key, con
 size_t verdict_format(const struct verdict *v, char *buf, size_t cap)
 {
 	size_t n = verdict_rule(v, buf, cap);
+	char margin[16];
 
 	if (v->kind == VERDICT_NONE)
 		return policy_append(buf, cap, n, ";reason=", verdict_reason_name(v->reason));
 	n = append_name(buf, cap, n, ";charset=", v->named);
 	n = append_name(buf, cap, n, ";was=", v->was);
+	if (v->next != CS_NONE) {
+		snprintf(margin, sizeof margin, "%d", v->margin);
+		n = append_name(buf, cap, n, ";next=", charset_name(v->next));
+		n = policy_append(buf, cap, n, ";margin=", margin);
+	}
 	return policy_append(buf, cap, n, ";error=", verdict_error_name(v->error));
 }

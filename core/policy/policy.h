@@ -59,6 +59,10 @@ struct verdict {
 	/* the name that the published rules gave, where evidence (auto), `extended` or VERR_UNDECODABLE overruled it;
 	 * NULL: none was overruled */
 	const char *was;
+	/* auto, where statistics decided: the second choice (CS_NONE: there was none in reach), and by how many nats
+	 * the text speaks for the first (detector.h) */
+	enum charset next;
+	int margin;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	bool extended;
 	/* With VERDICT_ERROR: why there is no charset. Beside a charset it only informs: the published text reports the

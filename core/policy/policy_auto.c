@@ -4,25 +4,19 @@
  * Invariant: where the bytes agree with the published verdict, it stands alone; where they do not, the path names the
  * step that overruled it, and `was` has the name that the ladder gave.
  *
- * It departs from the published rules in three points, with a reason for each. A label under which the text is not
- * plausible (plausible.h) is ruled out like one that cannot decode it, because single-byte sets decode anything. Text
- * that is UTF-8 but for a few bytes is UTF-8, as it would be if these came after the window. A mark that the bytes
- * behind it contradict is no mark. */
+ * It departs from the published rules in three points, with a reason for each. Labels are weighed against what the text
+ * says (detector.h), because single-byte sets decode anything. Text that is UTF-8 but for a few bytes is UTF-8, as it
+ * would be if these came after the window. A mark that the bytes behind it contradict is no mark. */
 #include <string.h>
 
-#include "core/evidence/plausible.h"
+#include "core/evidence/detector.h"
 #include "core/policy/policy_bytes.h"
 #include "core/policy/policy_rules.h"
 
+/* What labels weigh against the text. */
 enum {
-	/* with so many multi-byte characters the detector overrules a thoughtless label (charset.h) */
-	GUESS_MIN_MULTIBYTE = 12,
-	/* a label with so many flaws in a thousand is doubted, if the detector's charset has few */
-	DOUBT = 60,
-	/* with fewer bytes beyond ASCII the share of flaws says nothing against a specific label */
-	FEW = 10,
-	/* with fewer bytes beyond ASCII the detector must have fewer flaws than windows-1252 */
-	SHORT = 4
+	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose */
+	THOUGHTLESS = 2 * LANGUAGE_NAT  /* one that servers and templates write without looking (charset.h) */
 };
 
 /* A charset that the bytes may be in, and the step that proposes it. */
@@ -30,9 +24,6 @@ struct candidate {
 	const char *no;             /* the step's name in the path; NULL: none */
 	enum charset charset;
 	bool decodes;               /* it decodes every held byte */
-	bool reads;                 /* and the result is plausible text */
-	unsigned flaws;
-	size_t multibyte;
 };
 
 static const struct candidate none;
@@ -99,38 +90,12 @@ static struct candidate auto_judge(const char *no, enum charset cs, const struct
 	if ((f != FAMILY_ASCII && f != FAMILY_STATEFUL) || !policy_accepts(e, cs, &t))
 		return c;
 	c.decodes = true;
-	c.multibyte = t.multibyte;
-	c.flaws = policy_flaws(e, cs);
-	c.reads = c.flaws < PLAUSIBLE_LIMIT;
 	return c;
 }
 
 static struct candidate judge_label(const char *no, const struct charset_label *l, const struct evidence *e)
 {
 	return auto_judge(no, l == NULL ? CS_NONE : l->charset, e);
-}
-
-/* Pairs of sets with the same letters, which the detector cannot tell apart: it names the first, and the second may be
- * more plausible. */
-static const struct {
-	enum charset named, sibling;
-} siblings[] = {
-	{ CS_KOI8_R, CS_KOI8_U }, { CS_ISO_8859_2, CS_WINDOWS_1250 }, { CS_ISO_8859_7, CS_WINDOWS_1253 },
-	{ CS_ISO_8859_13, CS_WINDOWS_1257 }, { CS_ISO_8859_15, CS_WINDOWS_1252 },
-};
-
-static struct candidate judge_guess(const struct evidence *e)
-{
-	struct candidate c = auto_judge("guess", policy_guess(e), e), other;
-	size_t i;
-
-	for (i = 0; c.decodes && c.flaws > 0 && i < sizeof siblings / sizeof siblings[0]; i++) {
-		if (siblings[i].named != c.charset)
-			continue;
-		other = auto_judge("guess", siblings[i].sibling, e);
-		return other.decodes && other.flaws < c.flaws ? other : c;
-	}
-	return c;
 }
 
 /* Whether text has ESC "$" or ESC "(", by which ISO-2022 designates its sets (RFC 1468). */
@@ -177,69 +142,86 @@ static struct candidate by_escapes(const struct evidence *e)
 	return (struct candidate){ .no = proved == declared ? "decl" : "escapes", .charset = proved };
 }
 
-/* Chooses between two specific labels that are both plausible: the clearly more plausible one, else the one that the
- * detector names, else the declaration, since the publisher's software wrote it. */
-static struct candidate choose(struct candidate http, struct candidate decl, const struct evidence *e)
+static bool is_label(struct candidate c)
 {
-	struct candidate guess;
-
-	if (http.flaws / 2 > decl.flaws || decl.flaws / 2 > http.flaws)
-		return http.flaws < decl.flaws ? http : decl;
-	guess = judge_guess(e);
-	return guess.charset == http.charset || guess.charset == decl.charset ? guess : decl;
+	return c.decodes && family_of(c.charset) == FAMILY_ASCII;
 }
 
-/* Whether the text has fewer than limit bytes beyond ASCII. */
-static bool has_under(size_t limit, const struct evidence *e)
+/* A label under which there is nothing beyond ASCII but signs stands: no statistics of letters can say anything against
+ * it. */
+static struct candidate by_signs(struct candidate decl, struct candidate http, const struct evidence *e)
 {
-	size_t i, n = 0;
+	const struct candidate order[] = { decl, http };
+	size_t i, thoughtless;
 
-	for (i = e->bom_len; i < e->len && n < limit; i++)
-		n += e->bytes[i] >= 0x80;
-	return n < limit;
+	for (thoughtless = 0; thoughtless < 2; thoughtless++)
+		for (i = 0; i < 2; i++)
+			if (is_label(order[i]) && charset_is_thoughtless(order[i].charset) == thoughtless &&
+			    policy_has_signs_only(e, order[i].charset))
+				return order[i];
+	return none;
 }
 
-/* Whether the candidate is not thoughtless and the text confirms it, or is too short to count against it and has no
- * flaw that rules it out. */
-static bool is_sure(struct candidate c, const struct evidence *e)
+static size_t propose(struct proposal *proposals, size_t n, struct candidate label)
 {
-	if (!c.decodes || charset_is_thoughtless(c.charset))
-		return false;
-	return (c.reads && c.flaws < DOUBT) || (has_under(FEW, e) && policy_is_faultless(e, c.charset));
-}
+	int weight = charset_is_thoughtless(label.charset) ? THOUGHTLESS : LABEL;
 
-/* The costliest questions are asked last, and only where their answer matters. */
-static struct candidate by_labels(const struct evidence *e)
-{
-	const struct charset_label *header = e->CTEnc.label;
-	struct candidate decl = judge_label("decl", auto_declared(e), e), http, fallback, label, guess;
-
-	if (is_sure(decl, e) &&
-	    (header == NULL || header->charset == decl.charset || charset_is_thoughtless(header->charset)))
-		return decl;
-	http = judge_label("http", header, e);
-	if (http.reads && decl.reads && http.charset != decl.charset) {
-		if (charset_is_thoughtless(decl.charset))
-			decl.reads = false;
-		else if (charset_is_thoughtless(http.charset))
-			http.reads = false;
-		else
-			return choose(http, decl, e);
+	if (!is_label(label))
+		return n;
+	if (n > 0 && proposals[0].charset == label.charset) {
+		proposals[0].weight += weight;
+		return n;
 	}
-	label = decl.reads ? decl : http;
-	if (label.reads && label.flaws < DOUBT)
-		return label;
-	guess = judge_guess(e);
-	if (guess.multibyte >= GUESS_MIN_MULTIBYTE && (!label.reads || charset_is_thoughtless(label.charset)))
-		return guess;
-	if (label.reads)
-		return label.flaws >= DOUBT && guess.reads && guess.flaws < label.flaws / 4 ? guess : label;
-	fallback = auto_judge("fallback", CS_WINDOWS_1252, e);
-	if (guess.reads && (guess.flaws < fallback.flaws || !has_under(SHORT, e)))
-		return guess;
-	if (fallback.reads || (!decl.decodes && !http.decodes))
-		return fallback;
-	return decl.decodes ? decl : http;
+	proposals[n] = (struct proposal){ label.charset, weight };
+	return n + 1;
+}
+
+/* The first reading that decodes every held byte. */
+static struct candidate first_reading(const struct detection *d, struct candidate decl, struct candidate http,
+    const struct evidence *e, struct verdict *v)
+{
+	struct candidate c = none;
+	size_t i, k;
+
+	for (i = 0; i < d->n && !c.decodes; i++) {
+		if (d->readings[i].charset == decl.charset && decl.decodes)
+			c = decl;
+		else if (d->readings[i].charset == http.charset && http.decodes)
+			c = http;
+		else
+			c = auto_judge(d->hinted && i == 0 ? "guess+lang" : "guess", d->readings[i].charset, e);
+		k = i;
+	}
+	if (!c.decodes || !d->is_text)
+		return none;
+	if (i < d->n && strncmp(c.no, "guess", 5) == 0) {
+		v->next = d->readings[i].charset;
+		v->margin = (d->readings[i].cost - d->readings[k].cost) / LANGUAGE_NAT;
+	}
+	return c;
+}
+
+/* Weighs the labels that decode the text, and all that feeds without a label may be in, by the text. */
+static struct candidate by_text(const struct evidence *e, struct verdict *v)
+{
+	struct candidate decl = judge_label("decl", auto_declared(e), e), c;
+	struct candidate http = judge_label("http", e->CTEnc.label, e);
+	struct proposal proposals[DETECTOR_PROPOSALS];
+	struct detection d;
+	size_t n;
+
+	c = by_signs(decl, http, e);
+	if (c.decodes)
+		return c;
+	n = propose(proposals, 0, decl);
+	n = propose(proposals, n, http);
+	policy_weigh(e, proposals, n, &d);
+	c = first_reading(&d, decl, http, e, v);
+	if (c.decodes)
+		return c;
+	if (is_label(decl) || is_label(http))
+		return is_label(decl) ? decl : http;
+	return auto_judge("fallback", CS_WINDOWS_1252, e);
 }
 
 /* Whether the published verdict stands because the text is all ASCII: such text decides nothing, as long as the
@@ -268,7 +250,7 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	for (i = 0; c.no == NULL && i < sizeof steps / sizeof steps[0]; i++)
 		c = steps[i](e);
 	if (c.no == NULL)
-		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : by_labels(e);
+		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : by_text(e, v);
 	if (v->kind != VERDICT_CHARSET || v->charset != c.charset) {
 		v->was = v->named;
 		verdict_step(v, c.no);

@@ -2,9 +2,9 @@
 #include "core/policy/policy_bytes.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "core/evidence/detector.h"
-#include "core/evidence/plausible.h"
+enum { ESCAPE = 0x1B };
 
 /* Notes want of memory. EINVAL is not noted, because it is an answer: this machine has no such converter, now or
  * later. */
@@ -31,36 +31,51 @@ bool policy_accepts(const struct evidence *e, enum charset cs, struct decoder_tr
 	return false;
 }
 
+/* ISO-2022 text is all ASCII bytes, with escape sequences that designate sets: ESC "$" ")" "C" at the start of a line
+ * for ISO-2022-KR (RFC 1557), others for ISO-2022-JP (RFC 1468). */
+static enum charset guess_escapes(const uint8_t *text, size_t len)
+{
+	static const char korean[] = "\x1B$)C";
+
+	return memmem(text, len, korean, sizeof korean - 1) != NULL ? CS_ISO_2022_KR : CS_ISO_2022_JP;
+}
+
 enum charset policy_guess(const struct evidence *e)
 {
-	enum charset guess;
-	size_t len;
+	struct detection d;
+	struct decoder_trial t;
+	size_t len, i;
 	const uint8_t *text = policy_text(e, &len);
 
-	if (detector_guess(text, len, &guess) != 0)
-		note(e, ENOMEM);
-	return guess;
+	if (e->utf8.ascii)
+		return memchr(text, ESCAPE, len) != NULL ? guess_escapes(text, len) : CS_NONE;
+	if (e->utf8.valid)
+		return CS_UTF_8;
+	policy_weigh(e, NULL, 0, &d);
+	for (i = 0; i < d.n && d.is_text; i++)
+		if (policy_accepts(e, d.readings[i].charset, &t))
+			return d.readings[i].charset;
+	return CS_NONE;
 }
 
-unsigned policy_flaws(const struct evidence *e, enum charset cs)
+void policy_weigh(const struct evidence *e, const struct proposal *proposals, size_t n, struct detection *d)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
-	int flaws = plausible_flaws(cs, text, len);
 
-	if (flaws >= 0)
-		return (unsigned)flaws;
-	note(e, errno);
-	return PLAUSIBLE_WORST;
+	if (detector_weigh(d, text, len, &e->hints, proposals, n) == 0)
+		return;
+	d->n = d->bytes = 0;
+	note(e, ENOMEM);
 }
 
-bool policy_is_faultless(const struct evidence *e, enum charset cs)
+bool policy_has_signs_only(const struct evidence *e, enum charset cs)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
-	int faultless = plausible_is_faultless(cs, text, len);
+	int only = detector_has_signs_only(cs, text, len);
 
-	if (faultless < 0)
+	if (only < 0)
 		note(e, errno);
-	return faultless > 0;
+	return only > 0;
 }

@@ -4,6 +4,7 @@
 #define UTFEED_CORE_POLICY_POLICY_BYTES_H
 
 #include "core/decode/decoder.h"
+#include "core/evidence/detector.h"
 #include "core/evidence/evidence.h"
 
 const uint8_t *policy_text(const struct evidence *, size_t *len);
@@ -11,9 +12,9 @@ const uint8_t *policy_text(const struct evidence *, size_t *len);
 bool policy_accepts(const struct evidence *, enum charset, struct decoder_trial *);
 /* The charset that the detector names; CS_NONE: none. */
 enum charset policy_guess(const struct evidence *);
-/* As plausible_flaws(). */
-unsigned policy_flaws(const struct evidence *, enum charset);
-/* As plausible_is_faultless(). */
-bool policy_is_faultless(const struct evidence *, enum charset);
+/* As detector_weigh(), with the evidence's hints; no readings where memory is missing. */
+void policy_weigh(const struct evidence *, const struct proposal *, size_t n, struct detection *);
+/* As detector_has_signs_only(). */
+bool policy_has_signs_only(const struct evidence *, enum charset);
 
 #endif

@@ -65,4 +65,16 @@ static inline size_t utf8_encode(uint32_t cp, uint8_t out[4])
 	return 4;
 }
 
+/* Reads the first character of well-formed text; returns how many bytes it has. */
+static inline size_t utf8_next(const uint8_t *text, uint32_t *character)
+{
+	size_t more = text[0] < 0x80 ? 0 : text[0] < 0xE0 ? 1 : text[0] < 0xF0 ? 2 : 3, i;
+	uint32_t c = more == 0 ? text[0] : text[0] & (0x3Fu >> more);
+
+	for (i = 1; i <= more; i++)
+		c = c << 6 | (text[i] & 0x3Fu);
+	*character = c;
+	return 1 + more;
+}
+
 #endif

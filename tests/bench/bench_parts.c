@@ -40,9 +40,9 @@ static void guess(void *arg)
 {
 	const struct feed *f = arg;
 
-	enum charset guess;
+	struct detection d;
 
-	if (detector_guess(f->bytes, f->len < NORMALISE_SNIFF_BYTES ? f->len : NORMALISE_SNIFF_BYTES, &guess))
+	if (detector_weigh(&d, f->bytes, f->len < NORMALISE_SNIFF_BYTES ? f->len : NORMALISE_SNIFF_BYTES, NULL, NULL, 0) != 0)
 		fail(f->name);
 }
 
@@ -183,7 +183,7 @@ static void bench_feed(int rounds, struct feed *f)
 	snprintf(name[1], sizeof name[1], "normalise, %s", f->name);
 	for (int round = 0; round < rounds; round++) {
 		bench(name[0], "utfeed", window, 1, decide, f);
-		bench(name[0], "uchardet's share", window, 1, guess, f);
+		bench(name[0], "the detector's share", window, 1, guess, f);
 		bench(name[1], "utfeed", f->len, 1, normalise, f);
 	}
 }

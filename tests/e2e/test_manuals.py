@@ -21,15 +21,18 @@ TOLD = {
     "labels.def": (ROW, ["labels"]),
     "charsets.def": (ROW, ["labels"]),
     "overlay.def": (ROW, ["codes"]),
+    "candidates.def": (ROW, ["candidates"]),
+    "hints.def": (ROW, ["countries"]),
     "cache_status.def": (ROW, ["forwards"]),
     "cache_control.def": (ROW, ["directives"]),
     "storable.def": (ROW, ["details"]),
     "policy.h": (r'^\tX\([A-Z0-9_]+, *"', ["policies"]),
     "repair.h": (r"^\tX\([A-Z0-9_]+, *1 << ", ["repairs"]),
     "policy.c": (r"\[V(ERR|REASON)_[A-Z_]+\] = \"", ["errors", "reasons"]),
-    "policy_auto.c": (r'"(bom|family|utf8|decl|http|guess|fallback|external)"', ["steps"]),
+    "policy_auto.c": (r'"(bom|family|utf8|escapes|decl|http|guess|fallback|external)"', ["steps"]),
 }
-COMPILED = {"options.def", "route_options.def", "conf_types.def"}      # check-options.sh, the compiler
+# check-options.sh, the compiler; test_language
+COMPILED = {"options.def", "route_options.def", "conf_types.def", "letters.def", "languages.def", "han.def"}
 
 
 def tables():

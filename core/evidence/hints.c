@@ -1,0 +1,109 @@
+/* Owns what a feed says of its language; see hints.h. */
+#include "core/evidence/hints.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+	TAG = 4 * LANGUAGE_NAT,
+	DOMAIN = 3 * LANGUAGE_NAT,
+	LOOK = 8192, /* a feed says these things at its start */
+	VALUE = 64
+};
+
+static const struct {
+	const char *domain, *languages;
+} countries[] = {
+#define COUNTRY(domain, languages) { domain, languages },
+#include "core/evidence/hints.def"
+#undef COUNTRY
+};
+
+static void hint(struct hints *h, enum language l, uint8_t weight)
+{
+	if (l != LANGUAGE_NONE && l != LANGUAGE_EN && h->weight[l] < TAG + DOMAIN)
+		h->weight[l] = h->weight[l] == 0 || h->weight[l] == weight ? weight : TAG + DOMAIN;
+}
+
+static size_t span_until(const char *text, size_t len, const char *ends)
+{
+	size_t n = 0;
+
+	while (n < len && text[n] != '\0' && strchr(ends, text[n]) == NULL)
+		n++;
+	return n;
+}
+
+void hints_read_language(struct hints *h, const char *value, size_t len)
+{
+	size_t at = 0, n;
+
+	while (at < len) {
+		while (at < len && strchr(" \t\r\n,", value[at]) != NULL)
+			at++;
+		n = span_until(value + at, len - at, " \t\r\n,;");
+		hint(h, language_of_tag(value + at, n), TAG);
+		at += n;
+		at += span_until(value + at, len - at, ",");
+		at += at < len && value[at] != ',';
+	}
+}
+
+static void read_country(struct hints *h, const char *languages)
+{
+	size_t n;
+
+	for (; *languages != '\0'; languages += n + (languages[n] == ' ')) {
+		n = strcspn(languages, " ");
+		hint(h, language_of_tag(languages, n), DOMAIN);
+	}
+}
+
+void hints_read_url(struct hints *h, const char *url, size_t len)
+{
+	size_t scheme = span_until(url, len, ":/?#"), host, dot, i;
+
+	if (len - scheme >= 3 && memcmp(url + scheme, "://", 3) == 0) {
+		url += scheme + 3;
+		len -= scheme + 3;
+	}
+	host = span_until(url, len, ":/?#<\"'& \t\r\n");
+	for (dot = host; dot > 0 && url[dot - 1] != '.'; dot--)
+		continue;
+	for (i = 0; dot > 0 && i < sizeof countries / sizeof countries[0]; i++)
+		if (strlen(countries[i].domain) == host - dot &&
+		    strncasecmp(countries[i].domain, url + dot, host - dot) == 0)
+			read_country(h, countries[i].languages);
+}
+
+/* What stands behind a mark in the text is a hint, up to a character that ends it. */
+static const struct {
+	const char *mark, *ends;
+	void (*read)(struct hints *, const char *, size_t);
+} marks[] = {
+	{ "<language>", "<", hints_read_language },
+	{ "<dc:language>", "<", hints_read_language },
+	{ "xml:lang=\"", "\"", hints_read_language },
+	{ "xml:lang='", "'", hints_read_language },
+	{ "<link>", "<", hints_read_url },
+	{ "href=\"", "\"", hints_read_url },
+};
+
+/* Each mark counts once: the first says it of the feed, later ones of its items. */
+void hints_read_feed(struct hints *h, const uint8_t *bytes, size_t len)
+{
+	const char *text = (const char *)bytes, *found, *end;
+	size_t i, n, most;
+
+	most = len < LOOK ? len : LOOK;
+	for (i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+		found = memmem(text, most, marks[i].mark, strlen(marks[i].mark));
+		if (found == NULL)
+			continue;
+		found += strlen(marks[i].mark);
+		end = text + len;
+		n = span_until(found, (size_t)(end - found) < VALUE ? (size_t)(end - found) : VALUE, marks[i].ends);
+		marks[i].read(h, found, n);
+	}
+}

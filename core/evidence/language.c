@@ -1,0 +1,278 @@
+/* Owns the models of languages; see language.h. */
+#include "core/evidence/language.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/text/utf8.h"
+
+enum {
+	FIRST_CHARACTER = 0x40, /* stands for 0 in the strings of languages.def */
+	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
+	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
+	QUOTE = 8,
+	ALIEN = 40,          /* a letter of another script */
+	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
+	HAN_BEHIND_LETTER = 48,
+	HAN_BEHIND_BREAK = 6,
+	LETTER_BEHIND_HAN = 48,
+	BREAK_BEHIND_HAN = 9,
+	HAN_LETTER = 10,
+	HAN_BREAK = 3
+};
+
+#define LANGUAGE(id, tag, script, classes, class_of, ...) \
+	static const char class_of_##id[TOKEN_COUNT + 1] = class_of; \
+	static const char rows_##id[classes * classes + 1] = __VA_ARGS__;
+#include "core/evidence/languages.def"
+#undef LANGUAGE
+
+static const struct {
+	const char *tag;
+	enum letter_script script;
+	unsigned classes;
+	const char *class_of; /* class of each token */
+	const char *rows;     /* cost of each class behind each */
+} models[] = {
+#define LANGUAGE(id, tag, script, classes, class_of, ...) { tag, SCRIPT_##script, classes, class_of_##id, rows_##id },
+#include "core/evidence/languages.def"
+#undef LANGUAGE
+};
+
+#define HAN(id, tag, ...) static const uint16_t han_##id[][2] = { __VA_ARGS__ };
+#include "core/evidence/han.def"
+#undef HAN
+
+static const struct {
+	const char *tag;
+	const uint16_t (*characters)[2]; /* code point and cost, in the order of code points */
+	size_t n;
+} hans[] = {
+#define HAN(id, tag, ...) { tag, han_##id, sizeof han_##id / sizeof han_##id[0] },
+#include "core/evidence/han.def"
+#undef HAN
+};
+
+const char *language_tag(enum language l)
+{
+	if (l == LANGUAGE_NONE)
+		return "";
+	return l < LANGUAGE_HAN ? models[l].tag : hans[l - LANGUAGE_HAN].tag;
+}
+
+enum letter_script language_script(enum language l)
+{
+	return models[l].script;
+}
+
+/* Tags that name a language of which there is a model under another one. */
+static const struct {
+	const char *tag, *model;
+} tags[] = {
+	{ "zh-hant", "zh-TW" },
+	{ "zh-hk", "zh-TW" },
+	{ "zh-mo", "zh-TW" },
+	{ "zh-tw", "zh-TW" },
+	{ "no", "nb" },
+	{ "nn", "nb" },
+	{ "iw", "he" },
+	{ "bs", "hr" },
+	{ "sh", "hr" },
+	{ "sr-latn", "hr" },
+	{ "mo", "ro" },
+	{ "gl", "pt" },
+};
+
+static bool tag_begins(const char *tag, size_t len, const char *with)
+{
+	size_t n = strlen(with), i;
+
+	/* POSIX locales, which some feeds have, write an underscore for the hyphen. */
+	for (i = 0; i < n && i < len; i++)
+		if (tolower((unsigned char)tag[i]) != tolower((unsigned char)with[i]) &&
+		    !(with[i] == '-' && tag[i] == '_'))
+			return false;
+	return i == n && (len == n || tag[n] == '-' || tag[n] == '_');
+}
+
+enum language language_of_tag(const char *tag, size_t len)
+{
+	size_t i;
+	int l;
+
+	for (i = 0; i < sizeof tags / sizeof tags[0]; i++)
+		if (tag_begins(tag, len, tags[i].tag)) {
+			tag = tags[i].model;
+			len = strlen(tag);
+			break;
+		}
+	for (l = LANGUAGE_COUNT - 1; l >= 0; l--)
+		if (tag_begins(tag, len, language_tag((enum language)l)))
+			return (enum language)l;
+	return LANGUAGE_NONE;
+}
+
+/* What a token costs within its class: which sign it is, which letter that is not the language's own. */
+static unsigned cost_in_class(enum language l, unsigned token)
+{
+	static const uint8_t cost[TOKEN_LETTER] = {
+		[TOKEN_OPEN] = QUOTE,
+		[TOKEN_CLOSE] = QUOTE,
+		[TOKEN_SIGN] = 12,
+		[TOKEN_SIGN_FEW] = 24,
+		[TOKEN_SIGN_RARE] = 45,
+		[TOKEN_CONTROL] = 90,
+		[TOKEN_HAN] = 60,
+		[TOKEN_STRANGER] = 60,
+		[TOKEN_BAD] = 90,
+	};
+	unsigned class = (unsigned char)models[l].class_of[token] - FIRST_CHARACTER;
+
+	if (token < TOKEN_OPEN)
+		return token != TOKEN_BREAK && models[l].script != SCRIPT_LATIN ? ASCII_LETTER : 0;
+	if (token < TOKEN_LETTER)
+		return cost[token];
+	if (letters_script(token) != models[l].script)
+		return letters_cost(token) + ALIEN;
+	return class + 2 == models[l].classes ? letters_cost(token) : 0;
+}
+
+/* Georgian, Armenian and others: their letters stand together, and nothing is known of which follows which. */
+static unsigned unknown_cost(const uint16_t *tokens, size_t n)
+{
+	enum { BREAK, LETTER, STRANGER } last = BREAK, now;
+	static const uint8_t costs[3][3] = {
+		[BREAK] = { 3, 10, 28 },
+		[LETTER] = { 9, 10, 70 },
+		[STRANGER] = { 9, 70, 24 },
+	};
+	unsigned sum = 0, token;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		token = tokens[i] & TOKEN_MASK;
+		now = token == TOKEN_STRANGER ? STRANGER : token == TOKEN_BREAK ? BREAK : LETTER;
+		sum += costs[last][now] + (token >= TOKEN_OPEN && now == LETTER ? UNKNOWN_LETTER : 0);
+		last = now;
+	}
+	return sum;
+}
+
+unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
+{
+	unsigned classes, sum = 0, ascii = 0, cost, token, class;
+	bool beyond, last_beyond = false;
+	const char *class_of, *row;
+	size_t i;
+
+	if (l == LANGUAGE_NONE)
+		return unknown_cost(tokens, n);
+	classes = models[l].classes;
+	class_of = models[l].class_of;
+	row = models[l].rows;
+	for (i = 0; i < n; i++) {
+		token = tokens[i] & TOKEN_MASK;
+		class = (unsigned char)class_of[token] - FIRST_CHARACTER;
+		cost = (unsigned char)row[class] - FIRST_CHARACTER;
+		beyond = token >= TOKEN_OPEN;
+		if (beyond || last_beyond)
+			sum += cost + (beyond || models[l].script != SCRIPT_LATIN ? cost_in_class(l, token) : 0);
+		else
+			ascii += cost + (models[l].script != SCRIPT_LATIN ? cost_in_class(l, token) : 0);
+		row = models[l].rows + class * classes;
+		last_beyond = beyond;
+	}
+	return sum + ascii / 2;
+}
+
+unsigned language_case_cost(const uint16_t *tokens, size_t n)
+{
+	enum { BREAK, SMALL, CAPITAL };
+	/* costs of a small letter and of a capital behind each */
+	static const uint8_t costs[3][2] = { [BREAK] = { 1, 11 }, [SMALL] = { 0, 36 }, [CAPITAL] = { 2, 8 } };
+	unsigned last = BREAK, sum = 0, token;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		token = tokens[i] & TOKEN_MASK;
+		if (tokens[i] & (TOKEN_SMALL | TOKEN_CAPITAL)) {
+			if (token >= TOKEN_OPEN || last != BREAK)
+				sum += costs[last][(tokens[i] & TOKEN_CAPITAL) != 0];
+			last = tokens[i] & TOKEN_CAPITAL ? CAPITAL : SMALL;
+		} else if (token == TOKEN_BREAK || (token >= TOKEN_OPEN && token < TOKEN_LETTER)) {
+			last = BREAK;
+		}
+	}
+	return sum;
+}
+
+/* Characters that are not in a language's list, by their last character: what they cost in it. */
+static const struct {
+	uint32_t last;
+	uint8_t zh, ja, ko;
+} else_costs[] = {
+	{ 0x024F, 60, 60, 60 },
+	{ 0x036F, 75, 75, 75 },
+	{ 0x052F, 64, 64, 64 },
+	{ 0x24FF, 75, 75, 75 },
+	{ 0x259F, 80, 80, 80 },
+	{ 0x303F, 75, 75, 75 },
+	{ 0x30FF, 66, 50, 66 },
+	{ 0x4DFF, 75, 75, 75 },
+	{ 0x9FFF, 62, 62, 72 },
+	{ 0xABFF, 75, 75, 75 },
+	{ 0xD7A3, 90, 90, 58 },
+	{ 0xDFFF, 75, 75, 75 },
+	{ 0xF8FF, 100, 100, 100 },
+	{ 0xFF60, 75, 75, 75 },
+	{ 0xFF9F, 72, 72, 72 },
+	{ 0xFFFC, 75, 75, 75 },
+	{ 0xFFFD, 90, 90, 90 },
+	{ 0x10FFFF, 75, 75, 75 },
+};
+
+static unsigned han_cost(enum language l, uint32_t c)
+{
+	const uint16_t(*list)[2] = hans[l - LANGUAGE_HAN].characters;
+	size_t low = 0, high = hans[l - LANGUAGE_HAN].n, mid, i;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (list[mid][0] < c)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < hans[l - LANGUAGE_HAN].n && list[low][0] == c)
+		return list[low][1];
+	for (i = 0; else_costs[i].last < c; i++)
+		continue;
+	return l == LANGUAGE_JA ? else_costs[i].ja : l == LANGUAGE_KO ? else_costs[i].ko : else_costs[i].zh;
+}
+
+unsigned language_han_cost(enum language l, const uint8_t *text, size_t len)
+{
+	enum { BREAK, LETTER, HAN } last = BREAK, now;
+	static const uint8_t behind[] = { [BREAK] = HAN_BEHIND_BREAK, [LETTER] = HAN_BEHIND_LETTER, [HAN] = 0 };
+	const uint8_t *end = text + len;
+	unsigned sum = 0;
+	uint32_t c;
+
+	while (text < end) {
+		if (*text < 0x80) {
+			now = (letters_token(*text) & TOKEN_MASK) == TOKEN_BREAK ? BREAK : LETTER;
+			if (last == HAN)
+				sum += now == LETTER ? LETTER_BEHIND_HAN : BREAK_BEHIND_HAN;
+			else
+				sum += now == LETTER ? HAN_LETTER : HAN_BREAK;
+			text++;
+		} else {
+			text += utf8_next(text, &c);
+			now = HAN;
+			sum += han_cost(l, c) + behind[last];
+		}
+		last = now;
+	}
+	return sum;
+}

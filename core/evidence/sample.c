@@ -1,0 +1,97 @@
+/* Owns choosing the pieces of a text by which its charset is judged; see sample.h. */
+#include "core/evidence/sample.h"
+
+#include <string.h>
+
+#include "core/text/utf8.h"
+
+enum {
+	SEGMENTS = 8,        /* the text is cut into so many, so that no part of it speaks alone */
+	SEGMENT_BEYOND = 64, /* bytes beyond ASCII for each; a later one may use what earlier ones left */
+	CONTEXT = 24,        /* ASCII bytes before and behind */
+	PIECE = 256,
+	SAFE = 0x30 /* bytes below are no part of a longer character in any charset of the ASCII family */
+};
+
+/* Markup ends a piece: what stands beyond it is another text. */
+static bool is_edge(uint8_t c)
+{
+	return c < 0x20 || c == '<' || c == '>' || c == '&' || c == '"';
+}
+
+static size_t next_wanted(const uint8_t *bytes, size_t at, size_t end, const bool wanted[256])
+{
+	for (;;) {
+		at += utf8_ascii_prefix(bytes + at, end - at);
+		if (at == end || wanted == NULL || wanted[bytes[at]])
+			return at;
+		at++;
+	}
+}
+
+/* Takes the piece around the byte at `at`, which starts at `floor` at the earliest; returns where it ends. */
+static size_t take_piece(struct sample *s, const uint8_t *bytes, size_t len, size_t floor, size_t at)
+{
+	size_t from = at, to, last = at;
+
+	while (from > floor && at - from < CONTEXT && !is_edge(bytes[from - 1]))
+		from--;
+	for (to = at; to < len && to - from < PIECE && to - last < CONTEXT && !is_edge(bytes[to]); to++)
+		if (bytes[to] >= 0x80) {
+			last = to;
+			s->beyond++;
+		}
+	memcpy(s->bytes + s->len, bytes + from, to - from);
+	s->len += to - from;
+	s->bytes[s->len++] = '\n';
+	return to;
+}
+
+/* With `wanted` the place may be anywhere in a run of long characters, so the piece starts behind the last safe
+ * byte. */
+static size_t piece_floor(const uint8_t *bytes, size_t floor, size_t at)
+{
+	size_t from = at;
+
+	while (from > floor && bytes[from - 1] >= SAFE)
+		from--;
+	return from == floor || at - from <= PIECE / 2 ? from : at;
+}
+
+/* Where a walk through the text is, and what is behind it for good: the piece before, or a byte within a character. */
+struct walk {
+	const uint8_t *bytes;
+	size_t len, at, floor;
+	const bool *wanted;
+};
+
+/* Takes the pieces around bytes before `end`, as long as there are fewer than `beyond` bytes beyond ASCII. */
+static void take_segment(struct sample *s, struct walk *w, size_t end, size_t beyond)
+{
+	while (w->at < end) {
+		w->at = next_wanted(w->bytes, w->at, end, w->wanted);
+		if (w->at == end)
+			return;
+		if (s->beyond >= beyond || s->len + CONTEXT + PIECE + 1 > SAMPLE_BYTES) {
+			s->whole = false;
+			for (w->at = end; w->at < w->len && w->bytes[w->at] >= SAFE; w->at++)
+				continue;
+			w->floor = w->at;
+			return;
+		}
+		if (w->wanted != NULL)
+			w->floor = piece_floor(w->bytes, w->floor, w->at);
+		w->at = w->floor = take_piece(s, w->bytes, w->len, w->floor, w->at);
+	}
+}
+
+void sample_take(struct sample *s, const uint8_t *bytes, size_t len, const bool wanted[256])
+{
+	struct walk w = { .bytes = bytes, .len = len, .wanted = wanted };
+	size_t segment = len / SEGMENTS + 1, k;
+
+	s->len = s->beyond = 0;
+	s->whole = true;
+	for (k = 1; k <= SEGMENTS && w.at < len; k++)
+		take_segment(s, &w, k * segment < len ? k * segment : len, k * SEGMENT_BEYOND);
+}
