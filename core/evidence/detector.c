@@ -14,7 +14,7 @@
 #include "core/text/utf8.h"
 
 enum {
-	BEHIND = 25 * LANGUAGE_NAT, /* a reading that costs so much more than the best is given up */
+	BEHIND = 18 * LANGUAGE_NAT, /* a reading that costs so much more than the best is given up */
 	CLOSE =
 	    10 * LANGUAGE_NAT, /* two readings that differ by less are told apart by the bytes in which they differ */
 	/* A text of which even the best reading costs more for each byte is none that the models know. */
@@ -36,6 +36,42 @@ static const struct candidate {
 
 /* For a charset that is proposed any language comes into question whose script it has. */
 static const uint64_t all_languages = (UINT64_C(1) << LANGUAGE_COUNT) - 1;
+
+/* Where the bytes of two-byte sets may stand: from which one on the first does, the range of the second, and that of
+ * bytes that stand alone. */
+static const struct pairs {
+	enum charset charset;
+	uint8_t first, second, second_to, alone, alone_to;
+} pairs[] = {
+	{ CS_SHIFT_JIS, 0x81, 0x40, 0xFC, 0xA1, 0xDF },
+	{ CS_EUC_JP, 0x8E, 0xA1, 0xFE, 0, 0 },
+	{ CS_GB18030, 0x81, 0x30, 0xFE, 0, 0 },
+	{ CS_BIG5, 0x81, 0x40, 0xFE, 0, 0 },
+	{ CS_EUC_KR, 0x81, 0x41, 0xFE, 0, 0 },
+};
+
+/* Whether the sample may be text of a two-byte set at all. This spares opening its decoder, whose table is large. */
+static bool are_pairs(enum charset cs, const struct sample *s)
+{
+	size_t good = 0, bad = 0, i, k;
+	const uint8_t *b;
+
+	for (k = 0; pairs[k].charset != cs; k++)
+		if (k + 1 == sizeof pairs / sizeof pairs[0])
+			return true;
+	for (i = 0; i < s->len; i++) {
+		b = s->bytes + i; /* a line feed ends the sample, so there is a second byte */
+		if (b[0] < 0x80 || (b[0] >= pairs[k].alone && b[0] <= pairs[k].alone_to))
+			continue;
+		if (b[0] >= pairs[k].first && b[1] >= pairs[k].second && b[1] <= pairs[k].second_to) {
+			good++;
+			i++;
+		} else {
+			bad++;
+		}
+	}
+	return good > 8 * bad;
+}
 
 struct race {
 	struct sample sample;
@@ -232,22 +268,42 @@ static bool is_hinted(const struct race *race, const struct reading *first)
 	return false;
 }
 
+/* All of the text, and which bytes beyond ASCII it has. */
+struct text {
+	const uint8_t *bytes;
+	size_t len;
+	bool has[256];
+};
+
+static void text_look(struct text *text, const uint8_t *bytes, size_t len)
+{
+	size_t at;
+
+	*text = (struct text){ .bytes = bytes, .len = len };
+	for (at = utf8_ascii_prefix(bytes, len); at < len; at += utf8_ascii_prefix(bytes + at, len - at))
+		text->has[bytes[at++]] = true;
+}
+
 /* Where a sample left something out, two close readings are weighed once more by the bytes that they read differently:
  * sets of one alphabet differ in a few letters, which the sample may have missed. Leaves the better of both first. */
 static int settle(struct race *race, struct piece *p, struct reading *first, struct reading *second,
-    const uint8_t *bytes, size_t len)
+    const struct text *text)
 {
 	const uint16_t *a = charset_letters(first->charset), *b = charset_letters(second->charset);
 	int cost[2];
-	bool differ[256];
+	bool differ[256], any = false;
 	struct reading swap;
 	size_t i;
 
 	if (a == NULL || b == NULL)
 		return errno == EINVAL ? 0 : -1;
-	for (i = 0; i < 256; i++)
-		differ[i] = a[i] != b[i];
-	sample_take(&race->sample, bytes, len, differ);
+	for (i = 0; i < 256; i++) {
+		differ[i] = a[i] != b[i] && text->has[i];
+		any |= differ[i];
+	}
+	if (!any)
+		return 0;
+	sample_take(&race->sample, text->bytes, text->len, differ);
 	for (i = 0; i < 2; i++) {
 		p->charset = CS_NONE;
 		if (read_piece(p, i == 0 ? first->charset : second->charset, &race->sample, race->sample.len) != 0)
@@ -266,12 +322,16 @@ static int settle(struct race *race, struct piece *p, struct reading *first, str
 static int settle_all(struct race *race, struct piece *p, struct detection *d, const uint8_t *bytes, size_t len)
 {
 	int best = d->readings[0].cost;
+	struct text text;
 	size_t i;
 
+	if (d->readings[1].cost >= best + CLOSE)
+		return 0;
+	text_look(&text, bytes, len);
 	for (i = 1; i < d->n && d->readings[i].cost < best + CLOSE; i++)
 		if (d->readings[0].language != LANGUAGE_NONE && d->readings[i].language != LANGUAGE_NONE &&
 		    is_single(d->readings[0].charset) && is_single(d->readings[i].charset) &&
-		    settle(race, p, &d->readings[0], &d->readings[i], bytes, len) != 0)
+		    settle(race, p, &d->readings[0], &d->readings[i], &text) != 0)
 			return -1;
 	return 0;
 }
@@ -295,12 +355,13 @@ int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const 
 		if (enter_proposal(&race, &proposals[i]) != 0)
 			return -1;
 	for (i = 0; i < sizeof candidates / sizeof candidates[0]; i++)
-		enter_all(&race, candidates[i].charset, candidates[i].languages, ~0u, candidates[i].cost);
+		if (is_single(candidates[i].charset) || are_pairs(candidates[i].charset, &race.sample))
+			enter_all(&race, candidates[i].charset, candidates[i].languages, ~0u, candidates[i].cost);
 	p.charset = CS_NONE;
 	for (i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
-		if (race_run(&race, &p, utf8_sample(race.sample.bytes, race.sample.len, rounds[i])) != 0)
+		if (race_run(&race, &p, race.sample.len < rounds[i] ? race.sample.len : rounds[i]) != 0)
 			return -1;
-		if (race.sample.beyond <= rounds[i])
+		if (race.sample.len <= rounds[i])
 			break;
 	}
 	for (i = 0; i < race.n; i++)

@@ -113,30 +113,52 @@ enum language language_of_tag(const char *tag, size_t len)
 	return LANGUAGE_NONE;
 }
 
-/* What a token costs within its class: which sign it is, which letter that is not the language's own. */
-static unsigned cost_in_class(enum language l, unsigned token)
-{
-	static const uint8_t cost[TOKEN_LETTER] = {
-		[TOKEN_OPEN] = QUOTE,
-		[TOKEN_CLOSE] = QUOTE,
-		[TOKEN_SIGN] = 12,
-		[TOKEN_SIGN_FEW] = 24,
-		[TOKEN_SIGN_RARE] = 45,
-		[TOKEN_CONTROL] = 90,
-		[TOKEN_HAN] = 60,
-		[TOKEN_STRANGER] = 60,
-		[TOKEN_BAD] = 90,
-	};
-	unsigned class = (unsigned char)models[l].class_of[token] - FIRST_CHARACTER;
-
-	if (token < TOKEN_OPEN)
-		return token != TOKEN_BREAK && models[l].script != SCRIPT_LATIN ? ASCII_LETTER : 0;
-	if (token < TOKEN_LETTER)
-		return cost[token];
-	if (letters_script(token) != models[l].script)
-		return letters_cost(token) + ALIEN;
-	return class + 2 == models[l].classes ? letters_cost(token) : 0;
-}
+/* What a token costs within its class, for the languages of each script: which sign it is, which letter that is not the
+ * language's own, which ASCII letter in a script that has one class for all. */
+#define LETTER(script, code, cost) [TOKEN_LETTER_##code] = SCRIPT_##script == THIS_SCRIPT ? cost : cost + ALIEN,
+#define IN_CLASS_SIGNS \
+	[TOKEN_A... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
+	                      [TOKEN_CLOSE] = QUOTE, [TOKEN_SIGN] = 12, [TOKEN_SIGN_FEW] = 24, [TOKEN_SIGN_RARE] = 45, \
+	                      [TOKEN_CONTROL] = 90, [TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90,
+static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
+	[SCRIPT_LATIN] = {
+#define THIS_SCRIPT SCRIPT_LATIN
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+	[SCRIPT_CYRILLIC] = {
+#define THIS_SCRIPT SCRIPT_CYRILLIC
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+	[SCRIPT_GREEK] = {
+#define THIS_SCRIPT SCRIPT_GREEK
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+	[SCRIPT_HEBREW] = {
+#define THIS_SCRIPT SCRIPT_HEBREW
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+	[SCRIPT_ARABIC] = {
+#define THIS_SCRIPT SCRIPT_ARABIC
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+	[SCRIPT_THAI] = {
+#define THIS_SCRIPT SCRIPT_THAI
+		IN_CLASS_SIGNS
+#include "core/evidence/letters.def"
+#undef THIS_SCRIPT
+	},
+};
+#undef LETTER
 
 /* Georgian, Armenian and others: their letters stand together, and nothing is known of which follows which. */
 static unsigned unknown_cost(const uint16_t *tokens, size_t n)
@@ -161,29 +183,31 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 
 unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	unsigned classes, sum = 0, ascii = 0, cost, token, class;
-	bool beyond, last_beyond = false;
-	const char *class_of, *row;
+	/* Behind the classes of ASCII letters stand those of the own letters, then quotes, signs and two of others. */
+	enum { OTHER_CLASSES = 5 };
+	unsigned twice = 0, last = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
+	const char *class_of, *rows;
+	const uint8_t *extra;
 	size_t i;
 
 	if (l == LANGUAGE_NONE)
 		return unknown_cost(tokens, n);
-	classes = models[l].classes;
 	class_of = models[l].class_of;
-	row = models[l].rows;
+	rows = models[l].rows;
+	extra = in_class[models[l].script];
+	first_own = models[l].script == SCRIPT_LATIN ? 27 : 2;
+	own = models[l].classes - first_own - OTHER_CLASSES;
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
-		class = (unsigned char)class_of[token] - FIRST_CHARACTER;
-		cost = (unsigned char)row[class] - FIRST_CHARACTER;
+		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
+		cost = (unsigned char)rows[last * models[l].classes + class] - (unsigned)FIRST_CHARACTER;
+		cost += class - first_own < own ? 0 : extra[token];
 		beyond = token >= TOKEN_OPEN;
-		if (beyond || last_beyond)
-			sum += cost + (beyond || models[l].script != SCRIPT_LATIN ? cost_in_class(l, token) : 0);
-		else
-			ascii += cost + (models[l].script != SCRIPT_LATIN ? cost_in_class(l, token) : 0);
-		row = models[l].rows + class * classes;
+		twice += cost << (beyond | last_beyond);
+		last = class;
 		last_beyond = beyond;
 	}
-	return sum + ascii / 2;
+	return twice / 2;
 }
 
 unsigned language_case_cost(const uint16_t *tokens, size_t n)

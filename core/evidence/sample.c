@@ -7,7 +7,7 @@
 
 enum {
 	SEGMENTS = 8,        /* the text is cut into so many, so that no part of it speaks alone */
-	SEGMENT_BEYOND = 64, /* bytes beyond ASCII for each; a later one may use what earlier ones left */
+	SEGMENT_BEYOND = 48, /* bytes beyond ASCII for each; a later one may use what earlier ones left */
 	CONTEXT = 24,        /* ASCII bytes before and behind */
 	PIECE = 256,
 	SAFE = 0x30 /* bytes below are no part of a longer character in any charset of the ASCII family */

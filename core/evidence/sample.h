@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SAMPLE_BYTES = 4096 };
+enum { SAMPLE_BYTES = 2048 };
 
 struct sample {
 	uint8_t bytes[SAMPLE_BYTES];    /* pieces, with a line feed behind each */
