@@ -10,6 +10,9 @@ enum {
 	SEGMENT_BEYOND = 48, /* bytes beyond ASCII for each; a later one may use what earlier ones left */
 	CONTEXT = 24,        /* ASCII bytes before and behind */
 	PIECE = 256,
+	/* pieces that one word may be the reason for: a word that is said often is no more evidence */
+	REPEATS = 2,
+	WORDS = 512,
 	SAFE = 0x30 /* bytes below are no part of a longer character in any charset of the ASCII family */
 };
 
@@ -63,7 +66,42 @@ struct walk {
 	const uint8_t *bytes;
 	size_t len, at, floor;
 	const bool *wanted;
+	uint32_t words[WORDS];      /* hashes of words, with how often in the low bits; 0: a free place */
 };
+
+static bool is_in_word(uint8_t c)
+{
+	return c >= 0x80 || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* Whether the word at w->at has been the reason for pieces often enough; then it is stepped over. A table that is full
+ * knows no more words. */
+static bool is_repeated(struct walk *w)
+{
+	enum { COUNT = 3 };
+	size_t from = w->at, to = w->at, tries;
+	uint32_t hash = 2166136261u, *place;
+
+	while (from > w->floor && w->at - from < PIECE && is_in_word(w->bytes[from - 1]))
+		from--;
+	for (to = from; to < w->len && to - from < PIECE && is_in_word(w->bytes[to]); to++)
+		hash = (hash ^ w->bytes[to]) * 16777619u;
+	hash = (hash << 2) | 4;
+	for (tries = 0; tries < 8; tries++) {
+		place = &w->words[((hash >> 3) + tries) % WORDS];
+		if (*place == 0)
+			*place = hash;
+		if ((*place & ~(uint32_t)COUNT) != hash)
+			continue;
+		if ((*place & COUNT) == REPEATS) {
+			w->at = to > w->at ? to : w->at + 1;
+			return true;
+		}
+		++*place;
+		return false;
+	}
+	return false;
+}
 
 /* Takes the pieces around bytes before `end`, as long as there are fewer than `beyond` bytes beyond ASCII. */
 static void take_segment(struct sample *s, struct walk *w, size_t end, size_t beyond)
@@ -79,6 +117,8 @@ static void take_segment(struct sample *s, struct walk *w, size_t end, size_t be
 			w->floor = w->at;
 			return;
 		}
+		if (is_repeated(w))
+			continue;
 		if (w->wanted != NULL)
 			w->floor = piece_floor(w->bytes, w->floor, w->at);
 		w->at = w->floor = take_piece(s, w->bytes, w->len, w->floor, w->at);

@@ -201,6 +201,9 @@ static const struct {
 	{ "fallback, label unknown", "text/xml; charset=x-bogus", CS_NONE, BYTES("<r>\x81\x8D\x8F\x90\x9D</r>"), "auto:2.5/fallback;charset=windows-1252" },
 	{ "no text under the label", "text/xml; charset=windows-1251", CS_NONE,
 	    BYTES("<?xml version='1.0' encoding='iso-8859-1'?><r>caf\xE9 d\xE9j\xE0 vu</r>"), "auto:2.5/decl;charset=windows-1252;was=windows-1251" },
+	{ "a label's text, said often", "text/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='windows-1251'?><r><t>S7 \xFF</t><t>S8 \xFF</t>"
+	    "<t>S1 \xFF</t><t>S2 \xFF</t><t>S3 \xFF</t><t>S4 \xFF</t><t>S5 \xFF</t><t>S6 \xFF</t><t>S0 \xFF</t><t>T1 \xFF</t><t>T2 \xFF</t></r>"),
+	    "auto:2.1/decl;charset=windows-1251;was=us-ascii" },
 	{ "escapes, undeclared", "text/xml; charset=utf-8", CS_NONE, BYTES("<r>\x1B$B$3\x1B(B</r>"), "auto:2.5/escapes;charset=iso-2022-jp;was=utf-8" },
 	{ "escapes, false declaration", "application/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='euc-jp'?><r>\x1B$@$3\x1B(J</r>"),
 	    "auto:2.0/1.2/escapes;charset=iso-2022-jp;was=euc-jp" },
