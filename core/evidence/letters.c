@@ -6,9 +6,9 @@
 
 static const struct {
 	uint16_t code;
-	uint8_t script, cost;
+	uint8_t script;
 } letters[] = {
-#define LETTER(script, code, cost) { code, SCRIPT_##script, cost },
+#define LETTER(script, code, cost) { code, SCRIPT_##script },
 #include "core/evidence/letters.def"
 #undef LETTER
 };
@@ -176,9 +176,4 @@ uint16_t letters_token(uint32_t c)
 enum letter_script letters_script(unsigned token)
 {
 	return letters[token - TOKEN_LETTER].script;
-}
-
-unsigned letters_cost(unsigned token)
-{
-	return letters[token - TOKEN_LETTER].cost;
 }

@@ -33,9 +33,7 @@ enum {
 /* The token of a character, with TOKEN_SMALL or TOKEN_CAPITAL where it is a letter that has case. */
 uint16_t letters_token(uint32_t character);
 
-/* For tokens of TOKEN_LETTER and up. The cost, in sixths of a nat, is that of the letter among all letters of its
- * script. */
+/* For tokens of TOKEN_LETTER and up. */
 enum letter_script letters_script(unsigned token);
-unsigned letters_cost(unsigned token);
 
 #endif

@@ -227,6 +227,32 @@ static void sign_rows(void)
 		    "%s", signs[i].rule);
 }
 
+/* Two sets of one alphabet, which a text of 60 KB tells apart by one letter near its end. */
+static void siblings(void)
+{
+	static const char *const stems[] = { "κυβερν", "οικονομ", "παρουσι", "πολιτικ", "σημεριν", "θαλασσ", "ανθρωπ", "εφημεριδ", "ιστορι",
+		"μουσικ", "δημοσι", "λεξικ", "τραπεζ", "νομοσχεδι", "εκλογ", "παραλι" };
+	static const char *const ends[] = { "ες", "ων", "ους", "εις", "ιας", "ικα", "ουμε", "ετε", "ατα", "ος", "ησε", "ονται" };
+	static const char *const charsets[] = { "windows-1253", "iso-8859-7" };
+	static char text[65536];
+	struct detection d;
+	size_t n = 0, len = 0, k, i;
+	uint8_t *bytes;
+
+	for (i = 0; n < 60000; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "<title>%s%s %s%s</title>\n", stems[i % 16], stems[i / 16 % 16], stems[i / 7 % 16],
+		    ends[i % 12]);
+	n += (size_t)snprintf(text + n, sizeof text - n, "<title>Άνθρωποι και Άλλα</title>\n");
+	for (k = 0; k < 2; k++) {
+		bytes = wide_iconv("UTF-8", charsets[k], text, n, &len);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+		CU_ASSERT_EQUAL(detector_weigh(&d, bytes, len, NULL, NULL, 0), 0);
+		UNIT_ROW(d.n > 1 && strcmp(charset_name(d.readings[0].charset), charsets[k]) == 0, "%s: %s", charsets[k],
+		    charset_name(d.readings[0].charset));
+		free(bytes);
+	}
+}
+
 /* A sample has something of every part of a text, stops where it is full, and starts no piece within a character. */
 static void samples(void)
 {
@@ -253,4 +279,5 @@ static void samples(void)
 }
 
 UNIT_SUITE(detector, { "tokens", token_rows }, { "models", models }, { "tags", tag_rows }, { "hints", hint_rows }, { "texts", text_rows },
-    { "proposals", proposals }, { "signs", sign_rows }, { "samples", samples })
+    { "proposals", proposals }, { "signs", sign_rows }, { "samples", samples },
+    { "siblings", siblings })
