@@ -15,8 +15,8 @@
 
 enum {
 	BEHIND = 18 * LANGUAGE_NAT, /* a reading that costs so much more than the best is given up */
-	CLOSE =
-	    10 * LANGUAGE_NAT, /* two readings that differ by less are told apart by the bytes in which they differ */
+	/* Two readings that differ by less are told apart by the bytes in which they differ. */
+	CLOSE = 10 * LANGUAGE_NAT,
 	/* A text of which even the best reading costs more for each byte is none that the models know. */
 	NO_TEXT = 27,
 	STRANGERS = 1 << SCRIPT_COUNT,
@@ -339,7 +339,7 @@ static int settle_all(struct race *race, struct piece *p, struct detection *d, c
 int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const struct hints *hints,
     const struct proposal *proposals, size_t n_proposals)
 {
-	static const size_t rounds[] = { 24, 96, SAMPLE_BYTES }; /* bytes beyond ASCII */
+	static const size_t rounds[] = { 24, 96, SAMPLE_BYTES }; /* bytes of the sample */
 	struct race race;
 	struct piece p;
 	size_t i;

@@ -117,9 +117,9 @@ enum language language_of_tag(const char *tag, size_t len)
  * language's own, which ASCII letter in a script that has one class for all. */
 #define LETTER(script, code, cost) [TOKEN_LETTER_##code] = SCRIPT_##script == THIS_SCRIPT ? cost : cost + ALIEN,
 #define IN_CLASS_SIGNS \
-	[TOKEN_A... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
-	                      [TOKEN_CLOSE] = QUOTE, [TOKEN_SIGN] = 12, [TOKEN_SIGN_FEW] = 24, [TOKEN_SIGN_RARE] = 45, \
-	                      [TOKEN_CONTROL] = 90, [TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90,
+	[TOKEN_A ... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
+	[TOKEN_CLOSE] = QUOTE, [TOKEN_SIGN] = 12, [TOKEN_SIGN_FEW] = 24, [TOKEN_SIGN_RARE] = 45, [TOKEN_CONTROL] = 90, \
+	[TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90,
 static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
 	[SCRIPT_LATIN] = {
 #define THIS_SCRIPT SCRIPT_LATIN

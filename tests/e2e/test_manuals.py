@@ -31,7 +31,7 @@ TOLD = {
     "policy.c": (r"\[V(ERR|REASON)_[A-Z_]+\] = \"", ["errors", "reasons"]),
     "policy_auto.c": (r'"(bom|family|utf8|escapes|decl|http|guess|fallback|external)"', ["steps"]),
 }
-# check-options.sh, the compiler; test_language
+# By check-options.sh, by the compiler, by test_detector
 COMPILED = {"options.def", "route_options.def", "conf_types.def", "letters.def", "languages.def", "han.def"}
 
 
