@@ -411,6 +411,13 @@ int normaliser_finish(struct normaliser *n)
 	return stop(n, rc);
 }
 
+void normaliser_leave_end(struct normaliser *n)
+{
+	n->options.repairs &= ~(unsigned)REPAIR_END;
+	if (n->recode)
+		recode_leave_end(n->recode);
+}
+
 const struct verdict *normaliser_verdict(const struct normaliser *n)
 {
 	return n->decided ? &n->verdict : NULL;

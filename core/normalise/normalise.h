@@ -60,6 +60,8 @@ void normaliser_free(struct normaliser **);
  * written). */
 int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
 int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
+/* Nobody knows whether the bytes fed are all of the body: a document that is open at their end is not closed. */
+void normaliser_leave_end(struct normaliser *);
 /* NULL until decided. */
 const struct verdict *normaliser_verdict(const struct normaliser *);
 const struct normalise_report *normaliser_report(const struct normaliser *);

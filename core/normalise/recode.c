@@ -136,6 +136,11 @@ int recode_finish(struct recode *r)
 	return rc ? rc : repair_finish(r->repair);
 }
 
+void recode_leave_end(struct recode *r)
+{
+	repair_leave_end(r->repair);
+}
+
 uint64_t recode_malformed(const struct recode *r)
 {
 	return decoder_malformed(r->decoder);

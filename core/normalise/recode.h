@@ -24,6 +24,7 @@ int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((war
 /* Takes bytes under 0x80 that mean ASCII characters in any charset. */
 int recode_ascii(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
+void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
 
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */

@@ -1,4 +1,5 @@
-/* Owns the stream of repairs: line ends, then prolog, then the rest of the text; see repair.h.
+/* Owns the stream of repairs: line ends, then prolog, then forbidden characters, then markup; see
+ * repair.h.
  * Invariant: each stage sees the same text however the input was cut. */
 #include "core/repair/repair.h"
 
@@ -9,12 +10,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/repair/repair_characters.h"
 #include "core/repair/repair_lex.h"
 #include "core/repair/repair_prolog.h"
 
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
 	PROLOG_HOLD_MAX = 65536         /* a document that has not started by then has no prolog to repair */
+};
+
+/* The repairs that go by XML 1.0's grammar: in XML 1.1 other characters are white space. */
+enum {
+	XML_1_0_REPAIRS = REPAIR_ENTITIES | REPAIR_AMPERSANDS | REPAIR_TAGS | REPAIR_END | REPAIR_TRAILING,
+	LEX_REPAIRS = XML_1_0_REPAIRS | REPAIR_REFERENCES
 };
 
 struct repair {
@@ -28,8 +36,24 @@ struct repair {
 	uint8_t *held;
 	size_t held_len, held_cap, look_at;
 
+	struct repair_characters characters;
+	bool lexed;                     /* the text goes through lex */
 	struct repair_lex lex;
 };
+
+/* ---- what is made of all the text ---- */
+
+static int to_lex(void *arg, const uint8_t *text, size_t len)
+{
+	return repair_lex(arg, text, len, false);
+}
+
+static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+{
+	int rc = repair_characters(&r->characters, in, len, final);
+
+	return rc || !final || !r->lexed ? rc : repair_lex(&r->lex, in, 0, true);
+}
 
 /* ---- the prolog ---- */
 
@@ -44,23 +68,23 @@ static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *
 		at = p->mark;
 	}
 	if (p->start > p->mark && (r->flags & REPAIR_JUNK)) {
-		rc = repair_lex(&r->lex, in + at, p->mark - at, false);
+		rc = body_feed(r, in + at, p->mark - at, false);
 		if (rc)
 			return rc;
 		r->counts[REPAIRED_JUNK]++;
 		at = p->start;
 	}
 	if (p->enc_start < p->enc_end && strcasecmp(p->encoding, r->encoding) != 0 && (r->flags & REPAIR_DECLARATION)) {
-		rc = repair_lex(&r->lex, in + at, p->enc_start - at, false);
+		rc = body_feed(r, in + at, p->enc_start - at, false);
 		n = snprintf(declared, sizeof(declared), "encoding=\"%s\"", r->encoding);
 		if (rc == 0)
-			rc = repair_lex(&r->lex, (const uint8_t *)declared, (size_t)n, false);
+			rc = body_feed(r, (const uint8_t *)declared, (size_t)n, false);
 		if (rc)
 			return rc;
 		r->counts[REPAIRED_DECLARATION]++;
 		at = p->enc_end;
 	}
-	return repair_lex(&r->lex, in + at, len - at, false);
+	return body_feed(r, in + at, len - at, false);
 }
 
 static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
@@ -108,7 +132,7 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 	rc = prolog_emit(r, &p, text, text_len);
 	free(r->held);
 	r->held = NULL;
-	return rc || take == len ? rc : repair_lex(&r->lex, in + take, len - take, false);
+	return rc || take == len ? rc : body_feed(r, in + take, len - take, false);
 }
 
 static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
@@ -121,7 +145,7 @@ static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 		len = 0;
 	}
 	if (rc == 0 && (final || !r->in_prolog))
-		rc = repair_lex(&r->lex, in, len, final);
+		rc = body_feed(r, in, len, final);
 	return rc;
 }
 
@@ -172,7 +196,12 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 		return NULL;
 	r->flags = flags;
 	r->encoding = encoding;
-	r->lex = (struct repair_lex){ .flags = flags, .sink = sink, .counts = r->counts };
+	if (flags & REPAIR_XML_1_1)
+		flags &= ~(unsigned)XML_1_0_REPAIRS;
+	repair_lex_begin(&r->lex, flags, r->counts, sink);
+	r->lexed = flags & LEX_REPAIRS;
+	r->characters = (struct repair_characters){ .flags = flags, .counts = r->counts,
+		.sink = r->lexed ? (struct sink){ to_lex, &r->lex } : sink };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
 	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;
 	r->look_at = PROLOG_LOOK_FIRST;
@@ -181,8 +210,10 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 
 void repair_free(struct repair **r)
 {
-	if (*r)
+	if (*r) {
 		free((*r)->held);
+		repair_lex_free(&(*r)->lex);
+	}
 	free(*r);
 	*r = NULL;
 }
@@ -201,6 +232,11 @@ int repair_finish(struct repair *r)
 	if (r->next_line_lead)
 		rc = text_feed(r, (const uint8_t *)"\xc2", 1, false);
 	return rc ? rc : text_feed(r, (const uint8_t *)"", 0, true);
+}
+
+void repair_leave_end(struct repair *r)
+{
+	repair_lex_leave_end(&r->lex);
 }
 
 const uint64_t *repair_counts(const struct repair *r)

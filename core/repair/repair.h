@@ -1,8 +1,8 @@
-/* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser: mark, junk, declaration, forbidden
- * characters, references.
- * Must not know: encodings, HTTP. It is a lexer of prolog and character data, never a parser.
- * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed; the result does not depend on
- * how the input was cut. Source: XML 1.0 [2] Char, [23]-[32] prolog, [66] CharRef. */
+/* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser.
+ * Must not know: encodings, HTTP. It reads markup and never means: nothing of a document is guessed.
+ * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed, and in a well-formed document
+ * none of the text from the root on does; the result does not depend on how the input was cut; memory is bounded.
+ * Source: XML 1.0 [2] Char, [23]-[32] prolog, [14]-[16], [20], [39]-[44], [66]-[68]. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
 
@@ -17,15 +17,21 @@
 	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids replaced by U+FFFD") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to forbidden characters replaced by U+FFFD") \
-	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds")
+	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds") \
+	X(ENTITIES,     1 << 6, "entities",    "undeclared names of characters that HTML has made numeric references") \
+	X(AMPERSANDS,   1 << 7, "ampersands",  "& that start no reference and < that start no markup escaped") \
+	X(TAGS,         1 << 8, "tags", \
+	    "tags mended: attributes quoted or dropped, end tags put in or dropped; hyphens in comments parted") \
+	X(END,          1 << 9, "end",         "documents closed that end early in a complete body") \
+	X(TRAILING,     1 << 10, "trailing",   "what stands behind the root removed")
 
 enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
-	REPAIR_ALL = (1 << 6) - 1,
+	REPAIR_ALL = (1 << 11) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
-	REPAIR_XML_1_1 = 1 << 6
+	REPAIR_XML_1_1 = 1 << 11
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,
@@ -48,6 +54,8 @@ void repair_free(struct repair **);
 /* 0, or what the sink returned, or -1 (out of memory) */
 int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int repair_finish(struct repair *) __attribute__((warn_unused_result));
+/* What is fed may not be all of the document: REPAIR_END is not made. */
+void repair_leave_end(struct repair *);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
 const char *repair_name(enum repair_index);
 

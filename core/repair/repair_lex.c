@@ -1,364 +1,347 @@
-/* Owns forbidden characters and references to them; see repair_lex.h.
+/* Owns the stream of tokens: finding them, holding those that a call cuts, writing them; see repair_lex.h.
  *
- * From the root on there are four modes, and vectors find the bytes that end them. Tags need no mode of their own:
- * "<!", "<?" and a reference mean the same in an attribute value of a well-formed document as in content (XML 1.0 [10]
- * AttValue has no "<"). Before the root there are five more modes, which are read byte by byte: that text is mostly
- * short, and pairs of bytes cannot tell its tokens. */
+ * From the root on vectors find the bytes that matter, and tags as most feeds have them are passed by without a token
+ * (lex_pass()). The other modes are read byte by byte: that text is mostly short. */
 #include "core/repair/repair_lex.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/repair/repair_name.h"
 #include "core/repair/repair_scan.h"
+#include "core/repair/repair_token.h"
 
-static const struct lex_modes {
-	struct repair_stops stops;
-	const char *close;
-} lex_modes[] = {
-	[LEX_TEXT] = { REPAIR_STOPS('<', '!', '?', '&', '#'), NULL },
-	[LEX_COMMENT] = { REPAIR_STOPS('-', '-', '-', '-', '-'), "-->" },
-	[LEX_INSTRUCTION] = { REPAIR_STOPS('?', '>', '>', '?', '>'), "?>" },
-	[LEX_CDATA] = { REPAIR_STOPS(']', ']', ']', ']', ']'), "]]>" },
-};
+enum { HELD_FIRST = 128, HELD_STEP = 80 /* more than any token but a tag */ };
 
 #define IN(mode) (1u << LEX_##mode)
 
-/* The slow modes in which a byte needs a look. Bytes that XML forbids need one in all modes. */
-static const uint8_t slow_stops[256] = {
-	[0 ... 0x08] = 0xff, [0x0b] = 0xff, [0x0c] = 0xff, [0x0e ... 0x1f] = 0xff, [0xef] = 0xff,
-	['<'] = IN(PROLOG) | IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION), ['&'] = IN(PROLOG) | IN(LITERAL),
-	['S'] = IN(DECLARATION), ['P'] = IN(DECLARATION), ['>'] = IN(DOCTYPE) | IN(DECLARATION), ['['] = IN(DOCTYPE),
-	[']'] = IN(SUBSET),
-	['"'] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL), ['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL),
+/* The slow modes in which a byte needs a look; some have rules of their own (next_stop()). */
+static const uint16_t slow_stops[256] = {
+	['<'] = IN(DOCTYPE) | IN(SUBSET) | IN(DECLARATION) | IN(TAG) | IN(VALUE),
+	['&'] = IN(LITERAL) | IN(VALUE), ['S'] = IN(DECLARATION),
+	['P'] = IN(DECLARATION), ['>'] = IN(DOCTYPE) | IN(DECLARATION) | IN(TAG),
+	['['] = IN(DOCTYPE), [']'] = IN(SUBSET), ['%'] = IN(SUBSET),
+	['/'] = IN(TAG),
+	['"'] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL) | IN(TAG) | IN(VALUE),
+	['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL) | IN(TAG) | IN(VALUE),
 };
 
-static const struct {
-	unsigned in;
-	const char *word;
-	enum lex_mode mode;
-} openings[] = {
-	{ IN(TEXT) | IN(PROLOG) | IN(SUBSET), "<!--", LEX_COMMENT },
-	{ IN(TEXT) | IN(PROLOG) | IN(SUBSET), "<?", LEX_INSTRUCTION },
-	{ IN(TEXT) | IN(PROLOG), "<![CDATA[", LEX_CDATA },
-	{ IN(PROLOG), "<!DOCTYPE", LEX_DOCTYPE },
-	{ IN(SUBSET), "<!", LEX_DECLARATION },
-};
-
-static const struct {
-	enum lex_mode in;
-	char byte;
-	enum lex_mode mode;
-} delimiters[] = {
-	{ LEX_DOCTYPE, '[', LEX_SUBSET }, { LEX_DOCTYPE, '>', LEX_PROLOG },
-	{ LEX_DOCTYPE, '"', LEX_LITERAL }, { LEX_DOCTYPE, '\'', LEX_LITERAL },
-	{ LEX_SUBSET, ']', LEX_DOCTYPE },
-	{ LEX_DECLARATION, '>', LEX_SUBSET },
-	{ LEX_DECLARATION, '"', LEX_LITERAL }, { LEX_DECLARATION, '\'', LEX_LITERAL },
-};
-
-static const uint8_t replacement[] = { 0xef, 0xbf, 0xbd };     /* U+FFFD */
-
-static int lex_emit(const struct repair_lex *l, const uint8_t *p, size_t len)
+static int lex_emit(const struct repair_lex *l, const void *p, size_t len)
 {
 	return len > 0 ? l->sink.write(l->sink.arg, p, len) : 0;
 }
 
-/* XML 1.0 [2] Char */
-static bool is_char(uint32_t cp)
-{
-	return cp == 0x9 || cp == 0xa || cp == 0xd || (cp >= 0x20 && cp <= 0xd7ff) || (cp >= 0xe000 && cp <= 0xfffd) ||
-	    (cp >= 0x10000 && cp <= 0x10ffff);
-}
+/* ---- finding ---- */
 
-/* ---- numeric references ([66] CharRef) ---- */
-
-/* -1: not a digit of that base. */
-static int digit_value(uint8_t c, bool hex)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len. */
-static size_t reference_take(struct lex_reference *ref, const uint8_t *in, size_t len)
-{
-	size_t at = 0;
-	int digit;
-
-	if (len > 0 && in[0] == 'x' && !ref->hex && ref->zeros == 0 && ref->digits == 0) {
-		ref->hex = true;
-		at++;
-	}
-	for (; at < len && (digit = digit_value(in[at], ref->hex)) >= 0; at++) {
-		if (digit == 0 && ref->digits == 0) {
-			ref->zeros++;
-		} else if (ref->digits < LEX_DIGITS) {
-			ref->value = ref->value * (ref->hex ? 16 : 10) + (uint32_t)digit;
-			ref->digit[ref->digits++] = (char)in[at];
-		} else {
-			ref->overflow = true;
-		}
-	}
-	return at;
-}
-
-/* In XML 1.1 the only control to which a reference is forbidden is U+0000 ([2] Char there). */
-static bool reference_is_forbidden(const struct repair_lex *l, const struct lex_reference *ref)
-{
-	if (ref->digits == 0 && ref->zeros == 0)
-		return false;
-	if ((l->flags & REPAIR_XML_1_1) && !ref->overflow && ref->value > 0 && ref->value < 0x20)
-		return false;
-	return ref->overflow || !is_char(ref->value);
-}
-
-static int reference_emit(const struct repair_lex *l, const struct lex_reference *ref)
-{
-	static const uint8_t zeros[] = "00000000000000000000000000000000";
-	int rc = lex_emit(l, (const uint8_t *)"&#x", ref->hex ? 3 : 2);
-
-	for (uint64_t left = ref->zeros; rc == 0 && left > 0;) {
-		size_t n = left < sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1;
-
-		rc = lex_emit(l, zeros, n);
-		left -= n;
-	}
-	return rc ? rc : lex_emit(l, (const uint8_t *)ref->digit, ref->digits);
-}
-
-/* ---- tokens ---- */
-
-enum token_kind { TOKEN_KEEP, TOKEN_REPLACE, TOKEN_CUT /* by the end of the buffer */, TOKEN_CUT_REFERENCE };
-
-struct token {
-	enum token_kind kind;
-	size_t len;
+/* The marks of the blocks of text that were looked at last. */
+struct marks {
+	size_t from, to;                /* of the text; to: behind the last block, which may be behind the text */
+	uint64_t masks[REPAIR_BLOCKS];
 };
 
-static const struct token token_one = { TOKEN_KEEP, 1 };
-
-/* Whether the text starts with the word. TOKEN_KEEP of length 0: it does not. */
-static struct token token_word(const char *word, const uint8_t *in, size_t len, bool final)
+static inline size_t next_mark(struct marks *m, const uint8_t *in, size_t at, size_t len)
 {
-	size_t n = strlen(word);
-
-	if (memcmp(in, word, len < n ? len : n) != 0 || (len < n && final))
-		return (struct token){ TOKEN_KEEP, 0 };
-	return (struct token){ len < n ? TOKEN_CUT : TOKEN_KEEP, n };
-}
-
-static void lex_enter(struct repair_lex *l, enum lex_mode mode)
-{
-	if (mode == LEX_DOCTYPE || mode == LEX_DECLARATION)
-		l->external = mode == LEX_DOCTYPE;
-	if (mode == LEX_LITERAL || mode > LEX_TEXT)
-		l->back = mode == LEX_CDATA ? LEX_TEXT : l->mode;
-	l->mode = mode;
-}
-
-/* Reads "<". Where none of the words follows it starts an element, or is broken; either way the mode becomes text. */
-static struct token token_open(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
-{
-	for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
-		struct token t;
-
-		if (!(openings[i].in >> l->mode & 1))
-			continue;
-		t = token_word(openings[i].word, in, len, final);
-		if (t.kind == TOKEN_KEEP && t.len > 0)
-			lex_enter(l, openings[i].mode);
-		if (t.len > 0)
-			return t;
+	for (;;) {
+		for (uint64_t rest; at < m->to; at += REPAIR_BLOCK - (at - m->from) % REPAIR_BLOCK) {
+			rest = m->masks[(at - m->from) / REPAIR_BLOCK] >> (at - m->from) % REPAIR_BLOCK;
+			if (rest)
+				return at + (size_t)__builtin_ctzll(rest);
+		}
+		if (at >= len)
+			return len;
+		m->from = at;
+		m->to = at + repair_scan_marks(in, at, len, m->masks) * REPAIR_BLOCK;
 	}
-	l->mode = LEX_TEXT;
-	return token_one;
 }
 
-/* [75] ExternalID: its literals are names of other entities, in which nothing is a reference. */
-static struct token token_external(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+/* Text from the root on: passes by tags that are plain or that close what they should, and the references that most
+ * feeds have. Returns the offset of what needs a token; len: there is none. */
+static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
 {
-	struct token t = token_word(in[0] == 'S' ? "SYSTEM" : "PUBLIC", in, len, final);
+	struct repair_stack *stack = &l->elements.stack;
 
-	if (t.len == 0)
-		return token_one;
-	l->external |= t.kind == TOKEN_KEEP;
-	return t;
-}
+	while ((at = next_mark(marks, in, at, len)) < len) {
+		const uint8_t *p = in + at;
+		size_t left = len - at, n;
 
-static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
-{
-	if (l->mode == LEX_LITERAL) {
-		if (in[0] == l->quote)
-			l->mode = l->back;
-		return token_one;
+		if (left < 2 || stack->depth < 2)
+			return at;
+		if (p[0] == '<' && p[1] == '/') {
+			if (!(n = stack_ends_top(stack, p + 2, left - 2)))
+				return at;
+			l->elements.leaf = false;
+			stack_pop(stack);
+			at += n + 2;
+		} else if (p[0] == '<' && (name_bytes[p[1]] & NAME_START)) {
+			n = name_plain(p + 1, left - 1);
+			if (n + 1 >= left || p[n + 1] != '>' || !stack_has_room(stack, n))
+				return at;
+			l->elements.leaf = true;
+			stack_put(stack, p + 1, n, left - 1);
+			at += n + 2;
+		} else if (p[0] == ']' && p[1] != ']') {
+			at++;
+		} else if (p[0] == '&' && left > 4 && memcmp(p, "&amp;", 5) == 0) {
+			at += 5;
+		} else {
+			return at;
+		}
 	}
-	for (size_t i = 0; i < sizeof(delimiters) / sizeof(delimiters[0]); i++) {
-		if (delimiters[i].in != l->mode || (uint8_t)delimiters[i].byte != in[0])
-			continue;
-		l->quote = in[0];
-		lex_enter(l, delimiters[i].mode);
-		break;
+	return len;
+}
+
+static size_t next_byte(const uint8_t *in, uint8_t byte, size_t at, size_t len)
+{
+	const uint8_t *found = at < len ? memchr(in + at, byte, len - at) : NULL;
+
+	return found ? (size_t)(found - in) : len;
+}
+
+static size_t next_stop(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
+{
+	switch (l->mode) {
+	case LEX_PROLOG:
+		for (; at < len && in[at] != '<' && in[at] != '&'; at++)
+			l->elements.doubtful |= !name_is_space(in[at]);
+		l->elements.doubtful |= at < len && in[at] == '&';
+		return at;
+	case LEX_TEXT:
+		return lex_pass(l, marks, in, at, len);
+	case LEX_COMMENT:
+		return next_byte(in, '-', at, len);
+	case LEX_INSTRUCTION:
+		return next_byte(in, '?', at, len);
+	case LEX_CDATA:
+		return next_byte(in, ']', at, len);
+	case LEX_ENTITY:
+	case LEX_DROP:
+		return at;
+	case LEX_EPILOG:
+		return name_skip_space(in, at, len);
+	default:
+		while (at < len && !(slow_stops[in[at]] >> l->mode & 1))
+			at++;
+		return at;
 	}
-	return token_one;
 }
 
-static struct token token_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
-{
-	struct token t = token_word("&#", in, len, final);
+/* ---- writing ---- */
 
-	if (t.kind == TOKEN_CUT)
-		return t;
-	if (t.len == 0 || !(l->flags & REPAIR_REFERENCES) || (l->mode == LEX_LITERAL && l->external))
-		return token_one;
-	memset(&l->ref, 0, sizeof(l->ref));
-	t.len += reference_take(&l->ref, in + t.len, len - t.len);
-	if (t.len == len && !final) {
-		l->ref.open = true;
-		t.kind = TOKEN_CUT_REFERENCE;
-	} else if (reference_is_forbidden(l, &l->ref) && (l->ref.overflow || (t.len < len && in[t.len] == ';'))) {
-		t.kind = TOKEN_REPLACE;
-		t.len += t.len < len && in[t.len] == ';';
-		l->counts[REPAIRED_REFERENCES]++;
+static int write_tag(struct repair_lex *l, const uint8_t *in)
+{
+	const struct tag *t = &l->tag;
+	bool content = l->references.content;
+	int rc;
+
+	if (t->end) {
+		rc = elements_mend(&l->elements, in + t->name.at, t->name.len, in, t->len);
+		lex_behind_tag(l);
+		return rc;
 	}
-	return t;
+	l->references.content = true;
+	rc = tag_write(t, &l->tags, in, l->sink);
+	l->references.content = content;
+	return rc ? rc : lex_emit(l, in + t->tail, t->len - t->tail);
 }
 
-static struct token token_close(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+/* Writes what stands for a token that is not kept. */
+static int write_token(struct repair_lex *l, enum token_kind kind, const uint8_t *in)
 {
-	struct token t = token_word(lex_modes[l->mode].close, in, len, final);
+	char text[REFERENCE_TEXT_MAX];
 
-	if (t.len == 0)
-		return token_one;
-	if (t.kind == TOKEN_KEEP)
-		l->mode = l->back;
-	return t;
-}
-
-/* Reads what may be a forbidden character: a C0 control, U+FFFE or U+FFFF. */
-static struct token token_character(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
-{
-	size_t n = 1;
-
-	if (in[0] == 0xef) {
-		if (len < 3 && !final)
-			return (struct token){ TOKEN_CUT, 0 };
-		if (len < 3 || in[1] != 0xbf || in[2] < 0xbe)
-			return token_one;
-		n = 3;
-	}
-	if (!(l->flags & REPAIR_CHARACTERS))
-		return token_one;
-	l->counts[REPAIRED_CHARACTERS]++;
-	return (struct token){ TOKEN_REPLACE, n };
-}
-
-static struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
-{
-	if (in[0] < 0x20 || in[0] == 0xef)
-		return token_character(l, in, len, final);
-	if (l->mode > LEX_TEXT)
-		return token_close(l, in, len, final);
-	if (in[0] == '<')
-		return token_open(l, in, len, final);
-	if (in[0] == '&')
-		return token_reference(l, in, len, final);
-	return in[0] == 'S' || in[0] == 'P' ? token_external(l, in, len, final) : token_delimiter(l, in);
-}
-
-static size_t next_stop(const struct repair_lex *l, const uint8_t *in, size_t at, size_t len)
-{
-	if (l->mode >= LEX_SLOW_MODES)
-		return repair_scan(&lex_modes[l->mode].stops, in, at, len);
-	while (at < len && !(slow_stops[in[at]] >> l->mode & 1))
-		at++;
-	return at;
-}
-
-/* Goes on with a reference that the end of a call has cut. Sets *used. */
-static int lex_open_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
-{
-	bool ends_well;
-
-	*used = reference_take(&l->ref, in, len);
-	if (*used == len && !final)
+	switch (kind) {
+	case TOKEN_REFERENCE:
+		l->counts[reference_repair(l->found.kind)]++;
+		return lex_emit(l, text, reference_text(&l->references, &l->found, text));
+	case TOKEN_TAG:
+		return write_tag(l, in);
+	case TOKEN_TEXT:
+		l->counts[l->repair]++;
+		return lex_emit(l, l->text, strlen(l->text));
+	case TOKEN_NO_MEMORY:
+		return -1;
+	default:
 		return 0;
-	l->ref.open = false;
-	ends_well = *used < len && in[*used] == ';';
-	if (!reference_is_forbidden(l, &l->ref) || !(ends_well || l->ref.overflow))
-		return reference_emit(l, &l->ref);
-	*used += ends_well;
-	l->counts[REPAIRED_REFERENCES]++;
-	return lex_emit(l, replacement, sizeof(replacement));
+	}
 }
 
-/* Handles *used bytes of in; the rest, under 9 bytes and none when final, is an unfinished token. */
+/* Goes on with a numeric reference that the end of a call has cut. Sets *used. */
+static int lex_open_number(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
+{
+	l->found = reference_go_on(&l->references, &l->number, in, len, final);
+	*used = l->found.len;
+	if (l->found.kind == REFERENCE_CUT_NUMBER)
+		return 0;
+	if (l->found.kind == REFERENCE_FORBIDDEN)
+		return write_token(l, TOKEN_REFERENCE, in);
+	l->counts[REPAIRED_AMPERSANDS] += l->found.kind == REFERENCE_BARE;
+	return reference_number_emit(&l->number, l->found.kind == REFERENCE_BARE, l->sink);
+}
+
+/* ---- the stream ---- */
+
+/* What the end of the text cuts is dropped where what is open is closed behind it: elements of the root, or a comment
+ * or an instruction behind it. */
+static bool drops_end(const struct repair_lex *l)
+{
+	bool misc = (l->mode == LEX_COMMENT || l->mode == LEX_INSTRUCTION) && l->back == LEX_EPILOG;
+	bool open = elements_are_open(&l->elements) || misc;
+
+	return l->flags & REPAIR_END && open && !l->elements.doubtful;
+}
+
+/* Handles *used bytes of in; the rest, none when final, is an unfinished token. */
 static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, size_t *used)
 {
 	size_t run = 0, at = 0;
+	struct marks marks;
 	int rc = 0;
 
-	if (l->ref.open) {
-		rc = lex_open_reference(l, in, len, final, &run);
+	marks.to = 0;
+	if (l->number.open) {
+		rc = lex_open_number(l, in, len, final && !drops_end(l), &run);
 		at = run;
 	}
 	while (rc == 0) {
 		struct token t;
 
-		at = next_stop(l, in, at, len);
+		at = next_stop(l, &marks, in, at, len);
 		if (at == len)
 			break;
-		t = token_read(l, in + at, len - at, final);
+		t = token_read(l, in + at, len - at, final && !drops_end(l));
 		if (t.kind == TOKEN_KEEP) {
 			at += t.len;
 			continue;
 		}
 		rc = lex_emit(l, in + run, at - run);
 		run = at;
+		if (t.kind == TOKEN_CUT && final)
+			run = at = len;
 		if (t.kind == TOKEN_CUT)
 			break;
+		if (rc == 0)
+			rc = write_token(l, t.kind, in + at);
 		run = at += t.len;
-		if (rc == 0 && t.kind == TOKEN_REPLACE)
-			rc = lex_emit(l, replacement, sizeof(replacement));
 	}
 	*used = at;
 	return rc ? rc : lex_emit(l, in + run, at - run);
 }
 
+/* Closes what is open at the end of the text. */
+static int lex_finish(struct repair_lex *l)
+{
+	const char *close = "";
+	int rc;
+
+	if (!drops_end(l) || l->mode == LEX_TAG)
+		return 0;
+	if (l->mode == LEX_COMMENT)
+		close = "-->";
+	else if (l->mode == LEX_INSTRUCTION)
+		close = "?>";
+	else if (l->mode == LEX_CDATA)
+		close = "]]>";
+	else if (l->mode == LEX_VALUE)
+		close = l->quote == '"' ? "\">" : "'>";
+	l->counts[REPAIRED_END]++;
+	rc = lex_emit(l, close, strlen(close));
+	return rc ? rc : elements_finish(&l->elements);
+}
+
+/* ---- holding ---- */
+
+/* Whether the bytes held begin a tag, which is complete with some ">" at the earliest. */
+static bool holds_tag(const struct repair_lex *l)
+{
+	return l->held_len > 1 && l->held[0] == '<' && l->held[1] != '!' && l->held[1] != '?';
+}
+
+/* How many of the bytes are to be held as well before there is another look; *enough false: none is due. */
+static size_t held_more(const struct repair_lex *l, const uint8_t *in, size_t len, bool final, bool *enough)
+{
+	size_t most = (holds_tag(l) ? TAG_MAX : l->held_len + HELD_STEP) - l->held_len, n = len < most ? len : most;
+	const uint8_t *end = holds_tag(l) && n > 0 ? memchr(in, '>', n) : NULL;
+
+	*enough = !holds_tag(l) || end || n == most || final;
+	/* Twice as much as before at least, so that looking again and again takes no longer than reading */
+	if (end && (size_t)(end - in) + 1 > l->held_len)
+		return (size_t)(end - in) + 1;
+	return end && l->held_len < n ? l->held_len : n;
+}
+
+static int lex_hold(struct repair_lex *l, const uint8_t *in, size_t len)
+{
+	if (l->held_cap - l->held_len < len) {
+		size_t cap = l->held_len + len < HELD_FIRST ? HELD_FIRST : 2 * (l->held_len + len);
+		uint8_t *held = realloc(l->held, cap);
+
+		if (!held)
+			return -1;
+		l->held = held;
+		l->held_cap = cap;
+	}
+	if (len > 0)
+		memcpy(l->held + l->held_len, in, len);
+	l->held_len += len;
+	return 0;
+}
+
 int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	size_t used = 0;
-	int rc;
+	int rc = 0;
 
-	if (!(l->flags & (REPAIR_CHARACTERS | REPAIR_REFERENCES)))
-		return lex_emit(l, in, len);
-	while (l->carry_len > 0 && (len > 0 || final)) {
-		size_t room = sizeof(l->carry) - l->carry_len, take = len < room ? len : room, had = l->carry_len;
+	while (rc == 0 && l->held_len > 0 && (len > 0 || final)) {
+		size_t had = l->held_len, take;
+		bool enough;
 
-		if (take > 0)
-			memcpy(l->carry + had, in, take);
-		rc = lex(l, l->carry, had + take, final && take == len, &used);
-		if (rc)
-			return rc;
+		take = held_more(l, in, len, final, &enough);
+		if (lex_hold(l, in, take))
+			return -1;
+		if (!enough)
+			return 0;
+		rc = lex(l, l->held, l->held_len, final && take == len, &used);
 		if (used >= had) {
-			l->carry_len = 0;
+			l->held_len = 0;
 			in += used - had;
 			len -= used - had;
 		} else {
-			l->carry_len = had + take - used;
-			memmove(l->carry, l->carry + used, l->carry_len);
+			l->held_len -= used;
+			memmove(l->held, l->held + used, l->held_len);
 			in += take;
 			len -= take;
 		}
 	}
-	if (len == 0 && !(final && l->ref.open))
-		return 0;
-	rc = lex(l, in, len, final, &used);
-	if (rc == 0 && used < len) {
-		assert(len - used < LEX_CARRY_MAX / 2 + 1 && !final);
-		memcpy(l->carry, in + used, len - used);
-		l->carry_len = len - used;
+	if (rc == 0 && (len > 0 || (final && l->number.open)))
+		rc = lex(l, in, len, final, &used);
+	if (rc == 0 && len > 0 && used < len) {
+		assert(len - used < TAG_MAX && !final);
+		rc = lex_hold(l, in + used, len - used);
 	}
-	return rc;
+	return rc || !final ? rc : lex_finish(l);
+}
+
+void repair_lex_begin(struct repair_lex *l, unsigned flags, uint64_t *counts, struct sink sink)
+{
+	memset(l, 0, sizeof(*l));
+	l->flags = flags;
+	l->counts = counts;
+	l->sink = sink;
+	l->references.flags = flags;
+	l->tags = (struct tag_rules){ .references = &l->references, .tags = flags & REPAIR_TAGS,
+		.ampersands = flags & REPAIR_AMPERSANDS, .counts = counts };
+	elements_begin(&l->elements, flags, counts, sink);
+}
+
+void repair_lex_leave_end(struct repair_lex *l)
+{
+	l->flags &= ~(unsigned)REPAIR_END;
+}
+
+void repair_lex_free(struct repair_lex *l)
+{
+	free(l->held);
+	declared_free(&l->references.declared);
+	elements_free(&l->elements);
 }

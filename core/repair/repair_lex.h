@@ -1,7 +1,7 @@
-/* Owns forbidden characters and references to them, found by a lexer that knows where in a document it is.
- * Must not know: marks, junk, declarations, line ends. Private to repair.c.
+/* Owns knowing where in a document a byte stands, so that each repair is made where it belongs and nowhere else.
+ * Must not know: marks, junk, declarations, line ends, forbidden characters. Private to repair.c.
  * Invariant: that of repair.h; text that needs no repair is written in runs from the caller's buffer, and only a token
- * that the end of a call cuts is copied. */
+ * that the end of a call cuts is copied: at most TAG_MAX bytes. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_LEX_H
 #define UTFEED_CORE_REPAIR_REPAIR_LEX_H
 
@@ -10,11 +10,10 @@
 #include <stdint.h>
 
 #include "core/repair/repair.h"
-
-enum {
-	LEX_CARRY_MAX = 16,             /* room for an unfinished token (at most 8 bytes) and its end */
-	LEX_DIGITS = 7                  /* significant digits of the largest scalar value, 1114111 or 10FFFF */
-};
+#include "core/repair/repair_elements.h"
+#include "core/repair/repair_entities.h"
+#include "core/repair/repair_reference.h"
+#include "core/repair/repair_tag.h"
 
 /* A document starts in its prolog. The literals of a document type may contain text that looks like markup and is none
  * (XML 1.0 [9], [11], [12]), so each declaration of a document type is read to its end. */
@@ -22,41 +21,49 @@ enum lex_mode {
 	LEX_PROLOG,
 	LEX_DOCTYPE,                    /* "<!DOCTYPE" to its "[" or ">" */
 	LEX_SUBSET,                     /* between "[" and "]", beside declarations */
-	LEX_DECLARATION,                /* "<!ENTITY" and its like */
+	LEX_ENTITY,                     /* "<!ENTITY" to the end of the name */
+	LEX_DECLARATION,                /* the rest of it, and what is like it */
 	LEX_LITERAL,                    /* in quotes, in a declaration or in the document type itself */
+	LEX_TAG,                        /* in a tag of more than TAG_MAX bytes */
+	LEX_VALUE,                      /* in quotes there */
+	LEX_EPILOG,                     /* behind the root, where it is known */
 	LEX_SLOW_MODES,
 	LEX_TEXT = LEX_SLOW_MODES,      /* from the root on */
 	LEX_COMMENT,
 	LEX_INSTRUCTION,
-	LEX_CDATA
+	LEX_CDATA,
+	LEX_DROP                        /* to the end of the text */
 };
 
-/* A numeric reference that the end of a call has cut, kept so that it can be written as it came. */
-struct lex_reference {
-	bool open;                      /* "&#" was seen, its end was not */
-	bool hex;
-	bool overflow;                  /* more digits than any character has: forbidden however it ends */
-	uint64_t zeros;                 /* leading zeros */
-	uint32_t value;
-	size_t digits;                  /* significant digits */
-	char digit[LEX_DIGITS];
-};
-
-/* Set flags, sink and counts; all else starts as zero. */
 struct repair_lex {
-	unsigned flags;
 	struct sink sink;
 	uint64_t *counts;               /* REPAIR_COUNT of them */
+	unsigned flags;
 	enum lex_mode mode;
 	enum lex_mode back;             /* the mode after LEX_LITERAL, LEX_COMMENT and the modes behind that */
-	uint8_t quote;                  /* LEX_LITERAL: the quote that ends it */
+	uint8_t quote;                  /* LEX_LITERAL, LEX_VALUE: the quote that ends it */
 	bool external;                  /* the literals hold names of other entities, in which nothing is a reference */
-	struct lex_reference ref;
-	uint8_t carry[LEX_CARRY_MAX];
-	size_t carry_len;
+	bool slash;                     /* LEX_TAG: the last byte was "/" */
+	struct reference_number number;
+	struct reference_rules references;
+	struct tag_rules tags;
+	struct tag tag;                 /* of the token that was read last (repair_token.h) */
+	struct reference found;
+	const char *text;
+	enum repair_index repair;
+	struct elements elements;
+	uint8_t name[ENTITY_NAME_MAX + 1];  /* LEX_ENTITY: what there is of the name */
+	size_t name_len;
+	uint8_t *held;                  /* a token that the end of a call has cut */
+	size_t held_len, held_cap;
 };
 
-/* final: the text ends with this call. 0, or what the sink returned. */
+/* It may not be moved afterwards. */
+void repair_lex_begin(struct repair_lex *, unsigned flags, uint64_t *counts, struct sink);
+void repair_lex_free(struct repair_lex *);
+/* The end of the text may not be the document's: nothing is closed there. */
+void repair_lex_leave_end(struct repair_lex *);
+/* final: the text ends with this call. 0, or what the sink returned, or -1 (out of memory) */
 int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final) __attribute__((warn_unused_result));
 
 #endif

@@ -1,10 +1,15 @@
-/* Owns the scan for stops by AVX2 and AVX-512, 64 bytes a step, each looked up by its halves; see repair_scan.h. */
+/* Owns the scans by AVX2 and AVX-512, 64 bytes a step: forbidden characters, looked up by their halves, and marks; see
+ * repair_scan.h. */
 #include "core/repair/repair_scan.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
 
 enum { STEP = 64 };
+
+static const uint8_t low_half[16] = REPAIR_HALVES(REPAIR_LOW), high_half[16] = REPAIR_HALVES(REPAIR_HIGH);
+static const uint8_t next_low_half[16] = REPAIR_HALVES(REPAIR_NEXT_LOW);
+static const uint8_t next_high_half[16] = REPAIR_HALVES(REPAIR_NEXT_HIGH);
 
 /* ---- AVX2 ---- */
 
@@ -30,10 +35,10 @@ AVX2 static inline uint32_t mask2(__m256i hits)
 	return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(hits, _mm256_setzero_si256()));
 }
 
-AVX2 size_t repair_scan_avx2(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
+AVX2 size_t repair_scan_avx2(const uint8_t *in, size_t at, size_t len)
 {
-	const __m256i low = table2(s->low), high = table2(s->high), next_low = table2(s->next_low),
-	              next_high = table2(s->next_high);
+	const __m256i low = table2(low_half), high = table2(high_half), next_low = table2(next_low_half),
+	              next_high = table2(next_high_half);
 
 	for (; at + STEP + 1 <= len; at += STEP) {
 		const uint8_t *p = in + at, *q = p + STEP / 2;
@@ -45,6 +50,24 @@ AVX2 size_t repair_scan_avx2(const struct repair_stops *s, const uint8_t *in, si
 			return at + (size_t)__builtin_ctzll(mask2(one) | (uint64_t)mask2(two) << 32);
 	}
 	return at;
+}
+
+AVX2 static inline uint32_t marks2(const uint8_t *p)
+{
+	__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+	__m256i hits = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('<')),
+	    _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('&')), _mm256_cmpeq_epi8(v, _mm256_set1_epi8(']'))));
+
+	return (uint32_t)_mm256_movemask_epi8(hits);
+}
+
+AVX2 size_t repair_marks_avx2(const uint8_t *in, size_t at, size_t len, uint64_t masks[REPAIR_BLOCKS])
+{
+	size_t n = 0;
+
+	for (; n < REPAIR_BLOCKS && at + STEP <= len; at += STEP)
+		masks[n++] = marks2(in + at) | (uint64_t)marks2(in + at + STEP / 2) << 32;
+	return n;
 }
 
 /* ---- AVX-512 ---- */
@@ -65,10 +88,10 @@ AVX512 static inline __m512i table4(const uint8_t table[16])
 	return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table));
 }
 
-AVX512 size_t repair_scan_avx512(const struct repair_stops *s, const uint8_t *in, size_t at, size_t len)
+AVX512 size_t repair_scan_avx512(const uint8_t *in, size_t at, size_t len)
 {
-	const __m512i low = table4(s->low), high = table4(s->high), next_low = table4(s->next_low),
-	              next_high = table4(s->next_high);
+	const __m512i low = table4(low_half), high = table4(high_half), next_low = table4(next_low_half),
+	              next_high = table4(next_high_half);
 
 	for (; at + STEP + 1 <= len; at += STEP) {
 		__mmask64 hits =
@@ -78,5 +101,18 @@ AVX512 size_t repair_scan_avx512(const struct repair_stops *s, const uint8_t *in
 			return at + (size_t)__builtin_ctzll(hits);
 	}
 	return at;
+}
+
+AVX512 size_t repair_marks_avx512(const uint8_t *in, size_t at, size_t len, uint64_t masks[REPAIR_BLOCKS])
+{
+	size_t n = 0;
+
+	for (; n < REPAIR_BLOCKS && at + STEP <= len; at += STEP) {
+		__m512i v = _mm512_loadu_si512(in + at);
+
+		masks[n++] = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('<')) |
+		    _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('&')) | _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(']'));
+	}
+	return n;
 }
 #endif

@@ -177,7 +177,12 @@ static int transform_open(struct transform *s)
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
 	s->normaliser = normaliser_new(&s->options.encoding, &events);
-	return s->normaliser ? 0 : stage_no_memory(s);
+	if (!s->normaliser)
+		return stage_no_memory(s);
+	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
+	if (!s->msg->chunked && !s->msg->has_length && !s->decode)
+		normaliser_leave_end(s->normaliser);
+	return 0;
 }
 
 static enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
@@ -320,6 +325,12 @@ static void transform_report(struct transform *s)
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
 		repairs += r->repairs[i];
 	object_count(s->object, repairs, r->malformed);
+}
+
+void transform_leave_end(struct transform *s)
+{
+	if (s->normaliser)
+		normaliser_leave_end(s->normaliser);
 }
 
 enum transform_result transform_finish(struct transform *s, struct failure *failure)

@@ -39,6 +39,8 @@ void transform_free(struct transform **);
 /* Called before the first byte; writes the head where the origin's head alone decides. */
 enum transform_result transform_start(struct transform *, struct failure *);
 enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used, struct failure *);
+/* The body's framing leaves it open whether it is complete: a document that is open at its end stays so. */
+void transform_leave_end(struct transform *);
 /* Called when the body is complete and all of it was fed. Ends the object. */
 enum transform_result transform_finish(struct transform *, struct failure *);
 

@@ -102,6 +102,8 @@ static void fetch_look_behind(struct fetch *f, size_t left)
 		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
 	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
 	f->over_long = more > 0;
+	if (f->over_long)
+		transform_leave_end(f->stage);
 	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
 }
 

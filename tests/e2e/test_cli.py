@@ -163,7 +163,8 @@ def test_check_says_everything_in_json(write):
     assert found["verdicts"]["rome-strict"] == {"rule": "rome-strict:2.5", "charset": "iso-8859-1", "was": None, "decoded_as": None,
                                                 "error": None, "outcome": "ok"}
     assert found["verdicts"]["auto"]["charset"] == "utf-8"
-    assert found["repairs"] == {"bom": 0, "junk": 1, "declaration": 1, "characters": 1, "references": 0, "line-ends": 0}
+    assert found["repairs"] == {"bom": 0, "junk": 1, "declaration": 1, "characters": 1, "references": 0, "line-ends": 0,
+                                 "entities": 0, "ampersands": 0, "tags": 0, "end": 0, "trailing": 0}
     assert found["well_formed"] is True and found["fault"] is None
 
 
@@ -177,7 +178,7 @@ def test_check_tells_a_published_name_from_what_is_decoded(write):
 
 
 def test_check_of_a_broken_feed(write):
-    found = check(write("feed.xml", b"<rss>\n<channel></rss>"), status=1)
+    found = check(write("feed.xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss/>"), status=1)
     assert found["well_formed"] is False
     assert found["fault_line"] == 2
 
@@ -200,7 +201,7 @@ def test_check_names_a_label_nobody_knows(write):
 
 
 def test_check_of_several_files_is_an_object_a_line_and_the_worst_status(write):
-    good, bad = write("good.xml", b"<rss/>"), write("bad.xml", b"<rss>")
+    good, bad = write("good.xml", b"<rss/>"), write("bad.xml", b"<!DOCTYPE rss><!DOCTYPE rss><rss/>")
     out, errors = run("check", "--json", good, bad, "/nowhere/at/all", status=2)
     assert [json.loads(line)["well_formed"] for line in out.splitlines()] == [True, False]
     assert "/nowhere/at/all" in errors

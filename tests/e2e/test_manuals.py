@@ -23,6 +23,7 @@ TOLD = {
     "overlay.def": (ROW, ["codes"]),
     "candidates.def": (ROW, ["candidates"]),
     "hints.def": (ROW, ["countries"]),
+    "entities.def": (ROW, ["entities"]),
     "cache_status.def": (ROW, ["forwards"]),
     "cache_control.def": (ROW, ["directives"]),
     "storable.def": (ROW, ["details"]),

@@ -1,4 +1,4 @@
-/* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut; a Content-Type
+/* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut, more switches; a Content-Type
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
  * decision comes once and before the first byte; what is untouched is untouched. */
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 4 };
+enum { HEAD_BYTES = 5 };
 
 struct seen {
 	int rc;
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEAD_BYTES)
 		return 0;
 	o.policy = (enum policy)(data[0] % POLICY_COUNT);
-	o.repairs = data[1] & REPAIR_ALL;
+	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) & REPAIR_ALL;
 	o.http = data[1] >> 7;
 	o.output = data[2] & 1 ? OUTPUT_US_ASCII : OUTPUT_UTF_8;
 	o.on_error = data[2] & 2 ? ON_ERROR_PASS : ON_ERROR_REJECT;

@@ -350,6 +350,7 @@ static void revision(void)
 		o.content_type = cases[i].content_type;
 		o.content_type_len = strlen(cases[i].content_type);
 		o.sniff_bytes = cases[i].sniff;
+		o.repairs &= ~(unsigned)REPAIR_END;     /* these documents have no end */
 		run_cuts(&s, cases[i].rule, &o, in, len);
 		UNIT_ROW(s.rc == 0, "%s: %d", cases[i].rule, s.rc);
 		UNIT_ROW(strcmp(s.first, cases[i].first) == 0, "%s: first %s", cases[i].rule, s.first);

@@ -1,0 +1,201 @@
+/* Owns reading one reference; see repair_reference.h. */
+#include "core/repair/repair_reference.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/repair/repair_name.h"
+
+/* XML 1.0 [2] Char */
+static bool is_char(uint32_t cp)
+{
+	return cp == 0x9 || cp == 0xa || cp == 0xd || (cp >= 0x20 && cp <= 0xd7ff) || (cp >= 0xe000 && cp <= 0xfffd) ||
+	    (cp >= 0x10000 && cp <= 0x10ffff);
+}
+
+/* ---- numbers ---- */
+
+/* -1: not a digit of that base. */
+static int digit_value(uint8_t c, bool hex)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len. */
+static size_t number_take(struct reference_number *n, const uint8_t *in, size_t len)
+{
+	size_t at = 0;
+	int digit;
+
+	if (len > 0 && in[0] == 'x' && !n->hex && n->zeros == 0 && n->digits == 0) {
+		n->hex = true;
+		at++;
+	}
+	for (; at < len && (digit = digit_value(in[at], n->hex)) >= 0; at++) {
+		if (digit == 0 && n->digits == 0) {
+			n->zeros++;
+		} else if (n->digits < REFERENCE_DIGITS) {
+			n->value = n->value * (n->hex ? 16 : 10) + (uint32_t)digit;
+			n->digit[n->digits++] = (char)in[at];
+		} else {
+			n->overflow = true;
+		}
+	}
+	return at;
+}
+
+/* In XML 1.1 the only control to which a reference is forbidden is U+0000 ([2] Char there). */
+static bool number_is_forbidden(const struct reference_rules *r, const struct reference_number *n)
+{
+	if (n->digits == 0 && n->zeros == 0)
+		return false;
+	if ((r->flags & REPAIR_XML_1_1) && !n->overflow && n->value > 0 && n->value < 0x20)
+		return false;
+	return n->overflow || !is_char(n->value);
+}
+
+/* Judges a number that has ended; ends_well: by a semicolon. */
+static enum reference_kind number_judge(const struct reference_rules *r, const struct reference_number *n,
+    bool ends_well)
+{
+	bool forbidden = number_is_forbidden(r, n), digits = n->digits > 0 || n->zeros > 0;
+
+	if (forbidden && (ends_well || n->overflow) && (r->flags & REPAIR_REFERENCES))
+		return REFERENCE_FORBIDDEN;
+	if (r->content && (r->flags & REPAIR_AMPERSANDS) && !(ends_well && digits))
+		return REFERENCE_BARE;
+	return REFERENCE_KEEP;
+}
+
+static struct reference read_number(const struct reference_rules *r, struct reference_number *n, const uint8_t *in,
+    size_t len, bool final)
+{
+	struct reference found = { .kind = REFERENCE_CUT_NUMBER };
+	bool ends_well;
+
+	memset(n, 0, sizeof(*n));
+	found.len = 2 + number_take(n, in + 2, len - 2);
+	if (found.len == len && !final) {
+		n->open = true;
+		return found;
+	}
+	ends_well = found.len < len && in[found.len] == ';';
+	found.kind = number_judge(r, n, ends_well);
+	if (found.kind == REFERENCE_BARE)
+		found.len = 1;
+	else
+		found.len += found.kind == REFERENCE_FORBIDDEN && ends_well;
+	return found;
+}
+
+struct reference reference_go_on(const struct reference_rules *r, struct reference_number *n, const uint8_t *in,
+    size_t len, bool final)
+{
+	struct reference found = { .kind = REFERENCE_CUT_NUMBER };
+	bool ends_well;
+
+	found.len = number_take(n, in, len);
+	if (found.len == len && !final)
+		return found;
+	n->open = false;
+	ends_well = found.len < len && in[found.len] == ';';
+	found.kind = number_judge(r, n, ends_well);
+	found.len += found.kind == REFERENCE_FORBIDDEN && ends_well;
+	return found;
+}
+
+int reference_number_emit(const struct reference_number *n, bool bare, struct sink sink)
+{
+	static const uint8_t zeros[] = "00000000000000000000000000000000";
+	const char *start = bare ? "&amp;#x" : "&#x";
+	int rc = sink.write(sink.arg, (const uint8_t *)start, strlen(start) - !n->hex);
+
+	for (uint64_t left = n->zeros; rc == 0 && left > 0;) {
+		size_t step = left < sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1;
+
+		rc = sink.write(sink.arg, zeros, step);
+		left -= step;
+	}
+	return rc || n->digits == 0 ? rc : sink.write(sink.arg, (const uint8_t *)n->digit, n->digits);
+}
+
+/* ---- names ---- */
+
+/* Names that are too long to tell stay where any name may be declared. */
+static struct reference name_judge(const struct reference_rules *r, const uint8_t *name, size_t len, bool ends_well)
+{
+	struct reference keep = { REFERENCE_KEEP, 1, 0 }, bare = { REFERENCE_BARE, 1, 0 };
+	bool escapes = r->flags & REPAIR_AMPERSANDS;
+
+	if (len > ENTITY_NAME_MAX)
+		return escapes && !r->declared.any ? bare : keep;
+	if (len == 0 || !ends_well)
+		return escapes ? bare : keep;
+	if (entity_is_predefined(name, len) || declared_has(&r->declared, name, len))
+		return keep;
+	if (r->flags & REPAIR_ENTITIES) {
+		struct reference found = { REFERENCE_NAME, len + 2, entity_code(name, len) };
+
+		if (found.code)
+			return found;
+	}
+	return escapes && (!entity_code(name, len) || (r->flags & REPAIR_ENTITIES)) ? bare : keep;
+}
+
+struct reference reference_read(const struct reference_rules *r, struct reference_number *n, const uint8_t *in,
+    size_t len, bool final)
+{
+	size_t most = len < ENTITY_NAME_MAX + 2 ? len : ENTITY_NAME_MAX + 2, end;
+
+	if (len == 1 && !final)
+		return (struct reference){ REFERENCE_CUT, 0, 0 };
+	if (len > 1 && in[1] == '#') {
+		if (r->content || (r->flags & REPAIR_REFERENCES))
+			return read_number(r, n, in, len, final);
+		return (struct reference){ REFERENCE_KEEP, 1, 0 };
+	}
+	if (!r->content || !(r->flags & (REPAIR_AMPERSANDS | REPAIR_ENTITIES)))
+		return (struct reference){ REFERENCE_KEEP, 1, 0 };
+	end = 1 + name_length(in + 1, most - 1);
+	if (end == len && !final)
+		return (struct reference){ REFERENCE_CUT, 0, 0 };
+	return name_judge(r, in + 1, end - 1, end < len && in[end] == ';');
+}
+
+/* ---- what is written ---- */
+
+size_t reference_text(const struct reference_rules *r, const struct reference *found, char text[REFERENCE_TEXT_MAX])
+{
+	int n = 0;
+
+	(void)r;
+	switch (found->kind) {
+	case REFERENCE_FORBIDDEN:
+		n = snprintf(text, REFERENCE_TEXT_MAX, "\xef\xbf\xbd");
+		break;
+	case REFERENCE_NAME:
+		n = snprintf(text, REFERENCE_TEXT_MAX, "&#%u;", (unsigned)found->code);
+		break;
+	case REFERENCE_BARE:
+		n = snprintf(text, REFERENCE_TEXT_MAX, "&amp;");
+		break;
+	default:
+		break;
+	}
+	return (size_t)n;
+}
+
+enum repair_index reference_repair(enum reference_kind kind)
+{
+	switch (kind) {
+	case REFERENCE_NAME:
+		return REPAIRED_ENTITIES;
+	case REFERENCE_BARE:
+		return REPAIRED_AMPERSANDS;
+	default:
+		return REPAIRED_REFERENCES;
+	}
+}

@@ -1,0 +1,94 @@
+"""Feeds that no XML parser takes, made ones that every parser takes; and what is cut on its way is never made to look whole."""
+import gzip
+from xml.etree import ElementTree
+
+import pytest
+
+from feeds import well_formed
+from wire import Cut, chunked, message
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>News</title>'
+TAIL = "</channel></rss>\n"
+XML = "application/rss+xml"
+
+
+def reply(body, *fields):
+    return message("200 OK", f"Content-Type: {XML}", *fields, body=body.encode())
+
+
+# What --repair calls it, the feed, the same repaired
+MENDED = [
+    ("entities", HEAD + "<item><title>caf&eacute;&nbsp;&mdash; &amp;</title></item>" + TAIL,
+     HEAD + "<item><title>caf&#233;&#160;&#8212; &amp;</title></item>" + TAIL),
+    ("ampersands", HEAD + "<link>http://example.org/?a=1&b=2</link><description>1 < 2</description>" + TAIL,
+     HEAD + "<link>http://example.org/?a=1&amp;b=2</link><description>1 &lt; 2</description>" + TAIL),
+    ("tags", HEAD + "<description><p align=left>one <b>two</p></description><title>three</titel>" + TAIL,
+     HEAD + '<description><p align="left">one <b>two</b></p></description><title>three</title>' + TAIL),
+    ("end", HEAD + "<item><title>cut</title><link>http://exa", HEAD + "<item><title>cut</title><link>http://exa</link></item></channel></rss>"),
+    ("trailing", HEAD + TAIL + "<script>document.write('<b>')</script>\n", HEAD + TAIL),
+]
+
+
+@pytest.mark.parametrize("name, data, out", MENDED, ids=[row[0] for row in MENDED])
+def test_mended(start, origin, name, data, out):
+    got, _ = start(origin).through(origin, reply(data))
+    assert got.body == out.encode() and well_formed(got.body)
+    with pytest.raises(ElementTree.ParseError):
+        well_formed(data.encode())
+    proxy = start(origin, "--repair", f"-{name}")
+    got, _ = proxy.through(origin, reply(data))
+    assert got.body == data.encode()
+
+
+@pytest.mark.parametrize("name, data, out", MENDED, ids=[row[0] for row in MENDED])
+def test_mended_in_single_bytes(proxy, origin, name, data, out):
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    upstream.send_apart(reply(data), 5)
+    assert client.response().body == out.encode()
+
+
+OPEN = HEAD + "<item><title>one</title>"
+
+
+def test_a_cut_transfer_is_not_closed(proxy, origin):
+    for data in (message("200 OK", f"Content-Type: {XML}", f"Content-Length: {len(OPEN) + 1}", body=OPEN.encode()),
+                 message("200 OK", f"Content-Type: {XML}", "Transfer-Encoding: chunked", body=chunked(OPEN.encode(), end=b"")),
+                 message("200 OK", f"Content-Type: {XML}", "Content-Encoding: gzip", body=gzip.compress(OPEN.encode())[:-8])):
+        client = proxy.client().ask("/f")
+        upstream = origin.receive()
+        upstream.answer(data, close=True)
+        try:
+            got = client.response()
+        except Cut as cut:
+            assert b"</rss>" not in cut.message.body
+        else:
+            assert got.status == 502
+
+
+def test_nor_one_that_may_be_cut(proxy, origin):
+    """The end of the connection is all that ends it; or bytes stand behind it, so that its length is wrong."""
+    client = proxy.client().ask("/f")
+    origin.receive().answer(message("200 OK", f"Content-Type: {XML}", "Connection: close", length=False, body=OPEN.encode()), close=True)
+    assert client.response().body == OPEN.encode()
+    client = proxy.client().ask("/f")
+    origin.receive().answer(reply(OPEN) + b"</item>")
+    assert client.response().body == OPEN.encode()
+
+
+@pytest.mark.parametrize("how", ["length", "chunked", "gzip", "gzip without a length"])
+def test_a_whole_one_is(proxy, origin, how):
+    data = gzip.compress(OPEN.encode()) if "gzip" in how else OPEN.encode()
+    fields = {"chunked": ["Transfer-Encoding: chunked"], "gzip": ["Content-Encoding: gzip"],
+              "gzip without a length": ["Content-Encoding: gzip", "Connection: close"]}.get(how, [])
+    client = proxy.client().ask("/f")
+    body = chunked(data) if how == "chunked" else data
+    origin.receive().answer(message("200 OK", f"Content-Type: {XML}", *fields, length="without" not in how, body=body), close=True)
+    assert client.response().body == (OPEN + "</item></channel></rss>").encode()
+
+
+def test_declared_names_stay(proxy, origin):
+    for kind in ('[<!ENTITY nbsp "&#160;">]', 'SYSTEM "rss-0.91.dtd"', 'PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "rss-0.91.dtd"'):
+        data = f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE rss {kind}>\n<rss><channel><title>a&nbsp;b</title></channel></rss>'
+        got, _ = proxy.through(origin, reply(data))
+        assert got.body == data.encode()
