@@ -9,7 +9,6 @@
 
 void elements_begin(struct elements *e, unsigned flags, uint64_t *counts, struct sink sink)
 {
-	memset(e, 0, sizeof(*e));
 	e->flags = flags;
 	e->counts = counts;
 	e->sink = sink;
@@ -21,7 +20,7 @@ void elements_free(struct elements *e)
 	stack_free(&e->stack);
 }
 
-/* HTML 4.01's elements that stand in a body; not link and title, which feeds have, too. */
+/* HTML 4.01's elements that stand in a body, sorted; not link and title, which feeds have, too. */
 static bool is_html(const uint8_t *name, size_t len)
 {
 	static const char *const names[] = { "a", "abbr", "acronym", "address", "applet", "area", "b", "bdo", "big",
@@ -31,10 +30,21 @@ static bool is_html(const uint8_t *name, size_t len)
 		"li", "map", "menu", "noscript", "object", "ol", "optgroup", "option", "p", "param", "pre", "q", "s",
 		"samp", "script", "select", "small", "span", "strike", "strong", "style", "sub", "sup", "table",
 		"tbody", "td", "textarea", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var" };
+	size_t low = 0, high = sizeof(names) / sizeof(names[0]);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == len && strncasecmp(names[i], (const char *)name, len) == 0)
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = 0;
+
+		for (size_t i = 0; i <= len && order == 0; i++)
+			order = (uint8_t)names[middle][i] - (i == len ? 0 : name[i] | ('A' <= name[i] && name[i] <= 'Z') << 5);
+		if (order == 0)
 			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	return false;
 }
 

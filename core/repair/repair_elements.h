@@ -23,6 +23,7 @@ struct elements {
 	struct repair_stack stack;
 };
 
+/* All else is zero. */
 void elements_begin(struct elements *, unsigned flags, uint64_t *counts, struct sink);
 void elements_free(struct elements *);
 /* Elements are open: more text belongs to the root. */

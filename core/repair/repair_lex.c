@@ -65,10 +65,10 @@ static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t 
 		const uint8_t *p = in + at;
 		size_t left = len - at, n;
 
-		if (left < 2 || stack->depth < 2)
+		if (left < 2 || stack->depth < 1)
 			return at;
 		if (p[0] == '<' && p[1] == '/') {
-			if (!(n = stack_ends_top(stack, p + 2, left - 2)))
+			if (stack->depth < 2 || !(n = stack_ends_top(stack, p + 2, left - 2)))
 				return at;
 			l->elements.leaf = false;
 			stack_pop(stack);
@@ -324,7 +324,6 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 
 void repair_lex_begin(struct repair_lex *l, unsigned flags, uint64_t *counts, struct sink sink)
 {
-	memset(l, 0, sizeof(*l));
 	l->flags = flags;
 	l->counts = counts;
 	l->sink = sink;

@@ -58,7 +58,7 @@ struct repair_lex {
 	size_t held_len, held_cap;
 };
 
-/* It may not be moved afterwards. */
+/* All else is zero. It may not be moved afterwards. */
 void repair_lex_begin(struct repair_lex *, unsigned flags, uint64_t *counts, struct sink);
 void repair_lex_free(struct repair_lex *);
 /* The end of the text may not be the document's: nothing is closed there. */

@@ -68,12 +68,14 @@ size_t name_skip_space(const uint8_t *in, size_t at, size_t len)
 	typedef uint8_t lanes __attribute__((vector_size(16)));
 	typedef uint64_t halves __attribute__((vector_size(16)));
 
-	for (; at + sizeof(lanes) <= len; at += sizeof(lanes)) {
-		lanes v;
+	/* Padding is mostly blanks, many of them */
+	for (; at + 2 * sizeof(lanes) <= len; at += 2 * sizeof(lanes)) {
+		lanes v, w;
 		halves space;
 
 		memcpy(&v, in + at, sizeof(v));
-		space = (halves)((lanes)(v == ' ') | (lanes)(v == '\n') | (lanes)(v == '\t') | (lanes)(v == '\r'));
+		memcpy(&w, in + at + sizeof(v), sizeof(w));
+		space = (halves)((v == ' ') & (w == ' '));
 		if ((space[0] & space[1]) != UINT64_MAX)
 			break;
 	}
