@@ -88,7 +88,8 @@ struct conf_types {
 #undef TYPE
 };
 
-/* `policy`, `on_error`, `repair` and `output` hold the global value where the route does not set its own. */
+/* `policy`, `on_error`, `repair`, `characters` and `output` hold the global value where the route does not set its
+ * own. */
 struct conf_route {
 	char *pattern;              /* as written; "" for conf.direct */
 	char *host;                 /* lower case, no brackets; NULL: any */

@@ -154,6 +154,7 @@ static void format_time(FILE *out, const struct conf_row *row, const void *membe
 
 /* Words */
 
+static const char *const characters_words[] = { [CHARACTERS_DROP] = "drop", [CHARACTERS_REPLACE] = "replace", NULL };
 static const char *const output_words[] = { [OUTPUT_UTF_8] = "utf-8", [OUTPUT_US_ASCII] = "us-ascii", NULL };
 static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_ERROR_PASS] = "pass", NULL };
 static const char *const client_policy_words[] = {

@@ -164,13 +164,14 @@ static bool may_be_revised(const struct normaliser *n)
 	    e->utf8.ascii && !e->complete && charset_info(n->verdict.charset)->family == FAMILY_ASCII;
 }
 
-/* The options' repairs, with REPAIR_XML_1_1 where the document's declaration names that version. */
+/* The options' repairs and how they are made, with REPAIR_XML_1_1 where the document's declaration says so. */
 static unsigned repairs(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;
 	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
 
-	return n->options.repairs | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0);
+	return n->options.repairs | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
+	    (n->options.characters == CHARACTERS_REPLACE ? REPAIR_REPLACE_CONTROLS : 0);
 }
 
 static int begin(struct normaliser *n)

@@ -15,6 +15,9 @@ enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see
 /* The Content-Type of a normalised body. Its declaration, where it has one, names the same charset. */
 const char *normalise_content_type(enum normalise_output);
 
+/* What becomes of C0 controls that XML forbids; other forbidden characters become U+FFFD. */
+enum normalise_characters { CHARACTERS_DROP, CHARACTERS_REPLACE };
+
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
 struct normalise_options {
@@ -26,6 +29,7 @@ struct normalise_options {
 	size_t content_type_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
+	enum normalise_characters characters;
 	enum normalise_output output;
 	enum normalise_on_error on_error;
 };

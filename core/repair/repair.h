@@ -15,8 +15,8 @@
 	X(JUNK,         1 << 1, "junk", \
 	    "white space before the declaration and, before a feed, other junk removed") \
 	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
-	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids replaced by U+FFFD") \
-	X(REFERENCES,   1 << 4, "references",  "numeric references to forbidden characters replaced by U+FFFD") \
+	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids dropped or replaced") \
+	X(REFERENCES,   1 << 4, "references",  "numeric references to such characters likewise") \
 	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds") \
 	X(ENTITIES,     1 << 6, "entities",    "undeclared names of characters that HTML has made numeric references") \
 	X(AMPERSANDS,   1 << 7, "ampersands",  "& that start no reference and < that start no markup escaped") \
@@ -31,7 +31,9 @@ enum repair_flags {
 #undef REPAIR_ID
 	REPAIR_ALL = (1 << 11) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
-	REPAIR_XML_1_1 = 1 << 11
+	REPAIR_XML_1_1 = 1 << 11,
+	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
+	REPAIR_REPLACE_CONTROLS = 1 << 12
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,

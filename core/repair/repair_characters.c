@@ -10,9 +10,11 @@ static int characters_emit(const struct repair_characters *c, const uint8_t *p, 
 	return len > 0 ? c->sink.write(c->sink.arg, p, len) : 0;
 }
 
-static int characters_replace(const struct repair_characters *c)
+static int characters_replace(const struct repair_characters *c, bool control)
 {
 	c->counts[REPAIRED_CHARACTERS]++;
+	if (control && !(c->flags & REPAIR_REPLACE_CONTROLS))
+		return 0;
 	return characters_emit(c, replacement, sizeof(replacement));
 }
 
@@ -33,7 +35,7 @@ static int characters_go_on(struct repair_characters *c, const uint8_t *in, size
 	}
 	c->cut = 0;
 	if (have == 3 && text[2] >= 0xbe)
-		return characters_replace(c);
+		return characters_replace(c, false);
 	*used = 0;
 	return characters_emit(c, text, had);
 }
@@ -60,7 +62,7 @@ int repair_characters(struct repair_characters *c, const uint8_t *in, size_t len
 			rc = characters_emit(c, in + run, at - run);
 			run = at += n;
 			if (rc == 0)
-				rc = characters_replace(c);
+				rc = characters_replace(c, n == 1);
 		}
 	}
 	return rc ? rc : characters_emit(c, in + run, len - run);

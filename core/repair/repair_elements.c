@@ -20,6 +20,11 @@ void elements_free(struct elements *e)
 	stack_free(&e->stack);
 }
 
+static int to_lower(uint8_t c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
 /* HTML 4.01's elements that stand in a body, sorted; not link and title, which feeds have, too. */
 static bool is_html(const uint8_t *name, size_t len)
 {
@@ -37,7 +42,7 @@ static bool is_html(const uint8_t *name, size_t len)
 		int order = 0;
 
 		for (size_t i = 0; i <= len && order == 0; i++)
-			order = (uint8_t)names[middle][i] - (i == len ? 0 : name[i] | ('A' <= name[i] && name[i] <= 'Z') << 5);
+			order = (uint8_t)names[middle][i] - (i == len ? 0 : to_lower(name[i]));
 		if (order == 0)
 			return true;
 		if (order < 0)

@@ -84,6 +84,7 @@ static struct reference read_number(const struct reference_rules *r, struct refe
 	}
 	ends_well = found.len < len && in[found.len] == ';';
 	found.kind = number_judge(r, n, ends_well);
+	found.code = n->overflow ? UINT32_MAX : n->value;
 	if (found.kind == REFERENCE_BARE)
 		found.len = 1;
 	else
@@ -103,6 +104,7 @@ struct reference reference_go_on(const struct reference_rules *r, struct referen
 	n->open = false;
 	ends_well = found.len < len && in[found.len] == ';';
 	found.kind = number_judge(r, n, ends_well);
+	found.code = n->overflow ? UINT32_MAX : n->value;
 	found.len += found.kind == REFERENCE_FORBIDDEN && ends_well;
 	return found;
 }
@@ -171,10 +173,10 @@ size_t reference_text(const struct reference_rules *r, const struct reference *f
 {
 	int n = 0;
 
-	(void)r;
 	switch (found->kind) {
 	case REFERENCE_FORBIDDEN:
-		n = snprintf(text, REFERENCE_TEXT_MAX, "\xef\xbf\xbd");
+		if (found->code >= 0x20 || (r->flags & REPAIR_REPLACE_CONTROLS))
+			n = snprintf(text, REFERENCE_TEXT_MAX, "\xef\xbf\xbd");
 		break;
 	case REFERENCE_NAME:
 		n = snprintf(text, REFERENCE_TEXT_MAX, "&#%u;", (unsigned)found->code);

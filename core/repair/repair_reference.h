@@ -40,7 +40,7 @@ enum reference_kind {
 struct reference {
 	enum reference_kind kind;
 	size_t len;                     /* bytes to keep or to replace; of a cut number, those that it has taken */
-	uint32_t code;                  /* REFERENCE_NAME: the character */
+	uint32_t code;                  /* of REFERENCE_NAME, REFERENCE_FORBIDDEN; UINT32_MAX: beyond all characters */
 };
 
 /* What a document makes of references. */

@@ -23,7 +23,8 @@ static struct normalise_options plan_encoding(const struct conf *conf, const str
 
 	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true,
 	    .sniff_bytes = conf->sniff_bytes,
-		.repairs = route->repair, .output = route->output, .on_error = route->on_error };
+		.repairs = route->repair, .characters = route->characters,
+		.output = route->output, .on_error = route->on_error };
 }
 
 struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)

@@ -72,6 +72,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "on-error", "pass", "pass" },
 	{ "sniff-bytes", "4096", "4k" },
 	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing" },
+	{ "characters", "Replace", "replace" },
 	{ "output", "US-ASCII", "us-ascii" },
 	{ "gzip", "0", "off" },
 	{ "gzip-min", "0", "0" },

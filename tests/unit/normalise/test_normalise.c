@@ -160,7 +160,7 @@ static void hostile(void)
 		{ "charset=utf8", "text/xml; charset=utf8", "UTF-8", "<?xml version='1.0'?>" PRIVET, NULL, "<?xml version='1.0'?>" PRIVET },
 		{ "octet-stream", "application/octet-stream", "CP1251", D("windows-1251") PRIVET, NULL, D("UTF-8") PRIVET },
 		{ "C0 controls", "application/xml; charset=utf-8", "UTF-8", D("utf-8") "<rss><title>a\x01" "b\x1f&#x0B;é</title></rss>", NULL,
-		  D("utf-8") "<rss><title>a\xef\xbf\xbd" "b\xef\xbf\xbd\xef\xbf\xbdé</title></rss>" },
+		  D("utf-8") "<rss><title>abé</title></rss>" },
 	};
 
 	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
@@ -176,7 +176,7 @@ static void versions(void)
 		{ "trust 10: in 16 bits", "text/xml", "UTF-16BE", BOM D_1_1("utf-16") "<a>é&#1;</a>", NULL, D_1_1("UTF-8") "<a>é&#1;</a>" },
 		{ "trust 10: in EBCDIC", "application/xml", "IBM037", D_1_1("IBM037") "<a>e&#1;</a>", NULL, D_1_1("UTF-8") "<a>e&#1;</a>" },
 		{ "trust 10: behind white space", "application/xml", "UTF-8", "\n" D_1_1("UTF-8") "<rss>&#1;é</rss>", NULL, D_1_1("UTF-8") "<rss>&#1;é</rss>" },
-		{ "XML 1.0", "application/xml", "UTF-8", D("UTF-8") "<a>é&#1;</a>", NULL, D("UTF-8") "<a>é\xef\xbf\xbd</a>" },
+		{ "XML 1.0", "application/xml", "UTF-8", D("UTF-8") "<a>é&#1;</a>", NULL, D("UTF-8") "<a>é</a>" },
 	};
 
 	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
@@ -332,7 +332,7 @@ static void revision(void)
 		  "auto:2.0/1.0;charset=utf-8", "auto:2.0/1.0/escapes;charset=iso-2022-jp;was=utf-8", "ニュース " },
 		{ "trust 20: the label's, behind the window", "text/xml; charset=utf-8", D("iso-2022-jp") "<rss>", "\x1b$B%K%e!<%9\x1b(B ", 64, 900,
 		  "auto:2.5;charset=utf-8", "auto:2.5/decl;charset=iso-2022-jp;was=utf-8", "ニュース " },
-		{ "an escape by itself", "text/xml", "<rss>", "\x1b[1m\x1b(B", 64, 900, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "\xef\xbf\xbd[1m\xef\xbf\xbd(B" },
+		{ "an escape by itself", "text/xml", "<rss>", "\x1b[1m\x1b(B", 64, 900, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "[1m(B" },
 		{ "and text behind it", "text/xml", "<rss>\x1b[1m", "é", 64, 1, "auto:2.1;charset=us-ascii", "auto:2.1/utf8;charset=utf-8;was=us-ascii", "é" },
 		{ "the body ends in the window", "text/xml", "<rss>", "", 64, 0, "auto:2.1;charset=us-ascii", "auto:2.1;charset=us-ascii", "" },
 	};

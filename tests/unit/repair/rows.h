@@ -92,7 +92,7 @@ static void run_rows(const struct row *rows, size_t count, unsigned flags, int e
 
 #define RUN(rows, flags, ebcdic) run_rows(rows, sizeof(rows) / sizeof(rows[0]), flags, ebcdic)
 /* Without the prolog's repairs no text is held for it: the lexer meets every cut. */
-#define BODY_ONLY (REPAIR_CHARACTERS | REPAIR_REFERENCES)
+#define BODY_ONLY (REPAIR_CHARACTERS | REPAIR_REFERENCES | REPAIR_REPLACE_CONTROLS)
 #define NO_PROLOG (REPAIR_ALL & ~(REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION))
 #define COUNT(id, n) .counted[REPAIRED_##id] = (n)
 
