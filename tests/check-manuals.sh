@@ -85,6 +85,7 @@ make_entities() {
 		{ letter = substr($2, 1, 1); if (!(letter in of)) order[++n] = letter; of[letter] = of[letter] (of[letter] == "" ? "" : ", ") $2 " " $3 }
 		END { for (i = 1; i <= n; i++) { print ".It Li " order[i]; say(of[order[i]] ".") } }'
 }
+make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
 make_addresses() {
 	rows "$1" | generate '
 		function block(first, last,    i, at, run, best, start, text) {
@@ -215,6 +216,7 @@ table $rules codes make_codes overlay.def
 table $rules candidates make_candidates candidates.def
 table $rules countries make_countries hints.def
 table $rules entities make_entities entities.def
+table $rules namespaces make_namespaces namespaces.def
 table $rules paths make_paths policy_auto.c
 for name in forwards directives details; do list $operating $name; done
 for name in policies steps errors reasons repairs; do list $rules $name; done

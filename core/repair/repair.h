@@ -23,17 +23,18 @@
 	X(TAGS,         1 << 8, "tags", \
 	    "tags mended: attributes quoted or dropped, end tags put in or dropped; hyphens in comments parted") \
 	X(END,          1 << 9, "end",         "documents closed that end early in a complete body") \
-	X(TRAILING,     1 << 10, "trailing",   "what stands behind the root removed")
+	X(TRAILING,     1 << 10, "trailing",   "what stands behind the root removed") \
+	X(NAMESPACES,   1 << 11, "namespaces", "undeclared prefixes that are well known declared")
 
 enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
-	REPAIR_ALL = (1 << 11) - 1,
+	REPAIR_ALL = (1 << 12) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
-	REPAIR_XML_1_1 = 1 << 11,
+	REPAIR_XML_1_1 = 1 << 12,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
-	REPAIR_REPLACE_CONTROLS = 1 << 12
+	REPAIR_REPLACE_CONTROLS = 1 << 13
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,

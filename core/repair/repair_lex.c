@@ -60,6 +60,7 @@ static inline size_t next_mark(struct marks *m, const uint8_t *in, size_t at, si
 static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
 {
 	struct repair_stack *stack = &l->elements.stack;
+	bool prefixes = l->flags & REPAIR_NAMESPACES;
 
 	while ((at = next_mark(marks, in, at, len)) < len) {
 		const uint8_t *p = in + at;
@@ -72,10 +73,14 @@ static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t 
 				return at;
 			l->elements.leaf = false;
 			stack_pop(stack);
+			if (stack->depth < l->namespaces.depth)
+				namespaces_leave(&l->namespaces);
 			at += n + 2;
 		} else if (p[0] == '<' && (name_bytes[p[1]] & NAME_START)) {
 			n = name_plain(p + 1, left - 1);
 			if (n + 1 >= left || p[n + 1] != '>' || !stack_has_room(stack, n))
+				return at;
+			if (prefixes && !namespaces_passes(&l->namespaces, p + 1, n, left - 1))
 				return at;
 			l->elements.leaf = true;
 			stack_put(stack, p + 1, n, left - 1);
@@ -142,6 +147,11 @@ static int write_tag(struct repair_lex *l, const uint8_t *in)
 	l->references.content = true;
 	rc = tag_write(t, &l->tags, in, l->sink);
 	l->references.content = content;
+	for (char text[NAMESPACE_TEXT_MAX]; rc == 0 && l->missing; l->counts[REPAIRED_NAMESPACES]++) {
+		size_t len = namespaces_text(&l->missing, text);
+
+		rc = lex_emit(l, text, len);
+	}
 	return rc ? rc : lex_emit(l, in + t->tail, t->len - t->tail);
 }
 

@@ -12,6 +12,7 @@
 #include "core/repair/repair.h"
 #include "core/repair/repair_elements.h"
 #include "core/repair/repair_entities.h"
+#include "core/repair/repair_namespaces.h"
 #include "core/repair/repair_reference.h"
 #include "core/repair/repair_tag.h"
 
@@ -52,6 +53,8 @@ struct repair_lex {
 	const char *text;
 	enum repair_index repair;
 	struct elements elements;
+	struct namespaces namespaces;
+	uint64_t missing;               /* the namespaces that l->tag has to declare */
 	uint8_t name[ENTITY_NAME_MAX + 1];  /* LEX_ENTITY: what there is of the name */
 	size_t name_len;
 	uint8_t *held;                  /* a token that the end of a call has cut */

@@ -43,6 +43,27 @@ static inline size_t name_plain(const uint8_t *in, size_t len)
 	return n;
 }
 
+/* The bytes before the colon of a name; 0: there is none. `left` bytes may be read from the name on. */
+static inline size_t name_prefix(const uint8_t *in, size_t len, size_t left)
+{
+	const uint8_t *colon;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (len <= 8 && left >= 8) {
+		const uint64_t ones = 0x0101010101010101;
+		uint64_t word;
+
+		/* The lowest byte that is zero is found by what its subtraction borrows */
+		memcpy(&word, in, sizeof(word));
+		word ^= ones * ':';
+		word = (word - ones) & ~word & ones << 7;
+		return word && (size_t)__builtin_ctzll(word) / 8 < len ? (size_t)__builtin_ctzll(word) / 8 : 0;
+	}
+#endif
+	colon = memchr(in, ':', len);
+	return colon ? (size_t)(colon - in) : 0;
+}
+
 static inline bool name_is_space(uint8_t c)
 {
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';

@@ -73,6 +73,9 @@ static void lex_enter(struct repair_lex *l, enum lex_mode mode)
 		l->back = mode == LEX_CDATA ? LEX_TEXT : l->mode;
 	if (mode == LEX_ENTITY)
 		l->name_len = 0;
+	/* A type may declare attributes, and namespaces by them */
+	if (mode == LEX_SUBSET || (l->mode == LEX_DOCTYPE && mode == LEX_LITERAL))
+		namespaces_doubt(&l->namespaces, 0);
 	l->elements.doubtful |= mode == LEX_CDATA && !l->elements.rooted;
 	l->mode = mode;
 }
@@ -113,6 +116,8 @@ static struct token token_instruction(struct repair_lex *l, const uint8_t *in, s
 
 void lex_behind_tag(struct repair_lex *l)
 {
+	while (l->namespaces.depth > l->elements.stack.depth)
+		namespaces_leave(&l->namespaces);
 	if (!l->elements.closed)
 		return;
 	l->references.content = false;
@@ -136,7 +141,19 @@ static struct token token_long_tag(struct repair_lex *l, const uint8_t *in)
 		return (struct token){ .kind = TOKEN_NO_MEMORY };
 	l->mode = LEX_TAG;
 	l->slash = false;
+	namespaces_doubt(&l->namespaces, l->elements.stack.depth);
 	return token_keep((size_t)name.at + name.len);
+}
+
+/* The namespaces that the tag which was read has to declare; its element is open. */
+static void lex_namespaces(struct repair_lex *l, const uint8_t *in)
+{
+	const struct tag *t = &l->tag;
+
+	l->missing = 0;
+	if (l->flags & REPAIR_NAMESPACES && !l->elements.stack.lost &&
+	    (t->colons || memchr(in + t->name.at, ':', t->name.len)))
+		l->missing = namespaces_enter(&l->namespaces, t, in, t->empty ? 0 : l->elements.stack.depth);
 }
 
 static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
@@ -147,9 +164,11 @@ static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 		elements_pass(&l->elements, in + name.at, name.len);
 	else if (elements_open(&l->elements, in + name.at, name.len))
 		return (struct token){ .kind = TOKEN_NO_MEMORY };
+	lex_namespaces(l, in);
 	l->mode = LEX_TEXT;
 	lex_behind_tag(l);
-	return (struct token){ .kind = l->tag.state == TAG_CLEAN ? TOKEN_KEEP : TOKEN_TAG, .len = l->tag.len };
+	return (struct token){ .kind = l->tag.state == TAG_CLEAN && !l->missing ? TOKEN_KEEP : TOKEN_TAG,
+		.len = l->tag.len };
 }
 
 static struct token token_end_tag(struct repair_lex *l, const uint8_t *in)

@@ -24,6 +24,7 @@ TOLD = {
     "candidates.def": (ROW, ["candidates"]),
     "hints.def": (ROW, ["countries"]),
     "entities.def": (ROW, ["entities"]),
+    "namespaces.def": (ROW, ["namespaces"]),
     "cache_status.def": (ROW, ["forwards"]),
     "cache_control.def": (ROW, ["directives"]),
     "storable.def": (ROW, ["details"]),

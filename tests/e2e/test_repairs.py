@@ -25,6 +25,8 @@ MENDED = [
     ("tags", HEAD + "<description><p align=left>one <b>two</p></description><title>three</titel>" + TAIL,
      HEAD + '<description><p align="left">one <b>two</b></p></description><title>three</title>' + TAIL),
     ("end", HEAD + "<item><title>cut</title><link>http://exa", HEAD + "<item><title>cut</title><link>http://exa</link></item></channel></rss>"),
+    ("namespaces", HEAD + "<item><dc:date>2026-11-20</dc:date></item>" + TAIL,
+     HEAD + '<item><dc:date xmlns:dc="http://purl.org/dc/elements/1.1/">2026-11-20</dc:date></item>' + TAIL),
     ("trailing", HEAD + TAIL + "<script>document.write('<b>')</script>\n", HEAD + TAIL),
 ]
 
