@@ -192,6 +192,8 @@ static int begin(struct normaliser *n)
 			v->was = v->named;
 			v->named = NULL;
 		}
+		if (n->recode)
+			recode_set_base(n->recode, n->options.base);
 	}
 	n->decided = true;
 	rc = n->events.decided(n->events.arg, v);

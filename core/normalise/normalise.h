@@ -29,6 +29,7 @@ struct normalise_options {
 	size_t content_type_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
+	const char *base;                   /* the URL of the body, borrowed likewise; NULL: it has none */
 	enum normalise_characters characters;
 	enum normalise_output output;
 	enum normalise_on_error on_error;

@@ -136,6 +136,11 @@ int recode_finish(struct recode *r)
 	return rc ? rc : repair_finish(r->repair);
 }
 
+void recode_set_base(struct recode *r, const char *url)
+{
+	repair_set_base(r->repair, url);
+}
+
 void recode_leave_end(struct recode *r)
 {
 	repair_leave_end(r->repair);

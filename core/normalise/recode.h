@@ -16,6 +16,7 @@ struct recode;
  * EINVAL: this machine has no converter for the charset. */
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
 void recode_free(struct recode **);
+void recode_set_base(struct recode *, const char *url);             /* as repair_set_base() */
 /* Changes the charset of the bytes to come; before it only recode_ascii() may have been called. -1: as for
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));

@@ -23,7 +23,7 @@ enum {
 enum {
 	XML_1_0_REPAIRS = REPAIR_ENTITIES | REPAIR_AMPERSANDS | REPAIR_TAGS | REPAIR_END | REPAIR_TRAILING |
 	    REPAIR_NAMESPACES,
-	LEX_REPAIRS = XML_1_0_REPAIRS | REPAIR_REFERENCES
+	LEX_REPAIRS = XML_1_0_REPAIRS | REPAIR_REFERENCES | REPAIR_BASE
 };
 
 struct repair {
@@ -217,6 +217,11 @@ void repair_free(struct repair **r)
 	}
 	free(*r);
 	*r = NULL;
+}
+
+void repair_set_base(struct repair *r, const char *url)
+{
+	r->lex.base = url;
 }
 
 int repair_feed(struct repair *r, const uint8_t *in, size_t len)

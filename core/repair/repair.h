@@ -24,17 +24,19 @@
 	    "tags mended: attributes quoted or dropped, end tags put in or dropped; hyphens in comments parted") \
 	X(END,          1 << 9, "end",         "documents closed that end early in a complete body") \
 	X(TRAILING,     1 << 10, "trailing",   "what stands behind the root removed") \
-	X(NAMESPACES,   1 << 11, "namespaces", "undeclared prefixes that are well known declared")
+	X(NAMESPACES,   1 << 11, "namespaces", "undeclared prefixes that are well known declared") \
+	X(BASE,         1 << 12, "base",       "xml:base put in at the root")
 
 enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
+	/* all but base, which changes documents that are right */
 	REPAIR_ALL = (1 << 12) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
-	REPAIR_XML_1_1 = 1 << 12,
+	REPAIR_XML_1_1 = 1 << 13,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
-	REPAIR_REPLACE_CONTROLS = 1 << 13
+	REPAIR_REPLACE_CONTROLS = 1 << 14
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,
@@ -54,6 +56,8 @@ struct repair;
  * declaration with that name in any case of letters stays as it is. NULL: out of memory. */
 struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
 void repair_free(struct repair **);
+/* What REPAIR_BASE puts in, borrowed; without it, it does nothing. Before the first text. */
+void repair_set_base(struct repair *, const char *url);
 /* 0, or what the sink returned, or -1 (out of memory) */
 int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int repair_finish(struct repair *) __attribute__((warn_unused_result));

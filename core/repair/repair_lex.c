@@ -133,6 +133,23 @@ static size_t next_stop(struct repair_lex *l, struct marks *marks, const uint8_t
 
 /* ---- writing ---- */
 
+/* Writes the URL as a value; it is ASCII. */
+static int write_base(struct repair_lex *l)
+{
+	int rc = lex_emit(l, " xml:base=\"", 11);
+
+	l->counts[REPAIRED_BASE]++;
+	for (const char *at = l->base; rc == 0 && *at;) {
+		size_t n = strcspn(at, "&<\"");
+		const char *text = at[n] == '&' ? "&amp;" : at[n] == '<' ? "&lt;" : at[n] == '"' ? "&quot;" : "";
+
+		rc = lex_emit(l, at, n);
+		rc = rc ? rc : lex_emit(l, text, strlen(text));
+		at += n + (at[n] != '\0');
+	}
+	return rc ? rc : lex_emit(l, "\"", 1);
+}
+
 static int write_tag(struct repair_lex *l, const uint8_t *in)
 {
 	const struct tag *t = &l->tag;
@@ -147,6 +164,8 @@ static int write_tag(struct repair_lex *l, const uint8_t *in)
 	l->references.content = true;
 	rc = tag_write(t, &l->tags, in, l->sink);
 	l->references.content = content;
+	if (rc == 0 && l->needs_base)
+		rc = write_base(l);
 	for (char text[NAMESPACE_TEXT_MAX]; rc == 0 && l->missing; l->counts[REPAIRED_NAMESPACES]++) {
 		size_t len = namespaces_text(&l->missing, text);
 

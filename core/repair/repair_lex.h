@@ -54,6 +54,8 @@ struct repair_lex {
 	enum repair_index repair;
 	struct elements elements;
 	struct namespaces namespaces;
+	const char *base;               /* REPAIR_BASE: the URL of the document, borrowed; NULL: it is not known */
+	bool needs_base;                /* l->tag is the root's, and has none */
 	uint64_t missing;               /* the namespaces that l->tag has to declare */
 	uint8_t name[ENTITY_NAME_MAX + 1];  /* LEX_ENTITY: what there is of the name */
 	size_t name_len;

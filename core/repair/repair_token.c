@@ -156,10 +156,25 @@ static void lex_namespaces(struct repair_lex *l, const uint8_t *in)
 		l->missing = namespaces_enter(&l->namespaces, t, in, t->empty ? 0 : l->elements.stack.depth);
 }
 
+/* XML Base: the root's own base counts, whatever it is. */
+static bool lex_needs_base(const struct repair_lex *l, const uint8_t *in)
+{
+	static const char base[] = "xml:base";
+	const struct tag *t = &l->tag;
+
+	if (!(l->flags & REPAIR_BASE) || !l->base || l->elements.rooted || t->attributes == TAG_ATTRIBUTES_MAX)
+		return false;
+	for (unsigned i = 0; i < t->attributes; i++)
+		if (t->attribute[i].len == strlen(base) && memcmp(in + t->attribute[i].at, base, strlen(base)) == 0)
+			return false;
+	return true;
+}
+
 static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct tag_name name = l->tag.name;
 
+	l->needs_base = lex_needs_base(l, in);
 	if (l->tag.empty)
 		elements_pass(&l->elements, in + name.at, name.len);
 	else if (elements_open(&l->elements, in + name.at, name.len))
@@ -167,8 +182,8 @@ static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 	lex_namespaces(l, in);
 	l->mode = LEX_TEXT;
 	lex_behind_tag(l);
-	return (struct token){ .kind = l->tag.state == TAG_CLEAN && !l->missing ? TOKEN_KEEP : TOKEN_TAG,
-		.len = l->tag.len };
+	return (struct token){ .len = l->tag.len,
+		.kind = l->tag.state == TAG_CLEAN && !l->missing && !l->needs_base ? TOKEN_KEEP : TOKEN_TAG };
 }
 
 static struct token token_end_tag(struct repair_lex *l, const uint8_t *in)

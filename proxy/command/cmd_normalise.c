@@ -9,7 +9,8 @@
 #include "core/normalise/normalise.h"
 
 static const char usage[] =
-    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--to utf-8|us-ascii] [FILE]";
+    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--base URL]\n"
+    "    [--to utf-8|us-ascii] [FILE]";
 
 enum { READ_BYTES = 65536 };
 
@@ -86,12 +87,13 @@ static int run(struct job *job)
 
 int cmd_normalise(int argc, char **argv)
 {
-	enum { OPT_NO_REPAIR = 256, OPT_TO, OPT_HELP };
+	enum { OPT_NO_REPAIR = 256, OPT_BASE, OPT_TO, OPT_HELP };
 	static const struct option options[] = {
 		{ "include", no_argument, NULL, 'i' },
 		{ "policy", required_argument, NULL, 'p' },
 		{ "content-type", required_argument, NULL, 't' },
 		{ "no-repair", no_argument, NULL, OPT_NO_REPAIR },
+		{ "base", required_argument, NULL, OPT_BASE },
 		{ "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
@@ -117,6 +119,10 @@ int cmd_normalise(int argc, char **argv)
 			break;
 		case OPT_NO_REPAIR:
 			job.options.repairs = 0;
+			break;
+		case OPT_BASE:
+			job.options.base = optarg;
+			job.options.repairs |= REPAIR_BASE;
 			break;
 		case OPT_TO:
 			if (strcmp(optarg, "us-ascii") == 0)

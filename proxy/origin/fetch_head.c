@@ -116,6 +116,7 @@ static int fetch_start_body(struct fetch *f)
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
 	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
+	f->request.stage.encoding.base = f->url;
 	if (!(f->stage = transform_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from feeds import well_formed
+from proxy import normalise
 from wire import Cut, chunked, message
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>News</title>'
@@ -87,6 +88,26 @@ def test_a_whole_one_is(proxy, origin, how):
     body = chunked(data) if how == "chunked" else data
     origin.receive().answer(message("200 OK", f"Content-Type: {XML}", *fields, length="without" not in how, body=body), close=True)
     assert client.response().body == (OPEN + "</item></channel></rss>").encode()
+
+
+def test_base_is_put_in_where_it_is_asked_for(start, origin):
+    data = HEAD + "<link>/a</link>" + TAIL
+    based = data.replace('<rss version="2.0">', f'<rss version="2.0" xml:base="{origin.url}/new?a=1&amp;b=2">')
+    proxy = start(None, "--route", f"/={origin.url} follow-redirects=on repair=all,base")
+    client = proxy.client().ask("/f")
+    origin.receive().answer(message("302 Found", "Location: /new?a=1&b=2"))
+    origin.receive().answer(reply(data))
+    assert client.response().body == based.encode()
+    own = HEAD.replace("<rss", "<rss xml:base='http://example.org/'") + TAIL
+    got, _ = proxy.through(origin, reply(own), "/own")
+    assert got.body == own.encode()
+    got, _ = start(origin).through(origin, reply(data))
+    assert got.body == data.encode()
+
+
+def test_base_of_a_file():
+    out, status = normalise((HEAD + TAIL).encode(), XML, "--base", "http://example.org/?a&b")
+    assert status == 0 and b'<rss version="2.0" xml:base="http://example.org/?a&amp;b">' in out
 
 
 def test_declared_names_stay(proxy, origin):

@@ -108,7 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEAD_BYTES)
 		return 0;
 	o.policy = (enum policy)(data[0] % POLICY_COUNT);
-	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) & REPAIR_ALL;
+	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) & (REPAIR_ALL | REPAIR_BASE);
+	o.base = "http://a/?b&c";
+	o.characters = data[2] & 0x80 ? CHARACTERS_REPLACE : CHARACTERS_DROP;
 	o.http = data[1] >> 7;
 	o.output = data[2] & 1 ? OUTPUT_US_ASCII : OUTPUT_UTF_8;
 	o.on_error = data[2] & 2 ? ON_ERROR_PASS : ON_ERROR_REJECT;

@@ -42,8 +42,8 @@ static int gather(void *arg, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
-/* What a declaration must say. */
-static const char *encoding = "UTF-8";
+/* What a declaration must say, and where the document is from. */
+static const char *encoding = "UTF-8", *base;
 
 /* Feeds in pieces of `cut` bytes first, then of `step`. */
 static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct text in, size_t cut, size_t step, uint64_t counts[REPAIR_COUNT])
@@ -52,6 +52,7 @@ static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct te
 	int rc = 0;
 
 	g->len = 0;
+	repair_set_base(r, base);
 	rc |= repair_feed(r, (const uint8_t *)in.bytes, cut);
 	for (size_t at = cut; at < in.len; at += step)
 		rc |= repair_feed(r, (const uint8_t *)in.bytes + at, in.len - at < step ? in.len - at : step);

@@ -22,6 +22,25 @@ static void everything(void)
 		RUN(rows, 1u << bit, 0);
 }
 
+static void bases(void)
+{
+	static const struct row rows[] = {
+		{ "the root's", T("<?xml version='1.0'?><!--a--><rss b='c' ><d/></rss>"), T("<?xml version='1.0'?><!--a--><rss b='c' xml:base=\"http://e/?f&amp;g=&quot;\" ><d/></rss>"),
+		    COUNT(BASE, 1) },
+		{ "an empty one's", T("<rss/>"), T("<rss xml:base=\"http://e/?f&amp;g=&quot;\"/>"), COUNT(BASE, 1) },
+		SAME("one that has it", "<rss xml:base = ''><d/></rss>"),
+		SAME("without a root", "<!-- a -->"),
+	};
+	static const struct row unknown[] = { SAME("where the URL is not known", "<rss><d/></rss>") };
+
+	RUN(unknown, REPAIR_ALL | REPAIR_BASE, 0);
+	base = "http://e/?f&g=\"";
+	RUN(unknown, REPAIR_ALL, 0);
+	RUN(rows, REPAIR_ALL | REPAIR_BASE, 0);
+	RUN(rows, REPAIR_BASE, 0);
+	base = NULL;
+}
+
 /* Texts that would take long if anything was looked at again and again; in whole and in small pieces. */
 static void linear(void)
 {
@@ -58,4 +77,4 @@ static void linear(void)
 	free(out);
 }
 
-UNIT_SUITE(repair_lex, { "everything", everything }, { "linear", linear })
+UNIT_SUITE(repair_lex, { "everything", everything }, { "bases", bases }, { "linear", linear })
