@@ -69,13 +69,12 @@ size_t name_skip_space(const uint8_t *in, size_t at, size_t len)
 	typedef uint64_t halves __attribute__((vector_size(16)));
 
 	/* Padding is mostly blanks, many of them */
-	for (; at + 2 * sizeof(lanes) <= len; at += 2 * sizeof(lanes)) {
-		lanes v, w;
+	for (; at + 4 * sizeof(lanes) <= len; at += 4 * sizeof(lanes)) {
+		lanes v[4];
 		halves space;
 
-		memcpy(&v, in + at, sizeof(v));
-		memcpy(&w, in + at + sizeof(v), sizeof(w));
-		space = (halves)((v == ' ') & (w == ' '));
+		memcpy(v, in + at, sizeof(v));
+		space = (halves)((v[0] == ' ') & (v[1] == ' ') & (v[2] == ' ') & (v[3] == ' '));
 		if ((space[0] & space[1]) != UINT64_MAX)
 			break;
 	}

@@ -11,7 +11,7 @@
  * is none. EF as the last byte is a stop, too, since the byte behind it is not known yet. */
 size_t repair_scan_forbidden(const uint8_t *, size_t at, size_t len);
 
-enum { REPAIR_BLOCK = 64, REPAIR_BLOCKS = 16 };
+enum { REPAIR_BLOCK = 64, REPAIR_BLOCKS = 8 };
 
 /* Sets a bit for each "<", "&" and "]" of the text, in a mask for each block of REPAIR_BLOCK bytes from `at` on.
  * Returns the masks that it has set: at most REPAIR_BLOCKS, all that the text has if it is that short. */

@@ -254,7 +254,7 @@ def test_client_leaves_and_the_next_one_is_served(proxy, origin):
 
 @pytest.mark.parametrize("kind", [XML, PNG])
 def test_stalled_client_stops_the_upstream_read(proxy, origin, kind):
-    data, _ = big()
+    data = big()[0].partition(b"</channel>")[0]      # what stands behind a root would not be passed on
     client = proxy.client(receive_buffer=8192).ask("/feed")
     upstream = origin.receive()
     upstream.send(message("200 OK", kind, length=False, body=data))
@@ -277,7 +277,7 @@ def test_stalled_client_goes_on_where_it_stopped(proxy, origin):
 
 def test_stalled_client_is_cut_in_the_end(start, origin):
     proxy = start(origin, "--write-timeout", "500ms")
-    data, _ = big()
+    data = big()[0].partition(b"</channel>")[0]
     client = proxy.client(receive_buffer=8192).ask("/feed")
     upstream = origin.receive()
     upstream.send(message("200 OK", XML, length=False))
