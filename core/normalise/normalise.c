@@ -421,6 +421,11 @@ void normaliser_leave_end(struct normaliser *n)
 		recode_leave_end(n->recode);
 }
 
+bool normaliser_is_over(const struct normaliser *n)
+{
+	return n->recode && recode_is_over(n->recode);
+}
+
 const struct verdict *normaliser_verdict(const struct normaliser *n)
 {
 	return n->decided ? &n->verdict : NULL;

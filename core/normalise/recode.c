@@ -146,6 +146,11 @@ void recode_leave_end(struct recode *r)
 	repair_leave_end(r->repair);
 }
 
+bool recode_is_over(const struct recode *r)
+{
+	return repair_is_over(r->repair);
+}
+
 uint64_t recode_malformed(const struct recode *r)
 {
 	return decoder_malformed(r->decoder);

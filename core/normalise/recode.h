@@ -26,6 +26,7 @@ int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((war
 int recode_ascii(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
 void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
+bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
 
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */

@@ -245,6 +245,11 @@ void repair_leave_end(struct repair *r)
 	repair_lex_leave_end(&r->lex);
 }
 
+bool repair_is_over(const struct repair *r)
+{
+	return repair_lex_is_over(&r->lex);
+}
+
 const uint64_t *repair_counts(const struct repair *r)
 {
 	return r->counts;

@@ -6,6 +6,7 @@
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,8 +32,8 @@ enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
 	REPAIRS(REPAIR_ID)
 #undef REPAIR_ID
-	/* all but base, which changes documents that are right */
-	REPAIR_ALL = (1 << 12) - 1,
+	/* all that change no well-formed document from its root on */
+	REPAIR_ALL = (1 << 11) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 13,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
@@ -63,6 +64,8 @@ int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((war
 int repair_finish(struct repair *) __attribute__((warn_unused_result));
 /* What is fed may not be all of the document: REPAIR_END is not made. */
 void repair_leave_end(struct repair *);
+/* The document has ended and so much was dropped behind it that no more need be fed: nothing will be written of it. */
+bool repair_is_over(const struct repair *);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
 const char *repair_name(enum repair_index);
 

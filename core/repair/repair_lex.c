@@ -373,3 +373,8 @@ void repair_lex_free(struct repair_lex *l)
 	declared_free(&l->references.declared);
 	elements_free(&l->elements);
 }
+
+bool repair_lex_is_over(const struct repair_lex *l)
+{
+	return l->dropped == TRAILING_MAX;
+}

@@ -36,6 +36,9 @@ enum lex_mode {
 	LEX_DROP                        /* to the end of the text */
 };
 
+/* Behind the root so many bytes are looked at and dropped before the document is called over. */
+enum { TRAILING_MAX = 65536 };
+
 struct repair_lex {
 	struct sink sink;
 	uint64_t *counts;               /* REPAIR_COUNT of them */
@@ -54,6 +57,7 @@ struct repair_lex {
 	enum repair_index repair;
 	struct elements elements;
 	struct namespaces namespaces;
+	size_t dropped;                 /* bytes behind the root, up to TRAILING_MAX */
 	const char *base;               /* REPAIR_BASE: the URL of the document, borrowed; NULL: it is not known */
 	bool needs_base;                /* l->tag is the root's, and has none */
 	uint64_t missing;               /* the namespaces that l->tag has to declare */
@@ -70,5 +74,7 @@ void repair_lex_free(struct repair_lex *);
 void repair_lex_leave_end(struct repair_lex *);
 /* final: the text ends with this call. 0, or what the sink returned, or -1 (out of memory) */
 int repair_lex(struct repair_lex *, const uint8_t *, size_t len, bool final) __attribute__((warn_unused_result));
+/* More than TRAILING_MAX bytes behind the root were dropped. */
+bool repair_lex_is_over(const struct repair_lex *);
 
 #endif

@@ -53,6 +53,12 @@ static struct token token_text(struct repair_lex *l, size_t len, const char *tex
 	return (struct token){ .kind = TOKEN_TEXT, .len = len };
 }
 
+static struct token token_drop(struct repair_lex *l, size_t len)
+{
+	l->dropped = len < TRAILING_MAX - l->dropped ? l->dropped + len : TRAILING_MAX;
+	return (struct token){ .kind = TOKEN_DROP, .len = len };
+}
+
 /* Whether the text starts with the word. TOKEN_KEEP of length 0: it does not. */
 static inline struct token token_word(const char *word, const uint8_t *in, size_t len, bool final)
 {
@@ -367,7 +373,7 @@ static struct token token_epilog(struct repair_lex *l, const uint8_t *in, size_t
 		return (struct token){ .kind = TOKEN_CUT };
 	l->counts[REPAIRED_TRAILING]++;
 	l->mode = LEX_DROP;
-	return (struct token){ .kind = TOKEN_DROP, .len = len };
+	return token_drop(l, len);
 }
 
 struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
@@ -380,7 +386,7 @@ struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, boo
 	case LEX_CDATA:
 		return token_close(l, "]]>", in, len, final);
 	case LEX_DROP:
-		return (struct token){ .kind = TOKEN_DROP, .len = len };
+		return token_drop(l, len);
 	case LEX_EPILOG:
 		return token_epilog(l, in, len, final);
 	case LEX_ENTITY:

@@ -333,11 +333,16 @@ void transform_leave_end(struct transform *s)
 		normaliser_leave_end(s->normaliser);
 }
 
+bool transform_is_over(const struct transform *s)
+{
+	return s->normaliser && normaliser_is_over(s->normaliser);
+}
+
 enum transform_result transform_finish(struct transform *s, struct failure *failure)
 {
 	int r = 0;
 
-	if (s->decode && !content_coding_complete(s->decode))
+	if (s->decode && !content_coding_complete(s->decode) && !transform_is_over(s))
 		r = content_coding_withheld(s->decode) ? stage_too_large(s) :
 		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {

@@ -41,7 +41,9 @@ enum transform_result transform_start(struct transform *, struct failure *);
 enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used, struct failure *);
 /* The body's framing leaves it open whether it is complete: a document that is open at its end stays so. */
 void transform_leave_end(struct transform *);
-/* Called when the body is complete and all of it was fed. Ends the object. */
+/* The document has ended long before the body: the rest would only be dropped, however much it is. */
+bool transform_is_over(const struct transform *);
+/* Called when the body is complete and all of it was fed, or it is over. Ends the object. */
 enum transform_result transform_finish(struct transform *, struct failure *);
 
 #endif

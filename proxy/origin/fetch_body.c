@@ -33,6 +33,10 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		fetch_fail(f);
 		return -1;
 	}
+	if (r == TRANSFORM_OK && transform_is_over(f->stage)) {
+		fetch_finish(f);
+		return -1;
+	}
 	f->paused = r != TRANSFORM_OK;
 	if (r == TRANSFORM_PAUSED) {       /* other fetches come first */
 		f->room = true;

@@ -71,7 +71,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "client-policy", "any", "any" },
 	{ "on-error", "pass", "pass" },
 	{ "sniff-bytes", "4096", "4k" },
-	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing,namespaces" },
+	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing" },
 	{ "characters", "Replace", "replace" },
 	{ "output", "US-ASCII", "us-ascii" },
 	{ "gzip", "0", "off" },

@@ -37,9 +37,9 @@ static void prefixes(void)
 	};
 	static const struct row off[] = { SAME("switched off", "<rss><dc:date media:b='c'/></rss>") };
 
-	RUN(rows, REPAIR_ALL, 0);
-	RUN(rows, NO_PROLOG, 0);
-	RUN(off, REPAIR_ALL & ~REPAIR_NAMESPACES, 0);
+	RUN(rows, REPAIR_ALL | REPAIR_NAMESPACES, 0);
+	RUN(rows, NO_PROLOG | REPAIR_NAMESPACES, 0);
+	RUN(off, REPAIR_ALL, 0);
 }
 
 UNIT_SUITE(repair_namespaces, { "prefixes", prefixes })
