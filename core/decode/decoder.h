@@ -40,7 +40,8 @@ void decoder_free(struct decoder **);
 size_t decoder_feed(struct decoder *, const uint8_t *in, size_t in_len, size_t *consumed, uint8_t *out, size_t out_cap);
 
 /* End of input: an incomplete character becomes one U+FFFD (counted; of ISO-2022-JP's escape sequences only the escape
- * character does), stateful converters are flushed. At most DECODER_MIN_OUT bytes. Call once. */
+ * character does), stateful converters are flushed. At most DECODER_MIN_OUT bytes. Call once; but a decoder of UTF-8,
+ * of a single-byte or a double-byte set has no state left behind it and takes another text. */
 size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
 
 /* Malformed sequences replaced (or read as windows-1252) so far. */

@@ -70,8 +70,8 @@ static size_t utf8_mark(const struct evidence *e)
 void evidence_finish(struct evidence *e)
 {
 	e->utf8 = utf8_look(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
-	/* A feed that is UTF-8, or all ASCII to its end, needs no hints. */
-	if (!e->utf8.mostly && !(e->utf8.ascii && e->complete))
+	/* A feed that is UTF-8 to its end needs no hints. */
+	if (!e->utf8.valid || !e->complete)
 		hints_read_feed(&e->hints, e->bytes, e->len);
 }
 

@@ -192,8 +192,10 @@ static int begin(struct normaliser *n)
 			v->was = v->named;
 			v->named = NULL;
 		}
-		if (n->recode)
+		if (n->recode) {
 			recode_set_base(n->recode, n->options.base);
+			recode_set_other(n->recode, v->also, &n->evidence.hints);
+		}
 	}
 	n->decided = true;
 	rc = n->events.decided(n->events.arg, v);
@@ -222,11 +224,12 @@ static int revise(struct normaliser *n, bool complete)
 	if (policy_decide(n->options.policy, &e, &v) != 0)
 		return NORMALISE_NO_MEMORY;
 	n->state = NORM_RECODE;
-	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
-	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0)
-		return NORMALISE_OK;
 	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
 		return NORMALISE_NO_MEMORY;
+	recode_set_other(n->recode, v.also, &e.hints);
+	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
+	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0 && v.also == CS_NONE)
+		return NORMALISE_OK;
 	n->verdict = v;
 	n->report.revised = true;
 	return n->events.revised ? n->events.revised(n->events.arg, &n->verdict) : NORMALISE_OK;
@@ -371,6 +374,7 @@ static void update_report(struct normaliser *n)
 		return;
 	n->report.malformed = recode_malformed(n->recode);
 	n->report.lost = recode_lost(n->recode);
+	n->report.others = recode_others(n->recode);
 	memcpy(n->report.repairs, recode_repairs(n->recode), sizeof(n->report.repairs));
 }
 

@@ -40,6 +40,7 @@ enum { NORMALISE_SNIFF_BYTES = 65536, NORMALISE_REWINDOW_BYTES = 4096 };
 struct normalise_report {
 	uint64_t bytes_in, bytes_out;
 	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
+	uint64_t others;                    /* `auto`, UTF-8: nodes that were read as another charset (mixed.h) */
 	uint64_t repairs[REPAIR_COUNT];
 	uint64_t lost;                      /* characters that were written as "_" with OUTPUT_US_ASCII */
 	/* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */

@@ -1,10 +1,11 @@
 /* Owns the chain that a body runs through once its charset is decided; see recode.h.
- * Well-formed UTF-8 does not pass through the decoder: it goes to repair without being copied. */
+ * Well-formed UTF-8 does not pass through a decoder: it goes to repair without being copied. */
 #include "core/normalise/recode.h"
 
 #include <stdlib.h>
 
 #include "core/decode/decoder.h"
+#include "core/normalise/mixed.h"
 #include "core/repair/ascii.h"
 #include "core/text/utf8.h"
 
@@ -12,7 +13,8 @@ enum { OUT_BYTES = 16384 };
 
 struct recode {
 	enum charset charset;
-	struct decoder *decoder;
+	struct decoder *decoder;    /* NULL: the bytes are read node by node */
+	struct mixed *mixed;        /* NULL: they are not */
 	bool straight;              /* UTF-8, and the decoder holds no part of a character */
 	struct repair *repair;
 	struct ascii *ascii;        /* NULL: UTF-8 output */
@@ -23,12 +25,17 @@ static int write_ascii(void *arg, const uint8_t *bytes, size_t len)
 	return ascii_feed(arg, bytes, len);
 }
 
+static int write_repair(void *arg, const uint8_t *bytes, size_t len)
+{
+	return repair_feed(arg, bytes, len);
+}
+
 struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii,
     struct sink sink)
 {
 	struct recode *r = calloc(1, sizeof(*r));
 
-	if (!r || recode_change(r, charset, decoder_flags) != 0)
+	if (!r)
 		goto fail;
 	if (to_ascii) {
 		r->ascii = ascii_new(sink);
@@ -38,7 +45,7 @@ struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned
 	}
 	r->repair =
 	    repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
-	if (r->repair)
+	if (r->repair && recode_change(r, charset, decoder_flags) == 0)
 		return r;
 fail:
 	recode_free(&r);
@@ -49,6 +56,7 @@ void recode_free(struct recode **r)
 {
 	if (*r) {
 		decoder_free(&(*r)->decoder);
+		mixed_free(&(*r)->mixed);
 		repair_free(&(*r)->repair);
 		ascii_free(&(*r)->ascii);
 	}
@@ -56,14 +64,24 @@ void recode_free(struct recode **r)
 	*r = NULL;
 }
 
+void recode_set_other(struct recode *r, enum charset other, const struct hints *hints)
+{
+	if (r->mixed)
+		mixed_set_other(r->mixed, other, hints);
+}
+
 int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags)
 {
-	struct decoder *decoder = decoder_new(charset, decoder_flags);
+	bool by_nodes = decoder_flags & DECODER_STRAY_1252;
+	struct mixed *mixed = by_nodes ? mixed_new((struct sink){ write_repair, r->repair }) : NULL;
+	struct decoder *decoder = by_nodes ? NULL : decoder_new(charset, decoder_flags);
 
-	if (!decoder)
+	if (!mixed && !decoder)
 		return -1;
 	decoder_free(&r->decoder);
+	mixed_free(&r->mixed);
 	r->decoder = decoder;
+	r->mixed = mixed;
 	r->charset = charset;
 	r->straight = charset == CS_UTF_8;
 	return 0;
@@ -119,6 +137,8 @@ static int feed_utf_8(struct recode *r, const uint8_t *in, size_t len)
 
 int recode_feed(struct recode *r, const uint8_t *in, size_t len)
 {
+	if (r->mixed)
+		return mixed_feed(r->mixed, in, len);
 	return r->charset == CS_UTF_8 ? feed_utf_8(r, in, len) : recode_decode(r, in, len);
 }
 
@@ -130,9 +150,12 @@ int recode_ascii(struct recode *r, const uint8_t *in, size_t len)
 int recode_finish(struct recode *r)
 {
 	uint8_t text[DECODER_MIN_OUT];
-	size_t out = decoder_finish(r->decoder, text, sizeof(text));
-	int rc = repair_feed(r->repair, text, out);
+	int rc;
 
+	if (r->mixed)
+		rc = mixed_finish(r->mixed);
+	else
+		rc = repair_feed(r->repair, text, decoder_finish(r->decoder, text, sizeof(text)));
 	return rc ? rc : repair_finish(r->repair);
 }
 
@@ -153,7 +176,12 @@ bool recode_is_over(const struct recode *r)
 
 uint64_t recode_malformed(const struct recode *r)
 {
-	return decoder_malformed(r->decoder);
+	return r->mixed ? mixed_malformed(r->mixed) : decoder_malformed(r->decoder);
+}
+
+uint64_t recode_others(const struct recode *r)
+{
+	return r->mixed ? mixed_others(r->mixed) : 0;
 }
 
 uint64_t recode_lost(const struct recode *r)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/decode/charset.h"
+#include "core/evidence/hints.h"
 #include "core/repair/repair.h"
 
 struct recode;
@@ -20,6 +21,8 @@ void recode_set_base(struct recode *, const char *url);             /* as repair
 /* Changes the charset of the bytes to come; before it only recode_ascii() may have been called. -1: as for
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
+/* As mixed_set_other(), where the bytes are read node by node (UTF-8 with DECODER_STRAY_1252). */
+void recode_set_other(struct recode *, enum charset, const struct hints *);
 /* 0, what the sink returned, or -1 (out of memory) */
 int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 /* Takes bytes under 0x80 that mean ASCII characters in any charset. */
@@ -29,6 +32,7 @@ void recode_leave_end(struct recode *);                             /* as repair
 bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
 
 uint64_t recode_malformed(const struct recode *);
+uint64_t recode_others(const struct recode *);                      /* as mixed_others() */
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */
 const uint64_t *recode_repairs(const struct recode *);
 

@@ -139,16 +139,21 @@ static size_t append_name(char *buf, size_t cap, size_t at, const char *key, con
 size_t verdict_format(const struct verdict *v, char *buf, size_t cap)
 {
 	size_t n = verdict_rule(v, buf, cap);
-	char margin[16];
+	char number[24];
 
 	if (v->kind == VERDICT_NONE)
 		return policy_append(buf, cap, n, ";reason=", verdict_reason_name(v->reason));
 	n = append_name(buf, cap, n, ";charset=", v->named);
 	n = append_name(buf, cap, n, ";was=", v->was);
 	if (v->next != CS_NONE) {
-		snprintf(margin, sizeof margin, "%d", v->margin);
+		snprintf(number, sizeof number, "%d", v->margin);
 		n = append_name(buf, cap, n, ";next=", charset_name(v->next));
-		n = policy_append(buf, cap, n, ";margin=", margin);
+		n = policy_append(buf, cap, n, ";margin=", number);
+	}
+	if (v->also != CS_NONE) {
+		snprintf(number, sizeof number, "%zu", v->mixed);
+		n = append_name(buf, cap, n, ";also=", charset_name(v->also));
+		n = policy_append(buf, cap, n, ";mixed=", number);
 	}
 	return policy_append(buf, cap, n, ";error=", verdict_error_name(v->error));
 }

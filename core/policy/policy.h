@@ -63,6 +63,10 @@ struct verdict {
 	 * the text speaks for the first (detector.h) */
 	enum charset next;
 	int margin;
+	/* auto, where the charset is UTF-8: that of the nodes which are not, and how many of them were held when it
+	 * was decided (nodes.h); CS_NONE and 0: none was */
+	enum charset also;
+	size_t mixed;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	bool extended;
 	/* With VERDICT_ERROR: why there is no charset. Beside a charset it only informs: the published text reports the

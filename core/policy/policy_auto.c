@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/evidence/detector.h"
+#include "core/evidence/nodes.h"
 #include "core/policy/policy_bytes.h"
 #include "core/policy/policy_rules.h"
 
@@ -147,6 +148,28 @@ static bool is_label(struct candidate c)
 	return c.decodes && family_of(c.charset) == FAMILY_ASCII;
 }
 
+/* A label that somebody chose and that reads all of the text. */
+static bool is_chosen(struct candidate label)
+{
+	return is_label(label) && !charset_is_thoughtless(label.charset);
+}
+
+/* Text of which whole nodes are UTF-8 and others are not is a feed made of feeds. */
+static struct candidate by_nodes(const struct evidence *e)
+{
+	struct nodes nodes;
+
+	if (e->utf8.ascii)
+		return none;
+	policy_nodes(e, &nodes, true);
+	if (!nodes_are_mixed(&nodes, false))
+		return none;
+	if (!nodes_are_mixed(&nodes, true) && (is_chosen(judge_label("decl", auto_declared(e), e)) ||
+	    is_chosen(judge_label("http", e->CTEnc.label, e))))
+		return none;
+	return (struct candidate){ .no = "mixed", .charset = CS_UTF_8 };
+}
+
 /* A label under which there is nothing beyond ASCII but signs stands: no statistics of letters can say anything against
  * it. */
 static struct candidate by_signs(struct candidate decl, struct candidate http, const struct evidence *e)
@@ -174,6 +197,28 @@ static size_t propose(struct proposal *proposals, size_t n, struct candidate lab
 	}
 	proposals[n] = (struct proposal){ label.charset, weight };
 	return n + 1;
+}
+
+/* The charset of nodes that are not UTF-8. A label weighs as much as it does for all of a text. */
+static void find_also(const struct evidence *e, struct verdict *v)
+{
+	struct proposal proposals[DETECTOR_PROPOSALS];
+	struct nodes nodes;
+	enum charset also;
+	size_t n;
+
+	policy_nodes(e, &nodes, true);
+	if (nodes.others == 0)
+		return;
+	n = propose(proposals, 0, judge_label("decl", auto_declared(e), e));
+	n = propose(proposals, n, judge_label("http", e->CTEnc.label, e));
+	also = policy_weigh_nodes(e, &nodes, proposals, n);
+	if (charset_info(also)->kind == KIND_SINGLE_BYTE)
+		policy_nodes(e, &nodes, false);
+	if (nodes.others == 0)
+		return;
+	v->also = also;
+	v->mixed = nodes.others;
 }
 
 /* The first reading that decodes every held byte. */
@@ -235,7 +280,8 @@ static bool stands(const struct verdict *v, const struct evidence *e)
 
 void policy_auto(const struct evidence *e, struct verdict *v)
 {
-	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
+	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes,
+		by_nodes };
 	struct candidate c = none;
 	const char *published;
 	size_t i;
@@ -256,6 +302,8 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		verdict_step(v, c.no);
 	}
 	verdict_take_charset(v, c.charset);
+	if (c.charset == CS_UTF_8 && !e->utf8.valid)
+		find_also(e, v);
 	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
 		v->named = "us-ascii";          /* right for these bytes; they are only decoded as its superset */
 }

@@ -69,6 +69,24 @@ void policy_weigh(const struct evidence *e, const struct proposal *proposals, si
 	note(e, ENOMEM);
 }
 
+void policy_nodes(const struct evidence *e, struct nodes *nodes, bool pairs)
+{
+	size_t len;
+	const uint8_t *text = policy_text(e, &len);
+
+	nodes_read(nodes, text, len, e->complete, pairs);
+}
+
+enum charset policy_weigh_nodes(const struct evidence *e, const struct nodes *nodes, const struct proposal *proposals,
+    size_t n)
+{
+	enum charset cs;
+
+	if (nodes_charset(&cs, nodes->other, nodes->len, &e->hints, proposals, n) != 0)
+		note(e, ENOMEM);
+	return cs;
+}
+
 bool policy_has_signs_only(const struct evidence *e, enum charset cs)
 {
 	size_t len;

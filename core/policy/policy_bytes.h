@@ -6,6 +6,7 @@
 #include "core/decode/decoder.h"
 #include "core/evidence/detector.h"
 #include "core/evidence/evidence.h"
+#include "core/evidence/nodes.h"
 
 const uint8_t *policy_text(const struct evidence *, size_t *len);
 /* Whether the charset's decoder accepts all of the bytes. */
@@ -14,6 +15,9 @@ bool policy_accepts(const struct evidence *, enum charset, struct decoder_trial 
 enum charset policy_guess(const struct evidence *);
 /* As detector_weigh(), with the evidence's hints; no readings where memory is missing. */
 void policy_weigh(const struct evidence *, const struct proposal *, size_t n, struct detection *);
+/* As nodes_read() and nodes_charset(), with the evidence's hints. */
+void policy_nodes(const struct evidence *, struct nodes *, bool pairs);
+enum charset policy_weigh_nodes(const struct evidence *, const struct nodes *, const struct proposal *, size_t n);
 /* As detector_has_signs_only(). */
 bool policy_has_signs_only(const struct evidence *, enum charset);
 

@@ -89,6 +89,7 @@ void check_report_json(const struct check_report *c)
 	json_string(&j, "x_encoding_rule", rule);
 	json_bool(&j, "revised", c->report->revised);
 	json_number(&j, "malformed", c->report->malformed);
+	json_number(&j, "mixed", c->report->others);
 	json_open(&j, "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++)
 		json_number(&j, repair_name((enum repair_index)i), c->report->repairs[i]);
@@ -180,7 +181,7 @@ static void print_verdict(const struct verdict *v)
 
 static void print_repairs(const struct normalise_report *r)
 {
-	bool any = r->malformed > 0;
+	bool any = r->malformed > 0 || r->others > 0;
 
 	printf("  %-14s", "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++) {
@@ -191,6 +192,8 @@ static void print_repairs(const struct normalise_report *r)
 	}
 	if (r->malformed > 0)
 		printf(" malformed %" PRIu64, r->malformed);
+	if (r->others > 0)
+		printf(" mixed %" PRIu64, r->others);
 	printf("%s\n", any ? "" : " none");
 }
 

@@ -358,3 +358,36 @@ def test_access_line_carries_the_decision(proxy, origin):
     line = proxy.access_lines(1)[0].decode()
     for word in ("auto:2.0/1.2/utf8", "charset=utf-8", "was=windows-1251", "repairs="):
         assert word in line, line
+
+
+def planet(*items):
+    return b'<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"><channel><title>planet</title>' + b"".join(
+        b"<item><title>" + text.encode(encoding) + b"</title></item>\n" for text, encoding in items) + b"</channel></rss>\n"
+
+
+SAID = ["Привет из Москвы", "Погода на завтра, снег", "Новости Петербурга"]
+MIXED = [
+    ("UTF-8 with one other", [(SAID[0], "utf-8"), (SAID[1], "windows-1251"), (SAID[2], "utf-8")], "auto:2.5;charset=utf-8;also=windows-1251;mixed=1"),
+    ("others with one of UTF-8", [(SAID[0], "windows-1251"), (SAID[1], "windows-1251"), (SAID[2], "utf-8")], "auto:2.5;charset=utf-8;also=windows-1251;mixed=2"),
+    ("pairs", [("日本語のニュース、今日の天気", "shift_jis"), ("日本語のニュース", "utf-8")], "auto:2.5;charset=utf-8;also=shift_jis;mixed=1"),
+    ("a few among many", [(text, "utf-8") for text in SAID * 10] + [("Café crème à la carte", "latin-1")], "auto:2.5;charset=utf-8;also=windows-1252;mixed=1"),
+]
+
+
+@pytest.mark.parametrize("items, rule", [row[1:] for row in MIXED], ids=[row[0] for row in MIXED])
+def test_a_planet_of_feeds_is_read_item_by_item(proxy, origin, items, rule):
+    want = planet(*((text, "utf-8") for text, _ in items))
+    got, _ = proxy.through(origin, reply(planet(*items), "application/xml; charset=utf-8"))
+    assert got.body == want and got.rule == rule
+    client = proxy.client().ask("/again")
+    origin.receive().send_apart(reply(planet(*items), "application/xml; charset=utf-8"), 3)
+    assert client.response().body == want
+
+
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r"])
+def test_and_so_is_what_comes_behind_the_window(start, origin, encoding):
+    """The head is out, so it cannot say so any more; the text is right all the same."""
+    proxy = start(origin, "--sniff-bytes", "1k")
+    items = [(text, "utf-8") for text in SAID * 40] + [(text, encoding) for text in SAID]
+    got, _ = proxy.through(origin, reply(planet(*items), "application/xml; charset=utf-8"))
+    assert got.body == planet(*((text, "utf-8") for text, _ in items)) and got.rule == "auto:2.5;charset=utf-8"

@@ -1,0 +1,219 @@
+/* Owns the stream of nodes; see mixed.h. */
+#include "core/normalise/mixed.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decode/decoder.h"
+#include "core/evidence/nodes.h"
+#include "core/text/utf8.h"
+
+enum { HELD_FIRST = 512, OUT_BYTES = 4096 };
+
+struct mixed {
+	struct sink sink;
+	enum charset other;             /* CS_NONE: no node has said which */
+	struct hints hints;
+	struct decoder *strays;         /* reads UTF-8 and other bytes as windows-1252 */
+	struct decoder *others;         /* NULL: there was no such node */
+	struct decoder *rest;           /* reads the rest of a node longer than NODE_MAX; NULL: there is none */
+	uint64_t nodes;
+	uint8_t *held;                  /* the open node from its first byte beyond ASCII on */
+	size_t held_len, held_cap;
+};
+
+struct mixed *mixed_new(struct sink sink)
+{
+	struct mixed *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->sink = sink;
+	m->strays = decoder_new(CS_UTF_8, DECODER_STRAY_1252);
+	if (!m->strays)
+		mixed_free(&m);
+	return m;
+}
+
+void mixed_free(struct mixed **m)
+{
+	if (*m) {
+		decoder_free(&(*m)->strays);
+		decoder_free(&(*m)->others);
+		free((*m)->held);
+	}
+	free(*m);
+	*m = NULL;
+}
+
+void mixed_set_other(struct mixed *m, enum charset other, const struct hints *hints)
+{
+	m->other = other;
+	m->hints = *hints;
+}
+
+static int mixed_emit(const struct mixed *m, const uint8_t *text, size_t len)
+{
+	return len > 0 ? m->sink.write(m->sink.arg, text, len) : 0;
+}
+
+static int mixed_decode(const struct mixed *m, struct decoder *d, const uint8_t *in, size_t len)
+{
+	uint8_t text[OUT_BYTES];
+	int rc = 0;
+
+	while (rc == 0 && len > 0) {
+		size_t used = 0, out = decoder_feed(d, in, len, &used, text, sizeof(text));
+
+		rc = mixed_emit(m, text, out);
+		in += used;
+		len -= used;
+	}
+	return rc;
+}
+
+static int end_node(const struct mixed *m, struct decoder *d)
+{
+	uint8_t text[DECODER_MIN_OUT];
+
+	return mixed_emit(m, text, decoder_finish(d, text, sizeof(text)));
+}
+
+static int open_others(struct mixed *m, const uint8_t *node, size_t len)
+{
+	if (m->other == CS_NONE && nodes_charset(&m->other, node, len, &m->hints, NULL, 0) != 0)
+		return -1;
+	m->others = decoder_new(m->other, 0);
+	return m->others ? 0 : -1;
+}
+
+/* Writes a node from its first byte beyond ASCII on. ends: these bytes are all of it; else the rest is read as they
+ * are. */
+static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool ends)
+{
+	bool pairs = m->other != CS_NONE && charset_info(m->other)->kind == KIND_DOUBLE_BYTE;
+	enum node_kind kind = node_look(node, len, ends, pairs).kind;
+	struct decoder *d = m->strays;
+	int rc;
+
+	if (kind == NODE_UTF_8 && ends)
+		return mixed_emit(m, node, len);
+	if (kind == NODE_OTHER) {
+		if (!m->others && open_others(m, node, len) != 0)
+			return -1;
+		d = m->others;
+		m->nodes++;
+	}
+	rc = mixed_decode(m, d, node, len);
+	if (!ends)
+		m->rest = d;
+	return rc || !ends ? rc : end_node(m, d);
+}
+
+static int mixed_hold(struct mixed *m, const uint8_t *in, size_t len)
+{
+	if (m->held_cap - m->held_len < len) {
+		size_t cap = m->held_len + len < HELD_FIRST ? HELD_FIRST : 2 * (m->held_len + len);
+		uint8_t *held = realloc(m->held, cap);
+
+		if (!held)
+			return -1;
+		m->held = held;
+		m->held_cap = cap;
+	}
+	memcpy(m->held + m->held_len, in, len);
+	m->held_len += len;
+	return 0;
+}
+
+/* The next piece of the input: what it takes is added to *at. */
+static int feed_rest(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
+{
+	size_t end = node_end(in, *at, len);
+	int rc = mixed_decode(m, m->rest, in + *at, end - *at);
+
+	*at = end;
+	if (rc == 0 && end < len) {
+		rc = end_node(m, m->rest);
+		m->rest = NULL;
+	}
+	return rc;
+}
+
+static int feed_held_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
+{
+	size_t most = len - *at < NODE_MAX - m->held_len ? len : *at + NODE_MAX - m->held_len;
+	size_t end = node_end(in, *at, most), held;
+
+	if (mixed_hold(m, in + *at, end - *at) != 0)
+		return -1;
+	*at = end;
+	held = m->held_len;
+	if (end == most && held < NODE_MAX)
+		return 0;
+	m->held_len = 0;
+	return write_node(m, m->held, held, end < most);
+}
+
+/* Takes the node whose first byte beyond ASCII is at *at. */
+static int feed_node(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
+{
+	size_t from = *at, most = len - from < NODE_MAX ? len : from + NODE_MAX, end = node_end(in, from, most);
+
+	*at = end;
+	if (end == most && end - from < NODE_MAX)
+		return mixed_hold(m, in + from, end - from);
+	return write_node(m, in + from, end - from, end < most);
+}
+
+/* Passes well-formed text on, but for the node that may not be: the one with the first other byte, or the open one. */
+static int feed_text(struct mixed *m, const uint8_t *in, size_t *at, size_t len)
+{
+	size_t valid = *at + utf8_valid_prefix(in + *at, len - *at);
+	size_t node = node_start(in, *at, valid);
+	int rc;
+
+	node += utf8_ascii_prefix(in + node, valid - node);
+	rc = mixed_emit(m, in + *at, node - *at);
+	*at = node;
+	return rc || node == len ? rc : feed_node(m, in, at, len);
+}
+
+int mixed_feed(struct mixed *m, const uint8_t *in, size_t len)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (rc == 0 && at < len) {
+		if (m->rest)
+			rc = feed_rest(m, in, &at, len);
+		else if (m->held_len > 0)
+			rc = feed_held_node(m, in, &at, len);
+		else
+			rc = feed_text(m, in, &at, len);
+	}
+	return rc;
+}
+
+int mixed_finish(struct mixed *m)
+{
+	struct decoder *rest = m->rest;
+	size_t held = m->held_len;
+
+	m->rest = NULL;
+	m->held_len = 0;
+	if (rest)
+		return end_node(m, rest);
+	return held > 0 ? write_node(m, m->held, held, true) : 0;
+}
+
+uint64_t mixed_malformed(const struct mixed *m)
+{
+	return decoder_malformed(m->strays);
+}
+
+uint64_t mixed_others(const struct mixed *m)
+{
+	return m->nodes;
+}
