@@ -19,6 +19,7 @@ enum {
 	CLOSE = 10 * LANGUAGE_NAT,
 	/* A text of which even the best reading costs more for each byte is none that the models know. */
 	NO_TEXT = 27,
+	DIFFERING_BYTES = 1024, /* of a sample around bytes that two charsets read differently */
 	STRANGERS = 1 << SCRIPT_COUNT,
 	READINGS = 192
 };
@@ -79,6 +80,7 @@ struct race {
 	struct reading readings[READINGS];
 	int base[READINGS]; /* what each costs before the text is read; without hints */
 	size_t n;
+	size_t proposed; /* the first so many are of charsets that somebody named */
 };
 
 static bool is_single(enum charset cs)
@@ -107,7 +109,7 @@ static void enter(struct race *race, enum charset cs, enum language l, int base)
 {
 	size_t i;
 
-	for (i = 0; i < race->n; i++)
+	for (i = 0; i < race->proposed; i++)
 		if (race->readings[i].charset == cs && race->readings[i].language == l) {
 			race->base[i] = base < race->base[i] ? base : race->base[i];
 			return;
@@ -200,36 +202,57 @@ static int hint_for(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
-static void leave_out(struct race *race, size_t i)
-{
-	race->n--;
-	memmove(race->readings + i, race->readings + i + 1, (race->n - i) * sizeof race->readings[0]);
-	memmove(race->base + i, race->base + i + 1, (race->n - i) * sizeof race->base[0]);
-}
-
 /* Reads the first len bytes of the sample in every reading, and leaves out those that fall behind. */
 static int race_run(struct race *race, struct piece *p, size_t len)
 {
 	struct reading *r;
-	int best = INT32_MAX;
+	int best = INT32_MAX - BEHIND;
+	size_t i, left = 0;
+
+	for (i = 0; i < race->n; i++) {
+		r = &race->readings[i];
+		r->cost = INT32_MAX;
+		if (read_piece(p, r->charset, &race->sample, len) == 0)
+			r->cost = piece_cost(p, r->language) + race->base[i] - hint_for(race, r->language);
+		else if (errno != EINVAL)
+			return -1;
+		best = r->cost < best ? r->cost : best;
+	}
+	for (i = 0; i < race->n; i++)
+		if (race->readings[i].cost <= best + BEHIND) {
+			race->readings[left] = race->readings[i];
+			race->base[left++] = race->base[i];
+		}
+	race->n = left;
+	return 0;
+}
+
+/* Whether two charsets read the sample alike. */
+static bool read_alike(const struct sample *s, enum charset left, enum charset right)
+{
+	const uint16_t *a, *b;
 	size_t i;
 
-	for (i = 0; i < race->n;) {
-		r = &race->readings[i];
-		if (read_piece(p, r->charset, &race->sample, len) != 0) {
-			if (errno != EINVAL)
-				return -1;
-			leave_out(race, i);
-			continue;
-		}
-		r->cost = piece_cost(p, r->language) + race->base[i] - hint_for(race, r->language);
-		best = r->cost < best ? r->cost : best;
-		i++;
-	}
-	for (i = race->n; i-- > 0;)
-		if (race->readings[i].cost > best + BEHIND)
-			leave_out(race, i);
-	return 0;
+	if (left == right)
+		return true;
+	if (!is_single(left) || !is_single(right) || (a = charset_letters(left)) == NULL ||
+	    (b = charset_letters(right)) == NULL)
+		return false;
+	for (i = 0; i < s->len && a[s->bytes[i]] == b[s->bytes[i]]; i++)
+		continue;
+	return i == s->len;
+}
+
+/* Whether all readings that are left make the same text of the sample: more of it would not tell them apart. */
+static bool is_decided(const struct race *race)
+{
+	size_t i;
+
+	for (i = 1; i < race->n; i++)
+		if (race->readings[i].charset != race->readings[i - 1].charset &&
+		    !read_alike(&race->sample, race->readings[i].charset, race->readings[0].charset))
+			return false;
+	return true;
 }
 
 static void keep_best(struct detection *d, const struct reading *r)
@@ -277,11 +300,61 @@ struct text {
 
 static void text_look(struct text *text, const uint8_t *bytes, size_t len)
 {
-	size_t at;
+	enum { WORD = sizeof(uint64_t) };
+	size_t at = 0, end;
+	uint64_t word;
 
 	*text = (struct text){ .bytes = bytes, .len = len };
-	for (at = utf8_ascii_prefix(bytes, len); at < len; at += utf8_ascii_prefix(bytes + at, len - at))
-		text->has[bytes[at++]] = true;
+	for (; at < len; at = end) {
+		end = len - at < WORD ? len : at + WORD;
+		word = ~UINT64_C(0);
+		if (end - at == WORD)
+			memcpy(&word, bytes + at, WORD);
+		for (; (word & UINT64_C(0x8080808080808080)) != 0 && at < end; at++)
+			text->has[bytes[at]] = true;
+	}
+	memset(text->has, 0, 0x80);
+}
+
+/* The bytes of a text that two charsets read differently. */
+struct differing {
+	bool is[256];
+	bool any;
+};
+
+static int find_differing(struct differing *d, const struct text *text, enum charset left, enum charset right)
+{
+	const uint16_t *a = charset_letters(left), *b = charset_letters(right);
+	size_t i;
+
+	d->any = false;
+	if (a == NULL || b == NULL)
+		return errno == EINVAL ? 0 : -1;
+	for (i = 0; i < 256; i++) {
+		d->is[i] = text->has[i] && a[i] != b[i];
+		d->any |= d->is[i];
+	}
+	return 0;
+}
+
+/* By how much these bytes and what stands around them speak for the first of two readings. */
+static int weigh_differing(struct race *race, struct piece *p, const struct reading *first,
+    const struct reading *second, const struct text *text, const struct differing *d, int *lead)
+{
+	const struct reading *const both[] = { first, second };
+	size_t i, len;
+	int cost[2];
+
+	sample_take(&race->sample, text->bytes, text->len, d->is);
+	len = race->sample.len < DIFFERING_BYTES ? race->sample.len : DIFFERING_BYTES;
+	for (i = 0; i < 2; i++) {
+		p->charset = CS_NONE;
+		if (read_piece(p, both[i]->charset, &race->sample, len) != 0)
+			return -1;
+		cost[i] = piece_cost(p, both[i]->language);
+	}
+	*lead = cost[1] - cost[0];
+	return 0;
 }
 
 /* Where a sample left something out, two close readings are weighed once more by the bytes that they read differently:
@@ -289,32 +362,21 @@ static void text_look(struct text *text, const uint8_t *bytes, size_t len)
 static int settle(struct race *race, struct piece *p, struct reading *first, struct reading *second,
     const struct text *text)
 {
-	const uint16_t *a = charset_letters(first->charset), *b = charset_letters(second->charset);
-	int cost[2];
-	bool differ[256], any = false;
+	struct differing differing;
 	struct reading swap;
-	size_t i;
+	int lead;
 
-	if (a == NULL || b == NULL)
-		return errno == EINVAL ? 0 : -1;
-	for (i = 0; i < 256; i++) {
-		differ[i] = a[i] != b[i] && text->has[i];
-		any |= differ[i];
-	}
-	if (!any)
+	if (find_differing(&differing, text, first->charset, second->charset) != 0)
+		return -1;
+	if (!differing.any)
 		return 0;
-	sample_take(&race->sample, text->bytes, text->len, differ);
-	for (i = 0; i < 2; i++) {
-		p->charset = CS_NONE;
-		if (read_piece(p, i == 0 ? first->charset : second->charset, &race->sample, race->sample.len) != 0)
-			return -1;
-		cost[i] = piece_cost(p, i == 0 ? first->language : second->language);
-	}
-	if (cost[0] - cost[1] > second->cost - first->cost) {
+	if (weigh_differing(race, p, first, second, text, &differing, &lead) != 0)
+		return -1;
+	if (-lead > second->cost - first->cost) {
 		swap = *first;
 		*first = *second;
 		*second = swap;
-		first->cost = second->cost - (cost[0] - cost[1]);
+		first->cost = second->cost + lead;
 	}
 	return 0;
 }
@@ -336,65 +398,137 @@ static int settle_all(struct race *race, struct piece *p, struct detection *d, c
 	return 0;
 }
 
+static bool has_reading(const struct detection *d, enum charset cs)
+{
+	size_t i;
+
+	for (i = 0; i < d->n && d->readings[i].charset != cs; i++)
+		continue;
+	return i < d->n;
+}
+
+/* Whether most letters of a charset are where the other has them, too, as in iso-8859-2 and windows-1250. */
+static bool are_sisters(enum charset left, enum charset right)
+{
+	const uint16_t *a = charset_letters(left), *b = charset_letters(right);
+	size_t i, letters = 0, same = 0;
+
+	for (i = 0xC0; i < 0x100 && a != NULL && b != NULL; i++)
+		if ((a[i] & TOKEN_MASK) >= TOKEN_LETTER) {
+			letters++;
+			same += a[i] == b[i];
+		}
+	return same * 4 >= letters * 3 && same > 0;
+}
+
+/* A label's weight leaves a sister of its charset behind before the text comes to the bytes that both read differently:
+ * quotes and a few letters. So the label has to win by these bytes, too. */
+static int challenge(struct race *race, struct piece *p, struct detection *d, const struct proposal *label,
+    const uint8_t *bytes, size_t len)
+{
+	const struct reading winner = d->readings[0];
+	struct differing differing;
+	struct reading rival = winner;
+	struct text text = { .bytes = NULL };
+	size_t i;
+	int lead;
+
+	for (i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
+		rival.charset = candidates[i].charset;
+		if (!is_single(rival.charset) || !(candidates[i].languages >> winner.language & 1) ||
+		    has_reading(d, rival.charset) || !are_sisters(winner.charset, rival.charset))
+			continue;
+		if (text.bytes == NULL)
+			text_look(&text, bytes, len);
+		if (find_differing(&differing, &text, winner.charset, rival.charset) != 0)
+			return -1;
+		if (!differing.any)
+			continue;
+		if (weigh_differing(race, p, &winner, &rival, &text, &differing, &lead) != 0)
+			return -1;
+		rival.cost = winner.cost + lead + label->weight + candidates[i].cost;
+		if (rival.cost < winner.cost + BEHIND)
+			keep_best(d, &rival);
+	}
+	qsort(d->readings, d->n, sizeof d->readings[0], by_cost);
+	return 0;
+}
+
+static int challenge_label(struct race *race, struct piece *p, struct detection *d, const struct proposal *proposals,
+    size_t n, const uint8_t *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < n && d->n > 0 && proposals[i].charset != d->readings[0].charset; i++)
+		continue;
+	if (i == n || d->n == 0 || !is_single(proposals[i].charset) || d->readings[0].language == LANGUAGE_NONE)
+		return 0;
+	return challenge(race, p, d, &proposals[i], bytes, len);
+}
+
 int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const struct hints *hints,
     const struct proposal *proposals, size_t n_proposals)
 {
-	static const size_t rounds[] = { 24, 96, SAMPLE_BYTES }; /* bytes of the sample */
+	static const size_t rounds[] = { 24, 96, 384, SAMPLE_BYTES }; /* bytes of the sample */
 	struct race race;
 	struct piece p;
 	size_t i;
 
 	d->n = d->bytes = 0;
 	d->hinted = d->is_text = false;
-	race.n = 0;
+	race.n = race.proposed = 0;
 	race.hints = hints;
 	sample_take(&race.sample, bytes, len, NULL);
 	if (race.sample.beyond == 0)
 		return 0;
-	for (i = 0; i < n_proposals; i++)
+	for (i = 0; i < n_proposals; i++) {
 		if (enter_proposal(&race, &proposals[i]) != 0)
 			return -1;
+		race.proposed = race.n;
+	}
 	for (i = 0; i < sizeof candidates / sizeof candidates[0]; i++)
 		if (is_single(candidates[i].charset) || are_pairs(candidates[i].charset, &race.sample))
 			enter_all(&race, candidates[i].charset, candidates[i].languages, ~0u, candidates[i].cost);
 	p.charset = CS_NONE;
 	for (i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
-		if (race_run(&race, &p, race.sample.len < rounds[i] ? race.sample.len : rounds[i]) != 0)
+		d->bytes = race.sample.len < rounds[i] ? race.sample.len : rounds[i];
+		if (race_run(&race, &p, d->bytes) != 0)
 			return -1;
-		if (race.sample.len <= rounds[i])
+		if (d->bytes == race.sample.len || is_decided(&race))
 			break;
 	}
 	for (i = 0; i < race.n; i++)
 		keep_best(d, &race.readings[i]);
 	qsort(d->readings, d->n, sizeof d->readings[0], by_cost);
-	d->bytes = race.sample.len;
 	d->hinted = d->n > 0 && is_hinted(&race, &d->readings[0]);
 	d->is_text = d->n > 0 && d->readings[0].cost <= (int)(NO_TEXT * d->bytes);
-	return d->n > 1 && !race.sample.whole ? settle_all(&race, &p, d, bytes, len) : 0;
+	if (d->n > 1 && !race.sample.whole && settle_all(&race, &p, d, bytes, len) != 0)
+		return -1;
+	return challenge_label(&race, &p, d, proposals, n_proposals, bytes, len);
+}
+
+/* Whether a token may be that of a byte under which no letter is; `before` and `behind` are its neighbours'. */
+static bool is_sign_in_place(unsigned token, unsigned before, unsigned behind)
+{
+	token &= TOKEN_MASK;
+	return token < TOKEN_SIGN || (token <= TOKEN_SIGN_RARE && !(before & behind & TOKEN_SMALL));
 }
 
 int detector_has_signs_only(enum charset cs, const uint8_t *bytes, size_t len)
 {
 	const uint16_t *letters;
-	struct sample s;
-	unsigned token;
-	size_t i;
+	size_t at;
 
 	if (!is_single(cs))
 		return 0;
 	letters = charset_letters(cs);
 	if (letters == NULL)
 		return errno == EINVAL ? 0 : -1;
-	sample_take(&s, bytes, len, NULL);
-	for (i = 0; i < s.len; i++) {
-		token = letters[s.bytes[i]] & TOKEN_MASK;
-		if (token < TOKEN_OPEN)
-			continue;
-		if (token > TOKEN_SIGN_RARE)
+	for (at = utf8_ascii_prefix(bytes, len); at < len; at += utf8_ascii_prefix(bytes + at, len - at)) {
+		if (!is_sign_in_place(letters[bytes[at]], at > 0 ? letters[bytes[at - 1]] : 0,
+		    at + 1 < len ? letters[bytes[at + 1]] : 0))
 			return 0;
-		if (token >= TOKEN_SIGN && i > 0 && (letters[s.bytes[i - 1]] & TOKEN_SMALL) &&
-		    (letters[s.bytes[i + 1]] & TOKEN_SMALL))
-			return 0;
+		at++;
 	}
 	return 1;
 }

@@ -13,6 +13,10 @@ enum {
 	ACCIDENT = 2,
 	/* A node with fewer well-formed characters for each stray byte is no UTF-8, if it may be of a two-byte set. */
 	PER_STRAY_OF_PAIRS = 3,
+	/* So many stray bytes, and fewer than half as many characters beside them, are no UTF-8 whatever follows. */
+	STRAY_ENOUGH = 16,
+	COUNT_STEP = 64,
+	TRAILS_MOST = 3,
 	/* The least that counts against accident in a text, and against a label. */
 	ENOUGH = 3,
 	ENOUGH_AGAINST_LABEL = 12,
@@ -20,14 +24,32 @@ enum {
 	OTHERS_PER_ACCIDENT = 10
 };
 
+/* Counts as utf8_count() does, and ends where so many bytes are stray that no more of the text makes it UTF-8. */
+static struct utf8_count count_some(const uint8_t *bytes, size_t len)
+{
+	struct utf8_count n = { 0 }, more;
+	size_t at = 0, step;
+
+	for (; at < len && (n.stray < STRAY_ENOUGH || n.multibyte > n.stray / 2); at += step) {
+		step = len - at < COUNT_STEP ? len - at : COUNT_STEP;
+		while (at + step < len && step < COUNT_STEP + TRAILS_MOST && (bytes[at + step] & 0xC0) == 0x80)
+			step++;
+		more = utf8_count(bytes + at, step, at + step < len);
+		n.multibyte += more.multibyte;
+		n.stray += more.stray;
+	}
+	return n;
+}
+
 struct node node_look(const uint8_t *bytes, size_t len, bool complete, bool pairs)
 {
-	size_t valid = utf8_valid_prefix(bytes, len);
 	struct utf8_count n;
 
-	if (valid == len)
+	if (utf8_is_far(bytes, len))
+		return (struct node){ NODE_OTHER, 0 };
+	if (utf8_valid_prefix(bytes, len) == len)
 		return (struct node){ NODE_UTF_8, utf8_leads(bytes, len) };
-	n = utf8_count(bytes, len, false);
+	n = count_some(bytes, len);
 	if (n.stray == 0 && !complete)
 		return (struct node){ NODE_UTF_8, n.multibyte };
 	if (n.multibyte > 0 && n.multibyte >= n.stray * (pairs ? PER_STRAY_OF_PAIRS : 1))

@@ -22,7 +22,7 @@ enum node_kind {
 
 struct node {
 	enum node_kind kind;
-	size_t multibyte;               /* well-formed characters beyond ASCII */
+	size_t multibyte;               /* well-formed characters beyond ASCII; of NODE_OTHER not all may be counted */
 };
 
 /* complete: the node ends behind these bytes; else a character that they cut is no fault. pairs: nodes that are not

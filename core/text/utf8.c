@@ -105,7 +105,9 @@ enum {
 	LANES = 16,
 	SUM_MOST = 255,     /* how often a lane can be added to */
 	SAMPLE_STEP = 15 * LANES,
-	GLANCE_STEP = 64 * LANES
+	GLANCE_STEP = 64 * LANES,
+	STRETCH = 64,
+	STRETCH_MOST = 64 * STRETCH
 };
 typedef int8_t lanes __attribute__((vector_size(LANES)));
 
@@ -151,6 +153,22 @@ size_t utf8_leads(const uint8_t *p, size_t len)
 	return count_marks(p, len).leads;
 }
 
+/* How many ill-formed subparts there are at least: each lead without a trail is one, but for one that the end cuts, and
+ * each trail that is too many for the leads. */
+static size_t least_stray(struct marks n)
+{
+	if (n.leads > n.trails)
+		return n.leads - n.trails - 1;
+	return n.trails > 3 * n.leads ? n.trails - 3 * n.leads : 0;
+}
+
+bool utf8_is_far(const uint8_t *p, size_t len)
+{
+	struct marks n = count_marks(p, len);
+
+	return least_stray(n) > (n.leads < n.trails ? n.leads : n.trails);
+}
+
 size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
 {
 	size_t at = 0, seen = 0, step;
@@ -170,6 +188,26 @@ static bool is_mostly_utf8(struct utf8_count n)
 	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
 }
 
+/* Counts on from *at while there are ill-formed subparts: vectors do not pay between them. */
+static void count_stretch(const uint8_t *p, size_t len, bool complete, size_t *at, struct utf8_count *n, bool *cut)
+{
+	size_t i = *at, end = i + STRETCH, most = i + STRETCH_MOST;
+
+	while (i < len && i < end && i < most && !*cut) {
+		struct lead lead = lead_of(p[i]);
+		size_t length = subpart_length(p + i, len - i, lead);
+
+		n->multibyte += length == lead.length && length > 1;
+		if (lead.length == 0 || length < lead.length) {
+			*cut = i + length == len && length < lead.length;
+			n->stray += !*cut || complete;
+			end = i + STRETCH;
+		}
+		i += length;
+	}
+	*at = i;
+}
+
 /* With only_mostly, only the answer of is_mostly_utf8() is wanted, and counting ends as soon as no further bytes can
  * make it true. */
 static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
@@ -185,8 +223,7 @@ static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete
 		i += valid;
 		if (i == len)
 			break;
-		i += utf8_bad_length(p + i, len - i, &cut);
-		n.stray += !cut || complete;
+		count_stretch(p, len, complete, &i, &n, &cut);
 		if (only_mostly && n.multibyte + (len - i) / 2 < n.stray * UTF8_MIN_PER_STRAY)
 			break;
 	}
@@ -206,13 +243,14 @@ static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
 
 	for (size_t at = 0, step; at < len; at += step) {
 		struct marks more;
+		size_t most;
 
 		step = len - at < GLANCE_STEP ? len - at : GLANCE_STEP;
 		more = count_marks(p + at, step);
 		n.leads += more.leads;
 		n.trails += more.trails;
-		if (n.leads > n.trails + 1 &&
-		    n.trails + (len - at - step) < (n.leads - n.trails - 1) * UTF8_MIN_PER_STRAY)
+		most = (n.leads < n.trails ? n.leads : n.trails) + (len - at - step);
+		if (most < least_stray(n) * UTF8_MIN_PER_STRAY)
 			return false;
 	}
 	return true;

@@ -197,6 +197,12 @@ static const struct {
 	    "auto:2.5/utf8;charset=utf-8;was=koi8-u;also=koi8-u;mixed=1" },
 	{ "mixed, a label of most", "text/xml; charset=koi8-r", CS_NONE, BYTES("<r><a>\xF0\xD2\xC9\xD7\xC5\xD4 \xC9\xDA \xED\xCF\xD3\xCB\xD7\xD9</a><b>Москва</b></r>"),
 	    "auto:2.5;charset=koi8-r" },
+	{ "decl, but the quotes are those of a sister", "application/xml", CS_NONE,
+	    BYTES("<?xml version='1.0' encoding='iso-8859-15'?><r>d\xE9j\xE0 l'\xE9t\xE9 \xE0 la mer, \x93vu\x94 d\x92\xE9t\xE9, \x93oui\x94 et \x93non\x94</r>"),
+	    "auto:2.0/1.2/guess;charset=windows-1252;was=iso-8859-15" },
+	{ "decl, but some letters are those of a sister", "text/xml", CS_NONE,
+	    BYTES("<?xml version='1.0' encoding='windows-1250'?><r>P\xF8\xEDli\xB9 \xBElu\xBBou\xE8k\xFD k\xF9\xF2 \xFAp\xECl \xEF\xE1""belsk\xE9 \xF3""dy, \xB9""est \xBE""en a v\xB9ichni ti lid\xE9 "
+	    "je\xB9t\xEC nep\xF8i\xB9li, proto\xBE""e \xBEili v Pra\xBEsk\xE9 ulici</r>"), "auto:2.1/guess;charset=iso-8859-2;was=us-ascii" },
 	{ "decl", "text/xml", CS_NONE, BYTES("<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"), "auto:2.1/decl;charset=koi8-r;was=us-ascii" },
 	{ "decl, hidden", "application/xml", CS_NONE, BYTES("\n<?xml version='1.0' encoding='koi8-r'?><r>\xC1\xC2</r>"),
 	    "auto:2.0/1.0/decl;charset=koi8-r;was=utf-8" },
