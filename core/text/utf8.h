@@ -17,8 +17,8 @@ size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
 /* How many bytes are 0xC0 and up: in well-formed text the characters beyond ASCII. */
 size_t utf8_leads(const uint8_t *, size_t len);
-/* True: more of its sequences are ill-formed than well-formed, because leads and trails are too unequal in number. False
- * says nothing. */
+/* True: more of its sequences are ill-formed than well-formed, because leads and trails are too unequal in number.
+ * False says nothing. */
 bool utf8_is_far(const uint8_t *, size_t len);
 /* Length of a prefix with at least `enough` bytes of 0x80 and up, perhaps somewhat more; len where there are fewer. */
 size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
