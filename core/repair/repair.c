@@ -1,5 +1,5 @@
-/* Owns the stream of repairs: line ends, then prolog, then forbidden characters, then markup; see
- * repair.h.
+/* Owns the stream of repairs: line ends, then prolog, then text encoded twice, then forbidden characters, then markup;
+ * see repair.h.
  * Invariant: each stage sees the same text however the input was cut. */
 #include "core/repair/repair.h"
 
@@ -11,12 +11,14 @@
 #include <strings.h>
 
 #include "core/repair/repair_characters.h"
+#include "core/repair/repair_double.h"
 #include "core/repair/repair_lex.h"
 #include "core/repair/repair_prolog.h"
 
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
-	PROLOG_HOLD_MAX = 65536         /* a document that has not started by then has no prolog to repair */
+	PROLOG_HOLD_MAX = 65536,        /* a document that has not started by then has no prolog to repair */
+	TIMES_UNDONE = 2                /* text encoded twice, and what is seen of it encoded three times */
 };
 
 /* The repairs that go by XML 1.0's grammar: in XML 1.1 other characters are white space. */
@@ -37,6 +39,8 @@ struct repair {
 	uint8_t *held;
 	size_t held_len, held_cap, look_at;
 
+	bool doubles;                   /* the text goes through these, each of which undoes one encoding */
+	struct repair_double undo[TIMES_UNDONE];
 	struct repair_characters characters;
 	bool lexed;                     /* the text goes through lex */
 	struct repair_lex lex;
@@ -49,10 +53,35 @@ static int to_lex(void *arg, const uint8_t *text, size_t len)
 	return repair_lex(arg, text, len, false);
 }
 
+static int to_characters(void *arg, const uint8_t *text, size_t len)
+{
+	return repair_characters(arg, text, len, false);
+}
+
+static int to_double(void *arg, const uint8_t *text, size_t len)
+{
+	return repair_double(arg, text, len, false);
+}
+
+static int double_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+{
+	int rc = repair_double(&r->undo[0], in, len, final);
+
+	for (size_t i = 1; rc == 0 && final && i < TIMES_UNDONE; i++)
+		rc = repair_double(&r->undo[i], in, 0, true);
+	return rc;
+}
+
 static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
-	int rc = repair_characters(&r->characters, in, len, final);
+	int rc = 0;
 
+	if (r->doubles) {
+		rc = double_feed(r, in, len, final);
+		len = 0;
+	}
+	if (rc == 0 && (final || !r->doubles))
+		rc = repair_characters(&r->characters, in, len, final);
 	return rc || !final || !r->lexed ? rc : repair_lex(&r->lex, in, 0, true);
 }
 
@@ -203,6 +232,11 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 	r->lexed = flags & LEX_REPAIRS;
 	r->characters = (struct repair_characters){ .flags = flags, .counts = r->counts,
 		.sink = r->lexed ? (struct sink){ to_lex, &r->lex } : sink };
+	r->doubles = flags & REPAIR_DOUBLE;
+	for (size_t i = 0; i < TIMES_UNDONE; i++)
+		r->undo[i] = (struct repair_double){ .counts = r->counts,
+			.sink = i + 1 < TIMES_UNDONE ? (struct sink){ to_double, &r->undo[i + 1] } :
+			(struct sink){ to_characters, &r->characters } };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
 	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;
 	r->look_at = PROLOG_LOOK_FIRST;
@@ -214,6 +248,8 @@ void repair_free(struct repair **r)
 	if (*r) {
 		free((*r)->held);
 		repair_lex_free(&(*r)->lex);
+		for (size_t i = 0; i < TIMES_UNDONE; i++)
+			repair_double_free(&(*r)->undo[i]);
 	}
 	free(*r);
 	*r = NULL;

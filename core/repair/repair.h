@@ -26,7 +26,8 @@
 	X(END,          1 << 9, "end",         "documents closed that end early in a complete body") \
 	X(TRAILING,     1 << 10, "trailing",   "what stands behind the root removed") \
 	X(NAMESPACES,   1 << 11, "namespaces", "undeclared prefixes that are well known declared") \
-	X(BASE,         1 << 12, "base",       "xml:base put in at the root")
+	X(BASE,         1 << 12, "base",       "xml:base put in at the root") \
+	X(DOUBLE,       1 << 13, "double",     "characters undone that were UTF-8 read as windows-1252")
 
 enum repair_flags {
 #define REPAIR_ID(id, bit, name, what) REPAIR_##id = bit,
@@ -35,9 +36,9 @@ enum repair_flags {
 	/* all that change no well-formed document from its root on */
 	REPAIR_ALL = (1 << 11) - 1,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
-	REPAIR_XML_1_1 = 1 << 13,
+	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
-	REPAIR_REPLACE_CONTROLS = 1 << 14
+	REPAIR_REPLACE_CONTROLS = 1 << 15
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,

@@ -164,7 +164,7 @@ def test_check_says_everything_in_json(write):
                                                 "error": None, "outcome": "ok"}
     assert found["verdicts"]["auto"]["charset"] == "utf-8"
     assert found["repairs"] == {"bom": 0, "junk": 1, "declaration": 1, "characters": 1, "references": 0, "line-ends": 0,
-                                 "entities": 0, "ampersands": 0, "tags": 0, "end": 0, "trailing": 0, "namespaces": 0, "base": 0}
+                                 "entities": 0, "ampersands": 0, "tags": 0, "end": 0, "trailing": 0, "namespaces": 0, "base": 0, "double": 0}
     assert found["well_formed"] is True and found["fault"] is None
 
 

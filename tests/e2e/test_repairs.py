@@ -136,6 +136,43 @@ def test_base_of_a_file():
     assert status == 0 and b'<rss version="2.0" xml:base="http://example.org/?a&amp;b">' in out
 
 
+def twice(text):
+    """read as windows-1252, the bytes that it leaves out as controls, and encoded again"""
+    return "".join(bytes([b]).decode("cp1252", "ignore") or chr(b) for b in text.encode())
+
+
+DOUBLE = ["Été à Genève: « l’œuvre »", "Привет, мир", "日本語のニュース", "Tiếng Việt", "“Don’t” – 5 € 😀"]
+
+
+@pytest.mark.parametrize("text", DOUBLE, ids=["fr", "ru", "ja", "vi", "en"])
+def test_text_encoded_twice_is_undone_where_it_is_asked_for(start, origin, text):
+    items = [text, "plain", text]
+    right = HEAD + "".join(f"<item><title>{i}</title><description><![CDATA[<p>{i}</p>]]></description></item>" for i in items) + TAIL
+    data = twice(right)
+    assert data != right
+    got, _ = start(origin).through(origin, reply(data))
+    assert got.body == data.encode()
+    proxy = start(origin, "--repair", "all,double")
+    for made in (data, right, twice(data)):
+        got, _ = proxy.through(origin, reply(made), "/" + str(len(made)))
+        assert got.body == right.encode()
+
+
+def test_right_items_stay_among_those_encoded_twice(start, origin):
+    article = "Wer „Ã©“, „Ã¨“ oder „â€™“ statt é, è oder ’ liest: CafÃ©, FranÃ§ais, dâ€™accord"
+    items = [(twice("Crème brûlée"), "Crème brûlée"), ("Crème brûlée", "Crème brûlée"), (article, article), (twice("L’été"), "L’été")]
+    made, right = (HEAD + "".join(f"<item><title>{i}</title></item>" for i in column) + TAIL for column in zip(*items))
+    got, _ = start(origin, "--repair", "double").through(origin, reply(made))
+    assert got.body == right.encode()
+
+
+def test_text_encoded_twice_in_single_bytes(start, origin):
+    right = HEAD + f"<item><title>{DOUBLE[0]}</title></item>" + TAIL
+    client = start(origin, "--repair", "all,double").client().ask("/f")
+    origin.receive().send_apart(reply(twice(right)), 5)
+    assert client.response().body == right.encode()
+
+
 def test_declared_names_stay(proxy, origin):
     for kind in ('[<!ENTITY nbsp "&#160;">]', 'SYSTEM "rss-0.91.dtd"', 'PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "rss-0.91.dtd"'):
         data = f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE rss {kind}>\n<rss><channel><title>a&nbsp;b</title></channel></rss>'

@@ -206,6 +206,9 @@ static const struct {
 	{ "two labels", POLICY_AUTO, "text/xml; charset=big5", "<?xml version='1.0' encoding='gb2312'?><rss>" "\xd6\xd0\xce\xc4\xd6\xd0\xce\xc4</rss>", 0,
 	    OUTPUT_UTF_8 },
 	{ "retries", POLICY_FEEDPARSER, "text/xml", "<rss>\xcf\xf0\xe8\xe2\xe5\xf2</rss>", 0, OUTPUT_UTF_8 },
+	{ "encoded twice", POLICY_RFC7303, "text/xml", "<rss><a>caf\xc3\x83\xc2\xa9</a>" PAD("text ") "<a>\xc3\x83\xc2\xa9t\xc3\x83\xc2\xa9s" PAD("text ") "</a></rss>",
+	    0, OUTPUT_UTF_8 },
+	{ "encoded three times", POLICY_RFC7303, "text/xml", "<rss>" PAD("caf\xc3\x83\xc6\x92\xc3\x82\xc2\xa9 ") "</rss>", 0, OUTPUT_UTF_8 },
 };
 
 static void refused_bodies(void)
@@ -215,7 +218,7 @@ static void refused_bodies(void)
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
 		const uint8_t *in = (const uint8_t *)bodies[i].body;
 		struct normalise_options o = { .policy = bodies[i].policy, .http = true, .content_type = bodies[i].content_type,
-		    .content_type_len = strlen(bodies[i].content_type), .sniff_bytes = bodies[i].sniff, .repairs = REPAIR_ALL,
+		    .content_type_len = strlen(bodies[i].content_type), .sniff_bytes = bodies[i].sniff, .repairs = REPAIR_ALL | REPAIR_DOUBLE,
 		    .output = bodies[i].output };
 		size_t len = strlen(bodies[i].body), refusals = 0;
 

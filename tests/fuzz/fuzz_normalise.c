@@ -108,7 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEAD_BYTES)
 		return 0;
 	o.policy = (enum policy)(data[0] % POLICY_COUNT);
-	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) & (REPAIR_ALL | REPAIR_BASE);
+	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) &
+	    (REPAIR_ALL | REPAIR_NAMESPACES | REPAIR_BASE | REPAIR_DOUBLE);
 	o.base = "http://a/?b&c";
 	o.characters = data[2] & 0x80 ? CHARACTERS_REPLACE : CHARACTERS_DROP;
 	o.http = data[1] >> 7;

@@ -344,9 +344,9 @@ static void file_errors(void)
 		{ "output = latin1", "f:1: output: 'latin1' is not known; allowed: utf-8|us-ascii" },
 		{ "policy = best", "f:1: policy: 'best' is not a policy; allowed: auto, rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, "
 			"4suite, appendix-f" },
-		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, all, none, "
+		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, "
 			"each also with a minus" },
-		{ "repair =", "f:1: repair: '' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, all, none, each also "
+		{ "repair =", "f:1: repair: '' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, each also "
 			"with a minus" },
 		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },
 		{ "via = a b", "f:1: via: character 2 has the code 0x20; allowed: letters, digits and !#$%&'*+-.^_`|~" },
