@@ -166,6 +166,9 @@ size_t conf_route_target(const struct conf_route *, const char *path, size_t pat
 /* Whether host, len bytes without a final dot, is a name that d includes. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
+/* Reads a set of repairs as the option `repair` has it. 0, or -1 with the error filled in and the bits as they were. */
+int conf_read_repairs(const char *text, unsigned *bits, struct conf_error *) __attribute__((warn_unused_result));
+
 void conf_print_sample(FILE *);
 /* Both write a part of the manuals in mdoc(7): every flag with its default, for utfeed(1); every option with its text,
  * for utfeed.conf(5). */

@@ -315,6 +315,11 @@ static int set_repairs(const struct conf_row *row, void *member, const struct co
 	return 0;
 }
 
+int conf_read_repairs(const char *text, unsigned *bits, struct conf_error *error)
+{
+	return set_repairs(NULL, bits, &(struct conf_value){ .text = text }, error);
+}
+
 static void format_repairs(FILE *out, const struct conf_row *row, const void *member)
 {
 	unsigned bits = *(const unsigned *)member;

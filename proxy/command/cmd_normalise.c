@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "core/normalise/normalise.h"
 
 static const char usage[] =
-    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair] [--base URL]\n"
-    "    [--to utf-8|us-ascii] [FILE]";
+    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair | --repair REPAIRS]\n"
+    "    [--base URL] [--to utf-8|us-ascii] [FILE]";
 
 enum { READ_BYTES = 65536 };
 
@@ -87,18 +88,20 @@ static int run(struct job *job)
 
 int cmd_normalise(int argc, char **argv)
 {
-	enum { OPT_NO_REPAIR = 256, OPT_BASE, OPT_TO, OPT_HELP };
+	enum { OPT_NO_REPAIR = 256, OPT_REPAIR, OPT_BASE, OPT_TO, OPT_HELP };
 	static const struct option options[] = {
 		{ "include", no_argument, NULL, 'i' },
 		{ "policy", required_argument, NULL, 'p' },
 		{ "content-type", required_argument, NULL, 't' },
 		{ "no-repair", no_argument, NULL, OPT_NO_REPAIR },
+		{ "repair", required_argument, NULL, OPT_REPAIR },
 		{ "base", required_argument, NULL, OPT_BASE },
 		{ "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct job job = { .options = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL }, .path = "-" };
+	struct conf_error error;
 	int opt, policy;
 
 	optind = 0;
@@ -120,9 +123,12 @@ int cmd_normalise(int argc, char **argv)
 		case OPT_NO_REPAIR:
 			job.options.repairs = 0;
 			break;
+		case OPT_REPAIR:
+			if (conf_read_repairs(optarg, &job.options.repairs, &error) != 0)
+				return cmd_usage(usage, "--repair", error.text);
+			break;
 		case OPT_BASE:
 			job.options.base = optarg;
-			job.options.repairs |= REPAIR_BASE;
 			break;
 		case OPT_TO:
 			if (strcmp(optarg, "us-ascii") == 0)
@@ -139,6 +145,8 @@ int cmd_normalise(int argc, char **argv)
 			return cmd_usage(usage, NULL, NULL);
 		}
 	}
+	if (job.options.base)
+		job.options.repairs |= REPAIR_BASE;
 	if (argc - optind > 1)
 		return cmd_usage(usage, "one file at a time", argv[optind + 1]);
 	if (optind < argc)

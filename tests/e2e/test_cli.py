@@ -90,6 +90,14 @@ def test_no_repair_leaves_the_text_alone():
     assert run("normalise", "--no-repair", body=data)[0] == data
 
 
+def test_repairs_are_named():
+    data = document("a\x01&eacute;Ã©tÃ©s cafÃ©").encode()
+    assert titles(run("normalise", "--repair", "all,double", body=data)[0]) == ["aéétés café"]
+    assert run("normalise", "--repair", "none", body=data)[0] == data
+    assert run("normalise", "--repair", "-characters", "--base", "http://a/", body=data)[0].count(b"\x01") == 1
+    assert "'nothing' is not a repair" in run("normalise", "--repair", "nothing", body=data, status=2)[1]
+
+
 def test_to_us_ascii():
     text = document("€<![CDATA[é<b>]]>", "windows-1252")
     out, _ = run("normalise", "--to", "us-ascii", body=text.encode("cp1252"))
