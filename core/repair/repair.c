@@ -58,26 +58,12 @@ static int to_characters(void *arg, const uint8_t *text, size_t len)
 	return repair_characters(arg, text, len, false);
 }
 
-static int to_double(void *arg, const uint8_t *text, size_t len)
-{
-	return repair_double(arg, text, len, false);
-}
-
-static int double_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
-{
-	int rc = repair_double(&r->undo[0], in, len, final);
-
-	for (size_t i = 1; rc == 0 && final && i < TIMES_UNDONE; i++)
-		rc = repair_double(&r->undo[i], in, 0, true);
-	return rc;
-}
-
 static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
 	int rc = 0;
 
 	if (r->doubles) {
-		rc = double_feed(r, in, len, final);
+		rc = repair_double(&r->undo[0], in, len, final);
 		len = 0;
 	}
 	if (rc == 0 && (final || !r->doubles))
@@ -234,9 +220,8 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 		.sink = r->lexed ? (struct sink){ to_lex, &r->lex } : sink };
 	r->doubles = flags & REPAIR_DOUBLE;
 	for (size_t i = 0; i < TIMES_UNDONE; i++)
-		r->undo[i] = (struct repair_double){ .counts = r->counts,
-			.sink = i + 1 < TIMES_UNDONE ? (struct sink){ to_double, &r->undo[i + 1] } :
-			(struct sink){ to_characters, &r->characters } };
+		r->undo[i] = (struct repair_double){ .sink = { to_characters, &r->characters }, .counts = r->counts,
+			.next = i + 1 < TIMES_UNDONE ? &r->undo[i + 1] : NULL };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
 	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;
 	r->look_at = PROLOG_LOOK_FIRST;

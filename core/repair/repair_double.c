@@ -104,7 +104,9 @@ static void sequence_settle(struct repair_double *d, uint8_t after)
 
 static int hold_emit(const struct repair_double *d, const uint8_t *text, size_t len)
 {
-	return len > 0 ? d->sink.write(d->sink.arg, text, len) : 0;
+	if (len == 0)
+		return 0;
+	return d->proven && d->next ? repair_double(d->next, text, len, false) : d->sink.write(d->sink.arg, text, len);
 }
 
 static size_t hold_length(const struct repair_double *d, size_t at)
@@ -194,6 +196,8 @@ static int hold_read_again(struct repair_double *d, size_t at)
 	d->holding = false;
 	d->waiting = false;
 	d->proven = true;
+	if (d->next)
+		d->next->place = d->began;
 	d->place = d->began;
 	d->node = DOUBLE_FRESH;
 	rc = double_read(d, text, len);
@@ -338,10 +342,7 @@ static int read_beyond_ascii(struct repair_double *d, uint8_t c, size_t at)
 /* What a byte may be where nothing is in the making. */
 enum { MARK = 1, BRACKET = 2, BEYOND = 4 };
 
-static unsigned double_kind(uint8_t c)
-{
-	return c >= 0x80 ? BEYOND : c == '<' || c == '>' ? MARK : c == ']' ? BRACKET : 0;
-}
+static const uint8_t double_kinds[0x80] = { ['<'] = MARK, ['>'] = MARK, [']'] = BRACKET };
 
 /* The next byte, before `end`, that must be read by itself. */
 static size_t double_skip(struct repair_double *d, const uint8_t *in, size_t at, size_t end)
@@ -351,7 +352,7 @@ static size_t double_skip(struct repair_double *d, const uint8_t *in, size_t at,
 
 	if (d->place.matched > 0 || d->complete || d->character_more > 0 || d->sequence_more > 0)
 		return at;
-	while (at < end && !(double_kind(in[at]) & stops))
+	while (at < end && !((in[at] < 0x80 ? double_kinds[in[at]] : BEYOND) & stops))
 		at++;
 	if (at > from)
 		d->place.last = in[at - 1];
@@ -395,7 +396,9 @@ int repair_double(struct repair_double *d, const uint8_t *in, size_t len, bool f
 		return rc;
 	d->run = len;
 	rc = node_end(d, len);
-	return rc ? rc : hold_release(d);
+	if (rc == 0)
+		rc = hold_release(d);
+	return rc || !d->proven || !d->next ? rc : repair_double(d->next, in, 0, true);
 }
 
 void repair_double_free(struct repair_double *d)

@@ -37,10 +37,12 @@ struct double_place {
 	bool right;                     /* the last node with characters beyond ASCII was right text */
 };
 
-/* Set sink and counts; all else starts as zero. */
+/* Set sink, counts and next; all else starts as zero. */
 struct repair_double {
 	struct sink sink;
 	uint64_t *counts;               /* REPAIR_COUNT of them */
+	/* what is undone goes through it, since it may have been encoded more often; NULL: it does not */
+	struct repair_double *next;
 	const uint8_t *in;              /* of this call; from `run` on it is neither written nor kept */
 	size_t run;
 
