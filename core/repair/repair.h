@@ -1,7 +1,7 @@
 /* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser.
  * Must not know: encodings, HTTP. It reads markup and never means: nothing of a document is guessed.
- * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed, and in a well-formed document
- * none of the text from the root on does; the result does not depend on how the input was cut; memory is bounded.
+ * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed, and by REPAIR_ALL nothing of a
+ * well-formed document from its root on is; the result does not depend on how the input was cut; memory is bounded.
  * Source: XML 1.0 [2] Char, [23]-[32] prolog, [14]-[16], [20], [39]-[44], [66]-[68]. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
