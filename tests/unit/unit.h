@@ -31,6 +31,17 @@ bool unit_row(bool holds, const char *expression, const char *file, unsigned lin
 /* Data of /work/shared's kind: the folder named by UTFEED_SHARED, else ../shared beside the source tree; NULL where there is none. */
 const char *unit_shared(void);
 
+/* ThreadSanitizer makes each byte that is touched several times as dear, and looks for races: what one thread does to hundreds of megabytes is
+ * left to all the other builds. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNIT_RACES_ONLY true
+#endif
+#endif
+#ifndef UNIT_RACES_ONLY
+#define UNIT_RACES_ONLY false
+#endif
+
 #define UNIT_ROW(condition, ...) unit_row((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
 #define UNIT_SKIP(reason) do { unit_skip(reason); return; } while (0)
 #define UNIT_SUITE(suite, ...) \
