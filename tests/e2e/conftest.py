@@ -1,4 +1,5 @@
 """Fixtures: origin() a scripted origin, start(origin, options...) a utfeed in front of it, proxy a plain one."""
+import contextlib
 import ctypes
 import os
 import re
@@ -68,12 +69,12 @@ def origin(another):
     return another()
 
 
-@pytest.fixture
-def start(request):
-    """start(origin, option...) gives a running utfeed with / routed to origin (None: no route)."""
+@contextlib.contextmanager
+def starting(test):
+    """The function start(); at the end all that it started must stop as they should."""
     running = []
     # What is about one transfer must not be answered from the one before; the cache has tests of its own
-    cache = [] if request.path.name in CACHED else ["--cache", "off"]
+    cache = [] if test.path.name in CACHED else ["--cache", "off"]
 
     def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
@@ -88,6 +89,20 @@ def start(request):
             errors.append(error)
     if errors:
         raise errors[0]
+
+
+@pytest.fixture
+def start(request):
+    """start(origin, option...) gives a running utfeed with / routed to origin (None: no route)."""
+    with starting(request) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def start_once(request):
+    """As start, for all tests of a file: of requests that are refused, of which nothing may be left for the next one anyway."""
+    with starting(request) as run:
+        yield run
 
 
 @pytest.fixture
@@ -133,6 +148,14 @@ def listening(start, good):
 
 @pytest.fixture
 def canary():
+    canary = Canary()
+    yield canary
+    canary.socket.close()
+
+
+@pytest.fixture(scope="module")
+def old_canary():
+    """One for all tests of a file."""
     canary = Canary()
     yield canary
     canary.socket.close()
