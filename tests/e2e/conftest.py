@@ -110,6 +110,18 @@ def proxy(start, origin):
     return start(origin)
 
 
+@pytest.fixture(scope="module")
+def old_origin():
+    origin = Origin()
+    yield origin
+    origin.close()
+
+
+@pytest.fixture(scope="module")
+def old_proxy(start_once, old_origin):
+    return start_once(old_origin)
+
+
 @pytest.fixture(scope="session")
 def authority(tmp_path_factory):
     if not shutil.which("openssl"):
