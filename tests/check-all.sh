@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), ASan+UBSan (both again), ThreadSanitizer, clang
-# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, a short run of the benchmarks, coverage.
+# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus and texts, a short run of the benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them. Logs: build/log; one line a step here; the last line
 # is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
@@ -125,6 +125,12 @@ lane_one() {
 		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
 	else
 		echo "check: corpus         skipped: no ../shared/corpus here"
+	fi
+	# Right labels and UTF-8 under wrong ones are what the unit test of identity makes, too
+	if [ -n "$shared" ] && [ -x "$shared/texts/score" ]; then
+		step texts env TEXTS_PARTS="undeclared mixed sample-gap double broken wellformed no-feed" sh tests/texts.sh build/gcc/utfeed "$shared"
+	else
+		echo "check: texts          skipped: no ../shared/texts here"
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	rest

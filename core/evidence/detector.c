@@ -243,16 +243,20 @@ static bool read_alike(const struct sample *s, enum charset left, enum charset r
 	return i == s->len;
 }
 
-/* Whether all readings that are left make the same text of the sample: more of it would not tell them apart. */
-static bool is_decided(const struct race *race)
+/* Whether all readings that are left make the same text of the sample, which more of it would not tell apart, and one
+ * of them is likely enough for a text. */
+static bool is_decided(const struct race *race, size_t bytes)
 {
+	bool is_text = false;
 	size_t i;
 
-	for (i = 1; i < race->n; i++)
+	for (i = 0; i < race->n; i++)
+		is_text |= race->readings[i].cost <= (int)(NO_TEXT * bytes);
+	for (i = 1; i < race->n && is_text; i++)
 		if (race->readings[i].charset != race->readings[i - 1].charset &&
 		    !read_alike(&race->sample, race->readings[i].charset, race->readings[0].charset))
 			return false;
-	return true;
+	return is_text;
 }
 
 static void keep_best(struct detection *d, const struct reading *r)
@@ -494,7 +498,7 @@ int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const 
 		d->bytes = race.sample.len < rounds[i] ? race.sample.len : rounds[i];
 		if (race_run(&race, &p, d->bytes) != 0)
 			return -1;
-		if (d->bytes == race.sample.len || is_decided(&race))
+		if (d->bytes == race.sample.len || is_decided(&race, d->bytes))
 			break;
 	}
 	for (i = 0; i < race.n; i++)
