@@ -71,8 +71,10 @@ void evidence_finish(struct evidence *e)
 {
 	e->utf8 = utf8_look(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
 	/* A feed that is UTF-8 to its end needs no hints. */
-	if (!e->utf8.valid || !e->complete)
-		hints_read_feed(&e->hints, e->bytes, e->len);
+	if (e->utf8.valid && e->complete)
+		return;
+	hints_read_feed(&e->hints, e->bytes, e->len);
+	hints_read_told(&e->hints, &e->told);
 }
 
 struct utf8_count evidence_count(const struct evidence *e)

@@ -45,7 +45,8 @@ struct evidence {
 	struct evidence_label hidden_enc;
 
 	struct utf8_evidence utf8;          /* of the window, without a UTF-8 mark */
-	struct hints hints;                 /* of the feed itself; gathered where the text has to be weighed */
+	struct hints_told told;             /* filled in by the caller between evidence_begin() and evidence_finish() */
+	struct hints hints;                 /* of the feed's language; gathered where the text has to be weighed */
 	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
 	bool *starved;
 };

@@ -1,4 +1,4 @@
-/* Owns what a feed says of its language; see hints.h. */
+/* Owns what is said of a feed's language; see hints.h. */
 #include "core/evidence/hints.h"
 
 #include <stdbool.h>
@@ -37,17 +37,20 @@ static size_t span_until(const char *text, size_t len, const char *ends)
 
 void hints_read_language(struct hints *h, const char *value, size_t len)
 {
+	enum language l, only = LANGUAGE_EN;
 	size_t at = 0, n;
 
 	while (at < len) {
-		while (at < len && strchr(" \t\r\n,", value[at]) != NULL)
-			at++;
 		n = span_until(value + at, len - at, " \t\r\n,;");
-		hint(h, language_of_tag(value + at, n), TAG);
-		at += n;
-		at += span_until(value + at, len - at, ",");
-		at += at < len && value[at] != ',';
+		l = n == 0 ? LANGUAGE_EN : language_of_tag(value + at, n);
+		if (l != LANGUAGE_EN && only != LANGUAGE_EN && l != only)
+			return;
+		only = l != LANGUAGE_EN ? l : only;
+		at += n + (n == 0);
+		if (at < len && value[at] == ';')
+			at += span_until(value + at, len - at, ",");
 	}
+	hint(h, only, TAG);
 }
 
 static void read_country(struct hints *h, const char *languages)
@@ -106,4 +109,23 @@ void hints_read_feed(struct hints *h, const uint8_t *bytes, size_t len)
 		n = span_until(found, (size_t)(end - found) < VALUE ? (size_t)(end - found) : VALUE, marks[i].ends);
 		marks[i].read(h, found, n);
 	}
+}
+
+/* Whether a hint of this weight has been read. */
+static bool knows(const struct hints *h, uint8_t weight)
+{
+	size_t i;
+
+	for (i = 0; i < LANGUAGE_COUNT; i++)
+		if (h->weight[i] == weight || h->weight[i] == TAG + DOMAIN)
+			return true;
+	return false;
+}
+
+void hints_read_told(struct hints *h, const struct hints_told *told)
+{
+	if (told->content_language != NULL && !knows(h, TAG))
+		hints_read_language(h, told->content_language, told->content_language_len);
+	if (told->url != NULL && !knows(h, DOMAIN))
+		hints_read_url(h, told->url, strlen(told->url));
 }

@@ -1,4 +1,5 @@
-/* Owns what a feed says of its language: <language>, xml:lang, dc:language, the country of its links.
+/* Owns what is said of a feed's language: by itself (<language>, xml:lang, dc:language, the country of its links), by
+ * the response's Content-Language, by the country of its URL.
  * Must not know: charsets, bytes beyond ASCII. Invariant: hints weigh; they never decide against what the text says.
  * English says nothing: templates write it under every language. */
 #ifndef UTFEED_CORE_EVIDENCE_HINTS_H
@@ -14,9 +15,20 @@ struct hints {
 	uint8_t weight[LANGUAGE_COUNT];
 };
 
+/* What is known of a body beside its bytes; borrowed. */
+struct hints_told {
+	const char *content_language;   /* NULL: there is no such field */
+	size_t content_language_len;
+	const char *url;                /* NULL: it has none */
+};
+
 /* Reads the elements and attributes at the start of a document in an ASCII charset. */
 void hints_read_feed(struct hints *, const uint8_t *bytes, size_t len);
-/* A language tag (BCP 47), or several with commas between them. */
+/* Reads what the feed does not say by itself: Content-Language counts where no language is known yet, the URL's country
+ * where no country is. */
+void hints_read_told(struct hints *, const struct hints_told *);
+/* A language tag (BCP 47), or several with commas between them (RFC 9110 section 8.5). More than one language other
+ * than English says nothing: it is the list of a site's languages, or that of a feed in several. */
 void hints_read_language(struct hints *, const char *value, size_t len);
 /* The URL of the feed, or a host. */
 void hints_read_url(struct hints *, const char *url, size_t len);

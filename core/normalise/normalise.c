@@ -48,6 +48,11 @@ struct normaliser {
 	struct normalise_report report;
 };
 
+struct hints_told normalise_told(const struct normalise_options *o)
+{
+	return (struct hints_told){ o->content_language, o->content_language_len, o->base };
+}
+
 const char *normalise_content_type(enum normalise_output output)
 {
 	return output == OUTPUT_US_ASCII ? "application/xml; charset=us-ascii" : "application/xml; charset=utf-8";
@@ -339,6 +344,7 @@ static int normalise_look(struct normaliser *n, bool complete)
 
 	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len,
 	    n->options.forced, n->held, n->held_len, complete);
+	n->evidence.told = normalise_told(&n->options);
 	rc = normalise_judge(n, complete, &ready);
 	if (rc)
 		return rc;

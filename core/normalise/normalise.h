@@ -27,6 +27,8 @@ struct normalise_options {
 	bool http;                          /* false: a file */
 	const char *content_type;           /* borrowed for the life of the normaliser; NULL: there is no such field */
 	size_t content_type_len;
+	const char *content_language;       /* borrowed likewise; NULL: there is no such field */
+	size_t content_language_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
 	const char *base;                   /* the URL of the body, borrowed likewise; NULL: it has none */
@@ -34,6 +36,9 @@ struct normalise_options {
 	enum normalise_output output;
 	enum normalise_on_error on_error;
 };
+
+/* What the options tell of the language of the body. */
+struct hints_told normalise_told(const struct normalise_options *);
 
 enum { NORMALISE_SNIFF_BYTES = 65536, NORMALISE_REWINDOW_BYTES = 4096 };
 

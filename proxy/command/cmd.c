@@ -48,6 +48,18 @@ int cmd_content_type(struct normalise_options *options, const char *type, const 
 	return CMD_OK;
 }
 
+void cmd_content_language(struct normalise_options *options, const char *tag)
+{
+	options->content_language = tag;
+	options->content_language_len = strlen(tag);
+}
+
+void cmd_base(struct normalise_options *options, const char *url)
+{
+	options->base = url;
+	options->repairs |= REPAIR_BASE;
+}
+
 int cmd_usage(const char *usage, const char *message, const char *detail)
 {
 	if (message)

@@ -28,6 +28,9 @@ ssize_t cmd_read(int fd, const char *path, void *buf, size_t len);
  * value (RFC 9110 section 5.5). */
 int cmd_content_type(struct normalise_options *, const char *type, const char *usage)
     __attribute__((warn_unused_result));
+/* The options that tell of the body what a response would: --content-language, and --base, its URL. */
+void cmd_content_language(struct normalise_options *, const char *tag);
+void cmd_base(struct normalise_options *, const char *url);
 /* Prints the message and the usage line on standard error; returns CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail) __attribute__((warn_unused_result));
 

@@ -11,7 +11,8 @@
 #include "proxy/command/check_report.h"
 #include "proxy/command/wellformed.h"
 
-static const char usage[] = "utfeed check [--json] [-t CONTENT-TYPE] FILE...";
+static const char usage[] =
+    "utfeed check [--json] [-t CONTENT-TYPE] [--content-language TAG] [--base URL] FILE...";
 
 struct check {
 	bool json;
@@ -95,8 +96,10 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 	rc = 1;
 	if (read_window(&window, fd, path) != 0)
 		goto out;
-	evidence_collect(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len,
+	evidence_begin(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len,
 	    window.complete);
+	evidence.told = normalise_told(o);
+	evidence_finish(&evidence);
 	rc = NORMALISE_NO_MEMORY;
 	for (int i = 0; i < POLICY_COUNT; i++)
 		if (policy_decide((enum policy)i, &evidence, &r.verdicts[i]))
@@ -128,10 +131,12 @@ static int check_file(const struct check *check, const char *path)
 
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_HELP };
+	enum { OPT_JSON = 256, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "content-type", required_argument, NULL, 't' },
+		{ "content-language", required_argument, NULL, OPT_LANGUAGE },
+		{ "base", required_argument, NULL, OPT_BASE },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -147,6 +152,12 @@ int cmd_check(int argc, char **argv)
 		case 't':
 			if (cmd_content_type(&check.options, optarg, usage) != CMD_OK)
 				return CMD_USAGE;
+			break;
+		case OPT_LANGUAGE:
+			cmd_content_language(&check.options, optarg);
+			break;
+		case OPT_BASE:
+			cmd_base(&check.options, optarg);
 			break;
 		case OPT_HELP:
 			printf("usage: %s\n", usage);

@@ -10,8 +10,8 @@
 #include "core/normalise/normalise.h"
 
 static const char usage[] =
-    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--no-repair | --repair REPAIRS]\n"
-    "    [--base URL] [--to utf-8|us-ascii] [FILE]";
+    "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--content-language TAG]\n"
+    "    [--no-repair | --repair REPAIRS] [--base URL] [--to utf-8|us-ascii] [FILE]";
 
 enum { READ_BYTES = 65536 };
 
@@ -88,11 +88,12 @@ static int run(struct job *job)
 
 int cmd_normalise(int argc, char **argv)
 {
-	enum { OPT_NO_REPAIR = 256, OPT_REPAIR, OPT_BASE, OPT_TO, OPT_HELP };
+	enum { OPT_NO_REPAIR = 256, OPT_REPAIR, OPT_BASE, OPT_LANGUAGE, OPT_TO, OPT_HELP };
 	static const struct option options[] = {
 		{ "include", no_argument, NULL, 'i' },
 		{ "policy", required_argument, NULL, 'p' },
 		{ "content-type", required_argument, NULL, 't' },
+		{ "content-language", required_argument, NULL, OPT_LANGUAGE },
 		{ "no-repair", no_argument, NULL, OPT_NO_REPAIR },
 		{ "repair", required_argument, NULL, OPT_REPAIR },
 		{ "base", required_argument, NULL, OPT_BASE },
@@ -128,7 +129,10 @@ int cmd_normalise(int argc, char **argv)
 				return cmd_usage(usage, "--repair", error.text);
 			break;
 		case OPT_BASE:
-			job.options.base = optarg;
+			cmd_base(&job.options, optarg);
+			break;
+		case OPT_LANGUAGE:
+			cmd_content_language(&job.options, optarg);
 			break;
 		case OPT_TO:
 			if (strcmp(optarg, "us-ascii") == 0)

@@ -148,6 +148,17 @@ static int stage_open_decode(struct transform *s, enum content_coding_kind codin
 	return s->decode ? 0 : stage_no_memory(s);
 }
 
+/* Content-Language in several fields tells no language, as it tells none where one field has several. */
+static void transform_tell_language(struct transform *s)
+{
+	struct slice language = http_msg_get(s->msg, H_CONTENT_LANGUAGE);
+
+	if (http_msg_count(s->msg, H_CONTENT_LANGUAGE) > 1)
+		language = (struct slice){ NULL, 0 };
+	s->options.encoding.content_language = language.at;
+	s->options.encoding.content_language_len = language.len;
+}
+
 static int transform_open(struct transform *s)
 {
 	const struct normalise_events events = { .decided = transform_on_decided, .revised = on_revised,
@@ -176,6 +187,7 @@ static int transform_open(struct transform *s)
 	s->keep_raw = s->decode && takes;
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
+	transform_tell_language(s);
 	s->normaliser = normaliser_new(&s->options.encoding, &events);
 	if (!s->normaliser)
 		return stage_no_memory(s);

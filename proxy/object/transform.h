@@ -20,7 +20,8 @@ struct transform_options {
 	bool normalise;                    /* false: every body stays untouched */
 	bool respect_no_transform;
 	struct content_coding_codings client_codings;    /* an untouched body keeps a coding named here */
-	struct normalise_options encoding; /* content_type is filled in by the transform */
+	/* content_type and content_language are filled in by the transform; base is the URL that led to the body */
+	struct normalise_options encoding;
 	struct content_coding_limits limits;
 	struct response_settings head;
 };

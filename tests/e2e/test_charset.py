@@ -72,6 +72,42 @@ def test_hostile_feeds_for_every_reader(proxy, origin, row):
     assert well_formed(got.body) and (not declared or declared[1].lower() == b"utf-8"), "a strict parser"
 
 
+# One word without a label, which several charsets read as one of some language: only what is said of the language tells
+DOUBTFUL = rss("ļoti").encode("windows-1257")
+AS_LATVIAN, AS_CZECH = rss("ļoti").encode(), DOUBTFUL.decode("windows-1250").encode()
+
+
+@pytest.mark.parametrize("fields, out, rule", [
+    ((), AS_CZECH, "guess"),
+    (("Content-Language: cs",), AS_CZECH, "guess"),
+    (("Content-Language: lv-LV",), AS_LATVIAN, "guess+lang"),
+    (("Content-Language: en, lv",), AS_LATVIAN, "guess+lang"),
+    (("Content-Language: en",), AS_CZECH, "guess"),
+    (("Content-Language: lv, ru",), AS_CZECH, "guess"),
+    (("Content-Language: lv", "Content-Language: ru"), AS_CZECH, "guess"),
+], ids=str)
+def test_content_language_is_a_hint(proxy, origin, fields, out, rule):
+    got, _ = proxy.through(origin, reply(DOUBTFUL, "application/rss+xml", *fields))
+    assert got.body == out and f"/{rule};" in got.rule, got.rule
+    assert [f"Content-Language: {value}" for value in got.all("Content-Language")] == list(fields)
+
+
+@pytest.mark.parametrize("host, out", [("feeds.example.lv", AS_LATVIAN), ("feeds.example.test", AS_CZECH)])
+def test_the_host_of_the_url_is_a_hint(start, origin, tmp_path, host, out):
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"127.0.0.1 {host}\n")
+    proxy = start(None, "--hosts-file", str(hosts), "--route", f"/=http://{host}:{origin.port}/")
+    got, _ = proxy.through(origin, reply(DOUBTFUL, "application/rss+xml"))
+    assert got.body == out, got.rule
+    said, _ = normalise(DOUBTFUL, "application/rss+xml", "--base", f"http://{host}/feed")
+    assert titles(said) == titles(out)
+
+
+def test_hints_do_not_decide_against_the_text(proxy, origin):
+    got, _ = proxy.through(origin, reply(SMALL.replace(b' encoding="windows-1251"', b""), "application/rss+xml", "Content-Language: lv"))
+    assert titles(got.body) == titles(SMALL_OUT), got.rule
+
+
 HTML = "<!DOCTYPE html><html><head><meta charset='koi8-r'><title>т</title></head><body>тест</body></html>".encode("koi8-r")
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 UNTOUCHED = {

@@ -83,7 +83,7 @@ static void tag_rows(void)
 		UNIT_ROW(language_of_tag(tags[i].tag, strlen(tags[i].tag)) == tags[i].language, "%s", tags[i].tag);
 }
 
-/* What a feed says of its language: the languages that get weight, in the order of their tags here. */
+/* What is said of a feed's language: the languages that get weight, in the order of their tags here. */
 static const struct {
 	const char *rule, *feed, *url, *content_language, *languages;
 } hints[] = {
@@ -98,7 +98,21 @@ static const struct {
 	{ "no country", "<link>http://www.example.com/pl/</link>", NULL, NULL, "" },
 	{ "a path that looks like one", "<link>http://localhost/a.pl</link>", NULL, NULL, "" },
 	{ "the URL", "<rss>", "http://feeds.example.tr/rss", NULL, "tr" },
-	{ "Content-Language, several", "<rss>", NULL, "en, bg;q=0.5 , mk", "bg mk" },
+	{ "the URL with a port", "<rss>", "http://feeds.example.lv:8080/rss", NULL, "lv" },
+	{ "the URL has no country", "<rss>", "http://feeds.test/rss.lv", NULL, "" },
+	{ "the URL is an address", "<rss>", "http://127.0.0.1:80/", NULL, "" },
+	{ "the link's country comes before the URL's", "<link>http://a.lt/</link>", "http://a.lv/rss", NULL, "lt" },
+	{ "a link without a country does not", "<link>http://a.com/</link>", "http://a.lv/rss", NULL, "lv" },
+	{ "Content-Language", "<rss>", NULL, "lv-LV", "lv" },
+	{ "Content-Language beside English", "<rss>", NULL, "en, bg;q=0.5 , en-gb", "bg" },
+	{ "Content-Language, one language twice", "<rss>", NULL, "lt,lt-LT", "lt" },
+	{ "Content-Language, several", "<rss>", NULL, "en, bg;q=0.5 , mk", "" },
+	{ "Content-Language, one of several without a model", "<rss>", NULL, "bg, ga", "" },
+	{ "Content-Language is English", "<rss>", NULL, "en-US", "" },
+	{ "Content-Language without a tag", "<rss>", NULL, " , ;q=1", "" },
+	{ "the feed's language comes first", "<language>lt</language>", NULL, "lv", "lt" },
+	{ "a feed in English does not", "<language>en</language>", NULL, "lv", "lv" },
+	{ "the link's country is no language", "<link>http://a.lt/</link>", NULL, "lv", "lt lv" },
 	{ "cut", "<rss><language>p", NULL, NULL, "" },
 	{ "the mark at the end", "<rss><language>", NULL, NULL, "" },
 };
@@ -111,10 +125,8 @@ static void hint_rows(void)
 		size_t n = 0;
 
 		hints_read_feed(&h, (const uint8_t *)hints[i].feed, strlen(hints[i].feed));
-		if (hints[i].url != NULL)
-			hints_read_url(&h, hints[i].url, strlen(hints[i].url));
-		if (hints[i].content_language != NULL)
-			hints_read_language(&h, hints[i].content_language, strlen(hints[i].content_language));
+		hints_read_told(&h, &(struct hints_told){ hints[i].content_language,
+			hints[i].content_language == NULL ? 0 : strlen(hints[i].content_language), hints[i].url });
 		/* the rows name tags in the order of their letters */
 		for (char a = 'a'; a <= 'z'; a++)
 			for (char b = 'a'; b <= 'z'; b++)
@@ -122,6 +134,33 @@ static void hint_rows(void)
 					if (h.weight[l] != 0 && language_tag((enum language)l)[0] == a && language_tag((enum language)l)[1] == b)
 						n += (size_t)snprintf(got + n, sizeof got - n, "%s%s", n ? " " : "", language_tag((enum language)l));
 		UNIT_ROW(strcmp(got, hints[i].languages) == 0, "%s: %s", hints[i].rule, got);
+	}
+}
+
+/* What hints weigh, in nats: what is said twice counts once. */
+static const struct {
+	const char *rule, *feed, *url, *content_language;
+	int weight;
+} weights[] = {
+	{ "a language", "<language>lv</language>", NULL, NULL, 4 },
+	{ "a country", "<link>http://a.lv/</link>", NULL, NULL, 3 },
+	{ "Content-Language", "<rss>", NULL, "lv", 4 },
+	{ "the URL's country", "<rss>", "http://a.lv/", NULL, 3 },
+	{ "the same language twice", "<language>lv</language>", NULL, "lv", 4 },
+	{ "the same country twice", "<link>http://a.lv/</link>", "http://b.lv/", NULL, 3 },
+	{ "language and country", "<rss>", "http://a.lv/", "lv", 7 },
+	{ "all four", "<language>lv</language><link>http://a.lv/</link>", "http://a.lv/", "lv", 7 },
+};
+
+static void weight_rows(void)
+{
+	for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
+		struct hints h = { { 0 } };
+
+		hints_read_feed(&h, (const uint8_t *)weights[i].feed, strlen(weights[i].feed));
+		hints_read_told(&h, &(struct hints_told){ weights[i].content_language,
+			weights[i].content_language == NULL ? 0 : strlen(weights[i].content_language), weights[i].url });
+		UNIT_ROW(h.weight[LANGUAGE_LV] == weights[i].weight * LANGUAGE_NAT, "%s: %d", weights[i].rule, h.weight[LANGUAGE_LV]);
 	}
 }
 
@@ -278,6 +317,6 @@ static void samples(void)
 	CU_ASSERT_TRUE(s.len <= SAMPLE_BYTES);
 }
 
-UNIT_SUITE(detector, { "tokens", token_rows }, { "models", models }, { "tags", tag_rows }, { "hints", hint_rows }, { "texts", text_rows },
+UNIT_SUITE(detector, { "tokens", token_rows }, { "models", models }, { "tags", tag_rows }, { "hints", hint_rows }, { "hints' weights", weight_rows }, { "texts", text_rows },
     { "proposals", proposals }, { "signs", sign_rows }, { "samples", samples },
     { "siblings", siblings })
