@@ -10,6 +10,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/charset_letters.h"
+#include "core/evidence/detector_trace.h"
 #include "core/evidence/sample.h"
 #include "core/text/utf8.h"
 
@@ -21,7 +22,7 @@ enum {
 	NO_TEXT = 27,
 	DIFFERING_BYTES = 1024, /* of a sample around bytes that two charsets read differently */
 	STRANGERS = 1 << SCRIPT_COUNT,
-	READINGS = 192
+	READINGS = DETECTOR_TRACED
 };
 
 #define L(id) (UINT64_C(1) << LANGUAGE_##id)
@@ -81,6 +82,7 @@ struct race {
 	int base[READINGS]; /* what each costs before the text is read; without hints */
 	size_t n;
 	size_t proposed; /* the first so many are of charsets that somebody named */
+	struct detector_trace *trace; /* NULL: nobody asks */
 };
 
 static bool is_single(enum charset cs)
@@ -202,6 +204,15 @@ static int hint_for(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
+static void trace_round(const struct race *race, size_t len, int best)
+{
+	size_t i;
+
+	for (i = 0; race->trace != NULL && i < race->n; i++)
+		trace_reading(race->trace, &race->readings[i], race->base[i],
+		    hint_for(race, race->readings[i].language), len, best);
+}
+
 /* Reads the first len bytes of the sample in every reading, and leaves out those that fall behind. */
 static int race_run(struct race *race, struct piece *p, size_t len)
 {
@@ -218,8 +229,9 @@ static int race_run(struct race *race, struct piece *p, size_t len)
 			return -1;
 		best = r->cost < best ? r->cost : best;
 	}
+	trace_round(race, len, best);
 	for (i = 0; i < race->n; i++)
-		if (race->readings[i].cost <= best + BEHIND) {
+		if (race->readings[i].cost <= best + BEHIND && race->readings[i].cost < INT32_MAX) {
 			race->readings[left] = race->readings[i];
 			race->base[left++] = race->base[i];
 		}
@@ -470,8 +482,8 @@ static int challenge_label(struct race *race, struct piece *p, struct detection 
 	return challenge(race, p, d, &proposals[i], bytes, len);
 }
 
-int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const struct hints *hints,
-    const struct proposal *proposals, size_t n_proposals)
+static int weigh(struct detection *d, struct detector_trace *trace, const uint8_t *bytes, size_t len,
+    const struct hints *hints, const struct proposal *proposals, size_t n_proposals)
 {
 	static const size_t rounds[] = { 24, 96, 384, SAMPLE_BYTES }; /* bytes of the sample */
 	struct race race;
@@ -482,7 +494,10 @@ int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const 
 	d->hinted = d->is_text = false;
 	race.n = race.proposed = 0;
 	race.hints = hints;
+	race.trace = trace;
 	sample_take(&race.sample, bytes, len, NULL);
+	if (trace != NULL)
+		trace_sample(trace, &race.sample);
 	if (race.sample.beyond == 0)
 		return 0;
 	for (i = 0; i < n_proposals; i++) {
@@ -516,6 +531,22 @@ static bool is_sign_in_place(unsigned token, unsigned before, unsigned behind)
 {
 	token &= TOKEN_MASK;
 	return token < TOKEN_SIGN || (token <= TOKEN_SIGN_RARE && !(before & behind & TOKEN_SMALL));
+}
+
+int detector_explain(struct detection *d, struct detector_trace *trace, const uint8_t *bytes, size_t len,
+    const struct hints *hints, const struct proposal *proposals, size_t n_proposals)
+{
+	int rc = weigh(d, trace, bytes, len, hints, proposals, n_proposals);
+
+	if (trace != NULL)
+		trace_found(trace, d, proposals, n_proposals);
+	return rc;
+}
+
+int detector_weigh(struct detection *d, const uint8_t *bytes, size_t len, const struct hints *hints,
+    const struct proposal *proposals, size_t n_proposals)
+{
+	return weigh(d, NULL, bytes, len, hints, proposals, n_proposals);
 }
 
 int detector_has_signs_only(enum charset cs, const uint8_t *bytes, size_t len)

@@ -42,6 +42,11 @@ struct detection {
 int detector_weigh(struct detection *, const uint8_t *bytes, size_t len, const struct hints *, const struct proposal *,
     size_t n_proposals) __attribute__((warn_unused_result));
 
+/* The same, and trace (detector_trace.h) tells how every reading fared. trace NULL: nobody asks. */
+struct detector_trace;
+int detector_explain(struct detection *, struct detector_trace *, const uint8_t *bytes, size_t len,
+    const struct hints *, const struct proposal *, size_t n_proposals) __attribute__((warn_unused_result));
+
 /* Whether all that a single-byte charset reads beyond ASCII are signs and quotes, each in a place where such a sign may
  * stand. 0 or 1; -1: out of memory. */
 int detector_has_signs_only(enum charset, const uint8_t *bytes, size_t len) __attribute__((warn_unused_result));

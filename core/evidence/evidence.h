@@ -16,6 +16,8 @@
 #include "core/evidence/xmldecl.h"
 #include "core/text/utf8.h"
 
+struct detector_trace;
+
 /* A label as it was written. text "": there is none (NULL in the published rules); label NULL: it is unknown to us. */
 struct evidence_label {
 	char text[64];
@@ -49,6 +51,8 @@ struct evidence {
 	struct hints hints;                 /* of the feed's language; gathered where the text has to be weighed */
 	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
 	bool *starved;
+	/* owned by policy_explain(); NULL: nobody asks how the text was weighed */
+	struct detector_trace *trace;
 };
 
 /* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. Where

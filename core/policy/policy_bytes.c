@@ -63,7 +63,7 @@ void policy_weigh(const struct evidence *e, const struct proposal *proposals, si
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
 
-	if (detector_weigh(d, text, len, &e->hints, proposals, n) == 0)
+	if (detector_explain(d, e->trace, text, len, &e->hints, proposals, n) == 0)
 		return;
 	d->n = d->bytes = 0;
 	note(e, ENOMEM);

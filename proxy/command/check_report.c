@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "proxy/command/check_explain.h"
 #include "proxy/command/json.h"
 
 static const char *or_null(const char *text)
@@ -101,6 +102,8 @@ void check_report_json(const struct check_report *c)
 	json_string(&j, "fault", c->fault);
 	if (c->fault)
 		json_number(&j, "fault_line", c->fault_line);
+	if (c->explanation)
+		check_explain_json(&j, c->explanation, c->evidence->len);
 	json_close(&j);
 	putchar('\n');
 }
@@ -218,4 +221,6 @@ void check_report_text(const struct check_report *c)
 		printf("  %-14s no: line %lu: %s\n", "well-formed", c->fault_line, c->fault);
 	else
 		row("well-formed", "yes");
+	if (c->explanation)
+		check_explain_text(c->explanation, c->evidence->len);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/normalise/normalise.h"
+#include "core/policy/policy_explain.h"
 
 enum { CHECK_FIRST_BYTES = 32 };
 
@@ -23,6 +24,7 @@ struct check_report {
 	bool normalised;                        /* false: left untouched, or an error */
 	const char *fault;                      /* why the normalised document is not well-formed; NULL: it is */
 	unsigned long fault_line;
+	const struct policy_explanation *explanation;   /* of auto; NULL: nobody asks */
 };
 
 void check_report_text(const struct check_report *);

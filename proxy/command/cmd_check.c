@@ -12,10 +12,11 @@
 #include "proxy/command/wellformed.h"
 
 static const char usage[] =
-    "utfeed check [--json] [-t CONTENT-TYPE] [--content-language TAG] [--base URL] FILE...";
+    "utfeed check [--json] [--explain] [-t CONTENT-TYPE] [--content-language TAG] [--base URL]\n"
+    "    FILE...";
 
 struct check {
-	bool json;
+	bool json, explain;
 	struct normalise_options options;
 };
 
@@ -83,6 +84,7 @@ static int report(const struct check *check, struct check_report *r, struct norm
 static int check_open_file(const struct check *check, int fd, const char *path)
 {
 	static struct window window;
+	static struct policy_explanation explanation;
 	struct wellformed *w = wellformed_new(NULL);
 	struct normalise_events events = { check_on_decided, NULL, check_on_write, w };
 	struct normaliser *n = normaliser_new(&check->options, &events);
@@ -104,6 +106,9 @@ static int check_open_file(const struct check *check, int fd, const char *path)
 	for (int i = 0; i < POLICY_COUNT; i++)
 		if (policy_decide((enum policy)i, &evidence, &r.verdicts[i]))
 			goto out;
+	if (check->explain && policy_explain(POLICY_AUTO, &evidence, &explanation) != 0)
+		goto out;
+	r.explanation = check->explain ? &explanation : NULL;
 	r.evidence = &evidence;
 	r.first_len = window.len < sizeof(r.first) ? window.len : sizeof(r.first);
 	memcpy(r.first, window.bytes, r.first_len);
@@ -131,9 +136,10 @@ static int check_file(const struct check *check, const char *path)
 
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
+	enum { OPT_JSON = 256, OPT_EXPLAIN, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
+		{ "explain", no_argument, NULL, OPT_EXPLAIN },
 		{ "content-type", required_argument, NULL, 't' },
 		{ "content-language", required_argument, NULL, OPT_LANGUAGE },
 		{ "base", required_argument, NULL, OPT_BASE },
@@ -148,6 +154,9 @@ int cmd_check(int argc, char **argv)
 		switch (opt) {
 		case OPT_JSON:
 			check.json = true;
+			break;
+		case OPT_EXPLAIN:
+			check.explain = true;
 			break;
 		case 't':
 			if (cmd_content_type(&check.options, optarg, usage) != CMD_OK)

@@ -67,6 +67,19 @@ void json_close(struct json *j)
 	j->follows = true;
 }
 
+void json_open_list(struct json *j, const char *key)
+{
+	put_key(j, key);
+	putc('[', j->out);
+	j->follows = false;
+}
+
+void json_close_list(struct json *j)
+{
+	putc(']', j->out);
+	j->follows = true;
+}
+
 void json_string(struct json *j, const char *key, const char *text)
 {
 	put_key(j, key);
@@ -80,6 +93,12 @@ void json_number(struct json *j, const char *key, uint64_t number)
 {
 	put_key(j, key);
 	fprintf(j->out, "%" PRIu64, number);
+}
+
+void json_decimal(struct json *j, const char *key, double number)
+{
+	put_key(j, key);
+	fprintf(j->out, "%.2f", number);
 }
 
 void json_bool(struct json *j, const char *key, bool value)

@@ -17,9 +17,14 @@ struct json {
 /* key NULL: the outermost object. */
 void json_open(struct json *, const char *key);
 void json_close(struct json *);
+/* A list: its members have the key NULL. */
+void json_open_list(struct json *, const char *key);
+void json_close_list(struct json *);
 /* text NULL: null. Bytes that are not UTF-8 become U+FFFD. */
 void json_string(struct json *, const char *key, const char *text);
 void json_number(struct json *, const char *key, uint64_t);
+/* With two decimals. */
+void json_decimal(struct json *, const char *key, double);
 void json_bool(struct json *, const char *key, bool);
 void json_null(struct json *, const char *key);
 

@@ -253,6 +253,60 @@ def test_check_past_the_window(write):
     assert found["well_formed"] is True
 
 
+DOUBTFUL = document("ļoti").encode("windows-1257")
+
+
+def test_explain_in_json(write):
+    path = write("feed.xml", DOUBTFUL)
+    assert "explain" not in check(path)
+    found = check(path, "--explain", "--content-language", "lv", "--base", "http://feeds.example.ru/")["explain"]
+    assert found["policy"] == "auto" and found["unweighed"] is None
+    assert [step["step"] for step in found["steps"]] == ["1.0", "guess+lang"] and all(step["why"] for step in found["steps"])
+    assert found["hints"] == {"lv": 4, "ru": 3} and found["labels"] == {}
+    assert found["held_bytes"] == len(DOUBTFUL) and found["sample"] == {"bytes": 5, "beyond_ascii": 1, "pieces": 1, "whole": True}
+    assert (found["first"]["charset"], found["first"]["language"], found["second"]["charset"]) == ("windows-1257", "lv", "iso-8859-13")
+    assert found["is_text"] is True and found["hinted"] is True
+    readings = found["readings"]
+    assert [reading["behind"] for reading in readings] == sorted(reading["behind"] for reading in readings)
+    assert found["margin"] == pytest.approx(readings[1]["behind"], abs=0.01)
+    for reading in readings:
+        assert reading["cost"] == pytest.approx(reading["text"] + reading["rare"] - reading["label"] - reading["hint"], abs=0.03)
+        assert reading["hint"] == found["hints"].get(reading["language"], 0)
+    tried = {reading["charset"]: reading["decodes"] for reading in readings}
+    assert tried["windows-1250"] is True and tried["shift_jis"] is False
+
+
+def test_explain_weighs_labels(write):
+    found = check(write("feed.xml", document("Привет, новости", "koi8-r").encode("windows-1251")), "--explain",
+                  "-t", "text/xml; charset=iso-8859-1")["explain"]
+    assert found["labels"] == {"koi8-r": 20, "windows-1252": 2}
+    assert found["first"]["charset"] == "windows-1251" and found["steps"][-1]["step"] == "guess"
+    assert {reading["label"] for reading in found["readings"] if reading["charset"] == "koi8-r"} == {20}
+
+
+@pytest.mark.parametrize("data, why", [
+    (b"<rss/>", "all held bytes are ASCII"), (document("é").encode(), "the bytes are UTF-8"),
+    (document("é", "utf-16").encode("utf-16"), "the mark or the pattern of the bytes decides"),
+    (document("a – b", "windows-1251").encode("windows-1251"), "nothing but signs and quotes under a label: it stands"),
+], ids=["ascii", "utf-8", "utf-16", "signs"])
+def test_explain_where_nothing_is_weighed(write, data, why):
+    path = write("feed.xml", data)
+    found = check(path, "--explain")["explain"]
+    assert found["unweighed"] == why and "readings" not in found and found["steps"]
+    assert re.search(rf"weighed +no: {why}\n", run("check", "--explain", path)[0].decode())
+
+
+def test_explain_reads_as_text(write):
+    text = run("check", "--explain", "--content-language", "lv", write("feed.xml", DOUBTFUL))[0].decode("ascii")
+    text = text[text.index("\nexplain "):]
+    assert "the other policies go by labels only" in text
+    assert re.search(r"\n +guess\+lang +the text itself, and hints", text)
+    assert re.search(r"\n +sample +bytes 5, beyond ASCII 1, pieces 1, ", text)
+    assert re.search(r"\n +hints +lv 4\.0 nats\n +labels +-\n +likeliest +windows-1257, lv, ", text)
+    assert re.search(r"\n +second +iso-8859-13, lv, 0\.\d nats behind\n", text)
+    assert re.search(r"\n +windows-1257 +lv +0\.0 .* 4\.0 +5 yes\n", text)
+
+
 def test_policies_and_charsets_are_listed():
     policies, _ = run("policies")
     assert [line.split()[0] for line in policies.decode().splitlines()] == POLICIES

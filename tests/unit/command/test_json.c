@@ -51,9 +51,19 @@ static void members(void)
 	json_bool(&j, "f", false);
 	json_close(&j);
 	json_null(&j, "z");
+	json_open_list(&j, "list");
+	json_open(&j, NULL);
+	json_decimal(&j, "d", -2.5);
+	json_close(&j);
+	json_open(&j, NULL);
+	json_close(&j);
+	json_close_list(&j);
+	json_open_list(&j, "none");
+	json_close_list(&j);
 	json_close(&j);
 	fclose(j.out);
-	CU_ASSERT_STRING_EQUAL(text, "{\"n\":18446744073709551615,\"empty\":{},\"inner \\\"one\\\"\":{\"t\":true,\"f\":false},\"z\":null}");
+	CU_ASSERT_STRING_EQUAL(text, "{\"n\":18446744073709551615,\"empty\":{},\"inner \\\"one\\\"\":{\"t\":true,\"f\":false},\"z\":null,"
+	    "\"list\":[{\"d\":-2.50},{}],\"none\":[]}");
 	free(text);
 }
 

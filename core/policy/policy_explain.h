@@ -1,0 +1,38 @@
+/* Owns telling why a policy decided as it did: the steps of its path in words, and how the text was weighed.
+ * Must not know: how that is shown. It decides anew what policy_decide() decides, and costs that nothing.
+ * Invariant: the verdict is that of policy_decide() for the same evidence. */
+#ifndef UTFEED_CORE_POLICY_POLICY_EXPLAIN_H
+#define UTFEED_CORE_POLICY_POLICY_EXPLAIN_H
+
+#include "core/evidence/detector_trace.h"
+#include "core/policy/policy.h"
+
+enum { EXPLAINED_STEPS = 8 };
+
+/* A word of the verdict's path. why NULL: it is one of a policy whose own texts tell it (utfeed-rules(7), POLICIES). */
+struct explained_step {
+	char no[16];
+	const char *why;
+};
+
+struct policy_explanation {
+	struct verdict verdict;
+	struct explained_step steps[EXPLAINED_STEPS];
+	size_t n_steps;
+	struct hints hints;
+	const char *unweighed;              /* why the text was not weighed; NULL: it was */
+	struct detector_trace trace;        /* of what was weighed */
+	bool decodes[DETECTOR_TRACED];      /* whether the charset of each of its readings decodes all held bytes */
+	/* The first reading of trace.found that decodes them, and the one behind it; NULL: there is none. The first is
+	 * the verdict's, unless it is too unlikely to be a text at all. */
+	const struct reading *first, *next;
+	int margin;                         /* what next costs more, in LANGUAGE_NAT-ths of a nat; 0 without next */
+	/* two readings were so close that the bytes in which they differ were weighed once more, and reversed them */
+	bool settled;
+};
+
+/* -1: out of memory, as policy_decide(). The explanation points into itself. */
+int policy_explain(enum policy, const struct evidence *, struct policy_explanation *)
+    __attribute__((warn_unused_result));
+
+#endif

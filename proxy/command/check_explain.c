@@ -1,0 +1,217 @@
+/* Owns how `utfeed check --explain` shows why policy auto decided as it did. See check_explain.h. */
+#include "proxy/command/check_explain.h"
+
+#include <stdio.h>
+
+/* The parts of what a reading costs, in LANGUAGE_NAT-ths of a nat. */
+struct parts {
+	int text, charset, label, hint;
+};
+
+static struct parts parts_of(const struct traced *t)
+{
+	return (struct parts){
+		.text = t->reading.cost - t->prior + t->hint,
+		.charset = t->prior > 0 ? t->prior : 0,
+		.label = t->prior < 0 ? -t->prior : 0,
+		.hint = t->hint,
+	};
+}
+
+static double nats(int cost)
+{
+	return (double)cost / LANGUAGE_NAT;
+}
+
+static const char *language_or_dash(enum language l)
+{
+	return l == LANGUAGE_NONE ? "-" : language_tag(l);
+}
+
+static const char *yes_or_no(bool yes)
+{
+	return yes ? "yes" : "no";
+}
+
+/* ---- text ---- */
+
+static void print_steps(const struct policy_explanation *x)
+{
+	for (size_t i = 0; i < x->n_steps; i++)
+		printf("  %-14s %s\n", x->steps[i].no, x->steps[i].why ? x->steps[i].why : "-");
+	if (!x->verdict.was && x->verdict.kind == VERDICT_CHARSET)
+		printf("  %-14s nothing overrules that\n", "");
+}
+
+static void print_hints(const struct policy_explanation *x)
+{
+	bool any = false;
+
+	printf("  %-14s", "hints");
+	for (int l = 0; l < LANGUAGE_COUNT; l++) {
+		if (x->hints.weight[l] == 0)
+			continue;
+		printf("%s %s %.1f", any ? "," : "", language_tag((enum language)l), nats(x->hints.weight[l]));
+		any = true;
+	}
+	printf("%s\n", any ? " nats" : " -");
+}
+
+static void print_labels(const struct detector_trace *t)
+{
+	printf("  %-14s", "labels");
+	for (size_t i = 0; i < t->n_proposals; i++)
+		printf("%s %s %.1f", i ? "," : "", charset_name(t->proposals[i].charset), nats(t->proposals[i].weight));
+	printf("%s\n", t->n_proposals > 0 ? " nats" : " -");
+}
+
+static void print_sample(const struct detector_trace *t, size_t held)
+{
+	printf("  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s\n", "sample",
+	    t->bytes, t->beyond, t->pieces, held, t->whole ? "" : "; they have more");
+}
+
+static void print_choice(const struct policy_explanation *x)
+{
+	const struct reading *r = x->first;
+
+	printf("  %-14s ", "likeliest");
+	if (r)
+		printf("%s, %s, %.2f nats a byte of the sample%s\n", charset_name(r->charset),
+		    language_or_dash(r->language), nats(r->cost) / (double)x->trace.bytes,
+		    x->trace.found.is_text ? "" : ": too much for a text");
+	else
+		printf("- (no reading decodes all bytes)\n");
+	printf("  %-14s ", "second");
+	if (x->next)
+		printf("%s, %s, %.1f nats behind\n", charset_name(x->next->charset),
+		    language_or_dash(x->next->language), nats(x->margin));
+	else
+		printf("- (no other charset came near)\n");
+	if (x->settled)
+		printf("  %-14s two close readings changed places by the bytes in which they differ\n", "");
+}
+
+static void print_readings(const struct policy_explanation *x)
+{
+	printf("  %-16s %-8s %7s %8s %8s %7s %6s %5s %6s %s\n", "reading", "language", "behind", "cost", "= text",
+	    "+ rare", "-label", "-hint", "bytes", "decodes");
+	for (size_t i = 0; i < x->trace.n; i++) {
+		const struct traced *t = &x->trace.readings[i];
+		struct parts p = parts_of(t);
+
+		printf("  %-16s %-8s %7.1f %8.1f %8.1f %7.1f %6.1f %5.1f %6zu %s\n", charset_name(t->reading.charset),
+		    language_or_dash(t->reading.language), nats(t->behind), nats(t->reading.cost), nats(p.text),
+		    nats(p.charset), nats(p.label), nats(p.hint), t->bytes, yes_or_no(x->decodes[i]));
+	}
+}
+
+void check_explain_text(const struct policy_explanation *x, size_t held)
+{
+	printf("explain (auto; the other policies go by labels only, but for a guess of feedparser)\n");
+	print_steps(x);
+	if (x->unweighed) {
+		printf("  %-14s no: %s\n", "weighed", x->unweighed);
+		return;
+	}
+	print_sample(&x->trace, held);
+	print_hints(x);
+	print_labels(&x->trace);
+	print_choice(x);
+	print_readings(x);
+}
+
+/* ---- JSON ---- */
+
+static void json_steps(struct json *j, const struct policy_explanation *x)
+{
+	json_open_list(j, "steps");
+	for (size_t i = 0; i < x->n_steps; i++) {
+		json_open(j, NULL);
+		json_string(j, "step", x->steps[i].no);
+		json_string(j, "why", x->steps[i].why);
+		json_close(j);
+	}
+	json_close_list(j);
+}
+
+static void json_reading(struct json *j, const char *key, const struct reading *r)
+{
+	if (!r) {
+		json_null(j, key);
+		return;
+	}
+	json_open(j, key);
+	json_string(j, "charset", charset_name(r->charset));
+	json_string(j, "language", r->language == LANGUAGE_NONE ? NULL : language_tag(r->language));
+	json_decimal(j, "cost", nats(r->cost));
+	json_close(j);
+}
+
+static void json_weights(struct json *j, const struct policy_explanation *x)
+{
+	json_open(j, "hints");
+	for (int l = 0; l < LANGUAGE_COUNT; l++)
+		if (x->hints.weight[l] > 0)
+			json_decimal(j, language_tag((enum language)l), nats(x->hints.weight[l]));
+	json_close(j);
+	json_open(j, "labels");
+	for (size_t i = 0; i < x->trace.n_proposals; i++)
+		json_decimal(j, charset_name(x->trace.proposals[i].charset), nats(x->trace.proposals[i].weight));
+	json_close(j);
+}
+
+static void json_readings(struct json *j, const struct policy_explanation *x)
+{
+	json_open_list(j, "readings");
+	for (size_t i = 0; i < x->trace.n; i++) {
+		const struct traced *t = &x->trace.readings[i];
+		struct parts p = parts_of(t);
+
+		json_open(j, NULL);
+		json_string(j, "charset", charset_name(t->reading.charset));
+		json_string(j, "language",
+		    t->reading.language == LANGUAGE_NONE ? NULL : language_tag(t->reading.language));
+		json_decimal(j, "behind", nats(t->behind));
+		json_decimal(j, "cost", nats(t->reading.cost));
+		json_decimal(j, "text", nats(p.text));
+		json_decimal(j, "rare", nats(p.charset));
+		json_decimal(j, "label", nats(p.label));
+		json_decimal(j, "hint", nats(p.hint));
+		json_number(j, "bytes", t->bytes);
+		json_bool(j, "decodes", x->decodes[i]);
+		json_close(j);
+	}
+	json_close_list(j);
+}
+
+static void json_sample(struct json *j, const struct detector_trace *t)
+{
+	json_open(j, "sample");
+	json_number(j, "bytes", t->bytes);
+	json_number(j, "beyond_ascii", t->beyond);
+	json_number(j, "pieces", t->pieces);
+	json_bool(j, "whole", t->whole);
+	json_close(j);
+}
+
+void check_explain_json(struct json *j, const struct policy_explanation *x, size_t held)
+{
+	json_open(j, "explain");
+	json_string(j, "policy", policy_name(x->verdict.policy));
+	json_steps(j, x);
+	json_string(j, "unweighed", x->unweighed);
+	json_number(j, "held_bytes", held);
+	if (!x->unweighed) {
+		json_sample(j, &x->trace);
+		json_weights(j, x);
+		json_reading(j, "first", x->first);
+		json_reading(j, "second", x->next);
+		json_decimal(j, "margin", nats(x->margin));
+		json_bool(j, "is_text", x->trace.found.is_text);
+		json_bool(j, "hinted", x->trace.found.hinted);
+		json_bool(j, "settled", x->settled);
+		json_readings(j, x);
+	}
+	json_close(j);
+}
