@@ -20,6 +20,7 @@ enum {
 	CLOSE = 10 * LANGUAGE_NAT,
 	/* A text of which even the best reading costs more for each byte is none that the models know. */
 	NO_TEXT = 27,
+	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
 	DIFFERING_BYTES = 1024, /* of a sample around bytes that two charsets read differently */
 	STRANGERS = 1 << SCRIPT_COUNT,
 	READINGS = DETECTOR_TRACED
@@ -61,7 +62,7 @@ static bool are_pairs(enum charset cs, const struct sample *s)
 	for (k = 0; pairs[k].charset != cs; k++)
 		if (k + 1 == sizeof pairs / sizeof pairs[0])
 			return true;
-	for (i = 0; i < s->len; i++) {
+	for (i = 0; i < s->len && i < PAIRS_BYTES; i++) {
 		b = s->bytes + i; /* a line feed ends the sample, so there is a second byte */
 		if (b[0] < 0x80 || (b[0] >= pairs[k].alone && b[0] <= pairs[k].alone_to))
 			continue;

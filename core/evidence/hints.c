@@ -80,34 +80,49 @@ void hints_read_url(struct hints *h, const char *url, size_t len)
 			read_country(h, countries[i].languages);
 }
 
-/* What stands behind a mark in the text is a hint, up to a character that ends it. */
-static const struct {
-	const char *mark, *ends;
+/* What stands behind a mark in the text is a hint, up to a character that ends it. rare: the offset of the mark's
+ * character that feeds have least. */
+static const struct mark {
+	const char *text;
+	size_t rare;
+	const char *ends;
 	void (*read)(struct hints *, const char *, size_t);
 } marks[] = {
-	{ "<language>", "<", hints_read_language },
-	{ "<dc:language>", "<", hints_read_language },
-	{ "xml:lang=\"", "\"", hints_read_language },
-	{ "xml:lang='", "'", hints_read_language },
-	{ "<link>", "<", hints_read_url },
-	{ "href=\"", "\"", hints_read_url },
+	{ "<language>", 4, "<", hints_read_language },
+	{ "<dc:language>", 3, "<", hints_read_language },
+	{ "xml:lang=\"", 3, "\"", hints_read_language },
+	{ "xml:lang='", 3, "'", hints_read_language },
+	{ "<link>", 4, "<", hints_read_url },
+	{ "href=\"", 4, "\"", hints_read_url },
 };
+
+/* Where the text goes on behind the mark; NULL: it has none. */
+static const char *find_mark(const struct mark *mark, const char *text, size_t len)
+{
+	const char *end = text + len, *at = text, *from;
+	size_t n = strlen(mark->text);
+
+	while ((at = memchr(at, mark->text[mark->rare], (size_t)(end - at))) != NULL) {
+		from = (size_t)(at - text) < mark->rare ? NULL : at - mark->rare;
+		if (from != NULL && (size_t)(end - from) >= n && memcmp(from, mark->text, n) == 0)
+			return from + n;
+		at++;
+	}
+	return NULL;
+}
 
 /* Each mark counts once: the first says it of the feed, later ones of its items. */
 void hints_read_feed(struct hints *h, const uint8_t *bytes, size_t len)
 {
-	const char *text = (const char *)bytes, *found, *end;
-	size_t i, n, most;
+	const char *text = (const char *)bytes, *found;
+	size_t i, n;
 
-	most = len < LOOK ? len : LOOK;
 	for (i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-		found = memmem(text, most, marks[i].mark, strlen(marks[i].mark));
+		found = find_mark(&marks[i], text, len < LOOK ? len : LOOK);
 		if (found == NULL)
 			continue;
-		found += strlen(marks[i].mark);
-		end = text + len;
-		n = span_until(found, (size_t)(end - found) < VALUE ? (size_t)(end - found) : VALUE, marks[i].ends);
-		marks[i].read(h, found, n);
+		n = (size_t)(text + len - found);
+		marks[i].read(h, found, span_until(found, n < VALUE ? n : VALUE, marks[i].ends));
 	}
 }
 
