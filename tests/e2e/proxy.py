@@ -10,6 +10,7 @@ from peers import Client
 from wire import TIMEOUT
 
 BINARY = os.path.abspath(os.environ.get("UTFEED", "./utfeed"))
+EXPECTING = os.path.abspath(os.environ.get("UTFEED_NORMALISE") or BINARY)    # another build, whose command starts sooner
 READY = re.compile(r"utfeed \S+ ready on 127\.0\.0\.1:(\d+)")
 RELOADED, REFUSED = "the configuration and its certificates were read again", "the former configuration stays in force"
 SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:|LeakSanitizer|Assertion .* failed")
@@ -20,9 +21,9 @@ def is_sanitized():
         return re.search(b"__[at]san_init", binary.read()) is not None
 
 
-def normalise(body, content_type, *args):
+def normalise(body, content_type, *args, binary=BINARY):
     """(head and body as `utfeed normalise -i` writes them, exit status)."""
-    args = [BINARY, "normalise", *args]
+    args = [binary, "normalise", *args]
     if content_type is not False:
         args += ["-t", content_type or ""]
     done = subprocess.run(args, input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
