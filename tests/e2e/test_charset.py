@@ -15,27 +15,27 @@ def reply(data, content_type, *fields, status="200 OK"):
 
 
 @pytest.mark.parametrize("row", FEEDS, ids=lambda row: row["name"])
-def test_feeds(proxy, origin, row):
-    got, _ = proxy.through(origin, reply(row["data"], row["type"]))
+def test_feeds(old_proxy, old_origin, row):
+    got, _ = old_proxy.through(old_origin, reply(row["data"], row["type"]))
     assert got.body == row["out"]
     assert got["Content-Type"] == UTF_8_TYPE
     assert row["rule"].match(got.rule), got.rule
 
 
 @pytest.mark.parametrize("row", FEEDS[::3], ids=lambda row: row["name"])
-def test_feeds_in_single_bytes(proxy, origin, row):
-    client = proxy.client().ask("/f")
-    upstream = origin.receive()
+def test_feeds_in_single_bytes(old_proxy, old_origin, row):
+    client = old_proxy.client().ask("/f")
+    upstream = old_origin.receive()
     upstream.send_apart(reply(row["data"], row["type"]), 7)
     got = client.response()
     assert got.body == row["out"] and row["rule"].match(got.rule), got.rule
 
 
 @pytest.mark.parametrize("row", FEEDS, ids=lambda row: row["name"])
-def test_command_line_says_the_same(proxy, origin, row):
+def test_command_line_says_the_same(old_proxy, old_origin, row):
     said, status = normalise(row["data"], row["type"], "-i")
     head, _, body = said.partition(b"\r\n\r\n")
-    got, _ = proxy.through(origin, reply(row["data"], row["type"]))
+    got, _ = old_proxy.through(old_origin, reply(row["data"], row["type"]))
     assert status == 0 and body == got.body
     assert f"X-Encoding-Rule: {got.rule}" in head.decode().split("\r\n")
     assert f"Content-Type: {got['Content-Type']}" in head.decode().split("\r\n")
@@ -61,8 +61,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("row", HOSTILE, ids=lambda row: row["name"])
-def test_hostile_feeds_for_every_reader(proxy, origin, row):
-    got, _ = proxy.through(origin, reply(row["data"], row["type"]))
+def test_hostile_feeds_for_every_reader(old_proxy, old_origin, row):
+    got, _ = old_proxy.through(old_origin, reply(row["data"], row["type"]))
     assert got.body == row["out"]
     header = re.search("charset=([^;]+)", got["Content-Type"])[1]
     right = titles(row["out"])
@@ -130,9 +130,9 @@ UNTOUCHED = {
 
 
 @pytest.mark.parametrize("name", UNTOUCHED)
-def test_what_is_no_feed_passes_untouched(proxy, origin, name):
+def test_what_is_no_feed_passes_untouched(old_proxy, old_origin, name):
     content_type, data = UNTOUCHED[name]
-    got, _ = proxy.through(origin, reply(data, content_type, 'ETag: "1"', "Accept-Ranges: bytes"))
+    got, _ = old_proxy.through(old_origin, reply(data, content_type, 'ETag: "1"', "Accept-Ranges: bytes"))
     assert got.body == data
     assert got["Content-Type"] == content_type
     assert got.rule == "none;reason=not-xml"
@@ -140,8 +140,8 @@ def test_what_is_no_feed_passes_untouched(proxy, origin, name):
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "500 Oops", "403 No", "410 Gone", "301 Moved Permanently"])
-def test_other_statuses_pass_untouched(proxy, origin, status):
-    got, _ = proxy.through(origin, reply(SMALL, "application/xml", "Location: http://a.test/", status=status))
+def test_other_statuses_pass_untouched(old_proxy, old_origin, status):
+    got, _ = old_proxy.through(old_origin, reply(SMALL, "application/xml", "Location: http://a.test/", status=status))
     assert (got.status, got.body, got["Content-Type"]) == (int(status[:3]), SMALL, "application/xml")
     assert got.rule == "none;reason=status"
 
@@ -179,8 +179,8 @@ def test_304_passes(proxy, origin):
 
 
 @pytest.mark.parametrize("content_type", ["application/xml", "text/xml; charset=koi8-r", "text/html", None])
-def test_empty_body(proxy, origin, content_type):
-    got, _ = proxy.through(origin, reply(b"", content_type))
+def test_empty_body(old_proxy, old_origin, content_type):
+    got, _ = old_proxy.through(old_origin, reply(b"", content_type))
     assert got.status == 200 and got.body == b"" and got.rule == "none;reason=empty"
 
 
@@ -221,8 +221,8 @@ def test_no_transform_keeps_the_coding(start, another):
     ("rome-strict", "rome-strict:2.5;charset=iso-8859-1"), ("rome-lenient", "rome-lenient:2.5;charset=iso-8859-1"),
     ("appendix-f", "appendix-f:[a-z0-9./-]+;charset=windows-1251"), ("4suite", "4suite:[a-z0-9./-]+;charset=iso-8859-1"),
     ("rfc7303", "rfc7303:[a-z0-9./-]+;charset=iso-8859-1"), ("feedparser", "feedparser:[a-z0-9./-]+;charset=iso-8859-1")])
-def test_policies_on_request(proxy, origin, policy, expected):
-    got, asked = proxy.through(origin, reply(SMALL, "text/xml; charset=iso-8859-1"), "/f", f"X-Encoding-Policy: {policy}")
+def test_policies_on_request(old_proxy, old_origin, policy, expected):
+    got, asked = old_proxy.through(old_origin, reply(SMALL, "text/xml; charset=iso-8859-1"), "/f", f"X-Encoding-Policy: {policy}")
     assert re.fullmatch(expected, got.rule.lower()), got.rule
     codec = "windows-1251" if "1251" in expected else "windows-1252"
     assert got.body == utf_8(SMALL.decode(codec))

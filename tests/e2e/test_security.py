@@ -58,12 +58,12 @@ SMUGGLED = {
 
 
 @pytest.mark.parametrize("name", SMUGGLED)
-def test_smuggling(proxy, origin, name):
+def test_smuggling(old_proxy, old_origin, name):
     """Refused and the connection closed, or one plain request without a body: /hidden is never asked for."""
-    client = proxy.client()
+    client = old_proxy.client()
     client.send(SMUGGLED[name])
-    if origin.asked_before_answer(client):
-        upstream = origin.receive()
+    if old_origin.asked_before_answer(client):
+        upstream = old_origin.receive()
         assert upstream.request.target == "/open" and upstream.request.framing == "none"
         assert not {"transfer-encoding", "content-length", "upgrade"} & upstream.request.names()
         upstream.answer(FEED)
@@ -73,7 +73,7 @@ def test_smuggling(proxy, origin, name):
             return
     else:
         assert client.response().status in (400, 405, 411, 413, 417, 501, 505)
-    assert client.is_ended() and not origin.asked()
+    assert client.is_ended() and not old_origin.asked()
 
 
 def test_nothing_after_an_error_is_read(proxy, origin):

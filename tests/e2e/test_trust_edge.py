@@ -191,14 +191,14 @@ def test_trust_18_answers_of_utfeeds_own_are_boxed_too(start, target):
                                           ("feeds.default.svc.cluster.local", True), ("evil.example.org", False), ("evil.example.org:80", False),
                                           ("127.0.0.1.evil.org", False), ("local.evil.org", False)])
 @pytest.mark.parametrize("target, method", [("/x", "GET"), ("/{url}/x", "GET"), ("/x", "PURGE"), ("/{url}/x", "PURGE")])
-def test_trust_18_no_page_reads_here_by_a_name_of_its_own(proxy, origin, host, served, target, method):
+def test_trust_18_no_page_reads_here_by_a_name_of_its_own(old_proxy, old_origin, host, served, target, method):
     """DNS rebinding: the name in Host is the page's, the address it leads to is ours."""
-    client = proxy.client().ask(target.format(url=origin.url), method=method, host=host)
+    client = old_proxy.client().ask(target.format(url=old_origin.url), method=method, host=host)
     if served and method == "GET":
-        origin.receive().answer(message("200 OK", body=b"x"))
+        old_origin.receive().answer(message("200 OK", body=b"x"))
     got = client.response()
     assert got.status == (200 if served else 421)
-    assert served or (b"hosts" in got.body and not origin.asked())
+    assert served or (b"hosts" in got.body and not old_origin.asked())
 
 
 def test_trust_18_a_forward_proxys_client_names_whom_it_likes(proxy, origin):
