@@ -39,18 +39,18 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_framings(proxy, origin, name):
+def test_framings(old_proxy, old_origin, name):
     reply, close = GOOD[name]
-    got, _ = proxy.through(origin, reply, close=close)
+    got, _ = old_proxy.through(old_origin, reply, close=close)
     assert (got.status, got.body) == (200, SMALL_OUT)
     assert "X-Sum" not in dict(got.trailers)
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_framings_in_single_bytes(proxy, origin, name):
+def test_framings_in_single_bytes(old_proxy, old_origin, name):
     reply, close = GOOD[name]
-    client = proxy.client().ask("/f")
-    upstream = origin.receive()
+    client = old_proxy.client().ask("/f")
+    upstream = old_origin.receive()
     upstream.send_apart(reply)
     if close:
         upstream.close()
@@ -195,9 +195,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_responses_are_502(proxy, origin, name):
-    client = proxy.client().ask("/f")
-    upstream = origin.receive()
+def test_bad_responses_are_502(old_proxy, old_origin, name):
+    client = old_proxy.client().ask("/f")
+    upstream = old_origin.receive()
     upstream.answer(BAD[name], close=True)
     got = client.response()
     assert got.status == 502, (got.line, got.body)
