@@ -207,11 +207,13 @@ static int hint_for(const struct race *race, enum language l)
 
 static void trace_round(const struct race *race, size_t len, int best)
 {
+	const struct reading *r = race->readings;
 	size_t i;
 
 	for (i = 0; race->trace != NULL && i < race->n; i++)
-		trace_reading(race->trace, &race->readings[i], race->base[i],
-		    hint_for(race, race->readings[i].language), len, best);
+		if (r[i].cost != INT32_MAX)
+			trace_reading(race->trace, &(struct traced){ r[i], race->base[i], hint_for(race, r[i].language),
+			    len, r[i].cost - best, r[i].cost <= best + BEHIND });
 }
 
 /* Reads the first len bytes of the sample in every reading, and leaves out those that fall behind. */

@@ -17,17 +17,22 @@ void trace_sample(struct detector_trace *t, const struct sample *s)
 		t->pieces += s->bytes[i] == '\n';
 }
 
-void trace_reading(struct detector_trace *t, const struct reading *r, int prior, int hint, size_t bytes, int best)
+static bool is_same(const struct reading *a, const struct reading *b)
+{
+	return a->charset == b->charset && a->language == b->language;
+}
+
+void trace_reading(struct detector_trace *t, const struct traced *r)
 {
 	size_t i;
 
 	for (i = 0; i < t->n; i++)
-		if (t->readings[i].reading.charset == r->charset && t->readings[i].reading.language == r->language)
+		if (is_same(&t->readings[i].reading, &r->reading))
 			break;
 	if (i == DETECTOR_TRACED)
 		return;
 	t->n = i == t->n ? i + 1 : t->n;
-	t->readings[i] = (struct traced){ *r, prior, hint, bytes, r->cost - best };
+	t->readings[i] = *r;
 }
 
 static int by_fate(const void *left, const void *right)
@@ -39,6 +44,16 @@ static int by_fate(const void *left, const void *right)
 	if (a->behind != b->behind)
 		return a->behind < b->behind ? -1 : 1;
 	return a->reading.charset < b->reading.charset ? -1 : a->reading.charset > b->reading.charset;
+}
+
+bool trace_has_kept(const struct detector_trace *t, const struct reading *r)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (t->readings[i].kept && is_same(&t->readings[i].reading, r))
+			return true;
+	return false;
 }
 
 void trace_found(struct detector_trace *t, const struct detection *d, const struct proposal *proposals, size_t n)

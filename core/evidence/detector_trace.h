@@ -14,9 +14,9 @@ struct traced {
 	struct reading reading;     /* what it costs as far as it was read: text, prior, and the hint taken off */
 	int prior;                  /* how rare the charset is; below zero: the weight of the label that names it */
 	int hint;                   /* what the language is hinted at with */
-	/* it was given up after so many bytes of the sample; those that were kept have read all of it */
-	size_t bytes;
+	size_t bytes;               /* of the sample, that it has read */
 	int behind;                 /* how much less the best reading of the same bytes costs */
+	bool kept;                  /* false: it was given up after these bytes, being far behind */
 };
 
 struct detector_trace {
@@ -24,7 +24,8 @@ struct detector_trace {
 	/* those that read most of the sample first, and of these the cheapest */
 	struct traced readings[DETECTOR_TRACED];
 	size_t n;
-	size_t bytes, beyond, pieces;       /* of the sample */
+	/* of the sample; found.bytes says how many of them were read until all readings that were left were alike */
+	size_t bytes, beyond, pieces;
 	bool whole;
 	struct proposal proposals[DETECTOR_PROPOSALS];
 	size_t n_proposals;
@@ -32,8 +33,10 @@ struct detector_trace {
 };
 
 void trace_sample(struct detector_trace *, const struct sample *);
-/* A reading of the first bytes of the sample costs so much, the best one best. */
-void trace_reading(struct detector_trace *, const struct reading *, int prior, int hint, size_t bytes, int best);
+/* Notes how a reading of the first bytes of the sample fares; it takes the place of what was noted of fewer. */
+void trace_reading(struct detector_trace *, const struct traced *);
+/* Whether the reading was kept to the end; else it is one that was weighed by the bytes in which it differs alone. */
+bool trace_has_kept(const struct detector_trace *, const struct reading *);
 void trace_found(struct detector_trace *, const struct detection *, const struct proposal *, size_t n);
 
 #endif

@@ -27,7 +27,8 @@ struct policy_explanation {
 	 * the verdict's, unless it is too unlikely to be a text at all. */
 	const struct reading *first, *next;
 	int margin;                         /* what next costs more, in LANGUAGE_NAT-ths of a nat; 0 without next */
-	/* two readings were so close that the bytes in which they differ were weighed once more, and reversed them */
+	/* the bytes in which two readings differ were weighed by themselves, and another charset than that of the
+	 * sample's cheapest reading came first */
 	bool settled;
 };
 

@@ -67,8 +67,8 @@ static void print_labels(const struct detector_trace *t)
 
 static void print_sample(const struct detector_trace *t, size_t held)
 {
-	printf("  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s\n", "sample",
-	    t->bytes, t->beyond, t->pieces, held, t->whole ? "" : "; they have more");
+	printf("  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s; read %zu\n",
+	    "sample", t->bytes, t->beyond, t->pieces, held, t->whole ? "" : ", which have more", t->found.bytes);
 }
 
 static void print_choice(const struct policy_explanation *x)
@@ -77,8 +77,8 @@ static void print_choice(const struct policy_explanation *x)
 
 	printf("  %-14s ", "likeliest");
 	if (r)
-		printf("%s, %s, %.2f nats a byte of the sample%s\n", charset_name(r->charset),
-		    language_or_dash(r->language), nats(r->cost) / (double)x->trace.bytes,
+		printf("%s, %s, %.2f nats a byte%s\n", charset_name(r->charset),
+		    language_or_dash(r->language), nats(r->cost) / (double)x->trace.found.bytes,
 		    x->trace.found.is_text ? "" : ": too much for a text");
 	else
 		printf("- (no reading decodes all bytes)\n");
@@ -89,20 +89,34 @@ static void print_choice(const struct policy_explanation *x)
 	else
 		printf("- (no other charset came near)\n");
 	if (x->settled)
-		printf("  %-14s two close readings changed places by the bytes in which they differ\n", "");
+		printf("  %-14s another than the best below, by the bytes in which both differ\n", "");
+}
+
+/* Readings that were given up, and weighed all the same by the bytes in which they differ from the likeliest. */
+static void print_later(const struct detector_trace *t)
+{
+	for (size_t i = 0; i < t->found.n; i++) {
+		const struct reading *r = &t->found.readings[i];
+
+		if (!trace_has_kept(t, r))
+			printf("  %-14s %s, %s, %.1f nats behind, by the bytes in which it differs\n", "challenger",
+			    charset_name(r->charset), language_or_dash(r->language),
+			    nats(r->cost - t->found.readings[0].cost));
+	}
 }
 
 static void print_readings(const struct policy_explanation *x)
 {
-	printf("  %-16s %-8s %7s %8s %8s %7s %6s %5s %6s %s\n", "reading", "language", "behind", "cost", "= text",
-	    "+ rare", "-label", "-hint", "bytes", "decodes");
+	printf("  %-16s %-8s %7s %8s %8s %7s %6s %5s %6s %-4s %s\n", "reading", "language", "behind", "cost", "= text",
+	    "+ rare", "-label", "-hint", "bytes", "kept", "decodes");
 	for (size_t i = 0; i < x->trace.n; i++) {
 		const struct traced *t = &x->trace.readings[i];
 		struct parts p = parts_of(t);
 
-		printf("  %-16s %-8s %7.1f %8.1f %8.1f %7.1f %6.1f %5.1f %6zu %s\n", charset_name(t->reading.charset),
-		    language_or_dash(t->reading.language), nats(t->behind), nats(t->reading.cost), nats(p.text),
-		    nats(p.charset), nats(p.label), nats(p.hint), t->bytes, yes_or_no(x->decodes[i]));
+		printf("  %-16s %-8s %7.1f %8.1f %8.1f %7.1f %6.1f %5.1f %6zu %-4s %s\n",
+		    charset_name(t->reading.charset), language_or_dash(t->reading.language), nats(t->behind),
+		    nats(t->reading.cost), nats(p.text), nats(p.charset), nats(p.label), nats(p.hint), t->bytes,
+		    yes_or_no(t->kept), yes_or_no(x->decodes[i]));
 	}
 }
 
@@ -118,6 +132,7 @@ void check_explain_text(const struct policy_explanation *x, size_t held)
 	print_hints(x);
 	print_labels(&x->trace);
 	print_choice(x);
+	print_later(&x->trace);
 	print_readings(x);
 }
 
@@ -179,9 +194,19 @@ static void json_readings(struct json *j, const struct policy_explanation *x)
 		json_decimal(j, "label", nats(p.label));
 		json_decimal(j, "hint", nats(p.hint));
 		json_number(j, "bytes", t->bytes);
+		json_bool(j, "kept", t->kept);
 		json_bool(j, "decodes", x->decodes[i]);
 		json_close(j);
 	}
+	json_close_list(j);
+}
+
+static void json_later(struct json *j, const struct detector_trace *t)
+{
+	json_open_list(j, "challengers");
+	for (size_t i = 0; i < t->found.n; i++)
+		if (!trace_has_kept(t, &t->found.readings[i]))
+			json_reading(j, NULL, &t->found.readings[i]);
 	json_close_list(j);
 }
 
@@ -189,6 +214,7 @@ static void json_sample(struct json *j, const struct detector_trace *t)
 {
 	json_open(j, "sample");
 	json_number(j, "bytes", t->bytes);
+	json_number(j, "read", t->found.bytes);
 	json_number(j, "beyond_ascii", t->beyond);
 	json_number(j, "pieces", t->pieces);
 	json_bool(j, "whole", t->whole);
@@ -211,6 +237,7 @@ void check_explain_json(struct json *j, const struct policy_explanation *x, size
 		json_bool(j, "is_text", x->trace.found.is_text);
 		json_bool(j, "hinted", x->trace.found.hinted);
 		json_bool(j, "settled", x->settled);
+		json_later(j, &x->trace);
 		json_readings(j, x);
 	}
 	json_close(j);

@@ -263,7 +263,7 @@ def test_explain_in_json(write):
     assert found["policy"] == "auto" and found["unweighed"] is None
     assert [step["step"] for step in found["steps"]] == ["1.0", "guess+lang"] and all(step["why"] for step in found["steps"])
     assert found["hints"] == {"lv": 4, "ru": 3} and found["labels"] == {}
-    assert found["held_bytes"] == len(DOUBTFUL) and found["sample"] == {"bytes": 5, "beyond_ascii": 1, "pieces": 1, "whole": True}
+    assert found["held_bytes"] == len(DOUBTFUL) and found["sample"] == {"bytes": 5, "read": 5, "beyond_ascii": 1, "pieces": 1, "whole": True}
     assert (found["first"]["charset"], found["first"]["language"], found["second"]["charset"]) == ("windows-1257", "lv", "iso-8859-13")
     assert found["is_text"] is True and found["hinted"] is True
     readings = found["readings"]
@@ -282,6 +282,18 @@ def test_explain_weighs_labels(write):
     assert found["labels"] == {"koi8-r": 20, "windows-1252": 2}
     assert found["first"]["charset"] == "windows-1251" and found["steps"][-1]["step"] == "guess"
     assert {reading["label"] for reading in found["readings"] if reading["charset"] == "koi8-r"} == {20}
+
+
+def test_explain_of_a_challenger(write):
+    """iso-8859-2 by its label and its letters, windows-1250 by its quotes, which are few"""
+    data = document("Żółć, którędy będę mówił, gdzie kończy, Łódz „Żółć”").encode("windows-1250")
+    path = write("feed.xml", data)
+    found = check(path, "--explain", "-t", "text/xml; charset=iso-8859-2")["explain"]
+    text = run("check", "--explain", "-t", "text/xml; charset=iso-8859-2", path)[0].decode("ascii")
+    assert found["sample"]["read"] <= found["sample"]["bytes"]
+    kept = {reading["charset"] for reading in found["readings"] if reading["kept"]}
+    assert found["challengers"] and not kept & {reading["charset"] for reading in found["challengers"]}
+    assert re.search(r"\n +challenger +windows-1250, pl, -?[\d.]+ nats behind, ", text)
 
 
 @pytest.mark.parametrize("data, why", [
@@ -304,7 +316,7 @@ def test_explain_reads_as_text(write):
     assert re.search(r"\n +sample +bytes 5, beyond ASCII 1, pieces 1, ", text)
     assert re.search(r"\n +hints +lv 4\.0 nats\n +labels +-\n +likeliest +windows-1257, lv, ", text)
     assert re.search(r"\n +second +iso-8859-13, lv, 0\.\d nats behind\n", text)
-    assert re.search(r"\n +windows-1257 +lv +0\.0 .* 4\.0 +5 yes\n", text)
+    assert re.search(r"\n +windows-1257 +lv +0\.0 .* 4\.0 +5 yes +yes\n", text)
 
 
 def test_policies_and_charsets_are_listed():

@@ -90,6 +90,8 @@ static void readings(void)
 			    "%s: reading %zu", cases[i].rule, k);
 			UNIT_ROW(k == 0 || t[-1].bytes > t->bytes || (t[-1].bytes == t->bytes && t[-1].behind <= t->behind), "%s: order of %zu", cases[i].rule, k);
 		}
+		for (size_t k = 0; k < x.trace.found.n; k++)
+			UNIT_ROW(trace_has_kept(&x.trace, &x.trace.found.readings[k]), "%s: found %zu", cases[i].rule, k);
 		UNIT_ROW(x.trace.n == 0 || x.settled || x.trace.readings[0].reading.cost == x.trace.found.readings[0].cost, "%s: the first", cases[i].rule);
 	}
 }
