@@ -1,0 +1,281 @@
+/* Owns entering and reading; see detector_race.h.
+ *
+ * All readings begin with a short piece of the sample; those that fall far behind the best are left out of the next,
+ * longer one. */
+#include "core/evidence/detector_race.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/evidence/charset_letters.h"
+
+enum {
+	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
+	STRANGERS = 1 << SCRIPT_COUNT
+};
+
+#define L(id) (UINT64_C(1) << LANGUAGE_##id)
+static const struct race_candidate candidates[] = {
+#define CANDIDATE(charset, cost, languages) { CS_##charset, cost, languages },
+#include "core/evidence/candidates.def"
+#undef CANDIDATE
+};
+#undef L
+
+enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
+
+/* For a charset that is proposed any language comes into question whose script it has. */
+static const uint64_t all_languages = (UINT64_C(1) << LANGUAGE_COUNT) - 1;
+
+/* Where the bytes of two-byte sets may stand: from which one on the first does, the range of the second, and that of
+ * bytes that stand alone. */
+static const struct pairs {
+	enum charset charset;
+	uint8_t first, second, second_to, alone, alone_to;
+} pairs[] = {
+	{ CS_SHIFT_JIS, 0x81, 0x40, 0xFC, 0xA1, 0xDF },
+	{ CS_EUC_JP, 0x8E, 0xA1, 0xFE, 0, 0 },
+	{ CS_GB18030, 0x81, 0x30, 0xFE, 0, 0 },
+	{ CS_BIG5, 0x81, 0x40, 0xFE, 0, 0 },
+	{ CS_EUC_KR, 0x81, 0x41, 0xFE, 0, 0 },
+};
+
+/* Whether the sample may be text of a two-byte set at all. This spares opening its decoder, whose table is large. */
+static bool are_pairs(enum charset cs, const struct sample *s)
+{
+	size_t good = 0, bad = 0, i, k;
+	const uint8_t *b;
+
+	for (k = 0; pairs[k].charset != cs; k++)
+		if (k + 1 == sizeof pairs / sizeof pairs[0])
+			return true;
+	for (i = 0; i < s->len && i < PAIRS_BYTES; i++) {
+		b = s->bytes + i; /* a line feed ends the sample, so there is a second byte */
+		if (b[0] < 0x80 || (b[0] >= pairs[k].alone && b[0] <= pairs[k].alone_to))
+			continue;
+		if (b[0] >= pairs[k].first && b[1] >= pairs[k].second && b[1] <= pairs[k].second_to) {
+			good++;
+			i++;
+		} else {
+			bad++;
+		}
+	}
+	return good > 8 * bad;
+}
+
+bool race_is_single(enum charset cs)
+{
+	return charset_info(cs)->kind == KIND_SINGLE_BYTE;
+}
+
+/* The scripts that have a letter in what the charset makes of the sample, as bits; STRANGERS: there is an alphabet that
+ * letters.def does not have. Latin where there is no letter. */
+static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
+{
+	unsigned scripts = 0, token;
+	size_t i;
+
+	for (i = 0; i < s->len; i++) {
+		token = letters[s->bytes[i]] & TOKEN_MASK;
+		if (token >= TOKEN_LETTER)
+			scripts |= 1u << letters_script(token);
+		if (token == TOKEN_STRANGER)
+			scripts |= STRANGERS;
+	}
+	return scripts != 0 ? scripts : 1u << SCRIPT_LATIN;
+}
+
+static void enter(struct race *race, enum charset cs, enum language l, int base)
+{
+	size_t i;
+
+	for (i = 0; i < race->proposed; i++)
+		if (race->readings[i].charset == cs && race->readings[i].language == l) {
+			race->base[i] = base < race->base[i] ? base : race->base[i];
+			return;
+		}
+	if (race->n == RACE_READINGS)
+		return;
+	race->readings[race->n] = (struct reading){ .charset = cs, .language = l };
+	race->base[race->n++] = base;
+}
+
+static void enter_all(struct race *race, enum charset cs, uint64_t languages, unsigned scripts, int base)
+{
+	int l;
+
+	for (l = 0; l < LANGUAGE_COUNT; l++)
+		if ((languages >> l & 1) && race_is_single(cs) == (l < LANGUAGE_HAN) &&
+		    (l >= LANGUAGE_HAN || (scripts >> language_script((enum language)l) & 1)))
+			enter(race, cs, (enum language)l, base);
+}
+
+/* -1: out of memory. A charset without a converter on this machine does not take part. */
+static int enter_proposal(struct race *race, const struct proposal *p)
+{
+	const uint16_t *letters;
+	unsigned scripts;
+
+	if (!race_is_single(p->charset)) {
+		enter_all(race, p->charset, all_languages, 0, -p->weight);
+		return 0;
+	}
+	letters = charset_letters(p->charset);
+	if (letters == NULL)
+		return errno == EINVAL ? 0 : -1;
+	scripts = scripts_in(letters, &race->sample);
+	enter_all(race, p->charset, all_languages, scripts, -p->weight);
+	if (scripts & STRANGERS)
+		enter(race, p->charset, LANGUAGE_NONE, -p->weight);
+	return 0;
+}
+
+int race_begin(struct race *race, const struct proposal *proposals, size_t n)
+{
+	size_t i;
+
+	race->n = race->proposed = 0;
+	for (i = 0; i < n; i++) {
+		if (enter_proposal(race, &proposals[i]) != 0)
+			return -1;
+		race->proposed = race->n;
+	}
+	for (i = 0; i < CANDIDATES; i++)
+		if (race_is_single(candidates[i].charset) || are_pairs(candidates[i].charset, &race->sample))
+			enter_all(race, candidates[i].charset, candidates[i].languages, ~0u, candidates[i].cost);
+	return 0;
+}
+
+const struct race_candidate *race_next_single(const struct race_candidate *last)
+{
+	const struct race_candidate *c = last == NULL ? candidates : last + 1;
+
+	while (c < candidates + CANDIDATES && !race_is_single(c->charset))
+		c++;
+	return c < candidates + CANDIDATES ? c : NULL;
+}
+
+int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t len)
+{
+	const uint16_t *letters;
+	struct decoder *d;
+	size_t i;
+
+	if (p->charset == cs && p->bytes == len)
+		return 0;
+	p->charset = cs;
+	p->bytes = len;
+	if (!race_is_single(cs)) {
+		d = decoder_new(cs, 0);
+		if (d == NULL)
+			return -1;
+		p->n = decoder_feed(d, s->bytes, len, &i, p->u.text, sizeof p->u.text);
+		decoder_free(&d);
+		return 0;
+	}
+	letters = charset_letters(cs);
+	if (letters == NULL)
+		return -1;
+	for (i = 0; i < len; i++)
+		p->u.tokens[i] = letters[s->bytes[i]];
+	p->n = len;
+	p->case_cost = language_case_cost(p->u.tokens, len);
+	return 0;
+}
+
+int piece_cost(const struct piece *p, enum language l)
+{
+	if (l >= LANGUAGE_HAN)
+		return (int)language_han_cost(l, p->u.text, p->n);
+	return (int)(language_cost(l, p->u.tokens, p->n) + p->case_cost);
+}
+
+int race_hint(const struct race *race, enum language l)
+{
+	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
+}
+
+static void trace_round(const struct race *race, size_t len, int best)
+{
+	const struct reading *r = race->readings;
+	size_t i;
+
+	for (i = 0; race->trace != NULL && i < race->n; i++)
+		if (r[i].cost != INT32_MAX)
+			trace_reading(race->trace, &(struct traced){ r[i], race->base[i],
+			    race_hint(race, r[i].language), len, r[i].cost - best, r[i].cost <= best + RACE_BEHIND });
+}
+
+/* Reads the first len bytes of the sample in every reading, and leaves out those that fall behind. */
+static int run_round(struct race *race, struct piece *p, size_t len)
+{
+	struct reading *r;
+	int best = INT32_MAX - RACE_BEHIND;
+	size_t i, left = 0;
+
+	for (i = 0; i < race->n; i++) {
+		r = &race->readings[i];
+		r->cost = INT32_MAX;
+		if (piece_read(p, r->charset, &race->sample, len) == 0)
+			r->cost = piece_cost(p, r->language) + race->base[i] - race_hint(race, r->language);
+		else if (errno != EINVAL)
+			return -1;
+		best = r->cost < best ? r->cost : best;
+	}
+	trace_round(race, len, best);
+	for (i = 0; i < race->n; i++)
+		if (race->readings[i].cost <= best + RACE_BEHIND && race->readings[i].cost < INT32_MAX) {
+			race->readings[left] = race->readings[i];
+			race->base[left++] = race->base[i];
+		}
+	race->n = left;
+	return 0;
+}
+
+/* Whether two charsets read the sample alike. */
+static bool read_alike(const struct sample *s, enum charset left, enum charset right)
+{
+	const uint16_t *a, *b;
+	size_t i;
+
+	if (left == right)
+		return true;
+	if (!race_is_single(left) || !race_is_single(right) || (a = charset_letters(left)) == NULL ||
+	    (b = charset_letters(right)) == NULL)
+		return false;
+	for (i = 0; i < s->len && a[s->bytes[i]] == b[s->bytes[i]]; i++)
+		continue;
+	return i == s->len;
+}
+
+/* Whether all readings that are left make the same text of the sample, which more of it would not tell apart, and one
+ * of them is likely enough for a text. */
+static bool is_decided(const struct race *race, size_t bytes)
+{
+	bool is_text = false;
+	size_t i;
+
+	for (i = 0; i < race->n; i++)
+		is_text |= race->readings[i].cost <= (int)(RACE_NO_TEXT * bytes);
+	for (i = 1; i < race->n && is_text; i++)
+		if (race->readings[i].charset != race->readings[i - 1].charset &&
+		    !read_alike(&race->sample, race->readings[i].charset, race->readings[0].charset))
+			return false;
+	return is_text;
+}
+
+int race_run(struct race *race, struct piece *p, size_t *bytes)
+{
+	static const size_t rounds[] = { 24, 96, 384, SAMPLE_BYTES }; /* bytes of the sample */
+	size_t i;
+
+	p->charset = CS_NONE;
+	for (i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+		*bytes = race->sample.len < rounds[i] ? race->sample.len : rounds[i];
+		if (run_round(race, p, *bytes) != 0)
+			return -1;
+		if (*bytes == race->sample.len || is_decided(race, *bytes))
+			break;
+	}
+	return 0;
+}
