@@ -9,11 +9,17 @@
 #include "core/evidence/nodes.h"
 #include "core/text/utf8.h"
 
-enum { HELD_FIRST = 512, OUT_BYTES = 4096 };
+enum {
+	HELD_FIRST = 512,
+	OUT_BYTES = 4096,
+	SAYS_ENOUGH = 12,               /* bytes beyond ASCII in a node by which the other charset is settled */
+	TRIES_MAX = 16                  /* nodes with fewer that are asked; then the last one's is settled */
+};
 
 struct mixed {
 	struct sink sink;
 	enum charset other;             /* CS_NONE: no node has said which */
+	unsigned tries;                 /* nodes that were asked and were too short to settle it */
 	struct hints hints;
 	struct decoder *strays;         /* reads UTF-8 and other bytes as windows-1252 */
 	struct decoder *others;         /* NULL: there was no such node */
@@ -80,11 +86,28 @@ static int end_node(const struct mixed *m, struct decoder *d)
 	return mixed_emit(m, text, decoder_finish(d, text, sizeof(text)));
 }
 
-static int open_others(struct mixed *m, const uint8_t *node, size_t len)
+static bool says_enough(const uint8_t *node, size_t len)
 {
-	if (m->other == CS_NONE && nodes_charset(&m->other, node, len, &m->hints, NULL, 0) != 0)
+	size_t beyond = 0;
+
+	for (size_t i = 0; i < len && beyond < SAYS_ENOUGH; i++)
+		beyond += node[i] >= 0x80;
+	return beyond == SAYS_ENOUGH;
+}
+
+/* Opens the decoder of the other charset. *settled false: the node is read so, but is too short to settle it. */
+static int open_others(struct mixed *m, const uint8_t *node, size_t len, bool ends, bool *settled)
+{
+	enum charset other = m->other;
+
+	*settled = other != CS_NONE;
+	if (other == CS_NONE && nodes_charset(&other, node, len, &m->hints, NULL, 0) != 0)
 		return -1;
-	m->others = decoder_new(m->other, 0);
+	if (!*settled) {
+		*settled = !ends || says_enough(node, len) || ++m->tries == TRIES_MAX;
+		m->other = *settled ? other : CS_NONE;
+	}
+	m->others = decoder_new(other, 0);
 	return m->others ? 0 : -1;
 }
 
@@ -95,12 +118,13 @@ static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool end
 	bool pairs = m->other != CS_NONE && charset_info(m->other)->kind == KIND_DOUBLE_BYTE;
 	enum node_kind kind = node_look(node, len, ends, pairs).kind;
 	struct decoder *d = m->strays;
+	bool settled = true;
 	int rc;
 
 	if (kind == NODE_UTF_8 && ends)
 		return mixed_emit(m, node, len);
 	if (kind == NODE_OTHER) {
-		if (!m->others && open_others(m, node, len) != 0)
+		if (!m->others && open_others(m, node, len, ends, &settled) != 0)
 			return -1;
 		d = m->others;
 		m->nodes++;
@@ -108,7 +132,10 @@ static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool end
 	rc = mixed_decode(m, d, node, len);
 	if (!ends)
 		m->rest = d;
-	return rc || !ends ? rc : end_node(m, d);
+	rc = rc || !ends ? rc : end_node(m, d);
+	if (!settled)
+		decoder_free(&m->others);
+	return rc;
 }
 
 static int mixed_hold(struct mixed *m, const uint8_t *in, size_t len)

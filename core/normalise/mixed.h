@@ -3,8 +3,8 @@
  * Invariant: valid UTF-8 out, and it does not depend on how the input was cut; well-formed UTF-8 is passed on from
  * the caller's buffer but for the node that a call's end cuts, of which at most NODE_MAX bytes are held.
  *
- * A node that is not UTF-8 is read as the other charset; where none is known yet, the first such node says which.
- * Bytes that are no UTF-8 in a node that else is, are read as windows-1252. */
+ * A node that is not UTF-8 is read as the other charset; where none is known yet, the first such node that is long
+ * enough says which. Bytes that are no UTF-8 in a node that else is, are read as windows-1252. */
 #ifndef UTFEED_CORE_NORMALISE_MIXED_H
 #define UTFEED_CORE_NORMALISE_MIXED_H
 

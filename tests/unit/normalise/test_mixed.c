@@ -76,6 +76,7 @@ static const struct {
 	{ "the body ends in it", CS_SHIFT_JIS, T("<a>" NIHON_SJIS "\x93"), T("<a>日本\xef\xbf\xbd"), { 0, 1 } },
 	{ "and in a character of UTF-8", CS_SHIFT_JIS, T("<a>два\xd0"), T("<a>два\xef\xbf\xbd"), { 1, 0 } },
 	{ "the first node says which", CS_NONE, T("<a>два</a><b>\xcf\xf0\xe8\xe2\xe5\xf2 \xe8\xe7 \xcc\xee\xf1\xea\xe2\xfb</b><c>\xe4\xe0</c>"), T("<a>два</a><b>Привет из Москвы</b><c>да</c>"), { 0, 2 } },
+	{ "a short one leaves it open", CS_NONE, T("<a>\x93q\x94</a><b>\xcf\xf0\xe8\xe2\xe5\xf2 \xe8\xe7 \xcc\xee\xf1\xea\xe2\xfb</b><c>\xe4\xe0</c>"), T("<a>“q”</a><b>Привет из Москвы</b><c>да</c>"), { 0, 3 } },
 	{ "it says nothing", CS_NONE, T("<a>\x93q\x94</a>"), T("<a>“q”</a>"), { 0, 1 } },
 };
 
