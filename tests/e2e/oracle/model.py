@@ -130,8 +130,9 @@ class Use:
         return [name for name in names if not (foreign and name in self.q.way.private)]
 
     def age(self):
-        """At least so old, in seconds."""
-        return max(0, self.q.sent.wall - self.over.wall) + int(self.e.fields.get("age", 0))
+        """At least so old, in seconds; one that the origin was still answering when the judge asked has no age yet."""
+        since = self.over.wall if self.over else self.q.sent.wall
+        return max(0, self.q.sent.wall - since) + int(self.e.fields.get("age", 0))
 
     def staleness(self):
         """At least so many seconds past its lifetime; negative: fresh. A soft purge ends the lifetime (utfeed-operating(7) PURGE)."""
