@@ -17,6 +17,7 @@ enum {
 	STRAY_ENOUGH = 16,
 	COUNT_STEP = 64,
 	TRAILS_MOST = 3,
+	EDGE_STEP = 64,
 	/* The least that counts against accident in a text, and against a label. */
 	ENOUGH = 3,
 	ENOUGH_AGAINST_LABEL = 12,
@@ -57,14 +58,21 @@ struct node node_look(const uint8_t *bytes, size_t len, bool complete, bool pair
 	return (struct node){ NODE_OTHER, n.multibyte };
 }
 
+/* The two edges are searched for in turn, in stretches that double, so that the time is in
+ * proportion to the node even where one of them is missing. */
 size_t node_end(const uint8_t *bytes, size_t at, size_t len)
 {
-	const uint8_t *open = memchr(bytes + at, '<', len - at), *close;
+	const uint8_t *open, *close;
+	size_t step = EDGE_STEP, end;
 
-	if (open != NULL)
-		len = (size_t)(open - bytes);
-	close = memchr(bytes + at, '>', len - at);
-	return close != NULL ? (size_t)(close - bytes) : len;
+	for (; at < len; at = end, step *= 2) {
+		end = len - at < step ? len : at + step;
+		open = memchr(bytes + at, '<', end - at);
+		close = memchr(bytes + at, '>', (open != NULL ? (size_t)(open - bytes) : end) - at);
+		if (close != NULL || open != NULL)
+			return (size_t)((close != NULL ? close : open) - bytes);
+	}
+	return len;
 }
 
 size_t node_start(const uint8_t *bytes, size_t from, size_t at)
@@ -91,7 +99,7 @@ static void keep_other(struct nodes *n, const uint8_t *bytes, size_t len)
 
 void nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete, bool pairs)
 {
-	size_t at = 0, from, end;
+	size_t at = 0, last = 0, from, end;
 	struct node node;
 
 	n->utf_8 = n->others = n->len = 0;
@@ -101,11 +109,11 @@ void nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete
 		if (node.kind != NODE_OTHER) {
 			n->utf_8 += node.multibyte > ACCIDENT ? node.multibyte - ACCIDENT : 0;
 		} else {
-			from = node_start(bytes, 0, at);
+			from = node_start(bytes, last, at);
 			keep_other(n, bytes + from, end - from);
 			n->others++;
 		}
-		at = end;
+		at = last = end;
 	}
 }
 

@@ -50,6 +50,16 @@ static void edges(void)
 	CU_ASSERT_EQUAL(node_start(text, 0, 5), 3);
 	CU_ASSERT_EQUAL(node_start(text, 0, 8), 6);
 	CU_ASSERT_EQUAL(node_start(text, 7, 8), 7);
+	/* Edges behind the first stretch, and on both sides of where one ends */
+	for (size_t open = 60; open < 200; open++)
+		for (size_t close = 60; close < 200; close++) {
+			uint8_t far[200];
+
+			memset(far, 'x', sizeof(far));
+			far[open] = '<';
+			far[close] = '>';
+			UNIT_ROW(node_end(far, 0, sizeof(far)) == (open < close ? open : close), "%zu, %zu", open, close);
+		}
 }
 
 static void texts(void)

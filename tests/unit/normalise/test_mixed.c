@@ -3,34 +3,14 @@
  * byte; what is written and counted must be the same each time. */
 #include "core/normalise/mixed.h"
 #include "core/text/utf8.h"
+#include "tests/unit/gather.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-	const char *bytes;
-	size_t len;
-};
-#define T(literal) { (literal), sizeof(literal) - 1 }
 #define PRIVET_1251 "\xcf\xf0\xe8\xe2\xe5\xf2"
 #define NIHON_SJIS "\x93\xfa\x96\x7b"
-
-struct gathered {
-	char *bytes;
-	size_t len, cap;
-};
-
-static int gather(void *arg, const uint8_t *bytes, size_t len)
-{
-	struct gathered *g = arg;
-
-	if (g->cap - g->len < len)
-		return 7;
-	memcpy(g->bytes + g->len, bytes, len);
-	g->len += len;
-	return 0;
-}
 
 struct counts {
 	uint64_t malformed, others;

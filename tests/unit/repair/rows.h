@@ -5,6 +5,7 @@
 
 #include "core/repair/repair.h"
 #include "core/text/utf8.h"
+#include "tests/unit/gather.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -13,34 +14,11 @@
 #define FFFD "\xef\xbf\xbd"
 #define BOM "\xef\xbb\xbf"
 
-/* A text that may hold NUL. */
-struct text {
-	const char *bytes;
-	size_t len;
-};
-#define T(literal) { (literal), sizeof(literal) - 1 }
-
 struct row {
 	const char *rule;
 	struct text in, out;
 	unsigned counted[REPAIR_COUNT];
 };
-
-struct gathered {
-	char *bytes;
-	size_t len, cap;
-};
-
-static int gather(void *arg, const uint8_t *bytes, size_t len)
-{
-	struct gathered *g = arg;
-
-	if (g->cap - g->len < len)
-		return 7;
-	memcpy(g->bytes + g->len, bytes, len);
-	g->len += len;
-	return 0;
-}
 
 /* What a declaration must say, and where the document is from. */
 static const char *encoding = "UTF-8", *base;
