@@ -584,5 +584,99 @@ static void corpus(void)
 	closedir(dir);
 }
 
+/* Published policies decode UTF-8 by itself: what is malformed is replaced, and the rest of the text is as it was. */
+static void malformed_utf_8(void)
+{
+	static const char type[] = "application/xml; charset=utf-8", in[] = "<r>\xc3\xa9 \xff\xc3\xa9\xe2\x82 \xc3\xa9</r>\xc3",
+	    out[] = "<r>\xc3\xa9 \xef\xbf\xbd\xc3\xa9\xef\xbf\xbd \xc3\xa9</r>\xef\xbf\xbd";
+	struct normalise_options o = { .policy = POLICY_RFC7303, .http = true, .content_type = type, .content_type_len = sizeof(type) - 1 };
+	static struct seen s;
+
+	run_cuts(&s, "malformed UTF-8", &o, in, sizeof(in) - 1);
+	UNIT_ROW(s.len == sizeof(out) - 1 && memcmp(s.out, out, s.len) == 0, "%.*s", (int)s.len, s.out);
+	CU_ASSERT_EQUAL(s.report.malformed, 3);
+}
+
+/* A body whose end may be missing is not closed, whenever that becomes known; `left` is when: before the first byte, behind the last
+ * one, or never. */
+static void ends(void)
+{
+	static const char in[] = "<?xml version='1.0'?><rss><channel><title>a", closed[] = "</title></channel></rss>";
+	static struct seen s;
+
+	for (int left = 0; left < 3; left++) {
+		struct normalise_events events = { on_decided, on_revised, on_write, &s };
+		struct normaliser *n;
+		struct normalise_options o = automatic;
+		size_t want = sizeof(in) - 1 + (left == 2 ? sizeof(closed) - 1 : 0);
+
+		memset(&s, 0, sizeof(s));
+		o.sniff_bytes = 16;
+		n = normaliser_new(&o, &events);
+		if (left == 0)
+			normaliser_leave_end(n);
+		CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)in, sizeof(in) - 1), 0);
+		if (left == 1)
+			normaliser_leave_end(n);
+		CU_ASSERT_FALSE(normaliser_is_over(n));
+		CU_ASSERT_EQUAL(normaliser_finish(n), 0);
+		UNIT_ROW(s.len == want && memcmp(s.out + sizeof(in) - 1, closed, want - (sizeof(in) - 1)) == 0, "%d: %.*s", left, (int)s.len, s.out);
+		CU_ASSERT_EQUAL(normaliser_report(n)->repairs[REPAIRED_END], left == 2);
+		normaliser_free(&n);
+	}
+}
+
+/* With 64 KB behind the root the document is over; one byte less, and it is not. */
+static void tails(void)
+{
+	enum { TAIL = 65536 };
+	static const char in[] = "<rss><channel/></rss>";
+	static char tail[TAIL];
+	static struct seen s;
+	struct normalise_events events = { on_decided, on_revised, on_write, &s };
+	struct normaliser *n = normaliser_new(&automatic, &events);
+
+	memset(&s, 0, sizeof(s));
+	memset(tail, 'x', sizeof(tail));
+	CU_ASSERT_FALSE(normaliser_is_over(n));
+	CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)in, sizeof(in) - 1), 0);
+	CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)tail, TAIL - 1), 0);
+	CU_ASSERT_FALSE(normaliser_is_over(n));
+	CU_ASSERT_EQUAL(normaliser_feed(n, (const uint8_t *)tail, 1), 0);
+	CU_ASSERT_TRUE(normaliser_is_over(n));
+	CU_ASSERT_EQUAL(normaliser_finish(n), 0);
+	CU_ASSERT(s.len == sizeof(in) - 1 && memcmp(s.out, in, s.len) == 0);
+	CU_ASSERT_EQUAL(normaliser_report(n)->repairs[REPAIRED_TRAILING], 1);
+	normaliser_free(&n);
+}
+
+/* What is told of a body beside its bytes: its URL stands in xml:base, and where the text says little its country and
+ * Content-Language tip the scales. */
+static void told(void)
+{
+	static const char in[] = "<rss><title>\xef""oti</title></rss>";
+	static const struct {
+		const char *language, *url, *out;
+	} rows[] = {
+		{ NULL, NULL, "<rss><title>\xc4\x8foti</title></rss>" },
+		{ "lv", NULL, "<rss><title>\xc4\xbcoti</title></rss>" },
+		{ NULL, "http://feeds.example.lv/", "<rss xml:base=\"http://feeds.example.lv/\"><title>\xc4\xbcoti</title></rss>" },
+	};
+	static struct seen s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct normalise_options o = automatic;
+
+		o.http = true;
+		o.repairs |= REPAIR_BASE;
+		o.content_language = rows[i].language;
+		o.content_language_len = rows[i].language ? strlen(rows[i].language) : 0;
+		o.base = rows[i].url;
+		run_cuts(&s, "told", &o, in, sizeof(in) - 1);
+		UNIT_ROW(s.len == strlen(rows[i].out) && memcmp(s.out, rows[i].out, s.len) == 0, "%zu: %.*s", i, (int)s.len, s.out);
+	}
+}
+
 UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
-    { "output", output }, { "revision", revision }, { "late escapes", late_escapes }, { "later faults", later_faults }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })
+    { "output", output }, { "revision", revision }, { "late escapes", late_escapes }, { "later faults", later_faults }, { "malformed UTF-8", malformed_utf_8 },
+    { "ends", ends }, { "tails", tails }, { "told", told }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })
