@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import shutil
+import socket
 
 import pytest
 
@@ -156,6 +157,14 @@ def listening(start, good):
         proxy.tls_port = int(re.search(r"ready on .* 127\.0\.0\.1:(\d+) \(TLS\)", proxy.err.text())[1])
         return proxy
     return run
+
+
+@pytest.fixture
+def dead_port():
+    """Nobody listens there, and nobody else is given it meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @pytest.fixture

@@ -263,7 +263,12 @@ class Origin:
         upstream.close()
 
     def stop_listening(self):
+        """Refuses connections from now on. The port stays this origin's: another test's origin that was given it would answer."""
+        family, address = self.listener.family, self.listener.getsockname()
         self.listener.close()
+        self.listener = socket.socket(family)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(address)
 
     def close(self):
         if self.thread:

@@ -36,7 +36,7 @@ def test_connection_refused_then_there_again(start, another):
     origin.stop_listening()
     client = proxy.client()
     assert client.get("/feed").status == 502
-    origin.listener = socket.create_server(("127.0.0.1", origin.port))
+    origin.listener.listen()
     client.ask("/feed")
     origin.receive().answer(message("200 OK", XML, body=SMALL))
     assert client.response().body == SMALL_OUT

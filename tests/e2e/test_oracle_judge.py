@@ -336,3 +336,12 @@ def test_what_two_get_of_one():
     assert not case.judged(**OWN)
     case.world.exchanges[1].used_by = {99}
     assert case.judged(**OWN) == ["private"]
+
+
+@pytest.mark.parametrize("location, answered, since", [(URL, 19, 5), (OTHER, 19, 17), (URL, 17, 17)])
+def test_an_exchange_that_a_redirect_led_to_is_for_the_redirects_request(location, answered, since):
+    """A refresh in the background may take longer than the steps that the run counts by: LATE_MS behind the redirect's answer at most."""
+    case = Case()
+    redirect, final = case.exchange(1, OTHER, asked=16), case.exchange(2, asked=20)
+    redirect.location, redirect.answered, redirect.since = location, moment(answered), moment(5)
+    assert case.world.since(final, moment(17)).seq == since

@@ -277,14 +277,14 @@ def test_an_origin_that_says_nothing_behind_a_parent(through, parent, another):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_parent_that_is_not_there(start, scheme):
-    dead = f"http://127.0.0.1:{unused_port()}"
+def test_a_parent_that_is_not_there(start, dead_port, scheme):
+    dead = f"http://127.0.0.1:{dead_port}"
     got = start(None, "--http-proxy", dead, "--https-proxy", dead).get(f"/{scheme}://{NAME}/f")
     assert got.status == 502 and error_of(got) == "connection_refused" and details(got) == "parent proxy: Connection refused"
 
 
-def test_a_parent_whose_name_is_unknown(start):
-    got = start(None, "--http-proxy", f"{NAME}:3128", "--resolver", f"127.0.0.1:{unused_port()}").get("/http://example.org/f")
+def test_a_parent_whose_name_is_unknown(start, dead_port):
+    got = start(None, "--http-proxy", f"{NAME}:3128", "--resolver", f"127.0.0.1:{dead_port}").get("/http://example.org/f")
     assert got.status in (502, 504) and error_of(got) in ("dns_error", "dns_timeout") and details(got).startswith("parent proxy: ")
 
 
@@ -307,8 +307,8 @@ def test_variables(start, parent, secure, authority):
     assert client.response().body == SMALL_OUT
 
 
-def test_http_proxy_in_capitals_is_not_read(start, origin):
-    got, request = start(origin, env={"HTTP_PROXY": f"http://127.0.0.1:{unused_port()}"}).through(origin, FEED)
+def test_http_proxy_in_capitals_is_not_read(start, dead_port, origin):
+    got, request = start(origin, env={"HTTP_PROXY": f"http://127.0.0.1:{dead_port}"}).through(origin, FEED)
     assert got.status == 200 and request.target == "/feed"
 
 

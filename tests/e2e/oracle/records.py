@@ -91,6 +91,11 @@ class World:
         self.exchanges[exchange.n] = exchange
         self.by_url[exchange.url].append(exchange)
 
+    def since(self, e, step):
+        """No request that e is for came earlier: step, or, where a redirect has just led to e's URL, the time that holds for the redirect."""
+        led = [x.since for x in self.exchanges.values() if x.location == e.url and x.answered and e.asked.ms < x.answered.ms + LATE_MS]
+        return min([step, *led], key=lambda moment: moment.seq)
+
     def lose(self, now):
         """utfeed was killed: what was on its way into the second store is gone, and what that has is the latest again."""
         self.answers.clear()

@@ -224,7 +224,7 @@ class Cell:
     def asked(self, resource, upstream, method, request):
         bench = self.run.bench
         e, head, body, spec = resource.answer(method, request, bench.moment(), bench.clock.now)
-        e.since = self.since[0]
+        e.since = self.world.since(e, self.since[0])
         self.world.add(e)
         self.note("origin", e.n, e.asked.seq, method, e.url, e.status, e.fields, {k: v for k, v in request.items() if k not in (
             "host", "via", "accept-encoding", "connection")})
