@@ -8,8 +8,12 @@ source=$(pwd)
 logs=$source/build/log
 shared=$(cd "${UTFEED_SHARED:-../shared}" 2>/dev/null && pwd)
 step_limit=1800
-# Functions and lines are what a sanitizer's report names; the variables, an eighth of what compiling costs, gcc's build has
-lines="-O2 -g1"
+# Functions and lines are what a sanitizer's report names; the variables, an eighth of what compiling costs, gcc's build has. -O1 is what the
+# sanitizers' authors advise
+lines="-O1 -g1"
+# Each build of a sanitizer links a hundred programs of megabytes
+linker=
+! command -v ld.gold >/dev/null || linker=-fuse-ld=gold
 
 # built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
 built() {
@@ -45,7 +49,7 @@ end_to_end() {
 threads() {
 	tests=$(for folder in base cache decode net object origin store; do ls tests/unit/"$folder"/test_*.c; done | sed 's/\.c$//')
 	# shellcheck disable=SC2086
-	built threads CC=clang CFLAGS="$lines" --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
+	built threads CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=thread --enable-schedules && make -j2 $tests &&
 		make -j2 check-TESTS TESTS="$(echo $tests)" &&
 		UTFEED_SERVE_ARGS="--workers 2" end_to_end threads \
 			PYTEST_ARGUMENTS="test_workers.py test_tls_system.py test_cache.py test_gzip_form.py test_broken.py test_poisoning.py test_process.py test_reload.py::test_who_is_served"
@@ -62,7 +66,7 @@ refusals() {
 	library=$(clang -print-file-name=libclang_rt.asan-x86_64.so)
 	[ "$library" != libclang_rt.asan-x86_64.so ] || library=$(clang -print-file-name=libclang_rt.asan.so)
 	rm -f utfeed
-	make utfeed LDFLAGS="-shared-libasan -Wl,-rpath,$(dirname "$library")" && (PYTEST_ARGUMENTS=test_memory.py end_to_end sanitizers)
+	make utfeed LDFLAGS="$linker -shared-libasan -Wl,-rpath,$(dirname "$library")" && (PYTEST_ARGUMENTS=test_memory.py end_to_end sanitizers)
 	result=$?
 	rm -f "$source/build/sanitizers/utfeed"
 	return $result
@@ -140,7 +144,7 @@ lane_one() {
 	rest
 }
 lane_two() {
-	step sanitizers sh "$0" compiled_again sanitizers CC=clang CFLAGS="$lines" --enable-sanitizers=address,undefined --enable-schedules
+	step sanitizers sh "$0" compiled_again sanitizers CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=address,undefined --enable-schedules
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
 	# The last that needs this build: it links the program anew
@@ -159,7 +163,7 @@ lane_three() {
 # there is no dependency to track; and how small it is packed is the same to all.
 rest() {
 	[ ! -f build/gcc/Makefile ] || taken distcheck || step distcheck env UTFEED_SHARED="$shared" XZ_OPT=-0 make -C build/gcc -s -j2 distcheck \
-		DISTCHECK_CONFIGURE_FLAGS="CC=clang CFLAGS='$lines' --enable-developer --disable-dependency-tracking"
+		DISTCHECK_CONFIGURE_FLAGS="CC=clang CFLAGS=-O1 LDFLAGS=$linker --enable-developer --disable-dependency-tracking"
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 

@@ -12,7 +12,7 @@ from certs import Authority
 from clock import Clock
 from peers import Canary, Origin, TlsOrigin
 from preload import build
-from proxy import BINARY, Utfeed
+from proxy import BINARY, SANITIZER, Utfeed
 from stores import Redis
 
 SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
@@ -52,6 +52,11 @@ CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counter
           "test_trust_cache.py", "test_trust_redis.py"}
 
 
+# What is about many exchanges, each alike for all others: one utfeed and one origin serve them all, one after another, as they do outside
+SHARED_BY_TESTS = {"test_compression.py", "test_trust_text.py", "test_relay.py", "test_poisoning.py", "test_gzip.py", "test_headers.py",
+                   "test_transport.py", "test_repairs.py", "test_ranges.py", "test_security.py", "test_broken.py"}
+
+
 @pytest.fixture
 def another():
     """Makes further origins: another(), another("::1")."""
@@ -66,8 +71,14 @@ def another():
 
 
 @pytest.fixture
-def origin(another):
-    return another()
+def origin(request):
+    """An origin of the test's own; where tests share one, it is as new."""
+    if request.path.name not in SHARED_BY_TESTS:
+        yield request.getfixturevalue("another")()
+        return
+    origin = request.getfixturevalue("old_origin")
+    yield origin
+    origin.renew()
 
 
 @contextlib.contextmanager
@@ -107,8 +118,19 @@ def start_once(request):
 
 
 @pytest.fixture
-def proxy(start, origin):
-    return start(origin)
+def proxy(request, origin):
+    """A utfeed in front of origin, with no options; where tests share one, what it says of the tests before stands in its log."""
+    if request.path.name not in SHARED_BY_TESTS:
+        yield request.getfixturevalue("start")(origin)
+        return
+    proxy = request.getfixturevalue("old_proxy")
+    yield proxy
+    for client in proxy.clients:
+        client.close()
+    proxy.clients.clear()
+    if request.path.name in CACHED:
+        assert proxy.get("/", "X-Purge: all", method="PURGE").status == 200
+    assert proxy.process.poll() is None and not SANITIZER.search(proxy.err.text()), proxy.err.text()
 
 
 @pytest.fixture(scope="module")

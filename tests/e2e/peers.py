@@ -4,6 +4,7 @@ An Origin does nothing by itself: the test receives a request, then says byte fo
 function to serve() that answers every request on threads.
 """
 import contextlib
+import select
 import selectors
 import socket
 import ssl
@@ -175,7 +176,7 @@ class Origin:
         self.port = self.listener.getsockname()[1]
         self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.open, self.requests, self.connections = [], [], 0
-        self.thread = None
+        self.thread, self.serving = None, False
 
     def wait(self, timeout, *others):
         """Waits until utfeed asks or one of the sockets others is ready; gives (asked, one of others is ready)."""
@@ -235,11 +236,12 @@ class Origin:
     def serve(self, respond):
         """From now on answers every request by respond(request) -> bytes, their pieces as one write each, or (either, "close"), on
         threads."""
+        self.serving = True
         self.thread = threading.Thread(target=self.accept_all, args=(respond,), daemon=True)
         self.thread.start()
 
     def accept_all(self, respond):
-        while True:
+        while self.serving:
             try:
                 upstream = self.accept()
             except (ssl.SSLError, ConnectionError):     # of a handshake
@@ -261,6 +263,22 @@ class Origin:
         except (Cut, OSError):
             pass
         upstream.close()
+
+    def renew(self):
+        """For the next test at the same port: nobody is connected, nothing was asked, and nothing is answered by itself."""
+        if self.thread:
+            self.serving = False
+            with socket.create_connection(self.listener.getsockname()):        # accept() returns
+                self.thread.join(TIMEOUT)
+            assert not self.thread.is_alive()
+            self.thread = None
+        while select.select([self.listener], [], [], 0)[0]:
+            self.accept()
+        for upstream in self.open:
+            with contextlib.suppress(OSError):
+                upstream.sock.shutdown(socket.SHUT_RDWR)        # a thread that reads there returns; close() alone would not end it
+            upstream.close()
+        self.open, self.requests, self.connections = [], [], 0
 
     def stop_listening(self):
         """Refuses connections from now on. The port stays this origin's: another test's origin that was given it would answer."""

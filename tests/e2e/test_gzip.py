@@ -173,6 +173,7 @@ def test_slow_reader_and_one_that_leaves(start, origin):
     assert gzip.decompress(got.body) == out
 
 
-def test_the_log_says_what_was_sent(proxy, origin):
+def test_the_log_says_what_was_sent(start, origin):
+    proxy = start(origin)
     got, _ = proxy.through(origin, reply(ITEMS), "/f", WANTS)
     assert f" 200 {len(got.body)} ".encode() in proxy.access_lines(1)[0]

@@ -287,8 +287,9 @@ def test_client_that_reads_only_after_sending(proxy, origin):
         got += len(upstream.stream.take(1 << 20))
 
 
-def test_a_stalled_origin_stops_the_client(proxy, origin):
+def test_a_stalled_origin_stops_the_client(start, origin):
     """Nothing of a body is gathered that its origin does not take."""
+    proxy = start(origin)
     client = proxy.client().ask("/f", f"Content-Length: {1 << 40}", method="PUT")
     upstream = origin.receive_head()
     upstream.stream.held.clear()
@@ -377,7 +378,8 @@ def test_a_refused_body_is_not_a_request(start, origin):
     assert client.response().status == 404 and client.is_ended() and not origin.asked()
 
 
-def test_the_access_line_of_a_relay(proxy, origin):
+def test_the_access_line_of_a_relay(start, origin):
+    proxy = start(origin)
     posted(proxy, origin, "Content-Length: 3", body=b"abc")
     line = proxy.access_lines(1)[0].decode()
     assert re.search(r" POST /form 200 5 ", line) and " end=done id=" in line

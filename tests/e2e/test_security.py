@@ -206,7 +206,8 @@ def test_labels_are_looked_up_never_opened(proxy, origin, label):
     assert "//" not in got.rule and "script" not in got.rule and "Evil" not in got.rule and "etc" not in got.rule
 
 
-def test_access_lines_hold_no_raw_control_bytes(proxy, origin):
+def test_access_lines_hold_no_raw_control_bytes(start, origin):
+    proxy = start(origin)
     targets = ["/%1b[31mred", "/\"quote\\", "/a%0d%0aforged"]
     for target in targets:
         client = proxy.client().ask(target)
