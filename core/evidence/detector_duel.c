@@ -10,7 +10,7 @@
 enum {
 	/* Two readings that differ by less are told apart by the bytes in which they differ. */
 	CLOSE = 10 * LANGUAGE_NAT,
-	DIFFERING_BYTES = 1024  /* of a sample around bytes that two charsets read differently */
+	DECISIVE = 40 * LANGUAGE_NAT    /* more of the text would not turn such a lead */
 };
 
 void detection_keep(struct detection *d, const struct reading *r)
@@ -51,18 +51,20 @@ struct text {
 static void text_look(struct text *text, const uint8_t *bytes, size_t len)
 {
 	enum { WORD = sizeof(uint64_t) };
-	size_t at = 0, end;
+	size_t at;
 	uint64_t word;
 
 	*text = (struct text){ .bytes = bytes, .len = len };
-	for (; at < len; at = end) {
-		end = len - at < WORD ? len : at + WORD;
-		word = ~UINT64_C(0);
-		if (end - at == WORD)
-			memcpy(&word, bytes + at, WORD);
-		for (; (word & UINT64_C(0x8080808080808080)) != 0 && at < end; at++)
-			text->has[bytes[at]] = true;
+	for (at = 0; len - at >= WORD; at += WORD) {
+		memcpy(&word, bytes + at, WORD);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+		word = __builtin_bswap64(word);
+#endif
+		for (word &= UINT64_C(0x8080808080808080); word != 0; word &= word - 1)
+			text->has[bytes[at + (size_t)__builtin_ctzll(word) / 8]] = true;
 	}
+	for (; at < len; at++)
+		text->has[bytes[at]] = true;
 	memset(text->has, 0, 0x80);
 }
 
@@ -91,19 +93,23 @@ static int find_differing(struct differing *d, const struct text *text, enum cha
 static int weigh_differing(struct race *race, struct piece *p, const struct reading *first,
     const struct reading *second, const struct text *text, const struct differing *d, int *lead)
 {
+	static const size_t rounds[] = { 192, 1024 }; /* bytes of the sample */
 	const struct reading *const both[] = { first, second };
-	size_t i, len;
+	size_t round, i, len;
 	int cost[2];
 
 	sample_take(&race->sample, text->bytes, text->len, d->is);
-	len = race->sample.len < DIFFERING_BYTES ? race->sample.len : DIFFERING_BYTES;
-	for (i = 0; i < 2; i++) {
-		p->charset = CS_NONE;
-		if (piece_read(p, both[i]->charset, &race->sample, len) != 0)
-			return -1;
-		cost[i] = piece_cost(p, both[i]->language);
+	*lead = 0;
+	for (round = 0; round < sizeof rounds / sizeof rounds[0] && abs(*lead) < DECISIVE; round++) {
+		len = race->sample.len < rounds[round] ? race->sample.len : rounds[round];
+		for (i = 0; i < 2; i++) {
+			p->charset = CS_NONE;
+			if (piece_read(p, both[i]->charset, &race->sample, len) != 0)
+				return -1;
+			cost[i] = piece_cost(p, both[i]->language);
+		}
+		*lead = cost[1] - cost[0];
 	}
-	*lead = cost[1] - cost[0];
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/evidence/charset_letters.h"
+#include "core/text/utf8.h"
 
 enum {
 	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
@@ -43,21 +44,25 @@ static const struct pairs {
 /* Whether the sample may be text of a two-byte set at all. This spares opening its decoder, whose table is large. */
 static bool are_pairs(enum charset cs, const struct sample *s)
 {
-	size_t good = 0, bad = 0, i, k;
+	size_t len = s->len < PAIRS_BYTES ? s->len : PAIRS_BYTES, good = 0, bad = 0, i, k;
 	const uint8_t *b;
 
 	for (k = 0; pairs[k].charset != cs; k++)
 		if (k + 1 == sizeof pairs / sizeof pairs[0])
 			return true;
-	for (i = 0; i < s->len && i < PAIRS_BYTES; i++) {
+	for (i = 0; i < len; i++) {
 		b = s->bytes + i; /* a line feed ends the sample, so there is a second byte */
-		if (b[0] < 0x80 || (b[0] >= pairs[k].alone && b[0] <= pairs[k].alone_to))
+		if (b[0] < 0x80) {
+			i += utf8_ascii_prefix(b, len - i) - 1;
+			continue;
+		}
+		if (b[0] >= pairs[k].alone && b[0] <= pairs[k].alone_to)
 			continue;
 		if (b[0] >= pairs[k].first && b[1] >= pairs[k].second && b[1] <= pairs[k].second_to) {
 			good++;
 			i++;
-		} else {
-			bad++;
+		} else if (8 * ++bad >= good + len - i) {
+			return false; /* whatever follows */
 		}
 	}
 	return good > 8 * bad;
@@ -75,8 +80,8 @@ static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
 	unsigned scripts = 0, token;
 	size_t i;
 
-	for (i = 0; i < s->len; i++) {
-		token = letters[s->bytes[i]] & TOKEN_MASK;
+	for (i = 0x80; i < 256; i++) {
+		token = s->has[i] ? letters[i] & TOKEN_MASK : TOKEN_BREAK;
 		if (token >= TOKEN_LETTER)
 			scripts |= 1u << letters_script(token);
 		if (token == TOKEN_STRANGER)
@@ -135,6 +140,7 @@ int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 	size_t i;
 
 	race->n = race->proposed = 0;
+	memset(race->last, 0, sizeof race->last);
 	for (i = 0; i < n; i++) {
 		if (enter_proposal(race, &proposals[i]) != 0)
 			return -1;
@@ -155,10 +161,27 @@ const struct race_candidate *race_next_single(const struct race_candidate *last)
 	return c < candidates + CANDIDATES ? c : NULL;
 }
 
+/* Of a sequence of tokens and its length; never 0. */
+static uint64_t hash_of(const uint16_t *tokens, size_t n)
+{
+	enum { EACH = sizeof(uint64_t) / sizeof *tokens };
+	uint64_t hash = n, word;
+	size_t i;
+
+	for (i = 0; i < n; i += EACH) {
+		word = 0;
+		memcpy(&word, tokens + i, (n - i < EACH ? n - i : EACH) * sizeof *tokens);
+		hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+		hash ^= hash >> 32;
+	}
+	return hash | 1;
+}
+
 int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t len)
 {
 	const uint16_t *letters;
 	struct decoder *d;
+	uint64_t last;
 	size_t i;
 
 	if (p->charset == cs && p->bytes == len)
@@ -171,6 +194,7 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 			return -1;
 		p->n = decoder_feed(d, s->bytes, len, &i, p->u.text, sizeof p->u.text);
 		decoder_free(&d);
+		p->text = 0;
 		return 0;
 	}
 	letters = charset_letters(cs);
@@ -179,7 +203,10 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 	for (i = 0; i < len; i++)
 		p->u.tokens[i] = letters[s->bytes[i]];
 	p->n = len;
-	p->case_cost = language_case_cost(p->u.tokens, len);
+	last = p->text;
+	p->text = hash_of(p->u.tokens, len);
+	if (p->text != last)
+		p->case_cost = language_case_cost(p->u.tokens, len);
 	return 0;
 }
 
@@ -188,6 +215,18 @@ int piece_cost(const struct piece *p, enum language l)
 	if (l >= LANGUAGE_HAN)
 		return (int)language_han_cost(l, p->u.text, p->n);
 	return (int)(language_cost(l, p->u.tokens, p->n) + p->case_cost);
+}
+
+/* As piece_cost(), which is asked once for the same text. */
+static int race_cost(struct race *race, const struct piece *p, enum language l)
+{
+	if (!race_is_single(p->charset) || l == LANGUAGE_NONE)
+		return piece_cost(p, l);
+	if (race->last[l].text != p->text) {
+		race->last[l].text = p->text;
+		race->last[l].cost = piece_cost(p, l);
+	}
+	return race->last[l].cost;
 }
 
 int race_hint(const struct race *race, enum language l)
@@ -217,7 +256,7 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 		r = &race->readings[i];
 		r->cost = INT32_MAX;
 		if (piece_read(p, r->charset, &race->sample, len) == 0)
-			r->cost = piece_cost(p, r->language) + race->base[i] - race_hint(race, r->language);
+			r->cost = race_cost(race, p, r->language) + race->base[i] - race_hint(race, r->language);
 		else if (errno != EINVAL)
 			return -1;
 		best = r->cost < best ? r->cost : best;
@@ -243,9 +282,9 @@ static bool read_alike(const struct sample *s, enum charset left, enum charset r
 	if (!race_is_single(left) || !race_is_single(right) || (a = charset_letters(left)) == NULL ||
 	    (b = charset_letters(right)) == NULL)
 		return false;
-	for (i = 0; i < s->len && a[s->bytes[i]] == b[s->bytes[i]]; i++)
+	for (i = 0x80; i < 256 && (!s->has[i] || a[i] == b[i]); i++)
 		continue;
-	return i == s->len;
+	return i == 256;
 }
 
 /* Whether all readings that are left make the same text of the sample, which more of it would not tell apart, and one
@@ -270,6 +309,7 @@ int race_run(struct race *race, struct piece *p, size_t *bytes)
 	size_t i;
 
 	p->charset = CS_NONE;
+	p->text = 0;
 	for (i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
 		*bytes = race->sample.len < rounds[i] ? race->sample.len : rounds[i];
 		if (run_round(race, p, *bytes) != 0)

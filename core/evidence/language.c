@@ -9,6 +9,7 @@
 
 enum {
 	FIRST_CHARACTER = 0x40, /* stands for 0 in the strings of languages.def */
+	CLASSES_MOST = 64,
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
 	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
 	QUOTE = 8,
@@ -23,6 +24,7 @@ enum {
 };
 
 #define LANGUAGE(id, tag, script, classes, class_of, ...) \
+	_Static_assert(classes <= CLASSES_MOST, "language_cost() has room for all classes"); \
 	static const char class_of_##id[TOKEN_COUNT + 1] = class_of; \
 	static const char rows_##id[classes * classes + 1] = __VA_ARGS__;
 #include "core/evidence/languages.def"
@@ -185,9 +187,10 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
 	/* Behind the classes of ASCII letters stand those of the own letters, then quotes, signs and two of others. */
 	enum { OTHER_CLASSES = 5 };
-	unsigned twice = 0, last = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
-	const char *class_of, *rows;
+	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
+	const char *class_of, *rows, *row;
 	const uint8_t *extra;
+	uint8_t counts[CLASSES_MOST]; /* masks: what a token costs within its class counts but for the own letters */
 	size_t i;
 
 	if (l == LANGUAGE_NONE)
@@ -197,14 +200,16 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 	extra = in_class[models[l].script];
 	first_own = models[l].script == SCRIPT_LATIN ? 27 : 2;
 	own = models[l].classes - first_own - OTHER_CLASSES;
+	memset(counts, 0xFF, sizeof counts);
+	memset(counts + first_own, 0, own);
+	row = rows;
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
-		cost = (unsigned char)rows[last * models[l].classes + class] - (unsigned)FIRST_CHARACTER;
-		cost += class - first_own < own ? 0 : extra[token];
+		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
 		beyond = token >= TOKEN_OPEN;
 		twice += cost << (beyond | last_beyond);
-		last = class;
+		row = rows + class * models[l].classes;
 		last_beyond = beyond;
 	}
 	return twice / 2;

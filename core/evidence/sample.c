@@ -43,6 +43,7 @@ static size_t take_piece(struct sample *s, const uint8_t *bytes, size_t len, siz
 		if (bytes[to] >= 0x80) {
 			last = to;
 			s->beyond++;
+			s->has[bytes[to]] = true;
 		}
 	memcpy(s->bytes + s->len, bytes + from, to - from);
 	s->len += to - from;
@@ -131,6 +132,7 @@ void sample_take(struct sample *s, const uint8_t *bytes, size_t len, const bool 
 	size_t segment = len / SEGMENTS + 1, k;
 
 	s->len = s->beyond = 0;
+	memset(s->has, 0, sizeof s->has);
 	s->whole = true;
 	for (k = 1; k <= SEGMENTS && w.at < len; k++)
 		take_segment(s, &w, k * segment < len ? k * segment : len, k * SEGMENT_BEYOND);

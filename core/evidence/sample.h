@@ -15,6 +15,7 @@ struct sample {
 	uint8_t bytes[SAMPLE_BYTES];    /* pieces, with a line feed behind each */
 	size_t len;
 	size_t beyond;                  /* bytes beyond ASCII in them */
+	bool has[256];                  /* which these are */
 	bool whole;                     /* nothing that was looked for has been left out but repetitions */
 };
 

@@ -292,6 +292,30 @@ static void siblings(void)
 	}
 }
 
+/* A label that leaves the sister of its charset behind at once: the letters that both read differently come later. */
+static void challenged(void)
+{
+	static const char early[] = "<title>Příliš nový kůň úpěl ďábelské ódy, včera pršelo v celé zemi</title>\n";
+	static const char late[] = "<title>Žluťoučká šelma běží k řece, ještě že tu není Šárka a žádný týden</title>\n";
+	static const enum charset sets[] = { CS_WINDOWS_1250, CS_ISO_8859_2 };
+	static char text[32768];
+	struct detection d;
+	size_t n = 0, len = 0, k, i;
+	uint8_t *bytes;
+
+	for (i = 0; i < 40; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "<title>Včera a večer %zu bylo v naší zemi pěkně, zítra má být ještě větší zima</title>\n%s", i,
+		    i == 39 ? late : early);
+	for (k = 0; k < 4; k++) {
+		bytes = wide_iconv("UTF-8", charset_name(sets[k / 2]), text, n, &len);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+		CU_ASSERT_EQUAL(detector_weigh(&d, bytes, len, NULL, &(struct proposal){ sets[k % 2], 20 * LANGUAGE_NAT }, 1), 0);
+		UNIT_ROW(d.n > 0 && d.readings[0].charset == sets[k / 2], "%s under the label %s: %s", charset_name(sets[k / 2]),
+		    charset_name(sets[k % 2]), charset_name(d.readings[0].charset));
+		free(bytes);
+	}
+}
+
 /* A sample has something of every part of a text, stops where it is full, and starts no piece within a character. */
 static void samples(void)
 {
@@ -319,4 +343,4 @@ static void samples(void)
 
 UNIT_SUITE(detector, { "tokens", token_rows }, { "models", models }, { "tags", tag_rows }, { "hints", hint_rows }, { "hints' weights", weight_rows }, { "texts", text_rows },
     { "proposals", proposals }, { "signs", sign_rows }, { "samples", samples },
-    { "siblings", siblings })
+    { "siblings", siblings }, { "challenged", challenged })
