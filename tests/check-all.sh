@@ -13,7 +13,7 @@ step_limit=1800
 lines="-O1 -g1"
 # Each build of a sanitizer links a hundred programs of megabytes
 linker=
-! command -v ld.gold >/dev/null || linker=-fuse-ld=gold
+! command -v ld.lld >/dev/null || linker=-fuse-ld=lld
 
 # built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
 built() {

@@ -411,6 +411,12 @@ bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;
 }
 
+void cache_forget_hit_for_miss(struct cache *c)
+{
+	for (size_t i = 0; i < CACHE_HINTS; i++)
+		atomic_store_explicit(&c->hit_for_miss[i], 0, memory_order_relaxed);
+}
+
 unsigned cache_in_flight_ends(struct cache *c)
 {
 	return atomic_load(&c->ends);

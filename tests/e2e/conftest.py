@@ -53,8 +53,10 @@ CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counter
 
 
 # What is about many exchanges, each alike for all others: one utfeed and one origin serve them all, one after another, as they do outside
-SHARED_BY_TESTS = {"test_compression.py", "test_trust_text.py", "test_relay.py", "test_poisoning.py", "test_gzip.py", "test_headers.py",
-                   "test_transport.py", "test_repairs.py", "test_ranges.py", "test_security.py", "test_broken.py"}
+SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
+                   "test_headers.py", "test_large_hits.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_refused.py",
+                   "test_relay.py", "test_repairs.py", "test_security.py", "test_transport.py", "test_trust_http.py",
+                   "test_trust_text.py"}
 
 
 @pytest.fixture
@@ -79,6 +81,10 @@ def origin(request):
     origin = request.getfixturevalue("old_origin")
     yield origin
     origin.renew()
+    if "proxy" in request.fixturenames:
+        for _ in range(2):      # utfeed has seen that the connections are over, and that what it asks again is refused
+            assert request.getfixturevalue("old_proxy").get("/", method="BREW/").status == 400
+    origin.listener.listen(256)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ An Origin does nothing by itself: the test receives a request, then says byte fo
 function to serve() that answers every request on threads.
 """
 import contextlib
-import select
 import selectors
 import socket
 import ssl
@@ -265,18 +264,18 @@ class Origin:
         upstream.close()
 
     def renew(self):
-        """For the next test at the same port: nobody is connected, nothing was asked, and nothing is answered by itself."""
+        """For the next test at the same port: nobody is connected, nothing was asked, and nothing is answered by itself. Until it
+        is told to listen, connections are refused: a request that utfeed repeats is not for that test."""
         if self.thread:
             self.serving = False
             with socket.create_connection(self.listener.getsockname()):        # accept() returns
                 self.thread.join(TIMEOUT)
             assert not self.thread.is_alive()
             self.thread = None
-        while select.select([self.listener], [], [], 0)[0]:
-            self.accept()
+        self.stop_listening()
         for upstream in self.open:
             with contextlib.suppress(OSError):
-                upstream.sock.shutdown(socket.SHUT_RDWR)        # a thread that reads there returns; close() alone would not end it
+                upstream.sock.shutdown(socket.SHUT_RDWR)    # a thread that reads there returns; close() alone would not end it
             upstream.close()
         self.open, self.requests, self.connections = [], [], 0
 

@@ -256,7 +256,8 @@ def test_error_pages_are_whole(proxy):
     assert "Date" in got and got["Content-Length"] == str(len(got.body))
 
 
-def test_access_line(proxy, origin):
+def test_access_line(start, origin):
+    proxy = start(origin)
     got, _ = proxy.through(origin, FEED, "/some/feed.xml?x=1")
     line = proxy.access_lines(1)[0].decode()
     words = line.split()

@@ -366,9 +366,10 @@ ASCII_FIRST = ('<?xml version="1.0"?>\n<rss version="2.0"><channel>\n' +
     ("utf-8", "text/xml", "auto:2.1;charset=us-ascii", "auto:2.1/utf8;charset=utf-8;was=us-ascii"),
     ("windows-1251", "text/xml; charset=windows-1251", "auto:2.5;charset=windows-1251", None)])
 @pytest.mark.parametrize("early", [True, False])
-def test_ascii_then_evidence(proxy, origin, codec, content_type, said, found, early):
+def test_ascii_then_evidence(start, origin, codec, content_type, said, found, early):
     """utfeed-rules(7), "Steps of auto": a window of pure ASCII streams; what comes after it is decided on its own evidence, and the corrected
     value is told wherever it still can be: in the head, or else in the trailer of a client that takes one."""
+    proxy = start(origin)
     client = proxy.client().ask("/f", "TE: trailers", "Connection: TE")
     upstream, whole = origin.receive(), reply(ASCII_FIRST.encode(codec), content_type)
     upstream.send(whole[:100_000])
@@ -389,7 +390,8 @@ def test_no_trailer_for_a_client_that_takes_none(proxy, origin):
     assert got.body == ASCII_FIRST.encode() and not got.trailers
 
 
-def test_access_line_carries_the_decision(proxy, origin):
+def test_access_line_carries_the_decision(start, origin):
+    proxy = start(origin)
     proxy.through(origin, reply(rss(RUSSIAN, "windows-1251").encode(), "application/xml"))
     line = proxy.access_lines(1)[0].decode()
     for word in ("auto:2.0/1.2/utf8", "charset=utf-8", "was=windows-1251", "repairs="):

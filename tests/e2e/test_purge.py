@@ -1,4 +1,5 @@
 """PURGE: who may, what goes, in every store, on every worker; and soft, where what was stored stays and is asked for again."""
+import threading
 import time
 
 import pytest
@@ -40,6 +41,25 @@ def test_soft(proxy, site, what, gone):
     for path in PATHS:
         assert ("fwd-status=304" in proxy.get(path)["Cache-Status"]) == (path in gone.split()), path
         assert was_hit(proxy.get(path)), path
+
+
+@pytest.mark.parametrize("what", ["url", "prefix", "all", "soft"])
+def test_what_was_each_clients_own_may_be_shared_behind_a_purge(proxy, site, what):
+    """Hit for miss ends with it: who comes next waits for one answer again."""
+    site["/a"] = page("Cache-Control: private")
+    proxy.get("/a")
+    assert purge(proxy, what).status == 200
+    before, gate = site.count("/a"), threading.Event()
+
+    def answer(_):
+        gate.wait(TIMEOUT)
+        return page(FRESH)
+    site["/a"] = answer
+    clients = [proxy.client().ask("/a") for _ in range(3)]
+    for client in clients:
+        client.drained()
+    gate.set()
+    assert {client.response().status for client in clients} == {200} and site.count("/a") == before + 1
 
 
 def test_variants_and_policies_go_with_their_url(proxy, site):

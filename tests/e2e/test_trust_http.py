@@ -276,8 +276,9 @@ def test_trust_20_a_host_without_a_port_has_its_schemes(listening, authority, an
     client.close()
 
 
-def test_trust_20_a_pipelined_request_has_a_status_of_its_own(proxy, origin):
+def test_trust_20_a_pipelined_request_has_a_status_of_its_own(start, origin):
     """One that is dropped before it is answered: that of the one before says nothing of it."""
+    proxy = start(origin)
     client = proxy.client()
     client.send(b"GET /first HTTP/1.1\r\nHost: t\r\n\r\nGET /second HTTP/1.1\r\nHost: t\r\n\r\n")
     origin.receive().answer(page(body=b"one"))

@@ -130,4 +130,18 @@ static void overtakers(void)
 	}
 }
 
-UNIT_SUITE(cache, { "tickets", tickets }, { "overtakers", overtakers })
+/* A hint is of one key, ends in time, and is forgotten with all others. */
+static void hit_for_miss(void)
+{
+	struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+
+	CU_ASSERT_FATAL(c != NULL);
+	cache_set_hit_for_miss(c, "http://a/", 9, true, 100);
+	CU_ASSERT(cache_is_hit_for_miss(c, "http://a/", 9, 101) && !cache_is_hit_for_miss(c, "http://b/", 9, 101));
+	CU_ASSERT(!cache_is_hit_for_miss(c, "http://a/", 9, 100 + 100000));
+	cache_forget_hit_for_miss(c);
+	CU_ASSERT(!cache_is_hit_for_miss(c, "http://a/", 9, 101));
+	cache_free(&c);
+}
+
+UNIT_SUITE(cache, { "hit for miss", hit_for_miss }, { "tickets", tickets }, { "overtakers", overtakers })
