@@ -186,8 +186,7 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 
 	if (p->charset == cs && p->bytes == len)
 		return 0;
-	p->charset = cs;
-	p->bytes = len;
+	p->charset = CS_NONE; /* as long as what is here may be another charset's */
 	if (!race_is_single(cs)) {
 		d = decoder_new(cs, 0);
 		if (d == NULL)
@@ -195,6 +194,8 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 		p->n = decoder_feed(d, s->bytes, len, &i, p->u.text, sizeof p->u.text);
 		decoder_free(&d);
 		p->text = 0;
+		p->charset = cs;
+		p->bytes = len;
 		return 0;
 	}
 	letters = charset_letters(cs);
@@ -207,6 +208,8 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 	p->text = hash_of(p->u.tokens, len);
 	if (p->text != last)
 		p->case_cost = language_case_cost(p->u.tokens, len);
+	p->charset = cs;
+	p->bytes = len;
 	return 0;
 }
 

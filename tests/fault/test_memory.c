@@ -64,6 +64,25 @@ iconv_t __wrap_iconv_open(const char *to, const char *from)
 	return (iconv_t)-1;
 }
 
+/* ---- the detector ---- */
+
+/* A charset that this machine cannot read is none that the detector finds, in whatever language. */
+static void detector_without_converters(void)
+{
+	static const uint8_t text[] = "<title>\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0</title><title>caf\xe9 \xe0 la cr\xe8me, d\xe9j\xe0 vu</title>";
+	struct detection d;
+
+	fault.no_converter = true;
+	CU_ASSERT_EQUAL(detector_weigh(&d, text, sizeof(text) - 1, NULL, NULL, 0), 0);
+	for (size_t i = 0; i < d.n; i++) {
+		struct decoder *decoder = decoder_new(d.readings[i].charset, 0);
+
+		UNIT_ROW(decoder != NULL, "%s", charset_name(d.readings[i].charset));
+		decoder_free(&decoder);
+	}
+	fault.no_converter = false;
+}
+
 /* ---- decoders ---- */
 
 static void without_converters(void)
@@ -271,6 +290,6 @@ static void undecodable_body(void)
 }
 
 /* What a process learned of its machine's converters it keeps: those that know none come first. */
-UNIT_SUITE(memory, { "without converters", without_converters }, { "undecodable body", undecodable_body }, { "decoders", decoders },
+UNIT_SUITE(memory, { "detector without converters", detector_without_converters }, { "without converters", without_converters }, { "undecodable body", undecodable_body }, { "decoders", decoders },
     { "lost races", lost_races }, { "detector", detector }, { "trust 24: refused bodies", refused_bodies },
     { "trust 24: converters that could not be loaded", converters_that_could_not_be_loaded })
