@@ -24,7 +24,7 @@ struct mixed {
 	struct decoder *strays;         /* reads UTF-8 and other bytes as windows-1252 */
 	struct decoder *others;         /* NULL: there was no such node */
 	struct decoder *rest;           /* reads the rest of a node longer than NODE_MAX; NULL: there is none */
-	uint64_t nodes;
+	uint64_t nodes, malformed;      /* malformed: what decoders that are closed have counted */
 	uint8_t *held;                  /* the open node from its first byte beyond ASCII on */
 	size_t held_len, held_cap;
 };
@@ -95,6 +95,12 @@ static bool says_enough(const uint8_t *node, size_t len)
 	return beyond == SAYS_ENOUGH;
 }
 
+static void close_others(struct mixed *m)
+{
+	m->malformed += decoder_malformed(m->others);
+	decoder_free(&m->others);
+}
+
 /* Opens the decoder of the other charset. *settled false: the node is read so, but is too short to settle it. */
 static int open_others(struct mixed *m, const uint8_t *node, size_t len, bool ends, bool *settled)
 {
@@ -134,7 +140,7 @@ static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool end
 		m->rest = d;
 	rc = rc || !ends ? rc : end_node(m, d);
 	if (!settled)
-		decoder_free(&m->others);
+		close_others(m);
 	return rc;
 }
 
@@ -237,7 +243,7 @@ int mixed_finish(struct mixed *m)
 
 uint64_t mixed_malformed(const struct mixed *m)
 {
-	return decoder_malformed(m->strays);
+	return m->malformed + decoder_malformed(m->strays) + (m->others ? decoder_malformed(m->others) : 0);
 }
 
 uint64_t mixed_others(const struct mixed *m)

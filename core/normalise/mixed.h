@@ -28,7 +28,7 @@ void mixed_set_other(struct mixed *, enum charset, const struct hints *);
 /* 0, what the sink returned, or -1 (out of memory) */
 int mixed_feed(struct mixed *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int mixed_finish(struct mixed *) __attribute__((warn_unused_result));
-/* Sequences replaced by U+FFFD or read as windows-1252 in nodes of UTF-8. */
+/* Sequences replaced by U+FFFD, or, in nodes of UTF-8, read as windows-1252. */
 uint64_t mixed_malformed(const struct mixed *);
 /* Nodes read as another charset than UTF-8. */
 uint64_t mixed_others(const struct mixed *);
