@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 
+from ports import server_port
 from wire import TIMEOUT
 
 APACHE_MODULES = "/usr/lib/apache2/modules"
@@ -85,9 +86,7 @@ class Link:
         command, configure = SERVERS[name]
         os.makedirs(folder)
         os.chmod(folder, 0o755)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = server_port()
         file, text, arguments = configure(folder, self.port, to)
         file = os.path.join(folder, file)
         with open(file, "w", encoding="ascii") as out:

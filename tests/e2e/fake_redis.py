@@ -5,6 +5,7 @@ import struct
 import threading
 import time
 
+from ports import server_port
 from wire import TIMEOUT
 
 MASK = (1 << 64) - 1
@@ -74,7 +75,7 @@ class FakeRedis:
     def __init__(self):
         self.hashes, self.commands, self.lock, self.news = {}, [], threading.RLock(), threading.Condition()
         self.say = lambda args: None
-        self.open, self.listener, self.port = set(), None, 0
+        self.open, self.listener, self.port = set(), None, server_port()
         self.start()
 
     def start(self):

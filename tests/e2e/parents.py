@@ -8,6 +8,7 @@ import time
 import pytest
 
 from peers import Origin
+from ports import server_port
 from wire import TIMEOUT
 
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -52,20 +53,13 @@ class Parent(Origin):
                 sock.close()
 
 
-def unused_port():
-    """Nothing listens there."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        probe.settimeout(TIMEOUT)
-        return probe.getsockname()[1]
-
-
 class Tinyproxy:
     """A running one that asks for user:secret."""
 
     def __init__(self, folder):
         if not shutil.which("tinyproxy"):
             pytest.skip("no tinyproxy")
-        self.port = unused_port()
+        self.port = server_port()
         conf = folder / "tinyproxy.conf"
         conf.write_text(f'Port {self.port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nBasicAuth user secret\n')
         self.process = subprocess.Popen(["tinyproxy", "-d", "-c", str(conf)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -3,14 +3,14 @@ import socket
 import subprocess
 import time
 
+from ports import server_port
 from wire import TIMEOUT
 
 
 class Redis:
     """more: its options; with a certificate it speaks TLS only."""
     def __init__(self, program, folder, *more, certificate=None):
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = probe.getsockname()[1]
+        self.port = server_port()
         port = ["--port", str(self.port)]
         if certificate:
             port = ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file", certificate.chain, "--tls-key-file", certificate.key,

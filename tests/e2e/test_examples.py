@@ -4,7 +4,6 @@ is a configuration that loads. Ports, and the names of the world, are replaced b
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ import pytest
 from certs import server_context
 from feeds import SMALL
 from peers import Origin, TlsOrigin
+from ports import server_port
 from proxy import BINARY, SANITIZER, Utfeed
 from wire import TIMEOUT, message
 
@@ -100,9 +100,7 @@ class World:
         (folder / "hosts").write_text("127.0.0.1 example.org\n")
         (folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-        with socket.socket() as probe:          # not 8080, which another run of this test may want too
-            probe.bind(("127.0.0.1", 0))
-            self.env = {**around, "UTFEED_DEMO_PORT": str(probe.getsockname()[1])}
+        self.env = {**around, "UTFEED_DEMO_PORT": str(server_port())}    # not 8080, which another run of this test may want too
         self.env |= {"PATH": f"{folder}:{os.environ['PATH']}", "CURL_CA_BUNDLE": authority.root.cert,
                      "UTFEED_TLS_CA_FILE": authority.root.cert, "UTFEED_HOSTS_FILE": str(folder / "hosts"),
                      "UTFEED_RESOLV_CONF": str(folder / "resolv.conf"), "UTFEED_ALLOW": "127.0.0.0/8:*"}

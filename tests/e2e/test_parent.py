@@ -8,8 +8,9 @@ import pytest
 
 from certs import server_context
 from feeds import SMALL, SMALL_OUT
-from parents import ESTABLISHED, Parent, Tinyproxy, unused_port
+from parents import ESTABLISHED, Parent, Tinyproxy
 from peers import HAS_IPV6
+from ports import server_port
 from proxy import BINARY
 from test_connect import read
 from test_faults import error_of
@@ -461,7 +462,7 @@ def test_one_utfeed_behind_another(start, origin, secure, authority):
 
 @pytest.mark.parametrize("cache", ["on", "off"])
 def test_a_utfeed_that_is_its_own_parent_finds_out(start, cache):
-    own = f"127.0.0.1:{unused_port()}"
+    own = f"127.0.0.1:{server_port()}"
     got = start(None, "--listen", own, "--cache", cache, env={"http_proxy": own}).get(f"/http://{NAME}/f")
     assert got.status == 502 and error_of(got) == "proxy_loop_detected"
 

@@ -13,6 +13,7 @@ import pytest
 from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client, TlsClient
+from ports import server_port
 from proxy import BINARY, REFUSED
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
@@ -271,11 +272,6 @@ def wait_for(port, process):
     raise AssertionError(f"not listening: exit {process.poll()}")
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
-
-
 @pytest.fixture
 def server():
     running = []
@@ -302,7 +298,7 @@ class Elsewhere:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_openssl_s_server(trusting, server, good, tmp_path, version):
     (tmp_path / "feed.xml").write_bytes(message("200 OK", XML, body=SMALL))
-    port = free_port()
+    port = server_port()
     server(port, "openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", good.cert, "-cert_chain", good.issuer.cert, "-key",
            good.key, "-HTTP", "-tls" + version.replace(".", "_"), cwd=tmp_path)
     got = trusting(Elsewhere(port)).get("/feed.xml")
@@ -352,7 +348,7 @@ def test_real_servers(trusting, server, good, tmp_path, name, version):
     if not program:
         pytest.skip(f"no {name} here")
     (tmp_path / "feed.xml").write_bytes(SMALL)
-    port, config = free_port(), tmp_path / "config"
+    port, config = server_port(), tmp_path / "config"
     modules = os.environ.get("APACHE_MODULES", "/usr/lib/apache2/modules")
     config.write_text((NGINX if name == "nginx" else APACHE).format(home=tmp_path, port=port, version=version, chain=good.chain,
                                                                     key=good.key, modules=modules))
