@@ -52,7 +52,7 @@ CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counter
           "test_trust_cache.py", "test_trust_redis.py"}
 
 
-# What is about many exchanges, each alike for all others: one utfeed and one origin serve them all, one after another, as they do outside
+# Files whose tests look at exchanges alone: one utfeed and one origin serve them all, one after another, as they do outside
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
                    "test_headers.py", "test_large_hits.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_refused.py",
                    "test_relay.py", "test_repairs.py", "test_security.py", "test_transport.py", "test_trust_http.py",
