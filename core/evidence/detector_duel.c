@@ -95,12 +95,12 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 {
 	static const size_t rounds[] = { 192, 1024 }; /* bytes of the sample */
 	const struct reading *const both[] = { first, second };
-	size_t round, i, len;
+	size_t round, i, len = 0;
 	int cost[2];
 
 	sample_take(&race->sample, text->bytes, text->len, d->is);
 	*lead = 0;
-	for (round = 0; round < sizeof rounds / sizeof rounds[0] && abs(*lead) < DECISIVE; round++) {
+	for (round = 0; round < sizeof rounds / sizeof rounds[0] && len < race->sample.len; round++) {
 		len = race->sample.len < rounds[round] ? race->sample.len : rounds[round];
 		for (i = 0; i < 2; i++) {
 			p->charset = CS_NONE;
@@ -109,6 +109,8 @@ static int weigh_differing(struct race *race, struct piece *p, const struct read
 			cost[i] = piece_cost(p, both[i]->language);
 		}
 		*lead = cost[1] - cost[0];
+		if (abs(*lead) >= DECISIVE)
+			break;
 	}
 	return 0;
 }

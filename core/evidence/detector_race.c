@@ -62,7 +62,7 @@ static bool are_pairs(enum charset cs, const struct sample *s)
 			good++;
 			i++;
 		} else if (8 * ++bad >= good + len - i) {
-			return false; /* whatever follows */
+			return false; /* the rest cannot make up for it */
 		}
 	}
 	return good > 8 * bad;
@@ -161,7 +161,7 @@ const struct race_candidate *race_next_single(const struct race_candidate *last)
 	return c < candidates + CANDIDATES ? c : NULL;
 }
 
-/* Of a sequence of tokens and its length; never 0. */
+/* A hash of the tokens and of their number. It is never 0, which stands for no text. */
 static uint64_t hash_of(const uint16_t *tokens, size_t n)
 {
 	enum { EACH = sizeof(uint64_t) / sizeof *tokens };
@@ -177,40 +177,46 @@ static uint64_t hash_of(const uint16_t *tokens, size_t n)
 	return hash | 1;
 }
 
-int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t len)
+static int read_characters(struct piece *p, enum charset cs, const struct sample *s, size_t len)
 {
-	const uint16_t *letters;
-	struct decoder *d;
-	uint64_t last;
+	struct decoder *d = decoder_new(cs, 0);
+	size_t used;
+
+	if (d == NULL)
+		return -1;
+	p->n = decoder_feed(d, s->bytes, len, &used, p->u.text, sizeof p->u.text);
+	decoder_free(&d);
+	p->text = 0;
+	return 0;
+}
+
+static int read_tokens(struct piece *p, enum charset cs, const struct sample *s, size_t len)
+{
+	const uint16_t *letters = charset_letters(cs);
+	uint64_t before = p->text;
 	size_t i;
 
-	if (p->charset == cs && p->bytes == len)
-		return 0;
-	p->charset = CS_NONE; /* as long as what is here may be another charset's */
-	if (!race_is_single(cs)) {
-		d = decoder_new(cs, 0);
-		if (d == NULL)
-			return -1;
-		p->n = decoder_feed(d, s->bytes, len, &i, p->u.text, sizeof p->u.text);
-		decoder_free(&d);
-		p->text = 0;
-		p->charset = cs;
-		p->bytes = len;
-		return 0;
-	}
-	letters = charset_letters(cs);
 	if (letters == NULL)
 		return -1;
 	for (i = 0; i < len; i++)
 		p->u.tokens[i] = letters[s->bytes[i]];
 	p->n = len;
-	last = p->text;
 	p->text = hash_of(p->u.tokens, len);
-	if (p->text != last)
+	if (p->text != before)
 		p->case_cost = language_case_cost(p->u.tokens, len);
-	p->charset = cs;
-	p->bytes = len;
 	return 0;
+}
+
+int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t len)
+{
+	int rc;
+
+	if (p->charset == cs && p->bytes == len)
+		return 0;
+	rc = race_is_single(cs) ? read_tokens(p, cs, s, len) : read_characters(p, cs, s, len);
+	p->charset = rc == 0 ? cs : CS_NONE; /* what a reading that fails leaves here is no charset's */
+	p->bytes = len;
+	return rc;
 }
 
 int piece_cost(const struct piece *p, enum language l)
@@ -220,7 +226,8 @@ int piece_cost(const struct piece *p, enum language l)
 	return (int)(language_cost(l, p->u.tokens, p->n) + p->case_cost);
 }
 
-/* As piece_cost(), which is asked once for the same text. */
+/* What the piece costs in a language. Where the charset that was read in this language before made the same text of
+ * the sample, the cost is known. */
 static int race_cost(struct race *race, const struct piece *p, enum language l)
 {
 	if (!race_is_single(p->charset) || l == LANGUAGE_NONE)

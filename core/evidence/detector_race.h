@@ -34,7 +34,8 @@ struct race {
 	struct reading readings[RACE_READINGS];
 	int base[RACE_READINGS]; /* what each costs before the text is read; without hints */
 	size_t n;
-	/* What was read in each language last, and what it cost: charsets of one alphabet read most samples alike. */
+	/* For each language, the text that was weighed in it last (as in struct piece) and its cost: charsets of one
+	 * alphabet make the same text of most samples. */
 	struct { uint64_t text; int cost; } last[LANGUAGE_HAN];
 	size_t proposed; /* the first so many are of charsets that somebody named */
 	struct detector_trace *trace; /* NULL: nobody asks */
@@ -44,7 +45,7 @@ struct race {
 struct piece {
 	enum charset charset;
 	size_t bytes;
-	uint64_t text; /* hash of the tokens */
+	uint64_t text; /* a hash of the tokens; 0: there are none */
 	unsigned case_cost;
 	size_t n;
 	union {

@@ -190,7 +190,8 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
-	uint8_t counts[CLASSES_MOST]; /* masks: what a token costs within its class counts but for the own letters */
+	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
+	uint8_t counts[CLASSES_MOST];
 	size_t i;
 
 	if (l == LANGUAGE_NONE)

@@ -15,7 +15,7 @@ struct sample {
 	uint8_t bytes[SAMPLE_BYTES];    /* pieces, with a line feed behind each */
 	size_t len;
 	size_t beyond;                  /* bytes beyond ASCII in them */
-	bool has[256];                  /* which these are */
+	bool has[256];                  /* which bytes these are */
 	bool whole;                     /* nothing that was looked for has been left out but repetitions */
 };
 

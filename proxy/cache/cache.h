@@ -70,8 +70,8 @@ unsigned cache_in_flight_ends(struct cache *);
  * monotonic clock. */
 void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now);
 bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
-/* Whoever purges a URL may have told its origin to answer otherwise. The hints of other URLs go with it: they are found
- * by the whole key alone, and are learnt again by one response each. */
+/* Forgets all hints, for a purge: whoever asks for one may have told the origin to answer otherwise. The hints of one
+ * URL alone cannot be found, because a hint is found by the whole key. */
 void cache_forget_hit_for_miss(struct cache *);
 
 #endif

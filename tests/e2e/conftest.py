@@ -52,7 +52,7 @@ CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counter
           "test_trust_cache.py", "test_trust_redis.py"}
 
 
-# Files whose tests look at exchanges alone: one utfeed and one origin serve them all, one after another, as they do outside
+# Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
                    "test_headers.py", "test_large_hits.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_refused.py",
                    "test_relay.py", "test_repairs.py", "test_security.py", "test_transport.py", "test_trust_http.py",
@@ -72,18 +72,22 @@ def another():
         each.close()
 
 
+def shares(request):
+    """A test that starts a utfeed of its own shares no origin either: at its end that utfeed may ask once more."""
+    return request.path.name in SHARED_BY_TESTS and "proxy" in request.fixturenames
+
+
 @pytest.fixture
 def origin(request):
     """An origin of the test's own; where tests share one, it is as new."""
-    if request.path.name not in SHARED_BY_TESTS:
+    if not shares(request):
         yield request.getfixturevalue("another")()
         return
     origin = request.getfixturevalue("old_origin")
     yield origin
     origin.renew()
-    if "proxy" in request.fixturenames:
-        for _ in range(2):      # utfeed has seen that the connections are over, and that what it asks again is refused
-            assert request.getfixturevalue("old_proxy").get("/", method="BREW/").status == 400
+    for _ in range(2):      # then utfeed has seen that the connections are over, and that what it asks again is refused
+        assert request.getfixturevalue("old_proxy").get("/", method="BREW/").status == 400
     origin.listener.listen(256)
 
 
@@ -126,7 +130,7 @@ def start_once(request):
 @pytest.fixture
 def proxy(request, origin):
     """A utfeed in front of origin, with no options; where tests share one, what it says of the tests before stands in its log."""
-    if request.path.name not in SHARED_BY_TESTS:
+    if not shares(request):
         yield request.getfixturevalue("start")(origin)
         return
     proxy = request.getfixturevalue("old_proxy")

@@ -574,8 +574,7 @@ def test_stale_while_the_origin_errs(start, origin, site, error):
     assert site.count() >= 3
 
 
-def test_stale_when_nobody_listens(start, another):
-    origin = another()
+def test_stale_when_nobody_listens(start, origin):
     proxy = start(None, "--gateway-stale", "1h")
     client = proxy.client().ask(f"/{origin.url}/f")
     origin.receive().answer(feed("Cache-Control: max-age=1", "Age: 100"), close=True)

@@ -290,6 +290,7 @@ static void undecodable_body(void)
 }
 
 /* What a process learned of its machine's converters it keeps: those that know none come first. */
-UNIT_SUITE(memory, { "detector without converters", detector_without_converters }, { "without converters", without_converters }, { "undecodable body", undecodable_body }, { "decoders", decoders },
+UNIT_SUITE(memory, { "detector without converters", detector_without_converters }, { "without converters", without_converters },
+    { "undecodable body", undecodable_body }, { "decoders", decoders },
     { "lost races", lost_races }, { "detector", detector }, { "trust 24: refused bodies", refused_bodies },
     { "trust 24: converters that could not be loaded", converters_that_could_not_be_loaded })

@@ -92,7 +92,8 @@ class World:
         self.by_url[exchange.url].append(exchange)
 
     def since(self, e, step):
-        """No request that e is for came earlier: step, or, where a redirect has just led to e's URL, the time that holds for the redirect."""
+        """The earliest moment at which the request that e is for can have come: step. Where a redirect has just led to e's URL, it is for
+        the redirect's request, which may have come earlier."""
         led = [x.since for x in self.exchanges.values() if x.location == e.url and x.answered and e.asked.ms < x.answered.ms + LATE_MS]
         return min([step, *led], key=lambda moment: moment.seq)
 

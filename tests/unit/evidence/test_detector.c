@@ -304,8 +304,8 @@ static void challenged(void)
 	uint8_t *bytes;
 
 	for (i = 0; i < 40; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "<title>Včera a večer %zu bylo v naší zemi pěkně, zítra má být ještě větší zima</title>\n%s", i,
-		    i == 39 ? late : early);
+		n += (size_t)snprintf(text + n, sizeof text - n,
+		    "<title>Včera a večer %zu bylo v naší zemi pěkně, zítra má být ještě větší zima</title>\n%s", i, i == 39 ? late : early);
 	for (k = 0; k < 4; k++) {
 		bytes = wide_iconv("UTF-8", charset_name(sets[k / 2]), text, n, &len);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
