@@ -151,7 +151,7 @@ def test_a_304_on_its_way_does_not_bring_it_back(proxy, origin, method, fields):
 
 
 def test_what_is_on_its_way_elsewhere_is_stored(proxy, origin):
-    """One URL in 1,024 shares a gate with the purged one (proxy/cache/cache.c), and then the response is not stored: of three, one may be so."""
+    """One URL in 1,024 shares a gate with the purged one (proxy/cache/cache.c), and what is on its way there is not stored: one of three may."""
     kept = []
     for path in ("/f", "/g", "/h"):
         client = proxy.client().ask(path)
