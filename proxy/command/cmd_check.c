@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/normalise/normalise.h"
-#include "proxy/command/check_report.h"
-#include "proxy/command/wellformed.h"
+#include "proxy/report/check_report.h"
+#include "proxy/report/wellformed.h"
 
 static const char usage[] =
     "utfeed check [--json] [--explain] [-t CONTENT-TYPE] [--content-language TAG] [--base URL]\n"

@@ -2,8 +2,8 @@
  * Must not know: what is written.
  * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and control characters are always
  * escaped. */
-#ifndef UTFEED_PROXY_COMMAND_JSON_H
-#define UTFEED_PROXY_COMMAND_JSON_H
+#ifndef UTFEED_PROXY_BASE_JSON_H
+#define UTFEED_PROXY_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Owns how `utfeed check --explain` shows why policy auto decided as it did. See check_explain.h. */
-#include "proxy/command/check_explain.h"
+#include "proxy/report/check_explain.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Owns writing JSON to a stdio stream. See json.h. */
-#include "proxy/command/json.h"
+#include "proxy/base/json.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/command/wellformed.c. Must not know: repairs. Invariant: each row names its rule; each is fed whole and byte by byte. */
-#include "proxy/command/wellformed.h"
+/* Owns the cases of proxy/report/wellformed.c. Must not know: repairs. Invariant: each row names its rule; each is fed whole and byte by byte. */
+#include "proxy/report/wellformed.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Owns the cases of proxy/command/json.c. Must not know: what is written with it. Invariant: each row names its rule (RFC 8259). */
-#include "proxy/command/json.h"
+/* Owns the cases of proxy/base/json.c. Must not know: what is written with it. Invariant: each row names its rule (RFC 8259). */
+#include "proxy/base/json.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

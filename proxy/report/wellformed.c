@@ -1,5 +1,5 @@
 /* Owns asking a real XML parser whether a document is well-formed. See wellformed.h. */
-#include "proxy/command/wellformed.h"
+#include "proxy/report/wellformed.h"
 
 #include <expat.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Owns how `utfeed check --explain` shows why policy auto decided as it did.
  * Must not know: how that was found. Every word that it prints is utfeed's own, none a peer's. */
-#ifndef UTFEED_PROXY_COMMAND_CHECK_EXPLAIN_H
-#define UTFEED_PROXY_COMMAND_CHECK_EXPLAIN_H
+#ifndef UTFEED_PROXY_REPORT_CHECK_EXPLAIN_H
+#define UTFEED_PROXY_REPORT_CHECK_EXPLAIN_H
 
 #include "core/policy/policy_explain.h"
-#include "proxy/command/json.h"
+#include "proxy/base/json.h"
 
 /* held: how many bytes the decision was made on. */
 void check_explain_text(const struct policy_explanation *, size_t held);

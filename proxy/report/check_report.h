@@ -1,7 +1,7 @@
 /* Owns how the findings of `utfeed check` are shown: as text for people, as JSON for programs.
  * Must not know: how they were found. Invariant: no byte of a feed or a name reaches a terminal unescaped. */
-#ifndef UTFEED_PROXY_COMMAND_CHECK_REPORT_H
-#define UTFEED_PROXY_COMMAND_CHECK_REPORT_H
+#ifndef UTFEED_PROXY_REPORT_CHECK_REPORT_H
+#define UTFEED_PROXY_REPORT_CHECK_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>

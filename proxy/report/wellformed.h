@@ -1,8 +1,8 @@
 /* Owns asking a real XML parser whether a document is well-formed; of the product only wellformed.c includes <expat.h>.
  * Must not know: encodings' evidence, policies. It is not in the data path: `utfeed check` and tests use it.
  * Invariant: entity declarations are refused where they are declared, so nothing is ever expanded or fetched. */
-#ifndef UTFEED_PROXY_COMMAND_WELLFORMED_H
-#define UTFEED_PROXY_COMMAND_WELLFORMED_H
+#ifndef UTFEED_PROXY_REPORT_WELLFORMED_H
+#define UTFEED_PROXY_REPORT_WELLFORMED_H
 
 #include <stdbool.h>
 #include <stddef.h>

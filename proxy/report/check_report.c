@@ -1,11 +1,11 @@
 /* Owns how the findings of `utfeed check` are shown. See check_report.h. */
-#include "proxy/command/check_report.h"
+#include "proxy/report/check_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "proxy/command/check_explain.h"
-#include "proxy/command/json.h"
+#include "proxy/report/check_explain.h"
+#include "proxy/base/json.h"
 
 static const char *or_null(const char *text)
 {
