@@ -54,7 +54,7 @@ AWK
 generate() { awk "$(cat "$work/text.awk")
 $1"; }
 
-make_stats() { rows "$1" | generate '{ print ".It Li " ($1 == "ROUTE" ? "route.NAME." : "") $3; sentence($4) }'; }
+make_stats() { rows "$1" | generate '{ print ".It Li " ($1 == "ROUTE" ? "route.NAME." : "") $3 ($1 == "HISTOGRAM" ? " (histogram)" : ""); sentence($4) }'; }
 make_failures() { rows "$1" | generate '{ print ".It Li " $3 " , " $4; sentence($5) }'; }
 make_labels() {
 	{ rows "$(file_of charsets.def)"; rows "$1"; } | generate '

@@ -34,6 +34,9 @@ struct decoder;
 struct decoder *decoder_new(enum charset, unsigned flags);
 void decoder_free(struct decoder **);
 
+/* Whether this system can decode the charset; false also where memory or descriptors are missing (errno as above). */
+bool decoder_has_converter(enum charset);
+
 /* Reads from *in (in_len bytes) into out (out_cap bytes, at least DECODER_MIN_OUT). Returns the bytes written and sets
  * *consumed. Stops when the input is used up (an incomplete character at its end is kept inside and counts as consumed)
  * or when the room left is under DECODER_MIN_OUT. Never fails. */

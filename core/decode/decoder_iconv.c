@@ -42,6 +42,18 @@ static iconv_t open_from(enum charset cs)
 	return cd;
 }
 
+bool decoder_has_converter(enum charset cs)
+{
+	iconv_t cd;
+
+	if (!charset_info(cs)->iconv_name)
+		return true;
+	if ((cd = open_from(cs)) == (iconv_t)-1)
+		return false;
+	iconv_close(cd);
+	return true;
+}
+
 static int stream_open(struct decoder *d)
 {
 	iconv_t cd = open_from(d->charset);

@@ -1,29 +1,36 @@
-/* Prints counters and gauges; see stats.h. */
+/* Counters, gauges and histograms; see stats.h. */
 #include "proxy/base/stats.h"
 
-static const struct stats_row {
-	const char *name;
-	bool gauge;
-	unsigned id;                   /* enum stats_gauge or stats_counter */
-} rows[] = {
-#define COUNTER(id, name, what) { name, false, STAT_##id },
-#define GAUGE(id, name, what) { name, true, GAUGE_##id },
-#define ROUTE(id, name, what)
+const struct stats_row stats_rows[] = {
+#define COUNTER(id, name, what) { name, what, STATS_COUNTER, STAT_##id },
+#define GAUGE(id, name, what) { name, what, STATS_GAUGE, GAUGE_##id },
+#define TALLY(id, name, what) { name, what, STATS_TALLY, GAUGE_##id },
 #include "proxy/base/stats.def"
-#undef COUNTER
-#undef GAUGE
-#undef ROUTE
+};
+const size_t stats_n_rows = sizeof stats_rows / sizeof *stats_rows;
+
+const struct stats_route_row stats_route_rows[ROUTE_COUNT] = {
+#define ROUTE(id, name, what) { name, what },
+#include "proxy/base/stats.def"
 };
 
-static const char *const route_names[ROUTE_COUNT] = {
-#define COUNTER(id, name, what)
-#define GAUGE(id, name, what)
-#define ROUTE(id, name, what) name,
+enum histogram_unit { UNIT_bytes, UNIT_seconds };
+
+const struct stats_histogram_row stats_histogram_rows[HISTOGRAM_COUNT] = {
+#define HISTOGRAM(id, name, what, unit, first) { name, #unit, what, UNIT_##unit == UNIT_seconds, first },
 #include "proxy/base/stats.def"
-#undef COUNTER
-#undef GAUGE
-#undef ROUTE
 };
+
+void stats_observe(struct stats *s, enum stats_histogram id, uint64_t value)
+{
+	struct histogram *h = &s->histograms[id];
+	unsigned first = stats_histogram_rows[id].first,
+	         power = value > 1 ? 64 - (unsigned)__builtin_clzll(value - 1) : 0,
+	         at = power > first ? power - first : 0;
+
+	stats_count(&h->bucket[at < HISTOGRAM_BUCKETS ? at : HISTOGRAM_BUCKETS], 1);
+	stats_count(&h->sum, value);
+}
 
 static uint64_t stats_sum(struct stats *const *sets, size_t n, unsigned counter)
 {
@@ -34,16 +41,22 @@ static uint64_t stats_sum(struct stats *const *sets, size_t n, unsigned counter)
 	return sum;
 }
 
+bool stats_number(const struct stats_row *r, struct stats *const *sets, size_t n, const struct stats_gauges *gauges,
+    uint64_t *number)
+{
+	bool counted = r->kind == STATS_COUNTER;
+
+	*number = counted ? stats_sum(sets, n, r->id) : gauges->of[r->id].value;
+	return counted || gauges->of[r->id].known;
+}
+
 void stats_print(FILE *f, struct stats *const *sets, size_t n, const struct stats_gauges *gauges)
 {
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const struct stats_row *r = &rows[i];
+	uint64_t number;
 
-		if (!r->gauge)
-			fprintf(f, "%s %llu\n", r->name, (unsigned long long)stats_sum(sets, n, r->id));
-		else if (gauges->of[r->id].known)
-			fprintf(f, "%s %llu\n", r->name, (unsigned long long)gauges->of[r->id].value);
-	}
+	for (size_t i = 0; i < stats_n_rows; i++)
+		if (stats_number(&stats_rows[i], sets, n, gauges, &number))
+			fprintf(f, "%s %llu\n", stats_rows[i].name, (unsigned long long)number);
 }
 
 static uint64_t stats_sum_route(const struct stats_of_route *sets, size_t n, size_t counter)
@@ -55,13 +68,20 @@ static uint64_t stats_sum_route(const struct stats_of_route *sets, size_t n, siz
 	return sum;
 }
 
-void stats_print_route(FILE *f, const char *name, const struct stats_of_route *sets, size_t n)
+void stats_route_sums(uint64_t sums[ROUTE_COUNT], const struct stats_of_route *sets, size_t n)
 {
-	uint64_t sums[ROUTE_COUNT], all = 0;
+	uint64_t all = 0;
 
 	for (size_t c = 0; c < ROUTE_COUNT; c++)
 		all += sums[c] = stats_sum_route(sets, n, c);
 	sums[ROUTE_REQUESTS] = all;
+}
+
+void stats_print_route(FILE *f, const char *name, const struct stats_of_route *sets, size_t n)
+{
+	uint64_t sums[ROUTE_COUNT];
+
+	stats_route_sums(sums, sets, n);
 	for (size_t c = 0; c < ROUTE_COUNT; c++)
-		fprintf(f, "route.%s.%s %llu\n", name, route_names[c], (unsigned long long)sums[c]);
+		fprintf(f, "route.%s.%s %llu\n", name, stats_route_rows[c].name, (unsigned long long)sums[c]);
 }

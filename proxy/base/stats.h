@@ -1,5 +1,5 @@
-/* Owns the counters and gauges (stats.def). Each worker counts into a set of its own. Only when they are printed are
- * the sets added up and the gauges asked for.
+/* Owns the counters, gauges and histograms (stats.def). Each worker counts into a set of its own. Only when they are
+ * shown are the sets added up and the gauges asked for.
  * Must not know: what the numbers are about. Invariant: one writer per set, so a relaxed load and store are enough. */
 #ifndef UTFEED_PROXY_BASE_STATS_H
 #define UTFEED_PROXY_BASE_STATS_H
@@ -10,64 +10,73 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "proxy/base/answers.h"
+#include "proxy/base/failure.h"
+
 enum stats_counter {
 #define COUNTER(id, name, what) STAT_##id,
-#define GAUGE(id, name, what)
-#define ROUTE(id, name, what)
 #include "proxy/base/stats.def"
-#undef COUNTER
-#undef GAUGE
-#undef ROUTE
 	STAT_COUNT
 };
 
 enum stats_gauge {
-#define COUNTER(id, name, what)
 #define GAUGE(id, name, what) GAUGE_##id,
-#define ROUTE(id, name, what)
+#define TALLY(id, name, what) GAUGE_##id,
 #include "proxy/base/stats.def"
-#undef COUNTER
-#undef GAUGE
-#undef ROUTE
 	GAUGE_COUNT
 };
 
 enum stats_route {
-#define COUNTER(id, name, what)
-#define GAUGE(id, name, what)
 #define ROUTE(id, name, what) ROUTE_##id,
 #include "proxy/base/stats.def"
-#undef COUNTER
-#undef GAUGE
-#undef ROUTE
 	ROUTE_COUNT
+};
+
+enum stats_histogram {
+#define HISTOGRAM(id, name, what, unit, first) HISTOGRAM_##id,
+#include "proxy/base/stats.def"
+	HISTOGRAM_COUNT
+};
+
+enum { HISTOGRAM_BUCKETS = 21 };
+
+/* bucket[i] counts the values from the bound before it up to its own bound, 2^(first+i); the last one has no bound. */
+struct histogram {
+	_Atomic uint64_t bucket[HISTOGRAM_BUCKETS + 1], sum;
 };
 
 struct stats {
 	_Atomic uint64_t value[STAT_COUNT];
+	struct histogram histograms[HISTOGRAM_COUNT];
+	_Atomic uint64_t failures[FAILURE_COUNT]; /* fetches that failed, by kind */
+	struct answers answers;
 };
 
 static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 {
-	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + n,
-	    memory_order_relaxed);
+	stats_count(&s->value[c], n);
 }
 
+/* Adds a value in the histogram's unit: microseconds or bytes. */
+void stats_observe(struct stats *, enum stats_histogram, uint64_t value);
+
 /* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in
- * REQUESTS where it is neither; stats_print_route() prints the sum of all three as the route's requests. */
+ * REQUESTS where it is neither; stats_route_sums() adds all three up as the route's requests. */
 struct stats_of_route {
 	_Alignas(64) _Atomic uint64_t value[ROUTE_COUNT];
 };
 
 static inline void stats_add_route(struct stats_of_route *s, enum stats_route c)
 {
-	atomic_store_explicit(&s->value[c], atomic_load_explicit(&s->value[c], memory_order_relaxed) + 1,
-	    memory_order_relaxed);
+	stats_count(&s->value[c], 1);
 }
 
 /* The gauges at one moment; a zeroed struct knows none. */
 struct stats_gauges {
-	struct { bool known; uint64_t value; } of[GAUGE_COUNT];
+	struct {
+		bool known;
+		uint64_t value;
+	} of[GAUGE_COUNT];
 };
 
 static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint64_t value)
@@ -75,6 +84,33 @@ static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint6
 	g->of[id].known = true;
 	g->of[id].value = value;
 }
+
+/* The rows of stats.def, in its order. */
+enum stats_kind { STATS_COUNTER, STATS_GAUGE, STATS_TALLY };
+struct stats_row {
+	const char *name, *what;
+	enum stats_kind kind;
+	unsigned id; /* enum stats_counter or stats_gauge */
+};
+extern const struct stats_row stats_rows[];
+extern const size_t stats_n_rows;
+
+struct stats_histogram_row {
+	const char *name, *unit, *what;
+	bool seconds;   /* values are microseconds */
+	unsigned first; /* the power of two that bounds the first bucket */
+};
+extern const struct stats_histogram_row stats_histogram_rows[HISTOGRAM_COUNT];
+
+struct stats_route_row {
+	const char *name, *what;
+};
+extern const struct stats_route_row stats_route_rows[ROUTE_COUNT];
+
+/* The number of a row: the sum of n sets, or the gauge. False: it is not known. */
+bool stats_number(const struct stats_row *, struct stats *const *sets, size_t n, const struct stats_gauges *,
+    uint64_t *number);
+void stats_route_sums(uint64_t sums[ROUTE_COUNT], const struct stats_of_route *sets, size_t n);
 
 /* Writes "name value" lines: the sum of n sets, and the gauges that are known. */
 void stats_print(FILE *, struct stats *const *sets, size_t n, const struct stats_gauges *);

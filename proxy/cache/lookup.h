@@ -15,6 +15,7 @@
 #ifndef UTFEED_PROXY_CACHE_LOOKUP_H
 #define UTFEED_PROXY_CACHE_LOOKUP_H
 
+#include "proxy/base/answers.h"
 #include "proxy/cache/cache.h"
 #include "proxy/http/cache_status.h"
 #include "proxy/http/conditional.h"
@@ -127,6 +128,8 @@ bool lookup_again(struct lookup *, const struct object *);
 void lookup_late(struct lookup *, struct object *);
 /* Moves the reader to the stored response that the SUBSTITUTED object names. *head: one reference. */
 void lookup_follow(struct lookup *, struct object_reader *, struct object_head **head);
+/* What the cache did for the request, once its answer has begun. */
+enum answer_outcome lookup_answer(const struct lookup *);
 void lookup_free(struct lookup *);
 void lookup_memory_free(struct lookup_memory *);
 

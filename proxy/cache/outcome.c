@@ -34,6 +34,26 @@ static void lookup_count_route(const struct lookup *l, enum stats_counter outcom
 	stats_add_route(&c->of[l->ctx->worker], counter);
 }
 
+enum answer_outcome lookup_answer(const struct lookup *l)
+{
+	switch (lookup_outcome(l)) {
+	case STAT_CACHE_HITS:
+		return ANSWER_HIT;
+	case STAT_CACHE_STALE:
+		return ANSWER_STALE;
+	case STAT_CACHE_REVALIDATED:
+		return ANSWER_REVALIDATED;
+	case STAT_CACHE_COLLAPSED:
+		return ANSWER_COLLAPSED;
+	case STAT_CACHE_MISSES:
+		return ANSWER_MISS;
+	case STAT_CACHE_BYPASSES:
+		return ANSWER_BYPASS;
+	default:
+		return ANSWER_NONE;
+	}
+}
+
 void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);

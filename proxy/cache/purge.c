@@ -33,11 +33,12 @@ int64_t purge_run(const struct purge *p, struct cache *cache, const struct desti
 	struct text url = { 0 };
 	int64_t n = -1;
 
-	destination_url(&url, to);
+	if (to)
+		destination_url(&url, to);
 	if (!url.failed) {
 		cache_forget_hit_for_miss(cache);
-		n = cache_purge(cache, p->what, url.bytes, p->host ? url.len - (to->path_len - 1) : url.len, p->soft,
-		    now);
+		n = cache_purge(cache, p->what, url.bytes ? url.bytes : "",
+		    p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now);
 	}
 	text_free(&url);
 	return n;

@@ -17,7 +17,8 @@ struct purge {
 
 /* words: the value of X-Purge; at NULL: none. False: not understood. */
 bool purge_read(struct purge *, struct slice words);
-/* Purges; returns how many entries memory held; -1: out of memory. now: seconds since the epoch. */
+/* Purges; returns how many entries memory held; -1: out of memory. The destination may be NULL where everything is
+ * purged. now: seconds since the epoch. */
 int64_t purge_run(const struct purge *, struct cache *, const struct destination *, int64_t now);
 
 /* Waits until the store behind memory has done all purges so far, for PURGE_WAIT_MS at most: after that the store owes

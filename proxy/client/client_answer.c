@@ -150,6 +150,8 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 		client_take_gzip(c, &final, &asked);
 	client_enter(c, CL_SEND);
 	x->status = final.head->status;
+	if (client_measures(c))
+		x->first_us = loop_now_us(client_loop(c));
 	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
 	return true;
 }

@@ -30,6 +30,7 @@ struct exchange {
 	struct log_id id;
 	/* for the access log; taken from the coarse clock where there is no log yet: a reload may bring one */
 	uint64_t start_us;
+	uint64_t first_us;             /* when the answer's head was handed over; 0: not yet, or nobody measures */
 	int status;                    /* sent; 0: nothing yet */
 	struct object *body;           /* the request's body, which the fetch reads; NULL: none, or complete */
 	bool body_starved;             /* the body's object is full: reading has stopped */
@@ -105,6 +106,12 @@ static inline const struct conf *client_conf(const struct client *c)
 	return client_context(c)->conf;
 }
 
+/* Whether there is an admin listener, which shows histograms and counts by label. */
+static inline bool client_measures(const struct client *c)
+{
+	return client_conf(c)->admin_listen.count;
+}
+
 /* Whether a request is under way. */
 static inline bool client_is_busy(const struct client *c)
 {
@@ -156,12 +163,15 @@ bool client_begin(struct client *);            /* true: the head is on its way, 
 bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
 void client_cut(struct client *);              /* ends the response early, so that the client can tell */
 void client_log_line(struct client *, const char *end);
+void client_measure(struct client *);          /* adds the answer, as it ended, to the counts that /metrics shows */
 static inline void client_log(struct client *c, const char *end)
 {
 	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end,
 	    (unsigned long long)c->x->sender.body_bytes);
 	if (client_conf(c)->access_log)
 		client_log_line(c, end);
+	if (client_measures(c))
+		client_measure(c);
 }
 
 /* client_tunnel.c */

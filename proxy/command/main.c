@@ -39,6 +39,7 @@ static const struct {
 	{ "serve", "run the proxy (utfeed serve --help)", cmd_serve },
 	{ "check", "show every policy's verdict on files", cmd_check },
 	{ "normalise", "write a file as UTF-8, as the proxy would", cmd_normalise },
+	{ "healthcheck", "ask a running utfeed whether it is well", cmd_healthcheck },
 	{ "policies", "list the policies", cmd_policies },
 	{ "charsets", "list the charsets and their labels", cmd_charsets },
 };
@@ -49,7 +50,7 @@ static void print_usage(FILE *f)
 	      "Makes any XML feed readable by any consumer.\n\n",
 	    f);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
+		fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
 }
 
 int main(int argc, char **argv)

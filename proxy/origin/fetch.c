@@ -127,6 +127,7 @@ void fetch_fail(struct fetch *f)
 	fetch_show_url(f, url);
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
+	stats_count(&loop_stats(fetch_loop(f))->failures[f->failure.error], 1);
 	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);

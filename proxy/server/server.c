@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
+#include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
 #include "proxy/base/memory_limit.h"
 #include "proxy/base/stats.h"
@@ -51,7 +52,9 @@ struct server {
 	struct backoff *backoff;
 	size_t n_workers, running;
 	struct worker **workers;
-	struct stats **stats;          /* one of each worker */
+	struct stats **stats;          /* one of each worker, then that of the admin listener */
+	struct loop **loops;           /* one of each worker */
+	struct admin *admin;           /* NULL: there is no admin listener */
 	/* n_addresses for each worker, which owns them; they are open until the worker is told to drain */
 	int *fds;
 	size_t n_addresses;
@@ -194,6 +197,54 @@ static int server_open_cache(struct server *s)
 	return -1;
 }
 
+static void server_on_drain(void *arg)
+{
+	(void)arg;
+	kill(getpid(), SIGTERM);
+}
+
+/* Binds the addresses of the admin listener. Returns how many; -1: logged, and nothing stays open. */
+static int server_bind_admin(const struct conf_listen_list *list, int *fds)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct sockaddr_storage address;
+		socklen_t len = server_address(&address, &list->items[i]);
+		char text[SERVER_ADDRESS_MAX];
+
+		if ((fds[i] = listener_bind((struct sockaddr *)&address, len, false)) < 0) {
+			log_error("admin-listen %s: %s", server_address_text(text, &address), strerror(errno));
+			while (i)
+				close(fds[--i]);
+			return -1;
+		}
+		getsockname(fds[i], (struct sockaddr *)&address, &len);
+		log_info("admin listener on %s", server_address_text(text, &address));
+	}
+	return (int)list->count;
+}
+
+/* The workers run already: the admin listener answers from the start that they do. */
+static int server_start_admin(struct server *s)
+{
+	const struct conf_listen_list *list = &s->first->conf->admin_listen;
+	const struct admin_parts parts = { s->first, s->cache, s->loops, s->stats, s->n_workers, server_on_drain, s };
+	int *fds, n, err;
+
+	if (!list->count)
+		return 0;
+	if (!(fds = calloc(list->count, sizeof *fds)))
+		return -1;
+	if ((n = server_bind_admin(list, fds)) > 0)
+		s->admin = admin_new(&parts, fds, (size_t)n);
+	free(fds);
+	if (!s->admin)
+		return -1;
+	s->stats[s->n_workers] = admin_stats(s->admin);
+	if ((err = admin_start(s->admin)))
+		log_error("admin-listen: %s", strerror(err));
+	return err ? -1 : 0;
+}
+
 static int server_start(struct server *s)
 {
 	const struct conf_listen_list *plain = &s->first->conf->listen, *tls = &s->first->conf->tls_listen;
@@ -201,9 +252,10 @@ static int server_start(struct server *s)
 
 	s->fds = calloc(n * s->n_workers, sizeof *s->fds);
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
-	s->stats = calloc(s->n_workers, sizeof *s->stats);
+	s->stats = calloc(s->n_workers + 1, sizeof *s->stats);
+	s->loops = calloc(s->n_workers, sizeof *s->loops);
 	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!s->fds || !s->workers || !s->stats || !s->addresses || !(s->backoff = backoff_new()) ||
+	if (!s->fds || !s->workers || !s->stats || !s->loops || !s->addresses || !(s->backoff = backoff_new()) ||
 	    server_open_cache(s))
 		return -1;
 	for (size_t i = 0; i < n; i++)
@@ -216,13 +268,14 @@ static int server_start(struct server *s)
 		int err;
 
 		s->stats[s->running] = worker_stats(s->workers[s->running]);
+		s->loops[s->running] = worker_loop(s->workers[s->running]);
 		worker_on_done(s->workers[s->running], server_on_worker_done, s);
 		if ((err = worker_start(s->workers[s->running]))) {
 			log_error("worker: %s", strerror(err));
 			return -1;
 		}
 	}
-	return 0;
+	return server_start_admin(s);
 }
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -256,7 +309,7 @@ static void server_print_stats(struct server *s)
 
 	settings_print_counts(s->settings, stderr);
 	cache_stats(s->cache, &gauges);
-	stats_print(stderr, s->stats, s->n_workers, &gauges);
+	stats_print(stderr, s->stats, s->n_workers + (s->admin != NULL), &gauges);
 }
 
 static void server_order(struct server *s, enum worker_order order)
@@ -293,9 +346,11 @@ static void server_reload(struct server *s)
 	}
 	log_set_level((enum log_level)fresh->conf->log_level);
 	server_say_parents(fresh->conf);
-	atomic_store(&fresh->awaited, (unsigned)s->running);
+	atomic_store(&fresh->awaited, (unsigned)s->running + (s->admin != NULL));
 	for (size_t i = 0; i < s->running; i++)
 		worker_renew(s->workers[i], fresh);
+	if (s->admin)
+		admin_renew(s->admin, fresh);
 	settings_unref(&s->settings);
 	s->settings = fresh;
 }
@@ -347,6 +402,8 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 	switch (phase) {
 	case PHASE_LEAVING:
 		lasts_ms = conf->drain_delay_ms;
+		if (s->admin)
+			admin_leave(s->admin);
 		server_order(s, WORKER_LEAVE);
 		if (lasts_ms)
 			log_info(
@@ -458,6 +515,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 			worker_order(s.workers[i], WORKER_STOP);
 	for (size_t i = 0; i < s.running; i++)
 		worker_join(s.workers[i]);
+	admin_free(&s.admin);
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
@@ -466,6 +524,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	settings_unref(&s.settings);
 	free(s.workers);
 	free(s.stats);
+	free(s.loops);
 	free(s.fds);
 	free(s.addresses);
 	return status;

@@ -320,6 +320,11 @@ void worker_free(struct worker **wp)
 	*wp = NULL;
 }
 
+struct loop *worker_loop(struct worker *w)
+{
+	return w->loop;
+}
+
 struct stats *worker_stats(struct worker *w)
 {
 	return loop_stats(w->loop);

@@ -7,6 +7,7 @@
 
 struct cache;
 struct backoff;
+struct loop;
 struct settings;
 struct stats;
 struct worker;
@@ -32,6 +33,7 @@ void worker_renew(struct worker *, struct settings *);
 void worker_join(struct worker *);
 void worker_free(struct worker **);
 struct stats *worker_stats(struct worker *);
+struct loop *worker_loop(struct worker *);     /* for loop_wake() from other threads */
 /* Set before worker_start(). on_done() is called once, from the worker's thread, when the worker has no clients any
  * more and gets none, or when its thread ends. */
 void worker_on_done(struct worker *, void (*on_done)(void *arg), void *arg);

@@ -138,12 +138,19 @@ void settings_inherit(struct settings *s, const struct settings *former)
 	}
 }
 
+const struct route_counts *settings_route_counts(const struct settings *s, size_t i)
+{
+	const struct route_counts *c = s->routes[i].counts;
+
+	return c && find_counts(s->routes, i, c->name) == NULL ? c : NULL;
+}
+
 void settings_print_counts(const struct settings *s, FILE *f)
 {
 	for (size_t i = 0; i < s->conf->routes.count; i++) {
-		const struct route_counts *c = s->routes[i].counts;
+		const struct route_counts *c = settings_route_counts(s, i);
 
-		if (c && find_counts(s->routes, i, c->name) == NULL)
+		if (c)
 			stats_print_route(f, c->name, c->of, c->n);
 	}
 }

@@ -27,7 +27,7 @@ struct route_settings {
 struct settings {
 	atomic_uint refs;
 	unsigned generation;           /* no two settings that are alive have the same */
-	atomic_uint awaited;           /* after a reload: workers that do not serve under these settings yet */
+	atomic_uint awaited;           /* after a reload: threads that do not answer under these settings yet */
 	struct conf *conf;
 	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
 	struct tls_set *tls;
@@ -48,6 +48,8 @@ void settings_unref(struct settings **);               /* sets it to NULL; it ma
 void settings_taken(struct settings *);
 /* The counts of a route, which is one of conf's; NULL: it is not counted. */
 struct route_counts *settings_counts(const struct settings *, const struct conf_route *);
+/* The counts of the route at place i of conf's; NULL: it has no name, or an earlier route has the same one. */
+const struct route_counts *settings_route_counts(const struct settings *, size_t i);
 /* Prints the counts of all routes, once for each name, as "name value" lines. */
 void settings_print_counts(const struct settings *, FILE *);
 /* A number that tells stored responses of this route apart from another route's, and from those fetched under other

@@ -196,6 +196,6 @@ def test_a_named_route_that_comes_and_goes(start, origin, site, tmp_path):
 
 def test_all_of_the_table_is_shown_in_its_order(start, origin, site, tmp_path):
     with open(TABLE, encoding="ascii") as table:
-        rows = re.findall(r'^(COUNTER|GAUGE)\(\w+, +"(\w+)"', table.read(), re.M)
+        rows = re.findall(r'^(COUNTER|GAUGE|TALLY)\(\w+, +"(\w+)"', table.read(), re.M)
     proxy = start(origin, "--cache-lmdb", str(tmp_path))
     assert len(rows) > 50 and list(proxy.counters()) == [name for _, name in rows]

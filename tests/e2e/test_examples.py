@@ -89,7 +89,7 @@ class World:
     """Where the examples run: a folder with utfeed, a feed of the demonstration, its origin, and example.org."""
 
     def __init__(self, folder, authority):
-        self.folder, self.proxy, self.port = str(folder), None, None
+        self.folder, self.proxy, self.port, self.admin_port = str(folder), None, None, server_port()
         self.example = Origin()
         self.example_tls = TlsOrigin(server_context(authority.issue("example.org", "DNS:example.org")), "example.org")
         for origin in (self.example, self.example_tls):
@@ -126,6 +126,7 @@ class World:
                               ("http://example.org/", f"http://example.org:{self.example.port}/"),
                               ("--connect-allow example.org", f"--connect-allow example.org:{self.example_tls.port}"),
                               ("--listen 127.0.0.1:8080", ""),
+                              ("127.0.0.1:9180", f"127.0.0.1:{self.admin_port}"),
                               ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
                               ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
                               ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):

@@ -102,6 +102,9 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
 	{ "access-log", "no", "off" },
 	{ "log-level", "warn", "warn" },
+	{ "admin-listen", "127.0.0.1:9180", "127.0.0.1:9180\n" },
+	{ "admin-allow", "10.0.0.7", "10.0.0.7/32\n" },
+	{ "admin-token", "word", "word" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
 
@@ -430,7 +433,7 @@ static void start_errors(void)
 		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; allowed: such as 127.0.0.1:8080, "
 			"0.0.0.0:8080, [::1]:8080" },
 		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "listen: [::]:80 is open to other machines, and no client-allow says which may "
-			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow, UTFEED_CLIENT_ALLOW), or 0.0.0.0/0, ::/0 for "
+			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for "
 			"everybody" },
 		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
 		{ "https_proxy=https://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP can be parents" PARENTS },

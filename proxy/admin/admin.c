@@ -1,0 +1,205 @@
+/* The admin listener's life and its calls to the workers; see admin.h. */
+#include "proxy/admin/admin_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "core/decode/charset.h"
+#include "core/decode/decoder.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+#include "proxy/net/listener.h"
+#include "proxy/settings/settings.h"
+
+/* Runs on the worker's thread, which alone writes its counts. */
+static void admin_on_call(struct task *t)
+{
+	struct admin_call *call = container_of(t, struct admin_call, task);
+
+	stats_observe(call->stats, HISTOGRAM_LOOP_DELAY, loop_now_us(call->admin->loop) - call->sent_us);
+	atomic_store(&call->out, false);
+}
+
+static void admin_call_workers(struct admin *a)
+{
+	for (size_t i = 0; i < a->parts.n_workers; i++) {
+		struct admin_call *call = &a->calls[i];
+
+		if (atomic_load(&call->out))
+			continue;
+		call->sent_us = loop_now_us(a->loop);
+		atomic_store(&call->out, true);
+		loop_wake(a->parts.loops[i], &call->task);
+	}
+}
+
+static void admin_on_turn(struct timer *t)
+{
+	struct admin *a = container_of(t, struct admin, turn);
+
+	admin_call_workers(a);
+	loop_arm(a->loop, &a->turn, ADMIN_CALL_MS);
+}
+
+size_t admin_stuck(const struct admin *a)
+{
+	uint64_t now = loop_now_us(a->loop);
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->parts.n_workers; i++)
+		n += atomic_load(&a->calls[i].out) && now - a->calls[i].sent_us > ADMIN_STUCK_MS * 1000ull;
+	return n;
+}
+
+static void admin_on_accept(void *arg, int fd, const struct sockaddr *peer, socklen_t len)
+{
+	admin_conn_new(arg, fd, peer, len);
+}
+
+static void admin_take_settings(struct admin *a, struct settings *s)
+{
+	settings_unref(&a->settings);
+	a->settings = s;
+}
+
+static void admin_on_renew(struct task *t)
+{
+	struct admin *a = container_of(t, struct admin, renew);
+	struct settings *s = atomic_exchange(&a->next, NULL);
+
+	if (!s)
+		return;
+	admin_take_settings(a, s);
+	settings_taken(s);
+}
+
+static void admin_on_stop(struct task *t)
+{
+	loop_stop(container_of(t, struct admin, stop)->loop);
+}
+
+/* Counts the charsets that utfeed promises and this system's converters cannot read. */
+static size_t admin_missing_charsets(void)
+{
+	size_t n = 0;
+
+	for (enum charset cs = CS_NONE + 1; cs < CS_COUNT; cs++)
+		n += !decoder_has_converter(cs);
+	return n;
+}
+
+struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t n)
+{
+	struct admin *a = calloc(1, sizeof *a);
+	size_t taken = 0;
+
+	if (!a || !(a->calls = calloc(parts->n_workers, sizeof *a->calls)) ||
+	    !(a->sets = calloc(parts->n_workers + 1, sizeof *a->sets)) ||
+	    !(a->listeners = calloc(n, sizeof *a->listeners)) || !(a->loop = loop_new()))
+		goto fail;
+	memcpy(a->sets, parts->stats, parts->n_workers * sizeof *a->sets);
+	a->sets[parts->n_workers] = loop_stats(a->loop);
+	a->parts = *parts;
+	a->settings = settings_ref(parts->settings);
+	a->renew.run = admin_on_renew;
+	a->stop.run = admin_on_stop;
+	a->turn.fire = admin_on_turn;
+	LIST_INIT(&a->conns);
+	for (size_t i = 0; i < parts->n_workers; i++) {
+		a->calls[i].task.run = admin_on_call;
+		a->calls[i].admin = a;
+		a->calls[i].stats = parts->stats[i];
+	}
+	while (taken < n)
+		if (!(a->listeners[a->n_listeners++] = listener_new(a->loop, fds[taken++], admin_on_accept, a)))
+			goto fail;
+	a->charsets_missing = admin_missing_charsets();
+	return a;
+fail:
+	log_error("admin-listen: %s", strerror(ENOMEM));
+	while (taken < n)
+		close(fds[taken++]);
+	admin_free(&a);
+	return NULL;
+}
+
+static void *admin_run(void *arg)
+{
+	struct admin *a = arg;
+
+	admin_on_turn(&a->turn);
+	if (loop_run(a->loop))
+		log_error("admin-listen: the event loop failed");
+	return NULL;
+}
+
+int admin_start(struct admin *a)
+{
+	int err = pthread_create(&a->thread, NULL, admin_run, a);
+
+	a->started = !err;
+	return err;
+}
+
+void admin_renew(struct admin *a, struct settings *s)
+{
+	struct settings *missed = atomic_exchange(&a->next, settings_ref(s));
+
+	if (missed)
+		settings_taken(missed);
+	settings_unref(&missed);
+	loop_wake(a->loop, &a->renew);
+}
+
+void admin_leave(struct admin *a)
+{
+	atomic_store(&a->leaving, true);
+}
+
+struct stats *admin_stats(struct admin *a)
+{
+	return loop_stats(a->loop);
+}
+
+/* Takes the calls that no worker has answered out of the workers' loops, which do not run any more. */
+static void admin_forget_calls(struct admin *a)
+{
+	for (size_t i = 0; a->calls && i < a->parts.n_workers; i++)
+		if (a->calls[i].task.run)
+			loop_forget(a->parts.loops[i], &a->calls[i].task);
+}
+
+void admin_free(struct admin **ap)
+{
+	struct admin *a = *ap;
+	struct settings *next;
+
+	if (!a)
+		return;
+	if (a->started) {
+		loop_wake(a->loop, &a->stop);
+		pthread_join(a->thread, NULL);
+	}
+	admin_forget_calls(a);
+	while (!LIST_EMPTY(&a->conns))
+		admin_conn_free(LIST_FIRST(&a->conns));
+	for (size_t i = 0; i < a->n_listeners; i++)
+		listener_free(&a->listeners[i]);
+	if (a->loop) {
+		loop_disarm(a->loop, &a->turn);
+		loop_forget(a->loop, &a->renew);
+		loop_forget(a->loop, &a->stop);
+	}
+	next = atomic_load(&a->next);
+	settings_unref(&next);
+	settings_unref(&a->settings);
+	loop_free(&a->loop);
+	free(a->listeners);
+	free(a->sets);
+	free(a->calls);
+	free(a);
+	*ap = NULL;
+}

@@ -1,0 +1,388 @@
+/* One connection of the admin listener; see admin_internal.h. A request is read whole, then answered whole. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/admin/admin_internal.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/text.h"
+#include "proxy/cache/purge.h"
+#include "proxy/http/http_parse.h"
+#include "proxy/net/conn.h"
+#include "proxy/object/response_head.h"
+#include "proxy/settings/settings.h"
+
+enum {
+	ADMIN_CONNS_MAX = 64,
+	ADMIN_IN_BYTES = 32 * 1024, /* the longest head, and what is read of a body at a time */
+	ADMIN_FIELDS_MAX = 100,
+	ADMIN_REQUEST_MS = 10000,
+	ADMIN_IDLE_MS = 60000,
+	ADMIN_WRITE_MS = 30000,
+	ADMIN_LINGER_MS = 1000
+};
+
+enum admin_state {
+	ADMIN_HEAD,
+	ADMIN_BODY, /* reading a request */
+	ADMIN_WAIT, /* for an answer that takes longer */
+	ADMIN_SEND,
+	ADMIN_LINGER /* the answer is out; what the client still sends is dropped */
+};
+
+struct admin_conn {
+	LIST_ENTRY(admin_conn) link;
+	struct admin *admin;
+	struct conn *conn;
+	struct timer timer;
+	enum admin_state state;
+	struct http_parser *parser;
+	struct http_msg msg;
+	size_t in_len, parsed;
+	struct text body;
+	const struct admin_page *page;
+	struct admin_exchange x;
+	char *reply; /* the answer's body, as open_memstream() makes it */
+	size_t reply_len;
+	struct text out; /* the answer, head and body */
+	size_t sent;
+	bool keep; /* the connection outlives this answer */
+	char in[ADMIN_IN_BYTES];
+};
+
+static void admin_conn_pump(struct admin_conn *c);
+
+static void admin_drop_exchange(struct admin_conn *c)
+{
+	purge_wait_free(&c->x.waits);
+	if (c->x.out)
+		fclose(c->x.out);
+	free(c->reply);
+	c->reply = NULL;
+	c->x = (struct admin_exchange){ .admin = c->admin };
+	text_free(&c->body);
+}
+
+void admin_conn_free(struct admin_conn *c)
+{
+	struct admin *a = c->admin;
+
+	LIST_REMOVE(c, link);
+	a->n_conns--;
+	admin_drop_exchange(c);
+	text_free(&c->out);
+	loop_disarm(a->loop, &c->timer);
+	conn_close(&c->conn);
+	http_parser_free(&c->parser);
+	http_msg_free(&c->msg);
+	free(c);
+}
+
+static void admin_on_timeout(struct timer *t)
+{
+	admin_conn_free(container_of(t, struct admin_conn, timer));
+}
+
+static void admin_begin_request(struct admin_conn *c)
+{
+	http_parser_start(c->parser, &c->msg, false);
+	c->msg.base = c->in;
+	c->state = ADMIN_HEAD;
+	loop_arm(c->admin->loop, &c->timer, c->in_len ? ADMIN_REQUEST_MS : ADMIN_IDLE_MS);
+}
+
+/* Opens the body of the answer. False: out of memory. */
+static bool admin_open_answer(struct admin_conn *c)
+{
+	struct admin_exchange *x = &c->x;
+
+	*x = (struct admin_exchange){ .admin = c->admin,
+		.msg = &c->msg,
+		.status = 200,
+		.type = "text/plain; charset=utf-8",
+		.fields = "",
+		.body = { c->body.bytes ? c->body.bytes : "", c->body.len } };
+	x->path = slice_until(http_msg_target(&c->msg), '?', &x->query);
+	x->out = open_memstream(&c->reply, &c->reply_len);
+	return x->out;
+}
+
+/* Writes head and body together. The answer is for who asked alone, and nothing may guess its type. */
+static void admin_send(struct admin_conn *c)
+{
+	struct admin_exchange *x = &c->x;
+	bool failed = fclose(x->out) != 0;
+
+	x->out = NULL;
+	text_printf(&c->out,
+	    "HTTP/1.1 %d %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+	    "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s%s\r\n",
+	    x->status, http_reason_phrase(x->status), loop_http_date(c->admin->loop), x->type, c->reply_len, x->fields,
+	    c->keep ? "" : "Connection: close\r\n");
+	if (c->msg.method != METHOD_HEAD)
+		text_add(&c->out, c->reply, c->reply_len);
+	c->keep = c->keep && !failed && !c->out.failed;
+	c->sent = 0;
+	c->state = ADMIN_SEND;
+	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
+}
+
+static void admin_refuse(struct admin_conn *c, int status, const char *sentence)
+{
+	c->keep = false;
+	if (!admin_open_answer(c)) {
+		c->state = ADMIN_LINGER;
+		return;
+	}
+	admin_answer_plainly(&c->x, status, sentence);
+	admin_send(c);
+}
+
+static void admin_answer_now(struct admin_conn *c)
+{
+	if (!admin_open_answer(c)) {
+		c->keep = false;
+		c->state = ADMIN_LINGER;
+		return;
+	}
+	admin_answer(c->page, &c->x);
+	if (!c->x.waits) {
+		admin_send(c);
+		return;
+	}
+	loop_disarm(c->admin->loop, &c->timer);
+	c->state = ADMIN_WAIT;
+}
+
+void admin_conn_answer_later(struct admin_exchange *x)
+{
+	struct admin_conn *c = container_of(x, struct admin_conn, x);
+
+	admin_send(c);
+	admin_conn_pump(c);
+}
+
+static int admin_on_body(void *arg, const char *at, size_t len)
+{
+	struct admin_conn *c = arg;
+
+	if (c->body.len + len > ADMIN_BODY_MAX)
+		return -1;
+	text_add(&c->body, at, len);
+	return c->body.failed;
+}
+
+static const char *admin_refusal_text(int status)
+{
+	switch (status) {
+	case 401:
+		return "This needs the token that admin-token says, as Authorization: Bearer TOKEN.";
+	case 403:
+		return "This request was made by a page of another site.";
+	case 404:
+		return "There is no such page. See / for what there is.";
+	case 405:
+		return "This page does not know that method.";
+	case 421:
+		return "This name in Host is not one that is served here (hosts).";
+	default:
+		return "Refused.";
+	}
+}
+
+/* The head is complete: says whether the request is answered at all, before its body is read. */
+static void admin_take_head(struct admin_conn *c)
+{
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct iovec iov = { (char *)(uintptr_t)go_on, sizeof go_on - 1 };
+	struct slice query;
+	int status = 0;
+
+	c->keep = c->msg.keep_alive;
+	c->page = admin_find(&c->msg, slice_until(http_msg_target(&c->msg), '?', &query), &status);
+	if (c->page)
+		status = admin_refusal(c->admin->settings->conf, &c->msg, c->page, false);
+	if (status) {
+		admin_refuse(c, status, admin_refusal_text(status));
+		return;
+	}
+	if (!c->msg.chunked && !c->msg.content_length) {
+		admin_answer_now(c);
+		return;
+	}
+	if (c->msg.minor >= 1 && slice_is(http_msg_get(&c->msg, H_EXPECT), "100-continue"))
+		(void)conn_writev(c->conn, &iov, 1);
+	http_parser_go_on(c->parser);
+	c->state = ADMIN_BODY;
+}
+
+static void admin_refuse_parse(struct admin_conn *c)
+{
+	if (c->state == ADMIN_BODY && http_parser_error(c->parser) == HTTP_E_BODY)
+		admin_refuse(c, 413, "This body is too long.");
+	else
+		admin_refuse(c, 400, "The request cannot be understood.");
+}
+
+/* Parses what was read. False: more must be read first. */
+static bool admin_parse(struct admin_conn *c)
+{
+	size_t used, head_len = c->msg.head_len;
+	enum http_parse_result r = http_parse(c->parser, c->in + c->parsed, c->in_len - c->parsed, &used);
+
+	c->parsed += used;
+	switch (r) {
+	case PARSE_HEAD:
+		admin_take_head(c);
+		return true;
+	case PARSE_DONE:
+		admin_answer_now(c);
+		return true;
+	case PARSE_ERROR:
+		admin_refuse_parse(c);
+		return true;
+	case PARSE_MORE:
+		break;
+	}
+	if (c->state == ADMIN_BODY)
+		c->in_len = c->parsed = head_len;
+	if (c->in_len == sizeof c->in)
+		admin_refuse(c, 431, "The request's head is too long.");
+	return c->state == ADMIN_SEND;
+}
+
+/* False: nothing more can be read now, or the connection is gone. */
+static bool admin_read(struct admin_conn *c)
+{
+	ssize_t n = conn_read(c->conn, c->in + c->in_len, sizeof c->in - c->in_len);
+
+	if (n == CONN_AGAIN) {
+		conn_want(c->conn, true, false);
+		return false;
+	}
+	if (n <= 0) {
+		admin_conn_free(c);
+		return false;
+	}
+	if (!c->in_len)
+		loop_arm(c->admin->loop, &c->timer, ADMIN_REQUEST_MS);
+	c->in_len += (size_t)n;
+	return true;
+}
+
+/* Drops what a client still sends whose answer is out, until it closes. */
+static bool admin_linger(struct admin_conn *c)
+{
+	ssize_t n;
+
+	do
+		n = conn_read(c->conn, c->in, sizeof c->in);
+	while (n > 0);
+	if (n == CONN_AGAIN)
+		conn_want(c->conn, true, false);
+	else
+		admin_conn_free(c);
+	return false;
+}
+
+/* The answer is out: what was pipelined behind the request becomes the next one. */
+static void admin_finish(struct admin_conn *c)
+{
+	text_free(&c->out);
+	admin_drop_exchange(c);
+	if (!c->keep) {
+		c->state = ADMIN_LINGER;
+		conn_shutdown_write(c->conn);
+		loop_arm(c->admin->loop, &c->timer, ADMIN_LINGER_MS);
+		return;
+	}
+	c->in_len -= c->parsed;
+	memmove(c->in, c->in + c->parsed, c->in_len);
+	c->parsed = 0;
+	admin_begin_request(c);
+}
+
+static bool admin_write(struct admin_conn *c)
+{
+	struct iovec iov = { c->out.bytes + c->sent, c->out.len - c->sent };
+	ssize_t n = c->out.failed || !iov.iov_len ? 0 : conn_writev(c->conn, &iov, 1);
+
+	if (n == CONN_FAILED) {
+		admin_conn_free(c);
+		return false;
+	}
+	if (n == CONN_AGAIN) {
+		conn_want(c->conn, false, true);
+		return false;
+	}
+	c->sent += (size_t)n;
+	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
+	if (c->out.failed || c->sent == c->out.len)
+		admin_finish(c);
+	return true;
+}
+
+/* Does the next step. False: there is none to do now, or the connection is gone. */
+static bool admin_step(struct admin_conn *c)
+{
+	switch (c->state) {
+	case ADMIN_HEAD:
+	case ADMIN_BODY:
+		if (c->parsed < c->in_len && admin_parse(c))
+			return true;
+		return admin_read(c);
+	case ADMIN_WAIT:
+		conn_want(c->conn, false, false);
+		return false;
+	case ADMIN_SEND:
+		return admin_write(c);
+	case ADMIN_LINGER:
+		return admin_linger(c);
+	}
+	return false;
+}
+
+static void admin_conn_pump(struct admin_conn *c)
+{
+	while (admin_step(c))
+		;
+}
+
+static void admin_on_conn(void *arg, enum conn_event event)
+{
+	(void)event;
+	admin_conn_pump(arg);
+}
+
+/* Whether admin-allow names the peer. Who may open a Unix socket is said by the file's mode. */
+static bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
+{
+	struct ip ip;
+
+	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
+}
+
+void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
+{
+	struct admin_conn *c = a->n_conns < ADMIN_CONNS_MAX ? calloc(1, sizeof *c) : NULL;
+
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->admin = a;
+	c->timer.fire = admin_on_timeout;
+	LIST_INSERT_HEAD(&a->conns, c, link);
+	a->n_conns++;
+	if (!(c->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, c)) ||
+	    http_msg_init(&c->msg, ADMIN_FIELDS_MAX) || !(c->parser = http_parser_new(true, admin_on_body, c))) {
+		admin_conn_free(c);
+		return;
+	}
+	admin_begin_request(c);
+	if (!admin_is_allowed(a, peer))
+		admin_refuse(c, 403, "This address may not use the admin listener (admin-allow).");
+	admin_conn_pump(c);
+}

@@ -1,0 +1,91 @@
+/* Owns what the files of the admin listener share: admin.c (its life, calls to workers), admin_conn.c (connections),
+ * admin_answers.c (what is answered where), admin_access.c (who may ask). Must not know: what admin.h must not.
+ * Invariant: everything but the members marked as shared is touched by the admin thread alone. */
+#ifndef UTFEED_PROXY_ADMIN_ADMIN_INTERNAL_H
+#define UTFEED_PROXY_ADMIN_ADMIN_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "proxy/admin/admin.h"
+#include "proxy/base/slice.h"
+#include "proxy/http/http_msg.h"
+#include "proxy/net/loop.h"
+
+struct admin_conn;
+struct conf;
+struct purge_wait;
+
+/* A call to one worker: the worker's loop runs the task, which notes that it did. */
+struct admin_call {
+	struct task task;
+	struct admin *admin;
+	struct stats *stats; /* the worker's */
+	uint64_t sent_us;    /* written by the admin thread while no call is out */
+	atomic_bool out;     /* shared: the worker has not answered yet */
+};
+
+struct admin {
+	struct admin_parts parts;
+	struct loop *loop;
+	pthread_t thread;
+	bool started;
+	struct settings *settings;       /* those in force; one reference */
+	_Atomic(struct settings *) next; /* shared: ordered, but not in force yet; one reference; NULL: none */
+	struct task renew, stop;
+	atomic_bool leaving; /* shared */
+	struct listener **listeners;
+	size_t n_listeners;
+	LIST_HEAD(, admin_conn) conns;
+	size_t n_conns;
+	struct timer turn;
+	struct admin_call *calls; /* one of each worker */
+	struct stats **sets;      /* those of the workers, then the admin thread's own */
+	size_t charsets_missing;  /* how many promised charsets the converters lack */
+};
+
+/* One request and its answer. */
+struct admin_exchange {
+	struct admin *admin;
+	const struct http_msg *msg;
+	struct slice path, query; /* at NULL: there is no query */
+	struct slice body;
+	/* the answer: whoever answers writes its body to out and may set the others */
+	int status;
+	const char *type;   /* Content-Type */
+	const char *fields; /* more field lines, with CRLF each; "" for none */
+	FILE *out;
+	/* an answer that takes longer: whoever set it calls admin_conn_answer_later() once */
+	struct purge_wait *waits;
+};
+
+/* admin_answers.c */
+enum { ADMIN_BODY_MAX = 64 * 1024 };
+struct admin_page;
+/* The page that is asked for; NULL: there is none, and *status says why (404, 405). */
+const struct admin_page *admin_find(const struct http_msg *, struct slice path, int *status);
+bool admin_page_is_open(const struct admin_page *); /* no token is needed */
+bool admin_page_changes(const struct admin_page *); /* it does more than tell */
+void admin_answer(const struct admin_page *, struct admin_exchange *);
+/* Answers with a status and a sentence alone. */
+void admin_answer_plainly(struct admin_exchange *, int status, const char *sentence);
+
+/* admin_access.c */
+/* 0, or the status of the refusal. secure: the request came over TLS. */
+int admin_refusal(const struct conf *, const struct http_msg *, const struct admin_page *, bool secure);
+
+/* admin_conn.c */
+void admin_conn_new(struct admin *, int fd, const struct sockaddr *, socklen_t);
+void admin_conn_free(struct admin_conn *);
+/* Sends the answer of an exchange that had to wait. */
+void admin_conn_answer_later(struct admin_exchange *);
+
+/* admin.c */
+/* How many workers have not answered a call for ADMIN_STUCK_MS. */
+enum { ADMIN_CALL_MS = 500, ADMIN_STUCK_MS = 1000 };
+size_t admin_stuck(const struct admin *);
+
+#endif

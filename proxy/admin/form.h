@@ -1,0 +1,14 @@
+/* Owns reading the members of a form, from a query and from a body of application/x-www-form-urlencoded.
+ * Must not know: what they mean. Pure. Source: WHATWG URL, "application/x-www-form-urlencoded parsing". */
+#ifndef UTFEED_PROXY_ADMIN_FORM_H
+#define UTFEED_PROXY_ADMIN_FORM_H
+
+#include "proxy/base/slice.h"
+
+enum form_result { FORM_ABSENT, FORM_FOUND, FORM_TOO_LONG };
+
+/* Copies the first member of that name, decoded and terminated; those of the query come before those of the body. A
+ * value that does not fit, or has a NUL, is too long. Where it is not found, out is empty. */
+enum form_result form_get(struct slice query, struct slice body, const char *name, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,346 @@
+"""The admin listener: health, metrics, what operators order, and who may."""
+import base64
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from pages import FRESH, Site, page, was_hit
+from peers import Client
+from proxy import BINARY, READY
+from wire import TIMEOUT, Cut, message
+
+ADMIN = re.compile(r"admin listener on 127\.0\.0\.1:(\d+)")
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
+TOKEN = "a token+of/ours"
+WORKERS = "2"
+
+
+class Admin:
+    """The admin listener of a running utfeed."""
+
+    def __init__(self, proxy):
+        self.proxy, self.port = proxy, int(ADMIN.search(proxy.err.text())[1])
+
+    def ask(self, path, *fields, host="localhost", **kind):
+        client = Client(self.port)
+        try:
+            return client.get(path, *fields, host=host, **kind)
+        finally:
+            client.close()
+
+    def post(self, path, form="", *fields):
+        client = Client(self.port)
+        try:
+            client.ask(path, f"Content-Length: {len(form)}", *fields, method="POST", host="localhost").send(form.encode())
+            return client.response()
+        finally:
+            client.close()
+
+    def metrics(self, *fields):
+        """{name with labels: value}, once the text is what the format says."""
+        text = self.ask("/metrics", *fields).body.decode()
+        samples = [line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")]
+        assert len({name for name, _ in samples}) == len(samples), "a series stands there twice"
+        return {name: float(value) for name, value in samples}
+
+    def metrics_after(self, count):
+        """The same, once so many answers are counted: an answer is out before it is."""
+        until, metrics = time.monotonic() + TIMEOUT, self.metrics()
+        while metrics["utfeed_request_duration_seconds_count"] < count and time.monotonic() < until:
+            metrics = self.metrics()
+        return metrics
+
+
+@pytest.fixture
+def administered(start):
+    def run(origin, *options, **how):
+        return Admin(start(origin, "--cache", "on", "--admin-listen", "127.0.0.1:0", "--workers", WORKERS, *options, **how))
+    return run
+
+
+@pytest.fixture(scope="module")
+def idle(start_once):
+    """One that serves nobody, for requests that change nothing."""
+    return Admin(start_once(None, "--admin-listen", "127.0.0.1:0", "--admin-token", TOKEN))
+
+
+def basic(password):
+    return "Authorization: Basic " + base64.b64encode(f"anybody:{password}".encode()).decode()
+
+
+# Who asks for what, and how it is answered
+ASKED = {
+    "alive": ("GET", "/healthz", (), 200),
+    "ready": ("GET", "/readyz", (), 200),
+    "HEAD too": ("HEAD", "/healthz", (), 200),
+    "no page": ("GET", "/nothing", (), 404),
+    "a prefix is no page": ("GET", "/healthz/", (), 404),
+    "POST changes": ("POST", "/healthz", ("Content-Length: 0",), 405),
+    "GET tells": ("GET", "/api/drain", (), 405),
+    "another method": ("DELETE", "/api/purge", (), 405),
+    "without the token": ("GET", "/metrics", (), 401),
+    "the token": ("GET", "/metrics", (f"Authorization: Bearer {TOKEN}",), 200),
+    "the scheme in other letters": ("GET", "/metrics", (f"Authorization: bEARER {TOKEN}",), 200),
+    "its beginning": ("GET", "/metrics", (f"Authorization: Bearer {TOKEN[:-1]}",), 401),
+    "more than it": ("GET", "/metrics", (f"Authorization: Bearer {TOKEN}{TOKEN}",), 401),
+    "an empty one": ("GET", "/metrics", ("Authorization: Bearer ",), 401),
+    "no scheme": ("GET", "/metrics", (f"Authorization: {TOKEN.split()[0]}",), 401),
+    "twice": ("GET", "/metrics", (f"Authorization: Bearer {TOKEN}", "Authorization: Bearer x"), 401),
+    "a browser's": ("GET", "/metrics", (basic(TOKEN),), 200),
+    "a browser's, wrong": ("GET", "/metrics", (basic(TOKEN + "x"),), 401),
+    "no base64": ("GET", "/metrics", ("Authorization: Basic ?",), 401),
+    "endless base64": ("GET", "/metrics", ("Authorization: Basic " + "QUJD" * 1000,), 401),
+    "a name that DNS points here": ("GET", "/healthz", ("Host: evil.com",), 421),
+    "an address": ("GET", "/healthz", ("Host: 127.0.0.1:9180",), 200),
+    "a name without a dot": ("GET", "/healthz", ("Host: utfeed",), 200),
+    "two hosts": ("GET", "/healthz", ("Host: localhost", "Host: localhost"), 421),
+    "a form of another site": ("POST", "/api/log-level", ("Content-Length: 0", f"Authorization: Bearer {TOKEN}", "Origin: https://evil.com"), 403),
+    "its frame": ("POST", "/api/log-level", ("Content-Length: 0", f"Authorization: Bearer {TOKEN}", "Sec-Fetch-Site: cross-site"), 403),
+    "a site whose name ends so": ("POST", "/api/log-level",
+                                  ("Host: utfeed", "Content-Length: 0", f"Authorization: Bearer {TOKEN}", "Origin: http://eviltfeed"), 403),
+    "a page of ours, a word missing": ("POST", "/api/log-level",
+                                       ("Host: utfeed", "Content-Length: 0", f"Authorization: Bearer {TOKEN}", "Origin: http://utfeed"), 400),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_who_is_answered_what(idle, case):
+    method, path, fields, status = ASKED[case]
+    host = None if any(field.startswith("Host:") for field in fields) else "localhost"
+    got = idle.ask(path, *fields, method=method, host=host)
+    assert got.status == status, got.body
+    assert got["Cache-Control"] == "no-store" and got["X-Content-Type-Options"] == "nosniff"
+    assert len(got.all("WWW-Authenticate")) == (2 if status == 401 else 0)
+
+
+# What is no request, and how it is answered: a status, or closed without a word (0)
+BROKEN = {
+    "no HTTP": (b"hello\r\n\r\n", 400),
+    "two framings": (b"POST /api/purge HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+    "an endless head": (b"GET / HTTP/1.1\r\nX: " + b"a" * 40000, 431),
+    "a body too long": (b"POST /api/purge HTTP/1.0\r\nAuthorization: Bearer " + TOKEN.encode() + b"\r\nContent-Length: 100000\r\n\r\n" + b"a" * 100000, 413),
+    "a body in chunks, too long": (b"POST /api/purge HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + TOKEN.encode() +
+                                   b"\r\nTransfer-Encoding: chunked\r\n\r\n" + (b"4000\r\n" + b"a" * 0x4000 + b"\r\n") * 5, 413),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_is_no_request(idle, case):
+    sent, status = BROKEN[case]
+    client = Client(idle.port)
+    client.send(sent)
+    assert client.response().status == status
+    client.close()
+
+
+def test_one_connection_serves_many(idle):
+    client = Client(idle.port)
+    client.send(b"".join(message(f"GET {path} HTTP/1.1", "Host: a", length=False) for path in ("/healthz", "/nothing"))
+                + message("GET /healthz HTTP/1.0"))
+    assert [client.response().status for _ in range(2)] == [200, 404]
+    client.close()
+    client = Client(idle.port)
+    for _ in range(3):
+        assert client.get("/readyz", host="localhost").status == 200
+    client.close()
+
+
+def test_connections_are_bounded(idle):
+    """Those beyond the bound are closed; once some leave, others are answered."""
+    crowd = [Client(idle.port) for _ in range(100)]
+    answered = 0
+    for client in crowd:
+        try:
+            answered += client.get("/healthz", host="localhost").status == 200
+        except (Cut, OSError):
+            pass
+    assert 50 < answered < 70
+    for client in crowd:
+        client.close()
+    for _ in range(100):
+        try:
+            if idle.ask("/healthz").status == 200:
+                break
+        except (Cut, OSError):
+            pass
+    else:
+        raise AssertionError("it answers nobody any more")
+
+
+def test_every_counter_and_gauge_is_a_metric(administered, tmp_path):
+    with open(TABLE, encoding="ascii") as table:
+        rows = re.findall(r'^(COUNTER|GAUGE|TALLY|HISTOGRAM)\(\w+, +"(\w+)"(?:, +".*", (\w+))?', table.read(), re.M)
+    metrics = administered(None, "--cache-lmdb", str(tmp_path)).metrics()
+    suffix = {"COUNTER": "_total", "TALLY": "_total", "GAUGE": ""}
+    for kind, name, unit in rows:
+        full = f"utfeed_{name}{suffix[kind]}" if kind in suffix else f"utfeed_{name}_{unit}_count"
+        assert full in metrics, full
+    assert metrics["process_resident_memory_bytes"] > 1 << 20 and metrics["process_open_fds"] > 5
+
+
+@pytest.mark.parametrize("accept, kind", [("*/*", "text/plain; version=0.0.4; charset=utf-8"),
+                                          ("application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+                                           "application/openmetrics-text; version=1.0.0; charset=utf-8")])
+def test_metrics_come_in_two_forms(idle, accept, kind):
+    got = idle.ask("/metrics", f"Authorization: Bearer {TOKEN}", f"Accept: {accept}")
+    assert got["Content-Type"] == kind
+    assert got.body.endswith(b"# EOF\n") == kind.startswith("application/")
+
+
+def test_promtool_finds_nothing_to_say(administered, origin):
+    if not shutil.which("promtool"):
+        pytest.skip("no promtool (package prometheus)")
+    Site(origin)["/f"] = page(FRESH)
+    admin = administered(origin)
+    admin.proxy.get("/f")
+    done = subprocess.run(["promtool", "check", "metrics"], input=admin.ask("/metrics").body, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=TIMEOUT, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_answers_are_counted_by_label(administered, origin):
+    site = Site(origin)
+    site["/f"] = page(FRESH, body="<?xml version='1.0' encoding='koi8-r'?><rss><channel><title>Погода</title></channel></rss>".encode("koi8-r"),
+                      kind="text/xml")
+    admin = administered(None, "--route", f"/={origin.url}")
+    for _ in range(3):
+        admin.proxy.get("/f")
+    admin.proxy.get("/nothing")
+    admin.proxy.get("http://127.0.0.1:1/")
+    metrics = admin.metrics_after(5)
+    assert metrics['utfeed_answers_total{way="route",outcome="miss",status="2xx"}'] == 1
+    assert metrics['utfeed_answers_total{way="route",outcome="hit",status="2xx"}'] == 2
+    assert metrics['utfeed_answers_total{way="route",outcome="miss",status="4xx"}'] == 1
+    assert metrics['utfeed_answers_total{way="forward",outcome="miss",status="5xx"}'] == 1
+    assert metrics['utfeed_charsets_total{charset="koi8-r"}'] == 3
+    assert metrics['utfeed_fetch_failures_total{error="connection_refused"}'] == 1
+    assert sum(value for name, value in metrics.items() if name.startswith("utfeed_rules_total")) >= 3
+    for name in ("request_duration_seconds", "time_to_first_byte_seconds", "response_size_bytes"):
+        assert metrics[f"utfeed_{name}_count"] == 5 and metrics[f"utfeed_{name}_sum"] > 0
+        buckets = [value for key, value in metrics.items() if key.startswith(f"utfeed_{name}_bucket")]
+        assert buckets == sorted(buckets) and buckets[-1] == 5
+
+
+def test_routes_with_a_name_are_counted(administered, origin):
+    Site(origin)["/f"] = page(FRESH)
+    admin = administered(None, "--route", f"/={origin.url} name=news")
+    for _ in range(3):
+        admin.proxy.get("/f")
+    metrics = admin.metrics_after(3)
+    assert [metrics[f'utfeed_route_{name}_total{{route="news"}}'] for name in ("requests", "hits", "misses")] == [3, 2, 1]
+
+
+# The form, the status, what is forgotten of /f and /g/1
+PURGES = {
+    "a URL": ("url={url}/f", 200, (True, False)),
+    "a prefix": ("what=prefix&url={url}/g", 200, (False, True)),
+    "a host": ("what=host&url={url}/f", 200, (True, True)),
+    "all": ("what=all", 200, (True, True)),
+    "another URL": ("url={url}/x", 200, (False, False)),
+    "no URL": ("what=prefix", 400, (False, False)),
+    "a bad URL": ("url=gopher://a/", 400, (False, False)),
+    "a bad word": ("what=everything&url={url}/f", 400, (False, False)),
+}
+
+
+@pytest.mark.parametrize("store", ["memory", "lmdb"])
+def test_purging(administered, origin, tmp_path, store):
+    site = Site(origin)
+    site["/f"] = site["/g/1"] = page(FRESH)
+    admin = administered(origin, *(("--cache-lmdb", str(tmp_path)) if store == "lmdb" else ()))
+    for case, (form, status, forgotten) in PURGES.items():
+        for path in ("/f", "/g/1"):
+            admin.proxy.get(path)
+        got = admin.post("/api/purge", form.format(url=origin.url))
+        assert got.status == status, case
+        said = json.loads(got.body)
+        assert said == {"purged": sum(forgotten), "confirmed": True} if status == 200 else list(said) == ["error"], case
+        assert tuple(not was_hit(admin.proxy.get(path)) for path in ("/f", "/g/1")) == forgotten, case
+
+
+def test_soft_purging(administered, origin):
+    Site(origin)["/f"] = page(FRESH, 'ETag: "a"')
+    admin = administered(origin)
+    admin.proxy.get("/f")
+    assert json.loads(admin.post("/api/purge", f"url={origin.url}/f&what=url,+soft").body) == {"marked_stale": 1, "confirmed": True}
+    assert admin.metrics()["utfeed_cache_purges_total"] == 1 and admin.proxy.counters()["cache_purges"] == 1
+
+
+def test_the_log_level(administered):
+    admin = administered(None)
+    assert json.loads(admin.ask("/api/log-level").body) == {"level": "info"}
+    assert json.loads(admin.post("/api/log-level", "level=debug").body) == {"level": "debug"}
+    admin.proxy.get("/nothing")
+    admin.proxy.says("utfeed: debug: ")
+    assert admin.post("/api/log-level", "level=loud").status == 400
+    admin.proxy.reload()
+    assert json.loads(admin.ask("/api/log-level").body) == {"level": "info"}
+
+
+def test_draining(administered):
+    admin = administered(None, "--drain-delay", "60s")
+    assert admin.post("/api/drain").status == 202
+    admin.proxy.says("told to come again elsewhere")
+    got = admin.ask("/readyz")
+    assert got.status == 503 and b"listeners: closing" in got.body
+    assert admin.ask("/healthz").status == 200
+    assert admin.proxy.get("/nothing")["Connection"] == "close"
+    admin.proxy.sigterm()       # a second time: at once
+    assert admin.proxy.wait() == 0
+
+
+def test_a_reload_counts(administered, tmp_path):
+    file = tmp_path / "utfeed.conf"
+    file.write_text("admin-token = old\n")
+    admin = administered(None, "-c", str(file))
+    assert admin.ask("/metrics", "Authorization: Bearer old").status == 200
+    file.write_text("admin-token = new\nadmin-allow = 127.0.0.0/8\n")
+    admin.proxy.reload()
+    assert [admin.ask("/metrics", f"Authorization: Bearer {word}").status for word in ("old", "new")] == [401, 200]
+    file.write_text("admin-token = new\nadmin-allow = 192.0.2.0/24\n")
+    admin.proxy.reload()
+    assert [admin.ask(path).status for path in ("/metrics", "/healthz")] == [403, 403]
+
+
+def test_others_must_be_named(start):
+    with pytest.raises(AssertionError, match="admin-listen: 0.0.0.0:0 is open to other machines, and no admin-allow says"):
+        start(None, "--admin-listen", "0.0.0.0:0")
+
+
+def test_a_taken_port_is_told(start, idle):
+    with pytest.raises(AssertionError, match=f"admin-listen 127.0.0.1:{idle.port}: Address already in use"):
+        start(None, "--admin-listen", f"127.0.0.1:{idle.port}")
+
+
+def healthcheck(*args, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED_")}
+    done = subprocess.run([BINARY, "healthcheck", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False,
+                          env={**environment, **variables})
+    return done.returncode, done.stdout.decode()
+
+
+def test_healthcheck(idle, administered, dead_port):
+    address = f"127.0.0.1:{idle.port}"
+    assert healthcheck(f"http://{address}") == (0, "healthy\n")
+    assert healthcheck(f"http://{address}/readyz") == (0, "healthy\n")
+    assert healthcheck(UTFEED_ADMIN_LISTEN=f"0.0.0.0:{idle.port}", UTFEED_ADMIN_ALLOW="0.0.0.0/0") == (0, "healthy\n")
+    assert healthcheck(UTFEED_LISTEN=f"127.0.0.1:{idle.proxy.port}") == (0, "healthy\n")
+    assert healthcheck(f"http://{address}/metrics")[0] == 1
+    assert healthcheck(f"http://127.0.0.1:{dead_port}") == (1, "unhealthy: Connection refused\n")
+    assert [healthcheck(url)[0] for url in ("https://127.0.0.1", "nonsense", "--loud")] == [2, 2, 2]
+    admin = administered(None, "--drain-delay", "60s")
+    admin.post("/api/drain")
+    admin.proxy.says("told to come again elsewhere")
+    assert healthcheck(f"http://127.0.0.1:{admin.port}/readyz")[0] == 1
+    admin.proxy.process.send_signal(signal.SIGTERM)
+    admin.proxy.wait()
+
+
+def test_without_it_nothing_listens(start):
+    assert not ADMIN.search(start(None).err.text()) and READY
