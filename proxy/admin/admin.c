@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "core/decode/charset.h"
 #include "core/decode/decoder.h"
+#include "proxy/admin/process_metrics.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 #include "proxy/net/listener.h"
@@ -36,11 +37,40 @@ static void admin_call_workers(struct admin *a)
 	}
 }
 
+void admin_sample(const struct admin *a, struct history_sample *s)
+{
+	*s = (struct history_sample){ .at = loop_wall_ms(a->loop) / 1000, .resident = process_resident_bytes() };
+	for (size_t i = 0; i < a->parts.n_workers; i++) {
+		struct stats *from = a->parts.stats[i];
+
+		s->requests += stats_get(&from->value[STAT_REQUESTS]);
+		s->hits += stats_get(&from->value[STAT_CACHE_HITS]);
+		s->errors +=
+		    stats_get(&from->value[STAT_RESPONSES_ERROR]) + stats_get(&from->value[STAT_RESPONSES_CUT]);
+		s->bytes += stats_get(&from->value[STAT_BYTES_TO_CLIENTS]);
+		s->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].sum);
+		for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
+			s->timed += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].bucket[b]);
+	}
+}
+
+static void admin_keep_history(struct admin *a)
+{
+	struct history_sample s;
+
+	if (loop_now_ms(a->loop) < a->sample_due_ms)
+		return;
+	a->sample_due_ms = loop_now_ms(a->loop) + HISTORY_STEP_S * 1000;
+	admin_sample(a, &s);
+	history_add(&a->history, &s);
+}
+
 static void admin_on_turn(struct timer *t)
 {
 	struct admin *a = container_of(t, struct admin, turn);
 
 	admin_call_workers(a);
+	admin_keep_history(a);
 	loop_arm(a->loop, &a->turn, ADMIN_CALL_MS);
 }
 
@@ -116,6 +146,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	while (taken < n)
 		if (!(a->listeners[a->n_listeners++] = listener_new(a->loop, fds[taken++], admin_on_accept, a)))
 			goto fail;
+	a->started_at = loop_wall_ms(a->loop) / 1000;
 	a->charsets_missing = admin_missing_charsets();
 	return a;
 fail:

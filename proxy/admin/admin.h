@@ -10,6 +10,7 @@
 
 struct admin;
 struct cache;
+struct feeds_seen;
 struct loop;
 struct settings;
 struct stats;
@@ -18,6 +19,7 @@ struct stats;
 struct admin_parts {
 	struct settings *settings;
 	struct cache *cache;
+	struct feeds_seen *feeds;
 	struct loop *const *loops;  /* one of each worker */
 	struct stats *const *stats; /* likewise */
 	size_t n_workers;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "proxy/admin/admin.h"
+#include "proxy/admin/history.h"
 #include "proxy/base/slice.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/net/loop.h"
@@ -42,6 +43,9 @@ struct admin {
 	LIST_HEAD(, admin_conn) conns;
 	size_t n_conns;
 	struct timer turn;
+	int64_t started_at; /* seconds since the epoch */
+	uint64_t sample_due_ms;
+	struct history history;
 	struct admin_call *calls; /* one of each worker */
 	struct stats **sets;      /* those of the workers, then the admin thread's own */
 	size_t charsets_missing;  /* how many promised charsets the converters lack */
@@ -73,6 +77,13 @@ void admin_answer(const struct admin_page *, struct admin_exchange *);
 /* Answers with a status and a sentence alone. */
 void admin_answer_plainly(struct admin_exchange *, int status, const char *sentence);
 
+/* admin_api.c */
+void admin_api_status(struct admin_exchange *);
+void admin_api_feeds(struct admin_exchange *);
+void admin_api_purge(struct admin_exchange *);
+void admin_api_drain(struct admin_exchange *);
+void admin_api_log_level(struct admin_exchange *);
+
 /* admin_access.c */
 /* 0, or the status of the refusal. secure: the request came over TLS. */
 int admin_refusal(const struct conf *, const struct http_msg *, const struct admin_page *, bool secure);
@@ -87,5 +98,7 @@ void admin_conn_answer_later(struct admin_exchange *);
 /* How many workers have not answered a call for ADMIN_STUCK_MS. */
 enum { ADMIN_CALL_MS = 500, ADMIN_STUCK_MS = 1000 };
 size_t admin_stuck(const struct admin *);
+/* What is counted now. */
+void admin_sample(const struct admin *, struct history_sample *);
 
 #endif

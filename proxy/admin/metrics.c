@@ -53,11 +53,6 @@ static void metrics_head(const struct exposition *e, const char *name, const cha
 	fprintf(e->out, "\n# TYPE %s %s\n", full, type);
 }
 
-static uint64_t metrics_get(const _Atomic uint64_t *value)
-{
-	return atomic_load_explicit(value, memory_order_relaxed);
-}
-
 static void metrics_sample(const struct exposition *e, const char *name, uint64_t value)
 {
 	fprintf(e->out, PREFIX "%s %llu\n", name, (unsigned long long)value);
@@ -117,7 +112,7 @@ static void metrics_answer(const struct exposition *e, size_t way, size_t outcom
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < e->from->n; i++)
-		sum += metrics_get(&e->from->sets[i]->answers.by[way][outcome][class]);
+		sum += stats_get(&e->from->sets[i]->answers.by[way][outcome][class]);
 	if (sum)
 		fprintf(e->out, PREFIX "answers_total{way=\"%s\",outcome=\"%s\",status=\"%s\"} %llu\n",
 		    answer_way_names[way], answer_outcome_names[outcome], answer_class_names[class],
@@ -144,7 +139,7 @@ static uint64_t metrics_rule_sum(const struct metrics_source *from, const char *
 
 		for (unsigned r = 0; r < n; r++)
 			if (strcmp(a->rules[r].name, rule) == 0)
-				sum += metrics_get(&a->rules[r].n);
+				sum += stats_get(&a->rules[r].n);
 	}
 	return sum;
 }
@@ -189,7 +184,7 @@ static void metrics_charsets(const struct exposition *e)
 		uint64_t sum = 0;
 
 		for (size_t i = 0; i < e->from->n; i++)
-			sum += metrics_get(&e->from->sets[i]->answers.charsets[cs]);
+			sum += stats_get(&e->from->sets[i]->answers.charsets[cs]);
 		if (sum)
 			metrics_labelled(e, "charsets_total", "charset", charset_name((enum charset)cs), sum);
 	}
@@ -201,7 +196,7 @@ static uint64_t metrics_failed(const struct metrics_source *from, const char *to
 
 	for (size_t kind = FAILURE_NONE + 1; kind < FAILURE_COUNT; kind++)
 		for (size_t i = 0; strcmp(failure_token(kind), token) == 0 && i < from->n; i++)
-			sum += metrics_get(&from->sets[i]->failures[kind]);
+			sum += stats_get(&from->sets[i]->failures[kind]);
 	return sum;
 }
 
@@ -243,7 +238,7 @@ static void metrics_histogram(const struct exposition *e, size_t id)
 	metrics_head(e, r->name, r->unit, "histogram", r->what);
 	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
 		for (size_t i = 0; i < e->from->n; i++)
-			count += metrics_get(&e->from->sets[i]->histograms[id].bucket[b]);
+			count += stats_get(&e->from->sets[i]->histograms[id].bucket[b]);
 		if (b < HISTOGRAM_BUCKETS)
 			snprintf(le, sizeof le, "%s%s", metrics_unit(text, r, 1ull << (r->first + b)),
 			    r->seconds ? "" : ".0");
@@ -253,7 +248,7 @@ static void metrics_histogram(const struct exposition *e, size_t id)
 		    (unsigned long long)count);
 	}
 	for (size_t i = 0; i < e->from->n; i++)
-		sum += metrics_get(&e->from->sets[i]->histograms[id].sum);
+		sum += stats_get(&e->from->sets[i]->histograms[id].sum);
 	fprintf(e->out, PREFIX "%s_%s_sum %s\n" PREFIX "%s_%s_count %llu\n", r->name, r->unit,
 	    metrics_unit(text, r, sum), r->name, r->unit, (unsigned long long)count);
 }

@@ -53,6 +53,11 @@ static inline void stats_count(_Atomic uint64_t *value, uint64_t n)
 	atomic_store_explicit(value, atomic_load_explicit(value, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
+static inline uint64_t stats_get(const _Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
 static inline void answers_add(struct answers *a, enum answer_way way, enum answer_outcome outcome, int status)
 {
 	stats_count(&a->by[way][outcome][status >= 100 && status < 600 ? status / 100 : 0], 1);

@@ -11,6 +11,7 @@
 
 struct cache;
 struct conf;
+struct feeds_seen;
 struct fetch_pool;
 struct guard;
 struct loop;
@@ -27,6 +28,7 @@ struct request_context {
 	struct fetch_pool *fetches;
 	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
+	struct feeds_seen *feeds;      /* likewise; NULL: nobody looks at the list */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */
 	const struct guard *tunnel_guard;  /* for destinations of CONNECT */

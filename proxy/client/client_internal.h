@@ -4,6 +4,7 @@
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 
+#include <string.h>
 #include <sys/queue.h>
 
 #include "conf/conf.h"
@@ -163,7 +164,8 @@ bool client_begin(struct client *);            /* true: the head is on its way, 
 bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
 void client_cut(struct client *);              /* ends the response early, so that the client can tell */
 void client_log_line(struct client *, const char *end);
-void client_measure(struct client *);          /* adds the answer, as it ended, to the counts that /metrics shows */
+/* Adds the answer, as it ended, to what the admin listener shows. cut: it is not whole. */
+void client_measure(struct client *, bool cut);
 static inline void client_log(struct client *c, const char *end)
 {
 	log_step(&c->x->id, "answer: status %d, %s after %llu bytes of body", c->x->status, end,
@@ -171,7 +173,7 @@ static inline void client_log(struct client *c, const char *end)
 	if (client_conf(c)->access_log)
 		client_log_line(c, end);
 	if (client_measures(c))
-		client_measure(c);
+		client_measure(c, strcmp(end, "cut") == 0);
 }
 
 /* client_tunnel.c */

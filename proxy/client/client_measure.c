@@ -1,6 +1,7 @@
 /* What an answer adds to the histograms and the counts by label; see client_internal.h. Nothing here runs where there
  * is no admin listener. */
 #include "proxy/client/client_internal.h"
+#include "proxy/object/feeds_seen.h"
 
 /* The way by which the request came in; WAY_NONE: it was refused before a way was found. */
 static enum answer_way client_way(const struct client *c)
@@ -30,7 +31,37 @@ static void client_measure_verdict(struct answers *a, struct object *o)
 		stats_count(&a->charsets[r->verdict.charset], 1);
 }
 
-void client_measure(struct client *c)
+/* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
+ * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
+static void client_note_feed(struct client *c, bool cut)
+{
+	struct exchange *x = c->x;
+	const struct lookup *l = &x->lookup;
+	struct object_report report;
+	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
+	char room[FEEDS_SEEN_URL_MAX];
+	struct text url = text_on(room, sizeof room);
+	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
+		.status = x->status,
+		.hit = l->status.hit,
+		.failed = cut || x->status >= 500,
+		.has_ttl = l->status.has_ttl,
+		.ttl = l->status.ttl,
+		.bytes = x->sender.body_bytes };
+
+	destination_url(&url, &l->target.to);
+	if (url.failed)
+		return;
+	if (r && r->decided) {
+		a.verdict = &r->verdict;
+		a.repairs = r->repairs;
+		a.malformed = r->malformed;
+	}
+	feeds_seen_note(x->ctx.feeds, (struct slice){ url.bytes, url.len }, &a,
+	    a.failed && l->target.mode != TARGET_FORWARD);
+}
+
+void client_measure(struct client *c, bool cut)
 {
 	struct exchange *x = c->x;
 	struct stats *s = loop_stats(client_loop(c));
@@ -40,6 +71,8 @@ void client_measure(struct client *c)
 		client_measure_verdict(&s->answers, c->reader.object);
 	if (c->tunnel || !x->first_us)
 		return;
+	if (x->ctx.feeds && x->lookup.ctx && x->lookup.target.to.path)
+		client_note_feed(c, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_REQUEST_DURATION, loop_now_us(client_loop(c)) - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, x->sender.body_bytes);

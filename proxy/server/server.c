@@ -21,6 +21,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/backlog.h"
 #include "proxy/net/listener.h"
+#include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/budget.h"
@@ -54,6 +55,7 @@ struct server {
 	struct worker **workers;
 	struct stats **stats;          /* one of each worker, then that of the admin listener */
 	struct loop **loops;           /* one of each worker */
+	struct feeds_seen *feeds;      /* for the admin listener; NULL: there is none */
 	struct admin *admin;           /* NULL: there is no admin listener */
 	/* n_addresses for each worker, which owns them; they are open until the worker is told to drain */
 	int *fds;
@@ -227,7 +229,8 @@ static int server_bind_admin(const struct conf_listen_list *list, int *fds)
 static int server_start_admin(struct server *s)
 {
 	const struct conf_listen_list *list = &s->first->conf->admin_listen;
-	const struct admin_parts parts = { s->first, s->cache, s->loops, s->stats, s->n_workers, server_on_drain, s };
+	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
+		server_on_drain, s };
 	int *fds, n, err;
 
 	if (!list->count)
@@ -249,6 +252,7 @@ static int server_start(struct server *s)
 {
 	const struct conf_listen_list *plain = &s->first->conf->listen, *tls = &s->first->conf->tls_listen;
 	size_t n = s->n_addresses = plain->count + tls->count;
+	struct worker_parts parts;
 
 	s->fds = calloc(n * s->n_workers, sizeof *s->fds);
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
@@ -258,11 +262,15 @@ static int server_start(struct server *s)
 	if (!s->fds || !s->workers || !s->stats || !s->loops || !s->addresses || !(s->backoff = backoff_new()) ||
 	    server_open_cache(s))
 		return -1;
+	if (s->first->conf->admin_listen.count &&
+	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds)))
+		return -1;
+	parts = (struct worker_parts){ s->backoff, s->cache, s->feeds };
 	for (size_t i = 0; i < n; i++)
 		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
 		if (server_bind(s, i, &s->fds[i * n]) ||
-		    !(s->workers[i] = worker_new(s->first, s->backoff, s->cache, i, &s->fds[i * n], n)))
+		    !(s->workers[i] = worker_new(s->first, &parts, i, &s->fds[i * n], n)))
 			return -1;
 	for (; s->running < s->n_workers; s->running++) {
 		int err;
@@ -519,6 +527,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	for (size_t i = 0; s.workers && i < s.n_workers; i++)
 		worker_free(&s.workers[i]);
 	cache_free(&s.cache);
+	feeds_seen_free(&s.feeds);
 	backoff_free(&s.backoff);
 	settings_unref(&s.first);
 	settings_unref(&s.settings);

@@ -207,8 +207,8 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 		worker_drain(w);
 }
 
-struct worker *worker_new(struct settings *settings, struct backoff *backoff, struct cache *cache, size_t number,
-    const int *fds, size_t n)
+struct worker *worker_new(struct settings *settings, const struct worker_parts *parts, size_t number, const int *fds,
+    size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct conf *conf = settings->conf;
@@ -223,11 +223,10 @@ struct worker *worker_new(struct settings *settings, struct backoff *backoff, st
 	w->mailbox = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->mailbox < 0 || !(w->loop = loop_new()) || !(w->resolver = resolver_new(w->loop, &names)) ||
 	    !(w->connections = pool_new(w->loop, w->resolver)) ||
-	    !(w->fetches = fetch_pool_new(w->loop, w->connections, backoff)))
+	    !(w->fetches = fetch_pool_new(w->loop, w->connections, parts->backoff)))
 		goto fail;
-	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches, .backoff = backoff,
-	    .cache = cache,
-		.resolver = w->resolver };
+	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches,
+		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds, .resolver = w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||
 	    !(w->greetings = greeting_pool_new(w->loop, &greetings)) ||
 	    !(w->mail_event = event_new(loop_base(w->loop), w->mailbox, EV_READ | EV_PERSIST, worker_on_mail, w)) ||

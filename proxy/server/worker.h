@@ -7,6 +7,7 @@
 
 struct cache;
 struct backoff;
+struct feeds_seen;
 struct loop;
 struct settings;
 struct stats;
@@ -19,10 +20,17 @@ enum worker_order {
 	WORKER_STOP            /* end now */
 };
 
+/* What all workers share; borrowed, and outlives them. */
+struct worker_parts {
+	struct backoff *backoff;
+	struct cache *cache;
+	struct feeds_seen *feeds;      /* NULL: feeds are not listed */
+};
+
 /* number: counts workers from 0. fds: n listening descriptors, first those of listen, then those of tls-listen; they
  * are taken over in any case.
  * NULL: out of memory or descriptors (logged). The first settings must outlive the worker. */
-struct worker *worker_new(struct settings *, struct backoff *, struct cache *, size_t number, const int *fds, size_t n);
+struct worker *worker_new(struct settings *, const struct worker_parts *, size_t number, const int *fds, size_t n);
 /* Starts the worker's thread. 0, or an errno. */
 int worker_start(struct worker *) __attribute__((warn_unused_result));
 /* May be called from any thread. */

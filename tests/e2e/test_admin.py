@@ -344,3 +344,101 @@ def test_healthcheck(idle, administered, dead_port):
 
 def test_without_it_nothing_listens(start):
     assert not ADMIN.search(start(None).err.text()) and READY
+
+
+KOI8 = "<?xml version='1.0' encoding='koi8-r'?><rss><channel><title>Погода на завтра</title></channel></rss>".encode("koi8-r")
+
+
+def listed(admin, query="", least=0):
+    """What /api/feeds tells, once so many feeds are there."""
+    until = time.monotonic() + TIMEOUT
+    while True:
+        told = json.loads(admin.ask("/api/feeds" + query).body)
+        if told["total"] >= least or time.monotonic() > until:
+            return told
+
+
+@pytest.fixture(scope="module")
+def told(start_once, old_origin):
+    """An admin listener whose utfeed was asked for five feeds, three wrongly labelled, one that fails, and what is none."""
+    site = Site(old_origin)
+    for name in "abc":
+        site["/" + name] = page(FRESH, body=KOI8, kind="text/xml; charset=iso-8859-1")
+    site["/d"] = page(FRESH, body=KOI8, kind="text/xml; charset=koi8-r")
+    site["/e"] = page(FRESH, body=KOI8, kind="application/xml")
+    site["/bad"] = message("HTTP/1.1 200 OK", "Content-Length: 100", body=b"cut", length=False), "close"
+    admin = Admin(start_once(old_origin, "--cache", "on", "--admin-listen", "127.0.0.1:0", "--workers", WORKERS))
+    for name, times in (("a", 3), ("b", 2), ("c", 1), ("d", 4), ("e", 1), ("nothing", 5)):
+        for _ in range(times):
+            admin.proxy.get("/" + name)
+    assert admin.proxy.get("/bad").status == 502
+    listed(admin, least=6)
+    return admin, old_origin.url
+
+
+# What is asked of the list, and which feeds it tells, in which order
+LISTS = {
+    "the most asked first": ("", "dab!ce"),
+    "a few": ("?limit=2", "da"),
+    "those whose label was wrong": ("?mislabelled=1", "abc"),
+    "a part of the URL": ("?search=%2Fd", "d"),
+    "in other letters": ("?search=BAD", "!"),
+    "none": ("?search=nowhere", ""),
+    "by errors": ("?sort=errors&limit=1", "!"),
+    "by name": ("?sort=url", "ab!cde"),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_the_feeds_seen(told, case):
+    admin, url = told
+    query, names = LISTS[case]
+    feeds = listed(admin, query)["feeds"]
+    assert [feed["url"] for feed in feeds] == [f"{url}/{name.replace('!', 'bad')}" for name in names]
+
+
+@pytest.mark.parametrize("query", ["?sort=colour", "?limit=0", "?limit=10001", "?limit=1x", "?limit=", "?search=" + "a" * 300],
+                         ids=lambda query: query[:12])
+def test_what_cannot_be_asked_of_the_list(told, query):
+    got = told[0].ask("/api/feeds" + query)
+    assert got.status == 400 and list(json.loads(got.body)) == ["error"]
+
+
+def test_what_is_told_of_a_feed(told):
+    feeds = {feed["url"].rsplit("/", 1)[1]: feed for feed in listed(told[0])["feeds"]}
+    a, bad = feeds["a"], feeds["bad"]
+    assert (a["requests"], a["hits"], a["errors"], a["status"]) == (3, 2, 0, 200)
+    assert (a["charset"], a["was"], a["mislabelled"]) == ("koi8-r", "iso-8859-1", True) and a["rule"].startswith("auto:")
+    assert a["bytes"] > 300 and 590 < a["expires"] - a["last"] <= 600 and a["first"] <= a["last"]
+    assert not feeds["d"]["mislabelled"] and not feeds["e"]["mislabelled"]
+    assert (bad["requests"], bad["errors"], bad["charset"]) == (1, 1, None)
+
+
+def test_the_list_is_bounded(administered, origin):
+    Site(origin)["*"] = page(FRESH, body=KOI8, kind="text/xml")
+    admin = administered(origin, "--admin-feeds", "16")
+    client = admin.proxy.client()
+    for i in range(200):
+        assert client.get(f"/feed/{i}").status == 200
+    assert 8 <= listed(admin, "?limit=10000", 8)["total"] <= 16
+
+
+def test_a_forward_proxy_lists_no_errors_of_what_is_no_feed(administered, origin, dead_port):
+    site = Site(origin)
+    site["/f"] = page(body=KOI8, kind="text/xml")
+    admin = administered(None)
+    admin.proxy.get(f"http://127.0.0.1:{dead_port}/image.png")
+    admin.proxy.get(f"{origin.url}/f")
+    site["/f"] = message("HTTP/1.1 200 OK", "Content-Length: 100", body=b"cut", length=False), "close"
+    assert admin.proxy.get(f"{origin.url}/f").status == 502
+    assert admin.proxy.get(f"/http://127.0.0.1:{dead_port}/feed").status == 502
+    feeds = listed(admin, "?sort=url", 2)["feeds"]
+    assert sorted((feed["url"], feed["errors"]) for feed in feeds) == sorted([(f"{origin.url}/f", 1), (f"http://127.0.0.1:{dead_port}/feed", 1)])
+
+
+def test_the_status(told):
+    status = json.loads(told[0].ask("/api/status").body)
+    assert (status["workers"], status["workers_stuck"], status["draining"], status["feeds"]) == (2, 0, False, 6)
+    assert status["requests"] == 17 and status["hits"] == 6 and status["errors"] == 1
+    assert status["bytes_to_clients"] > 1000 and status["resident_bytes"] > 1 << 20
+    assert 0 <= status["now"] - status["started"] < 600 and isinstance(status["history"], list)

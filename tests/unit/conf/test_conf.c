@@ -105,6 +105,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "admin-listen", "127.0.0.1:9180", "127.0.0.1:9180\n" },
 	{ "admin-allow", "10.0.0.7", "10.0.0.7/32\n" },
 	{ "admin-token", "word", "word" },
+	{ "admin-feeds", "5", "5" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
 

@@ -1,0 +1,208 @@
+/* The interface of the admin listener for programs, /api; see admin_internal.h. Every answer is one JSON object. */
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/admin/admin_internal.h"
+#include "proxy/admin/feeds_page.h"
+#include "proxy/admin/form.h"
+#include "proxy/admin/process_metrics.h"
+#include "proxy/base/json.h"
+#include "proxy/base/log.h"
+#include "proxy/cache/cache.h"
+#include "proxy/cache/purge.h"
+#include "proxy/http/destination.h"
+#include "proxy/settings/settings.h"
+
+#define ADMIN_JSON "application/json"
+
+/* Answers a request of the interface that cannot be carried out. */
+static void admin_answer_error(struct admin_exchange *x, int status, const char *sentence)
+{
+	struct json j = { x->out, false };
+
+	x->status = status;
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_string(&j, "error", sentence);
+	json_close(&j);
+	putc('\n', x->out);
+}
+
+static void answer_purged(struct admin_exchange *x, const struct purge *p, int64_t n, bool owed)
+{
+	struct json j = { x->out, false };
+
+	x->status = owed ? 202 : 200;
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_number(&j, p->soft ? "marked_stale" : "purged", (uint64_t)n);
+	json_bool(&j, "confirmed", !owed);
+	json_close(&j);
+	putc('\n', x->out);
+}
+
+static void admin_on_purged(struct purge_wait *w, bool owed)
+{
+	struct admin_exchange *x = w->owner;
+
+	answer_purged(x, &w->purge, w->count, owed);
+	purge_wait_free(&x->waits);
+	admin_conn_answer_later(x);
+}
+
+static void admin_purge(struct admin_exchange *x, const struct purge *p, const struct destination *to)
+{
+	struct admin *a = x->admin;
+	int64_t n = purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000);
+
+	if (n < 0 || purge_wait_new(&x->waits, a->parts.cache, a->loop)) {
+		admin_answer_error(x, 500, "utfeed ran out of memory.");
+		return;
+	}
+	stats_add(loop_stats(a->loop), STAT_CACHE_PURGES, 1);
+	if (!x->waits) {
+		answer_purged(x, p, n, false);
+		return;
+	}
+	x->waits->done = admin_on_purged;
+	x->waits->owner = x;
+	x->waits->purge = *p;
+	x->waits->count = n;
+}
+
+/* url=URL names what is purged, what=WORDS how, in the words of X-Purge. */
+void admin_api_purge(struct admin_exchange *x)
+{
+	char url[8192], what[64];
+	struct destination to = { .path = NULL };
+	struct purge purge;
+	const char *why = "";
+
+	if (form_get(x->query, x->body, "what", what, sizeof what) == FORM_TOO_LONG ||
+	    !purge_read(&purge, (struct slice){ what, strlen(what) })) {
+		admin_answer_error(x, 400, "what is url, prefix, host or all, and may have \", soft\" behind it.");
+		return;
+	}
+	if (purge.what == PURGE_ALL) {
+		admin_purge(x, &purge, NULL);
+		return;
+	}
+	if (form_get(x->query, x->body, "url", url, sizeof url) != FORM_FOUND) {
+		admin_answer_error(x, 400, "url is missing, or too long.");
+		return;
+	}
+	switch (destination_from_url(&to, (struct slice){ url, strlen(url) }, &why)) {
+	case DESTINATION_OK:
+		admin_purge(x, &purge, &to);
+		break;
+	case DESTINATION_BAD_URL:
+		admin_answer_error(x, 400, why);
+		break;
+	case DESTINATION_NO_MEMORY:
+		admin_answer_error(x, 500, "utfeed ran out of memory.");
+	}
+	destination_free(&to);
+}
+
+void admin_api_drain(struct admin_exchange *x)
+{
+	struct json j = { x->out, false };
+
+	x->status = 202;
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_bool(&j, "draining", true);
+	json_close(&j);
+	putc('\n', x->out);
+	log_info("admin: asked to end");
+	x->admin->parts.drain(x->admin->parts.arg);
+}
+
+static const char *const admin_levels[] = { [LOG_LEVEL_ERROR] = "error",
+	[LOG_LEVEL_WARN] = "warn",
+	[LOG_LEVEL_INFO] = "info",
+	[LOG_LEVEL_DEBUG] = "debug" };
+enum { ADMIN_LEVELS = sizeof admin_levels / sizeof *admin_levels };
+
+/* Tells the log level, and changes it first where level=WORD is given. It holds until the next reload. */
+void admin_api_log_level(struct admin_exchange *x)
+{
+	struct json j = { x->out, false };
+	char word[16];
+	enum form_result r = form_get(x->query, x->body, "level", word, sizeof word);
+	size_t level = ADMIN_LEVELS;
+
+	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
+		for (size_t i = 0; r == FORM_FOUND && i < ADMIN_LEVELS; i++)
+			if (strcmp(admin_levels[i], word) == 0)
+				level = i;
+		if (level == ADMIN_LEVELS) {
+			admin_answer_error(x, 400, "level is error, warn, info or debug.");
+			return;
+		}
+		log_set_level((enum log_level)level);
+	}
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_string(&j, "level", admin_levels[atomic_load(&log_threshold)]);
+	json_close(&j);
+	putc('\n', x->out);
+}
+
+void admin_api_feeds(struct admin_exchange *x)
+{
+	struct feeds_asked asked;
+	const char *wrong = feeds_asked_read(&asked, x->query);
+
+	x->type = ADMIN_JSON;
+	if (wrong)
+		admin_answer_error(x, 400, wrong);
+	else if (feeds_write_json(x->out, x->admin->parts.feeds, &asked))
+		admin_answer_error(x, 500, "utfeed ran out of memory.");
+}
+
+static void admin_write_history(struct json *j, const struct history *h)
+{
+	json_open_list(j, "history");
+	for (size_t i = 0; i < history_steps(h); i++) {
+		struct history_sample s = history_step(h, i);
+
+		json_open(j, NULL);
+		json_number(j, "at", (uint64_t)s.at);
+		json_number(j, "requests", s.requests);
+		json_number(j, "hits", s.hits);
+		json_number(j, "errors", s.errors);
+		json_number(j, "bytes", s.bytes);
+		json_decimal(j, "mean_ms", s.timed ? (double)s.duration_us / (double)s.timed / 1000 : 0);
+		json_number(j, "resident_bytes", s.resident);
+		json_close(j);
+	}
+	json_close_list(j);
+}
+
+void admin_api_status(struct admin_exchange *x)
+{
+	struct admin *a = x->admin;
+	struct history_sample now;
+	struct json j = { x->out, false };
+
+	admin_sample(a, &now);
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_string(&j, "version", PACKAGE_VERSION);
+	json_number(&j, "started", (uint64_t)a->started_at);
+	json_number(&j, "now", (uint64_t)now.at);
+	json_number(&j, "workers", a->parts.n_workers);
+	json_number(&j, "workers_stuck", admin_stuck(a));
+	json_bool(&j, "draining", atomic_load(&a->leaving));
+	json_number(&j, "requests", now.requests);
+	json_number(&j, "hits", now.hits);
+	json_number(&j, "errors", now.errors);
+	json_number(&j, "bytes_to_clients", now.bytes);
+	json_number(&j, "resident_bytes", now.resident);
+	json_number(&j, "feeds", feeds_seen_count(a->parts.feeds));
+	json_number(&j, "history_step_s", HISTORY_STEP_S);
+	admin_write_history(&j, &a->history);
+	json_close(&j);
+	putc('\n', x->out);
+}

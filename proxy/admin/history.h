@@ -1,0 +1,29 @@
+/* Owns what the last hour was like: a sample each HISTORY_STEP_S seconds, of numbers that only grow.
+ * Must not know: who counts them, who shows them. Pure. Invariant: it never takes more memory than it is. */
+#ifndef UTFEED_PROXY_ADMIN_HISTORY_H
+#define UTFEED_PROXY_ADMIN_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HISTORY_STEP_S = 15, HISTORY_SAMPLES = 3600 / HISTORY_STEP_S };
+
+struct history_sample {
+	int64_t at; /* seconds since the epoch */
+	uint64_t requests, hits, errors, bytes;
+	uint64_t duration_us, timed; /* the sum of the durations of so many answers */
+	uint64_t resident;           /* bytes of memory at that moment */
+};
+
+struct history {
+	size_t n; /* samples taken so far; the last HISTORY_SAMPLES + 1 of them are there */
+	struct history_sample samples[HISTORY_SAMPLES + 1];
+};
+
+void history_add(struct history *, const struct history_sample *);
+/* How many steps there are between two samples each. */
+size_t history_steps(const struct history *);
+/* What was added in step i, counted from the oldest: the differences, and the later sample's time and memory. */
+struct history_sample history_step(const struct history *, size_t i);
+
+#endif

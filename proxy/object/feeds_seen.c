@@ -1,0 +1,228 @@
+/* The list of feeds that clients asked for; see feeds_seen.h. It is cut into shards with a lock each, so that workers
+ * hardly ever wait for each other. */
+#include "proxy/object/feeds_seen.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "proxy/base/hash.h"
+
+enum { SEEN_SHARDS = 16 };
+
+/* A feed with its URL behind it, as long as it is. */
+struct seen {
+	TAILQ_ENTRY(seen) age;
+	LIST_ENTRY(seen) chain;
+	uint64_t hash;
+	size_t url_len;
+	struct feed_seen feed; /* allocated up to the URL's end */
+};
+
+LIST_HEAD(seen_chain, seen);
+
+struct seen_shard {
+	pthread_mutex_t lock;
+	TAILQ_HEAD(seen_ages, seen) ages; /* that which was asked for last comes first */
+	struct seen_chain *chains;
+	size_t n;
+};
+
+struct feeds_seen {
+	size_t max, n_chains; /* of a shard; n_chains is a power of two */
+	struct seen_shard shards[SEEN_SHARDS];
+};
+
+struct feeds_seen *feeds_seen_new(size_t max)
+{
+	struct feeds_seen *f = calloc(1, sizeof *f);
+
+	if (!f)
+		return NULL;
+	f->max = (max + SEEN_SHARDS - 1) / SEEN_SHARDS;
+	for (f->n_chains = 1; f->n_chains < f->max;)
+		f->n_chains *= 2;
+	for (size_t i = 0; i < SEEN_SHARDS; i++) {
+		pthread_mutex_init(&f->shards[i].lock, NULL);
+		TAILQ_INIT(&f->shards[i].ages);
+		if (!(f->shards[i].chains = calloc(f->n_chains, sizeof *f->shards[i].chains))) {
+			feeds_seen_free(&f);
+			return NULL;
+		}
+	}
+	return f;
+}
+
+static void seen_remove(struct seen_shard *s, struct seen *e)
+{
+	TAILQ_REMOVE(&s->ages, e, age);
+	LIST_REMOVE(e, chain);
+	s->n--;
+	free(e);
+}
+
+void feeds_seen_free(struct feeds_seen **fp)
+{
+	struct feeds_seen *f = *fp;
+
+	if (!f)
+		return;
+	for (size_t i = 0; i < SEEN_SHARDS && f->shards[i].chains; i++) {
+		while (!TAILQ_EMPTY(&f->shards[i].ages))
+			seen_remove(&f->shards[i], TAILQ_FIRST(&f->shards[i].ages));
+		free(f->shards[i].chains);
+		pthread_mutex_destroy(&f->shards[i].lock);
+	}
+	free(f);
+	*fp = NULL;
+}
+
+static struct seen_chain *seen_chain_of(const struct feeds_seen *f, struct seen_shard *s, uint64_t hash)
+{
+	return &s->chains[hash / SEEN_SHARDS & (f->n_chains - 1)];
+}
+
+static struct seen *seen_find(const struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
+{
+	struct seen *e;
+
+	LIST_FOREACH(e, seen_chain_of(f, s, hash), chain)
+	if (e->hash == hash && e->url_len == url.len && memcmp(e->feed.url, url.at, url.len) == 0)
+		return e;
+	return NULL;
+}
+
+static struct seen *seen_add(const struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
+{
+	struct seen *e = malloc(offsetof(struct seen, feed.url) + url.len + 1);
+
+	if (!e)
+		return NULL;
+	memset(e, 0, offsetof(struct seen, feed.url));
+	memcpy(e->feed.url, url.at, url.len);
+	e->feed.url[url.len] = '\0';
+	e->url_len = url.len;
+	e->hash = hash;
+	if (s->n == f->max)
+		seen_remove(s, TAILQ_LAST(&s->ages, seen_ages));
+	LIST_INSERT_HEAD(seen_chain_of(f, s, hash), e, chain);
+	TAILQ_INSERT_HEAD(&s->ages, e, age);
+	s->n++;
+	return e;
+}
+
+static void seen_take_verdict(struct feed_seen *feed, const struct feed_answer *a)
+{
+	const struct verdict *v = a->verdict;
+
+	verdict_rule(v, feed->rule, sizeof feed->rule);
+	feed->charset = v->named;
+	feed->was = v->was;
+	feed->reason = v->kind == VERDICT_NONE ? verdict_reason_name(v->reason)
+	    : v->kind == VERDICT_ERROR         ? verdict_error_name(v->error)
+	                                       : NULL;
+	feed->repairs = a->repairs;
+	feed->malformed = a->malformed;
+}
+
+static void seen_take(struct feed_seen *feed, const struct feed_answer *a)
+{
+	if (!feed->requests++)
+		feed->first = a->now;
+	feed->last = a->now;
+	feed->hits += a->hit;
+	feed->errors += a->failed;
+	feed->bytes += a->bytes;
+	feed->status = a->status;
+	if (a->has_ttl)
+		feed->expires = a->now + a->ttl;
+	if (a->verdict)
+		seen_take_verdict(feed, a);
+}
+
+void feeds_seen_note(struct feeds_seen *f, struct slice url, const struct feed_answer *a, bool add)
+{
+	uint64_t hash = hash_keyed(url.at, url.len);
+	struct seen_shard *s = &f->shards[hash % SEEN_SHARDS];
+	struct seen *e;
+
+	if (url.len >= FEEDS_SEEN_URL_MAX)
+		return;
+	add = add || (a->verdict && a->verdict->kind == VERDICT_CHARSET);
+	pthread_mutex_lock(&s->lock);
+	e = seen_find(f, s, url, hash);
+	if (e && e != TAILQ_FIRST(&s->ages)) {
+		TAILQ_REMOVE(&s->ages, e, age);
+		TAILQ_INSERT_HEAD(&s->ages, e, age);
+	}
+	if (e || (add && (e = seen_add(f, s, url, hash))))
+		seen_take(&e->feed, a);
+	pthread_mutex_unlock(&s->lock);
+}
+
+size_t feeds_seen_count(struct feeds_seen *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SEEN_SHARDS; i++) {
+		pthread_mutex_lock(&f->shards[i].lock);
+		n += f->shards[i].n;
+		pthread_mutex_unlock(&f->shards[i].lock);
+	}
+	return n;
+}
+
+/* The place of a feed in a list of n that is in the query's order. */
+static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *list, size_t n,
+    const struct feed_seen *feed)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if (q->compare(list[middle], feed) <= 0)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Puts a copy of the feed into the list, whose last one leaves where it is full. Returns the new length. */
+static size_t seen_insert(const struct feeds_query *q, struct feed_seen **list, size_t n, const struct seen *e)
+{
+	size_t at = seen_place(q, list, n, &e->feed), len = offsetof(struct feed_seen, url) + e->url_len + 1;
+	struct feed_seen *copy = at < q->max ? malloc(len) : NULL;
+
+	if (!copy)
+		return n;
+	memcpy(copy, &e->feed, len);
+	if (n == q->max)
+		free(list[--n]);
+	memmove(list + at + 1, list + at, (n - at) * sizeof *list);
+	list[at] = copy;
+	return n + 1;
+}
+
+size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struct feed_seen **list, size_t *total)
+{
+	size_t n = 0;
+
+	*total = 0;
+	for (size_t i = 0; i < SEEN_SHARDS; i++) {
+		struct seen_shard *s = &f->shards[i];
+		struct seen *e;
+
+		pthread_mutex_lock(&s->lock);
+		TAILQ_FOREACH(e, &s->ages, age)
+		if (q->want(q, &e->feed)) {
+			++*total;
+			n = seen_insert(q, list, n, e);
+		}
+		pthread_mutex_unlock(&s->lock);
+	}
+	return n;
+}

@@ -1,0 +1,65 @@
+/* Owns the list of the feeds that clients asked for: of each URL how often, what was decided on it, what went wrong.
+ * Must not know: requests, who shows it. Thread-safe: workers note, the admin listener reads.
+ * Invariant: it never holds more feeds than it was made for; where it is full, that which nobody asked for longest
+ * leaves. */
+#ifndef UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
+#define UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/policy/policy.h"
+#include "proxy/base/slice.h"
+
+enum { FEEDS_SEEN_URL_MAX = 1024, FEEDS_SEEN_RULE_MAX = 96 };
+
+struct feeds_seen;
+
+/* What one answer says of its feed. */
+struct feed_answer {
+	int64_t now; /* seconds since the epoch */
+	int status;  /* 0: the client got none */
+	bool hit;    /* a stored response answered */
+	bool failed; /* the answer is an error of utfeed's own, or was cut */
+	bool has_ttl;
+	int64_t ttl;                   /* seconds that the response stays fresh; negative: stale for so long */
+	uint64_t bytes;                /* of the body, as sent */
+	const struct verdict *verdict; /* NULL: none was made, and what was known stays */
+	uint64_t repairs, malformed;
+};
+
+/* One feed. Texts are static storage but for those that stand inside. */
+struct feed_seen {
+	int64_t first, last; /* seconds since the epoch */
+	int64_t expires;     /* when it must be fetched again; 0: not known */
+	uint64_t requests, hits, errors, bytes;
+	uint64_t repairs, malformed;    /* of the latest answer */
+	int status;                     /* likewise */
+	char rule[FEEDS_SEEN_RULE_MAX]; /* as in X-Encoding-Rule; "": none yet */
+	const char *charset, *was;      /* as verdict's named and was; NULL: none */
+	const char *reason;             /* why it was left as it is, or is an error of its policy; NULL: neither */
+	char url[FEEDS_SEEN_URL_MAX];
+};
+
+/* NULL: out of memory. max: how many feeds it holds, at least 1. */
+struct feeds_seen *feeds_seen_new(size_t max);
+void feeds_seen_free(struct feeds_seen **);
+/* Notes an answer. A URL that is not in the list yet gets in where its answer was a feed (its verdict names a charset),
+ * or where add is set. URLs that do not fit are left out. */
+void feeds_seen_note(struct feeds_seen *, struct slice url, const struct feed_answer *, bool add);
+size_t feeds_seen_count(struct feeds_seen *);
+/* Which feeds are asked for, and in which order. */
+struct feeds_query {
+	bool (*want)(const struct feeds_query *, const struct feed_seen *);
+	/* As for qsort(): negative where a comes before b. */
+	int (*compare)(const struct feed_seen *a, const struct feed_seen *b);
+	size_t max; /* how many */
+};
+
+/* Copies the first feeds of that order to list, which has room for query->max pointers; the caller free()s each. A copy
+ * is whole up to the end of its URL. Returns how many; *total: how many are wanted in all. Where memory runs out there
+ * are fewer. */
+size_t feeds_seen_first(struct feeds_seen *, const struct feeds_query *, struct feed_seen **list, size_t *total);
+
+#endif

@@ -1,0 +1,150 @@
+/* Owns the cases of proxy/object/feeds_seen.c. Must not know: requests. Invariant: each row names its rule; threads share one list. */
+#include "proxy/object/feeds_seen.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX = 160, THREADS = 4, EACH = 20000 };
+
+static const struct verdict feed = { .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.0/1.2", .named = "koi8-r", .was = "utf-8" };
+static const struct verdict no_feed = { .kind = VERDICT_NONE, .reason = VREASON_NOT_XML };
+
+static void note(struct feeds_seen *f, const char *url, const struct feed_answer *a, bool add)
+{
+	feeds_seen_note(f, (struct slice){ url, strlen(url) }, a, add);
+}
+
+static bool all(const struct feeds_query *q, const struct feed_seen *s)
+{
+	(void)q, (void)s;
+	return true;
+}
+
+static bool ends_in_7(const struct feeds_query *q, const struct feed_seen *s)
+{
+	(void)q;
+	return s->url[strlen(s->url) - 1] == '7';
+}
+
+static int by_requests(const struct feed_seen *a, const struct feed_seen *b)
+{
+	return (a->requests < b->requests) - (a->requests > b->requests);
+}
+
+/* What is listed, and what an answer changes. */
+static void noted(void)
+{
+	static const struct {
+		const char *rule;
+		struct feed_answer answer;
+		bool add;
+		size_t n;              /* listed afterwards */
+		uint64_t requests, hits, errors, bytes;
+		int64_t expires;
+		const char *charset;
+	} cases[] = {
+		{ "what is no feed is not listed", { .now = 1, .status = 200, .verdict = &no_feed }, false, 0, 0, 0, 0, 0, 0, NULL },
+		{ "an error of what is unknown is not", { .now = 2, .status = 502, .failed = true }, false, 0, 0, 0, 0, 0, 0, NULL },
+		{ "unless it is to be", { .now = 3, .status = 502, .failed = true }, true, 1, 1, 0, 1, 0, 0, NULL },
+		{ "a feed", { .now = 4, .status = 200, .bytes = 10, .has_ttl = true, .ttl = 60, .verdict = &feed }, false, 1, 2, 0, 1, 10, 64, "koi8-r" },
+		{ "a hit", { .now = 5, .status = 200, .bytes = 10, .hit = true, .has_ttl = true, .ttl = 59, .verdict = &feed }, false, 1, 3, 1, 1, 20, 64,
+		    "koi8-r" },
+		{ "a 304 says nothing of the text", { .now = 6, .status = 304, .hit = true }, false, 1, 4, 2, 1, 20, 64, "koi8-r" },
+		{ "it has become something else", { .now = 7, .status = 200, .bytes = 1, .verdict = &no_feed }, false, 1, 5, 2, 1, 21, 64, NULL },
+		{ "stale", { .now = 100, .status = 200, .has_ttl = true, .ttl = -30, .verdict = &feed }, false, 1, 6, 2, 1, 21, 70, "koi8-r" },
+	};
+	struct feeds_seen *f = feeds_seen_new(MAX);
+	const struct feeds_query q = { all, by_requests, 1 };
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct feed_seen *s = NULL;
+		size_t n;
+
+		note(f, "http://a/f", &cases[i].answer, cases[i].add);
+		UNIT_ROW(feeds_seen_first(f, &q, &s, &n) == (n != 0) && n == cases[i].n, "%s: %zu", cases[i].rule, n);
+		if (!s)
+			continue;
+		UNIT_ROW(s->requests == cases[i].requests && s->hits == cases[i].hits && s->errors == cases[i].errors &&
+		    s->bytes == cases[i].bytes && s->expires == cases[i].expires && s->status == cases[i].answer.status &&
+		    s->last == cases[i].answer.now && s->first == 3, "%s", cases[i].rule);
+		UNIT_ROW(cases[i].charset ? s->charset && !strcmp(s->charset, cases[i].charset) && !strcmp(s->rule, "auto:2.0/1.2") :
+		    !s->charset, "%s: %s", cases[i].rule, s->rule);
+		free(s);
+	}
+	feeds_seen_free(&f);
+}
+
+static void bounded(void)
+{
+	struct feeds_seen *f = feeds_seen_new(MAX);
+	const struct feed_answer a = { .now = 1, .status = 200, .verdict = &feed };
+	const struct feeds_query q = { all, by_requests, 1 }, sevens = { ends_in_7, by_requests, 3 };
+	struct feed_seen *list[3];
+	char url[FEEDS_SEEN_URL_MAX + 2];
+	size_t total, n;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (int i = 0; i < 20 * MAX; i++) {
+		note(f, "http://hot/7", &a, false);
+		snprintf(url, sizeof url, "http://cold/%d", i);
+		note(f, url, &a, false);
+	}
+	CU_ASSERT(feeds_seen_count(f) <= MAX && feeds_seen_count(f) > MAX / 2);
+	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, list, &total), 1);
+	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
+	CU_ASSERT_EQUAL(list[0]->requests, 20 * MAX);
+	CU_ASSERT_EQUAL(total, feeds_seen_count(f));
+	free(list[0]);
+	n = feeds_seen_first(f, &sevens, list, &total);
+	CU_ASSERT(n == 3 && total < feeds_seen_count(f) && !strcmp(list[0]->url, "http://hot/7"));
+	while (n)
+		free(list[--n]);
+	/* A URL that is too long is left out. */
+	total = feeds_seen_count(f);
+	memset(url, 'a', sizeof url - 1);
+	url[FEEDS_SEEN_URL_MAX] = '\0';
+	note(f, url, &a, false);
+	CU_ASSERT_EQUAL(feeds_seen_first(f, &q, list, &total), 1);
+	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
+	free(list[0]);
+	feeds_seen_free(&f);
+}
+
+static void *crowd(void *arg)
+{
+	struct feeds_seen *f = arg;
+	const struct feeds_query q = { all, by_requests, 2 };
+	struct feed_seen *list[2];
+	size_t total;
+
+	for (int i = 0; i < (UNIT_RACES_ONLY ? EACH / 20 : EACH); i++) {
+		char url[32];
+
+		snprintf(url, sizeof url, "http://a/%d", i % 500);
+		note(f, url, &(struct feed_answer){ .now = i, .status = 200, .verdict = &feed }, false);
+		if (i % 1000 == 0)
+			for (size_t n = feeds_seen_first(f, &q, list, &total); n; n--)
+				free(list[n - 1]);
+	}
+	return NULL;
+}
+
+static void shared(void)
+{
+	struct feeds_seen *f = feeds_seen_new(MAX);
+	pthread_t threads[THREADS];
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (int i = 0; i < THREADS; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, crowd, f), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	CU_ASSERT(feeds_seen_count(f) <= MAX);
+	feeds_seen_free(&f);
+}
+
+UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "shared", shared })
