@@ -38,10 +38,28 @@ static enum sniff sniff_look(const struct evidence *e)
 	return e->preamble.state == PREAMBLE_FEED ? SNIFF_FEED : SNIFF_NOT_XML;
 }
 
+/* A file has no type, but somebody named it: any root but HTML's will do, with a declaration or without, also one that
+ * does not end well. Behind other text the rules of a type of XML count. */
+static enum sniff sniff_file(const struct evidence *e)
+{
+	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+
+	switch (markup_root(&s)) {
+	case ROOT_FEED:
+	case ROOT_OTHER:
+		return SNIFF_FEED;
+	case ROOT_SHORT:
+		return scan_peek(&s, 0) == '<' && e->complete ? SNIFF_FEED : SNIFF_MORE;
+	case ROOT_HTML:
+		return SNIFF_NOT_XML;
+	case ROOT_NONE:
+		break;
+	}
+	return e->decl.state == XMLDECL_BROKEN ? SNIFF_FEED : sniff_look(e);
+}
+
 static enum sniff by_type(const struct evidence *e)
 {
-	if (!e->http)
-		return SNIFF_FEED;
 	switch (e->type.CTMime) {
 	case MIME_APP_XML:
 		if (strcmp(e->type.mime, "application/xhtml+xml") == 0)
@@ -59,9 +77,9 @@ static enum sniff by_type(const struct evidence *e)
 
 enum sniff sniff_decide(const struct evidence *e)
 {
-	enum sniff answer = by_type(e);
+	enum sniff answer = e->http ? by_type(e) : SNIFF_MORE;
 
 	if (answer == SNIFF_MORE)
-		answer = sniff_look(e);
+		answer = e->http ? sniff_look(e) : sniff_file(e);
 	return answer == SNIFF_MORE && e->complete ? SNIFF_NOT_XML : answer;
 }

@@ -62,6 +62,14 @@ static int normalise_pump(struct normaliser *n, int fd, const char *path)
 	return rc ? rc : normaliser_finish(n);
 }
 
+/* What is no feed leaves as it came, as in the proxy; only here is somebody who can be told so. */
+static void normalise_tell_untouched(const char *path, const struct verdict *v)
+{
+	if (v && v->kind == VERDICT_NONE)
+		fprintf(stderr, "utfeed: %s: passed as it is: %s\n", path,
+		    v->reason == VREASON_EMPTY ? "it is empty" : "it is no feed");
+}
+
 static int run(struct job *job)
 {
 	struct normalise_events events = { normalise_on_decided, NULL, normalise_on_write, job };
@@ -76,6 +84,8 @@ static int run(struct job *job)
 		fprintf(stderr, "utfeed: %s: refused by its policy: %s\n", job->path, rule);
 	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
 		fprintf(stderr, "utfeed: out of memory\n");
+	} else if (n && rc == NORMALISE_OK) {
+		normalise_tell_untouched(job->path, normaliser_verdict(n));
 	}
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		perror("utfeed: standard output");

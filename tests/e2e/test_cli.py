@@ -114,6 +114,22 @@ def test_what_is_no_feed_stays():
     assert body == data
 
 
+@pytest.mark.parametrize("data", ["<!DOCTYPE html><p>é &nbsp;".encode("latin-1"), b'{"items": ["\xe9 <b>"]}', b"\x89PNG\r\n\x1a\n\0\x80"],
+                         ids=["html", "json", "png"])
+def test_a_file_that_is_no_feed_stays_and_is_told(data, write):
+    path = write("file", data)
+    out, errors = run("normalise", path)
+    assert out == data
+    assert errors == f"utfeed: {path}: passed as it is: it is no feed\n"
+    assert run("normalise", "-i", path)[0] == b"X-Encoding-Rule: none;reason=not-xml\r\n\r\n" + data
+    assert check(path, status=1)["x_encoding_rule"] == "none;reason=not-xml"
+
+
+def test_a_file_may_have_any_root():
+    assert titles(run("normalise", body="<?xml version='1.0' encoding='iso-8859-2'?><a><title>ł</title></a>".encode("iso-8859-2"))[0]) == ["ł"]
+    assert run("normalise", body="<a>é</a>".encode("latin-1")) == ("<a>é</a>".encode(), "")
+
+
 def test_an_error_of_the_policy_is_status_1():
     out, errors = run("normalise", "-p", "rome-strict", "-t", "text/xml; charset=x-none", body=b"<rss/>", status=1)
     assert out == b""
