@@ -136,9 +136,36 @@ make_candidates() {
 		$1 == "CANDIDATE" { text = tolower($4); gsub(/l\(|\)/, "", text); gsub(/ *[|] */, ", ", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text ".") }'
 }
 make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
+# What each of these words means, a list for each set of them
+make_words() {
+	rows "$1" | generate '
+		BEGIN {
+			of["ROME"] = "ROME, under rome-strict, rome-lenient and auto"
+			of["EXTENDED"] = "UCS-4 and EBCDIC, under auto"
+			of["LENIENT"] = "Lenient order of ROME, under rome-lenient and auto"
+			of["AUTO"] = "Evidence, under auto"
+			of["FIRST"] = "First version of ROME"
+			of["RFC7303"] = "RFC 7303"
+			of["FEEDPARSER"] = "Universal Feed Parser"
+			of["FOURSUITE"] = "4Suite"
+			of["ENTITY"] = "The document, under appendix-f, rfc7303 and 4suite"
+		}
+		$2 != set { if (set != "") print ".El"; set = $2; print ".Ss " of[set]; print ".Bl -tag -width lenient-default" }
+		{ print ".It Li " $3; sentence($4) }
+		END { print ".El" }'
+}
+# One set of them, a name a line, as the table has it and as the sources of the policies have it
+words_of() { rows "$(file_of rule_words.def)" | awk -F '\t' -v set="$1" '$2 == set { print $3 }' | sort -u; }
+words_in() { paths_of "$1" | cut -f2 | tr -d ' ' | tr , '\n' | sort -u; }
+same_words() {
+	words_of "$1" >"$work/told-words"
+	"$2" "$3" >"$work/true-words"
+	if [ -s "$work/true-words" ] && cmp -s "$work/told-words" "$work/true-words"; then good
+	else bad "rule_words.def: the set $1 is not what the policies write: $(comm -3 "$work/told-words" "$work/true-words" | tr -s '\t\n' ' ')"; fi
+}
 # The words that each policy may write into PATH: those of its rows, and those of its code
-make_paths() {
-	for policy in rome_strict rome_lenient rome_2004 rome_extended rfc7303 feedparser 4suite appendix_f; do
+paths_of() {
+	for policy in $1; do
 		source=$(file_of "policy_$policy.c")
 		[ -n "$source" ] || { echo "check-manuals: no policy_$policy.c" >&2; return 1; }
 		awk -v policy="$policy" '
@@ -147,7 +174,10 @@ make_paths() {
 			/verdict_step\(v, "/ { split($0, part, "\""); add(part[2]) }
 			/^\t\{ "[a-z0-9-]*", [a-z_0-9]* \},/ { n = split($0, part, "\""); for (i = 4; i < n; i += 2) add(part[i]) }
 			END { print policy "\t" list }' "$source"
-	done | generate '
+	done
+}
+make_paths() {
+	paths_of "rome_strict rome_lenient rome_2004 rome_extended rfc7303 feedparser 4suite appendix_f" | generate '
 		BEGIN { own["rome_2004"] = "rome-2004-09-10"; own["rome_extended"] = "UCS-4 and EBCDIC under auto"; own["appendix_f"] = "appendix-f" }
 		{ gsub(/_/, "-", $1) }
 		{ key = $1; gsub(/-/, "_", key); print ".It Li " (key in own ? own[key] : $1); say($2 ".") }'
@@ -218,6 +248,17 @@ table $rules countries make_countries hints.def
 table $rules entities make_entities entities.def
 table $rules namespaces make_namespaces namespaces.def
 table $rules paths make_paths policy_auto.c
+table $rules words make_words rule_words.def
+same_words ROME words_in rome_strict
+same_words EXTENDED words_in rome_extended
+same_words LENIENT words_in rome_lenient
+same_words FIRST words_in rome_2004
+same_words RFC7303 words_in rfc7303
+same_words FEEDPARSER words_in feedparser
+same_words FOURSUITE words_in 4suite
+same_words ENTITY words_in appendix_f
+names_auto() { names_steps | grep -v '^lenient-' | sort -u; }
+same_words AUTO names_auto
 for name in forwards directives details; do list $operating $name; done
 for name in policies steps errors reasons repairs; do list $rules $name; done
 

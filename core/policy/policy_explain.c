@@ -5,57 +5,9 @@
 #include <string.h>
 
 #include "core/policy/policy_bytes.h"
+#include "core/policy/policy_words.h"
 
 /* What the words of auto's path mean; those of ROME are in it. */
-static const struct {
-	const char *no, *why;
-} whys[] = {
-	{ "1.0", "neither a mark nor a declared encoding to be read: utf-8" },
-	{ "1.1", "16 bits without a mark, UTF-16 declared: the order of the first bytes" },
-	{ "1.2", "no mark: the declared encoding" },
-	{ "1.2+", "UCS-4 or EBCDIC by the first bytes: the declared encoding where it fits them" },
-	{ "1.3", "a mark of UTF-8, but 16 bits by the first bytes: an error" },
-	{ "1.4", "a mark of UTF-8, but another encoding is declared: an error" },
-	{ "1.4+", "a mark of UTF-8" },
-	{ "1.5", "a mark of UTF-16 that the first bytes contradict: an error" },
-	{ "1.6", "a mark of UTF-16, but another encoding is declared: an error" },
-	{ "1.6+", "a mark of UTF-16" },
-	{ "1.7", "a mark that ROME does not know: an error" },
-	{ "1.7+", "a mark of UCS-4" },
-	{ "2.0", "a type of XML without charset: the document decides" },
-	{ "2.1", "text/xml without charset: us-ascii" },
-	{ "2.2", "utf-16be or utf-16le by the header, but a mark: an error" },
-	{ "2.3", "utf-16 by the header: the order of the mark" },
-	{ "2.4", "utf-16 by the header, but no mark: an error" },
-	{ "2.5", "the charset of the header" },
-	{ "2.6", "no type of XML: an error" },
-	{ "lenient-html", "text/html taken for text/xml" },
-	{ "lenient-decl", "after an error of the rules: the declared encoding" },
-	{ "lenient-http", "after an error of the rules: the charset of the header" },
-	{ "lenient-default", "after an error of the rules: utf-8" },
-	{ "external", "the charset of the route" },
-	{ "bom", "the mark beats every label" },
-	{ "family", "the pattern of the bytes is that of 16 bits, UCS-4 or EBCDIC" },
-	{ "utf8", "the bytes are UTF-8, whatever a label says" },
-	{ "escapes", "escape sequences of ISO-2022 with text behind them" },
-	{ "mixed", "some nodes are UTF-8, others are not" },
-	{ "decl", "the declared encoding fits the text, the rule's does not" },
-	{ "http", "the charset of the header fits the text, the rule's does not" },
-	{ "guess", "the text itself: no label stands against what it weighs" },
-	{ "guess+lang", "the text itself, and hints at its language tipped the scales" },
-	{ "fallback", "no charset makes a text of the bytes" },
-};
-
-static const char *why(const char *no)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof whys / sizeof whys[0]; i++)
-		if (strcmp(whys[i].no, no) == 0)
-			return whys[i].why;
-	return NULL;
-}
-
 static void split_path(struct policy_explanation *x)
 {
 	const char *at = x->verdict.path;
@@ -67,7 +19,7 @@ static void split_path(struct policy_explanation *x)
 		len = strcspn(at, "/");
 		memset(step->no, 0, sizeof step->no);
 		memcpy(step->no, at, len < sizeof step->no ? len : sizeof step->no - 1);
-		step->why = x->verdict.policy == POLICY_AUTO ? why(step->no) : NULL;
+		step->why = rule_words(x->verdict.policy, step->no, strlen(step->no));
 	}
 }
 

@@ -9,7 +9,7 @@
 
 enum { EXPLAINED_STEPS = 8 };
 
-/* A word of the verdict's path. why NULL: it is one of a policy whose own texts tell it (utfeed-rules(7), POLICIES). */
+/* A word of the verdict's path, and what it means (policy_words.h). */
 struct explained_step {
 	char no[16];
 	const char *why;

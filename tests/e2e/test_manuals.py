@@ -25,6 +25,7 @@ TOLD = {
     "hints.def": (ROW, ["countries"]),
     "entities.def": (ROW, ["entities"]),
     "namespaces.def": (ROW, ["namespaces"]),
+    "rule_words.def": (ROW, ["words"]),
     "cache_status.def": (ROW, ["forwards"]),
     "cache_control.def": (ROW, ["directives"]),
     "storable.def": (ROW, ["details"]),
