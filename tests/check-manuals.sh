@@ -136,6 +136,16 @@ make_candidates() {
 		$1 == "CANDIDATE" { text = tolower($4); gsub(/l\(|\)/, "", text); gsub(/ *[|] */, ", ", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text ".") }'
 }
 make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
+make_advice() {
+	rows "$1" | generate '
+		function placed(text,    i, n, from, to) {
+			n = split("h d c a t s n l f", from, " ")
+			split("LABEL LABEL CHARSET CHARSET TYPE STATUS N LINE FAULT", to, " ")
+			for (i = 1; i <= n; i++) gsub("%" from[i], to[i], text)
+			return text
+		}
+		{ print ".It Li " $3; sentence(placed($6)) }'
+}
 # What each of these words means, a list for each set of them
 make_words() {
 	rows "$1" | generate '
@@ -248,6 +258,7 @@ table $rules countries make_countries hints.def
 table $rules entities make_entities entities.def
 table $rules namespaces make_namespaces namespaces.def
 table $rules paths make_paths policy_auto.c
+table $rules advice make_advice advice.def
 table $rules words make_words rule_words.def
 same_words ROME words_in rome_strict
 same_words EXTENDED words_in rome_extended

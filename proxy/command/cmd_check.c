@@ -1,191 +1,230 @@
-/* Owns `utfeed check`: gathering the findings on a file. The file is read as a stream; only its first window is
- * held. */
+/* Owns `utfeed check`: reading files and URLs, and showing the report on each. A body is read as a stream; only its
+ * first window is held. */
 #include "proxy/command/cmd.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "core/normalise/normalise.h"
-#include "proxy/report/check_report.h"
-#include "proxy/report/wellformed.h"
+#include "proxy/command/check_url.h"
+#include "proxy/report/check.h"
+#include "proxy/report/check_html.h"
+#include "proxy/report/check_json.h"
+#include "proxy/report/check_text.h"
 
 static const char usage[] =
-    "utfeed check [--json] [--explain] [-t CONTENT-TYPE] [--content-language TAG] [--base URL]\n"
-    "    FILE...";
+    "utfeed check [--json | --html[=OUT]] [--explain] [-t CONTENT-TYPE] [--content-language TAG]\n"
+    "    [--base URL] FILE|URL...";
 
-struct check {
-	bool json, explain;
-	struct normalise_options options;
+enum { CHECK_READ_BYTES = 65536 };
+
+enum check_output { CHECK_TEXT, CHECK_JSON, CHECK_HTML };
+
+struct check_job {
+	enum check_output output;
+	FILE *out;
+	const char *path;           /* of the document of HTML; NULL: standard output */
+	struct check_style style;
+	struct check_options options;
+	unsigned shown;             /* reports so far */
 };
 
-/* The start of the file, on which the normaliser (core/normalise) decides as well. */
-struct window {
-	uint8_t bytes[NORMALISE_SNIFF_BYTES];
-	size_t len;
-	bool complete;
-};
-
-static int check_on_decided(void *arg, const struct verdict *v)
+static int check_no_memory(void)
 {
-	(void)arg, (void)v;
-	return 0;
+	fprintf(stderr, "utfeed: out of memory\n");
+	return CMD_USAGE;
 }
 
-static int check_on_write(void *arg, const uint8_t *bytes, size_t len)
+static int check_show(struct check_job *job, const struct check_report *r)
 {
-	wellformed_feed(arg, bytes, len);
-	return 0;
-}
+	struct json j = { .out = job->out };
 
-static int read_window(struct window *w, int fd, const char *path)
-{
-	ssize_t got = 1;
-
-	w->len = 0;
-	while (
-	    w->len < sizeof(w->bytes) && (got = cmd_read(fd, path, w->bytes + w->len, sizeof(w->bytes) - w->len)) > 0)
-		w->len += (size_t)got;
-	w->complete = got == 0;
-	return got < 0 ? -1 : 0;
-}
-
-/* Feeds the window and the rest of the file to the normaliser. The window is not overwritten: the report's evidence
- * points into it. 0, a NORMALISE_ code, or 1: reading failed. */
-static int check_pump(struct normaliser *n, const struct window *first, int fd, const char *path)
-{
-	static struct window rest;
-	int rc = normaliser_feed(n, first->bytes, first->len);
-
-	for (rest.complete = first->complete; rc == 0 && !rest.complete;) {
-		if (read_window(&rest, fd, path) != 0)
-			return 1;
-		rc = normaliser_feed(n, rest.bytes, rest.len);
+	job->shown++;
+	switch (job->output) {
+	case CHECK_TEXT:
+		check_report_text(job->out, r, &job->style);
+		break;
+	case CHECK_JSON:
+		if (check_report_json(&j, NULL, r))
+			return check_no_memory();
+		putc('\n', job->out);
+		break;
+	case CHECK_HTML:
+		check_html_report(job->out, r, job->shown);
+		break;
 	}
-	return rc ? rc : normaliser_finish(n);
+	return check_is_fine(r) ? CMD_OK : CMD_BROKEN;
 }
 
-static int report(const struct check *check, struct check_report *r, struct normaliser *n, struct wellformed *w)
+/* Feeds the whole file. CMD_USAGE: reading failed, or out of memory; told. */
+static int check_pump(struct check *c, int fd, const char *path)
 {
-	bool fine = wellformed_finish(w);
+	static uint8_t buf[CHECK_READ_BYTES];
+	ssize_t got;
 
-	r->result = normaliser_verdict(n);
-	r->report = normaliser_report(n);
-	r->normalised = r->result->kind == VERDICT_CHARSET;
-	if (r->normalised && !fine) {
-		r->fault = wellformed_fault(w);
-		r->fault_line = wellformed_line(w);
-	}
-	(check->json ? check_report_json : check_report_text)(r);
-	return r->normalised && fine ? CMD_OK : CMD_BROKEN;
+	while ((got = cmd_read(fd, path, buf, sizeof buf)) > 0)
+		if (check_feed(c, buf, (size_t)got))
+			return check_no_memory();
+	if (got < 0)
+		return CMD_USAGE;
+	return check_finish(c) ? check_no_memory() : CMD_OK;
 }
 
-static int check_open_file(const struct check *check, int fd, const char *path)
-{
-	static struct window window;
-	static struct policy_explanation explanation;
-	struct wellformed *w = wellformed_new(NULL);
-	struct normalise_events events = { check_on_decided, NULL, check_on_write, w };
-	struct normaliser *n = normaliser_new(&check->options, &events);
-	const struct normalise_options *o = &check->options;
-	struct check_report r = { .file = path, .content_type = o->content_type, .http = o->http };
-	struct evidence evidence;
-	int rc = NORMALISE_NO_MEMORY, status = CMD_USAGE;
-
-	if (!w || !n)
-		goto out;
-	rc = 1;
-	if (read_window(&window, fd, path) != 0)
-		goto out;
-	evidence_begin(&evidence, o->http, o->content_type, o->content_type_len, CS_NONE, window.bytes, window.len,
-	    window.complete);
-	evidence.told = normalise_told(o);
-	evidence_finish(&evidence);
-	rc = NORMALISE_NO_MEMORY;
-	for (int i = 0; i < POLICY_COUNT; i++)
-		if (policy_decide((enum policy)i, &evidence, &r.verdicts[i]))
-			goto out;
-	if (check->explain && policy_explain(POLICY_AUTO, &evidence, &explanation) != 0)
-		goto out;
-	r.explanation = check->explain ? &explanation : NULL;
-	r.evidence = &evidence;
-	r.first_len = window.len < sizeof(r.first) ? window.len : sizeof(r.first);
-	memcpy(r.first, window.bytes, r.first_len);
-	rc = check_pump(n, &window, fd, path);
-	if (rc == 0 || rc == NORMALISE_REJECTED)
-		status = report(check, &r, n, w);
-out:
-	if (rc == NORMALISE_NO_MEMORY)
-		fprintf(stderr, "utfeed: out of memory\n");
-	normaliser_free(&n);
-	wellformed_free(&w);
-	return status;
-}
-
-static int check_file(const struct check *check, const char *path)
+static int check_file(struct check_job *job, const char *path)
 {
 	int fd = cmd_open(path), status;
+	struct check *c;
 
 	if (fd < 0)
 		return CMD_USAGE;
-	status = check_open_file(check, fd, path);
+	c = check_new(&job->options);
+	status = c ? check_pump(c, fd, path) : check_no_memory();
 	cmd_close(fd);
+	if (status == CMD_OK) {
+		check_report_of(c)->file = path;
+		status = check_show(job, check_report_of(c));
+	}
+	check_free(&c);
 	return status;
+}
+
+static int check_one(struct check_job *job, const char *word)
+{
+	struct check_url *u;
+	int status;
+
+	if (!check_url_is(word))
+		return check_file(job, word);
+	u = check_url_fetch(word, &job->options);
+	if (!u)
+		return CMD_USAGE;
+	status = check_show(job, check_url_report(u));
+	check_url_free(&u);
+	return status;
+}
+
+/* ---- the output ---- */
+
+static bool check_locale_is_utf_8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool utf_8;
+
+	if (!locale)
+		return false;
+	utf_8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+	freelocale(locale);
+	return utf_8;
+}
+
+/* What is no terminal gets plain ASCII. NO_COLOR counts where it is not empty (https://no-color.org). */
+static struct check_style check_style_of(int fd)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	if (!isatty(fd))
+		return (struct check_style){ false, false };
+	return (struct check_style){ !no_colour || !*no_colour, check_locale_is_utf_8() };
+}
+
+static int check_open(struct check_job *job)
+{
+	job->out = job->path ? fopen(job->path, "we") : stdout;
+	if (!job->out) {
+		fprintf(stderr, "utfeed: %s: %s\n", job->path, strerror(errno));
+		return CMD_USAGE;
+	}
+	job->style = check_style_of(STDOUT_FILENO);
+	if (job->output == CHECK_HTML)
+		check_html_begin(job->out);
+	return CMD_OK;
+}
+
+static int check_close(struct check_job *job, int status)
+{
+	bool failed;
+
+	if (job->output == CHECK_HTML)
+		check_html_end(job->out);
+	failed = fflush(job->out) != 0 || ferror(job->out);
+	if (job->path && fclose(job->out) != 0)
+		failed = true;
+	if (!failed)
+		return status;
+	fprintf(stderr, "utfeed: %s: %s\n", job->path ? job->path : "standard output", strerror(errno));
+	return CMD_USAGE;
+}
+
+/* ---- the command line ---- */
+
+enum { OPT_JSON = 256, OPT_HTML, OPT_EXPLAIN, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
+
+static const struct option check_options[] = {
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "html", optional_argument, NULL, OPT_HTML },
+	{ "explain", no_argument, NULL, OPT_EXPLAIN },
+	{ "content-type", required_argument, NULL, 't' },
+	{ "content-language", required_argument, NULL, OPT_LANGUAGE },
+	{ "base", required_argument, NULL, OPT_BASE },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Takes one option. -1: go on; else the exit status. */
+static int check_option(struct check_job *job, int opt)
+{
+	switch (opt) {
+	case OPT_JSON:
+		job->output = CHECK_JSON;
+		return -1;
+	case OPT_HTML:
+		job->output = CHECK_HTML;
+		job->path = optarg;
+		return -1;
+	case OPT_EXPLAIN:
+		job->options.explain = true;
+		return -1;
+	case 't':
+		return cmd_content_type(&job->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
+	case OPT_LANGUAGE:
+		cmd_content_language(&job->options.normalise, optarg);
+		return -1;
+	case OPT_BASE:
+		cmd_base(&job->options.normalise, optarg);
+		return -1;
+	case OPT_HELP:
+		printf("usage: %s\n", usage);
+		return CMD_OK;
+	default:
+		return cmd_usage(usage, NULL, NULL);
+	}
 }
 
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_EXPLAIN, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "explain", no_argument, NULL, OPT_EXPLAIN },
-		{ "content-type", required_argument, NULL, 't' },
-		{ "content-language", required_argument, NULL, OPT_LANGUAGE },
-		{ "base", required_argument, NULL, OPT_BASE },
-		{ "help", no_argument, NULL, OPT_HELP },
-		{ NULL, 0, NULL, 0 },
-	};
-	struct check check = { .options = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL } };
-	int opt, worst = CMD_OK;
+	struct check_job job = { .options.normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL } };
+	int opt, status, worst = CMD_OK;
 
 	optind = 0;
-	while ((opt = getopt_long(argc, argv, "t:", options, NULL)) != -1) {
-		switch (opt) {
-		case OPT_JSON:
-			check.json = true;
-			break;
-		case OPT_EXPLAIN:
-			check.explain = true;
-			break;
-		case 't':
-			if (cmd_content_type(&check.options, optarg, usage) != CMD_OK)
-				return CMD_USAGE;
-			break;
-		case OPT_LANGUAGE:
-			cmd_content_language(&check.options, optarg);
-			break;
-		case OPT_BASE:
-			cmd_base(&check.options, optarg);
-			break;
-		case OPT_HELP:
-			printf("usage: %s\n", usage);
-			return CMD_OK;
-		default:
-			return cmd_usage(usage, NULL, NULL);
-		}
-	}
+	while ((opt = getopt_long(argc, argv, "t:", check_options, NULL)) != -1)
+		if ((status = check_option(&job, opt)) >= 0)
+			return status;
 	if (optind == argc)
 		return cmd_usage(usage, "no file named", NULL);
+	if (job.output != CHECK_HTML)
+		job.path = NULL;
+	if (check_open(&job) != CMD_OK)
+		return CMD_USAGE;
 	for (int i = optind; i < argc; i++) {
-		int status = check_file(&check, argv[i]);
-
+		status = check_one(&job, argv[i]);
 		if (status > worst)
 			worst = status;
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		perror("utfeed: standard output");
-		return CMD_USAGE;
-	}
-	return worst;
+	return check_close(&job, worst);
 }

@@ -35,105 +35,108 @@ static const char *yes_or_no(bool yes)
 
 /* ---- text ---- */
 
-static void print_steps(const struct policy_explanation *x)
+static void print_steps(FILE *out, const struct policy_explanation *x)
 {
 	for (size_t i = 0; i < x->n_steps; i++)
-		printf("  %-14s %s\n", x->steps[i].no, x->steps[i].why ? x->steps[i].why : "-");
+		fprintf(out, "  %-14s %s\n", x->steps[i].no, x->steps[i].why ? x->steps[i].why : "-");
 	if (!x->verdict.was && x->verdict.kind == VERDICT_CHARSET)
-		printf("  %-14s nothing overrules that\n", "");
+		fprintf(out, "  %-14s nothing overrules that\n", "");
 }
 
-static void print_hints(const struct policy_explanation *x)
+static void print_hints(FILE *out, const struct policy_explanation *x)
 {
 	bool any = false;
 
-	printf("  %-14s", "hints");
+	fprintf(out, "  %-14s", "hints");
 	for (int l = 0; l < LANGUAGE_COUNT; l++) {
 		if (x->hints.weight[l] == 0)
 			continue;
-		printf("%s %s %.1f", any ? "," : "", language_tag((enum language)l), nats(x->hints.weight[l]));
+		fprintf(out, "%s %s %.1f", any ? "," : "", language_tag((enum language)l), nats(x->hints.weight[l]));
 		any = true;
 	}
-	printf("%s\n", any ? " nats" : " -");
+	fprintf(out, "%s\n", any ? " nats" : " -");
 }
 
-static void print_labels(const struct detector_trace *t)
+static void print_labels(FILE *out, const struct detector_trace *t)
 {
-	printf("  %-14s", "labels");
+	fprintf(out, "  %-14s", "labels");
 	for (size_t i = 0; i < t->n_proposals; i++)
-		printf("%s %s %.1f", i ? "," : "", charset_name(t->proposals[i].charset), nats(t->proposals[i].weight));
-	printf("%s\n", t->n_proposals > 0 ? " nats" : " -");
+		fprintf(out, "%s %s %.1f", i ? "," : "", charset_name(t->proposals[i].charset),
+		    nats(t->proposals[i].weight));
+	fprintf(out, "%s\n", t->n_proposals > 0 ? " nats" : " -");
 }
 
-static void print_sample(const struct detector_trace *t, size_t held)
+static void print_sample(FILE *out, const struct detector_trace *t, size_t held)
 {
-	printf("  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s; read %zu\n",
+	fprintf(out, "  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s; read %zu\n",
 	    "sample", t->bytes, t->beyond, t->pieces, held, t->whole ? "" : ", which have more", t->found.bytes);
 }
 
-static void print_choice(const struct policy_explanation *x)
+static void print_choice(FILE *out, const struct policy_explanation *x)
 {
 	const struct reading *r = x->first;
 
-	printf("  %-14s ", "likeliest");
+	fprintf(out, "  %-14s ", "likeliest");
 	if (r)
-		printf("%s, %s, %.2f nats a byte%s\n", charset_name(r->charset),
+		fprintf(out, "%s, %s, %.2f nats a byte%s\n", charset_name(r->charset),
 		    language_or_dash(r->language), nats(r->cost) / (double)x->trace.found.bytes,
 		    x->trace.found.is_text ? "" : ": too much for a text");
 	else
-		printf("- (no reading decodes all bytes)\n");
-	printf("  %-14s ", "second");
+		fprintf(out, "- (no reading decodes all bytes)\n");
+	fprintf(out, "  %-14s ", "second");
 	if (x->next)
-		printf("%s, %s, %.1f nats behind\n", charset_name(x->next->charset),
+		fprintf(out, "%s, %s, %.1f nats behind\n", charset_name(x->next->charset),
 		    language_or_dash(x->next->language), nats(x->margin));
 	else
-		printf("- (no other charset came near)\n");
+		fprintf(out, "- (no other charset came near)\n");
 	if (x->settled)
-		printf("  %-14s another than the best below, by the bytes in which both differ\n", "");
+		fprintf(out, "  %-14s another than the best below, by the bytes in which both differ\n", "");
 }
 
 /* Readings that were given up, and weighed all the same by the bytes in which they differ from the likeliest. */
-static void print_later(const struct detector_trace *t)
+static void print_later(FILE *out, const struct detector_trace *t)
 {
 	for (size_t i = 0; i < t->found.n; i++) {
 		const struct reading *r = &t->found.readings[i];
 
 		if (!trace_has_kept(t, r))
-			printf("  %-14s %s, %s, %.1f nats behind, by the bytes in which it differs\n", "challenger",
+			fprintf(out, "  %-14s %s, %s, %.1f nats behind, by the bytes in which it differs\n",
+			    "challenger",
 			    charset_name(r->charset), language_or_dash(r->language),
 			    nats(r->cost - t->found.readings[0].cost));
 	}
 }
 
-static void print_readings(const struct policy_explanation *x)
+static void print_readings(FILE *out, const struct policy_explanation *x)
 {
-	printf("  %-16s %-8s %7s %8s %8s %7s %6s %5s %6s %-4s %s\n", "reading", "language", "behind", "cost", "= text",
+	fprintf(out, "  %-16s %-8s %7s %8s %8s %7s %6s %5s %6s %-4s %s\n", "reading", "language", "behind", "cost",
+	    "= text",
 	    "+ rare", "-label", "-hint", "bytes", "kept", "decodes");
 	for (size_t i = 0; i < x->trace.n; i++) {
 		const struct traced *t = &x->trace.readings[i];
 		struct parts p = parts_of(t);
 
-		printf("  %-16s %-8s %7.1f %8.1f %8.1f %7.1f %6.1f %5.1f %6zu %-4s %s\n",
+		fprintf(out, "  %-16s %-8s %7.1f %8.1f %8.1f %7.1f %6.1f %5.1f %6zu %-4s %s\n",
 		    charset_name(t->reading.charset), language_or_dash(t->reading.language), nats(t->behind),
 		    nats(t->reading.cost), nats(p.text), nats(p.charset), nats(p.label), nats(p.hint), t->bytes,
 		    yes_or_no(t->kept), yes_or_no(x->decodes[i]));
 	}
 }
 
-void check_explain_text(const struct policy_explanation *x, size_t held)
+void check_explain_text(FILE *out, const struct policy_explanation *x, size_t held)
 {
-	printf("explain (auto; the other policies go by labels only, but for a guess of feedparser)\n");
-	print_steps(x);
+	fprintf(out, "explain (auto; the other policies go by labels only, but for a guess of feedparser)\n");
+	print_steps(out, x);
 	if (x->unweighed) {
-		printf("  %-14s no: %s\n", "weighed", x->unweighed);
+		fprintf(out, "  %-14s no: %s\n", "weighed", x->unweighed);
 		return;
 	}
-	print_sample(&x->trace, held);
-	print_hints(x);
-	print_labels(&x->trace);
-	print_choice(x);
-	print_later(&x->trace);
-	print_readings(x);
+	print_sample(out, &x->trace, held);
+	print_hints(out, x);
+	print_labels(out, &x->trace);
+	print_choice(out, x);
+	print_later(out, &x->trace);
+	print_readings(out, x);
 }
 
 /* ---- JSON ---- */

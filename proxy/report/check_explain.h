@@ -3,11 +3,13 @@
 #ifndef UTFEED_PROXY_REPORT_CHECK_EXPLAIN_H
 #define UTFEED_PROXY_REPORT_CHECK_EXPLAIN_H
 
+#include <stdio.h>
+
 #include "core/policy/policy_explain.h"
 #include "proxy/base/json.h"
 
 /* held: how many bytes the decision was made on. */
-void check_explain_text(const struct policy_explanation *, size_t held);
+void check_explain_text(FILE *, const struct policy_explanation *, size_t held);
 /* Writes the member "explain". */
 void check_explain_json(struct json *, const struct policy_explanation *, size_t held);
 

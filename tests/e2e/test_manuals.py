@@ -26,6 +26,7 @@ TOLD = {
     "entities.def": (ROW, ["entities"]),
     "namespaces.def": (ROW, ["namespaces"]),
     "rule_words.def": (ROW, ["words"]),
+    "advice.def": (ROW, ["advice"]),
     "cache_status.def": (ROW, ["forwards"]),
     "cache_control.def": (ROW, ["directives"]),
     "storable.def": (ROW, ["details"]),

@@ -1,0 +1,397 @@
+/* Getting one body from a URL for `utfeed check`; see check_url.h. */
+#include "proxy/command/check_url.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/log.h"
+#include "proxy/base/url_mask.h"
+#include "proxy/cache/fetch_plan.h"
+#include "proxy/dns/resolve.h"
+#include "proxy/net/loop.h"
+#include "proxy/object/response_head.h"
+#include "proxy/origin/backoff.h"
+#include "proxy/origin/fetch.h"
+#include "proxy/origin/pool.h"
+#include "proxy/report/visible.h"
+#include "proxy/settings/settings.h"
+
+enum {
+	CHECK_URL_TIME_MS = 60 * 1000,          /* where fetch-timeout does not say less */
+	CHECK_URL_BYTES = 64 << 20,             /* of a body, decoded */
+	CHECK_URL_PIECES = 8,
+	CHECK_URL_SHOWN = 2048                  /* of a URL in an error */
+};
+
+static_assert(CHECK_HOPS_MAX >= CONF_REDIRECTS_MAX, "every redirect that is followed has room");
+
+extern char **environ;
+
+struct check_url {
+	const char *url;
+	struct check_options options;
+	struct check *check;
+	char *type, *language, *final, *head;   /* of the response; NULL: there is none */
+	struct check_response response;
+	struct destination at;                  /* where redirects have led so far */
+	bool finished;                          /* the report is there */
+	struct failure failure;                 /* why it is not; FAILURE_NONE: something else, told already */
+	uint64_t taken;                         /* bytes of the body */
+
+	/* the means: one worker's, without a listener */
+	struct conf *conf;
+	struct settings *settings;
+	struct loop *loop;
+	struct resolver *resolver;
+	struct pool *connections;
+	struct backoff *backoff;
+	struct fetch_pool *fetches;
+	struct object_reader reader;
+	struct task task;
+};
+
+bool check_url_is(const char *word)
+{
+	return strncasecmp(word, "http://", strlen("http://")) == 0 ||
+	    strncasecmp(word, "https://", strlen("https://")) == 0;
+}
+
+static int url_no_memory(struct check_url *u)
+{
+	failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
+	return -1;
+}
+
+/* ---- the means ---- */
+
+/* The environment without the configuration file: that of a server is not the user's, who may not even read it. */
+static char **url_environment(void)
+{
+	static const char file[] = "UTFEED_CONFIG=";
+	size_t n = 0, kept = 0;
+	char **copy;
+
+	while (environ[n])
+		n++;
+	copy = calloc(n + 1, sizeof *copy);
+	for (size_t i = 0; copy && i < n; i++)
+		if (strncmp(environ[i], file, sizeof file - 1) != 0)
+			copy[kept++] = environ[i];
+	return copy;
+}
+
+static int url_configure(struct check_url *u)
+{
+	static char word[] = "serve";
+	char *argv[] = { word, NULL }, **env = url_environment();
+	struct conf_error error = { "out of memory" };
+
+	if (!env || !(u->conf = conf_new()) || conf_load(u->conf, 1, argv, env, &error)) {
+		fprintf(stderr, "utfeed: %s\n", error.text);
+		free(env);
+		return -1;
+	}
+	free(env);
+	if (!(u->settings = settings_new(u->conf, 0)))
+		return -1;
+	u->conf = NULL;                         /* it is the settings' now */
+	return 0;
+}
+
+static int url_open(struct check_url *u)
+{
+	const struct conf *conf;
+	struct resolver_options names;
+	struct pool_limits idle = { 0 };
+
+	if (url_configure(u))
+		return -1;
+	conf = u->settings->conf;
+	names = (struct resolver_options){ conf->resolver, conf->resolv_conf, conf->hosts_file,
+		conf->resolver_absent_ms };
+	if (!(u->loop = loop_new()) || !(u->resolver = resolver_new(u->loop, &names)) ||
+	    !(u->connections = pool_new(u->loop, u->resolver)) || !(u->backoff = backoff_new()) ||
+	    !(u->fetches = fetch_pool_new(u->loop, u->connections, u->backoff)))
+		return url_no_memory(u);
+	pool_renew(u->connections, &idle, u->settings->generation);
+	return 0;
+}
+
+/* ---- the response ---- */
+
+static char *url_copy(struct slice s)
+{
+	return s.at ? strndup(s.at, s.len) : NULL;
+}
+
+static char *url_text(const struct destination *to)
+{
+	struct text t = { 0 };
+	size_t len;
+
+	destination_url(&t, to);
+	text_add(&t, "", 1);
+	return text_take(&t, &len);
+}
+
+static int url_on_hop(void *arg, const struct http_msg *m)
+{
+	struct check_url *u = arg;
+	struct slice location = http_msg_get(m, H_LOCATION);
+	struct check_hop *hop = &u->response.hops[u->response.n_hops];
+	struct destination next = { 0 };
+	const char *why;
+
+	*hop = (struct check_hop){ m->status, url_text(&u->at), url_copy(location) };
+	u->response.n_hops++;
+	if (!hop->url || !hop->location || destination_follow(&next, &u->at, location, &why) != DESTINATION_OK)
+		return -1;
+	destination_free(&u->at);
+	u->at = next;
+	return 0;
+}
+
+/* Fills in what the response says and no option does. */
+static int url_read_head(struct check_url *u, const struct http_msg *m)
+{
+	struct normalise_options *o = &u->options.normalise;
+	struct slice type = http_msg_get(m, H_CONTENT_TYPE), language = http_msg_get(m, H_CONTENT_LANGUAGE);
+
+	u->type = url_copy(type);
+	u->language = http_msg_count(m, H_CONTENT_LANGUAGE) == 1 ? url_copy(language) : NULL;
+	if (type.at && !u->type)
+		return -1;
+	if (!o->http) {
+		o->http = true;
+		o->content_type = u->type;
+		o->content_type_len = u->type ? strlen(u->type) : 0;
+	}
+	if (!o->content_language && u->language) {
+		o->content_language = u->language;
+		o->content_language_len = strlen(u->language);
+	}
+	if (!o->base)
+		o->base = u->final;
+	u->options.untouched = response_untouched(m, true, false);
+	return 0;
+}
+
+static enum fetch_choice url_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
+{
+	struct check_url *u = arg;
+
+	(void)o;
+	u->head = url_copy(answer->upstream);
+	u->final = answer->url ? strdup(answer->url) : url_text(&u->at);
+	if (!u->head || !u->final || url_read_head(u, answer->msg) || !(u->check = check_new(&u->options)))
+		return FETCH_NO_MEMORY;
+	u->response.final = u->final;
+	u->response.status = answer->msg->status;
+	u->response.head = u->head;
+	u->response.head_len = strlen(u->head);
+	return FETCH_GO_ON;
+}
+
+/* ---- the body ---- */
+
+/* Feeds what there is. -1: it is too much, or there is no memory. */
+static int url_take(struct check_url *u, size_t *taken)
+{
+	struct iovec pieces[CHECK_URL_PIECES];
+	int n = object_peek(&u->reader, pieces, CHECK_URL_PIECES, LOOP_SCRATCH_BYTES, taken);
+
+	u->taken += *taken;
+	if (u->taken > CHECK_URL_BYTES) {
+		failure_set(&u->failure, FAILURE_HTTP_BODY_SIZE, "over %d bytes", CHECK_URL_BYTES);
+		return -1;
+	}
+	for (int i = 0; i < n; i++)
+		if (check_feed(u->check, pieces[i].iov_base, pieces[i].iov_len))
+			return url_no_memory(u);
+	object_consume(&u->reader, *taken);
+	return 0;
+}
+
+static void url_end(struct check_url *u)
+{
+	if (check_finish(u->check))
+		url_no_memory(u);
+	else
+		u->finished = true;
+	loop_stop(u->loop);
+}
+
+static void url_on_task(struct task *t)
+{
+	struct check_url *u = container_of(t, struct check_url, task);
+	enum object_phase phase = object_phase(u->reader.object);
+	size_t taken = 0;
+
+	if (phase == OBJECT_FAILED)
+		u->failure = *object_failure(u->reader.object);
+	if (phase == OBJECT_FAILED || (phase != OBJECT_WAITING && url_take(u, &taken)))
+		loop_stop(u->loop);
+	else if (phase == OBJECT_DONE && taken == 0)
+		url_end(u);
+	else if (taken > 0)
+		loop_defer(u->loop, t);
+}
+
+static void url_on_wake(struct object_reader *r)
+{
+	struct check_url *u = container_of(r, struct check_url, reader);
+
+	loop_wake(u->loop, &u->task);
+}
+
+/* ---- the request ---- */
+
+/* The fetch of a GET for u->at through the gateway, from a client that sent no field. */
+static int url_plan(struct check_url *u, struct fetch_request *r)
+{
+	const struct conf *conf = u->settings->conf;
+	struct http_msg m = { .base = "GET", .method_len = 3, .method = METHOD_GET, .major = 1, .minor = 1 };
+	const struct request request = { .msg = &m, .method = METHOD_GET };
+	const struct target target = { .mode = TARGET_GATEWAY, .route = &conf->direct, .to = u->at };
+	const struct request_context ctx = { .loop = u->loop, .conf = conf, .fetches = u->fetches,
+		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings };
+
+	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, r))
+		return -1;
+	r->stage.normalise = false;
+	if (r->limits.total_timeout_ms == 0 || r->limits.total_timeout_ms > CHECK_URL_TIME_MS)
+		r->limits.total_timeout_ms = CHECK_URL_TIME_MS;
+	return 0;
+}
+
+static int url_start(struct check_url *u)
+{
+	const struct fetch_hooks hooks = { .hop = url_on_hop, .head = url_on_head, .arg = u };
+	struct object *o = object_new((size_t)u->settings->conf->transit_bytes);
+	struct fetch_request r = { 0 };
+
+	u->task.run = url_on_task;
+	u->reader.wake = url_on_wake;
+	if (!o || url_plan(u, &r)) {
+		object_unref(&o);
+		return url_no_memory(u);
+	}
+	r.hooks = &hooks;
+	object_attach(o, &u->reader);
+	if (fetch_start(u->fetches, &r, o)) {
+		fetch_request_free(&r);
+		url_no_memory(u);
+	}
+	object_unref(&o);
+	return u->failure.error ? -1 : 0;
+}
+
+/* Begins the line of an error; a password in the URL is not shown. */
+static void url_tell_of(const struct check_url *u)
+{
+	char shown[CHECK_URL_SHOWN];
+
+	url_mask(shown, sizeof shown, u->url, strlen(u->url));
+	fputs("utfeed: ", stderr);
+	visible_bytes(stderr, shown);
+}
+
+static void url_tell(const struct check_url *u)
+{
+	if (u->failure.error == FAILURE_NONE)
+		return;
+	url_tell_of(u);
+	fprintf(stderr, ": %s%s%s%s\n", failure_text(u->failure.error), u->failure.details[0] ? " (" : "",
+	    u->failure.details, u->failure.details[0] ? ")" : "");
+}
+
+static int url_address(struct check_url *u)
+{
+	const char *why = "out of memory";
+
+	if (destination_from_url(&u->at, (struct slice){ u->url, strlen(u->url) }, &why) == DESTINATION_OK)
+		return 0;
+	url_tell_of(u);
+	fprintf(stderr, ": %s\n", why);
+	return -1;
+}
+
+static int url_run(struct check_url *u)
+{
+	if (url_address(u) || url_open(u) || url_start(u))
+		return -1;
+	if (loop_run(u->loop))
+		failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "the event loop failed");
+	return u->finished ? 0 : -1;
+}
+
+struct check_url *check_url_fetch(const char *url, const struct check_options *options)
+{
+	struct check_url *u = calloc(1, sizeof *u);
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, former;
+
+	if (!u) {
+		fprintf(stderr, "utfeed: out of memory\n");
+		return NULL;
+	}
+	u->url = u->response.url = url;
+	u->options = *options;
+	log_set_level(LOG_LEVEL_WARN);
+	sigaction(SIGPIPE, &ignore, &former);
+	if (url_run(u)) {
+		url_tell(u);
+		check_url_free(&u);
+	}
+	sigaction(SIGPIPE, &former, NULL);
+	return u;
+}
+
+struct check_report *check_url_report(struct check_url *u)
+{
+	struct check_report *r = check_report_of(u->check);
+
+	r->file = u->url;
+	r->response = &u->response;
+	return r;
+}
+
+static void url_close(struct check_url *u)
+{
+	object_detach(&u->reader);
+	if (u->fetches)
+		fetch_pool_free(&u->fetches);
+	if (u->loop)
+		loop_forget(u->loop, &u->task);
+	if (u->connections)
+		pool_free(&u->connections);
+	resolver_free(&u->resolver);
+	backoff_free(&u->backoff);
+	settings_unref(&u->settings);
+	conf_free(&u->conf);
+	if (u->loop)
+		loop_free(&u->loop);
+}
+
+void check_url_free(struct check_url **up)
+{
+	struct check_url *u = *up;
+
+	if (!u)
+		return;
+	url_close(u);
+	check_free(&u->check);
+	for (size_t i = 0; i < u->response.n_hops; i++) {
+		free(u->response.hops[i].url);
+		free(u->response.hops[i].location);
+	}
+	destination_free(&u->at);
+	free(u->type);
+	free(u->language);
+	free(u->final);
+	free(u->head);
+	free(u);
+	*up = NULL;
+}

@@ -1,0 +1,262 @@
+/* A report as JSON; see check_json.h. */
+#include "proxy/report/check_json.h"
+
+#include <string.h>
+
+#include "proxy/report/advice.h"
+#include "proxy/report/check_explain.h"
+
+static const char *or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static void json_hex(struct json *j, const char *key, const uint8_t *bytes, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	char text[2 * CHECK_DUMP_BYTES + 1];
+
+	for (size_t i = 0; i < len; i++) {
+		text[2 * i] = digits[bytes[i] >> 4];
+		text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	text[2 * len] = '\0';
+	json_string(j, key, text);
+}
+
+static void json_evidence(struct json *j, const struct check_report *c)
+{
+	const struct evidence *e = c->evidence;
+	struct utf8_count utf8 = evidence_count(e);
+
+	json_open(j, "evidence");
+	json_string(j, "CTMime", mime_class_name(e->type.CTMime));
+	json_string(j, "mime", or_null(e->type.mime));
+	json_string(j, "CTEnc", or_null(e->CTEnc.text));
+	json_string(j, "BOMEnc", or_null(charset_name(e->BOMEnc)));
+	json_string(j, "XMLGuessEnc", or_null(charset_name(e->guess.charset)));
+	json_string(j, "XMLEnc", or_null(e->XMLEnc.text));
+	json_string(j, "XMLEnc_behind_junk", or_null(e->hidden_enc.text));
+	json_bool(j, "ascii", e->utf8.ascii);
+	json_bool(j, "utf8_valid", e->utf8.valid);
+	json_number(j, "utf8_multibyte", utf8.multibyte);
+	json_number(j, "utf8_stray", utf8.stray);
+	json_number(j, "window_bytes", e->len);
+	json_hex(j, "first_bytes", c->first, c->first_len);
+	json_close(j);
+}
+
+static void json_verdict(struct json *j, const struct verdict *v)
+{
+	char rule[VERDICT_FORMAT_MAX];
+
+	verdict_rule(v, rule, sizeof rule);
+	json_open(j, policy_name(v->policy));
+	json_string(j, "rule", rule);
+	json_string(j, "charset", v->named ? check_published(v) : or_null(v->unknown));
+	json_string(j, "was", v->extended ? NULL : v->was);
+	json_string(j, "decoded_as", v->extended ? v->named : NULL);
+	json_string(j, "error", verdict_error_name(v->error));
+	json_string(j, "outcome", verdict_outcome_name(v->outcome));
+	json_close(j);
+}
+
+static void json_verdicts(struct json *j, const struct check_report *c)
+{
+	json_open(j, "verdicts");
+	for (int i = 0; i < POLICY_COUNT; i++)
+		json_verdict(j, &c->verdicts[i]);
+	json_close(j);
+}
+
+static void json_result(struct json *j, const struct check_report *c)
+{
+	char rule[VERDICT_FORMAT_MAX];
+
+	verdict_format(c->result, rule, sizeof rule);
+	json_string(j, "x_encoding_rule", rule);
+	json_bool(j, "revised", c->report->revised);
+	json_number(j, "malformed", c->report->malformed);
+	json_number(j, "mixed", c->report->others);
+	json_open(j, "repairs");
+	for (int i = 0; i < REPAIR_COUNT; i++)
+		json_number(j, repair_name((enum repair_index)i), c->report->repairs[i]);
+	json_close(j);
+	if (c->normalised)
+		json_bool(j, "well_formed", !c->fault);
+	else
+		json_null(j, "well_formed");
+	json_string(j, "fault", c->fault);
+	if (c->fault)
+		json_number(j, "fault_line", c->fault_line);
+}
+
+/* ---- what came later ---- */
+
+static void json_hops(struct json *j, const struct check_response *a)
+{
+	json_open_list(j, "hops");
+	for (size_t i = 0; i < a->n_hops; i++) {
+		json_open(j, NULL);
+		json_number(j, "status", a->hops[i].status);
+		json_string(j, "url", a->hops[i].url);
+		json_string(j, "location", or_null(a->hops[i].location));
+		json_close(j);
+	}
+	json_close_list(j);
+}
+
+static void json_response(struct json *j, const struct check_response *a)
+{
+	if (!a) {
+		json_null(j, "response");
+		return;
+	}
+	json_open(j, "response");
+	json_string(j, "url", a->url);
+	json_string(j, "final_url", a->final);
+	json_number(j, "status", a->status);
+	json_hops(j, a);
+	json_string(j, "head", a->head);
+	json_close(j);
+}
+
+static void json_dump(struct json *j, const struct check_dump *d)
+{
+	char letters[CHECK_DUMP_BYTES + 1];
+
+	if (d->len == 0)
+		return;
+	for (size_t i = 0; i < d->len; i++)
+		letters[i] = check_mark_letter((enum check_mark)d->marks[i]);
+	letters[d->len] = '\0';
+	json_open(j, NULL);
+	json_number(j, "offset", d->offset);
+	json_hex(j, "bytes", d->bytes, d->len);
+	json_string(j, "marks", letters);
+	json_close(j);
+}
+
+static void json_words(struct json *j, const struct verdict *v)
+{
+	const char *at = v->path;
+	struct check_step step;
+
+	json_open_list(j, policy_name(v->policy));
+	while (check_next_step(v, &at, &step)) {
+		json_open(j, NULL);
+		json_string(j, "step", step.no);
+		json_string(j, "words", step.words);
+		json_close(j);
+	}
+	json_close_list(j);
+}
+
+static void json_parted(struct json *j, const struct check_report *c, enum policy leader)
+{
+	const struct verdict *v = &c->verdicts[leader];
+
+	json_open(j, NULL);
+	json_string(j, "charset", or_null(charset_name(v->charset)));
+	json_string(j, "error", v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
+	json_open_list(j, "policies");
+	for (int i = leader; i < POLICY_COUNT; i++)
+		if (check_leader(c, (enum policy)i) == leader)
+			json_string(j, NULL, policy_name((enum policy)i));
+	json_close_list(j);
+	json_close(j);
+}
+
+static void json_rules(struct json *j, const struct check_report *c)
+{
+	json_open(j, "rules");
+	for (int i = 0; i < POLICY_COUNT; i++)
+		json_words(j, &c->verdicts[i]);
+	json_close(j);
+	json_open_list(j, "parted");
+	for (int i = 0; i < POLICY_COUNT; i++)
+		if ((int)check_leader(c, (enum policy)i) == i)
+			json_parted(j, c, (enum policy)i);
+	json_close_list(j);
+}
+
+static void json_texts(struct json *j, const struct check_report *c)
+{
+	if (!c->beyond || !c->normalised) {
+		json_null(j, "text");
+		return;
+	}
+	json_open(j, "text");
+	json_string(j, "label", c->label);
+	json_string(j, "before", c->label ? c->before : NULL);
+	json_string(j, "after", c->after);
+	json_close(j);
+}
+
+/* Writes what a function appends to a text. -1: out of memory. */
+static int json_text(struct json *j, const char *key, struct text *t)
+{
+	bool failed;
+
+	text_add(t, "", 1);
+	failed = t->failed;
+	json_string(j, key, failed ? NULL : t->bytes);
+	text_free(t);
+	return failed ? -1 : 0;
+}
+
+static int json_advice(struct json *j, const struct check_report *c)
+{
+	struct text t = { 0 };
+	int failed = 0;
+
+	json_open_list(j, "to_fix");
+	for (int a = 0; a < ADVICE_COUNT; a++) {
+		if (!advice_holds((enum advice)a, c))
+			continue;
+		json_open(j, NULL);
+		json_string(j, "finding", advice_name((enum advice)a));
+		advice_text(&t, (enum advice)a, c);
+		failed |= json_text(j, "text", &t);
+		json_close(j);
+	}
+	json_close_list(j);
+	if (advice_is_none(c)) {
+		json_null(j, "mail");
+		return failed;
+	}
+	advice_mail(&t, c);
+	return failed | json_text(j, "mail", &t);
+}
+
+static int json_additions(struct json *j, const struct check_report *c)
+{
+	json_bool(j, "label_seen", c->http);
+	json_response(j, c->response);
+	json_open_list(j, "dump");
+	json_dump(j, &c->start);
+	json_dump(j, &c->around);
+	json_close_list(j);
+	json_rules(j, c);
+	json_texts(j, c);
+	return json_advice(j, c);
+}
+
+int check_report_json(struct json *j, const char *key, const struct check_report *c)
+{
+	int failed;
+
+	json_open(j, key);
+	json_string(j, "file", c->file);
+	json_number(j, "bytes", c->report->bytes_in);
+	json_string(j, "content_type", c->content_type);
+	json_bool(j, "http", c->http);
+	json_evidence(j, c);
+	json_verdicts(j, c);
+	json_result(j, c);
+	if (c->explanation)
+		check_explain_json(j, c->explanation, c->evidence->len);
+	failed = json_additions(j, c);
+	json_close(j);
+	return failed;
+}

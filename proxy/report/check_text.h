@@ -1,0 +1,17 @@
+/* Owns showing a report to people at a terminal.
+ * Must not know: how it was found. Invariant: no byte of a feed or a name reaches a terminal unescaped (visible.h). */
+#ifndef UTFEED_PROXY_REPORT_CHECK_TEXT_H
+#define UTFEED_PROXY_REPORT_CHECK_TEXT_H
+
+#include <stdio.h>
+
+#include "proxy/report/check_report.h"
+
+struct check_style {
+	bool colours;               /* the terminal knows those of ECMA-48 section 8.3.117 (SGR) */
+	bool unicode;               /* it shows characters beyond ASCII */
+};
+
+void check_report_text(FILE *, const struct check_report *, const struct check_style *);
+
+#endif

@@ -1,0 +1,344 @@
+"""utfeed check: the report as text, JSON and HTML, of files and of URLs."""
+import base64
+import hashlib
+import html.parser
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from certs import server_context
+from proxy import BINARY, SANITIZER
+from wire import TIMEOUT, chunked, message
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conf", "check.schema.json")
+RUSSIAN = "<?xml version='1.0' encoding='windows-1251'?>\n<rss><title>Новости и привет</title></rss>"
+RIGHT = "<?xml version='1.0' encoding='utf-8'?>\n<rss><title>Новости и привет</title></rss>"
+# Without what the machine has set for its own way to the net
+ALONE = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED_")}
+
+
+def run(*args, body=b"", status=0, env=None):
+    done = subprocess.run([BINARY, "check", *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2,
+                          check=False, env={**ALONE, **(env or {})})
+    errors = done.stderr.decode("latin-1")
+    assert not SANITIZER.search(errors), errors
+    assert done.returncode == status, errors
+    return done.stdout, errors
+
+
+def found(*args, body=b"", status=0, **how):
+    """The report as JSON, held against the schema where jsonschema is installed."""
+    out = json.loads(run("--json", *args, body=body, status=status, **how)[0])
+    try:
+        import jsonschema
+    except ImportError:
+        return out
+    with open(SCHEMA, encoding="utf-8") as schema:
+        jsonschema.validate(out, json.load(schema))
+    return out
+
+
+def findings(report):
+    return [each["finding"] for each in report["to_fix"]]
+
+
+# What is wrong: Content-Type (None: a file), bytes, the findings
+FINDINGS = [
+    ("right", "application/rss+xml; charset=utf-8", RIGHT.encode(), []),
+    ("right, no charset", "application/xml", RIGHT.encode(), []),
+    ("right, a file", None, RUSSIAN.encode("cp1251"), []),
+    ("right, a mark", "application/xml", RIGHT.encode("utf-8-sig"), []),
+    ("right, utf-16", "application/xml; charset=utf-16", RUSSIAN.replace("windows-1251", "utf-16").encode("utf-16"), []),
+    ("right, a superset's label", "application/xml; charset=gb2312", "<rss>朱镕基的新闻在这里</rss>".encode("gbk"), []),
+    ("right, ASCII under any label", "application/xml; charset=iso-8859-2", b"<?xml version='1.0' encoding='iso-8859-2'?><rss>a</rss>", []),
+    ("header", "application/xml; charset=iso-8859-1", RUSSIAN.encode("cp1251"), ["header-wrong"]),
+    ("header and declaration", "application/xml; charset=iso-8859-1", RUSSIAN.encode(), ["header-wrong", "declaration-wrong"]),
+    ("us-ascii", "application/xml; charset=us-ascii", RIGHT.encode(), ["header-wrong"]),
+    ("unknown header", "application/xml; charset=none-such", RIGHT.encode(), ["header-unknown"]),
+    ("unknown declaration", "application/xml; charset=utf-8", RIGHT.replace("utf-8", "none-such").encode(), ["declaration-unknown"]),
+    ("text/xml", "text/xml", RIGHT.encode(), ["header-default"]),
+    ("html", "text/html; charset=utf-8", RIGHT.encode(), ["type"]),
+    ("no type", "", RIGHT.encode(), ["type-missing"]),
+    ("undeclared", "application/xml", "<rss><title>Новости и привет, сегодня в городе</title></rss>".encode("cp1251"), ["undeclared"]),
+    ("labels differ", "application/xml; charset=koi8-r", b"<?xml version='1.0' encoding='windows-1251'?><rss>a</rss>", ["labels-differ"]),
+    ("junk", "application/xml", ("\n" + RIGHT).encode(), ["junk"]),
+    ("cut characters", "application/xml", RIGHT.replace("и привет", "и \udcd0 привет").encode("utf-8", "surrogateescape"), ["malformed"]),
+    ("names of HTML", "application/xml", b"<rss>&nbsp;</rss>", ["entities"]),
+    ("ampersands", "application/xml", b"<rss>a & b</rss>", ["ampersands"]),
+    ("controls", "application/xml", b"<rss>\x01&#1;</rss>", ["characters", "references"]),
+    ("open", "application/xml", b"<rss><a>", ["end"]),
+    ("trailing", "application/xml", b"<rss/>x", ["trailing"]),
+    ("not well-formed", "application/xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss/>", ["not-well-formed"]),
+    ("no feed", "text/html", b"<html></html>", ["no-feed"]),
+    ("empty", "application/xml", b"", ["empty"]),
+]
+
+
+@pytest.mark.parametrize("content_type, data, wanted", [row[1:] for row in FINDINGS], ids=[row[0] for row in FINDINGS])
+def test_findings(content_type, data, wanted):
+    broken = wanted[-1:] in (["not-well-formed"], ["no-feed"], ["empty"])
+    report = found(*([] if content_type is None else ["-t", content_type]), "-", body=data, status=1 if broken else 0)
+    assert findings(report) == wanted
+    assert all("%" not in each["text"] for each in report["to_fix"])
+    assert (report["mail"] is None) == (not wanted)
+    assert all(each["text"] in report["mail"] for each in report["to_fix"])
+
+
+def test_a_sentence_names_the_labels():
+    report = found("-t", "application/xml; charset=ISO-8859-1", "-", body=RUSSIAN.encode("cp1251"))
+    assert report["to_fix"][0]["text"].startswith("The Content-Type says charset=ISO-8859-1, but the bytes are windows-1251.")
+    assert report["mail"].startswith("Subject: your feed -\n\nHello,\n")
+    assert "(auto:2.5/decl;charset=windows-1251;was=iso-8859-1)" in report["mail"]
+
+
+def test_text_before_and_after():
+    report = found("-t", "application/xml; charset=iso-8859-1", "-", body=RUSSIAN.encode("cp1251"))
+    text = "<rss><title>Новости и привет</title></rss>"
+    assert report["text"] == {"label": "iso-8859-1", "before": text.encode("cp1251").decode("latin-1"), "after": text}
+    assert found("-", body=b"<rss>a</rss>")["text"] is None
+    assert found("-t", "application/xml; charset=no", "-", body=RIGHT.encode())["text"]["before"] is None
+
+
+@pytest.mark.parametrize("length", [10, 5000, 65_530, 65_536, 65_537, 200_000])
+def test_text_around_bytes_far_behind(length):
+    """Behind the window, too, and cut anywhere by reads."""
+    data = b"<?xml version='1.0' encoding='koi8-r'?><rss>" + b"x" * length + "\n<a>привет</a></rss>".encode("koi8-r")
+    report = found("-t", "application/xml; charset=koi8-r", "-", body=data)
+    assert report["text"]["before"] == report["text"]["after"] == "<a>привет</a></rss>"
+    marks = "".join(part["marks"] for part in report["dump"])
+    assert marks.count("D") == 39 and re.search(r"\.!{6}", marks)
+    for part in report["dump"]:
+        raw = bytes.fromhex(part["bytes"])
+        assert raw == data[part["offset"]:part["offset"] + len(raw)] and len(part["marks"]) == len(raw)
+
+
+def test_marks():
+    data = b"\xef\xbb\xbf \n<?xml version='1.0'?><rss>\xc3\xa9 \xe9</rss>"
+    marks = found("-", body=data)["dump"][0]["marks"]
+    assert marks == "BBBJJ" + "D" * 21 + "....." + "uu.!" + "......"
+
+
+def test_rules_in_words_and_where_they_part():
+    report = found("-t", "application/xml; charset=iso-8859-1", "-", body=RUSSIAN.encode("cp1251"))
+    assert report["rules"]["auto"] == [{"step": "2.5", "words": "the charset of the header"},
+                                       {"step": "decl", "words": "the declared encoding fits the text, the rule's does not"}]
+    assert all(step["words"] for steps in report["rules"].values() for step in steps)
+    assert [part["charset"] for part in report["parted"]] == ["windows-1251", "windows-1252"]
+    assert report["parted"][0]["policies"] == ["auto", "appendix-f"]
+    assert sorted(name for part in report["parted"] for name in part["policies"]) == sorted(report["verdicts"])
+
+
+def test_a_file_has_no_label():
+    assert found("-", body=b"<rss/>")["label_seen"] is False
+    assert found("-t", "text/xml", "-", body=b"<rss/>")["label_seen"] is True
+    assert re.search(rb"\n  label +not seen: ", run("-", body=b"<rss/>")[0])
+    assert b"not seen" not in run("-t", "", "-", body=b"<rss/>")[0]
+
+
+# ---- the terminal ----
+
+def on_terminal(*args, **env):
+    """What a terminal gets."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([BINARY, "check", *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
+                          env={**ALONE, "LC_ALL": "C.UTF-8", **env}) as process:
+        os.close(theirs)
+        out = b""
+        while True:
+            try:
+                more = os.read(ours, 65536)
+            except OSError:         # the other side is closed
+                break
+            if not more:
+                break
+            out += more
+    os.close(ours)
+    return out.decode()
+
+
+def test_colours_are_for_terminals(tmp_path):
+    path = tmp_path / "feed.xml"
+    path.write_bytes(RUSSIAN.encode("cp1251"))
+    shown = on_terminal(str(path))
+    assert "\x1b[36m3c\x1b[0m" in shown and "Новости и привет" in shown
+    shown = on_terminal(str(path), NO_COLOR="1")
+    assert "\x1b" not in shown and "Новости и привет" in shown
+    assert "\\u{41d}\\u{43e}" in on_terminal(str(path), LC_ALL="C")
+    piped = run(str(path), env={"LC_ALL": "C.UTF-8"})[0]
+    assert piped.isascii() and b"\x1b" not in piped
+
+
+def test_a_terminal_shows_no_control_of_a_peer(tmp_path):
+    path = tmp_path / "feed.xml"
+    path.write_bytes("<rss>é \x1b]0;a\x07 \x9b31m \u202eabc\u2066 \u200b</rss>".encode() + b"\xff")
+    shown = on_terminal(str(path), NO_COLOR="1")
+    assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e\u2066\u200b]", shown)
+    assert "é" in shown and "\\u{202e}" in shown
+
+
+# ---- HTML ----
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.text, self.style = [], [], "", ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "style":
+            self.style += data
+        else:
+            self.text += data
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+ATTACK = "\"'><script>alert(1)</script></textarea></title><img src=x onerror=alert(1)>&lt;\u202e"
+
+
+def page(*args, body=b"", status=0):
+    return Page(run("--html", *args, body=body, status=status)[0].decode())
+
+
+def test_html_is_a_document_of_its_own():
+    made = page("-t", "application/xml; charset=iso-8859-1", "-", body=RUSSIAN.encode("cp1251"))
+    assert made.open == []
+    policy = [meta["content"] for meta in made.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"][0]
+    digest = base64.b64encode(hashlib.sha256(made.style.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-{digest}'"
+    assert not {name for name, _ in made.tags} & {"script", "link", "img", "iframe", "object", "form", "a"}
+    assert not re.search(r"url\(|@import|expression", made.style)
+    assert not [attrs for _, attrs in made.tags if set(attrs) & {"src", "href", "style"} or [name for name in attrs if name.startswith("on")]]
+    assert "Новости и привет" in made.text and "Èðå" not in made.text and "Íîâîñòè" in made.text
+    assert len(made.all("h1")) == 1 and made.all("main") and made.all("html")[0]["lang"] == "en"
+    ids = [attrs["id"] for _, attrs in made.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_html_of_several(tmp_path):
+    for name, text in (("a.xml", RIGHT), ("b.xml", RUSSIAN)):
+        (tmp_path / name).write_text(text)
+    out = tmp_path / "out.html"
+    assert run(f"--html={out}", str(tmp_path / "a.xml"), str(tmp_path / "b.xml"))[0] == b""
+    made = Page(out.read_text())
+    assert len(made.all("article")) == 2 and "Nothing to fix." in made.text
+    ids = [attrs["id"] for _, attrs in made.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_html_escapes_every_peer(tmp_path):
+    plain = {(name, tuple(sorted(attrs))) for name, attrs in page("-t", "text/html; charset=x", "-", body=RUSSIAN.encode("cp1251")).tags}
+    path = tmp_path / "<img src=x onerror=alert(1)>\u202e.xml"
+    path.write_bytes(f"<?xml version='1.0' encoding='{ATTACK.replace(chr(39), '')}'?><rss>é{ATTACK}</rss>".encode())
+    for content_type in (f"text/html; charset={ATTACK}", f'text/html; charset="{ATTACK[2:]}"', ATTACK):
+        text = run("--html", "-t", content_type, str(path), status=1)[0].decode()
+        made = Page(text)
+        assert "\u202e" not in text
+        assert {(name, tuple(sorted(attrs))) for name, attrs in made.tags} <= plain | {("tr", ("class",)), ("span", ("class",))}
+        assert "alert(1)" in made.text
+
+
+def test_html_cannot_be_written(tmp_path):
+    assert "no/such" in run(f"--html={tmp_path}/no/such/file", "-", body=b"<rss/>", status=2)[1]
+    if os.path.exists("/dev/full"):
+        assert "/dev/full" in run("--html=/dev/full", "-", body=b"<rss/>", status=2)[1]
+
+
+# ---- URLs ----
+
+def serve(origin, pages):
+    def respond(request):
+        path = request.line.split()[1]
+        return pages[path] if path in pages else message("404 Not Found", "Content-Type: text/plain", body=b"nothing\n")
+    origin.serve(respond)
+
+
+def feed(text, charset, *fields, status="200 OK"):
+    return message(status, *fields, body=text.encode(charset))
+
+
+def test_a_url(origin):
+    serve(origin, {"/feed": feed(RUSSIAN, "cp1251", "Content-Type: application/xml; charset=iso-8859-1", "X-Odd: a\tb")})
+    report = found(f"{origin.url}/feed")
+    assert report["x_encoding_rule"] == "auto:2.5/decl;charset=windows-1251;was=iso-8859-1"
+    assert report["content_type"] == "application/xml; charset=iso-8859-1" and report["label_seen"] is True
+    assert report["file"] == report["response"]["url"] == report["response"]["final_url"] == f"{origin.url}/feed"
+    assert report["response"]["status"] == 200 and report["response"]["hops"] == []
+    assert report["response"]["head"].startswith("HTTP/1.1 200 OK\r\n") and "X-Odd: a\tb\r\n" in report["response"]["head"]
+    assert findings(report) == ["header-wrong"] and f"your feed {origin.url}/feed\n" in report["mail"]
+
+
+def test_redirects_are_shown_hop_by_hop(origin, another):
+    other = another()
+    serve(origin, {"/old": message("301 Moved Permanently", "Location: /mid"), "/mid": message("302 Found", f"Location: {other.url}/new?a=1")})
+    serve(other, {"/new?a=1": feed(RIGHT, "utf-8", "Content-Type: application/xml")})
+    response = found(f"{origin.url}/old")["response"]
+    assert response["hops"] == [{"status": 301, "url": f"{origin.url}/old", "location": "/mid"},
+                                {"status": 302, "url": f"{origin.url}/mid", "location": f"{other.url}/new?a=1"}]
+    assert response["final_url"] == f"{other.url}/new?a=1" and response["url"] == f"{origin.url}/old"
+    text = run(f"{origin.url}/old")[0].decode()
+    assert f"  301            {origin.url}/old -> /mid\n" in text and "    HTTP/1.1 200 OK\n" in text
+    made = page(f"{origin.url}/old")
+    assert f"{other.url}/new?a=1" in made.text and "HTTP/1.1 200 OK" in made.text
+
+
+def test_the_head_of_a_liar_is_escaped(origin):
+    serve(origin, {"/feed": feed(RIGHT, "utf-8", "Content-Type: application/xml", "X-Evil: <script>alert(1)</script>\xe9\x9b31m")})
+    text = run(f"{origin.url}/feed")[0]
+    assert text.isascii() and b"X-Evil: <script>" in text
+    made = page(f"{origin.url}/feed")
+    assert not made.all("script") and "<script>alert(1)</script>" in made.text
+
+
+@pytest.mark.parametrize("reply, wanted, rule", [
+    (message("404 Not Found", "Content-Type: application/xml", body=RIGHT.encode()), ["status"], "none;reason=status"),
+    (message("200 OK", "Content-Type: application/xml"), ["empty"], "none;reason=empty"),
+    (message("200 OK", "Content-Type: text/html", body=b"<html></html>"), ["no-feed"], "none;reason=not-xml"),
+], ids=["status", "empty", "html"])
+def test_what_is_no_feed(origin, reply, wanted, rule):
+    serve(origin, {"/": reply})
+    report = found(f"{origin.url}/", status=1)
+    assert findings(report) == wanted and report["x_encoding_rule"] == rule
+
+
+def test_chunked_large_and_said_otherwise(origin):
+    body = RUSSIAN.replace("Новости", "Новости " * 40_000).encode("cp1251")
+    serve(origin, {"/": message("200 OK", "Content-Type: text/plain", "Transfer-Encoding: chunked", body=chunked(body, 7000), length=False)})
+    report = found("-t", "application/xml", f"{origin.url}/")
+    assert report["bytes"] == len(body) and report["well_formed"] is True and report["content_type"] == "application/xml"
+
+
+def test_what_cannot_be_fetched(origin):
+    serve(origin, {"/loop": message("302 Found", "Location: /loop"),
+                   "/cut": (message("200 OK", "Content-Type: application/xml", "Content-Length: 100", body=b"<rss>", length=False), "close")})
+    for url, words in ((f"{origin.url}/loop", "circle"), ("http://127.0.0.1:1/", "refused the connection"), (f"{origin.url}/cut", "ended too early"),
+                       ("http://a b/", "not a name"), ("http://user:pw@127.0.0.1/", "user")):
+        errors = run(url, status=2)[1]
+        assert errors.startswith(f"utfeed: {url.replace('user:pw', '***')}: ") and words in errors, errors
+
+
+def test_a_parent_proxy_of_the_environment(origin):
+    serve(origin, {"http://feeds.test/feed": feed(RIGHT, "utf-8", "Content-Type: application/xml")})
+    assert found("http://feeds.test/feed", env={"http_proxy": origin.url})["response"]["status"] == 200
+    assert found("http://feeds.test/feed", env={"UTFEED_HTTP_PROXY": origin.url, "UTFEED_CONFIG": "/nowhere/at/all"})["bytes"] == len(RIGHT.encode())
+
+
+def test_a_certificate_is_verified(tls_origin, authority, good):
+    origin = tls_origin(server_context(good))
+    serve(origin, {"/feed": feed(RIGHT, "utf-8", "Content-Type: application/xml")})
+    assert "certificate" in run(f"{origin.url}/feed", status=2)[1]
+    assert found(f"{origin.url}/feed", env={"UTFEED_TLS_CA_FILE": authority.root.cert})["response"]["status"] == 200
