@@ -38,6 +38,14 @@ static bool admin_store_is_away(struct admin *a)
 	return gauges.of[GAUGE_SECOND_AWAY].known && gauges.of[GAUGE_SECOND_AWAY].value;
 }
 
+static void answer_icon(struct admin_exchange *x)
+{
+	x->type = "image/svg+xml";
+	fputs("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\"><circle cx=\"8\" cy=\"8\" r=\"7\" "
+	      "fill=\"#1a5fb4\"/></svg>\n",
+	    x->out);
+}
+
 /* A line for each thing that being ready takes. Listeners and stores are open since before this listener answered. */
 static void answer_ready(struct admin_exchange *x)
 {
@@ -85,22 +93,30 @@ struct admin_page {
 	const char *path;
 	enum admin_methods methods; /* GET and HEAD tell, POST does */
 	bool open;                  /* a probe may ask without a token */
+	bool takes_feeds;           /* a request's body may be a feed */
 	const char *what;
 	void (*answer)(struct admin_exchange *);
 };
 
 static const struct admin_page admin_pages[] = {
-	{ "/", TELLS, false, "this list", answer_list },
-	{ "/healthz", TELLS, true, "200 while every worker's loop turns, else 503", answer_health },
-	{ "/readyz", TELLS, true, "200 while clients are served as promised, else 503", answer_ready },
-	{ "/metrics", TELLS, false, "counters and histograms for Prometheus", answer_metrics },
-	{ "/api/status", TELLS, false, "what is going on, and was in the last hour", admin_api_status },
-	{ "/api/feeds", TELLS, false, "sort=WORD limit=N search=TEXT mislabelled=1: the feeds that were asked for",
-	    admin_api_feeds },
-	{ "/api/purge", DOES, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
+	{ "/", TELLS, false, false, "what is going on, for people", admin_page_overview },
+	{ "/feeds", TELLS, false, false, "the feeds that were asked for, for people", admin_page_feeds },
+	{ "/feed", TELLS, false, false, "id=N: one of them", admin_page_feed },
+	{ "/check", TELLS_AND_DOES, false, true, "what the policies say of a feed, for people", admin_page_check },
+	{ "/api", TELLS, false, false, "this list", answer_list },
+	{ "/favicon.ico", TELLS, true, false, "the icon of the pages", answer_icon },
+	{ "/healthz", TELLS, true, false, "200 while every worker's loop turns, else 503", answer_health },
+	{ "/readyz", TELLS, true, false, "200 while clients are served as promised, else 503", answer_ready },
+	{ "/metrics", TELLS, false, false, "counters and histograms for Prometheus", answer_metrics },
+	{ "/api/status", TELLS, false, false, "what is going on, and was in the last hour", admin_api_status },
+	{ "/api/feeds", TELLS, false, false,
+	    "sort=WORD limit=N search=TEXT mislabelled=1: the feeds that were asked for", admin_api_feeds },
+	{ "/api/check", DOES, false, true, "a feed as the body, content-type=TYPE: what the policies say of it",
+	    admin_api_check },
+	{ "/api/purge", DOES, false, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
 	    admin_api_purge },
-	{ "/api/drain", DOES, false, "ends utfeed in an orderly way, as SIGTERM does", admin_api_drain },
-	{ "/api/log-level", TELLS_AND_DOES, false, "level=error|warn|info|debug, until the next reload",
+	{ "/api/drain", DOES, false, false, "ends utfeed in an orderly way, as SIGTERM does", admin_api_drain },
+	{ "/api/log-level", TELLS_AND_DOES, false, false, "level=error|warn|info|debug, until the next reload",
 	    admin_api_log_level },
 };
 
@@ -149,6 +165,11 @@ const struct admin_page *admin_find(const struct http_msg *m, struct slice path,
 bool admin_page_is_open(const struct admin_page *p)
 {
 	return p->open;
+}
+
+size_t admin_page_body_max(const struct admin_page *p)
+{
+	return p->takes_feeds ? ADMIN_FEED_MAX : ADMIN_FORM_MAX;
 }
 
 bool admin_page_changes(const struct admin_page *p)

@@ -15,8 +15,7 @@
 
 #define ADMIN_JSON "application/json"
 
-/* Answers a request of the interface that cannot be carried out. */
-static void admin_answer_error(struct admin_exchange *x, int status, const char *sentence)
+void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
 {
 	struct json j = { x->out, false };
 
@@ -56,7 +55,7 @@ static void admin_purge(struct admin_exchange *x, const struct purge *p, const s
 	int64_t n = purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000);
 
 	if (n < 0 || purge_wait_new(&x->waits, a->parts.cache, a->loop)) {
-		admin_answer_error(x, 500, "utfeed ran out of memory.");
+		admin_api_error(x, 500, "utfeed ran out of memory.");
 		return;
 	}
 	stats_add(loop_stats(a->loop), STAT_CACHE_PURGES, 1);
@@ -80,7 +79,7 @@ void admin_api_purge(struct admin_exchange *x)
 
 	if (form_get(x->query, x->body, "what", what, sizeof what) == FORM_TOO_LONG ||
 	    !purge_read(&purge, (struct slice){ what, strlen(what) })) {
-		admin_answer_error(x, 400, "what is url, prefix, host or all, and may have \", soft\" behind it.");
+		admin_api_error(x, 400, "what is url, prefix, host or all, and may have \", soft\" behind it.");
 		return;
 	}
 	if (purge.what == PURGE_ALL) {
@@ -88,7 +87,7 @@ void admin_api_purge(struct admin_exchange *x)
 		return;
 	}
 	if (form_get(x->query, x->body, "url", url, sizeof url) != FORM_FOUND) {
-		admin_answer_error(x, 400, "url is missing, or too long.");
+		admin_api_error(x, 400, "url is missing, or too long.");
 		return;
 	}
 	switch (destination_from_url(&to, (struct slice){ url, strlen(url) }, &why)) {
@@ -96,10 +95,10 @@ void admin_api_purge(struct admin_exchange *x)
 		admin_purge(x, &purge, &to);
 		break;
 	case DESTINATION_BAD_URL:
-		admin_answer_error(x, 400, why);
+		admin_api_error(x, 400, why);
 		break;
 	case DESTINATION_NO_MEMORY:
-		admin_answer_error(x, 500, "utfeed ran out of memory.");
+		admin_api_error(x, 500, "utfeed ran out of memory.");
 	}
 	destination_free(&to);
 }
@@ -137,7 +136,7 @@ void admin_api_log_level(struct admin_exchange *x)
 			if (strcmp(admin_levels[i], word) == 0)
 				level = i;
 		if (level == ADMIN_LEVELS) {
-			admin_answer_error(x, 400, "level is error, warn, info or debug.");
+			admin_api_error(x, 400, "level is error, warn, info or debug.");
 			return;
 		}
 		log_set_level((enum log_level)level);
@@ -156,9 +155,9 @@ void admin_api_feeds(struct admin_exchange *x)
 
 	x->type = ADMIN_JSON;
 	if (wrong)
-		admin_answer_error(x, 400, wrong);
+		admin_api_error(x, 400, wrong);
 	else if (feeds_write_json(x->out, x->admin->parts.feeds, &asked))
-		admin_answer_error(x, 500, "utfeed ran out of memory.");
+		admin_api_error(x, 500, "utfeed ran out of memory.");
 }
 
 static void admin_write_history(struct json *j, const struct history *h)

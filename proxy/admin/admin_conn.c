@@ -168,7 +168,7 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 {
 	struct admin_conn *c = arg;
 
-	if (c->body.len + len > ADMIN_BODY_MAX)
+	if (c->body.len + len > admin_page_body_max(c->page))
 		return -1;
 	text_add(&c->body, at, len);
 	return c->body.failed;

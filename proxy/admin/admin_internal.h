@@ -67,12 +67,13 @@ struct admin_exchange {
 };
 
 /* admin_answers.c */
-enum { ADMIN_BODY_MAX = 64 * 1024 };
+enum { ADMIN_FORM_MAX = 64 * 1024, ADMIN_FEED_MAX = 4 << 20 };
 struct admin_page;
 /* The page that is asked for; NULL: there is none, and *status says why (404, 405). */
 const struct admin_page *admin_find(const struct http_msg *, struct slice path, int *status);
-bool admin_page_is_open(const struct admin_page *); /* no token is needed */
-bool admin_page_changes(const struct admin_page *); /* it does more than tell */
+bool admin_page_is_open(const struct admin_page *);    /* no token is needed */
+bool admin_page_changes(const struct admin_page *);    /* it does more than tell */
+size_t admin_page_body_max(const struct admin_page *); /* bytes of a request's body */
 void admin_answer(const struct admin_page *, struct admin_exchange *);
 /* Answers with a status and a sentence alone. */
 void admin_answer_plainly(struct admin_exchange *, int status, const char *sentence);
@@ -83,6 +84,18 @@ void admin_api_feeds(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);
+/* Answers a request of the interface that cannot be carried out. */
+void admin_api_error(struct admin_exchange *, int status, const char *sentence);
+
+/* pages.c */
+void admin_page_overview(struct admin_exchange *);
+void admin_page_feeds(struct admin_exchange *);
+void admin_page_feed(struct admin_exchange *);
+void admin_page_is_html(struct admin_exchange *);
+
+/* check_page.c */
+void admin_page_check(struct admin_exchange *);
+void admin_api_check(struct admin_exchange *);
 
 /* admin_access.c */
 /* 0, or the status of the refusal. secure: the request came over TLS. */

@@ -96,6 +96,7 @@ static void feed_write_json(struct json *j, const struct feed_seen *s)
 
 	url_mask(url, sizeof url, s->url, strlen(s->url));
 	json_open(j, NULL);
+	json_number(j, "id", s->id);
 	json_string(j, "url", url);
 	json_number(j, "requests", s->requests);
 	json_number(j, "hits", s->hits);

@@ -3,6 +3,7 @@
 #include "proxy/object/feeds_seen.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct seen_shard {
 };
 
 struct feeds_seen {
+	_Atomic uint64_t ids; /* given out so far */
 	size_t max, n_chains; /* of a shard; n_chains is a power of two */
 	struct seen_shard shards[SEEN_SHARDS];
 };
@@ -94,7 +96,7 @@ static struct seen *seen_find(const struct feeds_seen *f, struct seen_shard *s, 
 	return NULL;
 }
 
-static struct seen *seen_add(const struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
+static struct seen *seen_add(struct feeds_seen *f, struct seen_shard *s, struct slice url, uint64_t hash)
 {
 	struct seen *e = malloc(offsetof(struct seen, feed.url) + url.len + 1);
 
@@ -105,6 +107,7 @@ static struct seen *seen_add(const struct feeds_seen *f, struct seen_shard *s, s
 	e->feed.url[url.len] = '\0';
 	e->url_len = url.len;
 	e->hash = hash;
+	e->feed.id = atomic_fetch_add(&f->ids, 1) + 1;
 	if (s->n == f->max)
 		seen_remove(s, TAILQ_LAST(&s->ages, seen_ages));
 	LIST_INSERT_HEAD(seen_chain_of(f, s, hash), e, chain);

@@ -31,6 +31,7 @@ struct feed_answer {
 
 /* One feed. Texts are static storage but for those that stand inside. */
 struct feed_seen {
+	uint64_t id;         /* counted from 1; names it as long as it is listed */
 	int64_t first, last; /* seconds since the epoch */
 	int64_t expires;     /* when it must be fetched again; 0: not known */
 	uint64_t requests, hits, errors, bytes;

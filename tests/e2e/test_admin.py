@@ -442,3 +442,25 @@ def test_the_status(told):
     assert status["requests"] == 17 and status["hits"] == 6 and status["errors"] == 1
     assert status["bytes_to_clients"] > 1000 and status["resident_bytes"] > 1 << 20
     assert 0 <= status["now"] - status["started"] < 600 and isinstance(status["history"], list)
+
+
+# The query, what is sent, the status, what the answer says
+CHECKED = {
+    "a feed": ("", KOI8, 200, {"x_encoding_rule": "auto:1.2;charset=koi8-r"}),
+    "with its label": ("?content-type=text/xml;+charset%3Diso-8859-1", KOI8, 200, {"x_encoding_rule": "auto:2.5/decl;charset=koi8-r;was=iso-8859-1"}),
+    "nothing": ("", b"", 200, {"x_encoding_rule": "none;reason=empty"}),
+    "a label that splits": ("?content-type=a%0d%0ab", KOI8, 400, {}),
+    "a label too long": ("?content-type=" + "a" * 300, KOI8, 400, {}),
+}
+
+
+@pytest.mark.parametrize("case", CHECKED)
+def test_checking(told, case):
+    query, body, status, says = CHECKED[case]
+    client = Client(told[0].port)
+    client.ask("/api/check" + query, f"Content-Length: {len(body)}", method="POST", host="localhost").send(body)
+    got = client.response()
+    client.close()
+    assert got.status == status, got.body
+    answer = json.loads(got.body)
+    assert all(answer[name] == value for name, value in says.items()) if status == 200 else list(answer) == ["error"]

@@ -1,0 +1,347 @@
+/* The admin listener's pages for people; see admin_internal.h. Every text of a peer goes through visible_html(). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/admin/admin_internal.h"
+#include "proxy/admin/feeds_page.h"
+#include "proxy/admin/form.h"
+#include "proxy/admin/html.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/url_mask.h"
+#include "proxy/report/visible.h"
+
+enum { PAGE_FEEDS = 10, PAGE_FEEDS_ALL = 100 };
+
+void admin_page_is_html(struct admin_exchange *x)
+{
+	x->type = ADMIN_HTML_TYPE;
+	x->fields = ADMIN_HTML_POLICY;
+}
+
+/* ---- the overview ---- */
+
+static void tile(FILE *out, const char *name, const char *class, const char *value)
+{
+	fprintf(out, "<div><dt>%s</dt><dd%s>%s</dd></div>\n", name, class, value);
+}
+
+static void tile_number(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, "<div><dt>%s</dt><dd>%llu</dd></div>\n", name, (unsigned long long)n);
+}
+
+static void tile_bytes(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, "<div><dt>%s</dt><dd>", name);
+	html_bytes(out, n);
+	fputs("</dd></div>\n", out);
+}
+
+static double page_ratio(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void page_tiles(FILE *out, const struct admin *a, const struct history_sample *now)
+{
+	size_t stuck = admin_stuck(a);
+	char text[64];
+
+	fputs("<dl class=\"tiles\">\n", out);
+	if (atomic_load(&a->leaving))
+		tile(out, "State", " class=\"bad\"", "ending");
+	else
+		tile(out, "State", stuck ? " class=\"bad\"" : " class=\"good\"",
+		    stuck ? "a worker is stuck" : "serving");
+	fputs("<div><dt>Up for</dt><dd>", out);
+	html_span(out, now->at - a->started_at);
+	fputs("</dd></div>\n", out);
+	tile_number(out, "Requests", now->requests);
+	snprintf(text, sizeof text, "%.1f %%", page_ratio(now->hits, now->requests));
+	tile(out, "Hits", "", text);
+	tile_number(out, "Errors", now->errors);
+	snprintf(text, sizeof text, "%.1f ms", now->timed ? (double)now->duration_us / (double)now->timed / 1000 : 0);
+	tile(out, "Mean time", "", text);
+	tile_bytes(out, "Sent", now->bytes);
+	tile_bytes(out, "Memory", now->resident);
+	tile_number(out, "Feeds", feeds_seen_count(a->parts.feeds));
+	fputs("</dl>\n", out);
+}
+
+/* What a chart shows of a step. */
+static double chart_requests(const struct history_sample *s)
+{
+	return (double)s->requests / HISTORY_STEP_S;
+}
+
+static double chart_hits(const struct history_sample *s)
+{
+	return page_ratio(s->hits, s->requests);
+}
+
+static double chart_errors(const struct history_sample *s)
+{
+	return (double)s->errors;
+}
+
+static double chart_mean(const struct history_sample *s)
+{
+	return s->timed ? (double)s->duration_us / (double)s->timed / 1000 : 0;
+}
+
+static double chart_memory(const struct history_sample *s)
+{
+	return (double)s->resident / 1e6;
+}
+
+static const struct {
+	const char *title, *unit;
+	double (*value)(const struct history_sample *);
+} page_charts[] = {
+	{ "Requests", "a second", chart_requests },
+	{ "Hits", "%", chart_hits },
+	{ "Errors", "in 15 s", chart_errors },
+	{ "Mean time", "ms", chart_mean },
+	{ "Memory", "MB", chart_memory },
+};
+
+static void page_chart(FILE *out, const struct history *h, size_t chart)
+{
+	double values[HISTORY_SAMPLES];
+	size_t n = history_steps(h);
+	char text[64];
+
+	for (size_t i = 0; i < n; i++) {
+		struct history_sample s = history_step(h, i);
+
+		values[i] = page_charts[chart].value(&s);
+	}
+	snprintf(text, sizeof text, "%.1f %s", n ? values[n - 1] : 0, page_charts[chart].unit);
+	html_chart(out, page_charts[chart].title, text, values, n);
+}
+
+/* ---- feeds ---- */
+
+static void page_feed_url(FILE *out, const struct feed_seen *s)
+{
+	char url[FEEDS_SEEN_URL_MAX];
+
+	url_mask(url, sizeof url, s->url, strlen(s->url));
+	fprintf(out, "<td class=\"url\"><a href=\"/feed?id=%llu\"><bdi>", (unsigned long long)s->id);
+	visible_html(out, url);
+	fputs("</bdi></a></td>", out);
+}
+
+static void page_feed_rule(FILE *out, const struct feed_seen *s)
+{
+	fputs(feed_is_mislabelled(s) ? "<td class=\"bad\">" : "<td>", out);
+	visible_html(out, s->charset ? s->charset : s->reason ? s->reason : "-");
+	if (feed_is_mislabelled(s)) {
+		fputs(", labelled ", out);
+		visible_html(out, s->was);
+	}
+	fputs("</td><td>", out);
+	visible_html(out, *s->rule ? s->rule : "-");
+	fputs("</td>", out);
+}
+
+static void page_feed_row(FILE *out, const struct feed_seen *s, int64_t now)
+{
+	fputs("<tr>", out);
+	page_feed_url(out, s);
+	fprintf(out,
+	    "<td class=\"n\">%llu</td><td class=\"n\">%llu</td><td class=\"n%s\">%llu</td><td class=\"n\">%llu</td>",
+	    (unsigned long long)s->requests, (unsigned long long)s->hits, s->errors ? " bad" : "",
+	    (unsigned long long)s->errors, (unsigned long long)s->repairs);
+	fputs("<td class=\"n\">", out);
+	html_bytes(out, s->bytes);
+	fputs("</td><td>", out);
+	html_moment(out, s->last, now);
+	fputs("</td><td>", out);
+	html_moment(out, s->expires, now);
+	fputs("</td>", out);
+	page_feed_rule(out, s);
+	fputs("</tr>\n", out);
+}
+
+/* The columns that can be sorted by, in the order of the table, then those that cannot. */
+static const char *const page_columns[] = { "url", "requests", "hits", "errors", "repairs", "bytes", "last",
+	"expires" };
+enum { PAGE_TEXT_COLUMNS = 6 }; /* from this column on they hold text */
+
+static const struct feeds_order *page_order(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(feeds_orders[i].name, name) != 0)
+		i++;
+	return &feeds_orders[i];
+}
+
+static void page_feeds_head(FILE *out, const struct feeds_asked *asked)
+{
+	fputs("<thead><tr>", out);
+	for (size_t i = 0; i < sizeof page_columns / sizeof *page_columns; i++) {
+		const struct feeds_order *o = page_order(page_columns[i]);
+
+		fprintf(out, "<th scope=\"col\"%s%s><a href=\"/feeds?sort=%s%s&amp;search=",
+		    i && i < PAGE_TEXT_COLUMNS ? " class=\"n\"" : "",
+		    o != asked->order                                          ? ""
+		        : strcmp(o->name, "url") && strcmp(o->name, "expires") ? " aria-sort=\"descending\""
+		                                                               : " aria-sort=\"ascending\"",
+		    o->name, asked->mislabelled ? "&amp;mislabelled=1" : "");
+		html_query(out, asked->search);
+		fprintf(out, "\">%s</a></th>", o->title);
+	}
+	fputs("<th scope=\"col\">Charset</th><th scope=\"col\">Rule</th></tr></thead>\n", out);
+}
+
+static void page_feeds_table(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *asked, int64_t now)
+{
+	struct feed_seen *list[PAGE_FEEDS_ALL];
+	size_t total, n = feeds_seen_first(feeds, &asked->query, list, &total);
+
+	fprintf(out,
+	    "<div class=\"scroll\" role=\"region\" aria-label=\"Feeds\" tabindex=\"0\"><table>\n"
+	    "<caption>%zu of %zu feeds</caption>\n",
+	    n, total);
+	page_feeds_head(out, asked);
+	fputs("<tbody>\n", out);
+	for (size_t i = 0; i < n; i++) {
+		page_feed_row(out, list[i], now);
+		free(list[i]);
+	}
+	fputs("</tbody></table></div>\n", out);
+}
+
+static int64_t page_now(const struct admin_exchange *x)
+{
+	return loop_wall_ms(x->admin->loop) / 1000;
+}
+
+void admin_page_overview(struct admin_exchange *x)
+{
+	struct admin *a = x->admin;
+	struct feeds_asked asked;
+	struct history_sample now;
+
+	admin_page_is_html(x);
+	admin_sample(a, &now);
+	(void)feeds_asked_read(&asked, (struct slice){ NULL, 0 });
+	asked.query.max = PAGE_FEEDS;
+	html_begin(x->out, "What is going on", "/");
+	page_tiles(x->out, a, &now);
+	fputs("<h2>The last hour</h2>\n<div class=\"charts\">\n", x->out);
+	for (size_t i = 0; i < sizeof page_charts / sizeof *page_charts; i++)
+		page_chart(x->out, &a->history, i);
+	fputs("</div>\n<h2>Feeds most asked for</h2>\n", x->out);
+	page_feeds_table(x->out, a->parts.feeds, &asked, now.at);
+	html_end(x->out);
+}
+
+static void page_search(FILE *out, const struct feeds_asked *asked)
+{
+	fprintf(out,
+	    "<form action=\"/feeds\"><input type=\"hidden\" name=\"sort\" value=\"%s\">\n"
+	    "<label>Part of the URL <input type=\"search\" name=\"search\" value=\"",
+	    asked->order->name);
+	visible_html(out, asked->search);
+	fprintf(out,
+	    "\"></label>\n<label><input type=\"checkbox\" name=\"mislabelled\" value=\"1\"%s> "
+	    "wrongly labelled only</label>\n<button>Show</button></form>\n",
+	    asked->mislabelled ? " checked" : "");
+}
+
+void admin_page_feeds(struct admin_exchange *x)
+{
+	struct feeds_asked asked;
+	const char *wrong = feeds_asked_read(&asked, x->query);
+
+	if (wrong) {
+		admin_answer_plainly(x, 400, wrong);
+		return;
+	}
+	if (asked.query.max > PAGE_FEEDS_ALL)
+		asked.query.max = PAGE_FEEDS_ALL;
+	admin_page_is_html(x);
+	html_begin(x->out, "Feeds seen", "/feeds");
+	page_search(x->out, &asked);
+	page_feeds_table(x->out, x->admin->parts.feeds, &asked, page_now(x));
+	html_end(x->out);
+}
+
+/* ---- one feed ---- */
+
+struct page_one {
+	struct feeds_query query;
+	uint64_t id;
+};
+
+static bool page_is_that(const struct feeds_query *q, const struct feed_seen *s)
+{
+	return container_of(q, const struct page_one, query)->id == s->id;
+}
+
+static void page_fact(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "<tr><th scope=\"row\">%s</th><td><bdi>", name);
+	visible_html(out, text && *text ? text : "-");
+	fputs("</bdi></td></tr>\n", out);
+}
+
+static void page_fact_number(FILE *out, const char *name, uint64_t n)
+{
+	fprintf(out, "<tr><th scope=\"row\">%s</th><td>%llu</td></tr>\n", name, (unsigned long long)n);
+}
+
+static void page_fact_moment(FILE *out, const char *name, int64_t at, int64_t now)
+{
+	fprintf(out, "<tr><th scope=\"row\">%s</th><td>", name);
+	html_moment(out, at, now);
+	fputs("</td></tr>\n", out);
+}
+
+static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
+{
+	char url[FEEDS_SEEN_URL_MAX];
+
+	url_mask(url, sizeof url, s->url, strlen(s->url));
+	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"The feed\" tabindex=\"0\"><table>\n<tbody>\n", out);
+	page_fact(out, "URL", url);
+	page_fact(out, "Charset", s->charset);
+	page_fact(out, "The label said", s->was ? s->was : "the same");
+	page_fact(out, "Rule", s->rule);
+	page_fact(out, "Left as it is", s->reason ? s->reason : "no");
+	page_fact_number(out, "Repairs of the latest answer", s->repairs);
+	page_fact_number(out, "Malformed sequences in it", s->malformed);
+	page_fact_number(out, "Status of the latest answer", (uint64_t)s->status);
+	page_fact_number(out, "Requests", s->requests);
+	page_fact_number(out, "Hits", s->hits);
+	page_fact_number(out, "Errors", s->errors);
+	page_fact_number(out, "Bytes sent", s->bytes);
+	page_fact_moment(out, "First asked for", s->first, now);
+	page_fact_moment(out, "Last asked for", s->last, now);
+	page_fact_moment(out, "Next fetch", s->expires, now);
+	fputs("</tbody></table></div>\n", out);
+}
+
+void admin_page_feed(struct admin_exchange *x)
+{
+	struct page_one one = { { page_is_that, feeds_orders[0].compare, 1 }, 0 };
+	struct feed_seen *s;
+	char id[24];
+	size_t total;
+
+	(void)form_get(x->query, (struct slice){ NULL, 0 }, "id", id, sizeof id);
+	one.id = strtoull(id, NULL, 10);
+	if (!feeds_seen_first(x->admin->parts.feeds, &one.query, &s, &total)) {
+		admin_answer_plainly(x, 404, "No such feed is in the list.");
+		return;
+	}
+	admin_page_is_html(x);
+	html_begin(x->out, "One feed", "");
+	page_feed(x->out, s, page_now(x));
+	html_end(x->out);
+	free(s);
+}
