@@ -74,6 +74,6 @@ void client_measure(struct client *c, bool cut)
 	if (x->ctx.feeds && x->lookup.ctx && x->lookup.target.to.path)
 		client_note_feed(c, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, x->first_us - x->start_us);
-	stats_observe(s, HISTOGRAM_REQUEST_DURATION, loop_now_us(client_loop(c)) - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, x->sender.body_bytes);
+	stats_observe(s, HISTOGRAM_REQUEST_DURATION, loop_now_us(client_loop(c)) - x->start_us);
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -36,7 +37,7 @@ struct loop {
 	struct event *run_tasks;       /* made active when a task is queued: runs after the turn's other events */
 	struct event *tick;
 	struct event *flush;
-	pthread_t thread;
+	_Atomic pthread_t thread;      /* that which runs it; until then, that which made it */
 	pthread_mutex_t inbox_lock;
 	struct task_list inbox;        /* tasks other threads woke, by post_link */
 	int inbox_fd;                  /* eventfd: the inbox is not empty */

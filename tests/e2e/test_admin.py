@@ -372,7 +372,7 @@ def told(start_once, old_origin):
         for _ in range(times):
             admin.proxy.get("/" + name)
     assert admin.proxy.get("/bad").status == 502
-    listed(admin, least=6)
+    admin.metrics_after(17)
     return admin, old_origin.url
 
 
@@ -432,6 +432,7 @@ def test_a_forward_proxy_lists_no_errors_of_what_is_no_feed(administered, origin
     site["/f"] = message("HTTP/1.1 200 OK", "Content-Length: 100", body=b"cut", length=False), "close"
     assert admin.proxy.get(f"{origin.url}/f").status == 502
     assert admin.proxy.get(f"/http://127.0.0.1:{dead_port}/feed").status == 502
+    admin.metrics_after(4)
     feeds = listed(admin, "?sort=url", 2)["feeds"]
     assert sorted((feed["url"], feed["errors"]) for feed in feeds) == sorted([(f"{origin.url}/f", 1), (f"http://127.0.0.1:{dead_port}/feed", 1)])
 
