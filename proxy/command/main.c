@@ -37,9 +37,11 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "serve", "run the proxy (utfeed serve --help)", cmd_serve },
-	{ "check", "show every policy's verdict on files", cmd_check },
+	{ "check", "show what files and URLs are, and what to fix", cmd_check },
 	{ "normalise", "write a file as UTF-8, as the proxy would", cmd_normalise },
 	{ "healthcheck", "ask a running utfeed whether it is well", cmd_healthcheck },
+	{ "opml", "lead a reader's subscription list through a gateway", cmd_opml },
+	{ "report", "tell from access logs which publishers to write to", cmd_report },
 	{ "policies", "list the policies", cmd_policies },
 	{ "charsets", "list the charsets and their labels", cmd_charsets },
 };

@@ -98,6 +98,8 @@ class World:
         self.demo_port = re.search(rb"ready on .*:(\d+)", self.demo.stdout.readline())[1].decode()
         os.symlink(BINARY, folder / "utfeed")
         (folder / "hosts").write_text("127.0.0.1 example.org\n")
+        (folder / "feeds.opml").write_text("<opml><body><outline xmlUrl='https://example.org/feed.xml'/></body></opml>\n")
+        (folder / "access.log").write_text("")
         (folder / "resolv.conf").write_text("nameserver 127.0.0.1\n")
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         self.env = {**around, "UTFEED_DEMO_PORT": str(server_port())}    # not 8080, which another run of this test may want too

@@ -1,0 +1,153 @@
+/* Owns `utfeed report`: access logs in, an account of publishers out. */
+#include "proxy/command/cmd.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proxy/report/publishers.h"
+#include "proxy/report/publishers_show.h"
+
+static const char usage[] = "utfeed report [--csv | --json] [--feeds] [LOG...]";
+
+enum report_output { REPORT_TABLE, REPORT_CSV, REPORT_JSON };
+
+/* The bytes of a line that is not complete yet. One that is too long is read to its end and counts as unreadable. */
+struct report_line {
+	char bytes[LOG_LINE_MAX + 1];
+	size_t len;
+};
+
+static int report_no_memory(void)
+{
+	fprintf(stderr, "utfeed: out of memory\n");
+	return CMD_USAGE;
+}
+
+static void report_add(struct report_line *l, const char *bytes, size_t len)
+{
+	size_t room = sizeof l->bytes - l->len;
+
+	if (len > room)
+		len = room;
+	memcpy(l->bytes + l->len, bytes, len);
+	l->len += len;
+}
+
+static int report_end_line(struct publishers *p, struct report_line *l)
+{
+	int failed = l->len > 0 ? publishers_take(p, l->bytes, l->len) : 0;
+
+	l->len = 0;
+	return failed;
+}
+
+static int report_split(struct publishers *p, struct report_line *l, const char *at, size_t len)
+{
+	const char *end = at + len, *feed;
+
+	while ((feed = memchr(at, '\n', (size_t)(end - at)))) {
+		report_add(l, at, (size_t)(feed - at));
+		if (report_end_line(p, l))
+			return -1;
+		at = feed + 1;
+	}
+	report_add(l, at, (size_t)(end - at));
+	return 0;
+}
+
+/* Reads one log. CMD_OK, or the exit status; told. */
+static int report_read(struct publishers *p, const char *path)
+{
+	static char buf[64 * 1024];
+	struct report_line line = { .len = 0 };
+	int fd = cmd_open(path), failed = 0;
+	ssize_t got = 0;
+
+	if (fd < 0)
+		return CMD_USAGE;
+	while (!failed && (got = cmd_read(fd, path, buf, sizeof buf)) > 0)
+		failed = report_split(p, &line, buf, (size_t)got);
+	cmd_close(fd);
+	if (!failed)
+		failed = report_end_line(p, &line);
+	if (failed)
+		return report_no_memory();
+	return got < 0 ? CMD_USAGE : CMD_OK;
+}
+
+static void report_tell(const struct publishers *p)
+{
+	if (p->unread > 0)
+		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are none of an access log\n", p->unread,
+		    p->lines);
+	if (p->left_out > 0)
+		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n", p->left_out,
+		    PUBLISHERS_FEEDS_MAX);
+}
+
+static int report_show(struct publishers *p, enum report_output output, bool feeds)
+{
+	publishers_sort(p);
+	report_tell(p);
+	if (output == REPORT_JSON)
+		publishers_show_json(stdout, p);
+	else
+		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, p, feeds);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return CMD_OK;
+	perror("utfeed: standard output");
+	return CMD_USAGE;
+}
+
+static int report_run(char **logs, int n, enum report_output output, bool feeds)
+{
+	struct publishers *p = publishers_new();
+	int status = p ? CMD_OK : report_no_memory();
+
+	if (n == 0 && status == CMD_OK)
+		status = report_read(p, "-");
+	for (int i = 0; i < n && status == CMD_OK; i++)
+		status = report_read(p, logs[i]);
+	if (status == CMD_OK)
+		status = report_show(p, output, feeds);
+	publishers_free(&p);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	enum { OPT_CSV = 256, OPT_JSON, OPT_FEEDS, OPT_HELP };
+	static const struct option options[] = {
+		{ "csv", no_argument, NULL, OPT_CSV },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "feeds", no_argument, NULL, OPT_FEEDS },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ NULL, 0, NULL, 0 },
+	};
+	enum report_output output = REPORT_TABLE;
+	bool feeds = false;
+	int opt;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_CSV:
+			output = REPORT_CSV;
+			break;
+		case OPT_JSON:
+			output = REPORT_JSON;
+			break;
+		case OPT_FEEDS:
+			feeds = true;
+			break;
+		case OPT_HELP:
+			printf("usage: %s\n", usage);
+			return CMD_OK;
+		default:
+			return cmd_usage(usage, NULL, NULL);
+		}
+	}
+	return report_run(argv + optind, argc - optind, output, feeds);
+}

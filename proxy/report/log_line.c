@@ -1,0 +1,221 @@
+/* Reading one line of an access log; see log_line.h. */
+#include "proxy/report/log_line.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proxy/report/log_json.h"
+
+/* ---- values ---- */
+
+enum log_kind { LOG_TEXT, LOG_STATUS, LOG_COUNT };
+
+/* Where a value goes. position: its place in a line of text, counted from 0; -1: it stands there as NAME=VALUE. */
+static const struct {
+	const char *name;
+	int position;
+	enum log_kind kind;
+	size_t at, cap;
+} log_fields[] = {
+#define FIELD(member) offsetof(struct log_line, member), sizeof(((struct log_line *)0)->member)
+	{ "method", 2, LOG_TEXT, FIELD(method) },
+	{ "target", 3, LOG_TEXT, FIELD(target) },
+	{ "url", -1, LOG_TEXT, FIELD(target) },
+	{ "uri", -1, LOG_TEXT, FIELD(target) },
+	{ "status", 4, LOG_STATUS, FIELD(status) },
+	{ "charset", -1, LOG_TEXT, FIELD(charset) },
+	{ "was", -1, LOG_TEXT, FIELD(was) },
+	{ "repairs", -1, LOG_COUNT, FIELD(repairs) },
+	{ "malformed", -1, LOG_COUNT, FIELD(malformed) },
+	{ "end", -1, LOG_TEXT, FIELD(end) },
+	{ "route", -1, LOG_TEXT, FIELD(route) },
+#undef FIELD
+};
+enum { LOG_FIELDS = sizeof log_fields / sizeof log_fields[0], LOG_POSITIONS = 7 };
+
+static bool log_number(const char *text, size_t len, uint64_t most, uint64_t *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9' || *n > most / 10)
+			return false;
+		*n = *n * 10 + (uint64_t)(text[i] - '0');
+	}
+	return len > 0;
+}
+
+static void log_text(char *room, size_t cap, const char *text, size_t len)
+{
+	if (len == 1 && *text == '-')
+		len = 0;
+	if (len >= cap)
+		len = cap - 1;
+	memcpy(room, text, len);
+	room[len] = '\0';
+}
+
+/* Sets a field. False: its value is none for it. */
+static bool log_set(struct log_line *l, size_t i, const char *text, size_t len)
+{
+	char *to = (char *)l + log_fields[i].at;
+	uint64_t n;
+
+	switch (log_fields[i].kind) {
+	case LOG_TEXT:
+		log_text(to, log_fields[i].cap, text, len);
+		return true;
+	case LOG_STATUS:
+		if (!log_number(text, len, 9999, &n))
+			return false;
+		l->status = (unsigned)n;
+		return true;
+	case LOG_COUNT:
+		return log_number(text, len, UINT64_MAX / 16, (uint64_t *)(void *)to);
+	}
+	return false;
+}
+
+/* ---- text ---- */
+
+static bool log_set_word(struct log_line *l, int position, const char *word, size_t len)
+{
+	const char *sign = memchr(word, '=', len);
+
+	for (size_t i = 0; i < LOG_FIELDS; i++) {
+		size_t name = strlen(log_fields[i].name);
+
+		if (position < LOG_POSITIONS ? log_fields[i].position == position :
+		    sign == word + name && memcmp(word, log_fields[i].name, name) == 0)
+			return position < LOG_POSITIONS ? log_set(l, i, word, len) :
+			                                  log_set(l, i, sign + 1, len - name - 1);
+	}
+	return true;
+}
+
+static bool log_read_text(struct log_line *l, const char *at, const char *end)
+{
+	int position = 0;
+
+	for (; at < end; position++) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at)), *stop = blank ? blank : end;
+
+		if (stop == at || !log_set_word(l, position, at, (size_t)(stop - at)))
+			return false;
+		at = blank ? stop + 1 : end;
+	}
+	return position > LOG_POSITIONS;
+}
+
+/* ---- JSON ---- */
+
+static bool log_read_json(struct log_line *l, const char *at, const char *end)
+{
+	struct log_json j = { .at = at, .end = end };
+
+	while (log_json_next(&j))
+		for (size_t i = 0; i < LOG_FIELDS; i++)
+			if (j.value[0] && strcmp(j.key, log_fields[i].name) == 0 &&
+			    !log_set(l, i, j.value, strlen(j.value)))
+				return false;
+	return !j.failed && l->target[0] && l->method[0];
+}
+
+bool log_line_read(struct log_line *l, const char *line, size_t len)
+{
+	while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+		len--;
+	memset(l, 0, sizeof *l);
+	if (len == 0 || len > LOG_LINE_MAX || memchr(line, '\0', len))
+		return false;
+	return *line == '{' ? log_read_json(l, line, line + len) : log_read_text(l, line, line + len);
+}
+
+/* ---- what it means ---- */
+
+bool log_line_is_mislabelled(const struct log_line *l)
+{
+	return l->was[0] && strcmp(l->was, l->charset) != 0;
+}
+
+/* Failures of the publisher's: what a client did wrong, and what utfeed refuses, is none. */
+bool log_line_is_error(const struct log_line *l)
+{
+	return l->status == 404 || l->status == 410 || l->status >= 500 || strcmp(l->end, "cut") == 0;
+}
+
+bool log_line_counts(const struct log_line *l)
+{
+	return strcmp(l->method, "CONNECT") != 0 && (l->charset[0] || log_line_is_error(l));
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* Undoes percent-encoding, but for what would be a control character. */
+static void log_decode(char *out, size_t cap, const char *text)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < cap; text++) {
+		int high = *text == '%' ? hex_digit(text[1]) : -1, low = high >= 0 ? hex_digit(text[2]) : -1;
+		int c = low >= 0 ? high * 16 + low : 0;
+
+		out[n++] = c > 0x20 && c < 0x7f ? (char)c : *text;
+		if (c > 0x20 && c < 0x7f)
+			text += 2;
+	}
+	out[n] = '\0';
+}
+
+static bool is_url(const char *text)
+{
+	return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+}
+
+/* The URL in a target: whole, behind the slash of the gateway, or in its query. False: there is none. */
+static bool log_find_url(const char *target, char url[LOG_FEED_MAX])
+{
+	const char *at = *target == '/' ? target + 1 : target;
+
+	if (is_url(at)) {
+		log_text(url, LOG_FEED_MAX, at, strlen(at));
+		return true;
+	}
+	log_decode(url, LOG_FEED_MAX, strncmp(at, "?url=", 5) == 0 ? at + 5 : at);
+	return is_url(url);
+}
+
+/* The host of a URL, with a port that is not its scheme's, in lower case. */
+static void log_host(const char *url, char host[LOG_PUBLISHER_MAX])
+{
+	bool tls = (url[4] | 32) == 's';
+	const char *at = strstr(url, "//") + 2, *user;
+	size_t len = strcspn(at, "/?#\\"), port = tls ? 4 : 3;
+
+	while ((user = memchr(at, '@', len))) {
+		len -= (size_t)(user + 1 - at);
+		at = user + 1;
+	}
+	if (len > port && memcmp(at + len - port, tls ? ":443" : ":80", port) == 0)
+		len -= port;
+	log_text(host, LOG_PUBLISHER_MAX, at, len);
+	for (char *c = host; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+}
+
+void log_line_publisher(const struct log_line *l, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX])
+{
+	if (log_find_url(l->target, feed)) {
+		log_host(feed, publisher);
+		return;
+	}
+	log_text(feed, LOG_FEED_MAX, l->target, strlen(l->target));
+	log_text(publisher, LOG_PUBLISHER_MAX, l->route, strlen(l->route));
+	if (!*publisher)
+		log_text(publisher, LOG_PUBLISHER_MAX, "(no host)", strlen("(no host)"));
+}

@@ -1,0 +1,35 @@
+/* Owns reading one line of an access log: text (utfeed-operating(7), ACCESS LOG), or an object of JSON with about the
+ * same names.
+ * Must not know: files, what is counted. Invariant: any bytes may come; texts are cut where they have no room. */
+#ifndef UTFEED_PROXY_REPORT_LOG_LINE_H
+#define UTFEED_PROXY_REPORT_LOG_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOG_LINE_MAX = 16 * 1024, LOG_PUBLISHER_MAX = 264, LOG_FEED_MAX = 1024, LOG_WORD_MAX = 48 };
+
+/* What a line says of a feed; peers' bytes. */
+struct log_line {
+	char method[LOG_WORD_MAX];
+	char target[LOG_FEED_MAX];              /* as the client sent it, or a whole URL */
+	char route[LOG_PUBLISHER_MAX];          /* "": none */
+	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];  /* "": none */
+	char end[LOG_WORD_MAX];
+	unsigned status;
+	uint64_t repairs, malformed;
+};
+
+/* False: this is no line of an access log. */
+bool log_line_read(struct log_line *, const char *, size_t len);
+
+/* Whether the line is about a feed, or about a failure to get what may be one. */
+bool log_line_counts(const struct log_line *);
+bool log_line_is_mislabelled(const struct log_line *);
+bool log_line_is_error(const struct log_line *);
+
+/* Who publishes the feed: the host of its URL, else the route; and the feed itself, its URL or target. */
+void log_line_publisher(const struct log_line *, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX]);
+
+#endif

@@ -1,0 +1,170 @@
+"""utfeed report, from access logs to publishers; utfeed opml, which leads subscription lists through a gateway."""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from proxy import BINARY, SANITIZER
+from wire import TIMEOUT, message
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conf", "report.schema.json")
+
+
+def run(*args, body=b"", status=0):
+    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2, check=False)
+    errors = done.stderr.decode("latin-1")
+    assert not SANITIZER.search(errors), errors
+    assert done.returncode == status, errors
+    return done.stdout, errors
+
+
+def report(log, *args):
+    out = json.loads(run("report", "--json", *args, body=log)[0])
+    try:
+        import jsonschema
+    except ImportError:
+        return out
+    with open(SCHEMA, encoding="utf-8") as schema:
+        jsonschema.validate(out, json.load(schema))
+    return out
+
+
+def line(target, charset="utf-8", was="-", status=200, repairs=0, malformed=0, end="done", route="-"):
+    return (f"2026-11-21T04:34:26.545Z 127.0.0.1:46192 GET {target} {status} 466 auto:2.5 charset={charset} was={was} reason=- repairs={repairs} "
+            f"malformed={malformed} time=0.748ms end={end} id=c17.3 route={route}\n").encode()
+
+
+LOG = b"".join([
+    line("/https://b.test/1", "windows-1251", "iso-8859-1", repairs=1), line("/https://b.test/1", "windows-1251", "iso-8859-1", repairs=1),
+    line("/https://b.test/2", "koi8-r", "utf-8", repairs=1), line("/https://b.test/3"),
+    line("/https://a.test/1", malformed=7, repairs=2), line("/https://right.test/1"), line("/https://right.test/2", "windows-1251", repairs=1),
+    line("/https://down.test/1", "-", status=504), line("/https://down.test/1", "-", status=502),
+    b'{"method":"GET","target":"/https://json.test/1","status":200,"charset":"utf-8","was":"us-ascii","repairs":0,"malformed":0,"end":"done"}\n',
+])
+
+
+def test_publishers_by_what_is_wrong():
+    found = report(LOG)
+    assert (found["lines"], found["unread"], found["left_out"]) == (10, 0, 0)
+    assert [each["publisher"] for each in found["publishers"]] == ["b.test", "json.test", "a.test", "down.test"]
+    worst = found["publishers"][0]
+    assert (worst["feeds"], worst["mislabelled"], worst["requests"]) == (3, 2, 4)
+    assert [(feed["feed"], feed["label"], feed["is"], feed["requests"]) for feed in worst["bad_feeds"]] == [
+        ("https://b.test/1", "iso-8859-1", "windows-1251", 2), ("https://b.test/2", "utf-8", "koi8-r", 1)]
+    assert found["publishers"][2]["malformed"] == 7 and found["publishers"][3]["errors"] == 2
+
+
+def test_a_table():
+    text = run("report", body=LOG)[0].decode("ascii").splitlines()
+    assert text[0].split() == ["mislabelled", "feeds", "repairs", "malformed", "errors", "requests", "publisher"]
+    assert text[1].split() == ["2", "3", "2", "0", "0", "4", "b.test"] and len(text) == 5
+    text = run("report", "--feeds", body=LOG)[0].decode("ascii").splitlines()
+    assert text[1].split() == ["iso-8859-1", "windows-1251", "1", "0", "0", "2", "https://b.test/1"] and len(text) == 6
+
+
+def test_several_logs(tmp_path):
+    (tmp_path / "a.log").write_bytes(LOG)
+    (tmp_path / "b.log").write_bytes(LOG)
+    found = json.loads(run("report", "--json", str(tmp_path / "a.log"), str(tmp_path / "b.log"))[0])
+    assert found["lines"] == 20 and found["publishers"][0]["feeds"] == 3
+    assert "/nowhere" in run("report", "/nowhere/at/all", status=2)[1]
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@"])
+def test_no_cell_is_a_formula(first):
+    log = line(f'/{first}cmd"x",y', was="us-ascii", route=f"{first}HYPERLINK(1)")
+    for args in ([], ["--feeds"]):
+        rows = list(csv.reader(io.StringIO(run("report", "--csv", *args, body=log)[0].decode("ascii"), newline="")))
+        assert len(rows) == 2 and len(rows[0]) == len(rows[1])
+        assert not any(cell[:1] in ("=", "+", "-", "@") for cell in rows[1])
+        assert rows[1][0] == f"'{first}HYPERLINK(1)"
+    assert rows[1][1] == f'/{first}cmd"x",y'
+
+
+def test_hostile_lines():
+    lines = [b"\x1b[2J\xff\n", b"\0\n", b"{" * 5000 + b"\n", b"x" * 100_000 + b"\n", b"a b GET /http:// 200 1 r charset=x was=y\n",
+             b"\x9b b GET /http://\x1b]0;a\x07/ 200 1 auto charset=utf-8\x1b was=us-ascii\n", b"\n", b"no end"]
+    log = b"".join(lines) + b"\n" + LOG
+    for args in ([], ["--feeds"], ["--csv"], ["--json"]):
+        out, errors = run("report", *args, body=log)
+        assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", out.decode())
+        assert "lines are none of an access log" in errors
+    assert [each["publisher"] for each in report(log)["publishers"]][0] == "b.test"
+
+
+def test_the_account_is_bounded():
+    """More feeds than there is room for: the rest is left out and told, not kept."""
+    log = b"".join(line(f"/http://h{number % 50}.test/{number}", was="us-ascii") for number in range(100_500))
+    out, errors = run("report", "--json", body=log)
+    found = json.loads(out)
+    assert sum(each["feeds"] for each in found["publishers"]) == 100_000 and found["left_out"] == 500
+    assert "500 lines are left out" in errors
+
+
+def test_the_log_that_utfeed_writes(proxy, origin):
+    body = "<?xml version='1.0' encoding='windows-1251'?><rss>привет</rss>".encode("cp1251")
+    proxy.through(origin, message("200 OK", "Content-Type: text/xml; charset=iso-8859-1", body=body), f"/{origin.url}/feed")
+    proxy.through(origin, message("200 OK", "Content-Type: text/html", body=b"<html></html>"), f"/{origin.url}/page")
+    found = report(b"".join(proxy.access_lines(2)))
+    assert found["unread"] == 0
+    assert [feed["label"] for each in found["publishers"] for feed in each["bad_feeds"]] == ["iso-8859-1"]
+
+
+# ---- OPML ----
+
+LIST = ("<?xml version='1.0' encoding='{charset}'?>\n<opml version='2.0'><!-- xmlUrl='http://no/' --><head><title>Мои ленты</title></head><body>\n"
+        "\t<outline text='Новости' xmlUrl='https://a.test/feed?b=1&amp;c=2' htmlUrl='https://a.test/'/>\n"
+        "\t<outline text=\"x\" xmlUrl=\"http://b.test/\"></outline>\n</body></opml>\n")
+LED = LIST.replace("xmlUrl='https://a", "xmlUrl='http://127.0.0.1:8080/https://a").replace("xmlUrl=\"http://b", "xmlUrl=\"http://127.0.0.1:8080/http://b")
+
+
+@pytest.mark.parametrize("charset, codec", [("utf-8", "utf-8"), ("windows-1251", "cp1251"), ("utf-16", "utf-16"), ("koi8-r", "koi8-r")])
+@pytest.mark.parametrize("gateway", ["http://127.0.0.1:8080", "http://127.0.0.1:8080//"])
+def test_a_list_of_any_encoding(charset, codec, gateway, tmp_path):
+    path = tmp_path / "list.opml"
+    path.write_bytes(LIST.format(charset=charset).encode(codec))
+    wanted = LED.format(charset="utf-8").encode()
+    if charset != "utf-8":
+        wanted = wanted.replace(b"'utf-8'", b'"UTF-8"')
+    assert run("opml", "--gateway", gateway, str(path)) == (wanted, "")
+    assert run("opml", "--gateway", gateway, body=wanted)[0] == wanted
+    urls = [outline.get("xmlUrl") for outline in ElementTree.fromstring(wanted).iter("outline")]
+    assert urls == ["http://127.0.0.1:8080/https://a.test/feed?b=1&c=2", "http://127.0.0.1:8080/http://b.test/"]
+
+
+def test_a_led_url_is_served(start, origin):
+    proxy = start(None)
+    listed = f"<opml><outline xmlUrl='{origin.url}/feed?a=1&amp;b=2'/></opml>".encode()
+    led = run("opml", "--gateway", f"http://127.0.0.1:{proxy.port}/", body=listed)[0]
+    url = ElementTree.fromstring(led)[0].get("xmlUrl")
+    target = url.removeprefix(f"http://127.0.0.1:{proxy.port}")
+    got, request = proxy.through(origin, message("200 OK", "Content-Type: text/xml", body=b"<rss/>"), target)
+    assert got.status == 200 and request.line == "GET /feed?a=1&b=2 HTTP/1.1"
+
+
+@pytest.mark.parametrize("data", [b"", b"<rss/>", b"<html></html>", b"{}", b"\x89PNG", b"opml", "<?xml version='1.0'?><a><opml/></a>".encode("utf-16")])
+def test_what_is_no_list(data):
+    out, errors = run("opml", "--gateway", "http://a:1", body=data, status=1)
+    assert out == b"" and "no subscription list" in errors
+
+
+def test_what_cannot_be_led_is_told():
+    out, errors = run("opml", "--gateway", "http://a:1", body=b"<opml><outline xmlUrl='feed.xml'/></opml>")
+    assert out == b"<opml><outline xmlUrl='feed.xml'/></opml>" and "0 rewritten; 1 left" in errors
+
+
+@pytest.mark.parametrize("args", [["opml"], ["opml", "--gateway", "a"], ["opml", "--gateway", "ftp://a/"], ["opml", "--gateway", "http://a/?b"],
+                                  ["opml", "--gateway", "http://a/", "b", "c"], ["opml", "--what"], ["opml", "--gateway", "http://a", "/nowhere"],
+                                  ["report", "--what"]], ids=" ".join)
+def test_wrong_use(args):
+    assert run(*args, status=2)[0] == b""
+
+
+@pytest.mark.parametrize("command", ["opml", "report"])
+def test_help(command):
+    assert run(command, "--help")[0].decode().startswith(f"usage: utfeed {command} ")
