@@ -114,3 +114,8 @@ void check_dump_around(struct check_dump *d, const struct check_dump *start, con
 	dump_fill(d, from, x->bytes + skip, len, e);
 	dump_beyond(d, e);
 }
+
+bool check_dump_parts(const struct check_dump *start, const struct check_dump *around)
+{
+	return around->len > 0 && around->offset > start->offset + start->len;
+}

@@ -32,6 +32,9 @@ void check_dump_start(struct check_dump *, const struct evidence *);
 void check_dump_around(struct check_dump *, const struct check_dump *start, const struct excerpt *,
     const struct evidence *);
 
+/* Whether bytes between the two are left out. */
+bool check_dump_parts(const struct check_dump *start, const struct check_dump *around);
+
 char check_mark_letter(enum check_mark);
 const char *check_mark_text(enum check_mark);   /* what the letter means */
 

@@ -151,7 +151,7 @@ static void html_bytes(FILE *out, const struct check_report *c, unsigned number)
 	fputs("<pre>", out);
 	for (size_t at = 0; at < c->start.len; at += CHECK_DUMP_ROW)
 		html_dump_row(out, &c->start, at);
-	if (c->around.len > 0)
+	if (check_dump_parts(&c->start, &c->around))
 		fputs("...\n", out);
 	for (size_t at = 0; at < c->around.len; at += CHECK_DUMP_ROW)
 		html_dump_row(out, &c->around, at);

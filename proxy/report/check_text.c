@@ -146,10 +146,9 @@ static void print_bytes(const struct text_page *p, const struct check_report *c)
 
 	put_heading(p, "bytes");
 	print_dump(p, &c->start, seen);
-	if (c->around.len > 0) {
+	if (check_dump_parts(&c->start, &c->around))
 		fputs("  ...\n", p->out);
-		print_dump(p, &c->around, seen);
-	}
+	print_dump(p, &c->around, seen);
 	for (int i = MARK_PLAIN + 1; i < MARK_COUNT; i++)
 		if (seen[i])
 			fprintf(p->out, "  %c %s\n", check_mark_letter((enum check_mark)i),
