@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -256,6 +257,27 @@ def test_html_cannot_be_written(tmp_path):
     assert "no/such" in run(f"--html={tmp_path}/no/such/file", "-", body=b"<rss/>", status=2)[1]
     if os.path.exists("/dev/full"):
         assert "/dev/full" in run("--html=/dev/full", "-", body=b"<rss/>", status=2)[1]
+
+
+def test_html_in_a_browser(tmp_path):
+    """axe-core finds nothing, the console says nothing, nothing is fetched, and no side is scrolled to; with script and without."""
+    modules = os.environ.get("UTFEED_NODE_MODULES", "/usr/share/nodejs")
+    chromium, node = shutil.which("chromium"), shutil.which("node")
+    missing = [name for name in ("playwright-core", "axe-core") if not os.path.isdir(os.path.join(modules, name))]
+    if not chromium or not node or missing:
+        pytest.skip("no chromium, no node, or no playwright-core and axe-core in UTFEED_NODE_MODULES")
+    pages = []
+    for name, args, body in (("right", [], RIGHT.encode()), ("wrong", ["-t", "text/html; charset=iso-8859-1"], RUSSIAN.encode("cp1251")),
+                             ("attack", ["-t", f"text/html; charset={ATTACK}"], f"<rss>é{ATTACK}{'w' * 300}</rss>".encode())):
+        pages.append(str(tmp_path / f"{name}.html"))
+        run(f"--html={pages[-1]}", *args, "-", body=body)
+    done = subprocess.run([node, os.path.join(os.path.dirname(os.path.abspath(__file__)), "look.mjs"), modules, chromium, *pages],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 12, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    looks = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(looks) == 5 * len(pages)
+    for seen in looks:
+        assert (seen["violations"], seen["said"], seen["wide"]) == ([], [], False) and seen["text"] > 1000, seen
 
 
 # ---- URLs ----
