@@ -176,6 +176,8 @@ static int url_read_head(struct check_url *u, const struct http_msg *m)
 	if (!o->base)
 		o->base = u->final;
 	u->options.untouched = response_untouched(m, true, false);
+	if (u->options.untouched == VREASON_NONE && content_coding_kind(m) == CODING_UNKNOWN)
+		u->options.untouched = VREASON_ENCODED;
 	return 0;
 }
 
@@ -299,10 +301,21 @@ static void url_tell_of(const struct check_url *u)
 	visible_bytes(stderr, shown);
 }
 
+static void url_tell_hop(const struct check_hop *hop)
+{
+	fprintf(stderr, "utfeed: %u: ", hop->status);
+	visible_bytes(stderr, hop->url ? hop->url : "");
+	fputs(" -> ", stderr);
+	visible_bytes(stderr, hop->location ? hop->location : "");
+	putc('\n', stderr);
+}
+
 static void url_tell(const struct check_url *u)
 {
 	if (u->failure.error == FAILURE_NONE)
 		return;
+	for (size_t i = 0; i < u->response.n_hops; i++)
+		url_tell_hop(&u->response.hops[i]);
 	url_tell_of(u);
 	fprintf(stderr, ": %s%s%s%s\n", failure_text(u->failure.error), u->failure.details[0] ? " (" : "",
 	    u->failure.details, u->failure.details[0] ? ")" : "");

@@ -126,11 +126,12 @@ static bool check_locale_is_utf_8(void)
 /* What is no terminal gets plain ASCII. NO_COLOR counts where it is not empty (https://no-color.org). */
 static struct check_style check_style_of(int fd)
 {
-	const char *no_colour = getenv("NO_COLOR");
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	bool plain = (no_colour && *no_colour) || !terminal || strcmp(terminal, "dumb") == 0;
 
 	if (!isatty(fd))
 		return (struct check_style){ false, false };
-	return (struct check_style){ !no_colour || !*no_colour, check_locale_is_utf_8() };
+	return (struct check_style){ !plain, check_locale_is_utf_8() };
 }
 
 static int check_open(struct check_job *job)

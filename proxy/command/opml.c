@@ -72,6 +72,12 @@ static void opml_skip_doctype(struct opml *o)
 
 /* ---- references ---- */
 
+/* A control character that XML 1.0 [2] forbids. */
+static bool opml_is_forbidden(uint32_t c)
+{
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+}
+
 /* A number of XML 1.0 [66], which ends in front of a semicolon. 0: there is none, or it names no character. */
 static uint32_t opml_number(const char *at, size_t len)
 {
@@ -90,7 +96,7 @@ static uint32_t opml_number(const char *at, size_t len)
 			return 0;
 		c = c * base + (uint32_t)(found - digits);
 	}
-	return c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : c;
+	return c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) || opml_is_forbidden(c) ? 0 : c;
 }
 
 static uint32_t opml_named(const char *at, size_t len)
@@ -146,6 +152,8 @@ static bool opml_decode(struct text *t, const char *at, const char *end)
 	while (end > at && opml_is_space(end[-1]))
 		end--;
 	while (at < end) {
+		if (opml_is_forbidden((unsigned char)*at))
+			return false;
 		if (*at != '&')
 			text_add(t, at++, 1);
 		else if (!opml_reference(t, &at, end))

@@ -12,7 +12,7 @@ enum opml_result { OPML_OK, OPML_NOT_OPML, OPML_NO_MEMORY };
 struct opml_counts {
 	size_t rewritten;
 	size_t already;         /* that led through the gateway before */
-	size_t left;            /* no http URL, or with entities that only a document type explains */
+	size_t left;            /* no http URL, or with what only a document type explains or XML forbids */
 };
 
 /* gateway: its URL without a slash at its end, terminated. Appends the new text. */

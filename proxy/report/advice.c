@@ -35,7 +35,7 @@ static bool is_wrong(const struct evidence_label *l, const struct check_report *
 
 static bool has_other_status(const struct check_report *r)
 {
-	return r->response && r->response->status != 200;
+	return r->response && r->response->status != 200 && r->response->status != 203;
 }
 
 static bool is_empty(const struct check_report *r)
@@ -46,6 +46,11 @@ static bool is_empty(const struct check_report *r)
 static bool has_no_feed(const struct check_report *r)
 {
 	return r->result->reason == VREASON_NOT_XML;
+}
+
+static bool has_other_coding(const struct check_report *r)
+{
+	return r->result->reason == VREASON_ENCODED;
 }
 
 static bool is_undecodable(const struct check_report *r)

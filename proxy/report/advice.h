@@ -1,6 +1,7 @@
 /* Owns what the publisher of a feed should fix: which findings a report has, a sentence for each, and the mail.
  * Must not know: how it is shown.
- * Invariant: a sentence quotes peers' bytes as they came; whoever shows one escapes it. A right feed has no finding. */
+ * Invariant: a sentence quotes peers' bytes as they came; whoever shows one escapes it. A right feed has no finding,
+ * and a report that is not fine (check.h) has one. */
 #ifndef UTFEED_PROXY_REPORT_ADVICE_H
 #define UTFEED_PROXY_REPORT_ADVICE_H
 

@@ -13,7 +13,7 @@ const char *check_published(const struct verdict *v)
 
 bool check_agrees(const struct verdict *a, const struct verdict *b)
 {
-	return a->kind == b->kind && a->charset == b->charset;
+	return a->kind == b->kind && a->charset == b->charset && (a->kind == VERDICT_CHARSET || a->error == b->error);
 }
 
 enum policy check_leader(const struct check_report *r, enum policy policy)

@@ -57,7 +57,7 @@ struct check_report {
 
 /* The charset that the policy gives as published, by which other programs can be compared; NULL: none. */
 const char *check_published(const struct verdict *);
-/* Whether two verdicts come to the same text: the same charset, or none of both. */
+/* Whether two verdicts come to the same text: the same charset, or the same error. */
 bool check_agrees(const struct verdict *, const struct verdict *);
 /* The first policy that comes to the same text as this one: where it is another, this one has been told already. */
 enum policy check_leader(const struct check_report *, enum policy);

@@ -195,7 +195,9 @@ static void print_parted(const struct text_page *p, const struct check_report *c
 {
 	const struct verdict *v = &c->verdicts[leader];
 
-	fprintf(p->out, "  %-15s", v->kind == VERDICT_CHARSET ? charset_name(v->charset) : "an error");
+	const char *error = v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL;
+
+	fprintf(p->out, "  %-15s", error ? error : charset_name(v->charset));
 	for (int i = leader; i < POLICY_COUNT; i++)
 		if (check_leader(c, (enum policy)i) == leader)
 			fprintf(p->out, " %s", policy_name((enum policy)i));

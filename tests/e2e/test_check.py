@@ -146,7 +146,7 @@ def on_terminal(*args, **env):
     """What a terminal gets."""
     ours, theirs = pty.openpty()
     with subprocess.Popen([BINARY, "check", *args], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
-                          env={**ALONE, "LC_ALL": "C.UTF-8", **env}) as process:
+                          env={**ALONE, "LC_ALL": "C.UTF-8", "TERM": "xterm", **env}) as process:
         os.close(theirs)
         out = b""
         while True:
@@ -168,6 +168,7 @@ def test_colours_are_for_terminals(tmp_path):
     assert "\x1b[36m3c\x1b[0m" in shown and "Новости и привет" in shown
     shown = on_terminal(str(path), NO_COLOR="1")
     assert "\x1b" not in shown and "Новости и привет" in shown
+    assert "\x1b" not in on_terminal(str(path), TERM="dumb")
     assert "\\u{41d}\\u{43e}" in on_terminal(str(path), LC_ALL="C")
     piped = run(str(path), env={"LC_ALL": "C.UTF-8"})[0]
     assert piped.isascii() and b"\x1b" not in piped
@@ -330,7 +331,8 @@ def test_the_head_of_a_liar_is_escaped(origin):
     (message("404 Not Found", "Content-Type: application/xml", body=RIGHT.encode()), ["status"], "none;reason=status"),
     (message("200 OK", "Content-Type: application/xml"), ["empty"], "none;reason=empty"),
     (message("200 OK", "Content-Type: text/html", body=b"<html></html>"), ["no-feed"], "none;reason=not-xml"),
-], ids=["status", "empty", "html"])
+    (message("200 OK", "Content-Type: text/xml", "Content-Encoding: compress", body=b"\x1f\x9d"), ["encoded"], "none;reason=encoded"),
+], ids=["status", "empty", "html", "encoded"])
 def test_what_is_no_feed(origin, reply, wanted, rule):
     serve(origin, {"/": reply})
     report = found(f"{origin.url}/", status=1)
@@ -346,10 +348,12 @@ def test_chunked_large_and_said_otherwise(origin):
 
 def test_what_cannot_be_fetched(origin):
     serve(origin, {"/loop": message("302 Found", "Location: /loop"),
+                   "/start": message("301 Moved Permanently", "Location: /loop"),
                    "/cut": (message("200 OK", "Content-Type: application/xml", "Content-Length: 100", body=b"<rss>", length=False), "close")})
-    for url, words in ((f"{origin.url}/loop", "circle"), ("http://127.0.0.1:1/", "refused the connection"), (f"{origin.url}/cut", "ended too early"),
+    for url, words in ((f"{origin.url}/start", "circle"), ("http://127.0.0.1:1/", "refused the connection"), (f"{origin.url}/cut", "ended too early"),
                        ("http://a b/", "not a name"), ("http://user:pw@127.0.0.1/", "user")):
-        errors = run(url, status=2)[1]
+        *hops, errors = run(url, status=2)[1].split("\n", url.endswith("/start"))
+        assert hops == ([f"utfeed: 301: {url} -> /loop"] if url.endswith("/start") else [])
         assert errors.startswith(f"utfeed: {url.replace('user:pw', '***')}: ") and words in errors, errors
 
 

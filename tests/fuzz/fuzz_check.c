@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/text/utf8.h"
+#include "proxy/report/advice.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
 #include "proxy/report/check_text.h"
@@ -85,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(check_feed(c, line + 1, size - type_len - 1) == 0);
 	require(check_finish(c) == 0);
 	check_report_of(c)->file = type;
+	require(check_is_fine(check_report_of(c)) || !advice_is_none(check_report_of(c)));
 	check_shown(check_report_of(c));
 	check_free(&c);
 	free(type);
