@@ -1,23 +1,16 @@
-/* Owns `utfeed report`: access logs in, an account of publishers out. */
+/* Owns `utfeed report`: access logs or the list of feeds of a running utfeed in, an account of publishers out. */
 #include "proxy/command/cmd.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "proxy/report/publishers.h"
+#include "proxy/report/log_stream.h"
 #include "proxy/report/publishers_show.h"
 
 static const char usage[] = "utfeed report [--csv | --json] [--feeds] [LOG...]";
 
 enum report_output { REPORT_TABLE, REPORT_CSV, REPORT_JSON };
-
-/* The bytes of a line that is not complete yet. One that is too long is read to its end and counts as unreadable. */
-struct report_line {
-	char bytes[LOG_LINE_MAX + 1];
-	size_t len;
-};
 
 static int report_no_memory(void)
 {
@@ -25,53 +18,22 @@ static int report_no_memory(void)
 	return CMD_USAGE;
 }
 
-static void report_add(struct report_line *l, const char *bytes, size_t len)
-{
-	size_t room = sizeof l->bytes - l->len;
-
-	if (len > room)
-		len = room;
-	memcpy(l->bytes + l->len, bytes, len);
-	l->len += len;
-}
-
-static int report_end_line(struct publishers *p, struct report_line *l)
-{
-	int failed = l->len > 0 ? publishers_take(p, l->bytes, l->len) : 0;
-
-	l->len = 0;
-	return failed;
-}
-
-static int report_split(struct publishers *p, struct report_line *l, const char *at, size_t len)
-{
-	const char *end = at + len, *feed;
-
-	while ((feed = memchr(at, '\n', (size_t)(end - at)))) {
-		report_add(l, at, (size_t)(feed - at));
-		if (report_end_line(p, l))
-			return -1;
-		at = feed + 1;
-	}
-	report_add(l, at, (size_t)(end - at));
-	return 0;
-}
-
 /* Reads one log. CMD_OK, or the exit status; told. */
 static int report_read(struct publishers *p, const char *path)
 {
 	static char buf[64 * 1024];
-	struct report_line line = { .len = 0 };
+	static struct log_stream stream;
 	int fd = cmd_open(path), failed = 0;
 	ssize_t got = 0;
 
 	if (fd < 0)
 		return CMD_USAGE;
+	stream.publishers = p;
 	while (!failed && (got = cmd_read(fd, path, buf, sizeof buf)) > 0)
-		failed = report_split(p, &line, buf, (size_t)got);
+		failed = log_stream_feed(&stream, buf, (size_t)got);
 	cmd_close(fd);
 	if (!failed)
-		failed = report_end_line(p, &line);
+		failed = log_stream_end(&stream);
 	if (failed)
 		return report_no_memory();
 	return got < 0 ? CMD_USAGE : CMD_OK;

@@ -29,6 +29,8 @@ static const struct {
 	{ "was", -1, LOG_TEXT, FIELD(was) },
 	{ "repairs", -1, LOG_COUNT, FIELD(repairs) },
 	{ "malformed", -1, LOG_COUNT, FIELD(malformed) },
+	{ "requests", -1, LOG_COUNT, FIELD(requests) },
+	{ "errors", -1, LOG_COUNT, FIELD(errors) },
 	{ "end", -1, LOG_TEXT, FIELD(end) },
 	{ "route", -1, LOG_TEXT, FIELD(route) },
 #undef FIELD
@@ -119,7 +121,7 @@ static bool log_read_json(struct log_line *l, const char *at, const char *end)
 			if (j.value[0] && strcmp(j.key, log_fields[i].name) == 0 &&
 			    !log_set(l, i, j.value, strlen(j.value)))
 				return false;
-	return !j.failed && l->target[0] && l->method[0];
+	return !j.failed && l->target[0] && (l->method[0] || l->requests);
 }
 
 bool log_line_read(struct log_line *l, const char *line, size_t len)
@@ -142,6 +144,8 @@ bool log_line_is_mislabelled(const struct log_line *l)
 /* Failures of the publisher's: what a client did wrong, and what utfeed refuses, is none. */
 bool log_line_is_error(const struct log_line *l)
 {
+	if (l->requests)
+		return l->errors > 0;
 	return l->status == 404 || l->status == 410 || l->status >= 500 || strcmp(l->end, "cut") == 0;
 }
 

@@ -1,5 +1,5 @@
 /* Owns reading one line of an access log: text (utfeed-operating(7), ACCESS LOG), or an object of JSON with about the
- * same names.
+ * same names; and one feed of the admin listener's /api/feeds.
  * Must not know: files, what is counted. Invariant: any bytes may come; texts are cut where they have no room. */
 #ifndef UTFEED_PROXY_REPORT_LOG_LINE_H
 #define UTFEED_PROXY_REPORT_LOG_LINE_H
@@ -19,6 +19,8 @@ struct log_line {
 	char end[LOG_WORD_MAX];
 	unsigned status;
 	uint64_t repairs, malformed;
+	/* a feed of /api/feeds stands for all requests for it; of a line both are 0 */
+	uint64_t requests, errors;
 };
 
 /* False: this is no line of an access log. */

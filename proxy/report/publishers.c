@@ -100,8 +100,8 @@ static struct publisher_feed *publishers_add_feed(struct publishers *p, size_t b
 /* An error says nothing of the feed's labels, so these stay as they were. */
 static void publishers_note(struct publisher_feed *f, const struct log_line *l)
 {
-	f->requests++;
-	f->errors += log_line_is_error(l);
+	f->requests += l->requests ? l->requests : 1;
+	f->errors += l->requests ? l->errors : log_line_is_error(l);
 	if (!l->charset[0])
 		return;
 	memcpy(f->charset, l->charset, sizeof f->charset);

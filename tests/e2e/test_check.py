@@ -13,9 +13,9 @@ import pytest
 
 from certs import server_context
 from proxy import BINARY, SANITIZER
+from schemas import fits
 from wire import TIMEOUT, chunked, message
 
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conf", "check.schema.json")
 RUSSIAN = "<?xml version='1.0' encoding='windows-1251'?>\n<rss><title>Новости и привет</title></rss>"
 RIGHT = "<?xml version='1.0' encoding='utf-8'?>\n<rss><title>Новости и привет</title></rss>"
 # Without what the machine has set for its own way to the net
@@ -32,15 +32,8 @@ def run(*args, body=b"", status=0, env=None):
 
 
 def found(*args, body=b"", status=0, **how):
-    """The report as JSON, held against the schema where jsonschema is installed."""
-    out = json.loads(run("--json", *args, body=body, status=status, **how)[0])
-    try:
-        import jsonschema
-    except ImportError:
-        return out
-    with open(SCHEMA, encoding="utf-8") as schema:
-        jsonschema.validate(out, json.load(schema))
-    return out
+    """The report as JSON."""
+    return fits(json.loads(run("--json", *args, body=body, status=status, **how)[0]), "check")
 
 
 def findings(report):

@@ -2,7 +2,6 @@
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -10,9 +9,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from proxy import BINARY, SANITIZER
+from schemas import fits
+from test_admin import Admin
 from wire import TIMEOUT, message
-
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conf", "report.schema.json")
 
 
 def run(*args, body=b"", status=0):
@@ -24,14 +23,7 @@ def run(*args, body=b"", status=0):
 
 
 def report(log, *args):
-    out = json.loads(run("report", "--json", *args, body=log)[0])
-    try:
-        import jsonschema
-    except ImportError:
-        return out
-    with open(SCHEMA, encoding="utf-8") as schema:
-        jsonschema.validate(out, json.load(schema))
-    return out
+    return fits(json.loads(run("report", "--json", *args, body=log)[0]), "report")
 
 
 def line(target, charset="utf-8", was="-", status=200, repairs=0, malformed=0, end="done", route="-"):
@@ -84,6 +76,28 @@ def test_no_cell_is_a_formula(first):
         assert not any(cell[:1] in ("=", "+", "-", "@") for cell in rows[1])
         assert rows[1][0] == f"'{first}HYPERLINK(1)"
     assert rows[1][1] == f'/{first}cmd"x",y'
+
+
+def test_the_list_of_a_running_utfeed():
+    feeds = [{"url": "https://a.test/\"}{[", "requests": 7, "hits": 1, "errors": 2, "bytes": 1, "expires": None, "status": 200, "rule": "auto:2.5",
+              "charset": "utf-8", "was": "us-ascii", "reason": None, "mislabelled": True, "repairs": 3, "malformed": 0},
+             {"url": "http://b.test/", "requests": 1, "errors": 0, "status": 200, "charset": "koi8-r", "was": None, "repairs": 2, "malformed": 9}]
+    for answer in (json.dumps({"total": 2, "feeds": feeds}, separators=(",", ":")), json.dumps({"total": 2, "feeds": feeds * 400},
+                                                                                               separators=(",", ":")) + "\n"):
+        found = report(answer.encode())
+        assert [each["publisher"] for each in found["publishers"]] == ["a.test", "b.test"] and found["unread"] == 0
+    assert (found["publishers"][0]["requests"], found["publishers"][0]["errors"], found["lines"]) == (2800, 800, 800)
+    assert report(answer.encode() + LOG)["lines"] == 810
+
+
+def test_the_list_that_utfeed_answers(start, origin):
+    """`curl .../api/feeds | utfeed report`."""
+    admin = Admin(start(None, "--admin-listen", "127.0.0.1:0"))
+    body = "<?xml version='1.0' encoding='windows-1251'?><rss>привет</rss>".encode("cp1251")
+    admin.proxy.through(origin, message("200 OK", "Content-Type: text/xml; charset=iso-8859-1", body=body), f"/{origin.url}/a")
+    admin.metrics_after(1)
+    found = report(admin.ask("/api/feeds").body)
+    assert [feed["label"] for each in found["publishers"] for feed in each["bad_feeds"]] == ["iso-8859-1"]
 
 
 def test_hostile_lines():

@@ -1,11 +1,11 @@
-/* Owns feeding arbitrary bytes to the readers of access logs, as text and as JSON, and to the account that is made of them.
- * Invariant tested: texts end within their room, and a line is counted once, as what it is. */
+/* Owns feeding arbitrary bytes to the readers of access logs and of /api/feeds, and to the account that is made of them.
+ * Invariant tested: texts end within their room, and the account is the same however the input is cut. */
 #include "proxy/report/log_line.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/report/publishers.h"
+#include "proxy/report/log_stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,33 +28,44 @@ static void check_line(const char *line, size_t len)
 	require(memchr(publisher, 0, sizeof publisher) && memchr(feed, 0, sizeof feed));
 }
 
-static uint64_t account(struct publishers *p, const uint8_t *data, size_t size)
+/* The account of the input, fed in pieces. */
+static struct publishers *account(const uint8_t *data, size_t size, size_t piece)
+{
+	struct log_stream *stream = calloc(1, sizeof *stream);
+	struct publishers *p = publishers_new();
+
+	require(stream != NULL && p != NULL);
+	stream->publishers = p;
+	for (size_t at = 0; at < size; at += piece)
+		require(log_stream_feed(stream, (const char *)data + at, size - at < piece ? size - at : piece) == 0);
+	require(log_stream_end(stream) == 0);
+	free(stream);
+	publishers_sort(p);
+	return p;
+}
+
+static void check_lines(const uint8_t *data, size_t size)
 {
 	const uint8_t *end = data + size, *feed;
-	uint64_t lines = 0;
 
-	for (; data < end; data = feed + 1, lines++) {
+	for (; data < end; data = feed + 1) {
 		feed = memchr(data, '\n', (size_t)(end - data));
 		if (!feed)
 			feed = end;
 		check_line((const char *)data, (size_t)(feed - data));
-		require(publishers_take(p, (const char *)data, (size_t)(feed - data)) == 0);
 	}
-	return lines;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct publishers *p = publishers_new();
-	uint64_t requests = 0, lines;
+	struct publishers *whole = account(data, size, size + 1), *cut = account(data, size, 1 + size / 3);
 
-	require(p != NULL);
-	lines = account(p, data, size);
-	require(p->lines == lines && p->unread <= lines && p->n <= p->n_feeds && p->left_out == 0);
-	publishers_sort(p);
-	for (size_t i = 0; i < p->n; i++)
-		requests += p->all[i]->requests;
-	require(requests + p->unread <= lines);
-	publishers_free(&p);
+	check_lines(data, size);
+	require(whole->unread <= whole->lines && whole->n <= whole->n_feeds && whole->left_out == 0);
+	require(cut->lines == whole->lines && cut->unread == whole->unread && cut->n == whole->n && cut->n_feeds == whole->n_feeds);
+	for (size_t i = 0; i < whole->n; i++)
+		require(strcmp(whole->all[i]->name, cut->all[i]->name) == 0 && whole->all[i]->requests == cut->all[i]->requests);
+	publishers_free(&whole);
+	publishers_free(&cut);
 	return 0;
 }
