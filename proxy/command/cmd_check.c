@@ -186,7 +186,7 @@ static int check_option(struct check_job *job, int opt)
 		return -1;
 	case OPT_HTML:
 		job->output = CHECK_HTML;
-		job->path = optarg;
+		job->path = optarg && strcmp(optarg, "-") != 0 ? optarg : NULL;
 		return -1;
 	case OPT_EXPLAIN:
 		job->options.explain = true;

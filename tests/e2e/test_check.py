@@ -228,6 +228,7 @@ def test_html_of_several(tmp_path):
     for name, text in (("a.xml", RIGHT), ("b.xml", RUSSIAN)):
         (tmp_path / name).write_text(text)
     out = tmp_path / "out.html"
+    assert run("--html=-", "-", body=b"<rss/>")[0].startswith(b"<!DOCTYPE html>")
     assert run(f"--html={out}", str(tmp_path / "a.xml"), str(tmp_path / "b.xml"))[0] == b""
     made = Page(out.read_text())
     assert len(made.all("article")) == 2 and "Nothing to fix." in made.text
@@ -348,6 +349,16 @@ def test_what_cannot_be_fetched(origin):
         *hops, errors = run(url, status=2)[1].split("\n", url.endswith("/start"))
         assert hops == ([f"utfeed: 301: {url} -> /loop"] if url.endswith("/start") else [])
         assert errors.startswith(f"utfeed: {url.replace('user:pw', '***')}: ") and words in errors, errors
+
+
+def test_time_is_bounded(origin):
+    """By fetch-timeout where it is under a minute."""
+    errors = run(f"{origin.url}/", status=2, env={"UTFEED_FETCH_TIMEOUT": "200ms"})[1]
+    assert "did not answer in time" in errors
+
+
+def test_explain_fits_its_shape():
+    assert found("--explain", "-", body=RUSSIAN.encode("cp1251"))["explain"]["policy"] == "auto"
 
 
 def test_a_parent_proxy_of_the_environment(origin):
