@@ -189,6 +189,16 @@ static unsigned check_unit(enum charset cs)
 	}
 }
 
+/* Where in decoded text the line of its first character beyond ASCII starts. */
+static size_t check_line(const uint8_t *text, size_t len)
+{
+	size_t at = utf8_ascii_prefix(text, len);
+
+	while (at > 0 && text[at - 1] != '\n')
+		at--;
+	return at;
+}
+
 /* The piece of the body as one charset reads it; a character that its end cuts is left out. -1: out of memory. */
 static int check_decode(char out[CHECK_TEXT_MAX], const struct excerpt *x, const struct verdict *v)
 {
@@ -200,7 +210,8 @@ static int check_decode(char out[CHECK_TEXT_MAX], const struct excerpt *x, const
 	if (!d)
 		return -1;
 	n = decoder_feed(d, x->bytes + from, from < x->len ? x->len - from : 0, &used, text, sizeof text);
-	check_copy_text(out, text, n);
+	from = unit == 1 ? 0 : check_line(text, n);
+	check_copy_text(out, text + from, n - from);
 	decoder_free(&d);
 	return 0;
 }

@@ -93,6 +93,8 @@ def test_text_before_and_after():
     report = found("-t", "application/xml; charset=iso-8859-1", "-", body=RUSSIAN.encode("cp1251"))
     text = "<rss><title>Новости и привет</title></rss>"
     assert report["text"] == {"label": "iso-8859-1", "before": text.encode("cp1251").decode("latin-1"), "after": text}
+    wide = found("-", body=RUSSIAN.replace("windows-1251", "utf-16").encode("utf-16"))["text"]
+    assert wide == {"label": "utf-16le", "before": text, "after": text}
     assert found("-", body=b"<rss>a</rss>")["text"] is None
     assert found("-t", "application/xml; charset=no", "-", body=RIGHT.encode())["text"]["before"] is None
 
