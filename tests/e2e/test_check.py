@@ -258,11 +258,11 @@ def test_html_cannot_be_written(tmp_path):
 
 def test_html_in_a_browser(tmp_path):
     """axe-core finds nothing, the console says nothing, nothing is fetched, and no side is scrolled to; with script and without."""
-    modules = os.environ.get("UTFEED_NODE_MODULES", "/usr/share/nodejs")
+    modules = os.environ.get("UTFEED_NODE_MODULES", os.path.join(os.path.dirname(BINARY), "pages", "node_modules"))
     chromium, node = shutil.which("chromium"), shutil.which("node")
     missing = [name for name in ("playwright-core", "axe-core") if not os.path.isdir(os.path.join(modules, name))]
     if not chromium or not node or missing:
-        pytest.skip("no chromium, no node, or no playwright-core and axe-core in UTFEED_NODE_MODULES")
+        pytest.skip("no chromium, no node, or no playwright-core and axe-core (make check-pages fetches them, or UTFEED_NODE_MODULES names a folder)")
     pages = []
     for name, args, body in (("right", [], RIGHT.encode()), ("wrong", ["-t", "text/html; charset=iso-8859-1"], RUSSIAN.encode("cp1251")),
                              ("attack", ["-t", f"text/html; charset={ATTACK}"], f"<rss>é{ATTACK}{'w' * 300}</rss>".encode())):
