@@ -106,6 +106,17 @@ static void admin_on_renew(struct task *t)
 	settings_taken(s);
 }
 
+static void admin_close_listeners(struct admin *a)
+{
+	while (a->n_listeners)
+		listener_free(&a->listeners[--a->n_listeners]);
+}
+
+static void admin_on_given_up(struct task *t)
+{
+	admin_close_listeners(container_of(t, struct admin, given_up));
+}
+
 static void admin_on_stop(struct task *t)
 {
 	loop_stop(container_of(t, struct admin, stop)->loop);
@@ -136,6 +147,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	a->settings = settings_ref(parts->settings);
 	a->renew.run = admin_on_renew;
 	a->stop.run = admin_on_stop;
+	a->given_up.run = admin_on_given_up;
 	a->turn.fire = admin_on_turn;
 	LIST_INIT(&a->conns);
 	for (size_t i = 0; i < parts->n_workers; i++) {
@@ -190,6 +202,11 @@ void admin_leave(struct admin *a)
 	atomic_store(&a->leaving, true);
 }
 
+void admin_give_up(struct admin *a)
+{
+	loop_wake(a->loop, &a->given_up);
+}
+
 struct stats *admin_stats(struct admin *a)
 {
 	return loop_stats(a->loop);
@@ -217,12 +234,12 @@ void admin_free(struct admin **ap)
 	admin_forget_calls(a);
 	while (!LIST_EMPTY(&a->conns))
 		admin_conn_free(LIST_FIRST(&a->conns));
-	for (size_t i = 0; i < a->n_listeners; i++)
-		listener_free(&a->listeners[i]);
+	admin_close_listeners(a);
 	if (a->loop) {
 		loop_disarm(a->loop, &a->turn);
 		loop_forget(a->loop, &a->renew);
 		loop_forget(a->loop, &a->stop);
+		loop_forget(a->loop, &a->given_up);
 	}
 	next = atomic_load(&a->next);
 	settings_unref(&next);

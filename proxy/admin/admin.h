@@ -35,6 +35,8 @@ int admin_start(struct admin *) __attribute__((warn_unused_result));
 void admin_renew(struct admin *, struct settings *);
 /* From now on /readyz says that utfeed is ending. May be called from any thread. */
 void admin_leave(struct admin *);
+/* Another process accepts from the sockets now; connections there are go on. May be called from any thread. */
+void admin_give_up(struct admin *);
 /* The counts of the admin thread itself, such as those of its purges. */
 struct stats *admin_stats(struct admin *);
 /* Ends the thread and frees all. Called when no worker runs any more. */

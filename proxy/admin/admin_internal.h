@@ -36,7 +36,7 @@ struct admin {
 	bool started;
 	struct settings *settings;       /* those in force; one reference */
 	_Atomic(struct settings *) next; /* shared: ordered, but not in force yet; one reference; NULL: none */
-	struct task renew, stop;
+	struct task renew, stop, given_up;
 	atomic_bool leaving; /* shared */
 	struct listener **listeners;
 	size_t n_listeners;

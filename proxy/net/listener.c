@@ -2,6 +2,7 @@
 #include "proxy/net/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -28,16 +29,31 @@ struct listener {
 	void *arg;
 };
 
+/* The client speaks first, with TLS or without: a connection is accepted when its first bytes come, and one that sends
+ * nothing LISTENER_DEFER_S later. */
+static void listener_defer_accept(int fd)
+{
+	static const int defer = LISTENER_DEFER_S;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
+}
+
+/* A request is acknowledged along with its answer; for one that comes in pieces there is conn_acknowledge(). listen()
+ * would undo it. */
+static void listener_defer_acknowledging(int fd)
+{
+	static const int off;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+}
+
 int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 {
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, off = 0,
-	    defer = LISTENER_DEFER_S;
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
 
 	if (fd < 0)
 		return -1;
-	/* The client speaks first, with TLS or without: a connection is accepted when its first bytes come, and one
-	 * that sends nothing LISTENER_DEFER_S later. */
-	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer, sizeof defer);
+	listener_defer_accept(fd);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
 	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on)) ||
@@ -49,10 +65,19 @@ int listener_bind(const struct sockaddr *address, socklen_t len, bool shared)
 		errno = err;
 		return -1;
 	}
-	/* A request is acknowledged along with its answer; for one that comes in pieces there is conn_acknowledge().
-	 * This stands behind listen(), which would undo it. */
-	setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+	listener_defer_acknowledging(fd);
 	return fd;
+}
+
+void listener_adopt(int fd)
+{
+	int on = 1;
+
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	listener_defer_accept(fd);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	listener_defer_acknowledging(fd);
 }
 
 static void listener_update(struct listener *l)

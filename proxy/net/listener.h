@@ -15,6 +15,9 @@ typedef void listener_accept_f(void *arg, int fd, const struct sockaddr *peer, s
 /* Returns a bound, listening, non-blocking descriptor; -1: errno says why. shared: with SO_REUSEPORT, so that each
  * worker can have one of its own. */
 int listener_bind(const struct sockaddr *, socklen_t, bool shared) __attribute__((warn_unused_result));
+/* Gives a listening socket that another process made what listener_bind() gives its own; of a Unix socket's options
+ * what it has of them. */
+void listener_adopt(int fd);
 /* Owns fd. NULL: out of memory (fd closed). */
 struct listener *listener_new(struct loop *, int fd, listener_accept_f *, void *arg);
 void listener_free(struct listener **);

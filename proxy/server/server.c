@@ -1,45 +1,47 @@
 /* `utfeed serve`; see server.h. */
 #include "proxy/server/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
-#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
 #include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
-#include "proxy/base/memory_limit.h"
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
-#include "proxy/net/backlog.h"
-#include "proxy/net/listener.h"
 #include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
+#include "proxy/server/inherit.h"
+#include "proxy/server/notify.h"
+#include "proxy/server/privileges.h"
+#include "proxy/server/socket_address.h"
+#include "proxy/server/sockets.h"
+#include "proxy/server/stores.h"
+#include "proxy/server/takeover.h"
+#include "proxy/server/watchdog.h"
 #include "proxy/server/worker.h"
-#include "proxy/settings/budget.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
 enum {
-	SERVER_REDIS_TIMEOUT_MS = 1000,
 	/* a connection that brought nothing for longer has nothing to lose (LISTENER_DEFER_S) */
 	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
-	SERVER_ENTRY_MORE = 64 * 1024,     /* for heads and bookkeeping beside the largest body */
+	SERVER_LINE_MAX = 1024,
 	/* less free memory of a worker is not given back to the system: every other transfer would ask for it again */
 	SERVER_TRIM_BYTES = 1 << 20
 };
-
-enum { SERVER_ADDRESS_MAX = INET6_ADDRSTRLEN + 10 };
 
 /* A worker that is done sends this signal to the main thread, which waits for signals. */
 #define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
@@ -57,83 +59,21 @@ struct server {
 	struct loop **loops;           /* one of each worker */
 	struct feeds_seen *feeds;      /* for the admin listener; NULL: there is none */
 	struct admin *admin;           /* NULL: there is no admin listener */
-	/* n_addresses for each worker, which owns them; they are open until the worker is told to drain */
-	int *fds;
-	size_t n_addresses;
-	/* those of conf->listen, then those of conf->tls_listen; the port is filled in once bound */
-	struct sockaddr_storage *addresses;
+	struct sockets sockets;        /* open until the workers are told to drain */
+	struct takeover_former former;
+	struct takeover *takeover;     /* NULL: the next process is given nothing */
+	struct notify notify;
+	struct watchdog watchdog;
+	int signals;                   /* signalfd */
+	bool reloading;                /* not every worker serves under the new settings yet */
 };
 
-static socklen_t server_address(struct sockaddr_storage *out, const struct conf_listen *l)
+static uint64_t server_now_ms(void)
 {
-	struct sockaddr_in *in = (void *)out;
-	struct sockaddr_in6 *in6 = (void *)out;
+	struct timespec now;
 
-	memset(out, 0, sizeof *out);
-	if (l->ipv6) {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(l->port);
-		inet_pton(AF_INET6, l->host, &in6->sin6_addr);
-		return sizeof *in6;
-	}
-	in->sin_family = AF_INET;
-	in->sin_port = htons(l->port);
-	inet_pton(AF_INET, l->host, &in->sin_addr);
-	return sizeof *in;
-}
-
-static const char *server_address_text(char buf[SERVER_ADDRESS_MAX], const struct sockaddr_storage *a)
-{
-	char host[INET6_ADDRSTRLEN];
-
-	if (a->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)a;
-
-		inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
-		snprintf(buf, SERVER_ADDRESS_MAX, "[%s]:%u", host, ntohs(in6->sin6_port));
-	} else {
-		const struct sockaddr_in *in = (const void *)a;
-
-		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
-		snprintf(buf, SERVER_ADDRESS_MAX, "%s:%u", host, ntohs(in->sin_port));
-	}
-	return buf;
-}
-
-/* Binds one address for one worker. With SO_REUSEPORT a second utfeed could bind the port as well: before the first
- * worker binds, a probe without it finds out whether the port is free. */
-static int server_bind_one(struct server *s, size_t worker, const struct sockaddr *address, socklen_t len)
-{
-	int probe;
-
-	if (s->n_workers == 1)
-		return listener_bind(address, len, false);
-	if (!worker) {
-		if ((probe = listener_bind(address, len, false)) < 0)
-			return -1;
-		close(probe);
-	}
-	return listener_bind(address, len, true);
-}
-
-/* Binds every address for one worker. -1: logged, and nothing stays open. */
-static int server_bind(struct server *s, size_t worker, int *fds)
-{
-	for (size_t i = 0; i < s->n_addresses; i++) {
-		socklen_t len =
-		    s->addresses[i].ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-		char text[SERVER_ADDRESS_MAX];
-
-		fds[i] = server_bind_one(s, worker, (struct sockaddr *)&s->addresses[i], len);
-		if (fds[i] < 0) {
-			log_error("listen %s: %s", server_address_text(text, &s->addresses[i]), strerror(errno));
-			while (i)
-				close(fds[--i]);
-			return -1;
-		}
-		getsockname(fds[i], (struct sockaddr *)&s->addresses[i], &len);
-	}
-	return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static void server_on_worker_done(void *arg)
@@ -142,61 +82,48 @@ static void server_on_worker_done(void *arg)
 	kill(getpid(), SIG_WORKER_DONE);
 }
 
-/* Opens the store behind memory, if one is configured. -1: failed, logged. */
-static int server_open_second(struct server *s, struct store **second)
+/* Opens the listening sockets: those of the former process, those of the service manager, and what is left to bind. */
+static int server_open_sockets(struct server *s)
 {
 	const struct conf *conf = s->first->conf;
-	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port,
-		.path = conf->cache_redis.path,
-		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
-		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
-		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL,
-		.prefix = "utfeed:", .timeout_ms = SERVER_REDIS_TIMEOUT_MS };
 
-	*second = NULL;
-	if (*conf->cache_lmdb)
-		*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes);
-	else if (redis.host || redis.path)
-		*second = store_redis_new(&redis);
-	else
+	if (takeover_ask(&s->former, conf, &s->sockets, &s->notify) || inherit_sockets(&s->sockets, conf) ||
+	    sockets_bind(&s->sockets, conf, s->n_workers))
+		return -1;
+	if (!*conf->takeover_socket)
 		return 0;
-	return *second ? 0 : -1;
+	return (s->takeover = takeover_new(conf->takeover_socket, &s->former)) ? 0 : -1;
 }
 
-/* The budget of the memory store. Logs a warning if all that the configuration allows may not fit into memory: a
- * process that runs out of memory later is ended without a word. */
-static size_t server_cache_bytes(const struct server *s)
+static int server_make_worker(struct server *s, size_t i)
 {
-	const struct conf *conf = s->first->conf;
-	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(),
-		.cache_bytes = conf->cache_bytes,
-		.clients = s->first->max_clients * s->n_workers, .workers = s->n_workers };
-	size_t bytes = budget_cache_bytes(&b);
+	const struct worker_parts parts = { s->backoff, s->cache, s->feeds };
+	struct worker_listener *listeners;
+	int n = sockets_share(&s->sockets, i, s->n_workers, &listeners);
 
-	if (!conf->cache_bytes)
-		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
-	if (budget_sum(&b) > budget_limit(&b))
-		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times "
-		         "max-connections) may come to %llu KiB, but "
-		         "the %s has %llu",
-		    bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10),
-		    b.group < b.machine ? "control group" : "machine", (unsigned long long)(budget_limit(&b) >> 10));
-	return bytes;
+	if (n < 0)
+		return -1;
+	s->workers[i] = worker_new(s->first, &parts, i, listeners, (size_t)n);
+	free(listeners);
+	if (!s->workers[i])
+		return -1;
+	s->stats[i] = worker_stats(s->workers[i]);
+	s->loops[i] = worker_loop(s->workers[i]);
+	worker_on_done(s->workers[i], server_on_worker_done, s);
+	return 0;
 }
 
-static int server_open_cache(struct server *s)
+static int server_start_workers(struct server *s)
 {
-	const struct conf *conf = s->first->conf;
-	struct store *memory = store_memory_new(server_cache_bytes(s), conf->cache_object_max + SERVER_ENTRY_MORE),
-	             *second = NULL;
+	for (; s->running < s->n_workers; s->running++) {
+		int err = worker_start(s->workers[s->running]);
 
-	if (memory && !server_open_second(s, &second) && (s->cache = cache_new(memory, second)))
-		return 0;
-	if (memory)
-		memory->ops->free(memory);
-	if (second)
-		second->ops->free(second);
-	return -1;
+		if (err) {
+			log_error("worker: %s", strerror(err));
+			return -1;
+		}
+	}
+	return 0;
 }
 
 static void server_on_drain(void *arg)
@@ -205,85 +132,79 @@ static void server_on_drain(void *arg)
 	kill(getpid(), SIGTERM);
 }
 
-/* Binds the addresses of the admin listener. Returns how many; -1: logged, and nothing stays open. */
-static int server_bind_admin(const struct conf_listen_list *list, int *fds)
+/* Makes the admin listener of the descriptors, which are taken over. */
+static int server_make_admin(struct server *s, const struct worker_listener *listeners, size_t n)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		struct sockaddr_storage address;
-		socklen_t len = server_address(&address, &list->items[i]);
-		char text[SERVER_ADDRESS_MAX];
+	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
+		server_on_drain, s };
+	int *fds = calloc(n, sizeof *fds);
 
-		if ((fds[i] = listener_bind((struct sockaddr *)&address, len, false)) < 0) {
-			log_error("admin-listen %s: %s", server_address_text(text, &address), strerror(errno));
-			while (i)
-				close(fds[--i]);
-			return -1;
-		}
-		getsockname(fds[i], (struct sockaddr *)&address, &len);
-		log_info("admin listener on %s", server_address_text(text, &address));
-	}
-	return (int)list->count;
+	for (size_t i = 0; i < n; i++)
+		if (fds)
+			fds[i] = listeners[i].fd;
+		else
+			close(listeners[i].fd);
+	s->admin = fds ? admin_new(&parts, fds, n) : NULL;
+	free(fds);
+	return s->admin ? 0 : -1;
+}
+
+static void server_say_admin(const struct server *s)
+{
+	char text[SOCKET_TEXT_MAX];
+
+	for (size_t i = 0; i < s->sockets.n; i++)
+		if (s->sockets.groups[i].kind == SOCKET_ADMIN_LISTEN)
+			log_info("admin listener on %s", socket_address_text(text, &s->sockets.groups[i].address));
 }
 
 /* The workers run already: the admin listener answers from the start that they do. */
 static int server_start_admin(struct server *s)
 {
-	const struct conf_listen_list *list = &s->first->conf->admin_listen;
-	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
-		server_on_drain, s };
-	int *fds, n, err;
+	struct worker_listener *listeners;
+	int n = sockets_share_admin(&s->sockets, &listeners), err = 0;
 
-	if (!list->count)
-		return 0;
-	if (!(fds = calloc(list->count, sizeof *fds)))
-		return -1;
-	if ((n = server_bind_admin(list, fds)) > 0)
-		s->admin = admin_new(&parts, fds, (size_t)n);
-	free(fds);
-	if (!s->admin)
-		return -1;
+	if (n > 0)
+		err = server_make_admin(s, listeners, (size_t)n);
+	free(listeners);
+	if (n <= 0 || err)
+		return n ? -1 : 0;
 	s->stats[s->n_workers] = admin_stats(s->admin);
+	server_say_admin(s);
 	if ((err = admin_start(s->admin)))
 		log_error("admin-listen: %s", strerror(err));
 	return err ? -1 : 0;
 }
 
+/* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. */
+static int server_open(struct server *s)
+{
+	struct privileges user;
+
+	return privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
+	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers))
+	    ? -1
+	    : 0;
+}
+
 static int server_start(struct server *s)
 {
-	const struct conf_listen_list *plain = &s->first->conf->listen, *tls = &s->first->conf->tls_listen;
-	size_t n = s->n_addresses = plain->count + tls->count;
-	struct worker_parts parts;
-
-	s->fds = calloc(n * s->n_workers, sizeof *s->fds);
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
 	s->stats = calloc(s->n_workers + 1, sizeof *s->stats);
 	s->loops = calloc(s->n_workers, sizeof *s->loops);
-	s->addresses = calloc(n, sizeof *s->addresses);
-	if (!s->fds || !s->workers || !s->stats || !s->loops || !s->addresses || !(s->backoff = backoff_new()) ||
-	    server_open_cache(s))
+	if (!s->workers || !s->stats || !s->loops || !(s->backoff = backoff_new()) || server_open(s))
 		return -1;
-	if (s->first->conf->admin_listen.count &&
+	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
 	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds)))
 		return -1;
-	parts = (struct worker_parts){ s->backoff, s->cache, s->feeds };
-	for (size_t i = 0; i < n; i++)
-		server_address(&s->addresses[i], i < plain->count ? &plain->items[i] : &tls->items[i - plain->count]);
 	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_bind(s, i, &s->fds[i * n]) ||
-		    !(s->workers[i] = worker_new(s->first, &parts, i, &s->fds[i * n], n)))
+		if (server_make_worker(s, i))
 			return -1;
-	for (; s->running < s->n_workers; s->running++) {
-		int err;
-
-		s->stats[s->running] = worker_stats(s->workers[s->running]);
-		s->loops[s->running] = worker_loop(s->workers[s->running]);
-		worker_on_done(s->workers[s->running], server_on_worker_done, s);
-		if ((err = worker_start(s->workers[s->running]))) {
-			log_error("worker: %s", strerror(err));
-			return -1;
-		}
-	}
-	return server_start_admin(s);
+	if (server_start_workers(s) || server_start_admin(s) || takeover_finish(&s->former, &s->sockets))
+		return -1;
+	if (s->takeover)
+		takeover_own(s->takeover);
+	return watchdog_start(&s->watchdog, &s->notify, s->workers, s->n_workers, server_now_ms());
 }
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -298,14 +219,29 @@ static void server_say_parents(const struct conf *conf)
 	server_say_parent("https", &conf->https_proxy);
 }
 
+/* Writes the addresses, those of the first kind first. Returns how long the text is. */
+static int server_write_addresses(const struct server *s, char *line, int cap)
+{
+	char text[SOCKET_TEXT_MAX];
+	int n = 0;
+
+	for (enum socket_kind kind = SOCKET_LISTEN; kind <= SOCKET_TLS_LISTEN; kind++)
+		for (size_t i = 0; i < s->sockets.n && n < cap - SOCKET_TEXT_MAX - 8; i++)
+			if (s->sockets.groups[i].kind == kind)
+				n += snprintf(line + n, (size_t)(cap - n), " %s%s",
+				    socket_address_text(text, &s->sockets.groups[i].address),
+				    kind == SOCKET_TLS_LISTEN ? " (TLS)" : "");
+	return n;
+}
+
 static void server_say_ready(const struct server *s)
 {
-	char line[1024], text[SERVER_ADDRESS_MAX];
+	char line[SERVER_LINE_MAX];
 	int n = snprintf(line, sizeof line, "utfeed %s ready on", PACKAGE_VERSION);
 
-	for (size_t i = 0; i < s->n_addresses && n < (int)sizeof line - SERVER_ADDRESS_MAX - 8; i++)
-		n += snprintf(line + n, sizeof line - (size_t)n, " %s%s", server_address_text(text, &s->addresses[i]),
-		    i < s->first->conf->listen.count ? "" : " (TLS)");
+	n += server_write_addresses(s, line + n, (int)sizeof line - n - 1);
+	line[n] = '\0';
+	notify_ready(&s->notify, strstr(line, "ready"));
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		log_warn("standard error: %s", strerror(errno));
@@ -322,7 +258,7 @@ static void server_print_stats(struct server *s)
 
 static void server_order(struct server *s, enum worker_order order)
 {
-	for (size_t i = 0; i < s->n_workers; i++)
+	for (size_t i = 0; i < s->running; i++)
 		worker_order(s->workers[i], order);
 }
 
@@ -346,10 +282,12 @@ static struct settings *server_read_again(const struct server *s)
 
 static void server_reload(struct server *s)
 {
-	struct settings *fresh = server_read_again(s);
+	struct settings *fresh;
 
-	if (!fresh) {
+	notify_reloading(&s->notify);
+	if (!(fresh = server_read_again(s))) {
 		log_error("reload: the former configuration stays in force");
+		notify_ready(&s->notify, "reload refused (see the log): the former configuration stays in force");
 		return;
 	}
 	log_set_level((enum log_level)fresh->conf->log_level);
@@ -361,6 +299,16 @@ static void server_reload(struct server *s)
 		admin_renew(s->admin, fresh);
 	settings_unref(&s->settings);
 	s->settings = fresh;
+	s->reloading = true;
+}
+
+/* Tells the service manager once every worker serves under the new settings. */
+static void server_end_reload(struct server *s)
+{
+	if (!s->reloading || atomic_load(&s->settings->awaited))
+		return;
+	s->reloading = false;
+	notify_ready(&s->notify, "ready; the configuration was read again");
 }
 
 /* The phases in which a server ends, in this order. Each but the first and the last leads to the next by itself. */
@@ -375,32 +323,8 @@ enum phase {
 struct ending {
 	enum phase phase;
 	uint64_t until_ms;             /* when the phase ends */
+	bool handed_over;              /* the next process serves: no client has to be told to go elsewhere */
 };
-
-static uint64_t server_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void server_shut(struct server *s)
-{
-	for (size_t i = 0; i < s->n_workers * s->n_addresses; i++)
-		if (backlog_shut(s->fds[i]))
-			log_warn("a listener cannot be shut (%s): who comes in its last moment is lost",
-			    strerror(errno));
-}
-
-/* Whether every connection that its client takes for open can be accepted already. */
-static bool server_is_quiet(const struct server *s)
-{
-	for (size_t i = 0; i < s->n_addresses; i++)
-		if (backlog_state((const struct sockaddr *)&s->addresses[i]) != BACKLOG_QUIET)
-			return false;
-	return true;
-}
 
 static void server_enter(struct server *s, struct ending *e, enum phase phase)
 {
@@ -409,7 +333,8 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 
 	switch (phase) {
 	case PHASE_LEAVING:
-		lasts_ms = conf->drain_delay_ms;
+		lasts_ms = e->handed_over ? 0 : conf->drain_delay_ms;
+		notify_stopping(&s->notify, "ending: finishing what is in flight");
 		if (s->admin)
 			admin_leave(s->admin);
 		server_order(s, WORKER_LEAVE);
@@ -419,40 +344,85 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 		break;
 	case PHASE_SHUTTING:
 		lasts_ms = SERVER_SHUT_MS;
-		server_shut(s);
+		takeover_free(&s->takeover);
+		sockets_shut(&s->sockets);
 		break;
 	case PHASE_DRAINING:
 		lasts_ms = conf->drain_timeout_ms;
 		server_order(s, WORKER_DRAIN);
+		sockets_close(&s->sockets);
 		log_info("ending: nobody new is accepted, what is in flight is finished");
 		break;
 	default:
 		server_order(s, WORKER_STOP);
 	}
-	*e = (struct ending){ phase, server_now_ms() + lasts_ms };
+	e->phase = phase;
+	e->until_ms = server_now_ms() + lasts_ms;
 }
 
-/* Waits for the next signal; 0: none came, and the phase may be over. */
-static int server_signal(const struct ending *e, const sigset_t *signals)
+/* The next process serves: the service manager is told so before that process tells it anything itself. */
+static void server_hand_over(struct server *s, struct ending *e)
 {
-	uint64_t now = server_now_ms(), ms = e->until_ms > now ? e->until_ms - now : 0;
-	struct timespec left;
-	int sig;
+	log_info("takeover-socket: process %ld serves now", (long)takeover_heir(s->takeover));
+	notify_main_pid(&s->notify, takeover_heir(s->takeover));
+	notify_close(&s->notify);
+	watchdog_end(&s->watchdog);
+	if (s->admin)
+		admin_give_up(s->admin);
+	takeover_leave(s->takeover);
+	e->handed_over = true;
+	server_enter(s, e, PHASE_LEAVING);
+}
 
-	if (e->phase == PHASE_SHUTTING && ms > SERVER_LOOK_MS)
-		ms = SERVER_LOOK_MS;
-	left = (struct timespec){ (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
-	do
-		sig = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING
-		    ? sigwaitinfo(signals, NULL)
-		    : sigtimedwait(signals, NULL, &left);
-	while (sig < 0 && errno == EINTR);
-	return sig < 0 ? 0 : sig;
+static uint64_t server_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How long to wait for a signal, in ms; -1: until one comes. */
+static int server_patience(const struct server *s, const struct ending *e, uint64_t now_ms)
+{
+	uint64_t due = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING ? UINT64_MAX : e->until_ms;
+
+	if (e->phase == PHASE_SHUTTING || s->reloading)
+		due = server_least(due, now_ms + SERVER_LOOK_MS);
+	if (s->watchdog.every_ms)
+		due = server_least(due, s->watchdog.due_ms);
+	if (s->takeover)
+		due = server_least(due, takeover_due_ms(s->takeover));
+	if (due == UINT64_MAX)
+		return -1;
+	return due <= now_ms ? 0 : (int)server_least(due - now_ms, INT_MAX);
+}
+
+/* Waits for the next signal; 0: none came, and there may be something else to do. */
+static int server_signal(const struct server *s, const struct ending *e)
+{
+	struct pollfd polled[] = { { .fd = s->signals, .events = POLLIN },
+		s->takeover ? takeover_poll(s->takeover) : (struct pollfd){ .fd = -1 } };
+	struct signalfd_siginfo info;
+
+	if (poll(polled, 2, server_patience(s, e, server_now_ms())) <= 0)
+		return 0;
+	return read(s->signals, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* What is looked at whenever something happened. */
+static void server_look(struct server *s, struct ending *e)
+{
+	uint64_t now = server_now_ms();
+
+	server_end_reload(s);
+	watchdog_look(&s->watchdog, &s->notify, s->workers, s->n_workers, now);
+	if (s->takeover && takeover_turn(s->takeover, &s->sockets, &s->notify, now))
+		server_hand_over(s, e);
 }
 
 static void server_go_on(struct server *s, struct ending *e)
 {
-	if (server_now_ms() < e->until_ms && (e->phase != PHASE_SHUTTING || !server_is_quiet(s)))
+	if (e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING)
+		return;
+	if (server_now_ms() < e->until_ms && (e->phase != PHASE_SHUTTING || !sockets_are_quiet(&s->sockets)))
 		return;
 	if (e->phase == PHASE_DRAINING)
 		log_warn("drain-timeout is over: cutting what is in flight");
@@ -460,13 +430,13 @@ static void server_go_on(struct server *s, struct ending *e)
 }
 
 /* Waits for signals until every worker is done. Only then are the workers stopped: no worker needs another any more. */
-static void server_wait(struct server *s, const sigset_t *signals)
+static void server_wait(struct server *s)
 {
-	struct ending e = { PHASE_SERVING, 0 };
+	struct ending e = { .phase = PHASE_SERVING };
 	size_t done = 0;
 
 	while (done < s->running) {
-		int sig = server_signal(&e, signals);
+		int sig = server_signal(s, &e);
 
 		if (sig == SIGTERM || sig == SIGINT)
 			server_enter(s, &e, e.phase == PHASE_SERVING ? PHASE_LEAVING : PHASE_CUTTING);
@@ -478,6 +448,7 @@ static void server_wait(struct server *s, const sigset_t *signals)
 			done++;
 		else
 			server_go_on(s, &e);
+		server_look(s, &e);
 	}
 	server_order(s, WORKER_STOP);
 }
@@ -485,56 +456,73 @@ static void server_wait(struct server *s, const sigset_t *signals)
 int server_check(const struct conf *conf)
 {
 	struct tls_set *tls = tls_set_new(conf);
-	int status = tls ? 0 : -1;
+	struct privileges user;
+	int status = tls && !privileges_find(&user, conf) ? 0 : -1;
 
 	tls_set_free(&tls);
 	return status;
 }
 
+/* Signals are taken by the main thread alone, where it waits for them. -1: errno says why. */
+static int server_take_signals(struct server *s)
+{
+	const int taken[] = { SIGTERM, SIGINT, SIGUSR1, SIGHUP, SIG_WORKER_DONE };
+	sigset_t signals;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		sigaddset(&signals, taken[i]);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	s->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -1 : 0;
+}
+
+static void server_end(struct server *s)
+{
+	for (size_t i = 0; i < s->running; i++)
+		worker_join(s->workers[i]);
+	admin_free(&s->admin);
+	for (size_t i = 0; s->workers && i < s->n_workers; i++)
+		worker_free(&s->workers[i]);
+	cache_free(&s->cache);
+	feeds_seen_free(&s->feeds);
+	backoff_free(&s->backoff);
+	settings_unref(&s->first);
+	settings_unref(&s->settings);
+	takeover_free(&s->takeover);
+	takeover_former_free(&s->former);
+	sockets_free(&s->sockets);
+	watchdog_end(&s->watchdog);
+	notify_close(&s->notify);
+	close(s->signals);
+	free(s->workers);
+	free(s->stats);
+	free(s->loops);
+}
+
 int server_run(struct conf *conf, int argc, char **argv)
 {
-	struct server s = { .argc = argc, .argv = argv, .n_workers = (size_t)conf->workers };
+	struct server s = { .argc = argc, .argv = argv, .n_workers = (size_t)conf->workers, .former = { -1, -1, 0 } };
 	int status = EXIT_FAILURE;
-	sigset_t signals;
 
 	log_set_level((enum log_level)conf->log_level);
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
-	signal(SIGPIPE, SIG_IGN);
 	fd_limit_raise();
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGUSR1);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIG_WORKER_DONE);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
-	if (!(s.first = settings_new(conf, 0))) {
+	notify_open(&s.notify);
+	if (server_take_signals(&s) || !(s.first = settings_new(conf, 0))) {
 		conf_free(&conf);
+		server_end(&s);
 		return status;
 	}
 	s.settings = settings_ref(s.first);
 	if (!server_start(&s)) {
 		server_say_parents(conf);
 		server_say_ready(&s);
-		server_wait(&s, &signals);
+		server_wait(&s);
 		status = EXIT_SUCCESS;
 	} else
-		for (size_t i = 0; i < s.running; i++)
-			worker_order(s.workers[i], WORKER_STOP);
-	for (size_t i = 0; i < s.running; i++)
-		worker_join(s.workers[i]);
-	admin_free(&s.admin);
-	for (size_t i = 0; s.workers && i < s.n_workers; i++)
-		worker_free(&s.workers[i]);
-	cache_free(&s.cache);
-	feeds_seen_free(&s.feeds);
-	backoff_free(&s.backoff);
-	settings_unref(&s.first);
-	settings_unref(&s.settings);
-	free(s.workers);
-	free(s.stats);
-	free(s.loops);
-	free(s.fds);
-	free(s.addresses);
+		server_order(&s, WORKER_STOP);
+	server_end(&s);
 	return status;
 }

@@ -35,20 +35,27 @@ struct worker {
 	struct fetch_pool *fetches;
 	struct client_pool *clients;
 	struct greeting_pool *greetings;
-	struct listener **listeners;
+	struct listening { struct listener *listener; const atomic_bool *given; } *listeners;
 	size_t n_listeners;
 	int mailbox;                   /* eventfd, readable when orders have come in */
 	struct event *mail_event;
 	atomic_uint orders;            /* one bit for each enum worker_order */
+	atomic_uint turns;
 	bool draining, accepting, done;
 	void (*on_done)(void *arg);
 	void *done_arg;
 };
 
+static void worker_close_listener(struct worker *w, size_t i)
+{
+	listener_free(&w->listeners[i].listener);
+	w->listeners[i] = w->listeners[--w->n_listeners];
+}
+
 static void worker_close_listeners(struct worker *w)
 {
 	for (size_t i = 0; i < w->n_listeners; i++)
-		listener_free(&w->listeners[i]);
+		listener_free(&w->listeners[i].listener);
 	w->n_listeners = 0;
 }
 
@@ -56,7 +63,7 @@ static void worker_set_accepting(struct worker *w, bool accepting)
 {
 	w->accepting = accepting;
 	for (size_t i = 0; i < w->n_listeners; i++)
-		listener_set_accepting(w->listeners[i], accepting);
+		listener_set_accepting(w->listeners[i].listener, accepting);
 }
 
 /* How many clients the worker has; connections whose PROXY protocol header is still to come count too. */
@@ -145,10 +152,9 @@ static void worker_on_emptied(void *arg, struct listener *l)
 	struct worker *w = arg;
 	size_t i = 0;
 
-	while (w->listeners[i] != l)
+	while (w->listeners[i].listener != l)
 		i++;
-	listener_free(&w->listeners[i]);
-	w->listeners[i] = w->listeners[--w->n_listeners];
+	worker_close_listener(w, i);
 	worker_end_if_done(w);
 }
 
@@ -182,8 +188,11 @@ static void worker_drain(struct worker *w)
 		return;
 	w->draining = true;
 	client_pool_drain(w->clients);
-	for (size_t i = 0; i < w->n_listeners; i++)
-		listener_finish(w->listeners[i], worker_on_emptied);
+	for (size_t i = w->n_listeners; i--;)
+		if (atomic_load(w->listeners[i].given))
+			worker_close_listener(w, i);
+		else
+			listener_finish(w->listeners[i].listener, worker_on_emptied);
 	worker_end_if_done(w);
 }
 
@@ -195,6 +204,7 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 
 	(void)what;
 	eventfd_read(fd, &ignored);
+	atomic_fetch_add(&w->turns, 1);
 	if (orders & 1u << WORKER_STOP) {
 		loop_stop(w->loop);
 		return;
@@ -207,8 +217,8 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 		worker_drain(w);
 }
 
-struct worker *worker_new(struct settings *settings, const struct worker_parts *parts, size_t number, const int *fds,
-    size_t n)
+struct worker *worker_new(struct settings *settings, const struct worker_parts *parts, size_t number,
+    const struct worker_listener *from, size_t n)
 {
 	struct worker *w = calloc(1, sizeof *w);
 	const struct conf *conf = settings->conf;
@@ -234,9 +244,12 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 		goto fail;
 	worker_take_settings(w, settings_ref(settings));
 	while (taken < n) {
-		listener_accept_f *on_accept = taken < conf->listen.count ? worker_on_accept : worker_on_accept_tls;
+		const struct worker_listener *f = &from[taken++];
+		struct listening *l = &w->listeners[w->n_listeners];
 
-		if (!(w->listeners[w->n_listeners] = listener_new(w->loop, fds[taken++], on_accept, w)))
+		l->given = f->given;
+		l->listener = listener_new(w->loop, f->fd, f->tls ? worker_on_accept_tls : worker_on_accept, w);
+		if (!l->listener)
 			goto fail;
 		w->n_listeners++;
 	}
@@ -245,7 +258,7 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 fail:
 	log_error("worker: %s", strerror(errno ? errno : ENOMEM));
 	while (taken < n)
-		close(fds[taken++]);
+		close(from[taken++].fd);
 	worker_free(&w);
 	return NULL;
 }
@@ -275,6 +288,11 @@ void worker_order(struct worker *w, enum worker_order order)
 {
 	atomic_fetch_or(&w->orders, 1u << order);
 	eventfd_write(w->mailbox, 1);
+}
+
+unsigned worker_turns(const struct worker *w)
+{
+	return atomic_load(&w->turns);
 }
 
 void worker_renew(struct worker *w, struct settings *s)

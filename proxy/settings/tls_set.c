@@ -80,7 +80,8 @@ struct tls_set *tls_set_new(const struct conf *conf)
 		log_error("%s: tls-listen: needs tls-listen-cert, a PEM file", conf_where(conf, NULL, "tls-listen"));
 		goto fail;
 	}
-	if (conf->tls_listen.count && !(set->listener = tls_set_context_make(&listener, conf, NULL)))
+	/* A service manager may give a socket for TLS that the configuration does not name. */
+	if (*conf->tls_listen_cert && !(set->listener = tls_set_context_make(&listener, conf, NULL)))
 		goto fail;
 	if (set_add(set, conf, &conf->direct))
 		goto fail;

@@ -57,13 +57,13 @@ OPEN = ("--allow", "127.0.0.0/8:*", "--allow", "[::1]:*")
 
 
 class Utfeed:
-    """A running `utfeed serve`; guarded: without the harness's allow entries; under: a command that runs it."""
+    """A running `utfeed serve`; guarded: without the harness's allow entries; under: a command that runs it, with descriptors fds."""
 
-    def __init__(self, *args, env=None, guarded=False, under=()):
+    def __init__(self, *args, env=None, guarded=False, under=(), fds=()):
         args = args if guarded else (*OPEN, *args)
         around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         self.process = subprocess.Popen([*under, BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})})
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})}, pass_fds=fds)
         self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)
         self.clients, self.stopped = [], False
         try:

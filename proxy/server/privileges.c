@@ -1,0 +1,179 @@
+/* Becoming another user; see privileges.h. */
+#include "proxy/server/privileges.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+
+/* ---- who ---- */
+
+static int privileges_unknown(const struct conf *conf, const char *option, const char *value, const char *what)
+{
+	const char *where = conf_where(conf, NULL, option);
+
+	log_error("%s: %s: %s%s", where ? where : "default", option, value, what);
+	return -1;
+}
+
+/* A number as `id -u` prints it; false: it is none. The largest one means no user (chown(2)). */
+static bool read_id(const char *text, uint32_t *id)
+{
+	char *end;
+	unsigned long value;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	*id = (uint32_t)value;
+	return !errno && !*end && value < UINT32_MAX;
+}
+
+/* A group by name or number. -1: there is none (logged). */
+static int find_group(const struct conf *conf, gid_t *gid)
+{
+	const struct group *group = getgrnam(conf->group);
+
+	if (group)
+		*gid = group->gr_gid;
+	else if (!read_id(conf->group, gid))
+		return privileges_unknown(conf, "group", conf->group, ": there is no such group");
+	return 0;
+}
+
+/* A user without an entry in passwd(5) has no group but the one that is named. */
+static int find_groups(struct privileges *p, const struct conf *conf, const struct passwd *user)
+{
+	p->n_groups = PRIVILEGES_GROUPS_MAX;
+	if (user && getgrouplist(user->pw_name, p->gid, p->groups, &p->n_groups) < 0)
+		return privileges_unknown(conf, "user", conf->user, " is in too many groups");
+	if (!user) {
+		p->groups[0] = p->gid;
+		p->n_groups = 1;
+	}
+	return 0;
+}
+
+/* A user by name or number; one without an entry in passwd(5) needs a group. */
+static int find_user(struct privileges *p, const struct conf *conf)
+{
+	const struct passwd *user = getpwnam(conf->user);
+
+	if (!user && !read_id(conf->user, &p->uid))
+		return privileges_unknown(conf, "user", conf->user, ": there is no such user");
+	if (!user)
+		user = getpwuid(p->uid);
+	if (user) {
+		p->uid = user->pw_uid;
+		p->gid = user->pw_gid;
+	} else if (!*conf->group)
+		return privileges_unknown(conf, "user", conf->user,
+			" has no entry in passwd(5): group has to be given too");
+	if (*conf->group && find_group(conf, &p->gid))
+		return -1;
+	return find_groups(p, conf, user);
+}
+
+static bool is_already(const struct privileges *p)
+{
+	uid_t real, effective, saved;
+	gid_t real_group, effective_group, saved_group;
+
+	return !getresuid(&real, &effective, &saved) && !getresgid(&real_group, &effective_group, &saved_group) &&
+	    real == p->uid && effective == p->uid && saved == p->uid && real_group == p->gid &&
+	    effective_group == p->gid && saved_group == p->gid;
+}
+
+int privileges_find(struct privileges *p, const struct conf *conf)
+{
+	*p = (struct privileges){ .change = false };
+	if (!*conf->user)
+		return !*conf->group ? 0 : privileges_unknown(conf, "group", conf->group, ": needs user");
+	if (find_user(p, conf))
+		return -1;
+	if (geteuid() && is_already(p))
+		return 0;
+	if (geteuid())
+		return privileges_unknown(conf, "user", conf->user,
+			": only root can become another user, and utfeed was not started by root");
+	p->change = true;
+	return 0;
+}
+
+/* ---- becoming it ---- */
+
+static int privileges_fail(const char *what)
+{
+	log_error("user: %s: %s", what, strerror(errno));
+	return -1;
+}
+
+/* The kernel takes a process's capabilities away along with user 0, unless somebody asked it not to. */
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	if (syscall(SYS_capget, &head, data))
+		return errno != ENOSYS;
+	return data[0].effective || data[0].permitted || data[1].effective || data[1].permitted;
+}
+
+/* Tries to become root again. */
+static int privileges_verify(const struct privileges *p)
+{
+	if (!is_already(p))
+		return privileges_fail("the kernel says done, and it is not");
+	if (p->gid && (!setgid(0) || !setegid(0))) {
+		errno = EPERM;
+		return privileges_fail("group 0 can be had again");
+	}
+	if (p->uid && (!setuid(0) || !seteuid(0) || has_capabilities())) {
+		errno = EPERM;
+		return privileges_fail("rights of root are left");
+	}
+	return 0;
+}
+
+/* What is read again later has to be readable by the user: who starts utfeed should not hear it from a failed
+ * reload. */
+static void privileges_warn(const struct conf *conf)
+{
+	const char *const files[] = { conf->file, conf->tls_listen_cert, conf->tls_listen_key, conf->tls_ca_file };
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (files[i] && *files[i] && access(files[i], R_OK))
+			log_warn("user: %s cannot read %s (%s): SIGHUP will be refused", conf->user, files[i],
+			    strerror(errno));
+}
+
+int privileges_drop(const struct privileges *p, const struct conf *conf)
+{
+	int dumpable = prctl(PR_GET_DUMPABLE);
+
+	if (!p->change)
+		return 0;
+	if (setgroups((size_t)p->n_groups, p->groups))
+		return privileges_fail("setgroups");
+	if (setresgid(p->gid, p->gid, p->gid))
+		return privileges_fail("setgid");
+	if (setresuid(p->uid, p->uid, p->uid))
+		return privileges_fail("setuid");
+	if (privileges_verify(p))
+		return -1;
+	/* A process that changes its user leaves no core file unless it says that it may. */
+	if (dumpable == 1 && prctl(PR_SET_DUMPABLE, 1))
+		log_warn("user: a crash will leave no core file: %s", strerror(errno));
+	privileges_warn(conf);
+	return 0;
+}

@@ -1,0 +1,476 @@
+/* Listening sockets; see sockets.h. */
+#include "proxy/server/sockets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/net/backlog.h"
+#include "proxy/net/listener.h"
+#include "proxy/server/socket_address.h"
+#include "proxy/server/worker.h"
+
+static const struct {
+	const char *name, *allow;      /* the options that name the addresses, and who may use them */
+} kinds[SOCKET_KINDS] = {
+	[SOCKET_LISTEN] = { "listen", "client-allow" },
+	[SOCKET_TLS_LISTEN] = { "tls-listen", "client-allow" },
+	[SOCKET_ADMIN_LISTEN] = { "admin-listen", "admin-allow" },
+};
+
+const char *socket_kind_name(enum socket_kind kind)
+{
+	return kinds[kind].name;
+}
+
+enum socket_kind socket_kind_find(const char *name, size_t len)
+{
+	enum socket_kind kind = 0;
+
+	while (kind < SOCKET_KINDS && (strlen(kinds[kind].name) != len || memcmp(kinds[kind].name, name, len) != 0))
+		kind++;
+	return kind;
+}
+
+static const struct conf_listen_list *kind_addresses(const struct conf *conf, enum socket_kind kind)
+{
+	switch (kind) {
+	case SOCKET_TLS_LISTEN: return &conf->tls_listen;
+	case SOCKET_ADMIN_LISTEN: return &conf->admin_listen;
+	default: return &conf->listen;
+	}
+}
+
+/* ---- sockets that were given ---- */
+
+static int socket_number(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) ? -1 : value;
+}
+
+/* What is wrong with a descriptor as a listening socket of ours; NULL: nothing. */
+static const char *gift_fault(int fd)
+{
+	int family = socket_number(fd, SO_DOMAIN);
+
+	if (fcntl(fd, F_GETFD) < 0)
+		return "is not open";
+	if (family < 0)
+		return "is no socket";
+	if (family != AF_INET && family != AF_INET6 && family != AF_UNIX)
+		return "is neither a TCP nor a Unix socket";
+	if (socket_number(fd, SO_TYPE) != SOCK_STREAM)
+		return "is no stream socket (systemd.socket(5): ListenStream=)";
+	if (socket_number(fd, SO_ACCEPTCONN) != 1)
+		return "does not listen (systemd.socket(5): Accept=no)";
+	return NULL;
+}
+
+/* Whether the configuration has the address among those of that kind. */
+static bool kind_has(const struct conf *conf, enum socket_kind kind, const struct sockaddr_storage *address)
+{
+	const struct conf_listen_list *list = kind_addresses(conf, kind);
+	struct sockaddr_storage configured;
+
+	for (size_t i = 0; i < list->count; i++) {
+		socket_address(&configured, &list->items[i]);
+		if (list->items[i].port && socket_address_matches(&configured, address))
+			return true;
+	}
+	return false;
+}
+
+/* Finds out the kind of an unnamed socket, or whether a named one is what the configuration has on that address. */
+static int gift_kind(const struct conf *conf, const struct socket_gift *gift, const struct sockaddr_storage *address,
+    enum socket_kind *kind)
+{
+	char text[SOCKET_TEXT_MAX];
+
+	*kind = gift->kind;
+	for (enum socket_kind k = 0; k < SOCKET_KINDS; k++) {
+		if (!kind_has(conf, k, address))
+			continue;
+		if (gift->kind != SOCKET_UNNAMED && gift->kind != k && gift->offer < 0) {
+			log_error("%s: %s is an address of %s", gift->from, socket_address_text(text, address),
+			    kinds[k].name);
+			return -1;
+		}
+		if (gift->kind == SOCKET_UNNAMED)
+			*kind = k;
+	}
+	if (*kind != SOCKET_UNNAMED)
+		return 0;
+	log_error("%s: %s is no configured address, and its name is none of listen, tls-listen and "
+	          "admin-listen (systemd.socket(5): FileDescriptorName=)",
+	    gift->from, socket_address_text(text, address));
+	return -1;
+}
+
+/* The kernel's number of the socket, the same for every descriptor of it; 0: not known. */
+static uint64_t socket_cookie(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof cookie;
+
+	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) ? 0 : cookie;
+}
+
+static bool group_has(const struct socket_group *g, int fd)
+{
+	uint64_t cookie = socket_cookie(fd);
+
+	for (size_t i = 0; cookie && i < g->n; i++)
+		if (socket_cookie(g->fds[i]) == cookie)
+			return true;
+	return false;
+}
+
+static struct socket_group *sockets_group(struct sockets *s, enum socket_kind kind,
+    const struct sockaddr_storage *address, socklen_t len)
+{
+	struct socket_group *grown;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].kind == kind && socket_address_matches(&s->groups[i].address, address))
+			return &s->groups[i];
+	if (!(grown = reallocarray(s->groups, s->n + 1, sizeof *grown)))
+		return NULL;
+	s->groups = grown;
+	grown += s->n++;
+	*grown = (struct socket_group){ .kind = kind, .address = *address, .address_len = len, .offer = -1 };
+	return grown;
+}
+
+/* Owns fd from now on in any case. */
+static int group_add(struct socket_group *g, int fd)
+{
+	int *grown = g ? reallocarray(g->fds, g->n + 1, sizeof *grown) : NULL;
+
+	if (!grown) {
+		log_error("listen: out of memory");
+		close(fd);
+		return -1;
+	}
+	g->fds = grown;
+	g->fds[g->n++] = fd;
+	return 0;
+}
+
+static int socket_refuse(int fd)
+{
+	close(fd);
+	return -1;
+}
+
+int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socket_gift *gift)
+{
+	const char *fault = gift_fault(gift->fd);
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof address;
+	struct socket_group *g;
+	enum socket_kind kind;
+
+	if (fault || getsockname(gift->fd, (struct sockaddr *)&address, &len)) {
+		log_error("%s: it %s", gift->from, fault ? fault : "has no address");
+		return socket_refuse(gift->fd);
+	}
+	if (gift_kind(conf, gift, &address, &kind))
+		return socket_refuse(gift->fd);
+	g = sockets_group(s, kind, &address, len);
+	if (g) {
+		g->held |= gift->held;
+		g->offer = gift->offer >= 0 ? gift->offer : g->offer;
+	}
+	if (g && group_has(g, gift->fd)) {
+		close(gift->fd);
+		return 0;
+	}
+	listener_adopt(gift->fd);
+	return group_add(g, gift->fd);
+}
+
+/* ---- the configured addresses ---- */
+
+/* Binds one socket. With SO_REUSEPORT a second utfeed could bind the port as well: before the first worker's socket a
+ * probe without it finds out whether the port is free. */
+static int socket_bind_one(const struct socket_group *g, size_t workers)
+{
+	const struct sockaddr *address = (const struct sockaddr *)&g->address;
+	int probe;
+
+	if (workers == 1)
+		return listener_bind(address, g->address_len, false);
+	if (!g->n) {
+		if ((probe = listener_bind(address, g->address_len, false)) < 0)
+			return -1;
+		close(probe);
+	}
+	return listener_bind(address, g->address_len, true);
+}
+
+static int group_bind(struct socket_group *g, size_t workers)
+{
+	char text[SOCKET_TEXT_MAX];
+
+	g->bound = g->configured = true;
+	while (g->n < workers) {
+		int fd = socket_bind_one(g, workers);
+
+		if (fd < 0) {
+			log_error("%s %s: %s", kinds[g->kind].name, socket_address_text(text, &g->address),
+			    strerror(errno));
+			return -1;
+		}
+		g->address_len = sizeof g->address;
+		getsockname(fd, (struct sockaddr *)&g->address, &g->address_len);
+		if (group_add(g, fd))
+			return -1;
+	}
+	return 0;
+}
+
+/* Whether a socket that was given takes the place of the address; if so it is marked. One that stands for any port gets
+ * what no other address is. */
+static bool sockets_replace(struct sockets *s, const struct conf *conf, enum socket_kind kind,
+    const struct conf_listen *listen, const struct sockaddr_storage *wanted)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct socket_group *g = &s->groups[i];
+
+		if (g->kind == kind && !g->configured && !g->bound && socket_address_matches(wanted, &g->address) &&
+		    (listen->port || !kind_has(conf, kind, &g->address)))
+			return g->configured = true;
+	}
+	return false;
+}
+
+/* Adds a group for an address, with no socket in it yet. */
+static int sockets_add_address(struct sockets *s, enum socket_kind kind, const struct sockaddr_storage *address,
+    socklen_t len)
+{
+	struct socket_group *grown = reallocarray(s->groups, s->n + 1, sizeof *grown);
+
+	if (!grown) {
+		log_error("listen: out of memory");
+		return -1;
+	}
+	s->groups = grown;
+	grown[s->n++] = (struct socket_group){ .kind = kind, .address = *address, .address_len = len, .offer = -1,
+		.bound = true };
+	return 0;
+}
+
+/* Finds a socket for each address of that kind, or adds the address. */
+static int sockets_match(struct sockets *s, const struct conf *conf, enum socket_kind kind)
+{
+	const struct conf_listen_list *list = kind_addresses(conf, kind);
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct sockaddr_storage wanted;
+		socklen_t len = socket_address(&wanted, &list->items[i]);
+
+		if (!sockets_replace(s, conf, kind, &list->items[i], &wanted) &&
+		    sockets_add_address(s, kind, &wanted, len))
+			return -1;
+	}
+	return 0;
+}
+
+static bool sockets_any_held(const struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].offer < 0 || s->groups[i].held)
+			return true;
+	return false;
+}
+
+/* The default address is for those who name none: a socket that a service manager gave is named, too. */
+static bool kind_is_wanted(const struct conf *conf, enum socket_kind kind, bool held)
+{
+	return conf_where(conf, NULL, kinds[kind].name) || !held;
+}
+
+static void group_free(struct socket_group *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		close(g->fds[i]);
+	free(g->fds);
+	g->fds = NULL;
+	g->n = 0;
+}
+
+/* The former process goes on with a socket that is not taken, until its connections are answered. */
+static void sockets_leave_offers(struct sockets *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct socket_group *g = &s->groups[i];
+
+		if (g->configured || g->bound || g->held || g->offer < 0)
+			s->groups[kept++] = *g;
+		else
+			group_free(g);
+	}
+	s->n = kept;
+}
+
+/* As the configuration asks it of addresses: whoever opens utfeed to other machines has to say to which. */
+static bool group_is_open(const struct socket_group *g, const struct conf *conf)
+{
+	const struct cidr_list *allow =
+	    g->kind == SOCKET_ADMIN_LISTEN ? &conf->admin_allow : &conf->client_allow;
+	struct ip ip;
+
+	return !g->configured && socket_address_is_inet(&g->address) && !conf_where(conf, NULL, kinds[g->kind].allow) &&
+	    (!ip_from_sockaddr((const struct sockaddr *)&g->address, &ip) || !cidr_list_contains(allow, &ip));
+}
+
+static int sockets_check(const struct sockets *s, const struct conf *conf)
+{
+	char text[SOCKET_TEXT_MAX];
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct socket_group *g = &s->groups[i];
+
+		socket_address_text(text, &g->address);
+		if (group_is_open(g, conf)) {
+			log_error("%s: %s is open to other machines, and no %s says which may use it",
+			    kinds[g->kind].name, text, kinds[g->kind].allow);
+			return -1;
+		}
+		if (g->kind == SOCKET_TLS_LISTEN && !*conf->tls_listen_cert) {
+			log_error("tls-listen %s: needs tls-listen-cert, a PEM file", text);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int sockets_bind(struct sockets *s, const struct conf *conf, size_t workers)
+{
+	bool held = sockets_any_held(s);
+
+	for (enum socket_kind kind = 0; kind < SOCKET_KINDS; kind++)
+		if (kind_is_wanted(conf, kind, held) && sockets_match(s, conf, kind))
+			return -1;
+	sockets_leave_offers(s);
+	if (sockets_check(s, conf))
+		return -1;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].bound &&
+		    group_bind(&s->groups[i], s->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers))
+			return -1;
+	return 0;
+}
+
+/* ---- workers ---- */
+
+static void listeners_drop(struct worker_listener **listeners, size_t n)
+{
+	while (n)
+		close((*listeners)[--n].fd);
+	free(*listeners);
+	*listeners = NULL;
+}
+
+/* Adds the group's sockets of that worker to n others. -1: out of descriptors; n counts what was made. */
+static int group_share(const struct socket_group *g, size_t worker, size_t workers, struct worker_listener *out,
+    size_t *n)
+{
+	for (size_t i = worker; i < (g->n > workers ? g->n : workers); i += workers) {
+		int fd = fcntl(g->fds[i % g->n], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+		if (fd < 0)
+			return -1;
+		out[(*n)++] = (struct worker_listener){ fd, g->kind == SOCKET_TLS_LISTEN, &g->given };
+	}
+	return 0;
+}
+
+/* For the workers, or for the admin listener. */
+static int sockets_share_among(const struct sockets *s, bool admin, size_t worker, size_t workers,
+    struct worker_listener **listeners)
+{
+	size_t most = 1, n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		most += s->groups[i].n / workers + 1;
+	if (!(*listeners = calloc(most, sizeof **listeners))) {
+		log_error("listen: out of memory");
+		return -1;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if ((s->groups[i].kind == SOCKET_ADMIN_LISTEN) == admin &&
+		    group_share(&s->groups[i], worker, workers, *listeners, &n)) {
+			log_error("listen: %s", strerror(errno));
+			listeners_drop(listeners, n);
+			return -1;
+		}
+	return (int)n;
+}
+
+int sockets_share(const struct sockets *s, size_t worker, size_t workers, struct worker_listener **listeners)
+{
+	return sockets_share_among(s, false, worker, workers, listeners);
+}
+
+int sockets_share_admin(const struct sockets *s, struct worker_listener **listeners)
+{
+	return sockets_share_among(s, true, 0, 1, listeners);
+}
+
+bool sockets_have(const struct sockets *s, enum socket_kind kind)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].kind == kind)
+			return true;
+	return false;
+}
+
+/* ---- the end ---- */
+
+static bool group_is_shut_here(const struct socket_group *g)
+{
+	return g->kind != SOCKET_ADMIN_LISTEN && !g->held && !atomic_load(&g->given) &&
+	    socket_address_is_inet(&g->address);
+}
+
+void sockets_shut(const struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->groups[i].n && group_is_shut_here(&s->groups[i]); k++)
+			if (backlog_shut(s->groups[i].fds[k]))
+				log_warn("a listener cannot be shut (%s): who comes in its last moment is lost",
+				    strerror(errno));
+}
+
+bool sockets_are_quiet(const struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (group_is_shut_here(&s->groups[i]) &&
+		    backlog_state((const struct sockaddr *)&s->groups[i].address) != BACKLOG_QUIET)
+			return false;
+	return true;
+}
+
+void sockets_close(struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		group_free(&s->groups[i]);
+}
+
+void sockets_free(struct sockets *s)
+{
+	sockets_close(s);
+	free(s->groups);
+	*s = (struct sockets){ 0 };
+}

@@ -1,0 +1,74 @@
+/* Owns the listening sockets of the process: on which addresses they are, where they came from, which worker accepts
+ * from which. Must not know: clients, how a socket came here or goes away from here.
+ * Invariants: a connection waits in the queue of one socket, so every socket of an address has a worker that accepts
+ * from it, however many there are of either; a socket that another process accepts from, or will, is closed here and
+ * never shut. */
+#ifndef UTFEED_PROXY_SERVER_SOCKETS_H
+#define UTFEED_PROXY_SERVER_SOCKETS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+struct conf;
+struct worker_listener;
+
+/* What is spoken on a socket. UNNAMED: the configured address that the socket is bound to tells. */
+enum socket_kind { SOCKET_LISTEN, SOCKET_TLS_LISTEN, SOCKET_ADMIN_LISTEN, SOCKET_KINDS, SOCKET_UNNAMED = SOCKET_KINDS };
+
+/* The sockets of one address; with SO_REUSEPORT there are several. */
+struct socket_group {
+	enum socket_kind kind;
+	struct sockaddr_storage address;       /* its port is a real one */
+	socklen_t address_len;
+	int *fds;
+	size_t n;
+	bool configured;               /* takes the place of a configured address */
+	bool bound;                    /* by this process */
+	bool held;                     /* a service manager has the sockets too, for the process after this one */
+	int offer;                     /* counts the former process's groups from 0; -1: not one of these */
+	atomic_bool given;             /* the next process accepts from them */
+};
+
+struct sockets {
+	struct socket_group *groups;
+	size_t n;
+};
+
+/* A socket that this process was given. */
+struct socket_gift {
+	int fd;
+	enum socket_kind kind;
+	bool held;
+	int offer;                     /* of socket_group */
+	const char *from;              /* for messages: who gave it, and which one it is */
+};
+
+/* The option's name, which also names the kind to other processes. UNNAMED: no kind has that name. */
+const char *socket_kind_name(enum socket_kind);
+enum socket_kind socket_kind_find(const char *name, size_t len);
+
+/* Adds a socket that was given; it is owned from now on in any case. -1: it does not fit (logged). */
+int sockets_adopt(struct sockets *, const struct conf *, const struct socket_gift *)
+    __attribute__((warn_unused_result));
+/* Binds the configured addresses that no socket was given for, for so many workers, and closes what a former process
+ * gave for addresses that are configured no more. -1: logged. */
+int sockets_bind(struct sockets *, const struct conf *, size_t workers) __attribute__((warn_unused_result));
+/* Writes the listeners of that worker, whose descriptors are the caller's. Returns how many; -1: logged. */
+int sockets_share(const struct sockets *, size_t worker, size_t workers, struct worker_listener **)
+    __attribute__((warn_unused_result));
+
+bool sockets_have(const struct sockets *, enum socket_kind);
+/* Likewise for the admin listener. */
+int sockets_share_admin(const struct sockets *, struct worker_listener **) __attribute__((warn_unused_result));
+
+/* Makes the kernel open no new connections on the workers' sockets that are this process's alone. */
+void sockets_shut(const struct sockets *);
+/* Whether every connection to such sockets that its client takes for open can be accepted already. */
+bool sockets_are_quiet(const struct sockets *);
+/* Closes the sockets here; workers have descriptors of their own. */
+void sockets_close(struct sockets *);
+void sockets_free(struct sockets *);
+
+#endif

@@ -1,0 +1,71 @@
+/* Opening what responses are stored in; see stores.h. */
+#include "proxy/server/stores.h"
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/base/memory_limit.h"
+#include "proxy/cache/cache.h"
+#include "proxy/settings/budget.h"
+#include "proxy/settings/settings.h"
+
+enum {
+	STORES_REDIS_TIMEOUT_MS = 1000,
+	STORES_ENTRY_MORE = 64 * 1024          /* for heads and bookkeeping beside the largest body */
+};
+
+/* Opens the store behind memory, if one is configured. -1: failed, logged. */
+static int stores_open_second(const struct conf *conf, struct store **second)
+{
+	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port,
+		.path = conf->cache_redis.path,
+		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
+		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
+		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL,
+		.prefix = "utfeed:", .timeout_ms = STORES_REDIS_TIMEOUT_MS };
+
+	*second = NULL;
+	if (*conf->cache_lmdb)
+		*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes);
+	else if (redis.host || redis.path)
+		*second = store_redis_new(&redis);
+	else
+		return 0;
+	return *second ? 0 : -1;
+}
+
+/* The budget of the memory store. Logs a warning if all that the configuration allows may not fit into memory: a
+ * process that runs out of memory later is ended without a word. */
+static size_t stores_memory_bytes(const struct settings *s, size_t workers)
+{
+	const struct conf *conf = s->conf;
+	const struct budget b = { .group = memory_limit_group(""), .machine = memory_limit_machine(),
+		.cache_bytes = conf->cache_bytes,
+		.clients = s->max_clients * workers, .workers = workers };
+	size_t bytes = budget_cache_bytes(&b);
+
+	if (!conf->cache_bytes)
+		log_info("cache-bytes auto: %zu KiB", bytes >> 10);
+	if (budget_sum(&b) > budget_limit(&b))
+		log_warn("memory: %zu KiB of stored responses (cache-bytes) and %zu clients (workers times "
+		         "max-connections) may come to %llu KiB, but "
+		         "the %s has %llu",
+		    bytes >> 10, b.clients, (unsigned long long)(budget_sum(&b) >> 10),
+		    b.group < b.machine ? "control group" : "machine", (unsigned long long)(budget_limit(&b) >> 10));
+	return bytes;
+}
+
+struct cache *stores_open(const struct settings *s, size_t workers)
+{
+	const struct conf *conf = s->conf;
+	struct store *second = NULL, *memory =
+	    store_memory_new(stores_memory_bytes(s, workers), conf->cache_object_max + STORES_ENTRY_MORE);
+	struct cache *cache;
+
+	if (memory && !stores_open_second(conf, &second) && (cache = cache_new(memory, second)))
+		return cache;
+	if (memory)
+		memory->ops->free(memory);
+	if (second)
+		second->ops->free(second);
+	return NULL;
+}

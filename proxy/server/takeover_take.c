@@ -1,0 +1,200 @@
+/* The next process's side of a takeover; see takeover.h. */
+#include "proxy/server/takeover.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/server/notify.h"
+#include "proxy/server/sockets.h"
+#include "proxy/server/takeover_internal.h"
+#include "proxy/server/takeover_message.h"
+
+/* More messages than that are no takeover. */
+enum { TAKEOVER_MESSAGES_MAX = TAKEOVER_OFFERS_MAX + 4, TAKEOVER_ANSWER_S = 5 };
+
+static int take_fail(const char *what)
+{
+	log_error("takeover-socket: %s", what);
+	return -1;
+}
+
+/* 0: it waits for answers for TAKEOVER_ANSWER_S at most. */
+static int take_connect(const char *path)
+{
+	static const struct timeval patience = { .tv_sec = TAKEOVER_ANSWER_S };
+	struct sockaddr_un to;
+	socklen_t len = takeover_address(&to, path);
+	int fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	if (!connect(fd, (struct sockaddr *)&to, len))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Takes the sockets of one address. */
+static int take_sockets(struct takeover_message *m, int offer, const struct conf *conf, struct sockets *sockets)
+{
+	static const char held[] = " held";
+	size_t len = strlen(m->text);
+	char from[64];
+	struct socket_gift gift = { .offer = offer, .from = from,
+		.held = len > sizeof held - 1 && !strcmp(m->text + len - (sizeof held - 1), held) };
+
+	gift.kind = socket_kind_find(m->text, len - (gift.held ? sizeof held - 1 : 0));
+	snprintf(from, sizeof from, "takeover-socket: socket %d", offer);
+	if (gift.kind == SOCKET_UNNAMED) {             /* a later version's; the former process keeps it */
+		takeover_drop(m, 0);
+		return 0;
+	}
+	for (size_t i = 0; i < m->n_fds; i++) {
+		gift.fd = m->fds[i];
+		if (sockets_adopt(sockets, conf, &gift)) {
+			takeover_drop(m, i + 1);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int take_path(struct takeover_former *f, struct takeover_message *m)
+{
+	if (f->listening >= 0 || m->n_fds != 1) {
+		takeover_drop(m, 0);
+		return take_fail("the former process gave no socket for its path, or two");
+	}
+	f->listening = m->fds[0];
+	return 0;
+}
+
+/* The text is WATCHDOG_USEC, a blank and NOTIFY_SOCKET. */
+static int take_notify(struct takeover_message *m, struct notify *notify)
+{
+	char *name;
+	unsigned long long watchdog_us = strtoull(m->text, &name, 10);
+
+	takeover_drop(m, 0);
+	if (*name != ' ')
+		return take_fail("the former process does not say how it tells its service manager");
+	notify_adopt(notify, name + 1, watchdog_us);
+	return 0;
+}
+
+static int take_refused(struct takeover_message *m)
+{
+	takeover_drop(m, 0);
+	log_error("takeover-socket: the former process goes on by itself: %s", m->text);
+	return -1;
+}
+
+static int take_receive(struct takeover_former *f, struct takeover_message *m)
+{
+	int got = takeover_receive(f->fd, m);
+
+	if (got > 0)
+		return 0;
+	log_error("takeover-socket: no answer from the former process (%s); it may be handing over to another one",
+	    got ? strerror(errno) : "it ended");
+	return -1;
+}
+
+static int take_all(struct takeover_former *f, const struct conf *conf, struct sockets *sockets, struct notify *notify)
+{
+	struct takeover_message m;
+	int offers = 0, status = 0;
+
+	for (int i = 0; i < TAKEOVER_MESSAGES_MAX && !status; i++) {
+		if (take_receive(f, &m))
+			return -1;
+		switch (m.word) {
+		case TAKEOVER_SOCKET:
+			if (offers == TAKEOVER_OFFERS_MAX) {
+				takeover_drop(&m, 0);
+				return take_fail("the former process has too many addresses");
+			}
+			status = take_sockets(&m, offers++, conf, sockets);
+			break;
+		case TAKEOVER_PATH: status = take_path(f, &m); break;
+		case TAKEOVER_NOTIFY: status = take_notify(&m, notify); break;
+		case TAKEOVER_END: takeover_drop(&m, 0); f->offers = offers; return 0;
+		case TAKEOVER_NO: return take_refused(&m);
+		default: takeover_drop(&m, 0); status = take_fail("the former process says what it must not");
+		}
+	}
+	return status ? status : take_fail("the former process does not come to an end");
+}
+
+int takeover_ask(struct takeover_former *f, const struct conf *conf, struct sockets *sockets, struct notify *notify)
+{
+	const char *path = conf->takeover_socket;
+	struct ucred peer;
+
+	*f = (struct takeover_former){ -1, -1, 0 };
+	if (!*path || (f->fd = take_connect(path)) < 0) {
+		if (!*path || errno == ENOENT || errno == ECONNREFUSED)
+			return 0;
+		log_error("takeover-socket %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!takeover_peer(f->fd, &peer)) {
+		log_error("takeover-socket %s: user %ld listens there, who is neither root nor the user of this "
+		          "process", path, (long)peer.uid);
+		return -1;
+	}
+	log_info("takeover-socket %s: taking over from the process that listens there", path);
+	if (takeover_send(f->fd, TAKEOVER_HELLO, TAKEOVER_VERSION, NULL, 0))
+		return take_fail(strerror(errno));
+	return take_all(f, conf, sockets, notify);
+}
+
+/* Which of the former process's groups are served here, as the text of TAKEOVER_READY. */
+static void take_list(const struct takeover_former *f, const struct sockets *s, char text[TAKEOVER_TEXT_MAX])
+{
+	memset(text, '0', (size_t)f->offers);
+	text[f->offers] = '\0';
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].offer >= 0)
+			text[s->groups[i].offer] = '1';
+}
+
+int takeover_finish(struct takeover_former *f, const struct sockets *sockets)
+{
+	struct takeover_message m;
+	char text[TAKEOVER_TEXT_MAX];
+	int got;
+
+	if (f->fd < 0)
+		return 0;
+	take_list(f, sockets, text);
+	got = takeover_send(f->fd, TAKEOVER_READY, text, NULL, 0) ? -1 : takeover_receive(f->fd, &m);
+	if (got > 0)
+		takeover_drop(&m, 0);
+	if (got > 0 && m.word == TAKEOVER_NO)
+		return take_refused(&m);
+	if (got <= 0)
+		log_warn("takeover-socket: the former process does not say whether it let go (%s)",
+		    got ? strerror(errno) : "it ended");
+	close(f->fd);
+	f->fd = -1;
+	return 0;
+}
+
+void takeover_former_free(struct takeover_former *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->listening >= 0)
+		close(f->listening);
+	*f = (struct takeover_former){ -1, -1, 0 };
+}
