@@ -22,7 +22,7 @@
 
 enum { LMDB_FORMAT = 1, META_TRIES = 100, SLACK_PAGES = 64 };
 /* Error codes beside LMDB's own and those of errno. */
-enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602 };
+enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602, LMDB_SHARED_FORMAT = -30603 };
 
 static const char format_expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
 
@@ -75,6 +75,7 @@ const char *lmdb_strerror(int rc)
 	switch (rc) {
 	case LMDB_FAULT: return "a page could not be read, or contradicts another";
 	case LMDB_STOPPED: return "stopped";
+	case LMDB_SHARED_FORMAT: return "another process has it open, in a format that this version does not read";
 	case LMDB_SHARED_DAMAGE: return "it is damaged, and another process has it open";
 	default: return mdb_strerror(rc);
 	}
@@ -197,6 +198,8 @@ static int file_fill(struct lmdb_file *f)
 	return fstat(fd, &file) || (f->alone && file.st_size < needed && ftruncate(fd, needed)) ? errno : 0;
 }
 
+/* A file in another format is left alone as long as another process has it open, as the former version in an upgrade:
+ * the two would not read each other's entries, or take them for damage. */
 static int format_get(struct lmdb_file *f, MDB_txn *txn, bool *same)
 {
 	char name[] = "format";
@@ -205,6 +208,8 @@ static int format_get(struct lmdb_file *f, MDB_txn *txn, bool *same)
 
 	*same = !rc && v.mv_size == sizeof format_expected &&
 	    !memcmp(v.mv_data, format_expected, sizeof format_expected);
+	if (!rc && !*same && !f->alone)
+		return LMDB_SHARED_FORMAT;
 	if (!rc && !*same)
 		log_warn("lmdb store: %s: it was written by another version of utfeed, in a format this one does not "
 		         "read; it starts empty",

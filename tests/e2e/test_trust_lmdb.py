@@ -1,5 +1,6 @@
 """What an LMDB store may meet: other processes with other sizes, or with its lock; damaged files; a full file system."""
 import contextlib
+import fcntl
 import os
 import random
 import subprocess
@@ -77,6 +78,23 @@ def test_trust_16_two_sizes_started_the_other_way_round(start, origin, numbers, 
     large.stop()
     third = start(origin, *options(tmp_path, "64m"))
     assert hits(third, range(230)) == 230
+
+
+def test_another_format_is_left_alone_while_a_process_has_it_open(start, origin, numbers, filled):
+    """As in an upgrade from a version with another format; once that one has ended the file starts anew."""
+    data = filled / "data.mdb"
+    before = data.read_bytes().replace(b"format\0f\1", b"format\0f\2")
+    data.write_bytes(before)
+    with open(filled / "lock.mdb", "r+b") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_SH | fcntl.LOCK_NB, 1)         # as LMDB holds it while the file is open
+        proxy = start(origin, *options(filled))
+        proxy.says("in a format that this version does not read; it is not used until it can be")
+        assert hits(proxy, range(20)) == 0 and hits(proxy, range(20)) == 20
+        proxy.stop()
+        assert data.read_bytes() == before
+    proxy = start(origin, *options(filled))
+    proxy.says("in a format this one does not read; it starts empty")
+    assert hits(proxy, range(20)) == 0
 
 
 # ---- the writer's lock ----
