@@ -153,5 +153,6 @@ void notify_watchdog(const struct notify *n)
 
 void notify_main_pid(const struct notify *n, pid_t pid)
 {
-	notify_say(n, "MAINPID=%ld", (long)pid);
+	if (pid > 0)                   /* else it is in a namespace that this one does not see */
+		notify_say(n, "MAINPID=%ld", (long)pid);
 }

@@ -271,7 +271,7 @@ static struct settings *server_read_again(const struct server *s)
 
 	if (!conf || conf_load(conf, s->argc, s->argv, environ, &error) || conf_compare(s->first->conf, conf, &error))
 		log_error("%s", error.text);
-	else
+	else if (!sockets_check(&s->sockets, conf))
 		fresh = settings_new(conf, s->settings->generation + 1);
 	if (fresh)
 		settings_inherit(fresh, s->settings);

@@ -334,7 +334,7 @@ static bool group_is_open(const struct socket_group *g, const struct conf *conf)
 	    (!ip_from_sockaddr((const struct sockaddr *)&g->address, &ip) || !cidr_list_contains(allow, &ip));
 }
 
-static int sockets_check(const struct sockets *s, const struct conf *conf)
+int sockets_check(const struct sockets *s, const struct conf *conf)
 {
 	char text[SOCKET_TEXT_MAX];
 

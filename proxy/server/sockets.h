@@ -55,6 +55,8 @@ int sockets_adopt(struct sockets *, const struct conf *, const struct socket_gif
 /* Binds the configured addresses that no socket was given for, for so many workers, and closes what a former process
  * gave for addresses that are configured no more. -1: logged. */
 int sockets_bind(struct sockets *, const struct conf *, size_t workers) __attribute__((warn_unused_result));
+/* Whether the sockets can be served under that configuration. -1: one cannot (logged). */
+int sockets_check(const struct sockets *, const struct conf *) __attribute__((warn_unused_result));
 /* Writes the listeners of that worker, whose descriptors are the caller's. Returns how many; -1: logged. */
 int sockets_share(const struct sockets *, size_t worker, size_t workers, struct worker_listener **)
     __attribute__((warn_unused_result));

@@ -177,7 +177,10 @@ int takeover_finish(struct takeover_former *f, const struct sockets *sockets)
 	if (f->fd < 0)
 		return 0;
 	take_list(f, sockets, text);
-	got = takeover_send(f->fd, TAKEOVER_READY, text, NULL, 0) ? -1 : takeover_receive(f->fd, &m);
+	/* One who has hung up may have said why. */
+	if (takeover_send(f->fd, TAKEOVER_READY, text, NULL, 0))
+		log_warn("takeover-socket: %s", strerror(errno));
+	got = takeover_receive(f->fd, &m);
 	if (got > 0)
 		takeover_drop(&m, 0);
 	if (got > 0 && m.word == TAKEOVER_NO)

@@ -198,6 +198,17 @@ def test_names_tell_tls_from_plain(start, origin, opened, good, authority):
     client.close()
 
 
+def test_a_given_socket_for_tls_is_never_served_without(start, opened, good, tmp_path):
+    """Not by a reload either that takes the certificate away, which the configuration alone would allow."""
+    config = tmp_path / "utfeed.conf"
+    config.write_text(f"tls-listen-cert = {good.chain}\ntls-listen-key = {good.key}\n")
+    given = opened()
+    proxy = start(None, "-c", str(config), **giving(opened(), given, names="listen:tls-listen"))
+    config.write_text("")
+    proxy.reload(REFUSED)
+    assert f"tls-listen 127.0.0.1:{port_of(given)}: needs tls-listen-cert" in proxy.err.text()
+
+
 def test_an_unnamed_socket_is_what_its_address_is(start, origin, opened):
     """systemd names it after its unit then."""
     origin.serve(lambda request: FEED)
@@ -382,6 +393,17 @@ def test_a_process_that_fails_to_start_changes_nothing(start, origin, path):
     assert proxy.get("/feed").status == 200
     start(origin, "--takeover-socket", path)
     assert proxy.wait() == 0
+
+
+def test_a_former_process_that_ends_first(start, origin, path):
+    """It says so before it lets the kernel open no new connections on the sockets that the next one has, too."""
+    proxy = start(origin, "--takeover-socket", path)
+    with asking(path) as peer:
+        peer.send(b"hello 1")
+        assert hears_all(peer)[-1] == b"end"
+        proxy.sigterm()
+        assert hears_all(peer) == [b"no the former process ends"]
+    assert proxy.wait() == 0 and not os.path.exists(path)
 
 
 def asking(path):
