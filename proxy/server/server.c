@@ -335,7 +335,7 @@ static void server_enter(struct server *s, struct ending *e, enum phase phase)
 	case PHASE_LEAVING:
 		lasts_ms = e->handed_over ? 0 : conf->drain_delay_ms;
 		notify_stopping(&s->notify, "ending: finishing what is in flight");
-		if (s->admin)
+		if (s->admin && !e->handed_over)
 			admin_leave(s->admin);
 		server_order(s, WORKER_LEAVE);
 		if (lasts_ms)

@@ -16,7 +16,7 @@ import pytest
 from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from pages import FRESH, Site, page, was_hit
-from peers import Background, TlsClient
+from peers import Background, Client, TlsClient
 from preload import Preload, build
 from proxy import BINARY, REFUSED, SANITIZER
 from test_trust_ops import Load
@@ -366,6 +366,24 @@ def test_what_is_in_flight_ends_in_the_former_process(start, origin, path):
     got = busy.response()
     assert got.status == 200 and got.tokens("Connection") == ["close"] and proxy.wait() == 0
     assert heir.through(origin, FEED)[0].status == 200 and stat.S_IMODE(os.stat(path).st_mode) == 0o600
+
+
+def test_the_admin_listener_goes_over_too(start, origin, path):
+    """With its socket: the next process answers there at once, and the former one there no more."""
+    options = ("--takeover-socket", path, "--admin-listen", "127.0.0.1:0")
+    proxy = start(origin, *options)
+    port = int(re.search(r"admin listener on 127\.0\.0\.1:(\d+)", proxy.err.text())[1])
+    busy = proxy.client().ask("/feed")
+    upstream = origin.receive()
+    heir = start(origin, *options)
+    proxy.says("nobody new is accepted")
+    assert f"admin listener on 127.0.0.1:{port}\n" in heir.err.text()
+    for _ in range(20):
+        admin = Client(port)
+        assert admin.get("/readyz").status == 200
+        admin.close()
+    upstream.answer(FEED)
+    assert busy.response().status == 200 and proxy.wait() == 0
 
 
 def test_an_address_that_is_configured_no_more(start, origin, opened, path):
