@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
@@ -19,16 +18,9 @@
 #include "proxy/base/log.h"
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
-#include "proxy/object/feeds_seen.h"
-#include "proxy/origin/backoff.h"
-#include "proxy/server/inherit.h"
-#include "proxy/server/notify.h"
 #include "proxy/server/privileges.h"
+#include "proxy/server/server_internal.h"
 #include "proxy/server/socket_address.h"
-#include "proxy/server/sockets.h"
-#include "proxy/server/stores.h"
-#include "proxy/server/takeover.h"
-#include "proxy/server/watchdog.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/settings.h"
@@ -42,170 +34,6 @@ enum {
 	/* less free memory of a worker is not given back to the system: every other transfer would ask for it again */
 	SERVER_TRIM_BYTES = 1 << 20
 };
-
-/* A worker that is done sends this signal to the main thread, which waits for signals. */
-#define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
-
-struct server {
-	struct settings *first;        /* resolvers and stores point into its configuration */
-	struct settings *settings;     /* those in force */
-	int argc;
-	char **argv;
-	struct cache *cache;
-	struct backoff *backoff;
-	size_t n_workers, running;
-	struct worker **workers;
-	struct stats **stats;          /* one of each worker, then that of the admin listener */
-	struct loop **loops;           /* one of each worker */
-	struct feeds_seen *feeds;      /* for the admin listener; NULL: there is none */
-	struct admin *admin;           /* NULL: there is no admin listener */
-	struct sockets sockets;        /* open until the workers are told to drain */
-	struct takeover_former former;
-	struct takeover *takeover;     /* NULL: the next process is given nothing */
-	struct notify notify;
-	struct watchdog watchdog;
-	int signals;                   /* signalfd */
-	bool reloading;                /* not every worker serves under the new settings yet */
-};
-
-static uint64_t server_now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static void server_on_worker_done(void *arg)
-{
-	(void)arg;
-	kill(getpid(), SIG_WORKER_DONE);
-}
-
-/* Opens the listening sockets: those of the former process, those of the service manager, and what is left to bind. */
-static int server_open_sockets(struct server *s)
-{
-	const struct conf *conf = s->first->conf;
-
-	if (takeover_ask(&s->former, conf, &s->sockets, &s->notify) || inherit_sockets(&s->sockets, conf) ||
-	    sockets_bind(&s->sockets, conf, s->n_workers))
-		return -1;
-	if (!*conf->takeover_socket)
-		return 0;
-	return (s->takeover = takeover_new(conf->takeover_socket, &s->former)) ? 0 : -1;
-}
-
-static int server_make_worker(struct server *s, size_t i)
-{
-	const struct worker_parts parts = { s->backoff, s->cache, s->feeds };
-	struct worker_listener *listeners;
-	int n = sockets_share(&s->sockets, i, s->n_workers, &listeners);
-
-	if (n < 0)
-		return -1;
-	s->workers[i] = worker_new(s->first, &parts, i, listeners, (size_t)n);
-	free(listeners);
-	if (!s->workers[i])
-		return -1;
-	s->stats[i] = worker_stats(s->workers[i]);
-	s->loops[i] = worker_loop(s->workers[i]);
-	worker_on_done(s->workers[i], server_on_worker_done, s);
-	return 0;
-}
-
-static int server_start_workers(struct server *s)
-{
-	for (; s->running < s->n_workers; s->running++) {
-		int err = worker_start(s->workers[s->running]);
-
-		if (err) {
-			log_error("worker: %s", strerror(err));
-			return -1;
-		}
-	}
-	return 0;
-}
-
-static void server_on_drain(void *arg)
-{
-	(void)arg;
-	kill(getpid(), SIGTERM);
-}
-
-/* Makes the admin listener of the descriptors, which are taken over. */
-static int server_make_admin(struct server *s, const struct worker_listener *listeners, size_t n)
-{
-	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
-		server_on_drain, s };
-	int *fds = calloc(n, sizeof *fds);
-
-	for (size_t i = 0; i < n; i++)
-		if (fds)
-			fds[i] = listeners[i].fd;
-		else
-			close(listeners[i].fd);
-	s->admin = fds ? admin_new(&parts, fds, n) : NULL;
-	free(fds);
-	return s->admin ? 0 : -1;
-}
-
-static void server_say_admin(const struct server *s)
-{
-	char text[SOCKET_TEXT_MAX];
-
-	for (size_t i = 0; i < s->sockets.n; i++)
-		if (s->sockets.groups[i].kind == SOCKET_ADMIN_LISTEN)
-			log_info("admin listener on %s", socket_address_text(text, &s->sockets.groups[i].address));
-}
-
-/* The workers run already: the admin listener answers from the start that they do. */
-static int server_start_admin(struct server *s)
-{
-	struct worker_listener *listeners;
-	int n = sockets_share_admin(&s->sockets, &listeners), err = 0;
-
-	if (n > 0)
-		err = server_make_admin(s, listeners, (size_t)n);
-	free(listeners);
-	if (n <= 0 || err)
-		return n ? -1 : 0;
-	s->stats[s->n_workers] = admin_stats(s->admin);
-	server_say_admin(s);
-	if ((err = admin_start(s->admin)))
-		log_error("admin-listen: %s", strerror(err));
-	return err ? -1 : 0;
-}
-
-/* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. */
-static int server_open(struct server *s)
-{
-	struct privileges user;
-
-	return privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers))
-	    ? -1
-	    : 0;
-}
-
-static int server_start(struct server *s)
-{
-	s->workers = calloc(s->n_workers, sizeof *s->workers);
-	s->stats = calloc(s->n_workers + 1, sizeof *s->stats);
-	s->loops = calloc(s->n_workers, sizeof *s->loops);
-	if (!s->workers || !s->stats || !s->loops || !(s->backoff = backoff_new()) || server_open(s))
-		return -1;
-	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
-	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds)))
-		return -1;
-	for (size_t i = 0; i < s->n_workers; i++)
-		if (server_make_worker(s, i))
-			return -1;
-	if (server_start_workers(s) || server_start_admin(s) || takeover_finish(&s->former, &s->sockets))
-		return -1;
-	if (s->takeover)
-		takeover_own(s->takeover);
-	return watchdog_start(&s->watchdog, &s->notify, s->workers, s->n_workers, server_now_ms());
-}
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
 {
@@ -476,29 +304,6 @@ static int server_take_signals(struct server *s)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	s->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? -1 : 0;
-}
-
-static void server_end(struct server *s)
-{
-	for (size_t i = 0; i < s->running; i++)
-		worker_join(s->workers[i]);
-	admin_free(&s->admin);
-	for (size_t i = 0; s->workers && i < s->n_workers; i++)
-		worker_free(&s->workers[i]);
-	cache_free(&s->cache);
-	feeds_seen_free(&s->feeds);
-	backoff_free(&s->backoff);
-	settings_unref(&s->first);
-	settings_unref(&s->settings);
-	takeover_free(&s->takeover);
-	takeover_former_free(&s->former);
-	sockets_free(&s->sockets);
-	watchdog_end(&s->watchdog);
-	notify_close(&s->notify);
-	close(s->signals);
-	free(s->workers);
-	free(s->stats);
-	free(s->loops);
 }
 
 int server_run(struct conf *conf, int argc, char **argv)

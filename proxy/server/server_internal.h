@@ -1,0 +1,58 @@
+/* Owns what a running server consists of, for the files that start it, run it and end it. Must not know: requests.
+ * Invariant: the main thread alone touches a struct server once the workers run. */
+#ifndef UTFEED_PROXY_SERVER_SERVER_INTERNAL_H
+#define UTFEED_PROXY_SERVER_SERVER_INTERNAL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proxy/server/notify.h"
+#include "proxy/server/sockets.h"
+#include "proxy/server/takeover.h"
+#include "proxy/server/watchdog.h"
+
+struct admin;
+struct backoff;
+struct cache;
+struct feeds_seen;
+struct loop;
+struct settings;
+struct stats;
+struct worker;
+
+/* A worker that is done sends this signal to the main thread, which waits for signals. */
+#define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
+
+struct server {
+	struct settings *first;        /* resolvers and stores point into its configuration */
+	struct settings *settings;     /* those in force */
+	int argc;
+	char **argv;
+	struct cache *cache;
+	struct backoff *backoff;
+	size_t n_workers, running;
+	struct worker **workers;
+	struct stats **stats;          /* one of each worker, then that of the admin listener */
+	struct loop **loops;           /* one of each worker */
+	struct feeds_seen *feeds;      /* for the admin listener; NULL: there is none */
+	struct admin *admin;           /* NULL: there is no admin listener */
+	struct sockets sockets;        /* open until the workers are told to drain */
+	struct takeover_former former;
+	struct takeover *takeover;     /* NULL: the next process is given nothing */
+	struct notify notify;
+	struct watchdog watchdog;
+	int signals;                   /* signalfd */
+	bool reloading;                /* not every worker serves under the new settings yet */
+};
+
+uint64_t server_now_ms(void);          /* monotonic */
+
+/* Opens all that the settings ask for and starts the threads; the former process has let go then. -1: logged, and
+ * server_end() is still to be called, after the workers that run were told to stop. */
+int server_start(struct server *) __attribute__((warn_unused_result));
+/* Waits for the workers and frees all. */
+void server_end(struct server *);
+
+#endif
