@@ -198,6 +198,16 @@ def test_names_tell_tls_from_plain(start, origin, opened, good, authority):
     client.close()
 
 
+def test_the_admin_listener_may_be_given_its_socket(start, origin, opened):
+    """Without admin-listen in the configuration."""
+    given = opened()
+    proxy = start(origin, **giving(opened(), given, names="listen:admin-listen"))
+    assert f"admin listener on 127.0.0.1:{port_of(given)}" in proxy.err.text()
+    admin = Client(port_of(given))
+    assert admin.get("/readyz").status == 200
+    admin.close()
+
+
 def test_a_given_socket_for_tls_is_never_served_without(start, opened, good, tmp_path):
     """Not by a reload either that takes the certificate away, which the configuration alone would allow."""
     config = tmp_path / "utfeed.conf"
