@@ -285,7 +285,7 @@ int server_check(const struct conf *conf)
 {
 	struct tls_set *tls = tls_set_new(conf);
 	struct privileges user;
-	int status = tls && !privileges_find(&user, conf) ? 0 : -1;
+	int status = tls && !privileges_find(&user, conf) && !takeover_check(conf->takeover_socket) ? 0 : -1;
 
 	tls_set_free(&tls);
 	return status;

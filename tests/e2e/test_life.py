@@ -537,7 +537,8 @@ def test_the_path(start, origin, path, tmp_path):
     (tmp_path / "file").write_text("mine")
     assert "takeover-socket" in refused("--listen", "127.0.0.1:0", "--takeover-socket", str(tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
-    assert "File name too long" in refused("--listen", "127.0.0.1:0", "--takeover-socket", "/" + "x" * 120)
+    for how in ([], ["--check-config"]):
+        assert "File name too long" in refused("--listen", "127.0.0.1:0", "--takeover-socket", "/" + "x" * 120, *how)
 
 
 def test_the_manager_follows(start, origin, manager, path):
