@@ -32,7 +32,7 @@ struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, cons
 int conf_settle(struct conf *conf, struct conf_error *error)
 {
 	if (conf_access_settle(conf, error) != 0 || conf_redis_settle(conf, error) != 0 ||
-	    conf_route_inherit(&conf->direct, conf, error) != 0)
+	    conf_log_settle(conf, error) != 0 || conf_route_inherit(&conf->direct, conf, error) != 0)
 		return -1;
 	for (size_t i = 0; i < conf->routes.count; i++)
 		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)

@@ -23,6 +23,7 @@ enum { CONF_NAMES_MAX = 16 };   /* the most names in one list */
 #define CONF_LIMIT_TEXT(number) #number
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
+enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON, CONF_LOG_COMBINED };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 
 struct conf_listen {
@@ -67,7 +68,7 @@ struct conf_parent {
 	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
 };
 
-/* A Redis or Valkey server: by host, by path, or none where both are NULL. */
+/* A Redis or Valkey server, or one of syslog: by host, by path, or none where both are NULL. */
 struct conf_redis {
 	char *host;                 /* without brackets */
 	bool ipv6;

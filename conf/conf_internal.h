@@ -147,6 +147,9 @@ void conf_redis_format(FILE *, const struct conf_row *, const void *redis);
 void conf_redis_clear(void *redis);
 int conf_redis_settle(const struct conf *, struct conf_error *);
 
+/* conf_log.c */
+int conf_log_settle(const struct conf *, struct conf_error *);
+
 /* conf_file.c */
 int conf_file_read(struct conf *, const char *path, struct conf_error *);
 int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);

@@ -167,6 +167,9 @@ static const char *const log_level_words[] = {
 	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info",
 	[CONF_LOG_DEBUG] = "debug", NULL
 };
+static const char *const log_format_words[] = {
+	[CONF_LOG_TEXT] = "text", [CONF_LOG_JSON] = "json", [CONF_LOG_COMBINED] = "combined", NULL
+};
 
 static int set_word(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {

@@ -72,6 +72,15 @@ void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms)
 	snprintf(buf + n, LOG_TIME_BYTES - n, ".%03dZ", (int)(wall_ms % 1000));
 }
 
+uint64_t log_count_lines(const char *bytes, size_t len)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += bytes[i] == '\n';
+	return n;
+}
+
 size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len)
 {
 	static const char hex[] = "0123456789abcdef";

@@ -41,6 +41,9 @@ enum { LOG_TIME_BYTES = 32 };
 /* Writes a time, given in milliseconds since the epoch, as "2026-11-21T04:34:26.545Z". */
 void log_write_time(char buf[LOG_TIME_BYTES], int64_t wall_ms);
 
+/* How many newlines the bytes have. */
+uint64_t log_count_lines(const char *bytes, size_t len);
+
 /* Copies a peer's bytes into buf as one word of a log line: anything but printable ASCII becomes \xHH, and so do
  * blanks, quotes and backslashes. The text is cut at cap and always terminated. Returns its length. */
 size_t log_escape(char *buf, size_t cap, const char *bytes, size_t len);

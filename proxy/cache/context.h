@@ -13,6 +13,8 @@ struct cache;
 struct conf;
 struct feeds_seen;
 struct fetch_pool;
+struct fetch_record;
+struct trace;
 struct guard;
 struct loop;
 struct backoff;
@@ -35,6 +37,9 @@ struct request_context {
 	struct resolver *resolver;         /* for tunnels */
 	struct settings *settings;         /* one reference; NULL: none yet */
 	struct log_id id;                  /* of the request */
+	/* where the record of the request's fetch is kept; NULL: nothing is measured */
+	struct fetch_record **record;
+	struct trace *trace;               /* of the request */
 	bool secure;                       /* the client came over TLS: a Host without a port means 443 */
 };
 

@@ -4,6 +4,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/etag.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
@@ -82,8 +83,9 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!request_head_write(r, m, conf, target, !caches)) {
+	if (!request_head_write(r, m, conf, target, !caches, ctx->trace)) {
 		r->settings = settings_ref(ctx->settings);
+		r->record = fetch_record_share(ctx->record);
 		return 0;
 	}
 	fetch_request_free(r);

@@ -12,6 +12,7 @@
 #include "proxy/http/etag.h"
 #include "proxy/http/max_forwards.h"
 #include "proxy/http/target.h"
+#include "proxy/http/traceparent.h"
 
 #define UPSTREAM_ACCEPT \
 	"application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, " \
@@ -232,7 +233,7 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 }
 
 int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf,
-    const struct target *target, bool conditional)
+    const struct target *target, bool conditional, struct trace *trace)
 {
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;
@@ -265,6 +266,8 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 	if (says_empty(m, r->method))
 		text_puts(&t, "Content-Length: 0\r\n");
 	add_private_fields(&private, m, target);
+	if (trace && target->route->traceparent)
+		trace_add_fields(&private, trace, m);
 	r->fields = text_take(&t, &r->fields_len);
 	r->private_fields = text_take(&private, &r->private_len);
 	return r->fields ? 0 : -1;

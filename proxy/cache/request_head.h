@@ -9,6 +9,7 @@
 
 struct conf;
 struct target;
+struct trace;
 
 /* Whether a request's Range could go to the origin: it is a GET for one byte range, and If-Range, if there is one, does
  * not name an entity tag of ours. */
@@ -29,9 +30,10 @@ int request_head_for_anybody(struct http_msg *, const struct http_msg *from);
 
 /* Writes the head of a fetch. Through the forward proxy the client talks to the origin itself, so all end-to-end fields
  * go along except credentials, which go only where they are let through. conditional: the client's own preconditions go
- * along (where the cache adds its own instead, they do not); r->ranged: its Range and If-Range go along. Fills method,
+ * along (where the cache adds its own instead, they do not); r->ranged: its Range and If-Range go along. A route with
+ * traceparent sends the trace to its own origin (NULL: there is none). Fills method,
  * fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
 int request_head_write(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *,
-    bool conditional) __attribute__((warn_unused_result));
+    bool conditional, struct trace *) __attribute__((warn_unused_result));
 
 #endif

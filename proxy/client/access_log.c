@@ -3,7 +3,7 @@
 
 #include "proxy/base/log.h"
 #include "proxy/base/text.h"
-#include "proxy/base/url_mask.h"
+#include "proxy/base/url_secrets.h"
 
 static void add_or_dash(struct text *t, const char *name, const char *value)
 {
@@ -27,17 +27,17 @@ static void add_bytes(struct text *t, struct slice s, size_t max)
 		text_puts(t, "-");
 }
 
-/* The target without the password of its URL: such a URL is refused, but still logged. */
-static struct slice mask(char room[ACCESS_TARGET_MAX], struct slice target)
+/* The target without its secrets. A URL with a password is refused, but still logged. */
+static struct slice mask(char room[URL_SHOWN_MAX], struct slice target)
 {
-	if (!url_has_userinfo_sign(target.at, target.len))
+	if (!url_has_secret_sign(target.at, target.len))
 		return target;
-	return (struct slice){ room, url_mask(room, ACCESS_TARGET_MAX, target.at, target.len) };
+	return (struct slice){ room, url_show(room, target.at, target.len) };
 }
 
 size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target)
 {
-	char room[ACCESS_TARGET_MAX];
+	char room[URL_SHOWN_MAX];
 
 	target = mask(room, target);
 	return log_escape(buf, ACCESS_TARGET_MAX, target.at, target.len);
@@ -45,7 +45,7 @@ size_t access_target(char buf[ACCESS_TARGET_MAX], struct slice target)
 
 static void add_target(struct text *t, struct slice target)
 {
-	char room[ACCESS_TARGET_MAX];
+	char room[URL_SHOWN_MAX];
 
 	text_puts(t, " ");
 	add_bytes(t, mask(room, target), ACCESS_TARGET_MAX);
@@ -70,7 +70,29 @@ static void add_milliseconds(struct text *t, uint64_t us)
 	text_add(t, digits, sizeof digits);
 }
 
-size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
+const char *access_log_reason(const struct verdict *v)
+{
+	if (v->kind == VERDICT_ERROR)
+		return verdict_error_name(v->error);
+	return v->kind == VERDICT_NONE ? verdict_reason_name(v->reason) : NULL;
+}
+
+struct slice access_log_address(const char *client, struct slice *port)
+{
+	const char *colon = strrchr(client, ':');
+	struct slice address = { client, colon ? (size_t)(colon - client) : strlen(client) };
+
+	*port = (struct slice){ colon ? colon + 1 : client, colon && colon[1] != '-' ? strlen(colon + 1) : 0 };
+	if (*client != '[')
+		return address;
+	return (struct slice){ client + 1, address.len - 2 };
+}
+
+access_log_f *const access_log_formats[] = {
+	[CONF_LOG_TEXT] = access_log_text, [CONF_LOG_JSON] = access_log_json, [CONF_LOG_COMBINED] = access_log_combined,
+};
+
+size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_entry *e)
 {
 	static const struct verdict no_verdict;
 	const struct object_report *r = e->report;
@@ -91,8 +113,7 @@ size_t access_log_format(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_
 	add_or_dash(&t, " ", rule);
 	add_or_dash(&t, " charset=", v->named);
 	add_or_dash(&t, " was=", v->was);
-	add_or_dash(&t, " reason=", v->kind == VERDICT_NONE ? verdict_reason_name(v->reason) :
-	    v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
+	add_or_dash(&t, " reason=", access_log_reason(v));
 	add_number(&t, " repairs=", r ? r->repairs : 0);
 	add_number(&t, " malformed=", r ? r->malformed : 0);
 	if (e->tunnel)

@@ -240,6 +240,9 @@ void client_start(struct client *c)
 	c->x->start_us = client_conf(c)->access_log || client_measures(c) ? loop_now_us(client_loop(c))
 	                                                                : loop_now_ms(client_loop(c)) * 1000;
 	c->x->first_us = 0;
+	c->x->upload_bytes = 0;
+	c->x->trace.accepted = false;
+	*c->x->trace.own = '\0';
 }
 
 /* Goes on flushing what was gathered before the connection's end, then lingers. */

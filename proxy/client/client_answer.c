@@ -5,10 +5,9 @@
 
 #include "conf/conf.h"
 #include "proxy/cache/local_reply.h"
-#include "proxy/client/access_log.h"
 #include "proxy/client/request_read.h"
 #include "proxy/net/conn.h"
-#include "proxy/net/tunnel.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 
 /* Answers are gathered while fewer bytes than this are waiting; there is room beyond it for the last of them and for
@@ -21,27 +20,8 @@ void client_drop_answer(struct exchange *x)
 	x->lookup.ctx = NULL;          /* an answer to bytes that are no request goes past the cache */
 	object_head_unref(&x->head);
 	settings_unref(&x->ctx.settings);
-}
-
-void client_log_line(struct client *c, const char *end)
-{
-	struct exchange *x = c->x;
-	char line[ACCESS_LOG_LINE_MAX];
-	char who[REQUESTER_TEXT_MAX];
-	struct object_report report;
-	struct access_log_entry e = {
-		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
-		    who) : conn_peer(c->conn),
-		.target = http_msg_target(&x->msg),
-		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
-		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
-		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
-		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
-		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
-		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
-	};
-
-	loop_access(client_loop(c), line, access_log_format(line, &e));
+	if (x->record)
+		fetch_record_unref(&x->record);
 }
 
 static void client_count_response(struct client *c)
@@ -150,7 +130,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 		client_take_gzip(c, &final, &asked);
 	client_enter(c, CL_SEND);
 	x->status = final.head->status;
-	if (client_measures(c))
+	if (client_measures(c) || client_records(c))
 		x->first_us = loop_now_us(client_loop(c));
 	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
 	return true;

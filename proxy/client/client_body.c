@@ -28,6 +28,7 @@ int client_on_body(void *arg, const char *at, size_t len)
 {
 	struct exchange *x = arg;
 
+	x->upload_bytes += len;
 	return x->body ? object_append(x->body, at, len) : 0;
 }
 

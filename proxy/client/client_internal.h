@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/gzip_form.h"
 #include "proxy/cache/lookup.h"
+#include "proxy/http/traceparent.h"
 #include "proxy/client/client.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/sender.h"
@@ -33,7 +34,10 @@ struct exchange {
 	uint64_t start_us;
 	uint64_t first_us;             /* when the answer's head was handed over; 0: not yet, or nobody measures */
 	int status;                    /* sent; 0: nothing yet */
+	struct trace trace;
+	struct fetch_record *record;   /* one reference; NULL: nothing was fetched, or nobody measures */
 	struct object *body;           /* the request's body, which the fetch reads; NULL: none, or complete */
+	uint64_t upload_bytes;         /* of the body, received */
 	bool body_starved;             /* the body's object is full: reading has stopped */
 	struct request_context ctx;    /* as of the request's complete head; settings NULL: no request yet */
 	struct request request;        /* what the request head says, once complete */
@@ -107,6 +111,12 @@ static inline const struct conf *client_conf(const struct client *c)
 	return client_context(c)->conf;
 }
 
+/* Whether the access log tells the stages of a request. */
+static inline bool client_records(const struct client *c)
+{
+	return client_conf(c)->access_log && client_conf(c)->log_format == CONF_LOG_JSON;
+}
+
 /* Whether there is an admin listener, which shows histograms and counts by label. */
 static inline bool client_measures(const struct client *c)
 {
@@ -163,7 +173,7 @@ void client_drop_answer(struct exchange *);
 bool client_begin(struct client *);            /* true: the head is on its way, or the connection is closed */
 bool client_send(struct client *);             /* true: the response is out, or the connection is closed */
 void client_cut(struct client *);              /* ends the response early, so that the client can tell */
-void client_log_line(struct client *, const char *end);
+void client_log_line(struct client *, const char *end);        /* client_log.c */
 /* Adds the answer, as it ended, to what the admin listener shows. cut: it is not whole. */
 void client_measure(struct client *, bool cut);
 static inline void client_log(struct client *c, const char *end)
@@ -175,6 +185,9 @@ static inline void client_log(struct client *c, const char *end)
 	if (client_measures(c))
 		client_measure(c, strcmp(end, "cut") == 0);
 }
+
+/* client_measure.c. The way by which the request came in; WAY_NONE: it was refused before a way was found. */
+enum answer_way client_way(const struct client *);
 
 /* client_tunnel.c */
 void client_connect(struct client *);          /* carries out a CONNECT */

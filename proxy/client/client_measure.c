@@ -3,8 +3,7 @@
 #include "proxy/client/client_internal.h"
 #include "proxy/object/feeds_seen.h"
 
-/* The way by which the request came in; WAY_NONE: it was refused before a way was found. */
-static enum answer_way client_way(const struct client *c)
+enum answer_way client_way(const struct client *c)
 {
 	static const enum answer_way
 	    ways[] = { [TARGET_ROUTE] = WAY_ROUTE, [TARGET_GATEWAY] = WAY_GATEWAY, [TARGET_FORWARD] = WAY_FORWARD };

@@ -89,6 +89,8 @@ static void client_request(struct client *c)
 	settings_ref(x->ctx.settings);
 	x->ctx.secure = c->secure;
 	x->ctx.id = x->id;
+	x->ctx.trace = &x->trace;
+	x->ctx.record = client_records(c) ? &x->record : NULL;
 	client_find_method(x);
 	if (log_is(LOG_LEVEL_DEBUG))
 		client_tell_request(c);
@@ -104,6 +106,7 @@ static void client_request(struct client *c)
 		return;
 	}
 	requester_read(&x->who, client_conf(c), m);
+	x->trace.accepted = client_conf(c)->trace_allow.count && requester_in(&x->who, &client_conf(c)->trace_allow);
 	if (client_conf(c)->trusted_proxies.count && !requester_in(&x->who, &client_conf(c)->client_allow)) {
 		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
 		client_refuse(c, 403, CLIENT_FORBIDDEN);

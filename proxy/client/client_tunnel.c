@@ -11,6 +11,7 @@
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/origin/origin.h"
 
 static void client_on_tunnel_end(void *arg, enum tunnel_end end)
@@ -81,9 +82,12 @@ static void client_on_origin(void *arg, struct conn *origin, const struct failur
 
 	c->opening = NULL;
 	if (origin) {
+		fetch_record_address(c->x->record, conn_peer(origin));
 		client_start_tunnel(c, origin);
 		return;
 	}
+	if (c->x->record)
+		c->x->record->failure = f->error;
 	client_take_object(c, local_reply_failure(client_context(c), f));
 	client_pump(c);
 }
@@ -107,7 +111,7 @@ void client_connect(struct client *c)
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
 		.parent = parent_choose(&parents, &to), .tunnel = true,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms,
-		.id = ctx->id };
+		.id = ctx->id, .record = fetch_record_of(ctx->record) };
 	log_step(&ctx->id, "tunnel: to %s port %u", to.host, to.port);
 	if (!(c->opening = origin_open(ctx->loop, ctx->resolver, &target, client_on_origin, c))) {
 		client_close(c, false);

@@ -9,6 +9,11 @@ static const char *const tokens[FWD_COUNT] = {
 #undef FORWARD
 };
 
+const char *cache_status_fwd(enum cache_fwd fwd)
+{
+	return tokens[fwd];
+}
+
 /* RFC 9651 section 3.3.4 */
 static bool cache_status_is_token(const char *s)
 {

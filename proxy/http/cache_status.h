@@ -25,6 +25,8 @@ struct cache_status {
 	const char *detail;            /* a token or any text; NULL: none */
 };
 
+/* The word for why a request went forward; NULL for FWD_NONE. */
+const char *cache_status_fwd(enum cache_fwd);
 /* Appends one member, "NAME; hit; ttl=30". name: of this cache; it is written as a token where it is one, else
  * quoted. */
 void cache_status_member(struct text *, const char *name, const struct cache_status *);

@@ -16,6 +16,7 @@
 
 #include "proxy/base/http_date.h"
 #include "proxy/base/log.h"
+#include "proxy/net/access_sink.h"
 #include "proxy/net/cork.h"
 #include "proxy/net/splice.h"
 
@@ -52,6 +53,7 @@ struct loop {
 	int64_t log_ms;                /* the time that log_time shows */
 	char log_time[LOG_TIME_BYTES];
 	struct stats stats;
+	struct access_sink *access_sink;       /* borrowed; NULL: access lines go to stdout */
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
 	struct splice splice;
@@ -107,26 +109,52 @@ const char *loop_log_time(struct loop *l)
 	return l->log_time;
 }
 
-/* Writes pieces of at most PIPE_BUF, each only once poll() says that write() will not block: a reader of stdout that
- * has stopped must not stop this worker. */
-static void loop_flush_access(struct loop *l)
+/* The bytes of lines that one write() takes: whole lines of at most PIPE_BUF together, which no other worker's bytes
+ * get into, or that much of a longer line. */
+static size_t access_piece(const char *lines, size_t len)
+{
+	const char *last;
+
+	if (len <= PIPE_BUF)
+		return len;
+	last = memrchr(lines, '\n', PIPE_BUF);
+	return last ? (size_t)(last + 1 - lines) : PIPE_BUF;
+}
+
+/* Writes piece by piece, each only once poll() says that write() will not block: a reader of stdout that has stopped
+ * must not stop this worker. Returns how many lines were lost. */
+static uint64_t access_to_stdout(const char *lines, size_t len)
 {
 	size_t at = 0;
 
-	while (at < l->access_len) {
+	while (at < len) {
 		struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-		size_t piece = l->access_len - at < PIPE_BUF ? l->access_len - at : PIPE_BUF;
 		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL))
-		    ? write(STDOUT_FILENO, l->access + at, piece)
+		    ? write(STDOUT_FILENO, lines + at, access_piece(lines + at, len - at))
 		    : -1;
 
-		if (n <= 0) {
-			stats_add(&l->stats, STAT_ACCESS_LOST, 1);
+		if (n <= 0)
 			break;
-		}
 		at += (size_t)n;
 	}
+	return log_count_lines(lines + at, len - at);
+}
+
+static void loop_flush_access(struct loop *l)
+{
+	uint64_t lost;
+
+	if (!l->access_len)
+		return;
+	lost = l->access_sink ? access_sink_put(l->access_sink, l->access, l->access_len)
+	                      : access_to_stdout(l->access, l->access_len);
+	stats_add(&l->stats, STAT_ACCESS_LOST, lost);
 	l->access_len = 0;
+}
+
+void loop_set_access_sink(struct loop *l, struct access_sink *sink)
+{
+	l->access_sink = sink;
 }
 
 void loop_access(struct loop *l, const char *line, size_t len)

@@ -80,8 +80,12 @@ void loop_arm(struct loop *, struct timer *, uint64_t duration_ms);
 void loop_disarm(struct loop *, struct timer *);
 enum { LOOP_TICK_MS = 50 };
 
-/* Appends to the access log, which is written to stdout once a turn or when the buffer is full. Lines that stdout does
- * not take at once are lost and counted; the loop never waits for longer than one write(2). */
+/* Sets where the access log goes; NULL, as at the beginning: to stdout. The sink must outlive the loop. */
+struct access_sink;
+void loop_set_access_sink(struct loop *, struct access_sink *);
+/* Appends whole lines to the access log, which goes out once a turn or when the buffer is full. Lines that stdout does
+ * not take at once, or for which the sink has no room, are lost and counted; the loop never waits for longer than one
+ * write(2) to stdout. */
 void loop_access(struct loop *, const char *line, size_t len);
 
 #endif

@@ -8,8 +8,10 @@
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
+#include "proxy/base/url_secrets.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch_internal.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 
 enum { FETCH_LOG_URL_MAX = 512 };
@@ -115,7 +117,9 @@ void fetch_end(struct fetch *f)
 
 static void fetch_show_url(const struct fetch *f, char url[FETCH_LOG_URL_MAX])
 {
-	log_escape(url, FETCH_LOG_URL_MAX, f->url ? f->url : "", f->url ? strlen(f->url) : 0);
+	char shown[URL_SHOWN_MAX];
+
+	log_escape(url, FETCH_LOG_URL_MAX, shown, f->url ? url_show(shown, f->url, strlen(f->url)) : 0);
 }
 
 void fetch_fail(struct fetch *f)
@@ -128,6 +132,8 @@ void fetch_fail(struct fetch *f)
 	log_line_of(LOG_LEVEL_INFO, &f->request.id, "fetch %s: %s%s%s", url, failure_token(f->failure.error),
 	    f->failure.details[0] ? ": " : "", f->failure.details);
 	stats_count(&loop_stats(fetch_loop(f))->failures[f->failure.error], 1);
+	if (f->request.record)
+		f->request.record->failure = f->failure.error;
 	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
@@ -240,6 +246,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		return;
 	}
 	fetch_enter(f, FETCH_HEAD);
+	fetch_record_address(f->request.record, conn_peer(conn));
+	fetch_record_begin(f->request.record, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
 	stats_add(loop_stats(fetch_loop(f)), STAT_CONNECTIONS_REUSED, reused);
@@ -330,7 +338,7 @@ void fetch_connect(struct fetch *f)
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
 		.guard = r->guard,
 		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
-		.generation = r->settings->generation, .id = r->id };
+		.generation = r->settings->generation, .id = r->id, .record = r->record };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
 		f->retried || !fetch_repeatable(f) };
 	size_t len;
@@ -365,6 +373,8 @@ bool fetch_retry(struct fetch *f)
 	if (!f->reused || f->retried || f->head_len || f->interims)
 		return false;
 	f->retried = true;
+	if (f->request.record)
+		f->request.record->retries++;
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
 	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
@@ -473,6 +483,7 @@ void fetch_request_free(struct fetch_request *r)
 	free(r->conditional_url);
 	r->fields = r->private_fields = r->conditional = r->conditional_url = NULL;
 	settings_unref(&r->settings);
+	fetch_record_unref(&r->record);
 }
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)

@@ -15,6 +15,7 @@
 #include "proxy/object/transform.h"
 #include "proxy/settings/parent.h"
 
+struct fetch_record;
 struct guard;
 struct loop;
 struct backoff;
@@ -67,6 +68,7 @@ struct fetch_hooks {
 
 struct fetch_request {
 	struct log_id id;              /* of the request that began the fetch */
+	struct fetch_record *record;   /* a reference, which the fetch takes over; NULL: nothing is measured */
 	/* a reference, which the fetch takes over: the pointers below point into the settings */
 	struct settings *settings;
 	struct tls_context *tls;       /* for https */

@@ -8,6 +8,7 @@
 
 #include "proxy/base/bodies.h"
 #include "proxy/origin/backoff.h"
+#include "proxy/origin/fetch_record.h"
 
 enum { FETCH_INTERIMS_MAX = 16 };
 
@@ -85,6 +86,7 @@ static int fetch_start_body(struct fetch *f)
 {
 	const struct destination from = f->request.to;     /* its path is not used: it may be freed */
 
+	fetch_record_end(f->request.record, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");

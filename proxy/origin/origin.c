@@ -14,6 +14,7 @@
 #include "proxy/dns/resolve.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/origin/happy_eyeballs.h"
 #include "proxy/origin/parent_tunnel.h"
 #include "proxy/settings/guard.h"
@@ -27,6 +28,7 @@ struct attempt {
 
 struct origin {
 	struct log_id id;              /* of the request that needs the connection */
+	struct fetch_record *record;   /* likewise, borrowed; NULL: nothing is measured */
 	struct loop *loop;
 	struct resolver *resolver;
 	struct resolve *resolve;
@@ -141,6 +143,8 @@ static bool origin_attempt(struct origin *o, enum dns_family family, const struc
 		origin_note(o, origin_classify(errno), errno);
 		return false;
 	}
+	if (!o->n_attempts)
+		fetch_record_begin(o->record, STAGE_CONNECT, o->loop);
 	o->n_attempts++;
 	o->in_flight++;
 	return true;
@@ -193,6 +197,7 @@ static void origin_on_tls(void *arg, enum conn_event event)
 	struct origin *o = arg;
 
 	if (event == CONN_CONNECTED) {
+		fetch_record_end(o->record, STAGE_TLS, o->loop);
 		origin_end(o, o->conn);
 		return;
 	}
@@ -204,10 +209,12 @@ static void origin_on_tls(void *arg, enum conn_event event)
 /* The connection leads to the origin, directly or through the parent: TLS is next. */
 static void origin_secure(struct origin *o)
 {
+	fetch_record_end(o->record, STAGE_CONNECT, o->loop);
 	if (!o->tls) {
 		origin_end(o, o->conn);
 		return;
 	}
+	fetch_record_begin(o->record, STAGE_TLS, o->loop);
 	conn_set_owner(o->conn, origin_on_tls, o);
 	if (conn_start_tls(o->conn, o->tls, o->host))
 		origin_fail(o, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
@@ -273,6 +280,8 @@ static void origin_on_resolved(void *arg, const struct resolve_result *r)
 	if (r->status != DNS_OK && o->failure.error == FAILURE_NONE)
 		failure_set(&o->failure, r->status == DNS_TIMEOUT ? FAILURE_DNS_TIMEOUT : FAILURE_DNS_ERROR, "%s%s",
 		    origin_whose(o), r->reason);
+	if (r->n)
+		fetch_record_end(o->record, STAGE_DNS, o->loop);
 	memcpy(o->addresses[r->family], r->addresses, r->n * sizeof *r->addresses);
 	happy_eyeballs_add(&o->order, r->family, (unsigned)r->n);
 	if (!o->in_flight || !o->pace.queue)
@@ -320,6 +329,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 		return NULL;
 	o->loop = l;
 	o->id = target->id;
+	o->record = target->record;
 	o->resolver = resolver;
 	o->tls = target->tls;
 	o->ready = ready;
@@ -336,6 +346,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 		loop_defer(l, &o->refuse);
 		return o;
 	}
+	fetch_record_begin(o->record, STAGE_DNS, l);
 	happy_eyeballs_start(&o->order, resolver_first_family(resolver));
 	if (!(o->host = strdup(target->host)) ||
 	    !(o->resolve = resolve_start(resolver, o->parent ? o->parent->host : o->host,

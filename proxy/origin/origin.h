@@ -12,6 +12,7 @@
 
 struct conf_parent;
 struct conn;
+struct fetch_record;
 struct guard;
 struct loop;
 struct origin;
@@ -28,6 +29,7 @@ struct origin_target {
 	bool tunnel;                   /* CONNECT is used with a parent even without TLS */
 	unsigned generation;           /* of the settings that these pointers point into */
 	struct log_id id;              /* of the request that needs the connection */
+	struct fetch_record *record;   /* likewise; it outlives the handle; NULL: nothing is measured */
 	uint64_t connect_timeout_ms;   /* for lookup, all addresses, tunnel and TLS together */
 };
 

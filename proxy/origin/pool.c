@@ -10,6 +10,7 @@
 #include "proxy/base/hash.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
+#include "proxy/origin/fetch_record.h"
 #include "proxy/settings/parent.h"
 
 enum { POOL_BUCKETS = 256 };
@@ -57,6 +58,7 @@ struct lease {
 	struct lease_terms terms;
 	uint64_t connect_timeout_ms;
 	struct log_id id;              /* of the request that needs the connection */
+	struct fetch_record *record;   /* likewise; borrowed; NULL: nothing is measured */
 	struct timer timer;            /* while WAITING */
 	struct origin *origin;         /* while OPENING */
 	struct conn *conn;             /* an idle connection on its way to ready() */
@@ -106,6 +108,7 @@ static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_t
 	o->pool = p;
 	o->target = *t;
 	o->target.host = o->host;
+	o->target.record = NULL;       /* this request's alone */
 	TAILQ_INIT(&o->idle);
 	TAILQ_INIT(&o->waiting);
 	LIST_INSERT_HEAD(b, o, link);
@@ -255,6 +258,8 @@ static void lease_open(struct lease *l)
 	o->leased++;
 	loop_disarm(p->loop, &l->timer);
 	lease_enter(l, LEASE_OPENING);
+	fetch_record_end(l->record, STAGE_QUEUE, p->loop);
+	target.record = l->record;
 	target.connect_timeout_ms = l->connect_timeout_ms;
 	target.id = l->id;
 	if (l->terms.fresh && l->terms.max && o->n_idle && o->leased + o->n_idle > l->terms.max)
@@ -287,6 +292,8 @@ struct lease *pool_lease(struct pool *p, const struct origin_target *t, const st
 	l->terms = *terms;
 	l->connect_timeout_ms = t->connect_timeout_ms;
 	l->id = t->id;
+	l->record = t->record;
+	fetch_record_begin(l->record, STAGE_QUEUE, p->loop);
 	l->ready = ready;
 	l->arg = arg;
 	l->task.run = lease_on_task;

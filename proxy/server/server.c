@@ -18,6 +18,7 @@
 #include "proxy/base/log.h"
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
+#include "proxy/net/access_sink.h"
 #include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
 #include "proxy/server/socket_address.h"
@@ -108,11 +109,18 @@ static struct settings *server_read_again(const struct server *s)
 	return fresh;
 }
 
+static void server_reopen_logs(struct server *s)
+{
+	if (s->access_sink)
+		access_sink_reopen(s->access_sink);
+}
+
 static void server_reload(struct server *s)
 {
 	struct settings *fresh;
 
 	notify_reloading(&s->notify);
+	server_reopen_logs(s);
 	if (!(fresh = server_read_again(s))) {
 		log_error("reload: the former configuration stays in force");
 		notify_ready(&s->notify, "reload refused (see the log): the former configuration stays in force");
@@ -270,6 +278,8 @@ static void server_wait(struct server *s)
 			server_enter(s, &e, e.phase == PHASE_SERVING ? PHASE_LEAVING : PHASE_CUTTING);
 		else if (sig == SIGUSR1)
 			server_print_stats(s);
+		else if (sig == SIGUSR2)
+			server_reopen_logs(s);
 		else if (sig == SIGHUP)
 			server_reload(s);
 		else if (sig == SIG_WORKER_DONE)
@@ -294,7 +304,7 @@ int server_check(const struct conf *conf)
 /* Signals are taken by the main thread alone, where it waits for them. -1: errno says why. */
 static int server_take_signals(struct server *s)
 {
-	const int taken[] = { SIGTERM, SIGINT, SIGUSR1, SIGHUP, SIG_WORKER_DONE };
+	const int taken[] = { SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP, SIG_WORKER_DONE };
 	sigset_t signals;
 
 	signal(SIGPIPE, SIG_IGN);

@@ -1,7 +1,7 @@
 /* Owns `utfeed serve`: the order in which it starts, workers, signals, the orderly end. Must not know: requests, where
  * sockets come from (sockets.h), how they go to the next process (takeover.h).
  * SIGTERM, SIGINT: the server finishes what is in flight, within drain-timeout, and exits with 0; a second signal ends
- * it at once. SIGUSR1: it prints the counters on stderr.
+ * it at once. SIGUSR1: it prints the counters on stderr. SIGUSR2: it opens the access log anew.
  * SIGHUP: it reads the configuration, certificates and keys again. They come into force for new requests, or not at all
  * where anything is wrong or needs a restart. */
 #ifndef UTFEED_PROXY_SERVER_SERVER_H

@@ -13,6 +13,7 @@
 #include "proxy/server/takeover.h"
 #include "proxy/server/watchdog.h"
 
+struct access_sink;
 struct admin;
 struct backoff;
 struct cache;
@@ -32,6 +33,7 @@ struct server {
 	char **argv;
 	struct cache *cache;
 	struct backoff *backoff;
+	struct access_sink *access_sink;       /* NULL: access lines go to stdout */
 	size_t n_workers, running;
 	struct worker **workers;
 	struct stats **stats;          /* one of each worker, then that of the admin listener */

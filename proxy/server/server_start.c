@@ -10,6 +10,8 @@
 #include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
 #include "proxy/cache/cache.h"
+#include "proxy/net/access_sink.h"
+#include "proxy/net/loop.h"
 #include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/server/inherit.h"
@@ -60,6 +62,7 @@ static int server_make_worker(struct server *s, size_t i)
 		return -1;
 	s->stats[i] = worker_stats(s->workers[i]);
 	s->loops[i] = worker_loop(s->workers[i]);
+	loop_set_access_sink(s->loops[i], s->access_sink);
 	worker_on_done(s->workers[i], server_on_worker_done, s);
 	return 0;
 }
@@ -133,7 +136,8 @@ static int server_open(struct server *s)
 	struct privileges user;
 
 	return privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers))
+	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers)) ||
+	        access_sink_new(&s->access_sink, s->first->conf)
 	    ? -1
 	    : 0;
 }
@@ -165,6 +169,7 @@ void server_end(struct server *s)
 	admin_free(&s->admin);
 	for (size_t i = 0; s->workers && i < s->n_workers; i++)
 		worker_free(&s->workers[i]);
+	access_sink_free(&s->access_sink);
 	cache_free(&s->cache);
 	feeds_seen_free(&s->feeds);
 	backoff_free(&s->backoff);

@@ -8,6 +8,7 @@ import socket
 
 import pytest
 
+import schema
 from certs import Authority
 from clock import Clock
 from peers import Canary, Origin, TlsOrigin
@@ -58,6 +59,10 @@ SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_cha
                    "test_relay.py", "test_repairs.py", "test_security.py", "test_transport.py", "test_trust_http.py",
                    "test_trust_text.py"}
 
+# Files in which no test reads the access log: every utfeed writes it as JSON there, and at its end each line is held against the schema
+LOGGED_AS_JSON = {"test_broken.py", "test_cache.py", "test_compression.py", "test_headers.py", "test_parent.py", "test_poisoning.py",
+                  "test_purge.py", "test_ranges.py", "test_refused.py", "test_tls.py", "test_transport.py", "test_trust_desync.py"}
+
 
 @pytest.fixture
 def another():
@@ -97,16 +102,20 @@ def starting(test):
     running = []
     # What is about one transfer must not be answered from the one before; the cache has tests of its own
     cache = [] if test.path.name in CACHED else ["--cache", "off"]
+    as_json = test.path.name in LOGGED_AS_JSON
+    log = ["--log-format", "json"] if as_json else []
 
     def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*cache, *route, *EXTRA, *options, **how))
+        running.append(Utfeed(*cache, *log, *route, *EXTRA, *options, **how))
         return running[-1]
     yield run
     errors = []
     for each in running:
         try:
             each.stop()
+            for line in each.out.lines if as_json else ():
+                schema.access_line(line)
         except AssertionError as error:
             errors.append(error)
     if errors:

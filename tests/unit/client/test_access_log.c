@@ -4,8 +4,11 @@
 #include "proxy/base/stats.h"
 #include "proxy/base/url_mask.h"
 #include "proxy/client/access_log.h"
+#include "proxy/http/cache_status.h"
+#include "proxy/origin/fetch_record.h"
 #include "tests/unit/unit.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +142,7 @@ static void lines(void)
 			.target = { cases[i].target, strlen(cases[i].target) }, .status = cases[i].status, .body_bytes = 12, .report = cases[i].report,
 			.duration_us = 1002, .end = cases[i].end, .id = { 17, 3 }, .route = cases[i].route };
 		char buf[ACCESS_LOG_LINE_MAX];
-		size_t n = access_log_format(buf, &e);
+		size_t n = access_log_text(buf, &e);
 
 		UNIT_ROW(n == strlen(cases[i].want) && memcmp(buf, cases[i].want, n) == 0, "%s: %.*s", cases[i].rule, (int)n, buf);
 	}
@@ -155,8 +158,96 @@ static void tunnel_line(void)
 	size_t n;
 
 	log_write_time(when, 1795230245006);
-	n = access_log_format(buf, &e);
+	n = access_log_text(buf, &e);
 	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
+}
+
+static struct access_log_entry whole_entry(const struct object_report *r, const struct fetch_record *record, const struct cache_status *cache)
+{
+	return (struct access_log_entry){ .when = "2026-11-21T03:04:05.006Z", .client = "[2001:db8::1]:46192", .method = { "GET", 3 },
+		.target = { "/f?token=a&b=\"", 14 }, .status = 200, .body_bytes = 12, .report = r, .duration_us = 1002, .end = "done",
+		.id = { 17, 3 }, .route = "news", .wall_ms = 1795230245006, .version = "1.1", .referer = { "http://u:p@h/?sig=x", 19 },
+		.user_agent = { "a \"b\"\xe9\xc3\xa9\n", 9 }, .received_bytes = 34, .sent_bytes = 56, .way = "route", .cache = cache, .record = record,
+		.first_byte_us = 1001, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+}
+
+static void as_json(void)
+{
+	static const char full[] =
+		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c17.3\",\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\","
+		"\"client\":\"2001:db8::1\",\"client_port\":46192,\"method\":\"GET\",\"url\":\"/f?token=***&b=\\\"\",\"http\":\"1.1\",\"way\":\"route\","
+		"\"route\":\"news\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
+		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"rule\":\"auto:2.1/decl\","
+		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin\":\"127.0.0.1:80\",\"retries\":2,"
+		"\"queue_ms\":0.000,\"dns_ms\":1.234,\"connect_ms\":12.000,\"tls_ms\":null,\"origin_ms\":0.009,\"failure\":\"connection_refused\","
+		"\"first_byte_ms\":1.001,\"total_ms\":1.002,\"end\":\"done\"}\n";
+	static const char empty[] =
+		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c1.1\",\"traceparent\":null,\"client\":\"unknown\",\"client_port\":null,\"method\":null,\"url\":null,"
+		"\"http\":null,\"way\":\"none\",\"route\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
+		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"rule\":null,\"charset\":null,\"was\":null,"
+		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
+		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
+	const struct fetch_record record = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
+	const struct cache_status cache = { .fwd = FWD_STALE, .fwd_status = 304, .has_ttl = true, .ttl = -7, .stored = true, .collapsed = true, .detail = "word" };
+	const struct object_report r = report(VERDICT_CHARSET);
+	struct access_log_entry e = whole_entry(&r, &record, &cache);
+	const struct access_log_entry none = { .when = "2026-11-21T03:04:05.006Z", .client = "unknown", .end = "dropped", .id = { 1, 1 }, .way = "none",
+		.first_byte_us = -1 };
+	char buf[ACCESS_LOG_LINE_MAX];
+	size_t n = access_log_json(buf, &e);
+
+	UNIT_ROW(n == sizeof full - 1 && !memcmp(buf, full, n), "%.*s", (int)n, buf);
+	n = access_log_json(buf, &none);
+	UNIT_ROW(n == sizeof empty - 1 && !memcmp(buf, empty, n), "%.*s", (int)n, buf);
+}
+
+/* What Apache and nginx write, escaped as nginx does it. */
+static void as_combined(void)
+{
+	static const struct { const char *client, *method, *version; int status; const char *want; } cases[] = {
+		{ "[2001:db8::1]:46192", "GET", "1.1", 200,
+			"2001:db8::1 - - [21/Nov/2026:03:04:05 +0000] \"GET /f?token=***&b=\\x22 HTTP/1.1\" 200 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
+		{ "192.0.2.7:-", "", NULL, 0,
+			"192.0.2.7 - - [21/Nov/2026:03:04:05 +0000] \"-\" 000 12 \"http://***@h/?sig=***\" \"a \\x22b\\x22\\xe9\\xc3\\xa9\\x0a\"\n" },
+	};
+	char buf[ACCESS_LOG_LINE_MAX];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct access_log_entry e = whole_entry(NULL, NULL, NULL);
+		size_t n;
+
+		e.client = cases[i].client;
+		e.method = (struct slice){ cases[i].method, strlen(cases[i].method) };
+		e.version = cases[i].version;
+		e.status = cases[i].status;
+		n = access_log_combined(buf, &e);
+		UNIT_ROW(n == strlen(cases[i].want) && !memcmp(buf, cases[i].want, n), "%.*s", (int)n, buf);
+	}
+}
+
+/* A pipe takes the line as a whole. */
+static void longest_of(access_log_f *write, struct access_log_entry e, const char *text, size_t len)
+{
+	static const struct cache_status cache = { .fwd = FWD_VARY_MISS, .fwd_status = 999, .has_ttl = true, .ttl = INT64_MIN, .stored = true, .detail = "word" };
+	struct fetch_record record = { .retries = UINT_MAX, .failure = FAILURE_HTTP_HEADER_SIZE };
+	char buf[ACCESS_LOG_LINE_MAX];
+	size_t n;
+
+	memset(record.address, '1', sizeof record.address - 1);
+	for (size_t i = 0; i < STAGE_COUNT; i++)
+		record.us[i] = INT64_MAX;
+	e.referer = e.user_agent = (struct slice){ text, len };
+	e.sent_bytes = UINT64_MAX;
+	e.version = "1.1";
+	e.way = "connect";
+	e.wall_ms = INT64_C(253402300799999);
+	e.cache = &cache;
+	e.record = &record;
+	e.first_byte_us = INT64_MAX;
+	e.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+	n = write(buf, &e);
+	CU_ASSERT_FATAL(n > 1000 && n <= PIPE_BUF);
+	CU_ASSERT(memchr(buf, '\n', n) == buf + n - 1 && memchr("}\"", buf[n - 2], 2) != NULL);
 }
 
 /* The longest there can be is one line still. */
@@ -174,7 +265,9 @@ static void longest(void)
 	memset(text, '\n', len);
 	text[len - 1] = '\0';
 	r.repairs = r.malformed = UINT64_MAX;
-	n = access_log_format(buf, &e);
+	for (int format = CONF_LOG_JSON; format <= CONF_LOG_COMBINED; format++)
+		longest_of(access_log_formats[format], e, text, len);
+	n = access_log_text(buf, &e);
 	CU_ASSERT_FATAL(n > 0 && n < ACCESS_LOG_LINE_MAX);
 	CU_ASSERT(memchr(buf, '\n', n) == buf + n - 1);
 	CU_ASSERT(memmem(buf, n, " end=dropped id=c", 17) != NULL);
@@ -247,4 +340,4 @@ static void route_counters(void)
 	free(text);
 }
 
-UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "longest", longest }, { "failures", failures }, { "counters", counters }, { "route counters", route_counters })
+UNIT_SUITE(access, { "trust 20: masked", masked }, { "escaped", escaped }, { "lines", lines }, { "tunnel", tunnel_line }, { "json", as_json }, { "combined", as_combined }, { "longest", longest }, { "failures", failures }, { "counters", counters }, { "route counters", route_counters })

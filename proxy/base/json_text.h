@@ -1,0 +1,18 @@
+/* Owns strings of JSON (RFC 8259 section 7) in a struct text, for lines that are written by the thousand; json.h writes
+ * whole documents to a stream.
+ * Must not know: what is written.
+ * Invariant: the string is valid JSON in UTF-8 whatever the bytes are: those that are not UTF-8 become U+FFFD, and
+ * control characters (C0, DEL, C1) are escaped. */
+#ifndef UTFEED_PROXY_BASE_JSON_TEXT_H
+#define UTFEED_PROXY_BASE_JSON_TEXT_H
+
+#include <stddef.h>
+
+#include "proxy/base/slice.h"
+#include "proxy/base/text.h"
+
+/* Adds the bytes as a string with its quotes, of at most max bytes between them: the text ends before the character
+ * that would exceed it. */
+void json_text_bytes(struct text *, struct slice bytes, size_t max);
+
+#endif

@@ -1,0 +1,68 @@
+/* What the access log says of a request, gathered when it ends; see client_internal.h. */
+#include "proxy/client/client_internal.h"
+
+#include "proxy/client/access_log.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/tunnel.h"
+
+/* The times and the address of a fetch are those of the request that began it and is answered by it, not those of a
+ * refresh behind a hit. */
+static const struct fetch_record *client_record(const struct exchange *x)
+{
+	return x->lookup.ctx && x->lookup.status.hit ? NULL : x->record;
+}
+
+static uint64_t client_bytes_in(const struct client *c)
+{
+	const struct exchange *x = c->x;
+
+	if (!x->ctx.settings)
+		return x->in_len;
+	return x->msg.head_len + x->upload_bytes + (c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0);
+}
+
+/* Adds what only some formats show. */
+static void client_log_more(struct client *c, struct access_log_entry *e)
+{
+	struct exchange *x = c->x;
+	bool complete = x->ctx.settings;       /* the request's head */
+
+	e->wall_ms = loop_wall_ms(client_loop(c));
+	e->received_bytes = client_bytes_in(c);
+	e->sent_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.bytes;
+	e->way = answer_way_names[client_way(c)];
+	e->cache = x->lookup.ctx ? &x->lookup.status : NULL;
+	e->first_byte_us = x->first_us ? (int64_t)(x->first_us - x->start_us) : -1;
+	e->record = client_record(x);
+	if (complete) {
+		e->version = x->msg.minor ? "1.1" : "1.0";
+		e->referer = http_msg_get(&x->msg, H_REFERER);
+		e->user_agent = http_msg_get(&x->msg, H_USER_AGENT);
+	}
+	if (client_records(c))
+		e->traceparent = trace_own(&x->trace, complete ? &x->msg : NULL);
+}
+
+void client_log_line(struct client *c, const char *end)
+{
+	enum conf_log_format format = client_conf(c)->log_format;
+	struct exchange *x = c->x;
+	char line[ACCESS_LOG_LINE_MAX];
+	char who[REQUESTER_TEXT_MAX];
+	struct object_report report;
+	struct access_log_entry e = {
+		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
+		    who) : conn_peer(c->conn),
+		.target = http_msg_target(&x->msg),
+		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
+		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
+		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
+		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
+		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
+		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
+	};
+
+	if (format != CONF_LOG_TEXT)
+		client_log_more(c, &e);
+	loop_access(client_loop(c), line, access_log_formats[format](line, &e));
+}
