@@ -164,6 +164,8 @@ lane_three() {
 rest() {
 	[ ! -f build/gcc/Makefile ] || taken distcheck || step distcheck env UTFEED_SHARED="$shared" XZ_OPT=-0 make -C build/gcc -s -j2 distcheck \
 		DISTCHECK_CONFIGURE_FLAGS="CC=clang CFLAGS=-O1 LDFLAGS=$linker --enable-developer --disable-dependency-tracking"
+	# Not optimised: what is asked is which names it has, and whether the example runs
+	[ ! -f build/gcc/Makefile ] || taken library || step library make -C build/gcc -s check-library CC=gcc CFLAGS="-O0 -g0" CPPFLAGS=-Wno-cpp
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 
