@@ -33,6 +33,8 @@ converters() {
 }
 
 mkdir -p "$root/usr/bin" "$root/etc"
+# For --cache-lmdb: a volume mounted here is its user's
+install -d -o 65532 -g 65532 -m 700 "$root/var/cache/utfeed"
 install -m 755 "$binary" "$root/usr/bin/utfeed"
 ldd "$binary" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | xargs -I{} cp -L --parents {} "$root"
 list=$(converters)

@@ -26,6 +26,7 @@ NOT_RUN = {
     "./bootstrap deps build && ./bootstrap && ./configure && make": "installs packages; ./bootstrap check builds so in several folders",
     "make install": "writes into the system; make distcheck, of ./bootstrap check, installs into a folder",
     "docker build -f docker/Dockerfile -t utfeed .": "needs docker",
+    "docker run --read-only -p 127.0.0.1:8080:8080 utfeed": "needs docker; make check-image runs the image's root like that",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
 # What the line does beside building utfeed, which is built here
