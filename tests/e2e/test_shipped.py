@@ -1,0 +1,234 @@
+"""What docker/ ships for others to read: compose.yaml, the Dockerfile's variables, Kubernetes' objects, Prometheus' rules and Grafana's
+dashboard. Their options are options and their values load; the numbers they show are numbers that utfeed has."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from peers import Client
+from proxy import BINARY
+
+DOCKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docker")
+MONITORING = os.path.join(DOCKER, "monitoring")
+OBJECTS = sorted(glob.glob(os.path.join(DOCKER, "kubernetes", "*.yaml")))
+STATS = os.path.join(DOCKER, "..", "proxy", "base", "stats.def")
+# Of a variable of Grafana's, and of Prometheus itself
+OF_PROMETHEUS = {"up", "ALERTS"}
+HISTOGRAM = re.compile(r"_(bucket|sum|count)$")
+PROMTOOL = shutil.which("promtool")
+
+yaml = pytest.importorskip("yaml", reason="no python3-yaml here")
+
+
+def text_of(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def documents(path):
+    return [each for each in yaml.safe_load_all(text_of(path)) if each]
+
+
+def containers():
+    """(where, arguments, environment, pod) of every container that runs utfeed."""
+    compose = yaml.safe_load(text_of(DOCKER, "compose.yaml"))["services"]["utfeed"]
+    yield "compose.yaml", compose["command"], compose["environment"], None
+    yield "Dockerfile", ["serve"], variables_of_the_image(), None
+    for path in OBJECTS:
+        for each in documents(path):
+            pod = each.get("spec", {}).get("template", {}).get("spec", {})
+            for container in pod.get("initContainers", []) + pod.get("containers", []):
+                if container["name"] == "utfeed":
+                    yield (os.path.basename(path), container["args"],
+                           {row["name"]: row.get("value", "a secret") for row in container["env"]}, (pod, container))
+
+
+def variables_of_the_image():
+    joined = text_of(DOCKER, "Dockerfile").replace("\\\n", " ")
+    return dict(word.split("=", 1) for line in re.findall(r"^ENV (.*)$", joined, re.M) for word in line.split())
+
+
+CONTAINERS = list(containers())
+
+
+def in_force(arguments, environment):
+    """The configuration of such a container, {option: value}."""
+    done = subprocess.run([BINARY, *arguments, "--print-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(re.findall(r"^([a-z-]+) = (.*)$", done.stdout, re.M))
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h)?", text).groups()
+    return int(number) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600, None: 0.001}[unit]
+
+
+@pytest.mark.parametrize("where, arguments, environment, pod", CONTAINERS, ids=[row[0] for row in CONTAINERS])
+def test_containers_configuration(where, arguments, environment, pod):
+    """Each variable is an option's, and the values load (as the start would have them)."""
+    options = set(re.findall(r'^OPTION\([a-z]+, "([a-z-]+)"', text_of(DOCKER, "..", "conf", "options.def"), re.M))
+    for name in environment:
+        assert name.startswith("UTFEED_") and name[len("UTFEED_"):].lower().replace("_", "-") in options, f"{where}: {name}"
+    done = subprocess.run([BINARY, *arguments, "--check-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    if pod:
+        checked_pod(*pod, in_force(arguments, environment))
+
+
+def checked_pod(pod, container, options):
+    """The probes ask what the admin listener answers, at its port; the pod waits for the drain."""
+    ports = {row["name"]: row["containerPort"] for row in container["ports"]}
+    assert str(ports["metrics"]) == options["admin-listen"].rsplit(":", 1)[1]
+    if "http" in ports:
+        assert str(ports["http"]) == options["listen"].rsplit(":", 1)[1]
+    for probe, path in (("startupProbe", "/readyz"), ("readinessProbe", "/readyz"), ("livenessProbe", "/healthz")):
+        assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
+    assert pod["terminationGracePeriodSeconds"] > seconds(options["drain-delay"]) + seconds(options["drain-timeout"])
+    assert container["securityContext"]["readOnlyRootFilesystem"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def labels_and_ports():
+    """[(labels, {port})] of the pods that shared.yaml makes."""
+    made = []
+    for each in documents(os.path.join(DOCKER, "kubernetes", "shared.yaml")):
+        if each["kind"] == "Deployment":
+            template = each["spec"]["template"]
+            assert each["spec"]["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+            made.append((template["metadata"]["labels"], {port["containerPort"] for container in template["spec"]["containers"]
+                                                           for port in container["ports"]}))
+    return made
+
+
+def chosen(selector, pods):
+    return [ports for labels, ports in pods if selector["matchLabels"].items() <= labels.items()]
+
+
+def test_services_and_policies_name_pods_that_are_there():
+    pods = labels_and_ports()
+    for path in OBJECTS:
+        for each in documents(path):
+            if each["kind"] == "Service":
+                (ports,) = [ports for labels, ports in pods if each["spec"]["selector"].items() <= labels.items()]
+                assert {row["port"] for row in each["spec"]["ports"]} <= ports
+            if each["kind"] == "NetworkPolicy":
+                (ports,) = chosen(each["spec"]["podSelector"], pods)
+                assert {row["port"] for rule in each["spec"]["ingress"] for row in rule["ports"]} == ports
+                for rule in each["spec"]["egress"]:
+                    for peer in rule["to"]:
+                        if "podSelector" in peer and "namespaceSelector" not in peer:
+                            assert chosen(peer["podSelector"], pods) == [{row["port"] for row in rule["ports"]}]
+
+
+def test_what_compose_mounts_is_there():
+    services = yaml.safe_load(text_of(DOCKER, "compose.yaml"))["services"]
+    mounted = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])]
+    assert len(mounted) == 4
+    for path in mounted:
+        assert os.path.exists(os.path.join(DOCKER, path)), path
+    (target,) = yaml.safe_load(text_of(MONITORING, "prometheus.yaml"))["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert target == "utfeed:" + services["utfeed"]["environment"]["UTFEED_ADMIN_LISTEN"].rsplit(":", 1)[1]
+
+
+def dashboard():
+    return json.loads(text_of(MONITORING, "grafana", "utfeed.json"))
+
+
+def expressions():
+    """(where, expression) of dashboard and rules."""
+    for panel in dashboard()["panels"]:
+        yield from ((panel["title"], target["expr"]) for target in panel.get("targets", []))
+    for group in yaml.safe_load(text_of(MONITORING, "alerts.yaml"))["groups"]:
+        yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])
+
+
+def names_in(expression):
+    """The series that an expression asks for: what stands before { or [ or a comparison, and is no function, label or word of the language."""
+    bare = re.sub(r'"[^"]*"', '""', expression)
+    bare = re.sub(r"\{[^}]*\}|\[[^\]]*\]", " ", bare)
+    bare = re.sub(r"\b(by|without)\s*\([^)]*\)", " ", bare)
+    return {name for name, call in re.findall(r"\b([a-z_][a-z0-9_]*)\b(\s*\()?", bare) if not call and name not in {"by", "and", "or", "unless", "for"}}
+
+
+def families(start):
+    """The series of a utfeed: what its /metrics names, and the rows of stats.def whose owner is not there."""
+    proxy = start(None, "--admin-listen", "127.0.0.1:0")
+    client = Client(int(re.search(r"admin listener on 127\.0\.0\.1:(\d+)", proxy.err.text())[1]))
+    shown = dict(re.findall(r"^# TYPE (\S+) (\S+)$", client.get("/metrics", host="localhost").body.decode(), re.M))
+    client.close()
+    rows = re.findall(r'^(GAUGE|TALLY)\(\w+, +"(\w+)"', text_of(STATS), re.M)
+    owned = {f"utfeed_{name}" + ("_total" if kind == "TALLY" else "") for kind, name in rows}
+    return {name: kind for name, kind in shown.items()}, owned
+
+
+def test_names_in_dashboard_and_rules(start):
+    shown, owned = families(start)
+    asked = 0
+    for where, expression in expressions():
+        for name in names_in(expression) - OF_PROMETHEUS:
+            family = HISTOGRAM.sub("", name)
+            known = name in shown or name in owned or shown.get(family) == "histogram"
+            assert known, f"{where}: there is no {name}"
+            asked += 1
+    assert asked > 50
+
+
+def test_rates_are_of_what_only_grows():
+    """rate() of a gauge, or a counter's bare value, would be drawn, and mean nothing."""
+    for where, expression in expressions():
+        for name in re.findall(r"(?:rate|increase)\((\w+)", expression):
+            assert name.endswith("_total") or HISTOGRAM.search(name), f"{where}: rate of {name}"
+        for name in re.findall(r"\b\w+_total\b(?!\{[^}]*\}\[|\[)", expression):
+            raise AssertionError(f"{where}: {name} without a rate")
+
+
+def test_panels_stand_apart():
+    panels = dashboard()["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken = {}
+    for panel in panels:
+        at = panel["gridPos"]
+        assert at["x"] + at["w"] <= 24
+        for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
+            assert cell not in taken, f"{panel['title']} lies on {taken[cell]}"
+            taken[cell] = panel["title"]
+
+
+@pytest.mark.skipif(not PROMTOOL, reason="no promtool here: the package prometheus has it")
+@pytest.mark.parametrize("arguments", [("check", "rules", "alerts.yaml"), ("test", "rules", "alerts_test.yaml"), ("check", "config", "prometheus.yaml")],
+                         ids=" ".join)
+def test_promtool(arguments):
+    done = subprocess.run([PROMTOOL, *arguments], cwd=MONITORING, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not PROMTOOL, reason="no promtool here: the package prometheus has it")
+def test_expressions_of_the_dashboard(tmp_path):
+    """As rules, which promtool reads."""
+    rules = [{"record": f"panel:{number}", "expr": expression.replace("$__rate_interval", "5m").replace("$instance", ".*")}
+             for number, (_, expression) in enumerate(expressions())]
+    (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    done = subprocess.run([PROMTOOL, "check", "rules", tmp_path / "rules.json"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_is_tested():
+    named = {rule["alertname"] for test in yaml.safe_load(text_of(MONITORING, "alerts_test.yaml"))["tests"]
+             for rule in test.get("alert_rule_test", [])}
+    rules = {rule["alert"] for group in yaml.safe_load(text_of(MONITORING, "alerts.yaml"))["groups"] for rule in group["rules"]}
+    assert named == rules
+    (firing,) = [test["exp_samples"][0]["value"] for row in yaml.safe_load(text_of(MONITORING, "alerts_test.yaml"))["tests"]
+                 for test in row.get("promql_expr_test", [])]
+    assert firing == len(rules)
+
+
+def test_the_package_needs_what_a_build_needs():
+    """Every library of docker/packages' section build is one of debian/control, and no other."""
+    rows = [line.split() for line in text_of(DOCKER, "packages").splitlines() if re.match(r"[a-z]", line)]
+    build = {row[1].replace("|", " | ") for row in rows if row[0] == "build" and "-dev" in row[1] and row[1] != "libc6-dev"}
+    needed = re.search(r"^Build-Depends:((?:.*\n)(?: .*\n)*)", text_of(DOCKER, "debian", "control"), re.M)[1]
+    listed = {item.strip() for item in needed.split(",") if "-dev" in item and "<!nocheck>" not in item}
+    assert listed == build
