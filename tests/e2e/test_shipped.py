@@ -1,6 +1,7 @@
 """What docker/ ships for others to read: compose.yaml, the Dockerfile's variables, Kubernetes' objects, Prometheus' rules and Grafana's
 dashboard. Their options are options and their values load; the numbers they show are numbers that utfeed has."""
 import glob
+import hashlib
 import json
 import os
 import re
@@ -232,3 +233,24 @@ def test_the_package_needs_what_a_build_needs():
     needed = re.search(r"^Build-Depends:((?:.*\n)(?: .*\n)*)", text_of(DOCKER, "debian", "control"), re.M)[1]
     listed = {item.strip() for item in needed.split(",") if "-dev" in item and "<!nocheck>" not in item}
     assert listed == build
+
+
+def test_bill_of_materials():
+    """SPDX 2.3: clauses 6 (document), 7 (packages), 11 (relationships). With SOURCE_DATE_EPOCH it is the same by the byte."""
+    command = ["sh", os.path.join(DOCKER, "sbom.sh"), BINARY, "0.1.0", "", "zlib"]
+    made = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, capture_output=True, text=True, timeout=60, check=True)
+    bill = json.loads(made.stdout)
+    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert bill["creationInfo"]["created"] == "2023-11-14T22:13:20Z" and bill["creationInfo"]["creators"]
+    assert re.fullmatch(r"https://[^#]+", bill["documentNamespace"])
+    ids = [package["SPDXID"] for package in bill["packages"]]
+    assert len(set(ids)) == len(ids) > 1 and all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", each) for each in ids)
+    for package in bill["packages"]:
+        assert package["name"] and package["versionInfo"] and package["downloadLocation"] and package["filesAnalyzed"] is False
+    (program,) = [package for package in bill["packages"] if package["name"] == "utfeed"]
+    with open(BINARY, "rb") as file:
+        assert program["checksums"] == [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(file.read()).hexdigest()}]
+    told = {(row["spdxElementId"], row["relatedSpdxElement"]) for row in bill["relationships"]}
+    assert told == {("SPDXRef-DOCUMENT", "SPDXRef-Package-utfeed")} | {("SPDXRef-Package-utfeed", each) for each in ids if each != "SPDXRef-Package-utfeed"}
+    if shutil.which("dpkg-query"):
+        assert any(package["name"].startswith("libevent-core") for package in bill["packages"])
