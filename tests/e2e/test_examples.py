@@ -130,6 +130,7 @@ class World:
                               ("--connect-allow example.org", f"--connect-allow example.org:{self.example_tls.port}"),
                               ("--listen 127.0.0.1:8080", ""),
                               ("127.0.0.1:9180", f"127.0.0.1:{self.admin_port}"),
+                              ("/run/utfeed/", f"{self.folder}/"),
                               ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
                               ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
                               ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):
