@@ -81,24 +81,34 @@ void conf_free(struct conf **owned)
 			free(conf->sources[i].where);
 	}
 	conf_route_clear(&conf->direct);
+	conf_notes_clear(&conf->notes);
 	free(conf->sources);
 	free(conf->file);
 	free(conf);
 	*owned = NULL;
 }
 
+/* Values of every source, the lowest first. What is wrong with them is kept. */
+static void apply_sources(struct conf *conf, int argc, char *const *argv, char *const *envp)
+{
+	if (conf->file)
+		conf_file_read(conf, conf->file, envp);
+	conf_env_apply(conf, envp);
+	conf_args_apply(conf, argc, argv);
+	if (!conf->notes.errors)
+		conf_env_fall_back(conf, envp);
+}
+
 int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp, struct conf_error *error)
 {
 	if (conf_env_first(conf, envp, error) != 0 || conf_args_first(conf, argc, argv, error) != 0)
-		return -1;
+		return conf_note_error(conf, error);
 	if (conf->action == CONF_PRINT_HELP || conf->action == CONF_PRINT_SAMPLE)
 		return 0;
-	if (conf->file && conf_file_read(conf, conf->file, error) != 0)
+	apply_sources(conf, argc, argv, envp);
+	if (conf_notes_status(conf, error) != 0)
 		return -1;
-	if (conf_env_apply(conf, envp, error) != 0 || conf_args_apply(conf, argc, argv, error) != 0 ||
-	    conf_env_fall_back(conf, envp, error) != 0)
-		return -1;
-	return conf_settle(conf, error);
+	return conf_settle(conf, error) == 0 ? 0 : conf_note_error(conf, error);
 }
 
 int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *error)

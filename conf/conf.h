@@ -111,6 +111,16 @@ enum conf_action { CONF_SERVE, CONF_PRINT_HELP, CONF_PRINT_SAMPLE, CONF_PRINT_CO
 
 struct conf_source;
 
+/* What is to be said of a configuration. The text: "FILE:LINE: sniff-bytes: what is wrong; what is allowed". */
+enum conf_note_level { CONF_NOTE_WARNING, CONF_NOTE_ERROR };
+enum { CONF_NOTES_MAX = 20 };
+struct conf_note { enum conf_note_level level; char *text; };
+struct conf_notes {
+	struct conf_note items[CONF_NOTES_MAX];
+	size_t count;
+	size_t errors, left_out;    /* those without room in items are left out, and counted in both */
+};
+
 struct conf {
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, prose) \
 	__typeof__(((struct conf_types *)0)->TYPE) member;
@@ -121,19 +131,24 @@ struct conf {
 	enum conf_action action;
 	char *file;                 /* the configuration file; NULL: none was read */
 	struct conf_source *sources;    /* the source of each value; conf_internal.h */
+	struct conf_notes notes;
 };
 
-/* The first error as text to print: "FILE:LINE: sniff-bytes: what is wrong; what is allowed". */
+/* One error, the first one where there are several. */
 struct conf_error { char text[640]; };
 
 /* NULL: out of memory. Every member has its default. */
 struct conf *conf_new(void);
 void conf_free(struct conf **);
 
-/* argv[0] (the word `serve`) is skipped. Returns 0, or -1 with the error filled in; conf can then only be given to
- * conf_free(). */
+/* argv[0] (the word `serve`) is skipped. Returns 0, or -1 with the first error filled in; conf can then only be given
+ * to conf_tell() and conf_free(). */
 int conf_load(struct conf *, int argc, char *const *argv, char *const *envp, struct conf_error *)
     __attribute__((warn_unused_result));
+
+/* Gives out every warning and error of a load, a call each. */
+typedef void conf_tell_f(enum conf_note_level, const char *text);
+void conf_tell(const struct conf *, conf_tell_f *);
 
 /* The place that set an option: FILE:LINE, a flag, a variable. For a route (NULL: none) that of its own option, else of
  * the global one with that name. NULL: the value is the default. */

@@ -54,12 +54,19 @@ static int fail_unknown(const struct args *args, struct conf_error *error)
 {
 	const char *text = args->argv[args->at];
 	size_t len = strcspn(text, "=");
+	struct conf_near near = { .text = text + 2, .len = len - 2 };
 
 	if (text[0] != '-')
 		return conf_fail(error, "argument %d is not an option; utfeed serve --help lists them", args->at);
 	if (text[1] != '-' && len > 2)
 		len = 2;               /* a letter with its value behind it */
-	return conf_fail(error, "%s is not an option; utfeed serve --help lists them", conf_shown_name(text, len).text);
+	if (text[1] == '-') {
+		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			conf_near_try(&near, words[i].name);
+	}
+	return conf_fail(error, "%s is not an option; %s", conf_shown_name(text, len).text,
+	    conf_near_hint(&near, "--").text);
 }
 
 /* Takes one flag and its value: -cFILE, -c FILE, --name=VALUE, --name VALUE. */
@@ -115,21 +122,19 @@ int conf_args_first(struct conf *conf, int argc, char *const *argv, struct conf_
 	return 0;
 }
 
-int conf_args_apply(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
+void conf_args_apply(struct conf *conf, int argc, char *const *argv)
 {
 	struct args args = { argc, 1, argv, NULL, NULL, NULL };
+	struct conf_error error;
 
-	while (args.at < argc) {
+	while (args.at < argc && split(&args, &error) == 0) {
 		char where[CONF_ENV_NAME_MAX];
-		if (split(&args, error) != 0)
-			return -1;
 		if (!args.row)
 			continue;
 		snprintf(where, sizeof(where), "--%s", args.row->name);
-		if (conf_set(conf, args.row, CONF_LEVEL_FLAG, &(struct conf_value){ args.value, where }, error) != 0)
-			return -1;
+		if (conf_set(conf, args.row, CONF_LEVEL_FLAG, &(struct conf_value){ args.value, where }, &error) != 0)
+			conf_note_error(conf, &error);
 	}
-	return 0;
 }
 
 void conf_args_print(FILE *out)

@@ -1,7 +1,7 @@
 /* Owns the environment as a source: UTFEED_ and the option's name in capitals, '-' as '_'; http_proxy and its like.
  * Must not know: flags, files.
  * Invariant: an empty variable counts as absent (compose files pass variables on empty); UTFEED_ variables that name no
- * option are ignored, since Kubernetes sets UTFEED_PORT and its like beside a service of that name. */
+ * option are warned of, but for UTFEED_PORT and its like, which Kubernetes sets beside a service of that name. */
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prefix[] = "UTFEED_";
+static const char prefix[] = "UTFEED_", config[] = "UTFEED_CONFIG";
 
 void conf_env_name(const struct conf_row *row, char name[CONF_ENV_NAME_MAX])
 {
@@ -57,7 +57,7 @@ static int set_list(struct conf *conf, const struct conf_row *row, const char *t
 
 int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *error)
 {
-	const char *file = env_find(envp, "UTFEED_CONFIG");
+	const char *file = env_find(envp, config);
 
 	if (!file)
 		return 0;
@@ -66,8 +66,49 @@ int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *erro
 	return conf->file ? 0 : conf_fail_memory(error);
 }
 
-int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *error)
+static bool is_own(const char *name, size_t len)
 {
+	char own[CONF_ENV_NAME_MAX];
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		conf_env_name(&conf_options[i], own);
+		if (strlen(own) == len && memcmp(own, name, len) == 0)
+			return true;
+	}
+	return len == sizeof(config) - 1 && memcmp(config, name, len) == 0;
+}
+
+/* For a service called utfeed or utfeed-something Kubernetes sets {NAME}_SERVICE_HOST, _SERVICE_PORT, _PORT,
+ * _PORT_8080_TCP and more of that kind. */
+static bool is_of_kubernetes(const char *name, size_t len)
+{
+	const char *port = memmem(name, len, "_PORT", 5);
+
+	return memmem(name, len, "_SERVICE_", 9) || (port && (port + 5 == name + len || port[5] == '_'));
+}
+
+/* The value is never shown; nor is a name that may be one. */
+static void warn_of_stranger(struct conf *conf, const char *variable)
+{
+	static const char characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	size_t len = strspn(variable, characters);
+	struct conf_near near = { .text = variable + sizeof(prefix) - 1, .len = len - (sizeof(prefix) - 1) };
+	char name[CONF_ENV_NAME_MAX];
+
+	if (variable[len] != '=' || !variable[len + 1] || len >= CONF_ENV_NAME_MAX || is_own(variable, len) ||
+	    is_of_kubernetes(variable, len))
+		return;
+	conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
+	if (near.name)
+		conf_env_name(conf_row_find(conf_options, CONF_OPTION_COUNT, near.name, strlen(near.name)), name);
+	conf_warn(conf, "%.*s is no option's variable%s%s%s", (int)len, variable, near.name ? "; did you mean " : "",
+	    near.name ? name : "", near.name ? "?" : " and is ignored");
+}
+
+void conf_env_apply(struct conf *conf, char *const *envp)
+{
+	struct conf_error error;
+
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
 		char name[CONF_ENV_NAME_MAX];
@@ -75,13 +116,16 @@ int conf_env_apply(struct conf *conf, char *const *envp, struct conf_error *erro
 		const char *text = env_find(envp, name);
 		int status = 0;
 		if (text && conf_types[row->type].list)
-			status = set_list(conf, row, text, name, error);
+			status = set_list(conf, row, text, name, &error);
 		else if (text)
-			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name }, error);
+			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name },
+			    &error);
 		if (status != 0)
-			return status;
+			conf_note_error(conf, &error);
 	}
-	return 0;
+	for (; *envp; envp++)
+		if (strncmp(*envp, prefix, sizeof(prefix) - 1) == 0)
+			warn_of_stranger(conf, *envp);
 }
 
 /* The variables that curl and others read; the first one that is set counts. HTTP_PROXY is not among them: in a CGI
@@ -93,16 +137,17 @@ static const struct { enum conf_option_id option; const char *names[5]; } common
 };
 
 /* These variables are meant for all programs, so any other source of an option counts before them. */
-int conf_env_fall_back(struct conf *conf, char *const *envp, struct conf_error *error)
+void conf_env_fall_back(struct conf *conf, char *const *envp)
 {
+	struct conf_error error;
+
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
 		const char *const *name = common[i].names, *text = NULL;
 		while (*name && !(text = env_find(envp, *name)))
 			name++;
 		if (text && conf->sources[common[i].option].level == CONF_LEVEL_DEFAULT &&
 		    conf_set(conf, &conf_options[common[i].option], CONF_LEVEL_ENVIRONMENT,
-		        &(struct conf_value){ text, *name }, error) != 0)
-			return -1;
+		        &(struct conf_value){ text, *name }, &error) != 0)
+			conf_note_error(conf, &error);
 	}
-	return 0;
 }

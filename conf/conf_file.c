@@ -1,6 +1,8 @@
-/* Owns the file format: NAME = VALUE lines, # comments, quoted values, [route PATTERN] sections.
+/* Owns the file format: NAME = VALUE lines, # comments, quoted values, [route PATTERN] sections, include lines.
  * Must not know: what any option means.
- * Invariant: every message names the line; an error anywhere in a file makes the load fail. */
+ * Invariant: every message names the line; an error anywhere in a file makes the load fail, and the lines behind it are
+ * read all the same, so that all errors are told. */
+#include "conf/conf_expand.h"
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -8,22 +10,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONF_FILE_MAX_BYTES = 16 << 20, CONF_FILE_READ_BYTES = 65536 };
+enum { CONF_FILE_MAX_BYTES = 16 << 20, INCLUDE_DEPTH_MAX = 8, INCLUDE_FILES_MAX = 1000 };
+
+/* What the lines belong to. */
+enum part { PART_GLOBAL, PART_ROUTE, PART_REFUSED };   /* REFUSED: a section that could not be read */
 
 struct reader {
 	struct conf *conf;
-	struct conf_error *error;
+	struct conf_error *error;   /* of the line that is read */
+	char *const *envp;
 	const char *file;
 	unsigned line;
-	bool in_route;              /* lines set options of the last route of conf->routes */
+	enum part part;
+	size_t route;               /* in conf->routes, for PART_ROUTE */
+	const struct reader *outer; /* whose include line this file is of; NULL: none */
+	unsigned *files;            /* how many were read by include lines, of all readers */
 };
+
+static struct conf_shown file_where(const struct reader *reader)
+{
+	struct conf_shown where;
+
+	snprintf(where.text, sizeof(where.text), "%.190s:%u", reader->file, reader->line);
+	return where;
+}
 
 static int fail_here(const struct reader *reader)
 {
-	char where[256];
-
-	snprintf(where, sizeof(where), "%.200s:%u", reader->file, reader->line);
-	return conf_fail_in(reader->error, where);
+	return conf_fail_in(reader->error, file_where(reader).text);
 }
 
 static char *file_trim(char *text)
@@ -63,12 +77,39 @@ static void cut_comment(char *text)
 	}
 }
 
+/* The value at text, which is changed: without its quotes or the comment behind it, and with its variables. The caller
+ * frees it; NULL with the error. */
+static char *file_value(const struct reader *reader, char *text)
+{
+	text = file_trim(text);
+	if (*text == '"') {
+		if (file_unquote(text, reader->error) != 0)
+			return NULL;
+	} else {
+		cut_comment(text);
+		text = file_trim(text);
+	}
+	return conf_expand(text, reader->envp, reader->error);
+}
+
+static int begin_route(struct reader *reader, const char *pattern)
+{
+	struct conf_route_list *routes = &reader->conf->routes;
+
+	if (!conf_add_route(reader->conf, CONF_LEVEL_FILE, pattern, file_where(reader).text, reader->error))
+		return -1;
+	reader->part = PART_ROUTE;
+	reader->route = routes->count - 1;
+	return 0;
+}
+
 static int read_section(struct reader *reader, char *line)
 {
 	static const char word[] = "[route";
-	char where[256];
 	char *close, *pattern;
+	int status;
 
+	reader->part = PART_REFUSED;
 	cut_comment(line);
 	line = file_trim(line);
 	close = line + strlen(line) - 1;
@@ -77,128 +118,215 @@ static int read_section(struct reader *reader, char *line)
 		return fail_here(reader);
 	}
 	*close = '\0';
-	pattern = file_trim(line + sizeof(word) - 1);
-	snprintf(where, sizeof(where), "%.200s:%u", reader->file, reader->line);
-	reader->in_route = conf_add_route(reader->conf, CONF_LEVEL_FILE, pattern, where, reader->error) != NULL;
-	return reader->in_route ? 0 : -1;
+	pattern = conf_expand(file_trim(line + sizeof(word) - 1), reader->envp, reader->error);
+	if (!pattern)
+		return fail_here(reader);
+	status = begin_route(reader, pattern);
+	free(pattern);
+	return status;
+}
+
+static bool is_option(const char *name)
+{
+	return conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name)) ||
+	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
+}
+
+/* The name is not one of this part's options. */
+static int fail_name(const struct reader *reader, const char *name, bool global, bool of_route)
+{
+	struct conf_near near = { .text = name, .len = strlen(name) };
+
+	if (reader->part == PART_ROUTE)
+		conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
+	else
+		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
+	if (global)
+		conf_fail(reader->error, "%s: not an option of a route; allowed: above the first [route PATTERN]",
+		    name);
+	else if (of_route)
+		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
+	else
+		conf_fail(reader->error, "%s is not an option; %s", conf_shown_name(name, near.len).text,
+		    conf_near_hint(&near, "").text);
+	return fail_here(reader);
 }
 
 static int set_option(struct reader *reader, const char *name, const char *text)
 {
 	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name));
-	struct conf_route_list *routes = &reader->conf->routes;
 	const struct conf_row *route_row =
 	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
-	char where[256];
-	struct conf_value value = { text, where };
+	struct conf_shown where = file_where(reader);
+	struct conf_value value = { text, where.text };
+	bool in_route = reader->part == PART_ROUTE;
 
-	snprintf(where, sizeof(where), "%.200s:%u", reader->file, reader->line);
-	if (reader->in_route && route_row)
-		return conf_route_set(&routes->items[routes->count - 1], route_row, &value, reader->error) == 0
+	if (in_route && route_row)
+		return conf_route_set(&reader->conf->routes.items[reader->route], route_row, &value, reader->error) == 0
 		    ? 0
 		    : fail_here(reader);
-	if (!reader->in_route && row)
+	if (!in_route && row)
 		return conf_set(reader->conf, row, CONF_LEVEL_FILE, &value, reader->error);
-	if (reader->in_route && row)
-		conf_fail(reader->error, "%s: not an option of a route; allowed: above the first [route PATTERN]",
-		    name);
-	else if (route_row)
-		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
-	else
-		conf_fail(reader->error, "%s is not an option; utfeed serve --help lists them",
-		    conf_shown_name(name, strlen(name)).text);
-	return fail_here(reader);
+	return fail_name(reader, name, row, route_row);
+}
+
+static void read_text(struct reader *, const char *text, size_t len);
+
+static bool is_read_already(const struct reader *reader, const char *path)
+{
+	struct stat file, other;
+
+	if (stat(path, &file) != 0)
+		return false;
+	for (; reader; reader = reader->outer)
+		if (stat(reader->file, &other) == 0 && file.st_dev == other.st_dev && file.st_ino == other.st_ino)
+			return true;
+	return false;
+}
+
+static int include_refused(const struct reader *reader, const char *path)
+{
+	unsigned depth = 0;
+
+	for (const struct reader *at = reader; at->outer; at = at->outer)
+		depth++;
+	if (is_read_already(reader, path))
+		return conf_fail(reader->error, "include: %.200s includes itself", path);
+	if (depth >= INCLUDE_DEPTH_MAX)
+		return conf_fail(reader->error, "include: more than %d files include each other", INCLUDE_DEPTH_MAX);
+	if (++*reader->files > INCLUDE_FILES_MAX)
+		return conf_fail(reader->error, "include: more than %d files", INCLUDE_FILES_MAX);
+	return 0;
+}
+
+/* The lines of an included file belong where the include line stands; sections that it begins end with it. */
+static int include_file(const struct reader *reader, const char *path)
+{
+	struct reader inner = *reader;
+	size_t len;
+	char *text;
+
+	if (include_refused(reader, path) != 0)
+		return -1;
+	if (!(text = conf_read(path, CONF_FILE_MAX_BYTES, NULL, &len)))
+		return conf_fail(reader->error, "include: %.200s: %s", path, strerror(errno));
+	inner.file = path;
+	inner.outer = reader;
+	read_text(&inner, text, len);
+	free(text);
+	return 0;
+}
+
+static int include(const struct reader *reader, char *text)
+{
+	char *value = file_value(reader, text);
+	struct conf_paths paths = { NULL, 0 };
+	int status = value ? conf_include_paths(reader->file, value, &paths, reader->error) : -1;
+
+	for (size_t i = 0; status == 0 && i < paths.count; i++)
+		status = include_file(reader, paths.items[i]);
+	conf_paths_clear(&paths);
+	free(value);
+	return status == 0 ? 0 : fail_here(reader);
+}
+
+/* The text behind the word of `include PATH` or `include = PATH`; NULL: the line is another one. */
+static char *include_text(char *line)
+{
+	static const char word[] = "include";
+	size_t len = sizeof(word) - 1;
+	char *text = line + len + (strncmp(line, word, len) == 0 ? strspn(line + len, " \t") : 0);
+
+	if (strncmp(line, word, len) != 0 || (text == line + len && *text && *text != '='))
+		return NULL;
+	return *text == '=' ? text + 1 : text;
 }
 
 static int read_line(struct reader *reader, char *line)
 {
 	char *equals, *text;
+	int status;
 
 	line = file_trim(line);
 	if (!*line || *line == '#')
 		return 0;
 	if (*line == '[')
 		return read_section(reader, line);
+	if (reader->part == PART_REFUSED)
+		return 0;
+	if ((text = include_text(line)))
+		return include(reader, text);
 	equals = strchr(line, '=');
 	if (!equals) {
 		conf_fail(reader->error, "not a line NAME = VALUE");
 		return fail_here(reader);
 	}
 	*equals = '\0';
-	text = file_trim(equals + 1);
-	if (*text == '"') {
-		if (file_unquote(text, reader->error) != 0)
-			return fail_here(reader);
-	} else {
-		cut_comment(text);
-		text = file_trim(text);
+	line = file_trim(line);
+	if (!(text = file_value(reader, equals + 1))) {
+		if (is_option(line))
+			conf_fail_in(reader->error, line);
+		return fail_here(reader);
 	}
-	return set_option(reader, file_trim(line), text);
-}
-
-int conf_file_parse(struct conf *conf, const char *text, size_t len, const char *name, struct conf_error *error)
-{
-	struct reader reader = { conf, error, name, 0, false };
-	/* Skip a byte order mark, which some editors write. */
-	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-	int status = 0;
-
-	while (status == 0 && at < len) {
-		const char *newline = memchr(text + at, '\n', len - at);
-		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
-		reader.line++;
-		if (memchr(text + at, '\0', line_len)) {
-			conf_fail(error, "a zero byte; allowed: text");
-			return fail_here(&reader);
-		}
-		char *line = malloc(line_len + 1);
-		if (!line)
-			return conf_fail_memory(error);
-		memcpy(line, text + at, line_len);
-		line[line_len] = '\0';
-		status = read_line(&reader, line);
-		free(line);
-		at += line_len + 1;
-	}
+	status = set_option(reader, line, text);
+	free(text);
 	return status;
 }
 
-static char *read_whole(FILE *file, size_t *len)
+static int read_bytes(struct reader *reader, const char *text, size_t len)
 {
-	char *text = NULL;
-
-	for (*len = 0; *len < CONF_FILE_MAX_BYTES;) {
-		char *grown = realloc(text, *len + CONF_FILE_READ_BYTES);
-		if (!grown)
-			break;
-		text = grown;
-		size_t got = fread(text + *len, 1, CONF_FILE_READ_BYTES, file);
-		*len += got;
-		if (got == 0 && !ferror(file))
-			return text;
-		if (ferror(file))
-			break;
-	}
-	if (*len >= CONF_FILE_MAX_BYTES)
-		errno = EFBIG;
-	free(text);
-	return NULL;
-}
-
-int conf_file_read(struct conf *conf, const char *path, struct conf_error *error)
-{
-	FILE *file = fopen(path, "re");
-	size_t len;
-	char *text;
+	char *line;
 	int status;
 
-	if (!file)
-		return conf_fail(error, "%.200s: %s", path, strerror(errno));
-	text = read_whole(file, &len);
-	status = text
-	    ? conf_file_parse(conf, text, len, path, error)
-	    : conf_fail(error, "%.200s: %s", path, strerror(errno));
-	free(text);
-	fclose(file);
+	if (memchr(text, '\0', len)) {
+		conf_fail(reader->error, "a zero byte; allowed: text");
+		return fail_here(reader);
+	}
+	if (!(line = strndup(text, len)))
+		return conf_fail_memory(reader->error);
+	status = read_line(reader, line);
+	free(line);
 	return status;
+}
+
+static void read_text(struct reader *reader, const char *text, size_t len)
+{
+	/* Skip a byte order mark, which some editors write. */
+	size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+	reader->line = 0;
+	while (at < len) {
+		const char *newline = memchr(text + at, '\n', len - at);
+		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
+		reader->line++;
+		if (read_bytes(reader, text + at, line_len) != 0)
+			conf_note_error(reader->conf, reader->error);
+		at += line_len + 1;
+	}
+}
+
+int conf_file_parse(struct conf *conf, const char *text, size_t len, const char *name, char *const *envp,
+    struct conf_error *error)
+{
+	struct conf_error scratch;
+	unsigned files = 0;
+	struct reader reader = { .conf = conf, .error = &scratch, .envp = envp, .file = name, .files = &files };
+
+	read_text(&reader, text, len);
+	return conf_notes_status(conf, error);
+}
+
+void conf_file_read(struct conf *conf, const char *path, char *const *envp)
+{
+	struct conf_error error;
+	size_t len;
+	char *text = conf_read(path, CONF_FILE_MAX_BYTES, NULL, &len);
+
+	if (text)
+		conf_file_parse(conf, text, len, path, envp, &error);
+	else {
+		conf_fail(&error, "%.200s: %s", path, strerror(errno));
+		conf_note_error(conf, &error);
+	}
+	free(text);
 }

@@ -8,6 +8,7 @@
 #include "conf/conf.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 enum conf_type_id {
 #define TYPE(id, ctype, ...) CONF_TYPE_##id,
@@ -76,6 +77,13 @@ int conf_fail_memory(struct conf_error *);
 /* Puts "what: " before the message. */
 int conf_fail_in(struct conf_error *, const char *what);
 
+/* conf_notes.c: keeps an error or a warning for conf_tell(). conf_note_error() returns -1. */
+int conf_note_error(struct conf *, const struct conf_error *);
+void conf_warn(struct conf *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* 0 where no error is kept; else -1 with the first one. */
+int conf_notes_status(const struct conf *, struct conf_error *);
+void conf_notes_clear(struct conf_notes *);
+
 /* A value as messages show it: without the user information of a URL, without its query, which may be a key, and cut
  * where more would not help. */
 struct conf_shown { char text[208]; };
@@ -84,6 +92,13 @@ struct conf_shown conf_shown(const char *value, size_t len);
 /* The same for text in the place of an option's name: it is quoted, unless it cannot be a name: then it may be a value
  * and is not shown. */
 struct conf_shown conf_shown_name(const char *name, size_t len);
+
+/* conf_near.c: which name may be meant by text, of those that were tried. name NULL: none is like it. */
+struct conf_near { const char *text; size_t len; const char *name; size_t distance; };
+void conf_near_try(struct conf_near *, const char *name);
+void conf_near_rows(struct conf_near *, const struct conf_row *rows, size_t count);
+/* "did you mean NAME?" with before in front of the name, or where the names are listed. */
+struct conf_shown conf_near_hint(const struct conf_near *, const char *before);
 
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
 /* The value of a row as text, for the caller to free; NULL: out of memory. */
@@ -150,22 +165,34 @@ int conf_redis_settle(const struct conf *, struct conf_error *);
 /* conf_log.c */
 int conf_log_settle(const struct conf *, struct conf_error *);
 
-/* conf_file.c */
-int conf_file_read(struct conf *, const char *path, struct conf_error *);
-int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, struct conf_error *);
+/* conf_file.c. Every error is kept by conf_note_error(). The variables of envp are those that values may name. */
+void conf_file_read(struct conf *, const char *path, char *const *envp);
+/* Returns 0, or -1 with the first error that is kept of conf. */
+int conf_file_parse(struct conf *, const char *text, size_t len, const char *name, char *const *envp,
+    struct conf_error *);
 
-/* conf_args.c, conf_env.c */
-/* the file's name and the action */
+/* conf_include.c: the files that an include line names, in their order. from: the file that has the line. -1 with the
+ * error; the paths are the caller's to clear either way. */
+struct conf_paths { char **items; size_t count; };
+int conf_include_paths(const char *from, const char *text, struct conf_paths *, struct conf_error *);
+void conf_paths_clear(struct conf_paths *);
+
+/* conf_read.c: what is in a file of at most max bytes, for the caller to free; a zero byte follows it. NULL: failed, in
+ * errno. about: filled in, and only a regular file is read; NULL: any file is. */
+char *conf_read(const char *path, size_t max, struct stat *about, size_t *len);
+
+/* conf_args.c, conf_env.c. The errors of values are kept by conf_note_error(). */
+/* the file's name and the action; the flags are told apart, so that the others can be applied */
 int conf_args_first(struct conf *, int argc, char *const *argv, struct conf_error *);
-int conf_args_apply(struct conf *, int argc, char *const *argv, struct conf_error *);
+void conf_args_apply(struct conf *, int argc, char *const *argv);
 void conf_args_print(FILE *);
 /* Writes what a row says of its values beside its prose: "May be repeated. Default 1, from 1 to 64. A change needs a
  * restart." */
 void conf_describe(char *text, size_t cap, const struct conf_row *);
 int conf_env_first(struct conf *, char *const *envp, struct conf_error *);
-int conf_env_apply(struct conf *, char *const *envp, struct conf_error *);
+void conf_env_apply(struct conf *, char *const *envp);
 /* the variables that curl reads: http_proxy and its like */
-int conf_env_fall_back(struct conf *, char *const *envp, struct conf_error *);
+void conf_env_fall_back(struct conf *, char *const *envp);
 enum { CONF_ENV_NAME_MAX = 64 };
 void conf_env_name(const struct conf_row *, char name[CONF_ENV_NAME_MAX]);
 

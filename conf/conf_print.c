@@ -2,6 +2,7 @@
  * made in conf_manual.c.
  * Must not know: any single option.
  * Invariant: the sample and what conf_dump() writes load without error. */
+#include "conf/conf_expand.h"
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 
@@ -106,7 +107,9 @@ void conf_print_sample(FILE *out)
 	fputs("# utfeed.conf: every option of utfeed serve with its default. A line without its # sets one.\n"
 	      "# NAME = VALUE; a # after a blank begins a comment; "
 	      "\"quotes\" keep blanks and #, with \\\" and \\\\ inside.\n"
-	      "# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h.\n",
+	      "# ${NAME} is a variable of the environment, ${NAME:-TEXT} the same or else TEXT, $$ a dollar.\n"
+	      "# include = FOLDER (its *.conf files, sorted), FOLDER/*.conf or FILE reads further files.\n"
+	      "# Sizes: bytes, or with k, m, g, t. Times: with ms, s, m, h, d, w.\n",
 	    out);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
@@ -130,15 +133,18 @@ void conf_print_sample(FILE *out)
 	}
 }
 
+/* Writes one value as a file has it: with $ doubled, and in quotes where it needs them. */
 static void print_value(FILE *out, const char *text, size_t len)
 {
 	bool quote = len == 0 || memchr(text, '#', len) || text[0] == '"' || text[0] == ' ' || text[len - 1] == ' ';
+	char *escaped = conf_expand_escape(text, len);
 
-	if (quote)
-		conf_quote(out, text, len);
-	else
-		fwrite(text, 1, len, out);
+	if (escaped && quote)
+		conf_quote(out, escaped, strlen(escaped));
+	else if (escaped)
+		fputs(escaped, out);
 	fputc('\n', out);
+	free(escaped);
 }
 
 /* The name of a file may contain any character, even a line end. */

@@ -20,7 +20,11 @@ static const struct unit no_units[] = { { "", 1 }, { NULL, 0 } };
 static const struct unit size_units[] = {
 	{ "t", 1ull << 40 }, { "g", 1ull << 30 }, { "m", 1ull << 20 }, { "k", 1ull << 10 }, { "", 1 }, { NULL, 0 }
 };
-static const struct unit time_units[] = { { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 }, { NULL, 0 } };
+static const struct unit time_units[] = {
+	{ "w", 604800000 }, { "d", 86400000 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 }, { "ms", 1 }, { NULL, 0 }
+};
+/* Times are written with those from hours on. */
+static const struct unit *const time_units_written = time_units + 2;
 
 static bool type_read_number(const char *text, const struct unit *units, uint64_t *number)
 {
@@ -143,13 +147,14 @@ static void format_budget(FILE *out, const struct conf_row *row, const void *mem
 
 static int set_time(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	return set_number(row, value->text, time_units, "a time (a whole number with ms, s, m or h)", member, error);
+	return set_number(row, value->text, time_units, "a time (a whole number with ms, s, m, h, d or w)", member,
+	    error);
 }
 
 static void format_time(FILE *out, const struct conf_row *row, const void *member)
 {
 	(void)row;
-	write_number(out, *(const uint64_t *)member, time_units);
+	write_number(out, *(const uint64_t *)member, time_units_written);
 }
 
 /* Words */

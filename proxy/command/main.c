@@ -9,27 +9,31 @@
 
 extern char **environ;
 
+static void tell_note(enum conf_note_level level, const char *text)
+{
+	fprintf(stderr, "utfeed: %s%s\n", level == CONF_NOTE_WARNING ? "warning: " : "", text);
+}
+
 static int cmd_serve(int argc, char **argv)
 {
 	struct conf *conf = conf_new();
 	struct conf_error error;
-	int status = EXIT_SUCCESS;
+	int status;
 
 	if (!conf) {
 		fputs("utfeed: out of memory\n", stderr);
 		return EXIT_FAILURE;
 	}
-	if (conf_load(conf, argc, argv, environ, &error)) {
-		fprintf(stderr, "utfeed: %s\n", error.text);
-		status = 2;
-	} else if (conf->action == CONF_CHECK_CONFIG && server_check(conf))
-		status = 2;
-	else if (conf->action != CONF_SERVE)
-		conf_act(conf, stdout);
-	else
+	status = conf_load(conf, argc, argv, environ, &error);
+	conf_tell(conf, tell_note);
+	if (!status && conf->action == CONF_SERVE)
 		return server_run(conf, argc, argv);
+	if (!status && conf->action == CONF_CHECK_CONFIG)
+		status = server_check(conf);
+	if (!status)
+		conf_act(conf, stdout);
 	conf_free(&conf);
-	return status;
+	return status ? 2 : EXIT_SUCCESS;
 }
 
 static const struct {

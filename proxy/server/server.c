@@ -91,16 +91,32 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
-/* Reads the configuration again, as it is written now. NULL: it cannot be used, logged. */
+static void server_log_note(enum conf_note_level level, const char *text)
+{
+	log_line(level == CONF_NOTE_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "%s", text);
+}
+
+/* The configuration as it is written now, for conf, which is new. -1: it cannot be used, logged. */
+static int server_load_again(const struct server *s, struct conf *conf)
+{
+	struct conf_error error;
+	int status = conf_load(conf, s->argc, s->argv, environ, &error);
+
+	conf_tell(conf, server_log_note);
+	if (!status && (status = conf_compare(s->first->conf, conf, &error)))
+		log_error("%s", error.text);
+	return status;
+}
+
+/* Reads the configuration again. NULL: it cannot be used, logged. */
 static struct settings *server_read_again(const struct server *s)
 {
 	struct conf *conf = conf_new();
 	struct settings *fresh = NULL;
-	struct conf_error error = { "out of memory" };
 
-	if (!conf || conf_load(conf, s->argc, s->argv, environ, &error) || conf_compare(s->first->conf, conf, &error))
-		log_error("%s", error.text);
-	else if (!sockets_check(&s->sockets, conf))
+	if (!conf)
+		log_error("out of memory");
+	else if (!server_load_again(s, conf) && !sockets_check(&s->sockets, conf))
 		fresh = settings_new(conf, s->settings->generation + 1);
 	if (fresh)
 		settings_inherit(fresh, s->settings);

@@ -61,7 +61,7 @@ class Utfeed:
 
     def __init__(self, *args, env=None, guarded=False, under=(), fds=()):
         args = args if guarded else (*OPEN, *args)
-        around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+        around = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED")}
         self.process = subprocess.Popen([*under, BINARY, "serve", "--listen", "127.0.0.1:0", *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**around, **(env or {})}, pass_fds=fds)
         self.out, self.err = Lines(self.process.stdout), Lines(self.process.stderr)

@@ -14,8 +14,9 @@ FEED = message("200 OK", "Content-Type: text/xml; charset=koi8-r", body=SMALL)
 
 
 def run(*args, env=None):
+    around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}
     return subprocess.run([BINARY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False,
-                          env={**os.environ, **(env or {})})
+                          env={**around, **(env or {})})
 
 
 def test_file(start, origin, tmp_path):
@@ -68,6 +69,45 @@ def test_wrong_file_is_told_by_line(tmp_path):
     file.write_text("policy = auto\n\nsniff-bytes = lots\n")
     done = run("serve", "-c", str(file))
     assert done.returncode in (1, 2) and f"{file}:3" in done.stderr.decode()
+
+
+def test_every_error_of_a_file_is_told(tmp_path):
+    file = tmp_path / "wrong.conf"
+    file.write_text("polcy = auto\n\nsniff-bytes = lots\n[route /x/]\norigin = ftp://h/\n")
+    done = run("serve", "-c", str(file), "--check-config", env={"UTFEED_OUTPUT": "latin1"})
+    said = done.stderr.decode().splitlines()
+    assert done.returncode == 2 and not done.stdout
+    assert [f"{file}:{line}: " in text for line, text in zip((1, 3, 5), said)] == [True] * 3
+    assert "did you mean policy?" in said[0] and "UTFEED_OUTPUT: " in said[3] and len(said) == 4
+
+
+def test_a_misspelt_variable_is_told(start, origin):
+    proxy = start(origin, env={"UTFEED_POLCY": "rfc7303"})
+    assert "UTFEED_POLCY is no option's variable; did you mean UTFEED_POLICY?" in proxy.err.text()
+
+
+def test_variables_and_further_files(start, origin, tmp_path):
+    (tmp_path / "routes").mkdir()
+    (tmp_path / "routes" / "news.conf").write_text("[route /${PREFIX}/]\norigin = ${ORIGIN}/deep/\nuser-agent = \"${AGENT:-a} $$\"\n")
+    file = tmp_path / "utfeed.conf"
+    file.write_text("include = routes\nvia = ${NAME:-edge}\n")
+    proxy = start(None, "-c", str(file), env={"PREFIX": "news", "ORIGIN": origin.url, "AGENT": "x # ${NAME} $$"})
+    got, asked = proxy.through(origin, FEED, "/news/f")
+    assert asked.target == "/deep/f" and asked["User-Agent"] == "x # ${NAME} $$ $" and got["Via"] == "1.1 edge"
+
+
+def test_an_included_file_is_read_again(start, origin, tmp_path):
+    (tmp_path / "more.conf").write_text("via = one\n")
+    file = tmp_path / "utfeed.conf"
+    file.write_text("include more.conf\n")
+    proxy = start(origin, "-c", str(file))
+    (tmp_path / "more.conf").write_text("via = two\n")
+    proxy.reload()
+    assert proxy.through(origin, FEED)[0]["Via"] == "1.1 two"
+    (tmp_path / "more.conf").write_text("via = (\nvia = )\n")
+    proxy.reload("the former configuration stays in force")
+    assert all(f"{tmp_path}/more.conf:{line}: via: " in proxy.err.text() for line in (1, 2))
+    assert proxy.through(origin, FEED)[0]["Via"] == "1.1 two"
 
 
 def test_check_config(tmp_path):

@@ -92,10 +92,11 @@ static struct settings *made[BENCH_SETTINGS];
 
 static void settings_make(unsigned i)
 {
+	static char *const variables[] = { NULL };
 	struct conf_error error = { "" };
 	struct conf *conf = conf_new();
 
-	if (!conf || conf_file_parse(conf, texts[i].text, strlen(texts[i].text), "settings", &error) || conf_settle(conf, &error) ||
+	if (!conf || conf_file_parse(conf, texts[i].text, strlen(texts[i].text), "settings", variables, &error) || conf_settle(conf, &error) ||
 	    !(made[i] = settings_new(conf, i + 1)))
 		REQUIRE(false, "settings", "%u: %s", i, error.text);
 	make_contexts(made[i]);

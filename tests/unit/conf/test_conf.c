@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* conf_load() takes main's argv and envp and writes to none of it. */
@@ -115,6 +116,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "admin-feeds", "5", "5" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
+
+static char *const no_variables[] = { NULL };
 
 static struct conf *make(void)
 {
@@ -292,7 +295,7 @@ static void members(void)
 	CU_ASSERT_EQUAL(conf->sniff_bytes, NORMALISE_SNIFF_BYTES);
 	CU_ASSERT_EQUAL(conf->repair, REPAIR_ALL);
 	CU_ASSERT_STRING_EQUAL(conf->user_agent, "");
-	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", &error), 0);
+	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", no_variables, &error), 0);
 	CU_ASSERT_EQUAL(conf->connect_timeout_ms, 10000);
 	CU_ASSERT_EQUAL(conf->listen.count, 2);
 	CU_ASSERT_STRING_EQUAL(conf->listen.items[0].host, "::1");
@@ -320,6 +323,8 @@ static void file_format(void)
 		{ "= in a value", "user-agent = a=b", "user-agent", "a=b" },
 		{ "section", "[route /a]\norigin = http://o\ncharset = KOI8-R # c\n", "route", "/a=http://o/ charset=koi8-r\n" },
 		{ "section with blanks and comment", " [route   //h/a ]  # c\n origin = http://o", "route", "//h/a=http://o/\n" },
+		{ "days", "feed-hints-max = 7d", "feed-hints-max", "168h" },
+		{ "weeks", "feed-hints-max = 1W", "feed-hints-max", "168h" },
 		{ "several sections", "[route /]\norigin=http://o\n[route /b]\norigin=http://p\n", "route", "/=http://o/\n/b=http://p/\n" },
 		{ "inline route and section", "route = /b=http://p policy=rfc7303\n[route /]\norigin=http://o", "route",
 			"/b=http://p/ policy=rfc7303\n/=http://o/\n" },
@@ -328,7 +333,7 @@ static void file_format(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", &error);
+		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", no_variables, &error);
 		UNIT_ROW(status == 0, "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
 		conf_free(&conf);
@@ -339,7 +344,7 @@ static void file_errors(void)
 {
 	static const struct { const char *text, *message; } cases[] = {
 		{ "\n\nnonsense\n", "f:3: not a line NAME = VALUE" },
-		{ "sniffbytes = 1", "f:1: 'sniffbytes' is not an option; utfeed serve --help lists them" },
+		{ "sniffbytes = 1", "f:1: 'sniffbytes' is not an option; did you mean sniff-bytes?" },
 		{ "sniff-bytes = 2g", "f:1: sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
 		{ "sniff-bytes = 1023", "f:1: sniff-bytes: '1023' is out of range; allowed: 1k to 1m" },
 		{ "sniff-bytes = 2kb", "f:1: sniff-bytes: '2kb' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
@@ -347,7 +352,10 @@ static void file_errors(void)
 		{ "sniff-bytes =", "f:1: sniff-bytes: '' is not a size (bytes, or with k, m, g, t); allowed: 1k to 1m" },
 		{ "decoded-max = 99999999999999999999", "f:1: decoded-max: '99999999999999999999' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
 		{ "decoded-max = 99999999999t", "f:1: decoded-max: '99999999999t' is not a size (bytes, or with k, m, g, t); allowed: 0 to 1t" },
-		{ "write-timeout = 10", "f:1: write-timeout: '10' is not a time (a whole number with ms, s, m or h); allowed: 10ms to 1h" },
+		{ "write-timeout = 10", "f:1: write-timeout: '10' is not a time (a whole number with ms, s, m, h, d or w); allowed: 10ms to 1h" },
+		{ "feed-hints-max = 8d", "f:1: feed-hints-max: '8d' is out of range; allowed: 1s to 168h" },
+		{ "feed-hints-max = 1y", "f:1: feed-hints-max: '1y' is not a time (a whole number with ms, s, m, h, d or w); allowed: 1s to 168h" },
+		{ "[route /]\nchrset = x", "f:2: 'chrset' is not an option; did you mean charset?" },
 		{ "write-timeout = 0", "f:1: write-timeout: '0' is out of range; allowed: 10ms to 1h" },
 		{ "workers = 65", "f:1: workers: '65' is out of range; allowed: 1 to 64, or auto" },
 		{ "max-connections = 1k", "f:1: max-connections: '1k' is not a whole number; allowed: 1 to 1000000" },
@@ -376,8 +384,8 @@ static void file_errors(void)
 		{ "cache-redis = " PATH_27 PATH_27 PATH_27 PATH_27, "f:1: cache-redis: a socket's path has at most 107 bytes" REDIS },
 		{ "cache-lmdb = /a\ncache-redis = h:1", "f:2: cache-redis: cache-lmdb is set too, at f:1; allowed: one of them" },
 		{ "cache-redis = /a\ncache-redis-tls = on", "f:2: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis" },
-		{ "user-agent = \"a", "f:1: a quoted value has no closing quote" },
-		{ "user-agent = \"a\" b", "f:1: text after a closing quote; allowed: a # comment" },
+		{ "user-agent = \"a", "f:1: user-agent: a quoted value has no closing quote" },
+		{ "user-agent = \"a\" b", "f:1: user-agent: text after a closing quote; allowed: a # comment" },
 		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
 		{ "client-allow = 10.0.0.1/8", "f:1: client-allow: '10.0.0.1/8' is no address block, or has bits set behind its prefix; allowed: "
 			"address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7" },
@@ -406,7 +414,7 @@ static void file_errors(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct conf_error error = { "" };
 		struct conf *conf = make();
-		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", &error);
+		int status = conf_file_parse(conf, cases[i].text, strlen(cases[i].text), "f", no_variables, &error);
 		if (status == 0)
 			status = conf_settle(conf, &error);
 		UNIT_ROW(status == -1, "%s", cases[i].text);
@@ -415,9 +423,264 @@ static void file_errors(void)
 	}
 	struct conf_error error;
 	struct conf *conf = make();
-	CU_ASSERT_EQUAL(conf_file_parse(conf, "via = a\0b\n", 10, "f", &error), -1);
+	CU_ASSERT_EQUAL(conf_file_parse(conf, "via = a\0b\n", 10, "f", no_variables, &error), -1);
 	CU_ASSERT_STRING_EQUAL(error.text, "f:1: a zero byte; allowed: text");
 	conf_free(&conf);
+}
+
+static char *printed(void (*print)(FILE *, const struct conf *), const struct conf *conf)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	print(out, conf);
+	fclose(out);
+	return text;
+}
+
+/* Values with variables: ${HOST} is h, ${EMPTY} empty, ${TRICKY} full of what the format knows. */
+static void variables(void)
+{
+	static char host[] = "HOST=h", empty[] = "EMPTY=", tricky[] = "TRICKY=${HOST} $$ \" # \\ [x]";
+	static char *const envp[] = { host, empty, tricky, NULL };
+	static const struct { const char *rule, *text, *value, *message; } cases[] = {
+		{ "a variable", "${HOST}", "h", NULL },
+		{ "within a word", "a${HOST}b${HOST}", "ahbh", NULL },
+		{ "in quotes", "\" ${HOST} \"", " h ", NULL },
+		{ "a default is not wanted", "${HOST:-x}", "h", NULL },
+		{ "a default", "${NONE:-x y}z", "x yz", NULL },
+		{ "a default for an empty variable", "${EMPTY:-x}", "x", NULL },
+		{ "an empty default", "a${NONE:-}", "a", NULL },
+		{ "a default ends at the first brace", "${NONE:-a}}", "a}", NULL },
+		{ "two dollars are one", "$$a$$$$", "$a$$", NULL },
+		{ "two dollars begin no variable", "$${HOST}", "${HOST}", NULL },
+		{ "a dollar by itself", "a$HOST$", "a$HOST$", NULL },
+		{ "never expanded twice, nor read as syntax", "${TRICKY}", "${HOST} $$ \" # \\ [x]", NULL },
+		{ "the same in quotes", "\"${TRICKY}\" # c", "${HOST} $$ \" # \\ [x]", NULL },
+		{ "a comment cuts before", "a # ${NONE}", "a", NULL },
+		{ "absent", "${NONE}", NULL, "f:1: accept: the variable NONE is not set, or empty; " },
+		{ "empty", "${EMPTY}", NULL, "f:1: accept: the variable EMPTY is not set, or empty; " },
+		{ "a part of a name is another one", "${HOS}", NULL, "f:1: accept: the variable HOS is not set, or empty; " },
+		{ "no name", "${}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+		{ "a digit first", "${1A}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+		{ "a name with a minus", "${A-B}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+		{ "no end", "${HOST", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+		{ "one in the other", "${NONE:-${HOST}}", NULL, "f:1: accept: what stands behind ${ is no variable; " },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char file[128];
+		struct conf_error error = { "" };
+		struct conf *conf = make(), *again = make();
+		snprintf(file, sizeof(file), "accept = %s\n", cases[i].text);
+		int status = conf_file_parse(conf, file, strlen(file), "f", envp, &error);
+		UNIT_ROW(status == (cases[i].value ? 0 : -1), "%s: %s", cases[i].rule, error.text);
+		if (status == 0) {
+			char *text = printed(conf_dump, conf);
+			UNIT_ROW(strcmp(conf->accept, cases[i].value) == 0, "%s: got %s", cases[i].rule, conf->accept);
+			UNIT_ROW(conf_file_parse(again, text, strlen(text), "f", no_variables, &error) == 0 && strcmp(again->accept, cases[i].value) == 0,
+				"%s: printed and read again: %s", cases[i].rule, error.text);
+			free(text);
+		} else
+			UNIT_ROW(cases[i].message && strncmp(error.text, cases[i].message, strlen(cases[i].message)) == 0, "%s: got %s", cases[i].rule,
+				error.text);
+		conf_free(&conf);
+		conf_free(&again);
+	}
+}
+
+/* A variable is the operator's, but it may be as long as the system lets it be. */
+static void variables_long(void)
+{
+	char *variable = malloc(40000), *const envp[] = { variable, NULL };
+	static const char text[] = "accept = ${LONG}${LONG}\n";
+	struct conf_error error = { "" };
+	struct conf *conf = make();
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(variable);
+	memset(variable, 'a', 39999);
+	memcpy(variable, "LONG=", 5);
+	variable[39999] = '\0';
+	CU_ASSERT_EQUAL(conf_file_parse(conf, text, sizeof(text) - 1, "f", envp, &error), -1);
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: accept: is longer than 65536 bytes with its variables");
+	conf_free(&conf);
+	free(variable);
+}
+
+/* The notes of a load: as many errors, and as many warnings that hold the word. */
+static void notes(void)
+{
+	static const struct { const char *rule, *variables[3], *file; size_t errors, warnings; const char *word; } cases[] = {
+		{ "nothing", { NULL }, "via = a", 0, 0, "" },
+		{ "all errors of a file", { NULL }, "via = (\nnonsense\npolicy = x\nvia = b\naccept = fine\n", 4, 0, "" },
+		{ "lines of a refused section are not read", { NULL }, "[route x]\nfoo = bar\n[route /]\norigin = x\n", 2, 0, "" },
+		{ "the file's and the variables'", { "UTFEED_POLICY=x", "UTFEED_OUTPUT=y" }, "via = (", 3, 0, "" },
+		{ "a variable misspelt", { "UTFEED_SNIF_BYTES=1" }, "", 0, 1, "UTFEED_SNIF_BYTES is no option's variable; did you mean UTFEED_SNIFF_BYTES?" },
+		{ "two letters in each other's place", { "UTFEED_CAHCE=off" }, "", 0, 1, "did you mean UTFEED_CACHE?" },
+		{ "a variable unlike any", { "UTFEED_FOO_BAR_BAZ=1" }, "", 0, 1, "UTFEED_FOO_BAR_BAZ is no option's variable and is ignored" },
+		{ "an empty one is none", { "UTFEED_SNIF_BYTES=" }, "", 0, 0, "" },
+		{ "those of Kubernetes", { "UTFEED_PORT_8080_TCP_ADDR=10.0.0.1", "UTFEED_CANARY_SERVICE_HOST=10.0.0.1" }, "", 0, 0, "" },
+		{ "the file's name is one", { "UTFEED_CONFIG=/dev/null" }, "", 0, 0, "" },
+		{ "names of others", { "UTFEEDS_X=1", "MY_UTFEED_X=1" }, "", 0, 0, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *path = write_file(cases[i].file);
+		const char *const argv[] = { "serve", "-c", path };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		size_t warnings = 0;
+		int status = conf_load(conf, 3, WORDS(argv), WORDS(cases[i].variables), &error);
+		UNIT_ROW(status == (cases[i].errors ? -1 : 0) && conf->notes.errors == cases[i].errors, "%s: %zu errors, %s", cases[i].rule,
+			conf->notes.errors, error.text);
+		for (size_t j = 0; j < conf->notes.count; j++)
+			if (conf->notes.items[j].level == CONF_NOTE_WARNING) {
+				warnings++;
+				UNIT_ROW(strstr(conf->notes.items[j].text, cases[i].word) != NULL, "%s: %s", cases[i].rule, conf->notes.items[j].text);
+			}
+		UNIT_ROW(warnings == cases[i].warnings, "%s: %zu warnings", cases[i].rule, warnings);
+		conf_free(&conf);
+		unlink(path);
+		free(path);
+	}
+}
+
+static size_t told;
+
+static void count_told(enum conf_note_level level, const char *text)
+{
+	(void)level;
+	told++;
+	CU_ASSERT(told <= CONF_NOTES_MAX || strcmp(text, "30 more, not shown") == 0);
+}
+
+static void notes_are_bounded(void)
+{
+	char text[50 * 2 + 1] = "";
+	struct conf_error error = { "" };
+	struct conf *conf = make();
+
+	for (size_t i = 0; i < 50; i++)
+		strcat(text, "x\n");
+	CU_ASSERT_EQUAL(conf_file_parse(conf, text, strlen(text), "f", no_variables, &error), -1);
+	CU_ASSERT_STRING_EQUAL(error.text, "f:1: not a line NAME = VALUE");
+	told = 0;
+	conf_tell(conf, count_told);
+	CU_ASSERT_EQUAL(told, CONF_NOTES_MAX + 1);
+	conf_free(&conf);
+}
+
+/* Files by name, in a folder of their own that is the working folder; the first one is read. */
+struct files { const char *rule; struct { const char *name, *text; } files[4]; const char *message, *via, *accept; size_t routes; };
+
+static void make_files(const struct files *files)
+{
+	CU_ASSERT_EQUAL(mkdir("d", 0700), 0);
+	CU_ASSERT_EQUAL(mkdir("d/folder.conf", 0700), 0);
+	for (size_t i = 0; i < 4 && files->files[i].name; i++) {
+		FILE *out = fopen(files->files[i].name, "w");
+		CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+		fputs(files->files[i].text, out);
+		fclose(out);
+	}
+}
+
+static void drop_files(const struct files *files)
+{
+	for (size_t i = 0; i < 4 && files->files[i].name; i++)
+		unlink(files->files[i].name);
+	rmdir("d/folder.conf");
+	rmdir("d");
+}
+
+static void check_files(const struct files *files)
+{
+	const char *const argv[] = { "serve", "-c", files->files[0].name };
+	struct conf_error error = { "" };
+	struct conf *conf = make();
+	int status;
+
+	make_files(files);
+	status = conf_load(conf, 3, WORDS(argv), no_variables, &error);
+	UNIT_ROW(status == (files->message ? -1 : 0), "%s: %s", files->rule, error.text);
+	UNIT_ROW(!files->message || strcmp(error.text, files->message) == 0, "%s: got %s", files->rule, error.text);
+	UNIT_ROW(!files->via || strcmp(conf->via, files->via) == 0, "%s: got via %s", files->rule, conf->via);
+	UNIT_ROW(!files->accept || strcmp(conf->accept, files->accept) == 0, "%s: got accept %s", files->rule, conf->accept);
+	UNIT_ROW(files->message || conf->routes.count == files->routes, "%s: %zu routes", files->rule, conf->routes.count);
+	conf_free(&conf);
+	drop_files(files);
+}
+
+static void includes(void)
+{
+	static const struct files cases[] = {
+		{ "a file", { { "f", "include = d/x\naccept = b" }, { "d/x", "via = a" } }, NULL, "a", "b", 0 },
+		{ "without =", { { "f", "include d/x # c" }, { "d/x", "via = a" } }, NULL, "a", NULL, 0 },
+		{ "in quotes", { { "f", "include = \"d/x y\"" }, { "d/x y", "via = a" } }, NULL, "a", NULL, 0 },
+		{ "a folder's *.conf, no other file, no hidden one", { { "f", "include = d" }, { "d/1.conf", "via = a" }, { "d/x", "!" }, { "d/.h.conf", "!" } }, NULL, "a",
+			NULL, 0 },
+		{ "a folder with a slash", { { "f", "include d/" }, { "d/1.conf", "via = a" } }, NULL, "a", NULL, 0 },
+		{ "a pattern", { { "f", "include = d/?.[c]*" }, { "d/1.conf", "via = a" }, { "d/2.txt", "!" } }, NULL, "a", NULL, 0 },
+		{ "a pattern of this folder", { { "f", "include = x*y" }, { "x-y", "via = a" } }, NULL, "a", NULL, 0 },
+		{ "a pattern that matches nothing", { { "f", "include = d/*.none\nvia = a" } }, NULL, "a", NULL, 0 },
+		{ "sorted by bytes", { { "f", "include = d" }, { "d/a.conf", "!" }, { "d/B.conf", "?" } }, "d/B.conf:1: not a line NAME = VALUE", NULL, NULL, 0 },
+		{ "relative to the file that says so", { { "f", "include = d/x" }, { "d/x", "include = y" }, { "d/y", "via = a" } }, NULL, "a", NULL, 0 },
+		{ "routes end with their file", { { "f", "include = d\nvia = a" }, { "d/1.conf", "[route /a/]\norigin = http://o/" },
+			{ "d/2.conf", "accept = b\n[route /b/]\norigin = http://o/" } }, NULL, "a", "b", 2 },
+		{ "lines for a route", { { "f", "[route /a/]\ninclude = d/x\norigin = http://o/" }, { "d/x", "charset = koi8-r" } }, NULL, NULL, NULL, 1 },
+		{ "errors are of the included file", { { "f", "\ninclude = d" }, { "d/1.conf", "\npolicy = x" } }, "d/1.conf:2: policy: 'x' is not a policy; allowed: auto, "
+			"rome-strict, rome-lenient, rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f", NULL, NULL, 0 },
+		{ "given twice", { { "f", "via = a\ninclude = d" }, { "d/1.conf", "via = b" } }, "d/1.conf:1: via: given twice, first at f:1; allowed: once", NULL, NULL, 0 },
+		{ "absent", { { "f", "include = d/none" } }, "f:1: include: d/none: No such file or directory", NULL, NULL, 0 },
+		{ "absent folder of a pattern", { { "f", "include = e/*.conf" } }, "f:1: include: e/: No such file or directory", NULL, NULL, 0 },
+		{ "a pattern for folders", { { "f", "include = */x" } }, "f:1: include: a folder's name has a wildcard; allowed: a file, a folder, or FOLDER/*.conf", NULL,
+			NULL, 0 },
+		{ "empty", { { "f", "include =" } }, "f:1: include: is empty; allowed: a file, a folder, or FOLDER/*.conf", NULL, NULL, 0 },
+		{ "itself", { { "f", "include = d" }, { "d/1.conf", "include = ../f" } }, "d/1.conf:1: include: d/../f includes itself", NULL, NULL, 0 },
+		{ "a route's line behind a refused pattern", { { "f", "[route /a\ninclude = d/none" } }, "f:1: not a section; allowed: [route PATTERN]", NULL, NULL, 0 },
+	};
+	char folder[] = "/tmp/utfeed-test-conf-XXXXXX", *before = getcwd(NULL, 0);
+
+	CU_ASSERT_FATAL(before && mkdtemp(folder) && chdir(folder) == 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_files(&cases[i]);
+	CU_ASSERT_EQUAL(chdir(before), 0);
+	CU_ASSERT_EQUAL(rmdir(folder), 0);
+	free(before);
+}
+
+/* Files that include each other without a circle: too deep, or too many. */
+static void includes_are_bounded(void)
+{
+	char folder[] = "/tmp/utfeed-test-conf-XXXXXX", *before = getcwd(NULL, 0), name[16], text[64];
+	struct conf_error error = { "" };
+
+	CU_ASSERT_FATAL(before && mkdtemp(folder) && chdir(folder) == 0);
+	for (size_t twice = 0; twice < 2; twice++) {
+		for (size_t i = 0; i < 9; i++) {
+			snprintf(name, sizeof(name), "%zu", i);
+			FILE *out = fopen(name, "w");
+			CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+			snprintf(text, sizeof(text), "include = %zu\n", i + 1);
+			for (size_t times = 0; times < (twice ? i < 7 ? 4 : 0 : 1); times++)
+				fputs(text, out);
+			fclose(out);
+		}
+		struct conf *conf = make();
+		static const char *const argv[] = { "serve", "-c0" };
+		CU_ASSERT_EQUAL(conf_load(conf, 2, WORDS(argv), no_variables, &error), -1);
+		CU_ASSERT_STRING_EQUAL(strstr(error.text, "include"), twice ? "include: more than 1000 files" : "include: more than 8 files include each other");
+		conf_free(&conf);
+	}
+	for (size_t i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "%zu", i);
+		unlink(name);
+	}
+	CU_ASSERT_EQUAL(chdir(before), 0);
+	CU_ASSERT_EQUAL(rmdir(folder), 0);
+	free(before);
 }
 
 static void start_errors(void)
@@ -425,7 +688,7 @@ static void start_errors(void)
 	static const struct { const char *variable, *argv[4], *message; } cases[] = {
 		{ "X=", { "serve", "--sniff-bytes", "2g" }, "--sniff-bytes: '2g' is out of range; allowed: 1k to 1m" },
 		{ "X=", { "serve", "--sniff-bytes" }, "--sniff-bytes: has no value; allowed: SIZE" },
-		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes' is not an option; utfeed serve --help lists them" },
+		{ "X=", { "serve", "--sniffbytes=1" }, "'--sniffbytes' is not an option; did you mean --sniff-bytes?" },
 		{ "X=", { "serve", "--" }, "'--' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-" }, "'-' is not an option; utfeed serve --help lists them" },
 		{ "X=", { "serve", "-x" }, "'-x' is not an option; utfeed serve --help lists them" },
@@ -520,7 +783,7 @@ static void secrets(void)
 		int argc = 0, status;
 		while (cases[i].argv[argc])
 			argc++;
-		status = cases[i].file ? conf_file_parse(conf, cases[i].file, strlen(cases[i].file), "f", &error) : 0;
+		status = cases[i].file ? conf_file_parse(conf, cases[i].file, strlen(cases[i].file), "f", no_variables, &error) : 0;
 		if (status == 0)
 			status = conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error);
 		UNIT_ROW(status == -1 && *error.text, "trust 20: %s is refused", cases[i].rule);
@@ -542,18 +805,6 @@ static void flags(void)
 	CU_ASSERT_EQUAL(conf->action, CONF_SERVE);
 	CU_ASSERT_PTR_NULL(conf->file);
 	conf_free(&conf);
-}
-
-static char *printed(void (*print)(FILE *, const struct conf *), const struct conf *conf)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-	print(out, conf);
-	fclose(out);
-	return text;
 }
 
 static void act(FILE *out, const struct conf *conf)
@@ -624,7 +875,7 @@ static void dump_loads(void)
 		UNIT_ROW(conf_set(conf, row_of(values[i].name), CONF_LEVEL_FILE, &value, &error) == 0, "%s", error.text);
 		UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
 		char *text = printed(conf_dump, conf);
-		UNIT_ROW(conf_file_parse(again, text, strlen(text), "f", &error) == 0, "%s", error.text);
+		UNIT_ROW(conf_file_parse(again, text, strlen(text), "f", no_variables, &error) == 0, "%s", error.text);
 		UNIT_ROW(conf_settle(again, &error) == 0, "%s", error.text);
 		UNIT_ROW(reads(again, values[i].name, values[i].formatted), "%s", values[i].name);
 		free(text);
@@ -649,7 +900,7 @@ static void dump_loads_texts(void)
 			conf_route_set(route, &conf_route_options[CONF_ROUTE_user_agent], &text, &error) == 0 &&
 			conf_set(conf, row_of("accept"), CONF_LEVEL_FILE, &text, &error) == 0 && conf_settle(conf, &error) == 0, "%s", error.text);
 		char *dumped = printed(conf_dump, conf);
-		UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", &error) == 0 && conf_settle(again, &error) == 0, "%s: %s", texts[i],
+		UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", no_variables, &error) == 0 && conf_settle(again, &error) == 0, "%s: %s", texts[i],
 			error.text);
 		UNIT_ROW(again->routes.count == 1 && strcmp(again->routes.items[0].user_agent, texts[i]) == 0, "a route's '%s'", texts[i]);
 		UNIT_ROW(strcmp(again->accept, texts[i]) == 0 && strcmp(again->via, "utfeed") == 0, "'%s'", texts[i]);
@@ -666,9 +917,9 @@ static void dump_loads_unnamed(void)
 	struct conf_error error = { "" };
 	struct conf *conf = make(), *again = make();
 
-	UNIT_ROW(conf_file_parse(conf, text, strlen(text), "f", &error) == 0 && conf_settle(conf, &error) == 0, "%s", error.text);
+	UNIT_ROW(conf_file_parse(conf, text, strlen(text), "f", no_variables, &error) == 0 && conf_settle(conf, &error) == 0, "%s", error.text);
 	char *dumped = printed(conf_dump, conf);
-	UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", &error) == 0 && conf_settle(again, &error) == 0, "%s", error.text);
+	UNIT_ROW(conf_file_parse(again, dumped, strlen(dumped), "f", no_variables, &error) == 0 && conf_settle(again, &error) == 0, "%s", error.text);
 	UNIT_ROW(again->routes.count == 1 && strcmp(again->routes.items[0].name, "/a/") == 0, "%s", dumped);
 	free(dumped);
 	conf_free(&conf);
@@ -695,7 +946,7 @@ static void sample_loads(void)
 		}
 	}
 	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OPTION_COUNT + 1);
-	UNIT_ROW(conf_file_parse(conf, sample, len, "sample", &error) == 0, "%s", error.text);
+	UNIT_ROW(conf_file_parse(conf, sample, len, "sample", no_variables, &error) == 0, "%s", error.text);
 	UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		char *is = conf_format(&conf_options[i], conf), *was = conf_format(&conf_options[i], defaults);
@@ -722,7 +973,7 @@ static void reload(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct conf_error error = { "" };
 		struct conf *running = make(), *fresh = make();
-		UNIT_ROW(conf_file_parse(fresh, cases[i].file, strlen(cases[i].file), "f", &error) == 0, "%s", error.text);
+		UNIT_ROW(conf_file_parse(fresh, cases[i].file, strlen(cases[i].file), "f", no_variables, &error) == 0, "%s", error.text);
 		UNIT_ROW(conf_compare(running, fresh, &error) == (cases[i].message ? -1 : 0), "%s", cases[i].file);
 		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "got %s", error.text);
 		conf_free(&running);
@@ -731,5 +982,6 @@ static void reload(void)
 }
 
 UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
-	{ "file format", file_format }, { "file errors", file_errors }, { "start errors", start_errors }, { "flags", flags },
+	{ "file format", file_format }, { "file errors", file_errors }, { "variables", variables }, { "variables, long", variables_long }, { "notes", notes },
+	{ "notes are bounded", notes_are_bounded }, { "includes", includes }, { "includes are bounded", includes_are_bounded }, { "start errors", start_errors }, { "flags", flags },
 	{ "actions", actions }, { "manuals", manuals }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })
