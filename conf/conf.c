@@ -16,6 +16,32 @@ const char *conf_where(const struct conf *conf, const struct conf_route *route, 
 	return row ? conf->sources[row - conf_options].where : NULL;
 }
 
+/* A flag or variable has the option's name in it, unless it set something larger, such as a route. */
+static bool names_option(const char *where, const char *option)
+{
+	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
+	char name[CONF_ENV_NAME_MAX];
+
+	if (strncmp(where, "--", 2) == 0)
+		return strcmp(where + 2, option) == 0;
+	if (row)
+		conf_env_name(row, name);
+	return row && strcmp(where, name) == 0;
+}
+
+struct conf_place conf_place(const struct conf *conf, const struct conf_route *route, const char *option)
+{
+	const char *where = conf_where(conf, route, option);
+	struct conf_place place;
+
+	if (where && names_option(where, option))
+		snprintf(place.text, sizeof(place.text), "%s", where);
+	else
+		snprintf(place.text, sizeof(place.text), "%.250s%s%.60s", where ? where : "", where ? ": " : "",
+		    option);
+	return place;
+}
+
 struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, const char *pattern, const char *where,
 	struct conf_error *error)
 {
@@ -96,6 +122,8 @@ static void apply_sources(struct conf *conf, int argc, char *const *argv, char *
 	conf_env_apply(conf, envp);
 	conf_args_apply(conf, argc, argv);
 	if (!conf->notes.errors)
+		conf_secrets_read(conf);
+	if (!conf->notes.errors)
 		conf_env_fall_back(conf, envp);
 }
 
@@ -123,8 +151,8 @@ int conf_compare(const struct conf *running, const struct conf *fresh, struct co
 		if (!old || !new)
 			status = conf_fail_memory(error);
 		else if (strcmp(old, new) != 0)
-			status = conf_fail(error, "%s: %s: a changed value needs a restart",
-				fresh->sources[i].where ? fresh->sources[i].where : "default", row->name);
+			status = conf_fail(error, "%s: a changed value needs a restart",
+				conf_place(fresh, NULL, row->name).text);
 		free(old);
 		free(new);
 		if (status != 0)

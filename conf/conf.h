@@ -154,6 +154,11 @@ void conf_tell(const struct conf *, conf_tell_f *);
  * the global one with that name. NULL: the value is the default. */
 const char *conf_where(const struct conf *, const struct conf_route *, const char *option);
 
+/* The same as messages begin: "FILE:LINE: OPTION", "--OPTION" or "UTFEED_OPTION", without the name twice; for a default
+ * the option's name alone. */
+struct conf_place { char text[320]; };
+struct conf_place conf_place(const struct conf *, const struct conf_route *, const char *option);
+
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);
 
@@ -190,7 +195,8 @@ void conf_print_sample(FILE *);
  * for utfeed.conf(5). */
 void conf_print_manual_flags(FILE *);
 void conf_print_manual_options(FILE *);
-/* Writes a file that loads as the same configuration; each line tells where its value came from. */
+/* Writes a file that loads as the same configuration, but for secrets, which it has as ***; each line tells where its
+ * value came from. */
 void conf_dump(FILE *, const struct conf *);
 
 #endif

@@ -261,8 +261,8 @@ bool conf_destination_names(const struct conf_destination *d, const char *host, 
 }
 
 /* allow, allowed: the option that says who may use the listeners, which was left at its default, and its value. */
-static int settle_listeners(const char *name, const struct conf_listen_list *list, const char *allow,
-    const struct cidr_list *allowed, struct conf_error *error)
+static int settle_listeners(const struct conf *conf, const char *name, const struct conf_listen_list *list,
+    const char *allow, const struct cidr_list *allowed, struct conf_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_listen *listen = &list->items[i];
@@ -271,8 +271,8 @@ static int settle_listeners(const char *name, const struct conf_listen_list *lis
 			return conf_fail(error,
 			    "%s: %s%s%s:%u is open to other machines, and no %s says which may use it; write "
 			    "for example %s = 192.168.0.0/16 (or --%s), or 0.0.0.0/0, ::/0 for everybody",
-			    name, listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "", listen->port, allow,
-			    allow, allow);
+			    conf_place(conf, NULL, name).text, listen->ipv6 ? "[" : "", listen->host,
+			    listen->ipv6 ? "]" : "", listen->port, allow, allow, allow);
 	}
 	return 0;
 }
@@ -283,18 +283,18 @@ int conf_access_settle(const struct conf *conf, struct conf_error *error)
 {
 	if (conf->proxy_protocol && !conf->trusted_proxies.count)
 		return conf_fail(error,
-		    "%s: proxy-protocol: trusted-proxies does not say whose connections begin with such a header",
-		    conf_where(conf, NULL, "proxy-protocol"));
+		    "%s: trusted-proxies does not say whose connections begin with such a header",
+		    conf_place(conf, NULL, "proxy-protocol").text);
 	if (conf->sources[CONF_OPTION_admin_allow].level == CONF_LEVEL_DEFAULT &&
-	    settle_listeners("admin-listen", &conf->admin_listen, "admin-allow", &conf->admin_allow, error) != 0)
+	    settle_listeners(conf, "admin-listen", &conf->admin_listen, "admin-allow", &conf->admin_allow, error) != 0)
 		return -1;
 	if (conf->sources[CONF_OPTION_client_allow].level != CONF_LEVEL_DEFAULT)
 		return 0;
 	if (conf->trusted_proxies.count)
 		return conf_fail(error,
-		    "%s: trusted-proxies: no client-allow says which of the clients behind them may use utfeed; write "
+		    "%s: no client-allow says which of the clients behind them may use utfeed; write "
 		    "for example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody",
-		    conf_where(conf, NULL, "trusted-proxies"));
-	return settle_listeners("listen", &conf->listen, "client-allow", &conf->client_allow, error) != 0 ? -1 :
-		settle_listeners("tls-listen", &conf->tls_listen, "client-allow", &conf->client_allow, error);
+		    conf_place(conf, NULL, "trusted-proxies").text);
+	return settle_listeners(conf, "listen", &conf->listen, "client-allow", &conf->client_allow, error) != 0 ? -1 :
+		settle_listeners(conf, "tls-listen", &conf->tls_listen, "client-allow", &conf->client_allow, error);
 }

@@ -93,6 +93,18 @@ struct conf_shown conf_shown(const char *value, size_t len);
  * and is not shown. */
 struct conf_shown conf_shown_name(const char *name, size_t len);
 
+/* What people see in the place of a secret, and what conf_write_shown() writes so: the value of a row. */
+#define CONF_HIDDEN "***"
+void conf_write_shown(FILE *, const struct conf_row *, const void *base);
+
+/* conf_secret.c: values in files. */
+/* The row of the option that names a file for the value of that row; NULL: there is none. */
+const struct conf_row *conf_secret_file(const struct conf_row *rows, size_t count, const struct conf_row *row);
+/* Whether base names a file for the value of that row. */
+bool conf_secret_in_file(const struct conf_row *rows, size_t count, const struct conf_row *row, const void *base);
+/* Reads every file that is named. The errors are kept by conf_note_error(). */
+void conf_secrets_read(struct conf *);
+
 /* conf_near.c: which name may be meant by text, of those that were tried. name NULL: none is like it. */
 struct conf_near { const char *text; size_t len; const char *name; size_t distance; };
 void conf_near_try(struct conf_near *, const char *name);
@@ -103,6 +115,8 @@ struct conf_shown conf_near_hint(const struct conf_near *, const char *before);
 const struct conf_row *conf_row_find(const struct conf_row *rows, size_t count, const char *name, size_t len);
 /* The value of a row as text, for the caller to free; NULL: out of memory. */
 char *conf_format(const struct conf_row *, const void *base);
+/* The same as people may see it, with CONF_HIDDEN for secrets. */
+char *conf_show(const struct conf_row *, const void *base);
 
 static inline void *conf_member(void *base, const struct conf_row *row)
 {
@@ -127,6 +141,7 @@ struct conf_route *conf_route_append(struct conf_route_list *, const char *patte
 int conf_route_set(struct conf_route *, const struct conf_row *, const struct conf_value *, struct conf_error *);
 int conf_route_parse(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 void conf_route_format(FILE *, const struct conf_row *, const void *list);
+void conf_route_show(FILE *, const struct conf_row *, const void *list);
 void conf_route_clear(struct conf_route *);
 void conf_route_clear_list(void *list);
 int conf_route_settle_list(struct conf_route_list *, struct conf_error *);
@@ -154,6 +169,7 @@ int conf_access_settle(const struct conf *, struct conf_error *);
 /* conf_parent.c */
 int conf_parent_set(const struct conf_row *, void *parent, const struct conf_value *, struct conf_error *);
 void conf_parent_format(FILE *, const struct conf_row *, const void *parent);
+void conf_parent_show(FILE *, const struct conf_row *, const void *parent);
 void conf_parent_clear(void *parent);
 
 /* conf_redis.c */

@@ -141,17 +141,29 @@ int conf_parent_set(const struct conf_row *row, void *member, const struct conf_
 	return 0;
 }
 
+static void write_parent(FILE *out, const struct conf_parent *parent, const char *userinfo)
+{
+	if (parent->host)
+		fprintf(out, "http://%s%s%s%s%s:%u", userinfo ? userinfo : "", userinfo ? "@" : "",
+		    parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "", parent->port);
+	else
+		fputs("off", out);
+}
+
 void conf_parent_format(FILE *out, const struct conf_row *row, const void *member)
 {
 	const struct conf_parent *parent = member;
 
 	(void)row;
-	if (parent->host)
-		fprintf(out, "http://%s%s%s%s%s:%u", parent->userinfo ? parent->userinfo : "",
-		    parent->userinfo ? "@" : "", parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "",
-		    parent->port);
-	else
-		fputs("off", out);
+	write_parent(out, parent, parent->userinfo);
+}
+
+void conf_parent_show(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_parent *parent = member;
+
+	(void)row;
+	write_parent(out, parent, parent->userinfo ? CONF_HIDDEN : NULL);
 }
 
 void conf_parent_clear(void *member)

@@ -156,23 +156,30 @@ static void print_where(FILE *out, const char *name, const char *where)
 	fputc('\n', out);
 }
 
+static void dump_row(FILE *out, const struct conf_row *row, const char *text)
+{
+	for (const char *at = text; *at || !conf_types[row->type].list;) {
+		size_t len = strcspn(at, "\n");
+		fprintf(out, "%s = ", row->name);
+		print_value(out, at, len);
+		if (!conf_types[row->type].list)
+			break;
+		at += len + 1;
+	}
+}
+
 void conf_dump(FILE *out, const struct conf *conf)
 {
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_options[i];
 		const char *where = conf->sources[i].where;
-		char *text = conf_format(row, conf);
+		char *text = conf_show(row, conf);
 		if (!text)
 			return;
 		print_where(out, row->name, where ? where : "default");
-		for (const char *at = text; *at || !conf_types[row->type].list;) {
-			size_t len = strcspn(at, "\n");
-			fprintf(out, "%s = ", row->name);
-			print_value(out, at, len);
-			if (!conf_types[row->type].list)
-				break;
-			at += len + 1;
-		}
+		/* Both together would be an error. */
+		if (!conf_secret_in_file(conf_options, CONF_OPTION_COUNT, row, conf))
+			dump_row(out, row, text);
 		free(text);
 	}
 }

@@ -70,11 +70,11 @@ void conf_redis_clear(void *member)
 int conf_redis_settle(const struct conf *conf, struct conf_error *error)
 {
 	if ((conf->cache_redis.host || conf->cache_redis.path) && *conf->cache_lmdb)
-		return conf_fail(error, "%s: cache-redis: cache-lmdb is set too, at %s; allowed: one of them",
-			conf_where(conf, NULL, "cache-redis"), conf_where(conf, NULL, "cache-lmdb"));
+		return conf_fail(error, "%s: cache-lmdb is set too, at %s; allowed: one of them",
+			conf_place(conf, NULL, "cache-redis").text, conf_where(conf, NULL, "cache-lmdb"));
 	if (conf->cache_redis.path && conf->cache_redis_tls)
 		return conf_fail(error,
-		    "%s: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis",
-		    conf_where(conf, NULL, "cache-redis-tls"));
+		    "%s: a socket has no TLS; allowed: with HOST:PORT as cache-redis",
+		    conf_place(conf, NULL, "cache-redis-tls").text);
 	return 0;
 }

@@ -246,14 +246,34 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
 
 /* Writes a text in quotes where it could be taken for several words, or for a quoted one; the values of other types
  * contain no blanks. */
-static void route_format_word(FILE *out, const struct conf_row *option, const void *member)
+static void route_format_word(FILE *out, const struct conf_row *option, const struct conf_route *route, bool shown)
 {
-	const char *text = option->type == CONF_TYPE_TEXT ? *(char *const *)member : "";
+	bool is_text = option->type == CONF_TYPE_TEXT || option->type == CONF_TYPE_SECRET_FILE;
+	const char *text = is_text ? *(char *const *)((const char *)route + option->offset) : "";
 
 	if (*text == '"' || text[strcspn(text, " ;")])
 		conf_quote(out, text, strlen(text));
+	else if (shown)
+		conf_write_shown(out, option, route);
 	else
-		conf_types[option->type].format(out, option, member);
+		conf_types[option->type].format(out, option, (const char *)route + option->offset);
+}
+
+static void route_format_one(FILE *out, const struct conf_route *route, bool shown)
+{
+	fprintf(out, "%s=", route->pattern);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
+		const struct conf_row *option = &conf_route_options[i];
+		bool is_origin = i == CONF_ROUTE_origin;
+		if (!is_origin &&
+		    (!route->places[i] ||
+		        conf_secret_in_file(conf_route_options, CONF_ROUTE_OPTION_COUNT, option, route)))
+			continue;
+		if (!is_origin)
+			fprintf(out, " %s=", option->name);
+		route_format_word(out, option, route, shown);
+	}
+	fputc('\n', out);
 }
 
 void conf_route_format(FILE *out, const struct conf_row *row, const void *member)
@@ -261,19 +281,17 @@ void conf_route_format(FILE *out, const struct conf_row *row, const void *member
 	const struct conf_route_list *list = member;
 
 	(void)row;
-	for (size_t i = 0; i < list->count; i++) {
-		const struct conf_route *route = &list->items[i];
-		fprintf(out, "%s=", route->pattern);
-		for (size_t j = 0; j < CONF_ROUTE_OPTION_COUNT; j++) {
-			const struct conf_row *option = &conf_route_options[j];
-			if (j != CONF_ROUTE_origin && !route->places[j])
-				continue;
-			if (j != CONF_ROUTE_origin)
-				fprintf(out, " %s=", option->name);
-			route_format_word(out, option, (const char *)route + option->offset);
-		}
-		fputc('\n', out);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		route_format_one(out, &list->items[i], false);
+}
+
+void conf_route_show(FILE *out, const struct conf_row *row, const void *member)
+{
+	const struct conf_route_list *list = member;
+
+	(void)row;
+	for (size_t i = 0; i < list->count; i++)
+		route_format_one(out, &list->items[i], true);
 }
 
 int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct conf_error *error)

@@ -1,4 +1,4 @@
-/* Owns the form in which messages show wrong values and names.
+/* Owns the form in which messages show wrong values and names, and in which people see values that are secret.
  * Must not know: the option that they belong to.
  * Invariant: no message has text that may be a password: the user information or query of a URL, or a value in the
  * place of a name. */
@@ -41,4 +41,27 @@ struct conf_shown conf_shown_name(const char *name, size_t len)
 	else
 		snprintf(shown.text, sizeof(shown.text), "what stands here");
 	return shown;
+}
+
+static void show_secret(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	fputs(**(char *const *)member ? CONF_HIDDEN : "", out);
+}
+
+/* The kinds of values that are secret, or have a secret in them. */
+static void (*const shows[CONF_TYPE_COUNT])(FILE *, const struct conf_row *, const void *member) = {
+	[CONF_TYPE_SECRET] = show_secret,
+	[CONF_TYPE_PARENT] = conf_parent_show,
+	[CONF_TYPE_ROUTE] = conf_route_show,
+};
+
+void conf_write_shown(FILE *out, const struct conf_row *row, const void *base)
+{
+	const void *member = (const char *)base + row->offset;
+
+	if (shows[row->type])
+		shows[row->type](out, row, member);
+	else
+		conf_types[row->type].format(out, row, member);
 }

@@ -30,7 +30,13 @@ int conf_fail_in(struct conf_error *error, const char *what)
 	return conf_fail(error, "%s: %s", what, inner.text);
 }
 
-char *conf_format(const struct conf_row *row, const void *base)
+static void write_whole(FILE *out, const struct conf_row *row, const void *base)
+{
+	conf_types[row->type].format(out, row, (const char *)base + row->offset);
+}
+
+static char *value_text(const struct conf_row *row, const void *base,
+    void (*write)(FILE *, const struct conf_row *, const void *base))
 {
 	char *text = NULL;
 	size_t len;
@@ -38,13 +44,23 @@ char *conf_format(const struct conf_row *row, const void *base)
 
 	if (!out)
 		return NULL;
-	conf_types[row->type].format(out, row, (const char *)base + row->offset);
+	write(out, row, base);
 	bool failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed) {
 		free(text);
 		return NULL;
 	}
 	return text;
+}
+
+char *conf_format(const struct conf_row *row, const void *base)
+{
+	return value_text(row, base, write_whole);
+}
+
+char *conf_show(const struct conf_row *row, const void *base)
+{
+	return value_text(row, base, conf_write_shown);
 }
 
 int conf_claim(struct conf *conf, const struct conf_row *row, enum conf_level level, const char *where,

@@ -1,5 +1,5 @@
 /* Owns printing what the option tables generate, for check-options.sh: the sample, the parts of two manuals, or one line an option:
- * with its member, or with its default.
+ * with its member (of a file with a secret, the secret's, which is what uses it), or with its default.
  * Must not know: any option. */
 #include "conf/conf_internal.h"
 
@@ -9,7 +9,7 @@
 static void print_rows(const struct conf_row *rows, const char *const *members, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		printf("%s %s\n", rows[i].name, members[i]);
+		printf("%s %s\n", rows[i].name, members[rows[i].type == CONF_TYPE_SECRET_FILE ? i - 1 : i]);
 }
 
 static void print_names(void)

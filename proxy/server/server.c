@@ -22,6 +22,7 @@
 #include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
 #include "proxy/server/socket_address.h"
+#include "proxy/server/stores.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/settings.h"
@@ -144,6 +145,7 @@ static void server_reload(struct server *s)
 	}
 	log_set_level((enum log_level)fresh->conf->log_level);
 	server_say_parents(fresh->conf);
+	stores_renew(s->redis, fresh->conf);
 	atomic_store(&fresh->awaited, (unsigned)s->running + (s->admin != NULL));
 	for (size_t i = 0; i < s->running; i++)
 		worker_renew(s->workers[i], fresh);

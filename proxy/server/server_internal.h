@@ -32,6 +32,7 @@ struct server {
 	int argc;
 	char **argv;
 	struct cache *cache;
+	struct store *redis;           /* of cache; NULL: it has none */
 	struct backoff *backoff;
 	struct access_sink *access_sink;       /* NULL: access lines go to stdout */
 	size_t n_workers, running;

@@ -136,7 +136,7 @@ static int server_open(struct server *s)
 	struct privileges user;
 
 	return privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers)) ||
+	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers, &s->redis)) ||
 	        access_sink_new(&s->access_sink, s->first->conf)
 	    ? -1
 	    : 0;

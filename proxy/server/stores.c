@@ -13,21 +13,26 @@ enum {
 	STORES_ENTRY_MORE = 64 * 1024          /* for heads and bookkeeping beside the largest body */
 };
 
+static const char *stores_or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
 /* Opens the store behind memory, if one is configured. -1: failed, logged. */
-static int stores_open_second(const struct conf *conf, struct store **second)
+static int stores_open_second(const struct conf *conf, struct store **second, struct store **redis_store)
 {
 	const struct redis_settings redis = { .host = conf->cache_redis.host, .port = conf->cache_redis.port,
 		.path = conf->cache_redis.path,
-		.user = *conf->cache_redis_user ? conf->cache_redis_user : NULL,
-		.password = *conf->cache_redis_password ? conf->cache_redis_password : NULL,
-		.tls = conf->cache_redis_tls, .ca_file = *conf->cache_redis_ca_file ? conf->cache_redis_ca_file : NULL,
+		.user = stores_or_null(conf->cache_redis_user),
+		.password = stores_or_null(conf->cache_redis_password),
+		.tls = conf->cache_redis_tls, .ca_file = stores_or_null(conf->cache_redis_ca_file),
 		.prefix = "utfeed:", .timeout_ms = STORES_REDIS_TIMEOUT_MS };
 
-	*second = NULL;
+	*second = *redis_store = NULL;
 	if (*conf->cache_lmdb)
 		*second = store_lmdb_new(conf->cache_lmdb, conf->cache_lmdb_bytes);
 	else if (redis.host || redis.path)
-		*second = store_redis_new(&redis);
+		*second = *redis_store = store_redis_new(&redis);
 	else
 		return 0;
 	return *second ? 0 : -1;
@@ -54,18 +59,25 @@ static size_t stores_memory_bytes(const struct settings *s, size_t workers)
 	return bytes;
 }
 
-struct cache *stores_open(const struct settings *s, size_t workers)
+struct cache *stores_open(const struct settings *s, size_t workers, struct store **redis)
 {
 	const struct conf *conf = s->conf;
 	struct store *second = NULL, *memory =
 	    store_memory_new(stores_memory_bytes(s, workers), conf->cache_object_max + STORES_ENTRY_MORE);
 	struct cache *cache;
 
-	if (memory && !stores_open_second(conf, &second) && (cache = cache_new(memory, second)))
+	if (memory && !stores_open_second(conf, &second, redis) && (cache = cache_new(memory, second)))
 		return cache;
 	if (memory)
 		memory->ops->free(memory);
 	if (second)
 		second->ops->free(second);
 	return NULL;
+}
+
+void stores_renew(struct store *redis, const struct conf *conf)
+{
+	if (redis && store_redis_login(redis, stores_or_null(conf->cache_redis_user),
+	        stores_or_null(conf->cache_redis_password)))
+		log_error("cache-redis-password: out of memory, the former one counts");
 }

@@ -5,9 +5,14 @@
 #include <stddef.h>
 
 struct cache;
+struct conf;
 struct settings;
+struct store;
 
-/* Opens the stores for so many workers, and the cache over them. The settings must outlive it. NULL: logged. */
-struct cache *stores_open(const struct settings *, size_t workers);
+/* Opens the stores for so many workers, and the cache over them. The settings must outlive it. *redis: that of the
+ * cache's stores; NULL: it has none. NULL: logged. */
+struct cache *stores_open(const struct settings *, size_t workers, struct store **redis);
+/* After a reload: the user and password that conf has count from the next connection on. redis may be NULL. */
+void stores_renew(struct store *redis, const struct conf *);
 
 #endif

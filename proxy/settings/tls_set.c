@@ -30,9 +30,8 @@ static void log_unusable(const struct conf *conf, const struct conf_route *route
 {
 	static const char *const names[][TLS_FILES] = { { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
 		{ "tls", "tls-ca-file", "tls-cert", "tls-key" } };
-	const char *name = names[route != NULL][why->file], *where = conf_where(conf, route, name);
 
-	log_error("%s%s%s: %s", where ? where : "", where ? ": " : "", name, why->text);
+	log_error("%s: %s", conf_place(conf, route, names[route != NULL][why->file]).text, why->text);
 }
 
 /* Makes a context. Files that the configuration names are read now, so that faults in them can be reported. */
@@ -77,7 +76,7 @@ struct tls_set *tls_set_new(const struct conf *conf)
 		return NULL;
 	}
 	if (conf->tls_listen.count && !*conf->tls_listen_cert) {
-		log_error("%s: tls-listen: needs tls-listen-cert, a PEM file", conf_where(conf, NULL, "tls-listen"));
+		log_error("%s: needs tls-listen-cert, a PEM file", conf_place(conf, NULL, "tls-listen").text);
 		goto fail;
 	}
 	/* A service manager may give a socket for TLS that the configuration does not name. */

@@ -81,7 +81,8 @@ bool store_memory_keep_gzip(struct store *, const char *key, size_t len, struct 
     const struct object *form);
 /* path: a folder, which is made where it is missing. NULL: the store cannot be used; the reason was logged. */
 struct store *store_lmdb_new(const char *path, size_t map_bytes);
-struct redis_settings {                /* the strings belong to the caller and must outlive the store */
+/* The strings belong to the caller and must outlive the store, but for user and password, which are copied. */
+struct redis_settings {
 	const char *host;              /* NULL: use path */
 	uint16_t port;
 	const char *path;              /* a Unix socket */
@@ -94,5 +95,8 @@ struct redis_settings {                /* the strings belong to the caller and m
 /* NULL: the store cannot be made; the reason was logged. A server that is away is no such reason: lookups miss until it
  * can be reached. */
 struct store *store_redis_new(const struct redis_settings *);
+/* Another user and password (copied; NULL: none), from the next connection on. -1: out of memory, and nothing was
+ * done. */
+int store_redis_login(struct store *, const char *user, const char *password) __attribute__((warn_unused_result));
 
 #endif

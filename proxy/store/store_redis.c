@@ -632,7 +632,35 @@ static void redis_free(struct store *store)
 
 	store_thread_stop(&r->thread);
 	redis_connection_free(r);
+	free(r->user);
+	free(r->password);
 	free(r);
+}
+
+static char *copy_or_null(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+int store_redis_login(struct store *store, const char *user, const char *password)
+{
+	struct store_redis *r = (struct store_redis *)(void *)store;
+	char *new_user = copy_or_null(user), *new_password = copy_or_null(password), *old_user, *old_password;
+
+	if ((user && !new_user) || (password && !new_password)) {
+		free(new_user);
+		free(new_password);
+		return -1;
+	}
+	pthread_mutex_lock(&r->thread.lock);
+	old_user = r->user;
+	old_password = r->password;
+	r->user = new_user;
+	r->password = new_password;
+	pthread_mutex_unlock(&r->thread.lock);
+	free(old_user);
+	free(old_password);
+	return 0;
 }
 
 static const struct store_ops redis_ops = {
@@ -652,12 +680,18 @@ struct store *store_redis_new(const struct redis_settings *settings)
 		r->thread.away = true;
 		TAILQ_INIT(&r->held);
 		r->settings = *settings;
-		if (!(why = redis_connection_init(r, &tls_why))) {
+		r->settings.user = r->settings.password = NULL;
+		r->user = copy_or_null(settings->user);
+		r->password = copy_or_null(settings->password);
+		if ((!settings->user || r->user) && (!settings->password || r->password) &&
+		    !(why = redis_connection_init(r, &tls_why))) {
 			if (!store_thread_start(&r->thread, &redis_work))
 				return &r->thread.store;
 			why = strerror(EAGAIN);
 			redis_connection_free(r);
 		}
+		free(r->user);
+		free(r->password);
 	}
 	log_error("redis store: %s", why);
 	free(r);

@@ -152,15 +152,16 @@ void redis_settled(struct store_redis *r)
  * answer. */
 static bool redis_greet(struct store_redis *r, redisAsyncContext *ac)
 {
-	const struct redis_settings *s = &r->settings;
+	int status = REDIS_OK;
 
-	r->expected = s->password ? 2 : 1;
-	if (s->password && s->user &&
-	    redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", s->user, s->password) != REDIS_OK)
-		return false;
-	if (s->password && !s->user && redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", s->password) != REDIS_OK)
-		return false;
-	return redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
+	pthread_mutex_lock(&r->thread.lock);
+	r->expected = r->password ? 2 : 1;
+	if (r->password && r->user)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s %s", r->user, r->password);
+	else if (r->password)
+		status = redisAsyncCommand(ac, on_greeted, NULL, "AUTH %s", r->password);
+	pthread_mutex_unlock(&r->thread.lock);
+	return status == REDIS_OK && redisAsyncCommand(ac, on_greeted, r, "PING") == REDIS_OK;
 }
 
 #ifdef HAVE_HIREDIS_SSL

@@ -15,7 +15,8 @@
 
 struct store_redis {
 	struct store_thread thread;
-	struct redis_settings settings;
+	struct redis_settings settings;        /* user and password are NULL here: */
+	char *user, *password;                 /* guarded by the thread's lock; NULL: none */
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
 	bool up;                               /* the greeting (AUTH, PING) was answered */

@@ -249,4 +249,4 @@ def test_redis_stopped_and_started_under_load(start, origin, numbers, redis):
 def test_the_second_stores_exclude_each_other(tmp_path, how):
     done = subprocess.run([BINARY, "serve", how, "--cache-lmdb", str(tmp_path), "--cache-redis", "127.0.0.1:1"],
                           stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
-    assert done.returncode == 2 and b"--cache-redis: cache-redis: cache-lmdb is set too, at --cache-lmdb" in done.stderr
+    assert done.returncode == 2 and b"--cache-redis: cache-lmdb is set too, at --cache-lmdb" in done.stderr

@@ -1,7 +1,7 @@
 /* Owns feeding arbitrary settings to the configuration reader: a file; or, where the first line begins with "--", flags and
  * variables, one a line.
- * Invariant tested: whatever loads is printed as a file that loads to the same value of every option, of each route too, and that
- * prints the same again; nothing else but an error message comes out. */
+ * Invariant tested: whatever loads is printed as a file that loads to the same value of every option, of each route too, but for what
+ * is secret, and that prints the same again; nothing else but an error message comes out. */
 #include "conf/conf_internal.h"
 
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static struct conf *load(reader *read, const char *text, size_t size)
 
 static void compare(const struct conf_row *row, const void *a, const void *b)
 {
-	char *one = conf_format(row, a), *other = conf_format(row, b);
+	char *one = conf_show(row, a), *other = conf_show(row, b);
 
 	if (!one || !other || strcmp(one, other) != 0)
 		abort();
@@ -117,11 +117,25 @@ static void compare_all(const struct conf *a, const struct conf *b)
 			compare(&conf_route_options[j], &a->routes.items[i], &b->routes.items[i]);
 }
 
+/* No file of this machine's is to be read. */
+static bool names_files(const char *text, size_t size)
+{
+	bool names = memmem(text, size, "include", 7);
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		char variable[CONF_ENV_NAME_MAX];
+		conf_env_name(row, variable);
+		names |= row->type == CONF_TYPE_SECRET_FILE &&
+			(memmem(text, size, row->name, strlen(row->name)) || memmem(text, size, variable, strlen(variable)));
+	}
+	return names;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
-	/* No file of this machine's */
-	if (memmem(text, size, "include", 7))
+	if (names_files(text, size))
 		return 0;
 	reader *read = size >= 2 && memcmp(text, "--", 2) == 0 ? read_words : read_file;
 	struct conf *first = load(read, text, size), *second;

@@ -16,6 +16,10 @@
 #define PATH_27 "/aaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
 
+/* In the working folder, with a value that every option with a secret takes. */
+#define SECRET_FILE "test_conf.secret"
+#define SECRET "http://u:hunter2@h:1"
+
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "listen", "[::1]:9000", "[::1]:9000\n" },
@@ -47,7 +51,9 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "origin-idle-timeout", "10ms", "10ms" },
 	{ "min-interval", "24h", "24h" },
 	{ "http-proxy", "Proxy.Example:3128/", "http://proxy.example:3128" },
+	{ "http-proxy-file", SECRET_FILE, SECRET_FILE },
 	{ "https-proxy", "http://a%40b:c@[::1]:80", "http://a%40b:c@[::1]:80" },
+	{ "https-proxy-file", SECRET_FILE, SECRET_FILE },
 	{ "no-proxy", "localhost, .Example.:8080,[fd00::/8]:80 *.svc,,10.0.0.0/8", ".localhost\n.example:8080\n[fd00::/8]:80\n.svc\n10.0.0.0/8\n" },
 	{ "cache", "off", "off" },
 	{ "cache-bytes", "1G", "1g" },
@@ -55,6 +61,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "cache-lmdb-bytes", "16m", "16m" },
 	{ "cache-redis", "[::1]:6379", "[::1]:6379" },
 	{ "cache-redis-password", "a \"b\" c", "a \"b\" c" },
+	{ "cache-redis-password-file", SECRET_FILE, SECRET_FILE },
 	{ "cache-redis-user", "feeds", "feeds" },
 	{ "cache-redis-tls", "yes", "on" },
 	{ "cache-redis-ca-file", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
@@ -113,6 +120,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "admin-listen", "127.0.0.1:9180", "127.0.0.1:9180\n" },
 	{ "admin-allow", "10.0.0.7", "10.0.0.7/32\n" },
 	{ "admin-token", "word", "word" },
+	{ "admin-token-file", SECRET_FILE, SECRET_FILE },
 	{ "admin-feeds", "5", "5" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
@@ -181,8 +189,17 @@ static void add_needed(struct conf *conf, const char *name)
 	}
 }
 
+static void put_file(const char *name, const char *text, size_t len, mode_t mode)
+{
+	FILE *out = fopen(name, "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	CU_ASSERT(fwrite(text, 1, len, out) == len && fchmod(fileno(out), mode) == 0 && fclose(out) == 0);
+}
+
 static void every_option(void)
 {
+	put_file(SECRET_FILE, SECRET "\n", sizeof(SECRET), 0600);
 	for (size_t i = 0; i < VALUES; i++) {
 		char flag[256], equals[256], variable[256], name[CONF_ENV_NAME_MAX], quoted[256] = "", file[512];
 		struct conf_error error = { "" };
@@ -210,6 +227,7 @@ static void every_option(void)
 		unlink(path);
 		free(path);
 	}
+	unlink(SECRET_FILE);
 }
 
 static void precedence(void)
@@ -703,7 +721,7 @@ static void start_errors(void)
 			"rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f" },
 		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; allowed: such as 127.0.0.1:8080, "
 			"0.0.0.0:8080, [::1]:8080" },
-		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "listen: [::]:80 is open to other machines, and no client-allow says which may "
+		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "UTFEED_LISTEN: [::]:80 is open to other machines, and no client-allow says which may "
 			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for "
 			"everybody" },
 		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
@@ -721,10 +739,13 @@ static void start_errors(void)
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT behind it for that port alone" },
 		{ "UTFEED_ROUTE=/=http://o http-proxy=u:secret@h", { "serve" }, "UTFEED_ROUTE: http-proxy: has no port, which curl takes for 1080 and "
 			"others for 80" PARENTS },
-		{ "UTFEED_PROXY_PROTOCOL=on", { "serve" }, "UTFEED_PROXY_PROTOCOL: proxy-protocol: trusted-proxies does not say whose connections begin "
+		{ "UTFEED_PROXY_PROTOCOL=on", { "serve" }, "UTFEED_PROXY_PROTOCOL: trusted-proxies does not say whose connections begin "
 			"with such a header" },
-		{ "UTFEED_TRUSTED_PROXIES=127.0.0.1", { "serve" }, "UTFEED_TRUSTED_PROXIES: trusted-proxies: no client-allow says which of the clients "
+		{ "UTFEED_TRUSTED_PROXIES=127.0.0.1", { "serve" }, "UTFEED_TRUSTED_PROXIES: no client-allow says which of the clients "
 			"behind them may use utfeed; write for example client-allow = 192.168.0.0/16, or 0.0.0.0/0, ::/0 for everybody" },
+		{ "X=", { "serve", "--listen", "[::]:80" }, "--listen: [::]:80 is open to other machines, and no client-allow says which may use it; write "
+			"for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for everybody" },
+		{ "X=", { "serve", "--cache-redis=/a", "--cache-redis-tls=on" }, "--cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis" },
 		{ "UTFEED_HOSTS=a.example,b:80", { "serve" }, "UTFEED_HOSTS: 'b:80' is no destination; allowed: with commas between, example.org, .example.org "
 			"(and all below it), 192.0.2.0/24, 2001:db8::/32 or *" },
 		{ "UTFEED_ROUTE=/=http://o;/=http://o", { "serve" }, "UTFEED_ROUTE: route / is also set at UTFEED_ROUTE; allowed: one route a pattern" },
@@ -741,6 +762,69 @@ static void start_errors(void)
 		UNIT_ROW(strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].message, error.text);
 		conf_free(&conf);
 	}
+}
+
+/* Secrets in files. The file has the bytes and the mode; warned: that others may read it. */
+static void secret_files(void)
+{
+	static const struct { const char *rule, *argv[4], *variable, *bytes; size_t len; mode_t mode; const char *message, *name, *formatted; bool warned; } cases[] = {
+		{ "a flag", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a b", 3, 0600, NULL, "cache-redis-password", "a b", false },
+		{ "a variable", { "serve" }, "UTFEED_CACHE_REDIS_PASSWORD_FILE=" SECRET_FILE, "a", 1, 0600, NULL, "cache-redis-password", "a", false },
+		{ "the last line end", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a\n", 2, 0600, NULL, "cache-redis-password", "a", false },
+		{ "of Windows", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a\r\n", 3, 0600, NULL, "cache-redis-password", "a", false },
+		{ "a variable's syntax is none", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "${X} # $$\"", 10, 0600, NULL, "cache-redis-password",
+			"${X} # $$\"", false },
+		{ "two line ends", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a\n\n", 3, 0600,
+			"--cache-redis-password-file: character 2 has the code 0x0a; allowed: printable ASCII characters", "cache-redis-password", NULL, false },
+		{ "empty", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "\n", 1, 0600,
+			"--cache-redis-password-file: the file is empty; allowed: the value, and nothing else", "cache-redis-password", NULL, false },
+		{ "a zero byte", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a\0b", 3, 0600,
+			"--cache-redis-password-file: the file has a zero byte; allowed: the value, and nothing else", "cache-redis-password", NULL, false },
+		{ "absent, and its name not shown", { "serve", "--cache-redis-password-file=hunter2" }, "X=", "", 0, 0600,
+			"--cache-redis-password-file: the file cannot be read: No such file or directory", "cache-redis-password", NULL, false },
+		{ "a folder", { "serve", "--cache-redis-password-file=/tmp" }, "X=", "", 0, 0600, "--cache-redis-password-file: the file cannot be read: Is a directory",
+			"cache-redis-password", NULL, false },
+		{ "a device", { "serve", "--cache-redis-password-file=/dev/zero" }, "X=", "", 0, 0600,
+			"--cache-redis-password-file: the file cannot be read: Operation not supported", "cache-redis-password", NULL, false },
+		{ "both", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "UTFEED_CACHE_REDIS_PASSWORD=hunter2", "a", 1, 0600,
+			"--cache-redis-password-file: cache-redis-password is set too, at UTFEED_CACHE_REDIS_PASSWORD; allowed: one of them", "cache-redis-password", NULL,
+			false },
+		{ "none by an empty name", { "serve", "--cache-redis-password-file=" }, "UTFEED_CACHE_REDIS_PASSWORD=a", "", 0, 0600, NULL, "cache-redis-password", "a", false },
+		{ "others may read it", { "serve", "--cache-redis-password-file=" SECRET_FILE }, "X=", "a", 1, 0644, NULL, "cache-redis-password", "a", true },
+		{ "a proxy", { "serve", "--http-proxy-file=" SECRET_FILE }, "X=", SECRET "\n", sizeof(SECRET), 0640, NULL, "http-proxy", SECRET, false },
+		{ "before the variables of all programs", { "serve", "--http-proxy-file=" SECRET_FILE }, "http_proxy=http://p:2", SECRET, sizeof(SECRET) - 1, 0600, NULL,
+			"http-proxy", SECRET, false },
+		{ "what is wrong with it", { "serve", "--https-proxy-file=" SECRET_FILE }, "X=", "http://u:hunter2@h", 18, 0600,
+			"--https-proxy-file: has no port, which curl takes for 1080 and others for 80" PARENTS, "https-proxy", NULL, false },
+		{ "a route's", { "serve", "--route=/=http://o http-proxy-file=" SECRET_FILE }, "X=", SECRET, sizeof(SECRET) - 1, 0600, NULL, "route",
+			"/=http://o/ http-proxy-file=" SECRET_FILE "\n", false },
+		{ "a route's before the global one", { "serve", "--route=/=http://o http-proxy-file=" SECRET_FILE, "--http-proxy=p:2" }, "X=", SECRET, sizeof(SECRET) - 1, 0600,
+			NULL, "route", "/=http://o/ http-proxy-file=" SECRET_FILE "\n", false },
+		{ "both of a route", { "serve", "--route=/=http://o http-proxy-file=" SECRET_FILE " http-proxy=u:hunter2@p:2" }, "X=", SECRET, sizeof(SECRET) - 1, 0600,
+			"--route: http-proxy-file: http-proxy is set too, at --route; allowed: one of them", "route", NULL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *const envp[] = { cases[i].variable, NULL };
+		struct conf_error error = { "" };
+		struct conf *conf = make();
+		int argc = 0;
+		while (cases[i].argv[argc])
+			argc++;
+		put_file(SECRET_FILE, cases[i].bytes, cases[i].len, cases[i].mode);
+		int status = conf_load(conf, argc, WORDS(cases[i].argv), WORDS(envp), &error);
+		UNIT_ROW(status == (cases[i].message ? -1 : 0), "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(!cases[i].message || strcmp(error.text, cases[i].message) == 0, "%s: got %s", cases[i].rule, error.text);
+		UNIT_ROW(cases[i].message || reads(conf, cases[i].name, cases[i].formatted), "%s", cases[i].rule);
+		UNIT_ROW(cases[i].message || conf->notes.count == (cases[i].warned ? 1 : 0), "%s: %zu notes", cases[i].rule, conf->notes.count);
+		if (!cases[i].message && strcmp(cases[i].name, "route") == 0)
+			UNIT_ROW(conf->routes.items[0].http_proxy.credentials != NULL, "%s", cases[i].rule);
+		char *text = cases[i].message ? NULL : printed(conf_dump, conf);
+		UNIT_ROW(!text || !strstr(text, "unter2"), "%s: %s", cases[i].rule, text);
+		free(text);
+		conf_free(&conf);
+	}
+	unlink(SECRET_FILE);
 }
 
 /* Whatever is wrong with what holds a password, the message does not. */
@@ -864,7 +948,7 @@ static void actions(void)
 	}
 }
 
-/* What conf_dump() writes loads to what it wrote. One value at a time: some exclude each other. */
+/* What conf_dump() writes loads to what it wrote, secrets but for their name. One value at a time: some exclude each other. */
 static void dump_loads(void)
 {
 	for (size_t i = 0; i < VALUES; i++) {
@@ -877,7 +961,14 @@ static void dump_loads(void)
 		char *text = printed(conf_dump, conf);
 		UNIT_ROW(conf_file_parse(again, text, strlen(text), "f", no_variables, &error) == 0, "%s", error.text);
 		UNIT_ROW(conf_settle(again, &error) == 0, "%s", error.text);
-		UNIT_ROW(reads(again, values[i].name, values[i].formatted), "%s", values[i].name);
+		char *shown = conf_show(row_of(values[i].name), conf);
+		UNIT_ROW(shown && reads(again, values[i].name, shown), "%s", values[i].name);
+		bool secret = strstr(shown, "***") != NULL;
+		UNIT_ROW(secret == (strcmp(values[i].name, "cache-redis-password") == 0 || strcmp(values[i].name, "https-proxy") == 0 ||
+			strcmp(values[i].name, "admin-token") == 0),
+			"%s: %s", values[i].name, shown);
+		UNIT_ROW(secret || strcmp(shown, values[i].formatted) == 0, "%s: %s", values[i].name, shown);
+		free(shown);
 		free(text);
 		conf_free(&conf);
 		conf_free(&again);
@@ -984,4 +1075,4 @@ static void reload(void)
 UNIT_SUITE(conf, { "rows", rows }, { "every option", every_option }, { "precedence", precedence }, { "common variables", common_variables }, { "members", members },
 	{ "file format", file_format }, { "file errors", file_errors }, { "variables", variables }, { "variables, long", variables_long }, { "notes", notes },
 	{ "notes are bounded", notes_are_bounded }, { "includes", includes }, { "includes are bounded", includes_are_bounded }, { "start errors", start_errors }, { "flags", flags },
-	{ "actions", actions }, { "manuals", manuals }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "sample loads", sample_loads }, { "reload", reload })
+	{ "actions", actions }, { "manuals", manuals }, { "dump loads", dump_loads }, { "trust 20: dump loads, texts", dump_loads_texts }, { "trust 20: dump loads, a route without name", dump_loads_unnamed }, { "trust 20: secrets", secrets }, { "secret files", secret_files }, { "sample loads", sample_loads }, { "reload", reload })
