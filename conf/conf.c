@@ -55,10 +55,22 @@ struct conf_route *conf_add_route(struct conf *conf, enum conf_level level, cons
 	return route;
 }
 
+/* An utfeed that nobody can ask for anything is a mistake. */
+static int settle_ways_in(const struct conf *conf, struct conf_error *error)
+{
+	if (conf->gateway || conf->forward || conf->routes.count || conf->connect_allow.count)
+		return 0;
+	return conf_fail(error,
+	    "%s: gateway and forward are off and there is no route, so that nothing can be asked for; allowed: one of "
+	    "them, or connect-allow",
+	    conf_place(conf, NULL, "gateway").text);
+}
+
 int conf_settle(struct conf *conf, struct conf_error *error)
 {
-	if (conf_access_settle(conf, error) != 0 || conf_redis_settle(conf, error) != 0 ||
-	    conf_log_settle(conf, error) != 0 || conf_route_inherit(&conf->direct, conf, error) != 0)
+	if (conf_access_settle(conf, error) != 0 || settle_ways_in(conf, error) != 0 ||
+	    conf_redis_settle(conf, error) != 0 || conf_log_settle(conf, error) != 0 ||
+	    conf_route_inherit(&conf->direct, conf, error) != 0)
 		return -1;
 	for (size_t i = 0; i < conf->routes.count; i++)
 		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)

@@ -3,6 +3,7 @@
 #include "proxy/command/cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/decode/charset.h"
 #include "core/decode/decoder.h"
@@ -16,10 +17,26 @@ static int finish(void)
 	return CMD_USAGE;
 }
 
+/* A list takes no arguments but --help. True: there are some, and status is that of the process. */
+static bool list_is_asked_more(int argc, char **argv, const char *usage, int *status)
+{
+	if (argc < 2)
+		return false;
+	if (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0) {
+		*status = cmd_usage(usage, "unexpected argument", argv[1]);
+		return true;
+	}
+	printf("usage: %s\n", usage);
+	*status = finish();
+	return true;
+}
+
 int cmd_policies(int argc, char **argv)
 {
-	if (argc > 1)
-		return cmd_usage("utfeed policies", "unexpected argument", argv[1]);
+	int status;
+
+	if (list_is_asked_more(argc, argv, "utfeed policies", &status))
+		return status;
 	for (int i = 0; i < POLICY_COUNT; i++)
 		printf("%-16s %s\n", policy_name((enum policy)i), policy_summary((enum policy)i));
 	return finish();
@@ -32,9 +49,10 @@ int cmd_charsets(int argc, char **argv)
 	const struct charset_label *label;
 	const char *first;
 	size_t missing;
+	int status;
 
-	if (argc > 1)
-		return cmd_usage("utfeed charsets", "unexpected argument", argv[1]);
+	if (list_is_asked_more(argc, argv, "utfeed charsets", &status))
+		return status;
 	for (int cs = CS_NONE + 1; cs < CS_COUNT; cs++) {
 		printf("%-24s", charset_name((enum charset)cs));
 		for (size_t i = 0; (label = charset_label_at(i)) != NULL; i++)

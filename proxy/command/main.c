@@ -1,4 +1,5 @@
 /* Owns the first word of the command line, which names the command. Must not know: what a command does. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,33 +53,72 @@ static const struct {
 
 static void print_usage(FILE *f)
 {
-	fputs("usage: utfeed COMMAND [OPTION...]\n       utfeed --version | --help\n\n"
+	fputs("usage: utfeed COMMAND [OPTION...]\n       utfeed help [COMMAND]\n       utfeed version\n\n"
 	      "Makes any XML feed readable by any consumer.\n\n",
 	    f);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		fprintf(f, "  %-11s %s\n", commands[i].name, commands[i].summary);
 }
 
-int main(int argc, char **argv)
+static int print_version(void)
 {
-	const char *word = argc > 1 ? argv[1] : "";
+	puts("utfeed " PACKAGE_VERSION);
+	return EXIT_SUCCESS;
+}
 
+static int fail_command(const char *word)
+{
+	fprintf(stderr, "utfeed: unknown command '%.40s'\n", word);
+	print_usage(stderr);
+	return 2;
+}
+
+/* Runs the command of that name; -1: there is none. */
+static int run_command(const char *name, int argc, char **argv)
+{
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-		if (!strcmp(word, commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
-	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-		puts("utfeed " PACKAGE_VERSION);
-		return EXIT_SUCCESS;
-	}
-	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		if (!strcmp(name, commands[i].name))
+			return commands[i].run(argc, argv);
+	return -1;
+}
+
+/* `utfeed help`, or `utfeed help COMMAND` for `utfeed COMMAND --help`. */
+static int print_help(const char *name)
+{
+	char command[16] = "", flag[] = "--help", *argv[] = { command, flag, NULL };
+	int status;
+
+	if (!name || name[0] == '-') {
 		print_usage(stdout);
 		return EXIT_SUCCESS;
 	}
+	snprintf(command, sizeof command, "%s", name);
+	status = run_command(name, 2, argv);
+	return status < 0 ? fail_command(name) : status;
+}
+
+/* The words that every command line understands, with and without dashes. */
+static bool is_word(const char *word, const char *plain, const char *letter)
+{
+	return !strcmp(word, plain) || !strcmp(word, letter) || (!strncmp(word, "--", 2) && !strcmp(word + 2, plain));
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	int status = run_command(word, argc - 1, argv + 1);
+
+	if (status >= 0)
+		return status;
+	if (is_word(word, "version", "-V"))
+		return print_version();
+	if (is_word(word, "help", "-h"))
+		return print_help(argc > 2 ? argv[2] : NULL);
 	/* `utfeed -c FILE` means serve. */
 	if (word[0] == '-')
 		return cmd_serve(argc, argv);
 	if (*word)
-		fprintf(stderr, "utfeed: unknown command '%s'\n", word);
+		return fail_command(word);
 	print_usage(stderr);
 	return 2;
 }

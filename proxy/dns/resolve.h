@@ -39,6 +39,8 @@ struct resolver_options {
 	uint64_t absent_ms;            /* how long the answer that a name does not exist is kept */
 };
 
+/* Whether servers, as in struct resolver_options, are addresses. */
+bool resolver_takes(const char *servers);
 /* NULL: out of memory or no usable configuration (logged). The options' texts must outlive the resolver. */
 struct resolver *resolver_new(struct loop *, const struct resolver_options *);
 void resolver_free(struct resolver **);                /* all lookups must be done or cancelled */

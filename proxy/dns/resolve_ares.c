@@ -15,6 +15,7 @@
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
+#include "proxy/dns/resolve.h"
 #include "proxy/net/loop.h"
 
 enum { ARES_TIMEOUT_MS = 2000, ARES_TRIES = 3, ARES_TICK_MS = 1000 };
@@ -128,6 +129,19 @@ static void on_timer(struct timer *t)
 	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	if (r->waiting)
 		loop_arm(r->loop, &r->timer, ARES_TICK_MS);
+}
+
+bool resolver_takes(const char *servers)
+{
+	ares_channel channel;
+	bool takes;
+
+	pthread_once(&library_once, library_init);
+	if (!*servers || library_status || ares_init(&channel) != ARES_SUCCESS)
+		return true;           /* what is wrong then has nothing to do with the servers */
+	takes = ares_set_servers_ports_csv(channel, servers) == ARES_SUCCESS;
+	ares_destroy(channel);
+	return takes;
 }
 
 struct resolve_ares *resolve_ares_new(struct loop *l, const char *servers, const char *resolv_conf)

@@ -86,10 +86,32 @@ static int why_set(struct tls_why *why, enum tls_file file, const char *name)
 	return -1;
 }
 
+/* OpenSSL asks for the password of an encrypted key. arg: where that is noted. */
 static int no_password(char *buf, int size, int writing, void *arg)
 {
-	(void)buf, (void)size, (void)writing, (void)arg;
+	(void)buf, (void)size, (void)writing;
+	*(bool *)arg = true;
 	return 0;                      /* the default of OpenSSL would ask on the terminal */
+}
+
+static int ctx_read_key(SSL_CTX *ctx, const char *key, struct tls_why *why)
+{
+	bool encrypted = false, failed;
+
+	SSL_CTX_set_default_passwd_cb(ctx, no_password);
+	SSL_CTX_set_default_passwd_cb_userdata(ctx, &encrypted);
+	failed = SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1;
+	SSL_CTX_set_default_passwd_cb(ctx, NULL);
+	SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL);
+	if (!failed)
+		return 0;
+	why_set(why, TLS_FILE_KEY, key);
+	if (encrypted)
+		snprintf(why->text, sizeof why->text,
+		    "private key %s is encrypted, and there is nobody to ask for its password; openssl pkey writes it "
+		    "without",
+		    key);
+	return -1;
 }
 
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, const unsigned char *in,
@@ -155,8 +177,7 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls
 		return 0;
 	if (SSL_CTX_use_certificate_chain_file(ctx, c->cert) != 1)
 		return why_set(why, TLS_FILE_CERT, c->cert);
-	if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
-		why_set(why, TLS_FILE_KEY, key);
+	if (ctx_read_key(ctx, key, why)) {
 		if (!*c->key)
 			why->file = TLS_FILE_CERT;
 		return -1;
@@ -178,7 +199,6 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
-	SSL_CTX_set_default_passwd_cb(ctx, no_password);
 	if (c->side == TLS_SERVER) {
 		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
 		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);

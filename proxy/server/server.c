@@ -19,6 +19,7 @@
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
+#include "proxy/server/preflight.h"
 #include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
 #include "proxy/server/socket_address.h"
@@ -313,8 +314,10 @@ int server_check(const struct conf *conf)
 {
 	struct tls_set *tls = tls_set_new(conf);
 	struct privileges user;
-	int status = tls && !privileges_find(&user, conf) && !takeover_check(conf->takeover_socket) ? 0 : -1;
+	int status = preflight(conf);
 
+	if (!tls || privileges_find(&user, conf) || takeover_check(conf->takeover_socket))
+		status = -1;
 	tls_set_free(&tls);
 	return status;
 }
@@ -343,7 +346,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	fd_limit_raise();
 	notify_open(&s.notify);
-	if (server_take_signals(&s) || !(s.first = settings_new(conf, 0))) {
+	if (server_take_signals(&s) || preflight(conf) || !(s.first = settings_new(conf, 0))) {
 		conf_free(&conf);
 		server_end(&s);
 		return status;

@@ -12,8 +12,8 @@ struct conf;
 /* Runs until a signal ends it; returns the exit status of the process. Takes over conf; argv is what conf was loaded
  * from, and is used to load it again. */
 int server_run(struct conf *, int argc, char **argv) __attribute__((warn_unused_result));
-/* Whether the certificates, keys, user and paths that conf names can be used, which the configuration alone does not
- * tell. -1: they cannot, logged. */
+/* Whether the system has what conf asks for, certificates, keys, user and paths included, which the configuration alone
+ * does not tell. -1: it has not, logged. */
 int server_check(const struct conf *) __attribute__((warn_unused_result));
 
 #endif

@@ -10,8 +10,8 @@
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/tls_set.h"
 
-/* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning only where the
- * configuration sets max-connections. */
+/* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning where the
+ * configuration sets max-connections; else nobody has asked for so many. */
 static size_t settings_max_clients(const struct conf *conf)
 {
 	size_t wanted = (size_t)conf->max_connections, room = fd_limit_clients() / (size_t)conf->workers;
@@ -19,7 +19,7 @@ static size_t settings_max_clients(const struct conf *conf)
 	if (wanted <= room)
 		return wanted;
 	room = room ? room : 1;
-	log_line(conf_where(conf, NULL, "max-connections") ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+	log_line(conf_where(conf, NULL, "max-connections") ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG,
 	    "max-connections: %zu clients a worker instead of %zu: the limit of open files (ulimit -n) leaves no room "
 	    "for more",
 	    room, wanted);

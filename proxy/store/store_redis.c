@@ -669,6 +669,23 @@ static const struct store_ops redis_ops = {
 	.free = redis_free,
 };
 
+bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
+{
+	struct store_redis *r = calloc(1, sizeof *r);
+	struct tls_why tls = { .file = TLS_FILE_NONE };
+	const char *text = "out of memory";
+
+	if (r) {
+		r->settings = *settings;
+		text = redis_connection_init(r, &tls);
+		redis_connection_free(r);
+	}
+	snprintf(why->text, sizeof why->text, "%s", text ? text : "");
+	why->ca_file = tls.file == TLS_FILE_CA;
+	free(r);
+	return text;
+}
+
 struct store *store_redis_new(const struct redis_settings *settings)
 {
 	struct store_redis *r = calloc(1, sizeof *r);

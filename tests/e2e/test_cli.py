@@ -351,3 +351,19 @@ def test_a_converter_that_is_not_there_is_told(tmp_path):
     (tmp_path / "gconv-modules").write_text("module KOI8-R// INTERNAL NOWHERE 1\nmodule INTERNAL KOI8-R// NOWHERE 1\n")
     _, errors = run("charsets", status=2, env={**os.environ, "GCONV_PATH": str(tmp_path)})
     assert "no converter for 1 of these, the first is koi8-r" in errors
+
+
+@pytest.mark.parametrize("args, word", [
+    (["help"], "usage: utfeed COMMAND"), (["--help"], "usage: utfeed COMMAND"), (["-h"], "usage: utfeed COMMAND"),
+    (["help", "--help"], "usage: utfeed COMMAND"), (["help", "serve"], "--sniff-bytes SIZE"), (["help", "check"], "usage: utfeed check"),
+    (["help", "normalise"], "usage: utfeed normalise"), (["help", "policies"], "usage: utfeed policies"), (["charsets", "-h"], "usage: utfeed charsets"),
+    (["version"], "utfeed "), (["--version"], "utfeed "), (["-V"], "utfeed "),
+])
+def test_help_and_version(args, word):
+    out, errors = run(*args)
+    assert word in out.decode() and not errors
+
+
+def test_help_for_what_is_no_command():
+    out, errors = run("help", "nonsense", status=2)
+    assert not out and "unknown command 'nonsense'" in errors

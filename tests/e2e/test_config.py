@@ -118,6 +118,44 @@ def test_check_config(tmp_path):
     assert done.returncode == 0 and "rome-strict" in done.stdout.decode()
 
 
+@pytest.mark.parametrize("how", [["--check-config"], ["--listen", "127.0.0.1:0"]])
+@pytest.mark.parametrize("args, word", [
+    (["--resolver", "127.0.0.1,dns.example"], "--resolver: is no list of addresses"),
+    (["--cache-lmdb", "/nonexistent/folder"], "--cache-lmdb: /nonexistent/folder: No such file or directory"),
+    (["--cache-lmdb", BINARY], f"--cache-lmdb: {BINARY}: Not a directory"),
+    (["--cache-redis", "h:1", "--cache-redis-tls", "on", "--cache-redis-ca-file", "/nonexistent"], "--cache-redis-"),
+    (["--gateway", "off", "--forward", "off"], "--gateway: gateway and forward are off and there is no route"),
+    (["--tls-listen", "127.0.0.1:0"], "error: --tls-listen: needs tls-listen-cert"),
+])
+def test_what_a_start_would_refuse_is_told_before(args, word, how):
+    done = run("serve", *args, *how)
+    assert done.returncode and word in done.stderr.decode() and not done.stdout
+
+
+@pytest.mark.parametrize("args, word", [
+    (["--resolv-conf", "/nonexistent"], "--resolv-conf: /nonexistent: No such file or directory; names are asked for at 127.0.0.1"),
+    (["--cache-bytes", "2m"], "cache-object-max: 6144 KiB is more than all of cache-bytes (2048 KiB)"),
+    (["--cache-object-max", "1g"], "--cache-object-max: 1048576 KiB is more than all of cache-bytes"),
+])
+def test_what_works_but_may_not_be_meant_is_warned_of(start, args, word):
+    done = run("serve", *args, "--check-config")
+    assert done.returncode == 0 and f"utfeed: warning: {word}" in done.stderr.decode()
+    assert word in start(None, "--cache", "on", *args).err.text()
+
+
+def test_an_encrypted_key_is_told(tmp_path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-keyout", key, "-out", cert, "-subj",
+                    "/CN=x", "-passout", "pass:hunter2"], check=True, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+    done = run("serve", "--check-config", "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", str(cert), "--tls-listen-key", str(key))
+    assert done.returncode == 2 and f"--tls-listen-key: private key {key} is encrypted" in done.stderr.decode()
+
+
+def test_limits_that_nobody_asked_for_are_not_noise(start):
+    proxy = start(None, "--workers", "1", under=("prlimit", "--nofile=128:4096"))
+    assert "max-connections" not in proxy.err.text()
+
+
 def test_port_in_use_is_told(proxy):
     done = run("serve", "--listen", f"127.0.0.1:{proxy.port}", "--workers", "1")
     assert done.returncode == 1 and str(proxy.port) in done.stderr.decode()

@@ -415,7 +415,10 @@ def test_an_address_that_is_configured_no_more(start, origin, opened, path):
 def test_a_process_that_fails_to_start_changes_nothing(start, origin, path):
     origin.serve(lambda request: FEED)
     proxy = start(origin, "--takeover-socket", path)
-    said = refused("--listen", f"127.0.0.1:{proxy.port}", "--takeover-socket", path, "--cache-lmdb", "/nonexistent/folder")
+    with socket.socket() as held:
+        held.bind(("127.0.0.2", 0))
+        held.listen()
+        said = refused("--listen", f"127.0.0.1:{proxy.port}", "--listen", f"127.0.0.2:{port_of(held)}", "--takeover-socket", path)
     assert "taking over" in said
     proxy.says("left without taking over; this one goes on")
     assert proxy.get("/feed").status == 200
