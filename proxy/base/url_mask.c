@@ -49,20 +49,6 @@ static size_t url_mask_scheme_length(const char *text, size_t len)
 	return at + width;
 }
 
-/* Where the authority begins; len: text is a path without one. */
-static size_t authority_at(const char *text, size_t len)
-{
-	static const char query[] = "/?url=";
-	bool path = len && text[0] == '/';
-	size_t at =
-	    len >= sizeof(query) - 1 && strncasecmp(text, query, sizeof(query) - 1) == 0 ? sizeof(query) - 1 : path;
-	size_t scheme = url_mask_scheme_length(text + at, len - at);
-
-	if (scheme || (path && len > 1 && text[1] == '/'))
-		return at + scheme + slashes(text + at + scheme, len - at - scheme);
-	return path && at == 1 ? len : at;
-}
-
 /* The offset behind the last '@' of text[start..end); start: there is none. */
 static size_t behind_at(const char *text, size_t start, size_t end)
 {
@@ -84,6 +70,46 @@ static size_t authority_end(const char *text, size_t at, size_t len)
 			break;
 	}
 	return at;
+}
+
+static bool url_mask_starts(const char *text, size_t len, const char *with)
+{
+	return len >= strlen(with) && strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* The bytes of "/" or "/?url=", and of the "feed:" that a URL may have before it. */
+static size_t before_url(const char *text, size_t len)
+{
+	static const char *const befores[] = { "/?url=", "/", NULL }, *const feeds[] = { "feed:", "feed%3a", NULL };
+	size_t at = 0;
+
+	for (size_t i = 0; befores[i] && !at; i++)
+		at = url_mask_starts(text, len, befores[i]) ? strlen(befores[i]) : 0;
+	for (size_t i = 0; feeds[i]; i++)
+		if (url_mask_starts(text + at, len - at, feeds[i]) &&
+		    url_mask_scheme_length(text + at + strlen(feeds[i]), len - at - strlen(feeds[i])))
+			return at + strlen(feeds[i]);
+	return at;
+}
+
+/* Whether a path begins with user:password@ and what can be a host with a dot in it, so that it is a URL without its
+ * scheme. */
+static bool has_password(const char *path, size_t len)
+{
+	size_t end = authority_end(path, 1, len), host = behind_at(path, 1, end);
+
+	return host > 1 && end < len && memchr(path, ':', host) && memchr(path + host, '.', end - host);
+}
+
+/* Where the authority begins; len: text is a path without one. */
+static size_t authority_at(const char *text, size_t len)
+{
+	bool path = len && text[0] == '/';
+	size_t at = before_url(text, len), scheme = url_mask_scheme_length(text + at, len - at);
+
+	if (scheme || (path && len > 1 && text[1] == '/'))
+		return at + scheme + slashes(text + at + scheme, len - at - scheme);
+	return path && at == 1 && !has_password(text, len) ? len : at;
 }
 
 /* Whether text is a host with an optional port. Where a password has a '/' in it, text that looks like the authority

@@ -23,6 +23,13 @@
 #define DISPATCH_ALLOW "Allow: GET, HEAD\r\n"
 #define DISPATCH_ALLOW_RELAYED "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
+/* For who has set utfeed as the proxy of a reader whose feeds are https. */
+#define DISPATCH_NO_TUNNEL \
+	"CONNECT is not served, because nothing can be read in a tunnel. Subscribe to " \
+	"http://UTFEED:PORT/https://HOST/FEED (utfeed's own address, then the feed's URL), or to http://HOST/FEED by " \
+	"the proxy setting with the option upgrade-https on. The option connect-allow opens tunnels, in which feeds " \
+	"stay as they are."
+
 enum { DISPATCH_VIA_MAX = 8 };
 
 /* Status and sentence of the answer to a request whose target is refused. */
@@ -243,7 +250,7 @@ int dispatch_tunnel(const struct request_context *ctx, const struct request *req
 	enum target_error e;
 
 	if (!ctx->conf->connect_allow.count)
-		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW, "This method is not served.", "");
+		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW, DISPATCH_NO_TUNNEL, "");
 	else if ((e = target_authority(to, request->msg)) != TARGET_OK)
 		*refusal = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, "");
 	else

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "proxy/http/loose_url.h"
 #include "proxy/http/served_host.h"
 
 static const char *const url_prefixes[] = { "/http:/", "/https:/" };
@@ -59,9 +60,14 @@ static enum target_error target_from_path(struct target *t, const struct conf *c
 	return e;
 }
 
-static int target_hex_digit(char c)
+/* Takes over the text. */
+static enum target_error target_set_text(struct target *t, const struct conf *conf, struct text *url, const char **why)
 {
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+	enum target_error e =
+	    url->failed ? TARGET_NO_MEMORY : target_set_url(t, conf, (struct slice){ url->bytes, url->len }, why);
+
+	text_free(url);
+	return e;
 }
 
 /* Reads the URL in ?url=, which ends at the next '&' and is percent-encoded, as forms send it. Where it has "://" in
@@ -69,31 +75,34 @@ static int target_hex_digit(char c)
 static enum target_error target_from_query(struct target *t, const struct conf *conf, struct slice value,
     const char **why)
 {
-	struct slice rest, first = slice_until(value, '&', &rest);
+	struct slice rest, first = slice_until(value, '&', &rest), given;
+	struct text plain = { 0 }, meant = { 0 };
 	enum target_error e;
-	size_t n = 0;
-	char *url;
 
+	text_reserve(&plain, value.len + 1);           /* so that there are bytes, if only none of them */
 	if (memmem(first.at, first.len, "://", 3))
-		return target_set_url(t, conf, value, why);
-	if (!(url = malloc(first.len + 1)))
-		return TARGET_NO_MEMORY;
-	for (size_t i = 0; i < first.len; i++) {
-		int hi = -1, lo = -1;
-
-		if (first.at[i] == '%' && i + 2 < first.len) {
-			hi = target_hex_digit(first.at[i + 1]);
-			lo = target_hex_digit(first.at[i + 2]);
-		}
-		if (hi >= 0 && lo >= 0) {
-			url[n++] = (char)(hi << 4 | lo);
-			i += 2;
-		} else
-			url[n++] = first.at[i];
-	}
-	e = target_set_url(t, conf, (struct slice){ url, n }, why);
-	free(url);
+		text_add(&plain, value.at, value.len);
+	else
+		loose_url_decode(&plain, first);
+	given = (struct slice){ plain.bytes, plain.len };
+	if (plain.failed || starts(given, "http://") || starts(given, "https://") || !given.len ||
+	    !loose_url(&meant, given, false))
+		return target_set_text(t, conf, &plain, why);
+	e = target_set_text(t, conf, &meant, why);
+	text_free(&plain);
 	return e;
+}
+
+/* Reads a path that no route takes as a URL, if it can be meant as one. */
+static enum target_error target_from_loose(struct target *t, const struct conf *conf, struct slice target,
+    const char **why)
+{
+	struct text url = { 0 };
+
+	if (!loose_url(&url, (struct slice){ target.at + 1, target.len - 1 }, true))
+		return TARGET_NO_ROUTE;
+	t->mode = TARGET_GATEWAY;
+	return target_set_text(t, conf, &url, why);
 }
 
 /* The configuration has checked that the name fits. */
@@ -194,7 +203,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 		target.len -= 6;
 		return target_from_query(t, conf, target, why);
 	}
-	return TARGET_NO_ROUTE;
+	return conf->gateway ? target_from_loose(t, conf, target, why) : TARGET_NO_ROUTE;
 }
 
 /* The port must be given, and be valid (RFC 9110 section 9.3.6). */

@@ -89,10 +89,31 @@ def test_gateway_bad_urls(start, target):
     assert start(None, "--gateway", "on").get(target).status in (400, 404)
 
 
+@pytest.mark.parametrize("shape", ["/http%3A%2F%2F127.0.0.1%3A{port}%2Ffeed%3Fx%3D1", "/http%3A%2F%2F127.0.0.1:{port}/feed?x=1", "/feed://127.0.0.1:{port}/feed?x=1",
+                                   "/feed:http://127.0.0.1:{port}/feed?x=1", "/?url=feed%3A%2F%2F127.0.0.1%3A{port}%2Ffeed%3Fx%3D1"])
+def test_gateway_urls_as_they_are_written(start, another, shape):
+    behind = another()
+    got, asked = start(None).through(behind, FEED, shape.format(port=behind.port))
+    assert asked.line == "GET /feed?x=1 HTTP/1.1" and asked["Host"] == f"127.0.0.1:{behind.port}" and got.body == SMALL_OUT
+
+
+def test_a_host_without_a_scheme_is_asked_by_https(start, another):
+    """And only what looks like a host with a path: a browser's favicon.ico is none."""
+    parent = another()
+    proxy = start(None, "--https-proxy", parent.url)
+    assert proxy.get("/favicon.ico").status == proxy.get("/localhost/feed").status == proxy.get("/127.0.0.1/feed").status == 404
+    client = proxy.client().ask("/feeds.invalid/feed.xml")
+    upstream = parent.receive()
+    assert upstream.request.method == "CONNECT" and upstream.request.target == "feeds.invalid:443"
+    upstream.answer(message("403 Forbidden", "Content-Type: text/plain", body=b""))
+    assert client.response().status == 502
+
+
 def test_gateway_off(start, another):
     behind = another()
-    got = start(None, "--gateway", "off").get(f"/{behind.url}/feed")
-    assert got.status in (403, 404) and not behind.asked()
+    proxy = start(None, "--gateway", "off")
+    for target in (f"/{behind.url}/feed", f"/feed:{behind.url}/feed", f"/http%3A%2F%2F127.0.0.1:{behind.port}/feed"):
+        assert proxy.get(target).status in (403, 404) and not behind.asked()
 
 
 def test_absolute_form(start, another):

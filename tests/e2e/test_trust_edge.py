@@ -25,7 +25,8 @@ def serve(*args, env=None, config=None, tmp_path=None):
 
 @pytest.mark.parametrize("target", [f"http://u:{SECRET}@h.test/", f"/http://u:{SECRET}@h.test/", f"/http:/u:{SECRET}@h.test/",
                                     f"/?url=http://u:{SECRET}@h.test/", f"/?url=http%3a%2f%2fu%3A{SECRET}%40h.test",
-                                    f"http://u:p/{SECRET}@h.test/", f"u:{SECRET}@h.test:443"])
+                                    f"http://u:p/{SECRET}@h.test/", f"u:{SECRET}@h.test:443", f"/feed:http://u:{SECRET}@h.test/",
+                                    f"/http%3A%2F%2Fu:{SECRET}@h.test/", f"/?url=feed:https://u:{SECRET}@h.test/"])
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 def test_trust_20_a_refused_urls_password_is_told_to_nobody(start, target, method):
     proxy = start(None)

@@ -125,6 +125,39 @@ static void gateway(void)
 		{ "other scheme", "h", "/ftp://example.org/", "no route" },
 		{ "no slash at all", "h", "/http:example.org/", "no route" },
 		{ "no route", "h", "/feed.xml", "no route" },
+		{ "all encoded", "h", "/https%3A%2F%2Fexample.org%2Ffeed.xml%3Fa%3Db%2520c", "gateway https example.org 443 example.org /feed.xml?a=b%20c" },
+		{ "all encoded, a query behind it", "h", "/http%3a%2f%2fexample.org%2Ff?a=%20", "gateway http example.org 80 example.org /f?a=%20" },
+		{ "only the scheme encoded", "h", "/http%3A%2F%2Fexample.org/a%2Fb%20c", "gateway http example.org 80 example.org /a%2Fb%20c" },
+		{ "encoded host alone", "h", "/http%3A%2F%2Fexample.org%3A8080", "gateway http example.org 8080 example.org:8080 /" },
+		{ "colon plain, slashes encoded", "h", "/https:%2F%2Fexample.org/", "gateway https example.org 443 example.org /" },
+		{ "encoded and squeezed", "h", "/https%3A%2Fexample.org/", "gateway https example.org 443 example.org /" },
+		{ "encoded user information", "h", "/http%3A%2F%2Fu%3Ap%40example.org%2F", "bad url" },
+		{ "encoded control", "h", "/http%3A%2F%2Fexample.org%2F%0d%0aX%3Ay", "bad url" },
+		{ "encoded NUL in the host", "h", "/http%3A%2F%2Fexample.org%00.a%2F", "bad url" },
+		{ "encoded dots stay in the path", "h", "/http%3A%2F%2Fexample.org%2F..%2Fa", "gateway http example.org 80 example.org /../a" },
+		{ "encoded, no host", "h", "/http%3A%2F%2F", "bad url" },
+		{ "feed:", "h", "/feed://example.org/a?b", "gateway http example.org 80 example.org /a?b" },
+		{ "feed: squeezed", "h", "/feed:/example.org/a", "gateway http example.org 80 example.org /a" },
+		{ "feed: before https", "h", "/feed:https://example.org/a", "gateway https example.org 443 example.org /a" },
+		{ "feed: before http, squeezed", "h", "/Feed:HTTP:/example.org/a", "gateway http example.org 80 example.org /a" },
+		{ "feed: encoded", "h", "/feed%3Ahttps%3A%2F%2Fexample.org%2Fa", "gateway https example.org 443 example.org /a" },
+		{ "feed: before feed:", "h", "/feed:feed://example.org/a", "no route" },
+		{ "feed: with user information", "h", "/feed:https://u:p@example.org/a", "bad url" },
+		{ "feed: before another scheme", "h", "/feed:ftp://example.org/a", "no route" },
+		{ "a word like it", "h", "/feeds/a", "no route" },
+		{ "a host without a scheme", "h", "/Example.org/feed.xml?a", "gateway https example.org 443 example.org /feed.xml?a" },
+		{ "a host with a hyphen", "h", "/a-1.example/", "gateway https a-1.example 443 a-1.example /" },
+		{ "a file is no host", "h", "/favicon.ico", "no route" },
+		{ "a host without a dot", "h", "/localhost/a", "no route" },
+		{ "an address without a scheme", "h", "/127.0.0.1/a", "no route" },
+		{ "a number at the end", "h", "/v1.2/a", "no route" },
+		{ "a short address", "h", "/0x7f.1/a", "no route" },
+		{ "a dot first", "h", "/.well-known/a", "no route" },
+		{ "two dots", "h", "/a..example/a", "no route" },
+		{ "a dot last", "h", "/example.org./a", "no route" },
+		{ "one letter last", "h", "/a.b/c", "no route" },
+		{ "a port without a scheme", "h", "/example.org:80/a", "no route" },
+		{ "user information without a scheme", "h", "/u:p@example.org/a", "no route" },
 		{ "nothing", "h", "/", "no route" },
 	};
 	struct conf *conf = load(plain, COUNT(plain));
@@ -132,6 +165,8 @@ static void gateway(void)
 	check(conf, rows, COUNT(rows));
 	conf->gateway = false;
 	check(conf, &(const struct row){ "off", "h", "/https://example.org/", "no route" }, 1);
+	check(conf, &(const struct row){ "a host, off", "h", "/example.org/a", "no route" }, 1);
+	check(conf, &(const struct row){ "encoded, off", "h", "/http%3A%2F%2Fexample.org%2Fa", "no route" }, 1);
 	check(conf, &(const struct row){ "?url= off", "h", "/?url=https://example.org/", "no route" }, 1);
 	conf_free(&conf);
 }
@@ -152,7 +187,12 @@ static void query(void)
 		{ "encoded NUL", "h", "/?url=http%3A%2F%2Fa%00.b%2F", "bad url" },
 		{ "encoded CR LF", "h", "/?url=http%3A%2F%2Fa%2F%0d%0aX:y", "bad url" },
 		{ "encoded fragment", "h", "/?url=http%3A%2F%2Fa%2F%23b", "bad url" },
-		{ "no scheme", "h", "/?url=example.org/feed", "bad url" },
+		{ "no scheme", "h", "/?url=example.org/feed", "gateway https example.org 443 example.org /feed" },
+		{ "no scheme, encoded", "h", "/?url=example.org%2Ffeed&x=y", "gateway https example.org 443 example.org /feed" },
+		{ "no scheme, no slash", "h", "/?url=example.org", "bad url" },
+		{ "feed:", "h", "/?url=feed://example.org/a&b", "gateway http example.org 80 example.org /a&b" },
+		{ "feed: encoded", "h", "/?url=feed%3Ahttps%3A%2F%2Fexample.org%2Fa%252Fb&x", "gateway https example.org 443 example.org /a%2Fb" },
+		{ "not decoded twice", "h", "/?url=http%253A%252F%252Fexample.org%252Fa", "bad url" },
 		{ "other scheme", "h", "/?url=ftp://example.org/", "bad url" },
 		{ "file", "h", "/?url=file:///etc/passwd", "bad url" },
 		{ "nothing", "h", "/?url=", "bad url" },
@@ -173,6 +213,9 @@ static void routes(void)
 		{ "the prefix alone", "h", "/f/", "route http origin.example 8080 origin.example:8080 /base/" },
 		{ "by Host", "Feeds.Example:99", "/a", "route https ::1 443 [::1] /a" },
 		{ "a route before ?url=", "feeds.example", "/?url=http://a/", "route https ::1 443 [::1] /?url=http://a/" },
+		{ "a route before an encoded URL", "feeds.example", "/http%3A%2F%2Fa%2F", "route https ::1 443 [::1] /http%3A%2F%2Fa%2F" },
+		{ "a route before feed:", "feeds.example", "/feed://a.example/", "route https ::1 443 [::1] /feed://a.example/" },
+		{ "a route before a host", "feeds.example", "/a.example/b", "route https ::1 443 [::1] /a.example/b" },
 		{ "the gateway before a route", "feeds.example", "/http://a/", "gateway http a 80 a /" },
 		{ "dot segments", "h", "/f/../a", "bad path" },
 		{ "encoded dot segments", "h", "/f/%2e%2E/a", "bad path" },
