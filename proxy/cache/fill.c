@@ -173,6 +173,9 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	 * one. */
 	if (l->ranged && !part && m->status != 200)
 		*storable = STORABLE_STATUS;
+	/* Whom the site takes the owner of its cookie for, it knows alone. */
+	if (answer->cookies)
+		*storable = STORABLE_COOKIE;
 	fill_set_hit_for_miss(l, m, *storable);
 	if (*storable != STORABLE_YES)
 		object_report(o)->detail = storable_word(*storable);
@@ -223,7 +226,10 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		object_keep(o, l->params.max_object);
 	else
 		fill_leave(l);
-	fill_note_head(l, m);
+	if (answer->cookies)
+		l->marks = false;
+	else
+		fill_note_head(l, m);
 	return FETCH_GO_ON;
 }
 

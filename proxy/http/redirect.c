@@ -64,7 +64,7 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 		destination_free(&to);
 		return REDIRECT_NO_MEMORY;
 	}
-	for (int i = 0; i < trail->n; i++)
+	for (int i = 0; i < trail->n && !trail->anew; i++)
 		if (!strcmp(trail->urls[i], url)) {
 			free(url);
 			return refuse(&to, failure, FAILURE_LOOP_DETECTED, "the redirects lead back");

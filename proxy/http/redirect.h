@@ -16,6 +16,8 @@ struct redirect_rules {
 struct redirect_trail {
 	int n;
 	char *urls[CONF_REDIRECTS_MAX + 1];     /* the URLs requested so far; owned */
+	/* the response has set a cookie, so that a URL requested already may answer otherwise */
+	bool anew;
 };
 
 enum redirect_step { REDIRECT_NOT, REDIRECT_FOLLOW, REDIRECT_REFUSED, REDIRECT_NO_MEMORY };

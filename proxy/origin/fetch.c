@@ -70,6 +70,7 @@ static void fetch_free(struct fetch *f)
 	http_parser_free(&f->parser);
 	http_msg_free(&f->msg);
 	redirect_trail_free(&f->trail);
+	cookie_jar_free(&f->jar);
 	fetch_request_free(&f->request);
 	free(f->request_head);
 	free(f->url);
@@ -278,6 +279,7 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 	if (absolute)
 		parent_add_credentials(&t, f->parent);
 	text_add(&t, r->fields, r->fields_len);
+	cookie_jar_write(f->jar, &t, &r->to);
 	if (!f->private_gone)
 		text_add(&t, r->private_fields, r->private_len);
 	if (f->conditional)
@@ -286,12 +288,14 @@ static char *fetch_make_head(struct fetch *f, size_t *len)
 }
 
 /* Whether the request carries the validators. They belong to the response of one URL: sent to another one, to which
- * redirects now lead, they would be compared with something else. */
+ * redirects now lead, they would be compared with something else; so they would beside cookies, without which the
+ * stored response came. */
 static bool fetch_is_conditional(const struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 
-	return r->conditional && (r->conditional_url ? !strcmp(f->url, r->conditional_url) : !f->trail.n);
+	return r->conditional && !f->cookies &&
+	    (r->conditional_url ? !strcmp(f->url, r->conditional_url) : !f->trail.n);
 }
 
 static char *fetch_make_url(struct fetch *f)
@@ -347,6 +351,7 @@ void fetch_connect(struct fetch *f)
 	free(f->request_head);
 	f->parent = target.parent;
 	f->url = fetch_make_url(f);
+	f->cookies |= cookie_jar_has(f->jar, &r->to);
 	f->conditional = f->url && fetch_is_conditional(f);
 	f->request_head = f->url ? fetch_make_head(f, &len) : NULL;
 	if (!f->request_head) {

@@ -47,6 +47,7 @@ struct fetch_answer {
 	const struct http_msg *msg;
 	struct slice upstream;         /* its bytes */
 	bool conditional;              /* the request carried the validators */
+	bool cookies;                  /* a request carried cookies that a redirect had set: nobody else's answer */
 	const char *url;               /* the URL to which redirects led; NULL: there was none */
 };
 
@@ -93,6 +94,7 @@ struct fetch_request {
 	/* copied; NULL: none. Where done() is set, the fetch may go on for a while though nobody reads the object */
 	const struct fetch_hooks *hooks;
 	struct redirect_rules redirects;
+	bool jar;                      /* cookies that redirects set go along with the requests that follow */
 	struct transform_options stage;
 	struct fetch_limits limits;
 };

@@ -63,7 +63,7 @@ static int fetch_follow(struct fetch *f, bool same_origin)
 static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len },
-		.conditional = f->conditional,
+		.conditional = f->conditional, .cookies = f->cookies,
 		.url = f->trail.n > 1 ? f->url : NULL };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
@@ -78,6 +78,13 @@ static int fetch_ask_hooks(struct fetch *f)
 	}
 	fetch_no_memory(f);
 	return -1;
+}
+
+/* Keeps the cookies of a response that may be a redirect, before request.to becomes where it leads. */
+static void fetch_take_cookies(struct fetch *f)
+{
+	f->trail.anew = f->request.jar && f->msg.status / 100 == 3 && http_msg_has(&f->msg, H_SET_COOKIE) &&
+		cookie_jar_take(&f->jar, &f->request.to, &f->msg, loop_wall_ms(fetch_loop(f)) / 1000);
 }
 
 /* Acts on the final head in f->head, with the bytes that came with it in f->behind. -1: the fetch has ended, or makes
@@ -98,6 +105,7 @@ static int fetch_start_body(struct fetch *f)
 	}
 	backoff_told(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000,
 	    f->msg.status, http_msg_get(&f->msg, H_RETRY_AFTER));
+	fetch_take_cookies(f);
 	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
 	    &f->request.to, &f->failure)) {
 	case REDIRECT_NOT:

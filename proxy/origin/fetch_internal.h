@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "proxy/http/cookie_jar.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
@@ -33,6 +34,7 @@ struct fetch {
 	bool retried;
 	bool private_gone;             /* a redirect led to another origin: no private fields any more */
 	bool conditional;              /* the current request carries the validators */
+	bool cookies;                  /* this request or one before it carries cookies of the jar */
 	bool unconditional;            /* the request goes out again without validators */
 	bool alone;                    /* nobody reads: the fetch goes on for the store until alone_timer fires */
 	/* noted for the task: the object has room; the last reader left; more of the request's body came */
@@ -48,6 +50,7 @@ struct fetch {
 	struct fetch_request request;
 	struct fetch_hooks hooks;
 	struct redirect_trail trail;
+	struct cookie_jar *jar;        /* what the redirects have set; NULL: nothing */
 	char *url;                     /* of the current request */
 	const struct conf_parent *parent;      /* the parent proxy that the request goes through; NULL: none */
 	char *request_head;

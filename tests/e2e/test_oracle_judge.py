@@ -118,6 +118,7 @@ A, B = {"x-user": "a"}, {"x-user": "b"}
 TOKEN, COOKIE = {"authorization": "Bearer a"}, {"cookie": "sid=a"}
 FR, FR_DE = {"accept-language": "fr"}, {"accept-language": "fr, de"}
 JOINED = {"how": "fwd=uri-miss; stored; collapsed", "age": "none"}
+JAR = {"how": "fwd=uri-miss; fwd-status=200; detail=cookie", "age": "none"}
 
 ROWS = [
     # what, records, the answer, the rule that it breaks (None: none)
@@ -193,6 +194,13 @@ ROWS = [
     ("Authorization, its own request", flying(request=TOKEN), {**OWN, "forwarded": TOKEN, "way": AUTH}, None),
     ("Authorization, another's credentials", flying(request=TOKEN), {**OWN, "forwarded": {"authorization": "Bearer b"}, "way": AUTH}, "authorization"),
     ("a Cookie was sent", stored(request=COOKIE), {}, "cookie"),
+    ("a redirect's cookie went along, for its own request", both(flying(url=OTHER, asked=22, request=COOKIE), lambda case: setattr(
+        case.exchange(2, asked=21, status=302, set_cookie="sid=a"), "location", OTHER)), {**JAR, "way": FOLLOW}, None),
+    ("a redirect's cookie, for one that came later", both(stored(url=OTHER, request=COOKIE), lambda case: leads(case, set_cookie="sid=a")), {"way": FOLLOW}, "cookie"),
+    ("another's cookie, behind a redirect that set one", both(flying(url=OTHER, asked=22, request=COOKIE), lambda case: setattr(
+        case.exchange(2, asked=21, status=302, set_cookie="sid=b"), "location", OTHER)), {**JAR, "way": FOLLOW}, "cookie"),
+    ("a redirect's cookie on a way that follows none", both(flying(asked=22, request=COOKIE), lambda case: setattr(
+        case.exchange(2, asked=21, status=302, set_cookie="sid=a"), "location", URL)), JAR, "cookie"),
     ("a Cookie asks", stored(), {"forwarded": COOKIE}, "cookie-asks"),
     ("Set-Cookie without a lifetime", stored(cc=None, set_cookie="sid=1", last_modified=0), {}, "set-cookie"),
     ("Set-Cookie with a lifetime of 0", flying(cc="max-age=0", set_cookie="sid=1"), JOINED, "set-cookie"),

@@ -125,9 +125,16 @@ class Use:
         return q.sent.seq < e.asked.seq and (not q.ended or e.asked.seq < q.ended.seq) and not alike(q, e.request, self.names(ALIKE))
 
     def names(self, names):
-        """Where a redirect led to another origin: without those that stay on the first one."""
+        """Where a redirect led to another origin: without those that stay on the first one; without the cookie, where a redirect set it."""
         foreign = self.e.url.split("/")[2] != self.q.url.split("/")[2]
-        return [name for name in names if not (foreign and name in self.q.way.private)]
+        return [name for name in names if not (foreign and name in self.q.way.private) and not (name == "cookie" and self.jar())]
+
+    def jar(self):
+        """The cookie is what a redirect set while q waited: it goes along for one fetch (utfeed-operating(7) WAYS IN)."""
+        q, e = self.q, self.e
+        return q.way.follows and "cookie" in e.request and any(
+            x.location and x.fields.get("set-cookie") == e.request["cookie"] and q.sent.seq < x.asked.seq < e.asked.seq
+            for x in self.world.exchanges.values())
 
     def age(self):
         """At least so old, in seconds; one that the origin was still answering when the judge asked has no age yet."""

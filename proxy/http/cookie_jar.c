@@ -1,0 +1,318 @@
+/* Cookies of one fetch; see cookie_jar.h. */
+#include "proxy/http/cookie_jar.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "conf/cidr.h"
+#include "proxy/base/http_date.h"
+
+enum { COOKIE_DATE_MAX = 48 };
+
+/* The strings point into bytes, where name, value, domain and path stand one behind the other. */
+struct cookie {
+	char *bytes;
+	struct slice name, value, domain, path;
+	bool host_only, secure;
+};
+
+struct cookie_jar {
+	size_t n, total;               /* total: the bytes of all */
+	struct cookie items[COOKIE_JAR_MAX];   /* in the order in which they were first set */
+};
+
+/* One Set-Cookie field as it was read (RFC 6265 section 5.2); the slices point into the message or the destination. */
+struct set_cookie {
+	struct slice name, value, domain, path;
+	bool secure, has_max_age, over;
+};
+
+static bool slices_are_same(struct slice a, struct slice b)
+{
+	return a.len == b.len && !memcmp(a.at, b.at, a.len);
+}
+
+static struct slice slice_of(const char *text)
+{
+	return (struct slice){ text, strlen(text) };
+}
+
+/* ---- matching ---- */
+
+static bool is_address(struct slice host)
+{
+	struct ip ip;
+
+	return ip_parse(host.at, host.len, &ip);
+}
+
+/* Section 5.1.3; hosts are in lower case, domains as they were written. */
+static bool domain_matches(struct slice host, struct slice domain)
+{
+	const char *end = host.at + host.len;
+
+	if (host.len < domain.len || strncasecmp(end - domain.len, domain.at, domain.len) != 0)
+		return false;
+	return host.len == domain.len || (end[-(ptrdiff_t)domain.len - 1] == '.' && !is_address(host));
+}
+
+static struct slice path_of(const struct destination *d)
+{
+	const char *query = memchr(d->path, '?', d->path_len);
+
+	return (struct slice){ d->path, query ? (size_t)(query - d->path) : d->path_len };
+}
+
+/* Section 5.1.4 */
+static bool cookie_path_matches(struct slice asked, struct slice path)
+{
+	if (asked.len < path.len || memcmp(asked.at, path.at, path.len) != 0)
+		return false;
+	return asked.len == path.len || path.at[path.len - 1] == '/' || asked.at[path.len] == '/';
+}
+
+/* Section 5.1.4: up to the last slash, without it. */
+static struct slice default_path(const struct destination *from)
+{
+	struct slice path = path_of(from);
+
+	while (path.len > 1 && path.at[path.len - 1] != '/')
+		path.len--;
+	if (path.len > 1)
+		path.len--;
+	return path;
+}
+
+static bool cookie_is_for(const struct cookie *c, const struct destination *to)
+{
+	struct slice host = slice_of(to->host);
+
+	return (!c->secure || to->tls) && cookie_path_matches(path_of(to), c->path) &&
+		(c->host_only ? slices_are_same(host, c->domain) : domain_matches(host, c->domain));
+}
+
+/* ---- reading ---- */
+
+static void read_max_age(struct set_cookie *s, struct slice value)
+{
+	bool minus = value.len && value.at[0] == '-', zero = true;
+
+	if (value.len == (size_t)minus)
+		return;
+	for (size_t i = minus; i < value.len; i++) {
+		if (!isdigit((unsigned char)value.at[i]))
+			return;
+		zero = zero && value.at[i] == '0';
+	}
+	s->has_max_age = true;
+	s->over = minus || zero;
+}
+
+/* Dates are those of HTTP, in which servers often write hyphens for blanks. */
+static void read_expires(struct set_cookie *s, struct slice value, int64_t now)
+{
+	char date[COOKIE_DATE_MAX];
+	int64_t at;
+
+	if (s->has_max_age || value.len > sizeof date)
+		return;
+	for (size_t i = 0; i < value.len; i++)
+		date[i] = value.at[i] == '-' ? ' ' : value.at[i];
+	if (http_date_read(value, now, &at) || http_date_read((struct slice){ date, value.len }, now, &at))
+		s->over = at <= now;
+}
+
+static void read_cookie_attribute(struct set_cookie *s, struct slice one, int64_t now)
+{
+	struct slice value, name = slice_until(one, '=', &value);
+
+	value = slice_trim(value);
+	if (slice_is(name, "secure"))
+		s->secure = true;
+	else if (slice_is(name, "path"))
+		s->path = value;
+	else if (slice_is(name, "domain"))
+		s->domain = value.len && value.at[0] == '.' ? (struct slice){ value.at + 1, value.len - 1 } : value;
+	else if (slice_is(name, "max-age"))
+		read_max_age(s, value);
+	else if (slice_is(name, "expires"))
+		read_expires(s, value, now);
+}
+
+static bool is_text(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if ((unsigned char)s.at[i] < 0x20 || s.at[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* False: the field sets nothing. A cookie without a name is none; one with a control character could end the line that
+ * it is sent in. */
+static bool read_field(struct set_cookie *s, struct slice field, int64_t now)
+{
+	struct slice rest, pair = slice_until(field, ';', &rest);
+
+	*s = (struct set_cookie){ 0 };
+	s->name = slice_until(pair, '=', &s->value);
+	if (!s->value.at || !s->name.len || !is_text(pair))
+		return false;
+	s->value = slice_trim(s->value);
+	while (rest.at) {
+		struct slice one = slice_until(rest, ';', &rest);
+
+		read_cookie_attribute(s, one, now);
+	}
+	return true;
+}
+
+/* Whether that origin may set the cookie (section 5.3): for itself, or for a domain with a dot that it is in; a secure
+ * one over TLS only, as RFC 6265bis has it. */
+static bool may_set(const struct set_cookie *s, const struct destination *from)
+{
+	if (s->secure && !from->tls)
+		return false;
+	return !s->domain.len || slices_are_same(s->domain, slice_of(from->host)) ||
+		(memchr(s->domain.at, '.', s->domain.len) && domain_matches(slice_of(from->host), s->domain));
+}
+
+/* ---- keeping ---- */
+
+static struct slice cookie_put(char **at, struct slice s)
+{
+	struct slice copy = { *at, s.len };
+
+	memcpy(*at, s.at, s.len);
+	*at += s.len;
+	return copy;
+}
+
+static size_t cookie_bytes(const struct cookie *c)
+{
+	return c->name.len + c->value.len + c->domain.len + c->path.len;
+}
+
+/* False: out of memory. */
+static bool cookie_copy(struct cookie *c)
+{
+	char *at = c->bytes = malloc(cookie_bytes(c));
+
+	if (!at)
+		return false;
+	c->name = cookie_put(&at, c->name);
+	c->value = cookie_put(&at, c->value);
+	c->domain = cookie_put(&at, c->domain);
+	c->path = cookie_put(&at, c->path);
+	return true;
+}
+
+static struct cookie *jar_find(struct cookie_jar *jar, const struct cookie *like)
+{
+	for (size_t i = 0; i < jar->n; i++) {
+		struct cookie *c = &jar->items[i];
+
+		if (slices_are_same(c->name, like->name) && slices_are_same(c->domain, like->domain) &&
+		    slices_are_same(c->path, like->path))
+			return c;
+	}
+	return NULL;
+}
+
+static bool jar_drop(struct cookie_jar *jar, struct cookie *c)
+{
+	if (!c)
+		return false;
+	jar->total -= cookie_bytes(c);
+	free(c->bytes);
+	jar->n--;
+	memmove(c, c + 1, (size_t)(jar->items + jar->n - c) * sizeof *c);
+	return true;
+}
+
+/* A cookie that is set once more keeps its place. */
+static bool jar_put(struct cookie_jar *jar, struct cookie *c)
+{
+	struct cookie *old = jar_find(jar, c);
+	size_t had = old ? cookie_bytes(old) : 0, has = cookie_bytes(c);
+
+	if (old && slices_are_same(old->value, c->value) && old->secure == c->secure)
+		return false;
+	if ((!old && jar->n == COOKIE_JAR_MAX) || jar->total - had + has > COOKIE_JAR_BYTES || !cookie_copy(c))
+		return false;
+	jar->total += has - had;
+	if (!old)
+		old = &jar->items[jar->n++];
+	else
+		free(old->bytes);
+	*old = *c;
+	return true;
+}
+
+static bool jar_set(struct cookie_jar *jar, const struct set_cookie *s, const struct destination *from)
+{
+	struct cookie c = { .name = s->name, .value = s->value, .secure = s->secure, .host_only = !s->domain.len,
+		.domain = s->domain.len ? s->domain : slice_of(from->host),
+		.path = s->path.len && s->path.at[0] == '/' ? s->path : default_path(from) };
+
+	return s->over ? jar_drop(jar, jar_find(jar, &c)) : jar_put(jar, &c);
+}
+
+bool cookie_jar_take(struct cookie_jar **jar, const struct destination *from, const struct http_msg *m, int64_t now)
+{
+	bool changed = false;
+	struct set_cookie s;
+
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		if (m->fields[i].id != H_SET_COOKIE || !read_field(&s, http_field_value(m, &m->fields[i]), now) ||
+		    !may_set(&s, from))
+			continue;
+		if (!*jar && !(*jar = calloc(1, sizeof **jar)))
+			return changed;
+		changed |= jar_set(*jar, &s, from);
+	}
+	return changed;
+}
+
+bool cookie_jar_has(const struct cookie_jar *jar, const struct destination *to)
+{
+	for (size_t i = 0; jar && i < jar->n; i++)
+		if (cookie_is_for(&jar->items[i], to))
+			return true;
+	return false;
+}
+
+/* Those with longer paths come first (section 5.4). */
+void cookie_jar_write(const struct cookie_jar *jar, struct text *t, const struct destination *to)
+{
+	const struct cookie *sent[COOKIE_JAR_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; jar && i < jar->n; i++) {
+		size_t at = n;
+
+		if (!cookie_is_for(&jar->items[i], to))
+			continue;
+		for (; at && sent[at - 1]->path.len < jar->items[i].path.len; at--)
+			sent[at] = sent[at - 1];
+		sent[at] = &jar->items[i];
+		n++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		text_puts(t, i ? "; " : "Cookie: ");
+		text_add(t, sent[i]->name.at, sent[i]->name.len);
+		text_puts(t, "=");
+		text_add(t, sent[i]->value.at, sent[i]->value.len);
+	}
+	text_puts(t, n ? "\r\n" : "");
+}
+
+void cookie_jar_free(struct cookie_jar **jar)
+{
+	for (size_t i = 0; *jar && i < (*jar)->n; i++)
+		free((*jar)->items[i].bytes);
+	free(*jar);
+	*jar = NULL;
+}
