@@ -135,11 +135,10 @@ static int server_open(struct server *s)
 {
 	struct privileges user;
 
-	return privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	        privileges_drop(&user, s->first->conf) || !(s->cache = stores_open(s->first, s->n_workers, &s->redis)) ||
-	        access_sink_new(&s->access_sink, s->first->conf)
-	    ? -1
-	    : 0;
+	if (privileges_find(&user, s->first->conf) || server_open_sockets(s) || privileges_drop(&user, s->first->conf) ||
+	    !(s->cache = stores_open(s->first, s->n_workers, &s->redis)))
+		return -1;
+	return access_sink_new(&s->access_sink, s->first->conf);
 }
 
 int server_start(struct server *s)
