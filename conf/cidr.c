@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { IPV4_BITS = 32, IPV6_BITS = 128, MAPPED_BITS = 96 };
+enum { IPV4_BITS = 32, IPV6_BITS = 128, MAPPED_BITS = 96, IPV6_CLIENT_BITS = 64 };
 
 static const struct cidr mapped = { { true, { [10] = 0xff, [11] = 0xff } }, MAPPED_BITS };
 
@@ -57,6 +57,15 @@ bool ip_from_sockaddr(const struct sockaddr *address, struct ip *ip)
 	else
 		return false;
 	return true;
+}
+
+struct ip ip_client(const struct ip *ip)
+{
+	struct ip client = *ip;
+
+	if (ip->ipv6)
+		memset(client.bytes + IPV6_CLIENT_BITS / 8, 0, (IPV6_BITS - IPV6_CLIENT_BITS) / 8);
+	return client;
 }
 
 static bool same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)

@@ -17,6 +17,7 @@
 #include "core/policy/policy.h"
 
 enum { CONF_NAMES_MAX = 16 };   /* the most names in one list */
+enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7): sun_path with its final zero) */
 /* The limit of an option for which an array elsewhere has room, and the limit as text for the table. */
 #define CONF_REDIRECTS_MAX 20
 #define CONF_LIMIT(number) CONF_LIMIT_TEXT(number)
@@ -26,10 +27,12 @@ enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
 enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON, CONF_LOG_COMBINED };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 
+/* A place to accept clients on: an address with its port, or the path of a Unix socket. */
 struct conf_listen {
-	char *host;                 /* an IPv4 or IPv6 address as text, without brackets */
+	char *host;                 /* an IPv4 or IPv6 address as text, without brackets; NULL beside a path */
 	bool ipv6;
 	uint16_t port;              /* 0: any free one */
+	char *path;                 /* begins with '/', at most CONF_UNIX_PATH_MAX bytes; NULL: none */
 };
 
 struct conf_listen_list { struct conf_listen *items; size_t count; };
@@ -98,6 +101,7 @@ struct conf_route {
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
 	char *where;                /* the place that set the route: FILE:LINE, a flag, a variable; for messages */
+	bool lent;                  /* all that its members point to belongs to another configuration */
 	/* [i]: the place that set row i of route_options.def; NULL: the route does not set it. NULL for conf.direct */
 	char **places;
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
@@ -166,6 +170,15 @@ void conf_act(const struct conf *, FILE *);
  * restart. */
 int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *)
     __attribute__((warn_unused_result));
+
+/* What a reload keeps of the former configuration where the new one cannot be used. The route of the same pattern, or
+ * direct for direct; NULL: there is none. */
+const struct conf_route *conf_route_former(const struct conf *former, const struct conf *, const struct conf_route *);
+/* Makes the route what the former one is, all its options; the former one's configuration must live as long. */
+void conf_route_keep(struct conf_route *, const struct conf_route *former);
+void conf_route_drop(struct conf *, struct conf_route *);
+/* Gives an option of type TEXT its former value and place. -1: out of memory. */
+int conf_keep(struct conf *, const struct conf *former, const char *option) __attribute__((warn_unused_result));
 
 /* The options of the route that change at least that much of a stored response, a line each, as --print-config writes
  * them. The caller frees the text. NULL: out of memory. */

@@ -267,6 +267,8 @@ static int settle_listeners(const struct conf *conf, const char *name, const str
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_listen *listen = &list->items[i];
 		struct ip ip;
+		if (listen->path)
+			continue;
 		if (!ip_parse(listen->host, strlen(listen->host), &ip) || !cidr_list_contains(allowed, &ip))
 			return conf_fail(error,
 			    "%s: %s%s%s:%u is open to other machines, and no %s says which may use it; write "

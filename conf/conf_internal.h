@@ -143,6 +143,8 @@ int conf_route_parse(const struct conf_row *, void *list, const struct conf_valu
 void conf_route_format(FILE *, const struct conf_row *, const void *list);
 void conf_route_show(FILE *, const struct conf_row *, const void *list);
 void conf_route_clear(struct conf_route *);
+/* 0 for routes of the same host, port and prefix; the more specific one comes first. */
+int conf_route_compare(const void *left, const void *right);
 void conf_route_clear_list(void *list);
 int conf_route_settle_list(struct conf_route_list *, struct conf_error *);
 int conf_route_inherit(struct conf_route *, const struct conf *, struct conf_error *);

@@ -91,6 +91,9 @@ void conf_origin_clear(void *member)
 	*origin = (struct conf_origin){ 0 };
 }
 
+/* The word before the path of a Unix socket. */
+#define LISTEN_UNIX "unix:"
+
 static bool read_listen(const char *text, struct conf_listen *listen, char host[INET6_ADDRSTRLEN])
 {
 	const char *colon = strrchr(text, ':');
@@ -116,30 +119,72 @@ static bool read_listen(const char *text, struct conf_listen *listen, char host[
 	return port <= 65535 && inet_pton(listen->ipv6 ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
+static int listen_append(struct conf_listen_list *list, const struct conf_listen *listen, struct conf_error *error)
+{
+	struct conf_listen *grown = reallocarray(list->items, list->count + 1, sizeof(*grown)), *item;
+
+	if (!grown)
+		return conf_fail_memory(error);
+	list->items = grown;
+	item = &grown[list->count];
+	*item = *listen;
+	item->host = listen->host ? strdup(listen->host) : NULL;
+	item->path = listen->path ? strdup(listen->path) : NULL;
+	if (!item->host && !item->path)
+		return conf_fail_memory(error);
+	list->count++;
+	return 0;
+}
+
+static bool listen_has(const struct conf_listen_list *list, const struct conf_listen *listen)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct conf_listen *other = &list->items[i];
+
+		if (listen->path ? other->path && !strcmp(other->path, listen->path) :
+		    listen->port && other->host && other->port == listen->port && !strcmp(other->host, listen->host))
+			return true;
+	}
+	return false;
+}
+
+/* Without blanks and what ends a value in a file or a variable, so that a path reads everywhere as it is written. */
+static bool is_socket_path(const char *path)
+{
+	size_t len = strlen(path);
+
+	if (path[0] != '/' || len < 2 || len > CONF_UNIX_PATH_MAX || path[len - 1] == '/')
+		return false;
+	for (; *path; path++)
+		if ((unsigned char)*path <= ' ' || strchr("\"#;\x7f", *path))
+			return false;
+	return true;
+}
+
 int conf_listen_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	struct conf_listen_list *list = member;
-	struct conf_listen listen, *grown;
+	struct conf_listen listen = { 0 };
 	char host[INET6_ADDRSTRLEN];
 
 	if (!*value->text && !*row->def)
 		return 0;              /* none */
-	if (!read_listen(value->text, &listen, host))
+	if (strncmp(value->text, LISTEN_UNIX, sizeof LISTEN_UNIX - 1) == 0) {
+		listen.path = (char *)(uintptr_t)value->text + sizeof LISTEN_UNIX - 1;         /* copied below */
+		if (!is_socket_path(listen.path))
+			return conf_fail(error,
+			    "'%.64s' is no path of a socket; allowed: unix:/PATH of at most %d bytes, such as "
+			    "unix:/run/utfeed/utfeed.sock",
+			    SHOWN(value->text), CONF_UNIX_PATH_MAX);
+	} else if (read_listen(value->text, &listen, host))
+		listen.host = host;
+	else
 		return conf_fail(error,
-		    "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080",
+		    "'%.64s' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, "
+		    "unix:/PATH",
 		    SHOWN(value->text));
-	for (size_t i = 0; i < list->count; i++)
-		if (listen.port && list->items[i].port == listen.port && strcmp(list->items[i].host, host) == 0)
-			return conf_fail(error, "'%.64s' is given twice; allowed: once", SHOWN(value->text));
-	grown = reallocarray(list->items, list->count + 1, sizeof(*grown));
-	if (!grown)
-		return conf_fail_memory(error);
-	list->items = grown;
-	listen.host = strdup(host);
-	if (!listen.host)
-		return conf_fail_memory(error);
-	list->items[list->count++] = listen;
-	return 0;
+	if (listen_has(member, &listen))
+		return conf_fail(error, "'%.64s' is given twice; allowed: once", SHOWN(value->text));
+	return listen_append(member, &listen, error);
 }
 
 void conf_listen_format(FILE *out, const struct conf_row *row, const void *member)
@@ -149,8 +194,11 @@ void conf_listen_format(FILE *out, const struct conf_row *row, const void *membe
 	(void)row;
 	for (size_t i = 0; i < list->count; i++) {
 		const struct conf_listen *listen = &list->items[i];
-		fprintf(out, "%s%s%s:%u\n", listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "",
-		    listen->port);
+		if (listen->path)
+			fprintf(out, LISTEN_UNIX "%s\n", listen->path);
+		else
+			fprintf(out, "%s%s%s:%u\n", listen->ipv6 ? "[" : "", listen->host, listen->ipv6 ? "]" : "",
+			    listen->port);
 	}
 }
 
@@ -158,8 +206,10 @@ void conf_listen_clear(void *member)
 {
 	struct conf_listen_list *list = member;
 
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < list->count; i++) {
 		free(list->items[i].host);
+		free(list->items[i].path);
+	}
 	free(list->items);
 	*list = (struct conf_listen_list){ NULL, 0 };
 }

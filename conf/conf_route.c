@@ -14,6 +14,8 @@
 
 void conf_route_clear(struct conf_route *route)
 {
+	if (route->lent)
+		return;
 	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++) {
 		const struct conf_row *row = &conf_route_options[i];
 		if (conf_types[row->type].clear)
@@ -316,7 +318,7 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 
 /* Routes with host and port come first, then those with a host, then the others; among equal ones the longer prefix
  * comes first. Further comparisons only make the order definite. */
-static int compare_routes(const void *left, const void *right)
+int conf_route_compare(const void *left, const void *right)
 {
 	const struct conf_route *a = left, *b = right;
 	int a_rank = a->host ? 1 + (a->port != 0) : 0, b_rank = b->host ? 1 + (b->port != 0) : 0, order;
@@ -349,9 +351,9 @@ int conf_route_settle_list(struct conf_route_list *list, struct conf_error *erro
 			return conf_fail_memory(error);
 	}
 	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), compare_routes);
+		qsort(list->items, list->count, sizeof(*list->items), conf_route_compare);
 	for (size_t i = 1; i < list->count; i++)
-		if (compare_routes(&list->items[i - 1], &list->items[i]) == 0)
+		if (conf_route_compare(&list->items[i - 1], &list->items[i]) == 0)
 			return conf_fail(error, "%s: route %.200s is also set at %s; allowed: one route a pattern",
 			    list->items[i].where, list->items[i].pattern, list->items[i - 1].where);
 	return 0;

@@ -26,6 +26,9 @@ static const struct unit time_units[] = {
 /* Times are written with those from hours on. */
 static const struct unit *const time_units_written = time_units + 2;
 
+/* in requests an hour; a number alone is one a second */
+static const struct unit rate_units[] = { { "/s", 3600 }, { "/m", 60 }, { "/h", 1 }, { "", 3600 }, { NULL, 0 } };
+
 static bool type_read_number(const char *text, const struct unit *units, uint64_t *number)
 {
 	uint64_t value = 0;
@@ -143,6 +146,39 @@ static void format_budget(FILE *out, const struct conf_row *row, const void *mem
 		format_size(out, row, member);
 	else
 		fputs("auto", out);
+}
+
+static int set_rate(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
+{
+	return set_number(row, value->text, rate_units, "a rate (a whole number, with /s, /m or /h)", member, error);
+}
+
+static void format_rate(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	write_number(out, *(const uint64_t *)member, rate_units);
+}
+
+/* The bits that chmod(1) writes in octal; no more than reading, writing and executing are a socket's. */
+static int set_mode(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
+{
+	const char *text = value->text;
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	(void)row;
+	if (*text < '0' || *text > '7' || *end || strlen(text) > 4 || mode > 0777)
+		return conf_fail(error,
+		    "'%.64s' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777", SHOWN(text));
+	*(unsigned *)member = (unsigned)mode;
+	return 0;
+}
+
+static void format_mode(FILE *out, const struct conf_row *row, const void *member)
+{
+	(void)row;
+	fprintf(out, "%04o", *(const unsigned *)member);
 }
 
 static int set_time(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)

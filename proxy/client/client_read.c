@@ -11,6 +11,7 @@
 #include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
+#include "proxy/settings/client_rate.h"
 #include "proxy/settings/settings.h"
 
 void client_refuse(struct client *c, int status, const char *text)
@@ -78,11 +79,41 @@ static void client_tell_request(struct client *c)
 	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
 }
 
+/* Whether the client keeps to client-rate. A proxy that is believed asks for many clients: of it the clients count that
+ * it names, and all whom it does not know as one. */
+static bool client_may_ask(struct client *c, struct failure *why)
+{
+	static const struct ip nobody;
+	const struct exchange *x = c->x;
+	const struct conf *conf = client_conf(c);
+	const struct client_rate_limit limit = { conf->client_rate, (unsigned)conf->client_burst };
+	unsigned wait_s;
+
+	if (requester_is_trusted(&x->who, conf) ||
+	    client_rate_ask(x->ctx.settings->client_rate, &limit, x->who.known ? &x->who.ip : &nobody,
+	        loop_now_us(client_loop(c)), &wait_s))
+		return true;
+	failure_set(why, FAILURE_CLIENT_RATE, "client-rate");
+	why->retry_after_s = wait_s;
+	return false;
+}
+
+/* Answers 429. The connection stays, unless what would come next on it cannot be a request. */
+static void client_slow_down(struct client *c, const struct failure *why, bool last)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS_HURRIED, 1);
+	log_step(&c->x->id, "request: refused, 429: client-rate");
+	c->keep = c->keep && !last;
+	c->refused = last;
+	client_take_object(c, local_reply_failure(&c->x->ctx, why));
+}
+
 static void client_request(struct client *c)
 {
 	struct exchange *x = c->x;
 	struct http_msg *m = &x->msg;
 	bool has_body = m->chunked || m->content_length;
+	struct failure why;
 
 	stats_add(loop_stats(client_loop(c)), STAT_REQUESTS, 1);
 	x->ctx = c->pool->ctx;
@@ -110,6 +141,10 @@ static void client_request(struct client *c)
 	if (client_conf(c)->trusted_proxies.count && !requester_in(&x->who, &client_conf(c)->client_allow)) {
 		stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
 		client_refuse(c, 403, CLIENT_FORBIDDEN);
+		return;
+	}
+	if (x->ctx.settings->client_rate && !client_may_ask(c, &why)) {
+		client_slow_down(c, &why, has_body || m->method == METHOD_CONNECT);
 		return;
 	}
 	if (m->method == METHOD_CONNECT) {

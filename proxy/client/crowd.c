@@ -8,11 +8,11 @@
 
 #include "proxy/base/hash.h"
 
-enum { CROWD_BUCKETS = 4096, CROWD_IPV6_BYTES = 64 / 8 };
+enum { CROWD_BUCKETS = 4096 };
 
 struct crowd {
 	LIST_ENTRY(crowd) link;
-	struct ip ip;                  /* of an IPv6 address the network; the rest is zero */
+	struct ip ip;                  /* as ip_client() has it */
 	size_t count;
 };
 
@@ -53,11 +53,9 @@ static struct crowd *crowd_find(struct crowds *c, const struct ip *ip)
 
 enum crowd_answer crowd_join(struct crowds *c, const struct ip *address, size_t max, struct crowd **joined)
 {
+	struct ip ip = ip_client(address);
 	struct crowd *found;
-	struct ip ip = *address;
 
-	if (ip.ipv6)
-		memset(ip.bytes + CROWD_IPV6_BYTES, 0, sizeof ip.bytes - CROWD_IPV6_BYTES);
 	if (!(found = crowd_find(c, &ip)))
 		return CROWD_NO_MEMORY;
 	if (found->count >= max)

@@ -1,5 +1,5 @@
-/* Owns how many connections each client address has at a worker. An address is an IPv4 address, or an IPv6 network of
- * 64 bits, of which each subscriber has at least one (RFC 6177). Must not know: connections.
+/* Owns how many connections each client address has at a worker; an address is what ip_client() makes of one. Must not
+ * know: connections.
  * Invariant: an address is remembered as long as it has a connection, so there are never more addresses than
  * connections. */
 #ifndef UTFEED_PROXY_CLIENT_CROWD_H

@@ -11,7 +11,14 @@ enum { REQUESTER_HOPS_MAX = 32 };
 
 void requester_of_peer(struct requester *r, const struct sockaddr *peer)
 {
+	static const uint8_t loopback[] = { IN_LOOPBACKNET, 0, 0, 1 };
+
 	*r = (struct requester){ .known = ip_from_sockaddr(peer, &r->ip), .rights = true };
+	if (peer->sa_family == AF_UNIX) {
+		r->known = r->local = true;
+		ip_from_bytes(loopback, false, &r->ip);
+		return;
+	}
 	if (!ip_from_sockaddr(peer, &r->ip))
 		return;
 	r->port = ntohs(peer->sa_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)peer)->sin6_port :
@@ -145,6 +152,7 @@ static void requester_follow(struct requester *r, const struct conf *conf, const
 
 	while (read < kept && requester_is_trusted(r, conf)) {
 		r->told = true;
+		r->local = false;
 		r->known = read_node(h->last[(h->n - ++read) % REQUESTER_HOPS_MAX], &r->ip, &r->port);
 	}
 	if (requester_is_trusted(r, conf) && h->n > kept)
@@ -171,6 +179,8 @@ const char *requester_text(const struct requester *r, char text[REQUESTER_TEXT_M
 
 	if (!r->known)
 		return "unknown";
+	if (r->local)
+		return "unix:";
 	inet_ntop(r->ip.ipv6 ? AF_INET6 : AF_INET, r->ip.bytes, ip, sizeof ip);
 	if (r->port)
 		snprintf(port, sizeof port, "%u", (unsigned)r->port);

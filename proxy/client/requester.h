@@ -19,11 +19,13 @@ struct requester {
 	bool told;                     /* a trusted proxy named the client: ip is not the connection's own address */
 	bool rights;                   /* the rights of its address are granted: PURGE, X-Encoding-Policy */
 	bool settled;                  /* what the request says of the client does not count */
+	bool local;                    /* it came by a Unix socket: ip is 127.0.0.1 in the place of an address */
 };
 
 enum { REQUESTER_TEXT_MAX = 64 };
 
-/* The requester at the other end of a connection. */
+/* The requester at the other end of a connection. One who came by a Unix socket has no address: it is on this machine,
+ * and counts as 127.0.0.1. */
 void requester_of_peer(struct requester *, const struct sockaddr *peer);
 /* Finds the client of a request that r sent: the last address in the field of client-field that is no trusted
  * proxy's. */
@@ -33,8 +35,8 @@ bool requester_is_trusted(const struct requester *, const struct conf *);
 /* Whether the list names it. A requester that is not known lies only in a block of all addresses. */
 bool requester_in(const struct requester *, const struct cidr_list *);
 bool requester_is_loopback(const struct requester *);
-/* Writes "192.0.2.7:80", "[2001:db8::1]:80", or "unknown"; the port is "-" where it is not told. Terminated. Returns
- * the text. */
+/* Writes "192.0.2.7:80", "[2001:db8::1]:80", "unix:" or "unknown"; the port is "-" where it is not told. Terminated.
+ * Returns the text. */
 const char *requester_text(const struct requester *, char text[REQUESTER_TEXT_MAX]);
 
 #endif

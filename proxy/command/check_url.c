@@ -95,7 +95,7 @@ static int url_configure(struct check_url *u)
 		return -1;
 	}
 	free(env);
-	if (!(u->settings = settings_new(u->conf, 0)))
+	if (!(u->settings = settings_new(u->conf, 0, NULL)))
 		return -1;
 	u->conf = NULL;                         /* it is the settings' now */
 	return 0;

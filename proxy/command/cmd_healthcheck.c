@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
@@ -20,6 +21,7 @@ enum { HEALTHCHECK_S = 4 };
 
 struct health_target {
 	char host[64]; /* an address without brackets */
+	char socket[CONF_UNIX_PATH_MAX + 1]; /* the path of a Unix socket in the place of an address; "": none */
 	bool ipv6;
 	uint16_t port;
 	char path[256];
@@ -31,12 +33,17 @@ static void health_of_listener(struct health_target *t, const struct conf_listen
 {
 	const char *host = l->host;
 
+	snprintf(t->path, sizeof t->path, "%s", path);
+	if (l->path) {
+		snprintf(t->host, sizeof t->host, "localhost");
+		snprintf(t->socket, sizeof t->socket, "%s", l->path);
+		return;
+	}
 	if (!strcmp(host, "0.0.0.0"))
 		host = "127.0.0.1";
 	else if (!strcmp(host, "::"))
 		host = "::1";
 	snprintf(t->host, sizeof t->host, "%s", host);
-	snprintf(t->path, sizeof t->path, "%s", path);
 	t->ipv6 = l->ipv6;
 	t->port = l->port;
 }
@@ -84,22 +91,38 @@ static int health_from_url(struct health_target *t, const char *text)
 	return 0;
 }
 
+/* The length of the address; 0: there is none of that text. */
+static socklen_t health_address(const struct health_target *t, struct sockaddr_storage *out)
+{
+	struct sockaddr_in6 *in6 = (void *)out;
+	struct sockaddr_in *in = (void *)out;
+	struct sockaddr_un *un = (void *)out;
+
+	*out = (struct sockaddr_storage){ .ss_family = *t->socket ? AF_UNIX : t->ipv6 ? AF_INET6 : AF_INET };
+	if (*t->socket) {
+		memcpy(un->sun_path, t->socket, strlen(t->socket) + 1);
+		return sizeof *un;
+	}
+	in->sin_port = htons(t->port); /* in6 has it in the same place */
+	if (t->ipv6)
+		return inet_pton(AF_INET6, t->host, &in6->sin6_addr) == 1 ? sizeof *in6 : 0;
+	return inet_pton(AF_INET, t->host, &in->sin_addr) == 1 ? sizeof *in : 0;
+}
+
 /* A descriptor on which each read and write ends in time; -1: errno says why. */
 static int health_connect(const struct health_target *t)
 {
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(t->port) };
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(t->port) };
 	const struct timeval limit = { 1, 0 };
-	int fd = socket(t->ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage address;
+	socklen_t len = health_address(t, &address);
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	errno = EINVAL;
-	if ((t->ipv6 ? inet_pton(AF_INET6, t->host, &in6.sin6_addr) : inet_pton(AF_INET, t->host, &in.sin_addr)) == 1 &&
-	    !(t->ipv6 ? connect(fd, (struct sockaddr *)&in6, sizeof in6)
-	              : connect(fd, (struct sockaddr *)&in, sizeof in)))
+	if (len && !connect(fd, (struct sockaddr *)&address, len))
 		return fd;
 	close(fd);
 	return -1;

@@ -24,7 +24,11 @@ int backlog_shut(int fd)
 		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
 	};
 	static const struct sock_fprog no_syn = { .len = sizeof code / sizeof *code, .filter = code };
+	int family = AF_UNSPEC;
+	socklen_t len = sizeof family;
 
+	if (!getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) && family == AF_UNIX)
+		return shutdown(fd, SHUT_RD);
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &no_syn, sizeof no_syn);
 }
 
@@ -73,11 +77,13 @@ static enum backlog_state backlog_answer(int fd)
 enum backlog_state backlog_state(const struct sockaddr *a)
 {
 	static const struct timeval patience = { .tv_usec = BACKLOG_ASK_MS * 1000 };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	enum backlog_state state = BACKLOG_UNKNOWN;
 	struct backlog_question question;
+	int fd;
 
-	if (fd < 0)
+	if (a->sa_family == AF_UNIX)
+		return BACKLOG_QUIET;
+	if ((fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)) < 0)
 		return state;
 	backlog_ask(&question, a);
 	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) &&

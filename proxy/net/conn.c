@@ -322,7 +322,9 @@ const char *conn_peer(struct conn *c)
 	} else if (c->address.any.sa_family == AF_INET6) {
 		inet_ntop(AF_INET6, &c->address.in6.sin6_addr, text, sizeof text);
 		snprintf(c->peer, sizeof c->peer, "[%s]:%u", text, ntohs(c->address.in6.sin6_port));
-	} else
+	} else if (c->address.any.sa_family == AF_UNIX)
+		snprintf(c->peer, sizeof c->peer, "unix:");
+	else
 		snprintf(c->peer, sizeof c->peer, "unknown");
 	return c->peer;
 }

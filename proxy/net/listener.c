@@ -24,6 +24,7 @@ struct listener {
 	struct event *event;
 	struct timer pause;
 	bool accepting, added;
+	bool ended;                    /* nothing waits and nothing will */
 	listener_accept_f *accept;
 	void (*emptied)(void *arg, struct listener *);         /* NULL: listener_finish() was not called */
 	void *arg;
@@ -82,7 +83,7 @@ void listener_adopt(int fd)
 
 static void listener_update(struct listener *l)
 {
-	bool add = l->accepting && !l->pause.queue;
+	bool add = l->accepting && !l->pause.queue && !l->ended;
 
 	if (add == l->added)
 		return;
@@ -100,18 +101,34 @@ static void listener_on_pause_over(struct timer *t)
 	listener_update(container_of(t, struct listener, pause));
 }
 
+/* No connection will wait here any more, though the socket stays readable. */
+static void listener_end(struct listener *l)
+{
+	l->ended = true;
+	listener_update(l);
+}
+
 static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *l = arg;
 
 	(void)what;
+	if (l->ended) {
+		if (l->emptied)
+			l->emptied(l->arg, l);
+		return;
+	}
 	for (int i = 0; i < LISTENER_BATCH && l->accepting; i++) {
 		struct sockaddr_storage peer;
 		socklen_t len = sizeof peer;
 		int client = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (client >= 0) {
+			if (peer.ss_family == AF_UNIX)
+				len = sizeof peer.ss_family;   /* the name that a client may have says nothing of it */
 			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
+			if (peer.ss_family == AF_UNIX) /* workers share the socket: each takes its part */
+				break;
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -121,7 +138,9 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 			listener_update(l);
 			return;
 		}
-		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+		if (errno == EINVAL)           /* a Unix socket after backlog_shut(): all that came before is taken */
+			listener_end(l);
+		if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINVAL) {
 			if (l->emptied)
 				l->emptied(l->arg, l);
 			return;
@@ -173,6 +192,6 @@ void listener_set_accepting(struct listener *l, bool accepting)
 void listener_finish(struct listener *l, void (*emptied)(void *arg, struct listener *))
 {
 	l->emptied = emptied;
-	if (l->added)
+	if (l->added || l->ended)
 		event_active(l->event, EV_READ, 1);
 }

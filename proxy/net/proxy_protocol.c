@@ -16,7 +16,11 @@ static const struct { uint8_t family; enum proxy_protocol_whose whose; bool ipv6
 	{ 0x00, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
 	{ 0x11, PROXY_PROTOCOL_CLIENT, false, 8, 12 },      /* TCP over IPv4 */
 	{ 0x21, PROXY_PROTOCOL_CLIENT, true, 32, 36 },      /* TCP over IPv6 */
-	{ 0x31, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },      /* a Unix stream */
+	/* What a receiver cannot use counts as 0x00 (section 2.2): Unix streams, and datagrams of each family. */
+	{ 0x31, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
+	{ 0x12, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
+	{ 0x22, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
+	{ 0x32, PROXY_PROTOCOL_UNKNOWN, false, 0, 0 },
 };
 
 static bool proxy_protocol_begins(const uint8_t *bytes, size_t len, const void *with, size_t with_len)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "proxy/base/log.h"
@@ -278,6 +279,40 @@ void tls_context_unref(struct tls_context **cp)
 	tls_sessions_free(&c->sessions);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+/* ---- dates ---- */
+
+static bool is_out_of_date(const X509 *certificate, const char *whose, const char *file, struct tls_why *why)
+{
+	const ASN1_TIME *from = X509_get0_notBefore(certificate), *until = X509_get0_notAfter(certificate);
+	bool early = X509_cmp_current_time(from) > 0, late = X509_cmp_current_time(until) < 0;
+	char date[sizeof "YYYY-MM-DD HH:MM"] = "?";
+	struct tm tm;
+
+	if (ASN1_TIME_to_tm(early ? from : until, &tm))
+		strftime(date, sizeof date, "%Y-%m-%d %H:%M", &tm);
+	why->file = TLS_FILE_CERT;
+	snprintf(why->text, sizeof why->text, "%s %s: %s %s UTC", whose, file,
+	    early ? "is not valid before" : "expired on", date);
+	ERR_clear_error();
+	return early || late;
+}
+
+bool tls_context_is_out_of_date(struct tls_context *c, const char *file, struct tls_why *why)
+{
+	X509 *own = c->ssl ? SSL_CTX_get0_certificate(c->ssl) : NULL;
+	STACK_OF(X509) *chain = NULL;
+
+	if (!own)
+		return false;
+	if (is_out_of_date(own, "certificate", file, why))
+		return true;
+	SSL_CTX_get0_chain_certs(c->ssl, &chain);
+	for (int i = 0; i < sk_X509_num(chain); i++)
+		if (is_out_of_date(sk_X509_value(chain, i), "a certificate above the first in", file, why))
+			return true;
+	return false;
 }
 
 /* ---- made later ---- */

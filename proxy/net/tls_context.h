@@ -29,7 +29,11 @@ struct tls_context *tls_context_new(const struct tls_settings *, struct tls_why 
  * tens of milliseconds, are loaded only when a connection first needs them, by a thread of their own. NULL: out of
  * memory. */
 struct tls_context *tls_context_new_later(bool verify);
+void tls_context_ref(struct tls_context *);
 void tls_context_unref(struct tls_context **);         /* connections have references of their own */
+/* Whether our own certificate in a context of tls_context_new(), or one above it in the file, has expired or is not
+ * valid yet: why then says so of the file, which peers will refuse. */
+bool tls_context_is_out_of_date(struct tls_context *, const char *file, struct tls_why *why);
 
 /* Lends an SSL of OpenSSL to a library that speaks TLS by itself; it accepts no peer but host. The context is a
  * client's and not one of tls_context_new_later(). NULL: out of memory, or host cannot be a name. Once the library has

@@ -23,8 +23,6 @@ struct tls_waiter {
 	bool waiting;                  /* the context's lock guards it */
 };
 
-void tls_context_ref(struct tls_context *);
-
 /* Starts making a context that is not made yet. True: the waiter will be told, and must call tls_context_leave() before
  * it is freed. False: the context is made, or making it has failed, as tls_context_open() will tell. */
 bool tls_context_await(struct tls_context *, struct tls_waiter *);

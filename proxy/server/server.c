@@ -19,6 +19,7 @@
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
+#include "proxy/net/unix_socket.h"
 #include "proxy/server/preflight.h"
 #include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
@@ -119,10 +120,8 @@ static struct settings *server_read_again(const struct server *s)
 	if (!conf)
 		log_error("out of memory");
 	else if (!server_load_again(s, conf) && !sockets_check(&s->sockets, conf))
-		fresh = settings_new(conf, s->settings->generation + 1);
-	if (fresh)
-		settings_inherit(fresh, s->settings);
-	else
+		fresh = settings_new(conf, s->settings->generation + 1, s->settings);
+	if (!fresh)
 		conf_free(&conf);
 	return fresh;
 }
@@ -310,15 +309,33 @@ static void server_wait(struct server *s)
 	server_order(s, WORKER_STOP);
 }
 
-int server_check(const struct conf *conf)
+static int server_check_files(const struct conf *conf, const char *option, const struct conf_listen_list *list)
 {
-	struct tls_set *tls = tls_set_new(conf);
+	int status = 0, err;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (!list->items[i].path || !(err = unix_socket_fault(list->items[i].path)))
+			continue;
+		log_error("%s: %s: unix:%s: %s", conf_where(conf, NULL, option), option, list->items[i].path,
+		    strerror(err));
+		status = -1;
+	}
+	return status;
+}
+
+int server_check(struct conf *conf)
+{
+	size_t kept;
+	struct tls_set *tls = tls_set_new(conf, NULL, &kept);
 	struct privileges user;
 	int status = preflight(conf);
 
 	if (!tls || privileges_find(&user, conf) || takeover_check(conf->takeover_socket))
 		status = -1;
 	tls_set_free(&tls);
+	status |= server_check_files(conf, "listen", &conf->listen);
+	status |= server_check_files(conf, "tls-listen", &conf->tls_listen);
+	status |= server_check_files(conf, "admin-listen", &conf->admin_listen);
 	return status;
 }
 
@@ -346,7 +363,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	fd_limit_raise();
 	notify_open(&s.notify);
-	if (server_take_signals(&s) || preflight(conf) || !(s.first = settings_new(conf, 0))) {
+	if (server_take_signals(&s) || preflight(conf) || !(s.first = settings_new(conf, 0, NULL))) {
 		conf_free(&conf);
 		server_end(&s);
 		return status;

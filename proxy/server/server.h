@@ -3,7 +3,8 @@
  * SIGTERM, SIGINT: the server finishes what is in flight, within drain-timeout, and exits with 0; a second signal ends
  * it at once. SIGUSR1: it prints the counters on stderr. SIGUSR2: it opens the access log anew.
  * SIGHUP: it reads the configuration, certificates and keys again. They come into force for new requests, or not at all
- * where anything is wrong or needs a restart. */
+ * where anything in the configuration is wrong or needs a restart. Where only a certificate, a key or an authority
+ * cannot be used, the listeners or routes that it is for stay as they were. */
 #ifndef UTFEED_PROXY_SERVER_SERVER_H
 #define UTFEED_PROXY_SERVER_SERVER_H
 
@@ -14,6 +15,6 @@ struct conf;
 int server_run(struct conf *, int argc, char **argv) __attribute__((warn_unused_result));
 /* Whether the system has what conf asks for, certificates, keys, user and paths included, which the configuration alone
  * does not tell. -1: it has not, logged. */
-int server_check(const struct conf *) __attribute__((warn_unused_result));
+int server_check(struct conf *) __attribute__((warn_unused_result));
 
 #endif

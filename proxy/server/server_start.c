@@ -135,7 +135,8 @@ static int server_open(struct server *s)
 {
 	struct privileges user;
 
-	if (privileges_find(&user, s->first->conf) || server_open_sockets(s) || privileges_drop(&user, s->first->conf) ||
+	if (privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
+	    privileges_drop(&user, s->first->conf) ||
 	    !(s->cache = stores_open(s->first, s->n_workers, &s->redis)))
 		return -1;
 	return access_sink_new(&s->access_sink, s->first->conf);

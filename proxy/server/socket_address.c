@@ -9,12 +9,15 @@
 
 #include "conf/conf.h"
 #include "proxy/base/log.h"
+#include "proxy/net/unix_socket.h"
 
 socklen_t socket_address(struct sockaddr_storage *out, const struct conf_listen *l)
 {
 	struct sockaddr_in *in = (void *)out;
 	struct sockaddr_in6 *in6 = (void *)out;
 
+	if (l->path)
+		return unix_socket_address(out, l->path);
 	memset(out, 0, sizeof *out);
 	if (l->ipv6) {
 		in6->sin6_family = AF_INET6;
@@ -41,9 +44,10 @@ const char *socket_address_text(char buf[SOCKET_TEXT_MAX], const struct sockaddr
 	} else if (a->ss_family == AF_INET) {
 		inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
 		snprintf(buf, SOCKET_TEXT_MAX, "%s:%u", host, ntohs(in->sin_port));
-	} else if (un->sun_path[0])
-		log_escape(buf, SOCKET_TEXT_MAX, un->sun_path, strnlen(un->sun_path, sizeof un->sun_path));
-	else
+	} else if (un->sun_path[0]) {
+		memcpy(buf, "unix:", 6);
+		log_escape(buf + 5, SOCKET_TEXT_MAX - 5, un->sun_path, strnlen(un->sun_path, sizeof un->sun_path));
+	} else
 		snprintf(buf, SOCKET_TEXT_MAX, "a socket without a path");
 	return buf;
 }

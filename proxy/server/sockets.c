@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "conf/conf.h"
@@ -82,7 +83,7 @@ static bool kind_has(const struct conf *conf, enum socket_kind kind, const struc
 
 	for (size_t i = 0; i < list->count; i++) {
 		socket_address(&configured, &list->items[i]);
-		if (list->items[i].port && socket_address_matches(&configured, address))
+		if ((list->items[i].port || list->items[i].path) && socket_address_matches(&configured, address))
 			return true;
 	}
 	return false;
@@ -194,6 +195,8 @@ int sockets_adopt(struct sockets *s, const struct conf *conf, const struct socke
 		return 0;
 	}
 	listener_adopt(gift->fd);
+	if (g && !g->held && address.ss_family == AF_UNIX)
+		unix_socket_know(&g->file, ((const struct sockaddr_un *)(const void *)&address)->sun_path);
 	return group_add(g, gift->fd);
 }
 
@@ -216,13 +219,16 @@ static int socket_bind_one(const struct socket_group *g, size_t workers)
 	return listener_bind(address, g->address_len, true);
 }
 
-static int group_bind(struct socket_group *g, size_t workers)
+/* A Unix socket is one for all workers. */
+static int group_bind(struct socket_group *g, size_t workers, mode_t mode)
 {
+	const struct sockaddr_un *un = (const void *)&g->address;
+	bool path = g->address.ss_family == AF_UNIX;
 	char text[SOCKET_TEXT_MAX];
 
 	g->bound = g->configured = true;
-	while (g->n < workers) {
-		int fd = socket_bind_one(g, workers);
+	while (g->n < (path ? 1 : workers)) {
+		int fd = path ? unix_socket_bind(&g->file, un->sun_path, mode) : socket_bind_one(g, workers);
 
 		if (fd < 0) {
 			log_error("%s %s: %s", kinds[g->kind].name, socket_address_text(text, &g->address),
@@ -230,7 +236,8 @@ static int group_bind(struct socket_group *g, size_t workers)
 			return -1;
 		}
 		g->address_len = sizeof g->address;
-		getsockname(fd, (struct sockaddr *)&g->address, &g->address_len);
+		if (!path)
+			getsockname(fd, (struct sockaddr *)&g->address, &g->address_len);
 		if (group_add(g, fd))
 			return -1;
 	}
@@ -246,7 +253,7 @@ static bool sockets_replace(struct sockets *s, const struct conf *conf, enum soc
 		struct socket_group *g = &s->groups[i];
 
 		if (g->kind == kind && !g->configured && !g->bound && socket_address_matches(wanted, &g->address) &&
-		    (listen->port || !kind_has(conf, kind, &g->address)))
+		    (listen->port || listen->path || !kind_has(conf, kind, &g->address)))
 			return g->configured = true;
 	}
 	return false;
@@ -367,7 +374,8 @@ int sockets_bind(struct sockets *s, const struct conf *conf, size_t workers)
 		return -1;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->groups[i].bound &&
-		    group_bind(&s->groups[i], s->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers))
+		    group_bind(&s->groups[i], s->groups[i].kind == SOCKET_ADMIN_LISTEN ? 1 : workers,
+		        conf->listen_mode))
 			return -1;
 	return 0;
 }
@@ -440,17 +448,21 @@ bool sockets_have(const struct sockets *s, enum socket_kind kind)
 
 static bool group_is_shut_here(const struct socket_group *g)
 {
-	return g->kind != SOCKET_ADMIN_LISTEN && !g->held && !atomic_load(&g->given) &&
-	    socket_address_is_inet(&g->address);
+	return g->kind != SOCKET_ADMIN_LISTEN && !g->held && !atomic_load(&g->given);
 }
 
 void sockets_shut(const struct sockets *s)
 {
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t k = 0; k < s->groups[i].n && group_is_shut_here(&s->groups[i]); k++)
+	for (size_t i = 0; i < s->n; i++) {
+		if (!group_is_shut_here(&s->groups[i]))
+			continue;
+		/* first the file: whoever comes now finds nobody, or the process after this one */
+		unix_socket_remove(&s->groups[i].file);
+		for (size_t k = 0; k < s->groups[i].n; k++)
 			if (backlog_shut(s->groups[i].fds[k]))
 				log_warn("a listener cannot be shut (%s): who comes in its last moment is lost",
 				    strerror(errno));
+	}
 }
 
 bool sockets_are_quiet(const struct sockets *s)
@@ -468,8 +480,12 @@ void sockets_close(struct sockets *s)
 		group_free(&s->groups[i]);
 }
 
+/* A process that did not come to serve leaves a file that was given to whom it was given by. */
 void sockets_free(struct sockets *s)
 {
+	for (size_t i = 0; i < s->n; i++)
+		if (s->groups[i].bound && !s->groups[i].held && !atomic_load(&s->groups[i].given))
+			unix_socket_remove(&s->groups[i].file);
 	sockets_close(s);
 	free(s->groups);
 	*s = (struct sockets){ 0 };

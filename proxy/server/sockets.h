@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "proxy/net/unix_socket.h"
+
 struct conf;
 struct worker_listener;
 
@@ -24,6 +26,7 @@ struct socket_group {
 	socklen_t address_len;
 	int *fds;
 	size_t n;
+	struct unix_socket file;       /* of a Unix socket, to be removed at the end */
 	bool configured;               /* takes the place of a configured address */
 	bool bound;                    /* by this process */
 	bool held;                     /* a service manager has the sockets too, for the process after this one */

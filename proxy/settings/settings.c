@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "proxy/base/hash.h"
 #include "proxy/base/log.h"
+#include "proxy/settings/client_rate.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/tls_set.h"
 
@@ -72,8 +73,10 @@ static int make_counts(const struct conf *conf, struct route_settings *all, size
 
 static void free_route_settings(struct route_settings *all, const struct conf *conf)
 {
-	for (size_t i = 0; all && i < conf->routes.count; i++)
+	for (size_t i = 0; all && i <= conf->routes.count; i++) {
 		route_counts_unref(&all[i].counts);
+		settings_unref(&all[i].lender);
+	}
 	free(all);
 }
 
@@ -91,51 +94,100 @@ static struct route_settings *all_route_settings(const struct conf *conf)
 	return NULL;
 }
 
-struct settings *settings_new(struct conf *conf, unsigned generation)
+static struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
+{
+	return &s->routes[r == &s->conf->direct ? s->conf->routes.count : (size_t)(r - s->conf->routes.items)];
+}
+
+/* A route that the former settings borrowed themselves belongs to the same settings as before, so that a reload holds
+ * none but those that own something of it. */
+static void inherit_route(struct settings *s, const struct conf_route *r, struct settings *former)
+{
+	const struct conf_route *was = conf_route_former(former->conf, s->conf, r);
+	struct settings *lender = was ? settings_of(former, was)->lender : NULL;
+
+	if (r->lent)
+		settings_of(s, r)->lender = settings_ref(lender ? lender : former);
+}
+
+static void inherit_counts(struct settings *s, const struct settings *former, size_t route)
+{
+	struct route_counts **counts = &s->routes[route].counts;
+	struct route_counts *old =
+	    *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
+
+	if (!old)
+		return;
+	route_counts_unref(counts);
+	*counts = route_counts_ref(old);
+}
+
+static void settings_inherit(struct settings *s, struct settings *former)
+{
+	inherit_route(s, &s->conf->direct, former);
+	for (size_t i = 0; i < s->conf->routes.count; i++) {
+		inherit_route(s, &s->conf->routes.items[i], former);
+		inherit_counts(s, former, i);
+	}
+	if (!s->client_rate || !former->client_rate)
+		return;
+	client_rate_unref(&s->client_rate);
+	s->client_rate = client_rate_ref(former->client_rate);
+}
+
+/* Makes what is made of the configuration. -1: logged. */
+static int settings_make(struct settings *s, struct settings *former, size_t *kept)
+{
+	const struct tls_former *before = former ? &(struct tls_former){ former->conf, former->tls } : NULL;
+
+	if (!(s->tls = tls_set_new(s->conf, before, kept)))
+		return -1;
+	if (!(s->routes = all_route_settings(s->conf)) ||
+	    (s->conf->client_rate && !(s->client_rate = client_rate_new()))) {
+		log_error("out of memory");
+		return -1;
+	}
+	if (former)
+		settings_inherit(s, former);
+	return 0;
+}
+
+static void settings_free(struct settings *s)
+{
+	tls_set_free(&s->tls);
+	free_route_settings(s->routes, s->conf);
+	client_rate_unref(&s->client_rate);
+	free(s);
+}
+
+struct settings *settings_new(struct conf *conf, unsigned generation, struct settings *former)
 {
 	struct settings *s = calloc(1, sizeof *s);
-	struct route_settings *routes = all_route_settings(conf);
+	size_t kept = 0;
 
-	if (!s || !routes)
+	if (!s) {
 		log_error("out of memory");
-	if (!s || !routes || !(s->tls = tls_set_new(conf))) {
-		free(s);
-		free_route_settings(routes, conf);
 		return NULL;
 	}
+	s->conf = conf;
+	if (settings_make(s, former, &kept)) {
+		settings_free(s);
+		return NULL;
+	}
+	if (kept)
+		log_warn("reload: %zu of the routes and listeners above stay as they were; all else is new", kept);
 	atomic_init(&s->refs, 1);
 	atomic_init(&s->awaited, 0);
 	s->generation = generation;
-	s->conf = conf;
 	s->max_clients = settings_max_clients(conf);
 	s->guard = (struct guard){ &conf->allow, &conf->deny, NULL };
 	s->tunnel_guard = (struct guard){ &conf->allow, &conf->deny, &conf->connect_allow };
-	s->routes = routes;
 	return s;
-}
-
-static const struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
-{
-	return &s->routes[r == &s->conf->direct ? s->conf->routes.count : (size_t)(r - s->conf->routes.items)];
 }
 
 struct route_counts *settings_counts(const struct settings *s, const struct conf_route *r)
 {
 	return settings_of(s, r)->counts;
-}
-
-void settings_inherit(struct settings *s, const struct settings *former)
-{
-	for (size_t i = 0; i < s->conf->routes.count; i++) {
-		struct route_counts **counts = &s->routes[i].counts;
-		struct route_counts *old =
-		    *counts ? find_counts(former->routes, former->conf->routes.count, (*counts)->name) : NULL;
-
-		if (!old)
-			continue;
-		route_counts_unref(counts);
-		*counts = route_counts_ref(old);
-	}
 }
 
 const struct route_counts *settings_route_counts(const struct settings *s, size_t i)
@@ -174,14 +226,14 @@ struct settings *settings_ref(struct settings *s)
 void settings_unref(struct settings **sp)
 {
 	struct settings *s = *sp;
+	struct conf *conf;
 
 	*sp = NULL;
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	tls_set_free(&s->tls);
-	free_route_settings(s->routes, s->conf);
-	conf_free(&s->conf);
-	free(s);
+	conf = s->conf;
+	settings_free(s);
+	conf_free(&conf);
 }
 
 void settings_taken(struct settings *s)

@@ -13,6 +13,7 @@
 #include "proxy/settings/guard.h"
 #include "proxy/settings/route_counts.h"
 
+struct client_rate;
 struct conf;
 struct conf_route;
 struct tls_set;
@@ -22,6 +23,8 @@ struct route_settings {
 	uint64_t identity;             /* hash of the options of effect KEY or BYTES and of the pattern */
 	uint64_t encoding;             /* hash of the options of effect BYTES */
 	struct route_counts *counts;   /* a reference; NULL: the route has no name of its own */
+	/* whose configuration the route's options belong to since a reload kept them; a reference; NULL: our own */
+	struct settings *lender;
 };
 
 struct settings {
@@ -33,15 +36,16 @@ struct settings {
 	struct tls_set *tls;
 	struct guard guard;            /* for destinations that clients choose */
 	struct guard tunnel_guard;     /* for destinations of CONNECT */
+	struct client_rate *client_rate;       /* a reference; NULL: clients may ask as often as they like */
 	struct route_settings *routes; /* one for each of conf's routes, in their order, then one for direct */
 };
 
 /* One reference. Takes over conf. NULL: its certificates or keys cannot be used, or out of memory (logged); conf stays
- * the caller's. */
-struct settings *settings_new(struct conf *, unsigned generation);
+ * the caller's. former: those that a reload replaces. What of conf cannot be used then stays as it was (tls_set_new()),
+ * routes with a name go on with their counts, and clients with what they have asked; called before anybody serves under
+ * the new ones. NULL: at start. */
+struct settings *settings_new(struct conf *, unsigned generation, struct settings *former);
 struct settings *settings_ref(struct settings *);
-/* Called before anybody serves under s: routes with a name go on with the counts they had in the former settings. */
-void settings_inherit(struct settings *, const struct settings *former);
 void settings_unref(struct settings **);               /* sets it to NULL; it may be NULL already */
 /* Called when an awaited worker serves under these settings, or was given newer ones before it did. The last such call
  * logs the reload. */

@@ -1,6 +1,8 @@
 /* The TLS contexts of a configuration; see tls_set.h. */
 #include "proxy/settings/tls_set.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +15,18 @@ struct tls_set {
 	size_t n;
 	struct member {
 		const struct conf_route *route;
-		struct tls_context *context;
-		bool shared;           /* an earlier member with the same settings owns it */
+		struct tls_context *context;   /* a reference */
+		bool kept;             /* the former set's, made of what its files were then */
 	} members[];
+};
+
+/* The making of a set. */
+struct tls_making {
+	struct tls_set *set;
+	struct conf *conf;
+	const struct tls_former *former;
+	size_t kept;
+	bool failed;
 };
 
 static bool settings_equal(const struct conf_route *a, const struct conf_route *b)
@@ -24,73 +35,158 @@ static bool settings_equal(const struct conf_route *a, const struct conf_route *
 	    !strcmp(a->tls_cert, b->tls_cert) && !strcmp(a->tls_key, b->tls_key);
 }
 
-/* Logs why a file cannot be used, behind "FILE:LINE: OPTION: " of the option that names it. route NULL: the
- * listener's. */
-static void log_unusable(const struct conf *conf, const struct conf_route *route, const struct tls_why *why)
+static struct tls_settings files_of(const struct conf *conf, const struct conf_route *route)
+{
+	if (!route)
+		return (struct tls_settings){ TLS_SERVER, false, "", conf->tls_listen_cert, conf->tls_listen_key };
+	return (struct tls_settings){ TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert,
+		route->tls_key };
+}
+
+/* Logs what is wrong with a file behind "FILE:LINE: OPTION: " of the option that names it, and what comes of it. route
+ * NULL: the listener's. */
+static void log_file(enum log_level level, const struct conf *conf, const struct conf_route *route,
+    const struct tls_why *why, const char *so)
 {
 	static const char *const names[][TLS_FILES] = { { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
 		{ "tls", "tls-ca-file", "tls-cert", "tls-key" } };
 
-	log_error("%s: %s", conf_place(conf, route, names[route != NULL][why->file]).text, why->text);
+	log_line(level, "%s: %s%s", conf_place(conf, route, names[route != NULL][why->file]).text, why->text, so);
+}
+
+static void warn_of_dates(struct tls_context *context, const struct conf *conf, const struct conf_route *route)
+{
+	struct tls_why why;
+
+	if (tls_context_is_out_of_date(context, files_of(conf, route).cert, &why))
+		log_file(LOG_LEVEL_WARN, conf, route, &why, "");
 }
 
 /* Makes a context. Files that the configuration names are read now, so that faults in them can be reported. */
-static struct tls_context *tls_set_context_make(const struct tls_settings *s, const struct conf *conf,
-    const struct conf_route *route)
+static struct tls_context *context_make(const struct tls_settings *s, struct tls_why *why)
 {
-	struct tls_why why = { TLS_FILE_NONE, "out of memory" };
-	struct tls_context *c = *s->ca_file || *s->cert ? tls_context_new(s, &why) : tls_context_new_later(s->verify);
-
-	if (!c)
-		log_unusable(conf, route, &why);
-	return c;
+	*why = (struct tls_why){ TLS_FILE_NONE, "out of memory" };
+	return *s->ca_file || *s->cert ? tls_context_new(s, why) : tls_context_new_later(s->verify);
 }
 
-static int set_add(struct tls_set *set, const struct conf *conf, const struct conf_route *route)
+/* A member with the same settings has read the same files. */
+static struct tls_context *set_share(const struct tls_set *set, const struct conf_route *route)
 {
-	const struct tls_settings settings = { TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert,
-		route->tls_key };
-	struct member *m = &set->members[set->n];
+	for (size_t i = 0; i < set->n; i++)
+		if (!set->members[i].kept && settings_equal(route, set->members[i].route)) {
+			tls_context_ref(set->members[i].context);
+			return set->members[i].context;
+		}
+	return NULL;
+}
 
-	if (!route->tls_verify)
-		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
-		    route->name);
-	m->route = route;
-	for (size_t i = 0; i < set->n && !m->context; i++)
-		if (settings_equal(route, set->members[i].route))
-			m->context = set->members[i].context;
-	m->shared = m->context;
-	if (!m->context && !(m->context = tls_set_context_make(&settings, conf, route)))
+/* The listeners stay as they were. */
+static int keep_listener(struct tls_making *m, const struct tls_why *why)
+{
+	struct tls_context *former = m->former ? tls_set_listener(m->former->set) : NULL;
+
+	log_file(LOG_LEVEL_ERROR, m->conf, NULL, why, former ? "; tls-listen stays with its former certificate" : "");
+	if (!former || conf_keep(m->conf, m->former->conf, "tls-listen-cert") != 0 ||
+	    conf_keep(m->conf, m->former->conf, "tls-listen-key") != 0)
 		return -1;
-	set->n++;
+	tls_context_ref(former);
+	m->set->listener = former;
+	m->kept++;
 	return 0;
 }
 
-struct tls_set *tls_set_new(const struct conf *conf)
+static int set_listener(struct tls_making *m)
 {
-	const struct tls_settings listener = { TLS_SERVER, false, "", conf->tls_listen_cert, conf->tls_listen_key };
-	struct tls_set *set = calloc(1, sizeof *set + (conf->routes.count + 1) * sizeof *set->members);
+	const struct tls_settings settings = files_of(m->conf, NULL);
+	struct tls_why why = { TLS_FILE_NONE, "needs tls-listen-cert, a PEM file" };
+	int failed = 0;
 
-	if (!set) {
+	/* A service manager may give a socket for TLS that the configuration does not name. */
+	if (!m->conf->tls_listen.count && !*settings.cert)
+		return 0;
+	if (!*settings.cert || !(m->set->listener = context_make(&settings, &why)))
+		failed = keep_listener(m, &why);
+	if (m->set->listener)
+		warn_of_dates(m->set->listener, m->conf, NULL);
+	return failed;
+}
+
+/* The route stays as it was, or away. -1: at start. */
+static int keep_route(struct tls_making *m, struct conf_route *route, struct member *member, const struct tls_why *why)
+{
+	const struct conf_route *former = m->former ? conf_route_former(m->former->conf, m->conf, route) : NULL;
+	char so[160] = "";
+
+	if (former && route == &m->conf->direct)
+		snprintf(so, sizeof so, "; for URLs of clients' own it stays as it was");
+	else if (m->former)
+		snprintf(so, sizeof so, "; route %.100s %s", route->pattern,
+		    former ? "stays as it was" : "is left out");
+	log_file(LOG_LEVEL_ERROR, m->conf, route, why, so);
+	if (!m->former)
+		return -1;
+	m->kept++;
+	if (!former) {
+		conf_route_drop(m->conf, route);
+		return 0;
+	}
+	conf_route_keep(route, former);
+	*member = (struct member){ route, tls_set_origin(m->former->set, former), true };
+	tls_context_ref(member->context);
+	m->set->n++;
+	return 0;
+}
+
+static int set_route(struct tls_making *m, struct conf_route *route)
+{
+	const struct tls_settings settings = files_of(m->conf, route);
+	struct member *member = &m->set->members[m->set->n];
+	struct tls_context *context = set_share(m->set, route);
+	bool shared = context;
+	struct tls_why why;
+
+	if (!context && !(context = context_make(&settings, &why)))
+		return keep_route(m, route, member, &why);
+	*member = (struct member){ route, context, false };
+	m->set->n++;
+	if (!shared)
+		warn_of_dates(context, m->conf, route);
+	if (!route->tls_verify)
+		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
+		    route->name);
+	return 0;
+}
+
+/* What fails at start is named with all the rest that fails. */
+static void set_all(struct tls_making *m)
+{
+	struct conf_route_list *routes = &m->conf->routes;
+	size_t i = 0;
+
+	m->failed |= set_listener(m) != 0;
+	m->failed |= set_route(m, &m->conf->direct) != 0;
+	while (i < routes->count) {
+		size_t count = routes->count;
+
+		m->failed |= set_route(m, &routes->items[i]) != 0;
+		i += routes->count == count;   /* else the route was taken out, and the next one stands there */
+	}
+}
+
+struct tls_set *tls_set_new(struct conf *conf, const struct tls_former *former, size_t *kept)
+{
+	struct tls_making m = { .conf = conf, .former = former,
+		.set = calloc(1, sizeof *m.set + (conf->routes.count + 1) * sizeof *m.set->members) };
+
+	if (!m.set) {
 		log_error("tls: out of memory");
 		return NULL;
 	}
-	if (conf->tls_listen.count && !*conf->tls_listen_cert) {
-		log_error("%s: needs tls-listen-cert, a PEM file", conf_place(conf, NULL, "tls-listen").text);
-		goto fail;
-	}
-	/* A service manager may give a socket for TLS that the configuration does not name. */
-	if (*conf->tls_listen_cert && !(set->listener = tls_set_context_make(&listener, conf, NULL)))
-		goto fail;
-	if (set_add(set, conf, &conf->direct))
-		goto fail;
-	for (size_t i = 0; i < conf->routes.count; i++)
-		if (set_add(set, conf, &conf->routes.items[i]))
-			goto fail;
-	return set;
-fail:
-	tls_set_free(&set);
-	return NULL;
+	set_all(&m);
+	if (m.failed)
+		tls_set_free(&m.set);
+	*kept = m.kept;
+	return m.set;
 }
 
 void tls_set_free(struct tls_set **setp)
@@ -100,8 +196,7 @@ void tls_set_free(struct tls_set **setp)
 	if (!set)
 		return;
 	for (size_t i = 0; i < set->n; i++)
-		if (!set->members[i].shared)
-			tls_context_unref(&set->members[i].context);
+		tls_context_unref(&set->members[i].context);
 	tls_context_unref(&set->listener);
 	free(set);
 	*setp = NULL;

@@ -3,14 +3,25 @@
 #ifndef UTFEED_PROXY_SETTINGS_TLS_SET_H
 #define UTFEED_PROXY_SETTINGS_TLS_SET_H
 
+#include <stddef.h>
+
 struct conf;
 struct conf_route;
 struct tls_context;
 struct tls_set;
 
-/* NULL: a file cannot be used, or out of memory (logged with the place of the option that names the file). Warns of
- * routes that verify nothing. */
-struct tls_set *tls_set_new(const struct conf *);
+/* What a reload goes back to where a file cannot be used. */
+struct tls_former {
+	const struct conf *conf;
+	struct tls_set *set;
+};
+
+/* former NULL: at start. Warns of routes that verify nothing, and of own certificates that have expired. NULL: a file
+ * cannot be used, or out of memory. Each such file is logged with the place of the option that names it.
+ * In a reload such files end nothing: the route whose file it is stays as it was in the former configuration, options
+ * and context, or is taken out of conf if it was not there; the listeners stay with their former certificate. *kept
+ * counts these. */
+struct tls_set *tls_set_new(struct conf *, const struct tls_former *former, size_t *kept);
 void tls_set_free(struct tls_set **);
 
 /* The context for https origins of this route, which is a route of the configuration the set was made for, or its

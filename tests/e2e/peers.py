@@ -61,7 +61,8 @@ class Peer:
 
     def __init__(self, sock):
         self.sock, self.stream = sock, Stream(sock)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, data):
         self.sock.sendall(data)

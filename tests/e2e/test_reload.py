@@ -1,4 +1,5 @@
-"""SIGHUP: the configuration is read again, whole or not at all; what was begun before ends as it began."""
+"""SIGHUP: the configuration is read again, whole or not at all (test_reload_files.py: its certificates); what was begun before ends as
+it began."""
 import pytest
 
 from feeds import SMALL, SMALL_OUT
@@ -59,7 +60,6 @@ def test_a_flag_still_counts_before_the_file(file, origin):
 @pytest.mark.parametrize("text, where", [
     ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
     ("via = two\nnonsense\n", "utfeed.conf:3: not a line NAME = VALUE"),
-    ("via = two\ntls-ca-file = /nonexistent\n", "utfeed.conf:3: tls-ca-file: certificate authorities /nonexistent"),
     ("via = two\ncache-object-max = 2k\n", "utfeed.conf:3: cache-object-max: a changed value needs a restart"),
     ("via = two\nlisten = 127.0.0.1:0\ntls-listen = 127.0.0.1:0\n", "tls-listen: a changed value needs a restart"),
     ("via = two\ncache-bytes = 2m\n", "utfeed.conf:3: cache-bytes: a changed value needs a restart"),

@@ -14,7 +14,7 @@ from certs import CLIENT, SERVER, client_context, server_context
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client, TlsClient
 from ports import server_port
-from proxy import BINARY, REFUSED
+from proxy import BINARY
 from test_faults import error_of
 from wire import TIMEOUT, Cut, chunked, message
 
@@ -475,7 +475,7 @@ def test_sighup_reads_certificates_again(listening, origin, authority, tmp_path)
     after = serial(proxy.tls_port, authority.root)
     assert before != after
     key.write_bytes(b"nonsense")
-    proxy.reload(REFUSED)
+    proxy.reload()
     assert serial(proxy.tls_port, authority.root) == after
     held.ask("/feed")
     origin.receive().answer(message("200 OK", XML, body=SMALL))

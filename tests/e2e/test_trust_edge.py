@@ -309,6 +309,7 @@ HEADERS = {
     "1, unknown": (b"PROXY UNKNOWN\r\n", "127.0.0.1:"),
     "2": (V2 + b"\x21\x11\0\x0c" + IPV4, "192.0.2.1:258"),
     "2, with more": (V2 + b"\x21\x11\x10\x0c" + IPV4 + bytes(4096), "192.0.2.1:258"),
+    "2, a datagram": (V2 + b"\x21\x12\0\x0c" + IPV4, "127.0.0.1:"),
     "2, local": (V2 + b"\x20\0\0\0", "127.0.0.1:"),
     "2, a Unix socket": (V2 + b"\x21\x31\0\xd8" + bytes(216), "127.0.0.1:"),
 }
@@ -337,7 +338,7 @@ def test_trust_18_a_proxy_header_says_who_the_client_is(start, origin, kind, pie
     assert client.get("/x", XFF + "192.0.2.9", method="PURGE").status == (200 if kind == "2, local" else 403)
 
 
-@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nHost: t\r\n\r\n", b"PROXY TCP4 192.0.2.1\r\n", b"PROXY " + b"x" * 200, V2 + b"\x21\x12\0\x0c" + IPV4,
+@pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\nHost: t\r\n\r\n", b"PROXY TCP4 192.0.2.1\r\n", b"PROXY " + b"x" * 200, V2 + b"\x21\x41\0\x0c" + IPV4,
                                    V2[:-1] + b"\r"])
 def test_trust_18_without_its_header_a_proxys_connection_is_closed(start, first):
     proxy = start(None, *BELIEVED, "--proxy-protocol", "on")

@@ -97,7 +97,7 @@ static void settings_make(unsigned i)
 	struct conf *conf = conf_new();
 
 	if (!conf || conf_file_parse(conf, texts[i].text, strlen(texts[i].text), "settings", variables, &error) || conf_settle(conf, &error) ||
-	    !(made[i] = settings_new(conf, i + 1)))
+	    !(made[i] = settings_new(conf, i + 1, NULL)))
 		REQUIRE(false, "settings", "%u: %s", i, error.text);
 	make_contexts(made[i]);
 }

@@ -80,7 +80,7 @@ static void stuck(void)
 	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	fd = listener_bind((struct sockaddr *)&address, sizeof address, false);
 	CU_ASSERT_FATAL(conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
-	CU_ASSERT_FATAL((settings = settings_new(conf, 0)) && !getsockname(fd, (struct sockaddr *)&address, &len));
+	CU_ASSERT_FATAL((settings = settings_new(conf, 0, NULL)) && !getsockname(fd, (struct sockaddr *)&address, &len));
 	admin = admin_new(&(struct admin_parts){ settings, cache, NULL, &worker, &stats, 1, drained, NULL }, &fd, 1);
 	CU_ASSERT_FATAL(admin && admin_start(admin) == 0);
 	CU_ASSERT_EQUAL(asked("/healthz"), 200);

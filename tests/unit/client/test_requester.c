@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define ARGV(words) ((char *const *)(uintptr_t)(words))
@@ -49,9 +50,12 @@ static struct requester peer(const char *address)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(5) };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(5) };
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	struct requester r;
 
-	if (inet_pton(AF_INET, address, &in.sin_addr) == 1)
+	if (!strcmp(address, "unix:"))
+		requester_of_peer(&r, (struct sockaddr *)&un);
+	else if (inet_pton(AF_INET, address, &in.sin_addr) == 1)
 		requester_of_peer(&r, (struct sockaddr *)&in);
 	else {
 		CU_ASSERT_FATAL(inet_pton(AF_INET6, address, &in6.sin6_addr) == 1);
@@ -84,6 +88,10 @@ static void who(void)
 		{ "... nor Via", plain, "::1", "Via: 1.1 a\n", "[::1]:5", false, false },
 		{ "a peer that is not believed", trusting, "192.0.2.7", X "127.0.0.1\n", "192.0.2.7:5", false, false },
 		{ "a peer beside the proxies", trusting, "127.0.0.2", "", "127.0.0.2:5", true, false },
+		{ "a Unix socket", plain, "unix:", "", "unix:", true, false },
+		{ "... through a proxy that nobody believes", plain, "unix:", X "192.0.2.1\n", "unix:", false, false },
+		{ "a proxy there is believed as 127.0.0.1 is", trusting, "unix:", X "192.0.2.1\n", "192.0.2.1:-", true, false },
+		{ "... and has no rights of its own", trusting, "unix:", "", "unix:", false, false },
 		{ "one proxy", trusting, "10.0.0.1", X "192.0.2.1\n", "192.0.2.1:-", true, false },
 		{ "a proxy alone has no rights", trusting, "127.0.0.1", "", "127.0.0.1:5", false, false },
 		{ "... nor does it give itself some", trusting, "127.0.0.1", X "127.0.0.1\n", "127.0.0.1:-", false, false },

@@ -248,7 +248,7 @@ static struct settings *settings_of(const char *options)
 	while (rest && n < 8)
 		words[n++] = strsep(&rest, " ");
 	CU_ASSERT_FATAL(conf && !conf_load(conf, n, words, none, &error));
-	return settings_new(conf, 1);
+	return settings_new(conf, 1, NULL);
 }
 
 void world_open(const char *options, bool asks_second)

@@ -23,7 +23,8 @@
 /* One value other than the default for each option, and how it is written back. */
 static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "listen", "[::1]:9000", "[::1]:9000\n" },
-	{ "tls-listen", "127.0.0.1:8443", "127.0.0.1:8443\n" },
+	{ "tls-listen", "unix:/run/utfeed/u.sock", "unix:/run/utfeed/u.sock\n" },
+	{ "listen-mode", "600", "0600" },
 	{ "tls-listen-cert", "/etc/utfeed/cert.pem", "/etc/utfeed/cert.pem" },
 	{ "tls-listen-key", "/etc/utfeed/key.pem", "/etc/utfeed/key.pem" },
 	{ "client-allow", "10.0.0.0/8, fd00::/8 192.0.2.7", "10.0.0.0/8\nfd00::/8\n192.0.2.7/32\n" },
@@ -33,6 +34,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "workers", "4", "4" },
 	{ "max-connections", "500", "500" },
 	{ "client-connections", "0", "0" },
+	{ "client-rate", "120/m", "2/s" },
+	{ "client-burst", "7", "7" },
 	{ "drain-delay", "5s", "5s" },
 	{ "drain-timeout", "1500ms", "1500ms" },
 	{ "user", "utfeed", "utfeed" },
@@ -404,15 +407,28 @@ static void file_errors(void)
 		{ "cache-redis = /a\ncache-redis-tls = on", "f:2: cache-redis-tls: a socket has no TLS; allowed: with HOST:PORT as cache-redis" },
 		{ "user-agent = \"a", "f:1: user-agent: a quoted value has no closing quote" },
 		{ "user-agent = \"a\" b", "f:1: user-agent: text after a closing quote; allowed: a # comment" },
-		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
 		{ "client-allow = 10.0.0.1/8", "f:1: client-allow: '10.0.0.1/8' is no address block, or has bits set behind its prefix; allowed: "
 			"address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7" },
 		{ "allow = 0x7f.1:80", "f:1: allow: '0x7f.1:80' is no destination; allowed: example.org (the host), .example.org (and all below it), "
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
-		{ "listen = 8080", "f:1: listen: '8080' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
-		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
-		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080" },
+		{ "listen = 8080", "f:1: listen: '8080' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
+		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
+		{ "listen = ::1:80", "f:1: listen: '::1:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
 		{ "listen = 1.2.3.4:80\nlisten = 1.2.3.4:80", "f:2: listen: '1.2.3.4:80' is given twice; allowed: once" },
+		{ "listen = unix:a.sock", "f:1: listen: 'unix:a.sock' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+			"unix:/run/utfeed/utfeed.sock" },
+		{ "listen = \"unix:/a b\"", "f:1: listen: 'unix:/a b' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+			"unix:/run/utfeed/utfeed.sock" },
+		{ "listen = unix:/run/", "f:1: listen: 'unix:/run/' is no path of a socket; allowed: unix:/PATH of at most 107 bytes, such as "
+			"unix:/run/utfeed/utfeed.sock" },
+		{ "listen = unix:" PATH_27 PATH_27 PATH_27 PATH_27, "f:1: listen: 'unix:" PATH_27 PATH_27 "/aaaa' is no path of a socket; allowed: unix:/PATH of "
+			"at most 107 bytes, such as unix:/run/utfeed/utfeed.sock" },
+		{ "listen = unix:/a\nlisten = unix:/a", "f:2: listen: 'unix:/a' is given twice; allowed: once" },
+		{ "listen-mode = 0888", "f:1: listen-mode: '0888' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777" },
+		{ "client-rate = 1/d", "f:1: client-rate: '1/d' is not a rate (a whole number, with /s, /m or /h); allowed: 0 to 1000000/s" },
+		{ "client-rate = 1000001", "f:1: client-rate: '1000001' is out of range; allowed: 0 to 1000000/s" },
+		{ "listen-mode = 1777", "f:1: listen-mode: '1777' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777" },
 		{ "via = a\nvia = b", "f:2: via: given twice, first at f:1; allowed: once" },
 		{ "[cache]", "f:1: not a section; allowed: [route PATTERN]" },
 		{ "[route /a", "f:1: not a section; allowed: [route PATTERN]" },
@@ -720,7 +736,7 @@ static void start_errors(void)
 		{ "UTFEED_POLICY=x", { "serve", "--policy=auto" }, "UTFEED_POLICY: 'x' is not a policy; allowed: auto, rome-strict, rome-lenient, "
 			"rome-2004-09-10, rfc7303, feedparser, 4suite, appendix-f" },
 		{ "UTFEED_LISTEN=1.2.3.4:80;x", { "serve" }, "UTFEED_LISTEN: 'x' is not an address and a port; allowed: such as 127.0.0.1:8080, "
-			"0.0.0.0:8080, [::1]:8080" },
+			"0.0.0.0:8080, [::1]:8080, unix:/PATH" },
 		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "UTFEED_LISTEN: [::]:80 is open to other machines, and no client-allow says which may "
 			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for "
 			"everybody" },

@@ -12,6 +12,8 @@
 #define V2 "\r\n\r\n\0\r\nQUIT\n"
 #define ROW(text) text, sizeof(text) - 1
 #define TLV_3 "\x04\0\0"
+#define PATH_108 "/a23456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789012345\0\0"
+#define PATHS PATH_108 PATH_108
 
 static void headers(void)
 {
@@ -52,9 +54,11 @@ static void headers(void)
 		{ "2: local (2.2)", ROW(V2 "\x20\x00\0\0"), "local", 0 },
 		{ "2: local, whatever it names", ROW(V2 "\x20\x11\0\x0c\xc0\0\2\1\xc0\0\2\2\x01\x02\x03\x04G"), "local", 1 },
 		{ "2: unspecified", ROW(V2 "\x21\x00\0\3" TLV_3), "unknown", 0 },
-		{ "2: a Unix stream", ROW(V2 "\x21\x31\0\0"), "unknown", 0 },
-		{ "2: UDP", ROW(V2 "\x21\x12\0\x0c\xc0\0\2\1\xc0\0\2\2\x01\x02\x03\x04"), "bad", 0 },
-		{ "2: a Unix datagram", ROW(V2 "\x21\x32\0\0"), "bad", 0 },
+		{ "2: a Unix stream", ROW(V2 "\x21\x31\0\xd8" PATHS), "unknown", 0 },
+		{ "2: UDP counts as unspecified (2.2)", ROW(V2 "\x21\x12\0\x0c\xc0\0\2\1\xc0\0\2\2\x01\x02\x03\x04"), "unknown", 0 },
+		{ "2: UDP over IPv6 too", ROW(V2 "\x21\x22\0\x24\x20\1\r\xb8\0\0\0\0\0\0\0\0\0\0\0\1\x20\1\r\xb8\0\0\0\0\0\0\0\0\0\0\0\2\x01\x02\x03\x04"),
+			"unknown", 0 },
+		{ "2: a Unix datagram too", ROW(V2 "\x21\x32\0\xd8" PATHS), "unknown", 0 },
 		{ "2: a family nobody named", ROW(V2 "\x21\x41\0\0"), "bad", 0 },
 		{ "2: addresses cut", ROW(V2 "\x21\x11\0\x0b\xc0\0\2\1\xc0\0\2\2\x01\x02\x03\x04"), "bad", 0 },
 		{ "2: IPv6 addresses cut", ROW(V2 "\x21\x21\0\x23\0"), "bad", 0 },

@@ -1,0 +1,156 @@
+/* Listening Unix sockets; see unix_socket.h. */
+#include "proxy/net/unix_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { UNIX_SOCKET_BACKLOG = 4096, UNIX_SOCKET_LOCK_TRIES = 200, UNIX_SOCKET_LOCK_MS = 5 };
+
+socklen_t unix_socket_address(struct sockaddr_storage *out, const char *path)
+{
+	struct sockaddr_un *un = (void *)out;
+
+	memset(out, 0, sizeof *out);
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path, path, strnlen(path, sizeof un->sun_path - 1));
+	return sizeof *un;
+}
+
+enum { UNIX_SOCKET_PATH_BYTES = sizeof((struct unix_socket *)0)->path };
+
+/* The path of the folder that holds the file, with its slash. */
+static void folder_of(char folder[UNIX_SOCKET_PATH_BYTES], const char *path)
+{
+	snprintf(folder, UNIX_SOCKET_PATH_BYTES, "%.*s", (int)(strrchr(path, '/') - path) + 1, path);
+}
+
+int unix_socket_fault(const char *path)
+{
+	char folder[UNIX_SOCKET_PATH_BYTES];
+	struct stat there;
+
+	folder_of(folder, path);
+	if (stat(folder, &there))
+		return errno;
+	return !lstat(path, &there) && !S_ISSOCK(there.st_mode) ? ENOTSOCK : 0;
+}
+
+/* Opens and locks the folder that holds the path. Whoever else holds the lock makes a socket there and is done soon; a
+ * lock that stays is somebody's who wants to be in the way. */
+static int folder_lock(const char *path)
+{
+	static const struct timespec pause = { .tv_nsec = UNIX_SOCKET_LOCK_MS * 1000000 };
+	char folder[UNIX_SOCKET_PATH_BYTES];
+	int fd, tries = UNIX_SOCKET_LOCK_TRIES, failed;
+
+	folder_of(folder, path);
+	if ((fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return -1;
+	while ((failed = flock(fd, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK && --tries)
+		nanosleep(&pause, NULL);
+	if (!failed)
+		return fd;
+	close(fd);
+	errno = EBUSY;
+	return -1;
+}
+
+/* Whether the file in the way is a socket whose process is gone; errno says otherwise what it is. */
+static bool is_stale(const struct sockaddr_storage *address, socklen_t len, const char *path)
+{
+	struct stat there;
+	int fd, failed;
+
+	if (lstat(path, &there))
+		return errno == ENOENT;
+	if (!S_ISSOCK(there.st_mode)) {
+		errno = ENOTSOCK;
+		return false;
+	}
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) < 0)
+		return false;
+	failed = connect(fd, (const struct sockaddr *)address, len) ? errno : 0;
+	close(fd);
+	errno = !failed || failed == EAGAIN ? EADDRINUSE : failed;
+	return failed == ECONNREFUSED;
+}
+
+static int bind_fresh(int fd, const struct sockaddr_storage *address, socklen_t len, const char *path)
+{
+	if (!bind(fd, (const struct sockaddr *)address, len))
+		return 0;
+	if (errno != EADDRINUSE || !is_stale(address, len, path) || (unlink(path) && errno != ENOENT))
+		return -1;
+	return bind(fd, (const struct sockaddr *)address, len);
+}
+
+void unix_socket_know(struct unix_socket *s, const char *path)
+{
+	struct stat there;
+
+	if (*path != '/' || lstat(path, &there))
+		return;
+	s->device = there.st_dev;
+	s->inode = there.st_ino;
+	snprintf(s->path, sizeof s->path, "%s", path);
+}
+
+/* The file has its mode from its beginning: to change it by its path could change another file, in a folder where
+ * others may write. */
+static int bind_with_mode(int fd, const struct sockaddr_storage *address, socklen_t len, const char *path,
+    mode_t mode)
+{
+	mode_t before = umask(0777 & ~mode);
+	int failed = bind_fresh(fd, address, len, path), err = errno;
+
+	umask(before);
+	errno = err;
+	return failed;
+}
+
+static int socket_open(struct unix_socket *s, int fd, const char *path, mode_t mode)
+{
+	struct sockaddr_storage address;
+	socklen_t len = unix_socket_address(&address, path);
+
+	if (bind_with_mode(fd, &address, len, path, mode))
+		return -1;
+	unix_socket_know(s, path);
+	return listen(fd, UNIX_SOCKET_BACKLOG);
+}
+
+int unix_socket_bind(struct unix_socket *s, const char *path, mode_t mode)
+{
+	int lock = folder_lock(path), err;
+	int fd = lock < 0 ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	*s = (struct unix_socket){ 0 };
+	if (fd >= 0 && socket_open(s, fd, path, mode)) {
+		err = errno;
+		unix_socket_remove(s);
+		close(fd);
+		errno = err;
+		fd = -1;
+	}
+	err = errno;
+	if (lock >= 0)
+		close(lock);
+	errno = err;
+	return fd;
+}
+
+void unix_socket_remove(struct unix_socket *s)
+{
+	struct stat there;
+
+	if (*s->path && !lstat(s->path, &there) && there.st_dev == s->device && there.st_ino == s->inode)
+		unlink(s->path);
+	*s->path = '\0';
+}

@@ -1,0 +1,109 @@
+/* Token buckets of client addresses; see client_rate.h. */
+#include "proxy/settings/client_rate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/hash.h"
+
+enum { RATE_WAYS = 8, RATE_SETS = CLIENT_RATE_CLIENTS_MAX / RATE_WAYS, RATE_LOCKS = 64 };
+#define RATE_HOUR_US UINT64_C(3600000000)
+#define RATE_SECOND_US UINT64_C(1000000)
+
+/* A bucket drains by one request each 1/rate; time tells how full it is, and nothing runs to empty it. */
+struct bucket {
+	uint64_t client;               /* keyed hash of the address; of two clients with one hash in 2^64 both count */
+	uint64_t empty_us;             /* when it is empty again; in the past: now */
+};
+
+struct client_rate {
+	atomic_uint refs;
+	pthread_mutex_t locks[RATE_LOCKS];     /* number n guards the sets n, n + RATE_LOCKS and so on */
+	struct bucket sets[RATE_SETS][RATE_WAYS];
+};
+
+struct client_rate *client_rate_new(void)
+{
+	struct client_rate *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	atomic_init(&r->refs, 1);
+	for (int i = 0; i < RATE_LOCKS; i++)
+		pthread_mutex_init(&r->locks[i], NULL);
+	return r;
+}
+
+struct client_rate *client_rate_ref(struct client_rate *r)
+{
+	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+	return r;
+}
+
+void client_rate_unref(struct client_rate **rp)
+{
+	struct client_rate *r = *rp;
+
+	*rp = NULL;
+	if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	for (int i = 0; i < RATE_LOCKS; i++)
+		pthread_mutex_destroy(&r->locks[i]);
+	free(r);
+}
+
+static uint64_t client_hash(const struct ip *address)
+{
+	struct ip client = ip_client(address);
+	uint8_t key[1 + sizeof client.bytes];
+
+	key[0] = client.ipv6;
+	memcpy(key + 1, client.bytes, sizeof client.bytes);
+	return hash_keyed(key, sizeof key);
+}
+
+/* The client's bucket, or in its place that of the client which has asked least. */
+static struct bucket *bucket_find(struct bucket set[RATE_WAYS], uint64_t client)
+{
+	struct bucket *least = set;
+
+	for (struct bucket *b = set; b < set + RATE_WAYS; b++) {
+		if (b->client == client)
+			return b;
+		if (b->empty_us < least->empty_us)
+			least = b;
+	}
+	*least = (struct bucket){ client, 0 };
+	return least;
+}
+
+/* Fills the bucket by a request. Returns 0, or how long the client has to wait where there is no room for one. What
+ * stands above the brim is of a former, slower rate, and does not count. */
+static uint64_t bucket_fill(struct bucket *b, const struct client_rate_limit *limit, uint64_t now_us)
+{
+	uint64_t each_us = RATE_HOUR_US / limit->per_hour, brim_us = now_us + each_us * limit->burst;
+
+	if (b->empty_us < now_us)
+		b->empty_us = now_us;
+	if (b->empty_us > brim_us)
+		b->empty_us = brim_us;
+	if (b->empty_us + each_us > brim_us)
+		return b->empty_us + each_us - brim_us;
+	b->empty_us += each_us;
+	return 0;
+}
+
+bool client_rate_ask(struct client_rate *r, const struct client_rate_limit *limit, const struct ip *client,
+    uint64_t now_us, unsigned *wait_s)
+{
+	uint64_t hash = client_hash(client), wait_us;
+	size_t set = hash % RATE_SETS;
+
+	pthread_mutex_lock(&r->locks[set % RATE_LOCKS]);
+	wait_us = bucket_fill(bucket_find(r->sets[set], hash), limit, now_us);
+	pthread_mutex_unlock(&r->locks[set % RATE_LOCKS]);
+	*wait_s = (unsigned)((wait_us + RATE_SECOND_US - 1) / RATE_SECOND_US);
+	return !wait_us;
+}

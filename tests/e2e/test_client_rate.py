@@ -1,0 +1,105 @@
+"""client-rate and client-burst: who asks too often hears 429 and when to come again, whoever the worker; others do not."""
+import socket
+import ssl
+
+import pytest
+
+from certs import client_context
+from feeds import SMALL, SMALL_OUT
+from peers import Peer, TlsClient
+from peers import Client as AnyClient
+from wire import TIMEOUT, message
+
+FEED = message("200 OK", "Content-Type: application/xml", "Cache-Control: max-age=600", body=SMALL)
+SLOW = ("--client-rate", "1/h", "--client-burst", "3")
+XFF = "X-Forwarded-For: "
+
+
+class Elsewhere(AnyClient):
+    """From another address of this machine."""
+
+    def __init__(self, port):
+        self.sock = socket.create_connection(("127.0.0.1", port), TIMEOUT, ("127.0.0.2", 0))
+        Peer.__init__(self, self.sock)
+        self.method, self.version = "GET", "HTTP/1.1"
+
+
+@pytest.fixture
+def feed(origin):
+    origin.serve(lambda request: FEED)
+    return origin
+
+
+def assert_refused(got):
+    assert got.status == 429 and 1 <= int(got["Retry-After"]) <= 3600
+    assert got["Proxy-Status"] == 'utfeed; error=http_request_denied; details="client-rate"'
+
+
+def test_over_the_burst(start, feed):
+    """The connection stays; a hit counts as any other request; another address has its own burst."""
+    proxy = start(feed, *SLOW, "--cache", "on")
+    client = proxy.client()
+    assert all(client.get("/feed").body == SMALL_OUT for _ in range(3))
+    for _ in range(2):
+        assert_refused(client.get("/feed"))
+    other = Elsewhere(proxy.port)
+    assert other.get("/feed").status == 200
+    other.close()
+    assert proxy.counters()["requests_hurried"] == 2
+
+
+def test_every_worker_counts_the_same(start, feed):
+    proxy = start(feed, *SLOW, "--workers", "3")
+    answers = [proxy.get("/feed").status for _ in range(12)]
+    assert answers == [200] * 3 + [429] * 9
+
+
+def test_what_cannot_go_on_is_the_connections_last(start, feed):
+    """A body is not waited for, nor a tunnel made."""
+    proxy = start(feed, "--client-rate", "1/h", "--client-burst", "1", "--connect-allow", "127.0.0.0/8:*")
+    assert proxy.get("/feed").status == 200
+    for method, target, fields in (("POST", "/feed", ["Content-Length: 1000000"]), ("CONNECT", "127.0.0.1:80", [])):
+        client = proxy.client().ask(target, *fields, method=method, host="127.0.0.1:80")
+        assert_refused(client.response(method="GET"))
+        assert client.is_ended()
+
+
+def test_clients_of_a_trusted_proxy(start, feed):
+    """Each that it names has its own burst; those that it does not know have one together; it itself has no limit."""
+    proxy = start(feed, *SLOW, "--trusted-proxies", "127.0.0.1", "--client-allow", "0.0.0.0/0, ::/0")
+    client = proxy.client()
+    for who in ("192.0.2.1", "192.0.2.2", "2001:db8::1", "unknown"):
+        assert [client.get("/feed", XFF + who).status for _ in range(4)] == [200] * 3 + [429]
+    assert_refused(client.get("/feed", XFF + "2001:db8::2"))
+    assert client.get("/feed", XFF + "2001:db8:0:1::2").status == 200
+    assert_refused(client.get("/feed", XFF + "somebody"))
+    assert [client.get("/feed").status for _ in range(5)] == [200] * 5
+
+
+def test_a_client_cannot_name_itself(start, feed):
+    proxy = start(feed, *SLOW)
+    client = proxy.client()
+    assert [client.get("/feed", XFF + f"192.0.2.{number}").status for number in range(5)] == [200] * 3 + [429] * 2
+
+
+def test_over_tls(listening, feed, authority):
+    proxy = listening(feed, *SLOW)
+    client = TlsClient(proxy.tls_port, client_context(authority.root, ssl.TLSVersion.TLSv1_3))
+    assert [client.get("/feed", host="localhost").status for _ in range(4)] == [200] * 3 + [429]
+    client.close()
+
+
+def test_reload(start, feed, tmp_path):
+    """What was asked before is remembered, as long as there is a limit; the new one counts at once."""
+    file = tmp_path / "utfeed.conf"
+    file.write_text("client-rate = 1/h\nclient-burst = 2\n")
+    proxy = start(feed, "-c", str(file))
+    assert [proxy.get("/feed").status for _ in range(3)] == [200, 200, 429]
+    proxy.reload()
+    assert proxy.get("/feed").status == 429
+    file.write_text("client-rate = 1/h\nclient-burst = 4\n")
+    proxy.reload()
+    assert [proxy.get("/feed").status for _ in range(3)] == [200, 200, 429]
+    file.write_text("client-burst = 2\n")
+    proxy.reload()
+    assert [proxy.get("/feed").status for _ in range(5)] == [200] * 5
