@@ -18,7 +18,7 @@ bool conf_secret_in_file(const struct conf_row *rows, size_t count, const struct
 {
 	const struct conf_row *file = conf_secret_file(rows, count, row);
 
-	return file && **(char *const *)((const char *)base + file->offset);
+	return file && **(char *const *)(const void *)((const char *)base + file->offset);
 }
 
 /* One line end at the end does not count: editors and echo write it. */

@@ -111,6 +111,7 @@ static const struct admin_page admin_pages[] = {
 	{ "/api/status", TELLS, false, false, "what is going on, and was in the last hour", admin_api_status },
 	{ "/api/feeds", TELLS, false, false,
 	    "sort=WORD limit=N search=TEXT mislabelled=1: the feeds that were asked for", admin_api_feeds },
+	{ "/api/config", TELLS, false, false, "the configuration in force, without secrets", admin_api_config },
 	{ "/api/check", DOES, false, true, "a feed as the body, content-type=TYPE: what the policies say of it",
 	    admin_api_check },
 	{ "/api/purge", DOES, false, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",

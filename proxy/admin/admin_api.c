@@ -1,4 +1,5 @@
 /* The interface of the admin listener for programs, /api; see admin_internal.h. Every answer is one JSON object. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
@@ -177,6 +178,29 @@ static void admin_write_history(struct json *j, const struct history *h)
 		json_close(j);
 	}
 	json_close_list(j);
+}
+
+/* The lines of --print-config as one text. Out of memory: it is empty. */
+void admin_api_config(struct admin_exchange *x)
+{
+	const struct settings *s = x->admin->settings;
+	struct json j = { x->out, false };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f) {
+		conf_dump(f, s->conf);
+		fclose(f);
+	}
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_number(&j, "generation", s->generation);
+	json_string(&j, "file", s->conf->file);
+	json_string(&j, "text", text ? text : "");
+	json_close(&j);
+	putc('\n', x->out);
+	free(text);
 }
 
 void admin_api_status(struct admin_exchange *x)

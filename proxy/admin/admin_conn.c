@@ -13,6 +13,7 @@
 #include "proxy/net/conn.h"
 #include "proxy/object/response_head.h"
 #include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
 
 enum {
 	ADMIN_CONNS_MAX = 64,
@@ -49,6 +50,7 @@ struct admin_conn {
 	struct text out; /* the answer, head and body */
 	size_t sent;
 	bool keep; /* the connection outlives this answer */
+	bool secure; /* the connection uses TLS */
 	char in[ADMIN_IN_BYTES];
 };
 
@@ -203,7 +205,7 @@ static void admin_take_head(struct admin_conn *c)
 	c->keep = c->msg.keep_alive;
 	c->page = admin_find(&c->msg, slice_until(http_msg_target(&c->msg), '?', &query), &status);
 	if (c->page)
-		status = admin_refusal(c->admin->settings->conf, &c->msg, c->page, false);
+		status = admin_refusal(c->admin->settings->conf, &c->msg, c->page, c->secure);
 	if (status) {
 		admin_refuse(c, status, admin_refusal_text(status));
 		return;
@@ -352,8 +354,13 @@ static void admin_conn_pump(struct admin_conn *c)
 
 static void admin_on_conn(void *arg, enum conn_event event)
 {
-	(void)event;
-	admin_conn_pump(arg);
+	struct admin_conn *c = arg;
+
+	/* A failed handshake is all that is told before the connection is open. */
+	if (event == CONN_READABLE && !conn_is_open(c->conn))
+		admin_conn_free(c);
+	else
+		admin_conn_pump(c);
 }
 
 /* Whether admin-allow names the peer. Who may open a Unix socket is said by the file's mode. */
@@ -367,6 +374,7 @@ static bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
 void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
 {
 	struct admin_conn *c = a->n_conns < ADMIN_CONNS_MAX ? calloc(1, sizeof *c) : NULL;
+	struct tls_context *tls = tls_set_door(a->settings->tls, TLS_DOOR_ADMIN);
 
 	if (!c) {
 		close(fd);
@@ -384,5 +392,12 @@ void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, sockle
 	admin_begin_request(c);
 	if (!admin_is_allowed(a, peer))
 		admin_refuse(c, 403, "This address may not use the admin listener (admin-allow).");
-	admin_conn_pump(c);
+	if (!tls)
+		admin_conn_pump(c);
+	else if (conn_start_tls(c->conn, tls, NULL))
+		admin_conn_free(c);
+	else {
+		c->secure = true;
+		conn_want(c->conn, true, false);
+	}
 }

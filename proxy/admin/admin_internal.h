@@ -81,6 +81,7 @@ void admin_answer_plainly(struct admin_exchange *, int status, const char *sente
 /* admin_api.c */
 void admin_api_status(struct admin_exchange *);
 void admin_api_feeds(struct admin_exchange *);
+void admin_api_config(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);

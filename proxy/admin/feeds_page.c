@@ -8,7 +8,7 @@
 #include "proxy/admin/form.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/json.h"
-#include "proxy/base/url_mask.h"
+#include "proxy/base/url_secrets.h"
 
 /* The largest comes first; those that are equal in the order of their URLs. */
 #define FEEDS_ORDER(member) \
@@ -92,9 +92,9 @@ const char *feeds_asked_read(struct feeds_asked *a, struct slice query)
 
 static void feed_write_json(struct json *j, const struct feed_seen *s)
 {
-	char url[FEEDS_SEEN_URL_MAX];
+	char url[URL_SHOWN_MAX];
 
-	url_mask(url, sizeof url, s->url, strlen(s->url));
+	url_show(url, s->url, strlen(s->url));
 	json_open(j, NULL);
 	json_number(j, "id", s->id);
 	json_string(j, "url", url);

@@ -8,7 +8,7 @@
 #include "proxy/admin/form.h"
 #include "proxy/admin/html.h"
 #include "proxy/base/container_of.h"
-#include "proxy/base/url_mask.h"
+#include "proxy/base/url_secrets.h"
 #include "proxy/report/visible.h"
 
 enum { PAGE_FEEDS = 10, PAGE_FEEDS_ALL = 100 };
@@ -125,9 +125,9 @@ static void page_chart(FILE *out, const struct history *h, size_t chart)
 
 static void page_feed_url(FILE *out, const struct feed_seen *s)
 {
-	char url[FEEDS_SEEN_URL_MAX];
+	char url[URL_SHOWN_MAX];
 
-	url_mask(url, sizeof url, s->url, strlen(s->url));
+	url_show(url, s->url, strlen(s->url));
 	fprintf(out, "<td class=\"url\"><a href=\"/feed?id=%llu\"><bdi>", (unsigned long long)s->id);
 	visible_html(out, url);
 	fputs("</bdi></a></td>", out);
@@ -304,9 +304,9 @@ static void page_fact_moment(FILE *out, const char *name, int64_t at, int64_t no
 
 static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 {
-	char url[FEEDS_SEEN_URL_MAX];
+	char url[URL_SHOWN_MAX];
 
-	url_mask(url, sizeof url, s->url, strlen(s->url));
+	url_show(url, s->url, strlen(s->url));
 	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"The feed\" tabindex=\"0\"><table>\n<tbody>\n", out);
 	page_fact(out, "URL", url);
 	page_fact(out, "Charset", s->charset);

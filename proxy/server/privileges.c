@@ -149,7 +149,8 @@ static int privileges_verify(const struct privileges *p)
  * reload. */
 static void privileges_warn(const struct conf *conf)
 {
-	const char *const files[] = { conf->file, conf->tls_listen_cert, conf->tls_listen_key, conf->tls_ca_file };
+	const char *const files[] = { conf->file, conf->tls_listen_cert, conf->tls_listen_key,
+		conf->admin_tls_cert, conf->admin_tls_key, conf->tls_ca_file };
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		if (files[i] && *files[i] && access(files[i], R_OK))

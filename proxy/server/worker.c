@@ -80,7 +80,9 @@ static bool worker_is_full(const struct worker *w)
 static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
-	if (client_accept(w->clients, fd, peer, len, tls ? tls_set_listener(w->settings->tls) : NULL, who))
+	struct tls_context *context = tls ? tls_set_door(w->settings->tls, TLS_DOOR_CLIENTS) : NULL;
+
+	if (client_accept(w->clients, fd, peer, len, context, who))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
 }
 

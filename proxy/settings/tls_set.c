@@ -11,7 +11,7 @@
 #include "proxy/net/tls_context.h"
 
 struct tls_set {
-	struct tls_context *listener;
+	struct tls_context *doors[TLS_DOORS];
 	size_t n;
 	struct member {
 		const struct conf_route *route;
@@ -35,31 +35,42 @@ static bool settings_equal(const struct conf_route *a, const struct conf_route *
 	    !strcmp(a->tls_cert, b->tls_cert) && !strcmp(a->tls_key, b->tls_key);
 }
 
-static struct tls_settings files_of(const struct conf *conf, const struct conf_route *route)
+static struct tls_settings files_of(const struct conf_route *route)
 {
-	if (!route)
-		return (struct tls_settings){ TLS_SERVER, false, "", conf->tls_listen_cert, conf->tls_listen_key };
 	return (struct tls_settings){ TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert,
 		route->tls_key };
 }
 
-/* Logs what is wrong with a file behind "FILE:LINE: OPTION: " of the option that names it, and what comes of it. route
- * NULL: the listener's. */
-static void log_file(enum log_level level, const struct conf *conf, const struct conf_route *route,
-    const struct tls_why *why, const char *so)
-{
-	static const char *const names[][TLS_FILES] = { { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
-		{ "tls", "tls-ca-file", "tls-cert", "tls-key" } };
+/* The options that name the files, as enum tls_file has them, and first that which asks for TLS. */
+static const char *const route_options[TLS_FILES] = { "tls", "tls-ca-file", "tls-cert", "tls-key" };
+static const char *const door_options[TLS_DOORS][TLS_FILES] = {
+	[TLS_DOOR_CLIENTS] = { "tls-listen", "", "tls-listen-cert", "tls-listen-key" },
+	[TLS_DOOR_ADMIN] = { "admin-listen", "", "admin-tls-cert", "admin-tls-key" },
+};
 
-	log_line(level, "%s: %s%s", conf_place(conf, route, names[route != NULL][why->file]).text, why->text, so);
+static struct tls_settings files_of_door(const struct conf *conf, enum tls_door door)
+{
+	bool admin = door == TLS_DOOR_ADMIN;
+
+	return (struct tls_settings){ TLS_SERVER, false, "", admin ? conf->admin_tls_cert : conf->tls_listen_cert,
+		admin ? conf->admin_tls_key : conf->tls_listen_key };
 }
 
-static void warn_of_dates(struct tls_context *context, const struct conf *conf, const struct conf_route *route)
+/* Logs what is wrong with a file behind "FILE:LINE: OPTION: " of the option that names it, and what comes of it. route
+ * NULL: a listener's. */
+static void log_file(enum log_level level, const struct conf *conf, const struct conf_route *route,
+    const char *const options[TLS_FILES], const struct tls_why *why, const char *so)
+{
+	log_line(level, "%s: %s%s", conf_place(conf, route, options[why->file]).text, why->text, so);
+}
+
+static void warn_of_dates(struct tls_context *context, const struct conf *conf, const struct conf_route *route,
+    const char *const options[TLS_FILES], const char *cert)
 {
 	struct tls_why why;
 
-	if (tls_context_is_out_of_date(context, files_of(conf, route).cert, &why))
-		log_file(LOG_LEVEL_WARN, conf, route, &why, "");
+	if (tls_context_is_out_of_date(context, cert, &why))
+		log_file(LOG_LEVEL_WARN, conf, route, options, &why, "");
 }
 
 /* Makes a context. Files that the configuration names are read now, so that faults in them can be reported. */
@@ -80,34 +91,41 @@ static struct tls_context *set_share(const struct tls_set *set, const struct con
 	return NULL;
 }
 
-/* The listeners stay as they were. */
-static int keep_listener(struct tls_making *m, const struct tls_why *why)
+/* The listeners of a door stay as they were. */
+static int keep_door(struct tls_making *m, enum tls_door door, const struct tls_why *why)
 {
-	struct tls_context *former = m->former ? tls_set_listener(m->former->set) : NULL;
+	struct tls_context *former = m->former ? tls_set_door(m->former->set, door) : NULL;
+	const char *const *options = door_options[door];
+	char so[80] = "";
 
-	log_file(LOG_LEVEL_ERROR, m->conf, NULL, why, former ? "; tls-listen stays with its former certificate" : "");
-	if (!former || conf_keep(m->conf, m->former->conf, "tls-listen-cert") != 0 ||
-	    conf_keep(m->conf, m->former->conf, "tls-listen-key") != 0)
+	if (former)
+		snprintf(so, sizeof so, "; %s stays with its former certificate", options[TLS_FILE_NONE]);
+	log_file(LOG_LEVEL_ERROR, m->conf, NULL, options, why, so);
+	if (!former || conf_keep(m->conf, m->former->conf, options[TLS_FILE_CERT]) != 0 ||
+	    conf_keep(m->conf, m->former->conf, options[TLS_FILE_KEY]) != 0)
 		return -1;
 	tls_context_ref(former);
-	m->set->listener = former;
+	m->set->doors[door] = former;
 	m->kept++;
 	return 0;
 }
 
-static int set_listener(struct tls_making *m)
+/* The admin listener speaks TLS where it has a certificate; of clients' listeners those of tls-listen do, which need
+ * one. */
+static int set_door(struct tls_making *m, enum tls_door door)
 {
-	const struct tls_settings settings = files_of(m->conf, NULL);
+	const struct tls_settings settings = files_of_door(m->conf, door);
 	struct tls_why why = { TLS_FILE_NONE, "needs tls-listen-cert, a PEM file" };
+	struct tls_context **context = &m->set->doors[door];
 	int failed = 0;
 
 	/* A service manager may give a socket for TLS that the configuration does not name. */
-	if (!m->conf->tls_listen.count && !*settings.cert)
+	if (!*settings.cert && (door != TLS_DOOR_CLIENTS || !m->conf->tls_listen.count))
 		return 0;
-	if (!*settings.cert || !(m->set->listener = context_make(&settings, &why)))
-		failed = keep_listener(m, &why);
-	if (m->set->listener)
-		warn_of_dates(m->set->listener, m->conf, NULL);
+	if (!*settings.cert || !(*context = context_make(&settings, &why)))
+		failed = keep_door(m, door, &why);
+	if (*context)
+		warn_of_dates(*context, m->conf, NULL, door_options[door], files_of_door(m->conf, door).cert);
 	return failed;
 }
 
@@ -122,7 +140,7 @@ static int keep_route(struct tls_making *m, struct conf_route *route, struct mem
 	else if (m->former)
 		snprintf(so, sizeof so, "; route %.100s %s", route->pattern,
 		    former ? "stays as it was" : "is left out");
-	log_file(LOG_LEVEL_ERROR, m->conf, route, why, so);
+	log_file(LOG_LEVEL_ERROR, m->conf, route, route_options, why, so);
 	if (!m->former)
 		return -1;
 	m->kept++;
@@ -139,7 +157,7 @@ static int keep_route(struct tls_making *m, struct conf_route *route, struct mem
 
 static int set_route(struct tls_making *m, struct conf_route *route)
 {
-	const struct tls_settings settings = files_of(m->conf, route);
+	const struct tls_settings settings = files_of(route);
 	struct member *member = &m->set->members[m->set->n];
 	struct tls_context *context = set_share(m->set, route);
 	bool shared = context;
@@ -150,7 +168,7 @@ static int set_route(struct tls_making *m, struct conf_route *route)
 	*member = (struct member){ route, context, false };
 	m->set->n++;
 	if (!shared)
-		warn_of_dates(context, m->conf, route);
+		warn_of_dates(context, m->conf, route, route_options, settings.cert);
 	if (!route->tls_verify)
 		log_warn("route %s: tls-verify is off: whoever is in between can read and change what is fetched",
 		    route->name);
@@ -163,7 +181,8 @@ static void set_all(struct tls_making *m)
 	struct conf_route_list *routes = &m->conf->routes;
 	size_t i = 0;
 
-	m->failed |= set_listener(m) != 0;
+	for (enum tls_door door = 0; door < TLS_DOORS; door++)
+		m->failed |= set_door(m, door) != 0;
 	m->failed |= set_route(m, &m->conf->direct) != 0;
 	while (i < routes->count) {
 		size_t count = routes->count;
@@ -197,7 +216,8 @@ void tls_set_free(struct tls_set **setp)
 		return;
 	for (size_t i = 0; i < set->n; i++)
 		tls_context_unref(&set->members[i].context);
-	tls_context_unref(&set->listener);
+	for (enum tls_door door = 0; door < TLS_DOORS; door++)
+		tls_context_unref(&set->doors[door]);
 	free(set);
 	*setp = NULL;
 }
@@ -211,7 +231,7 @@ struct tls_context *tls_set_origin(struct tls_set *set, const struct conf_route 
 	return set->members[i].context;
 }
 
-struct tls_context *tls_set_listener(struct tls_set *set)
+struct tls_context *tls_set_door(struct tls_set *set, enum tls_door door)
 {
-	return set->listener;
+	return set->doors[door];
 }

@@ -10,6 +10,9 @@ struct conf_route;
 struct tls_context;
 struct tls_set;
 
+/* Where peers come in over TLS: tls-listen, and admin-listen with a certificate. */
+enum tls_door { TLS_DOOR_CLIENTS, TLS_DOOR_ADMIN, TLS_DOORS };
+
 /* What a reload goes back to where a file cannot be used. */
 struct tls_former {
 	const struct conf *conf;
@@ -27,7 +30,7 @@ void tls_set_free(struct tls_set **);
 /* The context for https origins of this route, which is a route of the configuration the set was made for, or its
  * conf->direct. */
 struct tls_context *tls_set_origin(struct tls_set *, const struct conf_route *);
-/* The context for clients of tls-listen; NULL: there is none. */
-struct tls_context *tls_set_listener(struct tls_set *);
+/* The context for who comes in there; NULL: there is none. */
+struct tls_context *tls_set_door(struct tls_set *, enum tls_door);
 
 #endif

@@ -5,13 +5,14 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import time
 
 import pytest
 
 from pages import FRESH, Site, page, was_hit
-from peers import Client
+from peers import Client, TlsClient
 from proxy import BINARY, READY
 from wire import TIMEOUT, Cut, message
 
@@ -465,3 +466,62 @@ def test_checking(told, case):
     assert got.status == status, got.body
     answer = json.loads(got.body)
     assert all(answer[name] == value for name, value in says.items()) if status == 200 else list(answer) == ["error"]
+
+
+@pytest.mark.parametrize("key", ["beside", "within"])
+def test_over_tls(administered, authority, good, tmp_path, key):
+    """The page comes over TLS alone; a renewed certificate counts after a reload, and one that cannot be read keeps the former."""
+    both = tmp_path / "admin.pem"
+    with open(good.chain, encoding="ascii") as chain, open(good.key, encoding="ascii") as secret:
+        both.write_text(chain.read() + (secret.read() if key == "within" else ""))
+    admin = administered(None, "--admin-tls-cert", str(both), *(("--admin-tls-key", good.key) if key == "beside" else ()))
+    context = ssl.create_default_context(cafile=authority.root.cert)
+
+    def status():
+        client = TlsClient(admin.port, context)
+        try:
+            return client.get("/healthz", host="localhost").status
+        finally:
+            client.close()
+    assert status() == 200
+    plain = Client(admin.port).ask("/healthz", host="localhost")
+    with pytest.raises(Cut):
+        plain.response()
+    plain.close()
+    both.write_text("no certificate")
+    admin.proxy.reload()
+    admin.proxy.says("admin-listen stays with its former certificate")
+    assert status() == 200
+
+
+def test_a_bad_certificate_stops_the_start(start, tmp_path):
+    bad = tmp_path / "bad.pem"
+    bad.write_text("no certificate")
+    with pytest.raises(AssertionError, match="--admin-tls-cert: "):
+        start(None, "--admin-listen", "127.0.0.1:0", "--admin-tls-cert", str(bad))
+
+
+def test_the_configuration(administered, tmp_path):
+    file = tmp_path / "utfeed.conf"
+    file.write_text("admin-token = t0ken\nhttp-proxy = http://me:secret@127.0.0.1:1\nmin-interval = 5s\n")
+    admin = administered(None, "-c", str(file))
+    got = admin.ask("/api/config", "Authorization: Bearer t0ken")
+    told = json.loads(got.body)
+    assert told["file"] == str(file) and told["generation"] == 0
+    assert "min-interval = 5s\n" in told["text"] and f"# min-interval: {file}:3\n" in told["text"]
+    assert b"t0ken" not in got.body and b"secret" not in got.body
+    admin.proxy.reload()
+    assert json.loads(admin.ask("/api/config", "Authorization: Bearer t0ken").body)["generation"] == 1
+
+
+def test_secrets_in_urls_are_not_shown(administered, origin):
+    site = Site(origin)
+    site["*"] = page(FRESH, body=KOI8, kind="text/xml")
+    admin = administered(origin)
+    admin.proxy.get("/f?token=s3cr3t&a=b")
+    admin.metrics_after(1)
+    [feed] = listed(admin, least=1)["feeds"]
+    assert feed["url"] == f"{origin.url}/f?token=***&a=b"
+    for path in ("/", "/feeds", f"/feed?id={feed['id']}"):
+        got = admin.ask(path)
+        assert got.status == 200 and b"s3cr3t" not in got.body and b"token=" in got.body

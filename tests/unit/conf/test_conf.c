@@ -125,6 +125,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "admin-token", "word", "word" },
 	{ "admin-token-file", SECRET_FILE, SECRET_FILE },
 	{ "admin-feeds", "5", "5" },
+	{ "admin-tls-cert", "/etc/utfeed/admin.pem", "/etc/utfeed/admin.pem" },
+	{ "admin-tls-key", "/etc/utfeed/admin.key", "/etc/utfeed/admin.key" },
 };
 enum { VALUES = sizeof(values) / sizeof(values[0]) };
 

@@ -11,7 +11,7 @@
 static struct sockaddr_storage made(const char *host, unsigned port)
 {
 	char text[64];
-	struct conf_listen listen = { text, strchr(host, ':') != NULL, (uint16_t)port };
+	struct conf_listen listen = { .host = text, .ipv6 = strchr(host, ':') != NULL, .port = (uint16_t)port };
 	struct sockaddr_storage a;
 
 	strcpy(text, host);
