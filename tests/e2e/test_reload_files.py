@@ -1,4 +1,5 @@
 """Certificates and keys in a reload: what can be used is taken, a route or listener whose file cannot stays wholly as it was."""
+import os
 import shutil
 import ssl
 import subprocess
@@ -25,6 +26,12 @@ class Files:
     def install(self, made):
         shutil.copy(made.cert, self.cert)
         shutil.copy(made.key, self.key)
+
+
+def checked(conf):
+    around = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED")}     # they are the tests' own
+    return subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=TIMEOUT, check=False,
+                          env=around)
 
 
 @pytest.fixture
@@ -160,7 +167,7 @@ def test_dates_are_warned_of(start, authority, tmp_path, days, words):
     conf.write_text(f"tls-listen = 127.0.0.1:0\ntls-listen-cert = {files.cert}\ntls-listen-key = {files.key}\n[route /]\norigin = https://a.test\n"
                     f"tls-cert = {files.cert}\ntls-key = {files.key}\n")
     said = [f"utfeed.conf:{line}: {option}: certificate {files.cert}: {words}2" for line, option in ((2, "tls-listen-cert"), (6, "tls-cert"))]
-    done = subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = checked(conf)
     assert done.returncode == 0 and all(each in done.stderr for each in said) and "is right" in done.stdout
     proxy = start(None, "-c", str(conf))
     assert all(proxy.err.text().count(each) == 1 for each in said)
@@ -175,5 +182,5 @@ def test_all_that_is_wrong_is_named_at_start(tmp_path, good):
     conf = tmp_path / "utfeed.conf"
     conf.write_text("tls-listen = 127.0.0.1:0\ntls-listen-cert = /nonexistent\n[route /a/]\norigin = https://a.test\ntls-cert = /nowhere\n"
                     f"[route /b/]\norigin = https://a.test\ntls-cert = {good.cert}\n")
-    done = subprocess.run([BINARY, "serve", "-c", conf, "--check-config"], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = checked(conf)
     assert done.returncode == 2 and [line.split("utfeed.conf:")[1].split(" ")[0] for line in done.stderr.splitlines()] == ["2:", "5:", "8:"]

@@ -71,7 +71,7 @@ def seconds(text):
 @pytest.mark.parametrize("where, arguments, environment, pod", CONTAINERS, ids=[row[0] for row in CONTAINERS])
 def test_containers_configuration(where, arguments, environment, pod):
     """Each variable is an option's, and the values load (as the start would have them)."""
-    options = set(re.findall(r'^OPTION\([a-z]+, "([a-z-]+)"', text_of(DOCKER, "..", "conf", "options.def"), re.M))
+    options = set(re.findall(r'^(?:OPTION|SECRET)\([a-z]+, "([a-z-]+)"', text_of(DOCKER, "..", "conf", "options.def"), re.M))
     for name in environment:
         assert name.startswith("UTFEED_") and name[len("UTFEED_"):].lower().replace("_", "-") in options, f"{where}: {name}"
     done = subprocess.run([BINARY, *arguments, "--check-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)
