@@ -330,7 +330,7 @@ uint64_t utfeed_count(const struct utfeed *u, const char *name)
 
 	for (size_t i = 0; report && i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (strcmp(counts[i].name, name) == 0)
-			return *(const uint64_t *)((const char *)report + counts[i].offset);
+			return *(const uint64_t *)(const void *)((const char *)report + counts[i].offset);
 	for (int i = 0; report && i < REPAIR_COUNT; i++)
 		if (strcmp(repair_name(i), name) == 0)
 			return report->repairs[i];

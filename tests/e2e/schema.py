@@ -4,7 +4,7 @@ import os
 import re
 
 CONF = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "conf")
-PROSE = {"$schema", "title", "description"}
+PROSE = {"$schema", "$defs", "title", "description"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int, "number": (int, float)}
 
 
@@ -26,40 +26,66 @@ def required(value, wanted, _):
     return [f"{name} is missing" for name in wanted if isinstance(value, dict) and name not in value]
 
 
-def properties(value, table, where):
-    return [fault for name, schema in table.items() if isinstance(value, dict) and name in value
-            for fault in faults(value[name], schema, f"{where}.{name}")]
-
-
 def bound(kind, holds):
     return lambda value, limit, _: [] if not isinstance(value, kind) or isinstance(value, bool) or holds(value, limit) else [f"{value!r} beyond {limit}"]
 
 
+def at_least(size):
+    return lambda value, least: size(value) >= least
+
+
+def at_most(size):
+    return lambda value, most: size(value) <= most
+
+
+# Of one value: (value, what the schema wants, the schema around it) gives what is wrong
 RULES = {
     "type": lambda value, types, _: [] if any(is_type(value, name) for name in names(types)) else [f"{value!r} is no {types}"],
     "enum": lambda value, words, _: [] if value in words else [f"{value!r} is none of {words}"],
     "pattern": lambda value, pattern, _: [] if not isinstance(value, str) or re.search(pattern, value) else [f"{value!r} is not as {pattern}"],
-    "minimum": bound((int, float), lambda value, least: value >= least),
-    "maximum": bound((int, float), lambda value, most: value <= most),
-    "minLength": bound(str, lambda value, least: len(value) >= least),
-    "maxLength": bound(str, lambda value, most: len(value) <= most),
+    "minimum": bound((int, float), at_least(lambda value: value)),
+    "maximum": bound((int, float), at_most(lambda value: value)),
+    "minLength": bound(str, at_least(len)),
+    "maxLength": bound(str, at_most(len)),
+    "minItems": bound(list, at_least(len)),
+    "maxItems": bound(list, at_most(len)),
     "required": required,
-    "properties": properties,
-    "additionalProperties": lambda value, allowed, _: [] if allowed is True else ["additionalProperties: only true is known here"],
+    "additionalProperties": lambda value, allowed, schema: [f"{name} is not named" for name in value if name not in schema["properties"]]
+    if allowed is False and isinstance(value, dict) else [] if isinstance(allowed, bool) else ["additionalProperties: only true and false are known here"],
+}
+# Of what is within a value: gives (value, schema, where) of each
+WITHIN = {
+    "properties": lambda value, table, where: [(value[name], schema, f"{where}.{name}") for name, schema in table.items() if name in value]
+    if isinstance(value, dict) else [],
+    "items": lambda value, schema, where: [(item, schema, f"{where}[{i}]") for i, item in enumerate(value)] if isinstance(value, list) else [],
 }
 
 
-def faults(value, schema, where="$"):
+def faults(value, schema, where="$", root=None):
     """What of the value is not as the schema says, as texts."""
-    found = []
+    root, found = root or schema, []
     for keyword, wanted in schema.items():
         if keyword in PROSE:
             continue
-        if keyword not in RULES:
-            found.append(f"{where}: the keyword {keyword} is not known")
+        if keyword == "$ref":
+            found += faults(value, root["$defs"][wanted.removeprefix("#/$defs/")], where, root)
+        elif keyword == "oneOf":
+            fitting = [each for each in wanted if not faults(value, each, where, root)]
+            found += [] if len(fitting) == 1 else [f"{where}: {value!r} is {len(fitting)} of what it may be one of"]
+        elif keyword in WITHIN:
+            found += [fault for inner in WITHIN[keyword](value, wanted, where) for fault in faults(*inner, root)]
+        elif keyword in RULES:
+            found += [f"{where}: {fault}" for fault in RULES[keyword](value, wanted, schema)]
         else:
-            found += [fault if fault.startswith("$") else f"{where}: {fault}" for fault in RULES[keyword](value, wanted, where)]
+            found.append(f"{where}: the keyword {keyword} is not known")
     return found
+
+
+def fits(value, name):
+    """Gives the value, which is of the shape of conf/NAME.schema.json."""
+    found = faults(value, load(f"{name}.schema.json"))
+    assert not found, found
+    return value
 
 
 def refuse(word):

@@ -14,12 +14,23 @@ import pytest
 from pages import FRESH, Site, page, was_hit
 from peers import Client, TlsClient
 from proxy import BINARY, READY
+from schema import faults, fits, load
 from wire import TIMEOUT, Cut, message
 
 ADMIN = re.compile(r"admin listener on 127\.0\.0\.1:(\d+)")
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
 TOKEN = "a token+of/ours"
 WORKERS = "2"
+SCHEMA = load("admin.schema.json")
+
+
+def shaped(path, got):
+    """The answer; if it is one of the interface, it is of the shape that conf/admin.schema.json gives it."""
+    name = path.partition("?")[0].removeprefix("/api/")
+    if got["Content-Type"] == "application/json" and name != "check" and got.body:
+        found = faults(json.loads(got.body), SCHEMA["$defs"][name if got.status < 400 else "error"], root=SCHEMA)
+        assert not found, found
+    return got
 
 
 class Admin:
@@ -31,7 +42,7 @@ class Admin:
     def ask(self, path, *fields, host="localhost", **kind):
         client = Client(self.port)
         try:
-            return client.get(path, *fields, host=host, **kind)
+            return shaped(path, client.get(path, *fields, host=host, **kind))
         finally:
             client.close()
 
@@ -39,7 +50,7 @@ class Admin:
         client = Client(self.port)
         try:
             client.ask(path, f"Content-Length: {len(form)}", *fields, method="POST", host="localhost").send(form.encode())
-            return client.response()
+            return shaped(path, client.response())
         finally:
             client.close()
 
@@ -464,7 +475,7 @@ def test_checking(told, case):
     got = client.response()
     client.close()
     assert got.status == status, got.body
-    answer = json.loads(got.body)
+    answer = fits(json.loads(got.body), "check") if status == 200 else json.loads(got.body)
     assert all(answer[name] == value for name, value in says.items()) if status == 200 else list(answer) == ["error"]
 
 

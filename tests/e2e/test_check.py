@@ -13,7 +13,7 @@ import pytest
 
 from certs import server_context
 from proxy import BINARY, SANITIZER
-from schemas import fits
+from schema import fits
 from wire import TIMEOUT, chunked, message
 
 RUSSIAN = "<?xml version='1.0' encoding='windows-1251'?>\n<rss><title>Новости и привет</title></rss>"

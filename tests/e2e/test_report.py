@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from proxy import BINARY, SANITIZER
-from schemas import fits
+from schema import fits
 from test_admin import Admin
 from wire import TIMEOUT, message
 
