@@ -10,11 +10,6 @@
 
 #define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
 
-static int parent_hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
-}
-
 /* Decodes %XX into out, which has room for text. False: there is a stray '%', or a character that RFC 7617 section 2
  * does not allow. */
 static bool unescape(const char *text, size_t len, char *out, size_t *out_len)
@@ -23,9 +18,9 @@ static bool unescape(const char *text, size_t len, char *out, size_t *out_len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i];
 		if (c == '%') {
-			if (len - i < 3 || parent_hex_digit(text[i + 1]) < 0 || parent_hex_digit(text[i + 2]) < 0)
+			if (len - i < 3 || url_hex_digit(text[i + 1]) < 0 || url_hex_digit(text[i + 2]) < 0)
 				return false;
-			c = (unsigned char)(parent_hex_digit(text[i + 1]) << 4 | parent_hex_digit(text[i + 2]));
+			c = (unsigned char)(url_hex_digit(text[i + 1]) << 4 | url_hex_digit(text[i + 2]));
 			i += 2;
 		}
 		if (c < 0x20 || c == 0x7f)

@@ -7,14 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/url.h"
+
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 enum { IDN_HOST_MAX = 1024 };  /* 253 characters of up to 4 bytes, RFC 1035 section 2.3.4 */
-
-static int idn_hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
 
 /* Decodes %80 to %FF only: an encoded ASCII character does not belong in a host. False: there is nothing to convert, or
  * it is no host. */
@@ -27,7 +24,8 @@ static bool idn_decode(const char *host, size_t len, char out[IDN_HOST_MAX])
 		unsigned char c = (unsigned char)host[i];
 
 		if (c == '%') {
-			int hi = i + 2 < len ? idn_hex(host[i + 1]) : -1, lo = i + 2 < len ? idn_hex(host[i + 2]) : -1;
+			bool whole = i + 2 < len;
+			int hi = whole ? url_hex_digit(host[i + 1]) : -1, lo = whole ? url_hex_digit(host[i + 2]) : -1;
 
 			if (hi < 8 || lo < 0)
 				return false;

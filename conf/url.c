@@ -57,6 +57,14 @@ static size_t url_find(const char *text, size_t from, size_t len, const char *an
 	return from;
 }
 
+int url_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 uint16_t url_default_port(enum url_scheme scheme)
 {
 	return scheme == URL_HTTPS ? 443 : 80;   /* RFC 9110 sections 4.2.1, 4.2.2 */

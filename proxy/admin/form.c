@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static int form_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "conf/url.h"
 
 /* Decodes text, at most cap - 1 bytes of it. False: it does not fit, or has a NUL. A % without two digits stands for
  * itself. */
@@ -19,9 +13,11 @@ static bool form_decode(struct slice text, char *out, size_t cap)
 
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.at[i] == '+' ? ' ' : text.at[i];
+		bool escape = c == '%' && i + 2 < text.len;
+		int hi = escape ? url_hex_digit(text.at[i + 1]) : -1, lo = escape ? url_hex_digit(text.at[i + 2]) : -1;
 
-		if (c == '%' && i + 2 < text.len && form_hex(text.at[i + 1]) >= 0 && form_hex(text.at[i + 2]) >= 0) {
-			c = (char)(form_hex(text.at[i + 1]) << 4 | form_hex(text.at[i + 2]));
+		if (hi >= 0 && lo >= 0) {
+			c = (char)(hi << 4 | lo);
 			i += 2;
 		}
 		if (!c || n + 1 >= cap) {

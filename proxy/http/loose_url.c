@@ -5,16 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-static int loose_hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
-}
+#include "conf/url.h"
 
 void loose_url_decode(struct text *t, struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		bool escape = text.at[i] == '%' && text.len - i > 2;
-		int hi = escape ? loose_hex(text.at[i + 1]) : -1, lo = escape ? loose_hex(text.at[i + 2]) : -1;
+		int hi = escape ? url_hex_digit(text.at[i + 1]) : -1, lo = escape ? url_hex_digit(text.at[i + 2]) : -1;
 
 		if (hi >= 0 && lo >= 0) {
 			text_add(t, &(char){ (char)(hi << 4 | lo) }, 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "conf/url.h"
 #include "proxy/report/log_json.h"
 
 /* ---- values ---- */
@@ -154,18 +155,13 @@ bool log_line_counts(const struct log_line *l)
 	return strcmp(l->method, "CONNECT") != 0 && (l->charset[0] || log_line_is_error(l));
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* Undoes percent-encoding, but for what would be a control character. */
 static void log_decode(char *out, size_t cap, const char *text)
 {
 	size_t n = 0;
 
 	for (; *text && n + 1 < cap; text++) {
-		int high = *text == '%' ? hex_digit(text[1]) : -1, low = high >= 0 ? hex_digit(text[2]) : -1;
+		int high = *text == '%' ? url_hex_digit(text[1]) : -1, low = high >= 0 ? url_hex_digit(text[2]) : -1;
 		int c = low >= 0 ? high * 16 + low : 0;
 
 		out[n++] = c > 0x20 && c < 0x7f ? (char)c : *text;
