@@ -282,8 +282,11 @@ static int read_bytes(struct reader *reader, const char *text, size_t len)
 		conf_fail(reader->error, "a zero byte; allowed: text");
 		return fail_here(reader);
 	}
-	if (!(line = strndup(text, len)))
+	/* The text is not terminated, so it is no argument for strndup(). */
+	if (!(line = malloc(len + 1)))
 		return conf_fail_memory(reader->error);
+	memcpy(line, text, len);
+	line[len] = '\0';
 	status = read_line(reader, line);
 	free(line);
 	return status;

@@ -131,14 +131,15 @@ static bool is_host(const char *text, size_t len)
 
 bool url_has_userinfo_sign(const char *text, size_t len)
 {
-	return memchr(text, '@', len) || memmem(text, len, "%40", 3);
+	return len && (memchr(text, '@', len) || memmem(text, len, "%40", 3));
 }
 
 static size_t add(char *out, size_t cap, size_t at, const char *text, size_t len)
 {
 	if (len > cap - 1 - at)
 		len = cap - 1 - at;
-	memcpy(out + at, text, len);
+	if (len)
+		memcpy(out + at, text, len);
 	return at + len;
 }
 

@@ -6,23 +6,29 @@
 #include <getopt.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "proxy/command/check_url.h"
+#include "proxy/base/log.h"
+#include "proxy/base/url_mask.h"
+#include "proxy/command/check_settings.h"
 #include "proxy/report/check.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
 #include "proxy/report/check_text.h"
+#include "proxy/report/check_url.h"
+#include "proxy/report/visible.h"
+#include "proxy/settings/settings.h"
 
 static const char usage[] =
     "utfeed check [--json | --html[=OUT]] [--explain] [-t CONTENT-TYPE] [--content-language TAG]\n"
     "    [--base URL] FILE|URL...";
 
-enum { CHECK_READ_BYTES = 65536 };
+enum { CHECK_READ_BYTES = 65536, CHECK_URL_SHOWN = 2048 };
 
 enum check_output { CHECK_TEXT, CHECK_JSON, CHECK_HTML };
 
@@ -94,18 +100,57 @@ static int check_file(struct check_job *job, const char *path)
 	return status;
 }
 
+static void check_tell_hop(const struct check_hop *hop)
+{
+	fprintf(stderr, "utfeed: %u: ", hop->status);
+	visible_bytes(stderr, hop->url ? hop->url : "");
+	fputs(" -> ", stderr);
+	visible_bytes(stderr, hop->location ? hop->location : "");
+	putc('\n', stderr);
+}
+
+/* Tells why a URL gave no body, after the redirects that led there; a password in it is not shown. */
+static int check_tell(const char *url, const struct check_url *u)
+{
+	const struct check_response *r = check_url_response(u);
+	char shown[CHECK_URL_SHOWN];
+
+	for (size_t i = 0; i < r->n_hops; i++)
+		check_tell_hop(&r->hops[i]);
+	url_mask(shown, sizeof shown, url, strlen(url));
+	fputs("utfeed: ", stderr);
+	visible_bytes(stderr, shown);
+	fprintf(stderr, ": %s\n", check_url_why(u));
+	return CMD_USAGE;
+}
+
+static int check_fetched(struct check_job *job, struct settings *settings, const char *url)
+{
+	struct check_url *u = check_url_new(url, &job->options, settings, NULL);
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, former;
+	int status;
+
+	if (!u)
+		return check_no_memory();
+	log_set_level(LOG_LEVEL_WARN);
+	sigaction(SIGPIPE, &ignore, &former);
+	status = check_url_run(u) ? check_tell(url, u) : check_show(job, check_url_report(u));
+	sigaction(SIGPIPE, &former, NULL);
+	check_url_free(&u);
+	return status;
+}
+
 static int check_one(struct check_job *job, const char *word)
 {
-	struct check_url *u;
+	struct settings *settings;
 	int status;
 
 	if (!check_url_is(word))
 		return check_file(job, word);
-	u = check_url_fetch(word, &job->options);
-	if (!u)
+	if (!(settings = check_settings_new()))
 		return CMD_USAGE;
-	status = check_show(job, check_url_report(u));
-	check_url_free(&u);
+	status = check_fetched(job, settings, word);
+	settings_unref(&settings);
 	return status;
 }
 

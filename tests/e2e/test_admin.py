@@ -441,6 +441,7 @@ def test_a_forward_proxy_lists_no_errors_of_what_is_no_feed(administered, origin
     admin = administered(None)
     admin.proxy.get(f"http://127.0.0.1:{dead_port}/image.png")
     admin.proxy.get(f"{origin.url}/f")
+    admin.metrics_after(2)      # it is listed before another worker looks
     site["/f"] = message("HTTP/1.1 200 OK", "Content-Length: 100", body=b"cut", length=False), "close"
     assert admin.proxy.get(f"{origin.url}/f").status == 502
     assert admin.proxy.get(f"/http://127.0.0.1:{dead_port}/feed").status == 502

@@ -74,12 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *line = memchr(data, '\n', size);
 	size_t type_len = line ? (size_t)(line - data) : 0;
-	char *type = strndup((const char *)data, type_len);
+	char *type = calloc(1, type_len + 1);
 	struct check_options o = { .normalise = { .policy = POLICY_AUTO, .repairs = REPAIR_ALL, .http = type_len > 0, .content_type = type },
 		.explain = true };
 	struct check *c;
 
 	require(type != NULL);
+	memcpy(type, data, type_len);
 	o.normalise.content_type_len = strlen(type);
 	require((c = check_new(&o)) != NULL);
 	if (line)

@@ -32,8 +32,8 @@ static void texts(void)
 		{ "0.0.0.0", 65535, "0.0.0.0:65535", true },
 		{ "2001:db8::1", 443, "[2001:db8::1]:443", true },
 		{ "::", 1, "[::]:1", true },
-		{ "/run/utfeed", 0, "/run/utfeed", false },
-		{ "/run/a b", 0, "/run/a\\x20b", false },
+		{ "/run/utfeed", 0, "unix:/run/utfeed", false },
+		{ "/run/a b", 0, "unix:/run/a\\x20b", false },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

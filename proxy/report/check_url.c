@@ -1,14 +1,12 @@
-/* Getting one body from a URL for `utfeed check`; see check_url.h. */
-#include "proxy/command/check_url.h"
+/* Getting one body from a URL, to be checked; see check_url.h. */
+#include "proxy/report/check_url.h"
 
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
-#include "proxy/base/log.h"
-#include "proxy/base/url_mask.h"
 #include "proxy/cache/fetch_plan.h"
 #include "proxy/dns/resolve.h"
 #include "proxy/net/loop.h"
@@ -16,33 +14,31 @@
 #include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/pool.h"
-#include "proxy/report/visible.h"
 #include "proxy/settings/settings.h"
 
 enum {
 	CHECK_URL_TIME_MS = 60 * 1000,          /* where fetch-timeout does not say less */
 	CHECK_URL_BYTES = 64 << 20,             /* of a body, decoded */
 	CHECK_URL_PIECES = 8,
-	CHECK_URL_SHOWN = 2048                  /* of a URL in an error */
+	CHECK_URL_WHY = 512
 };
 
 static_assert(CHECK_HOPS_MAX >= CONF_REDIRECTS_MAX, "every redirect that is followed has room");
 
-extern char **environ;
-
 struct check_url {
-	const char *url;
+	char *url;
 	struct check_options options;
 	struct check *check;
 	char *type, *language, *final, *head;   /* of the response; NULL: there is none */
 	struct check_response response;
 	struct destination at;                  /* where redirects have led so far */
 	bool finished;                          /* the report is there */
-	struct failure failure;                 /* why it is not; FAILURE_NONE: something else, told already */
+	struct failure failure;                 /* why it is not; FAILURE_NONE: the URL is wrong, as `why` says */
+	char why[CHECK_URL_WHY];
 	uint64_t taken;                         /* bytes of the body */
 
 	/* the means: one worker's, without a listener */
-	struct conf *conf;
+	const struct guard *guard;
 	struct settings *settings;
 	struct loop *loop;
 	struct resolver *resolver;
@@ -50,7 +46,7 @@ struct check_url {
 	struct backoff *backoff;
 	struct fetch_pool *fetches;
 	struct object_reader reader;
-	struct task task;
+	struct task task, cancel;
 };
 
 bool check_url_is(const char *word)
@@ -67,55 +63,17 @@ static int url_no_memory(struct check_url *u)
 
 /* ---- the means ---- */
 
-/* The environment without the configuration file: that of a server is not the user's, who may not even read it. */
-static char **url_environment(void)
-{
-	static const char file[] = "UTFEED_CONFIG=";
-	size_t n = 0, kept = 0;
-	char **copy;
-
-	while (environ[n])
-		n++;
-	copy = calloc(n + 1, sizeof *copy);
-	for (size_t i = 0; copy && i < n; i++)
-		if (strncmp(environ[i], file, sizeof file - 1) != 0)
-			copy[kept++] = environ[i];
-	return copy;
-}
-
-static int url_configure(struct check_url *u)
-{
-	static char word[] = "serve";
-	char *argv[] = { word, NULL }, **env = url_environment();
-	struct conf_error error = { "out of memory" };
-
-	if (!env || !(u->conf = conf_new()) || conf_load(u->conf, 1, argv, env, &error)) {
-		fprintf(stderr, "utfeed: %s\n", error.text);
-		free(env);
-		return -1;
-	}
-	free(env);
-	if (!(u->settings = settings_new(u->conf, 0, NULL)))
-		return -1;
-	u->conf = NULL;                         /* it is the settings' now */
-	return 0;
-}
-
 static int url_open(struct check_url *u)
 {
-	const struct conf *conf;
-	struct resolver_options names;
+	const struct conf *conf = u->settings->conf;
+	const struct resolver_options names = { conf->resolver, conf->resolv_conf, conf->hosts_file,
+		conf->resolver_absent_ms };
 	struct pool_limits idle = { 0 };
 
-	if (url_configure(u))
-		return -1;
-	conf = u->settings->conf;
-	names = (struct resolver_options){ conf->resolver, conf->resolv_conf, conf->hosts_file,
-		conf->resolver_absent_ms };
 	if (!(u->loop = loop_new()) || !(u->resolver = resolver_new(u->loop, &names)) ||
 	    !(u->connections = pool_new(u->loop, u->resolver)) || !(u->backoff = backoff_new()) ||
 	    !(u->fetches = fetch_pool_new(u->loop, u->connections, u->backoff)))
-		return url_no_memory(u);
+		return -1;
 	pool_renew(u->connections, &idle, u->settings->generation);
 	return 0;
 }
@@ -124,7 +82,13 @@ static int url_open(struct check_url *u)
 
 static char *url_copy(struct slice s)
 {
-	return s.at ? strndup(s.at, s.len) : NULL;
+	char *copy = s.at ? malloc(s.len + 1) : NULL;
+
+	if (copy) {
+		memcpy(copy, s.at, s.len);
+		copy[s.len] = '\0';
+	}
+	return copy;
 }
 
 static char *url_text(const struct destination *to)
@@ -259,7 +223,7 @@ static int url_plan(struct check_url *u, struct fetch_request *r)
 	const struct request request = { .msg = &m, .method = METHOD_GET };
 	const struct target target = { .mode = TARGET_GATEWAY, .route = &conf->direct, .to = u->at };
 	const struct request_context ctx = { .loop = u->loop, .conf = conf, .fetches = u->fetches,
-		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings };
+		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings, .guard = u->guard };
 
 	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, r))
 		return -1;
@@ -291,75 +255,74 @@ static int url_start(struct check_url *u)
 	return u->failure.error ? -1 : 0;
 }
 
-/* Begins the line of an error; a password in the URL is not shown. */
-static void url_tell_of(const struct check_url *u)
-{
-	char shown[CHECK_URL_SHOWN];
-
-	url_mask(shown, sizeof shown, u->url, strlen(u->url));
-	fputs("utfeed: ", stderr);
-	visible_bytes(stderr, shown);
-}
-
-static void url_tell_hop(const struct check_hop *hop)
-{
-	fprintf(stderr, "utfeed: %u: ", hop->status);
-	visible_bytes(stderr, hop->url ? hop->url : "");
-	fputs(" -> ", stderr);
-	visible_bytes(stderr, hop->location ? hop->location : "");
-	putc('\n', stderr);
-}
-
-static void url_tell(const struct check_url *u)
-{
-	if (u->failure.error == FAILURE_NONE)
-		return;
-	for (size_t i = 0; i < u->response.n_hops; i++)
-		url_tell_hop(&u->response.hops[i]);
-	url_tell_of(u);
-	fprintf(stderr, ": %s%s%s%s\n", failure_text(u->failure.error), u->failure.details[0] ? " (" : "",
-	    u->failure.details, u->failure.details[0] ? ")" : "");
-}
-
 static int url_address(struct check_url *u)
 {
 	const char *why = "out of memory";
 
 	if (destination_from_url(&u->at, (struct slice){ u->url, strlen(u->url) }, &why) == DESTINATION_OK)
 		return 0;
-	url_tell_of(u);
-	fprintf(stderr, ": %s\n", why);
+	snprintf(u->why, sizeof u->why, "%s", why);
 	return -1;
 }
 
-static int url_run(struct check_url *u)
+static void url_on_cancel(struct task *t)
 {
-	if (url_address(u) || url_open(u) || url_start(u))
+	struct check_url *u = container_of(t, struct check_url, cancel);
+
+	failure_set(&u->failure, FAILURE_ABANDONED, "cancelled");
+	loop_stop(u->loop);
+}
+
+struct check_url *check_url_new(const char *url, const struct check_options *options, struct settings *settings,
+    const struct guard *guard)
+{
+	struct check_url *u = calloc(1, sizeof *u);
+
+	if (!u)
+		return NULL;
+	u->response.url = u->url = strdup(url);
+	u->options = *options;
+	u->settings = settings_ref(settings);
+	u->guard = guard;
+	u->cancel.run = url_on_cancel;
+	if (!u->url || url_open(u))
+		check_url_free(&u);
+	return u;
+}
+
+static int url_fetch(struct check_url *u)
+{
+	if (url_address(u) || url_start(u))
 		return -1;
 	if (loop_run(u->loop))
 		failure_set(&u->failure, FAILURE_PROXY_INTERNAL_ERROR, "the event loop failed");
 	return u->finished ? 0 : -1;
 }
 
-struct check_url *check_url_fetch(const char *url, const struct check_options *options)
+int check_url_run(struct check_url *u)
 {
-	struct check_url *u = calloc(1, sizeof *u);
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, former;
+	const struct failure *f = &u->failure;
+	int status = url_fetch(u);
 
-	if (!u) {
-		fprintf(stderr, "utfeed: out of memory\n");
-		return NULL;
-	}
-	u->url = u->response.url = url;
-	u->options = *options;
-	log_set_level(LOG_LEVEL_WARN);
-	sigaction(SIGPIPE, &ignore, &former);
-	if (url_run(u)) {
-		url_tell(u);
-		check_url_free(&u);
-	}
-	sigaction(SIGPIPE, &former, NULL);
-	return u;
+	if (status && f->error != FAILURE_NONE)
+		snprintf(u->why, sizeof u->why, "%s%s%s%s", failure_text(f->error), f->details[0] ? " (" : "",
+		    f->details, f->details[0] ? ")" : "");
+	return status;
+}
+
+const struct check_response *check_url_response(const struct check_url *u)
+{
+	return &u->response;
+}
+
+void check_url_cancel(struct check_url *u)
+{
+	loop_wake(u->loop, &u->cancel);
+}
+
+const char *check_url_why(const struct check_url *u)
+{
+	return u->why;
 }
 
 struct check_report *check_url_report(struct check_url *u)
@@ -378,12 +341,13 @@ static void url_close(struct check_url *u)
 		fetch_pool_free(&u->fetches);
 	if (u->loop)
 		loop_forget(u->loop, &u->task);
+	if (u->loop)
+		loop_forget(u->loop, &u->cancel);
 	if (u->connections)
 		pool_free(&u->connections);
 	resolver_free(&u->resolver);
 	backoff_free(&u->backoff);
 	settings_unref(&u->settings);
-	conf_free(&u->conf);
 	if (u->loop)
 		loop_free(&u->loop);
 }
@@ -401,6 +365,7 @@ void check_url_free(struct check_url **up)
 		free(u->response.hops[i].location);
 	}
 	destination_free(&u->at);
+	free(u->url);
 	free(u->type);
 	free(u->language);
 	free(u->final);
