@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "core/decode/charset.h"
 #include "core/decode/decoder.h"
+#include "proxy/admin/check_job.h"
 #include "proxy/admin/process_metrics.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
@@ -150,6 +151,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	a->given_up.run = admin_on_given_up;
 	a->turn.fire = admin_on_turn;
 	LIST_INIT(&a->conns);
+	LIST_INIT(&a->jobs);
 	for (size_t i = 0; i < parts->n_workers; i++) {
 		a->calls[i].task.run = admin_on_call;
 		a->calls[i].admin = a;
@@ -234,6 +236,7 @@ void admin_free(struct admin **ap)
 	admin_forget_calls(a);
 	while (!LIST_EMPTY(&a->conns))
 		admin_conn_free(LIST_FIRST(&a->conns));
+	check_jobs_end(a);
 	admin_close_listeners(a);
 	if (a->loop) {
 		loop_disarm(a->loop, &a->turn);

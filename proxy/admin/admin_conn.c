@@ -6,6 +6,7 @@
 
 #include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
+#include "proxy/admin/check_job.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/text.h"
 #include "proxy/cache/purge.h"
@@ -59,6 +60,8 @@ static void admin_conn_pump(struct admin_conn *c);
 static void admin_drop_exchange(struct admin_conn *c)
 {
 	purge_wait_free(&c->x.waits);
+	if (c->x.job)
+		check_job_drop(c->x.job);
 	if (c->x.out)
 		fclose(c->x.out);
 	free(c->reply);
@@ -150,7 +153,7 @@ static void admin_answer_now(struct admin_conn *c)
 		return;
 	}
 	admin_answer(c->page, &c->x);
-	if (!c->x.waits) {
+	if (!c->x.waits && !c->x.job) {
 		admin_send(c);
 		return;
 	}

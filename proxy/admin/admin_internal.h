@@ -17,6 +17,7 @@
 #include "proxy/net/loop.h"
 
 struct admin_conn;
+struct check_job;
 struct conf;
 struct purge_wait;
 
@@ -42,6 +43,8 @@ struct admin {
 	size_t n_listeners;
 	LIST_HEAD(, admin_conn) conns;
 	size_t n_conns;
+	LIST_HEAD(, check_job) jobs;
+	size_t n_jobs;
 	struct timer turn;
 	int64_t started_at; /* seconds since the epoch */
 	uint64_t sample_due_ms;
@@ -64,6 +67,7 @@ struct admin_exchange {
 	FILE *out;
 	/* an answer that takes longer: whoever set it calls admin_conn_answer_later() once */
 	struct purge_wait *waits;
+	struct check_job *job;
 };
 
 /* admin_answers.c */

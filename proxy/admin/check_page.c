@@ -4,14 +4,16 @@
 
 #include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
+#include "proxy/admin/check_job.h"
 #include "proxy/admin/form.h"
 #include "proxy/admin/html.h"
 #include "proxy/admin/multipart.h"
 #include "proxy/report/check.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
+#include "proxy/report/visible.h"
 
-enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256 };
+enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256, CHECK_URL_MAX = 4096 };
 
 /* A feed to be checked. */
 struct check_sent {
@@ -46,37 +48,65 @@ static bool check_type_is_clean(const char *type)
 	return true;
 }
 
+static void check_answer_json(struct admin_exchange *x, const struct check_report *r)
+{
+	struct json j = { .out = x->out };
+
+	x->type = "application/json";
+	(void)check_report_json(&j, NULL, r);
+	putc('\n', x->out);
+}
+
+static void check_api_fetched(struct admin_exchange *x, struct check_url *u, bool failed)
+{
+	if (failed)
+		admin_api_error(x, 502, u ? check_url_why(u) : "utfeed ran out of memory.");
+	else
+		check_answer_json(x, check_url_report(u));
+	admin_conn_answer_later(x);
+}
+
+/* Reads the URL to be fetched. FORM_ABSENT: a feed was sent instead. */
+static enum form_result check_read_url(const struct admin_exchange *x, char url[CHECK_URL_MAX])
+{
+	enum form_result r = form_get(x->query, (struct slice){ NULL, 0 }, "url", url, CHECK_URL_MAX);
+
+	return r == FORM_FOUND && !check_url_is(url) ? FORM_TOO_LONG : r;
+}
+
 void admin_api_check(struct admin_exchange *x)
 {
 	struct check_sent sent = { .bytes = x->body, .name = "-" };
+	char url[CHECK_URL_MAX];
+	enum form_result asked = check_read_url(x, url);
 	struct check *c;
-	struct json j = { .out = x->out };
 
 	if (form_get(x->query, (struct slice){ NULL, 0 }, "content-type", sent.type, sizeof sent.type) ==
 	        FORM_TOO_LONG ||
-	    !check_type_is_clean(sent.type)) {
+	    !check_type_is_clean(sent.type))
 		admin_api_error(x, 400, "content-type is no Content-Type");
-		return;
-	}
-	if (!(c = check_sent_feed(&sent))) {
+	else if (asked == FORM_TOO_LONG)
+		admin_api_error(x, 400, "url is no URL of http or https, or too long");
+	else if (asked == FORM_FOUND) {
+		if (check_job_start(x, url, check_api_fetched))
+			admin_api_error(x, 503, "Other URLs are being checked; try again later.");
+	} else if (!(c = check_sent_feed(&sent)))
 		admin_api_error(x, 500, "utfeed ran out of memory.");
-		return;
+	else {
+		check_answer_json(x, check_report_of(c));
+		check_free(&c);
 	}
-	x->type = "application/json";
-	(void)check_report_json(&j, NULL, check_report_of(c));
-	putc('\n', x->out);
-	check_free(&c);
 }
 
 static void check_page_form(FILE *out)
 {
-	fputs("<form method=\"post\" action=\"/check\" enctype=\"multipart/form-data\">\n"
-	      "<p><label for=\"file\">The feed, as a file</label> <input type=\"file\" id=\"file\" name=\"file\" "
-	      "required></p>\n"
+	fputs("<form action=\"/check\">\n<p><label for=\"url\">The feed's URL</label> <input type=\"url\" id=\"url\" "
+	      "name=\"url\" required size=\"40\"> <button>Fetch and check</button></p>\n</form>\n"
+	      "<form method=\"post\" action=\"/check\" enctype=\"multipart/form-data\">\n"
+	      "<p><label for=\"file\">Or a file</label> <input type=\"file\" id=\"file\" name=\"file\" required></p>\n"
 	      "<p><label for=\"type\">The Content-Type that the server sends, if it is known</label>\n"
 	      "<input id=\"type\" name=\"type\" maxlength=\"200\" placeholder=\"text/xml; charset=iso-8859-1\" "
-	      "autocomplete=\"off\"></p>\n<p><button>Check</button></p>\n</form>\n"
-	      "<p>A feed on the web is checked by <code>utfeed check URL</code>.</p>\n",
+	      "autocomplete=\"off\"> <button>Check</button></p>\n</form>\n",
 	    out);
 }
 
@@ -98,25 +128,63 @@ static bool check_read_form(struct check_sent *sent, const struct admin_exchange
 	return sent->bytes.at && check_type_is_clean(sent->type);
 }
 
-void admin_page_check(struct admin_exchange *x)
+/* Writes the page: the forms, and a report or why there is none, where one was asked for. */
+static void check_page(struct admin_exchange *x, const struct check_report *r, const char *why)
 {
-	bool sends = x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD;
-	struct check_sent sent;
-	struct check *c = NULL;
-
-	if (sends && !check_read_form(&sent, x)) {
-		admin_answer_plainly(x, 400, "This form has no feed in it.");
-		return;
-	}
-	if (sends && !(c = check_sent_feed(&sent))) {
-		admin_answer_plainly(x, 500, "utfeed ran out of memory.");
-		return;
-	}
 	admin_page_is_html(x);
 	html_begin(x->out, "Check a feed", "/check");
 	check_page_form(x->out);
-	if (c)
-		check_html_report(x->out, check_report_of(c), 1);
+	if (why) {
+		fputs("<p role=\"alert\" class=\"bad\">", x->out);
+		visible_html(x->out, why);
+		fputs("</p>\n", x->out);
+	}
+	if (r)
+		check_html_report(x->out, r, 1);
 	html_end(x->out);
-	check_free(&c);
+}
+
+static void check_page_fetched(struct admin_exchange *x, struct check_url *u, bool failed)
+{
+	if (failed)
+		check_page(x, NULL, u ? check_url_why(u) : "utfeed ran out of memory.");
+	else
+		check_page(x, check_url_report(u), NULL);
+	admin_conn_answer_later(x);
+}
+
+static void check_page_sent(struct admin_exchange *x)
+{
+	struct check_sent sent;
+	struct check *c;
+
+	if (!check_read_form(&sent, x))
+		admin_answer_plainly(x, 400, "This form has no feed in it.");
+	else if (!(c = check_sent_feed(&sent)))
+		admin_answer_plainly(x, 500, "utfeed ran out of memory.");
+	else {
+		check_page(x, check_report_of(c), NULL);
+		check_free(&c);
+	}
+}
+
+void admin_page_check(struct admin_exchange *x)
+{
+	char url[CHECK_URL_MAX];
+
+	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
+		check_page_sent(x);
+		return;
+	}
+	switch (check_read_url(x, url)) {
+	case FORM_ABSENT:
+		check_page(x, NULL, NULL);
+		break;
+	case FORM_TOO_LONG:
+		check_page(x, NULL, "This is no URL of http or https, or too long.");
+		break;
+	case FORM_FOUND:
+		if (check_job_start(x, url, check_page_fetched))
+			check_page(x, NULL, "Other URLs are being checked; try again later.");
+	}
 }

@@ -324,6 +324,11 @@ static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 	page_fact_moment(out, "Last asked for", s->last, now);
 	page_fact_moment(out, "Next fetch", s->expires, now);
 	fputs("</tbody></table></div>\n", out);
+	if (url_has_secret_sign(s->url, strlen(s->url)))
+		return;
+	fputs("<p><a href=\"/check?url=", out);
+	html_query(out, s->url);
+	fputs("\">Fetch and check it now</a></p>\n", out);
 }
 
 void admin_page_feed(struct admin_exchange *x)

@@ -27,7 +27,7 @@ SCHEMA = load("admin.schema.json")
 def shaped(path, got):
     """The answer; if it is one of the interface, it is of the shape that conf/admin.schema.json gives it."""
     name = path.partition("?")[0].removeprefix("/api/")
-    if got["Content-Type"] == "application/json" and name != "check" and got.body:
+    if got["Content-Type"] == "application/json" and (name != "check" or got.status >= 400) and got.body:
         found = faults(json.loads(got.body), SCHEMA["$defs"][name if got.status < 400 else "error"], root=SCHEMA)
         assert not found, found
     return got
@@ -537,3 +537,11 @@ def test_secrets_in_urls_are_not_shown(administered, origin):
     for path in ("/", "/feeds", f"/feed?id={feed['id']}"):
         got = admin.ask(path)
         assert got.status == 200 and b"s3cr3t" not in got.body and b"token=" in got.body
+
+
+def test_checking_a_url(told, dead_port):
+    admin, url = told
+    assert fits(json.loads(admin.post(f"/api/check?url={url}/a").body), "check")["x_encoding_rule"] == "auto:2.5/decl;charset=koi8-r;was=iso-8859-1"
+    got = admin.post(f"/api/check?url=http://127.0.0.1:{dead_port}/")
+    assert got.status == 502 and "refused the connection" in json.loads(got.body)["error"]
+    assert admin.post("/api/check?url=ftp://a/").status == 400

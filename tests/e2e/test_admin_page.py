@@ -2,12 +2,14 @@
 import base64
 import hashlib
 import re
+import select
 
 import pytest
 
 from pages import FRESH, Site, page
 from peers import Client
 from test_admin import KOI8, WORKERS, Admin, listed
+from wire import TIMEOUT
 
 PAGES = ["/", "/feeds", "/check"]
 
@@ -112,3 +114,53 @@ FORMS = {
 def test_forms(shown, case):
     body, kind, status = FORMS[case]
     assert send(shown, "/check", body, kind).status == status
+
+
+def test_a_url_is_fetched_and_checked(shown, old_origin):
+    _, html = text(shown, f"/check?url={old_origin.url}/plain")
+    assert "Погода на завтра" in html and "charset=koi8-r;was=iso-8859-1" in html and f"{old_origin.url}/plain" in html
+
+
+# The URL, what the page says instead of a report
+UNFETCHED = {
+    "no URL": ("nonsense", "This is no URL of http or https"),
+    "another scheme": ("file:///etc/passwd", "This is no URL of http or https"),
+    "no name": ("http://a b/", "not a name"),
+    "markup": ("http://a/%22%3E%3Cscript%3E%0a", ""),
+    "nobody there": ("http://127.0.0.1:1/", "refused the connection"),
+}
+
+
+@pytest.mark.parametrize("case", UNFETCHED)
+def test_what_cannot_be_fetched(shown, case):
+    url, words = UNFETCHED[case]
+    _, html = text(shown, "/check?url=" + url.replace(" ", "%20"))
+    assert 'role="alert"' in html and words in html and "<script" not in html and "<article" not in html
+
+
+def test_the_guard_counts_for_checks_too(start, old_origin):
+    admin = Admin(start(None, "--admin-listen", "127.0.0.1:0", guarded=True))
+    _, html = text(admin, f"/check?url={old_origin.url}/plain")
+    assert 'role="alert"' in html and "<article" not in html
+
+
+def test_a_page_of_another_site_cannot_have_urls_fetched(shown, old_origin):
+    assert shown.ask(f"/check?url={old_origin.url}/plain", "Sec-Fetch-Site: cross-site").status == 403
+
+
+def test_checks_that_wait(start, another):
+    """Four at a time; who leaves does not hold its place for long; the end waits for none."""
+    origin = another()
+    admin = Admin(start(None, "--admin-listen", "127.0.0.1:0"))
+    waiting = [Client(admin.port).ask(f"/check?url={origin.url}/{i}", host="localhost") for i in range(4)]
+    held = [origin.receive() for _ in range(4)]
+    assert b"try again later" in admin.ask(f"/check?url={origin.url}/5").body
+    assert admin.post(f"/api/check?url={origin.url}/5").status == 503
+    held[0].answer(page(body=KOI8, kind="text/xml"))
+    [first] = select.select([client.sock for client in waiting], [], [], TIMEOUT)[0]
+    assert next(client for client in waiting if client.sock is first).response().status == 200
+    assert admin.ask("/healthz").status == 200
+    admin.proxy.sigterm()
+    assert admin.proxy.wait() == 0
+    for client in waiting:
+        client.close()
