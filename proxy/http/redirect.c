@@ -13,9 +13,11 @@ void redirect_upgrade(struct destination *d, const struct redirect_rules *rules)
 		d->port = url_default_port(URL_HTTPS);
 }
 
-static bool is_redirect(int status)
+bool redirect_is_asked(int status, struct slice location)
 {
-	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+	bool is = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+
+	return is && location.len;
 }
 
 static char *url_of(const struct destination *d)
@@ -43,7 +45,7 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 	const char *why;
 	char *url;
 
-	if (!rules->hops || !is_redirect(status) || !location.len)
+	if (!rules->hops || !redirect_is_asked(status, location))
 		return REDIRECT_NOT;
 	if (!trail->n && !(trail->urls[trail->n++] = url_of(at)))
 		return REDIRECT_NO_MEMORY;

@@ -24,6 +24,8 @@ enum redirect_step { REDIRECT_NOT, REDIRECT_FOLLOW, REDIRECT_REFUSED, REDIRECT_N
 
 /* Makes an http destination https where upgrade_https says so. Port 80 becomes 443; other ports stay. */
 void redirect_upgrade(struct destination *, const struct redirect_rules *);
+/* Whether a response with that status and Location leads elsewhere. */
+bool redirect_is_asked(int status, struct slice location);
 /* Decides about a response to a request to `at`, by its status and Location. FOLLOW: *at is the new destination (its
  * old path was freed). REFUSED: failure says why. NOT: the response is passed on, also because its Location cannot be
  * read. */

@@ -80,10 +80,12 @@ static int fetch_ask_hooks(struct fetch *f)
 	return -1;
 }
 
-/* Keeps the cookies of a response that may be a redirect, before request.to becomes where it leads. */
+/* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last, such
+ * as a 304 for something else, sets none: what is asked for then is not for its cookies. */
 static void fetch_take_cookies(struct fetch *f)
 {
-	f->trail.anew = f->request.jar && f->msg.status / 100 == 3 && http_msg_has(&f->msg, H_SET_COOKIE) &&
+	f->trail.anew = f->request.jar && redirect_is_asked(f->msg.status, http_msg_get(&f->msg, H_LOCATION)) &&
+		http_msg_has(&f->msg, H_SET_COOKIE) &&
 		cookie_jar_take(&f->jar, &f->request.to, &f->msg, loop_wall_ms(fetch_loop(f)) / 1000);
 }
 

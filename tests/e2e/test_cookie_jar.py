@@ -168,6 +168,21 @@ def test_validators_do_not_go_beside_a_cookie(start, origin):
     assert client.response().body != b"owner's"
 
 
+def test_a_304_for_something_else_sets_none(start, origin):
+    """It is no redirect: what is asked for in its place is anybody's (found by the oracle, seed 1955941462)."""
+    client = start(None, *ON).client().ask(f"/{origin.url}/feed")
+    origin.receive().answer(message("200 OK", "Content-Type: text/plain", "Cache-Control: max-age=60", "Age: 61", 'ETag: "a"', body=b"old"))
+    assert client.response().body == b"old"
+    client.ask(f"/{origin.url}/feed")
+    origin.receive().answer(message("304 Not Modified", 'ETag: "other"', "Set-Cookie: sid=1", length=False))
+    upstream = origin.receive()
+    assert "Cookie" not in upstream.request and "If-None-Match" not in upstream.request
+    upstream.answer(message("200 OK", "Content-Type: text/plain", FRESH, body=b"new"))
+    got = client.response()
+    assert got.body == b"new" and "stored" in got["Cache-Status"] and "detail=cookie" not in got["Cache-Status"]
+    assert client.get(f"/{origin.url}/feed")["Cache-Status"].startswith("utfeed; hit")
+
+
 def test_the_cookie_is_in_no_log(start, origin):
     origin.serve(lambda request: FEED if "Cookie" in request else to(request.target, "Set-Cookie: sid=hunter2"))
     proxy = start(None, "--log-level", "debug")
