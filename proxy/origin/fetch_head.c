@@ -80,8 +80,8 @@ static int fetch_ask_hooks(struct fetch *f)
 	return -1;
 }
 
-/* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last, such
- * as a 304 for something else, sets none: what is asked for then is not for its cookies. */
+/* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
+ * such as a 304 for something else, sets none: what is asked for in its place is not for its cookies. */
 static void fetch_take_cookies(struct fetch *f)
 {
 	f->trail.anew = f->request.jar && redirect_is_asked(f->msg.status, http_msg_get(&f->msg, H_LOCATION)) &&
