@@ -117,10 +117,11 @@ static inline bool client_records(const struct client *c)
 	return client_conf(c)->access_log && client_conf(c)->log_format == CONF_LOG_JSON;
 }
 
-/* Whether there is an admin listener, which shows histograms and counts by label. */
+/* Whether there is an admin listener, which shows histograms, counts by label and the list of feeds. Its socket may be
+ * given by a service manager, so the configuration alone does not tell. */
 static inline bool client_measures(const struct client *c)
 {
-	return client_conf(c)->admin_listen.count;
+	return c->pool->ctx.feeds;
 }
 
 /* Whether a request is under way. */

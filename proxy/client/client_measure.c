@@ -70,7 +70,7 @@ void client_measure(struct client *c, bool cut)
 		client_measure_verdict(&s->answers, c->reader.object);
 	if (c->tunnel || !x->first_us)
 		return;
-	if (x->ctx.feeds && x->lookup.ctx && x->lookup.target.to.path)
+	if (x->lookup.ctx && x->lookup.target.to.path)
 		client_note_feed(c, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, x->sender.body_bytes);
