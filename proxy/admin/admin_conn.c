@@ -57,6 +57,23 @@ struct admin_conn {
 
 static void admin_conn_pump(struct admin_conn *c);
 
+/* Bits of the states that may follow. */
+#define TO(state) (1u << ADMIN_##state)
+#define ANSWERED (TO(WAIT) | TO(SEND) | TO(LINGER))
+static const unsigned admin_next[] = {
+	[ADMIN_HEAD] = TO(BODY) | ANSWERED,
+	[ADMIN_BODY] = ANSWERED,
+	[ADMIN_WAIT] = TO(SEND),
+	[ADMIN_SEND] = TO(HEAD) | TO(LINGER),
+	[ADMIN_LINGER] = 0,
+};
+
+static void admin_enter(struct admin_conn *c, enum admin_state state)
+{
+	assert(admin_next[c->state] >> state & 1);
+	c->state = state;
+}
+
 static void admin_drop_exchange(struct admin_conn *c)
 {
 	purge_wait_free(&c->x.waits);
@@ -94,7 +111,6 @@ static void admin_begin_request(struct admin_conn *c)
 {
 	http_parser_start(c->parser, &c->msg, false);
 	c->msg.base = c->in;
-	c->state = ADMIN_HEAD;
 	loop_arm(c->admin->loop, &c->timer, c->in_len ? ADMIN_REQUEST_MS : ADMIN_IDLE_MS);
 }
 
@@ -130,7 +146,7 @@ static void admin_send(struct admin_conn *c)
 		text_add(&c->out, c->reply, c->reply_len);
 	c->keep = c->keep && !failed && !c->out.failed;
 	c->sent = 0;
-	c->state = ADMIN_SEND;
+	admin_enter(c, ADMIN_SEND);
 	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
 }
 
@@ -138,7 +154,7 @@ static void admin_refuse(struct admin_conn *c, int status, const char *sentence)
 {
 	c->keep = false;
 	if (!admin_open_answer(c)) {
-		c->state = ADMIN_LINGER;
+		admin_enter(c, ADMIN_LINGER);
 		return;
 	}
 	admin_answer_plainly(&c->x, status, sentence);
@@ -149,7 +165,7 @@ static void admin_answer_now(struct admin_conn *c)
 {
 	if (!admin_open_answer(c)) {
 		c->keep = false;
-		c->state = ADMIN_LINGER;
+		admin_enter(c, ADMIN_LINGER);
 		return;
 	}
 	admin_answer(c->page, &c->x);
@@ -158,7 +174,7 @@ static void admin_answer_now(struct admin_conn *c)
 		return;
 	}
 	loop_disarm(c->admin->loop, &c->timer);
-	c->state = ADMIN_WAIT;
+	admin_enter(c, ADMIN_WAIT);
 }
 
 void admin_conn_answer_later(struct admin_exchange *x)
@@ -220,7 +236,7 @@ static void admin_take_head(struct admin_conn *c)
 	if (c->msg.minor >= 1 && slice_is(http_msg_get(&c->msg, H_EXPECT), "100-continue"))
 		(void)conn_writev(c->conn, &iov, 1);
 	http_parser_go_on(c->parser);
-	c->state = ADMIN_BODY;
+	admin_enter(c, ADMIN_BODY);
 }
 
 static void admin_refuse_parse(struct admin_conn *c)
@@ -298,7 +314,7 @@ static void admin_finish(struct admin_conn *c)
 	text_free(&c->out);
 	admin_drop_exchange(c);
 	if (!c->keep) {
-		c->state = ADMIN_LINGER;
+		admin_enter(c, ADMIN_LINGER);
 		conn_shutdown_write(c->conn);
 		loop_arm(c->admin->loop, &c->timer, ADMIN_LINGER_MS);
 		return;
@@ -306,6 +322,7 @@ static void admin_finish(struct admin_conn *c)
 	c->in_len -= c->parsed;
 	memmove(c->in, c->in + c->parsed, c->in_len);
 	c->parsed = 0;
+	admin_enter(c, ADMIN_HEAD);
 	admin_begin_request(c);
 }
 
