@@ -187,7 +187,8 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 
 	if (fill_is_of_stored(l, m))
 		return FETCH_UNCONDITIONAL;
-	l->head.content_location = answer->url;
+	l->head.url = answer->url;
+	l->head.redirected = answer->redirected;
 	l->head.varies = fill_varies_by_coding(l->params.entry);
 	if ((r = fill_renew(l, m, o, &head)) == FILL_HEAD_UNUSABLE) {
 		object_head_unref(&head);

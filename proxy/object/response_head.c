@@ -149,13 +149,26 @@ static void add_status_line(struct text *t, int status)
 	text_puts(t, "\r\n");
 }
 
+/* Content-Location names the URL at which the response was found, wherever the client does not know it: behind
+ * redirects, and in the gateway, whose own URLs are no base for what a feed links to. There the origin's own field
+ * counts first. */
+static void add_content_location(struct text *t, const struct http_msg *m, const struct response_settings *s)
+{
+	struct slice own = http_msg_get(m, H_CONTENT_LOCATION);
+	bool found = m->status / 100 == 2 || m->status == 304;
+
+	if (s->url && (s->redirected || (s->way == RESPONSE_FOREIGN && found && !own.len)))
+		response_head_add_field(t, "Content-Location", s->url);
+	else if (own.len)
+		response_head_add_line(t, "Content-Location", own);
+}
+
 struct object_head *response_head_build(const struct http_msg *m, enum response_body body,
     const struct response_settings *s)
 {
 	struct object_head *out = object_head_new();
 	struct text t = { 0 };
 	struct slice type = http_msg_get(m, H_CONTENT_TYPE), date = http_msg_get(m, H_DATE);
-	struct slice location = http_msg_get(m, H_CONTENT_LOCATION);
 	size_t before;
 	bool about_ours = m->status == 304 && s->etag_ours;
 
@@ -183,10 +196,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 			response_head_add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
 	if (s->way == RESPONSE_FOREIGN)
 		text_puts(&t, RESPONSE_SANDBOX);
-	if (s->content_location)
-		response_head_add_field(&t, "Content-Location", s->content_location);
-	else if (location.len)
-		response_head_add_line(&t, "Content-Location", location);
+	add_content_location(&t, m, s);
 	if ((s->varies || (s->gzip && (about_ours || body == RESPONSE_NORMALISED))) && !vary_covers_coding(m))
 		response_head_add_field(&t, "Vary", "Accept-Encoding");
 	before = t.len;

@@ -48,7 +48,8 @@ struct fetch_answer {
 	struct slice upstream;         /* its bytes */
 	bool conditional;              /* the request carried the validators */
 	bool cookies;                  /* a request carried cookies that a redirect had set: nobody else's answer */
-	const char *url;               /* the URL to which redirects led; NULL: there was none */
+	const char *url;               /* at which the response was found */
+	bool redirected;               /* redirects led there */
 };
 
 /* Calls to the cache, which stands between a fetch and its object. All come on the fetch's own thread; any but head and

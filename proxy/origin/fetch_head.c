@@ -64,7 +64,7 @@ static int fetch_ask_hooks(struct fetch *f)
 {
 	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len },
 		.conditional = f->conditional, .cookies = f->cookies,
-		.url = f->trail.n > 1 ? f->url : NULL };
+		.url = f->url, .redirected = f->trail.n > 1 };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
 	case FETCH_GO_ON:
@@ -127,7 +127,8 @@ static int fetch_start_body(struct fetch *f)
 	fetch_enter(f, FETCH_BODY);
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
-	f->request.stage.head.content_location = f->trail.n > 1 ? f->url : NULL;
+	f->request.stage.head.url = f->url;
+	f->request.stage.head.redirected = f->trail.n > 1;
 	f->request.stage.encoding.base = f->url;
 	if (!(f->stage = transform_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);

@@ -122,7 +122,7 @@ def test_upgrade_https(start, tls_origin, authority, good, options, route_option
     target = {"gateway": f"/{plain}/feed", "forward": f"{plain}/feed", "route": "/r/feed"}[way]
     got, asked = proxy.through(secure, FEED, target)
     assert got.body == SMALL_OUT and asked.target == "/feed"
-    assert got["Content-Location"] is None
+    assert got["Content-Location"] == (f"{secure.url}/feed" if way == "gateway" else None)
 
 
 def test_no_upgrade_where_a_route_says_so(start, origin):

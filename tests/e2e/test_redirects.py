@@ -75,7 +75,7 @@ def test_other_statuses_are_no_redirects(gateway, origin, status):
     client = gateway.client().ask(f"/{origin.url}/old")
     asked(origin, "/old").answer(message(status, "Location: /new", length=status[:3] != "304"))
     got = client.response()
-    assert got.status == int(status[:3]) and got["Location"] == "/new" and "Content-Location" not in got
+    assert got.status == int(status[:3]) and got["Location"] == "/new" and got["Content-Location"] in (None, f"{origin.url}/old")
     assert not origin.asked()
 
 
@@ -244,6 +244,18 @@ def test_content_location_is_passed_on_without_a_redirect(gateway, origin):
     got, _ = gateway.through(origin, message("200 OK", "Content-Type: text/css", "Content-Location: /other", body=b"a{}"),
                              f"/{origin.url}/f")
     assert got["Content-Location"] == "/other"
+
+
+@pytest.mark.parametrize("content_type", ["application/rss+xml", "text/css"])
+def test_the_gateway_names_the_url_itself(gateway, origin, content_type):
+    """Readers resolve relative links by it."""
+    got, _ = gateway.through(origin, message("200 OK", f"Content-Type: {content_type}", body=SMALL), f"/{origin.url}/named?a=1")
+    assert got["Content-Location"] == f"{origin.url}/named?a=1"
+
+
+def test_it_names_no_url_of_an_error(gateway, origin):
+    got, _ = gateway.through(origin, message("404 Not Found", body=b"no"), f"/{origin.url}/none")
+    assert got.status == 404 and "Content-Location" not in got
 
 
 def test_fields_go_along(gateway, origin):

@@ -228,6 +228,17 @@ def test_trust_04_what_redirects_and_codings_say_survives_a_304(start, origin, s
         assert each.body == SMALL_OUT and each["Content-Location"] == f"{origin.url}/g" and "Accept-Encoding" in each["Vary"]
 
 
+@pytest.mark.parametrize("own", [(), ("Content-Location: /other",)])
+def test_the_url_that_the_gateway_names_survives_a_304(start, origin, site, own):
+    proxy, target = start(None, "--gateway", "on"), f"/{origin.url}/f?a=1"
+    site["/f?a=1"] = lambda request: (message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else
+                                      page("Cache-Control: no-cache", ETAG, *own, kind="application/xml", body=SMALL))
+    answers = [proxy.get(target) for _ in range(3)] + [proxy.get(f"/?url={origin.url}/f?a=1")]
+    assert [was_hit(each) for each in answers] == [False, False, True, True] and site.count("/f?a=1") == 2
+    for each in answers:
+        assert each.body == SMALL_OUT and each["Content-Location"] == ("/other" if own else f"{origin.url}/f?a=1")
+
+
 # ---- 5: redirects count ----
 
 def gateway(start, origin):
