@@ -37,6 +37,7 @@ struct cache {
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
 	struct prefixes prefixes;
+	atomic_uint generations;       /* of records of variants, given so far */
 	atomic_uint ends;              /* objects that were in flight and were taken out */
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
@@ -212,16 +213,58 @@ void cache_cancel(struct cache *c, struct store_wait *w)
 		c->second->ops->cancel(c->second, w);
 }
 
+/* Called under the lock of the key's gate. */
+static void gate_put(struct cache *c, struct gate *gate, struct entry *e)
+{
+	gate->changes++;
+	c->memory->ops->put(c->memory, e);
+	if (c->second)
+		c->second->ops->put(c->second, e);
+}
+
 bool cache_put(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
 {
 	struct gate *gate = gate_open(c, e->key, e->key_len);
 	bool good = gate_lets_in(c, gate, ticket, e);
 
+	if (good)
+		gate_put(c, gate, e);
+	gate_close(c, gate);
+	return good;
+}
+
+/* Of all processes that share a store no two give the same number, because the secret is the process's own. */
+static uint64_t generation_new(struct cache *c)
+{
+	unsigned n = atomic_fetch_add(&c->generations, 1);
+	uint64_t generation = hash_sip(c->secret, &n, sizeof n);
+
+	return generation == CACHE_GENERATION_NONE ? 1 : generation;
+}
+
+/* Called under the lock of the key's gate. */
+static uint64_t gate_generation(struct cache *c, const struct gate *gate, const struct entry *record, uint64_t known,
+    const struct cache_ticket *ticket)
+{
+	struct entry *there = store_memory_peek(c->memory, record->key, record->key_len);
+	uint64_t n = CACHE_GENERATION_NONE;
+
+	if (there && there->vary && !strcmp(there->vary, record->vary))
+		n = there->generation;
+	else if (!there && gate->changes == ticket->changes)
+		n = known;
+	entry_unref(&there);
+	return n != CACHE_GENERATION_NONE ? n : generation_new(c);
+}
+
+bool cache_put_variants(struct cache *c, struct entry *record, uint64_t known, const struct cache_ticket *ticket)
+{
+	struct gate *gate = gate_open(c, record->key, record->key_len);
+	bool good = gate_lets_in(c, gate, ticket, record);
+
 	if (good) {
-		gate->changes++;
-		c->memory->ops->put(c->memory, e);
-		if (c->second)
-			c->second->ops->put(c->second, e);
+		record->generation = gate_generation(c, gate, record, known, ticket);
+		gate_put(c, gate, record);
 	}
 	gate_close(c, gate);
 	return good;

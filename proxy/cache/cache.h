@@ -36,6 +36,11 @@ void cache_warm(struct cache *, struct entry *, const struct cache_ticket *);
 void cache_cancel(struct cache *, struct store_wait *);
 /* False: its URL was purged since the ticket was taken, and nothing was stored. */
 bool cache_put(struct cache *, struct entry *, const struct cache_ticket *);
+/* As cache_put(), of a record of variants, which is given its generation: that of the record in its place, if that has
+ * the same names, or else the known one, if nothing of the URL has changed since the ticket was taken; or else a new
+ * one. So a variant that was stored before another response had the URL for itself is not found again. */
+bool cache_put_variants(struct cache *, struct entry *record, uint64_t known, const struct cache_ticket *);
+enum { CACHE_GENERATION_NONE = 0 };    /* no record of variants is known */
 /* As store_memory_keep_gzip(). */
 bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object *body, const struct object *form);
 /* As store_memory_reserve(): a body in the making counts against the budget of memory. */

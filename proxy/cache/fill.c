@@ -68,12 +68,27 @@ void fill_key(struct fill *l, bool part, struct text *key)
 	text_puts(key, part ? ENTRY_PARTS : "");
 }
 
-static bool fill_put_names(struct fill *l, const struct freshness *freshness)
+/* The generation of the record by which the request was looked up, if the response varies by the fields that stand
+ * there. */
+static uint64_t fill_known_generation(struct fill *l)
 {
-	struct entry_parts names = { .vary = strdup(l->vary), .freshness = freshness };
-	struct entry *record = names.vary ? entry_new(l->key, l->params.key_len, &names) : NULL;
-	bool good = record && cache_put(l->params.cache, record, &l->ticket);
+	struct text key = { 0 };
+	bool same;
 
+	fill_key(l, l->ranged, &key);
+	same = !key.failed && key.len == l->params.busy_len && !memcmp(key.bytes, l->busy, key.len);
+	text_free(&key);
+	return same ? l->params.generation : CACHE_GENERATION_NONE;
+}
+
+static bool fill_put_names(struct fill *l, struct entry_parts *variant)
+{
+	struct entry_parts names = { .vary = strdup(l->vary), .freshness = variant->freshness };
+	struct entry *record = names.vary ? entry_new(l->key, l->params.key_len, &names) : NULL;
+	bool good = record && cache_put_variants(l->params.cache, record, fill_known_generation(l), &l->ticket);
+
+	if (good)
+		variant->generation = record->generation;
 	entry_unref(&record);
 	return good;
 }
@@ -83,7 +98,7 @@ struct entry *fill_put(struct fill *l, struct entry_parts *parts)
 	struct text key = { 0 };
 	struct entry *e = NULL;
 
-	if (l->vary && !fill_put_names(l, parts->freshness)) {
+	if (l->vary && !fill_put_names(l, parts)) {
 		entry_parts_free(parts);
 		return NULL;
 	}

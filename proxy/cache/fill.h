@@ -23,6 +23,7 @@ struct fill_params {
 	const struct request *request; /* copied without its message */
 	struct slice sent;             /* its lines for the origin (request_head_sent()); copied */
 	struct entry *entry;           /* the stored response to validate; a reference is taken; NULL: none */
+	uint64_t generation;           /* of the record of variants that the key in busy was made by */
 	struct entry *part;            /* the stored part, where a part is asked for; likewise */
 	struct freshness_settings freshness;
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */

@@ -231,14 +231,27 @@ static enum lookup_step lookup_decide_variants(struct lookup *l, const struct en
 		cache_remove(l->ctx->cache, e->key, e->key_len);
 		return lookup_decide_nothing(l);
 	}
+	l->generation = e->generation;
 	return lookup_set_variant(l, e->vary) ? LOOKUP_FIND : LOOKUP_DELIVER;
+}
+
+/* Lets go of a variant that was stored before something else had the place of the record that led to it: what came
+ * between was newer, and a client may have seen it (RFC 9111 section 4). */
+static void lookup_judge_generation(struct lookup *l)
+{
+	struct entry *e = l->found;
+
+	if (e && e->object && l->key_len > l->primary_len && e->generation != l->generation)
+		entry_unref(&l->found);
 }
 
 static enum lookup_step lookup_step_decide(struct lookup *l)
 {
-	struct entry *e = l->found;
+	struct entry *e;
 	enum lookup_step next;
 
+	lookup_judge_generation(l);
+	e = l->found;
 	l->found = NULL;
 	if (!e)
 		return lookup_decide_nothing(l);
@@ -270,6 +283,7 @@ static bool lookup_part_holds_range(struct lookup *l)
 static enum lookup_step lookup_step_parts(struct lookup *l)
 {
 	l->sought = SOUGHT_WHOLE;
+	lookup_judge_generation(l);
 	if ((l->ranged = lookup_goes_ranged(l)))
 		l->company = COMPANY_NONE;
 	if (l->ranged && l->found && l->found->object) {
@@ -315,6 +329,18 @@ static void lookup_let_go(struct lookup *l)
 	l->parts = NULL;
 }
 
+/* The generation of the record of variants in memory that has these names. */
+static uint64_t lookup_generation(struct lookup *l, const char *names)
+{
+	struct entry *record = cache_peek(l->ctx->cache, l->key, l->primary_len);
+	uint64_t n = CACHE_GENERATION_NONE;
+
+	if (record && record->vary && !strcmp(record->vary, names))
+		n = record->generation;
+	entry_unref(&record);
+	return n;
+}
+
 /* The collapsed response is for another variant: this request asks for its own. It may wait for others again, unless
  * the fields that the response varies by keep changing. */
 static void lookup_ask_for_variant(struct lookup *l, const char *names)
@@ -322,6 +348,7 @@ static void lookup_ask_for_variant(struct lookup *l, const char *names)
 	enum { CHANGES_MAX = 3 };
 
 	lookup_let_go(l);
+	l->generation = lookup_generation(l, names);
 	if (++l->others > CHANGES_MAX)
 		l->company = COMPANY_NONE;
 	if (lookup_set_variant(l, names))

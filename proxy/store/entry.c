@@ -106,6 +106,7 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 	atomic_flag_clear(&e->claimed);
 	atomic_init(&e->noted, 0);
 	e->vary = parts->vary;
+	e->generation = parts->generation;
 	e->object = parts->object;
 	e->head = parts->head;
 	e->part = parts->part;
@@ -173,7 +174,8 @@ void entry_unref(struct entry **ep)
 struct entry *entry_expired(struct entry *e, int64_t now)
 {
 	struct freshness freshness = e->freshness;
-	struct entry_parts parts = { .freshness = &freshness, .part = e->part, .upstream_len = e->upstream_len };
+	struct entry_parts parts = { .freshness = &freshness, .generation = e->generation, .part = e->part,
+		.upstream_len = e->upstream_len };
 	struct entry *expired;
 
 	if (!e->object)

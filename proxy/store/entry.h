@@ -27,6 +27,9 @@ struct entry {
 	char *vary;
 	/* body and report, DONE and kept; after entry_unpack() its head is the entry's head. NULL: no response */
 	struct object *object;
+	/* of a record of variants, and of each variant or part stored under it: a variant of another generation was
+	 * stored before something else took the record's place */
+	uint64_t generation;
 	struct content_range part;     /* the part of the response that object holds; total 0: the whole response */
 	struct object_head *head;      /* of the whole response as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the head as the origin sent it: it has the validators, a 304 updates it */
@@ -42,6 +45,7 @@ struct entry {
 
 struct entry_parts {               /* entry_new() takes over the references and strings, also on failure */
 	char *vary;
+	uint64_t generation;
 	struct object *object;
 	struct object_head *head;
 	struct content_range part;
@@ -85,7 +89,7 @@ struct entry *entry_expired(struct entry *, int64_t now);
 /* The entry as bytes, the same on every machine; the layout stands in entry_pack.c. *len bytes, which the caller
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
-enum { ENTRY_FORMAT = 2 };
+enum { ENTRY_FORMAT = 3 };
 /* NULL: the bytes are damaged or of another format, or there is no memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 /* The key of a packed entry, of which nothing but the key's bounds is checked; at NULL: there is no key. */

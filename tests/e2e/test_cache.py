@@ -442,6 +442,19 @@ def test_vary(proxy, site, name, one, same, other):
     assert proxy.get("/f", *asking[0]).body == bodies[0] and proxy.get("/f", *asking[2]).body == bodies[2] and site.count() == 2
 
 
+@pytest.mark.parametrize("between", [(), ("Vary: From",)])
+def test_an_older_variant_does_not_come_back(proxy, site, between):
+    """Section 4: once something newer for all, or by other fields, had the place of the record of variants, and a client got it."""
+    vary = ["Vary: User-Agent"]
+    site["/f"] = lambda request: page(FRESH, *vary, body=b"%d" % site.count())
+    assert proxy.get("/f", "User-Agent: a").body == b"1"
+    vary[:] = between
+    assert proxy.get("/f", "User-Agent: b").body == b"2" and proxy.get("/f", "User-Agent: a").body == b"2"
+    vary[:] = ["Vary: User-Agent"]
+    assert proxy.get("/f", "User-Agent: b", "Cache-Control: no-cache").body == b"3"
+    assert proxy.get("/f", "User-Agent: a").body == b"4" and proxy.get("/f", "User-Agent: b").body == b"3"
+
+
 def test_encodings_of_clients_never_split_the_cache(proxy, site):
     site["/f"] = feed(FRESH, "Vary: Accept-Encoding")
     for wish in ("gzip", "br", "identity", "gzip;q=0, *"):

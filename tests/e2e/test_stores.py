@@ -80,6 +80,26 @@ def test_lmdb_survives_a_restart(start, origin, numbers, tmp_path):
     assert numbers.count() == before
 
 
+def test_variants_of_a_former_process(start, origin, tmp_path):
+    """A new variant joins those that stand in the folder; one from before a response for all does not come back."""
+    site, options, vary = Site(origin), ("--cache-lmdb", str(tmp_path)), ["Vary: User-Agent"]
+    site["*"] = lambda request: page(FRESH, *vary, body=b"%d" % site.count())
+    ask = lambda proxy, name: proxy.get("/f", f"User-Agent: {name}").body
+    first = start(origin, *options)
+    assert [ask(first, "a"), ask(first, "b")] == [b"1", b"2"]
+    first.stop()
+    second = start(origin, *options)
+    assert [ask(second, name) for name in "cab"] == [b"3", b"1", b"2"]
+    vary.clear()
+    assert ask(second, "d") == ask(second, "a") == b"4"
+    second.stop()
+    third = start(origin, *options)
+    assert ask(third, "a") == b"4"
+    vary[:] = ["Vary: User-Agent"]
+    assert third.get("/f", "User-Agent: b", "Cache-Control: no-cache").body == b"5"
+    assert [ask(third, name) for name in "abc"] == [b"6", b"5", b"7"]
+
+
 def test_lmdb_of_another_format(start, origin, numbers, tmp_path):
     options, file = ("--cache-lmdb", str(tmp_path)), tmp_path / "data.mdb"
     first = start(origin, *options)

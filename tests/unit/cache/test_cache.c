@@ -130,6 +130,47 @@ static void overtakers(void)
 	}
 }
 
+/* A record that stays with its names keeps its generation, and its variants are found; behind anything else it has a new one. */
+static void generations(void)
+{
+	enum { KNOWN = 77 };
+	static const char key[] = "http://a/f\nk";
+	static const struct { const char *rule, *there; enum what meanwhile; uint64_t known; bool same_as_there, same_as_known; } cases[] = {
+		{ "the first record", NULL, NOTHING, CACHE_GENERATION_NONE, false, false },
+		{ "the same once more", "accept", NOTHING, CACHE_GENERATION_NONE, true, false },
+		{ "the same, whatever else was looked up", "accept", NOTHING, KNOWN, true, false },
+		{ "one by other fields", "from", NOTHING, CACHE_GENERATION_NONE, false, false },
+		{ "one by other fields than are in memory now", "from", NOTHING, KNOWN, false, false },
+		{ "one that the second store has alone", NULL, NOTHING, KNOWN, false, true },
+		{ "a response for all is there", NULL, STORE_IT, KNOWN, false, false },
+		{ "something had its place and is gone", NULL, REMOVE_IT, KNOWN, false, false },
+		{ "a response for all behind the same", "accept", STORE_IT, KNOWN, false, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+		struct cache_ticket before, ticket;
+		struct entry *there = NULL, *record = entries_vary(key, "accept");
+
+		before = cache_ticket(c, key, strlen(key));
+		if (cases[i].there) {
+			there = entries_vary(key, cases[i].there);
+			CU_ASSERT(cache_put_variants(c, there, CACHE_GENERATION_NONE, &before));
+		}
+		ticket = cache_ticket(c, key, strlen(key));
+		meanwhile(c, cases[i].meanwhile);
+		CU_ASSERT(cache_put_variants(c, record, cases[i].known, &ticket));
+		UNIT_ROW(record->generation != CACHE_GENERATION_NONE, "4: %s", cases[i].rule);
+		UNIT_ROW((there && record->generation == there->generation) == cases[i].same_as_there, "4: %s", cases[i].rule);
+		UNIT_ROW((record->generation == KNOWN) == cases[i].same_as_known, "4: %s", cases[i].rule);
+		cache_purge(c, PURGE_ALL, "", 0, false, 0);
+		UNIT_ROW(!cache_put_variants(c, record, cases[i].known, &ticket), "trust 06: %s, purged meanwhile", cases[i].rule);
+		entry_unref(&there);
+		entry_unref(&record);
+		cache_free(&c);
+	}
+}
+
 /* A hint is of one key, ends in time, and is forgotten with all others. */
 static void hit_for_miss(void)
 {
@@ -144,4 +185,4 @@ static void hit_for_miss(void)
 	cache_free(&c);
 }
 
-UNIT_SUITE(cache, { "hit for miss", hit_for_miss }, { "tickets", tickets }, { "overtakers", overtakers })
+UNIT_SUITE(cache, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers })

@@ -192,10 +192,12 @@ static const char *variant(const char *line)
 	return key;
 }
 
-enum stored { NOTHING, WHOLE, VARIANT, OTHER_VARIANT, VARIANTS_OF_VARIANTS };
+enum stored { NOTHING, WHOLE, VARIANT, OTHER_VARIANT, OLDER_VARIANT, VARIANTS_OF_VARIANTS };
 
 static void store(enum stored what, int64_t age, const struct freshness *f)
 {
+	struct entry *e;
+
 	switch (what) {
 	case NOTHING:
 		return;
@@ -207,6 +209,11 @@ static void store(enum stored what, int64_t age, const struct freshness *f)
 		break;
 	case VARIANT:
 		put(aged(variant(GERMAN), age, f));
+		break;
+	case OLDER_VARIANT:
+		e = aged(variant(GERMAN), age, f);
+		e->generation = 1;
+		put(e);
 		break;
 	case OTHER_VARIANT:
 		put(aged(variant("Accept-Language: fr\r\n"), age, f));
@@ -245,6 +252,7 @@ static void decisions(void)
 		{ "4.1: the variant that the request selects", VARIANT, 10, { 0 }, GERMAN, SOURCE_STORED, FWD_NONE, 0, 0 },
 		{ "4.1: it is stale", VARIANT, LIFETIME + 10, { 0 }, GERMAN, SOURCE_FILL, FWD_STALE, 1, 1 },
 		{ "4.1: another variant is no answer", OTHER_VARIANT, 10, { 0 }, GERMAN, SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
+		{ "4: nor one from before the record had to go", OLDER_VARIANT, 10, { 0 }, GERMAN, SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
 		{ "4.1: nor is any for who sends none", VARIANT, 10, { 0 }, "", SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
 		{ "a liar's store leads nobody round", VARIANTS_OF_VARIANTS, 10, { 0 }, GERMAN, SOURCE_FILL, FWD_VARY_MISS, 1, 0 },
 	};

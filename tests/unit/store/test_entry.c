@@ -103,7 +103,8 @@ static void bodies(void)
 
 static void parts(void)
 {
-	struct entry_parts binary = { .vary = strdup("accept-encoding") };
+	struct entry_parts binary = { .vary = strdup("accept-encoding"), .generation = UINT64_MAX };
+	struct entry *variant = entries_new("http://a/\nk\naccept=x", 1, 300);
 
 	for (size_t i = 0; i < COUNT(verdicts); i++)
 		round_trip(with_verdict(&verdicts[i]), verdicts[i].path);
@@ -112,6 +113,8 @@ static void parts(void)
 	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 5, 3, 8), "part to the end");
 	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 5000, 0, UINT64_MAX), "part of more than any disk holds");
 	round_trip(entries_part("http://a/\nk" ENTRY_PARTS, 1, 8, 0, 8), "part that is all");
+	variant->generation = 1;
+	round_trip(variant, "variant");
 	round_trip(entry_new("a\0b\nc", 5, &binary), "key with NUL");
 	round_trip(entries_new("", 0, 10), "empty key");
 }
