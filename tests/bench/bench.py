@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """make bench: measures, then writes report.md, chart.svg and results.json.
 
-usage: bench.py BUILD FOLDER            the parts of BENCH (micro hits misses; all by default), BENCH_ROUNDS (3) rounds;
-                                        BENCH_QUICK=1: a smoke run, whose figures mean nothing
+usage: bench.py BUILD FOLDER            the parts of BENCH (micro hits misses misses2 store; all by default), BENCH_ROUNDS (3)
+                                        rounds; BENCH_QUICK=1: a smoke run, whose figures mean nothing; BENCH_ONLY=PATTERN: of
+                                        misses2 and store only the rows whose names match
        bench.py --readme FOLDER SOURCE  the results in FOLDER into README and chart.svg of SOURCE/tests/bench
 
 Parts that were measured before and are not this time stay in results.json as they were."""
@@ -18,12 +19,14 @@ import chart
 import hits
 import micro
 import misses
+import misses2
 import report
 import results
 import servers
+import store
 from drive import Setup
 
-PARTS = {"micro": micro.run, "hits": hits.run, "misses": misses.run}
+PARTS = {"micro": micro.run, "hits": hits.run, "misses": misses.run, "misses2": misses2.run, "store": store.run}
 QUIET_SECONDS, QUIET_SHARE = 1, .05
 
 
@@ -87,7 +90,7 @@ def measure(build, folder):
     if set(wanted) - set(PARTS):
         raise SystemExit(f"BENCH is {' '.join(wanted)}; parts are {' '.join(PARTS)}")
     os.makedirs(folder, exist_ok=True)
-    setup, kept = Setup(build, folder, rounds, quick), os.path.join(folder, "results.json")
+    setup, kept = Setup(build, folder, rounds, quick, os.environ.get("BENCH_ONLY", "")), os.path.join(folder, "results.json")
     said, begin = facts(setup, rounds), times()
     said_before, before = results.load(kept) if os.path.exists(kept) else ({}, [])
     by_part = {part: [table for table in before if table.part == part] for part in PARTS}

@@ -3,6 +3,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import resource
 import subprocess
 
@@ -15,8 +16,8 @@ SMOKE = 100                         # requests of a smoke run's turn, however lo
 
 @contextlib.contextmanager
 def started(setup, server, path, *options, cpus=(servers.LOAD_CPU,)):
-    """A load whose connections are all open, and which waits to be told to begin."""
-    argv = [setup.load, *map(str, options), str(server.port), path]
+    """A load whose connections are all open, and which waits to be told to begin. path: one, or several that are asked for in turn."""
+    argv = [setup.load, *map(str, options), str(server.port), *([path] if isinstance(path, str) else path)]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=servers.pin(cpus))
     try:
         if process.stdout.readline() != b"ready\n":
@@ -50,7 +51,7 @@ def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
     result["cpu"] = (after - before) / result["requests"] * 1e6
     result["rate"] = result["requests"] / result["seconds"]
     result["load_share"] = (spent.ru_utime + spent.ru_stime - own.ru_utime - own.ru_stime) / result["seconds"]
-    setup.say(f"{server.name:22} {path:28} {' '.join(map(str, options)):18} {result['rate']:9.0f}/s {result['cpu']:9.2f} us"
+    setup.say(f"{server.name:22} {path if isinstance(path, str) else f'{len(path)} paths':28} {' '.join(map(str, options)):18} {result['rate']:9.0f}/s {result['cpu']:9.2f} us"
               f"  p99 {result['p99'] / 1000:.2f} ms")
     return result
 
@@ -79,13 +80,18 @@ def attempt(setup, server, action):
 class Setup:
     """Where things are, how long and how often to measure."""
 
-    def __init__(self, build, folder, rounds, quick):
+    def __init__(self, build, folder, rounds, quick, only=""):
         self.load = os.path.join(build, "tests/bench/load")
         self.origin_program = os.path.join(build, "tests/bench/origin")
         self.utfeed = os.path.join(build, "utfeed")
         self.build, self.folder, self.rounds, self.quick = build, folder, rounds, quick
         self.seconds = .2 if quick else 2
+        self.only = re.compile(only)
         self.absent, self.trouble = [], []     # what is not measured; answers that were not as they should be
+
+    def wanted(self, what):
+        """Whether BENCH_ONLY asks for this row, of the parts that have many."""
+        return bool(self.only.search(what))
 
     def say(self, text):
         print(text, flush=True)

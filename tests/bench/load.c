@@ -3,7 +3,7 @@
  * With -r requests fall due at a fixed rate whatever the answers do, and latency runs from when one was due: a stall counts for
  * every request it held up, not for one (no coordinated omission).
  *
- * usage: load [options] PORT PATH    of 127.0.0.1; one JSON object on standard output
+ * usage: load [options] PORT PATH...    of 127.0.0.1, several in turn; one JSON object on standard output
  *   -c N  connections (64)           -d S  seconds (2), or -N N  so many requests
  *   -n N  ask for PATH?0 to PATH?N-1, in a scattered order
  *   -p N  requests in flight on each connection, sent in one write
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_MAX = 4096, EVENTS = 256, SECOND = 1000000000, TEXT_MAX = 1024, PIPELINE_MAX = 64, SCATTER = 7919 };
+enum { HEAD_MAX = 4096, EVENTS = 256, SECOND = 1000000000, TEXT_MAX = 1024, PIPELINE_MAX = 64, PATHS_MAX = 64, SCATTER = 7919 };
 
 enum state { HEAD, BODY, BODY_TO_END, CHUNK_LINE, CHUNK, TRAILERS };
 
@@ -35,7 +35,7 @@ struct conn {
 	int fd;
 	enum state state;
 	bool chunked;
-	unsigned in_flight;
+	unsigned in_flight, path;      /* path: which is asked for, where there are several */
 	int status;
 	uint64_t left, length;         /* of the body or chunk; of the body so far */
 	uint64_t due;                  /* of the oldest request in flight */
@@ -47,8 +47,8 @@ struct conn {
 enum { STEP_BITS = 7, STEPS = 1 << STEP_BITS, BUCKETS = STEPS * (64 - STEP_BITS) };
 
 static struct {
-	uint64_t requests, errors, bytes, length;
-	int status;
+	uint64_t requests, errors, bytes, length[PATHS_MAX];
+	int status[PATHS_MAX];
 	uint64_t latency[BUCKETS], slowest;
 } seen;
 
@@ -58,7 +58,8 @@ static struct {
 	bool close, lengths_differ;
 	const char *field;
 	uint16_t port;
-	const char *path;
+	unsigned paths;
+	char **path;
 } want = { .connections = 64, .pipeline = 1, .seconds = 2, .field = "" };
 
 static int poller;
@@ -137,11 +138,12 @@ static void conn_request(struct conn *c, unsigned count, uint64_t due)
 	char text[PIPELINE_MAX * TEXT_MAX], query[24] = "";
 	size_t len = 0;
 
+	c->path = (unsigned)(sent % want.paths);
 	for (unsigned i = 0; i < count; i++, sent++) {
 		if (want.objects)
 			snprintf(query, sizeof query, "?%" PRIu64, sent * SCATTER % want.objects);
-		len += (size_t)snprintf(text + len, TEXT_MAX, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s\r\n", want.path, query,
-		    want.port, want.field, want.close ? "Connection: close\r\n" : "");
+		len += (size_t)snprintf(text + len, TEXT_MAX, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n%s%s\r\n", want.path[c->path],
+		    query, want.port, want.field, want.close ? "Connection: close\r\n" : "");
 	}
 	c->in_flight += count;
 	c->due = due;
@@ -155,10 +157,10 @@ static void answer_done(struct conn *c)
 {
 	uint64_t took = now() - c->due;
 
-	if (!seen.status) {
-		seen.status = c->status;
-		seen.length = c->length;
-	} else if (c->status != seen.status || (c->length != seen.length && !want.lengths_differ)) {
+	if (!seen.status[c->path]) {
+		seen.status[c->path] = c->status;
+		seen.length[c->path] = c->length;
+	} else if (c->status != seen.status[c->path] || (c->length != seen.length[c->path] && !want.lengths_differ)) {
 		seen.errors++;
 	}
 	seen.requests++;
@@ -396,6 +398,7 @@ static void open_idle(struct conn *conns)
 static void options(int argc, char **argv)
 {
 	static char field[TEXT_MAX / 2];
+	size_t longest = 0;
 	int option;
 
 	while ((option = getopt(argc, argv, "c:d:N:n:p:r:kli:H:")) != -1)
@@ -412,12 +415,16 @@ static void options(int argc, char **argv)
 		case 'H': snprintf(field, sizeof field, "%s\r\n", optarg); want.field = field; break;
 		default: exit(EXIT_FAILURE);
 		}
-	if (argc - optind != 2 || want.pipeline > PIPELINE_MAX || strlen(argv[optind + 1]) > TEXT_MAX / 4) {
-		fputs("usage: load [-c N] [-d S] [-N N] [-n N] [-p N] [-r N] [-k] [-l] [-i N] [-H FIELD] PORT PATH\n", stderr);
+	want.path = argv + optind + 1;
+	want.paths = argc - optind > 1 ? (unsigned)(argc - optind - 1) : 0;
+	for (unsigned i = 0; i < want.paths; i++)
+		longest = strlen(want.path[i]) > longest ? strlen(want.path[i]) : longest;
+	/* What is in flight on a connection has one path, whose length is known */
+	if (!want.paths || want.paths > PATHS_MAX || want.pipeline > (want.paths > 1 ? 1 : PIPELINE_MAX) || longest > TEXT_MAX / 4) {
+		fputs("usage: load [-c N] [-d S] [-N N] [-n N] [-p N] [-r N] [-k] [-l] [-i N] [-H FIELD] PORT PATH...\n", stderr);
 		exit(EXIT_FAILURE);
 	}
 	want.port = (uint16_t)atoi(argv[optind]);
-	want.path = argv[optind + 1];
 }
 
 int main(int argc, char **argv)
@@ -453,7 +460,7 @@ int main(int argc, char **argv)
 	taken = now() - start;
 	printf("{\"requests\": %" PRIu64 ", \"seconds\": %.6f, \"bytes\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"status\": %d, \"length\": %" PRIu64
 	    ", \"p50\": %.1f, \"p99\": %.1f, \"p999\": %.1f, \"max\": %.1f}\n", seen.requests, (double)taken / SECOND, seen.bytes, seen.errors,
-	    seen.status, seen.length, quantile(.5), quantile(.99), quantile(.999), (double)seen.slowest / 1e3);
+	    seen.status[0], seen.length[0], quantile(.5), quantile(.99), quantile(.999), (double)seen.slowest / 1e3);
 	fflush(stdout);
 	/* Connections stay open until the caller has read what it measures */
 	return fgets(line, sizeof line, stdin) == NULL ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -14,11 +14,20 @@ def markdown(head, rows):
     return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
 
+def worst(table):
+    """(row, how many it stands for) of each row or group of rows that has bars, in their order."""
+    groups = {}
+    for row in table.rows:
+        if row.margin() is not None:
+            groups.setdefault(row.group or row.what, []).append(row)
+    return [(min(rows, key=results.Row.margin), len(rows)) for rows in groups.values()]
+
+
 def bars(tables):
-    """One line a row that has bars; several bars of a row stand beside each other."""
+    """One line a row that has bars, or a group of them; several bars of a row stand beside each other."""
     rows = []
     for table in tables:
-        for row in table.rows:
+        for row, count in worst(table):
             cells = []
             for bar, reached, met in row.verdicts():
                 if "limit" in bar:
@@ -29,7 +38,8 @@ def bars(tables):
                 beside, ratio, wanted, met = zip(*cells)
                 unit = f" ({table.unit})" if table.unit != results.AS_SAID else ""
                 no = "**no**" + (f": {row.because}" if row.because else "")
-                rows.append([f"{table.title}, {row.what}{unit}", number(row.median(results.OURS)), "; ".join(beside), "; ".join(ratio),
+                of = f", the worst of {count}" if count > 1 else ""
+                rows.append([f"{table.title}, {row.what}{of}{unit}", number(row.median(results.OURS)), "; ".join(beside), "; ".join(ratio),
                              "; ".join(wanted), "; ".join("yes" if one else no for one in met)])
     return markdown(["what", "utfeed", "beside", "times better", "bar", "met"], rows)
 

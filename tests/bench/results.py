@@ -8,10 +8,11 @@ AS_SAID = "as said"                 # the unit of a table whose rows name their 
 
 class Row:
     """One thing measured. better: "more" or "less". A bar is what utfeed is held to: {"against": contender, "times": factor}, utfeed
-    being better by that factor, or {"limit": value}. because: what else than utfeed may keep it from being met."""
+    being better by that factor, or {"limit": value}. because: what else than utfeed may keep it from being met. group: what rows have in
+    common that are one thing under several conditions; among the bars only the worst of them is shown."""
 
-    def __init__(self, what, better, bars=(), values=None, notes=None, because=""):
-        self.what, self.better, self.bars, self.because = what, better, list(bars), because
+    def __init__(self, what, better, bars=(), values=None, notes=None, because="", group=""):
+        self.what, self.better, self.bars, self.because, self.group = what, better, list(bars), because, group
         self.values, self.notes = values or {}, notes or {}
 
     def add(self, contender, value):
@@ -43,15 +44,22 @@ class Row:
             if reached is not None:
                 yield bar, reached, met
 
+    def margin(self):
+        """How far the nearest bar is passed; under 1: missed. None where none could be measured."""
+        lower = self.better == "less"
+        shares = [reached / bar["times"] if "times" in bar else bar["limit"] / reached if lower and reached > 0 else reached / bar["limit"]
+                  for bar, reached, _ in self.verdicts()]
+        return min(shares, default=None)
+
 
 class Table:
     def __init__(self, part, title, unit, rows=(), text=""):
         self.part, self.title, self.unit, self.rows, self.text = part, title, unit, list(rows), text
 
-    def row(self, what, better, bars=()):
+    def row(self, what, better, bars=(), group=""):
         found = next((row for row in self.rows if row.what == what), None)
         if not found:
-            found = Row(what, better, bars)
+            found = Row(what, better, bars, group=group)
             self.rows.append(found)
         return found
 

@@ -178,9 +178,9 @@ http {{
     return make
 
 
-def nginx_cache(push):
+def nginx_cache(push, size="4g"):
     return nginx(f"tcp_nopush {push}; open_file_cache max={open_files() // 4} inactive=600s; "
-                 "proxy_cache_path {folder}/cache levels=1:2 keys_zone=cache:64m max_size=4g inactive=600m;",
+                 "proxy_cache_path {folder}/cache levels=1:2 keys_zone=cache:64m max_size=%s inactive=600m;" % size,
                  "location / { proxy_pass http://origin; proxy_cache cache; proxy_cache_valid 200 1d; }")
 
 
@@ -195,11 +195,16 @@ def nginx_plain():
     return nginx("proxy_buffers 16 64k; proxy_max_temp_file_size 0;", "location / { proxy_pass http://origin; }")
 
 
-def varnish():
+def nginx_default():
+    """nginx passing on, with the buffers it has where nobody configures any."""
+    return nginx("", "location / { proxy_pass http://origin; }")
+
+
+def varnish(size="1g"):
     def make(folder, port, source):
         path = write(folder, "vcl", f'vcl 4.0;\nbackend default {{ .host = "127.0.0.1"; .port = "{source}"; }}\n')
         return [program("varnishd"), "-F", "-j", "none", "-n", f"{folder}/work", "-a", f"127.0.0.1:{port}", "-f", path, "-T", "none",
-                "-s", "malloc,1g", "-p", "thread_pools=1", "-p", "thread_pool_min=100", "-p", "thread_pool_max=5000", "-p", "timeout_idle=600"]
+                "-s", f"malloc,{size}", "-p", "thread_pools=1", "-p", "thread_pool_min=100", "-p", "thread_pool_max=5000", "-p", "timeout_idle=600"]
     return make
 
 
