@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """make bench: measures, then writes report.md, chart.svg and results.json.
 
-usage: bench.py BUILD FOLDER            the parts of BENCH (micro hits misses misses2 store; all by default), BENCH_ROUNDS (3)
-                                        rounds; BENCH_QUICK=1: a smoke run, whose figures mean nothing; BENCH_ONLY=PATTERN: of
+usage: bench.py BUILD FOLDER            the parts of BENCH (those of PARTS; all by default), BENCH_ROUNDS (3) rounds;
+                                        BENCH_QUICK=1: a smoke run, whose figures mean nothing; BENCH_ONLY=PATTERN: of
                                         misses2 and store only the rows whose names match
        bench.py --readme FOLDER SOURCE  the results in FOLDER into README and chart.svg of SOURCE/tests/bench
 
@@ -24,9 +24,17 @@ import report
 import results
 import servers
 import store
+import tls
 from drive import Setup
 
-PARTS = {"micro": micro.run, "hits": hits.run, "misses": misses.run, "misses2": misses2.run, "store": store.run}
+PARTS = {part.__name__: part.run for part in (
+    micro,
+    hits,
+    misses,
+    misses2,
+    store,
+    tls,
+)}
 QUIET_SECONDS, QUIET_SHARE = 1, .05
 
 

@@ -153,24 +153,27 @@ def origin(binary, files):
     return lambda folder, port, _: [binary, str(port), files]
 
 
-def utfeed(binary, *options, route=""):
+def utfeed(binary, *options, route="", scheme="http", host="127.0.0.1"):
     def make(_, port, source):
-        return [binary, "serve", "--listen", f"127.0.0.1:{port}", "--route", f"/=http://127.0.0.1:{source} {route}".rstrip(),
+        return [binary, "serve", "--listen", f"127.0.0.1:{port}", "--route", f"/={scheme}://{host}:{source} {route}".rstrip(),
                 "--access-log", "off", "--max-connections", "50000", "--client-connections", "0", *options]
     return make
+
+
+def temporary(folder):
+    return " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
 
 
 def nginx(http, server, modules=""):
     """One worker; http and server are what the roles below add."""
     def make(folder, port, source):
-        temporary = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         path = write(folder, "nginx.conf", f"""{modules}
 {"user root;" if os.geteuid() == 0 else ""} worker_processes 1; daemon off; pid {folder}/pid; error_log {folder}/errors warn;
 worker_rlimit_nofile {open_files()}; events {{ worker_connections {open_files() // 2 + 4000}; }}
 http {{
-  access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; sendfile on; {temporary}
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; sendfile on; {temporary(folder)}
   proxy_http_version 1.1; proxy_set_header Connection ""; upstream origin {{ server 127.0.0.1:{source}; keepalive 64; }}
-  {http.format(folder=folder)}
+  {http.format(folder=folder, source=source)}
   server {{ listen 127.0.0.1:{port}; {server} }}
 }}
 """)
@@ -189,6 +192,31 @@ def nginx_charset(charset):
     return nginx("include /etc/nginx/win-utf; include /etc/nginx/koi-utf; charset_types application/rss+xml; proxy_buffers 16 64k; "
                  "proxy_max_temp_file_size 0;",
                  f"charset utf-8; source_charset {charset}; override_charset on; location / {{ proxy_pass http://origin; }}")
+
+
+def nginx_origin(files, chain, key, options):
+    """An https origin: the files of a folder, none of which may be stored."""
+    def make(folder, port, _):
+        path = write(folder, "nginx.conf", f"""{"user root;" if os.geteuid() == 0 else ""} worker_processes 1; daemon off; pid {folder}/pid;
+error_log {folder}/errors warn; events {{ worker_connections {open_files() // 2}; }}
+http {{
+  access_log off; keepalive_requests 1000000000; open_file_cache max=100; {temporary(folder)}
+  server {{
+    listen 127.0.0.1:{port} ssl; ssl_certificate {chain}; ssl_certificate_key {key}; ssl_session_cache shared:own:10m; {options}
+    add_header Cache-Control no-store; root {files};
+  }}
+}}
+""")
+        return [program("nginx"), "-c", path]
+    return make
+
+
+def nginx_secure(root, keep):
+    """Passes on to an https origin whose certificate it verifies."""
+    return nginx("proxy_buffers 16 64k; proxy_max_temp_file_size 0; "
+                 f"upstream secure {{{{ server 127.0.0.1:{{source}}; {'keepalive 64;' if keep else ''} }}}}",
+                 "location / { proxy_pass https://secure; proxy_ssl_session_reuse on; proxy_ssl_protocols TLSv1.2 TLSv1.3; proxy_ssl_verify on; "
+                 f"proxy_ssl_trusted_certificate {root}; proxy_ssl_verify_depth 3; proxy_ssl_name localhost; proxy_ssl_server_name on; }}")
 
 
 def nginx_plain():
