@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec", days[] = "SunMonTueWedThuFriSat";
@@ -24,71 +23,115 @@ static bool letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* Three letters as one number, whatever their case. */
+static uint32_t date_letters(const char *at)
+{
+	return (uint32_t)((uint8_t)at[0] | 0x20) << 16 | (uint32_t)((uint8_t)at[1] | 0x20) << 8 | ((uint8_t)at[2] | 0x20);
+}
+
 static bool date_month(struct date_fields *d, const char *at)
 {
+	uint32_t name = date_letters(at);
+
 	for (d->month = 0; d->month < 12; d->month++)
-		if (!strncasecmp(months + d->month * 3, at, 3))
+		if (date_letters(months + d->month * 3) == name)
 			return true;
 	return false;
 }
 
+/* Takes a digit of a field; asctime pads the day with a blank. */
+static bool date_digit(const char *form, char c, int *field)
+{
+	if (c == ' ' && form[0] == 'D' && form[1] == 'D' && form[-1] == ' ' && form[-2] == 'M')
+		return true;
+	if (c < '0' || c > '9')
+		return false;
+	*field = *field * 10 + (c - '0');
+	return true;
+}
+
+/* The letters of a weekday in full. 0: there are too few. */
+static size_t date_weekday(struct slice s, size_t at)
+{
+	size_t start = at;
+
+	while (at < s.len && letter(s.at[at]))
+		at++;
+	return at - start < 6 ? 0 : at - start;
+}
+
+/* Whether the character at s.at[at] is what the form asks for, other than a weekday in full. */
+static bool date_take(struct date_fields *d, const char *form, struct slice s, size_t at)
+{
+	char c = s.at[at];
+
+	switch (*form) {
+	case 'W':
+		return letter(c);
+	case 'D':
+		return date_digit(form, c, &d->day);
+	case 'H':
+		return date_digit(form, c, &d->hour);
+	case 'N':
+		return date_digit(form, c, &d->minute);
+	case 'S':
+		return date_digit(form, c, &d->second);
+	case 'Y':
+		d->year_digits++;
+		return date_digit(form, c, &d->year);
+	case 'G':
+	case 'T':
+		return (c | 0x20) == (*form | 0x20);
+	case 'M':
+		if (form[-1] == 'G')
+			return (c | 0x20) == 'm';
+		return form[1] != 'M' || form[2] != 'M' || (s.len - at >= 3 && date_month(d, s.at + at));
+	default:
+		return c == *form;
+	}
+}
+
 static bool date_match(struct slice s, const char *form, struct date_fields *d)
 {
-	size_t at = 0;
+	size_t at = 0, n;
 
 	*d = (struct date_fields){ .month = -1 };
 	for (; *form; form++) {
-		int *field = *form == 'D' ? &d->day : *form == 'H' ? &d->hour : *form == 'N' ? &d->minute :
-			*form == 'Y' ? &d->year : &d->second;
-
-		if (form[0] == 'W' && form[1] == '-') {        /* a weekday in full */
-			size_t start = at;
-
-			while (at < s.len && letter(s.at[at]))
-				at++;
-			if (at - start < 6)
+		if (form[0] == 'W' && form[1] == '-') {
+			if (!(n = date_weekday(s, at)))
 				return false;
+			at += n;
 			form++;
-			continue;
-		}
-		if (at == s.len)
+		} else if (at == s.len || !date_take(d, form, s, at++))
 			return false;
-		if (*form == 'W') {
-			if (!letter(s.at[at]))
-				return false;
-		} else if (*form == 'G' || *form == 'T' || (*form == 'M' && form[-1] == 'G')) {
-			if ((s.at[at] | 0x20) != (*form | 0x20))
-				return false;
-		} else if (*form == 'M') {
-			if (form[1] == 'M' && form[2] == 'M' && (s.len - at < 3 || !date_month(d, s.at + at)))
-				return false;
-		} else if (strchr("DHNSY", *form)) {
-			/* asctime pads the day with a blank */
-			bool pad =
-			    *form == 'D' && form[1] == 'D' && form[-1] == ' ' && form[-2] == 'M' && s.at[at] == ' ';
-
-			if (!pad && (s.at[at] < '0' || s.at[at] > '9'))
-				return false;
-			*field = *field * 10 + (pad ? 0 : s.at[at] - '0');
-			d->year_digits += *form == 'Y';
-		} else if (*form != s.at[at])
-			return false;
-		at++;
 	}
 	return at == s.len;
+}
+
+/* Days from 1 January 1970 to that day of the Gregorian calendar; years begin with March, so that a leap day is their
+ * last. */
+static int64_t date_days(int year, int month, int day)
+{
+	int64_t y = year - (month < 2), century = y / 100;
+
+	return y * 365 + y / 4 - century + century / 4 + (153 * ((month + 10) % 12) + 2) / 5 + day - 1 - 719468;
+}
+
+static int date_month_days(int year, int month)
+{
+	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return month == 1 ? 28 + leap : 30 + ((month + (month > 6)) % 2 == 0);
 }
 
 /* Every field in range; a leap second counts as the next second. */
 static bool date_make(const struct date_fields *d, int64_t *seconds)
 {
-	struct tm tm = { .tm_year = d->year - 1900, .tm_mon = d->month, .tm_mday = d->day, .tm_hour = d->hour,
-		.tm_min = d->minute,
-		.tm_sec = d->second };
-
-	if (d->year < 1601 || d->day < 1 || d->day > 31 || d->hour > 23 || d->minute > 59 || d->second > 60)
+	if (d->year < 1601 || d->day < 1 || d->day > date_month_days(d->year, d->month) || d->hour > 23 ||
+	    d->minute > 59 || d->second > 60)
 		return false;
-	*seconds = timegm(&tm);
-	return tm.tm_mday == d->day || d->second == 60;
+	*seconds = date_days(d->year, d->month, d->day) * 86400 + d->hour * 3600 + d->minute * 60 + d->second;
+	return true;
 }
 
 bool http_date_read(struct slice s, int64_t now, int64_t *seconds)

@@ -26,6 +26,11 @@ static void reading(void)
 		{ "blanks at both ends", "  Sun, 06 Nov 1994 08:49:37 GMT\t", 784111777 },
 		{ "29 February of no leap year", "Wed, 29 Feb 2023 00:00:00 GMT", -1 },
 		{ "31 April", "Fri, 31 Apr 2026 00:00:00 GMT", -1 },
+		{ "29 February of a century", "Thu, 29 Feb 1900 00:00:00 GMT", -1 },
+		{ "29 February of the fourth century", "Tue, 29 Feb 2000 00:00:00 GMT", 951782400 },
+		{ "leap second of a day that is none", "Thu, 30 Feb 2023 23:59:60 GMT", -1 },
+		{ "first year", "Mon, 01 Jan 1601 00:00:00 GMT", -11644473600 },
+		{ "year 1600", "Sat, 01 Jan 1600 00:00:00 GMT", -1 },
 		{ "another zone", "Sun, 06 Nov 1994 08:49:37 UTC", -1 },
 		{ "an offset", "Sun, 06 Nov 1994 08:49:37 +0000", -1 },
 		{ "no zone", "Sun, 06 Nov 1994 08:49:37", -1 },
@@ -75,4 +80,19 @@ static void there_and_back(void)
 	}
 }
 
-UNIT_SUITE(http_date, { "reading", reading }, { "there and back", there_and_back })
+/* Every 97th hour of 400 years, and with it every day of the year, as the C library counts them. */
+static void every_day(void)
+{
+	enum { STEP = 97 * 3600 };
+
+	for (int64_t at = -11644473600; at < 951782400; at += STEP) {
+		char text[HTTP_DATE_LEN + 1];
+		int64_t got = 0;
+
+		http_date_write(text, at);
+		if (!http_date_read(head_slice(text), NOW, &got) || got != at)
+			UNIT_ROW(false, "%s: %lld", text, (long long)got);
+	}
+}
+
+UNIT_SUITE(http_date, { "reading", reading }, { "there and back", there_and_back }, { "every day", every_day })
