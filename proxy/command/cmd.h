@@ -13,6 +13,7 @@ enum cmd_status {
 	CMD_USAGE = 2       /* wrong arguments, an unreadable file, or a system without memory or converters */
 };
 
+int cmd_ca(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_normalise(int argc, char **argv);
 int cmd_healthcheck(int argc, char **argv);
