@@ -9,7 +9,8 @@ const char *const answer_outcome_names[ANSWER_COUNT] = { ANSWER_OUTCOMES(LABEL_N
 const char *const answer_class_names[ANSWER_CLASSES] = { "none", "1xx", "2xx", "3xx", "4xx", "5xx" };
 #undef LABEL_NAME
 
-void answers_add_rule(struct answers *a, const char *rule)
+/* The place of a rule, which is the last one where no other is left. */
+static struct answer_rule *answers_rule(struct answers *a, const char rule[ANSWER_RULE_MAX])
 {
 	unsigned n = atomic_load_explicit(&a->n_rules, memory_order_relaxed), i = 0;
 
@@ -18,8 +19,36 @@ void answers_add_rule(struct answers *a, const char *rule)
 	if (i == ANSWER_RULES)
 		i--;
 	else if (i == n) {
-		strncpy(a->rules[i].name, i < ANSWER_RULES - 1 ? rule : "other", ANSWER_RULE_MAX - 1);
+		strcpy(a->rules[i].name, i < ANSWER_RULES - 1 ? rule : "other");
 		atomic_store_explicit(&a->n_rules, n + 1, memory_order_release);
 	}
-	stats_count(&a->rules[i].n, 1);
+	return &a->rules[i];
+}
+
+/* A path is a few words of a published table, so that its first letters tell most of them apart. */
+static struct answer_known *answers_known(struct answers *a, const struct verdict *v)
+{
+	uint64_t words[2];
+
+	memcpy(words, v->path, sizeof words);
+	words[0] += words[1] * 31 + (uint64_t)v->policy * 7 + v->kind;
+	return &a->known[words[0] * UINT64_C(0x9E3779B97F4A7C15) >> (64 - ANSWER_KNOWN_BITS)];
+}
+
+void answers_add_verdict(struct answers *a, const struct verdict *v)
+{
+	struct answer_known *k = answers_known(a, v);
+	char rule[ANSWER_RULE_MAX];
+
+	if (!k->rule || k->kind != v->kind || k->policy != v->policy ||
+	    memcmp(k->path, v->path, sizeof k->path) != 0) {
+		verdict_rule(v, rule, sizeof rule);
+		k->rule = answers_rule(a, rule);
+		k->kind = v->kind;
+		k->policy = v->policy;
+		memcpy(k->path, v->path, sizeof k->path);
+	}
+	stats_count(&k->rule->n, 1);
+	if (v->charset != CS_NONE)
+		stats_count(&a->charsets[v->charset], 1);
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/decode/charset.h"
+#include "core/policy/policy.h"
 
 #define ANSWER_WAYS(X) \
 	X(NONE, "none") X(ROUTE, "route") X(GATEWAY, "gateway") X(FORWARD, "forward") X(CONNECT, "connect")
@@ -40,11 +40,21 @@ struct answer_rule {
 	_Atomic uint64_t n;
 };
 
+/* Where the rule of a verdict is counted, so that its text is not made and looked up for every answer. */
+enum { ANSWER_KNOWN_BITS = 5 };
+struct answer_known {
+	struct answer_rule *rule; /* NULL: nothing is known in this place */
+	enum verdict_kind kind;
+	enum policy policy;
+	char path[sizeof((struct verdict *)0)->path];
+};
+
 struct answers {
 	_Atomic uint64_t by[WAY_COUNT][ANSWER_COUNT][ANSWER_CLASSES];
 	_Atomic uint64_t charsets[CS_COUNT];
 	atomic_uint n_rules;
 	struct answer_rule rules[ANSWER_RULES];
+	struct answer_known known[1 << ANSWER_KNOWN_BITS]; /* for the writer alone */
 };
 
 /* Adds to a number that this thread alone writes. */
@@ -63,8 +73,8 @@ static inline void answers_add(struct answers *a, enum answer_way way, enum answ
 	stats_count(&a->by[way][outcome][status >= 100 && status < 600 ? status / 100 : 0], 1);
 }
 
-/* rule: as verdict_rule() writes it. */
-void answers_add_rule(struct answers *, const char *rule);
+/* Adds the verdict's rule and charset. */
+void answers_add_verdict(struct answers *, const struct verdict *);
 
 extern const char *const answer_way_names[WAY_COUNT];
 extern const char *const answer_outcome_names[ANSWER_COUNT];

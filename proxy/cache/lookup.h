@@ -94,6 +94,7 @@ struct lookup {
 	char *key;                     /* points into memory->key */
 	size_t key_len, primary_len;   /* the key begins with the primary key; a variant's goes on */
 	uint64_t generation;           /* of the record that the variant's key was made by */
+	size_t url_len;                /* memory->key begins with the URL; 0: it is not written for this request */
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
 	struct slice sent;             /* memory->sent, once written for this request; at NULL: not yet */

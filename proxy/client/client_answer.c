@@ -130,8 +130,6 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 		client_take_gzip(c, &final, &asked);
 	client_enter(c, CL_SEND);
 	x->status = final.head->status;
-	if (client_measures(c) || client_records(c))
-		x->first_us = loop_now_us(client_loop(c));
 	c->keep = sender_begin_response(&x->sender, final.head, final.content_length, &asked);
 	return true;
 }
@@ -227,6 +225,16 @@ void client_cut(struct client *c)
 	client_close(c, c->x->sender.framing == FRAME_CLOSE);
 }
 
+/* An answer that goes out at once is measured by one look at the clock. */
+static void client_note_time(struct client *c)
+{
+	struct exchange *x = c->x;
+
+	x->sent_us = loop_now_us(client_loop(c));
+	if (!x->first_us)
+		x->first_us = x->sent_us;
+}
+
 bool client_send(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -237,6 +245,8 @@ bool client_send(struct client *c)
 
 	x->sender.gathers = c->keep && !x->body && x->in_len > x->msg.head_len && unsent < CLIENT_GATHER_BYTES;
 	r = sender_write(&x->sender, c->conn, &c->reader);
+	if (client_measures(c) || client_records(c))
+		client_note_time(c);
 	moved = x->sender.bytes > before || conn_unsent(c->conn) < unsent;
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))

@@ -32,7 +32,9 @@ struct exchange {
 	struct log_id id;
 	/* for the access log; taken from the coarse clock where there is no log yet: a reload may bring one */
 	uint64_t start_us;
-	uint64_t first_us;             /* when the answer's head was handed over; 0: not yet, or nobody measures */
+	/* when bytes of the answer were handed over first, its head among them, and last; 0: not yet, or nobody
+	 * measures */
+	uint64_t first_us, sent_us;
 	int status;                    /* sent; 0: nothing yet */
 	struct trace trace;
 	struct fetch_record *record;   /* one reference; NULL: nothing was fetched, or nobody measures */

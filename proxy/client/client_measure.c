@@ -16,28 +16,12 @@ enum answer_way client_way(const struct client *c)
 	return ways[l->target.mode];
 }
 
-static void client_measure_verdict(struct answers *a, struct object *o)
-{
-	struct object_report report;
-	const struct object_report *r = object_snapshot(o, &report);
-	char rule[VERDICT_FORMAT_MAX];
-
-	if (!r->decided)
-		return;
-	verdict_rule(&r->verdict, rule, sizeof rule);
-	answers_add_rule(a, rule);
-	if (r->verdict.charset != CS_NONE)
-		stats_count(&a->charsets[r->verdict.charset], 1);
-}
-
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
  * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
-static void client_note_feed(struct client *c, bool cut)
+static void client_note_feed(struct client *c, const struct object_report *r, bool cut)
 {
 	struct exchange *x = c->x;
 	const struct lookup *l = &x->lookup;
-	struct object_report report;
-	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
 	char room[FEEDS_SEEN_URL_MAX];
 	struct text url = text_on(room, sizeof room);
 	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
@@ -48,31 +32,39 @@ static void client_note_feed(struct client *c, bool cut)
 		.ttl = l->status.ttl,
 		.bytes = x->sender.body_bytes };
 
-	destination_url(&url, &l->target.to);
-	if (url.failed)
-		return;
-	if (r && r->decided) {
+	a.listed = a.failed && l->target.mode != TARGET_FORWARD;
+	if (r) {
 		a.verdict = &r->verdict;
 		a.repairs = r->repairs;
 		a.malformed = r->malformed;
 	}
-	feeds_seen_note(x->ctx.feeds, (struct slice){ url.bytes, url.len }, &a,
-	    a.failed && l->target.mode != TARGET_FORWARD);
+	if (l->url_len) {
+		url.bytes = l->memory->key.bytes;
+		url.len = l->url_len;
+	} else
+		destination_url(&url, &l->target.to);
+	if (!url.failed)
+		feeds_seen_note(x->ctx.feeds, x->ctx.worker, c->reader.object, (struct slice){ url.bytes, url.len },
+		    &a);
 }
 
 void client_measure(struct client *c, bool cut)
 {
 	struct exchange *x = c->x;
 	struct stats *s = loop_stats(client_loop(c));
+	struct object_report report;
+	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
 
 	answers_add(&s->answers, client_way(c), x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE, x->status);
-	if (c->reader.object)
-		client_measure_verdict(&s->answers, c->reader.object);
+	if (r && !r->decided)
+		r = NULL;
+	if (r)
+		answers_add_verdict(&s->answers, &r->verdict);
 	if (c->tunnel || !x->first_us)
 		return;
 	if (x->lookup.ctx && x->lookup.target.to.path)
-		client_note_feed(c, cut);
+		client_note_feed(c, r, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, x->sender.body_bytes);
-	stats_observe(s, HISTOGRAM_REQUEST_DURATION, loop_now_us(client_loop(c)) - x->start_us);
+	stats_observe(s, HISTOGRAM_REQUEST_DURATION, x->sent_us - x->start_us);
 }

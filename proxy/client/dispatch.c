@@ -187,7 +187,7 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 		l->pause = NULL;
 		return;
 	}
-	url->len--;
+	l->url_len = --url->len;
 	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }
 

@@ -1,5 +1,5 @@
-/* The list of feeds that clients asked for; see feeds_seen.h. It is cut into shards with a lock each, so that workers
- * hardly ever wait for each other. */
+/* The list of feeds that clients asked for; see feeds_seen.h. It is cut into shards with a lock each, and each worker
+ * has notes of its own (feed_notes.h), so that workers hardly ever wait for each other. */
 #include "proxy/object/feeds_seen.h"
 
 #include <pthread.h>
@@ -35,14 +35,19 @@ struct feeds_seen {
 	_Atomic uint64_t ids; /* given out so far */
 	size_t max, n_chains; /* of a shard; n_chains is a power of two */
 	struct seen_shard shards[SEEN_SHARDS];
+	size_t n_notes;
+	struct feed_notes *notes[]; /* one of each worker */
 };
 
-struct feeds_seen *feeds_seen_new(size_t max)
+static feed_put seen_put;
+
+struct feeds_seen *feeds_seen_new(size_t max, size_t workers)
 {
-	struct feeds_seen *f = calloc(1, sizeof *f);
+	struct feeds_seen *f = calloc(1, sizeof *f + workers * sizeof *f->notes);
 
 	if (!f)
 		return NULL;
+	f->n_notes = workers;
 	f->max = (max + SEEN_SHARDS - 1) / SEEN_SHARDS;
 	for (f->n_chains = 1; f->n_chains < f->max;)
 		f->n_chains *= 2;
@@ -54,6 +59,11 @@ struct feeds_seen *feeds_seen_new(size_t max)
 			return NULL;
 		}
 	}
+	for (size_t i = 0; i < workers; i++)
+		if (!(f->notes[i] = feed_notes_new(seen_put, f))) {
+			feeds_seen_free(&f);
+			return NULL;
+		}
 	return f;
 }
 
@@ -71,6 +81,8 @@ void feeds_seen_free(struct feeds_seen **fp)
 
 	if (!f)
 		return;
+	for (size_t i = 0; i < f->n_notes; i++)
+		feed_notes_free(&f->notes[i]);
 	for (size_t i = 0; i < SEEN_SHARDS && f->shards[i].chains; i++) {
 		while (!TAILQ_EMPTY(&f->shards[i].ages))
 			seen_remove(&f->shards[i], TAILQ_FIRST(&f->shards[i].ages));
@@ -116,9 +128,9 @@ static struct seen *seen_add(struct feeds_seen *f, struct seen_shard *s, struct 
 	return e;
 }
 
-static void seen_take_verdict(struct feed_seen *feed, const struct feed_answer *a)
+static void seen_take_verdict(struct feed_seen *feed, const struct feed_sum *from)
 {
-	const struct verdict *v = a->verdict;
+	const struct verdict *v = &from->verdict;
 
 	verdict_rule(v, feed->rule, sizeof feed->rule);
 	feed->charset = v->named;
@@ -126,49 +138,67 @@ static void seen_take_verdict(struct feed_seen *feed, const struct feed_answer *
 	feed->reason = v->kind == VERDICT_NONE ? verdict_reason_name(v->reason)
 	    : v->kind == VERDICT_ERROR         ? verdict_error_name(v->error)
 	                                       : NULL;
-	feed->repairs = a->repairs;
-	feed->malformed = a->malformed;
+	feed->repairs = from->repairs;
+	feed->malformed = from->malformed;
 }
 
-static void seen_take(struct feed_seen *feed, const struct feed_answer *a)
+/* What one worker noted may come after what another noted later: the later of both is the latest. */
+static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 {
-	if (!feed->requests++)
-		feed->first = a->now;
-	feed->last = a->now;
-	feed->hits += a->hit;
-	feed->errors += a->failed;
-	feed->bytes += a->bytes;
-	feed->status = a->status;
-	if (a->has_ttl)
-		feed->expires = a->now + a->ttl;
-	if (a->verdict)
-		seen_take_verdict(feed, a);
+	bool latest = from->last >= feed->last;
+
+	if (!feed->requests || from->first < feed->first)
+		feed->first = from->first;
+	feed->requests += from->requests;
+	feed->hits += from->hits;
+	feed->errors += from->errors;
+	feed->bytes += from->bytes;
+	if (!latest)
+		return;
+	feed->last = from->last;
+	feed->status = from->status;
+	if (from->has_expires)
+		feed->expires = from->expires;
+	if (from->decided)
+		seen_take_verdict(feed, from);
 }
 
-void feeds_seen_note(struct feeds_seen *f, struct slice url, const struct feed_answer *a, bool add)
+static void seen_put(void *list, struct slice url, const struct feed_sum *from)
 {
+	struct feeds_seen *f = list;
 	uint64_t hash = hash_keyed(url.at, url.len);
 	struct seen_shard *s = &f->shards[hash % SEEN_SHARDS];
 	struct seen *e;
 
-	if (url.len >= FEEDS_SEEN_URL_MAX)
-		return;
-	add = add || (a->verdict && a->verdict->kind == VERDICT_CHARSET);
 	pthread_mutex_lock(&s->lock);
 	e = seen_find(f, s, url, hash);
 	if (e && e != TAILQ_FIRST(&s->ages)) {
 		TAILQ_REMOVE(&s->ages, e, age);
 		TAILQ_INSERT_HEAD(&s->ages, e, age);
 	}
-	if (e || (add && (e = seen_add(f, s, url, hash))))
-		seen_take(&e->feed, a);
+	if (e || (from->listed && (e = seen_add(f, s, url, hash))))
+		seen_take(&e->feed, from);
 	pthread_mutex_unlock(&s->lock);
+}
+
+void feeds_seen_note(struct feeds_seen *f, size_t worker, const void *hint, struct slice url,
+    const struct feed_answer *a)
+{
+	if (url.len < FEEDS_SEEN_URL_MAX)
+		feed_notes_add(f->notes[worker], hint, url, a);
+}
+
+static void seen_collect(struct feeds_seen *f)
+{
+	for (size_t i = 0; i < f->n_notes; i++)
+		feed_notes_collect(f->notes[i]);
 }
 
 size_t feeds_seen_count(struct feeds_seen *f)
 {
 	size_t n = 0;
 
+	seen_collect(f);
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
 		pthread_mutex_lock(&f->shards[i].lock);
 		n += f->shards[i].n;
@@ -214,6 +244,7 @@ size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struc
 {
 	size_t n = 0;
 
+	seen_collect(f);
 	*total = 0;
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
 		struct seen_shard *s = &f->shards[i];

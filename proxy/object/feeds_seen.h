@@ -1,7 +1,7 @@
 /* Owns the list of the feeds that clients asked for: of each URL how often, what was decided on it, what went wrong.
  * Must not know: requests, who shows it. Thread-safe: workers note, the admin listener reads.
- * Invariant: it never holds more feeds than it was made for; where it is full, that which nobody asked for longest
- * leaves. */
+ * Invariant: it never holds more feeds than it was made for; where it is full, that which nobody asked for longest, to
+ * the second, leaves. */
 #ifndef UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
 #define UTFEED_PROXY_OBJECT_FEEDS_SEEN_H
 
@@ -9,25 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/policy/policy.h"
 #include "proxy/base/slice.h"
+#include "proxy/object/feed_notes.h"
 
 enum { FEEDS_SEEN_URL_MAX = 1024, FEEDS_SEEN_RULE_MAX = 96 };
 
 struct feeds_seen;
-
-/* What one answer says of its feed. */
-struct feed_answer {
-	int64_t now; /* seconds since the epoch */
-	int status;  /* 0: the client got none */
-	bool hit;    /* a stored response answered */
-	bool failed; /* the answer is an error of utfeed's own, or was cut */
-	bool has_ttl;
-	int64_t ttl;                   /* seconds that the response stays fresh; negative: stale for so long */
-	uint64_t bytes;                /* of the body, as sent */
-	const struct verdict *verdict; /* NULL: none was made, and what was known stays */
-	uint64_t repairs, malformed;
-};
 
 /* One feed. Texts are static storage but for those that stand inside. */
 struct feed_seen {
@@ -43,12 +30,14 @@ struct feed_seen {
 	char url[FEEDS_SEEN_URL_MAX];
 };
 
-/* NULL: out of memory. max: how many feeds it holds, at least 1. */
-struct feeds_seen *feeds_seen_new(size_t max);
+/* NULL: out of memory. max: how many feeds it holds, at least 1. workers: how many threads note answers. */
+struct feeds_seen *feeds_seen_new(size_t max, size_t workers);
 void feeds_seen_free(struct feeds_seen **);
-/* Notes an answer. A URL that is not in the list yet gets in where its answer was a feed (its verdict names a charset),
- * or where add is set. URLs that do not fit are left out. */
-void feeds_seen_note(struct feeds_seen *, struct slice url, const struct feed_answer *, bool add);
+/* Notes an answer that this worker gave; hint: as for feed_notes_add(). A URL that is not in the list yet gets in where
+ * its answer was a feed (its verdict names a charset), or where the answer says that it is to be listed. URLs that do
+ * not fit are left out. */
+void feeds_seen_note(struct feeds_seen *, size_t worker, const void *hint, struct slice url,
+    const struct feed_answer *);
 size_t feeds_seen_count(struct feeds_seen *);
 /* Which feeds are asked for, and in which order. */
 struct feeds_query {

@@ -150,7 +150,7 @@ int server_start(struct server *s)
 	if (!s->workers || !s->stats || !s->loops || !(s->backoff = backoff_new()) || server_open(s))
 		return -1;
 	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
-	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds)))
+	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds, s->n_workers)))
 		return -1;
 	for (size_t i = 0; i < s->n_workers; i++)
 		if (server_make_worker(s, i))

@@ -2,6 +2,8 @@
 import contextlib
 import os
 import random
+import subprocess
+import sys
 import time
 
 import drive
@@ -13,6 +15,7 @@ from results import against, limit
 
 SIZES = ((1, "1 KB"), (16, "16 KB"), (100, "100 KB"), (1024, "1 MB"))
 OFF = "nginx, tcp_nopush off"
+UNWATCHED = "without admin-listen"
 IDLE = 10000
 RATE_SECONDS = 5
 SETTLE_SECONDS = 3                  # idle means that long: servers keep buffers a while for the next request
@@ -22,6 +25,8 @@ CPU_BARS = {"1 KB": [against("nginx", 1.5)], "16 KB": [against("nginx", 1.2)]}
 RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)], "100 KB": [against(OFF, 1)], "1 MB": [against("Varnish", 1)]}
 P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
 CLOSE_BARS = [against("nginx", 1.1)]
+WATCHED_BARS = [against(UNWATCHED, .97)]
+WATCHED_SLICES = 8                  # a difference of a hundredth is looked for: many short turns
 FULL = .95                          # of a processor: what uses that much is the limit
 HELD = .4                           # of a processor: closing connections, the load keeps up with every server then
 
@@ -189,6 +194,37 @@ def workers(setup, origin):
     return table
 
 
+@contextlib.contextmanager
+def scraped(port):
+    """A process beside the load that asks for /metrics each second, as Prometheus might."""
+    program = (f"import http.client, time\nwhile True:\n    asked = http.client.HTTPConnection('127.0.0.1', {port}, timeout=10)\n"
+               "    asked.request('GET', '/metrics')\n    assert asked.getresponse().read()\n    time.sleep(1)\n")
+    process = subprocess.Popen([sys.executable, "-c", program], preexec_fn=servers.pin((servers.LOAD_CPU,)))
+    try:
+        yield
+        if process.poll() is not None:
+            raise RuntimeError(f"asking for /metrics ended: {process.returncode}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def watched(setup, origin):
+    """What an answer costs more where it is counted for the admin listener and put into the list of feeds, the scrapes' own cost included.
+    64 connections, keep-alive."""
+    table = results.Table("hits", "CPU per hit, /metrics scraped each second", "us", text=watched.__doc__)
+    port = servers.free_port()
+    with contextlib.ExitStack() as stack:
+        running = setup.start(stack, origin, [
+            (results.OURS, None, servers.utfeed(setup.utfeed, "--cache-bytes", "1g", "--admin-listen", f"127.0.0.1:{port}")),
+            (UNWATCHED, None, servers.utfeed(setup.utfeed, "--cache-bytes", "1g"))])
+        stack.enter_context(scraped(port))
+        for path, what in (("/1k", "1 KB"), ("/feed", "20 KB feed")):
+            for server, figures in interleaved(setup, running, path, slices=WATCHED_SLICES):
+                table.row(what, "less", WATCHED_BARS).add(server, figures["cpu"])
+    return table
+
+
 def contenders(setup):
     return [
         (results.OURS, None, servers.utfeed(setup.utfeed, "--cache-bytes", "1g")),
@@ -207,6 +243,7 @@ def run(setup):
             yield from tables
             yield closing(setup, running)
             yield latency(setup, running, tables[1])
+        yield watched(setup, origin)
         yield from growth(setup, origin)
         yield memory(setup, origin)
         yield workers(setup, origin)

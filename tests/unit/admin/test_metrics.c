@@ -10,6 +10,9 @@ enum { WORKERS = 2 };
 static struct stats workers[WORKERS];
 static struct stats *sets[WORKERS] = { &workers[0], &workers[1] };
 
+static const struct verdict by_label = { .policy = POLICY_AUTO, .path = "2.0/1.2", .charset = CS_KOI8_R };
+static const struct verdict by_mark = { .policy = POLICY_AUTO, .path = "2.5/bom" };
+
 static char *written(enum metrics_format format)
 {
 	struct stats_gauges gauges = { 0 };
@@ -44,7 +47,7 @@ static void texts(void)
 		{ "labels nobody counted are left out", "way=\"forward\"", METRICS_PROMETHEUS, false },
 		{ "a rule of two workers is one line", "\nutfeed_rules_total{rule=\"auto:2.0/1.2\"} 2\n", METRICS_PROMETHEUS, true },
 		{ "a rule of one worker", "\nutfeed_rules_total{rule=\"auto:2.5/bom\"} 1\n", METRICS_PROMETHEUS, true },
-		{ "a charset", "\nutfeed_charsets_total{charset=\"koi8-r\"} 3\n", METRICS_PROMETHEUS, true },
+		{ "a charset", "\nutfeed_charsets_total{charset=\"koi8-r\"} 2\n", METRICS_PROMETHEUS, true },
 		{ "kinds of one token are one line", "\nutfeed_fetch_failures_total{error=\"destination_unavailable\"} 3\n",
 		    METRICS_PROMETHEUS, true },
 		{ "a bucket: 64 us", "\nutfeed_request_duration_seconds_bucket{le=\"0.000064\"} 1\n", METRICS_PROMETHEUS, true },
@@ -61,10 +64,9 @@ static void texts(void)
 	stats_add(sets[1], STAT_REQUESTS, 3);
 	for (int i = 0; i < WORKERS; i++) {
 		answers_add(&sets[i]->answers, WAY_GATEWAY, ANSWER_HIT, 200);
-		answers_add_rule(&sets[i]->answers, "auto:2.0/1.2");
+		answers_add_verdict(&sets[i]->answers, &by_label);
 	}
-	answers_add_rule(&sets[1]->answers, "auto:2.5/bom");
-	stats_count(&sets[0]->answers.charsets[CS_KOI8_R], 3);
+	answers_add_verdict(&sets[1]->answers, &by_mark);
 	stats_count(&sets[0]->failures[FAILURE_PAUSE_429], 1);
 	stats_count(&sets[1]->failures[FAILURE_PAUSE_503], 2);
 	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, 64);
@@ -83,17 +85,42 @@ static void texts(void)
 static void many_rules(void)
 {
 	static struct answers a;
-	char name[16];
+	struct verdict v = { .policy = POLICY_AUTO };
 
 	for (int i = 0; i < 2 * ANSWER_RULES; i++) {
-		snprintf(name, sizeof name, "rule%d", i);
-		answers_add_rule(&a, name);
+		snprintf(v.path, sizeof v.path, "rule%d", i);
+		answers_add_verdict(&a, &v);
 	}
 	CU_ASSERT_EQUAL(a.n_rules, ANSWER_RULES);
 	CU_ASSERT_STRING_EQUAL(a.rules[ANSWER_RULES - 1].name, "other");
 	CU_ASSERT_EQUAL(a.rules[ANSWER_RULES - 1].n, ANSWER_RULES + 1);
-	answers_add_rule(&a, "rule0");
+	snprintf(v.path, sizeof v.path, "rule0");
+	answers_add_verdict(&a, &v);
 	CU_ASSERT_EQUAL(a.rules[0].n, 2);
+}
+
+/* Verdicts that are counted in turns are told apart by all that makes their rule, however alike they are. */
+static void alike_rules(void)
+{
+	static const struct {
+		struct verdict verdict;
+		const char *rule;
+	} cases[] = {
+		{ { .policy = POLICY_AUTO, .path = "2.0/1.2" }, "auto:2.0/1.2" },
+		{ { .policy = POLICY_ROME_LENIENT, .path = "2.0/1.2" }, "rome-lenient:2.0/1.2" },
+		{ { .policy = POLICY_AUTO, .path = "2.0/1.2/decl" }, "auto:2.0/1.2/decl" },
+		{ { .policy = POLICY_AUTO, .path = "2.0/1.2/2.1/1.7/guess" }, "auto:2.0/1.2/2.1/1.7/guess" },
+		{ { .policy = POLICY_AUTO, .path = "2.0/1.2/2.1/1.7/utf8" }, "auto:2.0/1.2/2.1/1.7/utf8" },
+		{ { .kind = VERDICT_NONE, .policy = POLICY_AUTO, .path = "2.0/1.2" }, "none" },
+	};
+	enum { CASES = sizeof cases / sizeof *cases, TURNS = 3 };
+	static struct answers a;
+
+	for (size_t i = 0; i < TURNS * CASES; i++)
+		answers_add_verdict(&a, &cases[i % CASES].verdict);
+	CU_ASSERT_EQUAL(a.n_rules, CASES);
+	for (size_t i = 0; i < CASES; i++)
+		UNIT_ROW(strcmp(a.rules[i].name, cases[i].rule) == 0 && a.rules[i].n == TURNS, "%s", cases[i].rule);
 }
 
 /* Every value lies in the bucket whose bound is the least power of two that is not below it. */
@@ -112,4 +139,4 @@ static void bounds(void)
 	}
 }
 
-UNIT_SUITE(metrics, { "texts", texts }, { "many rules", many_rules }, { "bounds", bounds })
+UNIT_SUITE(metrics, { "texts", texts }, { "many rules", many_rules }, { "alike rules", alike_rules }, { "bounds", bounds })

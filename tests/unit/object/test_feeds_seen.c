@@ -7,14 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 160, THREADS = 4, EACH = 20000 };
+enum { MAX = 160, ROOMY = 16000, THREADS = 4, EACH = 20000 };
 
 static const struct verdict feed = { .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.0/1.2", .named = "koi8-r", .was = "utf-8" };
 static const struct verdict no_feed = { .kind = VERDICT_NONE, .reason = VREASON_NOT_XML };
 
-static void note(struct feeds_seen *f, const char *url, const struct feed_answer *a, bool add)
+static void note_by(struct feeds_seen *f, size_t worker, const char *url, const struct feed_answer *a)
 {
-	feeds_seen_note(f, (struct slice){ url, strlen(url) }, a, add);
+	feeds_seen_note(f, worker, url, (struct slice){ url, strlen(url) }, a);
+}
+
+static void note(struct feeds_seen *f, const char *url, const struct feed_answer *a)
+{
+	note_by(f, 0, url, a);
 }
 
 static bool all(const struct feeds_query *q, const struct feed_seen *s)
@@ -40,23 +45,22 @@ static void noted(void)
 	static const struct {
 		const char *rule;
 		struct feed_answer answer;
-		bool add;
 		size_t n;              /* listed afterwards */
 		uint64_t requests, hits, errors, bytes;
 		int64_t expires;
 		const char *charset;
 	} cases[] = {
-		{ "what is no feed is not listed", { .now = 1, .status = 200, .verdict = &no_feed }, false, 0, 0, 0, 0, 0, 0, NULL },
-		{ "an error of what is unknown is not", { .now = 2, .status = 502, .failed = true }, false, 0, 0, 0, 0, 0, 0, NULL },
-		{ "unless it is to be", { .now = 3, .status = 502, .failed = true }, true, 1, 1, 0, 1, 0, 0, NULL },
-		{ "a feed", { .now = 4, .status = 200, .bytes = 10, .has_ttl = true, .ttl = 60, .verdict = &feed }, false, 1, 2, 0, 1, 10, 64, "koi8-r" },
-		{ "a hit", { .now = 5, .status = 200, .bytes = 10, .hit = true, .has_ttl = true, .ttl = 59, .verdict = &feed }, false, 1, 3, 1, 1, 20, 64,
+		{ "what is no feed is not listed", { .now = 1, .status = 200, .verdict = &no_feed }, 0, 0, 0, 0, 0, 0, NULL },
+		{ "an error of what is unknown is not", { .now = 2, .status = 502, .failed = true }, 0, 0, 0, 0, 0, 0, NULL },
+		{ "unless it is to be", { .now = 3, .status = 502, .failed = true, .listed = true }, 1, 1, 0, 1, 0, 0, NULL },
+		{ "a feed", { .now = 4, .status = 200, .bytes = 10, .has_ttl = true, .ttl = 60, .verdict = &feed }, 1, 2, 0, 1, 10, 64, "koi8-r" },
+		{ "a hit", { .now = 5, .status = 200, .bytes = 10, .hit = true, .has_ttl = true, .ttl = 59, .verdict = &feed }, 1, 3, 1, 1, 20, 64,
 		    "koi8-r" },
-		{ "a 304 says nothing of the text", { .now = 6, .status = 304, .hit = true }, false, 1, 4, 2, 1, 20, 64, "koi8-r" },
-		{ "it has become something else", { .now = 7, .status = 200, .bytes = 1, .verdict = &no_feed }, false, 1, 5, 2, 1, 21, 64, NULL },
-		{ "stale", { .now = 100, .status = 200, .has_ttl = true, .ttl = -30, .verdict = &feed }, false, 1, 6, 2, 1, 21, 70, "koi8-r" },
+		{ "a 304 says nothing of the text", { .now = 6, .status = 304, .hit = true }, 1, 4, 2, 1, 20, 64, "koi8-r" },
+		{ "it has become something else", { .now = 7, .status = 200, .bytes = 1, .verdict = &no_feed }, 1, 5, 2, 1, 21, 64, NULL },
+		{ "stale", { .now = 100, .status = 200, .has_ttl = true, .ttl = -30, .verdict = &feed }, 1, 6, 2, 1, 21, 70, "koi8-r" },
 	};
-	struct feeds_seen *f = feeds_seen_new(MAX);
+	struct feeds_seen *f = feeds_seen_new(MAX, 1);
 	const struct feeds_query q = { all, by_requests, 1 };
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -64,7 +68,7 @@ static void noted(void)
 		struct feed_seen *s = NULL;
 		size_t n;
 
-		note(f, "http://a/f", &cases[i].answer, cases[i].add);
+		note(f, "http://a/f", &cases[i].answer);
 		UNIT_ROW(feeds_seen_first(f, &q, &s, &n) == (n != 0) && n == cases[i].n, "%s: %zu", cases[i].rule, n);
 		if (!s)
 			continue;
@@ -80,7 +84,7 @@ static void noted(void)
 
 static void bounded(void)
 {
-	struct feeds_seen *f = feeds_seen_new(MAX);
+	struct feeds_seen *f = feeds_seen_new(MAX, 1);
 	const struct feed_answer a = { .now = 1, .status = 200, .verdict = &feed };
 	const struct feeds_query q = { all, by_requests, 1 }, sevens = { ends_in_7, by_requests, 3 };
 	struct feed_seen *list[3];
@@ -89,9 +93,9 @@ static void bounded(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (int i = 0; i < 20 * MAX; i++) {
-		note(f, "http://hot/7", &a, false);
+		note(f, "http://hot/7", &a);
 		snprintf(url, sizeof url, "http://cold/%d", i);
-		note(f, url, &a, false);
+		note(f, url, &a);
 	}
 	CU_ASSERT(feeds_seen_count(f) <= MAX && feeds_seen_count(f) > MAX / 2);
 	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, list, &total), 1);
@@ -107,25 +111,64 @@ static void bounded(void)
 	total = feeds_seen_count(f);
 	memset(url, 'a', sizeof url - 1);
 	url[FEEDS_SEEN_URL_MAX] = '\0';
-	note(f, url, &a, false);
+	note(f, url, &a);
 	CU_ASSERT_EQUAL(feeds_seen_first(f, &q, list, &total), 1);
 	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
 	free(list[0]);
 	feeds_seen_free(&f);
 }
 
+/* Workers note the same feed: counts add up, and the latest answer is the latest whoever gave it. */
+static void of_workers(void)
+{
+	static const struct verdict other = { .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.5/bom", .named = "utf-8" };
+	const struct feed_answer early = { .now = 10, .status = 200, .bytes = 5, .has_ttl = true, .ttl = 60, .verdict = &feed },
+	                         late = { .now = 11, .status = 304, .hit = true, .has_ttl = true, .ttl = 5, .verdict = &other };
+	const struct feeds_query q = { all, by_requests, 1 };
+
+	for (size_t first = 0; first < 2; first++) {
+		struct feeds_seen *f = feeds_seen_new(MAX, 2);
+		struct feed_seen *s;
+		size_t total;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		/* what the first worker noted is put first, so that the later answer comes before or after the earlier */
+		note_by(f, first, "http://a/f", &late);
+		note_by(f, !first, "http://a/f", &early);
+		note_by(f, !first, "http://a/f", &early);
+		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+		CU_ASSERT(s->requests == 3 && s->hits == 1 && s->bytes == 10 && s->first == 10 && s->last == 11);
+		CU_ASSERT(s->status == 304 && s->expires == 16);
+		CU_ASSERT_STRING_EQUAL(s->charset, "utf-8");
+		free(s);
+		feeds_seen_free(&f);
+	}
+}
+
+struct one_of_crowd {
+	struct feeds_seen *list;
+	size_t worker;
+};
+
+static int crowd_answers(void)
+{
+	return UNIT_RACES_ONLY ? EACH / 20 : EACH;
+}
+
 static void *crowd(void *arg)
 {
-	struct feeds_seen *f = arg;
+	const struct one_of_crowd *one = arg;
+	struct feeds_seen *f = one->list;
 	const struct feeds_query q = { all, by_requests, 2 };
 	struct feed_seen *list[2];
 	size_t total;
 
-	for (int i = 0; i < (UNIT_RACES_ONLY ? EACH / 20 : EACH); i++) {
+	for (int i = 0; i < crowd_answers(); i++) {
 		char url[32];
 
 		snprintf(url, sizeof url, "http://a/%d", i % 500);
-		note(f, url, &(struct feed_answer){ .now = i, .status = 200, .verdict = &feed }, false);
+		note_by(f, one->worker, url, &(struct feed_answer){ .now = i / 100, .status = 200, .verdict = &feed });
+		note_by(f, one->worker, "http://hot/", &(struct feed_answer){ .now = i / 100, .status = 200, .verdict = &feed });
 		if (i % 1000 == 0)
 			for (size_t n = feeds_seen_first(f, &q, list, &total); n; n--)
 				free(list[n - 1]);
@@ -133,18 +176,37 @@ static void *crowd(void *arg)
 	return NULL;
 }
 
-static void shared(void)
+/* Threads note and look at once. complete: the list has room for all feeds, so that no answer may be lost. */
+static void crowd_upon(size_t max, bool complete)
 {
-	struct feeds_seen *f = feeds_seen_new(MAX);
+	struct feeds_seen *f = feeds_seen_new(max, THREADS);
+	struct one_of_crowd of[THREADS];
 	pthread_t threads[THREADS];
+	const struct feeds_query q = { all, by_requests, 1 };
+	struct feed_seen *s;
+	size_t total;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	for (int i = 0; i < THREADS; i++)
-		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, crowd, f), 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		of[i] = (struct one_of_crowd){ f, i };
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, crowd, &of[i]), 0);
+	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	CU_ASSERT(feeds_seen_count(f) <= MAX);
+	CU_ASSERT(feeds_seen_count(f) <= max);
+	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+	if (complete) {
+		CU_ASSERT_STRING_EQUAL(s->url, "http://hot/");
+		CU_ASSERT_EQUAL(s->requests, (uint64_t)THREADS * (uint64_t)crowd_answers());
+	}
+	free(s);
 	feeds_seen_free(&f);
 }
 
-UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "shared", shared })
+static void shared(void)
+{
+	crowd_upon(MAX, false);
+	crowd_upon(ROOMY, true);
+}
+
+UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "shared", shared })
