@@ -26,7 +26,7 @@ RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)],
 P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
 CLOSE_BARS = [against("nginx", 1.1)]
 WATCHED_BARS = [against(UNWATCHED, .97)]
-WATCHED_SLICES = 8                  # a difference of a hundredth is looked for: many short turns
+WATCHED_SLICES = 20                 # a difference of a hundredth is looked for: many short turns
 FULL = .95                          # of a processor: what uses that much is the limit
 HELD = .4                           # of a processor: closing connections, the load keeps up with every server then
 
