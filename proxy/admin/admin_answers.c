@@ -81,6 +81,7 @@ static void answer_metrics(struct admin_exchange *x)
 	enum metrics_format format = admin_metrics_format(x->msg);
 
 	cache_stats(a->parts.cache, &gauges);
+	stats_tell_longest_turn(&gauges, a->sets, a->parts.n_workers);
 	x->type = metrics_media_type(format);
 	metrics_write(x->out, &from, format);
 }

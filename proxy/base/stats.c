@@ -32,6 +32,22 @@ void stats_observe(struct stats *s, enum stats_histogram id, uint64_t value)
 	stats_count(&h->sum, value);
 }
 
+void stats_longest_turn(struct stats *s, uint64_t us)
+{
+	if (us > stats_get(&s->longest_turn_us))
+		atomic_store_explicit(&s->longest_turn_us, us, memory_order_relaxed);
+}
+
+void stats_tell_longest_turn(struct stats_gauges *g, struct stats *const *sets, size_t n)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (stats_get(&sets[i]->longest_turn_us) > longest)
+			longest = stats_get(&sets[i]->longest_turn_us);
+	stats_tell(g, GAUGE_LOOP_LONGEST, longest);
+}
+
 static uint64_t stats_sum(struct stats *const *sets, size_t n, unsigned counter)
 {
 	uint64_t sum = 0;

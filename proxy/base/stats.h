@@ -49,6 +49,7 @@ struct stats {
 	_Atomic uint64_t value[STAT_COUNT];
 	struct histogram histograms[HISTOGRAM_COUNT];
 	_Atomic uint64_t failures[FAILURE_COUNT]; /* fetches that failed, by kind */
+	_Atomic uint64_t longest_turn_us;
 	struct answers answers;
 };
 
@@ -59,6 +60,8 @@ static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 
 /* Adds a value in the histogram's unit: microseconds or bytes. */
 void stats_observe(struct stats *, enum stats_histogram, uint64_t value);
+/* Keeps the longest. */
+void stats_longest_turn(struct stats *, uint64_t us);
 
 /* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in
  * REQUESTS where it is neither; stats_route_sums() adds all three up as the route's requests. */
@@ -84,6 +87,9 @@ static inline void stats_tell(struct stats_gauges *g, enum stats_gauge id, uint6
 	g->of[id].known = true;
 	g->of[id].value = value;
 }
+
+/* Tells the longest turn of n sets. */
+void stats_tell_longest_turn(struct stats_gauges *, struct stats *const *sets, size_t n);
 
 /* The rows of stats.def, in its order. */
 enum stats_kind { STATS_COUNTER, STATS_GAUGE, STATS_TALLY };

@@ -154,6 +154,7 @@ static void greeting_on_readable(evutil_socket_t fd, short what, void *arg)
 	struct greeting *g = arg;
 
 	(void)fd, (void)what;
+	loop_enter(g->pool->loop, (loop_callback *)greeting_on_readable);
 	for (;;) {
 		bool skips = g->skip;
 

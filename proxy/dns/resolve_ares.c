@@ -57,6 +57,7 @@ static void ares_on_readable(evutil_socket_t fd, short what, void *arg)
 	struct ares_watch *w = arg;
 
 	(void)what;
+	loop_enter(w->owner->loop, (loop_callback *)ares_on_readable);
 	ares_process_fd(w->owner->channel, fd, ARES_SOCKET_BAD);
 }
 
@@ -65,6 +66,7 @@ static void ares_on_writable(evutil_socket_t fd, short what, void *arg)
 	struct ares_watch *w = arg;
 
 	(void)what;
+	loop_enter(w->owner->loop, (loop_callback *)ares_on_writable);
 	ares_process_fd(w->owner->channel, ARES_SOCKET_BAD, fd);
 }
 

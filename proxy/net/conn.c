@@ -36,6 +36,7 @@ static void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	struct conn *c = arg;
 
 	(void)fd, (void)what;
+	loop_enter(c->loop, (loop_callback *)c->on_event);
 	if (c->connecting)
 		conn_handshake(c);
 	else
@@ -47,6 +48,7 @@ static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 	struct conn *c = arg;
 
 	(void)fd, (void)what;
+	loop_enter(c->loop, (loop_callback *)c->on_event);
 	if (c->connecting)
 		conn_handshake(c);
 	else if (c->need & CONN_NEED_WRITE) {          /* a read could not go on before TLS had written */

@@ -113,6 +113,7 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 	struct listener *l = arg;
 
 	(void)what;
+	loop_enter(l->loop, (loop_callback *)listener_on_readable);
 	if (l->ended) {
 		if (l->emptied)
 			l->emptied(l->arg, l);

@@ -53,6 +53,7 @@ struct loop {
 	int64_t log_ms;                /* the time that log_time shows */
 	char log_time[LOG_TIME_BYTES];
 	struct stats stats;
+	struct loop_turn turn;
 	struct access_sink *access_sink;       /* borrowed; NULL: access lines go to stdout */
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
@@ -171,6 +172,7 @@ void loop_access(struct loop *l, const char *line, size_t len)
 static void on_flush(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
+	loop_enter(arg, (loop_callback *)on_flush);
 	loop_flush_access(arg);
 }
 
@@ -188,6 +190,7 @@ static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
 	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
 		TAILQ_REMOVE(&l->tasks, t, link);
 		t->queued = false;
+		loop_enter(l, (loop_callback *)t->run);
 		t->run(t);
 	}
 	TAILQ_REMOVE(&l->tasks, &mark, link);
@@ -234,6 +237,7 @@ static void on_inbox(evutil_socket_t fd, short what, void *arg)
 	eventfd_t ignored;
 
 	(void)what;
+	loop_enter(l, (loop_callback *)on_inbox);
 	eventfd_read(fd, &ignored);
 	pthread_mutex_lock(&l->inbox_lock);
 	while ((t = TAILQ_FIRST(&l->inbox)) != NULL) {
@@ -285,6 +289,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 		while ((t = TAILQ_FIRST(list)) != NULL && t->due_ms <= now) {
 			loop_disarm(l, t);
+			loop_enter(l, (loop_callback *)t->fire);
 			t->fire(t);
 		}
 		if (t && (!next || t->due_ms < next))
@@ -403,9 +408,25 @@ void loop_free(struct loop **lp)
 
 int loop_run(struct loop *l)
 {
+	int status;
+
 	if (!pthread_equal(l->thread, pthread_self()))
 		l->thread = pthread_self();
-	return event_base_dispatch(l->base) < 0 ? -1 : 0;
+	do {
+		status = event_base_loop(l->base, EVLOOP_ONCE);
+		loop_turn_end(&l->turn, &l->stats);
+	} while (!status && !event_base_got_break(l->base));
+	return status < 0 ? -1 : 0;
+}
+
+void loop_enter(struct loop *l, loop_callback *callback)
+{
+	loop_turn_enter(&l->turn, callback);
+}
+
+void loop_count_turns(struct loop *l)
+{
+	l->turn.counts = true;
 }
 
 void loop_stop(struct loop *l)

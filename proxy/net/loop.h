@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 
 #include "proxy/base/stats.h"
+#include "proxy/net/loop_turn.h"
 
 struct event_base;
 struct cork;
@@ -46,6 +47,11 @@ int loop_run(struct loop *) __attribute__((warn_unused_result));
 void loop_stop(struct loop *);         /* from its own thread */
 
 struct event_base *loop_base(struct loop *);
+/* Every callback that libevent calls tells this first, for the sake of loop_turn.h; callback: the function that does
+ * the work. Tasks and timers are told by the loop itself. */
+void loop_enter(struct loop *, loop_callback *callback);
+/* The turns are counted from now on: the loop serves clients. */
+void loop_count_turns(struct loop *);
 struct stats *loop_stats(struct loop *);
 /* LOOP_SCRATCH_BYTES for use within one callback. */
 uint8_t *loop_scratch(struct loop *);

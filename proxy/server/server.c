@@ -85,6 +85,7 @@ static void server_print_stats(struct server *s)
 
 	settings_print_counts(s->settings, stderr);
 	cache_stats(s->cache, &gauges);
+	stats_tell_longest_turn(&gauges, s->stats, s->n_workers);
 	stats_print(stderr, s->stats, s->n_workers + (s->admin != NULL), &gauges);
 }
 

@@ -205,6 +205,7 @@ static void worker_on_mail(evutil_socket_t fd, short what, void *arg)
 	eventfd_t ignored;
 
 	(void)what;
+	loop_enter(w->loop, (loop_callback *)worker_on_mail);
 	eventfd_read(fd, &ignored);
 	atomic_fetch_add(&w->turns, 1);
 	if (orders & 1u << WORKER_STOP) {
@@ -237,6 +238,7 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 	    !(w->connections = pool_new(w->loop, w->resolver)) ||
 	    !(w->fetches = fetch_pool_new(w->loop, w->connections, parts->backoff)))
 		goto fail;
+	loop_count_turns(w->loop);
 	ctx = (struct request_context){ .worker = number, .loop = w->loop, .fetches = w->fetches,
 		.backoff = parts->backoff, .cache = parts->cache, .feeds = parts->feeds, .resolver = w->resolver };
 	if (!(w->clients = client_pool_new(&ctx, worker_on_clients_changed, w)) ||

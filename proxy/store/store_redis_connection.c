@@ -18,6 +18,7 @@ static void redis_on_readable(evutil_socket_t fd, short what, void *arg)
 	struct store_redis *r = arg;
 
 	(void)fd, (void)what;
+	loop_enter(r->thread.loop, (loop_callback *)redis_on_readable);
 	redisAsyncHandleRead(r->connection);
 	if (r->connection && redis_is_too_much(r->connection))
 		redis_drop(r, "it answers without end");
@@ -25,8 +26,11 @@ static void redis_on_readable(evutil_socket_t fd, short what, void *arg)
 
 static void redis_on_writable(evutil_socket_t fd, short what, void *arg)
 {
+	struct store_redis *r = arg;
+
 	(void)fd, (void)what;
-	redisAsyncHandleWrite(((struct store_redis *)arg)->connection);
+	loop_enter(r->thread.loop, (loop_callback *)redis_on_writable);
+	redisAsyncHandleWrite(r->connection);
 }
 
 static void add_read(void *arg) { event_add(((struct store_redis *)arg)->readable, NULL); }

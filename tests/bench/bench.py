@@ -23,6 +23,7 @@ import misses2
 import report
 import results
 import servers
+import stalls
 import store
 import tls
 from drive import Setup
@@ -32,6 +33,7 @@ PARTS = {part.__name__: part.run for part in (
     hits,
     misses,
     misses2,
+    stalls,
     store,
     tls,
 )}

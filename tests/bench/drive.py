@@ -29,6 +29,14 @@ def started(setup, server, path, *options, cpus=(servers.LOAD_CPU,)):
         process.stdout.close()
 
 
+def figures(process):
+    """What a load prints at its end."""
+    answer = process.stdout.readline()
+    if not answer:
+        raise RuntimeError("load failed")
+    return json.loads(answer)
+
+
 def run(setup, server, path, *options, cpus=(servers.LOAD_CPU,), seconds=None):
     """What load prints, and cpu: the server's microseconds a request; load_share: of one processor, the load's own."""
     timed = () if "-N" in options else ("-N", SMOKE) if setup.quick and "-r" not in options else ("-d", seconds or setup.seconds)

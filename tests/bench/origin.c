@@ -1,5 +1,5 @@
 /* Owns the origin of `make bench`: every file of a folder from memory, head and body in one block, one thread, keep-alive.
- * Must not know: caches, feeds. FILE.head holds the field lines that FILE is sent with; a query is not looked at, so that one
+ * Must not know: caches, feeds. Whoever asks with If-None-Match is told that it is as it was. FILE.head holds the field lines that FILE is sent with; a query is not looked at, so that one
  * file is as many objects as wanted. It costs so little that it can share a core with the load.
  * usage: origin PORT FOLDER */
 #include <dirent.h>
@@ -17,8 +17,8 @@
 
 enum { FILES_MAX = 64, EVENTS = 64, REQUEST_MAX = 8192 };
 
-struct file { char name[128]; char *block; size_t len; };
-struct conn { int fd; bool waits; const struct file *sending; size_t at, have; char request[REQUEST_MAX]; };
+struct file { char name[128]; char *block; size_t len; char *confirmed; size_t confirmed_len; };
+struct conn { int fd; bool waits; const char *sending; size_t at, len, have; char request[REQUEST_MAX]; };
 
 static struct file files[FILES_MAX];
 static size_t file_count;
@@ -64,6 +64,10 @@ static void load_file(const char *folder, const char *name)
 	head_len = (size_t)snprintf(f->block, room, "HTTP/1.1 200 OK\r\n%sContent-Length: %zu\r\n\r\n", fields, body_len);
 	memcpy(f->block + head_len, bytes, body_len);
 	f->len = head_len + body_len;
+	f->confirmed = malloc(room);
+	if (!f->confirmed)
+		fail(name);
+	f->confirmed_len = (size_t)snprintf(f->confirmed, room, "HTTP/1.1 304 Not Modified\r\n%s\r\n", fields);
 	free(fields);
 	free(bytes);
 	file_count++;
@@ -104,7 +108,7 @@ static bool serve(struct conn *c, int poller)
 		ssize_t n;
 
 		while (c->sending) {
-			n = send(c->fd, c->sending->block + c->at, c->sending->len - c->at, MSG_DONTWAIT | MSG_NOSIGNAL);
+			n = send(c->fd, c->sending + c->at, c->len - c->at, MSG_DONTWAIT | MSG_NOSIGNAL);
 			if (n < 0 && errno != EAGAIN)
 				return false;
 			if (c->waits != (n < 0)) {
@@ -116,15 +120,18 @@ static bool serve(struct conn *c, int poller)
 			if (n < 0)
 				return true;
 			c->at += (size_t)n;
-			if (c->at == c->sending->len)
+			if (c->at == c->len)
 				c->sending = NULL;
 		}
 		c->request[c->have] = '\0';
 		end = strstr(c->request, "\r\n\r\n");
 		if (end) {
 			size_t used = (size_t)(end - c->request) + 4;
+			const struct file *f = lookup(c->request);
+			bool same = f->confirmed && strcasestr(c->request, "\nif-none-match:") != NULL;
 
-			c->sending = lookup(c->request);
+			c->sending = same ? f->confirmed : f->block;
+			c->len = same ? f->confirmed_len : f->len;
 			c->at = 0;
 			c->have -= used;
 			memmove(c->request, c->request + used, c->have);

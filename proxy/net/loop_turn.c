@@ -1,0 +1,78 @@
+/* Turns of a loop; see loop_turn.h. */
+#include "proxy/net/loop_turn.h"
+
+#include <time.h>
+
+#ifdef LOOP_WATCHED
+#include "proxy/base/log.h"
+#include "proxy/base/symbol.h"
+#endif
+
+static uint64_t turn_clock(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+#ifdef LOOP_WATCHED
+/* Judges the function that was called last. Time in which the thread did not run counts for nothing: a busy machine is
+ * no fault of the function. */
+static void turn_judge(struct loop_turn *t, uint64_t used_us)
+{
+	char name[SYMBOL_MAX];
+
+	if (!t->called || used_us - t->used_us <= LOOP_TELL_US)
+		return;
+	t->told = true;
+	log_warn("loop: %s held it for %llu us", symbol_name((uintptr_t)t->called, name),
+	    (unsigned long long)(used_us - t->used_us));
+}
+
+static void turn_watch(struct loop_turn *t, loop_callback *callback)
+{
+	uint64_t used_us = turn_clock(CLOCK_THREAD_CPUTIME_ID);
+
+	turn_judge(t, used_us);
+	t->used_us = used_us;
+	if (!t->called)
+		t->used_at_first_us = used_us;
+	t->called = callback;
+	t->calls++;
+	if (callback)
+		return;
+	if (!t->told && used_us - t->used_at_first_us > LOOP_TELL_US)
+		log_warn("loop: %u calls together held it for %llu us", t->calls - 1,
+		    (unsigned long long)(used_us - t->used_at_first_us));
+	t->calls = 0;
+	t->told = false;
+}
+#else
+static void turn_watch(struct loop_turn *t, loop_callback *callback)
+{
+	(void)t, (void)callback;
+}
+#endif
+
+void loop_turn_enter(struct loop_turn *t, loop_callback *callback)
+{
+	turn_watch(t, callback);
+	if (!t->began_us && t->counts)
+		t->began_us = turn_clock(CLOCK_MONOTONIC);
+}
+
+void loop_turn_end(struct loop_turn *t, struct stats *stats)
+{
+	uint64_t took;
+
+	turn_watch(t, NULL);
+	if (!t->began_us)
+		return;
+	took = turn_clock(CLOCK_MONOTONIC) - t->began_us;
+	t->began_us = 0;
+	stats_observe(stats, HISTOGRAM_LOOP_TURN, took);
+	stats_longest_turn(stats, took);
+	if (took > LOOP_TURN_LONG_US)
+		stats_add(stats, STAT_LOOP_STALLS, 1);
+}

@@ -1,0 +1,34 @@
+/* Owns how long the turns of one loop take: from the first call after the loop waited until it waits again. In the
+ * meantime nobody else of that worker is served. Must not know: what is called.
+ * Invariant: only the loop's thread touches it. In a developer's build (LOOP_WATCHED) each call that used the processor
+ * for longer than LOOP_TELL_US is told by the name of its function, and so is a turn that did so by many short ones. */
+#ifndef UTFEED_PROXY_NET_LOOP_TURN_H
+#define UTFEED_PROXY_NET_LOOP_TURN_H
+
+#include "proxy/base/stats.h"
+
+enum { LOOP_TURN_LONG_US = 5000 };
+#ifndef LOOP_TELL_US
+#define LOOP_TELL_US LOOP_TURN_LONG_US
+#endif
+
+typedef void loop_callback(void);      /* any function */
+
+struct loop_turn {
+	bool counts;                   /* whether the turns are counted; false for loops that serve no clients */
+	uint64_t began_us;             /* 0: the loop waits */
+#ifdef LOOP_WATCHED
+	loop_callback *called;         /* NULL: none yet in this turn */
+	/* what the thread had used of the processor by then, and when the turn began */
+	uint64_t used_us, used_at_first_us;
+	unsigned calls;                /* in this turn */
+	bool told;                     /* one of them was too long */
+#endif
+};
+
+/* The function is about to be called. */
+void loop_turn_enter(struct loop_turn *, loop_callback *);
+/* The loop is about to wait. */
+void loop_turn_end(struct loop_turn *, struct stats *);
+
+#endif

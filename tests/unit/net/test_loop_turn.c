@@ -1,0 +1,96 @@
+/* Owns the cases of proxy/net/loop_turn.c: which turns count, and which function is told. Must not know: what is called.
+ * Invariant: a turn may always take longer than it was made to, never less long. */
+#include "proxy/net/loop.h"
+#include "proxy/base/symbol.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <time.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static struct loop *loop;
+
+static void nap(struct task *t)
+{
+	static const struct timespec longer = { .tv_nsec = (LOOP_TURN_LONG_US + 1000) * 1000L };
+
+	(void)t;
+	nanosleep(&longer, NULL);
+}
+
+static void compute(struct task *t)
+{
+	struct timespec used;
+	long from, us;
+
+	(void)t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	from = used.tv_sec * 1000000 + used.tv_nsec / 1000;
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+		us = used.tv_sec * 1000000 + used.tv_nsec / 1000 - from;
+	} while (us <= LOOP_TURN_LONG_US + 1000);
+}
+
+static void on_stop(struct task *t)
+{
+	(void)t;
+	loop_stop(loop);
+}
+
+static uint64_t observed(const struct histogram *h, unsigned from)
+{
+	uint64_t n = 0;
+
+	for (size_t i = from; i <= HISTOGRAM_BUCKETS; i++)
+		n += stats_get(&h->bucket[i]);
+	return n;
+}
+
+static void turns(void)
+{
+	enum { OVER_4_MS = 8 + 1 /* the bucket beyond 2^(4+8) us */ };
+	static const struct { const char *rule; void (*run)(struct task *); bool counts; uint64_t turns, stalls; } cases[] = {
+		{ "who waits in a turn holds it", nap, true, 2, 1 },
+		{ "who computes in a turn holds it", compute, true, 2, 1 },
+		{ "a loop without clients counts nothing", nap, false, 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct task task = { .run = cases[i].run }, end = { .run = on_stop };
+		struct stats_gauges gauges = { 0 };
+		const struct histogram *h;
+		struct stats *stats;
+
+		loop = loop_new();
+		CU_ASSERT_FATAL(loop != NULL);
+		if (cases[i].counts)
+			loop_count_turns(loop);
+		loop_defer(loop, &task);
+		loop_defer(loop, &end);
+		CU_ASSERT(!loop_run(loop));
+		loop_defer(loop, &end);
+		CU_ASSERT(!loop_run(loop));
+		stats = loop_stats(loop);
+		h = &stats->histograms[HISTOGRAM_LOOP_TURN];
+		UNIT_ROW(observed(h, 0) == cases[i].turns, "%s: %llu turns", cases[i].rule, (unsigned long long)observed(h, 0));
+		UNIT_ROW(observed(h, OVER_4_MS) >= cases[i].stalls && stats_get(&stats->value[STAT_LOOP_STALLS]) >= cases[i].stalls, "%s", cases[i].rule);
+		stats_tell_longest_turn(&gauges, &stats, 1);
+		UNIT_ROW((gauges.of[GAUGE_LOOP_LONGEST].value > LOOP_TURN_LONG_US) == cases[i].counts, "%s: longest", cases[i].rule);
+		loop_free(&loop);
+	}
+}
+
+/* Functions have names, static ones too; what is no function has a number. */
+static void symbols(void)
+{
+	char text[SYMBOL_MAX];
+
+	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)compute, text), "compute");
+	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)compute + 1, text), "compute");
+	CU_ASSERT_STRING_EQUAL(symbol_name((uintptr_t)loop_run, text), "loop_run");
+	CU_ASSERT_STRING_EQUAL(symbol_name(16, text), "the function at 0x10");
+}
+
+UNIT_SUITE(loop_turn, { "turns", turns }, { "symbols", symbols })
