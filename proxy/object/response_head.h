@@ -29,7 +29,7 @@ struct response_settings {
 	const char *via;               /* utfeed's pseudonym in Via */
 	const char *date;              /* now, as IMF-fixdate; used if the origin sent no Date */
 	char etag_suffix[ETAG_SUFFIX_MAX];
-	const char *url;               /* at which the response was found, redirects followed; NULL: nobody asks for it */
+	const char *url;               /* at which the response was found, redirects followed; NULL: not known */
 	bool redirected;               /* redirects led there */
 	bool etag_ours;                /* the request's If-None-Match named a tag of ours: a 304 is about our bytes */
 	bool etag_gzip;                /* the same, of the gzip form of our bytes */
