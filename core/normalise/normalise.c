@@ -13,6 +13,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/sniff.h"
+#include "core/normalise/recall.h"
 #include "core/normalise/recode.h"
 
 enum {
@@ -44,7 +45,8 @@ struct normaliser {
 	bool decided;
 	struct evidence evidence;
 	struct verdict verdict;
-	struct recode *recode;
+	struct recall recall;
+	struct recode *recode;      /* NULL: the bytes are passed on, or nothing is decided */
 	struct normalise_report report;
 };
 
@@ -63,6 +65,7 @@ static int write_out(void *arg, const uint8_t *bytes, size_t len)
 	struct normaliser *n = arg;
 
 	n->report.bytes_out += len;
+	recall_written(&n->recall, bytes, len);
 	return n->events.write(n->events.arg, bytes, len);
 }
 
@@ -76,6 +79,7 @@ struct normaliser *normaliser_new(const struct normalise_options *options, const
 	n->events = *events;
 	if (n->options.sniff_bytes == 0)
 		n->options.sniff_bytes = NORMALISE_SNIFF_BYTES;
+	n->recall.memory = options->memory;
 	return n;
 }
 
@@ -83,6 +87,7 @@ void normaliser_free(struct normaliser **n)
 {
 	if (*n) {
 		recode_free(&(*n)->recode);
+		recall_free(&(*n)->recall);
 		free((*n)->held);
 	}
 	free(*n);
@@ -153,10 +158,13 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	}
 	n->is_feed = sniff == SNIFF_FEED && judges_bytes(n);
 	*ready = last || (sniff != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
-	if (!*ready)
+	if (!*ready || (last && recall_verdict(&n->recall, &n->options, e, &n->verdict)))
 		return NORMALISE_OK;
 	evidence_finish(e);
-	return policy_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY : NORMALISE_OK;
+	if (policy_decide(n->options.policy, e, &n->verdict) != 0)
+		return NORMALISE_NO_MEMORY;
+	recall_decided(&n->recall, e, &n->verdict);
+	return NORMALISE_OK;
 }
 
 /* Whether the verdict may be corrected later (utfeed-rules(7), "Steps of auto"): the window has only ASCII, and only
@@ -175,7 +183,7 @@ static unsigned repairs(const struct normaliser *n)
 	const struct evidence *e = &n->evidence;
 	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
 
-	return n->options.repairs | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
+	return recall_repairs(&n->recall, n->options.repairs) | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
 	    (n->options.characters == CHARACTERS_REPLACE ? REPAIR_REPLACE_CONTROLS : 0);
 }
 
@@ -185,7 +193,7 @@ static int begin(struct normaliser *n)
 	struct verdict *v = &n->verdict;
 	int rc;
 
-	if (v->kind == VERDICT_CHARSET) {
+	if (v->kind == VERDICT_CHARSET && !recall_is_same(&n->recall)) {
 		n->recode =
 		    recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
 		if (!n->recode && errno != EINVAL)
@@ -208,7 +216,7 @@ static int begin(struct normaliser *n)
 		return rc;
 	if (v->kind == VERDICT_ERROR && n->options.on_error == ON_ERROR_REJECT)
 		return NORMALISE_REJECTED;
-	if (v->kind != VERDICT_CHARSET)
+	if (!n->recode)
 		n->state = NORM_PASS;
 	else
 		n->state = may_be_revised(n) ? NORM_ASCII : NORM_RECODE;
@@ -252,8 +260,9 @@ static int replay(struct normaliser *n)
 
 	n->held = NULL;
 	n->held_len = n->held_cap = 0;
+	recall_watch(&n->recall, held, len);
 	rc = stream(n, held, len);
-	free(held);
+	recall_take(&n->recall, held);
 	return rc;
 }
 
@@ -421,7 +430,10 @@ int normaliser_finish(struct normaliser *n)
 	}
 	if (rc == 0 && n->recode)
 		rc = recode_finish(n->recode);
-	return stop(n, rc);
+	rc = stop(n, rc);
+	if (rc == 0)
+		recall_end(&n->recall, &n->report, n->recode && recode_was_prolog(n->recode, n->report.bytes_out));
+	return rc;
 }
 
 void normaliser_leave_end(struct normaliser *n)

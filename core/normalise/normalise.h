@@ -18,6 +18,8 @@ const char *normalise_content_type(enum normalise_output);
 /* What becomes of C0 controls that XML forbids; other forbidden characters become U+FFFD. */
 enum normalise_characters { CHARACTERS_DROP, CHARACTERS_REPLACE };
 
+struct normalise_memory;
+
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
 struct normalise_options {
@@ -35,6 +37,7 @@ struct normalise_options {
 	enum normalise_characters characters;
 	enum normalise_output output;
 	enum normalise_on_error on_error;
+	const struct normalise_memory *memory; /* of bodies decided on before, borrowed likewise; NULL: there is none */
 };
 
 /* What the options tell of the language of the body. */

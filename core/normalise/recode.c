@@ -174,6 +174,11 @@ bool recode_is_over(const struct recode *r)
 	return repair_is_over(r->repair);
 }
 
+bool recode_was_prolog(const struct recode *r, uint64_t written)
+{
+	return !r->ascii && repair_was_prolog(r->repair, written);
+}
+
 uint64_t recode_malformed(const struct recode *r)
 {
 	return r->mixed ? mixed_malformed(r->mixed) : decoder_malformed(r->decoder);

@@ -31,6 +31,8 @@ int recode_finish(struct recode *) __attribute__((warn_unused_result));
 void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
 bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
 
+/* As repair_was_prolog(), of UTF-8 output. */
+bool recode_was_prolog(const struct recode *, uint64_t written);
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_others(const struct recode *);                      /* as mixed_others() */
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */

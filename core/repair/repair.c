@@ -32,6 +32,7 @@ struct repair {
 	unsigned flags;
 	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
+	uint64_t body;                  /* bytes of text behind the prolog's repairs */
 
 	bool line_ends, next_line_lead; /* U+0085 is replaced; its first byte was the last one of a call */
 
@@ -62,6 +63,7 @@ static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 {
 	int rc = 0;
 
+	r->body += len;
 	if (r->doubles) {
 		rc = repair_double(&r->undo[0], in, len, final);
 		len = 0;
@@ -223,7 +225,7 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 		r->undo[i] = (struct repair_double){ .sink = { to_characters, &r->characters }, .counts = r->counts,
 			.next = i + 1 < TIMES_UNDONE ? &r->undo[i + 1] : NULL };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
-	r->in_prolog = (flags & (REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION)) != 0;
+	r->in_prolog = (flags & REPAIR_PROLOG) != 0;
 	r->look_at = PROLOG_LOOK_FIRST;
 	return r;
 }
@@ -269,6 +271,15 @@ void repair_leave_end(struct repair *r)
 bool repair_is_over(const struct repair *r)
 {
 	return repair_lex_is_over(&r->lex);
+}
+
+bool repair_was_prolog(const struct repair *r, uint64_t written)
+{
+	uint64_t others = 0;
+
+	for (size_t i = 0; i < REPAIR_COUNT; i++)
+		others += REPAIR_PROLOG >> i & 1 ? 0 : r->counts[i];
+	return others == 0 && written == r->body;
 }
 
 const uint64_t *repair_counts(const struct repair *r)

@@ -35,6 +35,8 @@ enum repair_flags {
 #undef REPAIR_ID
 	/* all that change no well-formed document from its root on */
 	REPAIR_ALL = (1 << 11) - 1,
+	/* those of what stands before the root's text; each of them is seen in the text it leaves */
+	REPAIR_PROLOG = REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION,
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
@@ -67,6 +69,9 @@ int repair_finish(struct repair *) __attribute__((warn_unused_result));
 void repair_leave_end(struct repair *);
 /* The document has ended and so much was dropped behind it that no more need be fed: nothing will be written of it. */
 bool repair_is_over(const struct repair *);
+/* At the end: whether REPAIR_PROLOG was all that was repaired, so that the same text needs no other repair. written:
+ * how many bytes the sink got. */
+bool repair_was_prolog(const struct repair *, uint64_t written);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
 const char *repair_name(enum repair_index);
 

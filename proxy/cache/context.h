@@ -16,6 +16,7 @@ struct fetch_pool;
 struct fetch_record;
 struct trace;
 struct guard;
+struct learned;
 struct loop;
 struct backoff;
 struct resolver;
@@ -30,6 +31,7 @@ struct request_context {
 	struct fetch_pool *fetches;
 	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
+	struct learned *learned;       /* this worker's; NULL: verdicts are not kept */
 	struct feeds_seen *feeds;      /* likewise; NULL: nobody looks at the list */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */

@@ -4,6 +4,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/etag.h"
+#include "proxy/object/learned.h"
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
@@ -18,14 +19,15 @@ bool fetch_plan_caches(const struct request *request, const struct target *targe
 	return request_reads(request) && target->route->cache && !(target->cookies && request->cookies);
 }
 
-static struct normalise_options plan_encoding(const struct conf *conf, const struct target *target, enum policy policy)
+static struct normalise_options plan_encoding(const struct request_context *ctx, const struct target *target,
+    enum policy policy)
 {
 	const struct conf_route *route = target->route;
 
 	return (struct normalise_options){ .policy = policy, .forced = route->charset, .http = true,
-	    .sniff_bytes = conf->sniff_bytes,
+	    .sniff_bytes = ctx->conf->sniff_bytes,
 		.repairs = route->repair, .characters = route->characters,
-		.output = route->output, .on_error = route->on_error };
+		.output = route->output, .on_error = route->on_error, .memory = learned_memory(ctx->learned) };
 }
 
 struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)
@@ -73,7 +75,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.normalise = route->normalise && reads,
 			.respect_no_transform = target->mode == TARGET_FORWARD || route->respect_no_transform,
 			.client_codings = caches ? (struct content_coding_codings){ 0 } : content_coding_accepts(m),
-			.encoding = plan_encoding(conf, target, policy),
+			.encoding = plan_encoding(ctx, target, policy),
 			.limits = { (uint64_t)conf->decoded_ratio, conf->decoded_ratio_after, conf->decoded_max },
 			.head = { .way = plan_ways[target->mode], .via = conf->via, .output = route->output,
 				.gzip = conf->gzip },

@@ -1,9 +1,10 @@
 /* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut, more switches; a Content-Type
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
- * decision comes once and before the first byte; what is untouched is untouched. */
+ * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled comes out as before. */
 #include "core/normalise/normalise.h"
 #include "core/text/utf8.h"
+#include "tests/unit/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t windows[] = { 0, 16, 64, 2000 };
 	struct normalise_options o = { 0 };
-	struct seen whole = { 0 }, cut = { 0 };
+	struct seen whole = { 0 }, cut = { 0 }, learnt = { 0 }, recalled = { 0 };
+	struct one_body memory;
 	const uint8_t *line;
 	size_t step;
 
@@ -131,7 +133,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_output(&whole, &o, data, size);
 	run(&cut, &o, data, size, step);
 	check_same(&whole, &cut);
+	one_body_begin(&memory);
+	o.memory = &memory.memory;
+	run(&learnt, &o, data, size, step);
+	check_same(&whole, &learnt);
+	run(&recalled, &o, data, size, size + 1);
+	check_same(&whole, &recalled);
+	check(memory.recalled == (memory.keeps > 0));
+	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);
+	free(learnt.out);
+	free(recalled.out);
 	return 0;
 }

@@ -85,6 +85,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "client-policy", "any", "any" },
 	{ "on-error", "pass", "pass" },
 	{ "sniff-bytes", "4096", "4k" },
+	{ "verdicts-kept", "0", "0" },
 	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing" },
 	{ "characters", "Replace", "replace" },
 	{ "output", "US-ASCII", "us-ascii" },

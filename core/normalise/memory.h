@@ -1,0 +1,43 @@
+/* Owns the shape of a memory that a normaliser may be given: what was found of a body is kept under a name, so that the
+ * same bytes are not judged again.
+ * Must not know: who keeps it, how names are made of bytes.
+ * Invariant: two different bodies have different names, whoever chose them; so the memory makes them with a secret. */
+#ifndef UTFEED_CORE_NORMALISE_MEMORY_H
+#define UTFEED_CORE_NORMALISE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/evidence/hints.h"
+#include "core/policy/policy.h"
+#include "core/text/utf8.h"
+
+/* Pieces of what a name is made of, in an order that is always the same. */
+struct normalise_piece {
+	const void *at;
+	size_t len;
+};
+
+struct normalise_name {
+	uint64_t words[2];
+};
+
+/* What is found by reading a body. Pointers of the verdict are to static storage. */
+struct normalise_learned {
+	struct verdict verdict;
+	struct utf8_evidence utf8;
+	struct hints hints;
+	bool same;              /* the body comes out byte for byte, and nothing of it is counted */
+	bool sound;             /* its text needs no repair but REPAIR_PROLOG */
+};
+
+struct normalise_memory {
+	void (*name)(void *arg, const struct normalise_piece *, size_t n, struct normalise_name *);
+	/* NULL: the name is not known. Valid until the memory is asked or told anything else. */
+	const struct normalise_learned *(*recall)(void *arg, const struct normalise_name *);
+	void (*keep)(void *arg, const struct normalise_name *, const struct normalise_learned *);
+	void *arg;
+};
+
+#endif

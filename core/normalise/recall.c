@@ -1,0 +1,124 @@
+/* Owns asking a caller's memory whether these very bytes were decided on before; see recall.h. */
+#include "core/normalise/recall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct normalise_piece piece_of_text(const char *text)
+{
+	return (struct normalise_piece){ text, text ? strlen(text) : 0 };
+}
+
+/* What is absent differs from what is empty: a body without a Content-Type is not one with an empty one. */
+static void recall_name(struct recall *r, const struct normalise_options *o, const struct evidence *e)
+{
+	const uint64_t facts[] = { o->policy, o->forced, o->http, o->repairs, o->characters, o->output, o->sniff_bytes,
+		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL };
+	const struct normalise_piece pieces[] = {
+		{ facts, sizeof facts },
+		{ o->content_type, o->content_type ? o->content_type_len : 0 },
+		{ o->content_language, o->content_language ? o->content_language_len : 0 },
+		piece_of_text(o->base),
+		{ e->bytes, e->len },
+	};
+
+	r->memory->name(r->memory->arg, pieces, sizeof pieces / sizeof pieces[0], &r->name);
+	r->named = true;
+}
+
+bool recall_verdict(struct recall *r, const struct normalise_options *o, struct evidence *e, struct verdict *v)
+{
+	const struct normalise_learned *found;
+
+	if (!r->memory)
+		return false;
+	recall_name(r, o, e);
+	found = r->memory->recall(r->memory->arg, &r->name);
+	if (!found)
+		return false;
+	r->found = *found;
+	r->recalled = true;
+	*v = found->verdict;
+	e->utf8 = found->utf8;
+	e->hints = found->hints;
+	return true;
+}
+
+static void recall_keep(const struct recall *r)
+{
+	r->memory->keep(r->memory->arg, &r->name, &r->found);
+}
+
+void recall_decided(struct recall *r, const struct evidence *e, const struct verdict *v)
+{
+	if (!r->named)
+		return;
+	r->found = (struct normalise_learned){ .verdict = *v, .utf8 = e->utf8, .hints = e->hints };
+	if (!e->complete)
+		recall_keep(r);
+	r->named = e->complete;
+}
+
+bool recall_is_same(const struct recall *r)
+{
+	return r->recalled && r->found.same;
+}
+
+unsigned recall_repairs(const struct recall *r, unsigned repairs)
+{
+	return r->recalled && r->found.sound ? repairs & REPAIR_PROLOG : repairs;
+}
+
+void recall_watch(struct recall *r, const uint8_t *held, size_t len)
+{
+	r->watches = r->named && !r->recalled;
+	r->left = held;
+	r->left_len = len;
+}
+
+void recall_written(struct recall *r, const uint8_t *bytes, size_t len)
+{
+	if (!r->watches)
+		return;
+	if (len > r->left_len || (bytes != r->left && memcmp(bytes, r->left, len) != 0)) {
+		r->watches = false;
+		return;
+	}
+	r->left += len;
+	r->left_len -= len;
+}
+
+void recall_take(struct recall *r, uint8_t *held)
+{
+	if (r->watches && r->left_len > 0)
+		r->held = held;
+	else
+		free(held);
+}
+
+void recall_free(struct recall *r)
+{
+	free(r->held);
+	r->held = NULL;
+}
+
+/* Whether the report counts nothing but bytes. */
+static bool is_uneventful(const struct normalise_report *report)
+{
+	uint64_t repairs = 0;
+	size_t i;
+
+	for (i = 0; i < REPAIR_COUNT; i++)
+		repairs |= report->repairs[i];
+	return !(repairs | report->malformed | report->others | report->lost) && !report->revised;
+}
+
+void recall_end(struct recall *r, const struct normalise_report *report, bool sound)
+{
+	if (r->named && !r->recalled) {
+		r->found.same = r->watches && r->left_len == 0 && is_uneventful(report);
+		r->found.sound = sound;
+		recall_keep(r);
+	}
+	r->named = false;
+}

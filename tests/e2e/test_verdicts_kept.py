@@ -1,0 +1,95 @@
+"""What was decided on a feed is known when the very same comes again, and is of no account when anything of it is another: the answers
+are those of a utfeed that keeps nothing."""
+import pytest
+
+from feeds import FEEDS, FRENCH, GREEK, RUSSIAN, rss
+from proxy import normalise
+from wire import message
+
+TYPE = "application/rss+xml"
+
+
+def reply(data, content_type=TYPE, *fields):
+    types = (f"Content-Type: {content_type}",) if content_type is not None else ()
+    return message("200 OK", *types, *fields, body=data)
+
+
+def answer(proxy, origin, data, content_type=TYPE, *fields, target="/f"):
+    got, _ = proxy.through(origin, reply(data, content_type, *fields), target)
+    return got.body, got.rule
+
+
+def expected(data, content_type=TYPE):
+    """What utfeed makes of it without a memory."""
+    said, status = normalise(data, content_type, "-i")
+    head, _, body = said.partition(b"\r\n\r\n")
+    rule = next(line.partition(": ")[2] for line in head.decode().split("\r\n") if line.startswith("X-Encoding-Rule"))
+    assert status == 0
+    return body, rule
+
+
+def test_the_same_feed_is_judged_once(start, origin):
+    proxy, recalled = start(origin), 0
+    for row in FEEDS:
+        first = answer(proxy, origin, row["data"], row["type"])
+        before = proxy.counters()["verdicts_recalled"]
+        assert first[0] == row["out"] and row["rule"].match(first[1])
+        assert answer(proxy, origin, row["data"], row["type"]) == first, row["name"]
+        recalled += proxy.counters()["verdicts_recalled"] - before
+    assert recalled == len(FEEDS)
+
+
+# What came from the URL before, and what comes from it now: of the same length, with the same beginning and end
+LIES = {
+    "another charset": (rss(RUSSIAN * 3).encode("windows-1251"), rss(RUSSIAN * 3).encode("koi8-r"), TYPE),
+    "another language": (rss(GREEK * 3).encode("iso-8859-7"), rss(RUSSIAN * 3)[:len(rss(GREEK * 3))].encode("iso-8859-5"), TYPE),
+    "UTF-8 no more": (rss(FRENCH * 3).encode(), rss(FRENCH * 3).encode().replace("é".encode(), b"\xe9 "), TYPE),
+    "to be mended now": (rss(FRENCH * 3).encode(), rss(FRENCH * 3).encode().replace("é".encode(), b"&\x01"), TYPE),
+    "one character": (rss(RUSSIAN).encode("windows-1251"), rss(RUSSIAN).replace("ь", "ы").encode("windows-1251"), TYPE),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_comes_from_the_url_now_counts(start, origin, lie):
+    then, now, content_type = LIES[lie]
+    proxy = start(origin)
+    for data in (then, then, now, now, then):
+        assert answer(proxy, origin, data, content_type) == expected(data, content_type), lie
+    assert proxy.counters()["verdicts_recalled"] == 3
+
+
+def test_what_is_told_of_it_counts(start, origin):
+    """Another header or URL is another question, though the bytes are the same."""
+    proxy, data = start(origin), rss(RUSSIAN).encode("windows-1251")
+    for content_type in (TYPE, TYPE + "; charset=koi8-r", TYPE + "; charset=windows-1251", "text/xml"):
+        assert answer(proxy, origin, data, content_type) == expected(data, content_type)
+    for fields, target in (("Content-Language: bg",), "/f"), ((), "/g"):
+        assert answer(proxy, origin, data, TYPE, *fields, target=target)[0] == expected(data)[0]
+    assert proxy.counters()["verdicts_recalled"] == 0
+
+
+def test_each_worker_learns_by_itself(start, origin):
+    proxy, data = start(origin, "--workers", "2"), rss(RUSSIAN).encode("windows-1251")
+    want = expected(data)
+    for _ in range(24):
+        assert answer(proxy, origin, data) == want
+    assert proxy.counters()["verdicts_recalled"] >= 22
+
+
+def test_none_are_kept(start, origin):
+    proxy, data = start(origin, "--verdicts-kept", "0"), rss(RUSSIAN).encode("windows-1251")
+    for _ in range(3):
+        assert answer(proxy, origin, data) == expected(data)
+    assert proxy.counters()["verdicts_recalled"] == 0
+
+
+def test_no_more_are_kept_than_asked_for(start, origin):
+    """Four places: after five others the first is judged again."""
+    proxy = start(origin, "--verdicts-kept", "4")
+    feeds = [rss(RUSSIAN + str(number)).encode("windows-1251") for number in range(6)]
+    for data in feeds:
+        answer(proxy, origin, data)
+    assert answer(proxy, origin, feeds[-1]) == expected(feeds[-1])
+    assert proxy.counters()["verdicts_recalled"] == 1
+    assert answer(proxy, origin, feeds[0]) == expected(feeds[0])
+    assert proxy.counters()["verdicts_recalled"] == 1

@@ -1,0 +1,233 @@
+/* Owns the cases of core/normalise/recall.c: what is recalled of a body, and of which other body it never is.
+ * Must not know: how names are made (test_learned.c). The other suites of normalise run their bodies twice with a memory. */
+#include "core/normalise/normalise.h"
+#include "tests/unit/memory.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define D(encoding) "<?xml version=\"1.0\" encoding=\"" encoding "\"?>"
+#define CYRILLIC "<rss><title>\xcd\xee\xe2\xee\xf1\xf2\xe8 \xe4\xed\xff \xe8 \xef\xee\xe3\xee\xe4\xe0</title></rss>"
+
+struct seen {
+	int rc;
+	char rule[VERDICT_FORMAT_MAX];
+	struct normalise_report report;
+	size_t len;
+	char out[1 << 17];
+};
+
+static int on_verdict(void *arg, const struct verdict *v)
+{
+	verdict_format(v, ((struct seen *)arg)->rule, VERDICT_FORMAT_MAX);
+	return 0;
+}
+
+static int on_write(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct seen *s = arg;
+
+	if (sizeof(s->out) - s->len < len)
+		return 7;
+	memcpy(s->out + s->len, bytes, len);
+	s->len += len;
+	return 0;
+}
+
+static void run(struct seen *s, const struct normalise_options *o, const char *in, size_t len)
+{
+	struct normalise_events events = { on_verdict, on_verdict, on_write, s };
+	struct normaliser *n = normaliser_new(o, &events);
+
+	memset(s, 0, offsetof(struct seen, out));
+	s->rc = normaliser_feed(n, (const uint8_t *)in, len);
+	if (s->rc == 0)
+		s->rc = normaliser_finish(n);
+	s->report = *normaliser_report(n);
+	normaliser_free(&n);
+}
+
+static bool equal(const struct seen *a, const struct seen *b)
+{
+	return a->rc == b->rc && strcmp(a->rule, b->rule) == 0 && memcmp(&a->report, &b->report, sizeof(a->report)) == 0 &&
+	    a->len == b->len && memcmp(a->out, b->out, a->len) == 0;
+}
+
+static const struct normalise_options automatic = { .policy = POLICY_AUTO, .http = true, .repairs = REPAIR_ALL };
+
+/* What a body teaches, and that it comes out as before when it comes again. */
+static void again(void)
+{
+	static const struct {
+		const char *name, *body;
+		bool same, sound;
+	} cases[] = {
+		{ "UTF-8 as it should be", D("UTF-8") "<rss><title>caf\xc3\xa9</title></rss>\n", true, true },
+		{ "ASCII, undeclared", "<rss><title>cafe</title></rss>", true, true },
+		{ "windows-1251, undeclared", CYRILLIC, false, true },
+		{ "windows-1251, declared", D("windows-1251") CYRILLIC, false, true },
+		{ "white space before the declaration", "\n" D("UTF-8") "<rss><title>caf\xc3\xa9</title></rss>", false, true },
+		{ "UTF-8 and a control", D("UTF-8") "<rss><title>caf\xc3\xa9\x01</title></rss>", false, false },
+		{ "UTF-8 and a bare ampersand", D("UTF-8") "<rss><title>caf\xc3\xa9 & bar</title></rss>", false, false },
+		{ "an end that is missing", D("UTF-8") "<rss><title>caf\xc3\xa9</title>", false, false },
+		{ "what stands behind the root", D("UTF-8") "<rss><title>caf\xc3\xa9</title></rss>more", false, false },
+		{ "a stray byte in UTF-8", D("UTF-8") "<rss><title>caf\xc3\xa9, caf\xc3\xa9, caf\xc3\xa9, caf\xc3\xa9, caf\xe9</title></rss>", false,
+		  true },
+	};
+	static struct seen plain, first, second;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct normalise_options o = automatic;
+		size_t len = strlen(cases[i].body);
+		struct one_body memory;
+
+		run(&plain, &o, cases[i].body, len);
+		one_body_begin(&memory);
+		o.memory = &memory.memory;
+		run(&first, &o, cases[i].body, len);
+		UNIT_ROW(memory.keeps == 1 && memory.recalled == 0, "%s: kept %u, recalled %u", cases[i].name, memory.keeps, memory.recalled);
+		UNIT_ROW(memory.what.same == cases[i].same && memory.what.sound == cases[i].sound, "%s: same %d, sound %d", cases[i].name,
+		    memory.what.same, memory.what.sound);
+		run(&second, &o, cases[i].body, len);
+		UNIT_ROW(memory.keeps == 1 && memory.recalled == 1, "%s: kept %u, recalled %u", cases[i].name, memory.keeps, memory.recalled);
+		UNIT_ROW(equal(&plain, &first) && equal(&plain, &second), "%s: %s, %s", cases[i].name, plain.rule, second.rule);
+		one_body_end(&memory);
+	}
+}
+
+/* Runs a body with the memory of another. */
+static void expect_unknown(const char *name, struct one_body *memory, struct normalise_options o, const char *body, size_t len)
+{
+	static struct seen with, without;
+	unsigned recalled = memory->recalled;
+
+	o.memory = NULL;
+	run(&without, &o, body, len);
+	o.memory = &memory->memory;
+	run(&with, &o, body, len);
+	UNIT_ROW(memory->recalled == recalled && equal(&with, &without), "%s: %s, not %s", name, with.rule, without.rule);
+}
+
+/* A change of anything that is read makes another body of it: each byte, each thing told of it, each option. */
+static void another(void)
+{
+	static const char body[] = CYRILLIC, language[] = "ru", type[] = "application/rss+xml; charset=windows-1251";
+	struct normalise_options told = automatic, o;
+	static struct seen s;
+	struct one_body memory;
+	char changed[sizeof(body)];
+	size_t len = strlen(body);
+
+	one_body_begin(&memory);
+	told.content_type = "application/rss+xml";
+	told.content_type_len = strlen(told.content_type);
+	told.content_language = language;
+	told.content_language_len = 2;
+	told.base = "http://example.ru/";
+	told.memory = &memory.memory;
+#define AGAIN(name, change) \
+	do { \
+		run(&s, &told, body, len); \
+		o = told; \
+		change; \
+		expect_unknown(name, &memory, o, body, len); \
+	} while (0)
+	AGAIN("policy", o.policy = POLICY_FEEDPARSER);
+	AGAIN("forced", o.forced = CS_KOI8_R);
+	AGAIN("a file", o.http = false);
+	AGAIN("Content-Type", (o.content_type = type, o.content_type_len = strlen(type)));
+	AGAIN("no Content-Type", (o.content_type = NULL, o.content_type_len = 0));
+	AGAIN("Content-Language", o.content_language = "bg");
+	AGAIN("an empty Content-Language", o.content_language_len = 0);
+	AGAIN("no Content-Language", (o.content_language = NULL, o.content_language_len = 0));
+	AGAIN("URL", o.base = "http://example.bg/");
+	AGAIN("no URL", o.base = NULL);
+	AGAIN("repairs", o.repairs = REPAIR_CHARACTERS);
+	AGAIN("characters", o.characters = CHARACTERS_REPLACE);
+	AGAIN("output", o.output = OUTPUT_US_ASCII);
+	AGAIN("window", o.sniff_bytes = 4096);
+#undef AGAIN
+	for (size_t at = 0; at < len; at++) {
+		run(&s, &told, body, len);
+		memcpy(changed, body, sizeof(body));
+		changed[at] ^= 1;
+		if (memory.keeps == 0 || !one_body_knows(&memory))
+			CU_FAIL("the body is known");
+		expect_unknown("a byte", &memory, told, changed, len);
+	}
+	run(&s, &told, body, len);
+	expect_unknown("a byte less", &memory, told, body, len - 1);
+	one_body_end(&memory);
+}
+
+/* What was told moves from one field to the next: the fields are apart. */
+static void fields(void)
+{
+	struct normalise_options o = automatic;
+	static struct seen s;
+	struct one_body memory;
+
+	one_body_begin(&memory);
+	o.memory = &memory.memory;
+	o.content_type = "text/xmlru";
+	o.content_type_len = 8;
+	o.content_language = "ru";
+	o.content_language_len = 2;
+	run(&s, &o, CYRILLIC, strlen(CYRILLIC));
+	o.content_type_len = 10;
+	o.content_language_len = 0;
+	expect_unknown("Content-Type and Content-Language", &memory, o, CYRILLIC, strlen(CYRILLIC));
+	one_body_end(&memory);
+}
+
+/* A memory that tells nothing, or what it was told of a body that has grown since, costs time alone. */
+static void forgetful(void)
+{
+	static struct seen s, plain;
+	struct normalise_options o = automatic;
+	struct one_body memory;
+
+	run(&plain, &o, CYRILLIC, strlen(CYRILLIC));
+	one_body_begin(&memory);
+	memory.forgets = true;
+	o.memory = &memory.memory;
+	for (int i = 0; i < 2; i++) {
+		run(&s, &o, CYRILLIC, strlen(CYRILLIC));
+		UNIT_ROW(equal(&s, &plain), "%s", s.rule);
+	}
+	CU_ASSERT_EQUAL(memory.keeps, 2);
+	one_body_end(&memory);
+}
+
+/* Of a body that is longer than the window the verdict is recalled, and nothing of what comes behind: the same window may be
+ * followed by anything. */
+static void longer(void)
+{
+	static char body[1 << 16];
+	static struct seen s, plain;
+	struct normalise_options o = automatic;
+	struct one_body memory;
+	size_t len = 0;
+
+	len += (size_t)sprintf(body, "<rss>");
+	while (len < 8192)
+		len += (size_t)sprintf(body + len, "<title>\xcd\xee\xe2\xee\xf1\xf2\xe8 \xe4\xed\xff</title>\n");
+	o.sniff_bytes = 4096;
+	one_body_begin(&memory);
+	o.memory = &memory.memory;
+	run(&s, &o, body, len);
+	UNIT_ROW(memory.keeps == 1 && !memory.what.same && !memory.what.sound, "%u", memory.keeps);
+	for (int i = 0; i < 2; i++) {
+		len += (size_t)sprintf(body + len, i ? "</rss>" : "& <b>\x01</rss>");
+		o.memory = NULL;
+		run(&plain, &o, body, len);
+		o.memory = &memory.memory;
+		run(&s, &o, body, len);
+		UNIT_ROW(memory.recalled == 1u + (unsigned)i && equal(&s, &plain), "%d: recalled %u, %s", i, memory.recalled, s.rule);
+	}
+	one_body_end(&memory);
+}
+
+UNIT_SUITE(recall, { "again", again }, { "another", another }, { "fields", fields }, { "forgetful", forgetful }, { "longer", longer })
