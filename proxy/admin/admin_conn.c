@@ -414,7 +414,7 @@ void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, sockle
 		admin_refuse(c, 403, "This address may not use the admin listener (admin-allow).");
 	if (!tls)
 		admin_conn_pump(c);
-	else if (conn_start_tls(c->conn, tls, NULL))
+	else if (conn_start_tls(c->conn, tls, NULL, NULL))
 		admin_conn_free(c);
 	else {
 		c->secure = true;

@@ -498,7 +498,7 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	}
 	c->crowd = crowd;
 	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) ||
-	    (tls && conn_start_tls(c->conn, tls, NULL))) {
+	    (tls && conn_start_tls(c->conn, tls, NULL, NULL))) {
 		conn_close(&c->conn);
 		crowd_leave(p->crowds, &c->crowd);
 		free(c);

@@ -39,8 +39,10 @@ struct conn *conn_new(struct loop *, int fd, const struct sockaddr *peer, sockle
 struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, conn_event_f *, void *arg);
 /* Starts TLS on the connection. CONN_CONNECTED follows (again) once the handshake is done, or CONN_READABLE where it
  * failed. host: the name, or the address without brackets, that the peer's certificate must prove; NULL where the
- * context is a server's. -1: out of memory. */
-int conn_start_tls(struct conn *, struct tls_context *, const char *host) __attribute__((warn_unused_result));
+ * context is a server's. way: what else tells this peer from others under this context, its port and what leads to it;
+ * a session is resumed only where host and way are the same. -1: out of memory. */
+int conn_start_tls(struct conn *, struct tls_context *, const char *host, const char *way)
+    __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */
 void conn_set_owner(struct conn *, conn_event_f *, void *arg);
 /* May be called in any state and from callbacks; sets the pointer to NULL. */

@@ -26,8 +26,10 @@ struct conn_tls {
 	bool closing;                  /* our close_notify is sent */
 	int end;                       /* CONN_EOF or CONN_FAILED */
 	struct failure failure;
+	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed */
+	SSL_SESSION *offered;          /* borrowed from the SSL, to be compared only; NULL: none */
 	const char *host;              /* NULL: the peer is a client */
-	char peer[];                   /* "host:port", by which sessions are kept; the host follows it */
+	char peer[];                   /* the way, a blank, the host: by this sessions are kept */
 };
 
 /* ---- failures ---- */
@@ -60,6 +62,14 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 		failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "%s", reason);
 }
 
+/* Of an origin: what it gave to resume must not stand in the way of the next connection, and after a failure within TLS
+ * it is not to be used (RFC 5246 section 7.2.2). That a connection just ended is no such failure. */
+static void tls_forget_sessions(struct conn_tls *t)
+{
+	if (t->host && (t->up ? t->failure.error != FAILURE_NONE : t->offered != NULL))
+		tls_context_forget_sessions(t->context, t->peer);
+}
+
 /* The result of a call of OpenSSL that returned n. With CONN_AGAIN *need says what it waits for. */
 static int tls_outcome(struct conn *c, int n, uint8_t *need)
 {
@@ -84,6 +94,7 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 		failure_set(&t->failure, FAILURE_NONE, "%s%s", strerror(err), t->up ? "" : " during the TLS handshake");
 	} else
 		failure_set(&t->failure, FAILURE_NONE, "closed during the TLS handshake");
+	tls_forget_sessions(t);
 	ERR_clear_error();
 	return CONN_FAILED;
 }
@@ -124,8 +135,26 @@ int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
 	if (t)                         /* NULL: a lent SSL (tls_context_lend()) */
-		tls_context_keep_session(t->context, t->peer, session);
+		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 	return 0;
+}
+
+int conn_tls_on_certificate(X509_STORE_CTX *x, void *arg)
+{
+	const SSL *ssl = X509_STORE_CTX_get_ex_data(x, SSL_get_ex_data_X509_STORE_CTX_idx());
+	struct conn_tls *t = SSL_get_app_data(ssl);
+
+	(void)arg;
+	return t ? tls_verify(x, ssl, &t->proven_until) : X509_verify_cert(x);
+}
+
+/* In TLS 1.2 a session may be used again, and what a resumed connection was given in its place comes by no callback. */
+static void tls_on_resumed(struct conn_tls *t)
+{
+	const SSL_SESSION *session = SSL_get_session(t->ssl);
+
+	if (session != t->offered && SSL_version(t->ssl) == TLS1_2_VERSION)
+		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 }
 
 static int tls_open(struct conn *c)
@@ -141,7 +170,8 @@ static int tls_open(struct conn *c)
 	}
 	SSL_set_app_data(t->ssl, t);
 	if (t->host) {
-		tls_context_offer_session(t->context, t->peer, t->ssl);
+		t->proven_until = tls_context_offer_session(t->context, t->peer, t->ssl);
+		t->offered = SSL_get_session(t->ssl);
 		SSL_set_connect_state(t->ssl);
 	} else
 		SSL_set_accept_state(t->ssl);
@@ -169,8 +199,8 @@ static int tls_handshake(struct conn *c)
 	if (!SSL_session_reused(t->ssl))
 		return 0;
 	stats_add(loop_stats(c->loop), STAT_TLS_RESUMED, 1);
-	if (t->host && SSL_version(t->ssl) == TLS1_2_VERSION)   /* in TLS 1.2 a session may be used again */
-		tls_context_keep_session(t->context, t->peer, SSL_get_session(t->ssl));
+	if (t->host)
+		tls_on_resumed(t);
 	return 0;
 }
 
@@ -281,18 +311,19 @@ static const struct conn_transport conn_tls = {
 
 /* ---- starting ---- */
 
-int conn_start_tls(struct conn *c, struct tls_context *context, const char *host)
+int conn_start_tls(struct conn *c, struct tls_context *context, const char *host, const char *way)
 {
-	size_t len = host ? strlen(host) : 0, peer_bytes = len + sizeof ":65535";
-	struct conn_tls *t = calloc(1, sizeof *t + peer_bytes + len + 1);
+	size_t len = host ? strlen(host) : 0, way_len = host ? strlen(way) : 0;
+	struct conn_tls *t = calloc(1, sizeof *t + way_len + 1 + len + 1);
 
 	if (!t)
 		return -1;
 	if (len && host[len - 1] == '.')
 		len--;
 	if (host) {
-		snprintf(t->peer, peer_bytes, "%.*s:%u", (int)len, host, ntohs(c->address.in.sin_port));
-		t->host = memcpy(t->peer + peer_bytes, host, len);
+		memcpy(t->peer, way, way_len);
+		t->peer[way_len] = ' ';
+		t->host = memcpy(t->peer + way_len + 1, host, len);
 	}
 	t->conn = c;
 	tls_context_ref(context);

@@ -14,10 +14,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_sessions.h"
 
-enum {
-	TLS_SESSIONS_MAX = 1024,
-	TLS_SECURITY_LEVEL = 2         /* 112 bits: RSA 2048, no SHA-1 signatures */
-};
+enum { TLS_SECURITY_LEVEL = 2 };        /* 112 bits: RSA 2048, no SHA-1 signatures */
 
 /* RFC 7301: a byte of length, then the name */
 static const unsigned char alpn[] = "\x08http/1.1\x08http/1.0";
@@ -28,8 +25,8 @@ static const struct tls_why out_of_memory = { TLS_FILE_NONE, "out of memory" };
 struct tls_context {
 	atomic_uint refs;              /* one of its maker, one of each connection */
 	bool verify;                   /* the setting of a context made later */
+	struct tls_sessions *sessions; /* has a lock of its own; NULL: a server's */
 	pthread_mutex_t lock;          /* guards what follows */
-	struct tls_sessions *sessions;
 	SSL_CTX *ssl;                  /* NULL: not made yet; once made it stays */
 	bool making, has_maker;
 	pthread_t maker;
@@ -136,6 +133,7 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
+	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, NULL);
 }
 
 /* Trusts the system's authorities. A file of them that exists and cannot be read whole is an error: OpenSSL's own
@@ -226,7 +224,7 @@ static SSL_CTX *ctx_make(const struct tls_settings *c, struct tls_why *why)
 	return ctx;
 }
 
-static struct tls_context *context_new(void)
+static struct tls_context *context_new(enum tls_side side)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct tls_context *c = calloc(1, sizeof *c);
@@ -237,14 +235,14 @@ static struct tls_context *context_new(void)
 	atomic_init(&c->refs, 1);
 	pthread_mutex_init(&c->lock, NULL);
 	LIST_INIT(&c->waiters);
-	if (!(c->sessions = tls_sessions_new(TLS_SESSIONS_MAX)))
+	if (side == TLS_CLIENT && !(c->sessions = tls_resume_new()))
 		tls_context_unref(&c);
 	return c;
 }
 
 struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why *why)
 {
-	struct tls_context *c = context_new();
+	struct tls_context *c = context_new(s->side);
 
 	*why = out_of_memory;
 	if (c && !(c->ssl = ctx_make(s, why)))
@@ -254,7 +252,7 @@ struct tls_context *tls_context_new(const struct tls_settings *s, struct tls_why
 
 struct tls_context *tls_context_new_later(bool verify)
 {
-	struct tls_context *c = context_new();
+	struct tls_context *c = context_new(TLS_CLIENT);
 
 	if (c)
 		c->verify = verify;
@@ -390,34 +388,9 @@ SSL *tls_context_open(struct tls_context *c, struct tls_why *why)
 	return ctx ? SSL_new(ctx) : NULL;
 }
 
-void tls_context_keep_session(struct tls_context *c, const char *peer, SSL_SESSION *session)
+struct tls_sessions *tls_context_sessions(struct tls_context *c)
 {
-	unsigned char *bytes = NULL;
-	int len = i2d_SSL_SESSION(session, &bytes);
-
-	if (len <= 0)
-		return;
-	pthread_mutex_lock(&c->lock);
-	tls_sessions_put(c->sessions, peer, bytes, (size_t)len);
-	pthread_mutex_unlock(&c->lock);
-}
-
-void tls_context_offer_session(struct tls_context *c, const char *peer, SSL *ssl)
-{
-	const unsigned char *at;
-	unsigned char *bytes;
-	SSL_SESSION *session;
-	size_t len;
-
-	pthread_mutex_lock(&c->lock);
-	bytes = tls_sessions_take(c->sessions, peer, &len);
-	pthread_mutex_unlock(&c->lock);
-	at = bytes;
-	if (bytes && (session = d2i_SSL_SESSION(NULL, &at, (long)len))) {
-		SSL_set_session(ssl, session);
-		SSL_SESSION_free(session);
-	}
-	free(bytes);
+	return c->sessions;
 }
 
 int tls_expect(SSL *ssl, const char *host)

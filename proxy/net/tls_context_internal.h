@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <sys/queue.h>
+#include <time.h>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -33,11 +34,23 @@ SSL *tls_context_open(struct tls_context *, struct tls_why *);         /* NULL: 
  * (RFC 6066 section 3). -1: out of memory. */
 int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 
-/* Keeps a session, or sets the one kept for this peer ("host:port") on an SSL, to be resumed. */
-void tls_context_keep_session(struct tls_context *, const char *peer, SSL_SESSION *);
-void tls_context_offer_session(struct tls_context *, const char *peer, SSL *);
 /* In conn_tls.c. OpenSSL calls it with a session that may be resumed. The SSL's application data is the struct conn_tls
  * of a connection, or NULL. */
 int conn_tls_on_session(SSL *, SSL_SESSION *);
+/* In conn_tls.c. OpenSSL calls it with a certificate that is to be verified. */
+int conn_tls_on_certificate(X509_STORE_CTX *, void *);
+
+/* tls_resume.c. A peer is a text, as of tls_sessions.h; proven_until: see there. */
+struct tls_sessions *tls_resume_new(void);             /* NULL: out of memory */
+struct tls_sessions *tls_context_sessions(struct tls_context *);       /* of a client's context */
+void tls_context_keep_session(struct tls_context *, const char *peer, const SSL_SESSION *, time_t proven_until);
+/* Sets one that is kept on an SSL, to be resumed, and gives its proven_until. 0: none is kept. */
+time_t tls_context_offer_session(struct tls_context *, const char *peer, SSL *);
+void tls_context_forget_sessions(struct tls_context *, const char *peer);
+
+/* tls_verify.c */
+/* Verifies the certificate of an SSL's peer, if the SSL asks for that; with success *proven_until says until when it is
+ * valid, but a day at most. The result is OpenSSL's, for its callback. */
+int tls_verify(X509_STORE_CTX *, const SSL *, time_t *proven_until);
 
 #endif

@@ -18,6 +18,7 @@
 #include "proxy/origin/happy_eyeballs.h"
 #include "proxy/origin/parent_tunnel.h"
 #include "proxy/settings/guard.h"
+#include "proxy/settings/parent.h"
 
 /* A connection under way to one address. */
 struct attempt {
@@ -206,6 +207,19 @@ static void origin_on_tls(void *arg, enum conn_event event)
 	origin_end(o, NULL);
 }
 
+static int origin_start_tls(struct origin *o)
+{
+	struct text way = { 0 };
+	int failed = -1;
+
+	parent_add_way(&way, o->port, o->parent);
+	text_add(&way, "", 1);
+	if (!way.failed)
+		failed = conn_start_tls(o->conn, o->tls, o->host, way.bytes);
+	text_free(&way);
+	return failed;
+}
+
 /* The connection leads to the origin, directly or through the parent: TLS is next. */
 static void origin_secure(struct origin *o)
 {
@@ -216,7 +230,7 @@ static void origin_secure(struct origin *o)
 	}
 	fetch_record_begin(o->record, STAGE_TLS, o->loop);
 	conn_set_owner(o->conn, origin_on_tls, o);
-	if (conn_start_tls(o->conn, o->tls, o->host))
+	if (origin_start_tls(o))
 		origin_fail(o, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
 

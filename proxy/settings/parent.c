@@ -37,6 +37,16 @@ bool parent_same(const struct conf_parent *a, const struct conf_parent *b)
 	    (!a->credentials || !strcmp(a->credentials, b->credentials));
 }
 
+void parent_add_way(struct text *t, uint16_t port, const struct conf_parent *parent)
+{
+	text_number(t, port);
+	if (!parent)
+		return;
+	text_printf(t, " by %s:%u", parent->host, parent->port);
+	if (parent->credentials)
+		text_printf(t, " as %s", parent->credentials);
+}
+
 void parent_add_credentials(struct text *t, const struct conf_parent *parent)
 {
 	if (parent->credentials)

@@ -304,8 +304,14 @@ class TlsOrigin(Origin):
 
     def __init__(self, context, host="localhost"):
         super().__init__()
-        self.listener = context.wrap_socket(self.listener, server_side=True, suppress_ragged_eofs=False)
+        self.secure(context)
         self.url = f"https://{host}:{self.port}"
+
+    def secure(self, context):
+        """From now on it speaks TLS by this context, and has forgotten the sessions of a former one."""
+        timeout, plain = self.listener.gettimeout(), socket.socket(fileno=self.listener.detach())
+        plain.settimeout(timeout)
+        self.listener = context.wrap_socket(plain, server_side=True, suppress_ragged_eofs=False)
 
     def refused(self):
         """Accepts one connection, whose handshake must fail; what of the request came all the same."""
