@@ -22,6 +22,8 @@ enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7
 #define CONF_REDIRECTS_MAX 20
 #define CONF_LIMIT(number) CONF_LIMIT_TEXT(number)
 #define CONF_LIMIT_TEXT(number) #number
+/* What of a feed's text is changed beside repairs. */
+enum conf_rewrite { CONF_REWRITE_OFF, CONF_REWRITE_ENCLOSURES };
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
 enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON, CONF_LOG_COMBINED };
@@ -200,6 +202,9 @@ size_t conf_route_target(const struct conf_route *, const char *path, size_t pat
 /* Whether host, len bytes without a final dot, is a name that d includes. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);
 
+/* Reads the URL of a gateway as the option `gateway-url` has it, and cuts the slashes off its end. 0, or -1 with the
+ * error filled in and the text as it was. */
+int conf_read_gateway(char *text, struct conf_error *) __attribute__((warn_unused_result));
 /* Reads a set of repairs as the option `repair` has it. 0, or -1 with the error filled in and the bits as they were. */
 int conf_read_repairs(const char *text, unsigned *bits, struct conf_error *) __attribute__((warn_unused_result));
 

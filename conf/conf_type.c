@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "core/repair/repair_gateway.h"
+
 /* Numbers */
 
 struct unit {
@@ -195,6 +197,8 @@ static void format_time(FILE *out, const struct conf_row *row, const void *membe
 
 /* Words */
 
+static const char *const rewrite_words[] = { [CONF_REWRITE_OFF] = "off", [CONF_REWRITE_ENCLOSURES] = "enclosures",
+	NULL };
 static const char *const characters_words[] = { [CHARACTERS_DROP] = "drop", [CHARACTERS_REPLACE] = "replace", NULL };
 static const char *const output_words[] = { [OUTPUT_UTF_8] = "utf-8", [OUTPUT_US_ASCII] = "us-ascii", NULL };
 static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_ERROR_PASS] = "pass", NULL };
@@ -424,6 +428,40 @@ static int set_token(const struct conf_row *row, void *member, const struct conf
 static int set_text(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
 	return set_string(row, member, value, is_printable, "printable ASCII characters", error);
+}
+
+int conf_read_gateway(char *text, struct conf_error *error)
+{
+	size_t len = strlen(text);
+	struct url url;
+	enum url_error fault = url_parse(text, len, &url);
+
+	if (fault != URL_OK)
+		return conf_fail(error, "'%s' is not a URL: %s", conf_shown(text, len).text, url_error_text(fault));
+	if (url.has_query || (url.path.len && !url_path_valid(text + url.path.at, url.path.len)) || !gateway_fits(text))
+		return conf_fail(error,
+		    "'%s' is not one for a gateway; allowed: http or https, a host, and a path without & and '",
+		    conf_shown(text, len).text);
+	while (len > 0 && text[len - 1] == '/')
+		text[--len] = '\0';
+	return 0;
+}
+
+static int set_gateway_url(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
+{
+	char *text = strdup(value->text);
+
+	(void)row;
+	if (!text)
+		return conf_fail_memory(error);
+	if (*text && conf_read_gateway(text, error) != 0) {
+		free(text);
+		return -1;
+	}
+	free(*(char **)member);
+	*(char **)member = text;
+	return 0;
 }
 
 static void format_string(FILE *out, const struct conf_row *row, const void *member)

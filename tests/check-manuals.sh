@@ -86,6 +86,9 @@ make_entities() {
 		END { for (i = 1; i <= n; i++) { print ".It Li " order[i]; say(of[order[i]] ".") } }'
 }
 make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
+make_enclosures() {
+	rows "$1" | generate '{ print ".It"; say($1 == "TEXT" ? "the text of " $3 " in " $2 : $3 " of " $2 ($4 == "NULL" ? "" : " whose rel is " $4)) }'
+}
 make_addresses() {
 	rows "$1" | generate '
 		function block(first, last,    i, at, run, best, start, text) {
@@ -257,6 +260,7 @@ table $rules candidates make_candidates candidates.def
 table $rules countries make_countries hints.def
 table $rules entities make_entities entities.def
 table $rules namespaces make_namespaces namespaces.def
+table $rules enclosures make_enclosures enclosures.def
 table $rules paths make_paths policy_auto.c
 table $rules advice make_advice advice.def
 table $rules words make_words rule_words.def

@@ -183,7 +183,8 @@ static unsigned repairs(const struct normaliser *n)
 	const struct evidence *e = &n->evidence;
 	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
 
-	return recall_repairs(&n->recall, n->options.repairs) | (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
+	return recall_repairs(&n->recall, n->options.repairs | (n->options.gateway ? REPAIR_GATEWAY : 0)) |
+	    (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
 	    (n->options.characters == CHARACTERS_REPLACE ? REPAIR_REPLACE_CONTROLS : 0);
 }
 
@@ -207,6 +208,7 @@ static int begin(struct normaliser *n)
 		}
 		if (n->recode) {
 			recode_set_base(n->recode, n->options.base);
+			recode_set_gateway(n->recode, n->options.gateway);
 			recode_set_other(n->recode, v->also, &n->evidence.hints);
 		}
 	}
@@ -389,6 +391,7 @@ static void update_report(struct normaliser *n)
 		return;
 	n->report.malformed = recode_malformed(n->recode);
 	n->report.lost = recode_lost(n->recode);
+	n->report.led = recode_led(n->recode);
 	n->report.others = recode_others(n->recode);
 	memcpy(n->report.repairs, recode_repairs(n->recode), sizeof(n->report.repairs));
 }

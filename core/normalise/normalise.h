@@ -34,6 +34,9 @@ struct normalise_options {
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
 	unsigned repairs;                   /* REPAIR_* bits */
 	const char *base;                   /* the URL of the body, borrowed likewise; NULL: it has none */
+	/* what URLs of enclosures and images are led through (repair_set_gateway()), borrowed likewise; NULL: they
+	 * stay as they are */
+	const char *gateway;
 	enum normalise_characters characters;
 	enum normalise_output output;
 	enum normalise_on_error on_error;
@@ -50,6 +53,7 @@ struct normalise_report {
 	uint64_t malformed;                 /* sequences replaced by U+FFFD or read as windows-1252 */
 	uint64_t others;                    /* `auto`, UTF-8: nodes that were read as another charset (mixed.h) */
 	uint64_t repairs[REPAIR_COUNT];
+	uint64_t led;                       /* URLs that were led through the gateway */
 	uint64_t lost;                      /* characters that were written as "_" with OUTPUT_US_ASCII */
 	/* the verdict was corrected at the first non-ASCII bytes (utfeed-rules(7), "Steps of auto") */
 	bool revised;

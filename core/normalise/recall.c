@@ -13,12 +13,13 @@ static struct normalise_piece piece_of_text(const char *text)
 static void recall_name(struct recall *r, const struct normalise_options *o, const struct evidence *e)
 {
 	const uint64_t facts[] = { o->policy, o->forced, o->http, o->repairs, o->characters, o->output, o->sniff_bytes,
-		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL };
+		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL, o->gateway != NULL };
 	const struct normalise_piece pieces[] = {
 		{ facts, sizeof facts },
 		{ o->content_type, o->content_type ? o->content_type_len : 0 },
 		{ o->content_language, o->content_language ? o->content_language_len : 0 },
 		piece_of_text(o->base),
+		piece_of_text(o->gateway),
 		{ e->bytes, e->len },
 	};
 
@@ -110,7 +111,7 @@ static bool is_uneventful(const struct normalise_report *report)
 
 	for (i = 0; i < REPAIR_COUNT; i++)
 		repairs |= report->repairs[i];
-	return !(repairs | report->malformed | report->others | report->lost) && !report->revised;
+	return !(repairs | report->malformed | report->others | report->lost | report->led) && !report->revised;
 }
 
 void recall_end(struct recall *r, const struct normalise_report *report, bool sound)

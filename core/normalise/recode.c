@@ -164,6 +164,11 @@ void recode_set_base(struct recode *r, const char *url)
 	repair_set_base(r->repair, url);
 }
 
+void recode_set_gateway(struct recode *r, const char *url)
+{
+	repair_set_gateway(r->repair, url);
+}
+
 void recode_leave_end(struct recode *r)
 {
 	repair_leave_end(r->repair);
@@ -192,6 +197,11 @@ uint64_t recode_others(const struct recode *r)
 uint64_t recode_lost(const struct recode *r)
 {
 	return r->ascii ? ascii_lost(r->ascii) : 0;
+}
+
+uint64_t recode_led(const struct recode *r)
+{
+	return repair_led(r->repair);
 }
 
 const uint64_t *recode_repairs(const struct recode *r)

@@ -18,6 +18,7 @@ struct recode;
 struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
 void recode_free(struct recode **);
 void recode_set_base(struct recode *, const char *url);             /* as repair_set_base() */
+void recode_set_gateway(struct recode *, const char *url);          /* as repair_set_gateway() */
 /* Changes the charset of the bytes to come; before it only recode_ascii() may have been called. -1: as for
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
@@ -36,6 +37,7 @@ bool recode_was_prolog(const struct recode *, uint64_t written);
 uint64_t recode_malformed(const struct recode *);
 uint64_t recode_others(const struct recode *);                      /* as mixed_others() */
 uint64_t recode_lost(const struct recode *);                        /* characters written as "_" in US-ASCII */
+uint64_t recode_led(const struct recode *);                         /* as repair_led() */
 const uint64_t *recode_repairs(const struct recode *);
 
 #endif

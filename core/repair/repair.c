@@ -12,6 +12,7 @@
 
 #include "core/repair/repair_characters.h"
 #include "core/repair/repair_double.h"
+#include "core/repair/repair_gateway.h"
 #include "core/repair/repair_lex.h"
 #include "core/repair/repair_prolog.h"
 
@@ -25,7 +26,7 @@ enum {
 enum {
 	XML_1_0_REPAIRS = REPAIR_ENTITIES | REPAIR_AMPERSANDS | REPAIR_TAGS | REPAIR_END | REPAIR_TRAILING |
 	    REPAIR_NAMESPACES,
-	LEX_REPAIRS = XML_1_0_REPAIRS | REPAIR_REFERENCES | REPAIR_BASE
+	LEX_REPAIRS = XML_1_0_REPAIRS | REPAIR_REFERENCES | REPAIR_BASE | REPAIR_GATEWAY
 };
 
 struct repair {
@@ -247,6 +248,12 @@ void repair_set_base(struct repair *r, const char *url)
 	r->lex.base = url;
 }
 
+void repair_set_gateway(struct repair *r, const char *url)
+{
+	assert(!url || gateway_fits(url));
+	repair_lex_set_gateway(&r->lex, r->flags & REPAIR_GATEWAY ? url : NULL);
+}
+
 int repair_feed(struct repair *r, const uint8_t *in, size_t len)
 {
 	if (len == 0)
@@ -279,12 +286,17 @@ bool repair_was_prolog(const struct repair *r, uint64_t written)
 
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
 		others += REPAIR_PROLOG >> i & 1 ? 0 : r->counts[i];
-	return others == 0 && written == r->body;
+	return others == 0 && r->lex.led == 0 && written == r->body;
 }
 
 const uint64_t *repair_counts(const struct repair *r)
 {
 	return r->counts;
+}
+
+uint64_t repair_led(const struct repair *r)
+{
+	return r->lex.led;
 }
 
 const char *repair_name(enum repair_index i)

@@ -1,7 +1,8 @@
 /* Owns the repairs that make decoded UTF-8 text acceptable to an XML parser.
  * Must not know: encodings, HTTP. It reads markup and never means: nothing of a document is guessed.
  * Invariant: valid UTF-8 in, valid UTF-8 out; bytes that need no repair are not changed, and by REPAIR_ALL nothing of a
- * well-formed document from its root on is; the result does not depend on how the input was cut; memory is bounded.
+ * well-formed document from its root on is (REPAIR_GATEWAY changes URLs, and it stays well-formed); the result does not
+ * depend on how the input was cut; memory is bounded.
  * Source: XML 1.0 [2] Char, [23]-[32] prolog, [14]-[16], [20], [39]-[44], [66]-[68]. */
 #ifndef UTFEED_CORE_REPAIR_REPAIR_H
 #define UTFEED_CORE_REPAIR_REPAIR_H
@@ -40,7 +41,9 @@ enum repair_flags {
 	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
-	REPAIR_REPLACE_CONTROLS = 1 << 15
+	REPAIR_REPLACE_CONTROLS = 1 << 15,
+	/* no repair: URLs of enclosures and images are led through a gateway (repair_set_gateway()) */
+	REPAIR_GATEWAY = 1 << 16
 };
 enum repair_index {
 #define REPAIR_ID(id, bit, name, what) REPAIRED_##id,
@@ -62,6 +65,8 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 void repair_free(struct repair **);
 /* What REPAIR_BASE puts in, borrowed; without it, it does nothing. Before the first text. */
 void repair_set_base(struct repair *, const char *url);
+/* What REPAIR_GATEWAY leads URLs through, without a slash at its end, for which gateway_fits() holds; likewise. */
+void repair_set_gateway(struct repair *, const char *url);
 /* 0, or what the sink returned, or -1 (out of memory) */
 int repair_feed(struct repair *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int repair_finish(struct repair *) __attribute__((warn_unused_result));
@@ -73,6 +78,7 @@ bool repair_is_over(const struct repair *);
  * how many bytes the sink got. */
 bool repair_was_prolog(const struct repair *, uint64_t written);
 const uint64_t *repair_counts(const struct repair *);            /* REPAIR_COUNT of them */
+uint64_t repair_led(const struct repair *);                     /* URLs that were led through the gateway */
 const char *repair_name(enum repair_index);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/repair/repair_gateway.h"
 #include "core/repair/repair_name.h"
 #include "core/repair/repair_scan.h"
 #include "core/repair/repair_token.h"
@@ -82,6 +83,8 @@ static size_t lex_pass(struct repair_lex *l, struct marks *marks, const uint8_t 
 				return at;
 			if (prefixes && !namespaces_passes(&l->namespaces, p + 1, n, left - 1))
 				return at;
+			if (l->gateway && gateway_may_have_text(p + 1, n))
+				return at;
 			l->elements.leaf = true;
 			stack_put(stack, p + 1, n, left - 1);
 			at += n + 2;
@@ -105,6 +108,8 @@ static size_t next_byte(const uint8_t *in, uint8_t byte, size_t at, size_t len)
 
 static size_t next_stop(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
 {
+	if (l->lead != LEAD_NONE)
+		return at;
 	switch (l->mode) {
 	case LEX_PROLOG:
 		for (; at < len && in[at] != '<' && in[at] != '&'; at++)
@@ -162,6 +167,7 @@ static int write_tag(struct repair_lex *l, const uint8_t *in)
 		return rc;
 	}
 	l->references.content = true;
+	l->led += t->gateway != 0;
 	rc = tag_write(t, &l->tags, in, l->sink);
 	l->references.content = content;
 	if (rc == 0 && l->needs_base)
@@ -172,6 +178,14 @@ static int write_tag(struct repair_lex *l, const uint8_t *in)
 		rc = lex_emit(l, text, len);
 	}
 	return rc ? rc : lex_emit(l, in + t->tail, t->len - t->tail);
+}
+
+static int write_gateway(struct repair_lex *l)
+{
+	int rc = lex_emit(l, l->gateway, strlen(l->gateway));
+
+	l->led++;
+	return rc ? rc : lex_emit(l, "/", 1);
 }
 
 /* Writes what stands for a token that is not kept. */
@@ -188,6 +202,8 @@ static int write_token(struct repair_lex *l, enum token_kind kind, const uint8_t
 	case TOKEN_TEXT:
 		l->counts[l->repair]++;
 		return lex_emit(l, l->text, strlen(l->text));
+	case TOKEN_GATEWAY:
+		return write_gateway(l);
 	case TOKEN_NO_MEMORY:
 		return -1;
 	default:
@@ -241,6 +257,10 @@ static int lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final, 
 		t = token_read(l, in + at, len - at, final && !drops_end(l));
 		if (t.kind == TOKEN_KEEP) {
 			at += t.len;
+			continue;
+		}
+		if (t.kind == TOKEN_CUT && final && l->lead == LEAD_TEXT) {
+			l->lead = LEAD_NONE;   /* what ends within the scheme is no URL, and is read as any text */
 			continue;
 		}
 		rc = lex_emit(l, in + run, at - run);
@@ -360,6 +380,11 @@ void repair_lex_begin(struct repair_lex *l, unsigned flags, uint64_t *counts, st
 	l->tags = (struct tag_rules){ .references = &l->references, .tags = flags & REPAIR_TAGS,
 		.ampersands = flags & REPAIR_AMPERSANDS, .counts = counts };
 	elements_begin(&l->elements, flags, counts, sink);
+}
+
+void repair_lex_set_gateway(struct repair_lex *l, const char *url)
+{
+	l->gateway = l->tags.gateway = url;
 }
 
 void repair_lex_leave_end(struct repair_lex *l)

@@ -36,6 +36,13 @@ enum lex_mode {
 	LEX_DROP                        /* to the end of the text */
 };
 
+/* What the next text is, where URLs are led through a gateway. */
+enum lex_lead {
+	LEAD_NONE,
+	LEAD_TEXT,                      /* from its first character on, the URL of an enclosure or image */
+	LEAD_SECTION                    /* likewise, if a CDATA section begins here */
+};
+
 /* Behind the root so many bytes are looked at and dropped before the document is called over. */
 enum { TRAILING_MAX = 65536 };
 
@@ -60,6 +67,9 @@ struct repair_lex {
 	size_t dropped;                 /* bytes behind the root, up to TRAILING_MAX */
 	const char *base;               /* REPAIR_BASE: the URL of the document, borrowed; NULL: it is not known */
 	bool needs_base;                /* l->tag is the root's, and has none */
+	const char *gateway;            /* REPAIR_GATEWAY: what URLs are led through, borrowed; NULL: they are not */
+	enum lex_lead lead;
+	uint64_t led;                   /* URLs that were led through it */
 	uint64_t missing;               /* the namespaces that l->tag has to declare */
 	uint8_t name[ENTITY_NAME_MAX + 1];  /* LEX_ENTITY: what there is of the name */
 	size_t name_len;
@@ -70,6 +80,8 @@ struct repair_lex {
 /* All else is zero. It may not be moved afterwards. */
 void repair_lex_begin(struct repair_lex *, unsigned flags, uint64_t *counts, struct sink);
 void repair_lex_free(struct repair_lex *);
+/* As repair_set_gateway(); NULL: URLs stay. */
+void repair_lex_set_gateway(struct repair_lex *, const char *url);
 /* The end of the text may not be the document's: nothing is closed there. */
 void repair_lex_leave_end(struct repair_lex *);
 /* final: the text ends with this call. 0, or what the sink returned, or -1 (out of memory) */

@@ -235,6 +235,7 @@ void tag_read(struct tag *t, const struct tag_rules *r, const uint8_t *in, size_
 	size_t start, n;
 
 	t->end = len > 1 && in[1] == '/';
+	t->gateway = 0;
 	t->empty = t->colons = t->markup = false;
 	t->attributes = 0;
 	t->len = 0;
@@ -248,6 +249,19 @@ void tag_read(struct tag *t, const struct tag_rules *r, const uint8_t *in, size_
 	t->state = t->end ? read_end(t, in, len) : read_start(t, r, in, len);
 }
 
+size_t tag_find(const struct tag *t, const uint8_t *in, const char *name, size_t *len)
+{
+	struct attribute a;
+
+	for (size_t at = (size_t)t->name.at + t->name.len; at < t->tail; at = a.to)
+		if (step_attribute(&a, in, t->len, at) == STEP_ATTRIBUTE && a.has_value && a.name_len == strlen(name) &&
+		    memcmp(in + a.name, name, a.name_len) == 0) {
+			*len = a.value_len;
+			return a.value;
+		}
+	return 0;
+}
+
 /* ---- writing ---- */
 
 static int tag_put(struct sink sink, const void *text, size_t len)
@@ -255,9 +269,9 @@ static int tag_put(struct sink sink, const void *text, size_t len)
 	return len > 0 ? sink.write(sink.arg, text, len) : 0;
 }
 
-static int write_value(const struct tag_rules *r, const uint8_t *in, const struct attribute *a, struct sink sink)
+static int write_text(const struct tag_rules *r, const uint8_t *in, size_t at, size_t end, struct sink sink)
 {
-	size_t end = a->value + a->value_len, run = a->value, at = run;
+	size_t run = at;
 	struct reference_number number;
 	char text[REFERENCE_TEXT_MAX];
 	int rc = 0;
@@ -281,7 +295,23 @@ static int write_value(const struct tag_rules *r, const uint8_t *in, const struc
 	return rc ? rc : tag_put(sink, in + run, end - run);
 }
 
-static int write_attribute(const struct tag_rules *r, const uint8_t *in, const struct attribute *a, struct sink sink)
+static int write_value(const struct tag *t, const struct tag_rules *r, const uint8_t *in, const struct attribute *a,
+    struct sink sink)
+{
+	size_t at = a->value, end = at + a->value_len;
+	int rc = 0;
+
+	if (t->gateway >= at && t->gateway < end) {
+		rc = tag_put(sink, in + at, t->gateway - at);
+		rc = rc ? rc : tag_put(sink, r->gateway, strlen(r->gateway));
+		rc = rc ? rc : tag_put(sink, "/", 1);
+		at = t->gateway;
+	}
+	return rc ? rc : write_text(r, in, at, end, sink);
+}
+
+static int write_attribute(const struct tag *t, const struct tag_rules *r, const uint8_t *in, const struct attribute *a,
+    struct sink sink)
 {
 	size_t text = a->has_value ? a->value : a->to;
 	bool mend = r->tags && (a->name == a->from || !a->has_value || a->quote == 0);
@@ -294,12 +324,12 @@ static int write_attribute(const struct tag_rules *r, const uint8_t *in, const s
 		rc = rc ? rc : tag_put(sink, in + a->from, a->name + a->name_len - a->from);
 		rc = rc ? rc : tag_put(sink, "=\"", 2);
 		if (rc == 0 && a->has_value)
-			rc = write_value(r, in, a, sink);
+			rc = write_value(t, r, in, a, sink);
 		return rc ? rc : tag_put(sink, "\"", 1);
 	}
 	rc = rc ? rc : tag_put(sink, in + a->from, text - a->from);
 	if (rc == 0 && a->has_value)
-		rc = write_value(r, in, a, sink);
+		rc = write_value(t, r, in, a, sink);
 	return rc || !a->has_value ? rc : tag_put(sink, in + a->value + a->value_len, a->quote != 0);
 }
 
@@ -318,7 +348,7 @@ int tag_write(const struct tag *t, const struct tag_rules *r, const uint8_t *in,
 		else if (step == STEP_JUNK)
 			rc = tag_put(sink, in + a.from, a.to - a.from);
 		else
-			rc = write_attribute(r, in, &a, sink);
+			rc = write_attribute(t, r, in, &a, sink);
 		if (step == STEP_ATTRIBUTE && nth < t->attributes)
 			nth++;
 		at = a.to;

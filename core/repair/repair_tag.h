@@ -36,6 +36,8 @@ struct tag {
 	size_t len;
 	struct tag_name name;           /* .len is 0 until the name is known */
 	size_t tail;                    /* where the white space, "/" and ">" behind the last attribute begin */
+	/* where in a value tag_write() puts the gateway; 0: nowhere. Whoever read the tag may set it */
+	size_t gateway;
 	unsigned attributes;            /* at most TAG_ATTRIBUTES_MAX */
 	struct tag_name attribute[TAG_ATTRIBUTES_MAX];
 };
@@ -44,11 +46,15 @@ struct tag {
 struct tag_rules {
 	const struct reference_rules *references;
 	bool tags, ampersands;          /* the repairs that are wanted */
+	const char *gateway;            /* without a slash at its end */
 	uint64_t *counts;               /* REPAIR_COUNT of them; tag_write() counts what it mends */
 };
 
 /* in[0] is "<"; behind it comes the start of a name, or "/" and one. */
 void tag_read(struct tag *, const struct tag_rules *, const uint8_t *in, size_t len);
+/* The value of the first attribute of that name of the start tag that was read: its offset, 0 where there is none, and
+ * its length. */
+size_t tag_find(const struct tag *, const uint8_t *in, const char *name, size_t *len);
 /* Writes what comes before the tail of the start tag that was read. */
 int tag_write(const struct tag *, const struct tag_rules *, const uint8_t *in, struct sink);
 

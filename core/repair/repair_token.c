@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/repair/repair_gateway.h"
 #include "core/repair/repair_name.h"
 
 enum { TARGET_MAX = 64 };
@@ -176,10 +177,32 @@ static bool lex_needs_base(const struct repair_lex *l, const uint8_t *in)
 	return true;
 }
 
+/* Finds the URL that the start tag which was read has, in a value or as its element's text; the element is not open
+ * yet. */
+static void lex_find_url(struct repair_lex *l, const uint8_t *in)
+{
+	const struct repair_stack *stack = &l->elements.stack;
+	const uint8_t *parent;
+	size_t len;
+
+	l->lead = LEAD_NONE;
+	if (!l->gateway)
+		return;
+	if (l->tag.attributes > 0)
+		l->tag.gateway = gateway_in_tag(l->gateway, &l->tag, in);
+	if (l->tag.empty || stack->depth == 0)
+		return;
+	parent = stack_top(stack, &len);
+	if (gateway_has_text(in + l->tag.name.at, l->tag.name.len, parent, len))
+		l->lead = LEAD_TEXT;
+}
+
 static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct tag_name name = l->tag.name;
+	bool clean;
 
+	lex_find_url(l, in);
 	l->needs_base = lex_needs_base(l, in);
 	if (l->tag.empty)
 		elements_pass(&l->elements, in + name.at, name.len);
@@ -188,8 +211,8 @@ static struct token token_start_tag(struct repair_lex *l, const uint8_t *in)
 	lex_namespaces(l, in);
 	l->mode = LEX_TEXT;
 	lex_behind_tag(l);
-	return (struct token){ .len = l->tag.len,
-		.kind = l->tag.state == TAG_CLEAN && !l->missing && !l->needs_base ? TOKEN_KEEP : TOKEN_TAG };
+	clean = l->tag.state == TAG_CLEAN && !l->missing && !l->needs_base && !l->tag.gateway;
+	return (struct token){ .len = l->tag.len, .kind = clean ? TOKEN_KEEP : TOKEN_TAG };
 }
 
 static struct token token_end_tag(struct repair_lex *l, const uint8_t *in)
@@ -376,7 +399,26 @@ static struct token token_epilog(struct repair_lex *l, const uint8_t *in, size_t
 	return token_drop(l, len);
 }
 
-struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+/* Reads the beginning of a text that is a URL. */
+static struct token token_url(struct repair_lex *l, const uint8_t *in, size_t len)
+{
+	size_t space = name_skip_space(in, 0, len);
+	enum gateway_answer answer;
+
+	if (space > 0)
+		return token_keep(space);
+	if (in[0] == '<' && l->mode == LEX_TEXT) {
+		l->lead = LEAD_SECTION;
+		return token_keep(0);
+	}
+	answer = gateway_takes(l->gateway, in, len, l->mode == LEX_CDATA);
+	if (answer == GATEWAY_CUT)
+		return (struct token){ .kind = TOKEN_CUT };
+	l->lead = LEAD_NONE;
+	return answer == GATEWAY_YES ? (struct token){ .kind = TOKEN_GATEWAY } : token_keep(0);
+}
+
+static struct token token_of_mode(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	switch (l->mode) {
 	case LEX_COMMENT:
@@ -413,4 +455,16 @@ struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, boo
 	if (l->mode == LEX_TEXT)
 		return token_brackets(l, in, len, final);
 	return in[0] == 'S' || in[0] == 'P' ? token_external(l, in, len, final) : token_delimiter(l, in);
+}
+
+struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
+{
+	struct token t;
+
+	if (l->lead == LEAD_TEXT)
+		return token_url(l, in, len);
+	t = token_of_mode(l, in, len, final);
+	if (l->lead == LEAD_SECTION && t.kind != TOKEN_CUT)
+		l->lead = l->mode == LEX_CDATA ? LEAD_TEXT : LEAD_NONE;
+	return t;
 }

@@ -13,6 +13,7 @@ enum token_kind {
 	TOKEN_REFERENCE,                /* l->found tells what is written instead */
 	TOKEN_TAG,                      /* l->tag is to be written as it should be */
 	TOKEN_TEXT,                     /* l->text is written instead, and counts as l->repair */
+	TOKEN_GATEWAY,                  /* l->gateway is written, and nothing taken */
 	TOKEN_DROP,
 	TOKEN_NO_MEMORY
 };

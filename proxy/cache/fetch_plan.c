@@ -2,6 +2,8 @@
 #include "proxy/cache/fetch_plan.h"
 
 #include "conf/conf.h"
+#include "proxy/base/hash.h"
+#include "proxy/cache/gateway.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/etag.h"
 #include "proxy/object/learned.h"
@@ -33,6 +35,28 @@ static struct normalise_options plan_encoding(const struct request_context *ctx,
 struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)
 {
 	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
+}
+
+/* Has the body's URLs lead through the gateway where they are to. -1: out of memory. */
+static int plan_gateway(const struct request_context *ctx, const struct request *request, const struct target *target,
+    struct fetch_request *r)
+{
+	struct text t = { 0 };
+	size_t len;
+
+	if (!gateway_leads(target))
+		return 0;
+	gateway_add_url(&t, ctx, request, target);
+	if (t.len == 0 && !t.failed)
+		return 0;
+	text_add(&t, "", 1);
+	if (!(r->gateway = text_take(&t, &len)))
+		return -1;
+	r->stage.encoding.gateway = r->gateway;
+	etag_suffix(r->stage.head.etag_suffix,
+	    hash_fold(settings_encoding(ctx->settings, target->route, r->stage.encoding.policy),
+	        hash_xx64(r->gateway, len)));
+	return 0;
 }
 
 static const enum response_way plan_ways[] = {
@@ -87,7 +111,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!request_head_write(r, m, conf, target, !caches, ctx->trace)) {
+	if (!plan_gateway(ctx, request, target, r) && !request_head_write(r, m, conf, target, !caches, ctx->trace)) {
 		r->settings = settings_ref(ctx->settings);
 		r->record = fetch_record_share(ctx->record);
 		return 0;

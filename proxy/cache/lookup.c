@@ -8,6 +8,7 @@
 
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
+#include "proxy/cache/gateway.h"
 #include "proxy/cache/purge.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/vary.h"
@@ -99,6 +100,10 @@ static enum lookup_step lookup_step_key(struct lookup *l)
 
 	text_puts(key, "\n");
 	text_hex(key, l->settings_hash, 16);
+	if (gateway_leads(&l->target)) {
+		text_puts(key, " ");
+		gateway_add_url(key, l->ctx, l->request, &l->target);
+	}
 	/* Fields that the route sends on may shape the response whatever its Vary says; "*" is the operator's statement
 	 * that they do not. */
 	if (*fields && strcmp(fields, "*") && !lookup_add_variant(l, fields))

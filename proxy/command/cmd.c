@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/conf.h"
+
 int cmd_open(const char *path)
 {
 	int fd;
@@ -58,6 +60,16 @@ void cmd_base(struct normalise_options *options, const char *url)
 {
 	options->base = url;
 	options->repairs |= REPAIR_BASE;
+}
+
+int cmd_gateway(struct normalise_options *options, char *url, const char *usage)
+{
+	struct conf_error error;
+
+	if (conf_read_gateway(url, &error) != 0)
+		return cmd_usage(usage, "--gateway", error.text);
+	options->gateway = url;
+	return CMD_OK;
 }
 
 int cmd_usage(const char *usage, const char *message, const char *detail)

@@ -35,6 +35,8 @@ int cmd_content_type(struct normalise_options *, const char *type, const char *u
 /* The options that tell of the body what a response would: --content-language, and --base, its URL. */
 void cmd_content_language(struct normalise_options *, const char *tag);
 void cmd_base(struct normalise_options *, const char *url);
+/* --gateway, through which URLs of the body lead; the text is changed in place. CMD_USAGE: it is not one. */
+int cmd_gateway(struct normalise_options *, char *url, const char *usage) __attribute__((warn_unused_result));
 /* Prints the message and the usage line on standard error; returns CMD_USAGE. */
 int cmd_usage(const char *usage, const char *message, const char *detail) __attribute__((warn_unused_result));
 

@@ -26,7 +26,7 @@
 
 static const char usage[] =
     "utfeed check [--json | --html[=OUT]] [--explain] [-t CONTENT-TYPE] [--content-language TAG]\n"
-    "    [--base URL] FILE|URL...";
+    "    [--base URL] [--gateway URL] FILE|URL...";
 
 enum { CHECK_READ_BYTES = 65536, CHECK_URL_SHOWN = 2048 };
 
@@ -209,7 +209,7 @@ static int check_close(struct check_job *job, int status)
 
 /* ---- the command line ---- */
 
-enum { OPT_JSON = 256, OPT_HTML, OPT_EXPLAIN, OPT_BASE, OPT_LANGUAGE, OPT_HELP };
+enum { OPT_JSON = 256, OPT_HTML, OPT_EXPLAIN, OPT_BASE, OPT_GATEWAY, OPT_LANGUAGE, OPT_HELP };
 
 static const struct option check_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -218,6 +218,7 @@ static const struct option check_options[] = {
 	{ "content-type", required_argument, NULL, 't' },
 	{ "content-language", required_argument, NULL, OPT_LANGUAGE },
 	{ "base", required_argument, NULL, OPT_BASE },
+	{ "gateway", required_argument, NULL, OPT_GATEWAY },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -244,6 +245,8 @@ static int check_option(struct check_job *job, int opt)
 	case OPT_BASE:
 		cmd_base(&job->options.normalise, optarg);
 		return -1;
+	case OPT_GATEWAY:
+		return cmd_gateway(&job->options.normalise, optarg, usage) == CMD_OK ? -1 : CMD_USAGE;
 	case OPT_HELP:
 		printf("usage: %s\n", usage);
 		return CMD_OK;

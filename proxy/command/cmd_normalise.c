@@ -11,7 +11,7 @@
 
 static const char usage[] =
     "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--content-language TAG]\n"
-    "    [--no-repair | --repair REPAIRS] [--base URL] [--to utf-8|us-ascii] [FILE]";
+    "    [--no-repair | --repair REPAIRS] [--base URL] [--gateway URL] [--to utf-8|us-ascii] [FILE]";
 
 enum { READ_BYTES = 65536 };
 
@@ -98,7 +98,7 @@ static int run(struct job *job)
 
 int cmd_normalise(int argc, char **argv)
 {
-	enum { OPT_NO_REPAIR = 256, OPT_REPAIR, OPT_BASE, OPT_LANGUAGE, OPT_TO, OPT_HELP };
+	enum { OPT_NO_REPAIR = 256, OPT_REPAIR, OPT_BASE, OPT_GATEWAY, OPT_LANGUAGE, OPT_TO, OPT_HELP };
 	static const struct option options[] = {
 		{ "include", no_argument, NULL, 'i' },
 		{ "policy", required_argument, NULL, 'p' },
@@ -107,6 +107,7 @@ int cmd_normalise(int argc, char **argv)
 		{ "no-repair", no_argument, NULL, OPT_NO_REPAIR },
 		{ "repair", required_argument, NULL, OPT_REPAIR },
 		{ "base", required_argument, NULL, OPT_BASE },
+		{ "gateway", required_argument, NULL, OPT_GATEWAY },
 		{ "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
@@ -140,6 +141,10 @@ int cmd_normalise(int argc, char **argv)
 			break;
 		case OPT_BASE:
 			cmd_base(&job.options, optarg);
+			break;
+		case OPT_GATEWAY:
+			if (cmd_gateway(&job.options, optarg, usage) != CMD_OK)
+				return CMD_USAGE;
 			break;
 		case OPT_LANGUAGE:
 			cmd_content_language(&job.options, optarg);

@@ -337,6 +337,7 @@ static void transform_report(struct transform *s)
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
 		repairs += r->repairs[i];
 	object_count(s->object, repairs, r->malformed);
+	stats_add(loop_stats(s->options.loop), STAT_URLS_LED, r->led);
 }
 
 void transform_leave_end(struct transform *s)

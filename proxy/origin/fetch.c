@@ -486,7 +486,8 @@ void fetch_request_free(struct fetch_request *r)
 	free(r->private_fields);
 	free(r->conditional);
 	free(r->conditional_url);
-	r->fields = r->private_fields = r->conditional = r->conditional_url = NULL;
+	free(r->gateway);
+	r->fields = r->private_fields = r->conditional = r->conditional_url = r->gateway = NULL;
 	settings_unref(&r->settings);
 	fetch_record_unref(&r->record);
 }

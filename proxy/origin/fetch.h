@@ -89,6 +89,7 @@ struct fetch_request {
 	size_t private_len;
 	char *conditional;             /* lines of validators (RFC 9111 section 4.3.1); likewise; may be NULL */
 	size_t conditional_len;
+	char *gateway;                 /* stage.encoding.gateway; likewise; NULL: URLs stay */
 	char *conditional_url;         /* they go to this URL alone; likewise; NULL: the URL where the fetch begins */
 	struct object *body;           /* the request's body; a reference of its own is taken; NULL: none */
 	int64_t body_length;           /* -1: not known, chunked */

@@ -230,6 +230,9 @@ static void html_repairs(FILE *out, const struct normalise_report *r)
 	if (r->others > 0)
 		fprintf(out, "mixed %" PRIu64 " ", r->others);
 	fprintf(out, "%s</td></tr>\n", any ? "" : "none");
+	if (r->led > 0)
+		fprintf(out, "<tr><th scope=\"row\">URLs led through the gateway</th><td>%" PRIu64 "</td></tr>\n",
+		    r->led);
 }
 
 static void html_result(FILE *out, const struct check_report *c)

@@ -78,6 +78,7 @@ static void json_result(struct json *j, const struct check_report *c)
 	json_bool(j, "revised", c->report->revised);
 	json_number(j, "malformed", c->report->malformed);
 	json_number(j, "mixed", c->report->others);
+	json_number(j, "urls_led", c->report->led);
 	json_open(j, "repairs");
 	for (int i = 0; i < REPAIR_COUNT; i++)
 		json_number(j, repair_name((enum repair_index)i), c->report->repairs[i]);

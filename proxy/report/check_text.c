@@ -233,6 +233,8 @@ static void print_repairs(const struct text_page *p, const struct normalise_repo
 	if (r->others > 0)
 		fprintf(p->out, " mixed %" PRIu64, r->others);
 	fprintf(p->out, "%s\n", any ? "" : " none");
+	if (r->led > 0)
+		fprintf(p->out, "  %-14s %" PRIu64 " URLs led through it\n", "gateway", r->led);
 }
 
 static void print_result(const struct text_page *p, const struct check_report *c)

@@ -25,6 +25,7 @@ TOLD = {
     "hints.def": (ROW, ["countries"]),
     "entities.def": (ROW, ["entities"]),
     "namespaces.def": (ROW, ["namespaces"]),
+    "enclosures.def": (ROW, ["enclosures"]),
     "rule_words.def": (ROW, ["words"]),
     "advice.def": (ROW, ["advice"]),
     "cache_status.def": (ROW, ["forwards"]),

@@ -113,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	o.repairs = ((data[1] & 0x3fu) | (unsigned)data[4] << 6) &
 	    (REPAIR_ALL | REPAIR_NAMESPACES | REPAIR_BASE | REPAIR_DOUBLE);
 	o.base = "http://a/?b&c";
+	o.gateway = !(data[1] & 0x40) ? NULL : data[2] & 0x20 ? "https://g/p" : "http://g";
 	o.characters = data[2] & 0x80 ? CHARACTERS_REPLACE : CHARACTERS_DROP;
 	o.http = data[1] >> 7;
 	o.output = data[2] & 1 ? OUTPUT_US_ASCII : OUTPUT_UTF_8;

@@ -87,6 +87,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "sniff-bytes", "4096", "4k" },
 	{ "verdicts-kept", "0", "0" },
 	{ "repair", "-characters,-references", "bom,junk,declaration,line-ends,entities,ampersands,tags,end,trailing" },
+	{ "rewrite", "Enclosures", "enclosures" },
+	{ "gateway-url", "http://[::1]:8080/a//", "http://[::1]:8080/a" },
 	{ "characters", "Replace", "replace" },
 	{ "output", "US-ASCII", "us-ascii" },
 	{ "gzip", "0", "off" },
@@ -389,6 +391,12 @@ static void file_errors(void)
 			"4suite, appendix-f" },
 		{ "repair = bom,all the", "f:1: repair: 'the' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, "
 			"each also with a minus" },
+		{ "rewrite = images", "f:1: rewrite: 'images' is not known; allowed: off|enclosures" },
+		{ "gateway-url = nas.lan:8080", "f:1: gateway-url: 'nas.lan:8080' is not a URL: its scheme is neither http nor https" },
+		{ "gateway-url = http://nas.lan/?a=", "f:1: gateway-url: 'http://nas.lan/?***' is not one for a gateway; allowed: http or https, a host, and a path "
+		    "without & and '" },
+		{ "gateway-url = http://nas.lan/a&b", "f:1: gateway-url: 'http://nas.lan/a&b' is not one for a gateway; allowed: http or https, a host, and a path "
+		    "without & and '" },
 		{ "repair =", "f:1: repair: '' is not a repair; allowed: bom, junk, declaration, characters, references, line-ends, entities, ampersands, tags, end, trailing, namespaces, base, double, all, none, each also "
 			"with a minus" },
 		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },

@@ -144,6 +144,7 @@ static void another(void)
 	AGAIN("no Content-Language", (o.content_language = NULL, o.content_language_len = 0));
 	AGAIN("URL", o.base = "http://example.bg/");
 	AGAIN("no URL", o.base = NULL);
+	AGAIN("gateway", o.gateway = "http://proxy.test");
 	AGAIN("repairs", o.repairs = REPAIR_CHARACTERS);
 	AGAIN("characters", o.characters = CHARACTERS_REPLACE);
 	AGAIN("output", o.output = OUTPUT_US_ASCII);
@@ -180,6 +181,35 @@ static void fields(void)
 	o.content_language_len = 0;
 	expect_unknown("Content-Type and Content-Language", &memory, o, CYRILLIC, strlen(CYRILLIC));
 	one_body_end(&memory);
+}
+
+/* URLs are led through the gateway again where they were, and a body that has none is as sound as without one. */
+static void led(void)
+{
+	static const struct {
+		const char *name, *body;
+		bool same;
+	} cases[] = {
+		{ "an enclosure", D("UTF-8") "<rss><enclosure url=\"https://a.test/1\"/></rss>", false },
+		{ "no enclosure", D("UTF-8") "<rss><title>a</title></rss>", true },
+	};
+	static struct seen plain, s;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct normalise_options o = automatic;
+		struct one_body memory;
+
+		o.gateway = "http://proxy.test";
+		run(&plain, &o, cases[i].body, strlen(cases[i].body));
+		one_body_begin(&memory);
+		o.memory = &memory.memory;
+		for (unsigned n = 0; n < 2; n++) {
+			run(&s, &o, cases[i].body, strlen(cases[i].body));
+			UNIT_ROW(memory.recalled == n && memory.what.same == cases[i].same && memory.what.sound == cases[i].same &&
+			    equal(&plain, &s), "%s, %u: same %d, sound %d", cases[i].name, n, memory.what.same, memory.what.sound);
+		}
+		one_body_end(&memory);
+	}
 }
 
 /* A memory that tells nothing, or what it was told of a body that has grown since, costs time alone. */
@@ -230,4 +260,4 @@ static void longer(void)
 	one_body_end(&memory);
 }
 
-UNIT_SUITE(recall, { "again", again }, { "another", another }, { "fields", fields }, { "forgetful", forgetful }, { "longer", longer })
+UNIT_SUITE(recall, { "again", again }, { "another", another }, { "fields", fields }, { "led", led }, { "forgetful", forgetful }, { "longer", longer })

@@ -17,11 +17,12 @@
 struct row {
 	const char *rule;
 	struct text in, out;
-	unsigned counted[REPAIR_COUNT];
+	unsigned counted[REPAIR_COUNT + 1];    /* the last: URLs that were led through the gateway */
 };
 
-/* What a declaration must say, and where the document is from. */
-static const char *encoding = "UTF-8", *base;
+/* What a declaration must say, where the document is from, and what its URLs are led through. */
+static const char *encoding = "UTF-8", *base, *gateway;
+static uint64_t led;
 
 /* Feeds in pieces of `cut` bytes first, then of `step`. */
 static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct text in, size_t cut, size_t step, uint64_t counts[REPAIR_COUNT])
@@ -31,19 +32,21 @@ static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct te
 
 	g->len = 0;
 	repair_set_base(r, base);
+	repair_set_gateway(r, gateway);
 	rc |= repair_feed(r, (const uint8_t *)in.bytes, cut);
 	for (size_t at = cut; at < in.len; at += step)
 		rc |= repair_feed(r, (const uint8_t *)in.bytes + at, in.len - at < step ? in.len - at : step);
 	rc |= repair_finish(r);
 	CU_ASSERT_EQUAL(rc, 0);
 	memcpy(counts, repair_counts(r), REPAIR_COUNT * sizeof(counts[0]));
+	led = repair_led(r);
 	repair_free(&r);
 	CU_ASSERT_PTR_NULL(r);
 }
 
 static bool row_holds(const struct row *row, const struct gathered *g, const uint64_t counts[REPAIR_COUNT])
 {
-	bool same = g->len == row->out.len && memcmp(g->bytes, row->out.bytes, g->len) == 0;
+	bool same = g->len == row->out.len && memcmp(g->bytes, row->out.bytes, g->len) == 0 && led == row->counted[REPAIR_COUNT];
 
 	for (size_t i = 0; i < REPAIR_COUNT; i++)
 		same = same && counts[i] == row->counted[i];
@@ -74,5 +77,6 @@ static void run_rows(const struct row *rows, size_t count, unsigned flags, int e
 #define BODY_ONLY (REPAIR_CHARACTERS | REPAIR_REFERENCES | REPAIR_REPLACE_CONTROLS)
 #define NO_PROLOG (REPAIR_ALL & ~(REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION))
 #define COUNT(id, n) .counted[REPAIRED_##id] = (n)
+#define COUNT_LED(n) .counted[REPAIR_COUNT] = (n)
 
 #endif

@@ -1,0 +1,23 @@
+/* The URL under which a client reaches the gateway; see gateway.h. */
+#include "proxy/cache/gateway.h"
+
+#include <ctype.h>
+
+void gateway_add_url(struct text *t, const struct request_context *ctx, const struct request *request,
+    const struct target *target)
+{
+	struct slice host = http_msg_get(request->msg, H_HOST);
+
+	if (!gateway_leads(target))
+		return;
+	if (*target->route->gateway_url) {
+		text_puts(t, target->route->gateway_url);
+		return;
+	}
+	if (!host.len || !ctx->conf->gateway)
+		return;
+	/* Finding the target has checked that it is one valid name and perhaps a port. */
+	text_puts(t, ctx->secure ? "https://" : "http://");
+	for (size_t i = 0; i < host.len; i++)
+		text_add(t, &(char){ (char)tolower((unsigned char)host.at[i]) }, 1);
+}

@@ -1,0 +1,22 @@
+/* Owns the URL under which a client reaches the gateway, for answers whose URLs lead there (the option rewrite).
+ * Must not know: feeds, what is rewritten. Invariant: what it writes for a request stands in the key of what is stored
+ * for it, so that no client's Host shapes what another one gets. */
+#ifndef UTFEED_PROXY_CACHE_GATEWAY_H
+#define UTFEED_PROXY_CACHE_GATEWAY_H
+
+#include "conf/conf.h"
+#include "proxy/base/text.h"
+#include "proxy/cache/context.h"
+#include "proxy/http/request.h"
+#include "proxy/http/target.h"
+
+/* Whether URLs of answers to such a request may lead through the gateway. */
+static inline bool gateway_leads(const struct target *target)
+{
+	return target->route->rewrite != CONF_REWRITE_OFF && target->mode != TARGET_FORWARD;
+}
+
+/* Appends the URL, without a slash at its end; nothing where it is not known. */
+void gateway_add_url(struct text *, const struct request_context *, const struct request *, const struct target *);
+
+#endif
