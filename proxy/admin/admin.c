@@ -50,8 +50,12 @@ void admin_sample(const struct admin *a, struct history_sample *s)
 		    stats_get(&from->value[STAT_RESPONSES_ERROR]) + stats_get(&from->value[STAT_RESPONSES_CUT]);
 		s->bytes += stats_get(&from->value[STAT_BYTES_TO_CLIENTS]);
 		s->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].sum);
-		for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
-			s->timed += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].bucket[b]);
+		for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
+			uint64_t n = stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].bucket[b]);
+
+			s->durations[b] += n;
+			s->timed += n;
+		}
 	}
 }
 

@@ -161,6 +161,13 @@ void admin_api_feeds(struct admin_exchange *x)
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 }
 
+static void admin_write_quantiles(struct json *j, const struct history_sample *s)
+{
+	json_decimal(j, "p50_ms", history_quantile_ms(s, .5));
+	json_decimal(j, "p95_ms", history_quantile_ms(s, .95));
+	json_decimal(j, "p99_ms", history_quantile_ms(s, .99));
+}
+
 static void admin_write_history(struct json *j, const struct history *h)
 {
 	json_open_list(j, "history");
@@ -174,6 +181,7 @@ static void admin_write_history(struct json *j, const struct history *h)
 		json_number(j, "errors", s.errors);
 		json_number(j, "bytes", s.bytes);
 		json_decimal(j, "mean_ms", s.timed ? (double)s.duration_us / (double)s.timed / 1000 : 0);
+		admin_write_quantiles(j, &s);
 		json_number(j, "resident_bytes", s.resident);
 		json_close(j);
 	}
@@ -206,10 +214,11 @@ void admin_api_config(struct admin_exchange *x)
 void admin_api_status(struct admin_exchange *x)
 {
 	struct admin *a = x->admin;
-	struct history_sample now;
+	struct history_sample now, hour;
 	struct json j = { x->out, false };
 
 	admin_sample(a, &now);
+	hour = history_since(&a->history, &now);
 	x->type = ADMIN_JSON;
 	json_open(&j, NULL);
 	json_string(&j, "version", PACKAGE_VERSION);
@@ -224,6 +233,10 @@ void admin_api_status(struct admin_exchange *x)
 	json_number(&j, "bytes_to_clients", now.bytes);
 	json_number(&j, "resident_bytes", now.resident);
 	json_number(&j, "feeds", feeds_seen_count(a->parts.feeds));
+	json_open(&j, "last_hour");
+	json_number(&j, "answers", hour.timed);
+	admin_write_quantiles(&j, &hour);
+	json_close(&j);
 	json_number(&j, "history_step_s", HISTORY_STEP_S);
 	admin_write_history(&j, &a->history);
 	json_close(&j);

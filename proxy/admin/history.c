@@ -15,13 +15,9 @@ size_t history_steps(const struct history *h)
 	return there ? there - 1 : 0;
 }
 
-struct history_sample history_step(const struct history *h, size_t i)
+static struct history_sample history_between(const struct history_sample *from, const struct history_sample *to)
 {
-	size_t first = h->n < HISTORY_ROOM ? 0 : h->n - HISTORY_ROOM;
-	const struct history_sample *from = &h->samples[(first + i) % HISTORY_ROOM],
-	                            *to = &h->samples[(first + i + 1) % HISTORY_ROOM];
-
-	return (struct history_sample){ .at = to->at,
+	struct history_sample s = { .at = to->at,
 		.requests = to->requests - from->requests,
 		.hits = to->hits - from->hits,
 		.errors = to->errors - from->errors,
@@ -29,4 +25,32 @@ struct history_sample history_step(const struct history *h, size_t i)
 		.duration_us = to->duration_us - from->duration_us,
 		.timed = to->timed - from->timed,
 		.resident = to->resident };
+
+	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
+		s.durations[b] = to->durations[b] - from->durations[b];
+	return s;
+}
+
+static size_t history_oldest(const struct history *h)
+{
+	return h->n < HISTORY_ROOM ? 0 : h->n - HISTORY_ROOM;
+}
+
+struct history_sample history_step(const struct history *h, size_t i)
+{
+	size_t first = history_oldest(h);
+
+	return history_between(&h->samples[(first + i) % HISTORY_ROOM], &h->samples[(first + i + 1) % HISTORY_ROOM]);
+}
+
+struct history_sample history_since(const struct history *h, const struct history_sample *now)
+{
+	static const struct history_sample nothing;
+
+	return history_between(h->n ? &h->samples[history_oldest(h) % HISTORY_ROOM] : &nothing, now);
+}
+
+double history_quantile_ms(const struct history_sample *step, double share)
+{
+	return stats_quantile(HISTOGRAM_REQUEST_DURATION, step->durations, share) / 1000;
 }

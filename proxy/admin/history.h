@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proxy/base/stats.h"
+
 enum { HISTORY_STEP_S = 15, HISTORY_SAMPLES = 3600 / HISTORY_STEP_S };
 
 struct history_sample {
 	int64_t at; /* seconds since the epoch */
 	uint64_t requests, hits, errors, bytes;
 	uint64_t duration_us, timed; /* the sum of the durations of so many answers */
+	uint64_t durations[HISTOGRAM_BUCKETS + 1]; /* these answers by HISTOGRAM_REQUEST_DURATION's buckets */
 	uint64_t resident;           /* bytes of memory at that moment */
 };
 
@@ -25,5 +28,9 @@ void history_add(struct history *, const struct history_sample *);
 size_t history_steps(const struct history *);
 /* What was added in step i, counted from the oldest: the differences, and the later sample's time and memory. */
 struct history_sample history_step(const struct history *, size_t i);
+/* What was added from the oldest sample until now; where there is none, all that was ever counted. */
+struct history_sample history_since(const struct history *, const struct history_sample *now);
+/* The duration in milliseconds that so great a share of a step's answers did not take longer than (0 to 1). */
+double history_quantile_ms(const struct history_sample *step, double share);
 
 #endif

@@ -45,8 +45,9 @@ static double page_ratio(uint64_t part, uint64_t whole)
 
 static void page_tiles(FILE *out, const struct admin *a, const struct history_sample *now)
 {
+	struct history_sample hour = history_since(&a->history, now);
 	size_t stuck = admin_stuck(a);
-	char text[64];
+	char text[96];
 
 	fputs("<dl class=\"tiles\">\n", out);
 	if (atomic_load(&a->leaving))
@@ -63,6 +64,9 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 	tile_number(out, "Errors", now->errors);
 	snprintf(text, sizeof text, "%.1f ms", now->timed ? (double)now->duration_us / (double)now->timed / 1000 : 0);
 	tile(out, "Mean time", "", text);
+	snprintf(text, sizeof text, "%.1f, %.1f, %.1f ms", history_quantile_ms(&hour, .5), history_quantile_ms(&hour, .95),
+	    history_quantile_ms(&hour, .99));
+	tile(out, "p50, p95, p99 of the last hour", "", text);
 	tile_bytes(out, "Sent", now->bytes);
 	tile_bytes(out, "Memory", now->resident);
 	tile_number(out, "Feeds", feeds_seen_count(a->parts.feeds));
@@ -90,6 +94,21 @@ static double chart_mean(const struct history_sample *s)
 	return s->timed ? (double)s->duration_us / (double)s->timed / 1000 : 0;
 }
 
+static double chart_median(const struct history_sample *s)
+{
+	return history_quantile_ms(s, .5);
+}
+
+static double chart_p95(const struct history_sample *s)
+{
+	return history_quantile_ms(s, .95);
+}
+
+static double chart_p99(const struct history_sample *s)
+{
+	return history_quantile_ms(s, .99);
+}
+
 static double chart_memory(const struct history_sample *s)
 {
 	return (double)s->resident / 1e6;
@@ -103,6 +122,9 @@ static const struct {
 	{ "Hits", "%", chart_hits },
 	{ "Errors", "in 15 s", chart_errors },
 	{ "Mean time", "ms", chart_mean },
+	{ "Median time (p50)", "ms", chart_median },
+	{ "p95 time", "ms", chart_p95 },
+	{ "p99 time", "ms", chart_p99 },
 	{ "Memory", "MB", chart_memory },
 };
 

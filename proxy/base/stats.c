@@ -48,6 +48,24 @@ void stats_tell_longest_turn(struct stats_gauges *g, struct stats *const *sets, 
 	stats_tell(g, GAUGE_LOOP_LONGEST, longest);
 }
 
+double stats_quantile(enum stats_histogram id, const uint64_t counts[HISTOGRAM_BUCKETS + 1], double share)
+{
+	double all = 0, before = 0, from = 0, to = (double)(1ull << stats_histogram_rows[id].first);
+
+	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
+		all += (double)counts[b];
+	if (all <= 0)
+		return 0;
+	for (size_t b = 0; b < HISTOGRAM_BUCKETS; b++, from = to, to *= 2) {
+		double here = (double)counts[b];
+
+		if (here > 0 && before + here >= all * share)
+			return from + (to - from) * (all * share - before) / here;
+		before += here;
+	}
+	return from;
+}
+
 static uint64_t stats_sum(struct stats *const *sets, size_t n, unsigned counter)
 {
 	uint64_t sum = 0;

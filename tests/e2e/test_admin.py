@@ -456,6 +456,8 @@ def test_the_status(told):
     assert status["requests"] == 17 and status["hits"] == 6 and status["errors"] == 1
     assert status["bytes_to_clients"] > 1000 and status["resident_bytes"] > 1 << 20
     assert 0 <= status["now"] - status["started"] < 600 and isinstance(status["history"], list)
+    hour = status["last_hour"]
+    assert 0 < hour["answers"] <= 17 and 0 < hour["p50_ms"] <= hour["p95_ms"] <= hour["p99_ms"] < 60_000
 
 
 # The query, what is sent, the status, what the answer says

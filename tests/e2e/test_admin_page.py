@@ -83,9 +83,9 @@ def test_the_table_is_sorted_and_searched(shown):
 
 def test_the_overview(shown):
     _, html = text(shown, "/")
-    for word in ("serving", "Requests", "Hits", "The last hour", "3 of 3 feeds", 'aria-current="page"'):
+    for word in ("serving", "Requests", "Hits", "The last hour", "p99 time", "3 of 3 feeds", 'aria-current="page"'):
         assert word in html, word
-    assert html.count("<svg role=\"img\"") == 5
+    assert html.count("<svg role=\"img\"") == 8
 
 
 def test_a_feed_is_checked(shown):

@@ -10,7 +10,7 @@ static void add(uint64_t i)
 	uint64_t sum = i * (i + 1) / 2;
 
 	history_add(&h, &(struct history_sample){ .at = (int64_t)i, .requests = sum, .hits = sum, .errors = sum, .bytes = sum,
-		.duration_us = sum, .timed = sum, .resident = i });
+		.duration_us = sum, .timed = sum, .durations = { [3] = sum, [HISTOGRAM_BUCKETS] = sum }, .resident = i });
 }
 
 static void steps(void)
@@ -38,9 +38,50 @@ static void steps(void)
 			uint64_t grown = (uint64_t)s.at;
 
 			UNIT_ROW(s.requests == grown && s.hits == grown && s.errors == grown && s.bytes == grown &&
-			    s.duration_us == grown && s.timed == grown && s.resident == grown, "%s: step %zu", cases[c].rule, i);
+			    s.duration_us == grown && s.timed == grown && s.durations[3] == grown && s.durations[4] == 0 &&
+			    s.durations[HISTOGRAM_BUCKETS] == grown && s.resident == grown, "%s: step %zu", cases[c].rule, i);
 		}
 	}
 }
 
-UNIT_SUITE(history, { "steps", steps })
+/* What came since the oldest sample, the present included. */
+static void since(void)
+{
+	const struct history_sample now = { .at = 9, .timed = 100, .durations = { [0] = 100 } };
+
+	h.n = 0;
+	CU_ASSERT_EQUAL(history_since(&h, &now).timed, 100);
+	for (int i = 0; i < HISTORY_SAMPLES + 2; i++)
+		history_add(&h, &(struct history_sample){ .at = i, .timed = i ? 60 : 10, .durations = { [0] = i ? 60 : 10 } });
+	CU_ASSERT_EQUAL(history_since(&h, &now).timed, 40);
+	CU_ASSERT_EQUAL(history_since(&h, &now).durations[0], 40);
+}
+
+/* A duration in microseconds lies in the bucket up to 64 us, or up to twice the bound before. */
+static void quantiles(void)
+{
+	enum { LAST = HISTOGRAM_BUCKETS };
+	static const struct {
+		const char *rule;
+		struct history_sample step;
+		double share, ms;
+	} cases[] = {
+		{ "nothing was counted", { .at = 1 }, .5, 0 },
+		{ "spread evenly over the first bucket", { .durations = { [0] = 10 } }, .5, .032 },
+		{ "over the second", { .durations = { [1] = 4 } }, .5, .096 },
+		{ "its upper bound", { .durations = { [1] = 4 } }, 1, .128 },
+		{ "half of them below", { .durations = { [0] = 50, [4] = 50 } }, .5, .064 },
+		{ "the greater half", { .durations = { [0] = 50, [4] = 50 } }, .75, .768 },
+		{ "one in a hundred is slow", { .durations = { [0] = 99, [10] = 1 } }, .99, .064 },
+		{ "more than one in a hundred", { .durations = { [0] = 980, [10] = 20 } }, .99, 49.152 },
+		{ "beyond all bounds", { .durations = { [LAST] = 3 } }, .5, 67108.864 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double ms = history_quantile_ms(&cases[i].step, cases[i].share), off = ms - cases[i].ms;
+
+		UNIT_ROW(off < 1e-6 && off > -1e-6, "%s: %f", cases[i].rule, ms);
+	}
+}
+
+UNIT_SUITE(history, { "steps", steps }, { "since", since }, { "quantiles", quantiles })
