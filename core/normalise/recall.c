@@ -13,7 +13,8 @@ static struct normalise_piece piece_of_text(const char *text)
 static void recall_name(struct recall *r, const struct normalise_options *o, const struct evidence *e)
 {
 	const uint64_t facts[] = { o->policy, o->forced, o->http, o->repairs, o->characters, o->output, o->sniff_bytes,
-		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL, o->gateway != NULL };
+		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL,
+		o->gateway != NULL };
 	const struct normalise_piece pieces[] = {
 		{ facts, sizeof facts },
 		{ o->content_type, o->content_type ? o->content_type_len : 0 },

@@ -64,8 +64,8 @@ static void page_tiles(FILE *out, const struct admin *a, const struct history_sa
 	tile_number(out, "Errors", now->errors);
 	snprintf(text, sizeof text, "%.1f ms", now->timed ? (double)now->duration_us / (double)now->timed / 1000 : 0);
 	tile(out, "Mean time", "", text);
-	snprintf(text, sizeof text, "%.1f, %.1f, %.1f ms", history_quantile_ms(&hour, .5), history_quantile_ms(&hour, .95),
-	    history_quantile_ms(&hour, .99));
+	snprintf(text, sizeof text, "%.1f, %.1f, %.1f ms", history_quantile_ms(&hour, .5),
+	    history_quantile_ms(&hour, .95), history_quantile_ms(&hour, .99));
 	tile(out, "p50, p95, p99 of the last hour", "", text);
 	tile_bytes(out, "Sent", now->bytes);
 	tile_bytes(out, "Memory", now->resident);

@@ -64,7 +64,7 @@ void stats_observe(struct stats *, enum stats_histogram, uint64_t value);
 void stats_longest_turn(struct stats *, uint64_t us);
 
 /* The value, in the histogram's unit, that so great a share of what was counted is not above (0 to 1): as if the values
- * of a bucket were spread evenly over it. 0: nothing was counted. What no bucket bounds counts as the greatest bound. */
+ * of a bucket were spread evenly over it. 0: nothing was counted. What no bucket bounds is the greatest bound. */
 double stats_quantile(enum stats_histogram, const uint64_t counts[HISTOGRAM_BUCKETS + 1], double share);
 
 /* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in

@@ -28,7 +28,7 @@ class Watched(servers.Server):
 class Turns:
     def __init__(self, metrics):
         self.stalls = int(re.search(r"^utfeed_loop_stalls_total (\d+)", metrics, re.M)[1])
-        self.longest_ms = int(re.search(r"^utfeed_loop_longest_us (\d+)", metrics, re.M)[1]) / 1000
+        self.longest_ms = int(re.search(r"^utfeed_loop_longest_turn (\d+)", metrics, re.M)[1]) / 1000
         self.buckets = [(float(bound) * 1000, int(count))
                         for bound, count in re.findall(r'^utfeed_loop_turn_seconds_bucket\{le="([^"]+)"\} (\d+)', metrics, re.M)]
 

@@ -200,4 +200,4 @@ def test_all_of_the_table_is_shown_in_its_order(start, origin, site, tmp_path):
     proxy = start(origin, "--cache-lmdb", str(tmp_path))
     assert len(rows) > 50 and list(proxy.counters()) == [name for _, name in rows]
     proxy.get("/f")
-    assert proxy.counters()["loop_longest_us"] > 0
+    assert proxy.counters()["loop_longest_turn"] > 0
