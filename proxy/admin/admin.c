@@ -21,7 +21,7 @@ static void admin_on_call(struct task *t)
 {
 	struct admin_call *call = container_of(t, struct admin_call, task);
 
-	stats_observe(call->stats, HISTOGRAM_LOOP_DELAY, loop_now_us(call->admin->loop) - call->sent_us);
+	stats_observe(call->stats, HISTOGRAM_LOOP_DELAY, ANSWER_NONE, loop_now_us(call->admin->loop) - call->sent_us);
 	atomic_store(&call->out, false);
 }
 
@@ -38,6 +38,18 @@ static void admin_call_workers(struct admin *a)
 	}
 }
 
+/* Adds one worker's durations of answers with that outcome. */
+static void admin_sample_durations(struct history_sample *s, struct stats *from, enum answer_outcome outcome)
+{
+	s->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION][outcome].sum);
+	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
+		uint64_t n = stats_bucket(&from, 1, HISTOGRAM_REQUEST_DURATION, outcome, b);
+
+		s->durations[b] += n;
+		s->timed += n;
+	}
+}
+
 void admin_sample(const struct admin *a, struct history_sample *s)
 {
 	*s = (struct history_sample){ .at = loop_wall_ms(a->loop) / 1000, .resident = process_resident_bytes() };
@@ -49,13 +61,8 @@ void admin_sample(const struct admin *a, struct history_sample *s)
 		s->errors +=
 		    stats_get(&from->value[STAT_RESPONSES_ERROR]) + stats_get(&from->value[STAT_RESPONSES_CUT]);
 		s->bytes += stats_get(&from->value[STAT_BYTES_TO_CLIENTS]);
-		s->duration_us += stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].sum);
-		for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
-			uint64_t n = stats_get(&from->histograms[HISTOGRAM_REQUEST_DURATION].bucket[b]);
-
-			s->durations[b] += n;
-			s->timed += n;
-		}
+		for (enum answer_outcome outcome = 0; outcome < ANSWER_COUNT; outcome++)
+			admin_sample_durations(s, from, outcome);
 	}
 }
 

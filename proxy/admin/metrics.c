@@ -9,6 +9,8 @@
 
 #define PREFIX "utfeed_"
 
+enum { METRICS_LABEL_MAX = 40 };
+
 /* One exposition being written. */
 struct exposition {
 	FILE *out;
@@ -229,28 +231,54 @@ static const char *metrics_unit(char text[40], const struct stats_histogram_row 
 	return text;
 }
 
-static void metrics_histogram(const struct exposition *e, size_t id)
+/* The samples of one histogram; label: "" or what stands before le, with a comma. */
+static void metrics_buckets(const struct exposition *e, enum stats_histogram id, enum answer_outcome outcome,
+    const char *label)
 {
 	const struct stats_histogram_row *r = &stats_histogram_rows[id];
 	uint64_t count = 0, sum = 0;
-	char text[40], le[40];
+	char text[40], le[40], alone[METRICS_LABEL_MAX + 2] = "";
 
-	metrics_head(e, r->name, r->unit, "histogram", r->what);
 	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++) {
-		for (size_t i = 0; i < e->from->n; i++)
-			count += stats_get(&e->from->sets[i]->histograms[id].bucket[b]);
+		count += stats_bucket(e->from->sets, e->from->n, id, outcome, b);
 		if (b < HISTOGRAM_BUCKETS)
 			snprintf(le, sizeof le, "%s%s", metrics_unit(text, r, 1ull << (r->first + b)),
 			    r->seconds ? "" : ".0");
 		else
 			strcpy(le, "+Inf");
-		fprintf(e->out, PREFIX "%s_%s_bucket{le=\"%s\"} %llu\n", r->name, r->unit, le,
+		fprintf(e->out, PREFIX "%s_%s_bucket{%sle=\"%s\"} %llu\n", r->name, r->unit, label, le,
 		    (unsigned long long)count);
 	}
 	for (size_t i = 0; i < e->from->n; i++)
-		sum += stats_get(&e->from->sets[i]->histograms[id].sum);
-	fprintf(e->out, PREFIX "%s_%s_sum %s\n" PREFIX "%s_%s_count %llu\n", r->name, r->unit,
-	    metrics_unit(text, r, sum), r->name, r->unit, (unsigned long long)count);
+		sum += stats_get(&e->from->sets[i]->histograms[id][outcome].sum);
+	if (*label)
+		snprintf(alone, sizeof alone, "{%.*s}", (int)strlen(label) - 1, label);
+	fprintf(e->out, PREFIX "%s_%s_sum%s %s\n" PREFIX "%s_%s_count%s %llu\n", r->name, r->unit, alone,
+	    metrics_unit(text, r, sum), r->name, r->unit, alone, (unsigned long long)count);
+}
+
+static bool metrics_observed(const struct exposition *e, enum stats_histogram id, enum answer_outcome outcome)
+{
+	for (size_t b = 0; b <= HISTOGRAM_BUCKETS; b++)
+		if (stats_bucket(e->from->sets, e->from->n, id, outcome, b))
+			return true;
+	return false;
+}
+
+static void metrics_histogram(const struct exposition *e, enum stats_histogram id)
+{
+	const struct stats_histogram_row *r = &stats_histogram_rows[id];
+	char label[METRICS_LABEL_MAX];
+
+	metrics_head(e, r->name, r->unit, "histogram", r->what);
+	if (!r->by_outcome)
+		metrics_buckets(e, id, ANSWER_NONE, "");
+	for (enum answer_outcome outcome = 0; r->by_outcome && outcome < ANSWER_COUNT; outcome++) {
+		if (!metrics_observed(e, id, outcome))
+			continue;
+		snprintf(label, sizeof label, "outcome=\"%s\",", answer_outcome_names[outcome]);
+		metrics_buckets(e, id, outcome, label);
+	}
 }
 
 void metrics_write(FILE *out, const struct metrics_source *from, enum metrics_format format)
@@ -265,7 +293,7 @@ void metrics_write(FILE *out, const struct metrics_source *from, enum metrics_fo
 	metrics_rules(&e);
 	metrics_charsets(&e);
 	metrics_failures(&e);
-	for (size_t id = 0; id < HISTOGRAM_COUNT; id++)
+	for (enum stats_histogram id = 0; id < HISTOGRAM_COUNT; id++)
 		metrics_histogram(&e, id);
 	process_metrics_write(out, format == METRICS_OPENMETRICS);
 	if (format == METRICS_OPENMETRICS)

@@ -15,15 +15,17 @@ const struct stats_route_row stats_route_rows[ROUTE_COUNT] = {
 };
 
 enum histogram_unit { UNIT_bytes, UNIT_seconds };
+enum histogram_by { BY_NOTHING, BY_OUTCOME };
 
 const struct stats_histogram_row stats_histogram_rows[HISTOGRAM_COUNT] = {
-#define HISTOGRAM(id, name, what, unit, first) { name, #unit, what, UNIT_##unit == UNIT_seconds, first },
+#define HISTOGRAM(id, name, what, unit, first, by) \
+	{ name, #unit, what, UNIT_##unit == UNIT_seconds, first, BY_##by == BY_OUTCOME },
 #include "proxy/base/stats.def"
 };
 
-void stats_observe(struct stats *s, enum stats_histogram id, uint64_t value)
+void stats_observe(struct stats *s, enum stats_histogram id, enum answer_outcome outcome, uint64_t value)
 {
-	struct histogram *h = &s->histograms[id];
+	struct histogram *h = &s->histograms[id][outcome];
 	unsigned first = stats_histogram_rows[id].first,
 	         power = value > 1 ? 64 - (unsigned)__builtin_clzll(value - 1) : 0,
 	         at = power > first ? power - first : 0;
@@ -46,6 +48,16 @@ void stats_tell_longest_turn(struct stats_gauges *g, struct stats *const *sets, 
 		if (stats_get(&sets[i]->longest_turn_us) > longest)
 			longest = stats_get(&sets[i]->longest_turn_us);
 	stats_tell(g, GAUGE_LOOP_LONGEST, longest);
+}
+
+uint64_t stats_bucket(struct stats *const *sets, size_t n, enum stats_histogram id, enum answer_outcome outcome,
+    size_t bucket)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += stats_get(&sets[i]->histograms[id][outcome].bucket[bucket]);
+	return sum;
 }
 
 double stats_quantile(enum stats_histogram id, const uint64_t counts[HISTOGRAM_BUCKETS + 1], double share)

@@ -33,7 +33,7 @@ enum stats_route {
 };
 
 enum stats_histogram {
-#define HISTOGRAM(id, name, what, unit, first) HISTOGRAM_##id,
+#define HISTOGRAM(id, name, what, unit, first, by) HISTOGRAM_##id,
 #include "proxy/base/stats.def"
 	HISTOGRAM_COUNT
 };
@@ -47,7 +47,8 @@ struct histogram {
 
 struct stats {
 	_Atomic uint64_t value[STAT_COUNT];
-	struct histogram histograms[HISTOGRAM_COUNT];
+	/* by what the cache did; those by nothing are in the first place */
+	struct histogram histograms[HISTOGRAM_COUNT][ANSWER_COUNT];
 	_Atomic uint64_t failures[FAILURE_COUNT]; /* fetches that failed, by kind */
 	_Atomic uint64_t longest_turn_us;
 	struct answers answers;
@@ -58,13 +59,15 @@ static inline void stats_add(struct stats *s, enum stats_counter c, uint64_t n)
 	stats_count(&s->value[c], n);
 }
 
-/* Adds a value in the histogram's unit: microseconds or bytes. */
-void stats_observe(struct stats *, enum stats_histogram, uint64_t value);
+/* Adds a value in the histogram's unit: microseconds or bytes. A histogram by nothing has ANSWER_NONE. */
+void stats_observe(struct stats *, enum stats_histogram, enum answer_outcome, uint64_t value);
+/* What n sets counted in a bucket, for that outcome. */
+uint64_t stats_bucket(struct stats *const *sets, size_t n, enum stats_histogram, enum answer_outcome, size_t bucket);
 /* Keeps the longest. */
 void stats_longest_turn(struct stats *, uint64_t us);
 
-/* The value, in the histogram's unit, that so great a share of what was counted is not above (0 to 1): as if the values
- * of a bucket were spread evenly over it. 0: nothing was counted. What no bucket bounds is the greatest bound. */
+/* The value, in the histogram's unit, that so great a share of what was counted (0 to 1) is not above: as if those of a
+ * bucket were spread evenly over it. 0: nothing was counted. What no bucket bounds counts as the greatest bound. */
 double stats_quantile(enum stats_histogram, const uint64_t counts[HISTOGRAM_BUCKETS + 1], double share);
 
 /* One worker's counters of one route, on a cache line of their own. A request counts once, as a hit or a miss, or in
@@ -108,7 +111,8 @@ extern const size_t stats_n_rows;
 struct stats_histogram_row {
 	const char *name, *unit, *what;
 	bool seconds;   /* values are microseconds */
-	unsigned first; /* the power of two that bounds the first bucket */
+	unsigned first;  /* the power of two that bounds the first bucket */
+	bool by_outcome; /* there is one for each outcome */
 };
 extern const struct stats_histogram_row stats_histogram_rows[HISTOGRAM_COUNT];
 

@@ -55,7 +55,9 @@ void client_measure(struct client *c, bool cut)
 	struct object_report report;
 	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
 
-	answers_add(&s->answers, client_way(c), x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE, x->status);
+	enum answer_outcome outcome = x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE;
+
+	answers_add(&s->answers, client_way(c), outcome, x->status);
 	if (r && !r->decided)
 		r = NULL;
 	if (r)
@@ -64,7 +66,7 @@ void client_measure(struct client *c, bool cut)
 		return;
 	if (x->lookup.ctx && x->lookup.target.to.path)
 		client_note_feed(c, r, cut);
-	stats_observe(s, HISTOGRAM_FIRST_BYTE, x->first_us - x->start_us);
-	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, x->sender.body_bytes);
-	stats_observe(s, HISTOGRAM_REQUEST_DURATION, x->sent_us - x->start_us);
+	stats_observe(s, HISTOGRAM_FIRST_BYTE, outcome, x->first_us - x->start_us);
+	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, outcome, x->sender.body_bytes);
+	stats_observe(s, HISTOGRAM_REQUEST_DURATION, outcome, x->sent_us - x->start_us);
 }

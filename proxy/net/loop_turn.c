@@ -71,7 +71,7 @@ void loop_turn_end(struct loop_turn *t, struct stats *stats)
 		return;
 	took = turn_clock(CLOCK_MONOTONIC) - t->began_us;
 	t->began_us = 0;
-	stats_observe(stats, HISTOGRAM_LOOP_TURN, took);
+	stats_observe(stats, HISTOGRAM_LOOP_TURN, ANSWER_NONE, took);
 	stats_longest_turn(stats, took);
 	if (took > LOOP_TURN_LONG_US)
 		stats_add(stats, STAT_LOOP_STALLS, 1);

@@ -64,9 +64,14 @@ class Admin:
     def metrics_after(self, count):
         """The same, once so many answers are counted: an answer is out before it is."""
         until, metrics = time.monotonic() + TIMEOUT, self.metrics()
-        while metrics["utfeed_request_duration_seconds_count"] < count and time.monotonic() < until:
+        while total(metrics, "utfeed_request_duration_seconds_count") < count and time.monotonic() < until:
             metrics = self.metrics()
         return metrics
+
+
+def total(metrics, name):
+    """Of all series of a name."""
+    return sum(value for series, value in metrics.items() if series.split("{")[0] == name)
 
 
 @pytest.fixture
@@ -188,7 +193,9 @@ def test_connections_are_bounded(idle):
 def test_every_counter_and_gauge_is_a_metric(administered, tmp_path):
     with open(TABLE, encoding="ascii") as table:
         rows = re.findall(r'^(COUNTER|GAUGE|TALLY|HISTOGRAM)\(\w+, +"(\w+)"(?:, +".*", (\w+))?', table.read(), re.M)
-    metrics = administered(None, "--cache-lmdb", str(tmp_path)).metrics()
+    admin = administered(None, "--cache-lmdb", str(tmp_path))
+    assert admin.proxy.get("/nothing").status == 404
+    metrics = {series.split("{")[0]: value for series, value in admin.metrics_after(1).items()}
     suffix = {"COUNTER": "_total", "TALLY": "_total", "GAUGE": ""}
     for kind, name, unit in rows:
         full = f"utfeed_{name}{suffix[kind]}" if kind in suffix else f"utfeed_{name}_{unit}_count"
@@ -234,9 +241,12 @@ def test_answers_are_counted_by_label(administered, origin):
     assert metrics['utfeed_fetch_failures_total{error="connection_refused"}'] == 1
     assert sum(value for name, value in metrics.items() if name.startswith("utfeed_rules_total")) >= 3
     for name in ("request_duration_seconds", "time_to_first_byte_seconds", "response_size_bytes"):
-        assert metrics[f"utfeed_{name}_count"] == 5 and metrics[f"utfeed_{name}_sum"] > 0
-        buckets = [value for key, value in metrics.items() if key.startswith(f"utfeed_{name}_bucket")]
-        assert buckets == sorted(buckets) and buckets[-1] == 5
+        assert total(metrics, f"utfeed_{name}_count") == 5 and total(metrics, f"utfeed_{name}_sum") > 0
+        for outcome, count in (("hit", 2), ("miss", 3)):
+            assert metrics[f'utfeed_{name}_count{{outcome="{outcome}"}}'] == count
+            buckets = [value for key, value in metrics.items() if key.startswith(f'utfeed_{name}_bucket{{outcome="{outcome}",le=')]
+            assert buckets == sorted(buckets) and buckets[-1] == count
+    assert total(metrics, "utfeed_loop_delay_seconds_count") == metrics["utfeed_loop_delay_seconds_count"]
 
 
 def test_routes_with_a_name_are_counted(administered, origin):

@@ -206,7 +206,7 @@ def test_the_admin_listener_may_be_given_its_socket(start, origin, opened):
     proxy.get("/nothing", method="BREW/")
     admin = Client(port_of(given))
     assert admin.get("/readyz").status == 200
-    until, measured = time.monotonic() + TIMEOUT, b"utfeed_request_duration_seconds_count 1\n"
+    until, measured = time.monotonic() + TIMEOUT, b'utfeed_request_duration_seconds_count{outcome="none"} 1\n'
     while measured not in admin.get("/metrics").body:
         assert time.monotonic() < until, "it shows, but nobody measures"
     admin.close()

@@ -50,11 +50,14 @@ static void texts(void)
 		{ "a charset", "\nutfeed_charsets_total{charset=\"koi8-r\"} 2\n", METRICS_PROMETHEUS, true },
 		{ "kinds of one token are one line", "\nutfeed_fetch_failures_total{error=\"destination_unavailable\"} 3\n",
 		    METRICS_PROMETHEUS, true },
-		{ "a bucket: 64 us", "\nutfeed_request_duration_seconds_bucket{le=\"0.000064\"} 1\n", METRICS_PROMETHEUS, true },
-		{ "buckets add up", "\nutfeed_request_duration_seconds_bucket{le=\"0.000128\"} 2\n", METRICS_PROMETHEUS, true },
-		{ "the last one has no bound", "\nutfeed_request_duration_seconds_bucket{le=\"+Inf\"} 3\n", METRICS_PROMETHEUS, true },
-		{ "the sum in seconds", "\nutfeed_request_duration_seconds_sum 4000.000129\n", METRICS_PROMETHEUS, true },
-		{ "bytes", "\nutfeed_response_size_bytes_sum 1000\n", METRICS_PROMETHEUS, true },
+		{ "a bucket: 64 us", "\nutfeed_request_duration_seconds_bucket{outcome=\"hit\",le=\"0.000064\"} 1\n", METRICS_PROMETHEUS, true },
+		{ "buckets add up", "\nutfeed_request_duration_seconds_bucket{outcome=\"hit\",le=\"0.000128\"} 2\n", METRICS_PROMETHEUS, true },
+		{ "the last one has no bound", "\nutfeed_request_duration_seconds_bucket{outcome=\"hit\",le=\"+Inf\"} 3\n", METRICS_PROMETHEUS, true },
+		{ "the sum in seconds", "\nutfeed_request_duration_seconds_sum{outcome=\"hit\"} 4000.000129\n", METRICS_PROMETHEUS, true },
+		{ "another outcome", "\nutfeed_request_duration_seconds_count{outcome=\"miss\"} 1\n", METRICS_PROMETHEUS, true },
+		{ "one that was not there", "outcome=\"bypass\"", METRICS_PROMETHEUS, false },
+		{ "bytes", "\nutfeed_response_size_bytes_sum{outcome=\"hit\"} 1000\n", METRICS_PROMETHEUS, true },
+		{ "by nothing", "\nutfeed_loop_delay_seconds_count 1\n", METRICS_PROMETHEUS, true },
 		{ "OpenMetrics ends", "\n# EOF\n", METRICS_OPENMETRICS, true },
 		{ "Prometheus' own form does not", "# EOF", METRICS_PROMETHEUS, false },
 	};
@@ -69,10 +72,12 @@ static void texts(void)
 	answers_add_verdict(&sets[1]->answers, &by_mark);
 	stats_count(&sets[0]->failures[FAILURE_PAUSE_429], 1);
 	stats_count(&sets[1]->failures[FAILURE_PAUSE_503], 2);
-	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, 64);
-	stats_observe(sets[1], HISTOGRAM_REQUEST_DURATION, 65);
-	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, 4000000000);
-	stats_observe(sets[0], HISTOGRAM_RESPONSE_SIZE, 1000);
+	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 64);
+	stats_observe(sets[1], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 65);
+	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 4000000000);
+	stats_observe(sets[0], HISTOGRAM_RESPONSE_SIZE, ANSWER_HIT, 1000);
+	stats_observe(sets[1], HISTOGRAM_REQUEST_DURATION, ANSWER_MISS, 70);
+	stats_observe(sets[1], HISTOGRAM_LOOP_DELAY, ANSWER_NONE, 16);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char *text = written(cases[i].format);
 
@@ -133,8 +138,8 @@ static void bounds(void)
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		memset(workers, 0, sizeof workers);
-		stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, cases[i].value);
-		UNIT_ROW(workers[0].histograms[HISTOGRAM_REQUEST_DURATION].bucket[cases[i].bucket] == 1, "%llu",
+		stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, ANSWER_MISS, cases[i].value);
+		UNIT_ROW(workers[0].histograms[HISTOGRAM_REQUEST_DURATION][ANSWER_MISS].bucket[cases[i].bucket] == 1, "%llu",
 		    (unsigned long long)cases[i].value);
 	}
 }
