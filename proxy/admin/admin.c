@@ -161,6 +161,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	a->stop.run = admin_on_stop;
 	a->given_up.run = admin_on_given_up;
 	a->turn.fire = admin_on_turn;
+	sweeper_init(&a->sweeper, parts->cache, a->loop);
 	LIST_INIT(&a->conns);
 	LIST_INIT(&a->jobs);
 	for (size_t i = 0; i < parts->n_workers; i++) {
@@ -251,6 +252,7 @@ void admin_free(struct admin **ap)
 	admin_close_listeners(a);
 	if (a->loop) {
 		loop_disarm(a->loop, &a->turn);
+		sweeper_end(&a->sweeper);
 		loop_forget(a->loop, &a->renew);
 		loop_forget(a->loop, &a->stop);
 		loop_forget(a->loop, &a->given_up);

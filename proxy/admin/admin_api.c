@@ -28,24 +28,27 @@ void admin_api_error(struct admin_exchange *x, int status, const char *sentence)
 	putc('\n', x->out);
 }
 
-static void answer_purged(struct admin_exchange *x, const struct purge *p, int64_t n, bool owed)
+/* counting: n is what was counted so far. */
+static void answer_purged(struct admin_exchange *x, const struct purge *p, int64_t n, bool counting, bool owed)
 {
 	struct json j = { x->out, false };
 
 	x->status = owed ? 202 : 200;
 	x->type = ADMIN_JSON;
 	json_open(&j, NULL);
-	json_number(&j, p->soft ? "marked_stale" : "purged", (uint64_t)n);
+	json_number(&j, p->soft ? "marked_stale" : "purged", n < 0 ? 0 : (uint64_t)n);
+	if (counting || n < 0)
+		json_bool(&j, "counting", true);
 	json_bool(&j, "confirmed", !owed);
 	json_close(&j);
 	putc('\n', x->out);
 }
 
-static void admin_on_purged(struct purge_wait *w, bool owed)
+static void admin_on_purged(struct purge_wait *w)
 {
 	struct admin_exchange *x = w->owner;
 
-	answer_purged(x, &w->purge, w->count, owed);
+	answer_purged(x, &w->purge, w->count, w->counting, w->owed);
 	purge_wait_free(&x->waits);
 	admin_conn_answer_later(x);
 }
@@ -53,21 +56,21 @@ static void admin_on_purged(struct purge_wait *w, bool owed)
 static void admin_purge(struct admin_exchange *x, const struct purge *p, const struct destination *to)
 {
 	struct admin *a = x->admin;
-	int64_t n = purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000);
+	struct purge_begun begun;
 
-	if (n < 0 || purge_wait_new(&x->waits, a->parts.cache, a->loop)) {
+	if (purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000, &begun) ||
+	    purge_wait_new(&x->waits, &a->sweeper, &begun)) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 		return;
 	}
 	stats_add(loop_stats(a->loop), STAT_CACHE_PURGES, 1);
 	if (!x->waits) {
-		answer_purged(x, p, n, false);
+		answer_purged(x, p, begun.count, false, false);
 		return;
 	}
 	x->waits->done = admin_on_purged;
 	x->waits->owner = x;
 	x->waits->purge = *p;
-	x->waits->count = n;
 }
 
 /* url=URL names what is purged, what=WORDS how, in the words of X-Purge. */

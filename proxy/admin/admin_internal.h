@@ -13,6 +13,7 @@
 #include "proxy/admin/admin.h"
 #include "proxy/admin/history.h"
 #include "proxy/base/slice.h"
+#include "proxy/cache/sweeper.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/net/loop.h"
 
@@ -41,6 +42,7 @@ struct admin {
 	atomic_bool leaving; /* shared */
 	struct listener **listeners;
 	size_t n_listeners;
+	struct sweeper sweeper;
 	LIST_HEAD(, admin_conn) conns;
 	size_t n_conns;
 	LIST_HEAD(, check_job) jobs;

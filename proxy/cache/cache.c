@@ -132,9 +132,10 @@ static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key,
 }
 
 /* Called under the lock of the key's gate. */
-static bool gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const struct entry *e)
+static bool gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const char *key,
+    size_t len)
 {
-	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, e->key, e->key_len);
+	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, key, len);
 }
 
 static void prefixes_add(struct prefixes *p, const char *url, size_t len)
@@ -199,7 +200,7 @@ void cache_warm(struct cache *c, struct entry *e, const struct cache_ticket *tic
 	struct gate *gate = gate_open(c, e->key, e->key_len);
 	struct entry *there;
 
-	if (gate->changes == ticket->changes && gate_lets_in(c, gate, ticket, e)) {
+	if (gate->changes == ticket->changes && gate_lets_in(c, gate, ticket, e->key, e->key_len)) {
 		if (!(there = store_memory_peek(c->memory, e->key, e->key_len)))
 			c->memory->ops->put(c->memory, e);
 		entry_unref(&there);
@@ -225,7 +226,7 @@ static void gate_put(struct cache *c, struct gate *gate, struct entry *e)
 bool cache_put(struct cache *c, struct entry *e, const struct cache_ticket *ticket)
 {
 	struct gate *gate = gate_open(c, e->key, e->key_len);
-	bool good = gate_lets_in(c, gate, ticket, e);
+	bool good = gate_lets_in(c, gate, ticket, e->key, e->key_len);
 
 	if (good)
 		gate_put(c, gate, e);
@@ -260,7 +261,7 @@ static uint64_t gate_generation(struct cache *c, const struct gate *gate, const 
 bool cache_put_variants(struct cache *c, struct entry *record, uint64_t known, const struct cache_ticket *ticket)
 {
 	struct gate *gate = gate_open(c, record->key, record->key_len);
-	bool good = gate_lets_in(c, gate, ticket, record);
+	bool good = gate_lets_in(c, gate, ticket, record->key, record->key_len);
 
 	if (good) {
 		record->generation = gate_generation(c, gate, record, known, ticket);
@@ -315,7 +316,8 @@ static void cache_purge_busy(struct cache *c, enum store_purge what, const char 
 	pthread_mutex_unlock(&c->lock);
 }
 
-int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
+    uint32_t *number)
 {
 	gates_mark_purge(c, what, url, len);
 	cache_purge_busy(c, what, url, len);
@@ -326,7 +328,17 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 		gates_mark_purge(c, what, url, len);
 	}
 	/* Memory is purged last, for the sake of entries that lookups brought back before the marks. */
-	return c->memory->ops->purge(c->memory, what, url, len, soft, now);
+	return store_memory_purge(c->memory, what, url, len, soft, now, number);
+}
+
+bool cache_sweep(struct cache *c)
+{
+	return store_memory_sweep(c->memory);
+}
+
+bool cache_purged(struct cache *c, uint32_t number, int64_t *count)
+{
+	return store_memory_purged(c->memory, number, count);
 }
 
 bool cache_settle(struct cache *c, struct store_wait *w)
@@ -435,15 +447,23 @@ void cache_in_flight_end(struct cache *c, const char *key, size_t len, struct ob
 	free(b);
 }
 
-void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool hit_for_miss, int64_t now)
+/* A purge marks the gates first and forgets the hints then: a hint that was set before the mark is forgotten, and one
+ * behind it is not set. */
+void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool hit_for_miss, int64_t now,
+    const struct cache_ticket *ticket)
 {
 	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
 	_Atomic uint64_t *slot = &c->hit_for_miss[hash % CACHE_HINTS];
+	struct gate *gate;
 
-	if (hit_for_miss)
-		atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
-	else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32)
+	if (hit_for_miss) {
+		gate = gate_open(c, key, len);
+		if (gate_lets_in(c, gate, ticket, key, len))
+			atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
+		gate_close(c, gate);
+	} else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32) {
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
+	}
 }
 
 bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t now)

@@ -1,6 +1,6 @@
 /* Owns what all workers share of the cache: the stores, the responses in the making, and who may join them.
  * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
- * lookups only.
+ * lookups only, and no call takes longer the more is stored.
  * Invariants: at most one response in the making per key may be joined by others. Entries come into the stores through
  * cache_put() and cache_warm() alone, and neither lets in an entry that was on its way when its URL was purged. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
@@ -47,7 +47,13 @@ bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object 
 bool cache_reserve(struct cache *, size_t had, size_t wants);
 void cache_release(struct cache *, size_t had);
 void cache_remove(struct cache *, const char *key, size_t len);
-int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
+/* From now on nothing that the purge covers is found, or found fresh. Returns how many responses memory had, or -1: that
+ * is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
+int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,
+    uint32_t *number);
+/* As store_memory_sweep() and store_memory_purged(). */
+bool cache_sweep(struct cache *);
+bool cache_purged(struct cache *, uint32_t number, int64_t *count);
 
 /* As store_ops.settle(), of the second store; false: there is nothing to wait for. */
 bool cache_settle(struct cache *, struct store_wait *);
@@ -72,10 +78,12 @@ unsigned cache_in_flight_ends(struct cache *);
 
 /* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other
  * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
- * monotonic clock. */
-void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now);
+ * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and sets
+ * no hint. Another utfeed's purge of a store that is shared does not end hints here. */
+void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now,
+    const struct cache_ticket *);
 bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
-/* Forgets all hints, for a purge: whoever asks for one may have told the origin to answer otherwise. The hints of one
+/* Forgets all hints, after a purge: whoever asks for one may have told the origin to answer otherwise. The hints of one
  * URL alone cannot be found, because a hint is found by the whole key. */
 void cache_forget_hit_for_miss(struct cache *);
 

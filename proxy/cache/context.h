@@ -21,6 +21,7 @@ struct loop;
 struct backoff;
 struct resolver;
 struct settings;
+struct sweeper;
 struct tls_set;
 
 /* Every pointer but settings is borrowed. */
@@ -32,7 +33,8 @@ struct request_context {
 	struct backoff *backoff;
 	struct cache *cache;           /* shared by all workers */
 	struct learned *learned;       /* this worker's; NULL: verdicts are not kept */
-	struct feeds_seen *feeds;      /* likewise; NULL: nobody looks at the list */
+	struct sweeper *sweeper;       /* this worker's */
+	struct feeds_seen *feeds;      /* shared by all workers; NULL: nobody looks at the list */
 	struct tls_set *tls;
 	const struct guard *guard;         /* for destinations that clients choose */
 	const struct guard *tunnel_guard;  /* for destinations of CONNECT */

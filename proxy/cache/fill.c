@@ -166,7 +166,7 @@ static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum
 {
 	if (m->status < 500 && !l->ranged)
 		cache_set_hit_for_miss(l->params.cache, l->busy, l->params.busy_len,
-		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l));
+		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l), &l->ticket);
 }
 
 /* An error never replaces a good response. (Where the stored response was still usable, it has already answered in

@@ -5,11 +5,19 @@
 #include <string.h>
 
 struct invalidate {
-	struct cache *cache;
+	struct sweeper *sweeper;
 	struct destination to;
 	char *url;
 	size_t url_len;
 };
+
+static void invalidate_url(struct invalidate *i, const char *url, size_t len)
+{
+	uint32_t number;
+
+	if (cache_purge(i->sweeper->cache, PURGE_URL, url, len, false, 0, &number) < 0)
+		sweeper_begin(i->sweeper);
+}
 
 /* Purges the URL that the reference names, if it is on the same origin: an origin has no say over the responses of
  * another. */
@@ -23,7 +31,7 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 		return;
 	destination_url(&url, &d);
 	if (destination_same_origin(&d, &i->to) && !url.failed)
-		cache_purge(i->cache, PURGE_URL, url.bytes, url.len, false, 0);
+		invalidate_url(i, url.bytes, url.len);
 	text_free(&url);
 	destination_free(&d);
 }
@@ -35,7 +43,7 @@ static enum fetch_choice invalidate_on_head(void *arg, const struct fetch_answer
 
 	(void)o;
 	if (m->status >= 200 && m->status < 400) {
-		cache_purge(i->cache, PURGE_URL, i->url, i->url_len, false, 0);
+		invalidate_url(i, i->url, i->url_len);
 		invalidate_reference(i, http_msg_get(m, H_LOCATION));
 		invalidate_reference(i, http_msg_get(m, H_CONTENT_LOCATION));
 	}
@@ -51,13 +59,14 @@ static void invalidate_on_end(void *arg)
 	free(i);
 }
 
-int invalidate_hooks(struct fetch_hooks *hooks, struct cache *cache, const struct destination *to, struct slice url)
+int invalidate_hooks(struct fetch_hooks *hooks, struct sweeper *sweeper, const struct destination *to,
+    struct slice url)
 {
 	struct invalidate *i = calloc(1, sizeof *i);
 
 	if (!i)
 		return -1;
-	i->cache = cache;
+	i->sweeper = sweeper;
 	i->to = *to;
 	i->to.path = NULL;
 	i->url = malloc(url.len);

@@ -28,20 +28,30 @@ bool purge_read(struct purge *p, struct slice words)
 	return false;
 }
 
-int64_t purge_run(const struct purge *p, struct cache *cache, const struct destination *to, int64_t now)
+int purge_run(const struct purge *p, struct cache *cache, const struct destination *to, int64_t now,
+    struct purge_begun *begun)
 {
 	struct text url = { 0 };
-	int64_t n = -1;
+	bool failed;
 
 	if (to)
 		destination_url(&url, to);
-	if (!url.failed) {
+	failed = url.failed;
+	if (!failed) {
+		begun->count = cache_purge(cache, p->what, url.bytes ? url.bytes : "",
+		    p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now, &begun->number);
 		cache_forget_hit_for_miss(cache);
-		n = cache_purge(cache, p->what, url.bytes ? url.bytes : "",
-		    p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now);
 	}
 	text_free(&url);
-	return n;
+	return failed ? -1 : 0;
+}
+
+static void purge_look(struct purge_wait *w)
+{
+	if (w->settles || w->sweeps)
+		return;
+	loop_disarm(w->sweeper->loop, &w->timer);
+	w->done(w);
 }
 
 static void purge_on_settled(struct store_wait *wait, struct entry *none)
@@ -49,30 +59,62 @@ static void purge_on_settled(struct store_wait *wait, struct entry *none)
 	struct purge_wait *w = container_of(wait, struct purge_wait, wait);
 
 	(void)none;
-	loop_disarm(wait->loop, &w->timer);
-	w->done(w, wait->owed);
+	w->settles = false;
+	w->owed = wait->owed;
+	purge_look(w);
+}
+
+static void purge_on_swept(struct sweep_wait *sweep, int64_t count)
+{
+	struct purge_wait *w = container_of(sweep, struct purge_wait, sweep);
+
+	w->sweeps = false;
+	w->count = count;
+	purge_look(w);
+}
+
+/* Lets go of whatever has not come yet. */
+static void purge_let_go(struct purge_wait *w)
+{
+	if (w->sweeps)
+		sweeper_forget(&w->sweep);
+	cache_cancel(w->sweeper->cache, &w->wait);
+	loop_disarm(w->sweeper->loop, &w->timer);
 }
 
 static void on_too_late(struct timer *t)
 {
 	struct purge_wait *w = container_of(t, struct purge_wait, timer);
 
-	cache_cancel(w->cache, &w->wait);
-	w->done(w, true);
+	purge_let_go(w);
+	w->owed = w->settles;
+	w->counting = w->sweeps;
+	if (w->sweeps)
+		cache_purged(w->sweeper->cache, w->sweep.number, &w->count);
+	w->settles = w->sweeps = false;
+	w->done(w);
 }
 
-int purge_wait_new(struct purge_wait **wp, struct cache *cache, struct loop *loop)
+int purge_wait_new(struct purge_wait **wp, struct sweeper *sweeper, struct purge_begun *begun)
 {
 	struct purge_wait *w = *wp = calloc(1, sizeof *w);
 
 	if (!w)
 		return -1;
-	w->cache = cache;
-	w->wait.loop = loop;
+	w->sweeper = sweeper;
+	w->count = begun->count;
+	if (begun->count < 0) {
+		sweeper_begin(sweeper);
+		w->sweep = (struct sweep_wait){ .number = begun->number, .swept = purge_on_swept };
+		w->sweeps = !sweeper_wait(sweeper, &w->sweep, &w->count);
+	}
+	w->wait.loop = sweeper->loop;
 	w->wait.got = purge_on_settled;
 	w->timer.fire = on_too_late;
-	if (cache_settle(cache, &w->wait)) {
-		loop_arm(loop, &w->timer, PURGE_WAIT_MS);
+	w->settles = cache_settle(sweeper->cache, &w->wait);
+	begun->count = w->count;
+	if (w->settles || w->sweeps) {
+		loop_arm(sweeper->loop, &w->timer, PURGE_WAIT_MS);
 		return 0;
 	}
 	free(w);
@@ -86,8 +128,7 @@ void purge_wait_free(struct purge_wait **wp)
 
 	if (!w)
 		return;
-	cache_cancel(w->cache, &w->wait);
-	loop_disarm(w->wait.loop, &w->timer);
+	purge_let_go(w);
 	assert(task_is_out(&w->wait.task));
 	free(w);
 	*wp = NULL;

@@ -5,6 +5,7 @@
 #define UTFEED_PROXY_CACHE_PURGE_H
 
 #include "proxy/cache/cache.h"
+#include "proxy/cache/sweeper.h"
 #include "proxy/http/destination.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/net/loop.h"
@@ -17,24 +18,32 @@ struct purge {
 
 /* words: the value of X-Purge; at NULL: none. False: not understood. */
 bool purge_read(struct purge *, struct slice words);
-/* Purges; returns how many entries memory held; -1: out of memory. The destination may be NULL where everything is
- * purged. now: seconds since the epoch. */
-int64_t purge_run(const struct purge *, struct cache *, const struct destination *, int64_t now);
+/* Purges: from now on nobody finds what it covers. count: how many responses memory held; -1: not known yet. The
+ * destination may be NULL where everything is purged. now: seconds since the epoch. -1: out of memory. */
+struct purge_begun { int64_t count; uint32_t number; };
+int purge_run(const struct purge *, struct cache *, const struct destination *, int64_t now, struct purge_begun *)
+    __attribute__((warn_unused_result));
 
-/* Waits until the store behind memory has done all purges so far, for PURGE_WAIT_MS at most: after that the store owes
- * them. */
+/* Waits until what was purged has left memory, so that it is counted, and the store behind memory has done all purges
+ * so far, for PURGE_WAIT_MS at most: after that the store owes them, and memory goes on by itself. */
 enum { PURGE_WAIT_MS = 5000 };
 struct purge_wait {
 	struct store_wait wait;
+	struct sweep_wait sweep;
 	struct timer timer;
-	struct cache *cache;
-	void (*done)(struct purge_wait *, bool owed);          /* called once, from the loop; frees it */
-	void *owner;                                           /* for done() */
+	struct sweeper *sweeper;
+	bool settles, sweeps;          /* what has not come yet */
+	void (*done)(struct purge_wait *);     /* called once, from the loop; frees it */
+	void *owner;                   /* for done() */
 	struct purge purge;
+	/* for done(): responses that memory held (-1: not known), more may follow; the store behind memory owes it */
 	int64_t count;
+	bool counting, owed;
 };
-/* The caller sets done, owner, purge and count. *w NULL: there is nothing to wait for. -1: out of memory. */
-int purge_wait_new(struct purge_wait **w, struct cache *, struct loop *) __attribute__((warn_unused_result));
+/* The caller sets done, owner and purge. *w NULL: there is nothing to wait for, and begun->count is known (or -1: it
+ * never will be). -1: out of memory. */
+int purge_wait_new(struct purge_wait **w, struct sweeper *, struct purge_begun *begun)
+    __attribute__((warn_unused_result));
 void purge_wait_free(struct purge_wait **);                    /* done() will not be called */
 
 #endif

@@ -420,6 +420,8 @@ struct client_pool *client_pool_new(const struct request_context *ctx, void (*ch
 		return NULL;
 	}
 	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
+	sweeper_init(&p->sweeper, ctx->cache, ctx->loop);
+	p->ctx.sweeper = &p->sweeper;
 	return p;
 }
 
@@ -447,6 +449,7 @@ void client_pool_free(struct client_pool **pp)
 	}
 	client_drop_spares(p);
 	gzip_forms_end(&p->forms);
+	sweeper_end(&p->sweeper);
 	request_context_set(&p->ctx, NULL);
 	crowds_free(&p->crowds);
 	free(p);

@@ -10,6 +10,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/gzip_form.h"
 #include "proxy/cache/lookup.h"
+#include "proxy/cache/sweeper.h"
 #include "proxy/http/traceparent.h"
 #include "proxy/client/client.h"
 #include "proxy/net/loop.h"
@@ -91,6 +92,7 @@ struct client_pool {
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
 	struct gzip_forms forms;
+	struct sweeper sweeper;
 	SLIST_HEAD(, exchange) spares;
 	size_t n_spares;
 	size_t freed;                  /* exchanges freed since memory was last given back to the system */

@@ -99,7 +99,7 @@ static void dispatch_relay(const struct request_context *ctx, struct lookup *l, 
 	struct fetch_hooks hooks;
 
 	l->status.fwd = reads ? FWD_BYPASS : FWD_METHOD;
-	if (o && !safe && !invalidate_hooks(&hooks, ctx->cache, &r->to, url))
+	if (o && !safe && !invalidate_hooks(&hooks, ctx->sweeper, &r->to, url))
 		r->hooks = &hooks;
 	if (!o || fetch_start(ctx->fetches, r, o)) {
 		if (r->hooks)
@@ -191,14 +191,15 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }
 
-/* The answer to a PURGE. owed: the store behind memory has not removed the responses yet, though this process no longer
- * finds any of them. */
+/* The answer to a PURGE. counting: what memory held is not counted to its end. owed: the store behind memory has not
+ * removed the responses yet, though this process no longer finds any of them. */
 static struct object *dispatch_purged(const struct request_context *ctx, const struct purge *purge, int64_t n,
-    bool owed)
+    bool counting, bool owed)
 {
-	char count[24];
+	char count[48] = "";
 
-	snprintf(count, sizeof count, "%lld", (long long)n);
+	if (n >= 0)
+		snprintf(count, sizeof count, counting ? "%lld so far" : "%lld", (long long)n);
 	if (!owed)
 		return local_reply(ctx, 200, "", purge->soft ? "Marked stale." : "Purged.", count);
 	return local_reply(ctx, 202, "", purge->soft ?
@@ -206,11 +207,11 @@ static struct object *dispatch_purged(const struct request_context *ctx, const s
 	    "Purged from memory; the store behind it has not confirmed that yet, and is asked until it does.", count);
 }
 
-static void dispatch_on_purged(struct purge_wait *w, bool owed)
+static void dispatch_on_purged(struct purge_wait *w)
 {
 	struct lookup *l = w->owner;
 
-	l->object = dispatch_purged(l->ctx, &w->purge, w->count, owed);
+	l->object = dispatch_purged(l->ctx, &w->purge, w->count, w->counting, w->owed);
 	lookup_enter(l, LOOKUP_DELIVER);
 	purge_wait_free(&l->purging);
 	l->ready(l);
@@ -219,8 +220,8 @@ static void dispatch_on_purged(struct purge_wait *w, bool owed)
 static struct object *dispatch_purge(const struct request_context *ctx, struct lookup *l, const struct request *request,
     const struct requester *who)
 {
+	struct purge_begun begun;
 	struct purge purge;
-	int64_t n;
 
 	if (!requester_in(who, &ctx->conf->purge_allow))
 		return local_reply(ctx, 403, "", "This address may not purge (purge-allow).", "");
@@ -230,16 +231,15 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	if (!purge_read(&purge, request_purge_words(request)))
 		return local_reply(ctx, 400, "",
 		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
-	if ((n = purge_run(&purge, ctx->cache, &l->target.to, loop_wall_ms(ctx->loop) / 1000)) < 0 ||
-	    purge_wait_new(&l->purging, ctx->cache, ctx->loop))
+	if (purge_run(&purge, ctx->cache, &l->target.to, loop_wall_ms(ctx->loop) / 1000, &begun) ||
+	    purge_wait_new(&l->purging, ctx->sweeper, &begun))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);
 	if (!l->purging)
-		return dispatch_purged(ctx, &purge, n, false);
+		return dispatch_purged(ctx, &purge, begun.count, false, false);
 	l->purging->done = dispatch_on_purged;
 	l->purging->owner = l;
 	l->purging->purge = purge;
-	l->purging->count = n;
 	lookup_enter(l, LOOKUP_WAIT);
 	return NULL;
 }

@@ -20,6 +20,7 @@ struct eviction_node {
 	size_t bytes;
 	uint8_t hits;                  /* up to EVICTION_HITS_MAX; one less each time it is spared */
 	bool main;                     /* it stands in the main queue */
+	uint32_t seen;                 /* for the owner, who may change it at any time */
 };
 enum { EVICTION_HITS_MAX = 3, EVICTION_SLACK_SHARE = 20 };       /* the slack is a 20th of the budget */
 

@@ -1,8 +1,9 @@
 /* Owns the entries of this process, within a budget of bytes. It has one lock; a hit holds it for a lookup, a reference
  * and a count.
- * Must not know: freshness (entry_expired() does), loops. Invariant: the stored entries never count more than the
+ * Must not know: freshness (entry_expired() does), loops. Invariants: the stored entries never count more than the
  * budget plus the slack of eviction.h, because room is made before an entry comes in. A body that has left the store
- * while readers still hold it counts elsewhere (bodies.h). */
+ * while readers still hold it counts elsewhere (bodies.h). No entry is found that a purge covers, though a purge of
+ * many only leaves a mark (purge_marks.h): the sweep removes them bit by bit. */
 #include "proxy/store/store.h"
 
 #include <malloc.h>
@@ -14,22 +15,25 @@
 #include "proxy/base/bodies.h"
 #include "proxy/base/hash.h"
 #include "proxy/store/eviction.h"
+#include "proxy/store/purge_marks.h"
 
-/* One bucket for every BYTES_PER_BUCKET of the budget; a purge looks through PURGE_SLICE buckets under one hold of the
- * lock. */
-enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64, PURGE_SLICE = 1024 };
+/* One bucket for every BYTES_PER_BUCKET of the budget. */
+enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64 };
+/* The sweep looks at so many entries, or empty buckets, under one hold of the lock, which takes some ten microseconds.
+ * A purge of one URL removes that many of its entries at once; a URL with more variants gets a mark. */
+enum { SWEEP_NODES = 64, SWEEP_BUCKETS = 1024, URL_NODES = 256 };
 /* Memory that one thread frees is not used by malloc() for the others. After this share of the budget has been evicted,
  * whole pages are given back to the system. */
-enum { TRIM_SHARE = 8 };
+enum { TRIM_SHARE = 8, TRIM_LEAST = 1 << 20 };
 /* The share of the budget that bodies still being made may take together, so that those of slow or hostile origins do
  * not drive out all stored entries. It shrinks while slow readers hold many bodies that have left the store: readers
  * would keep the bodies now being made in the same way. */
 enum { RESERVE_SHARE = 2 };
 
 struct memory_node {
-	struct eviction_node eviction;         /* the first member; its hash is the key's */
+	struct eviction_node eviction;         /* the first member; its hash is the key's, seen as in purge_marks.h */
 	LIST_ENTRY(memory_node) by_key, by_url;
-	struct entry *entry;
+	struct entry *entry;                   /* NULL: the place where the sweep stands */
 	struct entry_hints hints;
 	size_t body;                           /* bytes of body and gzip form, which eviction.bytes includes */
 };
@@ -41,6 +45,10 @@ struct store_memory {
 	uint64_t secret[2];
 	size_t budget, room, max_entry, mask;  /* room: the most that one entry and its gzip form may take */
 	struct memory_bucket *by_key, *by_url;
+	struct purge_marks *marks;
+	size_t sweeps_at;                      /* the bucket of by_url in which the sweep stands */
+	struct memory_node sweeps_here;        /* it stands here; by_url.le_prev NULL: at the bucket's beginning */
+	struct eviction_list dead;             /* entries that a lookup found to be gone, to be freed by the sweep */
 	struct eviction eviction;
 	size_t reserved;                       /* bytes of bodies still being made, which stats.bytes includes */
 	size_t evicted;                        /* bytes since the last malloc_trim() */
@@ -159,6 +167,59 @@ static void memory_make_room(struct store_memory *m, size_t bytes, struct evicti
 	}
 }
 
+/* Puts a stale copy in the entry's place; without memory for it the entry is dropped: false. */
+static bool memory_expire(struct store_memory *m, struct memory_node *n, int64_t now, struct eviction_list *dead)
+{
+	struct entry *old = n->entry, *stale = entry_expired(old, now);
+
+	if (!stale) {
+		memory_drop(m, n, dead);
+		return false;
+	}
+	eviction_remove(&m->eviction, &n->eviction);
+	memory_uncount(m, n);
+	n->entry = stale;
+	n->hints = entry_hints(stale);
+	memory_count(m, n);
+	eviction_restore(&m->eviction, &n->eviction);
+	entry_unref(&old);
+	return true;
+}
+
+/* Carries a purge out on one entry that it covers. False: the entry is gone. */
+static bool memory_purge_one(struct store_memory *m, struct memory_node *n, bool soft, int64_t now, int64_t *count,
+    struct eviction_list *dead)
+{
+	if (soft && !n->entry->object)
+		return true;
+	*count += n->entry->object != NULL;
+	if (soft)
+		return memory_expire(m, n, now, dead);
+	m->evicted += n->eviction.bytes;
+	memory_drop(m, n, dead);
+	return false;
+}
+
+/* Carries out what marks say of an entry that has not seen all of them. NULL: the entry is gone. */
+static __attribute__((noinline)) struct memory_node *memory_judge(struct store_memory *m, struct memory_node *n,
+    struct eviction_list *dead)
+{
+	struct purge_mark *mark;
+
+	while ((mark = marks_next(m->marks, &n->eviction.seen, n->entry->key, n->entry->key_len)) != NULL)
+		if (!memory_purge_one(m, n, mark->soft, mark->now, &mark->count, dead))
+			return NULL;
+	return n;
+}
+
+/* The entry, unless a purge covers it. */
+static struct memory_node *memory_seek(struct store_memory *m, uint64_t hash, const char *key, size_t len)
+{
+	struct memory_node *n = memory_find(m, hash, key, len);
+
+	return n && n->eviction.seen != m->marks->number ? memory_judge(m, n, &m->dead) : n;
+}
+
 static enum store_result memory_get(struct store *s, const char *key, size_t len, struct entry **entry,
     struct store_wait *w)
 {
@@ -168,7 +229,7 @@ static enum store_result memory_get(struct store *s, const char *key, size_t len
 
 	(void)w;
 	pthread_mutex_lock(&m->lock);
-	if ((n = memory_find(m, hash, key, len)) != NULL) {
+	if ((n = memory_seek(m, hash, key, len)) != NULL) {
 		*entry = entry_ref(n->entry);
 		eviction_hit(&n->eviction);
 		m->stats.hits++;
@@ -186,7 +247,7 @@ struct entry *store_memory_peek(struct store *s, const char *key, size_t len)
 	struct entry *e;
 
 	pthread_mutex_lock(&m->lock);
-	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	n = memory_seek(m, hash_sip(m->secret, key, len), key, len);
 	e = n ? entry_ref(n->entry) : NULL;
 	pthread_mutex_unlock(&m->lock);
 	return e;
@@ -200,7 +261,7 @@ static void memory_cancel(struct store *s, struct store_wait *w)
 /* The new entry inherits the queue and the hits of the one it replaces. */
 static void memory_insert(struct store_memory *m, struct memory_node *n, struct eviction_list *dead)
 {
-	struct memory_node *old = memory_find(m, n->eviction.hash, n->entry->key, n->entry->key_len);
+	struct memory_node *old = memory_seek(m, n->eviction.hash, n->entry->key, n->entry->key_len);
 
 	if (old) {
 		n->eviction.main = old->eviction.main;
@@ -209,6 +270,7 @@ static void memory_insert(struct store_memory *m, struct memory_node *n, struct 
 	}
 	memory_make_room(m, memory_bytes(n), dead);
 	memory_count(m, n);
+	n->eviction.seen = m->marks->number;
 	if (old)
 		eviction_restore(&m->eviction, &n->eviction);
 	else
@@ -316,7 +378,7 @@ bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct
 	struct memory_node *n;
 
 	pthread_mutex_lock(&m->lock);
-	n = memory_find(m, hash_sip(m->secret, key, len), key, len);
+	n = memory_seek(m, hash_sip(m->secret, key, len), key, len);
 	if (n && (n->entry->object != body || n->entry->bytes + more > m->room))
 		n = NULL;
 	if (n) {
@@ -331,67 +393,135 @@ bool store_memory_keep_gzip(struct store *s, const char *key, size_t len, struct
 	return n;
 }
 
-/* Puts a stale copy in the entry's place; without memory for it the entry is dropped. Returns the old entry for the
- * caller to let go of, or NULL. */
+/* ---- purging ---- */
 
-static struct entry *memory_expire(struct store_memory *m, struct memory_node *n, int64_t now,
-    struct eviction_list *dead)
+/* Whether a bucket has so few entries that a purge of one URL looks at all of them at once. */
+static bool bucket_is_short(const struct memory_bucket *b)
 {
-	struct entry *old = n->entry, *stale = entry_expired(old, now);
+	const struct memory_node *n = LIST_FIRST(b);
+	int left = URL_NODES;
 
-	if (!stale) {
-		memory_drop(m, n, dead);
-		return NULL;
-	}
-	eviction_remove(&m->eviction, &n->eviction);
-	memory_uncount(m, n);
-	n->entry = stale;
-	n->hints = entry_hints(stale);
-	memory_count(m, n);
-	eviction_restore(&m->eviction, &n->eviction);
-	return old;
+	for (; n && left; left--)
+		n = LIST_NEXT(n, by_url);
+	return !n;
 }
 
-struct memory_purge { enum store_purge what; const char *url; size_t len; bool soft; int64_t now, count; };
-
-static void purge_node(struct store_memory *m, struct memory_purge *p, struct memory_node *n,
+/* Under the lock. */
+static int64_t memory_purge_url(struct store_memory *m, const char *url, size_t len, bool soft, int64_t now,
     struct eviction_list *dead)
 {
-	if (!store_purges(p->what, p->url, p->len, n->entry->key, n->entry->key_len) || (p->soft && !n->entry->object))
-		return;
-	p->count += n->entry->object != NULL;
-	if (p->soft) {
-		struct entry *old = memory_expire(m, n, p->now, dead);
+	struct memory_node *n, *next;
+	int64_t count = 0;
 
-		entry_unref(&old);
-	} else {
-		memory_drop(m, n, dead);
+	for (n = LIST_FIRST(url_bucket(m, url, len)); n; n = next) {
+		next = LIST_NEXT(n, by_url);
+		if (n->entry && (n->eviction.seen == m->marks->number || memory_judge(m, n, dead)) &&
+		    store_purges(PURGE_URL, url, len, n->entry->key, n->entry->key_len))
+			memory_purge_one(m, n, soft, now, &count, dead);
 	}
+	return count;
 }
 
-static int64_t memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+int64_t store_memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
+    uint32_t *number)
+{
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	struct store_memory *m = memory_of(s);
+	int64_t count = -1;
+
+	pthread_mutex_lock(&m->lock);
+	if (what == PURGE_URL && bucket_is_short(url_bucket(m, url, len)))
+		count = memory_purge_url(m, url, len, soft, now, &dead);
+	else
+		*number = marks_add(m->marks, what, url, len, soft, now, m->mask + 1);
+	memory_unlock(m, &dead);
+	return count;
+}
+
+bool store_memory_purged(struct store *s, uint32_t number, int64_t *count)
 {
 	struct store_memory *m = memory_of(s);
-	struct memory_purge p = { .what = what, .url = url, .len = len, .soft = soft, .now = now };
-	struct memory_bucket *at = what == PURGE_URL ? url_bucket(m, url, len) : m->by_url;
-	struct memory_bucket *end = what == PURGE_URL ? at + 1 : at + m->mask + 1;
+	bool done;
 
-	while (at < end) {
-		struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	pthread_mutex_lock(&m->lock);
+	done = marks_are_done(m->marks, number, count);
+	pthread_mutex_unlock(&m->lock);
+	return done;
+}
 
-		pthread_mutex_lock(&m->lock);
-		for (int slice = 0; slice < PURGE_SLICE && at < end; slice++, at++) {
-			struct memory_node *n = LIST_FIRST(at), *next;
+/* Takes up the sweep where it stands: the next entry of the present bucket. */
+static struct memory_node *sweep_resume(struct store_memory *m)
+{
+	struct memory_node *n, *here = &m->sweeps_here;
 
-			for (; n; n = next) {
-				next = LIST_NEXT(n, by_url);
-				purge_node(m, &p, n, &dead);
-			}
+	if (!here->by_url.le_prev)
+		return LIST_FIRST(&m->by_url[m->sweeps_at]);
+	n = LIST_NEXT(here, by_url);
+	LIST_REMOVE(here, by_url);
+	here->by_url.le_prev = NULL;
+	return n;
+}
+
+/* The sweep has come to a bucket's end: it goes to the next bucket. */
+static struct memory_node *sweep_next_bucket(struct store_memory *m)
+{
+	marks_pass(m->marks);
+	m->sweeps_at = (m->sweeps_at + 1) & m->mask;
+	return LIST_FIRST(&m->by_url[m->sweeps_at]);
+}
+
+/* Under the lock. */
+static void sweep_hold(struct store_memory *m, struct eviction_list *dead)
+{
+	struct memory_node *n = sweep_resume(m), *next;
+	int nodes = SWEEP_NODES, buckets = SWEEP_BUCKETS;
+
+	while (m->marks->n && nodes && buckets) {
+		if (!n) {
+			n = sweep_next_bucket(m);
+			buckets--;
+			continue;
 		}
-		pthread_mutex_unlock(&m->lock);
-		memory_free_dead(&dead);
+		next = LIST_NEXT(n, by_url);
+		if (n->eviction.seen != m->marks->number)
+			memory_judge(m, n, dead);
+		n = next;
+		nodes--;
 	}
-	return p.count;
+	if (!n && m->marks->n)
+		n = sweep_next_bucket(m);
+	if (n && n != LIST_FIRST(&m->by_url[m->sweeps_at]))
+		LIST_INSERT_BEFORE(n, &m->sweeps_here, by_url);
+}
+
+bool store_memory_sweep(struct store *s)
+{
+	struct store_memory *m = memory_of(s);
+	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
+	bool more;
+
+	pthread_mutex_lock(&m->lock);
+	sweep_hold(m, &dead);
+	TAILQ_CONCAT(&dead, &m->dead, link);
+	more = m->marks->n;
+	if (!more && m->evicted > TRIM_LEAST)
+		m->evicted = m->budget;        /* nothing else may ever leave, and ask for the pages to be given back */
+	memory_unlock(m, &dead);
+	return more;
+}
+
+/* The whole sweep in one go is for who has no loop, as tests and the end of the store. */
+static int64_t memory_purge(struct store *s, enum store_purge what, const char *url, size_t len, bool soft, int64_t now)
+{
+	uint32_t number;
+	int64_t count = store_memory_purge(s, what, url, len, soft, now, &number);
+
+	if (count < 0) {
+		while (store_memory_sweep(s))
+			;
+		store_memory_purged(s, number, &count);
+	}
+	return count;
 }
 
 static bool memory_settle(struct store *s, struct store_wait *w)
@@ -414,6 +544,8 @@ static void memory_free(struct store *s)
 	struct store_memory *m = memory_of(s);
 
 	memory_purge(s, PURGE_ALL, "", 0, false, 0);
+	memory_free_dead(&m->dead);
+	marks_free(&m->marks);
 	eviction_destroy(&m->eviction);
 	free(m->by_key);
 	free(m->by_url);
@@ -440,16 +572,19 @@ struct store *store_memory_new(size_t budget, size_t max_entry)
 	m->mask = buckets - 1;
 	m->by_key = calloc(buckets, sizeof *m->by_key);
 	m->by_url = calloc(buckets, sizeof *m->by_url);
-	if (!m->by_key || !m->by_url || eviction_init(&m->eviction, budget, buckets) ||
+	m->marks = marks_new();
+	TAILQ_INIT(&m->dead);
+	if (!m->by_key || !m->by_url || !m->marks || eviction_init(&m->eviction, budget, buckets) ||
 	    getrandom(m->secret, sizeof m->secret, 0) != sizeof m->secret) {
 		eviction_destroy(&m->eviction);
+		marks_free(&m->marks);
 		free(m->by_key);
 		free(m->by_url);
 		free(m);
 		return NULL;
 	}
 	pthread_mutex_init(&m->lock, NULL);
-	m->stats.bytes = sizeof *m + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
+	m->stats.bytes = sizeof *m + sizeof *m->marks + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
 	own = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
 	m->room = budget > own ? budget - own : 0;
 	m->max_entry = max_entry < m->room ? max_entry : m->room;

@@ -136,6 +136,21 @@ def test_what_is_on_its_way_does_not_come_back(start, origin, method, fields, wo
 
 
 @pytest.mark.parametrize("method,fields", IN_FLIGHT)
+def test_what_is_on_its_way_does_not_say_what_comes_after_it(proxy, origin, method, fields):
+    """It turns out to be one client's own: those who ask behind the purge wait for one answer all the same."""
+    old = proxy.client().ask("/f")
+    before = origin.receive()
+    take_away(proxy, origin, method, fields)
+    before.answer(page("Cache-Control: private"))
+    assert old.response().status == 200
+    clients = [proxy.client().ask("/f") for _ in range(3)]
+    for client in clients:
+        client.drained()
+    origin.receive().answer(page(FRESH))
+    assert {client.response().status for client in clients} == {200} and not origin.asked()
+
+
+@pytest.mark.parametrize("method,fields", IN_FLIGHT)
 def test_a_304_on_its_way_does_not_bring_it_back(proxy, origin, method, fields):
     client = proxy.client().ask("/f")
     origin.receive().answer(page("Cache-Control: no-cache", 'ETag: "a"', body=b"old"))

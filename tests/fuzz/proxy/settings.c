@@ -189,7 +189,11 @@ void bench_require_idle(struct bench *b)
 
 	REQUIRE(!client_count(b->clients), "let-go", "%zu clients are left", client_count(b->clients));
 	REQUIRE(LIST_EMPTY(&b->fetches->fetches), "let-go", "a fetch is left");
-	cache_purge(b->cache, PURGE_ALL, "", 0, false, 0);
+	uint32_t number;
+
+	cache_purge(b->cache, PURGE_ALL, "", 0, false, 0, &number);
+	while (cache_sweep(b->cache))
+		;
 	b->memory->ops->stats(b->memory, &s);
 	REQUIRE(!s.entries && s.bytes == b->empty_bytes, "let-go", "%llu entries of %llu bytes are left after a purge", (unsigned long long)s.entries,
 	    (unsigned long long)s.bytes);

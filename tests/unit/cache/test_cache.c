@@ -12,6 +12,8 @@ static const struct store_ops slow_ops = { .name = "slow", .get = slow_get, .put
 
 enum what { NOTHING, PURGE_IT, PURGE_OTHER, PREFIX_OF_IT, PREFIX_OF_OTHER, ALL, SOFT, REMOVE_IT, STORE_IT, MANY_PREFIXES };
 
+static uint32_t number;        /* of the latest purge of many */
+
 static void meanwhile(struct cache *c, enum what what)
 {
 	static const char prefix[] = "http://a/f", other[] = "http://b/";
@@ -20,12 +22,12 @@ static void meanwhile(struct cache *c, enum what what)
 
 	switch (what) {
 	case NOTHING: break;
-	case PURGE_IT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0); break;
-	case PURGE_OTHER: cache_purge(c, PURGE_URL, other, strlen(other), false, 0); break;
-	case PREFIX_OF_IT: cache_purge(c, PURGE_PREFIX, "http://a/", 9, false, 0); break;
-	case PREFIX_OF_OTHER: cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0); break;
-	case ALL: cache_purge(c, PURGE_ALL, "", 0, false, 0); break;
-	case SOFT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), true, 0); break;
+	case PURGE_IT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), false, 0, &number); break;
+	case PURGE_OTHER: cache_purge(c, PURGE_URL, other, strlen(other), false, 0, &number); break;
+	case PREFIX_OF_IT: cache_purge(c, PURGE_PREFIX, "http://a/", 9, false, 0, &number); break;
+	case PREFIX_OF_OTHER: cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0, &number); break;
+	case ALL: cache_purge(c, PURGE_ALL, "", 0, false, 0, &number); break;
+	case SOFT: cache_purge(c, PURGE_URL, prefix, strlen(prefix), true, 0, &number); break;
 	case REMOVE_IT: cache_remove(c, "http://a/f\nk", 12); break;
 	case STORE_IT:
 		e = entries_new("http://a/f\nk", 2, 100);
@@ -34,7 +36,7 @@ static void meanwhile(struct cache *c, enum what what)
 		break;
 	case MANY_PREFIXES:
 		for (int i = 0; i < 1000; i++)
-			cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0);
+			cache_purge(c, PURGE_PREFIX, other, strlen(other), false, 0, &number);
 		break;
 	}
 }
@@ -74,7 +76,7 @@ static void tickets(void)
 		meanwhile(c, cases[i].what);
 		UNIT_ROW(cache_put(c, e, &ticket) == (cases[i].put == 1), "%s: put", cases[i].rule);
 		UNIT_ROW(stored(c) == (cases[i].put ? cases[i].put : cases[i].what == STORE_IT ? 2u : 0u), "%s: put, then %u", cases[i].rule, stored(c));
-		cache_purge(c, PURGE_ALL, "", 0, false, 0);
+		cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
 		CU_ASSERT_EQUAL(cache_get(c, "http://a/f\nk", 12, &none, &w, &looked), STORE_WAIT);
 		meanwhile(c, cases[i].what);
 		cache_warm(c, e, &looked);
@@ -163,7 +165,7 @@ static void generations(void)
 		UNIT_ROW(record->generation != CACHE_GENERATION_NONE, "4: %s", cases[i].rule);
 		UNIT_ROW((there && record->generation == there->generation) == cases[i].same_as_there, "4: %s", cases[i].rule);
 		UNIT_ROW((record->generation == KNOWN) == cases[i].same_as_known, "4: %s", cases[i].rule);
-		cache_purge(c, PURGE_ALL, "", 0, false, 0);
+		cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
 		UNIT_ROW(!cache_put_variants(c, record, cases[i].known, &ticket), "trust 06: %s, purged meanwhile", cases[i].rule);
 		entry_unref(&there);
 		entry_unref(&record);
@@ -175,9 +177,11 @@ static void generations(void)
 static void hit_for_miss(void)
 {
 	struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+	struct cache_ticket ticket;
 
 	CU_ASSERT_FATAL(c != NULL);
-	cache_set_hit_for_miss(c, "http://a/", 9, true, 100);
+	ticket = cache_ticket(c, "http://a/", 9);
+	cache_set_hit_for_miss(c, "http://a/", 9, true, 100, &ticket);
 	CU_ASSERT(cache_is_hit_for_miss(c, "http://a/", 9, 101) && !cache_is_hit_for_miss(c, "http://b/", 9, 101));
 	CU_ASSERT(!cache_is_hit_for_miss(c, "http://a/", 9, 100 + 100000));
 	cache_forget_hit_for_miss(c);
@@ -185,4 +189,71 @@ static void hit_for_miss(void)
 	cache_free(&c);
 }
 
-UNIT_SUITE(cache, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers })
+/* What was asked for before a purge sets no hint when it comes behind it. */
+static void hit_for_miss_behind_a_purge(void)
+{
+	static const struct { const char *rule; enum what what; bool set; } cases[] = {
+		{ "nothing happened", NOTHING, true }, { "its URL was purged", PURGE_IT, false }, { "another URL was", PURGE_OTHER, true },
+		{ "a prefix of it was", PREFIX_OF_IT, false }, { "another prefix was", PREFIX_OF_OTHER, true }, { "all was", ALL, false },
+		{ "it was marked stale", SOFT, false }, { "something newer was stored", STORE_IT, true },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+
+		meanwhile(c, cases[i].what);
+		cache_set_hit_for_miss(c, "http://a/f\nk", 12, true, 100, &ticket);
+		UNIT_ROW(cache_is_hit_for_miss(c, "http://a/f\nk", 12, 101) == cases[i].set, "trust 06: %s", cases[i].rule);
+		cache_free(&c);
+	}
+}
+
+/* A purge of many is in force at once, and counted once the sweep is through; the sweep is whoever's. */
+static void sweeps(void)
+{
+	enum { MANY = 1000 };
+	static const struct { const char *rule; enum store_purge what; const char *url; bool soft; int64_t count; } cases[] = {
+		{ "all", PURGE_ALL, "", false, MANY }, { "a prefix of all", PURGE_PREFIX, "http://a/", false, MANY },
+		{ "a prefix of some", PURGE_PREFIX, "http://a/9", false, 111 }, { "a prefix of none", PURGE_PREFIX, "http://b/", false, 0 },
+		{ "all, softly", PURGE_ALL, "", true, MANY }, { "some, softly", PURGE_PREFIX, "http://a/9", true, 111 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(64 << 20, 1 << 20), NULL);
+		int64_t count = -2;
+		unsigned found = 0, fresh = 0;
+		char key[32];
+
+		for (int k = 0; k < MANY; k++) {
+			struct cache_ticket ticket;
+			struct entry *e;
+
+			snprintf(key, sizeof key, "http://a/%d\nk", k);
+			ticket = cache_ticket(c, key, strlen(key));
+			e = entries_new(key, 1, 100);
+			CU_ASSERT(cache_put(c, e, &ticket));
+			entry_unref(&e);
+		}
+		CU_ASSERT_EQUAL(cache_purge(c, cases[i].what, cases[i].url, strlen(cases[i].url), cases[i].soft, 2000, &number), -1);
+		CU_ASSERT(!cache_purged(c, number, &count));
+		CU_ASSERT(cache_sweep(c));
+		for (int k = 0; k < MANY; k++) {
+			struct entry *e;
+
+			snprintf(key, sizeof key, "http://a/%d\nk", k);
+			e = cache_peek(c, key, strlen(key));
+			found += e != NULL;
+			fresh += e && freshness_ttl(&e->freshness, 2000) > 0;
+			entry_unref(&e);
+		}
+		UNIT_ROW(fresh == MANY - cases[i].count && found == (cases[i].soft ? MANY : fresh), "%s: at once, %u, %u", cases[i].rule, found, fresh);
+		while (cache_sweep(c))
+			;
+		UNIT_ROW(cache_purged(c, number, &count) && count == cases[i].count, "%s: %lld", cases[i].rule, (long long)count);
+		CU_ASSERT(!cache_sweep(c));
+		cache_free(&c);
+	}
+}
+
+UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers })

@@ -323,6 +323,7 @@ static void leaving(void)
 
 static void company(void)
 {
+	struct cache_ticket ticket;
 	struct asked a;
 
 	/* A fill is known by the variant, where the stored ones tell which that is. */
@@ -337,7 +338,8 @@ static void company(void)
 	leave(&a);
 	/* What was found not to be storable is not waited for. */
 	cache_remove(world.ctx.cache, PRIMARY, strlen(PRIMARY));
-	cache_set_hit_for_miss(world.ctx.cache, PRIMARY, strlen(PRIMARY), true, (int64_t)(loop_now_ms(world.loop) / 1000));
+	ticket = cache_ticket(world.ctx.cache, PRIMARY, strlen(PRIMARY));
+	cache_set_hit_for_miss(world.ctx.cache, PRIMARY, strlen(PRIMARY), true, (int64_t)(loop_now_ms(world.loop) / 1000), &ticket);
 	ask(&a, "");
 	CU_ASSERT_EQUAL(seen.alone, 1);
 	leave(&a);
