@@ -47,8 +47,8 @@ bool cache_keep_gzip(struct cache *, const char *key, size_t len, struct object 
 bool cache_reserve(struct cache *, size_t had, size_t wants);
 void cache_release(struct cache *, size_t had);
 void cache_remove(struct cache *, const char *key, size_t len);
-/* From now on nothing that the purge covers is found, or found fresh. Returns how many responses memory had, or -1: that
- * is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
+/* From now on nothing that the purge covers is found, or found fresh. Returns how many responses memory had, or -1:
+ * that is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number);
 /* As store_memory_sweep() and store_memory_purged(). */
@@ -78,8 +78,8 @@ unsigned cache_in_flight_ends(struct cache *);
 
 /* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other
  * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
- * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and sets
- * no hint. Another utfeed's purge of a store that is shared does not end hints here. */
+ * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and
+ * sets no hint. Another utfeed's purge of a store that is shared does not end hints here. */
 void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now,
     const struct cache_ticket *);
 bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);

@@ -25,7 +25,7 @@ struct purge_mark {
 struct purge_marks {
 	struct purge_mark at[MARKS_MAX];       /* the oldest first */
 	size_t n;
-	uint32_t number;               /* of the latest mark; an entry that has seen this number is not covered by any */
+	uint32_t number;               /* of the latest mark; an entry that has seen this number is covered by none */
 	uint64_t position;             /* of the sweep: buckets passed so far */
 	struct { uint32_t number; int64_t count; } done[MARKS_DONE];   /* the latest that are done, by number */
 };
