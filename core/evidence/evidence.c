@@ -2,7 +2,9 @@
  * Must not know: policies. It weighs nothing. */
 #include "core/evidence/evidence.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 static void read_label(struct evidence_label *l, const char *text)
 {
@@ -34,27 +36,41 @@ static void find_hidden(struct evidence *e)
 		e->hidden.state = XMLDECL_INCOMPLETE;
 }
 
-void evidence_begin(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
-    enum charset forced, const uint8_t *bytes, size_t len, bool complete)
+void evidence_labels(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced)
+{
+	e->http = http;
+	e->forced = forced;
+	media_type_read(&e->type, content_type, content_type_len);
+	read_label(&e->CTEnc, e->type.charset);
+}
+
+/* The declaration's label is mostly that of the header. */
+static void read_declared(struct evidence *e)
+{
+	if (e->CTEnc.label && strcasecmp(e->decl.encoding, e->CTEnc.text) == 0) {
+		memcpy(e->XMLEnc.text, e->decl.encoding, strlen(e->CTEnc.text) + 1);
+		e->XMLEnc.label = e->CTEnc.label;
+	} else
+		read_label(&e->XMLEnc, e->decl.encoding);
+}
+
+void evidence_look(struct evidence *e, const uint8_t *bytes, size_t len, bool complete)
 {
 	static const uint8_t nothing[1];
 
 	if (bytes == NULL)
 		bytes = nothing, len = 0;
-	memset(e, 0, sizeof *e);
-	e->http = http;
-	e->forced = forced;
+	memset((char *)e + offsetof(struct evidence, bytes), 0, sizeof *e - offsetof(struct evidence, bytes));
 	e->bytes = bytes;
 	e->len = len;
 	e->complete = complete;
-	media_type_read(&e->type, content_type, content_type_len);
-	read_label(&e->CTEnc, e->type.charset);
 
 	e->BOMEnc = bom_detect(bytes, len, &e->bom_len);
 	e->guess = bom_family_strict(bytes + e->bom_len, len - e->bom_len);
 	e->loose = bom_family_loose(bytes + e->bom_len, len - e->bom_len);
 	xmldecl_read(&e->decl, e->guess, bytes, len, e->bom_len, complete);
-	read_label(&e->XMLEnc, e->decl.encoding);
+	read_declared(e);
 	e->preamble.state = PREAMBLE_NONE;
 	e->hidden.standalone = -1;
 	if (e->decl.state == XMLDECL_ABSENT)
@@ -85,7 +101,8 @@ struct utf8_count evidence_count(const struct evidence *e)
 void evidence_collect(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
     enum charset forced, const uint8_t *bytes, size_t len, bool complete)
 {
-	evidence_begin(e, http, content_type, content_type_len, forced, bytes, len, complete);
+	evidence_labels(e, http, content_type, content_type_len, forced);
+	evidence_look(e, bytes, len, complete);
 	evidence_finish(e);
 }
 

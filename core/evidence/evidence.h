@@ -30,6 +30,7 @@ struct evidence {
 	struct evidence_label CTEnc;
 	enum charset forced;                /* external encoding (4Suite, a route's charset); CS_NONE: none */
 
+	/* evidence_look() begins anew from here on */
 	const uint8_t *bytes;               /* the held window, not owned; starts at the body's first byte */
 	size_t len;
 	bool complete;                      /* the window is the whole body */
@@ -47,7 +48,7 @@ struct evidence {
 	struct evidence_label hidden_enc;
 
 	struct utf8_evidence utf8;          /* of the window, without a UTF-8 mark */
-	struct hints_told told;             /* filled in by the caller between evidence_begin() and evidence_finish() */
+	struct hints_told told;             /* filled in by the caller between evidence_look() and evidence_finish() */
 	struct hints hints;                 /* of the feed's language; gathered where the text has to be weighed */
 	/* owned by policy_decide(); set when a policy's question found no memory (policy_bytes.h) */
 	bool *starved;
@@ -56,10 +57,12 @@ struct evidence {
 };
 
 /* content_type NULL: there is no such field (or no HTTP). The evidence borrows bytes. These functions never fail. Where
- * the window may yet grow it is gathered in two steps: evidence_begin() looks at labels and first bytes,
- * evidence_finish() reads the whole window (utf8). evidence_collect() does both. */
-void evidence_begin(struct evidence *, bool http, const char *content_type, size_t content_type_len,
-    enum charset forced, const uint8_t *bytes, size_t len, bool complete);
+ * the window may yet grow it is gathered in steps: evidence_labels() reads what came with the body, evidence_look()
+ * looks at the first bytes, any number of times, evidence_finish() reads the whole window (utf8). evidence_collect()
+ * does all. */
+void evidence_labels(struct evidence *, bool http, const char *content_type, size_t content_type_len,
+    enum charset forced);
+void evidence_look(struct evidence *, const uint8_t *bytes, size_t len, bool complete);
 void evidence_finish(struct evidence *);
 /* The counts behind utf8. */
 struct utf8_count evidence_count(const struct evidence *);

@@ -4,33 +4,38 @@
 #include "core/evidence/media_type.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-/* The first row that matches decides. subtype: NULL for any; "+xml" is a suffix. Sources: RFC 3023 section 2 (as ROME's
- * APP-XML and TEXT-XML), RFC 7303 section 8 (+xml anywhere), RFC 8259 and RFC 6839 section 3.1 (json). */
+/* The first row that matches decides. subtype: empty for any; "+xml" is a suffix. Sources: RFC 3023 section 2 (as
+ * ROME's APP-XML and TEXT-XML), RFC 7303 section 8 (+xml anywhere), RFC 8259 and RFC 6839 section 3.1 (json). */
+#define ROW(top, subtype, class) { top, sizeof top - 1, subtype, sizeof subtype - 1, class }
 static const struct {
-	const char *top;
-	const char *subtype;
+	char top[12];
+	uint8_t top_len;                /* 0: any */
+	char subtype[28];
+	uint8_t subtype_len;
 	enum mime_class class;
 } classes[] = {
-	{ "application", "xml",                        MIME_APP_XML },
-	{ "application", "xml-dtd",                    MIME_APP_XML },
-	{ "application", "xml-external-parsed-entity", MIME_APP_XML },
-	{ "application", "+xml",                       MIME_APP_XML },
-	{ "text",        "xml",                        MIME_TEXT_XML },
-	{ "text",        "xml-external-parsed-entity", MIME_TEXT_XML },
-	{ "text",        "+xml",                       MIME_TEXT_XML },
-	{ NULL,          "+xml",                       MIME_OTHER_XML },
-	{ "application", "json",                       MIME_JSON },
-	{ NULL,          "+json",                      MIME_JSON },
-	{ "text",        "html",                       MIME_TEXT_HTML },
-	{ "text",        NULL,                         MIME_TEXT_OTHER },
-	{ "image",       NULL,                         MIME_MEDIA },
-	{ "audio",       NULL,                         MIME_MEDIA },
-	{ "video",       NULL,                         MIME_MEDIA },
-	{ "font",        NULL,                         MIME_MEDIA },
-	{ NULL,          NULL,                         MIME_OTHER },
+	ROW("application", "xml",                        MIME_APP_XML),
+	ROW("application", "xml-dtd",                    MIME_APP_XML),
+	ROW("application", "xml-external-parsed-entity", MIME_APP_XML),
+	ROW("application", "+xml",                       MIME_APP_XML),
+	ROW("text",        "xml",                        MIME_TEXT_XML),
+	ROW("text",        "xml-external-parsed-entity", MIME_TEXT_XML),
+	ROW("text",        "+xml",                       MIME_TEXT_XML),
+	ROW("",            "+xml",                       MIME_OTHER_XML),
+	ROW("application", "json",                       MIME_JSON),
+	ROW("",            "+json",                      MIME_JSON),
+	ROW("text",        "html",                       MIME_TEXT_HTML),
+	ROW("text",        "",                           MIME_TEXT_OTHER),
+	ROW("image",       "",                           MIME_MEDIA),
+	ROW("audio",       "",                           MIME_MEDIA),
+	ROW("video",       "",                           MIME_MEDIA),
+	ROW("font",        "",                           MIME_MEDIA),
+	ROW("",            "",                           MIME_OTHER),
 };
+#undef ROW
 
 static const char *const class_names[] = {
 	[MIME_NONE] = "none", [MIME_APP_XML] = "APP-XML", [MIME_TEXT_XML] = "TEXT-XML", [MIME_OTHER_XML] = "other-xml",
@@ -51,8 +56,13 @@ static bool is_blank(char c)
 /* RFC 9110 section 5.6.2. */
 static bool media_type_is_token(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	    (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+	static const bool tokens[256] = {
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['!'] = true, ['#'] = true,
+		['$'] = true, ['%'] = true, ['&'] = true, ['\''] = true, ['*'] = true, ['+'] = true, ['-'] = true,
+		['.'] = true, ['^'] = true, ['_'] = true, ['`'] = true, ['|'] = true, ['~'] = true,
+	};
+
+	return tokens[(unsigned char)c];
 }
 
 static char lower(char c)
@@ -92,47 +102,49 @@ static void skip_parameter(struct field *f)
 	}
 }
 
-static bool fits(const char *want, const char *got)
+static bool fits_top(size_t row, const char *top, size_t len)
 {
-	size_t n, w;
-
-	if (want == NULL)
-		return true;
-	n = strlen(got), w = strlen(want);
-	if (want[0] == '+')
-		return n > w && memcmp(got + n - w, want, w) == 0;
-	return strcmp(want, got) == 0;
+	return !classes[row].top_len || (classes[row].top_len == len && memcmp(classes[row].top, top, len) == 0);
 }
 
-static enum mime_class media_type_classify(const char *mime)
+static bool fits_subtype(size_t row, const char *subtype, size_t len)
 {
-	char top[MEDIA_TYPE_MAX];
-	const char *slash = strchr(mime, '/');
+	size_t want = classes[row].subtype_len;
+
+	if (classes[row].subtype[0] == '+')
+		return len > want && memcmp(subtype + len - want, classes[row].subtype, want) == 0;
+	return !want || (want == len && memcmp(subtype, classes[row].subtype, len) == 0);
+}
+
+static enum mime_class media_type_classify(const char *mime, size_t top, size_t len)
+{
 	size_t i = 0;
 
-	memcpy(top, mime, (size_t)(slash - mime));
-	top[slash - mime] = '\0';
-	while (!fits(classes[i].top, top) || !fits(classes[i].subtype, slash + 1))
+	while (!fits_top(i, mime, top) || !fits_subtype(i, mime + top + 1, len - top - 1))
 		i++;
 	return classes[i].class;
 }
 
-static bool read_mime(struct media_type *m, struct field *f)
+/* Writes the type in lower case. */
+static enum mime_class read_mime(char mime[MEDIA_TYPE_MAX], struct field *f)
 {
-	const char *start = f->p;
+	const char *start;
 	size_t top, sub, len, i;
+
+	skip_blanks(f);
+	start = f->p;
 
 	top = take_token(f);
 	if (top == 0 || f->p == f->end || *f->p++ != '/')
-		return false;
+		return MIME_NONE;
 	sub = take_token(f);
 	len = top + 1 + sub;
-	if (sub == 0 || len >= sizeof m->mime)
-		return false;
+	if (sub == 0 || len >= MEDIA_TYPE_MAX)
+		return MIME_NONE;
 	for (i = 0; i < len; i++)
-		m->mime[i] = lower(start[i]);
-	m->mime[len] = '\0';
-	return true;
+		mime[i] = lower(start[i]);
+	mime[len] = '\0';
+	return media_type_classify(mime, top, len);
 }
 
 /* Reads the value of charset: a token, a quoted-string, or text in single quotes. A name that is too long is cut: no
@@ -171,6 +183,14 @@ static bool is_charset(const char *name, size_t len)
 	return i == len;
 }
 
+enum mime_class media_type_class(const char *value, size_t len)
+{
+	struct field f = { value, value == NULL ? NULL : value + len };
+	char mime[MEDIA_TYPE_MAX];
+
+	return read_mime(mime, &f);
+}
+
 void media_type_read(struct media_type *m, const char *value, size_t len)
 {
 	struct field f = { value, value == NULL ? NULL : value + len };
@@ -180,10 +200,9 @@ void media_type_read(struct media_type *m, const char *value, size_t len)
 	memset(m, 0, sizeof *m);
 	if (value == NULL)
 		return;
-	skip_blanks(&f);
-	if (!read_mime(m, &f))
+	m->CTMime = read_mime(m->mime, &f);
+	if (m->CTMime == MIME_NONE)
 		return;
-	m->CTMime = media_type_classify(m->mime);
 	skip_parameter(&f);
 	while (f.p < f.end && m->charset[0] == '\0') {
 		f.p++;

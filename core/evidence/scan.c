@@ -31,16 +31,11 @@ static size_t low_byte(enum charset cs)
 	}
 }
 
-int scan_peek(const struct scan *s, size_t ahead)
+int scan_peek_unit(const struct scan *s, size_t ahead)
 {
 	size_t unit = s->family.unit, low, i;
 	const uint8_t *b;
 
-	if (unit == 1 && s->family.family != FAMILY_EBCDIC) {
-		if (s->len - s->at <= ahead)
-			return SCAN_END;
-		return s->bytes[s->at + ahead] < 0x80 ? s->bytes[s->at + ahead] : SCAN_OTHER;
-	}
 	if (s->len - s->at < unit || (s->len - s->at) / unit <= ahead)
 		return SCAN_END;
 	b = s->bytes + s->at + ahead * unit;
@@ -51,21 +46,6 @@ int scan_peek(const struct scan *s, size_t ahead)
 	if (s->family.family == FAMILY_EBCDIC)
 		return ebcdic[b[0]] != 0 ? ebcdic[b[0]] : SCAN_OTHER;
 	return b[low] < 0x80 ? b[low] : SCAN_OTHER;
-}
-
-bool scan_is_space(int c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-bool scan_is_letter(int c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool scan_is_name(int c)
-{
-	return scan_is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_' || c == ':';
 }
 
 void scan_skip_space(struct scan *s)

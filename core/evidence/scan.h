@@ -20,12 +20,34 @@ struct scan {
 	size_t at;                  /* byte offset of the next unit */
 };
 
+/* scan_peek() where the units are not bytes of ASCII. */
+int scan_peek_unit(const struct scan *, size_t ahead);
+
 /* The ASCII character `ahead` units on, SCAN_OTHER, or SCAN_END. EBCDIC's next line reads as '\n'. */
-int scan_peek(const struct scan *, size_t ahead);
-bool scan_is_space(int c);
-bool scan_is_letter(int c);
+static inline int scan_peek(const struct scan *s, size_t ahead)
+{
+	if (s->family.unit != 1 || s->family.family == FAMILY_EBCDIC)
+		return scan_peek_unit(s, ahead);
+	if (s->len - s->at <= ahead)
+		return SCAN_END;
+	return s->bytes[s->at + ahead] < 0x80 ? s->bytes[s->at + ahead] : SCAN_OTHER;
+}
+
+static inline bool scan_is_space(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static inline bool scan_is_letter(int c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* Characters of names that matter here: letters, digits, '.', '-', '_', ':'. */
-bool scan_is_name(int c);
+static inline bool scan_is_name(int c)
+{
+	return scan_is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_' || c == ':';
+}
 void scan_skip_space(struct scan *);
 
 /* Whether text stands at the cursor. SCAN_SHORT: it does as far as the bytes go. */

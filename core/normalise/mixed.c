@@ -7,6 +7,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/nodes.h"
+#include "core/memory/spares.h"
 #include "core/text/utf8.h"
 
 enum {
@@ -17,6 +18,7 @@ enum {
 };
 
 struct mixed {
+	struct spares *spares;
 	struct sink sink;
 	enum charset other;             /* CS_NONE: no node has said which */
 	unsigned tries;                 /* nodes that were asked and were too short to settle it */
@@ -29,12 +31,13 @@ struct mixed {
 	size_t held_len, held_cap;
 };
 
-struct mixed *mixed_new(struct sink sink)
+struct mixed *mixed_new(struct sink sink, struct spares *spares)
 {
-	struct mixed *m = calloc(1, sizeof(*m));
+	struct mixed *m = spares_take(spares, sizeof(*m));
 
 	if (!m)
 		return NULL;
+	m->spares = spares;
 	m->sink = sink;
 	m->strays = decoder_new(CS_UTF_8, DECODER_STRAY_1252);
 	if (!m->strays)
@@ -48,8 +51,8 @@ void mixed_free(struct mixed **m)
 		decoder_free(&(*m)->strays);
 		decoder_free(&(*m)->others);
 		free((*m)->held);
+		spares_give((*m)->spares, *m, sizeof(**m));
 	}
-	free(*m);
 	*m = NULL;
 }
 

@@ -19,8 +19,8 @@
 enum { NODE_MAX = 16384 };
 
 struct mixed;
-/* NULL: out of memory */
-struct mixed *mixed_new(struct sink);
+/* spares: borrowed; NULL: none. NULL: out of memory */
+struct mixed *mixed_new(struct sink, struct spares *spares);
 void mixed_free(struct mixed **);
 /* Before the first byte: the charset of nodes that are not UTF-8 (CS_NONE: not known yet), and what is known of the
  * language of their text. */

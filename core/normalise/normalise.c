@@ -13,6 +13,7 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/sniff.h"
+#include "core/memory/spares.h"
 #include "core/normalise/recall.h"
 #include "core/normalise/recode.h"
 
@@ -39,6 +40,7 @@ struct normaliser {
 
 	uint8_t *held;
 	size_t held_len, held_cap;
+	bool lent;                  /* held is the caller's, whose bytes go on behind held_len */
 	size_t next_look;
 	bool is_feed;               /* the body is a feed and its bytes are judged: the next look is the last */
 
@@ -69,9 +71,18 @@ static int write_out(void *arg, const uint8_t *bytes, size_t len)
 	return n->events.write(n->events.arg, bytes, len);
 }
 
+static void drop_held(struct normaliser *n)
+{
+	if (!n->lent)
+		free(n->held);
+	n->held = NULL;
+	n->held_len = n->held_cap = 0;
+	n->lent = false;
+}
+
 struct normaliser *normaliser_new(const struct normalise_options *options, const struct normalise_events *events)
 {
-	struct normaliser *n = calloc(1, sizeof(*n));
+	struct normaliser *n = spares_take(options->spares, sizeof(*n));
 
 	if (!n)
 		return NULL;
@@ -80,6 +91,7 @@ struct normaliser *normaliser_new(const struct normalise_options *options, const
 	if (n->options.sniff_bytes == 0)
 		n->options.sniff_bytes = NORMALISE_SNIFF_BYTES;
 	n->recall.memory = options->memory;
+	evidence_labels(&n->evidence, options->http, options->content_type, options->content_type_len, options->forced);
 	return n;
 }
 
@@ -88,9 +100,9 @@ void normaliser_free(struct normaliser **n)
 	if (*n) {
 		recode_free(&(*n)->recode);
 		recall_free(&(*n)->recall);
-		free((*n)->held);
+		drop_held(*n);
+		spares_give((*n)->options.spares, *n, sizeof(**n));
 	}
-	free(*n);
 	*n = NULL;
 }
 
@@ -98,6 +110,11 @@ void normaliser_free(struct normaliser **n)
 
 static int hold(struct normaliser *n, const uint8_t *in, size_t len)
 {
+	if (n->lent) {
+		assert(in == n->held + n->held_len);
+		n->held_len += len;
+		return NORMALISE_OK;
+	}
 	if (n->held_cap - n->held_len < len) {
 		size_t cap = 2 * n->held_cap > n->held_len + len ? 2 * n->held_cap : n->held_len + len;
 		uint8_t *held = realloc(n->held, cap);
@@ -111,13 +128,6 @@ static int hold(struct normaliser *n, const uint8_t *in, size_t len)
 		memcpy(n->held + n->held_len, in, len);
 	n->held_len += len;
 	return NORMALISE_OK;
-}
-
-static void drop_held(struct normaliser *n)
-{
-	free(n->held);
-	n->held = NULL;
-	n->held_len = n->held_cap = 0;
 }
 
 /* ---- deciding ---- */
@@ -196,7 +206,8 @@ static int begin(struct normaliser *n)
 
 	if (v->kind == VERDICT_CHARSET && !recall_is_same(&n->recall)) {
 		n->recode =
-		    recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink);
+		    recode_new(v->charset, decoder_flags(n, v), repairs(n), n->options.output == OUTPUT_US_ASCII, sink,
+		        n->options.spares);
 		if (!n->recode && errno != EINVAL)
 			return NORMALISE_NO_MEMORY;
 		if (!n->recode) {
@@ -254,17 +265,28 @@ static int revise(struct normaliser *n, bool complete)
 
 static int stream(struct normaliser *n, const uint8_t *in, size_t len);
 
+/* Whether the held bytes are a body that is known to be UTF-8 to its end: it was read before the decision, and need not
+ * be read again. */
+static bool is_well_formed(const struct normaliser *n)
+{
+	return n->state == NORM_RECODE && n->verdict.charset == CS_UTF_8 && n->evidence.complete &&
+	    n->evidence.utf8.valid;
+}
+
 static int replay(struct normaliser *n)
 {
 	uint8_t *held = n->held;
 	size_t len = n->held_len;
+	bool lent = n->lent;
 	int rc;
 
 	n->held = NULL;
 	n->held_len = n->held_cap = 0;
+	n->lent = false;
 	recall_watch(&n->recall, held, len);
-	rc = stream(n, held, len);
-	recall_take(&n->recall, held);
+	rc = is_well_formed(n) ? recode_text(n->recode, held, len) : stream(n, held, len);
+	if (!lent)
+		recall_take(&n->recall, held);
 	return rc;
 }
 
@@ -280,7 +302,7 @@ static int stream_ascii(struct normaliser *n, const uint8_t *in, size_t len, siz
 		*used = (size_t)(escape - in);
 	if (*used < len)
 		n->state = NORM_REWINDOW;
-	return recode_ascii(n->recode, in, *used);
+	return recode_text(n->recode, in, *used);
 }
 
 /* Ends the second window. Where it has only ASCII and changed nothing, its escape meant nothing, and the state goes
@@ -298,7 +320,7 @@ static int replay_rewindow(struct normaliser *n, bool complete)
 		if (!complete)
 			escape = memchr(end - REWINDOW_END, ESCAPE, REWINDOW_END);
 		done = (size_t)((escape ? escape : end) - n->held);
-		rc = recode_ascii(n->recode, n->held, done);
+		rc = recode_text(n->recode, n->held, done);
 		n->state = NORM_ASCII;
 		n->held_len -= done;
 		memmove(n->held, n->held + done, n->held_len);
@@ -353,8 +375,7 @@ static int normalise_look(struct normaliser *n, bool complete)
 	bool ready;
 	int rc;
 
-	evidence_begin(&n->evidence, n->options.http, n->options.content_type, n->options.content_type_len,
-	    n->options.forced, n->held, n->held_len, complete);
+	evidence_look(&n->evidence, n->held, n->held_len, complete);
 	n->evidence.told = normalise_told(&n->options);
 	rc = normalise_judge(n, complete, &ready);
 	if (rc)
@@ -437,6 +458,19 @@ int normaliser_finish(struct normaliser *n)
 	if (rc == 0)
 		recall_end(&n->recall, &n->report, n->recode && recode_was_prolog(n->recode, n->report.bytes_out));
 	return rc;
+}
+
+int normaliser_feed_last(struct normaliser *n, const uint8_t *in, size_t len)
+{
+	int rc;
+
+	if (n->state == NORM_HOLD && n->held_len == 0 && len > 0) {
+		drop_held(n);
+		n->held = (uint8_t *)(uintptr_t)in;    /* only read */
+		n->lent = true;
+	}
+	rc = normaliser_feed(n, in, len);
+	return rc ? rc : normaliser_finish(n);
 }
 
 void normaliser_leave_end(struct normaliser *n)

@@ -22,6 +22,8 @@ struct normalise_memory;
 
 enum normalise_on_error { ON_ERROR_REJECT, ON_ERROR_PASS };
 
+struct spares;
+
 struct normalise_options {
 	enum policy policy;
 	/* a route's charset, which decides under `auto` (path "external") and 4suite; CS_NONE: none */
@@ -41,6 +43,7 @@ struct normalise_options {
 	enum normalise_output output;
 	enum normalise_on_error on_error;
 	const struct normalise_memory *memory; /* of bodies decided on before, borrowed likewise; NULL: there is none */
+	struct spares *spares;              /* memory of the caller's thread, borrowed likewise; NULL: none */
 };
 
 /* What the options tell of the language of the body. */
@@ -78,6 +81,8 @@ void normaliser_free(struct normaliser **);
  * written). */
 int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
 int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
+/* Takes the last bytes and finishes. A body that comes by this call alone is judged where it is, not copied first. */
+int normaliser_feed_last(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
 /* Nobody knows whether the bytes fed are all of the body: a document that is open at their end is not closed. */
 void normaliser_leave_end(struct normaliser *);
 /* As repair_is_over(): all that is left to do is normaliser_finish(). */

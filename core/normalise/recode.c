@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/decode/decoder.h"
+#include "core/memory/spares.h"
 #include "core/normalise/mixed.h"
 #include "core/repair/ascii.h"
 #include "core/text/utf8.h"
@@ -12,6 +13,7 @@
 enum { OUT_BYTES = 16384 };
 
 struct recode {
+	struct spares *spares;
 	enum charset charset;
 	struct decoder *decoder;    /* NULL: the bytes are read node by node */
 	struct mixed *mixed;        /* NULL: they are not */
@@ -31,12 +33,13 @@ static int write_repair(void *arg, const uint8_t *bytes, size_t len)
 }
 
 struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned repairs, bool to_ascii,
-    struct sink sink)
+    struct sink sink, struct spares *spares)
 {
-	struct recode *r = calloc(1, sizeof(*r));
+	struct recode *r = spares_take(spares, sizeof(*r));
 
 	if (!r)
 		goto fail;
+	r->spares = spares;
 	if (to_ascii) {
 		r->ascii = ascii_new(sink);
 		if (!r->ascii)
@@ -44,7 +47,8 @@ struct recode *recode_new(enum charset charset, unsigned decoder_flags, unsigned
 		sink = (struct sink){ write_ascii, r->ascii };
 	}
 	r->repair =
-	    repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink);
+	    repair_new(repairs, charset_info(charset)->family == FAMILY_EBCDIC, to_ascii ? "US-ASCII" : "UTF-8", sink,
+	        spares);
 	if (r->repair && recode_change(r, charset, decoder_flags) == 0)
 		return r;
 fail:
@@ -59,8 +63,8 @@ void recode_free(struct recode **r)
 		mixed_free(&(*r)->mixed);
 		repair_free(&(*r)->repair);
 		ascii_free(&(*r)->ascii);
+		spares_give((*r)->spares, *r, sizeof(**r));
 	}
-	free(*r);
 	*r = NULL;
 }
 
@@ -73,7 +77,7 @@ void recode_set_other(struct recode *r, enum charset other, const struct hints *
 int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags)
 {
 	bool by_nodes = decoder_flags & DECODER_STRAY_1252;
-	struct mixed *mixed = by_nodes ? mixed_new((struct sink){ write_repair, r->repair }) : NULL;
+	struct mixed *mixed = by_nodes ? mixed_new((struct sink){ write_repair, r->repair }, r->spares) : NULL;
 	struct decoder *decoder = by_nodes ? NULL : decoder_new(charset, decoder_flags);
 
 	if (!mixed && !decoder)
@@ -142,7 +146,7 @@ int recode_feed(struct recode *r, const uint8_t *in, size_t len)
 	return r->charset == CS_UTF_8 ? feed_utf_8(r, in, len) : recode_decode(r, in, len);
 }
 
-int recode_ascii(struct recode *r, const uint8_t *in, size_t len)
+int recode_text(struct recode *r, const uint8_t *in, size_t len)
 {
 	return repair_feed(r->repair, in, len);
 }

@@ -13,21 +13,23 @@
 #include "core/repair/repair.h"
 
 struct recode;
-/* repairs: REPAIR_* bits. to_ascii: the output is US-ASCII with numeric references. NULL: out of memory, or with errno
- * EINVAL: this machine has no converter for the charset. */
-struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink);
+/* repairs: REPAIR_* bits. to_ascii: the output is US-ASCII with numeric references. spares: borrowed; NULL: none. NULL:
+ * out of memory, or with errno EINVAL: this machine has no converter for the charset. */
+struct recode *recode_new(enum charset, unsigned decoder_flags, unsigned repairs, bool to_ascii, struct sink,
+    struct spares *spares);
 void recode_free(struct recode **);
 void recode_set_base(struct recode *, const char *url);             /* as repair_set_base() */
 void recode_set_gateway(struct recode *, const char *url);          /* as repair_set_gateway() */
-/* Changes the charset of the bytes to come; before it only recode_ascii() may have been called. -1: as for
+/* Changes the charset of the bytes to come; before it only recode_text() may have been called. -1: as for
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
 /* As mixed_set_other(), where the bytes are read node by node (UTF-8 with DECODER_STRAY_1252). */
 void recode_set_other(struct recode *, enum charset, const struct hints *);
 /* 0, what the sink returned, or -1 (out of memory) */
 int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
-/* Takes bytes under 0x80 that mean ASCII characters in any charset. */
-int recode_ascii(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
+/* Takes text that is UTF-8 already: bytes under 0x80 that mean ASCII characters in any charset, or, where the charset
+ * is UTF-8, all of a body that is well-formed. */
+int recode_text(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
 void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
 bool recode_is_over(const struct recode *);                        /* as repair_is_over() */

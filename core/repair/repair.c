@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory/spares.h"
 #include "core/repair/repair_characters.h"
 #include "core/repair/repair_double.h"
 #include "core/repair/repair_gateway.h"
@@ -30,6 +31,7 @@ enum {
 };
 
 struct repair {
+	struct spares *spares;
 	unsigned flags;
 	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
@@ -207,12 +209,13 @@ static int line_ends_feed(struct repair *r, const uint8_t *in, size_t len)
 
 /* ---- the interface ---- */
 
-struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink sink)
+struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink sink, struct spares *spares)
 {
-	struct repair *r = calloc(1, sizeof(*r));
+	struct repair *r = spares_take(spares, sizeof(*r));
 
 	if (!r)
 		return NULL;
+	r->spares = spares;
 	r->flags = flags;
 	r->encoding = encoding;
 	if (flags & REPAIR_XML_1_1)
@@ -238,8 +241,8 @@ void repair_free(struct repair **r)
 		repair_lex_free(&(*r)->lex);
 		for (size_t i = 0; i < TIMES_UNDONE; i++)
 			repair_double_free(&(*r)->undo[i]);
+		spares_give((*r)->spares, *r, sizeof(**r));
 	}
-	free(*r);
 	*r = NULL;
 }
 

@@ -59,9 +59,11 @@ struct sink {
 };
 
 struct repair;
+struct spares;
 /* ebcdic: the body came from an EBCDIC page (line ends). encoding: the name that a declaration must have, borrowed; a
- * declaration with that name in any case of letters stays as it is. NULL: out of memory. */
-struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink);
+ * declaration with that name in any case of letters stays as it is. spares: borrowed; NULL: none. NULL: out of
+ * memory. */
+struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, struct sink, struct spares *spares);
 void repair_free(struct repair **);
 /* What REPAIR_BASE puts in, borrowed; without it, it does nothing. Before the first text. */
 void repair_set_base(struct repair *, const char *url);

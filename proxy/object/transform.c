@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory/spares.h"
 #include "proxy/net/loop.h"
 
 enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
@@ -20,6 +21,7 @@ struct transform {
 	bool bypass;
 	bool output_pending;               /* the decoder holds output that found no room, or has more to put out */
 	bool paused;                       /* the decoder asked for a pause */
+	bool fed;                          /* bytes of the body have come */
 	bool failed;
 	struct failure failure;
 	struct content_coding *decode;       /* NULL: no coding, or it is left as it is */
@@ -113,7 +115,7 @@ static int transform_on_write(void *arg, const uint8_t *bytes, size_t len)
 
 struct transform *transform_new(struct object *o, const struct http_msg *m, const struct transform_options *options)
 {
-	struct transform *s = calloc(1, sizeof *s);
+	struct transform *s = spares_take(options->encoding.spares, sizeof *s);
 
 	if (!s)
 		return NULL;
@@ -133,7 +135,7 @@ void transform_free(struct transform **sp)
 	content_coding_free(&s->decode);
 	normaliser_free(&s->normaliser);
 	free(s->raw);
-	free(s);
+	spares_give(s->options.encoding.spares, s, sizeof *s);
 	*sp = NULL;
 }
 
@@ -308,6 +310,7 @@ enum transform_result transform_feed(struct transform *s, const uint8_t *in, siz
     struct failure *failure)
 {
 	*used = 0;
+	s->fed = true;
 	while (*used < len || s->output_pending) {
 		/* Before the decision bytes are only held, so they need not be cut into slices. */
 		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
@@ -351,6 +354,15 @@ bool transform_is_over(const struct transform *s)
 	return s->normaliser && normaliser_is_over(s->normaliser);
 }
 
+/* What is left to do once all of the body went through. */
+static enum transform_result transform_end(struct transform *s, int failed, struct failure *failure)
+{
+	if (failed)
+		return transform_result(s, failed, failure);
+	object_done(s->object);
+	return TRANSFORM_OK;
+}
+
 enum transform_result transform_finish(struct transform *s, struct failure *failure)
 {
 	int r = 0;
@@ -365,8 +377,19 @@ enum transform_result transform_finish(struct transform *s, struct failure *fail
 		else if (!r)
 			transform_report(s);
 	}
-	if (r)
-		return transform_result(s, r, failure);
-	object_done(s->object);
-	return TRANSFORM_OK;
+	return transform_end(s, r, failure);
+}
+
+bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, struct failure *failure,
+    enum transform_result *result)
+{
+	int r;
+
+	if (!s->undecided || s->decode || s->fed || len > s->options.encoding.sniff_bytes)
+		return false;
+	r = normaliser_feed_last(s->normaliser, in, len);
+	if (!r)
+		transform_report(s);
+	*result = transform_end(s, r, failure);
+	return true;
 }

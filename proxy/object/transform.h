@@ -20,7 +20,8 @@ struct transform_options {
 	bool normalise;                    /* false: every body stays untouched */
 	bool respect_no_transform;
 	struct content_coding_codings client_codings;    /* an untouched body keeps a coding named here */
-	/* content_type and content_language are filled in by the transform; base is the URL that led to the body */
+	/* content_type and content_language are filled in by the transform; base is the URL that led to the body;
+	 * spares serve the transform, too */
 	struct normalise_options encoding;
 	struct content_coding_limits limits;
 	struct response_settings head;
@@ -40,6 +41,9 @@ void transform_free(struct transform **);
 /* Called before the first byte; writes the head where the origin's head alone decides. */
 enum transform_result transform_start(struct transform *, struct failure *);
 enum transform_result transform_feed(struct transform *, const uint8_t *in, size_t len, size_t *used, struct failure *);
+/* Takes all of a body and finishes, where it would be held until the decision anyway: then it need not be copied for
+ * that. False: nothing is done, and it goes the other way. */
+bool transform_feed_whole(struct transform *, const uint8_t *in, size_t len, struct failure *, enum transform_result *);
 /* The body's framing leaves it open whether it is complete: a document that is open at its end stays so. */
 void transform_leave_end(struct transform *);
 /* The document has ended long before the body: the rest would only be dropped, however much it is. */

@@ -87,7 +87,8 @@ static void check_look(struct check *c, bool complete)
 	struct evidence *e = &c->evidence;
 
 	c->looked = true;
-	evidence_begin(e, o->http, o->content_type, o->content_type_len, o->forced, c->window, c->len, complete);
+	evidence_labels(e, o->http, o->content_type, o->content_type_len, o->forced);
+	evidence_look(e, c->window, c->len, complete);
 	e->told = normalise_told(o);
 	c->before.offset = e->bom_len;
 	if (evidence_family(e).family == FAMILY_ASCII)

@@ -75,6 +75,18 @@ static void run(struct seen *s, const struct normalise_options *o, const uint8_t
 	normaliser_free(&n);
 }
 
+/* The same by one call, which judges the bytes where they are. */
+static void run_last(struct seen *s, const struct normalise_options *o, const uint8_t *in, size_t len)
+{
+	struct normalise_events events = { on_decided, on_verdict, on_write, s };
+	struct normaliser *n = normaliser_new(o, &events);
+
+	check(n != NULL);
+	s->rc = normaliser_feed_last(n, in, len);
+	s->report = *normaliser_report(n);
+	normaliser_free(&n);
+}
+
 static void check_output(const struct seen *s, const struct normalise_options *o, const uint8_t *in, size_t len)
 {
 	check(s->decided == 1);
@@ -102,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t windows[] = { 0, 16, 64, 2000 };
 	struct normalise_options o = { 0 };
-	struct seen whole = { 0 }, cut = { 0 }, learnt = { 0 }, recalled = { 0 };
+	struct seen whole = { 0 }, cut = { 0 }, last = { 0 }, learnt = { 0 }, recalled = { 0 };
 	struct one_body memory;
 	const uint8_t *line;
 	size_t step;
@@ -134,6 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_output(&whole, &o, data, size);
 	run(&cut, &o, data, size, step);
 	check_same(&whole, &cut);
+	run_last(&last, &o, data, size);
+	check_same(&whole, &last);
 	one_body_begin(&memory);
 	o.memory = &memory.memory;
 	run(&learnt, &o, data, size, step);
@@ -144,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);
+	free(last.out);
 	free(learnt.out);
 	free(recalled.out);
 	return 0;

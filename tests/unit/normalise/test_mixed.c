@@ -19,7 +19,7 @@ struct counts {
 static struct counts feed(struct gathered *g, enum charset other, struct text in, size_t cut, size_t step)
 {
 	static const struct hints none;
-	struct mixed *m = mixed_new((struct sink){ gather, g });
+	struct mixed *m = mixed_new((struct sink){ gather, g }, NULL);
 	struct counts c;
 	int rc = 0;
 

@@ -1,6 +1,7 @@
 /* Owns the cases of core/normalise/normalise.c: bytes in, UTF-8 out, one decision, whatever the cut.
  * Must not know: how a policy decides (test_policy*.c). Invariant: every fixture is fed whole, byte by byte, and split in two at
  * every byte; output, verdict and report must be the same each time. */
+#include "core/memory/spares.h"
 #include "core/normalise/normalise.h"
 #include "core/text/cpu.h"
 #include "core/text/utf8.h"
@@ -61,6 +62,14 @@ static int on_write(void *arg, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
+static void run_end(struct seen *s, struct normaliser *n)
+{
+	s->report = *normaliser_report(n);
+	CU_ASSERT(s->rc != 0 || normaliser_verdict(n) != NULL);
+	normaliser_free(&n);
+	CU_ASSERT_PTR_NULL(n);
+}
+
 static void run(struct seen *s, const struct normalise_options *o, const char *in, size_t len, size_t cut, size_t step)
 {
 	struct normalise_events events = { on_decided, on_revised, on_write, s };
@@ -72,10 +81,28 @@ static void run(struct seen *s, const struct normalise_options *o, const char *i
 	for (size_t at = cut; rc == 0 && at < len; at += step)
 		rc = normaliser_feed(n, (const uint8_t *)in + at, len - at < step ? len - at : step);
 	s->rc = rc ? rc : normaliser_finish(n);
-	s->report = *normaliser_report(n);
-	CU_ASSERT(s->rc != 0 || normaliser_verdict(n) != NULL);
-	normaliser_free(&n);
-	CU_ASSERT_PTR_NULL(n);
+	run_end(s, n);
+}
+
+/* The last bytes come as such, from memory that is gone afterwards, and with memory of a stream before. */
+static void run_last(struct seen *s, struct normalise_options o, const char *in, size_t len, size_t cut)
+{
+	static struct spares spares;
+	struct normalise_events events = { on_decided, on_revised, on_write, s };
+	uint8_t *last = malloc(len - cut + 1);
+	struct normaliser *n;
+	int rc;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+	memcpy(last, in + cut, len - cut);
+	memset(s, 0, offsetof(struct seen, out));
+	o.spares = &spares;
+	n = normaliser_new(&o, &events);
+	rc = normaliser_feed(n, (const uint8_t *)in, cut);
+	s->rc = rc ? rc : normaliser_feed_last(n, last, len - cut);
+	free(last);
+	run_end(s, n);
+	spares_free(&spares);
 }
 
 static bool same(const struct seen *a, const struct seen *b)
@@ -114,6 +141,10 @@ static void run_cuts(struct seen *whole, const char *rule, const struct normalis
 	run_again(whole, rule, o, in, len);
 	run(&part, o, in, len, 0, 1);
 	UNIT_ROW(same(whole, &part) || whole->rc, "%s, byte by byte: %s %.*s", rule, part.rule, (int)part.len, part.out);
+	run_last(&part, *o, in, len, 0);
+	UNIT_ROW(same(whole, &part) || whole->rc, "%s, all as the last bytes: %s %.*s", rule, part.rule, (int)part.len, part.out);
+	run_last(&part, *o, in, len, len / 2);
+	UNIT_ROW(same(whole, &part) || whole->rc, "%s, half of it: %s %.*s", rule, part.rule, (int)part.len, part.out);
 	for (size_t cut = 1; cut <= len; cut += every) {
 		run(&part, o, in, len, cut, len);
 		if (!UNIT_ROW(same(whole, &part) || whole->rc, "%s, cut at %zu: %s %.*s", rule, cut, part.rule, (int)part.len, part.out))

@@ -27,7 +27,7 @@ static uint64_t led;
 /* Feeds in pieces of `cut` bytes first, then of `step`. */
 static void repair_all(struct gathered *g, unsigned flags, int ebcdic, struct text in, size_t cut, size_t step, uint64_t counts[REPAIR_COUNT])
 {
-	struct repair *r = repair_new(flags, ebcdic, encoding, (struct sink){ gather, g });
+	struct repair *r = repair_new(flags, ebcdic, encoding, (struct sink){ gather, g }, NULL);
 	int rc = 0;
 
 	g->len = 0;

@@ -318,7 +318,7 @@ static void sink_errors(void)
 
 	for (size_t cap = 0; cap < sizeof(in) - 12; cap++) {
 		struct gathered g = { buf, 0, cap };
-		struct repair *r = repair_new(ALL, 1, "UTF-8", (struct sink){ gather, &g });
+		struct repair *r = repair_new(ALL, 1, "UTF-8", (struct sink){ gather, &g }, NULL);
 		int rc = 0;
 
 		for (size_t at = 0; at < sizeof(in) - 1 && rc == 0; at++)

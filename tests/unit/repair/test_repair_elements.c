@@ -91,7 +91,7 @@ static void trailing(void)
 /* Feeds `times` times a text behind a root and tells how it went. */
 static void feed_many(struct gathered *g, const char *text, size_t times, uint64_t counts[REPAIR_COUNT])
 {
-	struct repair *r = repair_new(NO_PROLOG, 0, "UTF-8", (struct sink){ gather, g });
+	struct repair *r = repair_new(NO_PROLOG, 0, "UTF-8", (struct sink){ gather, g }, NULL);
 	int rc = repair_feed(r, (const uint8_t *)"<r>", 3);
 
 	g->len = 0;
