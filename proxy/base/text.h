@@ -46,6 +46,13 @@ void text_field(struct text *, struct slice name, struct slice value);
 void text_printf(struct text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the string, which the caller free()s, and empties the text; NULL: out of memory. Not for a text_on(). */
 char *text_take(struct text *, size_t *len);
+/* Empties the text, which keeps its memory for what is written next. */
+static inline void text_empty(struct text *t)
+{
+	t->len = 0;
+	t->failed = false;
+}
+
 /* Frees the string and empties the text. Not for a text_on(). */
 static inline void text_free(struct text *t)
 {

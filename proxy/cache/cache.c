@@ -382,64 +382,64 @@ void cache_stats(struct cache *c, struct stats_gauges *to)
 		second_stats(c->second, to);
 }
 
-static size_t cache_bucket(const struct cache *c, const char *key, size_t len)
+struct cache_key cache_key(const struct cache *c, const char *at, size_t len)
 {
-	return cache_hash(c, key, len) % CACHE_BUCKETS;
+	return (struct cache_key){ at, len, cache_hash(c, at, len) };
 }
 
 /* Finds the record of that object; object NULL: the record that other requests may join. */
-static struct busy *cache_find(struct cache *c, size_t bucket, const char *key, size_t len, const struct object *object)
+static struct busy *cache_find(struct cache *c, const struct cache_key *key, const struct object *object)
 {
 	struct busy *b;
 
-	LIST_FOREACH(b, &c->busy[bucket], link)
-		if ((object ? b->object == object : b->joinable) && b->len == len && !memcmp(b->key, key, len))
+	LIST_FOREACH(b, &c->busy[key->hash % CACHE_BUCKETS], link)
+		if ((object ? b->object == object : b->joinable) && b->len == key->len &&
+		    !memcmp(b->key, key->at, key->len))
 			return b;
 	return NULL;
 }
 
-struct object *cache_in_flight_join(struct cache *c, const char *key, size_t len)
+struct object *cache_in_flight_join(struct cache *c, const struct cache_key *key)
 {
 	struct busy *b;
 	struct object *o;
 
 	pthread_mutex_lock(&c->lock);
-	b = cache_find(c, cache_bucket(c, key, len), key, len, NULL);
+	b = cache_find(c, key, NULL);
 	o = b ? object_ref(b->object) : NULL;
 	pthread_mutex_unlock(&c->lock);
 	return o;
 }
 
 /* Where there is no memory for the record, the caller's response is made all the same, but nobody can join it. */
-struct object *cache_in_flight_begin(struct cache *c, const char *key, size_t len, struct object *o, bool alone)
+struct object *cache_in_flight_begin(struct cache *c, const struct cache_key *key, struct object *o, bool alone)
 {
-	size_t bucket = cache_bucket(c, key, len);
-	struct busy *b = malloc(sizeof *b + len), *first;
+	struct busy *b = malloc(sizeof *b + key->len), *first;
 	struct object *theirs;
 
 	if (!b)
 		return NULL;
 	b->object = o;
-	b->len = len;
-	memcpy(b->key, key, len);
+	b->len = key->len;
+	memcpy(b->key, key->at, key->len);
 	pthread_mutex_lock(&c->lock);
-	first = cache_find(c, bucket, key, len, NULL);
+	first = cache_find(c, key, NULL);
 	theirs = first && !alone ? object_ref(first->object) : NULL;
 	b->joinable = !first;
 	if (!theirs)
-		LIST_INSERT_HEAD(&c->busy[bucket], b, link);
+		LIST_INSERT_HEAD(&c->busy[key->hash % CACHE_BUCKETS], b, link);
 	pthread_mutex_unlock(&c->lock);
 	if (theirs)
 		free(b);
 	return theirs;
 }
 
-void cache_in_flight_end(struct cache *c, const char *key, size_t len, struct object *o)
+void cache_in_flight_end(struct cache *c, const struct cache_key *key, struct object *o)
 {
 	struct busy *b;
 
 	pthread_mutex_lock(&c->lock);
-	if ((b = cache_find(c, cache_bucket(c, key, len), key, len, o))) {
+	if ((b = cache_find(c, key, o))) {
 		LIST_REMOVE(b, link);
 		atomic_fetch_add(&c->ends, 1);
 	}
@@ -449,16 +449,16 @@ void cache_in_flight_end(struct cache *c, const char *key, size_t len, struct ob
 
 /* A purge marks the gates first and forgets the hints then: a hint that was set before the mark is forgotten, and one
  * behind it is not set. */
-void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool hit_for_miss, int64_t now,
+void cache_set_hit_for_miss(struct cache *c, const struct cache_key *key, bool hit_for_miss, int64_t now,
     const struct cache_ticket *ticket)
 {
-	uint64_t hash = cache_hash(c, key, len), until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
+	uint64_t hash = key->hash, until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
 	_Atomic uint64_t *slot = &c->hit_for_miss[hash % CACHE_HINTS];
 	struct gate *gate;
 
 	if (hit_for_miss) {
-		gate = gate_open(c, key, len);
-		if (gate_lets_in(c, gate, ticket, key, len))
+		gate = gate_open(c, key->at, key->len);
+		if (gate_lets_in(c, gate, ticket, key->at, key->len))
 			atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
 		gate_close(c, gate);
 	} else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32) {
@@ -466,9 +466,9 @@ void cache_set_hit_for_miss(struct cache *c, const char *key, size_t len, bool h
 	}
 }
 
-bool cache_is_hit_for_miss(struct cache *c, const char *key, size_t len, int64_t now)
+bool cache_is_hit_for_miss(struct cache *c, const struct cache_key *key, int64_t now)
 {
-	uint64_t hash = cache_hash(c, key, len),
+	uint64_t hash = key->hash,
 	         slot = atomic_load_explicit(&c->hit_for_miss[hash % CACHE_HINTS], memory_order_relaxed);
 
 	return slot && slot >> 32 == hash >> 32 && (uint32_t)slot > (uint32_t)now;

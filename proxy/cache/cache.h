@@ -61,6 +61,11 @@ bool cache_settle(struct cache *, struct store_wait *);
 /* Tells the counts of the stores. */
 void cache_stats(struct cache *, struct stats_gauges *);
 
+/* A key with its hash, for what is asked of one key several times: responses in flight and hits for miss. at:
+ * borrowed. */
+struct cache_key { const char *at; size_t len; uint64_t hash; };
+struct cache_key cache_key(const struct cache *, const char *at, size_t len);
+
 /* Responses in flight: they are being made, and other requests may join them (collapsed forwarding).
  * cache_in_flight_join() gives one reference to the object that is being made for the key; NULL: there is none.
  * cache_in_flight_begin() registers the caller's object and gives NULL; where another request was first, it gives one
@@ -68,9 +73,9 @@ void cache_stats(struct cache *, struct stats_gauges *);
  * object.
  * cache_in_flight_end() takes the object out once it cannot be joined any more. A purge takes out the objects whose URL
  * it names. */
-struct object *cache_in_flight_join(struct cache *, const char *key, size_t len);
-struct object *cache_in_flight_begin(struct cache *, const char *key, size_t len, struct object *, bool alone);
-void cache_in_flight_end(struct cache *, const char *key, size_t len, struct object *);
+struct object *cache_in_flight_join(struct cache *, const struct cache_key *);
+struct object *cache_in_flight_begin(struct cache *, const struct cache_key *, struct object *, bool alone);
+void cache_in_flight_end(struct cache *, const struct cache_key *, struct object *);
 /* How many objects cache_in_flight_end() has taken out. A request that found its key neither in memory nor, after that,
  * in flight asks memory again only if this number has changed in between: the response may have been stored and taken
  * out. */
@@ -80,9 +85,9 @@ unsigned cache_in_flight_ends(struct cache *);
  * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
  * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and
  * sets no hint. Another utfeed's purge of a store that is shared does not end hints here. */
-void cache_set_hit_for_miss(struct cache *, const char *key, size_t len, bool hit_for_miss, int64_t now,
+void cache_set_hit_for_miss(struct cache *, const struct cache_key *, bool hit_for_miss, int64_t now,
     const struct cache_ticket *);
-bool cache_is_hit_for_miss(struct cache *, const char *key, size_t len, int64_t now);
+bool cache_is_hit_for_miss(struct cache *, const struct cache_key *, int64_t now);
 /* Forgets all hints, after a purge: whoever asks for one may have told the origin to answer otherwise. The hints of one
  * URL alone cannot be found, because a hint is found by the whole key. */
 void cache_forget_hit_for_miss(struct cache *);

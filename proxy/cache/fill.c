@@ -1,6 +1,7 @@
 /* Filling the cache; see fill.h. */
 #include "proxy/cache/fill_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void fill_note_answer(struct fill *l)
 void fill_leave(struct fill *l)
 {
 	if (!l->left)
-		cache_in_flight_end(l->params.cache, l->busy, l->params.busy_len, l->object);
+		cache_in_flight_end(l->params.cache, &l->busy, l->object);
 	l->left = true;
 }
 
@@ -76,7 +77,7 @@ static uint64_t fill_known_generation(struct fill *l)
 	bool same;
 
 	fill_key(l, l->ranged, &key);
-	same = !key.failed && key.len == l->params.busy_len && !memcmp(key.bytes, l->busy, key.len);
+	same = !key.failed && key.len == l->busy.len && !memcmp(key.bytes, l->busy.at, key.len);
 	text_free(&key);
 	return same ? l->params.generation : CACHE_GENERATION_NONE;
 }
@@ -165,7 +166,7 @@ static bool fill_is_too_large(struct fill *l, const struct http_msg *m)
 static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum storable storable)
 {
 	if (m->status < 500 && !l->ranged)
-		cache_set_hit_for_miss(l->params.cache, l->busy, l->params.busy_len,
+		cache_set_hit_for_miss(l->params.cache, &l->busy,
 		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l), &l->ticket);
 }
 
@@ -298,12 +299,10 @@ static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 	return false;
 }
 
-static struct entry *fill_store_whole(struct fill *l, const struct http_msg *m, struct object *o)
+static struct entry *fill_store_whole(struct fill *l, struct object *o)
 {
-	struct freshness fresh;
-	struct entry_parts parts = { .freshness = &fresh };
+	struct entry_parts parts = { .freshness = &l->fresh };
 
-	fill_freshness(l, &fresh, m, o);
 	if (!(parts.head = stored_head_of(object_get_head(o), o)))
 		return NULL;
 	parts.object = object_ref(o);
@@ -313,17 +312,32 @@ static struct entry *fill_store_whole(struct fill *l, const struct http_msg *m, 
 	return fill_put(l, &parts);
 }
 
-static void fill_on_done(void *arg, struct object *o)
+/* Stores what came. Its head is read again only where the feed in it, or what else is stored of it, has a say. */
+static struct entry *fill_store(struct fill *l, struct object *o)
 {
-	struct fill *l = arg;
+	bool hints = fill_takes_hints(l, &l->fresh, o);
 	struct http_msg m;
 	struct entry *e;
 
+	if (!l->part.total && !hints)
+		return fill_store_whole(l, o);
+	if (fill_parse(l, &m, l->upstream, l->upstream_len) != FILL_HEAD)
+		return NULL;
+	if (hints)
+		fill_freshness(l, &l->fresh, &m, o);
+	e = l->part.total ? fill_store_part(l, &m, o) : fill_store_whole(l, o);
+	http_msg_free(&m);
+	return e;
+}
+
+static void fill_on_done(void *arg, struct object *o)
+{
+	struct fill *l = arg;
+	struct entry *e;
+
 	fill_release(l);
-	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object &&
-	    fill_parse(l, &m, l->upstream, l->upstream_len) == FILL_HEAD) {
-		e = l->part.total ? fill_store_part(l, &m, o) : fill_store_whole(l, &m, o);
-		http_msg_free(&m);
+	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object) {
+		e = fill_store(l, o);
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 		entry_unref(&e);
@@ -338,9 +352,6 @@ static void fill_free(struct fill *l)
 	fill_hops_free(&l->hops);
 	free(l->upstream);
 	free(l->vary);
-	free(l->key);
-	free(l->busy);
-	free(l->sent);
 	free(l);
 }
 
@@ -354,54 +365,48 @@ static void fill_on_end(void *arg)
 	fill_free(l);
 }
 
-static char *copy_bytes(const char *bytes, size_t len)
+/* A fill with its own copy of the strings. NULL: out of memory. */
+static struct fill *fill_new(const struct fill_params *params)
 {
-	char *copy = malloc(len ? len : 1);
+	struct fill *l = malloc(sizeof *l + params->busy_len + params->sent.len);
 
-	if (copy)
-		memcpy(copy, bytes, len);
-	return copy;
-}
-
-static int fill_copy(struct fill *l, const struct fill_params *params)
-{
-	l->params = *params;
+	if (!l)
+		return NULL;
+	assert(params->key_len <= params->busy_len && !memcmp(params->busy, params->key, params->key_len));
+	*l = (struct fill){ .params = *params, .key = l->text, .sent = l->text + params->busy_len,
+		.sent_len = params->sent.len, .left = true, .request = *params->request };
+	memcpy(l->text, params->busy, params->busy_len);
+	memcpy(l->text + params->busy_len, params->sent.at, params->sent.len);
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
 	l->params.part = params->part ? entry_ref(params->part) : NULL;
-	l->key = copy_bytes(params->key, params->key_len);
-	l->busy = copy_bytes(params->busy, params->busy_len);
-	l->sent = copy_bytes(params->sent.at, params->sent.len);
-	l->sent_len = params->sent.len;
-	l->ticket = cache_ticket(params->cache, params->key, params->key_len);
-	l->request = *params->request;
+	l->busy = cache_key(params->cache, l->text, params->busy_len);
+	l->ticket = cache_ticket(params->cache, l->key, params->key_len);
 	l->request.msg = NULL;
-	l->request_time = fill_now(l);
-	return l->key && l->busy && l->sent ? 0 : -1;
+	l->asked = l->request_time = fill_now(l);
+	l->asked_ms = loop_now_ms(params->loop);
+	return l;
 }
 
 struct object *fill_start(const struct fill_params *params, struct fetch_request *r, bool *collapsed)
 {
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
-	struct fill *l = calloc(1, sizeof *l);
+	struct fill *l = fill_new(params);
 	struct fetch_hooks hooks = { fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed, fill_on_done, fill_on_end,
 		l };
 
 	if (!o || !l)
 		goto fail;
 	l->object = o;
-	l->left = true;
 	l->id = r->id;
 	l->head = r->stage.head;
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
-	l->asked = fill_now(l);
-	l->asked_ms = loop_now_ms(l->params.loop);
-	if (fill_copy(l, params) || fill_add_validators(l, r))
+	if (fill_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
-	theirs = cache_in_flight_begin(params->cache, l->busy, params->busy_len, o, params->alone);
+	theirs = cache_in_flight_begin(params->cache, &l->busy, o, params->alone);
 	l->left = *collapsed = theirs;
 	if (theirs)
 		goto fail;

@@ -16,8 +16,8 @@ struct fill_params {
 	struct loop *loop;
 	const char *key;               /* URL "\n" SETTINGS; copied */
 	size_t key_len;
-	/* the key under which others find the response while it is made: that of the variant, where it is known;
-	 * copied */
+	/* the key under which others find the response while it is made: that of the variant, where it is known, so it
+	 * begins with key; copied */
 	const char *busy;
 	size_t busy_len;
 	const struct request *request; /* copied without its message */

@@ -89,11 +89,11 @@ int fill_judge(struct fill *l, const struct http_msg *m, int status, enum storab
 
 int fill_admit(struct fill *l, const struct http_msg *m, bool own, struct object *o)
 {
-	struct audience *a;
-	struct freshness f;
+	struct audience *a = audience_own();
 
-	fill_freshness(l, &f, m, NULL);
-	if (!(a = audience_new(own, l->vary, (struct slice){ l->sent, l->sent_len }, &f)))
+	if (!own || l->storing)
+		fill_freshness(l, &l->fresh, m, NULL);
+	if (!own && !(a = audience_new(l->vary, (struct slice){ l->sent, l->sent_len }, &l->fresh)))
 		return -1;
 	object_set_audience(o, a);
 	return 0;

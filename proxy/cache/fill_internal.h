@@ -19,8 +19,9 @@ struct fill_hops {
 struct fill {
 	struct log_id id;              /* of the request that began the fill */
 	struct fill_params params;     /* strings and entries are the fill's own */
-	char *key, *busy, *sent;
+	const char *key, *sent;        /* in text; the key is what busy begins with */
 	size_t sent_len;
+	struct cache_key busy;
 	struct cache_ticket ticket;    /* taken before the fetch: a response purged meanwhile is not stored */
 	struct request request;        /* the request that began the fill, without its message */
 	struct fill_hops hops;
@@ -42,6 +43,8 @@ struct fill {
 	size_t upstream_len;
 	size_t reserved;               /* bytes reserved for the body in the budget of memory */
 	char *vary;                    /* field names, those of redirects included; NULL: the response does not vary */
+	struct freshness fresh;        /* of the response by its head, where it may be joined or stored */
+	char text[];
 };
 
 static inline enum response_body fill_body(struct object *o)
@@ -77,7 +80,8 @@ int fill_note_hop(struct fill *, const struct http_msg *) __attribute__((warn_un
 /* Decides whether a response with that head may be stored if its status is taken to be status; sets l->vary to the
  * field names of Vary. -1: out of memory. */
 int fill_judge(struct fill *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
-/* Notes in the object whom the response is for; own: only for the request that began the fill. -1: out of memory. */
+/* Notes in the object whom the response is for (own: only for the request that began the fill), and its freshness in
+ * l->fresh. -1: out of memory. */
 int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
 void fill_hops_free(struct fill_hops *);
 

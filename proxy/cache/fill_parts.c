@@ -10,6 +10,18 @@
 
 #include "core/evidence/media_type.h"
 
+/* Whether memory has a mark, and not a part, that will hold for long yet. */
+static bool fill_is_marked(struct fill *l, const struct text *key)
+{
+	enum { RENEW_SHARE = 8 };
+	struct entry *e = cache_peek(l->params.cache, key->bytes, key->len);
+	bool marked = e && !e->object &&
+	    fill_now(l) - e->freshness.response_time < ENTRY_PARTS_KNOWN_S / RENEW_SHARE;
+
+	entry_unref(&e);
+	return marked;
+}
+
 /* Stores the mark that ranges of this URL may go to the origin: the body is nothing that utfeed changes, and no
  * complete copy will answer them. */
 static void fill_mark(struct fill *l)
@@ -20,9 +32,9 @@ static void fill_mark(struct fill *l)
 	struct entry *e = NULL;
 
 	l->marks = false;
-	text_add(&key, l->busy, l->params.busy_len);
+	text_add(&key, l->busy.at, l->busy.len);
 	text_puts(&key, l->ranged ? "" : ENTRY_PARTS);         /* the fill of a part has that key already */
-	if (!key.failed && (e = entry_new(key.bytes, key.len, &parts)))
+	if (!key.failed && !fill_is_marked(l, &key) && (e = entry_new(key.bytes, key.len, &parts)))
 		cache_put(l->params.cache, e, &l->ticket);
 	entry_unref(&e);
 	text_free(&key);
@@ -32,10 +44,8 @@ static void fill_mark(struct fill *l)
 static bool is_media(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
-	struct media_type type;
 
-	media_type_read(&type, value.at, value.len);
-	return type.CTMime == MIME_MEDIA;
+	return media_type_class(value.at, value.len) == MIME_MEDIA;
 }
 
 /* RFC 9110 section 14.3 */
@@ -230,6 +240,6 @@ struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct o
 	e = fill_put(l, &parts);
 	/* The response is stored whole now, so the entry for its parts is removed. */
 	if (e && !e->part.total)
-		cache_remove(l->params.cache, l->busy, l->params.busy_len);
+		cache_remove(l->params.cache, l->busy.at, l->busy.len);
 	return e;
 }

@@ -57,8 +57,7 @@ struct slice lookup_sent(struct lookup *l)
 	struct text *sent = &l->memory->sent;
 
 	if (!l->sent.at) {
-		sent->len = 0;
-		sent->failed = false;
+		text_empty(sent);
 		request_head_sent(sent, l->request->msg, &l->target);
 		if (!sent->failed)
 			l->sent = (struct slice){ sent->bytes, sent->len };
@@ -400,7 +399,9 @@ bool lookup_again(struct lookup *l, const struct object *o)
 /* The object is taken out of those in flight: the next request begins a fetch of its own, which others may join. */
 void lookup_late(struct lookup *l, struct object *o)
 {
-	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);
+	struct cache_key key = cache_key(l->ctx->cache, l->key, l->key_len);
+
+	cache_in_flight_end(l->ctx->cache, &key, o);
 	lookup_let_go(l);
 	l->key_len = l->primary_len;
 	lookup_restart(l, LOOKUP_FIND);

@@ -16,14 +16,14 @@
 
 /* Joins the response in the making, if this request may have it. Once its head is there it must be as fresh as a stored
  * response would have to be. */
-static struct object *lookup_join(struct lookup *l)
+static struct object *lookup_join(struct lookup *l, const struct cache_key *key)
 {
-	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
+	struct object *o = cache_in_flight_join(l->ctx->cache, key);
 	const struct audience *to = o ? object_audience(o) : NULL;
 
 	if (!to || freshness_reuse(&to->freshness, l->cc, lookup_now(l), NULL) == REUSE_FRESH)
 		return o;
-	cache_in_flight_end(l->ctx->cache, l->key, l->key_len, o);
+	cache_in_flight_end(l->ctx->cache, key, o);
 	object_unref(&o);
 	return NULL;
 }
@@ -57,6 +57,8 @@ static bool lookup_finds_again(struct lookup *l)
 
 enum lookup_step lookup_step_collapse(struct lookup *l)
 {
+	struct cache_key key;
+
 	if (l->pause)
 		return lookup_pause(l);
 	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
@@ -64,9 +66,10 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 		    local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}
-	if (cache_is_hit_for_miss(l->ctx->cache, l->key, l->key_len, lookup_steady(l)))
+	key = cache_key(l->ctx->cache, l->key, l->key_len);
+	if (cache_is_hit_for_miss(l->ctx->cache, &key, lookup_steady(l)))
 		l->company = COMPANY_NONE;
-	if (l->company != COMPANY_NONE && (l->object = lookup_join(l))) {
+	if (l->company != COMPANY_NONE && (l->object = lookup_join(l, &key))) {
 		l->source = SOURCE_COLLAPSED;
 		l->status.collapsed = true;
 		return LOOKUP_DELIVER;
@@ -115,7 +118,8 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 /* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
-	struct object *o = cache_in_flight_join(l->ctx->cache, l->key, l->key_len);
+	struct cache_key key = cache_key(l->ctx->cache, l->key, l->key_len);
+	struct object *o = cache_in_flight_join(l->ctx->cache, &key);
 	struct request anybody = *l->request;
 	struct text sent = { 0 };
 	struct http_msg m;

@@ -260,7 +260,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		request_head_add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));
 	}
 	/* A part of a coded body is of no use to a client that has the decoded one. */
-	text_printf(&t, "Accept-Encoding: %s\r\n", r->ranged ? "identity" : CONTENT_CODING_ACCEPT);
+	text_puts(&t, r->ranged ? "Accept-Encoding: identity\r\n" : "Accept-Encoding: " CONTENT_CODING_ACCEPT "\r\n");
 	if (max_forwards(m, &forwards) && forwards)
 		text_printf(&t, "Max-Forwards: %llu\r\n", (unsigned long long)(forwards - 1));
 	if (says_empty(m, r->method))

@@ -175,8 +175,7 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	}
 	/* A request that has passed through this utfeed already must not wait for itself. */
 	l->company = passes ? COMPANY_NONE : COMPANY_ANY;
-	url->len = 0;
-	url->failed = false;
+	text_empty(url);
 	destination_url(url, &target->to);
 	text_add(url, "", 1);
 	if (url->failed)

@@ -1,7 +1,6 @@
 /* Entity tags of transformed responses; see etag.h. */
 #include "proxy/http/etag.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define ETAG_MARK ";utf-"
@@ -9,7 +8,11 @@ enum { ETAG_MARK_LEN = sizeof ETAG_MARK - 1, ETAG_DIGITS = 8 };
 
 void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
 {
-	snprintf(buf, ETAG_SUFFIX_MAX, ETAG_MARK "%08x", (unsigned)(settings ^ settings >> 32));
+	struct text t = text_on(buf, ETAG_SUFFIX_MAX);
+
+	text_puts(&t, ETAG_MARK);
+	text_hex(&t, (uint32_t)(settings ^ settings >> 32), ETAG_DIGITS);
+	text_add(&t, "", 1);
 }
 
 /* The length of W/, if the tag begins with it, else 0; -1: the rest is no quoted string of etagc. */

@@ -6,25 +6,34 @@
 
 #include "proxy/http/vary.h"
 
-void audience_free(struct audience **ap)
+/* Of every response for one request alone: there is nothing to tell them apart by. */
+static struct audience audience_alone = { .own = true };
+
+struct audience *audience_own(void)
 {
-	if (!*ap)
-		return;
-	free((*ap)->vary);
-	free((*ap)->values);
-	free(*ap);
-	*ap = NULL;
+	return &audience_alone;
 }
 
-struct audience *audience_new(bool own, const char *vary, struct slice sent, const struct freshness *freshness)
+void audience_free(struct audience **ap)
 {
-	struct audience *a = calloc(1, sizeof *a);
+	struct audience *a = *ap;
+
+	*ap = NULL;
+	if (!a || a == &audience_alone)
+		return;
+	free(a->vary);
+	free(a->values);
+	free(a);
+}
+
+struct audience *audience_new(const char *vary, struct slice sent, const struct freshness *freshness)
+{
+	struct audience *a = malloc(sizeof *a);
 	struct text values = { 0 };
 
 	if (!a)
 		return NULL;
-	a->own = own;
-	a->freshness = *freshness;
+	*a = (struct audience){ .freshness = *freshness };
 	if (!vary)
 		return a;
 	vary_key(&values, (struct slice){ vary, strlen(vary) }, sent);

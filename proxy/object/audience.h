@@ -13,12 +13,15 @@ struct audience {
 	char *vary;                    /* field names as vary_names() writes them; NULL: none */
 	char *values;                  /* of these fields, as sent with the fetch (vary_key()) */
 	size_t values_len;
-	struct freshness freshness;    /* as the response came: decides whether a later request may have it */
+	/* as the response came: decides whether a later request may have it; own: all zero */
+	struct freshness freshness;
 };
 
 /* Makes the audience of a response: requests whose values of the fields named in vary are those in sent; vary NULL: any
  * request. vary is copied. NULL: out of memory. */
-struct audience *audience_new(bool own, const char *vary, struct slice sent, const struct freshness *);
+struct audience *audience_new(const char *vary, struct slice sent, const struct freshness *);
+/* The audience of a response that is for the request alone which began the fetch. Later requests find it stale. */
+struct audience *audience_own(void);
 void audience_free(struct audience **);
 bool audience_admits(const struct audience *, struct slice sent);
 

@@ -87,6 +87,14 @@ static void response_head_add_line(struct text *t, const char *name, struct slic
 	text_puts(t, "\r\n");
 }
 
+/* Adds a line for each field of that id. */
+static void response_head_add_all(struct text *t, const struct http_msg *m, enum header_id id, const char *name)
+{
+	for (uint32_t i = 0; http_msg_has(m, id) && i < m->n_fields; i++)
+		if (m->fields[i].id == id)
+			response_head_add_line(t, name, http_field_value(m, &m->fields[i]));
+}
+
 static bool keeps(enum header_response what, enum response_body body, enum response_way way)
 {
 	switch (what) {
@@ -191,9 +199,8 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		response_head_add_field(&t, "Content-Type", normalise_content_type(s->output));
 	else if (type.len && !about_ours)
 		response_head_add_line(&t, "Content-Type", type);
-	for (uint32_t i = 0; body == RESPONSE_RAW && !about_ours && i < m->n_fields; i++)
-		if (m->fields[i].id == H_CONTENT_ENCODING)
-			response_head_add_line(&t, "Content-Encoding", http_field_value(m, &m->fields[i]));
+	if (body == RESPONSE_RAW && !about_ours)
+		response_head_add_all(&t, m, H_CONTENT_ENCODING, "Content-Encoding");
 	if (s->way == RESPONSE_FOREIGN)
 		text_puts(&t, RESPONSE_SANDBOX);
 	add_content_location(&t, m, s);
@@ -205,9 +212,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		out->gzip = body == RESPONSE_NORMALISED && s->gzip;
 		out->etag_end = t.len > before ? t.len - 3 : 0;      /* CRLF follows the quote */
 	}
-	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (m->fields[i].id == H_VIA)
-			response_head_add_line(&t, "Via", http_field_value(m, &m->fields[i]));
+	response_head_add_all(&t, m, H_VIA, "Via");
 	http_msg_add_via(&t, m, s->via);
 	if (!out || !(out->bytes = text_take(&t, &out->len))) {
 		text_free(&t);

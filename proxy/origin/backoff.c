@@ -122,6 +122,8 @@ bool backoff_ask(struct backoff *p, const char *url, uint64_t now_ms, uint64_t m
 	struct backoff_url *u;
 	bool waits;
 
+	if (!min_interval_ms && backoff_is_idle(p))
+		return false;
 	pthread_mutex_lock(&p->lock);
 	u = backoff_find(p, url, min_interval_ms);
 	waits = url_waits(u, now_ms, min_interval_ms, failure);
@@ -154,6 +156,8 @@ void backoff_told(struct backoff *p, const char *url, uint64_t now_ms, int64_t w
 	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
 	struct backoff_url *u;
 
+	if (seconds <= 0 && backoff_is_idle(p))
+		return;
 	pthread_mutex_lock(&p->lock);
 	if ((u = backoff_find(p, url, seconds > 0))) {
 		u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;

@@ -178,14 +178,17 @@ static void hit_for_miss(void)
 {
 	struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
 	struct cache_ticket ticket;
+	struct cache_key a, b;
 
 	CU_ASSERT_FATAL(c != NULL);
 	ticket = cache_ticket(c, "http://a/", 9);
-	cache_set_hit_for_miss(c, "http://a/", 9, true, 100, &ticket);
-	CU_ASSERT(cache_is_hit_for_miss(c, "http://a/", 9, 101) && !cache_is_hit_for_miss(c, "http://b/", 9, 101));
-	CU_ASSERT(!cache_is_hit_for_miss(c, "http://a/", 9, 100 + 100000));
+	a = cache_key(c, "http://a/", 9);
+	b = cache_key(c, "http://b/", 9);
+	cache_set_hit_for_miss(c, &a, true, 100, &ticket);
+	CU_ASSERT(cache_is_hit_for_miss(c, &a, 101) && !cache_is_hit_for_miss(c, &b, 101));
+	CU_ASSERT(!cache_is_hit_for_miss(c, &a, 100 + 100000));
 	cache_forget_hit_for_miss(c);
-	CU_ASSERT(!cache_is_hit_for_miss(c, "http://a/", 9, 101));
+	CU_ASSERT(!cache_is_hit_for_miss(c, &a, 101));
 	cache_free(&c);
 }
 

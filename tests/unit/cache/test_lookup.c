@@ -324,6 +324,7 @@ static void leaving(void)
 static void company(void)
 {
 	struct cache_ticket ticket;
+	struct cache_key key;
 	struct asked a;
 
 	/* A fill is known by the variant, where the stored ones tell which that is. */
@@ -338,8 +339,9 @@ static void company(void)
 	leave(&a);
 	/* What was found not to be storable is not waited for. */
 	cache_remove(world.ctx.cache, PRIMARY, strlen(PRIMARY));
+	key = cache_key(world.ctx.cache, PRIMARY, strlen(PRIMARY));
 	ticket = cache_ticket(world.ctx.cache, PRIMARY, strlen(PRIMARY));
-	cache_set_hit_for_miss(world.ctx.cache, PRIMARY, strlen(PRIMARY), true, (int64_t)(loop_now_ms(world.loop) / 1000), &ticket);
+	cache_set_hit_for_miss(world.ctx.cache, &key, true, (int64_t)(loop_now_ms(world.loop) / 1000), &ticket);
 	ask(&a, "");
 	CU_ASSERT_EQUAL(seen.alone, 1);
 	leave(&a);
