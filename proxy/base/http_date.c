@@ -26,8 +26,7 @@ static bool letter(char c)
 /* Three letters as one number, whatever their case. */
 static uint32_t date_letters(const char *at)
 {
-	return (uint32_t)((uint8_t)at[0] | 0x20) << 16 | (uint32_t)((uint8_t)at[1] | 0x20) << 8 |
-	    ((uint8_t)at[2] | 0x20);
+	return ((uint32_t)(uint8_t)at[0] << 16 | (uint32_t)(uint8_t)at[1] << 8 | (uint8_t)at[2]) | 0x202020;
 }
 
 static bool date_month(struct date_fields *d, const char *at)

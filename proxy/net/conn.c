@@ -221,7 +221,13 @@ ssize_t conn_result(struct conn *c, ssize_t n)
 
 ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 {
+	c->drained = false;
 	return c->transport->read(c, buf, cap);
+}
+
+bool conn_is_quiet(const struct conn *c)
+{
+	return c->drained && !(c->read_event.ev_evcallback.evcb_flags & (EVLIST_ACTIVE | EVLIST_ACTIVE_LATER));
 }
 
 static ssize_t conn_write(struct conn *c, struct iovec *iov, int n_iov, bool more)

@@ -55,6 +55,9 @@ void conn_abort(struct conn **);
 void conn_want(struct conn *, bool readable, bool writable);
 
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
+/* Whether there is nothing to read as far as is known without asking the kernel: the last read took all that had
+ * arrived, and the loop has heard of nothing since. What has come since the loop last looked is not known. */
+bool conn_is_quiet(const struct conn *);
 /* After CONN_AGAIN the next call must begin with the same bytes, because part of a TLS record may have been sent. */
 ssize_t conn_writev(struct conn *, struct iovec *, int n);
 /* Like conn_writev(), for a caller that writes again or ends the connection at once (conn_close(),

@@ -46,6 +46,7 @@ struct conn {
 	uint8_t need;                  /* enum conn_need: what the transport waits for, whatever the owner wants */
 	bool want_read, want_write;    /* what the owner asked for (conn_want()) */
 	bool armed_read, armed_write;
+	bool drained;                  /* set by the transport: the last read has left nothing behind */
 	bool held;                     /* the kernel may hold back the bytes written last */
 	uint8_t *unsent_at;            /* gathered bytes, in the loop's buffer or in kept; written before any others */
 	size_t unsent;

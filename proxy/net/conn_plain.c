@@ -20,6 +20,7 @@ static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
 	do
 		n = recv(c->fd, buf, cap, 0);
 	while (n < 0 && errno == EINTR);
+	c->drained = n < (ssize_t)cap && n != 0;
 	return conn_result(c, n);
 }
 

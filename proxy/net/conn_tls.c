@@ -229,6 +229,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 				c->need = need;
 				conn_arm(c);
 			}
+			c->drained = need != CONN_NEED_WRITE;
 			return got ? (ssize_t)got : CONN_AGAIN;
 		}
 		t->over = true;

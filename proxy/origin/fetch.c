@@ -14,7 +14,11 @@
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 
-enum { FETCH_LOG_URL_MAX = 512 };
+enum {
+	FETCH_LOG_URL_MAX = 512,
+	FETCH_SPARES = 64,
+	FETCH_SPARE_TEXT = 4096        /* a spare does not keep texts that have grown beyond this */
+};
 
 struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, struct backoff *backoff)
 {
@@ -26,6 +30,7 @@ struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, stru
 	p->connections = connections;
 	p->backoff = backoff;
 	LIST_INIT(&p->fetches);
+	LIST_INIT(&p->spares);
 	return p;
 }
 
@@ -59,33 +64,91 @@ static void fetch_leave(struct fetch *f)
 	loop_forget(l, &f->task);
 }
 
+/* Frees the memory of a fetch that has nothing else any more. */
+static void fetch_drop(struct fetch *f)
+{
+	http_parser_free(&f->parser);
+	http_msg_free(&f->msg);
+	text_free(&f->url);
+	text_free(&f->request_head);
+	text_free(&f->head);
+	free(f);
+}
+
+static bool fetch_is_small(const struct fetch *f)
+{
+	return f->url.cap <= FETCH_SPARE_TEXT && f->request_head.cap <= FETCH_SPARE_TEXT &&
+	    f->head.cap <= FETCH_SPARE_TEXT;
+}
+
 static void fetch_free(struct fetch *f)
 {
+	struct fetch_pool *p = f->pool;
+
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
 	LIST_REMOVE(f, link);
 	fetch_leave(f);
 	object_unref(&f->object);
 	transform_free(&f->stage);
-	http_parser_free(&f->parser);
-	http_msg_free(&f->msg);
 	redirect_trail_free(&f->trail);
 	cookie_jar_free(&f->jar);
 	fetch_request_free(&f->request);
-	free(f->request_head);
-	free(f->url);
-	free(f->head);
 	free(f->held);
 	assert(task_is_out(&f->task));
-	free(f);
+	if (p->n_spares == FETCH_SPARES || !fetch_is_small(f)) {
+		fetch_drop(f);
+		return;
+	}
+	LIST_INSERT_HEAD(&p->spares, f, link);
+	p->n_spares++;
+}
+
+static struct fetch *fetch_take_spare(struct fetch_pool *p)
+{
+	struct fetch *f = LIST_FIRST(&p->spares);
+
+	if (f) {
+		LIST_REMOVE(f, link);
+		p->n_spares--;
+	}
+	return f;
+}
+
+/* NULL: out of memory. */
+static struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
+{
+	struct fetch *f = fetch_take_spare(p);
+
+	if (f && f->msg.max_fields != max_fields) {    /* the settings have changed since */
+		fetch_drop(f);
+		f = NULL;
+	}
+	if (!f) {
+		if (!(f = calloc(1, sizeof *f)))
+			return NULL;
+		if (!(f->parser = http_parser_new(false, fetch_on_body, f)) || http_msg_init(&f->msg, max_fields)) {
+			fetch_drop(f);
+			return NULL;
+		}
+	}
+	memset(f, 0, offsetof(struct fetch, parser));
+	f->head.len = 0;
+	f->trail.anew = false;
+	return f;
 }
 
 void fetch_pool_free(struct fetch_pool **pp)
 {
+	struct fetch *f;
+
 	if (!*pp)
 		return;
 	while (!LIST_EMPTY(&(*pp)->fetches))
 		fetch_free(LIST_FIRST(&(*pp)->fetches));
+	while ((f = fetch_take_spare(*pp)) != NULL)
+		fetch_drop(f);
+	spares_free(&(*pp)->memory);
 	free(*pp);
 	*pp = NULL;
 }
@@ -110,6 +173,7 @@ void fetch_end(struct fetch *f)
 	fetch_enter(f, FETCH_ENDED);
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
+	transform_free(&f->stage);
 	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
 	loop_disarm(fetch_loop(f), &f->total);
@@ -120,7 +184,7 @@ static void fetch_show_url(const struct fetch *f, char url[FETCH_LOG_URL_MAX])
 {
 	char shown[URL_SHOWN_MAX];
 
-	log_escape(url, FETCH_LOG_URL_MAX, shown, f->url ? url_show(shown, f->url, strlen(f->url)) : 0);
+	log_escape(url, FETCH_LOG_URL_MAX, shown, f->url.len ? url_show(shown, f->url.bytes, f->url.len - 1) : 0);
 }
 
 void fetch_fail(struct fetch *f)
@@ -181,7 +245,7 @@ void fetch_protocol_error(struct fetch *f)
 	else if (e == HTTP_E_FRAMING && f->phase == FETCH_HEAD && http_msg_has(&f->msg, H_TRANSFER_ENCODING))
 		error = FAILURE_HTTP_TRANSFER_CODING;
 	else if (e == HTTP_E_INCOMPLETE)
-		error = f->phase == FETCH_HEAD && !f->head_len
+		error = f->phase == FETCH_HEAD && !f->head.len
 		    ? FAILURE_CONNECTION_TERMINATED
 		    : FAILURE_HTTP_RESPONSE_INCOMPLETE;
 	fetch_fail_as(f, error, "%s", http_parser_reason(f->parser));
@@ -240,7 +304,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	conn_set_owner(conn, fetch_on_conn, f);
 	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
 	 * choice. */
-	if (backoff_ask(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)),
+	if (backoff_ask(f->pool->backoff, f->url.bytes, loop_now_ms(fetch_loop(f)),
 	    f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
@@ -261,30 +325,30 @@ bool fetch_asks_parent(const struct fetch *f)
 	return f->parent && !f->request.to.tls;
 }
 
-static char *fetch_make_head(struct fetch *f, size_t *len)
+static void fetch_make_head(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	bool absolute = fetch_asks_parent(f);
-	struct text t = { 0 };
+	struct text *t = &f->request_head;
 
-	text_puts(&t, r->method);
-	text_puts(&t, " ");
+	text_empty(t);
+	text_puts(t, r->method);
+	text_puts(t, " ");
 	if (absolute)
-		text_puts(&t, f->url);
+		text_add(t, f->url.bytes, f->url.len - 1);
 	else
-		text_add(&t, r->to.path, r->to.path_len);
-	text_puts(&t, " HTTP/1.1\r\nHost: ");
-	text_puts(&t, r->to.authority);
-	text_puts(&t, "\r\n");
+		text_add(t, r->to.path, r->to.path_len);
+	text_puts(t, " HTTP/1.1\r\nHost: ");
+	text_puts(t, r->to.authority);
+	text_puts(t, "\r\n");
 	if (absolute)
-		parent_add_credentials(&t, f->parent);
-	text_add(&t, r->fields, r->fields_len);
-	cookie_jar_write(f->jar, &t, &r->to);
+		parent_add_credentials(t, f->parent);
+	text_add(t, r->fields, r->fields_len);
+	cookie_jar_write(f->jar, t, &r->to);
 	if (!f->private_gone)
-		text_add(&t, r->private_fields, r->private_len);
+		text_add(t, r->private_fields, r->private_len);
 	if (f->conditional)
-		text_add(&t, r->conditional, r->conditional_len);
-	return text_take(&t, len);
+		text_add(t, r->conditional, r->conditional_len);
 }
 
 /* Whether the request carries the validators. They belong to the response of one URL: sent to another one, to which
@@ -295,17 +359,14 @@ static bool fetch_is_conditional(const struct fetch *f)
 	const struct fetch_request *r = &f->request;
 
 	return r->conditional && !f->cookies &&
-	    (r->conditional_url ? !strcmp(f->url, r->conditional_url) : !f->trail.n);
+	    (r->conditional_url ? !strcmp(f->url.bytes, r->conditional_url) : !f->trail.n);
 }
 
-static char *fetch_make_url(struct fetch *f)
+static void fetch_make_url(struct fetch *f)
 {
-	struct text t = { 0 };
-	size_t len;
-
-	destination_url(&t, &f->request.to);
-	text_add(&t, "", 1);
-	return text_take(&t, &len);
+	text_empty(&f->url);
+	destination_url(&f->url, &f->request.to);
+	text_add(&f->url, "", 1);
 }
 
 /* Whether the request may go out again: its method is idempotent (RFC 9110 section 9.2.2), and it has no body. */
@@ -345,25 +406,23 @@ void fetch_connect(struct fetch *f)
 		.generation = r->settings->generation, .id = r->id, .record = r->record };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
 		f->retried || !fetch_repeatable(f) };
-	size_t len;
 
-	free(f->url);
-	free(f->request_head);
 	f->parent = target.parent;
-	f->url = fetch_make_url(f);
+	fetch_make_url(f);
 	f->cookies |= cookie_jar_has(f->jar, &r->to);
-	f->conditional = f->url && fetch_is_conditional(f);
-	f->request_head = f->url ? fetch_make_head(f, &len) : NULL;
-	if (!f->request_head) {
+	f->conditional = !f->url.failed && fetch_is_conditional(f);
+	if (!f->url.failed)
+		fetch_make_head(f);
+	if (f->url.failed || f->request_head.failed) {
 		fetch_no_memory(f);
 		return;
 	}
 	fetch_tell_begin(f);
-	sender_begin_request(&f->sender, f->request_head, len, f->body.object, r->body_length);
+	sender_begin_request(&f->sender, f->request_head.bytes, f->request_head.len, f->body.object, r->body_length);
 	fetch_enter(f, FETCH_CONNECT);
 	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;
-	f->head_len = 0;
+	f->head.len = 0;
 	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);
@@ -375,7 +434,7 @@ void fetch_connect(struct fetch *f)
  * the request be tried again, once, if no byte came back. Only repeatable requests are sent on such a connection. */
 bool fetch_retry(struct fetch *f)
 {
-	if (!f->reused || f->retried || f->head_len || f->interims)
+	if (!f->reused || f->retried || f->head.len || f->interims)
 		return false;
 	f->retried = true;
 	if (f->request.record)
@@ -494,15 +553,10 @@ void fetch_request_free(struct fetch_request *r)
 
 int fetch_start(struct fetch_pool *p, const struct fetch_request *request, struct object *o)
 {
-	struct fetch *f = calloc(1, sizeof *f);
+	struct fetch *f = fetch_new(p, request->limits.max_header_fields);
 
-	if (!f || !(f->parser = http_parser_new(false, fetch_on_body, f)) ||
-	    http_msg_init(&f->msg, request->limits.max_header_fields)) {
-		if (f)
-			http_parser_free(&f->parser);
-		free(f);
+	if (!f)
 		return -1;
-	}
 	LIST_INSERT_HEAD(&p->fetches, f, link);
 	f->pool = p;
 	f->timer.fire = fetch_on_timeout;

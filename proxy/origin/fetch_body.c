@@ -11,10 +11,10 @@
 
 enum { FETCH_READS_PER_EVENT = 4 };
 
-/* All of the body was read and went through the transform. */
-static void fetch_finish(struct fetch *f)
+/* All of the body went through the transform, or failed there. */
+static void fetch_finish_as(struct fetch *f, enum transform_result r)
 {
-	if (transform_finish(f->stage, &f->failure) == TRANSFORM_FAILED) {
+	if (r == TRANSFORM_FAILED) {
 		fetch_fail(f);
 		return;
 	}
@@ -22,6 +22,11 @@ static void fetch_finish(struct fetch *f)
 	if (f->hooks.done && !f->over_long)
 		f->hooks.done(f->hooks.arg, f->object);
 	fetch_end(f);
+}
+
+static void fetch_finish(struct fetch *f)
+{
+	fetch_finish_as(f, transform_finish(f->stage, &f->failure));
 }
 
 /* Feeds body bytes to the transform. -1: the fetch has ended. */
@@ -50,28 +55,39 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 	return -1;
 }
 
+/* Passes a piece of the body on. At most the bytes of one read are held: reading stops until they went through. -1: the
+ * fetch has ended. */
+static int fetch_pass(struct fetch *f, struct slice piece)
+{
+	size_t used = 0, left;
+	uint8_t *held;
+
+	if (!f->paused && fetch_take(f, (const uint8_t *)piece.at, piece.len, &used))
+		return -1;
+	if (!(left = piece.len - used))
+		return 0;
+	if (!(held = realloc(f->held, f->held_len + left))) {
+		fetch_no_memory(f);
+		return -1;
+	}
+	memcpy(held + f->held_len, piece.at + used, left);
+	f->held = held;
+	f->held_len += left;
+	return 0;
+}
+
+/* Each piece is passed on when the parser has come to what follows it, so that the last one is known as such. */
 int fetch_on_body(void *arg, const char *at, size_t len)
 {
 	struct fetch *f = arg;
-	size_t used = 0;
-	uint8_t *held;
 
 	stats_add(loop_stats(fetch_loop(f)), STAT_BYTES_FROM_ORIGINS, len);
 	f->received += len;
 	if (!f->stage)
 		return 0;
-	if (!f->paused && fetch_take(f, (const uint8_t *)at, len, &used))
+	if (f->piece.len && fetch_pass(f, f->piece))
 		return -1;
-	if (used == len)
-		return 0;
-	/* At most the bytes of one read are held: reading stops until they went through. */
-	if (!(held = realloc(f->held, f->held_len + len - used))) {
-		fetch_no_memory(f);
-		return -1;
-	}
-	memcpy(held + f->held_len, at + used, len - used);
-	f->held = held;
-	f->held_len += len - used;
+	f->piece = (struct slice){ at, len };
 	return 0;
 }
 
@@ -97,12 +113,13 @@ void fetch_go_on(struct fetch *f)
 }
 
 /* The message ended with `left` bytes of the last read behind it. Such bytes are no part of it (RFC 9112 section 6.3),
- * but they show that its length is not what the origin meant: the response is passed on, but not stored. */
+ * but they show that its length is not what the origin meant: the response is passed on, but not stored. Where that
+ * read may have left bytes behind, the next one tells. */
 static void fetch_look_behind(struct fetch *f, size_t left)
 {
 	ssize_t more = left ? (ssize_t)left : CONN_AGAIN;
 
-	if (!left && f->hooks.done && object_is_kept(f->object))
+	if (!left && f->hooks.done && object_is_kept(f->object) && !conn_is_quiet(f->conn))
 		more = conn_read(f->conn, loop_scratch(fetch_loop(f)), 1);
 	f->reusable = f->msg.keep_alive && more == CONN_AGAIN && f->sent;
 	f->over_long = more > 0;
@@ -111,29 +128,45 @@ static void fetch_look_behind(struct fetch *f, size_t left)
 	stats_add(loop_stats(fetch_loop(f)), STAT_RESPONSES_OVER_LONG, f->over_long);
 }
 
+/* The message ended with this piece of its body, which may be empty. */
+static void fetch_end_body(struct fetch *f, struct slice piece, size_t left)
+{
+	enum transform_result r;
+
+	f->complete = true;
+	fetch_look_behind(f, left);
+	if (piece.len &&
+	    transform_feed_whole(f->stage, (const uint8_t *)piece.at, piece.len, &f->failure, &r)) {
+		fetch_finish_as(f, r);
+		return;
+	}
+	if (piece.len && fetch_pass(f, piece))
+		return;
+	if (!f->paused)
+		fetch_finish(f);
+	else {
+		lease_end(&f->lease, &f->conn, f->reusable);
+		loop_disarm(fetch_loop(f), &f->timer);
+	}
+}
+
 /* Feeds body bytes to the parser. */
 int fetch_parse_body(struct fetch *f, const char *data, size_t len)
 {
+	enum http_parse_result r;
+	struct slice piece;
 	size_t used;
 
-	switch (http_parse(f->parser, data, len, &used)) {
-	case PARSE_MORE:
-		return 0;
-	case PARSE_DONE:
-		f->complete = true;
-		fetch_look_behind(f, len - used);
-		if (!f->paused)
-			fetch_finish(f);
-		else {
-			lease_end(&f->lease, &f->conn, f->reusable);
-			loop_disarm(fetch_loop(f), &f->timer);
-		}
-		return -1;
-	default:
-		if (f->phase != FETCH_ENDED)
-			fetch_protocol_error(f);
-		return -1;
-	}
+	f->piece = (struct slice){ NULL, 0 };
+	r = http_parse(f->parser, data, len, &used);
+	piece = f->piece;
+	if (r == PARSE_MORE)
+		return piece.len ? fetch_pass(f, piece) : 0;
+	if (r == PARSE_DONE)
+		fetch_end_body(f, piece, len - used);
+	else if (f->phase != FETCH_ENDED && !(piece.len && fetch_pass(f, piece)))
+		fetch_protocol_error(f);
+	return -1;
 }
 
 int fetch_read_body(struct fetch *f)

@@ -62,9 +62,9 @@ static int fetch_follow(struct fetch *f, bool same_origin)
  * request. */
 static int fetch_ask_hooks(struct fetch *f)
 {
-	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head, f->msg.head_len },
+	const struct fetch_answer answer = { .msg = &f->msg, .upstream = { f->head.bytes, f->msg.head_len },
 		.conditional = f->conditional, .cookies = f->cookies,
-		.url = f->url, .redirected = f->trail.n > 1 };
+		.url = f->url.bytes, .redirected = f->trail.n > 1 };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
 	case FETCH_GO_ON:
@@ -105,7 +105,7 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
 	}
-	backoff_told(f->pool->backoff, f->url, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000,
+	backoff_told(f->pool->backoff, f->url.bytes, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000,
 	    f->msg.status, http_msg_get(&f->msg, H_RETRY_AFTER));
 	fetch_take_cookies(f);
 	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
@@ -127,9 +127,10 @@ static int fetch_start_body(struct fetch *f)
 	fetch_enter(f, FETCH_BODY);
 	if (f->hooks.done && !object_is_kept(f->object) && !object_readers(f->object))
 		fetch_on_abandoned(&f->writer);
-	f->request.stage.head.url = f->url;
+	f->request.stage.head.url = f->url.bytes;
 	f->request.stage.head.redirected = f->trail.n > 1;
-	f->request.stage.encoding.base = f->url;
+	f->request.stage.encoding.base = f->url.bytes;
+	f->request.stage.encoding.spares = &f->pool->memory;
 	if (!(f->stage = transform_new(f->object, &f->msg, &f->request.stage))) {
 		fetch_no_memory(f);
 		return -1;
@@ -167,11 +168,11 @@ static int fetch_skip_interim(struct fetch *f)
 		return -1;
 	}
 	http_parser_go_on(f->parser);
-	if (http_parse(f->parser, f->head + f->msg.head_len, 0, &used) == PARSE_ERROR) {
+	if (http_parse(f->parser, f->head.bytes + f->msg.head_len, 0, &used) == PARSE_ERROR) {
 		fetch_protocol_error(f);
 		return -1;
 	}
-	f->head_len = 0;
+	f->head.len = 0;
 	fetch_start_parser(f);
 	return 0;
 }
@@ -180,22 +181,24 @@ static int fetch_skip_interim(struct fetch *f)
  * pieces, the parser finds it. */
 static size_t fetch_head_end(struct slice in)
 {
-	const char *end = memmem(in.at, in.len, "\r\n\r\n", 4);
+	const char *end = in.at + in.len, *lf = in.at;
 
-	return end ? (size_t)(end - in.at) + 4 : in.len;
+	while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL) {
+		lf++;
+		if (lf - in.at >= 4 && !memcmp(lf - 4, "\r\n\r\n", 4))
+			return (size_t)(lf - in.at);
+	}
+	return in.len;
 }
 
 static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
 {
-	char *head = realloc(f->head, f->head_len + len);
-
-	if (!head) {
+	text_add(&f->head, bytes, len);
+	if (f->head.failed) {
 		fetch_no_memory(f);
 		return -1;
 	}
-	memcpy(head + f->head_len, bytes, len);
-	f->msg.base = f->head = head;
-	f->head_len += len;
+	f->msg.base = f->head.bytes;
 	return 0;
 }
 
@@ -204,18 +207,18 @@ static int fetch_add_head(struct fetch *f, const char *bytes, size_t len)
 static int fetch_take_head(struct fetch *f, struct slice in)
 {
 	while (in.len && f->phase == FETCH_HEAD) {
-		size_t room = f->request.limits.max_header_bytes - f->head_len, take = fetch_head_end(in),
-		       from = f->head_len, used;
+		size_t room = f->request.limits.max_header_bytes - f->head.len, take = fetch_head_end(in),
+		       from = f->head.len, used;
 		enum http_parse_result r;
 
 		if (take > room)
 			take = room;
 		if (fetch_add_head(f, in.at, take))
 			return -1;
-		r = http_parse(f->parser, f->head + from, take, &used);
+		r = http_parse(f->parser, f->head.bytes + from, take, &used);
 		if (r == PARSE_HEAD) {
-			take -= f->head_len - f->msg.head_len;
-			f->head_len = f->msg.head_len;
+			take -= f->head.len - f->msg.head_len;
+			f->head.len = f->msg.head_len;
 		}
 		in = (struct slice){ in.at + take, in.len - take };
 		if (r == PARSE_HEAD && (f->msg.status / 100 != 1 || f->msg.status == 101)) {
@@ -224,8 +227,8 @@ static int fetch_take_head(struct fetch *f, struct slice in)
 		}
 		if (r == PARSE_HEAD && fetch_skip_interim(f))
 			return -1;
-		if (r == PARSE_MORE && f->head_len == f->request.limits.max_header_bytes) {
-			fetch_fail_as(f, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", f->head_len);
+		if (r == PARSE_MORE && f->head.len == f->request.limits.max_header_bytes) {
+			fetch_fail_as(f, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", f->head.len);
 			return -1;
 		}
 		if (r != PARSE_HEAD && r != PARSE_MORE) {
@@ -246,7 +249,7 @@ int fetch_read_head(struct fetch *f)
 			return 0;
 		if (n == CONN_FAILED || n == CONN_EOF) {
 			enum failure_kind error =
-			    f->head_len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
+			    f->head.len ? FAILURE_HTTP_RESPONSE_INCOMPLETE : FAILURE_CONNECTION_TERMINATED;
 
 			if (fetch_retry(f))
 				return -1;

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "core/memory/spares.h"
 #include "proxy/http/cookie_jar.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
@@ -18,8 +19,10 @@
 
 enum fetch_phase { FETCH_CONNECT, FETCH_HEAD, FETCH_BODY, FETCH_ENDED };
 
+/* Before `parser` all is cleared when a fetch begins; from there on memory stays with the fetch while it is a spare
+ * (fetch_pool), and what is in it is set before it is read. */
 struct fetch {
-	LIST_ENTRY(fetch) link;
+	LIST_ENTRY(fetch) link;        /* of its pool's fetches, or of its spares */
 	struct fetch_pool *pool;
 	enum fetch_phase phase;
 	bool blocked;                  /* the socket took no more of the request */
@@ -44,34 +47,36 @@ struct fetch {
 	struct object_reader body;     /* of the request's body; its object NULL: none */
 	struct lease *lease;
 	struct conn *conn;
-	struct http_parser *parser;
-	struct http_msg msg;
 	struct transform *stage;
-	struct fetch_request request;
 	struct fetch_hooks hooks;
-	struct redirect_trail trail;
 	struct cookie_jar *jar;        /* what the redirects have set; NULL: nothing */
-	char *url;                     /* of the current request */
 	const struct conf_parent *parent;      /* the parent proxy that the request goes through; NULL: none */
-	char *request_head;
-	struct sender sender;
 	int interims;                  /* 1xx responses so far */
-	char *head;                    /* the response head as read */
-	size_t head_len;
 	struct slice behind;           /* bytes that were read with the head and follow it */
+	struct slice piece;            /* of the body: parsed, and not passed on; valid within fetch_parse_body() */
 	uint8_t *held;                 /* body bytes for which the object had no room */
 	size_t held_len, held_at;
 	uint64_t received;             /* bytes of the response's body, as received */
 	struct timer timer, total, alone_timer;
 	struct task task;
 	struct failure failure;
+	struct http_parser *parser;
+	struct http_msg msg;
+	struct text url;               /* of the current request, with a NUL behind it that counts */
+	struct text request_head;
+	struct text head;              /* the response head as read */
+	struct redirect_trail trail;
+	struct fetch_request request;
+	struct sender sender;
 };
 
 struct fetch_pool {
 	struct loop *loop;
 	struct pool *connections;
 	struct backoff *backoff;
-	LIST_HEAD(, fetch) fetches;
+	LIST_HEAD(, fetch) fetches, spares;
+	size_t n_spares;
+	struct spares memory;          /* of transforms */
 	size_t n_alone;                /* how many of the fetches go on though nobody reads */
 };
 

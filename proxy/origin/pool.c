@@ -13,13 +13,16 @@
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/parent.h"
 
-enum { POOL_BUCKETS = 256 };
+/* POOL_SURPLUS_MS: so long a connection that is one too many may be idle. Where many requests come at once most of them
+ * find it again, instead of each making and closing one. */
+enum { POOL_BUCKETS = 256, POOL_SURPLUS_MS = 100 };
 
 struct idle {
 	TAILQ_ENTRY(idle) link;        /* in the origin's list, latest first */
 	TAILQ_ENTRY(idle) age;         /* in the pool's list, oldest first */
 	struct pool_origin *origin;
 	struct conn *conn;
+	uint64_t since_ms;
 	struct timer timer;
 };
 
@@ -34,6 +37,7 @@ struct pool_origin {
 	struct origin_target target;   /* host points to the copy */
 	size_t leased, n_idle;
 	struct idle_list idle;
+	struct timer surplus;          /* runs while there are more idle ones than are kept */
 	struct lease_list waiting;
 };
 
@@ -93,6 +97,8 @@ static bool pool_same(const struct origin_target *a, const struct origin_target 
 	    parent_same(a->parent, b->parent) && !strcmp(a->host, b->host);
 }
 
+static void pool_on_surplus(struct timer *);
+
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)
 {
 	struct pool_bucket *b = &p->buckets[pool_hash(t)];
@@ -109,6 +115,7 @@ static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_t
 	o->target = *t;
 	o->target.host = o->host;
 	o->target.record = NULL;       /* this request's alone */
+	o->surplus.fire = pool_on_surplus;
 	TAILQ_INIT(&o->idle);
 	TAILQ_INIT(&o->waiting);
 	LIST_INSERT_HEAD(b, o, link);
@@ -120,6 +127,7 @@ static void pool_origin_put(struct pool_origin *o)
 	if (o->leased || o->n_idle || !TAILQ_EMPTY(&o->waiting))
 		return;
 	LIST_REMOVE(o, link);
+	loop_disarm(o->pool->loop, &o->surplus);
 	free(o->host);
 	free(o);
 }
@@ -167,33 +175,49 @@ static void idle_on_timeout(struct timer *t)
 
 /* Picks the latest idle connection on which nothing has arrived. The origin closed the others, or sent something
  * unasked, and only the event is yet to come: such bytes must not become the answer to a request (RFC 9112 section
- * 9.5). NULL: none. */
+ * 9.5). What comes while the loop is in one turn is not looked for, as little as what is under way to this machine.
+ * NULL: none. */
 static struct conn *idle_pick(struct pool_origin *o)
 {
 	struct idle *i;
 	char byte;
 
 	while ((i = TAILQ_FIRST(&o->idle))) {
-		if (conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
+		if (conn_is_quiet(i->conn) || conn_read(i->conn, &byte, sizeof byte) == CONN_AGAIN)
 			return idle_take(i);
 		idle_drop(i);
 	}
 	return NULL;
 }
 
+/* Closes those that are too many and have not been needed for a while, the one idle for longest first. At least one is
+ * left, and keeps o. */
+static void pool_on_surplus(struct timer *t)
+{
+	struct pool_origin *o = container_of(t, struct pool_origin, surplus);
+	struct pool *p = o->pool;
+	uint64_t now = loop_now_ms(p->loop);
+	struct idle *oldest = TAILQ_LAST(&o->idle, idle_list);
+
+	while (o->n_idle > p->limits.idle_per_origin && now - oldest->since_ms >= POOL_SURPLUS_MS) {
+		idle_drop(oldest);
+		oldest = TAILQ_LAST(&o->idle, idle_list);
+	}
+	if (o->n_idle > p->limits.idle_per_origin)
+		loop_arm(p->loop, &o->surplus, POOL_SURPLUS_MS);
+}
+
 static void pool_keep(struct pool_origin *o, struct conn *conn)
 {
 	struct pool *p = o->pool;
-	struct idle *i =
-	    p->limits.idle_per_origin && o->target.generation == p->generation ? calloc(1, sizeof *i) : NULL;
+	struct idle *i = p->limits.idle_per_origin && o->target.generation == p->generation ? malloc(sizeof *i) : NULL;
 
 	if (!i) {
 		conn_close(&conn);
 		return;
 	}
-	i->origin = o;
-	i->conn = conn;
-	i->timer.fire = idle_on_timeout;
+	*i = (struct idle){ .origin = o, .conn = conn, .since_ms = loop_now_ms(p->loop),
+		.timer.fire = idle_on_timeout };
 	TAILQ_INSERT_HEAD(&o->idle, i, link);
 	TAILQ_INSERT_TAIL(&p->ages, i, age);
 	o->n_idle++;
@@ -201,9 +225,9 @@ static void pool_keep(struct pool_origin *o, struct conn *conn)
 	conn_set_owner(conn, idle_on_conn, i);
 	conn_want(conn, true, false);
 	loop_arm(p->loop, &i->timer, p->limits.idle_timeout_ms);
-	if (o->n_idle > p->limits.idle_per_origin)
-		idle_drop(TAILQ_LAST(&o->idle, idle_list));
-	else if (p->n_idle > p->limits.idle_total)
+	if (o->n_idle > p->limits.idle_per_origin && !o->surplus.queue)
+		loop_arm(p->loop, &o->surplus, POOL_SURPLUS_MS);
+	if (p->n_idle > p->limits.idle_total)
 		idle_drop(TAILQ_FIRST(&p->ages));
 }
 
@@ -283,21 +307,18 @@ static void pool_serve(struct pool_origin *o)
 struct lease *pool_lease(struct pool *p, const struct origin_target *t, const struct lease_terms *terms,
     lease_ready_f *ready, void *arg)
 {
-	struct lease *l = calloc(1, sizeof *l);
+	struct pool_origin *o = pool_origin_get(p, t);
+	struct lease *l = o ? malloc(sizeof *l) : NULL;
 
-	if (!l || !(l->at = pool_origin_get(p, t))) {
-		free(l);
+	if (!l) {
+		if (o)
+			pool_origin_put(o);
 		return NULL;
 	}
-	l->terms = *terms;
-	l->connect_timeout_ms = t->connect_timeout_ms;
-	l->id = t->id;
-	l->record = t->record;
+	*l = (struct lease){ .at = o, .terms = *terms, .connect_timeout_ms = t->connect_timeout_ms, .id = t->id,
+		.record = t->record, .ready = ready, .arg = arg, .task.run = lease_on_task,
+		.timer.fire = lease_on_timeout };
 	fetch_record_begin(l->record, STAGE_QUEUE, p->loop);
-	l->ready = ready;
-	l->arg = arg;
-	l->task.run = lease_on_task;
-	l->timer.fire = lease_on_timeout;
 	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
 	loop_arm(p->loop, &l->timer, terms->wait_ms);
 	pool_serve(l->at);

@@ -15,7 +15,8 @@ struct lease;
 struct pool;
 
 struct pool_limits {
-	size_t idle_per_origin;        /* idle connections kept open; 0: none */
+	/* idle connections kept open, more of them for a tenth of a second; 0: none */
+	size_t idle_per_origin;
 	size_t idle_total;
 	uint64_t idle_timeout_ms;
 };

@@ -204,10 +204,12 @@ static void hit_for_miss_behind_a_purge(void)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
 		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+		struct cache_key key;
 
 		meanwhile(c, cases[i].what);
-		cache_set_hit_for_miss(c, "http://a/f\nk", 12, true, 100, &ticket);
-		UNIT_ROW(cache_is_hit_for_miss(c, "http://a/f\nk", 12, 101) == cases[i].set, "trust 06: %s", cases[i].rule);
+		key = cache_key(c, "http://a/f\nk", 12);
+		cache_set_hit_for_miss(c, &key, true, 100, &ticket);
+		UNIT_ROW(cache_is_hit_for_miss(c, &key, 101) == cases[i].set, "trust 06: %s", cases[i].rule);
 		cache_free(&c);
 	}
 }

@@ -7,6 +7,7 @@
  *	Lx ask for a lease      Fx the same, of a fresh connection     Rx run the loop until it is ready
  *	Kx give it back, the connection to be kept                     Ex give it back, the connection to be closed
  *	Cx the origin closes the connection that x got                 Sx the origin says something on it, unasked
+ *	Dx the owner of x reads all that has come on it
  *	P  leases are of the other origin from here on                 G  ... of the next generation of settings
  *	N  the pool is under the settings of the next generation       W  run the loop until an idle connection closes
  * What comes of it: for each lease that got ready "x" and the number of its connection, with a + where it was idle before, or why it failed;
@@ -182,6 +183,9 @@ static void step(char what, int which)
 		lease_end(&l->lease, &l->conn, what == 'K');
 		CU_ASSERT_PTR_NULL(l->conn);
 		break;
+	case 'D':
+		CU_ASSERT_EQUAL(conn_read(l->conn, &(char){ 0 }, 1), CONN_AGAIN);
+		break;
 	case 'C':
 		CU_ASSERT_EQUAL(shutdown(bench.fars[l->number], SHUT_WR), 0);
 		break;
@@ -310,6 +314,9 @@ static void connections(void)
 		{ "RFC 9112 9.5: what the origin closed is not used again", MANY, ANY, "La Ra Ka Ca Lb Rb", "a0 b1 |1" },
 		{ "RFC 9112 9.5: what it said unasked answers nobody", MANY, ANY, "La Ra Ka Sa Lb Rb", "a0 b1 |1" },
 		{ "what the origin closed is closed while nobody asks, too", MANY, ANY, "La Ra Ka Ca W", "a0 |" },
+		{ "read to its end, it goes to the next lease", MANY, ANY, "La Ra Da Ka Lb Rb", "a0 b0+ |0" },
+		{ "RFC 9112 9.5: read to its end, then closed", MANY, ANY, "La Ra Da Ka Ca W Lb Rb", "a0 b1 |1" },
+		{ "RFC 9112 9.5: read to its end, then spoken on", MANY, ANY, "La Ra Da Ka Sa W Lb Rb", "a0 b1 |1" },
 		{ "the next one that is silent is taken", MANY, ANY, "La Ra Lb Rb Ka Kb Cb Lc Rc", "a0 b1 c0+ |0" },
 	};
 
@@ -320,7 +327,9 @@ static void limits(void)
 {
 	static const struct row rows[] = {
 		{ "nothing is kept idle", { 0, 8, HOUR_MS }, ANY, "La Ra Ka", "a0 |" },
-		{ "one idle connection an origin: the latest stays", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Ka Kb", "a0 b1 |1" },
+		{ "one idle connection an origin: the latest stays", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Ka Kb W", "a0 b1 |1" },
+		{ "what is beyond it is found again at once", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Ka Kb Lc Rc Ld Rd", "a0 b1 c1+ d0+ |01" },
+		{ "all but one go", { 1, 8, HOUR_MS }, ANY, "La Ra Lb Rb Lc Rc Ka Kb Kc W", "a0 b1 c2 |2" },
 		{ "one in all: that of the other origin, which is older, goes", { 8, 1, HOUR_MS }, ANY, "La Ra Ka P Lb Rb Kb", "a0 b1 |1" },
 		{ "idle for too long: closed", { 8, 8, 1 }, ANY, "La Ra Ka W", "a0 |" },
 		{ "new settings: what is idle is closed", MANY, ANY, "La Ra Ka N", "a0 |" },
