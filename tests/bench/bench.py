@@ -16,7 +16,9 @@ import time
 sys.modules["ssl"] = None           # http.client would load OpenSSL, and this process be said to use half of what a server needs of it
 
 import chart
+import coded
 import hits
+import learned
 import micro
 import misses
 import misses2
@@ -33,6 +35,8 @@ PARTS = {part.__name__: part.run for part in (
     hits,
     misses,
     misses2,
+    learned,
+    coded,
     stalls,
     store,
     tls,

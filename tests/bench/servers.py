@@ -236,10 +236,10 @@ def varnish(size="1g"):
     return make
 
 
-def xml2enc():
+def xml2enc(*more, filters="xml2enc"):
     def make(folder, port, source):
         modules = "".join(f"LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so\n"
-                          for name in ("mpm_event", "authz_core", "filter", "proxy", "proxy_http", "xml2enc"))
+                          for name in ("mpm_event", "authz_core", "filter", "proxy", "proxy_http", "xml2enc", *more))
         user = "User www-data\nGroup www-data\n" if os.geteuid() == 0 else ""
         path = write(folder, "httpd.conf", f"""ServerRoot {folder}
 ServerName localhost
@@ -256,10 +256,15 @@ MaxConnectionsPerChild 0
 MaxKeepAliveRequests 0
 KeepAliveTimeout 60
 ProxyPass "/" "http://127.0.0.1:{source}/"
-SetOutputFilter xml2enc
+SetOutputFilter {filters}
 """)
         return [program("apache2"), "-DFOREGROUND", "-f", path]
     return make
+
+
+def xml2enc_of_gzip():
+    """mod_deflate unpacks what mod_xml2enc converts, and packs it again."""
+    return xml2enc("deflate", filters="INFLATE;xml2enc;DEFLATE")
 
 
 def version(name, *command):
