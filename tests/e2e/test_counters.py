@@ -1,4 +1,6 @@
 """The counters that SIGUSR1 shows: each request counts as one of the ways it can be answered, the stores tell what they hold."""
+import contextlib
+import glob
 import os
 import re
 import threading
@@ -9,7 +11,7 @@ import pytest
 from fake_redis import FakeRedis
 from pages import FRESH, Site, page, was_hit
 from peers import Background
-from wire import TIMEOUT, message
+from wire import TIMEOUT, Cut, message
 
 OUTCOMES = ("cache_hits", "cache_stale", "cache_revalidated", "cache_collapsed", "cache_misses", "cache_bypasses")
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
@@ -192,6 +194,71 @@ def test_a_named_route_that_comes_and_goes(start, origin, site, tmp_path):
     proxy.reload()
     counted = proxy.counters()
     assert "route.first.requests" not in counted and counted["route.second.requests"] == 1
+
+
+# What is sent as the answer, what is asked for, and which counters it moves, by how much
+FEED, LATE = b"<?xml version='1.0'?><rss><channel><title>%b</title></channel></rss>", b"weather " * 200
+ANSWERS = {
+    "a feed": (lambda: page(body=FEED % "погода".encode("koi8-r"), kind="text/xml; charset=koi8-r"), "/f", {"responses_normalised": 1, "malformed": 0}),
+    "no feed": (page, "/f", {"responses_untouched": 1}),
+    "a feed whose encoding shows late": (lambda: page(body=FEED % (LATE + "погода на завтра и послезавтра".encode("cp1251")), kind="text/xml"), "/f",
+                                         {"responses_normalised": 1, "responses_revised": 1}),
+    "a stray byte": (lambda: page(body=FEED % ("погода ".encode() * 300 + b"\xff"), kind="text/xml; charset=utf-8"), "/f", {"malformed": 1}),
+    "a cut transfer": (lambda: (message("200 OK", "Content-Type: text/plain", "Content-Length: 100000", body=b"x" * 50_000, length=False), "close"), "/f",
+                       {"responses_cut": 1, "fetches_failed": 1}),
+    "bytes behind the end": (lambda: page() + b"!", "/f", {"responses_over_long": 1}),
+    "a redirect": (lambda: page("Location: /else", status="302 Found"), "/{url}/f", {"redirects": 1, "fetches": 2}),
+    "nobody there": (page, "/http://127.0.0.1:{dead}/f", {"fetches_failed": 1, "responses_error": 1}),
+    "no method": (page, "BREW/", {"requests_bad": 1, "fetches": 0}),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_what_answers_count(start, origin, site, dead_port, case):
+    answer, target, moved = ANSWERS[case]
+    site["/f"], site["/else"] = answer(), page()
+    proxy = start(origin, "--sniff-bytes", "1k")
+    target = target.format(url=origin.url, port=origin.port, dead=dead_port)
+    with contextlib.suppress(Cut):
+        if target.startswith("/"):
+            proxy.get(target)
+        else:
+            proxy.get("/f", method=target)
+    for name, count in {**moved, "bytes_to_clients": 21}.items():       # an answer is out before it is counted
+        reached = proxy.counted(name, count)
+        assert reached == count if name in moved else reached >= count, name
+    counted = proxy.counters()
+    assert counted["clients_accepted"] == 1
+    assert (counted["bytes_from_origins"] > 0) == (counted["fetches"] > 0)
+
+
+def test_connections_and_pauses(start, origin, site):
+    """A second fetch goes by the first one's connection; one that the origin asked to be spared is not made."""
+    site["/f"], site["/busy"] = page("Cache-Control: no-store"), page("Retry-After: 100", status="429 Too Many Requests")
+    proxy = start(origin)
+    for target in ("/f", "/f", f"/{origin.url}/busy", f"/{origin.url}/busy"):
+        proxy.get(target)
+    counted = proxy.counters()
+    assert (counted["fetches"], counted["connections_reused"], counted["backoff_refusals"]) == (3, 1, 1)
+
+
+def test_what_a_small_store_behind_memory_drives_out(start, origin, site, tmp_path):
+    site["*"] = page(FRESH, body=b"x" * 20_000)
+    proxy = start(origin, "--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "1m")
+    for n in range(80):
+        proxy.get(f"/{n}")
+    assert proxy.counted("second_evictions", 1) >= 1
+
+
+def test_every_number_is_looked_at_by_a_test():
+    """Each counter, gauge and tally stands in a test that asks for its value: a new one needs a test that moves it."""
+    with open(TABLE, encoding="ascii") as table:
+        names = re.findall(r'^(?:COUNTER|GAUGE|TALLY|ROUTE)\(\w+, +"(\w+)"', table.read(), re.M)
+    words = set()
+    for path in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "test_*.py")):
+        with open(path, encoding="utf-8") as source:
+            words |= {word for quoted in re.findall(r"[\"']([^\"'\n]*)[\"']", source.read()) for word in re.findall(r"\w+", quoted)}
+    assert len(names) > 50 and not set(names) - words
 
 
 def test_all_of_the_table_is_shown_in_its_order(start, origin, site, tmp_path):

@@ -66,7 +66,7 @@ def test_answers_are_kept(via, names, origin):
     proxy = via(f"feeds.test:{origin.port}", "--workers", "1")
     for _ in range(3):
         assert proxy.through(origin, FEED)[0].body == SMALL_OUT
-    assert names.count("feeds.test", A) == names.count("feeds.test", AAAA) == 1
+    assert names.count("feeds.test", A) == names.count("feeds.test", AAAA) == 1 and proxy.counters()["resolves"] == 1
 
 
 def test_answers_end_with_their_ttl(via, names, origin):

@@ -88,6 +88,7 @@ def test_https(through, parent, secure, way):
     assert upstream.request.line == "GET /f HTTP/1.1" and upstream.request["Host"] == f"{NAME}:{secure.port}"
     upstream.answer(FEED)
     assert client.response().body == SMALL_OUT and names == [NAME]
+    assert proxy.counters()["parent_tunnels"] == 1
 
 
 def test_https_to_an_impostor(through, parent, tls_origin, authority):

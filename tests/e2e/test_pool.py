@@ -208,6 +208,7 @@ def test_one_retry_where_a_reused_connection_dies(proxy, origin, method, end):
     assert second.request.target == "/again" and origin.connections == 2
     second.answer(FEED)
     assert client.response().body == (b"" if method == "HEAD" else SMALL_OUT)
+    assert proxy.counters()["fetches_retried"] == 1
 
 
 def test_one_retry_only(proxy, origin):

@@ -196,6 +196,7 @@ def test_out_of_descriptors_is_survived(proxy, origin):
         for client in crowd:
             ready.register(client.sock, selectors.EVENT_READ)
         assert ready.select(TIMEOUT), "nobody is served"
+    assert proxy.counted("accept_paused", 1) >= 1
     for client in crowd:
         client.close()
     until = time.monotonic() + TIMEOUT

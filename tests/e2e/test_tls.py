@@ -107,10 +107,11 @@ def test_refused(trusting, tls_origin, authority, case):
     how = dict(how)
     host = how.pop("host", "localhost")
     origin = tls_origin(server_context(make(authority), **how), host)
-    client = trusting(origin).client().ask("/feed")
+    proxy = trusting(origin)
+    client = proxy.client().ask("/feed")
     assert origin.refused() == b""
     got = client.response()
-    assert got.status == 502 and error_of(got) == error
+    assert got.status == 502 and error_of(got) == error and proxy.counters()["tls_failed"] == 1
     assert word in got["Proxy-Status"], got["Proxy-Status"]
 
 
@@ -247,6 +248,8 @@ def test_sessions_are_resumed(trusting, tls_origin, good, version):
         upstream.answer(message("200 OK", XML, "Connection: close", body=SMALL), close=True)
         assert client.response().body == SMALL_OUT
     assert reused == [False, True, True, True]
+    counted = proxy.counters()
+    assert (counted["tls_handshakes"], counted["tls_resumed"], counted["tls_failed"]) == (4, 3, 0)
 
 
 def test_sessions_belong_to_one_host_and_route(start, tls_origin, authority, good):
