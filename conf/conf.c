@@ -70,6 +70,7 @@ int conf_settle(struct conf *conf, struct conf_error *error)
 {
 	if (conf_access_settle(conf, error) != 0 || settle_ways_in(conf, error) != 0 ||
 	    conf_redis_settle(conf, error) != 0 || conf_log_settle(conf, error) != 0 ||
+	    conf_intercept_settle(conf, error) != 0 ||
 	    conf_route_inherit(&conf->direct, conf, error) != 0)
 		return -1;
 	for (size_t i = 0; i < conf->routes.count; i++)
@@ -148,7 +149,10 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 	apply_sources(conf, argc, argv, envp);
 	if (conf_notes_status(conf, error) != 0)
 		return -1;
-	return conf_settle(conf, error) == 0 ? 0 : conf_note_error(conf, error);
+	if (conf_settle(conf, error) != 0)
+		return conf_note_error(conf, error);
+	conf_intercept_warn(conf);
+	return 0;
 }
 
 int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *error)

@@ -26,6 +26,8 @@ enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7
 enum conf_rewrite { CONF_REWRITE_OFF, CONF_REWRITE_ENCLOSURES };
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
+enum conf_intercept_else { INTERCEPT_REFUSE, INTERCEPT_TUNNEL };
+enum conf_tls_min { CONF_TLS_1_0, CONF_TLS_1_1, CONF_TLS_1_2, CONF_TLS_1_3 };
 enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON, CONF_LOG_COMBINED };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 
@@ -179,7 +181,7 @@ const struct conf_route *conf_route_former(const struct conf *former, const stru
 /* Makes the route what the former one is, all its options; the former one's configuration must live as long. */
 void conf_route_keep(struct conf_route *, const struct conf_route *former);
 void conf_route_drop(struct conf *, struct conf_route *);
-/* Gives an option of type TEXT its former value and place. -1: out of memory. */
+/* Gives an option its former value and place. -1: out of memory. */
 int conf_keep(struct conf *, const struct conf *former, const char *option) __attribute__((warn_unused_result));
 
 /* The options of the route that change at least that much of a stored response, a line each, as --print-config writes

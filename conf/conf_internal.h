@@ -168,6 +168,10 @@ int conf_hosts_set(const struct conf_row *, void *list, const struct conf_value 
 int conf_sites_set(const struct conf_row *, void *list, const struct conf_value *, struct conf_error *);
 int conf_access_settle(const struct conf *, struct conf_error *);
 
+/* conf_intercept.c: interception and old TLS. The warnings are kept by conf_warn(). */
+int conf_intercept_settle(const struct conf *, struct conf_error *);
+void conf_intercept_warn(struct conf *);
+
 /* conf_parent.c */
 int conf_parent_set(const struct conf_row *, void *parent, const struct conf_value *, struct conf_error *);
 void conf_parent_format(FILE *, const struct conf_row *, const void *parent);

@@ -43,6 +43,25 @@ static int keep_text(char **text, const char *former)
 	return 0;
 }
 
+/* Sets a value as it is written; a list has an item a line. */
+static int keep_value(struct conf *conf, const struct conf *former, const struct conf_row *row)
+{
+	char *text = conf_format(row, former), *rest = text, *line;
+	int status = text ? 0 : -1;
+	struct conf_error error;
+
+	if (text && conf_types[row->type].clear)
+		conf_types[row->type].clear(conf_member(conf, row));
+	while (status == 0 && (line = strsep(&rest, "\n"))) {
+		struct conf_value value = { line, NULL };
+
+		if (*line)
+			status = conf_types[row->type].set(row, conf_member(conf, row), &value, &error);
+	}
+	free(text);
+	return status;
+}
+
 int conf_keep(struct conf *conf, const struct conf *former, const char *option)
 {
 	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
@@ -51,6 +70,8 @@ int conf_keep(struct conf *conf, const struct conf *former, const char *option)
 	const void *text = (const char *)former + row->offset;
 
 	source->level = from->level;
-	return keep_text(&source->where, from->where) != 0 ? -1 :
-		keep_text(conf_member(conf, row), *(char *const *)text);
+	if (keep_text(&source->where, from->where) != 0)
+		return -1;
+	return row->type == CONF_TYPE_TEXT ? keep_text(conf_member(conf, row), *(char *const *)text) :
+		keep_value(conf, former, row);
 }

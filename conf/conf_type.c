@@ -208,6 +208,12 @@ static const char *const client_policy_words[] = {
 static const char *const client_field_words[] = {
 	[CLIENT_FIELD_X_FORWARDED_FOR] = "x-forwarded-for", [CLIENT_FIELD_FORWARDED] = "forwarded", NULL
 };
+static const char *const intercept_else_words[] = {
+	[INTERCEPT_REFUSE] = "refuse", [INTERCEPT_TUNNEL] = "tunnel", NULL
+};
+static const char *const tls_min_words[] = {
+	[CONF_TLS_1_0] = "1.0", [CONF_TLS_1_1] = "1.1", [CONF_TLS_1_2] = "1.2", [CONF_TLS_1_3] = "1.3", NULL
+};
 static const char *const log_level_words[] = {
 	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info",
 	[CONF_LOG_DEBUG] = "debug", NULL

@@ -9,6 +9,7 @@
 
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
+#include "proxy/client/client_intercept.h"
 #include "proxy/client/crowd.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
@@ -113,7 +114,8 @@ static const unsigned client_next[] = {
 	[CL_HEAD] = TO(WAIT) | TO(CONNECT) | OVER,
 	[CL_WAIT] = TO(WAIT) | TO(SEND) | OVER,
 	[CL_SEND] = TO(IDLE) | OVER,
-	[CL_CONNECT] = TO(TUNNEL) | TO(WAIT) | OVER,
+	[CL_CONNECT] = TO(TUNNEL) | TO(HELLO) | TO(WAIT) | OVER,
+	[CL_HELLO] = TO(IDLE) | TO(CONNECT) | TO(WAIT) | OVER,
 	[CL_TUNNEL] = TO(IDLE) | OVER,
 	[CL_FLUSH] = TO(LINGER) | TO(CLOSED),
 	[CL_LINGER] = OVER,
@@ -145,6 +147,7 @@ void client_close(struct client *c, bool reset)
 	client_drop_body(c);
 	object_detach(&c->reader);
 	origin_cancel(&c->opening);
+	client_leave_opened(c);
 	tunnel_free(&c->tunnel);
 	if (unsent) {
 		conn_want(c->conn, false, true);
@@ -171,6 +174,7 @@ static void client_free(struct client *c)
 	assert(!c->reader.object && !c->opening && !c->tunnel && !c->timer.queue && !c->upload.queue);
 	loop_forget(client_loop(c), &c->task);
 	assert(task_is_out(&c->task));
+	free(c->opened);
 	free(c);
 	p->count--;
 	p->closed--;
@@ -180,7 +184,7 @@ static void client_free(struct client *c)
 static void client_listen(struct client *c)
 {
 	bool full = (client_is_busy(c) || c->blocked) &&
-	    (c->x->in_len >= client_conf(c)->max_header_bytes || c->x->body_starved);
+	    (c->x->in_len >= client_in_max(c) || c->x->body_starved);
 
 	if (c->state != CL_CLOSED && c->state != CL_FLUSH && c->state != CL_TUNNEL)
 		conn_want(c->conn, !c->eof && !full, c->blocked);
@@ -286,7 +290,8 @@ static bool client_flush(struct client *c)
 	if (c->blocked && (conn_unsent(c->conn) < before || !c->timer.queue || !was_blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
 	else if (was_blocked && !c->blocked)
-		loop_arm(client_loop(c), &c->timer, c->state == CL_HEAD ? client_conf(c)->request_timeout_ms : 0);
+		loop_arm(client_loop(c), &c->timer,
+		    c->state == CL_HEAD || c->state == CL_HELLO ? client_conf(c)->request_timeout_ms : 0);
 	return !c->blocked;
 }
 
@@ -309,6 +314,8 @@ static bool client_step(struct client *c)
 		return client_begin(c);
 	case CL_SEND:
 		return client_send(c);
+	case CL_HELLO:
+		return (!conn_unsent(c->conn) || client_flush(c)) && client_hello(c);
 	case CL_CONNECT:
 	case CL_TUNNEL:
 	case CL_FLUSH:
@@ -347,6 +354,22 @@ static void client_forbid(struct client *c)
 	client_pump(c);
 }
 
+/* Says why a client's handshake failed, where TLS failed and not the connection under it. */
+static void client_explain_tls(struct client *c)
+{
+	static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3" };
+	struct failure f;
+	bool version;
+
+	c->greeted = true;
+	conn_explain(c->conn, FAILURE_NONE, &f);
+	if (f.error == FAILURE_NONE)
+		return;
+	version = strstr(f.details, "unsupported protocol");
+	log_info("tls: %s: %s%s%s%s", conn_peer(c->conn), f.details, version ? "; the oldest version spoken is " : "",
+	    version ? versions[client_conf(c)->tls_listen_min] : "", version ? " (tls-listen-min)" : "");
+}
+
 static void client_on_conn(void *arg, enum conn_event event)
 {
 	struct client *c = arg;
@@ -365,6 +388,10 @@ static void client_on_conn(void *arg, enum conn_event event)
 		client_forbid(c);
 		return;
 	}
+	if (event == CONN_CONNECTED)
+		c->greeted = true;
+	if (event == CONN_READABLE && c->secure && !c->greeted)
+		client_explain_tls(c);
 	if (event == CONN_READABLE)
 		client_read(c);
 	client_pump(c);

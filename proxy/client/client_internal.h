@@ -1,5 +1,6 @@
 /* Owns what the files of a client connection share: client.c (its life), client_read.c (request heads), client_body.c
- * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT). Must not know: what client.h must not.
+ * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is
+ * opened). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -14,11 +15,23 @@
 #include "proxy/http/traceparent.h"
 #include "proxy/client/client.h"
 #include "proxy/net/loop.h"
+#include "proxy/net/tls_hello.h"
 #include "proxy/object/sender.h"
 
 #define CLIENT_FORBIDDEN "This address may not use this proxy (client-allow)."
 
-enum client_state { CL_IDLE, CL_HEAD, CL_WAIT, CL_SEND, CL_CONNECT, CL_TUNNEL, CL_FLUSH, CL_LINGER, CL_CLOSED };
+enum client_state {
+	CL_IDLE,
+	CL_HEAD,
+	CL_WAIT,
+	CL_SEND,
+	CL_CONNECT,
+	CL_HELLO,
+	CL_TUNNEL,
+	CL_FLUSH,
+	CL_LINGER,
+	CL_CLOSED
+};
 
 /* What a request needs from its first byte to the last byte of its response. An idle connection has no exchange: the
  * exchange is spare then, and serves whichever connection of the worker needs one next. */
@@ -64,11 +77,14 @@ struct client {
 	bool blocked;
 	bool forbidden;                /* client-allow does not name the client */
 	bool secure;                   /* the connection uses TLS */
+	bool greeted;                  /* its handshake is done, or what went wrong with it was said */
 	struct log_id id;              /* of its latest request */
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
 	struct requester who;
 	struct exchange *x;            /* NULL: idle */
 	struct origin *opening;        /* CL_CONNECT: the origin's connection, being opened */
+	/* the CONNECT that was opened: requests come inside it, or will; NULL: none was */
+	struct opened *opened;
 	struct tunnel *tunnel;         /* CL_TUNNEL: the connection's events go there */
 	struct crowd *crowd;           /* of the client's address; NULL: not counted */
 	struct object_reader reader;
@@ -128,10 +144,16 @@ static inline bool client_measures(const struct client *c)
 	return c->pool->ctx.feeds;
 }
 
+/* The most bytes that are read ahead of what is done with them. */
+static inline size_t client_in_max(const struct client *c)
+{
+	return client_conf(c)->max_header_bytes + (c->state == CL_HELLO ? TLS_HELLO_BYTES_MAX : 0);
+}
+
 /* Whether a request is under way. */
 static inline bool client_is_busy(const struct client *c)
 {
-	return c->state == CL_WAIT || c->state == CL_SEND || c->state == CL_CONNECT || c->state == CL_TUNNEL;
+	return c->state == CL_WAIT || c->state == CL_SEND || (c->state >= CL_CONNECT && c->state <= CL_TUNNEL);
 }
 
 /* Whether the connection is ending: nothing is read, asked for or answered any more. */
@@ -196,5 +218,7 @@ enum answer_way client_way(const struct client *);
 
 /* client_tunnel.c */
 void client_connect(struct client *);          /* carries out a CONNECT */
+/* Goes on with it as a tunnel, whether it was answered already (opened) or not. */
+void client_open_tunnel(struct client *, const char *host, uint16_t port);
 
 #endif

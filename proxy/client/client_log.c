@@ -2,6 +2,7 @@
 #include "proxy/client/client_internal.h"
 
 #include "proxy/client/access_log.h"
+#include "proxy/client/client_intercept.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
 
@@ -43,6 +44,20 @@ static void client_log_more(struct client *c, struct access_log_entry *e)
 		e->traceparent = trace_own(&x->trace, complete ? &x->msg : NULL);
 }
 
+/* The target as it is logged: that of a request inside an opened CONNECT is a path, and logged as the URL that it
+ * means, in room. */
+static struct slice client_target(const struct client *c, struct text *room)
+{
+	struct slice target = http_msg_target(&c->x->msg);
+
+	if (!c->opened || !target.len || target.at[0] != '/')
+		return target;
+	text_puts(room, "https://");
+	text_puts(room, c->opened->to.authority);
+	text_add(room, target.at, target.len < ACCESS_TARGET_MAX ? target.len : ACCESS_TARGET_MAX);
+	return room->failed ? target : (struct slice){ room->bytes, room->len };
+}
+
 void client_log_line(struct client *c, const char *end)
 {
 	enum conf_log_format format = client_conf(c)->log_format;
@@ -50,10 +65,12 @@ void client_log_line(struct client *c, const char *end)
 	char line[ACCESS_LOG_LINE_MAX];
 	char who[REQUESTER_TEXT_MAX];
 	struct object_report report;
+	char url[ACCESS_TARGET_MAX + DESTINATION_AUTHORITY_MAX + sizeof "https://"];
+	struct text room = text_on(url, sizeof url);
 	struct access_log_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
 		    who) : conn_peer(c->conn),
-		.target = http_msg_target(&x->msg),
+		.target = client_target(c, &room),
 		.method = { x->in + x->msg.method_at, x->msg.method_len }, .status = x->status,
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,

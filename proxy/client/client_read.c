@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "proxy/cache/local_reply.h"
 #include "proxy/client/access_log.h"
+#include "proxy/client/client_intercept.h"
 #include "proxy/client/dispatch.h"
 #include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
@@ -147,6 +148,8 @@ static void client_request(struct client *c)
 		client_slow_down(c, &why, has_body || m->method == METHOD_CONNECT);
 		return;
 	}
+	if (client_inside_ends(c, has_body))
+		return;
 	if (m->method == METHOD_CONNECT) {
 		client_connect(c);
 		return;
@@ -159,7 +162,8 @@ static void client_request(struct client *c)
 	x->lookup.ready = client_on_answer;
 	x->lookup.owner = c;
 	x->lookup.memory = &x->memory;
-	dispatch(&x->ctx, &x->lookup, &x->request, &x->who, x->body);
+	dispatch(&x->ctx, &x->lookup, &x->request, &x->who, x->body,
+	    c->opened ? &c->opened->to : NULL);
 	client_take_answer(c);
 	if (c->state != CL_WAIT || !x->body || !c->reader.object)
 		return;
@@ -235,7 +239,7 @@ bool client_parse(struct client *c)
 static int client_grow_in(struct client *c)
 {
 	struct exchange *x = c->x;
-	size_t max = client_conf(c)->max_header_bytes, cap = x->in_cap * 2 < max ? x->in_cap * 2 : max;
+	size_t max = client_in_max(c), cap = x->in_cap * 2 < max ? x->in_cap * 2 : max;
 	char *in = realloc(x->in, cap);
 
 	if (!in) {
@@ -260,7 +264,7 @@ void client_read(struct client *c)
 			x = c->x;
 		}
 		if (x->in_len == x->in_cap) {
-			if (x->in_cap >= client_conf(c)->max_header_bytes)
+			if (x->in_cap >= client_in_max(c))
 				return;
 			if (client_grow_in(c))
 				return;

@@ -1,4 +1,5 @@
 /* CONNECT, from the request to the end of its tunnel; see client_internal.h. Source: RFC 9110 section 9.3.6. */
+#include "proxy/client/client_intercept.h"
 #include "proxy/client/client_internal.h"
 #include "proxy/client/dispatch.h"
 
@@ -56,8 +57,9 @@ static void client_start_tunnel(struct client *c, struct conn *origin)
 		.idle_timeout_ms = client_conf(c)->tunnel_idle_timeout_ms, .end = client_on_tunnel_end, .arg = c,
 	};
 
-	text_printf(&head, "HTTP/1.1 200 OK\r\nProxy-Status: %s; next-hop=\"%s\"\r\n\r\n", client_conf(c)->via,
-	    conn_peer(origin));
+	if (!c->opened)                /* else it was answered before */
+		text_printf(&head, "HTTP/1.1 200 OK\r\nProxy-Status: %s; next-hop=\"%s\"\r\n\r\n", client_conf(c)->via,
+		    conn_peer(origin));
 	settings.head = (struct slice){ head.bytes, head.len };
 	if (head.failed)
 		conn_abort(&origin);
@@ -88,26 +90,40 @@ static void client_on_origin(void *arg, struct conn *origin, const struct failur
 	}
 	if (c->x->record)
 		c->x->record->failure = f->error;
+	if (c->opened) {               /* its client takes it for connected */
+		log_line_of(LOG_LEVEL_INFO, &c->x->id, "intercept-else: %s: %s", c->opened->to.authority, f->details);
+		client_close(c, true);
+		return;
+	}
 	client_take_object(c, local_reply_failure(client_context(c), f));
 	client_pump(c);
 }
 
 void client_connect(struct client *c)
 {
-	const struct request_context *ctx = &c->x->ctx;
 	struct destination to;
 	struct object *refusal = NULL;
-	struct origin_target target;
-	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
 
 	/* Bytes behind the head are no request, even if this one is refused. */
 	c->keep = false;
 	c->refused = true;
-	if (dispatch_tunnel(ctx, &c->x->request, &to, &refusal)) {
-		client_take_object(c, refusal);
+	if (client_opens(c))
 		return;
-	}
-	to.tls = true;         /* whatever the tunnel carries: CONNECT uses the parent that https uses */
+	if (dispatch_tunnel(&c->x->ctx, &c->x->request, c->opened, &to, &refusal))
+		client_take_object(c, refusal);
+	else
+		client_open_tunnel(c, to.host, to.port);
+}
+
+void client_open_tunnel(struct client *c, const char *host, uint16_t port)
+{
+	const struct request_context *ctx = &c->x->ctx;
+	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
+	/* whatever the tunnel carries: CONNECT uses the parent that https uses */
+	struct destination to = { .tls = true, .port = port };
+	struct origin_target target;
+
+	snprintf(to.host, sizeof to.host, "%s", host);
 	target = (struct origin_target){ .host = to.host, .port = to.port, .guard = ctx->tunnel_guard,
 		.parent = parent_choose(&parents, &to), .tunnel = true,
 		.connect_timeout_ms = ctx->conf->connect_timeout_ms,

@@ -14,7 +14,9 @@
 #include "proxy/cache/request_head.h"
 #include "proxy/client/request_read.h"
 #include "proxy/client/requester.h"
+#include "proxy/http/pac.h"
 #include "proxy/http/target.h"
+#include "proxy/http/target_inside.h"
 #include "proxy/net/loop.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch.h"
@@ -27,8 +29,9 @@
 #define DISPATCH_NO_TUNNEL \
 	"CONNECT is not served, because nothing can be read in a tunnel. Subscribe to " \
 	"http://UTFEED:PORT/https://HOST/FEED (utfeed's own address, then the feed's URL), or to http://HOST/FEED by " \
-	"the proxy setting with the option upgrade-https on. The option connect-allow opens tunnels, in which feeds " \
-	"stay as they are."
+	"the proxy setting with the option upgrade-https on; `utfeed opml` rewrites a list of subscriptions. The " \
+	"option intercept has https feeds read as they are asked for (utfeed-intercept(7)); connect-allow opens " \
+	"tunnels, in which feeds stay as they are."
 
 enum { DISPATCH_VIA_MAX = 8 };
 
@@ -46,6 +49,7 @@ static const struct {
 	[TARGET_FORWARD_OFF] = { 403, "The forward proxy is switched off here." },
 	[TARGET_BAD_AUTHORITY] = { 400, "The target of CONNECT is not of the form host:port." },
 	[TARGET_NOT_SERVED] = { 421, "This name in Host is not one that is served here (hosts)." },
+	[TARGET_MISDIRECTED] = { 421, "This tunnel leads to another host than the one asked for." },
 	[TARGET_BAD_PATH] = { 400, "The path leaves its route or is too long." },
 };
 
@@ -243,12 +247,14 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	return NULL;
 }
 
-int dispatch_tunnel(const struct request_context *ctx, const struct request *request, struct destination *to,
-    struct object **refusal)
+int dispatch_tunnel(const struct request_context *ctx, const struct request *request, bool inside,
+    struct destination *to, struct object **refusal)
 {
 	enum target_error e;
 
-	if (!ctx->conf->connect_allow.count)
+	if (inside)
+		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "There is no tunnel within a tunnel.", "");
+	else if (!ctx->conf->connect_allow.count)
 		*refusal = local_reply(ctx, 405, DISPATCH_ALLOW, DISPATCH_NO_TUNNEL, "");
 	else if ((e = target_authority(to, request->msg)) != TARGET_OK)
 		*refusal = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, "");
@@ -257,8 +263,30 @@ int dispatch_tunnel(const struct request_context *ctx, const struct request *req
 	return -1;
 }
 
+/* The Host was found to be valid, and to be one that is served. */
+static struct object *dispatch_pac(const struct request_context *ctx, const struct request *request, uint16_t port)
+{
+	struct slice host = http_msg_get(request->msg, H_HOST);
+	struct url_host asked = { .port = port };
+	struct text t = { 0 };
+	struct object *o;
+
+	if (!request_reads(request))
+		return local_reply(ctx, 405, DISPATCH_ALLOW, "Only GET and HEAD are served for this file.", "");
+	if (url_parse_host(host.at, host.len, &asked) != URL_OK)
+		return NULL;
+	if (!asked.port_given)
+		asked.port = port;
+	host.len = asked.ipv6 ? asked.host.len + 2 : asked.host.len;
+	pac_write(&t, ctx->conf, host, asked.port, ctx->secure);
+	text_add(&t, "", 1);
+	o = t.failed ? NULL : local_reply(ctx, 200, PAC_CONTENT_TYPE, t.bytes, "");
+	text_free(&t);
+	return o;
+}
+
 void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request,
-    const struct requester *who, struct object *body)
+    const struct requester *who, struct object *body, const struct inside *inside)
 {
 	const struct target *target = &l->target;
 	uint16_t port = url_default_port(ctx->secure ? URL_HTTPS : URL_HTTP);
@@ -267,8 +295,11 @@ void dispatch(const struct request_context *ctx, struct lookup *l, const struct 
 
 	l->ctx = ctx;
 	l->request = request;
-	if ((e = target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path,
-	         &why)) != TARGET_OK)
+	e = inside ? target_inside(&l->target, ctx->conf, inside, request->msg, &why) :
+	    target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path, &why);
+	if (e == TARGET_PAC)
+		l->object = dispatch_pac(ctx, request, port);
+	else if (e != TARGET_OK)
 		l->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(request_method(request), "purge"))
 		l->object = dispatch_purge(ctx, l, request, who);

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "proxy/http/loose_url.h"
+#include "proxy/http/pac.h"
 #include "proxy/http/served_host.h"
 
 static const char *const url_prefixes[] = { "/http:/", "/https:/" };
@@ -183,6 +184,8 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	}
 	if (!served_host(conf, host.at ? host.at : "", &asked, port == url_default_port(URL_HTTPS)))
 		return TARGET_NOT_SERVED;
+	if (pac_is(conf, target))
+		return host.len ? TARGET_PAC : TARGET_BAD_HOST;
 	for (size_t i = 0; i < sizeof url_prefixes / sizeof *url_prefixes; i++)
 		if (conf->gateway && starts(target, url_prefixes[i])) {
 			t->mode = TARGET_GATEWAY;

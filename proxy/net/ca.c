@@ -248,6 +248,8 @@ const char *ca_refuses(const struct ca *ca, const char *name)
 	X509 *sample = ca_sample(name);
 	int result = sample ? X509_V_OK : X509_V_ERR_OUT_OF_MEM;
 
+	if (sample)                    /* OpenSSL checks the names that it has read, which are those of this call */
+		X509_check_purpose(sample, -1, 0);
 	for (int i = 0; result == X509_V_OK && i < sk_X509_num(ca->above); i++) {
 		NAME_CONSTRAINTS *c =
 		    X509_get_ext_d2i(sk_X509_value(ca->above, i), NID_name_constraints, NULL, NULL);

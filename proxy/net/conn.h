@@ -13,9 +13,11 @@
 #include <sys/uio.h>
 
 #include "proxy/base/failure.h"
+#include "proxy/base/slice.h"
 
 struct loop;
 struct conn;
+struct leaf;
 struct tls_context;
 
 /* Events that the owner is told of. A failed connection reports CONN_READABLE; the read that follows returns the
@@ -42,6 +44,11 @@ struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, con
  * context is a server's. way: what else tells this peer from others under this context, its port and what leads to it;
  * a session is resumed only where host and way are the same. -1: out of memory. */
 int conn_start_tls(struct conn *, struct tls_context *, const char *host, const char *way)
+    __attribute__((warn_unused_result));
+/* The same with a client that gets this certificate, whatever certificate the context has, and whose first bytes were
+ * read already: early, which is copied. A reference to the leaf is taken. The connection may speak TLS already, once:
+ * this TLS goes through that one then. */
+int conn_accept_tls(struct conn *, struct tls_context *, struct leaf *, struct slice early)
     __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */
 void conn_set_owner(struct conn *, conn_event_f *, void *arg);

@@ -7,16 +7,21 @@
 #include <string.h>
 
 #include "proxy/base/container_of.h"
+#include "proxy/net/ca_internal.h"
 #include "proxy/net/conn_internal.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_context_internal.h"
+#include "proxy/net/tls_early.h"
 
 enum { TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH };
 
 struct conn_tls {
 	struct conn *conn;
+	struct conn_tls *outer;        /* the TLS that this TLS goes through; NULL: none */
 	struct tls_context *context;
 	SSL *ssl;                      /* NULL: the handshake has not begun */
+	struct leaf *leaf;             /* one reference: the certificate for this client; NULL: the context's */
+	BIO *early;                    /* reads for ssl, which takes it over; NULL: ssl reads the socket by itself */
 	struct tls_waiter waiter;      /* waits for the context before that; wakes task */
 	struct task task;              /* begins the handshake; reports CONN_READABLE for bytes that OpenSSL holds */
 	bool up;                       /* the handshake is done */
@@ -103,7 +108,8 @@ static bool tls_pending(const struct conn *c)
 {
 	const struct conn_tls *t = c->tls;
 
-	return t->more && (t->over || SSL_has_pending(t->ssl));
+	return t->more && (t->over || SSL_has_pending(t->ssl) || (t->leaf && BIO_pending(SSL_get_rbio(t->ssl)) > 0) ||
+	    (t->outer && SSL_has_pending(t->outer->ssl)));
 }
 
 static void tls_resume(struct conn *c)
@@ -166,6 +172,17 @@ static int tls_open(struct conn *c)
 	    (t->host && tls_expect(t->ssl, t->host))) {
 		c->err = ENOMEM;
 		failure_set(&t->failure, FAILURE_PROXY_INTERNAL_ERROR, "%s", why.text);
+		return -1;
+	}
+	if (t->early) {
+		if (t->outer && BIO_up_ref(t->early))
+			SSL_set0_wbio(t->ssl, t->early);
+		SSL_set0_rbio(t->ssl, t->early);
+		t->early = NULL;
+	}
+	if (t->leaf && leaf_use(t->leaf, t->ssl)) {
+		c->err = ENOMEM;
+		failure_set(&t->failure, FAILURE_PROXY_INTERNAL_ERROR, "the certificate cannot be used");
 		return -1;
 	}
 	SSL_set_app_data(t->ssl, t);
@@ -290,19 +307,30 @@ static void tls_shutdown(struct conn *c)
 	t->closing = true;
 	ERR_clear_error();
 	SSL_shutdown(t->ssl);
+	if (t->outer)
+		SSL_shutdown(t->outer->ssl);
 }
 
-static void tls_free(struct conn *c)
+static void tls_release(struct conn *c, struct conn_tls *t)
 {
-	struct conn_tls *t = c->tls;
-
 	tls_context_leave(t->context, &t->waiter);
 	loop_forget(c->loop, &t->task);
 	SSL_free(t->ssl);
+	BIO_free(t->early);
+	leaf_unref(&t->leaf);
 	ERR_clear_error();
 	tls_context_unref(&t->context);
 	assert(task_is_out(&t->task));
 	free(t);
+}
+
+static void tls_free(struct conn *c)
+{
+	struct conn_tls *t = c->tls, *outer = t->outer;
+
+	tls_release(c, t);             /* it may still point to the outer one */
+	if (outer)
+		tls_release(c, outer);
 	c->tls = NULL;
 }
 
@@ -315,7 +343,7 @@ static const struct conn_transport conn_tls = {
 int conn_start_tls(struct conn *c, struct tls_context *context, const char *host, const char *way)
 {
 	size_t len = host ? strlen(host) : 0, way_len = host ? strlen(way) : 0;
-	struct conn_tls *t = calloc(1, sizeof *t + way_len + 1 + len + 1);
+	struct conn_tls *t = c->tls && c->tls->outer ? NULL : calloc(1, sizeof *t + way_len + 1 + len + 1);
 
 	if (!t)
 		return -1;
@@ -332,10 +360,30 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	t->task.run = tls_on_task;
 	t->waiter.loop = c->loop;
 	t->waiter.task = &t->task;
+	if ((t->outer = c->tls))       /* its owner reads through this one from now on */
+		loop_forget(c->loop, &t->outer->task);
 	c->tls = t;
 	c->transport = c->keeper = &conn_tls;
 	c->connecting = true;
 	c->need = tls_context_await(context, &t->waiter) ? 0 : host ? CONN_NEED_WRITE : CONN_NEED_READ;
+	conn_arm(c);
+	return 0;
+}
+
+int conn_accept_tls(struct conn *c, struct tls_context *context, struct leaf *leaf, struct slice early)
+{
+	BIO *bio = tls_early_new(c->fd, c->tls ? c->tls->ssl : NULL, early);
+
+	if (!bio || conn_start_tls(c, context, NULL, NULL)) {
+		BIO_free(bio);
+		return -1;
+	}
+	c->tls->early = bio;
+	c->tls->leaf = leaf_ref(leaf);
+	/* The message that TLS waits for is here, and no event of the socket tells of it. */
+	if (!c->need)
+		return 0;
+	c->need = CONN_NEED_WRITE;
 	conn_arm(c);
 	return 0;
 }

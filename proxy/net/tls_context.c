@@ -184,16 +184,27 @@ static int ctx_read_files(SSL_CTX *ctx, const struct tls_settings *c, struct tls
 	return 0;
 }
 
+/* Old versions sign by SHA-1 and MD5, which no level above 0 accepts. */
+static int ctx_set_version(SSL_CTX *ctx, const struct tls_settings *c)
+{
+	static const int versions[] = { [TLS_VERSION_DEFAULT] = TLS1_2_VERSION, [TLS_VERSION_1_0] = TLS1_VERSION,
+		[TLS_VERSION_1_1] = TLS1_1_VERSION, [TLS_VERSION_1_2] = TLS1_2_VERSION,
+		[TLS_VERSION_1_3] = TLS1_3_VERSION };
+	int min = versions[c->side == TLS_SERVER ? c->min : TLS_VERSION_DEFAULT];
+
+	SSL_CTX_set_security_level(ctx, min < TLS1_2_VERSION ? 0 : TLS_SECURITY_LEVEL);
+	return SSL_CTX_set_min_proto_version(ctx, min) ? 0 : -1;
+}
+
 static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 {
 	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
-	if (!ctx || !SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION)) {
+	if (!ctx || ctx_set_version(ctx, c)) {
 		why_set(why, TLS_FILE_NONE, "");
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
-	SSL_CTX_set_security_level(ctx, TLS_SECURITY_LEVEL);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
@@ -318,7 +329,8 @@ bool tls_context_is_out_of_date(struct tls_context *c, const char *file, struct 
 static void *tls_context_load(void *arg)
 {
 	struct tls_context *c = arg;
-	const struct tls_settings settings = { TLS_CLIENT, c->verify, "", "", "" };
+	const struct tls_settings settings = { .side = TLS_CLIENT, .verify = c->verify, .ca_file = "", .cert = "",
+		.key = "" };
 	struct tls_why why;
 	SSL_CTX *ssl = ctx_make(&settings, &why);
 	struct tls_waiter *w;

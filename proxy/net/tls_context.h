@@ -1,5 +1,5 @@
 /* Owns what TLS connections have in common, the context: the authorities that are trusted, our own certificate,
- * sessions to resume. TLS 1.2 and 1.3 only.
+ * sessions to resume. TLS 1.2 and 1.3 only, but for servers' contexts that are told to speak older versions.
  * Must not know: options, requests. All workers share a context, which has a lock of its own.
  * Invariant: the settings of a context never change, and it lives as long as any connection made under it. */
 #ifndef UTFEED_PROXY_NET_TLS_CONTEXT_H
@@ -10,6 +10,8 @@
 struct tls_context;
 
 enum tls_side { TLS_CLIENT, TLS_SERVER };
+/* The oldest version that a server's context speaks; a client's never speaks any before 1.2. */
+enum tls_version { TLS_VERSION_DEFAULT, TLS_VERSION_1_0, TLS_VERSION_1_1, TLS_VERSION_1_2, TLS_VERSION_1_3 };
 
 /* Names of PEM files; "": none. */
 struct tls_settings {
@@ -17,6 +19,7 @@ struct tls_settings {
 	bool verify;                   /* the peer's certificate: chain, dates, purpose and name */
 	const char *ca_file;           /* the authorities that are trusted; "": those of the system */
 	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */
+	enum tls_version min;          /* for TLS_SERVER */
 };
 
 /* The file that is to blame for a failure, if one is. */

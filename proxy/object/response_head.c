@@ -252,7 +252,8 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 
 	add_status_line(&t, status);
 	response_head_add_field(&t, "Date", date);
-	response_head_add_field(&t, "Content-Type", "text/plain; charset=utf-8");
+	if (strncmp(fields, "Content-Type:", 13))
+		response_head_add_field(&t, "Content-Type", "text/plain; charset=utf-8");
 	response_head_add_field(&t, "Cache-Control", "no-store");
 	text_puts(&t, RESPONSE_SANDBOX);
 	text_puts(&t, fields);

@@ -49,7 +49,8 @@ struct object_head *response_head_build(const struct http_msg *, enum response_b
  * fields stay that are hints of the final head's (RFC 8297 section 2). */
 void response_interim(struct text *, const struct http_msg *);
 
-/* Fills the object with a response of our own. fields: complete lines or "". text: the body. */
+/* Fills the object with a response of our own. fields: complete lines or "", first among them Content-Type
+ * where the body is no plain text. text: the body. */
 int response_own(struct object *, int status, const char *fields, const char *date, const char *text, size_t len)
     __attribute__((warn_unused_result));
 

@@ -34,6 +34,11 @@ struct fetch_pool *fetch_pool_new(struct loop *l, struct pool *connections, stru
 	return p;
 }
 
+struct pool *fetch_pool_connections(struct fetch_pool *p)
+{
+	return p->connections;
+}
+
 struct loop *fetch_loop(struct fetch *f)
 {
 	return f->pool->loop;

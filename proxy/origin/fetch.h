@@ -102,6 +102,7 @@ struct fetch_request {
 };
 
 struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct backoff *);
+struct pool *fetch_pool_connections(struct fetch_pool *);
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);
 

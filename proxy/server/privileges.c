@@ -150,7 +150,8 @@ static int privileges_verify(const struct privileges *p)
 static void privileges_warn(const struct conf *conf)
 {
 	const char *const files[] = { conf->file, conf->tls_listen_cert, conf->tls_listen_key,
-		conf->admin_tls_cert, conf->admin_tls_key, conf->tls_ca_file };
+		conf->admin_tls_cert, conf->admin_tls_key, conf->tls_ca_file, conf->intercept_ca_cert,
+		conf->intercept_ca_key };
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		if (files[i] && *files[i] && access(files[i], R_OK))
@@ -175,6 +176,9 @@ int privileges_drop(const struct privileges *p, const struct conf *conf)
 	/* A process that changes its user leaves no core file unless it says that it may. */
 	if (dumpable == 1 && prctl(PR_SET_DUMPABLE, 1))
 		log_warn("user: a crash will leave no core file: %s", strerror(errno));
+	/* One that said that it may not does not become one that may. */
+	if (!dumpable)
+		prctl(PR_SET_DUMPABLE, 0);
 	privileges_warn(conf);
 	return 0;
 }

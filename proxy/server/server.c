@@ -27,6 +27,7 @@
 #include "proxy/server/stores.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/fd_limit.h"
+#include "proxy/settings/interception.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
@@ -328,9 +329,13 @@ int server_check(struct conf *conf)
 {
 	size_t kept;
 	struct tls_set *tls = tls_set_new(conf, NULL, &kept);
+	struct interception *opened = NULL;
 	struct privileges user;
 	int status = preflight(conf);
 
+	if (interception_new(conf, NULL, &opened, &kept))
+		status = -1;
+	interception_unref(&opened);
 	if (!tls || privileges_find(&user, conf) || takeover_check(conf->takeover_socket))
 		status = -1;
 	tls_set_free(&tls);

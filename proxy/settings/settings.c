@@ -9,6 +9,7 @@
 #include "proxy/base/log.h"
 #include "proxy/settings/client_rate.h"
 #include "proxy/settings/fd_limit.h"
+#include "proxy/settings/interception.h"
 #include "proxy/settings/tls_set.h"
 
 /* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning where the
@@ -140,7 +141,12 @@ static int settings_make(struct settings *s, struct settings *former, size_t *ke
 {
 	const struct tls_former *before = former ? &(struct tls_former){ former->conf, former->tls } : NULL;
 
-	if (!(s->tls = tls_set_new(s->conf, before, kept)))
+	const struct interception_former opened = former
+	    ? (struct interception_former){ former->conf, former->interception }
+	    : (struct interception_former){ 0 };
+
+	if (!(s->tls = tls_set_new(s->conf, before, kept)) ||
+	    interception_new(s->conf, former ? &opened : NULL, &s->interception, kept))
 		return -1;
 	if (!(s->routes = all_route_settings(s->conf)) ||
 	    (s->conf->client_rate && !(s->client_rate = client_rate_new()))) {
@@ -155,6 +161,7 @@ static int settings_make(struct settings *s, struct settings *former, size_t *ke
 static void settings_free(struct settings *s)
 {
 	tls_set_free(&s->tls);
+	interception_unref(&s->interception);
 	free_route_settings(s->routes, s->conf);
 	client_rate_unref(&s->client_rate);
 	free(s);

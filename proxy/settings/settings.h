@@ -14,6 +14,7 @@
 #include "proxy/settings/route_counts.h"
 
 struct client_rate;
+struct interception;
 struct conf;
 struct conf_route;
 struct tls_set;
@@ -34,6 +35,7 @@ struct settings {
 	struct conf *conf;
 	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
 	struct tls_set *tls;
+	struct interception *interception;     /* one reference; NULL: no CONNECT is opened */
 	struct guard guard;            /* for destinations that clients choose */
 	struct guard tunnel_guard;     /* for destinations of CONNECT */
 	struct client_rate *client_rate;       /* a reference; NULL: clients may ask as often as they like */

@@ -37,8 +37,8 @@ static bool settings_equal(const struct conf_route *a, const struct conf_route *
 
 static struct tls_settings files_of(const struct conf_route *route)
 {
-	return (struct tls_settings){ TLS_CLIENT, route->tls_verify, route->tls_ca_file, route->tls_cert,
-		route->tls_key };
+	return (struct tls_settings){ .side = TLS_CLIENT, .verify = route->tls_verify, .ca_file = route->tls_ca_file,
+		.cert = route->tls_cert, .key = route->tls_key };
 }
 
 /* The options that name the files, as enum tls_file has them, and first that which asks for TLS. */
@@ -48,12 +48,22 @@ static const char *const door_options[TLS_DOORS][TLS_FILES] = {
 	[TLS_DOOR_ADMIN] = { "admin-listen", "", "admin-tls-cert", "admin-tls-key" },
 };
 
+enum tls_version tls_set_version(enum conf_tls_min min)
+{
+	static const enum tls_version versions[] = { [CONF_TLS_1_0] = TLS_VERSION_1_0, [CONF_TLS_1_1] = TLS_VERSION_1_1,
+		[CONF_TLS_1_2] = TLS_VERSION_1_2, [CONF_TLS_1_3] = TLS_VERSION_1_3 };
+
+	return versions[min];
+}
+
 static struct tls_settings files_of_door(const struct conf *conf, enum tls_door door)
 {
 	bool admin = door == TLS_DOOR_ADMIN;
 
-	return (struct tls_settings){ TLS_SERVER, false, "", admin ? conf->admin_tls_cert : conf->tls_listen_cert,
-		admin ? conf->admin_tls_key : conf->tls_listen_key };
+	return (struct tls_settings){ .side = TLS_SERVER, .ca_file = "",
+		.cert = admin ? conf->admin_tls_cert : conf->tls_listen_cert,
+		.key = admin ? conf->admin_tls_key : conf->tls_listen_key,
+		.min = admin ? TLS_VERSION_DEFAULT : tls_set_version(conf->tls_listen_min) };
 }
 
 /* Logs what is wrong with a file behind "FILE:LINE: OPTION: " of the option that names it, and what comes of it. route

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-struct conf;
-struct conf_route;
-struct tls_context;
+#include "conf/conf.h"
+#include "proxy/net/tls_context.h"
+
 struct tls_set;
 
 /* Where peers come in over TLS: tls-listen, and admin-listen with a certificate. */
@@ -32,5 +32,7 @@ void tls_set_free(struct tls_set **);
 struct tls_context *tls_set_origin(struct tls_set *, const struct conf_route *);
 /* The context for who comes in there; NULL: there is none. */
 struct tls_context *tls_set_door(struct tls_set *, enum tls_door);
+/* A version as an option has it, for a context. */
+enum tls_version tls_set_version(enum conf_tls_min);
 
 #endif

@@ -275,7 +275,8 @@ void redis_disconnect(struct store_redis *r)
 const char *redis_connection_init(struct store_redis *r, struct tls_why *why)
 {
 	const struct redis_settings *s = &r->settings;
-	const struct tls_settings tls = { TLS_CLIENT, true, s->ca_file ? s->ca_file : "", "", "" };
+	const struct tls_settings tls = { .side = TLS_CLIENT, .verify = true,
+		.ca_file = s->ca_file ? s->ca_file : "", .cert = "", .key = "" };
 
 	r->retry_ms = RETRY_FIRST_MS;
 	r->retry.fire = on_retry;

@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_large_hits.py", "test_memory.py",
+CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_intercept.py", "test_large_hits.py", "test_memory.py",
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_trust_http.py",
           "test_trust_lmdb.py",

@@ -18,7 +18,7 @@ from wire import TIMEOUT, message
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DEMO = os.path.join(TOP, "tests", "demo")
-DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-operating.7"]
+DOCUMENTS = ["README", "conf/utfeed.1", "conf/utfeed.conf.5", "conf/utfeed-rules.7", "conf/utfeed-operating.7", "conf/utfeed-intercept.7"]
 COMMANDS = re.compile(r"(\w+=\S+ )*(\./\w|(sh|make|curl|utfeed|docker|kill|apt|apt-get|man)( |$))")
 
 NOT_RUN = {
@@ -27,6 +27,8 @@ NOT_RUN = {
     "make install": "writes into the system; make distcheck, of ./bootstrap check, installs into a folder",
     "docker build -f docker/Dockerfile -t utfeed .": "needs docker",
     "docker run --read-only -p 127.0.0.1:8080:8080 utfeed": "needs docker; make check-image runs the image's root like that",
+    "cp /etc/utfeed/ca.pem /usr/local/share/ca-certificates/utfeed-ca.crt && update-ca-certificates": "changes whom the machine trusts",
+    "https_proxy=http://127.0.0.1:8080 newsboat -x reload": "needs newsboat; tests/readers has it",
     "docker compose -f docker/compose.yaml up --build": "needs docker",
 }
 # What the line does beside building utfeed, which is built here
@@ -131,6 +133,7 @@ class World:
                               ("--listen 127.0.0.1:8080", ""),
                               ("127.0.0.1:9180", f"127.0.0.1:{self.admin_port}"),
                               ("/run/utfeed/", f"{self.folder}/"),
+                              ("/etc/utfeed/ca.", f"{self.folder}/ca."),
                               ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
                               ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
                               ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):

@@ -1,0 +1,40 @@
+/* Owns what the options of interception and of old TLS demand of each other. Must not know: files. */
+#include "conf/conf_internal.h"
+
+static int intercept_fails(const struct conf *conf, const char *option, const char *why, struct conf_error *error)
+{
+	return conf_fail(error, "%s: %s", conf_place(conf, NULL, option).text, why);
+}
+
+int conf_intercept_settle(const struct conf *conf, struct conf_error *error)
+{
+	if (!conf->intercept.count)
+		return 0;
+	if (!*conf->intercept_ca_cert || !*conf->intercept_ca_key)
+		return intercept_fails(conf, "intercept",
+		    "needs an authority that clients trust, intercept-ca-cert and intercept-ca-key; "
+		    "utfeed ca --cert FILE --key FILE makes one", error);
+	if (!conf->forward)
+		return intercept_fails(conf, "intercept",
+		    "needs forward = on, for what is asked in an opened CONNECT is asked of the forward proxy", error);
+	if (conf->intercept_else == INTERCEPT_TUNNEL && !conf->connect_allow.count)
+		return intercept_fails(conf, "intercept-else",
+		    "tunnel leads nowhere, for connect-allow names no destination; write for example "
+		    "connect-allow = .example.org, or intercept-else = refuse", error);
+	return 0;
+}
+
+static void warn_of_old_tls(struct conf *conf, const char *option, enum conf_tls_min min, bool in_use)
+{
+	if (in_use && min < CONF_TLS_1_2)
+		conf_warn(conf,
+		    "%s: TLS before 1.2 is broken: who is between these clients and utfeed can read and change what "
+		    "they get; keep utfeed on the same machine or network as they are",
+		    conf_place(conf, NULL, option).text);
+}
+
+void conf_intercept_warn(struct conf *conf)
+{
+	warn_of_old_tls(conf, "tls-listen-min", conf->tls_listen_min, conf->tls_listen.count);
+	warn_of_old_tls(conf, "intercept-tls-min", conf->intercept_tls_min, conf->intercept.count);
+}

@@ -1,0 +1,328 @@
+/* A CONNECT that is opened (option intercept), from its request until the client speaks TLS with utfeed; see
+ * client_internal.h. What comes inside are requests as on any connection, for https URLs of the CONNECT's authority.
+ * Invariant: the client hears nothing good before the origin was asked who it is; where its certificate was not
+ * accepted, nothing but that answers whatever comes inside. */
+#include "proxy/client/client_intercept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/base/text.h"
+#include "proxy/cache/fetch_plan.h"
+#include "proxy/cache/local_reply.h"
+#include "proxy/net/conn.h"
+#include "proxy/net/tls_hello.h"
+#include "proxy/origin/fetch_record.h"
+#include "proxy/origin/origin.h"
+#include "proxy/settings/interception.h"
+#include "proxy/settings/settings.h"
+#include "proxy/settings/tls_set.h"
+
+#define INTERCEPT_NOT_TLS \
+	"What comes in this tunnel is no TLS, and the tunnel is one that utfeed opens (intercept). Ask for http URLs " \
+	"without CONNECT."
+#define INTERCEPT_ENDED "This host is not intercepted any more; connect again."
+
+/* Alerts of TLS (RFC 8446 section 6). */
+enum { ALERT_INTERNAL_ERROR = 80, ALERT_UNRECOGNIZED_NAME = 112 };
+
+static const uint16_t tls_numbers[] = { [CONF_TLS_1_0] = 0x0301, [CONF_TLS_1_1] = 0x0302, [CONF_TLS_1_2] = 0x0303,
+	[CONF_TLS_1_3] = 0x0304 };
+
+static struct leaves *client_leaves(const struct client *c)
+{
+	return c->x->ctx.settings->interception->leaves;
+}
+
+void client_leave_opened(struct client *c)
+{
+	struct opened *o = c->opened;
+
+	if (!o)
+		return;
+	probe_cancel(&o->probe);
+	if (o->asked)
+		leaves_leave(client_leaves(c), &o->leaf);
+	o->asked = false;
+	leaf_unref(&o->leaf.leaf);
+}
+
+/* ---- before the answer to the CONNECT ---- */
+
+/* What becomes of the CONNECT where the origin could not be reached. */
+enum reach {
+	REACH_REFUSE,          /* the CONNECT is refused */
+	REACH_SEALED,          /* it is opened, and everything inside answered by the failure */
+	REACH_SERVE            /* it is opened: what is stored may answer, and fetches find out for themselves */
+};
+
+static enum reach client_reach(enum failure_kind error)
+{
+	switch (error) {
+	case FAILURE_TLS_CERTIFICATE:
+	case FAILURE_TLS_PROTOCOL:
+	case FAILURE_TLS_ALERT:
+		return REACH_SEALED;
+	case FAILURE_DNS_TIMEOUT:
+	case FAILURE_DNS_ERROR:
+	case FAILURE_IP_UNROUTABLE:
+	case FAILURE_CONNECTION_REFUSED:
+	case FAILURE_CONNECTION_TERMINATED:
+	case FAILURE_CONNECTION_LIMIT:
+	case FAILURE_CONNECTION_TIMEOUT:
+	case FAILURE_PARENT_CREDENTIALS:
+	case FAILURE_PARENT_REFUSED:
+		return REACH_SERVE;
+	default:
+		return REACH_REFUSE;
+	}
+}
+
+/* Answers 200; then the client begins TLS, if it has not yet. */
+static void client_greet(struct client *c)
+{
+	struct exchange *x = c->x;
+	char room[256];
+	struct text head = text_on(room, sizeof room);
+	struct iovec iov;
+
+	text_puts(&head, "HTTP/1.1 200 OK\r\nProxy-Status: ");
+	text_puts(&head, client_conf(c)->via);
+	text_puts(&head, "; details=\"opened by intercept\"\r\n\r\n");
+	iov = (struct iovec){ room, head.len };
+	if (head.failed || !conn_cork(c->conn, &iov, 1)) {
+		client_close(c, true);
+		return;
+	}
+	x->status = 200;
+	client_enter(c, CL_HELLO);
+	loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
+	client_pump(c);
+}
+
+static void client_on_probe(void *arg, const struct failure *f)
+{
+	struct client *c = arg;
+	struct opened *o = c->opened;
+	enum reach reach = f ? client_reach(f->error) : REACH_SERVE;
+
+	o->probe = NULL;
+	if (f)
+		log_step(&c->x->id, "intercept: the origin %s: %s", o->to.authority, f->details);
+	if (f && c->x->record)
+		c->x->record->failure = f->error;
+	if (reach == REACH_REFUSE) {
+		client_take_object(c, local_reply_failure(client_context(c), f));
+		client_pump(c);
+		return;
+	}
+	o->sealed = reach == REACH_SEALED;
+	if (o->sealed)
+		o->failure = *f;
+	client_greet(c);
+}
+
+bool client_opens(struct client *c)
+{
+	const struct request_context *ctx = &c->x->ctx;
+	struct parent_rules parents = fetch_plan_parents(ctx->conf, &ctx->conf->direct);
+	struct origin_target target;
+	struct destination to;
+	struct inside in;
+
+	if (!ctx->settings->interception || c->opened || target_authority(&to, &c->x->msg) != TARGET_OK)
+		return false;
+	inside_set(&in, &to);
+	if (!interception_wants(ctx->conf, in.host))
+		return false;
+	to.tls = true;
+	target = (struct origin_target){ .host = in.host, .port = in.port,
+		.tls = tls_set_origin(ctx->tls, &ctx->conf->direct), .guard = ctx->guard,
+		.parent = parent_choose(&parents, &to), .generation = ctx->settings->generation,
+		.connect_timeout_ms = ctx->conf->connect_timeout_ms, .id = ctx->id,
+		.record = fetch_record_of(ctx->record) };
+	stats_add(loop_stats(client_loop(c)), STAT_INTERCEPTS, 1);
+	log_step(&ctx->id, "intercept: %s", in.authority);
+	if ((c->opened = calloc(1, sizeof *c->opened))) {
+		c->opened->to = in;
+		c->opened->probe = probe_start(ctx->fetches, &target, (size_t)ctx->conf->origin_connections,
+		    ctx->conf->queue_timeout_ms, client_on_probe, c);
+	}
+	if (!c->opened || !c->opened->probe) {
+		client_close(c, false);
+		return true;
+	}
+	loop_disarm(ctx->loop, &c->timer);
+	client_enter(c, CL_CONNECT);
+	return true;
+}
+
+/* ---- the client's first message of TLS ---- */
+
+/* Says in TLS that the handshake has failed, and closes. */
+static void client_alert(struct client *c, unsigned char alert)
+{
+	unsigned char record[] = { 21, 3, 3, 0, 2, 2, alert };
+	struct iovec iov = { record, sizeof record };
+
+	stats_add(loop_stats(client_loop(c)), STAT_INTERCEPTS_REFUSED, 1);
+	if (conn_writev(c->conn, &iov, 1) < 0)
+		log_step(&c->x->id, "intercept: the client does not hear of it");
+	client_log(c, "cut");
+	client_enter(c, CL_IDLE);
+	client_close(c, false);
+}
+
+/* The client speaks TLS from now on, and its requests come inside. */
+static void client_begin_tls(struct client *c)
+{
+	struct exchange *x = c->x;
+	struct opened *o = c->opened;
+	struct leaf *leaf = o->leaf.leaf;
+	struct slice early = { x->in + x->msg.head_len, x->in_len - x->msg.head_len };
+
+	o->leaf.leaf = NULL;
+	client_log(c, "done");
+	if (conn_accept_tls(c->conn, x->ctx.settings->interception->tls, leaf, early)) {
+		leaf_unref(&leaf);
+		client_enter(c, CL_IDLE);
+		client_close(c, true);
+		return;
+	}
+	leaf_unref(&leaf);
+	/* Who asks inside is who asked for the CONNECT: what is said inside no proxy can have read, let alone
+	 * written. */
+	c->who = x->who;
+	c->who.settled = true;
+	c->secure = true;
+	c->greeted = o->old;
+	c->refused = false;
+	client_enter(c, CL_IDLE);
+	client_idle(c);
+	if (c->state == CL_IDLE && !c->pool->draining)
+		loop_arm(client_loop(c), &c->timer, client_conf(c)->request_timeout_ms);
+}
+
+/* The tunnel carries something else than HTTP over TLS. */
+static bool client_pass_else(struct client *c)
+{
+	if (client_conf(c)->intercept_else != INTERCEPT_TUNNEL)
+		return false;
+	client_open_tunnel(c, c->opened->to.host, c->opened->to.port);
+	return true;
+}
+
+/* The name that the certificate is made for; NULL: none is made for this client. Another name than that of the CONNECT
+ * must be one that is intercepted itself. */
+static const char *client_leaf_name(const struct client *c, const struct tls_hello *h)
+{
+	const struct inside *to = &c->opened->to;
+
+	if (!h->named || !strcmp(h->name, to->host))
+		return to->host;
+	return h->name[0] && ca_is_name(h->name, false) && interception_wants(client_conf(c), h->name) ? h->name : NULL;
+}
+
+static void client_ask_leaf(struct client *c, const struct tls_hello *h)
+{
+	struct opened *o = c->opened;
+	const char *name = client_leaf_name(c, h);
+	char shown[TLS_HELLO_NAME_MAX * 4];
+
+	if (!name) {
+		log_escape(shown, sizeof shown, h->name, strlen(h->name));
+		log_line_of(LOG_LEVEL_INFO, &c->x->id,
+		    "intercept: CONNECT names %s, and TLS %s, which intercept does not name", o->to.authority,
+		    *shown ? shown : "no host");
+		client_alert(c, ALERT_UNRECOGNIZED_NAME);
+		return;
+	}
+	o->leaf.loop = client_loop(c);
+	o->leaf.task = &c->task;
+	switch (leaves_get(client_leaves(c), name, h->ecdsa ? CA_ECDSA : CA_RSA, loop_wall_ms(client_loop(c)) / 1000,
+	    &o->leaf)) {
+	case LEAVES_THERE:
+		client_begin_tls(c);
+		return;
+	case LEAVES_WAIT:
+		stats_add(loop_stats(client_loop(c)), STAT_INTERCEPT_LEAVES, 1);
+		o->asked = true;
+		return;
+	case LEAVES_NO_MEMORY:
+		client_alert(c, ALERT_INTERNAL_ERROR);
+	}
+}
+
+/* Says clearly why the handshake that follows will fail. */
+static void client_judge_version(struct client *c, const struct tls_hello *h)
+{
+	enum conf_tls_min min = client_conf(c)->intercept_tls_min;
+
+	c->opened->old = h->version < tls_numbers[min];
+	if (c->opened->old)
+		log_line_of(LOG_LEVEL_INFO, &c->x->id,
+		    "intercept: %s speaks TLS 1.%d at most, and intercept-tls-min asks for 1.%d", conn_peer(c->conn),
+		    h->version > 0x0300 ? h->version - 0x0301 : 0, (int)min);
+}
+
+/* Reads what the client says first. False: there is nothing to do now. */
+static bool client_read_hello(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t len = x->in_len - x->msg.head_len;
+	struct tls_hello h;
+	enum tls_hello_kind kind = tls_hello_read(&h, (const uint8_t *)x->in + x->msg.head_len,
+	    len < LOOP_SCRATCH_BYTES ? len : LOOP_SCRATCH_BYTES, loop_scratch(client_loop(c)));
+
+	if (kind == TLS_HELLO_MORE && x->in_len < client_in_max(c)) {
+		if (c->eof)
+			client_close(c, false);
+		return false;
+	}
+	if (kind != TLS_HELLO_DONE) {
+		if (!client_pass_else(c))
+			client_refuse(c, 400, INTERCEPT_NOT_TLS);
+		return true;
+	}
+	if (!h.http && client_pass_else(c))
+		return true;
+	client_judge_version(c, &h);
+	client_ask_leaf(c, &h);
+	return false;
+}
+
+bool client_hello(struct client *c)
+{
+	struct opened *o = c->opened;
+
+	if (!o->asked)
+		return client_read_hello(c);
+	if (!leaves_told(client_leaves(c), &o->leaf))
+		return false;
+	o->asked = false;
+	if (o->leaf.leaf)
+		client_begin_tls(c);
+	else
+		client_alert(c, ALERT_INTERNAL_ERROR);
+	return false;
+}
+
+/* ---- inside ---- */
+
+bool client_inside_ends(struct client *c, bool has_body)
+{
+	struct opened *o = c->opened;
+	const struct request_context *ctx = &c->x->ctx;
+
+	if (!o || (!o->sealed && interception_wants(ctx->conf, o->to.host)))
+		return false;
+	c->keep = false;
+	c->refused = has_body;
+	if (o->sealed)
+		client_take_object(c, local_reply_failure(ctx, &o->failure));
+	else
+		client_take_object(c, local_reply(ctx, 421, "", INTERCEPT_ENDED, ""));
+	return true;
+}

@@ -1,0 +1,30 @@
+/* Owns what a client connection has beside the rest where its CONNECT is opened; see client_intercept.c. */
+#ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERCEPT_H
+#define UTFEED_PROXY_CLIENT_CLIENT_INTERCEPT_H
+
+#include "proxy/base/failure.h"
+#include "proxy/client/client_internal.h"
+#include "proxy/http/target_inside.h"
+#include "proxy/net/leaves.h"
+#include "proxy/origin/probe.h"
+
+struct opened {
+	struct inside to;
+	struct probe *probe;           /* CL_CONNECT: the origin is looked for */
+	bool old;                      /* the client's TLS is too old, which was said */
+	bool asked;                    /* CL_HELLO: the leaf is waited for */
+	struct leaf_waiter leaf;
+	bool sealed;                   /* the origin did not prove who it is: failure answers everything inside */
+	struct failure failure;
+};
+
+/* Whether the CONNECT is one to be opened; it is under way then. */
+bool client_opens(struct client *);
+/* Does the next step in CL_HELLO. False: there is none to do now, or the state has changed. */
+bool client_hello(struct client *);
+/* Lets go of what the connection waits for. */
+void client_leave_opened(struct client *);
+/* Whether a request inside is answered already, because nothing may be asked there (any more). */
+bool client_inside_ends(struct client *, bool has_body);
+
+#endif

@@ -1,0 +1,109 @@
+/* Targets inside an opened CONNECT; see target_inside.h. Forms: RFC 9112 section 3.2. */
+#include "proxy/http/target_inside.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "proxy/base/text.h"
+
+enum { HTTPS_PORT = 443 };
+
+void inside_set(struct inside *in, const struct destination *connect)
+{
+	size_t len = strlen(connect->host);
+	bool ipv6 = strchr(connect->host, ':');
+
+	if (len && connect->host[len - 1] == '.')
+		len--;
+	for (size_t i = 0; i < len; i++)
+		in->host[i] = (char)tolower((unsigned char)connect->host[i]);
+	in->host[len] = '\0';
+	in->port = connect->port;
+	snprintf(in->authority, sizeof in->authority, ipv6 ? "[%s]" : "%s", in->host);
+	len = strlen(in->authority);
+	if (in->port != HTTPS_PORT)
+		snprintf(in->authority + len, sizeof in->authority - len, ":%u", (unsigned)in->port);
+}
+
+static bool is_same_host(const struct inside *in, const char *host, size_t len, uint16_t port)
+{
+	if (len && host[len - 1] == '.')
+		len--;
+	return port == in->port && len == strlen(in->host) && !strncasecmp(host, in->host, len);
+}
+
+/* One Host at most, and one that HTTP/1.1 must have; it names the CONNECT's host. */
+static enum target_error judge_host(const struct inside *in, const struct http_msg *m)
+{
+	struct slice host = http_msg_get(m, H_HOST);
+	size_t n = http_msg_count(m, H_HOST);
+	struct url_host u;
+
+	if (n > 1 || (!n && m->minor >= 1))
+		return TARGET_BAD_HOST;
+	if (!host.len)
+		return n ? TARGET_BAD_HOST : TARGET_OK;
+	if (url_parse_host(host.at, host.len, &u) != URL_OK)
+		return TARGET_BAD_HOST;
+	return is_same_host(in, host.at + u.host.at, u.host.len, u.port_given ? u.port : HTTPS_PORT) ?
+	    TARGET_OK : TARGET_MISDIRECTED;
+}
+
+static enum target_error read_url(struct target *t, struct slice url, const char **why)
+{
+	switch (destination_from_url(&t->to, url, why)) {
+	case DESTINATION_OK:
+		return TARGET_OK;
+	case DESTINATION_NO_MEMORY:
+		return TARGET_NO_MEMORY;
+	default:
+		return TARGET_BAD_URL;
+	}
+}
+
+static enum target_error read_inside_path(struct target *t, const struct inside *in, struct slice target,
+    const char **why)
+{
+	struct text url = { 0 };
+	enum target_error e;
+
+	text_puts(&url, "https://");
+	text_puts(&url, in->authority);
+	text_add(&url, target.at, target.len);
+	e = url.failed ? TARGET_NO_MEMORY : read_url(t, (struct slice){ url.bytes, url.len }, why);
+	text_free(&url);
+	return e;
+}
+
+static bool is_web_url(struct slice target)
+{
+	return (target.len > 7 && !strncasecmp(target.at, "http://", 7)) ||
+	    (target.len > 8 && !strncasecmp(target.at, "https://", 8));
+}
+
+enum target_error target_inside(struct target *t, const struct conf *conf, const struct inside *in,
+    const struct http_msg *m, const char **why)
+{
+	struct slice target = http_msg_target(m);
+	enum target_error e = judge_host(in, m);
+
+	memset(t, 0, offsetof(struct target, to.host));
+	t->route = &conf->direct;
+	t->mode = TARGET_FORWARD;
+	t->cookies = t->authorization = conf->forward_credentials;
+	*why = "";
+	if (e != TARGET_OK)
+		return e;
+	if (target.at[0] == '/')
+		return read_inside_path(t, in, target, why);
+	if (!is_web_url(target))
+		return TARGET_BAD_TARGET;
+	if ((e = read_url(t, target, why)) != TARGET_OK)
+		return e;
+	if (t->to.tls && is_same_host(in, t->to.host, strlen(t->to.host), t->to.port))
+		return TARGET_OK;
+	target_free(t);
+	return TARGET_MISDIRECTED;
+}

@@ -1,0 +1,156 @@
+/* Interception as it is configured; see interception.h. */
+#include "proxy/settings/interception.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/net/ca.h"
+#include "proxy/net/leaves.h"
+#include "proxy/net/tls_context.h"
+#include "proxy/settings/tls_set.h"
+
+static const char *const options[] = { [CA_FILE_NONE] = "intercept", [CA_FILE_CERT] = "intercept-ca-cert",
+	[CA_FILE_KEY] = "intercept-ca-key" };
+
+/* All options that a reload takes together. */
+static const char *const kept_options[] = { "intercept", "intercept-ca-cert", "intercept-ca-key", "intercept-else",
+	"intercept-tls-min" };
+
+/* A name that stands for all that the destination means: if the authority may not sign for it, clients refuse some of
+ * them at least. Nothing is ever below .invalid (RFC 6761 section 6.4). */
+static const char *sample_of(const struct conf_destination *d, char text[300])
+{
+	if (d->kind == DESTINATION_EVERY)
+		return "utfeed.invalid";
+	if (d->kind == DESTINATION_BLOCK)
+		inet_ntop(d->cidr.ip.ipv6 ? AF_INET6 : AF_INET, d->cidr.ip.bytes, text, 300);
+	else
+		snprintf(text, 300, "%s%.253s", d->kind == DESTINATION_BELOW ? "utfeed." : "", d->host);
+	return text;
+}
+
+/* The authority must be able to sign for all that is to be intercepted. */
+static int check_names(const struct ca *ca, const struct conf *conf, struct ca_why *why)
+{
+	for (size_t i = 0; i < conf->intercept.count; i++) {
+		const struct conf_destination *d = &conf->intercept.items[i];
+		char sample[300], written[300];
+		const char *refusal = ca_refuses(ca, sample_of(d, sample));
+
+		if (!refusal)
+			continue;
+		if (d->kind == DESTINATION_BLOCK)
+			snprintf(written, sizeof written, "%s", sample);
+		else
+			snprintf(written, sizeof written, "%s%.253s", d->kind == DESTINATION_BELOW ? "." : "",
+			    d->kind == DESTINATION_EVERY ? "*" : d->host);
+		why->file = CA_FILE_NONE;
+		snprintf(why->text, sizeof why->text,
+		    "%.80s is not among the names that %.120s may sign for (%s); leave it out, or make another with "
+		    "utfeed ca --for NAME",
+		    written, conf->intercept_ca_cert, refusal);
+		return -1;
+	}
+	return 0;
+}
+
+static struct interception *interception_make(const struct conf *conf, struct ca_why *why)
+{
+	const struct tls_settings tls = { .side = TLS_SERVER, .ca_file = "", .cert = "", .key = "",
+		.min = tls_set_version(conf->intercept_tls_min) };
+	struct interception *i = calloc(1, sizeof *i);
+	struct ca *ca = i ? ca_read(conf->intercept_ca_cert, conf->intercept_ca_key, why) : NULL;
+	struct tls_why tls_why = { TLS_FILE_NONE, "out of memory" };
+
+	if (i && (!ca || check_names(ca, conf, why))) {
+		ca_unref(&ca);
+		free(i);
+		return NULL;
+	}
+	if (i && (i->leaves = leaves_new(ca, INTERCEPTION_LEAVES_MAX)) && (i->tls = tls_context_new(&tls, &tls_why))) {
+		ca_unref(&ca);
+		atomic_init(&i->refs, 1);
+		return i;
+	}
+	why->file = CA_FILE_NONE;
+	snprintf(why->text, sizeof why->text, "%s", tls_why.text);
+	if (i)
+		leaves_free(&i->leaves);
+	ca_unref(&ca);
+	free(i);
+	return NULL;
+}
+
+/* Goes back to the former options, all of them. */
+static int interception_keep(struct conf *conf, const struct interception_former *former, struct interception **made)
+{
+	for (size_t i = 0; i < sizeof kept_options / sizeof *kept_options; i++)
+		if (conf_keep(conf, former->conf, kept_options[i]))
+			return -1;
+	if ((*made = former->made))
+		atomic_fetch_add_explicit(&former->made->refs, 1, memory_order_relaxed);
+	return 0;
+}
+
+/* The key must not be in a core dump, nor be read by another process of the same user: the kernel makes no dump of a
+ * process that is not dumpable, and lets nobody but root trace it or look into its memory. Marking memory
+ * (MADV_DONTDUMP) would not do, for OpenSSL copies parts of a key as it signs. */
+static void protect_process(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		log_warn("intercept: a core dump of utfeed would have the authority's key in it");
+}
+
+int interception_new(struct conf *conf, const struct interception_former *former, struct interception **made,
+    size_t *kept)
+{
+	struct ca_why why = { CA_FILE_NONE, "out of memory" };
+
+	*made = NULL;
+	if (!conf->intercept.count)
+		return 0;
+	protect_process();             /* before the key is read */
+	if ((*made = interception_make(conf, &why)))
+		return 0;
+	log_error("%s: %s%s", conf_place(conf, NULL, options[why.file]).text, why.text,
+	    former ? "; interception stays as it was" : "");
+	if (!former || interception_keep(conf, former, made))
+		return -1;
+	++*kept;
+	return 0;
+}
+
+void interception_unref(struct interception **ip)
+{
+	struct interception *i = *ip;
+
+	*ip = NULL;
+	if (!i || atomic_fetch_sub_explicit(&i->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	leaves_free(&i->leaves);
+	tls_context_unref(&i->tls);
+	free(i);
+}
+
+bool interception_wants(const struct conf *conf, const char *host)
+{
+	size_t len = strlen(host);
+	struct ip ip;
+	bool numeric = ip_parse(host, len, &ip);
+
+	if (len && host[len - 1] == '.')
+		len--;
+	for (size_t i = 0; i < conf->intercept.count; i++) {
+		const struct conf_destination *d = &conf->intercept.items[i];
+
+		if (d->kind == DESTINATION_BLOCK ? numeric && cidr_contains(&d->cidr, &ip) :
+		        conf_destination_names(d, host, len))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,38 @@
+/* Owns what is made of the options of interception: the authority, its leaves, and the TLS that is spoken to clients in
+ * opened tunnels.
+ * Must not know: connections, requests. All workers share it by the settings that it belongs to.
+ * Invariant: it never changes once made, but for the leaves, which lock themselves; a reload takes all of it or
+ * nothing. */
+#ifndef UTFEED_PROXY_SETTINGS_INTERCEPTION_H
+#define UTFEED_PROXY_SETTINGS_INTERCEPTION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct conf;
+struct leaves;
+struct tls_context;
+
+/* The most leaves that are kept; one is about 4 KB. */
+enum { INTERCEPTION_LEAVES_MAX = 1024 };
+
+struct interception {
+	atomic_uint refs;
+	struct leaves *leaves;
+	struct tls_context *tls;
+};
+
+/* Makes it of conf's options, with one reference; *made is NULL where nothing is intercepted. -1: files cannot be used,
+ * or out of memory, logged.
+ * former: what a reload goes back to, options and all, where the files cannot be used; then *kept is counted up. NULL:
+ * at start. */
+struct interception_former { const struct conf *conf; struct interception *made; };
+int interception_new(struct conf *conf, const struct interception_former *former, struct interception **made,
+    size_t *kept) __attribute__((warn_unused_result));
+void interception_unref(struct interception **);
+
+/* Whether the CONNECT to this host (lower case, without brackets) is opened. */
+bool interception_wants(const struct conf *, const char *host);
+
+#endif
