@@ -26,9 +26,10 @@ enum { PATIENCE_MS = 30 * 1000, HURRY_MS = 1000, SPINS = 256 };
 
 struct world world;
 
-const char *const world_names[] = { "IDLE", "HEAD", "WAIT", "SEND", "CONNECT", "TUNNEL", "FLUSH", "LINGER", "CLOSED" };
+const char *const world_names[] = { "IDLE", "HEAD", "WAIT", "SEND", "CONNECT", "HELLO", "TUNNEL", "FLUSH", "LINGER", "CLOSED" };
 const char *const world_follow[] = { "IDLE HEAD WAIT LINGER FLUSH CLOSED", "WAIT CONNECT FLUSH CLOSED", "WAIT SEND FLUSH CLOSED",
-	"IDLE FLUSH CLOSED", "TUNNEL WAIT FLUSH CLOSED", "IDLE FLUSH CLOSED", "LINGER CLOSED", "FLUSH CLOSED", "" };
+	"IDLE FLUSH CLOSED", "TUNNEL HELLO WAIT FLUSH CLOSED", "IDLE CONNECT WAIT FLUSH CLOSED",
+	"IDLE FLUSH CLOSED", "LINGER CLOSED", "FLUSH CLOSED", "" };
 unsigned world_walked[COUNT(world_names)];
 
 static void note(struct client *c, enum client_state to)

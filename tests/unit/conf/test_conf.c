@@ -194,7 +194,8 @@ static void rows(void)
 /* What options other than the one named need beside them. */
 static void add_needed(struct conf *conf, const char *name)
 {
-	static const struct { const char *name, *text; } needed[] = { { "trusted-proxies", "10.0.0.1" }, { "client-allow", "127.0.0.1" } };
+	static const struct { const char *name, *text; } needed[] = { { "trusted-proxies", "10.0.0.1" }, { "client-allow", "127.0.0.1" },
+		{ "intercept-ca-cert", "ca.pem" }, { "intercept-ca-key", "ca.key" } };
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		struct conf_error error = { "" };
