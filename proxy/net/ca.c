@@ -142,7 +142,9 @@ static int read_private_key(struct ca *ca, const char *path, struct ca_why *why)
 
 static int judge_use(const struct ca *ca, const char *path, struct ca_why *why)
 {
-	if (X509_check_ca(ca->cert) != 1)
+	uint32_t flags = X509_get_extension_flags(ca->cert);
+
+	if (!(flags & EXFLAG_CA) || flags & EXFLAG_INVALID)
 		return ca_fail(why, CA_FILE_CERT,
 		    "certificate %s is no authority's (basicConstraints without CA:TRUE); utfeed ca makes one", path);
 	if (!(X509_get_key_usage(ca->cert) & KU_KEY_CERT_SIGN))

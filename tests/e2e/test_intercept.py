@@ -284,7 +284,7 @@ def test_bad_origin_certificate(opening, tls_origin, authority, good, enter, cas
         origin.serve(lambda request: feed())
         assert is_read(enter(proxy, origin, host).get("/feed"))
         proxy.reload()                 # closes idle connections to origins
-        origin.listener.context = bad
+        origin.listener._context = bad     # pylint: disable=protected-access
     else:
         looking = Background(origin.refused)
     client = enter(proxy, origin, host, looks=False)
@@ -382,14 +382,14 @@ def test_forwarded_inside_counts_for_nothing(opening, secure, enter):
     assert proxy.access_lines(2)[-1].split()[1].startswith(b"127.0.0.1:")
 
 
-def test_credentials_as_a_forward_proxy(opening, secure, enter):
-    """Cookie and Authorization go along where forward-credentials says so, inside as outside; what they get is not stored."""
-    for on in (False, True):
-        client = enter(opening(*(["--forward-credentials", "on"] if on else [])), secure).ask("/feed", "Cookie: a=b", "Authorization: Basic eA==")
-        upstream = secure.receive()
-        assert upstream.request.names() >= {"cookie", "authorization"} if on else not upstream.request.names() & {"cookie", "authorization"}
-        upstream.answer(feed())
-        assert ("stored" in client.response()["Cache-Status"]) == (not on)
+@pytest.mark.parametrize("on", ["off", "on"])
+def test_credentials_as_a_forward_proxy(opening, secure, enter, on):
+    """Cookie and Authorization go along where forward-credentials says so, inside as outside."""
+    client = enter(opening("--forward-credentials", on), secure).ask("/feed", "Cookie: a=b", "Authorization: Basic eA==")
+    upstream = secure.receive()
+    assert upstream.request.names() & {"cookie", "authorization"} == ({"cookie", "authorization"} if on == "on" else set())
+    upstream.answer(feed())
+    assert is_read(client.response())
 
 
 def test_purge_inside(opening, secure, enter):
