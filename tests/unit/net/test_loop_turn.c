@@ -73,7 +73,7 @@ static void turns(void)
 		loop_defer(loop, &end);
 		CU_ASSERT(!loop_run(loop));
 		stats = loop_stats(loop);
-		h = &stats->histograms[HISTOGRAM_LOOP_TURN];
+		h = &stats->histograms[HISTOGRAM_LOOP_TURN][ANSWER_NONE];
 		UNIT_ROW(observed(h, 0) == cases[i].turns, "%s: %llu turns", cases[i].rule, (unsigned long long)observed(h, 0));
 		UNIT_ROW(observed(h, OVER_4_MS) >= cases[i].stalls && stats_get(&stats->value[STAT_LOOP_STALLS]) >= cases[i].stalls, "%s", cases[i].rule);
 		stats_tell_longest_turn(&gauges, &stats, 1);
