@@ -1,5 +1,6 @@
 """Part 2: answers from the cache, beside nginx and Varnish."""
 import contextlib
+import http.client
 import os
 import random
 import subprocess
@@ -26,6 +27,7 @@ RATE_BARS = {"1 KB": [against("nginx", 1.3)], "16 KB": [against("nginx", 1.15)],
 P99_BARS = {"1 KB": [against("nginx", 1)], "16 KB": [against("nginx", 1)]}
 CLOSE_BARS = [against("nginx", 1.1)]
 WATCHED_BARS = [against(UNWATCHED, .97)]
+LISTED = (10_000, 1_000_000)
 WATCHED_SLICES = 20                 # a difference of a hundredth is looked for: many short turns
 FULL = .95                          # of a processor: what uses that much is the limit
 HELD = .4                           # of a processor: closing connections, the load keeps up with every server then
@@ -36,7 +38,7 @@ def origin_files(setup):
     os.makedirs(folder, exist_ok=True)
     rng = random.Random(1)
     bodies = {f"{size}k": ("application/octet-stream", rng.randbytes(size * 1024)) for size, _ in SIZES}
-    for name, size in (("feed", 20_000), ("unstored", 200_000)):
+    for name, size in (("small", 1_000), ("feed", 20_000), ("unstored", 200_000)):
         bodies[name] = ("application/rss+xml", texts.feed(texts.find("ru", "utf-8"), size)[0])
     for name, (kind, body) in bodies.items():
         control = "no-store" if name == "unstored" else "max-age=86400"
@@ -225,6 +227,40 @@ def watched(setup, origin):
     return table
 
 
+def slowest(port, path):
+    """Milliseconds until a page of the admin listener is there, of five times the longest."""
+    took = []
+    for _ in range(5):
+        began = time.perf_counter()
+        asked = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        asked.request("GET", path)
+        answer = asked.getresponse()
+        if not answer.read() or answer.status != 200:
+            raise RuntimeError(f"{path} answers {answer.status}")
+        asked.close()
+        took.append(time.perf_counter() - began)
+    return max(took) * 1e3
+
+
+def listed(setup, origin):
+    """The list of feeds (admin-feeds 10,000) after so many different ones were asked for; nothing is stored. A page's time is the longest of
+    five; the memory is what all of utfeed grew by since the first answer."""
+    table = results.Table("hits", "List of feeds", results.AS_SAID, text=listed.__doc__)
+    port = servers.free_port()
+    with contextlib.ExitStack() as stack:
+        running = setup.start(stack, origin, [
+            (results.OURS, None, servers.utfeed(setup.utfeed, "--cache", "off", "--admin-listen", f"127.0.0.1:{port}"))])
+        warm(setup, running, "/small")
+        server = running[results.OURS]
+        before = server.memory()
+        for count in (100, 1000) if setup.quick else LISTED:
+            drive.run(setup, server, "/small", "-N", count, "-n", count, "-p", 16)
+            table.row(f"{count:,} feeds, memory (MB)", "less", [limit(8)]).add(results.OURS, (server.memory() - before) / 1e6)
+            for path in ("/", "/feeds", "/feeds?sort=url&search=99", "/api/feeds"):
+                table.row(f"{count:,} feeds, {path} (ms)", "less", [limit(50)]).add(results.OURS, slowest(port, path))
+    return table
+
+
 def contenders(setup):
     return [
         (results.OURS, None, servers.utfeed(setup.utfeed, "--cache-bytes", "1g")),
@@ -244,6 +280,7 @@ def run(setup):
             yield closing(setup, running)
             yield latency(setup, running, tables[1])
         yield watched(setup, origin)
+        yield listed(setup, origin)
         yield from growth(setup, origin)
         yield memory(setup, origin)
         yield workers(setup, origin)
