@@ -11,6 +11,7 @@ enum { NOTES_BITS = 9, NOTES = 1 << NOTES_BITS };
 struct feed_note {
 	char *url; /* of the feed that was noted last, owned; NULL: none yet */
 	size_t len, cap;
+	bool known;          /* what was put of this feed lists it */
 	struct feed_sum sum; /* requests 0: everything is put */
 };
 
@@ -53,6 +54,7 @@ static void note_put(struct feed_notes *n, struct feed_note *note)
 	if (!s->requests)
 		return;
 	n->put(n->list, (struct slice){ note->url, note->len }, s);
+	note->known |= s->listed;
 	s->requests = s->hits = s->errors = s->bytes = 0;
 	s->listed = s->has_expires = s->decided = false;
 }
@@ -101,6 +103,7 @@ static int note_give(struct feed_notes *n, struct feed_note *note, struct slice 
 		note_put(n, note);
 	memcpy(note->url, url.at, url.len);
 	note->len = url.len;
+	note->known = false;
 	return 0;
 }
 
@@ -131,6 +134,8 @@ void feed_notes_add(struct feed_notes *n, const void *hint, struct slice url, co
 		if (note->sum.last != a->now)
 			note_put(n, note);
 		note_add(&note->sum, a);
+		if (note->sum.listed && !note->known)
+			note_put(n, note);
 	}
 	pthread_mutex_unlock(&n->lock);
 }

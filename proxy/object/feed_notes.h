@@ -1,8 +1,9 @@
 /* Owns what one worker has noted of its answers and not put into the list of feeds yet. A feed that is asked for again
  * and again costs a comparison and some additions for each answer; the list, which others share, gets the sum.
  * Must not know: the list. Thread-safe: the worker notes; whoever looks at the list collects first.
- * Invariant: what was noted is put exactly once, at the latest with the first answer of another second, when another
- * feed needs the place, or when somebody collects. */
+ * Invariant: what was noted is put exactly once: an answer by which its feed is to be listed at once, unless one before
+ * it was; all else at the latest with the first answer of another second, when another feed needs the place, or when
+ * somebody collects. So what another worker notes of a feed that is to be listed finds it in the list. */
 #ifndef UTFEED_PROXY_OBJECT_FEED_NOTES_H
 #define UTFEED_PROXY_OBJECT_FEED_NOTES_H
 

@@ -3,6 +3,7 @@ import contextlib
 import glob
 import os
 import re
+import signal
 import threading
 import time
 
@@ -240,6 +241,23 @@ def test_connections_and_pauses(start, origin, site):
         proxy.get(target)
     counted = proxy.counters()
     assert (counted["fetches"], counted["connections_reused"], counted["backoff_refusals"]) == (3, 1, 1)
+
+
+def test_a_turn_that_takes_long(start, origin, site):
+    """Stopped while it has requests to answer, a worker serves nobody."""
+    site["/f"] = page(FRESH)
+    proxy = start(origin)
+    client, end = proxy.client(), time.monotonic() + TIMEOUT
+    client.get("/f")
+    while proxy.counters()["loop_stalls"] == 0:
+        assert time.monotonic() < end
+        for _ in range(500):
+            client.ask("/f")
+        proxy.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.02)
+        proxy.process.send_signal(signal.SIGCONT)
+        for _ in range(500):
+            assert client.response().status == 200
 
 
 def test_what_a_small_store_behind_memory_drives_out(start, origin, site, tmp_path):

@@ -368,6 +368,7 @@ def test_another_name_in_tls(opening, secure, enter, ca):
     with pytest.raises(ssl.SSLError, match="(?i)unrecognized.name"):
         enter(proxy, secure, name="bank.test")
     proxy.says("CONNECT names localhost:")
+    assert proxy.counted("intercepts_refused", 1) == 1
     client = enter(proxy, secure, name="a.own.test")
     assert ("DNS", "a.own.test") in client.certificate()[0]["subjectAltName"]
     assert client.get("/feed", host="a.own.test").status == 421 and not secure.requests

@@ -159,6 +159,17 @@ def test_streamed(start, origin, size):
         assert re.findall(rb"[\"'>]([^\"'>]*)https://", got).count(b"http://radio.test/") == 3
 
 
+def test_a_feed_that_comes_again_as_it_was(start, origin, site):
+    """Its verdict is known, and that it needs no repair (verdicts-kept): its URLs are led all the same, each time by the name that is asked for."""
+    site["*"] = feed("Cache-Control: no-store")
+    site["/none"] = page("Cache-Control: no-store", body=b"<rss><link>https://a.test/</link></rss>", kind=RSS)
+    proxy = start(origin, *ON, "--cache", "on")
+    for host in (RADIO, RADIO, KITCHEN, RADIO, KITCHEN):
+        assert proxy.get("/f", host=host).body == led(f"http://{host}")
+        assert proxy.get("/none", host=host).body == b"<rss><link>https://a.test/</link></rss>"
+    assert proxy.counters()["urls_led"] == 15
+
+
 def test_what_is_no_feed_stays(start, origin, site):
     site["/h"] = page(body=b"<html><body><img src='https://a.test/b.png'></body></html>", kind="text/html")
     site["/n"] = feed("Cache-Control: no-transform")

@@ -85,7 +85,7 @@ static void noted(void)
 static void bounded(void)
 {
 	struct feeds_seen *f = feeds_seen_new(MAX, 1);
-	const struct feed_answer a = { .now = 1, .status = 200, .verdict = &feed };
+	struct feed_answer a = { .status = 200, .verdict = &feed };
 	const struct feeds_query q = { all, by_requests, 1 }, sevens = { ends_in_7, by_requests, 3 };
 	struct feed_seen *list[3];
 	char url[FEEDS_SEEN_URL_MAX + 2];
@@ -93,6 +93,7 @@ static void bounded(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (int i = 0; i < 20 * MAX; i++) {
+		a.now = i / 16;       /* seconds in which fewer feeds are asked for than there is room for */
 		note(f, "http://hot/7", &a);
 		snprintf(url, sizeof url, "http://cold/%d", i);
 		note(f, url, &a);
@@ -116,6 +117,26 @@ static void bounded(void)
 	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
 	free(list[0]);
 	feeds_seen_free(&f);
+}
+
+/* An error of a feed that another worker has listed in the same second counts, in whatever order their notes are put. */
+static void errors_of_workers(void)
+{
+	const struct feeds_query q = { all, by_requests, 1 };
+
+	for (size_t first = 0; first < 2; first++) {
+		struct feeds_seen *f = feeds_seen_new(MAX, 2);
+		struct feed_seen *s;
+		size_t total;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		note_by(f, first, "http://a/f", &(struct feed_answer){ .now = 1, .status = 200, .verdict = &feed });
+		note_by(f, !first, "http://a/f", &(struct feed_answer){ .now = 1, .status = 502, .failed = true });
+		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+		CU_ASSERT(s->requests == 2 && s->errors == 1);
+		free(s);
+		feeds_seen_free(&f);
+	}
 }
 
 /* Workers note the same feed: counts add up, and the latest answer is the latest whoever gave it. */
@@ -209,4 +230,4 @@ static void shared(void)
 	crowd_upon(ROOMY, true);
 }
 
-UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "shared", shared })
+UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "errors of workers", errors_of_workers }, { "shared", shared })
