@@ -96,12 +96,14 @@ static bool fill_ends_stored(enum storable s)
 }
 
 /* Removes the former entry if the response may not be found any more, or is stored under another key now because it
- * varies by other fields, or by none. */
+ * varies by other fields, or by none. Where it did not vary and does now, the record of variants has its place, which is
+ * not removed. */
 static void fill_remove_former(struct fill *l, const struct entry *e, enum storable storable)
 {
 	const struct entry *old = l->params.entry;
+	bool moved = e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len));
 
-	if (fill_ends_stored(storable) || (e && (e->key_len != old->key_len || memcmp(e->key, old->key, e->key_len))))
+	if (fill_ends_stored(storable) || (moved && !(l->vary && old->key_len == l->params.key_len)))
 		cache_remove(l->params.cache, old->key, old->key_len);
 }
 
