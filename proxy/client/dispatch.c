@@ -295,7 +295,8 @@ void dispatch(const struct request_context *ctx, struct lookup *l, const struct 
 
 	l->ctx = ctx;
 	l->request = request;
-	e = inside ? target_inside(&l->target, ctx->conf, inside, request->msg, &why) :
+	e = inside ? target_inside(&l->target, ctx->conf, inside, request->msg, l->memory->path,
+	    sizeof l->memory->path, &why) :
 	    target_find(&l->target, ctx->conf, request->msg, port, l->memory->path, sizeof l->memory->path, &why);
 	if (e == TARGET_PAC)
 		l->object = dispatch_pac(ctx, request, port);

@@ -63,8 +63,20 @@ static enum target_error read_url(struct target *t, struct slice url, const char
 	}
 }
 
-static enum target_error read_inside_path(struct target *t, const struct inside *in, struct slice target,
-    const char **why)
+/* Whether it would stand in a URL as it is. What would not (a fragment, text beyond ASCII) goes the way of URLs, which
+ * says what is wrong with it or encodes it. */
+static bool is_plain_target(struct slice target)
+{
+	struct slice query, path = slice_until(target, '?', &query);
+
+	for (size_t i = path.len; i < target.len; i++)
+		if (target.at[i] <= 0x20 || target.at[i] >= 0x7f || target.at[i] == '#' || target.at[i] == '\\')
+			return false;
+	return url_path_valid(path.at, path.len);
+}
+
+/* Reads the URL that the path and the CONNECT's authority are together. */
+static enum target_error read_any_path(struct target *t, const struct inside *in, struct slice target, const char **why)
 {
 	struct text url = { 0 };
 	enum target_error e;
@@ -77,6 +89,25 @@ static enum target_error read_inside_path(struct target *t, const struct inside 
 	return e;
 }
 
+/* room, cap: as in target_find(). */
+static enum target_error read_inside_path(struct target *t, const struct inside *in, struct slice target, char *room,
+    size_t cap, const char **why)
+{
+	struct destination *to = &t->to;
+
+	if (!is_plain_target(target) || target.len >= cap)
+		return read_any_path(t, in, target, why);
+	to->tls = true;
+	to->port = in->port;
+	memcpy(to->host, in->host, strlen(in->host) + 1);
+	memcpy(to->authority, in->authority, strlen(in->authority) + 1);
+	to->lent = true;
+	to->path = memcpy(room, target.at, target.len);
+	to->path_len = target.len;
+	to->path[to->path_len] = '\0';
+	return TARGET_OK;
+}
+
 static bool is_web_url(struct slice target)
 {
 	return (target.len > 7 && !strncasecmp(target.at, "http://", 7)) ||
@@ -84,7 +115,7 @@ static bool is_web_url(struct slice target)
 }
 
 enum target_error target_inside(struct target *t, const struct conf *conf, const struct inside *in,
-    const struct http_msg *m, const char **why)
+    const struct http_msg *m, char *room, size_t cap, const char **why)
 {
 	struct slice target = http_msg_target(m);
 	enum target_error e = judge_host(in, m);
@@ -97,7 +128,7 @@ enum target_error target_inside(struct target *t, const struct conf *conf, const
 	if (e != TARGET_OK)
 		return e;
 	if (target.at[0] == '/')
-		return read_inside_path(t, in, target, why);
+		return read_inside_path(t, in, target, room, cap, why);
 	if (!is_web_url(target))
 		return TARGET_BAD_TARGET;
 	if ((e = read_url(t, target, why)) != TARGET_OK)

@@ -18,6 +18,6 @@ struct inside {
 void inside_set(struct inside *, const struct destination *connect);
 /* As target_find(). TARGET_MISDIRECTED: it is for another host. */
 enum target_error target_inside(struct target *, const struct conf *, const struct inside *, const struct http_msg *,
-    const char **why);
+    char *room, size_t cap, const char **why);
 
 #endif

@@ -27,7 +27,7 @@ static void check(const char *host, uint16_t port, const struct row *rows, size_
 	snprintf(connect.host, sizeof connect.host, "%s", host);
 	inside_set(&in, &connect);
 	for (size_t i = 0; i < n; i++) {
-		char bytes[512], got[600];
+		char bytes[512], got[600], room[24];
 		const char *why, *second = rows[i].host ? strchr(rows[i].host, '|') : NULL;
 		struct http_field fields[2];
 		struct http_msg m = { .fields = fields, .max_fields = 2, .major = 1, .minor = (uint8_t)rows[i].minor, .base = bytes };
@@ -44,7 +44,7 @@ static void check(const char *host, uint16_t port, const struct row *rows, size_
 			http_msg_add(&m);
 		if (second)
 			http_msg_add(&m);
-		e = target_inside(&t, conf, &in, &m, &why);
+		e = target_inside(&t, conf, &in, &m, room, sizeof room, &why);
 		if (e == TARGET_OK) {
 			snprintf(got, sizeof got, "%s %s %s", t.to.authority, t.to.path, t.to.tls && t.mode == TARGET_FORWARD && t.to.port == port ? "" : "not its own");
 			got[strlen(got) - (got[strlen(got) - 1] == ' ')] = '\0';
