@@ -1,6 +1,6 @@
 /* Owns finding the next byte that a repair must look at; see repair_scan.h.
  * It reads sixteen bytes at a time with the compiler's vectors, which become SSE2, NEON or plain words; more at a time
- * where the processor has AVX2 or AVX-512 (repair_scan_x86.c). */
+ * where the processor has AVX2 or AVX-512 (repair_scan_avx2.c, repair_scan_avx512.c). */
 #include "core/repair/repair_scan.h"
 
 #include <stdbool.h>
