@@ -273,9 +273,10 @@ void ca_fingerprint(const struct ca *ca, char text[CA_FINGERPRINT_BYTES])
 	unsigned n = 0;
 
 	text[0] = '\0';
-	if (X509_digest(ca->cert, EVP_sha256(), digest, &n))
-		for (unsigned i = 0; i < n; i++)
-			snprintf(text + 3 * i, 4, i + 1 < n ? "%02X:" : "%02X", digest[i]);
+	if (!X509_digest(ca->cert, EVP_sha256(), digest, &n))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		snprintf(text + 3 * i, CA_FINGERPRINT_BYTES - 3 * i, i + 1 < n ? "%02X:" : "%02X", digest[i]);
 }
 
 static void show_date(FILE *out, const char *before, const ASN1_TIME *t)
