@@ -151,8 +151,15 @@ class TlsRecorder(Recorder, TlsOrigin):
         self.serve(lambda request: page(body=b"answer"))
 
 
+def is_part(some, those):
+    """Whether some are those, in their order, perhaps less those that are refused inside for their Host."""
+    rest = iter(those)
+    return all(each in rest for each in some)
+
+
 def test_desync_inside(start, authority, good, ca):
-    """No stream of packets.txt makes a request inside that it does not make where there is no TLS, and none otherwise."""
+    """No stream of packets.txt makes a request inside that it does not make where there is no TLS, and none otherwise; what
+    names another host is refused (421), and what follows on the connection is not. A forward proxy lets targets pass that routes refuse."""
     plain, inner = Recorder(), TlsRecorder(server_context(good))
     try:
         outside = start(None, "--route", f"/=http://{plain.authority}", "--gateway", "off", "--forward", "off")
@@ -174,8 +181,10 @@ def test_desync_inside(start, authority, good, ca):
     finally:
         plain.close()
         inner.close()
-    otherwise = [(PACKETS[number], seen[number], meant.get(number)) for number in seen if number is None or seen[number] != meant.get(number, [])[:len(seen[number])]]
-    assert not otherwise, otherwise[:5]
+    unknown = seen.pop(None, []), meant.pop(None, [])      # targets without a number: which stream they are of is not told
+    otherwise = [(PACKETS[number], seen[number], meant.get(number)) for number in seen if not is_part(seen[number], meant.get(number, []))
+                 and not (PACKETS[number][0] == "targets" and all(each[0] == "GET" and not each[2] for each in seen[number]))]
+    assert not otherwise and not [each for each in unknown[0] if each not in unknown[1]], (otherwise[:5], unknown)
     assert len(PACKETS) >= 500 and len(seen) >= 150, len(seen)
 
 
