@@ -165,11 +165,12 @@ def test_desync_inside(start, authority, good, ca):
         outside = start(None, "--route", f"/=http://{plain.authority}", "--gateway", "off", "--forward", "off")
         opened = start(None, "--tls-ca-file", authority.root.cert, *ca.options("localhost"))
         context = ca.context()
+        own_host = b"Host: t\r\n", f"Host: {inner.authority}\r\n".encode()     # on both sides, for it may stand in a body, too
         for number, (_, stream) in enumerate(PACKETS):
-            send(outside.port, bytes_of(stream, number, plain.authority))
+            send(outside.port, bytes_of(stream, number, plain.authority).replace(*own_host))
             client = InsideClient(opened.port, inner.authority, context)
             try:
-                client.send(bytes_of(stream, number, inner.authority).replace(b"Host: t\r\n", f"Host: {inner.authority}\r\n".encode()))
+                client.send(bytes_of(stream, number, inner.authority).replace(*own_host))
                 client.half_close()
                 while client.stream.fill():
                     pass
