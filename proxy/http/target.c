@@ -25,9 +25,8 @@ void target_free(struct target *t)
 	destination_free(&t->to);
 }
 
-static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
+enum target_error target_read_url(struct target *t, struct slice url, const char **why)
 {
-	t->route = &conf->direct;
 	switch (destination_from_url(&t->to, url, why)) {
 	case DESTINATION_OK:
 		return TARGET_OK;
@@ -36,6 +35,12 @@ static enum target_error target_set_url(struct target *t, const struct conf *con
 	default:
 		return TARGET_BAD_URL;
 	}
+}
+
+static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
+{
+	t->route = &conf->direct;
+	return target_read_url(t, url, why);
 }
 
 /* Reads the URL in a path, with one slash too few as well ("/http:/host/path"): some clients and servers reduce double

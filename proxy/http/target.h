@@ -29,6 +29,8 @@ enum target_error {
 enum target_error target_find(struct target *, const struct conf *, const struct http_msg *, uint16_t port, char *room,
     size_t cap,
     const char **why);
+/* Finds the destination that a URL names, and no route. *why as in target_find(). */
+enum target_error target_read_url(struct target *, struct slice url, const char **why);
 /* Reads the host:port of a CONNECT. Of the destination only these two are set, and its path is NULL. Source: RFC 9112
  * section 3.2.3. */
 enum target_error target_authority(struct destination *, const struct http_msg *);

@@ -51,18 +51,6 @@ static enum target_error judge_host(const struct inside *in, const struct http_m
 	    TARGET_OK : TARGET_MISDIRECTED;
 }
 
-static enum target_error read_url(struct target *t, struct slice url, const char **why)
-{
-	switch (destination_from_url(&t->to, url, why)) {
-	case DESTINATION_OK:
-		return TARGET_OK;
-	case DESTINATION_NO_MEMORY:
-		return TARGET_NO_MEMORY;
-	default:
-		return TARGET_BAD_URL;
-	}
-}
-
 /* Whether it would stand in a URL as it is. What would not (a fragment, text beyond ASCII) goes the way of URLs, which
  * says what is wrong with it or encodes it. */
 static bool is_plain_target(struct slice target)
@@ -84,7 +72,7 @@ static enum target_error read_any_path(struct target *t, const struct inside *in
 	text_puts(&url, "https://");
 	text_puts(&url, in->authority);
 	text_add(&url, target.at, target.len);
-	e = url.failed ? TARGET_NO_MEMORY : read_url(t, (struct slice){ url.bytes, url.len }, why);
+	e = url.failed ? TARGET_NO_MEMORY : target_read_url(t, (struct slice){ url.bytes, url.len }, why);
 	text_free(&url);
 	return e;
 }
@@ -131,7 +119,7 @@ enum target_error target_inside(struct target *t, const struct conf *conf, const
 		return read_inside_path(t, in, target, room, cap, why);
 	if (!is_web_url(target))
 		return TARGET_BAD_TARGET;
-	if ((e = read_url(t, target, why)) != TARGET_OK)
+	if ((e = target_read_url(t, target, why)) != TARGET_OK)
 		return e;
 	if (t->to.tls && is_same_host(in, t->to.host, strlen(t->to.host), t->to.port))
 		return TARGET_OK;
