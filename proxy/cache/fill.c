@@ -195,6 +195,7 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	fill_set_hit_for_miss(l, m, *storable);
 	if (*storable != STORABLE_YES)
 		object_report(o)->detail = storable_word(*storable);
+	l->outdates = *storable == STORABLE_YES && !part && m->status < 500;
 	if (*storable != STORABLE_YES || !fill_would_store(l, m))
 		return 0;
 	if (!(l->upstream = malloc(answer->upstream.len)))
@@ -330,18 +331,35 @@ static struct entry *fill_store(struct fill *l, struct object *o)
 	return e;
 }
 
+/* Removes what the response would have replaced, had there been room for it: a client has seen the newer one (RFC 9111
+ * section 4). Where it varies, its record takes the place of a response that did not. */
+static void fill_outdate(struct fill *l)
+{
+	struct entry_parts variant = { .freshness = &l->fresh };
+	struct text key = { 0 };
+
+	if (l->vary)
+		fill_put_names(l, &variant);
+	fill_key(l, false, &key);
+	if (!key.failed)
+		cache_remove(l->params.cache, key.bytes, key.len);
+	text_free(&key);
+}
+
 static void fill_on_done(void *arg, struct object *o)
 {
 	struct fill *l = arg;
-	struct entry *e;
+	struct entry *e = NULL;
 
 	fill_release(l);
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object) {
 		e = fill_store(l, o);
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
-		entry_unref(&e);
 	}
+	if (l->outdates && !e)
+		fill_outdate(l);
+	entry_unref(&e);
 	fill_leave(l);
 }
 

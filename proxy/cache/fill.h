@@ -3,7 +3,8 @@
  * Must not know: clients. Source: RFC 9111 sections 3, 4.3 and 4.2.4, RFC 5861. A part that was asked for is stored as
  * a part, and joined with the part that is stored already (fill_parts.c).
  * Invariant: a response, or the part of one, is stored only if it came complete and passed the gate (fill_gate.c); an
- * error never takes the place of a good response. */
+ * error never takes the place of a good response. What came complete and passed the gate, but found no room, still
+ * removes what it would have replaced. */
 #ifndef UTFEED_PROXY_CACHE_FILL_H
 #define UTFEED_PROXY_CACHE_FILL_H
 

@@ -423,6 +423,32 @@ def test_trust_08_bodies_in_the_making_count(start, origin):
     assert 0 < stored < 5
 
 
+@pytest.mark.parametrize("varies", ["", "Vary: X-User"])
+@pytest.mark.parametrize("room", ["none left by bodies in the making", "none by cache-object-max", "none by cache-object-max, which no length told"])
+def test_what_finds_no_room_is_not_answered_by_what_is_older(start, origin, room, varies):
+    """A reload brought the newer response to a client: the older one must not come back, though the newer one could not be stored (RFC 9111 4)."""
+    proxy = start(None, "--route", f"/={origin.url} request-fields=*", "--cache-bytes", "1m", "--cache-object-max", "700k", "--workers", "1")
+    client = proxy.client()
+
+    def turn(body, *more):
+        client.ask("/f", "X-User: a", *more)
+        coded = len(body) > 700_000 and room.endswith("told")
+        framing, sent = (["Transfer-Encoding: chunked"], chunked(body)) if coded else ([], body)
+        origin.receive().send(page(FRESH, *([varies] if varies else []), *framing, body=sent, kind="image/png"))
+        return client.response().body
+    assert turn(b"old") == client.get("/f", "X-User: a").body == b"old"
+    if room.startswith("none left"):
+        others = asking(proxy, *[(f"/{i}",) for i in range(12)])
+        for _ in others:
+            origin.receive().send(page(FRESH, body=b"x" * 200_000, kind="image/png")[:100_000])
+        for other in others:
+            while len(other.stream.held) < 90_000:
+                assert other.stream.fill()
+    new = b"n" * (150_000 if room.startswith("none left") else 720_000)
+    assert turn(new, "Cache-Control: no-cache") == new
+    assert turn(b"newer") == b"newer"
+
+
 # ---- 13: a pause does not make good what must be validated ----
 
 @pytest.mark.parametrize("said,status", [("no-cache", 503), ("max-age=0, must-revalidate", 503), ("max-age=0, stale-if-error=600", 200)])
