@@ -103,6 +103,15 @@ def test_one_connection(opening, secure, enter):
     assert secure.connections == 1
 
 
+def test_urls_are_not_rewritten(opening, secure, enter):
+    """Who is inside speaks TLS and has a proxy: Host is the origin's name, which is no gateway."""
+    body = b"<rss><enclosure url='https://a.test/1.mp3'/></rss>"
+    secure.serve(lambda request: message("200 OK", "Content-Type: application/rss+xml", "Cache-Control: max-age=60", body=body))
+    proxy = opening("--rewrite", "enclosures", "--gateway-url", "http://nas.lan")
+    assert enter(proxy, secure).get("/feed").body == body
+    assert proxy.get(f"/{secure.url}/feed").body == body.replace(b"https://", b"http://nas.lan/https://")
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "REPORT"])
 @pytest.mark.parametrize("way", ["length", "chunks"])
 def test_methods(opening, secure, enter, method, way):
