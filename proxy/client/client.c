@@ -241,8 +241,7 @@ void client_start(struct client *c)
 	c->x->who = c->who;
 	c->id.request++;
 	c->x->id = c->id;
-	c->x->start_us = client_conf(c)->access_log || client_measures(c) ? loop_now_us(client_loop(c))
-	                                                                : loop_now_ms(client_loop(c)) * 1000;
+	c->x->start_us = client_begin_us(c);
 	c->x->first_us = 0;
 	c->x->upload_bytes = 0;
 	c->x->trace.accepted = false;

@@ -44,8 +44,7 @@ struct exchange {
 	size_t parsed;                 /* bytes of `in` that the parser has seen */
 	struct requester who;          /* the client that asks */
 	struct log_id id;
-	/* for the access log; taken from the coarse clock where there is no log yet: a reload may bring one */
-	uint64_t start_us;
+	uint64_t start_us;             /* client_begin_us() */
 	/* when bytes of the answer were handed over first, its head among them, and last; 0: not yet, or nobody
 	 * measures */
 	uint64_t first_us, sent_us;
@@ -148,6 +147,16 @@ static inline bool client_measures(const struct client *c)
 static inline size_t client_in_max(const struct client *c)
 {
 	return client_conf(c)->max_header_bytes + (c->state == CL_HELLO ? TLS_HELLO_BYTES_MAX : 0);
+}
+
+/* When a request begins. The access log looks at the clock; histograms take the beginning of the loop's turn, which is
+ * known: what a client waits for others of its turn counts, too. Without either the coarse clock does, for a reload may
+ * bring a log. */
+static inline uint64_t client_begin_us(struct client *c)
+{
+	if (client_conf(c)->access_log)
+		return loop_now_us(client_loop(c));
+	return client_measures(c) ? loop_turn_us(client_loop(c)) : loop_now_ms(client_loop(c)) * 1000;
 }
 
 /* Whether a request is under way. */

@@ -82,6 +82,11 @@ uint64_t loop_now_us(struct loop *l)
 	return loop_clock(CLOCK_MONOTONIC, 1000000);
 }
 
+uint64_t loop_turn_us(struct loop *l)
+{
+	return l->turn.began_us ? l->turn.began_us : loop_now_us(l);
+}
+
 int64_t loop_wall_ms(struct loop *l)
 {
 	(void)l;

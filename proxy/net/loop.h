@@ -60,6 +60,8 @@ struct cork *loop_gather(struct loop *);
 
 uint64_t loop_now_ms(struct loop *);           /* monotonic, coarse (a few ms): timers and freshness */
 uint64_t loop_now_us(struct loop *);           /* monotonic, precise: durations in the access log */
+/* The same clock, as it was when this turn began; where turns are not counted, as it is. */
+uint64_t loop_turn_us(struct loop *);
 int64_t loop_wall_ms(struct loop *);           /* since the epoch, coarse */
 /* IMF-fixdate of now (RFC 9110 section 5.6.7), 29 characters, made once a second. */
 const char *loop_http_date(struct loop *);
