@@ -17,7 +17,9 @@
 #include "proxy/net/splice.h"
 
 /* One step of connecting. The owner may close the connection in its callback. */
-static void conn_handshake(struct conn *c)
+static void conn_arm_event(struct conn *, struct event *, bool *armed, bool arm);
+
+void conn_handshake(struct conn *c)
 {
 	int r = c->transport->handshake(c);
 
@@ -27,7 +29,11 @@ static void conn_handshake(struct conn *c)
 	}
 	c->connecting = false;
 	c->need = 0;
-	conn_arm(c);
+	/* Reading that is armed is left so: the owner is likely to want it, and conn_on_readable() disarms it else. */
+	if (r || !c->armed_read)
+		conn_arm(c);
+	else
+		conn_arm_event(c, &c->write_event, &c->armed_write, c->want_write);
 	c->on_event(c->arg, r ? CONN_READABLE : CONN_CONNECTED);
 }
 
@@ -39,6 +45,8 @@ static void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 	loop_enter(c->loop, (loop_callback *)c->on_event);
 	if (c->connecting)
 		conn_handshake(c);
+	else if (c->armed_read && !c->want_read && !(c->need & CONN_NEED_READ))
+		conn_arm(c);           /* left armed by a handshake */
 	else
 		c->on_event(c->arg, CONN_READABLE);
 }

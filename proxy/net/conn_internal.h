@@ -61,6 +61,9 @@ struct conn {
 
 extern const struct conn_transport conn_plain;
 
+/* Goes on with the handshake, and tells the owner when it is over. For a transport that waited for something else than
+ * the socket. */
+void conn_handshake(struct conn *);
 /* Arms the events that the owner wants or the transport needs. */
 void conn_arm(struct conn *);
 /* Turns the result of a system call into the result of a transport, and notes errno. */

@@ -11,7 +11,7 @@
 #include "proxy/net/conn_internal.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_context_internal.h"
-#include "proxy/net/tls_early.h"
+#include "proxy/net/tls_wire.h"
 
 enum { TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH };
 
@@ -21,9 +21,11 @@ struct conn_tls {
 	struct tls_context *context;
 	SSL *ssl;                      /* NULL: the handshake has not begun */
 	struct leaf *leaf;             /* one reference: the certificate for this client; NULL: the context's */
-	BIO *early;                    /* reads for ssl, which takes it over; NULL: ssl reads the socket by itself */
 	struct tls_waiter waiter;      /* waits for the context before that; wakes task */
-	struct task task;              /* begins the handshake; reports CONN_READABLE for bytes that OpenSSL holds */
+	/* begins the handshake; sends what of it waited for bytes that did not come; reports CONN_READABLE for bytes
+	 * that OpenSSL holds */
+	struct task task;
+	struct tls_wire wire;
 	bool up;                       /* the handshake is done */
 	bool more;                     /* the last read left bytes, or the end, with OpenSSL */
 	bool over;                     /* reading has ended; end says how */
@@ -67,6 +69,14 @@ static void tls_classify(struct conn_tls *t, unsigned long e)
 		failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "%s", reason);
 }
 
+/* Before a call of OpenSSL: what SSL_get_error() looks at tells of this call alone. */
+static void tls_begin(void)
+{
+	if (ERR_peek_error())          /* to clear what is empty takes longer */
+		ERR_clear_error();
+	errno = 0;
+}
+
 /* Of an origin: what it gave to resume must not stand in the way of the next connection, and after a failure within TLS
  * it is not to be used (RFC 5246 section 7.2.2). That a connection just ended is no such failure. */
 static void tls_forget_sessions(struct conn_tls *t)
@@ -108,13 +118,37 @@ static bool tls_pending(const struct conn *c)
 {
 	const struct conn_tls *t = c->tls;
 
-	return t->more && (t->over || SSL_has_pending(t->ssl) || (t->leaf && BIO_pending(SSL_get_rbio(t->ssl)) > 0) ||
-	    (t->outer && SSL_has_pending(t->outer->ssl)));
+	return t->more && (t->over || SSL_has_pending(t->ssl) || tls_wire_pending(&t->wire));
 }
 
 static void tls_resume(struct conn *c)
 {
 	loop_defer(c->loop, &c->tls->task);
+}
+
+/* Sends what waits. Where the socket takes no more, or refuses it, the owner's next read tells. */
+static void tls_flush(struct conn *c)
+{
+	if (tls_wire_flush(&c->tls->wire) == 1) {
+		c->need = CONN_NEED_WRITE;
+		conn_arm(c);
+	}
+}
+
+/* What came since the last read may be read. */
+static void tls_refill(struct conn_tls *t)
+{
+	t->wire.drained = false;
+	if (t->outer)
+		t->outer->wire.drained = false;
+}
+
+/* more: as of conn_writev_more(). */
+static void tls_expect_more(struct conn_tls *t, bool more)
+{
+	t->wire.more = more;
+	if (t->outer)
+		t->outer->wire.more = more;
 }
 
 static void tls_on_task(struct task *task)
@@ -123,9 +157,11 @@ static void tls_on_task(struct task *task)
 	struct conn *c = t->conn;
 
 	if (c->connecting) {           /* the context is made, or making it has failed */
-		c->need = CONN_NEED_WRITE;
-		conn_arm(c);
-	} else if (c->want_read && tls_pending(c))
+		conn_handshake(c);
+		return;
+	}
+	tls_flush(c);
+	if (c->want_read && tls_pending(c))
 		c->on_event(c->arg, CONN_READABLE);
 }
 
@@ -151,7 +187,17 @@ int conn_tls_on_certificate(X509_STORE_CTX *x, void *arg)
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
 	(void)arg;
-	return t ? tls_verify(x, ssl, &t->proven_until) : X509_verify_cert(x);
+	if (!t)                        /* as above */
+		return X509_verify_cert(x);
+	switch (tls_verify(x, ssl, t->context, t->peer, &t->proven_until)) {
+	case TLS_VERIFIED_BEFORE:
+		stats_add(loop_stats(t->conn->loop), STAT_TLS_CHAINS_KNOWN, 1);
+		return 1;
+	case TLS_VERIFIED:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 /* In TLS 1.2 a session may be used again, and what a resumed connection was given in its place comes by no callback. */
@@ -168,17 +214,11 @@ static int tls_open(struct conn *c)
 	struct conn_tls *t = c->tls;
 	struct tls_why why;
 
-	if (!(t->ssl = tls_context_open(t->context, &why)) || !SSL_set_fd(t->ssl, c->fd) ||
+	if (!(t->ssl = tls_context_open(t->context, &why)) || tls_wire_attach(&t->wire, t->ssl) ||
 	    (t->host && tls_expect(t->ssl, t->host))) {
 		c->err = ENOMEM;
 		failure_set(&t->failure, FAILURE_PROXY_INTERNAL_ERROR, "%s", why.text);
 		return -1;
-	}
-	if (t->early) {
-		if (t->outer && BIO_up_ref(t->early))
-			SSL_set0_wbio(t->ssl, t->early);
-		SSL_set0_rbio(t->ssl, t->early);
-		t->early = NULL;
 	}
 	if (t->leaf && leaf_use(t->leaf, t->ssl)) {
 		c->err = ENOMEM;
@@ -195,22 +235,36 @@ static int tls_open(struct conn *c)
 	return 0;
 }
 
+/* The handshake goes on when the peer has answered to what is sent now, an alert maybe. */
+static int tls_handshake_later(struct conn *c, int n)
+{
+	struct conn_tls *t = c->tls;
+	int r = tls_outcome(c, n, &c->need);
+
+	if (tls_wire_flush(&t->wire) == 1)
+		c->need = CONN_NEED_WRITE;
+	if (r == CONN_FAILED)
+		stats_add(loop_stats(c->loop), STAT_TLS_FAILED, 1);
+	return r;
+}
+
 static int tls_handshake(struct conn *c)
 {
 	struct conn_tls *t = c->tls;
-	int n, r;
+	int n;
 
 	if (!t->ssl && tls_open(c))
 		return CONN_FAILED;
-	ERR_clear_error();
-	errno = 0;
-	if ((n = SSL_do_handshake(t->ssl)) != 1) {
-		if ((r = tls_outcome(c, n, &c->need)) == CONN_FAILED)
-			stats_add(loop_stats(c->loop), STAT_TLS_FAILED, 1);
-		return r;
-	}
+	tls_begin();
+	tls_refill(t);
+	t->wire.holds = true;
+	n = SSL_do_handshake(t->ssl);
+	t->wire.holds = false;
+	if (n != 1)
+		return tls_handshake_later(c, n);
 	t->up = t->more = true;
-	if (tls_pending(c))                /* bytes came along with the last message of the handshake */
+	/* Bytes may have come along with the last message of the handshake, and our last one waits for the owner's. */
+	if (tls_pending(c) || t->wire.held_len)
 		tls_resume(c);
 	stats_add(loop_stats(c->loop), STAT_TLS_HANDSHAKES, 1);
 	if (!SSL_session_reused(t->ssl))
@@ -230,14 +284,18 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 	t->more = false;
 	if (!t->up)
 		return CONN_FAILED;
+	tls_flush(c);
+	tls_refill(t);
 	while (!t->over && got < cap) {
 		int n, r;
 
-		ERR_clear_error();
-		errno = 0;
+		tls_begin();
 		n = SSL_read(t->ssl, (char *)buf + got, cap - got < INT_MAX ? (int)(cap - got) : INT_MAX);
 		if (n > 0) {
 			got += (size_t)n;
+			c->drained = t->wire.drained && !SSL_has_pending(t->ssl);
+			if (c->drained)
+				break;
 			continue;
 		}
 		r = tls_outcome(c, n, &need);
@@ -269,9 +327,9 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 	size_t len = 0;
 	int n, r;
 
-	(void)more;
 	if (!t->up || t->broken)
 		return CONN_FAILED;
+	tls_expect_more(t, more);
 	if (n_iov == 1 || (n_iov && iov[0].iov_len >= sizeof record)) {
 		from = iov[0].iov_base;
 		len = iov[0].iov_len < sizeof record ? iov[0].iov_len : sizeof record;
@@ -284,8 +342,7 @@ static ssize_t tls_writev(struct conn *c, struct iovec *iov, int n_iov, bool mor
 		}
 	if (!len)
 		return 0;
-	ERR_clear_error();
-	errno = 0;
+	tls_begin();
 	if ((n = SSL_write(t->ssl, from, (int)len)) > 0)
 		return n;
 	r = tls_outcome(c, n, &need);
@@ -305,7 +362,8 @@ static void tls_shutdown(struct conn *c)
 	if (!t->up || t->broken || t->closing)
 		return;
 	t->closing = true;
-	ERR_clear_error();
+	tls_expect_more(t, c->held = true);    /* it goes along with the end of the connection */
+	tls_begin();
 	SSL_shutdown(t->ssl);
 	if (t->outer)
 		SSL_shutdown(t->outer->ssl);
@@ -316,7 +374,7 @@ static void tls_release(struct conn *c, struct conn_tls *t)
 	tls_context_leave(t->context, &t->waiter);
 	loop_forget(c->loop, &t->task);
 	SSL_free(t->ssl);
-	BIO_free(t->early);
+	tls_wire_drop(&t->wire);
 	leaf_unref(&t->leaf);
 	ERR_clear_error();
 	tls_context_unref(&t->context);
@@ -355,35 +413,30 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 		t->host = memcpy(t->peer + way_len + 1, host, len);
 	}
 	t->conn = c;
+	t->wire.fd = c->fd;
 	tls_context_ref(context);
 	t->context = context;
 	t->task.run = tls_on_task;
 	t->waiter.loop = c->loop;
 	t->waiter.task = &t->task;
-	if ((t->outer = c->tls))       /* its owner reads through this one from now on */
+	if ((t->outer = c->tls)) {     /* its owner reads through this one from now on */
 		loop_forget(c->loop, &t->outer->task);
+		t->wire.outer = t->outer->ssl;
+	}
 	c->tls = t;
 	c->transport = c->keeper = &conn_tls;
 	c->connecting = true;
-	c->need = tls_context_await(context, &t->waiter) ? 0 : host ? CONN_NEED_WRITE : CONN_NEED_READ;
+	c->need = 0;
 	conn_arm(c);
+	if (!tls_context_await(context, &t->waiter))
+		tls_resume(c);
 	return 0;
 }
 
 int conn_accept_tls(struct conn *c, struct tls_context *context, struct leaf *leaf, struct slice early)
 {
-	BIO *bio = tls_early_new(c->fd, c->tls ? c->tls->ssl : NULL, early);
-
-	if (!bio || conn_start_tls(c, context, NULL, NULL)) {
-		BIO_free(bio);
+	if (conn_start_tls(c, context, NULL, NULL))
 		return -1;
-	}
-	c->tls->early = bio;
 	c->tls->leaf = leaf_ref(leaf);
-	/* The message that TLS waits for is here, and no event of the socket tells of it. */
-	if (!c->need)
-		return 0;
-	c->need = CONN_NEED_WRITE;
-	conn_arm(c);
-	return 0;
+	return tls_wire_early(&c->tls->wire, early);
 }

@@ -13,6 +13,7 @@
 #include "proxy/base/log.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_sessions.h"
+#include "proxy/net/tls_verdicts.h"
 
 enum { TLS_SECURITY_LEVEL = 2 };        /* 112 bits: RSA 2048, no SHA-1 signatures */
 
@@ -25,7 +26,9 @@ static const struct tls_why out_of_memory = { TLS_FILE_NONE, "out of memory" };
 struct tls_context {
 	atomic_uint refs;              /* one of its maker, one of each connection */
 	bool verify;                   /* the setting of a context made later */
-	struct tls_sessions *sessions; /* has a lock of its own; NULL: a server's */
+	/* have locks of their own; NULL: a server's */
+	struct tls_sessions *sessions;
+	struct tls_verdicts *verdicts;
 	pthread_mutex_t lock;          /* guards what follows */
 	SSL_CTX *ssl;                  /* NULL: not made yet; once made it stays */
 	bool making, has_maker;
@@ -124,7 +127,13 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, 
 	return SSL_TLSEXT_ERR_OK;
 }
 
-static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
+static void ctx_set_server(SSL_CTX *ctx)
+{
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
+	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+}
+
+static int ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
 {
 	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
 	/* A certificate's names are read where RFC 9525 puts them, not from the subject. */
@@ -134,6 +143,7 @@ static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
 	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, NULL);
+	return tls_ciphers_order(ctx) ? why_set(why, TLS_FILE_NONE, "") : 0;
 }
 
 /* Trusts the system's authorities. A file of them that exists and cannot be read whole is an error: OpenSSL's own
@@ -209,12 +219,9 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
-	if (c->side == TLS_SERVER) {
-		SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
-		SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
-	} else
-		ctx_set_client(ctx, c);
-	if (ctx_read_files(ctx, c, why)) {
+	if (c->side == TLS_SERVER)
+		ctx_set_server(ctx);
+	if ((c->side == TLS_CLIENT && ctx_set_client(ctx, c, why)) || ctx_read_files(ctx, c, why)) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
@@ -246,7 +253,7 @@ static struct tls_context *context_new(enum tls_side side)
 	atomic_init(&c->refs, 1);
 	pthread_mutex_init(&c->lock, NULL);
 	LIST_INIT(&c->waiters);
-	if (side == TLS_CLIENT && !(c->sessions = tls_resume_new()))
+	if (side == TLS_CLIENT && (!(c->sessions = tls_resume_new()) || !(c->verdicts = tls_verdicts_new())))
 		tls_context_unref(&c);
 	return c;
 }
@@ -286,6 +293,7 @@ void tls_context_unref(struct tls_context **cp)
 		pthread_join(c->maker, NULL);
 	SSL_CTX_free(c->ssl);
 	tls_sessions_free(&c->sessions);
+	tls_verdicts_free(&c->verdicts);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -403,6 +411,11 @@ SSL *tls_context_open(struct tls_context *c, struct tls_why *why)
 struct tls_sessions *tls_context_sessions(struct tls_context *c)
 {
 	return c->sessions;
+}
+
+struct tls_verdicts *tls_context_verdicts(struct tls_context *c)
+{
+	return c->verdicts;
 }
 
 int tls_expect(SSL *ssl, const char *host)

@@ -48,9 +48,15 @@ void tls_context_keep_session(struct tls_context *, const char *peer, const SSL_
 time_t tls_context_offer_session(struct tls_context *, const char *peer, SSL *);
 void tls_context_forget_sessions(struct tls_context *, const char *peer);
 
+/* tls_ciphers.c. -1: out of memory. */
+int tls_ciphers_order(SSL_CTX *) __attribute__((warn_unused_result));
+
 /* tls_verify.c */
-/* Verifies the certificate of an SSL's peer, if the SSL asks for that; with success *proven_until says until when it is
- * valid, but a day at most. The result is OpenSSL's, for its callback. */
-int tls_verify(X509_STORE_CTX *, const SSL *, time_t *proven_until);
+enum tls_verified { TLS_REFUSED, TLS_VERIFIED, TLS_VERIFIED_BEFORE };
+struct tls_verdicts *tls_context_verdicts(struct tls_context *);       /* of a client's context */
+/* Verifies the certificate that a peer, a text as above, shows to an SSL of the context, if the SSL asks for that.
+ * *proven_until says until when it is valid, but a day from now at most. */
+enum tls_verified tls_verify(X509_STORE_CTX *, const SSL *, struct tls_context *, const char *peer,
+    time_t *proven_until);
 
 #endif

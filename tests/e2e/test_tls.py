@@ -52,6 +52,20 @@ def test_alpn(trusting, tls_origin, good):
     assert origin.open[0].sock.selected_alpn_protocol() == "http/1.1"
 
 
+def test_ciphers_with_sha256_are_offered_first(start, origin):
+    """As browsers do; the others follow."""
+    origin.url = origin.url.replace("http:", "https:")
+    client = start(origin).client().ask("/feed")
+    hello = origin.accept().sock.recv(1 << 14)
+    at = 5 + 4 + 2 + 32                         # record, message, version, random; then the session's number
+    at += 1 + hello[at]
+    length = int.from_bytes(hello[at:at + 2], "big")
+    offered = [hello[n:n + 2].hex() for n in range(at + 2, at + 2 + length, 2)]
+    assert offered[:5] == ["1301", "1302", "1303", "c02b", "c02f"]
+    assert {"c02c", "c030", "cca8", "cca9"} <= set(offered)
+    client.close()
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_big_body(trusting, tls_origin, good, version):
     body, out = big(size=3 << 20)
@@ -381,6 +395,17 @@ def test_listener_big_body_slow_reader(listening, origin, authority, version):
     sending = origin.receive().send_soon(message("200 OK", XML, body=body))
     assert client.response().body == out
     sending.join()
+    client.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_listener_large_certificate(listening, origin, authority, version):
+    """A flight longer than what is gathered to go out at once."""
+    large = authority.issue("localhost", names="DNS:localhost," + ",".join(f"DNS:name-{n}.test" for n in range(2000)))
+    proxy = listening(origin, cert=large.cert, key=large.key)
+    client = TlsClient(proxy.tls_port, client_context(authority.root, VERSIONS[version])).ask("/feed")
+    origin.receive().answer(message("200 OK", XML, body=SMALL))
+    assert client.response().body == SMALL_OUT
     client.close()
 
 

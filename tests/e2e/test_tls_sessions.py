@@ -225,3 +225,69 @@ def test_a_handshake_that_failed_on_a_session_is_not_tried_with_one_again(trusti
     socket.socket.accept(origin.listener)[0].close()
     assert error_of(client.response()) == "connection_terminated"
     assert [resumes(proxy, origin) for _ in range(2)] == [False, True]
+
+
+# What was verified within the hour
+
+def unresumed(made, version):
+    """Of an origin that lets nobody resume."""
+    context = server_context(made, VERSIONS[version])
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    return context
+
+
+def known(proxy):
+    return proxy.counters()["tls_chains_known"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_chain_is_verified_once_an_hour(timed, clock, tls_origin, authority, good, version):
+    clock.start = int(time.time())
+    clock.at(0)
+    origin = tls_origin(unresumed(good, version))
+    proxy = timed(origin, "--tls-ca-file", authority.root.cert)
+    seen = []
+    for second in (0, 1, 3599, 3600, 3601):
+        clock.at(second)
+        assert resumes(proxy, origin) is False
+        seen.append(known(proxy))
+    assert seen == [0, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_chain_that_ends_within_the_hour(timed, clock, tls_origin, authority, version):
+    clock.start = int(time.time())
+    clock.at(0)
+    above = authority.issue("Intermediate of the tests", extensions="basicConstraints=critical,CA:TRUE\n", days=(-1, 600 / DAY))
+    origin = tls_origin(unresumed(authority.issue("localhost", issuer=above), version))
+    proxy = timed(origin, "--tls-ca-file", authority.root.cert)
+    assert resumes(proxy, origin) is False
+    clock.at(540)
+    assert resumes(proxy, origin) is False and known(proxy) == 1
+    clock.at(660)
+    assert refusal(proxy, origin) == CERTIFICATE
+    assert known(proxy) == 1
+
+
+def test_what_else_a_verdict_depends_on(start, tls_origin, authority, good, tmp_path):
+    """Another name, other authorities, another chain, a reload: nothing of these is known. Routes with the same options share it."""
+    copy = tmp_path / "copy.pem"
+    copy.write_bytes(open(authority.root.cert, "rb").read())
+    stranger = authority.issue("Stranger", extensions="basicConstraints=critical,CA:TRUE\n", issuer=None)
+    named = authority.issue("localhost", names="DNS:localhost")
+    origin = tls_origin(unresumed(named, "1.3"))
+    address = origin.url.replace("localhost", "127.0.0.1")
+    routes = {"own": (origin.url, authority.root.cert), "same": (origin.url, authority.root.cert), "copy": (origin.url, copy),
+              "stranger": (origin.url, stranger.cert), "address": (address, authority.root.cert)}
+    proxy = start(None, *(word for name, (url, trusted) in routes.items() for word in ("--route", f"/{name}/={url}/ tls-ca-file={trusted}")))
+    assert [(resumes(proxy, origin, f"/{name}/"), known(proxy)) for name in ("own", "same", "copy")] == [(False, 0), (False, 1), (False, 1)]
+    assert [refusal(proxy, origin, f"/{name}/") for name in ("stranger", "address", "stranger")] == [CERTIFICATE] * 3
+    assert known(proxy) == 1
+    origin.secure(unresumed(good, "1.3"))
+    assert [(resumes(proxy, origin, f"/{name}/"), known(proxy)) for name in ("own", "same")] == [(False, 1), (False, 2)]
+    origin.secure(unresumed(authority.issue("localhost", names="DNS:other.test"), "1.3"))
+    assert refusal(proxy, origin, "/own/") == CERTIFICATE
+    origin.secure(unresumed(named, "1.3"))
+    proxy.reload()
+    assert [(resumes(proxy, origin, "/own/"), known(proxy)) for _ in range(2)] == [(False, 2), (False, 3)]

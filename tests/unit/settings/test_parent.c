@@ -123,7 +123,20 @@ static void credentials(void)
 	}
 }
 
-/* Connections are shared by requests through the same proxy as the same user. */
+static bool same_way(uint16_t a_port, const struct conf_parent *a, uint16_t b_port, const struct conf_parent *b)
+{
+	struct text one = { 0 }, other = { 0 };
+	bool same;
+
+	parent_add_way(&one, a_port, a);
+	parent_add_way(&other, b_port, b);
+	same = one.len == other.len && !memcmp(one.bytes, other.bytes, one.len);
+	text_free(&one);
+	text_free(&other);
+	return same;
+}
+
+/* Connections are shared by requests through the same proxy as the same user, and so are sessions of TLS. */
 static void same(void)
 {
 	static const struct { const char *rule, *a, *b; bool same; } cases[] = {
@@ -138,6 +151,8 @@ static void same(void)
 		UNIT_ROW(conf_parent_set(NULL, &a, &(struct conf_value){ cases[i].a, NULL }, &error) == 0, "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(conf_parent_set(NULL, &b, &(struct conf_value){ cases[i].b, NULL }, &error) == 0, "%s: %s", cases[i].rule, error.text);
 		UNIT_ROW(parent_same(&a, &b) == cases[i].same, "%s", cases[i].rule);
+		UNIT_ROW(same_way(443, &a, 443, &b) == cases[i].same, "%s: ways", cases[i].rule);
+		UNIT_ROW(!same_way(443, &a, 44, &a) && !same_way(443, &a, 443, NULL), "%s: another port, direct", cases[i].rule);
 		UNIT_ROW(!parent_same(&a, NULL) && !parent_same(NULL, &b), "%s: direct", cases[i].rule);
 		conf_parent_clear(&a);
 		conf_parent_clear(&b);

@@ -1,0 +1,224 @@
+/* The bytes of TLS records between OpenSSL and a socket, or another TLS; see tls_wire.h. */
+#include "proxy/net/tls_wire.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "proxy/net/tls_context_internal.h"
+
+enum { HELD_MAX = 16 << 10 };
+
+static BIO_METHOD *method;
+
+/* ---- out ---- */
+
+/* False: they are to be sent now, behind those held. */
+static bool wire_hold(struct tls_wire *w, const char *bytes, size_t len)
+{
+	uint8_t *grown;
+
+	if (!w->holds || len > HELD_MAX - w->held_len || !(grown = realloc(w->held, w->held_len + len)))
+		return false;
+	memcpy(grown + w->held_len, bytes, len);
+	w->held = grown;
+	w->held_len += len;
+	return true;
+}
+
+/* The result of a call on the outer TLS as of one on a socket: -1 with errno. */
+static ssize_t outer_outcome(struct tls_wire *w, int n)
+{
+	int err = errno, error = SSL_get_error(w->outer, n);
+
+	if (n > 0)
+		return n;
+	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
+		errno = EAGAIN;
+	else
+		errno = err && err != EAGAIN ? err : EIO;
+	return error == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+}
+
+/* Of several pieces the outer TLS takes the first. */
+static ssize_t wire_sendv(struct tls_wire *w, struct iovec *iov, size_t n_iov)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n_iov };
+	ssize_t n;
+
+	errno = 0;
+	if (w->outer) {
+		n = outer_outcome(w, SSL_write(w->outer, iov->iov_base, (int)iov->iov_len));
+		return n ? n : -1;
+	}
+	do
+		n = sendmsg(w->fd, &msg, MSG_NOSIGNAL | (w->more ? MSG_MORE : 0));
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Takes away what was sent of what is held; gives how much was sent of what followed. */
+static size_t wire_sent(struct tls_wire *w, size_t n)
+{
+	size_t part = n < w->held_len ? n : w->held_len;
+
+	w->held_len -= part;
+	if (w->held_len)
+		memmove(w->held, w->held + part, w->held_len);
+	else {
+		free(w->held);
+		w->held = NULL;
+	}
+	return n - part;
+}
+
+/* Sends what is held and the bytes behind it; how many of the latter went, or -1 with errno. */
+static ssize_t wire_send(struct tls_wire *w, const char *bytes, size_t len)
+{
+	struct iovec iov[2] = { { w->held, w->held_len }, { (void *)(uintptr_t)bytes, len } };
+	ssize_t n = 0;
+
+	while (!n && (w->held_len || len)) {
+		if ((n = w->held_len ? wire_sendv(w, iov, len ? 2 : 1) : wire_sendv(w, iov + 1, 1)) < 0)
+			return -1;
+		n = (ssize_t)wire_sent(w, (size_t)n);
+		iov[0] = (struct iovec){ w->held, w->held_len };
+	}
+	return n;
+}
+
+int tls_wire_flush(struct tls_wire *w)
+{
+	if (!w->held_len || wire_send(w, NULL, 0) == 0)
+		return 0;
+	return errno == EAGAIN ? 1 : -1;
+}
+
+static int wire_write(BIO *bio, const char *bytes, int len)
+{
+	struct tls_wire *w = BIO_get_data(bio);
+	ssize_t n;
+
+	BIO_clear_retry_flags(bio);
+	if (wire_hold(w, bytes, (size_t)len))
+		return len;
+	n = wire_send(w, bytes, (size_t)len);
+	if (n < 0 && errno == EAGAIN)
+		BIO_set_retry_write(bio);
+	return (int)n;
+}
+
+/* ---- in ---- */
+
+int tls_wire_early(struct tls_wire *w, struct slice bytes)
+{
+	if (!bytes.len)
+		return 0;
+	if (!(w->early = malloc(bytes.len)))
+		return -1;
+	memcpy(w->early, bytes.at, bytes.len);
+	w->early_len = bytes.len;
+	return 0;
+}
+
+bool tls_wire_pending(const struct tls_wire *w)
+{
+	return w->early || (w->outer && SSL_has_pending(w->outer));
+}
+
+static ssize_t wire_read_early(struct tls_wire *w, char *bytes, size_t cap)
+{
+	size_t left = w->early_len - w->early_at, n = left < cap ? left : cap;
+
+	memcpy(bytes, w->early + w->early_at, n);
+	w->early_at += n;
+	if (n == left) {
+		free(w->early);
+		w->early = NULL;
+	}
+	return (ssize_t)n;
+}
+
+static ssize_t wire_receive(struct tls_wire *w, char *bytes, size_t cap)
+{
+	ssize_t n;
+
+	errno = 0;
+	if (w->outer)
+		return outer_outcome(w, SSL_read(w->outer, bytes, (int)cap));
+	do
+		n = recv(w->fd, bytes, cap, 0);
+	while (n < 0 && errno == EINTR);
+	w->drained = n > 0 && n < (ssize_t)cap;
+	return n;
+}
+
+static int wire_read(BIO *bio, char *bytes, int cap)
+{
+	struct tls_wire *w = BIO_get_data(bio);
+	ssize_t n = -1;
+
+	BIO_clear_retry_flags(bio);
+	if (w->early)
+		n = wire_read_early(w, bytes, (size_t)cap);
+	else if ((w->held_len && !w->outer) || w->drained)
+		errno = EAGAIN;        /* the peer has nothing to answer yet, or nothing more has come */
+	else
+		n = wire_receive(w, bytes, (size_t)cap);
+	w->ended = n == 0;
+	if (n < 0 && errno == EAGAIN)
+		BIO_set_retry_read(bio);
+	return (int)n;
+}
+
+/* ---- the BIO ---- */
+
+static long wire_ctrl(BIO *bio, int what, long number, void *pointer)
+{
+	const struct tls_wire *w = BIO_get_data(bio);
+
+	(void)number, (void)pointer;
+	return what == BIO_CTRL_FLUSH || (what == BIO_CTRL_EOF && w->ended);
+}
+
+static int wire_create(BIO *bio)
+{
+	BIO_set_init(bio, 1);
+	return 1;
+}
+
+static void method_make(void)
+{
+	method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "connection");
+	if (method &&
+	    !(BIO_meth_set_write(method, wire_write) && BIO_meth_set_read(method, wire_read) &&
+	        BIO_meth_set_ctrl(method, wire_ctrl) && BIO_meth_set_create(method, wire_create))) {
+		BIO_meth_free(method);
+		method = NULL;
+	}
+}
+
+int tls_wire_attach(struct tls_wire *w, SSL *ssl)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	BIO *bio;
+
+	pthread_once(&once, method_make);
+	if (!method || !(bio = BIO_new(method)))
+		return -1;
+	BIO_set_data(bio, w);
+	SSL_set_bio(ssl, bio, bio);
+	return 0;
+}
+
+void tls_wire_drop(struct tls_wire *w)
+{
+	free(w->held);
+	free(w->early);
+	w->held = NULL;
+	w->early = NULL;
+	w->held_len = 0;
+}
