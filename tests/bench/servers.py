@@ -212,9 +212,8 @@ http {{
 
 
 def nginx_secure(root, keep):
-    """Passes on to an https origin whose certificate it verifies."""
-    return nginx("proxy_buffers 16 64k; proxy_max_temp_file_size 0; "
-                 f"upstream secure {{{{ server 127.0.0.1:{{source}}; {'keepalive 64;' if keep else ''} }}}}",
+    """Passes on to an https origin whose certificate it verifies, with the buffers it has where nobody configures any."""
+    return nginx(f"upstream secure {{{{ server 127.0.0.1:{{source}}; {'keepalive 64;' if keep else ''} }}}}",
                  "location / { proxy_pass https://secure; proxy_ssl_session_reuse on; proxy_ssl_protocols TLSv1.2 TLSv1.3; proxy_ssl_verify on; "
                  f"proxy_ssl_trusted_certificate {root}; proxy_ssl_verify_depth 3; proxy_ssl_name localhost; proxy_ssl_server_name on; }}")
 

@@ -75,7 +75,7 @@ def contend(setup, files, secrets, options):
 
 
 def run(setup):
-    text = "not stored; every server verifies the origin's chain of three RSA certificates and resumes sessions"
+    text = "not stored; every server verifies the origin's chain of three RSA certificates and resumes sessions; nginx has its default buffers"
     closing = results.Table("tls", "https origins without keep-alive, 1 KB, CPU a request", "us", text=text)
     keeping = results.Table("tls", "https origins with keep-alive, CPU a request", "us", text=text + "; 16 connections")
     fresh = results.Table("tls", "https origins that resume no session, 1 KB, CPU a request", "us", text="every connection a full handshake")
