@@ -109,6 +109,7 @@ class Peer:
         return Background(run)
 
     def send_soon(self, data):
+        """Not for a TLS connection that is read meanwhile: an SSLSocket is for one thread at a time."""
         return Background(self.sock.sendall, data)
 
     def send_apart(self, data, size=1):

@@ -144,9 +144,8 @@ def test_large_both_ways(opening, secure, enter):
     secure.serve(lambda request: message("200 OK", "Content-Type: image/png", body=request.body or body))
     client = enter(opening(), secure)
     assert client.get("/picture").body == body
-    sending = client.send_soon(f"POST / HTTP/1.1\r\nHost: {client.default}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    client.sock.sendall(f"POST / HTTP/1.1\r\nHost: {client.default}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     assert client.response(method="POST").body == body
-    sending.join()
 
 
 def test_cut_looks_cut(opening, secure, enter):
