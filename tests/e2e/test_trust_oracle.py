@@ -35,6 +35,17 @@ def test_trust_of_what_went_wrong_once(replays, store, workers, history):
 @pytest.mark.parametrize("store", STORES)
 def test_trust_02_at_random(store, workers):
     """3,000 answers each, ten seconds at most; make check-oracle for more. A seed that failed is said, for ORACLE_SEED."""
+    wander(store, workers, 3000)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("store", STORES)
+def test_at_random_inside(store, workers):
+    """1,500 of https origins, by clients that are inside of CONNECTs that utfeed opens."""
+    wander(store, workers, 1500, secure=True)
+
+
+def wander(store, workers, answers, secure=False):
     seed = int(os.environ.get("ORACLE_SEED", 0)) or random.SystemRandom().randrange(1, 1 << 32)
-    answers, _, findings = campaign(store, workers, itertools.count(seed * 1000), 10, 3000)
-    assert answers and not findings, f"ORACLE_SEED={seed}\n" + told(shrink(findings[0]))
+    judged, _, findings = campaign(store, workers, itertools.count(seed * 1000), 10, answers, secure=secure)
+    assert judged and not findings, f"ORACLE_SEED={seed}\n" + told(shrink(findings[0]))

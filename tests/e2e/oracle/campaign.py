@@ -8,7 +8,7 @@ import random
 import time
 
 from .bench import STORES
-from .histories import history
+from .histories import history, of_a_proxy
 from .run import Run
 from .shrink import shrink
 
@@ -18,8 +18,8 @@ CELLS = 24
 class Finding:
     """A wrong answer: where, and the history that it came in."""
 
-    def __init__(self, store, workers, cell):
-        self.store, self.workers, self.seed, self.wrong = store, workers, cell.seed, cell.wrong
+    def __init__(self, store, workers, cell, secure):
+        self.store, self.workers, self.secure, self.seed, self.wrong = store, workers, secure, cell.seed, cell.wrong
         self.history, self.trace = {"resources": cell.history["resources"], "steps": cell.happened}, cell.told()
 
     @property
@@ -28,23 +28,24 @@ class Finding:
 
     def case(self):
         """What is run again: data."""
-        return {"rule": self.rule, "store": self.store, "workers": self.workers, "seed": self.seed, "history": self.history}
+        return {"rule": self.rule, "store": self.store, "workers": self.workers, "secure": self.secure, "seed": self.seed, "history": self.history}
 
 
-def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True):
-    """(answers judged, statistics, findings): until time or answers are over, or there are most findings of wanted rules."""
-    run, findings, until = Run(store, workers), [], time.monotonic() + seconds
+def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule: True, secure=False):
+    """(answers judged, statistics, findings): until time or answers are over, or there are most findings of wanted rules. secure: all
+    clients are inside of opened CONNECTs, or ask the gateway."""
+    run, findings, until = Run(store, workers, secure=secure), [], time.monotonic() + seconds
 
     def over(cell):
         run.cells.discard(cell)
         if cell.wrong and wanted(cell.wrong[0][0]):
-            findings.append(Finding(store, workers, cell))
+            findings.append(Finding(store, workers, cell, secure))
         if len(findings) < most and time.monotonic() < until and run.answers < answers:
             begin()
 
     def begin():
         seed = next(seeds)
-        run.add(seed, history(seed), seed, over)
+        run.add(seed, of_a_proxy(history(seed)) if secure else history(seed), seed, over)
     try:
         for _ in range(CELLS):
             begin()
@@ -65,6 +66,7 @@ def arguments():
     parser.add_argument("--findings", type=int, default=1, help="stop after so many wrong answers")
     parser.add_argument("--skip", default="", help="rules whose wrong answers are passed over")
     parser.add_argument("--only", default="", help="rules whose wrong answers alone count")
+    parser.add_argument("--inside", action="store_true", default=bool(os.environ.get("ORACLE_INSIDE")), help="of https origins, inside of CONNECTs")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--out", help="a file for the findings, as JSON, one a line")
     return parser.parse_args()
@@ -72,7 +74,7 @@ def arguments():
 
 def told(finding):
     """In words, with its history as data."""
-    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers, seed {finding.seed}", *(
+    return "\n".join([f"WRONG {finding.store}, {finding.workers} workers{', inside of CONNECT' * finding.secure}, seed {finding.seed}", *(
         f"  {rule} ({section}): {words}" for rule, section, words in finding.wrong), *("  " + line for line in finding.trace[-40:]), json.dumps(finding.case())])
 
 
@@ -88,7 +90,7 @@ def main():
         share = (args.seconds - (time.monotonic() - began)) / (len(places) - i)
         at = time.monotonic()
         count, stats, found = campaign(store, workers, seeds, share, (args.answers - total) // (len(places) - i), args.findings,
-                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")))
+                                      lambda rule: rule not in args.skip.split(",") and (not args.only or rule in args.only.split(",")), args.inside)
         total += count
         findings += found
         for name, n in stats.items():

@@ -7,6 +7,7 @@ milliseconds after it, and the next step begins when all of them have ended. An 
     {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart", "kill"}  {"do": "flood"}: other URLs fill the cache
     {"do": "slow", "ms"}: the second store answers later from now on        {"do": "away", "ms"}: so long there is no second store
 """
+import itertools
 import random
 
 SHARED = ("max-age=60", "public, max-age=600", "s-maxage=60", "max-age=5", "public, max-age=5, stale-while-revalidate=30")
@@ -189,3 +190,11 @@ class Maker:
 
 def history(seed):
     return Maker(seed).history()
+
+
+def of_a_proxy(made):
+    """The same history by one way in, but for the gateway's."""
+    for op in itertools.chain(*made["steps"]):
+        if "way" in op and op["way"] != "gateway":
+            op["way"] = "forward"
+    return made

@@ -1,9 +1,10 @@
-"""One thread's event loop: sockets by epoll, timers in order. Must not know: HTTP. Invariant: nothing here blocks but turn()."""
+"""One thread's event loop: sockets by epoll, plain or with TLS, timers in order. Must not know: HTTP. Invariant: nothing here blocks but turn()."""
 import errno
 import heapq
 import itertools
 import select
 import socket
+import ssl
 import time
 
 READ, WRITE, GONE = select.EPOLLIN, select.EPOLLOUT, select.EPOLLHUP | select.EPOLLERR
@@ -47,11 +48,53 @@ class Loop:
         self.poll.close()
 
 
+class Tls:
+    """TLS upon what a connection receives and sends. An end that the peer did not announce is no end, but a cut."""
+
+    def __init__(self, context, name=None):
+        self.incoming, self.outgoing, self.up, self.waiting, self.over = ssl.MemoryBIO(), ssl.MemoryBIO(), False, b"", False
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=name is None, server_hostname=name)
+
+    def read(self, came):
+        """The plain bytes of what came; what it makes the handshake say is there to be taken."""
+        self.incoming.write(came)
+        found = b""
+        try:
+            if not self.up:
+                self.tls.do_handshake()
+                self.up = True
+                self.write(b"")
+            while not self.over:
+                piece = self.tls.read(1 << 16)
+                self.over = not piece
+                found += piece
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLZeroReturnError:
+            self.over = True
+        return found
+
+    def write(self, data):
+        self.waiting += data
+        if self.up and self.waiting:
+            self.tls.write(self.waiting)
+            self.waiting = b""
+
+    def take(self):
+        return self.outgoing.read()
+
+    def end(self):
+        try:
+            self.tls.unwrap()
+        except ssl.SSLError:
+            pass
+
+
 class Conn:
     """One connection. received(): .held has grown; ended(how): "fin" or "reset", and nothing comes after it."""
 
     def __init__(self, loop, sock):
-        self.loop, self.sock, self.held, self.out, self.open = loop, sock, b"", b"", True
+        self.loop, self.sock, self.held, self.out, self.open, self.tls = loop, sock, b"", b"", True, None
         self.waits = False
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -79,14 +122,38 @@ class Conn:
             self.ended("reset")
             return
         if not got:
+            how = "fin" if not self.tls or self.tls.over else "reset"
             self.close()
-            self.ended("fin")
+            self.ended(how)
+            return
+        if self.tls:
+            self.opened(got)
             return
         self.held = self.held + got if self.held else got
         self.received()
 
+    def secure(self, context, name=None):
+        """Speaks TLS from now on: as a client with name, or as a server."""
+        self.tls, came, self.held = Tls(context, name), self.held, b""
+        self.opened(came)
+
+    def opened(self, came):
+        try:
+            plain = self.tls.read(came)
+        except ssl.SSLError:
+            self.close(reset=True)
+            self.ended("reset")
+            return
+        self.send(b"")
+        self.held += plain
+        if plain:
+            self.received()
+
     def send(self, data):
         if self.open:
+            if self.tls:
+                self.tls.write(data)
+                data = self.tls.take()
             self.out += data
             self.flush()
 
@@ -108,6 +175,9 @@ class Conn:
     def close(self, reset=False):
         if not self.open:
             return
+        if self.tls and self.tls.up and not reset:
+            self.tls.end()
+            self.send(b"")
         self.open = False
         self.loop.forget(self.sock)
         if reset:

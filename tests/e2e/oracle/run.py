@@ -34,7 +34,7 @@ class Asking:
         method = op.get("method", "GET") if way not in READS_ONLY else "GET"
         path, host = target(way, url)
         fields = [*map(tuple, op.get("with", ())), *cell.condition(op, url), *([("Content-Length", "0")] if method == "POST" else [])]
-        self.client = cell.run.client()
+        self.client = cell.run.client(way, url)
         self.q = Request(next(cell.run.requests), WAYS[way], url, method, fields, cell.run.known[cell.shape(op)], self.bench.moment())
         if method == "POST":
             self.removal = Removal(lambda asked: asked == url, False, self.q.sent, settles=False)
@@ -179,7 +179,8 @@ class Cell:
             url = url.rsplit("/", 1)[0] + "/"
         removal = Removal((lambda asked: asked.startswith(url)) if prefix else (lambda asked: asked == url), soft, self.run.bench.moment())
         self.world.removals.append(removal)
-        path, host = target(op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway", url)
+        way = op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway"
+        path, host = target(way, url)
 
         def done(answer, client):
             self.run.bench.keep(client)
@@ -187,7 +188,7 @@ class Cell:
                 removal.ended = self.run.bench.moment()
             self.note("purge", url, word, answer.status)
             self.ended()
-        self.run.client().ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
+        self.run.client(way, url).ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
 
     def way(self, op):
         """Routes lead to the first origin alone, and some ways serve no other methods."""
@@ -247,16 +248,18 @@ class Cell:
 class Run:
     """One utfeed and the cells that run against it."""
 
-    def __init__(self, store, workers, more=()):
+    def __init__(self, store, workers, more=(), secure=False):
         self.serials, self.requests, self.floods, self.probes = (itertools.count(1) for _ in range(4))
         self.paths, self.known, self.waits, self.probing = {}, {}, {}, {}
         self.cells, self.wants_restart, self.resting, self.stopped = set(), [], [], False
         self.turns, self.kills = 0, False
         self.stats, self.answers, self.random = collections.Counter(), 0, random.Random(0)
-        self.bench = Bench(store, workers, self.asked, more)
+        self.bench = Bench(store, workers, self.asked, more, secure)
 
-    def client(self):
-        return self.bench.client(self.random.randrange)
+    def client(self, way, url):
+        """A connection on which way asks for url."""
+        inside = url.split("/")[2] if self.bench.secure and way == "forward" else None
+        return self.bench.client(self.random.randrange, inside)
 
     def asked(self, upstream, method, url, request):
         found = self.paths.get(url)
@@ -290,7 +293,7 @@ class Run:
             self.probing[path] = {}
             where, host = target(shape[0], self.bench.base(0) + "/" + path)
             method, length = ("POST", [("Content-Length", "0")]) if shape[1] and shape[0] not in READS_ONLY else ("GET", [])
-            self.client().ask(method, where, [("Host", host), *shape[2], *length], lambda answer, client, shape=shape, path=path: learnt(
+            self.client(shape[0], self.bench.base(0) + "/").ask(method, where, [("Host", host), *shape[2], *length], lambda answer, client, shape=shape, path=path: learnt(
                 shape, path, answer, client))
 
     # What all cells share
@@ -317,7 +320,7 @@ class Run:
                 then()
         for _ in range(count):
             where, host = target("raw", f"{self.bench.base(0)}/flood{next(self.floods)}")
-            self.client().ask("GET", where, [("Host", host)], done)
+            self.client("raw", "").ask("GET", where, [("Host", host)], done)
 
     def ready(self, cell):
         """cell is between two steps, or about to begin."""

@@ -13,8 +13,8 @@ from .run import Run
 class Replay:
     """Runs histories one at a time against one utfeed. finds(): whether one of the tries broke rule (None: any)."""
 
-    def __init__(self, store, workers, rule=None):
-        self.run, self.rule, self.numbers, self.last = Run(store, workers), rule, itertools.count(1), None
+    def __init__(self, store, workers, rule=None, secure=False):
+        self.run, self.rule, self.numbers, self.last = Run(store, workers, secure=secure), rule, itertools.count(1), None
 
     def once(self, history):
         ended = []
@@ -105,7 +105,7 @@ def readings(history):
 
 def shrink(finding, seconds=60):
     """finding, its history and trace smaller; as it is where it does not come again."""
-    replay, until = Replay(finding.store, finding.workers, finding.rule), time.monotonic() + seconds
+    replay, until = Replay(finding.store, finding.workers, finding.rule, finding.secure), time.monotonic() + seconds
     try:
         again = next((history for history in readings(finding.history) if replay.finds(history, 10)), None)
         if not again:

@@ -24,17 +24,20 @@ WAYS = {
 READS_ONLY = {"gateway"}
 
 
-def options(port):
-    """Of a utfeed whose routes lead to the origin on port."""
+def options(base):
+    """Of a utfeed whose routes lead to the origin at base."""
     lines = ["--forward-credentials", "on", "--access-log", "off", "--refresh-hot", "2"]
     for prefix, words, _ in ROUTES.values():
-        lines += ["--route", f"{prefix}=http://127.0.0.1:{port}/ {words}".strip()]
+        lines += ["--route", f"{prefix}={base}/ {words}".strip()]
     return lines
 
 
 def target(way, url):
-    """(request target, value of Host) by which way asks for url."""
-    host, path = url[len("http://"):].split("/", 1)
+    """(request target, value of Host) by which way asks for url. A proxy of https is asked inside of a CONNECT."""
+    scheme, rest = url.split("://", 1)
+    host, path = rest.split("/", 1)
     if way == "gateway":
         return "/" + url, "feeds.test"
-    return (url, host) if way == "forward" else (ROUTES[way][0] + path, "feeds.test")
+    if way == "forward":
+        return url if scheme == "http" else "/" + path, host
+    return ROUTES[way][0] + path, "feeds.test"

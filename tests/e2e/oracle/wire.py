@@ -132,15 +132,50 @@ class Client(Conn):
         done(answer, self)
 
 
+class Inside(Client):
+    """A client of an opened CONNECT to to, "HOST:PORT": what it asks goes through TLS with utfeed."""
+
+    def __init__(self, loop, port, closed, to, context):
+        self.context, self.host, self.first = context, to.rpartition(":")[0], None
+        super().__init__(loop, port, closed)
+        self.send(f"CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n".encode())
+        self.first = b""                        # what is said before it is open
+
+    def send(self, data):
+        if self.first is None:
+            super().send(data)
+        else:
+            self.first += data
+
+    def received(self):
+        if self.first is None:
+            super().received()
+            return
+        end = self.held.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        if not self.held.startswith(b"HTTP/1.1 200 "):
+            self.first = None                   # no: that is the answer to what was asked
+            super().received()
+            return
+        first, self.first, self.held = self.first, None, self.held[end + 4:]
+        self.secure(self.context, self.host)
+        if first:
+            self.send(first)
+
+
 class Upstream(Conn):
-    """A connection that utfeed made. asked(upstream, method, target, fields) for each request; then say()."""
+    """A connection that utfeed made, with TLS where there is a context. asked(upstream, method, target, fields) for each request; then
+    say()."""
 
     asked = None
     nothing = staticmethod(lambda how=None: None)
 
-    def __init__(self, loop, sock, port):
+    def __init__(self, loop, sock, port, context=None):
         self.port, self.ending = port, self.nothing
         super().__init__(loop, sock)
+        if context:
+            self.secure(context)
 
     def received(self):
         end = self.held.find(b"\r\n\r\n")
