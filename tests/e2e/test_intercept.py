@@ -489,6 +489,33 @@ def test_old_client(opening, tls_origin, good, enter, tmp_path, version):
     assert "--intercept-tls-min: TLS before 1.2 is broken" in proxy.err.text()
 
 
+def by_s_client(proxy, port, cert):
+    """The answer, and which protocol openssl says it spoke."""
+    ask = f"GET /feed HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\r\n".encode()
+    done = subprocess.run(["openssl", "s_client", "-proxy", f"127.0.0.1:{proxy.port}", "-connect", f"localhost:{port}", "-servername", "localhost", "-tls1",
+                           "-cipher", "DEFAULT@SECLEVEL=0", "-CAfile", cert, "-verify_return_error", "-ign_eof"], input=ask, capture_output=True, timeout=TIMEOUT,
+                          check=False)
+    return done.stdout, re.search(rb"Protocol *: TLSv1$|New, TLSv1\.0,", done.stdout, re.M)
+
+
+def by_curl(proxy, port, cert):
+    done = subprocess.run(["curl", "-sS", "-i", "-v", "-x", f"http://127.0.0.1:{proxy.port}", "--cacert", cert, "--tlsv1.0", "--tls-max", "1.0", "--ciphers",
+                           "DEFAULT@SECLEVEL=0", f"https://localhost:{port}/feed"], capture_output=True, timeout=TIMEOUT, check=False)
+    return done.stdout, b"TLSv1.0" in done.stderr
+
+
+@pytest.mark.parametrize("ask", [by_s_client, by_curl])
+def test_old_tools(opening, tls_origin, good, tmp_path, ask):
+    """TLS 1.0 by openssl s_client -tls1 and by curl --tls-max 1.0, a feed of an origin that speaks TLS 1.3 alone."""
+    own = OwnCa(tmp_path, "--rsa")
+    origin = tls_origin(server_context(good, ssl.TLSVersion.TLSv1_3))
+    origin.serve(lambda request: feed())
+    said, _ = ask(opening(by=own), origin.port, own.cert)
+    assert b"X-Encoding-Rule" not in said
+    said, old = ask(opening("--intercept-tls-min", "1.0", by=own), origin.port, own.cert)
+    assert old and b"Content-Type: application/xml; charset=utf-8" in said and "Новости".encode() in said
+
+
 def test_newest_alone(opening, secure, enter):
     proxy = opening("--intercept-tls-min", "1.3")
     with pytest.raises(ssl.SSLError, match="(?i)protocol.version"):
