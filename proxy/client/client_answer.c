@@ -251,9 +251,11 @@ bool client_send(struct client *c)
 	stats_add(loop_stats(client_loop(c)), STAT_BYTES_TO_CLIENTS, x->sender.bytes - before);
 	if (r == SENDER_BLOCKED && (moved || !c->blocked))
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
-	else if (r == SENDER_WAIT)
+	else if (r == SENDER_WAIT || r == SENDER_PAUSED)
 		loop_disarm(client_loop(c), &c->timer);
 	c->blocked = r == SENDER_BLOCKED;
+	if (r == SENDER_PAUSED)
+		loop_defer(client_loop(c), &c->task);
 	switch (r) {
 	case SENDER_DONE:
 		client_finish(c);

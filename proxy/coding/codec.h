@@ -11,21 +11,31 @@ enum codec_result {
 	CODEC_MORE,            /* all input used, or no output room left */
 	CODEC_END,             /* the coded stream has ended properly; input left over is not part of it */
 	CODEC_BAD,             /* the input is not of this coding, or damaged */
+	CODEC_CROWDED,         /* other decoders have the memory that it needs (decoding_memory.h) */
 	CODEC_NO_MEMORY
+};
+
+struct codec_limits {
+	/* how many bytes of output a byte of input may come to, for decoders that decode more than they return */
+	uint64_t ratio;
+	uint64_t memory;       /* the most that the windows of all decoders may take together */
 };
 
 struct codec {
 	/* the content coding and its aliases (RFC 9110 section 8.4.1); NULL-terminated */
 	const char *names[3];
-	/* NULL: out of memory. ratio: how many bytes of output a byte of input may come to, for decoders that decode
-	 * more than they return. */
-	void *(*open)(uint64_t ratio);
-	/* Advances *in and *in_len by the bytes used, writes at most cap bytes, sets *written. */
+	/* NULL: out of memory */
+	void *(*open)(const struct codec_limits *);
+	/* Advances *in and *in_len by the bytes used, writes at most cap bytes, sets *written. A call does what takes
+	 * about a millisecond at most, and may leave the rest of the input. */
 	enum codec_result (*run)(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
 	    size_t *written);
 	void (*close)(void *state);
 	/* Whether output is held back until enough input has come to allow it under ratio; NULL: it never is. */
 	bool (*withholds)(const void *state);
+	/* Whether it has input of its own to go on with, so that it is to be called though there is no other; NULL: it
+	 * never has. */
+	bool (*goes_on)(const void *state);
 };
 
 extern const struct codec codec_gzip, codec_deflate, codec_brotli, codec_zstd;

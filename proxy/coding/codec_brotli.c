@@ -3,23 +3,31 @@
  * The decoder of the library fills its window, up to 16 MiB, before it returns a byte, so that limits on its output
  * stop a bomb too late. It allocates a window that fits the length which the stream announces. A window over
  * WINDOW_FREE is granted only when so much input has come that ratio allows that output. Until then the input is kept,
- * and the allocation fails; after that a new decoder gets the input from the start.
+ * and the allocation fails; after that a new decoder gets the input from the start. So that no call takes long, the
+ * decoder gets STEP_BYTES of input at a time.
  * Invariant: kept has all input so far, as long as a window may still be refused. */
 #include "proxy/coding/codec.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <brotli/decode.h>
 
-enum { WINDOW_FREE = 2 << 20, WINDOW_MAX = 1 << 24 /* RFC 7932 section 9.1 */ };
+#include "proxy/coding/decoding_memory.h"
+
+enum { WINDOW_FREE = 2 << 20, WINDOW_MAX = 1 << 24 /* RFC 7932 section 9.1 */, STEP_BYTES = 2048 };
+
+/* Stands before each piece of memory that the library gets. */
+struct window_head { _Alignas(max_align_t) size_t counted; };
 
 struct codec_brotli {
 	BrotliDecoderState *decoder;   /* NULL: there is not enough input yet for the window it asked for */
-	uint64_t ratio, in_bytes, out_bytes;
+	uint64_t ratio, memory, in_bytes, out_bytes;
+	uint64_t skip;                 /* bytes that a new decoder brings once more: they went out already */
 	size_t window;                 /* bytes of the window that was refused; 0: none was */
-	bool no_memory;
+	bool no_memory, crowded;
 	bool keeping;
 	uint8_t *kept;
 	size_t kept_at, kept_len, kept_cap;
@@ -35,30 +43,46 @@ static bool is_paid(const struct codec_brotli *s, size_t window)
 static void *window_alloc(void *opaque, size_t size)
 {
 	struct codec_brotli *s = opaque;
-	void *memory;
+	size_t counted = size > DECODING_LEAST ? size : 0;
+	struct window_head *head;
 
 	if (size > WINDOW_FREE + WINDOW_FREE / 2 && !is_paid(s, size)) {
 		s->window = size;
 		return NULL;
 	}
-	memory = malloc(size);
-	s->no_memory |= !memory;
-	return memory;
+	if (counted && !decoding_take(counted, s->memory)) {
+		s->crowded = true;
+		return NULL;
+	}
+	if (!(head = malloc(sizeof *head + size))) {
+		decoding_give(counted);
+		s->no_memory = true;
+		return NULL;
+	}
+	head->counted = counted;
+	return head + 1;
 }
 
 static void window_free(void *opaque, void *memory)
 {
+	struct window_head *head = memory;
+
 	(void)opaque;
-	free(memory);
+	if (!memory)
+		return;
+	head--;
+	decoding_give(head->counted);
+	free(head);
 }
 
-static void *brotli_open(uint64_t ratio)
+static void *brotli_open(const struct codec_limits *limits)
 {
 	struct codec_brotli *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return NULL;
-	s->ratio = ratio;
+	s->ratio = limits->ratio;
+	s->memory = limits->memory;
 	s->keeping = true;
 	s->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, s);
 	if (!s->decoder) {
@@ -106,52 +130,51 @@ static enum codec_result brotli_decode(struct codec_brotli *s, const uint8_t **i
 		return CODEC_MORE;
 	default:
 		if (!s->window)
-			return s->no_memory ? CODEC_NO_MEMORY : CODEC_BAD;
+			return s->no_memory ? CODEC_NO_MEMORY : s->crowded ? CODEC_CROWDED : CODEC_BAD;
 		BrotliDecoderDestroyInstance(s->decoder);
 		s->decoder = NULL;
 		return CODEC_MORE;
 	}
 }
 
-/* Makes a new decoder and brings it to where the old one was. */
+/* Makes a new decoder, which is to come to where the old one was. */
 static enum codec_result start_again(struct codec_brotli *s)
 {
-	const uint8_t *at = s->kept;
-	size_t left = s->kept_len;
-
 	s->window = 0;
-	if (!(s->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, s)))
-		return CODEC_NO_MEMORY;
-	for (uint64_t skip = s->out_bytes; skip; ) {
-		size_t none = 0, n = skip < WINDOW_MAX ? (size_t)skip : WINDOW_MAX;
-		enum codec_result r = brotli_decode(s, &at, &left, NULL, &none);
+	s->kept_at = 0;
+	s->skip = s->out_bytes;
+	s->decoder = BrotliDecoderCreateInstance(window_alloc, window_free, s);
+	return s->decoder ? CODEC_MORE : CODEC_NO_MEMORY;
+}
 
-		if (r != CODEC_MORE || !s->decoder)
-			return r;
-		BrotliDecoderTakeOutput(s->decoder, &n);
-		if (!n)
-			return CODEC_BAD;
-		skip -= n;
-	}
-	s->kept_at = s->kept_len - left;
-	return CODEC_MORE;
+/* One step of what was decoded before, which goes nowhere. */
+static enum codec_result skip_step(struct codec_brotli *s, const uint8_t **in, size_t *in_len)
+{
+	size_t none = 0, before = *in_len, n = s->skip < WINDOW_MAX ? (size_t)s->skip : WINDOW_MAX;
+	enum codec_result r = brotli_decode(s, in, in_len, NULL, &none);
+
+	if (r != CODEC_MORE || !s->decoder)
+		return r == CODEC_END ? CODEC_BAD : r;
+	BrotliDecoderTakeOutput(s->decoder, &n);
+	s->skip -= n;
+	return n || *in_len < before ? CODEC_MORE : CODEC_BAD;
 }
 
 static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *room)
 {
 	const uint8_t *at;
-	size_t left;
+	size_t left, step;
 	enum codec_result r;
 
 	if (!s->decoder && !is_paid(s, s->window))
 		return CODEC_MORE;
-	if (!s->decoder && ((r = start_again(s)) != CODEC_MORE || !s->decoder))
+	if (!s->decoder && (r = start_again(s)) != CODEC_MORE)
 		return r;
 	at = s->kept + s->kept_at;
-	left = s->kept_len - s->kept_at;
-	r = brotli_decode(s, &at, &left, out, room);
-	s->kept_at = s->kept_len - left;
-	if (s->decoder && !left && is_paid(s, 2 * WINDOW_MAX)) {
+	step = left = s->kept_len - s->kept_at < STEP_BYTES ? s->kept_len - s->kept_at : STEP_BYTES;
+	r = s->skip ? skip_step(s, &at, &left) : brotli_decode(s, &at, &left, out, room);
+	s->kept_at += step - left;
+	if (s->decoder && !s->skip && s->kept_at == s->kept_len && is_paid(s, 2 * WINDOW_MAX)) {
 		s->keeping = false;
 		free(s->kept);
 		s->kept = NULL;
@@ -160,27 +183,49 @@ static enum codec_result run_kept(struct codec_brotli *s, uint8_t *out, size_t *
 	return r;
 }
 
+/* Whether kept has input that the decoder has not had yet. */
+static bool brotli_goes_on(const void *state)
+{
+	const struct codec_brotli *s = state;
+
+	return s->keeping && (s->decoder ? s->kept_at < s->kept_len || s->skip : is_paid(s, s->window));
+}
+
+static enum codec_result run_on(struct codec_brotli *s, const uint8_t **in, size_t *in_len, uint8_t *out, size_t *room)
+{
+	size_t rest = *in_len > STEP_BYTES ? *in_len - STEP_BYTES : 0;
+	enum codec_result r;
+
+	*in_len -= rest;
+	r = brotli_decode(s, in, in_len, out, room);
+	*in_len += rest;
+	return r;
+}
+
 static enum codec_result brotli_run(void *state, const uint8_t **in, size_t *in_len, uint8_t *out, size_t cap,
     size_t *written)
 {
 	struct codec_brotli *s = state;
-	size_t room = cap;
+	size_t room = cap, before = *in_len;
 	enum codec_result r;
 
 	*written = 0;
 	if (s->decoder && BrotliDecoderIsFinished(s->decoder))
 		return CODEC_END;
-	s->in_bytes += *in_len;
-	if (s->keeping) {
-		if (keep(s, *in, *in_len))
-			return CODEC_NO_MEMORY;
-		*in += *in_len;
-		*in_len = 0;
-		r = run_kept(s, out, &room);
+	if (!s->keeping) {
+		r = run_on(s, in, in_len, out, &room);
 	} else {
-		r = brotli_decode(s, in, in_len, out, &room);
-		s->in_bytes -= *in_len;
+		if (!brotli_goes_on(s)) {
+			if (keep(s, *in, *in_len))
+				return CODEC_NO_MEMORY;
+			*in += *in_len;
+			*in_len = 0;
+		}
+		s->in_bytes += before - *in_len;
+		before = *in_len;
+		r = run_kept(s, out, &room);
 	}
+	s->in_bytes += before - *in_len;
 	*written = cap - room;
 	s->out_bytes += *written;
 	return r;
@@ -193,4 +238,5 @@ static bool brotli_withholds(const void *state)
 	return !s->decoder;
 }
 
-const struct codec codec_brotli = { { "br", NULL }, brotli_open, brotli_run, brotli_close, brotli_withholds };
+const struct codec codec_brotli = { { "br", NULL }, brotli_open, brotli_run, brotli_close, brotli_withholds,
+	brotli_goes_on };

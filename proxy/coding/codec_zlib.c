@@ -19,11 +19,11 @@ struct codec_zlib {
 	uint8_t head[2];
 };
 
-static void *gzip_open(uint64_t ratio)
+static void *gzip_open(const struct codec_limits *limits)
 {
 	struct codec_zlib *s = calloc(1, sizeof *s);
 
-	(void)ratio;
+	(void)limits;
 	if (s && inflateInit2(&s->z, WINDOW_GZIP) != Z_OK) {
 		free(s);
 		return NULL;
@@ -34,9 +34,9 @@ static void *gzip_open(uint64_t ratio)
 }
 
 /* The library is opened later: the first two bytes tell which kind of deflate it is. */
-static void *deflate_open(uint64_t ratio)
+static void *deflate_open(const struct codec_limits *limits)
 {
-	(void)ratio;
+	(void)limits;
 	return calloc(1, sizeof(struct codec_zlib));
 }
 
@@ -136,8 +136,8 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 	return r;
 }
 
-const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close, NULL };
-const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close, NULL };
+const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close, NULL, NULL };
+const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close, NULL, NULL };
 
 /* ---- compressing ---- */
 

@@ -8,11 +8,15 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "proxy/coding/decoding_memory.h"
+
 enum { ZSTD_WINDOW_LOG_MAX = 23 };     /* 8 MiB: RFC 9659 section 3 */
 
 struct codec_zstd {
 	ZSTD_DCtx *context;
 	bool begun, ended;             /* a first frame has begun; the last frame has ended */
+	size_t state, counted;         /* bytes of the context without windows; bytes of windows that are counted */
+	uint64_t memory;
 };
 
 static void zstd_close(void *state)
@@ -20,17 +24,19 @@ static void zstd_close(void *state)
 	struct codec_zstd *s = state;
 
 	ZSTD_freeDCtx(s->context);
+	decoding_give(s->counted);
 	free(s);
 }
 
-static void *zstd_open(uint64_t ratio)
+static void *zstd_open(const struct codec_limits *limits)
 {
 	struct codec_zstd *s = calloc(1, sizeof *s);
 
-	(void)ratio;
 	if (!s)
 		return NULL;
+	s->memory = limits->memory;
 	s->context = ZSTD_createDCtx();
+	s->state = s->context ? ZSTD_sizeof_DCtx(s->context) : 0;
 	if (s->context && !ZSTD_isError(ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX)))
 		return s;
 	zstd_close(s);
@@ -42,6 +48,19 @@ static void *zstd_open(uint64_t ratio)
 static bool is_magic(uint8_t c)
 {
 	return c == 0x28 || c >> 4 == 5;
+}
+
+/* Counts the window that the decoder has now. Its pages take memory only once they are written to, which is later. */
+static bool zstd_count(struct codec_zstd *s)
+{
+	size_t now = ZSTD_sizeof_DCtx(s->context), window = now > s->state ? now - s->state : 0;
+
+	if (window <= s->counted || window <= DECODING_LEAST)
+		return true;
+	if (!decoding_take(window - s->counted, s->memory))
+		return false;
+	s->counted = window;
+	return true;
 }
 
 /* A stream has one or more frames (RFC 8878 section 3.1). Bytes after the last one that are no frame are padding and
@@ -66,8 +85,10 @@ static enum codec_result zstd_run(void *state, const uint8_t **in, size_t *in_le
 	*written = to.pos;
 	if (ZSTD_isError(r))
 		return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? CODEC_NO_MEMORY : CODEC_BAD;
+	if (!zstd_count(s))
+		return CODEC_CROWDED;
 	s->ended = r == 0;
 	return s->ended && !(*in_len && is_magic(**in)) ? CODEC_END : CODEC_MORE;
 }
 
-const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close, NULL };
+const struct codec codec_zstd = { { "zstd", NULL }, zstd_open, zstd_run, zstd_close, NULL, NULL };

@@ -7,10 +7,10 @@
 
 enum { LAYER_BYTES = 16 * 1024 };
 
-/* The work that a turn may do, in units of a byte of output. A byte of input counts as more, because a few of them can
- * make a decoder build new tables, and so does each call of a decoder, because it may bring next to nothing (empty
- * members). In the worst cases known a turn takes some ten milliseconds. */
-enum { WORK_TURN = 512 * 1024, WORK_IN = 16, WORK_CALL = 64 };
+/* The work from one pause to the next, in units of a byte of output. A byte of input counts as more, because a few of
+ * them can make a decoder build new tables, and so does each call of a decoder, because it may bring next to nothing
+ * (empty members). In the worst cases known this takes two or three milliseconds. */
+enum { WORK_TURN = 128 * 1024, WORK_IN = 16, WORK_CALL = 64 };
 
 static const struct codec *const codecs[] = { &codec_gzip, &codec_deflate, &codec_brotli, &codec_zstd };
 
@@ -29,7 +29,7 @@ struct content_coding {
 	struct content_coding_limits limits;
 	uint64_t work;                                 /* done since the last pause */
 	size_t between_at, between_len;
-	bool holds_output;                             /* layer 1 has output that found no room */
+	bool holds_output;                             /* layer 1 goes on without further input */
 	uint8_t between[LAYER_BYTES];                  /* output of layer 0 on its way into layer 1 */
 };
 
@@ -106,15 +106,17 @@ struct content_coding *content_coding_new(const struct http_msg *m, const struct
 {
 	const struct codec *list[CONTENT_CODING_LAYERS];
 	struct content_coding *d = malloc(sizeof *d);
+	struct codec_limits codec_limits;
 	bool unknown;
 
 	if (!d)
 		return NULL;
 	*d = (struct content_coding){ .limits = *limits };
 	d->n_layers = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
+	codec_limits = (struct codec_limits){ .ratio = limits->ratio, .memory = limits->memory };
 	for (size_t i = 0; i < d->n_layers; i++) {
 		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the coding named last was applied last */
-		if (!(d->layers[i].state = d->layers[i].codec->open(limits->ratio))) {
+		if (!(d->layers[i].state = d->layers[i].codec->open(&codec_limits))) {
 			content_coding_free(&d);
 			return NULL;
 		}
@@ -147,7 +149,12 @@ static enum codec_result layer_step(struct content_coding *d, struct layer *l, c
 	return r;
 }
 
-/* Runs one layer. It pauses only where input is left. */
+static bool layer_goes_on(const struct layer *l)
+{
+	return l->codec->goes_on && l->codec->goes_on(l->state);
+}
+
+/* Runs one layer. It pauses only where input is left, its own or other. */
 static enum content_coding_result layer_run(struct content_coding *d, struct layer *l, const uint8_t **in,
     size_t *in_len, uint8_t *out, size_t cap, size_t *written)
 {
@@ -172,15 +179,17 @@ static enum content_coding_result layer_run(struct content_coding *d, struct lay
 			return DECODE_MORE;
 		case CODEC_BAD:
 			return DECODE_DAMAGED;
+		case CODEC_CROWDED:
+			return DECODE_CROWDED;
 		case CODEC_NO_MEMORY:
 			return DECODE_NO_MEMORY;
 		case CODEC_MORE:
 			l->ended = false;
 			if (total == cap)
 				return DECODE_ROOM;
-			if (!*in_len)
+			if (!layer_goes_on(l) && !*in_len)
 				return DECODE_MORE;
-			if (!n && *in_len == before)
+			if (!layer_goes_on(l) && !n && *in_len == before)
 				return DECODE_DAMAGED;
 			if (d->work >= WORK_TURN)
 				return DECODE_PAUSE;
@@ -215,7 +224,7 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 
 		if (left || d->holds_output) {
 			r = layer_run(d, &d->layers[1], &at, &left, out + total, cap - total, &n);
-			d->holds_output = r == DECODE_ROOM;
+			d->holds_output = r == DECODE_ROOM || (r == DECODE_PAUSE && layer_goes_on(&d->layers[1]));
 			d->between_at = d->between_len - left;
 			total += n;
 			*written = total;
@@ -226,7 +235,7 @@ static enum content_coding_result decode_two(struct content_coding *d, const uin
 			return DECODE_TOO_LARGE;
 		r = layer_run(d, &d->layers[0], in, in_len, d->between, between_room(d), &d->between_len);
 		d->between_at = 0;
-		if (r == DECODE_DAMAGED || r == DECODE_NO_MEMORY)
+		if (r == DECODE_DAMAGED || r == DECODE_CROWDED || r == DECODE_NO_MEMORY)
 			return r;
 		if (!d->between_len && r == DECODE_MORE)
 			return DECODE_MORE;

@@ -2,7 +2,7 @@
  * Must not know: which library undoes a coding (codec.h), where bytes come from or go.
  * Invariant: the output does not depend on how the input was cut; a stream that stopped early is never taken for
  * complete; no layer of the chain produces more output from its input than the limits allow, and no call works for
- * longer than a turn of the loop may take. */
+ * longer than some milliseconds. */
 #ifndef UTFEED_PROXY_CODING_CONTENT_CODING_H
 #define UTFEED_PROXY_CODING_CONTENT_CODING_H
 
@@ -17,6 +17,7 @@ enum { CONTENT_CODING_LAYERS = 2 };
 struct content_coding_limits {
 	uint64_t ratio, ratio_after;   /* output may be ratio times the input; checked past ratio_after bytes of it */
 	uint64_t max;                  /* bytes of output; 0: no limit */
+	uint64_t memory;               /* the most that the windows of all decoders may take together */
 };
 
 enum content_coding_kind { CODING_NONE, CODING_KNOWN, CODING_UNKNOWN };
@@ -32,9 +33,10 @@ bool content_coding_accepted(const struct http_msg *response, const struct conte
 enum content_coding_result {
 	DECODE_MORE,           /* the input is used up */
 	DECODE_ROOM,           /* the output is full: call again with the rest of the input */
-	DECODE_PAUSE,          /* likewise, but in a later turn of the loop: this call has worked long enough */
+	DECODE_PAUSE,          /* likewise; this call has worked for a while, and others may come first */
 	DECODE_DAMAGED,
 	DECODE_TOO_LARGE,
+	DECODE_CROWDED,        /* other decoders have the memory that this one needs */
 	DECODE_NO_MEMORY
 };
 

@@ -227,6 +227,11 @@ ssize_t conn_result(struct conn *c, ssize_t n)
 	return CONN_FAILED;
 }
 
+bool conn_must_pause(const struct conn *c)
+{
+	return loop_is_spent(c->loop);
+}
+
 ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 {
 	c->drained = false;

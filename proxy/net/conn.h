@@ -61,6 +61,9 @@ void conn_abort(struct conn **);
  * after CONN_AGAIN. Before CONN_CONNECTED the choice is only noted. */
 void conn_want(struct conn *, bool readable, bool writable);
 
+/* As loop_is_spent(), of the connection's loop. */
+bool conn_must_pause(const struct conn *);
+
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
 /* Whether there is nothing to read as far as is known without asking the kernel: the last read took all that had
  * arrived, and the loop has heard of nothing since. What has come since the loop last looked is not known. */

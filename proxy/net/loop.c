@@ -429,6 +429,11 @@ void loop_enter(struct loop *l, loop_callback *callback)
 	loop_turn_enter(&l->turn, callback);
 }
 
+bool loop_is_spent(const struct loop *l)
+{
+	return loop_turn_is_spent(&l->turn);
+}
+
 void loop_count_turns(struct loop *l)
 {
 	l->turn.counts = true;

@@ -52,6 +52,9 @@ struct event_base *loop_base(struct loop *);
 void loop_enter(struct loop *, loop_callback *callback);
 /* The turns are counted from now on: the loop serves clients. */
 void loop_count_turns(struct loop *);
+/* Whether the present turn has lasted so long that who has more to do than a millisecond's work leaves the rest to
+ * later turns (loop_defer()): others wait. */
+bool loop_is_spent(const struct loop *);
 struct stats *loop_stats(struct loop *);
 /* LOOP_SCRATCH_BYTES for use within one callback. */
 uint8_t *loop_scratch(struct loop *);

@@ -58,8 +58,13 @@ static void turn_watch(struct loop_turn *t, loop_callback *callback)
 void loop_turn_enter(struct loop_turn *t, loop_callback *callback)
 {
 	turn_watch(t, callback);
-	if (!t->began_us && t->counts)
+	if (!t->began_us)
 		t->began_us = turn_clock(CLOCK_MONOTONIC);
+}
+
+bool loop_turn_is_spent(const struct loop_turn *t)
+{
+	return t->began_us && turn_clock(CLOCK_MONOTONIC) - t->began_us >= LOOP_TURN_SPENT_US;
 }
 
 void loop_turn_end(struct loop_turn *t, struct stats *stats)
@@ -69,8 +74,10 @@ void loop_turn_end(struct loop_turn *t, struct stats *stats)
 	turn_watch(t, NULL);
 	if (!t->began_us)
 		return;
-	took = turn_clock(CLOCK_MONOTONIC) - t->began_us;
+	took = t->counts ? turn_clock(CLOCK_MONOTONIC) - t->began_us : 0;
 	t->began_us = 0;
+	if (!t->counts)
+		return;
 	stats_observe(stats, HISTOGRAM_LOOP_TURN, ANSWER_NONE, took);
 	stats_longest_turn(stats, took);
 	if (took > LOOP_TURN_LONG_US)

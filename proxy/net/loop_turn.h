@@ -7,7 +7,10 @@
 
 #include "proxy/base/stats.h"
 
-enum { LOOP_TURN_LONG_US = 5000 };
+enum {
+	LOOP_TURN_LONG_US = 5000,
+	LOOP_TURN_SPENT_US = 2000      /* after so long whatever can wait goes on in the next turn */
+};
 #ifndef LOOP_TELL_US
 #define LOOP_TELL_US LOOP_TURN_LONG_US
 #endif
@@ -28,6 +31,8 @@ struct loop_turn {
 
 /* The function is about to be called. */
 void loop_turn_enter(struct loop_turn *, loop_callback *);
+/* Whether the present turn has taken LOOP_TURN_SPENT_US; false outside of a turn. */
+bool loop_turn_is_spent(const struct loop_turn *);
 /* The loop is about to wait. */
 void loop_turn_end(struct loop_turn *, struct stats *);
 

@@ -299,6 +299,11 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 		complete = sender_is_complete_with(s, reader, p.body);
 		if (!p.n && complete)
 			return SENDER_DONE;
+		if (!p.n && s->gzip && sender_gzip_is_amid(s->gzip) && !object_is_cut(reader)) {
+			if (conn_must_pause(conn))
+				return SENDER_PAUSED;
+			continue;
+		}
 		if (!p.n)
 			return object_is_cut(reader) ? SENDER_CUT : SENDER_WAIT;
 		sent = sender_put(s, conn, &p, complete);
@@ -311,5 +316,7 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 			return SENDER_DONE;
 		if (p.pages && (size_t)sent < sender_bytes(&p))
 			return SENDER_BLOCKED;
+		if (conn_must_pause(conn))
+			return SENDER_PAUSED;
 	}
 }

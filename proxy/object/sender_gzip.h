@@ -13,10 +13,12 @@ struct sender_gzip;
 
 struct sender_gzip *sender_gzip_new(void);       /* NULL: out of memory */
 void sender_gzip_free(struct sender_gzip **);
-/* The next compressed bytes, valid until the next call; .iov_len 0: none at the moment. Consumes bytes from the
- * reader. */
+/* The next compressed bytes, valid until the next call; .iov_len 0: none at the moment, or not yet (see below). Takes a
+ * limited number of bytes from the reader. */
 struct iovec sender_gzip_peek(struct sender_gzip *, struct object_reader *);
 void sender_gzip_consume(struct sender_gzip *, size_t bytes);
+/* Whether the object has more bytes that sender_gzip_peek() would take at once, though it gave none. */
+bool sender_gzip_is_amid(const struct sender_gzip *);
 /* Whether the object is done and sender_gzip_consume() took the last compressed byte. */
 bool sender_gzip_ended(const struct sender_gzip *);
 

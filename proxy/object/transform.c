@@ -278,6 +278,7 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	const uint8_t *at = in;
 	size_t left = len;
 	enum content_coding_result r;
+	bool more, spent;
 
 	do {
 		uint8_t out[TRANSFORM_SLICE];
@@ -285,13 +286,15 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 
 		r = content_coding_run(s->decode, &at, &left, out, sizeof out, &n);
 		*used = len - left;
-		s->paused = r == DECODE_PAUSE;
-		s->output_pending = r == DECODE_ROOM || s->paused;
+		more = r == DECODE_ROOM || r == DECODE_PAUSE;
+		spent = loop_is_spent(s->options.loop);
+		s->paused = more && spent;
+		s->output_pending = more;
 		if (n && transform_plain(s, out, n))
 			return -1;
 		if (s->drop_output)
 			return stage_turn_raw(s, used, len);
-	} while (r == DECODE_ROOM && (s->undecided || !object_full(s->object)));
+	} while (more && !spent && (s->undecided || !object_full(s->object)));
 	switch (r) {
 	case DECODE_MORE:
 	case DECODE_ROOM:
@@ -301,6 +304,9 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 		return transform_fail(s, FAILURE_HTTP_CONTENT_CODING, "damaged compressed data");
 	case DECODE_TOO_LARGE:
 		return stage_too_large(s);
+	case DECODE_CROWDED:
+		return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR,
+		    "other responses' decoders have all the memory (decoding-bytes)");
 	default:
 		return stage_no_memory(s);
 	}
@@ -326,7 +332,7 @@ enum transform_result transform_feed(struct transform *s, const uint8_t *in, siz
 		*used += took;
 		if (r)
 			return transform_result(s, r, failure);
-		if (s->paused)
+		if (s->paused || (!s->decode && *used < len && loop_is_spent(s->options.loop)))
 			return TRANSFORM_PAUSED;
 	}
 	return TRANSFORM_OK;

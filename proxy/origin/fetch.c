@@ -266,6 +266,10 @@ static int fetch_send(struct fetch *f)
 		return 0;
 	r = sender_write(&f->sender, f->conn, &f->body);
 	f->blocked = r == SENDER_BLOCKED;
+	if (r == SENDER_PAUSED) {
+		f->more = true;
+		loop_defer(fetch_loop(f), &f->task);
+	}
 	if (!f->blocked || f->sender.bytes > before)
 		loop_disarm(fetch_loop(f), &f->timer);
 	switch (r) {
@@ -503,6 +507,7 @@ static void fetch_look_for_readers(struct fetch *f)
 static void fetch_on_task(struct task *t)
 {
 	struct fetch *f = container_of(t, struct fetch, task);
+	bool more;
 
 	if (f->left && f->phase != FETCH_ENDED)
 		fetch_look_for_readers(f);
@@ -510,9 +515,10 @@ static void fetch_on_task(struct task *t)
 		fetch_free(f);
 		return;
 	}
-	if (f->more && f->conn && !f->blocked && f->phase != FETCH_CONNECT && !fetch_send(f))
-		fetch_listen(f);
+	more = f->more;
 	f->more = false;
+	if (more && f->conn && !f->blocked && f->phase != FETCH_CONNECT && !fetch_send(f))
+		fetch_listen(f);
 	if (f->phase != FETCH_ENDED && f->room) {
 		f->room = false;
 		fetch_go_on(f);

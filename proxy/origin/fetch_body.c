@@ -192,7 +192,7 @@ int fetch_read_body(struct fetch *f)
 		}
 		if (fetch_parse_body(f, (char *)buf, (size_t)n))
 			return -1;
-		if ((size_t)n < most / 4)
+		if ((size_t)n < most / 4 || loop_is_spent(fetch_loop(f)))
 			break;
 	}
 	return 0;

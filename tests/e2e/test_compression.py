@@ -267,6 +267,26 @@ def test_broken_in_other_codings(proxy, origin, name):
         assert got.status == 502 and "error=" in got["Proxy-Status"]
 
 
+def test_windows_of_all_decoders_together(start, origin):
+    """decoding-bytes: who comes too late fails, and who comes behind him has the room again."""
+    data, out = big(size=9 << 20)
+    pack = by_tool("zstd", "-q", "--zstd=wlog=23", "-c")
+    body = pack(data)
+    proxy = start(origin, "--decoding-bytes", "12m", "--transit-bytes", "16k", "--workers", "1")
+    first = proxy.client().ask("/first")
+    upstream = origin.receive()
+    upstream.send(packed(body, "zstd")[:-1000])
+    assert not origin.asked_before_answer(first)
+    second, _ = proxy.through(origin, packed(body, "zstd"), target="/second")
+    assert second.status >= 500 and "decoding-bytes" in proxy.err.text()
+    small, _ = proxy.through(origin, packed(brotli(SMALL), "br"), target="/small")
+    assert small.body == SMALL_OUT
+    upstream.send(body[-1000:])
+    assert first.response().body == out
+    third, _ = proxy.through(origin, packed(body, "zstd"), target="/third")
+    assert third.body == out
+
+
 def test_zstd_windows(proxy, origin):
     """RFC 9659: 8 MiB and no more."""
     data, out = big(size=9 << 20)

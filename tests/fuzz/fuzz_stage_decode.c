@@ -73,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const codings[] = { "gzip", "deflate", "gzip, gzip", "deflate, gzip", "gzip, deflate", "deflate, deflate",
 		"br", "zstd", "br, gzip", "zstd, zstd" };
 	/* The ratio is left out: it compares what was written with what was read so far, and so knows the cut */
-	static const struct content_coding_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT };
+	static const struct content_coding_limits limits = { .ratio = UINT64_MAX, .ratio_after = UINT64_MAX, .max = MAX_OUTPUT,
+		.memory = UINT64_MAX };
 	struct seen whole = { .result = DECODE_MORE }, cut = { .result = DECODE_MORE };
 	struct http_field field = { .id = H_CONTENT_ENCODING };
 	struct http_msg m = { .max_fields = 1, .fields = &field };

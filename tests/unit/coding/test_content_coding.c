@@ -6,7 +6,7 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define TEXT "<?xml version='1.0'?><rss>a feed, a feed, a feed, and another feed</rss>"
 
-static const struct content_coding_limits no_limits = { .ratio = 1000000, .ratio_after = UINT64_MAX, .max = 0 };
+static const struct content_coding_limits no_limits = { .ratio = 1000000, .ratio_after = UINT64_MAX, .memory = UINT64_MAX };
 
 struct outcome { enum content_coding_result result; bool complete; struct bytes out; size_t pauses; };
 
@@ -209,17 +209,17 @@ static void caps(void)
 		struct content_coding_limits limits;
 		bool fine;
 	} cases[] = {
-		{ "none", "gzip", "g", { 1000000, UINT64_MAX, 0 }, true },
-		{ "just the most", "gzip", "g", { 1000000, UINT64_MAX, LARGE }, true },
-		{ "one byte over", "gzip", "g", { 1000000, UINT64_MAX, LARGE - 1 }, false },
-		{ "far over", "deflate", "z", { 1000000, UINT64_MAX, 5000 }, false },
-		{ "ratio", "gzip", "g", { 100, 5000, 0 }, false },
-		{ "ratio, but not before so much", "gzip", "g", { 100, LARGE, 0 }, true },
-		{ "ratio, one byte more", "gzip", "g", { 100, LARGE - 1, 0 }, false },
-		{ "ratio from the first byte", "deflate", "r", { 100, 0, 0 }, false },
-		{ "ratio large enough", "gzip", "g", { 2000, 0, 0 }, true },
-		{ "ratio of both layers", "gzip, gzip", "gg", { 2000, 5000, 0 }, false },
-		{ "the most of both layers", "gzip, gzip", "gg", { 1000000, UINT64_MAX, 5000 }, false },
+		{ "none", "gzip", "g", { 1000000, UINT64_MAX, 0, 0 }, true },
+		{ "just the most", "gzip", "g", { 1000000, UINT64_MAX, LARGE, 0 }, true },
+		{ "one byte over", "gzip", "g", { 1000000, UINT64_MAX, LARGE - 1, 0 }, false },
+		{ "far over", "deflate", "z", { 1000000, UINT64_MAX, 5000, 0 }, false },
+		{ "ratio", "gzip", "g", { 100, 5000, 0, 0 }, false },
+		{ "ratio, but not before so much", "gzip", "g", { 100, LARGE, 0, 0 }, true },
+		{ "ratio, one byte more", "gzip", "g", { 100, LARGE - 1, 0, 0 }, false },
+		{ "ratio from the first byte", "deflate", "r", { 100, 0, 0, 0 }, false },
+		{ "ratio large enough", "gzip", "g", { 2000, 0, 0, 0 }, true },
+		{ "ratio of both layers", "gzip, gzip", "gg", { 2000, 5000, 0, 0 }, false },
+		{ "the most of both layers", "gzip, gzip", "gg", { 1000000, UINT64_MAX, 5000, 0 }, false },
 	};
 	static const size_t steps[] = { 1, 100, LARGE }, rooms[] = { 1000, 4096 };
 	static uint8_t zeroes[LARGE];
@@ -261,13 +261,13 @@ static void trust_12_layers(void)
 		bool fine;
 		size_t pauses;             /* at least */
 	} cases[] = {
-		{ "the ratio of the first layer", "gzip, gzip", "g", { 100, 100000, 0 }, false, 0 },
-		{ "not before so much", "gzip, gzip", "g", { 100, MIDDLE, 0 }, true, 50 },
-		{ "one byte more", "gzip, gzip", "g", { 100, MIDDLE - 1, 0 }, false, 0 },
-		{ "the most between layers", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE - 1 }, false, 0 },
-		{ "just the most", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE }, true, 50 },
-		{ "one layer pauses too", "gzip", "", { 1, 0, 1 }, true, 50 },
-		{ "behind another coding", "gzip, deflate", "z", { 100, 100000, 0 }, false, 0 },
+		{ "the ratio of the first layer", "gzip, gzip", "g", { 100, 100000, 0, 0 }, false, 0 },
+		{ "not before so much", "gzip, gzip", "g", { 100, MIDDLE, 0, 0 }, true, 50 },
+		{ "one byte more", "gzip, gzip", "g", { 100, MIDDLE - 1, 0, 0 }, false, 0 },
+		{ "the most between layers", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE - 1, 0 }, false, 0 },
+		{ "just the most", "gzip, gzip", "g", { 1000000, UINT64_MAX, MIDDLE, 0 }, true, 50 },
+		{ "one layer pauses too", "gzip", "", { 1, 0, 1, 0 }, true, 50 },
+		{ "behind another coding", "gzip, deflate", "z", { 100, 100000, 0, 0 }, false, 0 },
 	};
 	static const size_t steps[] = { 100, MIDDLE };
 	struct bytes all = members(MEMBERS);

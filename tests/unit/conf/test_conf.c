@@ -107,6 +107,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "decoded-ratio", "7", "7" },
 	{ "decoded-ratio-after", "0", "0" },
 	{ "decoded-max", "1t", "1t" },
+	{ "decoding-bytes", "2m", "2m" },
 	{ "resolver", "127.0.0.1:5353,[::1]:53", "127.0.0.1:5353,[::1]:53" },
 	{ "resolv-conf", "/run/resolv.conf", "/run/resolv.conf" },
 	{ "hosts-file", "/run/hosts", "/run/hosts" },
