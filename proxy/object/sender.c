@@ -292,18 +292,18 @@ enum sender_result sender_write(struct sender *s, struct conn *conn, struct obje
 {
 	for (;;) {
 		struct sender_pieces p;
-		bool complete;
+		bool complete, amid;
 		ssize_t sent;
 
 		sender_gather(s, conn_splices(conn), reader, &p);
 		complete = sender_is_complete_with(s, reader, p.body);
 		if (!p.n && complete)
 			return SENDER_DONE;
-		if (!p.n && s->gzip && sender_gzip_is_amid(s->gzip) && !object_is_cut(reader)) {
-			if (conn_must_pause(conn))
-				return SENDER_PAUSED;
+		amid = s->gzip && sender_gzip_is_amid(s->gzip) && !object_is_cut(reader);
+		if (amid && !conn_must_pause(conn))
 			continue;
-		}
+		if (amid && !p.n)
+			return SENDER_PAUSED;
 		if (!p.n)
 			return object_is_cut(reader) ? SENDER_CUT : SENDER_WAIT;
 		sent = sender_put(s, conn, &p, complete);

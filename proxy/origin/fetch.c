@@ -461,7 +461,8 @@ static void fetch_on_timeout(struct timer *t)
 
 	if (f->phase == FETCH_BODY && f->paused) {
 		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
-		object_expel_slow(f->object);
+		if (!f->yields)            /* the transform itself takes so long where it yields; no reader does */
+			object_expel_slow(f->object);
 		return;
 	}
 	if (f->phase == FETCH_HEAD && f->blocked)

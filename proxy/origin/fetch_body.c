@@ -43,7 +43,8 @@ static int fetch_take(struct fetch *f, const uint8_t *in, size_t len, size_t *us
 		return -1;
 	}
 	f->paused = r != TRANSFORM_OK;
-	if (r == TRANSFORM_PAUSED) {       /* other fetches come first */
+	f->yields = r == TRANSFORM_PAUSED;
+	if (f->yields) {                   /* other fetches come first */
 		f->room = true;
 		loop_defer(fetch_loop(f), &f->task);
 	}

@@ -29,6 +29,7 @@ struct fetch {
 	/* reading has stopped, because the object is full or other fetches have their turn; bytes are held, or the
 	 * decoder has output */
 	bool paused;
+	bool yields;                   /* it is for other fetches' turn; no reader holds the body up */
 	bool complete;                 /* the message has ended; bytes held still have to go through */
 	bool sent;                     /* all of the request is out */
 	bool reusable;                 /* the message ended, and the connection can take another request */

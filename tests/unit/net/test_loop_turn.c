@@ -1,4 +1,4 @@
-/* Owns the cases of proxy/net/loop_turn.c: which turns count, and which function is told. Must not know: what is called.
+/* Owns the cases of proxy/net/loop_turn.c: which turns count, which are spent, and which function is told. Must not know: what is called.
  * Invariant: a turn may always take longer than it was made to, never less long. */
 #include "proxy/net/loop.h"
 #include "proxy/base/symbol.h"
@@ -82,6 +82,64 @@ static void turns(void)
 	}
 }
 
+enum { FRESH_TURNS_MAX = 1000 };
+
+/* Whether the turn was spent behind a nap, and for who came behind the sleeper; how many turns were spent before one
+ * was not. */
+static struct { bool slept, behind, fresh; unsigned turns; } saw;
+
+static void sleeper(struct task *t)
+{
+	static const struct timespec whole = { .tv_nsec = LOOP_TURN_SPENT_US * 1000L };
+
+	(void)t;
+	nanosleep(&whole, NULL);
+	saw.slept = loop_is_spent(loop);
+}
+
+static void behind_sleeper(struct task *t)
+{
+	(void)t;
+	saw.behind = loop_is_spent(loop);
+}
+
+/* A busy machine may spend any turn before this is called, but not all of them. */
+static void until_fresh(struct task *t)
+{
+	saw.fresh = !loop_is_spent(loop);
+	if (saw.fresh || ++saw.turns == FRESH_TURNS_MAX)
+		loop_stop(loop);
+	else
+		loop_defer(loop, t);
+}
+
+static void spent(void)
+{
+	static const struct { const char *rule; bool counts; } cases[] = {
+		{ "where turns are counted", true },
+		{ "where they are not", false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct task tasks[] = { { .run = sleeper }, { .run = behind_sleeper }, { .run = until_fresh } };
+
+		memset(&saw, 0, sizeof saw);
+		loop = loop_new();
+		CU_ASSERT_FATAL(loop != NULL);
+		if (cases[i].counts)
+			loop_count_turns(loop);
+		UNIT_ROW(!loop_is_spent(loop), "%s: no turn yet", cases[i].rule);
+		for (size_t j = 0; j < COUNT(tasks); j++)
+			loop_defer(loop, &tasks[j]);
+		CU_ASSERT(!loop_run(loop));
+		UNIT_ROW(saw.slept, "%s: behind long work", cases[i].rule);
+		UNIT_ROW(saw.behind, "%s: for others of the same turn", cases[i].rule);
+		UNIT_ROW(saw.fresh && saw.turns, "%s: not in a later one", cases[i].rule);
+		UNIT_ROW(!loop_is_spent(loop), "%s: nor between turns", cases[i].rule);
+		loop_free(&loop);
+	}
+}
+
 /* Functions have names, static ones too; what is no function has a number. */
 static void symbols(void)
 {
@@ -93,4 +151,4 @@ static void symbols(void)
 	CU_ASSERT_STRING_EQUAL(symbol_name(16, text), "the function at 0x10");
 }
 
-UNIT_SUITE(loop_turn, { "turns", turns }, { "symbols", symbols })
+UNIT_SUITE(loop_turn, { "turns", turns }, { "spent", spent }, { "symbols", symbols })

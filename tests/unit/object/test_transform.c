@@ -98,7 +98,7 @@ static struct transform_options options_for(bool raw_coding)
 	return (struct transform_options){
 		.loop = loop, .normalise = true, .respect_no_transform = true, .client_codings = { raw_coding ? ~0u : 0 },
 		.encoding = { .policy = POLICY_AUTO, .http = true, .on_error = ON_ERROR_REJECT, .repairs = REPAIR_ALL },
-		.limits = { 1000, 1000000, 0 },
+		.limits = { 1000, 1000000, 0, UINT64_MAX },
 		.head = { .via = "me", .date = "NOW", .etag_suffix = ";utf-00000000", .output = OUTPUT_UTF_8 },
 	};
 }
