@@ -258,8 +258,15 @@ static int fill_on_hop(void *arg, const struct http_msg *m)
 	return fill_note_hop(l, m);
 }
 
+static void fill_release(struct fill *l)
+{
+	cache_release(l->params.cache, l->reserved);
+	l->reserved = 0;
+}
+
 /* Reserves memory for the growing body in steps, so that a body that trickles in seldom asks. A body that finds no room
- * goes on to its readers without being stored. */
+ * goes on to its readers without being stored, and leaves what it had to others: of many that grow at one pace none
+ * would find room otherwise. */
 static void fill_on_grew(void *arg, struct object *o)
 {
 	enum { STEP_BYTES = 32 * 1024 };
@@ -278,12 +285,7 @@ static void fill_on_grew(void *arg, struct object *o)
 	    (unsigned long long)length);
 	fill_leave(l);
 	object_unkeep(o);
-}
-
-static void fill_release(struct fill *l)
-{
-	cache_release(l->params.cache, l->reserved);
-	l->reserved = 0;
+	fill_release(l);
 }
 
 static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)

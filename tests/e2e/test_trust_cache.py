@@ -405,19 +405,19 @@ def test_trust_08_so_many_go_on_at_once(start, origin):
     assert proxy.counted("cache_entries", 64) == 64
 
 
-def test_trust_08_bodies_in_the_making_count(start, origin):
+@pytest.mark.parametrize("step", [100_000, 20_000], ids=["by halves", "at one pace"])
+def test_trust_08_bodies_in_the_making_count(start, origin, step):
     """cache-bytes 1m: of twelve bodies of 200 KiB on their way at once some are stored, the others only passed on, all of them whole."""
     proxy = start(origin, "--cache-bytes", "1m", "--workers", "1")
     clients = asking(proxy, *[(f"/{i}",) for i in range(12)])
     upstreams = [origin.receive() for _ in clients]
     whole = page(FRESH, body=b"x" * 200_000, kind="image/png")
-    for upstream in upstreams:
-        upstream.send(whole[:100_000])
-    for client in clients:
-        while len(client.stream.held) < 90_000:
-            assert client.stream.fill()
-    for upstream in upstreams:
-        upstream.send(whole[100_000:])
+    for at in range(0, len(whole), step):
+        for upstream in upstreams:
+            upstream.send(whole[at:at + step])
+        for client in clients:
+            while at + step < len(whole) and len(client.stream.held) < at + step * .9:
+                assert client.stream.fill()
     assert [len(client.response().body) for client in clients] == [200_000] * 12
     stored = [proxy.get(f"/{i}", "Cache-Control: only-if-cached").status for i in range(12)].count(200)
     assert 0 < stored < 5
