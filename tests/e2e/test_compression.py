@@ -278,7 +278,8 @@ def test_windows_of_all_decoders_together(start, origin):
     upstream.send(packed(body, "zstd")[:-1000])
     assert not origin.asked_before_answer(first)
     second, _ = proxy.through(origin, packed(body, "zstd"), target="/second")
-    assert second.status >= 500 and "decoding-bytes" in proxy.err.text()
+    assert second.status >= 500
+    proxy.says("decoding-bytes")
     small, _ = proxy.through(origin, packed(brotli(SMALL), "br"), target="/small")
     assert small.body == SMALL_OUT
     upstream.send(body[-1000:])
