@@ -72,7 +72,7 @@ valued() {
 		}
 		{
 			list = words($3)
-			if ($3 == "FILE" || $4 ~ /^(PEM f|F)ile / || $4 ~ /^A folder /) list = "(file)"
+			if ($3 == "FILE" || $3 == "FOLDER" || $3 == "PATH") list = "(file)"
 			if ($3 != "" && list == "") list = "(any)"
 			sub(/ $/, "", list)
 			printf "%s\t%s\t%s\t%s\t%s\n", $1, $2, $3, $4, list

@@ -121,6 +121,7 @@ void conf_free(struct conf **owned)
 	}
 	conf_route_clear(&conf->direct);
 	conf_notes_clear(&conf->notes);
+	conf_paths_clear(&conf->included);
 	free(conf->sources);
 	free(conf->file);
 	free(conf);

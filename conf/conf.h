@@ -28,6 +28,9 @@ enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLI
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
 enum conf_intercept_else { INTERCEPT_REFUSE, INTERCEPT_TUNNEL };
 enum conf_tls_min { CONF_TLS_1_0, CONF_TLS_1_1, CONF_TLS_1_2, CONF_TLS_1_3 };
+enum conf_sandbox {
+	CONF_SANDBOX_ON, CONF_SANDBOX_OFF, CONF_SANDBOX_SECCOMP, CONF_SANDBOX_LANDLOCK, CONF_SANDBOX_STRICT
+};
 enum conf_log_format { CONF_LOG_TEXT, CONF_LOG_JSON, CONF_LOG_COMBINED };
 enum conf_log_level { CONF_LOG_ERROR, CONF_LOG_WARN, CONF_LOG_INFO, CONF_LOG_DEBUG };
 
@@ -82,6 +85,8 @@ struct conf_redis {
 	uint16_t port;              /* never 0 beside a host */
 	char *path;                 /* of a Unix socket; begins with '/' */
 };
+
+struct conf_paths { char **items; size_t count; };
 
 /* How an option of a route changes a stored response; see route_options.def. */
 enum conf_effect { EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
@@ -138,6 +143,7 @@ struct conf {
 	struct conf_route direct;
 	enum conf_action action;
 	char *file;                 /* the configuration file; NULL: none was read */
+	struct conf_paths included;     /* the files and folders that its include lines name */
 	struct conf_source *sources;    /* the source of each value; conf_internal.h */
 	struct conf_notes notes;
 };
@@ -169,6 +175,14 @@ struct conf_place conf_place(const struct conf *, const struct conf_route *, con
 
 /* Carries out an action other than CONF_SERVE. */
 void conf_act(const struct conf *, FILE *);
+
+/* What becomes of a path of the configuration while utfeed runs: a file or folder is read, perhaps again; a file is
+ * appended to and made; a folder's files are read, written, made and removed; a socket's file is removed. */
+enum conf_use { CONF_USE_NONE, CONF_USE_READ, CONF_USE_APPEND, CONF_USE_FOLDER, CONF_USE_SOCKET };
+typedef void conf_path_f(void *arg, enum conf_use, const char *path);
+/* Calls f for each path that the configuration names, itself and what it includes among them. One that several options
+ * name comes as often. Also of a configuration that cannot be used, as far as it was read. */
+void conf_each_path(const struct conf *, conf_path_f *, void *arg);
 
 /* Compares after a reload. Returns 0, or -1 with an error that names the first option which differs and needs a
  * restart. */

@@ -206,7 +206,8 @@ static int include_file(const struct reader *reader, const char *path)
 	size_t len;
 	char *text;
 
-	if (include_refused(reader, path) != 0)
+	if (include_refused(reader, path) != 0 ||
+	    conf_paths_add(&reader->conf->included, strdup(path), reader->error) != 0)
 		return -1;
 	if (!(text = conf_read(path, CONF_FILE_MAX_BYTES, NULL, &len)))
 		return conf_fail(reader->error, "include: %.200s: %s", path, strerror(errno));
@@ -221,7 +222,9 @@ static int include(const struct reader *reader, char *text)
 {
 	char *value = file_value(reader, text);
 	struct conf_paths paths = { NULL, 0 };
-	int status = value ? conf_include_paths(reader->file, value, &paths, reader->error) : -1;
+	int status = value
+	    ? conf_include_paths(reader->file, value, &paths, &reader->conf->included, reader->error)
+	    : -1;
 
 	for (size_t i = 0; status == 0 && i < paths.count; i++)
 		status = include_file(reader, paths.items[i]);

@@ -12,28 +12,6 @@
 
 #define INCLUDES "; allowed: a file, a folder, or FOLDER/*.conf"
 
-void conf_paths_clear(struct conf_paths *paths)
-{
-	while (paths->count)
-		free(paths->items[--paths->count]);
-	free(paths->items);
-	*paths = (struct conf_paths){ NULL, 0 };
-}
-
-/* Takes over path, which may be NULL for want of memory. */
-static int add_path(struct conf_paths *paths, char *path, struct conf_error *error)
-{
-	char **grown = path ? reallocarray(paths->items, paths->count + 1, sizeof(*grown)) : NULL;
-
-	if (!grown) {
-		free(path);
-		return conf_fail_memory(error);
-	}
-	paths->items = grown;
-	paths->items[paths->count++] = path;
-	return 0;
-}
-
 static char *join(const char *folder, const char *name)
 {
 	char *path;
@@ -57,7 +35,7 @@ static int add_entry(struct conf_paths *paths, const char *folder, const char *n
 		free(path);
 		return 0;
 	}
-	return add_path(paths, path, error);
+	return conf_paths_add(paths, path, error);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -87,7 +65,7 @@ static bool has_wildcard(const char *text)
 	return strpbrk(text, "*?[") != NULL;
 }
 
-static int add_pattern(struct conf_paths *paths, const char *path, struct conf_error *error)
+static int add_pattern(struct conf_paths *paths, const char *path, struct conf_paths *folders, struct conf_error *error)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char *folder = name == path ? strdup(".") : strndup(path, (size_t)(name - path));
@@ -95,11 +73,12 @@ static int add_pattern(struct conf_paths *paths, const char *path, struct conf_e
 
 	if (!folder)
 		return conf_fail_memory(error);
-	status = has_wildcard(folder)
-	    ? conf_fail(error, "include: a folder's name has a wildcard" INCLUDES)
-	    : add_matching(paths, folder, name, error);
-	free(folder);
-	return status;
+	if (has_wildcard(folder)) {
+		free(folder);
+		return conf_fail(error, "include: a folder's name has a wildcard" INCLUDES);
+	}
+	status = add_matching(paths, folder, name, error);
+	return conf_paths_add(folders, folder, error) != 0 ? -1 : status;
 }
 
 /* A relative path is one from the folder of the file that has the line. */
@@ -113,7 +92,8 @@ static char *include_path(const char *from, const char *text)
 	return asprintf(&path, "%.*s%s", (int)(slash - from) + 1, from, text) < 0 ? NULL : path;
 }
 
-int conf_include_paths(const char *from, const char *text, struct conf_paths *paths, struct conf_error *error)
+int conf_include_paths(const char *from, const char *text, struct conf_paths *paths, struct conf_paths *folders,
+    struct conf_error *error)
 {
 	char *path = include_path(from, text);
 	struct stat about;
@@ -123,12 +103,13 @@ int conf_include_paths(const char *from, const char *text, struct conf_paths *pa
 		return conf_fail_memory(error);
 	if (!*text)
 		status = conf_fail(error, "include: is empty" INCLUDES);
-	else if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+	else if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
 		status = add_matching(paths, path, "*.conf", error);
-	else if (has_wildcard(path) && access(path, F_OK) != 0)
-		status = add_pattern(paths, path, error);
+		return conf_paths_add(folders, path, error) != 0 ? -1 : status;
+	} else if (has_wildcard(path) && access(path, F_OK) != 0)
+		status = add_pattern(paths, path, folders, error);
 	else
-		status = add_path(paths, strdup(path), error);
+		status = conf_paths_add(paths, strdup(path), error);
 	free(path);
 	return status;
 }

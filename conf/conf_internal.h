@@ -194,10 +194,18 @@ int conf_file_parse(struct conf *, const char *text, size_t len, const char *nam
     struct conf_error *);
 
 /* conf_include.c: the files that an include line names, in their order. from: the file that has the line. -1 with the
- * error; the paths are the caller's to clear either way. */
-struct conf_paths { char **items; size_t count; };
-int conf_include_paths(const char *from, const char *text, struct conf_paths *, struct conf_error *);
-void conf_paths_clear(struct conf_paths *);
+ * error; the paths are the caller's to clear either way. A folder that is looked into is added to folders. */
+int conf_include_paths(const char *from, const char *text, struct conf_paths *, struct conf_paths *folders,
+    struct conf_error *);
+
+/* conf_paths.c */
+/* Takes over path, which may be NULL for want of memory. */
+int conf_paths_add(struct conf_paths *, char *path, struct conf_error *);
+int conf_paths_set(const struct conf_row *, void *paths, const struct conf_value *, struct conf_error *);
+void conf_paths_format(FILE *, const struct conf_row *, const void *paths);
+void conf_paths_clear(void *paths);
+/* Whether a value of that type is one path, as text. */
+bool conf_is_path(enum conf_type_id);
 
 /* conf_read.c: what is in a file of at most max bytes, for the caller to free; a zero byte follows it. NULL: failed, in
  * errno. about: filled in, and only a regular file is read; NULL: any file is. */

@@ -218,6 +218,10 @@ static const char *const log_level_words[] = {
 	[CONF_LOG_ERROR] = "error", [CONF_LOG_WARN] = "warn", [CONF_LOG_INFO] = "info",
 	[CONF_LOG_DEBUG] = "debug", NULL
 };
+static const char *const sandbox_words[] = {
+	[CONF_SANDBOX_ON] = "on", [CONF_SANDBOX_OFF] = "off", [CONF_SANDBOX_SECCOMP] = "seccomp",
+	[CONF_SANDBOX_LANDLOCK] = "landlock", [CONF_SANDBOX_STRICT] = "strict", NULL
+};
 static const char *const log_format_words[] = {
 	[CONF_LOG_TEXT] = "text", [CONF_LOG_JSON] = "json", [CONF_LOG_COMBINED] = "combined", NULL
 };
@@ -264,6 +268,19 @@ static void format_bool(FILE *out, const struct conf_row *row, const void *membe
 {
 	(void)row;
 	fputs(*(const bool *)member ? "on" : "off", out);
+}
+
+/* A word, or what set_bool() takes for on and off. */
+static int set_sandbox(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
+{
+	struct conf_error scratch;
+	bool is;
+
+	if (set_bool(row, &is, value, &scratch) != 0)
+		return set_word(row, member, value, error);
+	*(enum conf_sandbox *)member = is ? CONF_SANDBOX_ON : CONF_SANDBOX_OFF;
+	return 0;
 }
 
 struct names { char text[256]; size_t len; };

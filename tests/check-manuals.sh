@@ -89,6 +89,22 @@ make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
 make_enclosures() {
 	rows "$1" | generate '{ print ".It"; say($1 == "TEXT" ? "the text of " $3 " in " $2 : $3 " of " $2 ($4 == "NULL" ? "" : " whose rel is " $4)) }'
 }
+# One item for each purpose
+make_calls() {
+	rows "$1" | generate '
+		$1 == "ABSENT" { absent = absent (absent == "" ? "" : ", ") $2; next }
+		!($3 in of) { order[++n] = $3 }
+		{ of[$3] = of[$3] (of[$3] == "" ? "" : ", ") $2; if ($1 == "LIMITED") limits[$3] = limits[$3] (limits[$3] == "" ? "" : "; ") $2 " " $4 }
+		END {
+			for (i = 1; i <= n; i++) {
+				print ".It " toupper(substr(order[i], 1, 1)) substr(order[i], 2)
+				say(of[order[i]] ".")
+				if (order[i] in limits) sentence("Only: " limits[order[i]])
+			}
+			print ".It Answered as by a kernel that has no such call"
+			say(absent ".")
+		}'
+}
 make_addresses() {
 	rows "$1" | generate '
 		function block(first, last,    i, at, run, best, start, text) {
@@ -254,6 +270,7 @@ table $operating counters make_stats stats.def
 table $operating failures make_failures $failures
 table $operating headers make_headers headers.def
 table $operating addresses make_addresses special_addresses.def
+table $operating calls make_calls syscalls.def
 table $rules labels make_labels labels.def
 table $rules codes make_codes overlay.def
 table $rules candidates make_candidates candidates.def

@@ -15,6 +15,7 @@
 struct access_sink {
 	struct access_output *output;  /* the thread's alone, once it runs */
 	pthread_t thread;
+	bool running;                  /* it was started */
 	pthread_mutex_t lock;          /* guards the members up to lost; never held while anything is written */
 	pthread_cond_t news;
 	char *queue, *spare;           /* ACCESS_SINK_BYTES each; the thread writes the spare one */
@@ -141,13 +142,22 @@ int access_sink_new(struct access_sink **sink, const struct conf *conf)
 	pthread_cond_init(&s->news, NULL);
 	s->queue = malloc(ACCESS_SINK_BYTES);
 	s->spare = malloc(ACCESS_SINK_BYTES);
-	if (!s->queue || !s->spare || !(s->output = access_sink_open(conf)) ||
-	    pthread_create(&s->thread, NULL, access_sink_run, s)) {
+	if (!s->queue || !s->spare || !(s->output = access_sink_open(conf))) {
 		access_sink_drop(s);
 		return -1;
 	}
 	*sink = s;
 	return 0;
+}
+
+int access_sink_start(struct access_sink *s)
+{
+	int err = pthread_create(&s->thread, NULL, access_sink_run, s);
+
+	s->running = !err;
+	if (err)
+		log_error("access log: %s", strerror(err));
+	return err ? -1 : 0;
 }
 
 void access_sink_free(struct access_sink **sp)
@@ -161,6 +171,7 @@ void access_sink_free(struct access_sink **sp)
 	s->ending = true;
 	pthread_mutex_unlock(&s->lock);
 	pthread_cond_signal(&s->news);
-	pthread_join(s->thread, NULL);
+	if (s->running)
+		pthread_join(s->thread, NULL);
 	access_sink_drop(s);
 }

@@ -18,13 +18,15 @@ enum { ACCESS_SINK_BYTES = 256 * 1024 };
 /* Opens what the options access-log-file and access-log-syslog name; *sink is NULL where they name nothing. -1: it
  * cannot be opened, logged. */
 int access_sink_new(struct access_sink **sink, const struct conf *) __attribute__((warn_unused_result));
+/* Starts the thread. -1: logged. */
+int access_sink_start(struct access_sink *) __attribute__((warn_unused_result));
 /* Takes whole lines, each ended by a newline, from any thread, and copies them. Returns how many lines were lost: of
  * these, and of earlier ones that the file or syslog did not take and no call has returned yet. */
 uint64_t access_sink_put(struct access_sink *, const char *lines, size_t len);
 /* Has the file opened anew, after what was put before was written to the old one; syslog's socket likewise. */
 void access_sink_reopen(struct access_sink *);
-/* Writes what is in the queue and ends the thread. Nobody may put lines any more. Sets the pointer to NULL, which it
- * may be already. */
+/* Writes what is in the queue and ends the thread, if it was started. Nobody may put lines any more. Sets the pointer
+ * to NULL, which it may be already. */
 void access_sink_free(struct access_sink **);
 
 #endif

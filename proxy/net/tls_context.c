@@ -146,14 +146,26 @@ static int ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c, struct tls
 	return tls_ciphers_order(ctx) ? why_set(why, TLS_FILE_NONE, "") : 0;
 }
 
+static const char *system_path(const char *variable, const char *by_default)
+{
+	const char *value = getenv(variable);
+
+	return value ? value : by_default;
+}
+
+void tls_context_system_paths(void (*f)(void *arg, const char *list), void *arg)
+{
+	f(arg, system_path(X509_get_default_cert_file_env(), X509_get_default_cert_file()));
+	f(arg, system_path(X509_get_default_cert_dir_env(), X509_get_default_cert_dir()));
+	f(arg, X509_get_default_cert_area());
+}
+
 /* Trusts the system's authorities. A file of them that exists and cannot be read whole is an error: OpenSSL's own
  * default would silently leave some of them out. */
 static int ctx_trust_system(SSL_CTX *ctx, struct tls_why *why)
 {
-	const char *file = getenv(X509_get_default_cert_file_env());
+	const char *file = system_path(X509_get_default_cert_file_env(), X509_get_default_cert_file());
 
-	if (!file)
-		file = X509_get_default_cert_file();
 	if (!access(file, F_OK) && !SSL_CTX_load_verify_file(ctx, file))
 		return why_set(why, TLS_FILE_CA, file);
 	return SSL_CTX_set_default_verify_dir(ctx) ? 0 : why_set(why, TLS_FILE_CA, "");

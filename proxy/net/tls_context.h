@@ -38,6 +38,9 @@ void tls_context_unref(struct tls_context **);         /* connections have refer
  * valid yet: why then says so of the file, which peers will refuse. */
 bool tls_context_is_out_of_date(struct tls_context *, const char *file, struct tls_why *why);
 
+/* Gives out which files and folders OpenSSL may read by itself, several in a list with colons between them. */
+void tls_context_system_paths(void (*f)(void *arg, const char *list), void *arg);
+
 /* Lends an SSL of OpenSSL to a library that speaks TLS by itself; it accepts no peer but host. The context is a
  * client's and not one of tls_context_new_later(). NULL: out of memory, or host cannot be a name. Once the library has
  * taken the SSL it frees it; before that tls_lent_free() does. */

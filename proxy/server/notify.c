@@ -95,6 +95,11 @@ bool notify_name(const struct notify *n, char buf[sizeof ((struct sockaddr_un *)
 	return true;
 }
 
+bool notify_is_abstract(const struct notify *n)
+{
+	return n->fd >= 0 && !n->to.sun_path[0];
+}
+
 void notify_close(struct notify *n)
 {
 	if (n->fd >= 0)

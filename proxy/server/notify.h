@@ -23,6 +23,8 @@ struct notify {
 void notify_open(struct notify *);
 /* Tells the manager of the former process, unless this one has its own. name and usec: as in the variables. */
 void notify_adopt(struct notify *, const char *name, uint64_t watchdog_us);
+/* Whether the manager's socket has no file. */
+bool notify_is_abstract(const struct notify *);
 /* The value of NOTIFY_SOCKET, for the next process; false: nobody is told. */
 bool notify_name(const struct notify *, char buf[sizeof ((struct sockaddr_un *)0)->sun_path + 1]);
 void notify_close(struct notify *);

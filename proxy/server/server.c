@@ -20,6 +20,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
 #include "proxy/net/unix_socket.h"
+#include "proxy/sandbox/sandbox.h"
 #include "proxy/server/preflight.h"
 #include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
@@ -108,6 +109,7 @@ static int server_load_again(const struct server *s, struct conf *conf)
 	int status = conf_load(conf, s->argc, s->argv, environ, &error);
 
 	conf_tell(conf, server_log_note);
+	sandbox_tell(&s->sandbox, conf);
 	if (!status && (status = conf_compare(s->first->conf, conf, &error)))
 		log_error("%s", error.text);
 	return status;
@@ -331,7 +333,7 @@ int server_check(struct conf *conf)
 	struct tls_set *tls = tls_set_new(conf, NULL, &kept);
 	struct interception *opened = NULL;
 	struct privileges user;
-	int status = preflight(conf);
+	int status = preflight(conf) | sandbox_check(conf);
 
 	if (interception_new(conf, NULL, &opened, &kept))
 		status = -1;
@@ -369,7 +371,8 @@ int server_run(struct conf *conf, int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
 	fd_limit_raise();
 	notify_open(&s.notify);
-	if (server_take_signals(&s) || preflight(conf) || !(s.first = settings_new(conf, 0, NULL))) {
+	if (server_take_signals(&s) || preflight(conf) || sandbox_check(conf) ||
+	    !(s.first = settings_new(conf, 0, NULL))) {
 		conf_free(&conf);
 		server_end(&s);
 		return status;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proxy/sandbox/sandbox.h"
 #include "proxy/server/notify.h"
 #include "proxy/server/sockets.h"
 #include "proxy/server/takeover.h"
@@ -45,6 +46,7 @@ struct server {
 	struct takeover_former former;
 	struct takeover *takeover;     /* NULL: the next process is given nothing */
 	struct notify notify;
+	struct sandbox sandbox;
 	struct watchdog watchdog;
 	int signals;                   /* signalfd */
 	bool reloading;                /* not every worker serves under the new settings yet */

@@ -14,6 +14,7 @@
 #include "proxy/net/loop.h"
 #include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
+#include "proxy/sandbox/sandbox.h"
 #include "proxy/server/inherit.h"
 #include "proxy/server/privileges.h"
 #include "proxy/server/socket_address.h"
@@ -130,16 +131,29 @@ static int server_start_admin(struct server *s)
 	return err ? -1 : 0;
 }
 
-/* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. */
+static int server_give_up_files(struct server *s)
+{
+	const struct sandbox_needs needs = { .proc = sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN),
+		.abstract = notify_is_abstract(&s->notify) };
+
+	return sandbox_files(&s->sandbox, s->first->conf, &needs);
+}
+
+/* Opens as the user who started utfeed what only that one may, and everything else as the user that it becomes. What
+ * starts a thread comes after the files that no thread may open. */
 static int server_open(struct server *s)
 {
 	struct privileges user;
+	size_t memory_bytes;
 
 	if (privileges_find(&user, s->first->conf) || server_open_sockets(s) ||
-	    privileges_drop(&user, s->first->conf) ||
-	    !(s->cache = stores_open(s->first, s->n_workers, &s->redis)))
+	    privileges_drop(&user, s->first->conf) || access_sink_new(&s->access_sink, s->first->conf))
 		return -1;
-	return access_sink_new(&s->access_sink, s->first->conf);
+	memory_bytes = stores_prepare(s->first, s->n_workers);
+	if (server_give_up_files(s) || (s->access_sink && access_sink_start(s->access_sink)) ||
+	    !(s->cache = stores_open(s->first, memory_bytes, &s->redis)))
+		return -1;
+	return 0;
 }
 
 int server_start(struct server *s)
@@ -155,7 +169,8 @@ int server_start(struct server *s)
 	for (size_t i = 0; i < s->n_workers; i++)
 		if (server_make_worker(s, i))
 			return -1;
-	if (server_start_workers(s) || server_start_admin(s) || takeover_finish(&s->former, &s->sockets))
+	if (sandbox_calls(s->first->conf) || server_start_workers(s) || server_start_admin(s) ||
+	    takeover_finish(&s->former, &s->sockets))
 		return -1;
 	if (s->takeover)
 		takeover_own(s->takeover);

@@ -1,6 +1,8 @@
 /* Opening what responses are stored in; see stores.h. */
 #include "proxy/server/stores.h"
 
+#include <sys/stat.h>
+
 #include "conf/conf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/memory_limit.h"
@@ -59,11 +61,19 @@ static size_t stores_memory_bytes(const struct settings *s, size_t workers)
 	return bytes;
 }
 
-struct cache *stores_open(const struct settings *s, size_t workers, struct store **redis)
+/* What is wrong with the folder the store tells when it opens it. */
+size_t stores_prepare(const struct settings *s, size_t workers)
+{
+	if (*s->conf->cache_lmdb)
+		(void)!mkdir(s->conf->cache_lmdb, 0700);
+	return stores_memory_bytes(s, workers);
+}
+
+struct cache *stores_open(const struct settings *s, size_t memory_bytes, struct store **redis)
 {
 	const struct conf *conf = s->conf;
 	struct store *second = NULL, *memory =
-	    store_memory_new(stores_memory_bytes(s, workers), conf->cache_object_max + STORES_ENTRY_MORE);
+	    store_memory_new(memory_bytes, conf->cache_object_max + STORES_ENTRY_MORE);
 	struct cache *cache;
 
 	if (memory && !stores_open_second(conf, &second, redis) && (cache = cache_new(memory, second)))

@@ -18,6 +18,7 @@ TOLD = {
     "proxy_status.def": (ROW, ["failures"]),
     "headers.def": (ROW, ["headers"]),
     "special_addresses.def": (ROW, ["addresses"]),
+    "syscalls.def": (ROW, ["calls"]),
     "labels.def": (ROW, ["labels"]),
     "charsets.def": (ROW, ["labels"]),
     "overlay.def": (ROW, ["codes"]),

@@ -56,6 +56,15 @@ def variables_of_the_image():
 CONTAINERS = list(containers())
 
 
+def test_the_unit_leaves_the_sandbox_its_calls():
+    """systemd's group @system-service has none of these (252); nothing else of the unit takes them away."""
+    filters = re.findall(r"^SystemCallFilter=(.*)$", text_of(DOCKER, "debian", "utfeed.service"), re.M)
+    allowed = {name for line in filters if not line.startswith("~") for name in line.split()}
+    refused = {name for line in filters if line.startswith("~") for name in line[1:].split()}
+    calls = {"seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"}
+    assert calls <= allowed and not calls & refused
+
+
 def in_force(arguments, environment):
     """The configuration of such a container, {option: value}."""
     done = subprocess.run([BINARY, *arguments, "--print-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)

@@ -42,6 +42,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "user", "utfeed", "utfeed" },
 	{ "group", "65532", "65532" },
 	{ "takeover-socket", "/run/utfeed/takeover.sock", "/run/utfeed/takeover.sock" },
+	{ "sandbox", "Strict", "strict" },
+	{ "sandbox-read", "/etc/letsencrypt/", "/etc/letsencrypt/\n" },
 	{ "route", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"\n" },
 	{ "hosts", "Feeds.Example.org, .B\xc3\xbc" "cher.example 192.0.2.0/24 *", "feeds.example.org\n.xn--bcher-kva.example\n192.0.2.0/24\n*\n" },
 	{ "gateway", "off", "off" },

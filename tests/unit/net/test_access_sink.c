@@ -43,6 +43,7 @@ static struct access_sink *open_sink(const char *option, const char *value)
 	struct access_sink *sink;
 
 	CU_ASSERT_EQUAL_FATAL(access_sink_new(&sink, conf), 0);
+	CU_ASSERT_EQUAL_FATAL(access_sink_start(sink), 0);
 	conf_free(&conf);
 	return sink;
 }
