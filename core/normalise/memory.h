@@ -28,6 +28,7 @@ struct normalise_learned {
 	struct verdict verdict;
 	struct utf8_evidence utf8;
 	struct hints hints;
+	uint64_t bytes;         /* how long it comes out; 0: not known */
 	bool same;              /* the body comes out byte for byte, and nothing of it is counted */
 	bool sound;             /* its text needs no repair but REPAIR_PROLOG */
 };
@@ -39,5 +40,11 @@ struct normalise_memory {
 	void (*keep)(void *arg, const struct normalise_name *, const struct normalise_learned *);
 	void *arg;
 };
+
+struct normalise_options;
+/* The name of a body, made of everything that the decision and the repairs read. coding: what the bytes have to be
+ * unpacked by first, "" for nothing. complete: they are all of the body. */
+void normalise_name(const struct normalise_memory *, const struct normalise_options *, const char *coding,
+    bool complete, const uint8_t *, size_t len, struct normalise_name *);
 
 #endif

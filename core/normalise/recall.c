@@ -10,10 +10,11 @@ static struct normalise_piece piece_of_text(const char *text)
 }
 
 /* What is absent differs from what is empty: a body without a Content-Type is not one with an empty one. */
-static void recall_name(struct recall *r, const struct normalise_options *o, const struct evidence *e)
+void normalise_name(const struct normalise_memory *m, const struct normalise_options *o, const char *coding,
+    bool complete, const uint8_t *bytes, size_t len, struct normalise_name *name)
 {
 	const uint64_t facts[] = { o->policy, o->forced, o->http, o->repairs, o->characters, o->output, o->sniff_bytes,
-		e->complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL,
+		complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL,
 		o->gateway != NULL };
 	const struct normalise_piece pieces[] = {
 		{ facts, sizeof facts },
@@ -21,11 +22,11 @@ static void recall_name(struct recall *r, const struct normalise_options *o, con
 		{ o->content_language, o->content_language ? o->content_language_len : 0 },
 		piece_of_text(o->base),
 		piece_of_text(o->gateway),
-		{ e->bytes, e->len },
+		piece_of_text(coding),
+		{ bytes, len },
 	};
 
-	r->memory->name(r->memory->arg, pieces, sizeof pieces / sizeof pieces[0], &r->name);
-	r->named = true;
+	m->name(m->arg, pieces, sizeof pieces / sizeof pieces[0], name);
 }
 
 bool recall_verdict(struct recall *r, const struct normalise_options *o, struct evidence *e, struct verdict *v)
@@ -34,7 +35,8 @@ bool recall_verdict(struct recall *r, const struct normalise_options *o, struct 
 
 	if (!r->memory)
 		return false;
-	recall_name(r, o, e);
+	normalise_name(r->memory, o, "", e->complete, e->bytes, e->len, &r->name);
+	r->named = true;
 	found = r->memory->recall(r->memory->arg, &r->name);
 	if (!found)
 		return false;
@@ -120,6 +122,7 @@ void recall_end(struct recall *r, const struct normalise_report *report, bool so
 	if (r->named && !r->recalled) {
 		r->found.same = r->watches && r->left_len == 0 && is_uneventful(report);
 		r->found.sound = sound;
+		r->found.bytes = report->bytes_out;
 		recall_keep(r);
 	}
 	r->named = false;

@@ -121,6 +121,7 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	}
 	object_head_unref(&x->head);
 	x->head = final.head;
+	asked.coded = final.head->coded;
 	x->offset = final.offset;
 	if (final.offset)
 		object_seek(&c->reader, final.offset);

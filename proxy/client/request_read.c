@@ -1,7 +1,7 @@
 /* Reading requests; see request_read.h. */
 #include "proxy/client/request_read.h"
 
-#include "proxy/coding/codec.h"
+#include "proxy/coding/content_coding.h"
 #include "proxy/http/conditional.h"
 #include "proxy/http/max_forwards.h"
 
@@ -53,7 +53,7 @@ bool request_ends_here(const struct request *r)
 
 bool request_accepts_gzip(const struct request *r)
 {
-	return http_msg_accepts_coding(r->msg, codec_gzip.names);
+	return content_coding_takes_gzip(r->msg);
 }
 
 bool request_wants_trailer(const struct request *r)

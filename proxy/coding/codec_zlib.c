@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ZLIB_CONST             /* next_in points to const */
 #include <zlib.h>
@@ -184,4 +185,41 @@ bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum 
 	*in_len = w->z.avail_in;
 	*written = cap - w->z.avail_out;
 	return flush == GZIP_FINISH ? r == Z_STREAM_END : !w->z.avail_in && w->z.avail_out;
+}
+
+/* ---- a whole body ---- */
+
+/* Each block may bring tables that take some microseconds to make, and be ten bytes long. */
+enum { HEADER_BYTES = 10, TRAILER_BYTES = 8, BLOCKS_MOST = 256 };
+
+size_t gzip_unpacked_size(const uint8_t *gzip, size_t len)
+{
+	static const uint8_t plain[] = { 0x1f, 0x8b, 8, 0 };   /* the magic, the method, and no flag */
+	const uint8_t *end = gzip + len;
+
+	if (len <= HEADER_BYTES + TRAILER_BYTES || memcmp(gzip, plain, sizeof plain))
+		return 0;
+	return end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
+}
+
+static bool unpack_blocks(z_stream *z)
+{
+	int r = Z_OK;
+
+	/* the header counts as one */
+	for (unsigned left = BLOCKS_MOST + 1; left && r == Z_OK; left--)
+		r = inflate(z, Z_BLOCK);
+	return r == Z_STREAM_END && !z->avail_in && !z->avail_out;
+}
+
+bool gzip_unpack(const uint8_t *gzip, size_t len, uint8_t *text, size_t size)
+{
+	z_stream z = { .next_in = gzip, .avail_in = (unsigned)len, .next_out = text, .avail_out = (unsigned)size };
+	bool good;
+
+	if (len > UINT32_MAX || size > UINT32_MAX || inflateInit2(&z, WINDOW_GZIP) != Z_OK)
+		return false;
+	good = unpack_blocks(&z);
+	inflateEnd(&z);
+	return good;
 }

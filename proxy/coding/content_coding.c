@@ -79,6 +79,14 @@ enum content_coding_kind content_coding_kind(const struct http_msg *m)
 	return unknown ? CODING_UNKNOWN : n ? CODING_KNOWN : CODING_NONE;
 }
 
+bool content_coding_is_gzip(const struct http_msg *m)
+{
+	const struct codec *list[CONTENT_CODING_LAYERS];
+	bool unknown;
+
+	return coding_list(m, list, CONTENT_CODING_LAYERS, &unknown) == 1 && list[0] == &codec_gzip;
+}
+
 bool content_coding_accepted(const struct http_msg *response, const struct content_coding_codings *client)
 {
 	const struct codec *list[CONTENT_CODING_LAYERS];
@@ -100,6 +108,11 @@ struct content_coding_codings content_coding_accepts(const struct http_msg *requ
 		if (http_msg_accepts_coding(request, codecs[i]->names))
 			client.accepted |= 1u << i;
 	return client;
+}
+
+bool content_coding_takes_gzip(const struct http_msg *request)
+{
+	return http_msg_accepts_coding(request, codec_gzip.names);
 }
 
 struct content_coding *content_coding_new(const struct http_msg *m, const struct content_coding_limits *limits)
@@ -200,6 +213,11 @@ static enum content_coding_result layer_run(struct content_coding *d, struct lay
 static bool is_over(const struct content_coding_limits *limits, uint64_t in, uint64_t out)
 {
 	return (limits->max && out > limits->max) || (out > limits->ratio_after && out / limits->ratio > in);
+}
+
+bool content_coding_allows(const struct content_coding_limits *limits, uint64_t in, uint64_t out)
+{
+	return !is_over(limits, in, out);
 }
 
 /* The room for output of layer 0: it ends with the first byte that is too many, so that it does not depend on how the

@@ -24,9 +24,16 @@ enum content_coding_kind { CODING_NONE, CODING_KNOWN, CODING_UNKNOWN };
 /* Whether the message's Content-Encoding names no coding, codings we know, or others. */
 enum content_coding_kind content_coding_kind(const struct http_msg *);
 
+/* Whether it names gzip and nothing else. */
+bool content_coding_is_gzip(const struct http_msg *);
+/* Whether so much output is allowed for so much input. */
+bool content_coding_allows(const struct content_coding_limits *, uint64_t in, uint64_t out);
+
 /* The codings that a client accepts, of those we know. */
 struct content_coding_codings { unsigned accepted; };
 struct content_coding_codings content_coding_accepts(const struct http_msg *request);
+/* Whether it accepts gzip, the one coding that is made for clients. */
+bool content_coding_takes_gzip(const struct http_msg *request);
 /* Whether the client accepts every coding that the response has. */
 bool content_coding_accepted(const struct http_msg *response, const struct content_coding_codings *client);
 

@@ -37,6 +37,7 @@ struct object_head {
 	int64_t content_length;        /* of the whole body; -1: not known yet */
 	bool no_body;                  /* 204, 304 */
 	bool gzip;                     /* normalised text, which clients may get as gzip; Vary says so */
+	bool coded;                    /* the object's bytes are the gzip form, for the one client that waits for it */
 	/* where in bytes the ETag's closing quote stands, before which a suffix goes; 0: no ETag */
 	size_t etag_end;
 };

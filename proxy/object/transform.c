@@ -1,5 +1,5 @@
 /* From body bytes to object; see transform.h. */
-#include "proxy/object/transform.h"
+#include "proxy/object/transform_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,32 +7,7 @@
 #include "core/memory/spares.h"
 #include "proxy/net/loop.h"
 
-enum { TRANSFORM_SLICE = 16 * 1024, TRANSFORM_HEADROOM = 4 };
-
-struct transform {
-	struct object *object;
-	const struct http_msg *msg;
-	struct transform_options options;
-	enum response_body body;           /* what the object's head says; RAW until decided */
-	bool undecided;                    /* the object has no head yet */
-	/* the body goes out as raw bytes after all: what the normaliser still writes is dropped */
-	bool drop_output;
-	/* decided, and the body stays untouched: the normaliser is not needed any more */
-	bool bypass;
-	bool output_pending;               /* the decoder holds output that found no room, or has more to put out */
-	bool paused;                       /* the decoder asked for a pause */
-	bool fed;                          /* bytes of the body have come */
-	bool failed;
-	struct failure failure;
-	struct content_coding *decode;       /* NULL: no coding, or it is left as it is */
-	struct normaliser *normaliser;     /* NULL: the body stays untouched */
-	/* the origin's bytes so far, as long as the body may turn out to stay untouched and keep its coding */
-	uint8_t *raw;
-	size_t raw_len, raw_cap;
-	bool keep_raw;
-};
-
-static int transform_fail(struct transform *s, enum failure_kind error, const char *details)
+int transform_fail(struct transform *s, enum failure_kind error, const char *details)
 {
 	if (!s->failed)
 		failure_set(&s->failure, error, "%s", details);
@@ -40,7 +15,7 @@ static int transform_fail(struct transform *s, enum failure_kind error, const ch
 	return -1;
 }
 
-static int stage_no_memory(struct transform *s)
+int transform_no_memory(struct transform *s)
 {
 	return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
 }
@@ -61,7 +36,7 @@ static void stage_set_verdict(struct transform *s, const struct verdict *v, bool
 	log_step(&s->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
 }
 
-static int transform_head(struct transform *s, const struct verdict *v, enum response_body body)
+int transform_head(struct transform *s, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
 
@@ -72,7 +47,9 @@ static int transform_head(struct transform *s, const struct verdict *v, enum res
 	stage_set_verdict(s, v, false);
 	s->options.head.date = loop_http_date(s->options.loop);
 	if (!(head = response_head_build(s->msg, body, &s->options.head)))
-		return stage_no_memory(s);
+		return transform_no_memory(s);
+	if ((head->coded = s->coded))
+		head->content_length = (int64_t)s->coded_len;
 	object_head(s->object, head);
 	return 0;
 }
@@ -81,6 +58,8 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 {
 	struct transform *s = arg;
 
+	if (hold_decided(s, v))
+		return 0;
 	if (v->kind == VERDICT_CHARSET)
 		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
@@ -88,7 +67,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 		return transform_fail(s, FAILURE_ENCODING, verdict_error_name(v->error));
 	}
 	s->bypass = true;
-	if (!s->decode)
+	if (!s->unpacks)
 		return transform_head(s, v, RESPONSE_RAW);
 	if (!s->keep_raw)
 		return transform_head(s, v, RESPONSE_DECODED);
@@ -100,6 +79,8 @@ static int on_revised(void *arg, const struct verdict *v)
 {
 	struct transform *s = arg;
 
+	if (hold_let_go(s))
+		return -1;
 	stage_set_verdict(s, v, true);
 	return 0;
 }
@@ -107,10 +88,13 @@ static int on_revised(void *arg, const struct verdict *v)
 static int transform_on_write(void *arg, const uint8_t *bytes, size_t len)
 {
 	struct transform *s = arg;
+	int failed;
 
 	if (s->drop_output)
 		return 0;
-	return object_append(s->object, bytes, len) ? stage_no_memory(s) : 0;
+	if (hold_wrote(s, bytes, len, &failed))
+		return failed;
+	return object_append(s->object, bytes, len) ? transform_no_memory(s) : 0;
 }
 
 struct transform *transform_new(struct object *o, const struct http_msg *m, const struct transform_options *options)
@@ -135,6 +119,7 @@ void transform_free(struct transform **sp)
 	content_coding_free(&s->decode);
 	normaliser_free(&s->normaliser);
 	free(s->raw);
+	hold_free(&s->hold);
 	spares_give(s->options.encoding.spares, s, sizeof *s);
 	*sp = NULL;
 }
@@ -147,7 +132,7 @@ static int stage_open_decode(struct transform *s, enum content_coding_kind codin
 		return 0;
 	s->options.head.varies = true;
 	s->decode = content_coding_new(s->msg, &s->options.limits);
-	return s->decode ? 0 : stage_no_memory(s);
+	return s->decode ? 0 : transform_no_memory(s);
 }
 
 /* Content-Language in several fields tells no language, as it tells none where one field has several. */
@@ -161,11 +146,32 @@ static void transform_tell_language(struct transform *s)
 	s->options.encoding.content_language_len = language.len;
 }
 
-static int transform_open(struct transform *s)
+int transform_open_normaliser(struct transform *s)
 {
 	const struct normalise_events events = { .decided = transform_on_decided, .revised = on_revised,
 		.write = transform_on_write,
 		.arg = s };
+
+	s->normaliser = normaliser_new(&s->options.encoding, &events);
+	if (!s->normaliser)
+		return transform_no_memory(s);
+	if (s->end_left)
+		normaliser_leave_end(s->normaliser);
+	return 0;
+}
+
+int transform_open_ordinary(struct transform *s)
+{
+	if (stage_open_decode(s, content_coding_kind(s->msg)) || transform_open_normaliser(s))
+		return -1;
+	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
+	if (!s->msg->chunked && !s->msg->has_length && !s->decode)
+		normaliser_leave_end(s->normaliser);
+	return 0;
+}
+
+static int transform_open(struct transform *s)
+{
 	enum content_coding_kind coding = content_coding_kind(s->msg);
 	enum verdict_reason reason = response_untouched(s->msg, s->options.normalise, s->options.respect_no_transform);
 	bool bodyless = s->msg->status == 204 || s->msg->status == 304 || reason == VREASON_EMPTY;
@@ -184,26 +190,20 @@ static int transform_open(struct transform *s)
 			return -1;
 		return transform_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
-	if (stage_open_decode(s, coding))
-		return -1;
-	s->keep_raw = s->decode && takes;
+	s->unpacks = coding == CODING_KNOWN;
+	s->options.head.varies |= s->unpacks;
+	s->keep_raw = s->unpacks && takes;
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
 	transform_tell_language(s);
-	s->normaliser = normaliser_new(&s->options.encoding, &events);
-	if (!s->normaliser)
-		return stage_no_memory(s);
-	/* A body that ends with the connection may be cut (RFC 9112 section 8); a coding has an end of its own. */
-	if (!s->msg->chunked && !s->msg->has_length && !s->decode)
-		normaliser_leave_end(s->normaliser);
-	return 0;
+	return hold_begin(s) ? 0 : transform_open_ordinary(s);
 }
 
-static enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
+enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
 {
 	if (failed || s->failed) {
 		if (!s->failed)
-			stage_no_memory(s);
+			transform_no_memory(s);
 		*failure = s->failure;
 		return TRANSFORM_FAILED;
 	}
@@ -229,10 +229,10 @@ static int stage_turn_raw(struct transform *s, size_t *used, size_t len)
 	s->raw = NULL;
 	s->raw_len = s->raw_cap = 0;
 	s->drop_output = s->keep_raw = false;
-	return r ? stage_no_memory(s) : 0;
+	return r ? transform_no_memory(s) : 0;
 }
 
-static int transform_plain(struct transform *s, const uint8_t *in, size_t len)
+int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 {
 	if (s->normaliser) {
 		int r = normaliser_feed(s->normaliser, in, len);
@@ -241,7 +241,7 @@ static int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 			normaliser_free(&s->normaliser);
 		return r;
 	}
-	return object_append(s->object, in, len) ? stage_no_memory(s) : 0;
+	return object_append(s->object, in, len) ? transform_no_memory(s) : 0;
 }
 
 /* Remembers bytes that may still be sent as they came. Gives that up where a coding hides few bytes of text in a lot of
@@ -264,7 +264,7 @@ static int transform_remember(struct transform *s, const uint8_t *in, size_t len
 		uint8_t *raw = realloc(s->raw, cap);
 
 		if (!raw)
-			return stage_no_memory(s);
+			return transform_no_memory(s);
 		s->raw = raw;
 		s->raw_cap = cap;
 	}
@@ -308,11 +308,11 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 		return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR,
 		    "other responses' decoders have all the memory (decoding-bytes)");
 	default:
-		return stage_no_memory(s);
+		return transform_no_memory(s);
 	}
 }
 
-enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
+enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t *in, size_t len, size_t *used,
     struct failure *failure)
 {
 	*used = 0;
@@ -338,6 +338,14 @@ enum transform_result transform_feed(struct transform *s, const uint8_t *in, siz
 	return TRANSFORM_OK;
 }
 
+enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
+    struct failure *failure)
+{
+	if (s->hold.state != HOLD_NONE)
+		return hold_feed(s, in, len, used, failure);
+	return transform_feed_ordinary(s, in, len, used, failure);
+}
+
 static void transform_report(struct transform *s)
 {
 	const struct normalise_report *r = normaliser_report(s->normaliser);
@@ -351,6 +359,7 @@ static void transform_report(struct transform *s)
 
 void transform_leave_end(struct transform *s)
 {
+	s->end_left = true;
 	if (s->normaliser)
 		normaliser_leave_end(s->normaliser);
 }
@@ -360,8 +369,7 @@ bool transform_is_over(const struct transform *s)
 	return s->normaliser && normaliser_is_over(s->normaliser);
 }
 
-/* What is left to do once all of the body went through. */
-static enum transform_result transform_end(struct transform *s, int failed, struct failure *failure)
+enum transform_result transform_end(struct transform *s, int failed, struct failure *failure)
 {
 	if (failed)
 		return transform_result(s, failed, failure);
@@ -371,17 +379,19 @@ static enum transform_result transform_end(struct transform *s, int failed, stru
 
 enum transform_result transform_finish(struct transform *s, struct failure *failure)
 {
-	int r = 0;
+	int r = hold_finish(s);
 
-	if (s->decode && !content_coding_complete(s->decode) && !transform_is_over(s))
+	if (!r && s->decode && !content_coding_complete(s->decode) && !transform_is_over(s))
 		r = content_coding_withheld(s->decode) ? stage_too_large(s) :
 		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {
 		r = normaliser_finish(s->normaliser);
-		if (!r && s->drop_output)
-			r = stage_turn_raw(s, &(size_t){ 0 }, 0);
-		else if (!r)
+		if (!r && s->drop_output) {
+			r = s->hold.state == HOLD_READS ? hold_turn_raw(s) : stage_turn_raw(s, &(size_t){ 0 }, 0);
+		} else if (!r) {
 			transform_report(s);
+			r = hold_settle(s);
+		}
 	}
 	return transform_end(s, r, failure);
 }
@@ -391,6 +401,8 @@ bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, st
 {
 	int r;
 
+	if (s->hold.state != HOLD_NONE)
+		return hold_feed_whole(s, in, len, failure, result);
 	if (!s->undecided || s->decode || s->fed || len > s->options.encoding.sniff_bytes)
 		return false;
 	r = normaliser_feed_last(s->normaliser, in, len);

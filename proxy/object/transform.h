@@ -1,7 +1,7 @@
 /* Owns what is done to an origin's body bytes on their way into the object: content codings are undone, the encoding is
  * decided, UTF-8 is made, and the head is written once the decision is there. Must not know: sockets, parsers.
- * Invariant: the bytes that the object gets are either all the origin's, all decoded, or all normalised, as its head
- * says. */
+ * Invariant: the bytes that the object gets are either all the origin's, all decoded, all normalised, or all the gzip
+ * of normalised text, as its head says. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_H
 
@@ -24,6 +24,10 @@ struct transform_options {
 	 * spares serve the transform, too */
 	struct normalise_options encoding;
 	struct content_coding_limits limits;
+	/* the one client that waits takes normalised text as gzip, from gzip_min bytes on: an object that is not kept
+	 * may get it so (object_head.coded) */
+	bool takes_gzip;
+	uint64_t gzip_min;
 	struct response_settings head;
 };
 

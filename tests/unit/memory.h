@@ -9,10 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ONE_BODY_NAMES = 4 };
+
 struct one_body {
 	struct normalise_memory memory;
-	uint8_t *asked, *kept;          /* the pieces of the body asked for last, and of the one that is kept; each after its length */
-	size_t asked_len, kept_len;
+	/* the pieces of the bodies that were named last, each piece behind its length; a name is their place and count */
+	struct { uint8_t *bytes; size_t len; uint64_t count; } named[ONE_BODY_NAMES];
+	uint64_t names;
+	uint8_t *kept;
+	size_t kept_len;
 	struct normalise_learned what;
 	unsigned recalled, keeps;
 	bool forgets;                   /* nothing is ever recalled */
@@ -21,36 +26,40 @@ struct one_body {
 static inline void one_body_name(void *arg, const struct normalise_piece *pieces, size_t n, struct normalise_name *name)
 {
 	struct one_body *o = arg;
-	size_t len = 0;
+	size_t at = o->names % ONE_BODY_NAMES, len = 0;
 
 	for (size_t i = 0; i < n; i++)
 		len += sizeof(pieces[i].len) + pieces[i].len;
-	free(o->asked);
-	o->asked = malloc(len);
-	if (!o->asked)
+	free(o->named[at].bytes);
+	o->named[at].bytes = malloc(len);
+	if (!o->named[at].bytes)
 		abort();
-	o->asked_len = 0;
-	for (size_t i = 0; i < n; i++) {
-		memcpy(o->asked + o->asked_len, &pieces[i].len, sizeof(pieces[i].len));
-		o->asked_len += sizeof(pieces[i].len);
-		if (pieces[i].len > 0)
-			memcpy(o->asked + o->asked_len, pieces[i].at, pieces[i].len);
-		o->asked_len += pieces[i].len;
+	o->named[at].len = len;
+	o->named[at].count = o->names;
+	*name = (struct normalise_name){ { at, o->names++ } };
+	for (uint8_t *to = o->named[at].bytes; n > 0; n--, pieces++) {
+		memcpy(to, &pieces->len, sizeof(pieces->len));
+		to += sizeof(pieces->len);
+		if (pieces->len > 0)
+			memcpy(to, pieces->at, pieces->len);
+		to += pieces->len;
 	}
-	*name = (struct normalise_name){ { 0, 0 } };
 }
 
-static inline bool one_body_knows(const struct one_body *o)
+static inline bool one_body_knows(const struct one_body *o, const struct normalise_name *name)
 {
-	return o->kept && o->kept_len == o->asked_len && memcmp(o->kept, o->asked, o->kept_len) == 0;
+	size_t at = name->words[0];
+
+	if (o->named[at].count != name->words[1])
+		abort();
+	return o->kept && o->kept_len == o->named[at].len && memcmp(o->kept, o->named[at].bytes, o->kept_len) == 0;
 }
 
 static inline const struct normalise_learned *one_body_recall(void *arg, const struct normalise_name *name)
 {
 	struct one_body *o = arg;
 
-	(void)name;
-	if (o->forgets || !one_body_knows(o))
+	if (o->forgets || !one_body_knows(o, name))
 		return NULL;
 	o->recalled++;
 	return &o->what;
@@ -60,13 +69,13 @@ static inline void one_body_keep(void *arg, const struct normalise_name *name, c
 {
 	struct one_body *o = arg;
 
-	(void)name;
+	one_body_knows(o, name);
 	free(o->kept);
-	o->kept = malloc(o->asked_len);
+	o->kept_len = o->named[name->words[0]].len;
+	o->kept = malloc(o->kept_len);
 	if (!o->kept)
 		abort();
-	memcpy(o->kept, o->asked, o->asked_len);
-	o->kept_len = o->asked_len;
+	memcpy(o->kept, o->named[name->words[0]].bytes, o->kept_len);
 	o->what = *what;
 	o->keeps++;
 }
@@ -78,7 +87,8 @@ static inline void one_body_begin(struct one_body *o)
 
 static inline void one_body_end(struct one_body *o)
 {
-	free(o->asked);
+	for (size_t i = 0; i < ONE_BODY_NAMES; i++)
+		free(o->named[i].bytes);
 	free(o->kept);
 }
 

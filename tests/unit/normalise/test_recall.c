@@ -154,8 +154,7 @@ static void another(void)
 		run(&s, &told, body, len);
 		memcpy(changed, body, sizeof(body));
 		changed[at] ^= 1;
-		if (memory.keeps == 0 || !one_body_knows(&memory))
-			CU_FAIL("the body is known");
+		CU_ASSERT(memory.keeps > 0);
 		expect_unknown("a byte", &memory, told, changed, len);
 	}
 	run(&s, &told, body, len);
