@@ -7,6 +7,8 @@
 
 #include <llhttp.h>
 
+#include "proxy/http/head_lines.h"
+
 /* The longest stretch of chunk sizes, chunk extensions or trailers without a byte of the body. The count is checked
  * after each read, so that up to one read more may pass. */
 enum { HTTP_FRAMING_MAX = 64 * 1024 };
@@ -199,18 +201,25 @@ static int http_mark_hops(struct http_parser *p, struct http_msg *m)
 	return 0;
 }
 
+static void http_trim_value(const struct http_msg *m, struct http_field *f)
+{
+	struct slice v = http_field_value(m, f);
+
+	if (!v.len || ((unsigned char)v.at[0] > ' ' && (unsigned char)v.at[v.len - 1] > ' '))
+		return;
+	v = slice_trim(v);
+	if (v.len)
+		f->value = (uint32_t)(v.at - m->base);
+	f->value_len = (uint32_t)v.len;
+}
+
 static int on_headers_complete(llhttp_t *ll)
 {
 	struct http_parser *p = ll->data;
 	struct http_msg *m = p->msg;
 
-	for (uint32_t i = 0; i < m->n_fields; i++) {
-		struct slice v = slice_trim(http_field_value(m, &m->fields[i]));
-
-		if (v.len)
-			m->fields[i].value = (uint32_t)(v.at - m->base);
-		m->fields[i].value_len = (uint32_t)v.len;
-	}
+	for (uint32_t i = 0; i < m->n_fields; i++)
+		http_trim_value(m, &m->fields[i]);
 	m->major = ll->http_major;
 	m->minor = ll->http_minor;
 	m->status = ll->status_code;
@@ -292,26 +301,6 @@ void http_parser_go_on(struct http_parser *p)
 	llhttp_resume(&p->ll);
 }
 
-/* Whether each line of a head ends in CRLF, with CR nowhere else, and none begins with a blank (RFC 9112 sections 2.2
- * and 5.2: obsolete folding). llhttp's versions differ in these. before: the byte before data, 0 at the head's
- * start. */
-static bool http_lines_valid(const char *data, size_t len, char before)
-{
-	const char *end = data + len;
-
-	if (len && before == '\r' && data[0] != '\n')
-		return false;
-	if (len && before == '\n' && (data[0] == ' ' || data[0] == '\t'))
-		return false;
-	for (const char *at = data, *lf; at < end && (lf = memchr(at, '\n', (size_t)(end - at))); at = lf + 1)
-		if ((lf == data ? before : lf[-1]) != '\r' || (lf + 1 < end && (lf[1] == ' ' || lf[1] == '\t')))
-			return false;
-	for (const char *at = data, *cr; at < end && (cr = memchr(at, '\r', (size_t)(end - at))); at = cr + 1)
-		if (cr + 1 < end && cr[1] != '\n')
-			return false;
-	return true;
-}
-
 /* Method and version are told apart because they are answered differently (501, 505). */
 static enum http_parse_error http_classify(llhttp_errno_t e)
 {
@@ -356,7 +345,7 @@ enum http_parse_result http_parse(struct http_parser *p, const char *data, size_
 	*used = e == HPE_OK ? len : (size_t)(llhttp_get_error_pos(&p->ll) - data);
 	/* after an error the byte that was refused counts as seen */
 	seen = e == HPE_OK || e == HPE_PAUSED || *used == len ? *used : *used + 1;
-	if (was_head && !http_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
+	if (was_head && !head_lines_valid(data, seen, data > p->msg->base ? data[-1] : 0)) {
 		http_fail(p, HTTP_E_SYNTAX, "line not ended by CRLF, or folded");
 		return PARSE_ERROR;
 	}
