@@ -64,6 +64,32 @@ static void __attribute__((constructor)) headers_list(void)
 	}
 }
 
+/* Whether a token of that length is the header's name: letters differ from capitals by one bit, which other characters
+ * of names have set. */
+static inline bool header_is(int id, const char *name, size_t len)
+{
+	const uint64_t small = UINT64_C(0x2020202020202020);
+	const char *known = headers[id].name;
+	uint64_t a, b;
+	size_t at = 0;
+
+	if (headers[id].len != len)
+		return false;
+	while (len - at >= sizeof a) {
+		memcpy(&a, name + at, sizeof a);
+		memcpy(&b, known + at, sizeof b);
+		if ((a | small) != b)
+			return false;
+		at += sizeof a;
+		if (at < len && len - at < sizeof a)           /* the last ones once more, with what is left */
+			at = len - sizeof a;
+	}
+	for (; at < len; at++)
+		if ((name[at] | 0x20) != known[at])
+			return false;
+	return true;
+}
+
 static enum header_id header_family(const char *name, size_t len)
 {
 	int id = first_family[(unsigned char)name[0] % 32];
@@ -77,7 +103,7 @@ enum header_id http_header_id(const char *name, size_t len)
 {
 	int id = len ? *header_list(name, len) : H_OTHER;
 
-	while (id != H_OTHER && (headers[id].len != len || strncasecmp(headers[id].name, name, len)))
+	while (id != H_OTHER && !header_is(id, name, len))
 		id = next_of[id];
 	return id == H_OTHER && len ? header_family(name, len) : (enum header_id)id;
 }
@@ -95,10 +121,7 @@ enum header_response http_header_response(enum header_id id)
 void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name)
 {
 	text_puts(t, "Via: ");
-	text_number(t, m->major);
-	text_puts(t, ".");
-	text_number(t, m->minor);
-	text_puts(t, " ");
+	text_add(t, (const char[]){ (char)('0' + m->major), '.', (char)('0' + m->minor), ' ' }, 4);
 	text_puts(t, name);
 	text_puts(t, "\r\n");
 }

@@ -60,6 +60,7 @@ int http_msg_init(struct http_msg *, size_t max_fields) __attribute__((warn_unus
 void http_msg_free(struct http_msg *);
 void http_msg_reset(struct http_msg *);
 
+/* name: a token, in any case of letters. */
 enum header_id http_header_id(const char *name, size_t len);
 enum header_request http_header_request(enum header_id);
 enum header_response http_header_response(enum header_id);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
@@ -56,6 +57,27 @@ static void names(void)
 	}
 	CU_ASSERT_EQUAL(http_header_id("", 0), H_OTHER);
 	CU_ASSERT_EQUAL(http_header_id("x-other", 7), H_OTHER);
+}
+
+/* With a character of it changed, wherever it stands and for whichever character of tokens (RFC 9110 section 5.6.2), the name is
+ * another, unless only the case of a letter changed. */
+static void near_names(void)
+{
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	for (int id = 1; id < H_COUNT; id++) {
+		const char *name = header_names[id];
+		size_t len = name ? strlen(name) : 0;
+		char other[64];
+
+		for (size_t i = 0; i < len; i++)
+			for (const char *c = token; *c; c++) {
+				memcpy(other, name, len + 1);
+				other[i] = *c;
+				if ((http_header_id(other, len) == (enum header_id)id) != (strcasecmp(other, name) == 0))
+					UNIT_ROW(false, "%s, not %s", other, name);
+			}
+	}
 }
 
 /* A family is whatever begins as it does and has no row of its own. */
@@ -193,4 +215,4 @@ static void reset(void)
 	CU_ASSERT_PTR_NULL(m.fields);
 }
 
-UNIT_SUITE(http_msg, { "names", names }, { "trust 18: families", family_names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset })
+UNIT_SUITE(http_msg, { "names", names }, { "near names", near_names }, { "trust 18: families", family_names }, { "hop by hop", hop_by_hop }, { "lists", lists }, { "slices", slices }, { "reset", reset })
