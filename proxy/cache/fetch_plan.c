@@ -64,7 +64,7 @@ static const enum response_way plan_ways[] = {
 };
 
 int fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target,
-    enum policy policy, struct object *body, bool ranged, struct fetch_request *r)
+    enum policy policy, struct object *body, bool ranged, struct slice begin, struct fetch_request *r)
 {
 	const struct conf *conf = ctx->conf;
 	const struct conf_route *route = target->route;
@@ -114,7 +114,8 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;
-	if (!plan_gateway(ctx, request, target, r) && !request_head_write(r, m, conf, target, !caches, ctx->trace)) {
+	if (!plan_gateway(ctx, request, target, r) &&
+	    !request_head_write(r, m, conf, target, !caches, ctx->trace, begin)) {
 		r->settings = settings_ref(ctx->settings);
 		r->record = fetch_record_share(ctx->record);
 		return 0;

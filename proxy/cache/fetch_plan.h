@@ -25,8 +25,10 @@ uint64_t fetch_plan_interval_ms(const struct request_context *, const struct tar
 bool fetch_plan_caches(const struct request *, const struct target *);
 
 /* Fills *r with the fetch of this target for this request. ranged: the fetch asks only for the part that the request
- * asks for. The strings of *r are the caller's (fetch_request_free()) until a fetch takes them. -1: out of memory. */
+ * asks for. begin: as request_head_write() takes it. The strings of *r are the caller's (fetch_request_free()) until a
+ * fetch takes them. -1: out of memory. */
 int fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy,
-    struct object *body, bool ranged, struct fetch_request *r) __attribute__((warn_unused_result));
+    struct object *body, bool ranged, struct slice begin, struct fetch_request *r)
+    __attribute__((warn_unused_result));
 
 #endif

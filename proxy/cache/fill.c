@@ -388,18 +388,18 @@ static void fill_on_end(void *arg)
 /* A fill with its own copy of the strings. NULL: out of memory. */
 static struct fill *fill_new(const struct fill_params *params)
 {
-	struct fill *l = malloc(sizeof *l + params->busy_len + params->sent.len);
+	struct fill *l = malloc(sizeof *l + params->busy.len + params->sent.len);
 
 	if (!l)
 		return NULL;
-	assert(params->key_len <= params->busy_len && !memcmp(params->busy, params->key, params->key_len));
-	*l = (struct fill){ .params = *params, .key = l->text, .sent = l->text + params->busy_len,
+	assert(params->key_len <= params->busy.len && !memcmp(params->busy.at, params->key, params->key_len));
+	*l = (struct fill){ .params = *params, .key = l->text, .sent = l->text + params->busy.len,
 		.sent_len = params->sent.len, .left = true, .request = *params->request };
-	memcpy(l->text, params->busy, params->busy_len);
-	memcpy(l->text + params->busy_len, params->sent.at, params->sent.len);
+	memcpy(l->text, params->busy.at, params->busy.len);
+	memcpy(l->text + params->busy.len, params->sent.at, params->sent.len);
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
 	l->params.part = params->part ? entry_ref(params->part) : NULL;
-	l->busy = cache_key(params->cache, l->text, params->busy_len);
+	l->busy = (struct cache_key){ l->text, params->busy.len, params->busy.hash };
 	l->ticket = cache_ticket(params->cache, l->key, params->key_len);
 	l->request.msg = NULL;
 	l->asked = l->request_time = fill_now(l);

@@ -19,8 +19,7 @@ struct fill_params {
 	size_t key_len;
 	/* the key under which others find the response while it is made: that of the variant, where it is known, so it
 	 * begins with key; copied */
-	const char *busy;
-	size_t busy_len;
+	struct cache_key busy;
 	const struct request *request; /* copied without its message */
 	struct slice sent;             /* its lines for the origin (request_head_sent()); copied */
 	struct entry *entry;           /* the stored response to validate; a reference is taken; NULL: none */

@@ -58,7 +58,7 @@ struct slice lookup_sent(struct lookup *l)
 
 	if (!l->sent.at) {
 		text_empty(sent);
-		request_head_sent(sent, l->request->msg, &l->target);
+		l->sent_open = request_head_sent(sent, l->request->msg, &l->target);
 		if (!sent->failed)
 			l->sent = (struct slice){ sent->bytes, sent->len };
 	}

@@ -98,12 +98,14 @@ struct lookup {
 	char *parts;                   /* the key with ENTRY_PARTS; NULL: no part was asked for */
 	size_t parts_len;
 	struct slice sent;             /* memory->sent, once written for this request; at NULL: not yet */
+	size_t sent_open;              /* of these, the bytes that any origin may see */
 	/* lookup_clear() leaves the members from here on as they are: each is written before it is read. */
 	const struct cache_control *cc;        /* what the request says to caches, as far as the route lets it count */
 	struct cache_control own_cc;
 	struct freshness_settings settings;
 	uint64_t settings_hash;
 	struct freshness freshness;    /* of the stored response that answers */
+	struct cache_key busy;         /* the key in flight, once the origin is to be asked */
 	struct byte_range range;       /* of the whole body; lies inside part */
 	struct store_wait wait;
 	struct cache_ticket ticket;    /* taken when the wait began */

@@ -16,14 +16,14 @@
 
 /* Joins the response in the making, if this request may have it. Once its head is there it must be as fresh as a stored
  * response would have to be. */
-static struct object *lookup_join(struct lookup *l, const struct cache_key *key)
+static struct object *lookup_join(struct lookup *l)
 {
-	struct object *o = cache_in_flight_join(l->ctx->cache, key);
+	struct object *o = cache_in_flight_join(l->ctx->cache, &l->busy);
 	const struct audience *to = o ? object_audience(o) : NULL;
 
 	if (!to || freshness_reuse(&to->freshness, l->cc, lookup_now(l), NULL) == REUSE_FRESH)
 		return o;
-	cache_in_flight_end(l->ctx->cache, key, o);
+	cache_in_flight_end(l->ctx->cache, &l->busy, o);
 	object_unref(&o);
 	return NULL;
 }
@@ -57,8 +57,6 @@ static bool lookup_finds_again(struct lookup *l)
 
 enum lookup_step lookup_step_collapse(struct lookup *l)
 {
-	struct cache_key key;
-
 	if (l->pause)
 		return lookup_pause(l);
 	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
@@ -66,10 +64,10 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 		    local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}
-	key = cache_key(l->ctx->cache, l->key, l->key_len);
-	if (cache_is_hit_for_miss(l->ctx->cache, &key, lookup_steady(l)))
+	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
+	if (cache_is_hit_for_miss(l->ctx->cache, &l->busy, lookup_steady(l)))
 		l->company = COMPANY_NONE;
-	if (l->company != COMPANY_NONE && (l->object = lookup_join(l, &key))) {
+	if (l->company != COMPANY_NONE && (l->object = lookup_join(l))) {
 		l->source = SOURCE_COLLAPSED;
 		l->status.collapsed = true;
 		return LOOKUP_DELIVER;
@@ -79,16 +77,16 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 
 /* ---- FILL ---- */
 
-/* Starts a fetch that fills the cache for the request; the origin gets the lines in sent. Returns its object;
- * *collapsed: it is the object of another request's fetch. */
-static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent,
+/* Starts a fetch that fills the cache for the request; the origin gets the lines in sent, of which any origin may see
+ * the first `open` bytes. Returns its object; *collapsed: it is the object of another request's fetch. */
+static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, size_t open,
     struct entry *entry, bool *collapsed)
 {
 	const struct conf *conf = l->ctx->conf;
 	struct fill_params p = {
 		.cache = l->ctx->cache, .fetches = l->ctx->fetches, .loop = l->ctx->loop, .key = l->key,
 		.key_len = l->primary_len,
-		.busy = l->ranged ? l->parts : l->key, .busy_len = l->ranged ? l->parts_len : l->key_len,
+		.busy = l->ranged ? cache_key(l->ctx->cache, l->parts, l->parts_len) : l->busy,
 		.request = request, .sent = sent, .entry = entry, .generation = l->generation, .part = l->part,
 		.freshness = l->settings,
 		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
@@ -98,16 +96,18 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 	};
 	struct fetch_request r;
 
-	if (!sent.at || fetch_plan(l->ctx, request, &l->target, l->policy, NULL, l->ranged, &r))
+	if (!sent.at || fetch_plan(l->ctx, request, &l->target, l->policy, NULL, l->ranged,
+	        (struct slice){ sent.at, open }, &r))
 		return NULL;
 	return fill_start(&p, &r, collapsed);
 }
 
 enum lookup_step lookup_step_fill(struct lookup *l)
 {
+	struct slice sent = lookup_sent(l);
 	bool collapsed = false;
 
-	l->object = lookup_fetch(l, l->request, lookup_sent(l), l->entry, &collapsed);
+	l->object = lookup_fetch(l, l->request, sent, l->sent_open, l->entry, &collapsed);
 	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	l->status.collapsed = collapsed;
 	return LOOKUP_DELIVER;
@@ -118,19 +118,21 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 /* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
-	struct cache_key key = cache_key(l->ctx->cache, l->key, l->key_len);
-	struct object *o = cache_in_flight_join(l->ctx->cache, &key);
 	struct request anybody = *l->request;
 	struct text sent = { 0 };
+	struct object *o;
+	size_t open;
 	struct http_msg m;
 	bool collapsed;
 
+	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
+	o = cache_in_flight_join(l->ctx->cache, &l->busy);
 	if (!o && !l->pause && !request_head_for_anybody(&m, l->request->msg)) {
 		anybody.msg = &m;
 		anybody.says = (struct cache_control){ 0 };
-		request_head_sent(&sent, &m, &l->target);
+		open = request_head_sent(&sent, &m, &l->target);
 		if (!sent.failed)
-			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, e, &collapsed);
+			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, &collapsed);
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
 		text_free(&sent);
 		http_msg_free(&m);

@@ -200,11 +200,15 @@ static void add_via(struct text *t, const struct http_msg *m)
 			request_head_add_field(t, m, &m->fields[i]);
 }
 
-void request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
+size_t request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
 {
+	size_t before = t->len, open;
+
 	add_client_fields(t, m, target);
+	open = t->len - before;
 	add_via(t, m);
 	add_private_fields(t, m, target);
+	return open;
 }
 
 static void add_lower_case(struct text *t, struct slice name)
@@ -233,7 +237,7 @@ void request_head_key(struct text *key, const struct http_msg *m, const struct t
 }
 
 int request_head_write(struct fetch_request *r, const struct http_msg *m, const struct conf *conf,
-    const struct target *target, bool conditional, struct trace *trace)
+    const struct target *target, bool conditional, struct trace *trace, struct slice begin)
 {
 	bool read = reads(m);
 	struct response_settings own = r->stage.head;
@@ -244,7 +248,10 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		memcpy(r->method, "GET", sizeof "GET");
 	else
 		snprintf(r->method, sizeof r->method, "%.*s", (int)m->method_len, m->base + m->method_at);
-	add_client_fields(&t, m, target);
+	if (begin.at)
+		text_add(&t, begin.at, begin.len);
+	else
+		add_client_fields(&t, m, target);
 	if (read && conditional) {
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
 		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));

@@ -17,8 +17,9 @@ bool request_head_ranged(const struct http_msg *);
 
 /* Writes the field lines by which an origin may tell this request from another one for the same URL: those of the
  * client's fields that go along. Keys are computed from these lines (vary.h), never from what the client wrote. Left
- * out are fields that utfeed sends alike with every request or for its own purposes (preconditions, ranges). */
-void request_head_sent(struct text *, const struct http_msg *, const struct target *);
+ * out are fields that utfeed sends alike with every request or for its own purposes (preconditions, ranges). Returns
+ * how many bytes of them, from the first one on, any origin may see: request_head_write() begins with these. */
+size_t request_head_sent(struct text *, const struct http_msg *, const struct target *);
 /* Adds to the key the fields that go along though headers.def does not name them, one line each, with names in lower
  * case: the origin may heed any of them without saying so. Begins with a newline; adds nothing where there is no such
  * field. */
@@ -31,9 +32,10 @@ int request_head_for_anybody(struct http_msg *, const struct http_msg *from);
 /* Writes the head of a fetch. Through the forward proxy the client talks to the origin itself, so all end-to-end fields
  * go along except credentials, which go only where they are let through. conditional: the client's own preconditions go
  * along (where the cache adds its own instead, they do not); r->ranged: its Range and If-Range go along. A route with
- * traceparent sends the trace to its own origin (NULL: there is none). Fills method,
- * fields, private_fields and stage.head.etag_ours (from stage.head.etag_suffix). -1: out of memory. */
+ * traceparent sends the trace to its own origin (NULL: there is none). begin: what request_head_sent() says it begins
+ * with; at NULL: that is not written yet. Fills method, fields, private_fields and stage.head.etag_ours (from
+ * stage.head.etag_suffix). -1: out of memory. */
 int request_head_write(struct fetch_request *, const struct http_msg *, const struct conf *, const struct target *,
-    bool conditional, struct trace *) __attribute__((warn_unused_result));
+    bool conditional, struct trace *, struct slice begin) __attribute__((warn_unused_result));
 
 #endif

@@ -141,7 +141,7 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 		return;
 	}
 	if (!fetch_plan(ctx, request, target, policy, body,
-	        !target->route->normalise && request_head_ranged(request->msg), &r))
+	        !target->route->normalise && request_head_ranged(request->msg), (struct slice){ NULL, 0 }, &r))
 		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 

@@ -225,7 +225,7 @@ static int url_plan(struct check_url *u, struct fetch_request *r)
 	const struct request_context ctx = { .loop = u->loop, .conf = conf, .fetches = u->fetches,
 		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings, .guard = u->guard };
 
-	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, r))
+	if (fetch_plan(&ctx, &request, &target, POLICY_AUTO, NULL, false, (struct slice){ NULL, 0 }, r))
 		return -1;
 	r->stage.normalise = false;
 	if (r->limits.total_timeout_ms == 0 || r->limits.total_timeout_ms > CHECK_URL_TIME_MS)

@@ -54,6 +54,31 @@ def test_request_fields(start, origin, route_options, sent):
     assert {"x-tenant", "x-trace", "x-hop"} & asked.names() == sent
 
 
+OF_ALL_KINDS = ("Accept: text/xml", "Accept-Language: ru", "X-Tenant: 1", "X-Hop: 2", "accept-language: en", "Connection: x-hop, close-not",
+                "X-Tenant: 3", "Via: 1.0 before", "Authorization: Basic dTpw", "User-Agent: curl/8 (x; y)", "From: a@b.test",
+                "Content_Length: 5", "Proxy-Authorization: Basic dTpw", "Cache-Control: max-age=3", "traceparent: 00-1-2-3")
+
+
+@pytest.mark.parametrize("route_options", [
+    "", "authorization=on", "request-fields=*", "request-fields=X-Tenant authorization=on", "user-agent=client accept=*/*"])
+def test_what_goes_upstream_does_not_depend_on_the_cache(start, origin, route_options):
+    """A route that keeps has read the client's fields for its keys when it writes the head; one that keeps nothing has not. Of a
+    request before, on the same connection, nothing is left."""
+    def asked_for(keeps):
+        proxy = start(None, "--route", f"/={origin.url} cache={keeps} {route_options}".strip())
+        client = proxy.client()
+        for target, fields in (("/1", OF_ALL_KINDS), ("/2", ()), ("/3", OF_ALL_KINDS[::-1]), ("/4", OF_ALL_KINDS[:3])):
+            client.ask(target, *fields)
+            upstream = origin.receive()
+            upstream.answer(FEED)
+            assert client.response().body == SMALL_OUT
+            yield upstream.request.line, upstream.request.fields
+
+    kept, passed = list(asked_for("on")), list(asked_for("off"))
+    assert kept == passed and len(kept) == 4
+    assert {name.lower() for name, _ in kept[1][1]} - {"user-agent"} == {"host", "accept", "via", "accept-encoding"}
+
+
 OWN = r"utfeed/\S+"
 CURL = "User-Agent: curl/8 (x; y)"
 

@@ -27,7 +27,7 @@ enum { SETTINGS_HASH = 7, LIFETIME = 60, WINDOW = 1000, FIELDS = 32, HEAD_MAX = 
 
 struct object *__wrap_fill_start(const struct fill_params *, struct fetch_request *, bool *collapsed);
 int __wrap_fetch_plan(const struct request_context *, const struct request *, const struct target *, enum policy, struct object *, bool,
-    struct fetch_request *);
+    struct slice, struct fetch_request *);
 
 /* The fills that were asked for, and what the second store does. */
 static struct {
@@ -43,14 +43,14 @@ struct object *__wrap_fill_start(const struct fill_params *p, struct fetch_reque
 	seen.fills++;
 	seen.validating += p->entry != NULL;
 	seen.alone += p->alone;
-	snprintf(seen.busy, sizeof seen.busy, "%.*s", (int)p->busy_len, p->busy);
+	snprintf(seen.busy, sizeof seen.busy, "%.*s", (int)p->busy.len, p->busy.at);
 	return object_new(0);
 }
 
 int __wrap_fetch_plan(const struct request_context *ctx, const struct request *request, const struct target *target, enum policy policy,
-    struct object *body, bool ranged, struct fetch_request *r)
+    struct object *body, bool ranged, struct slice begin, struct fetch_request *r)
 {
-	(void)ctx, (void)request, (void)target, (void)policy, (void)body, (void)ranged;
+	(void)ctx, (void)request, (void)target, (void)policy, (void)body, (void)ranged, (void)begin;
 	memset(r, 0, sizeof *r);
 	return 0;
 }
