@@ -6,13 +6,29 @@
 #include <string.h>
 #include <strings.h>
 
-static void read_label(struct evidence_label *l, const char *text)
+static void copy_label(struct evidence_label *l, const char *text)
 {
 	size_t len = strnlen(text, sizeof l->text - 1);
 
 	memcpy(l->text, text, len);
 	l->text[len] = '\0';
-	l->label = len == 0 ? NULL : charset_lookup(text, strlen(text));
+	l->label = NULL;
+}
+
+/* Finds out what the labels mean. The declaration's is mostly that of the header. */
+static void read_labels(struct evidence *e)
+{
+	struct evidence_label *const labels[] = { &e->CTEnc, &e->XMLEnc, &e->hidden_enc };
+
+	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+		const char *text = labels[i]->text;
+
+		if (labels[i]->label || text[0] == '\0')
+			continue;
+		labels[i]->label = i > 0 && strcasecmp(text, e->CTEnc.text) == 0
+		    ? e->CTEnc.label
+		    : charset_lookup(text, strlen(text));
+	}
 }
 
 struct bom_family evidence_family(const struct evidence *e)
@@ -42,17 +58,7 @@ void evidence_labels(struct evidence *e, bool http, const char *content_type, si
 	e->http = http;
 	e->forced = forced;
 	media_type_read(&e->type, content_type, content_type_len);
-	read_label(&e->CTEnc, e->type.charset);
-}
-
-/* The declaration's label is mostly that of the header. */
-static void read_declared(struct evidence *e)
-{
-	if (e->CTEnc.label && strcasecmp(e->decl.encoding, e->CTEnc.text) == 0) {
-		memcpy(e->XMLEnc.text, e->decl.encoding, strlen(e->CTEnc.text) + 1);
-		e->XMLEnc.label = e->CTEnc.label;
-	} else
-		read_label(&e->XMLEnc, e->decl.encoding);
+	copy_label(&e->CTEnc, e->type.charset);
 }
 
 void evidence_look(struct evidence *e, const uint8_t *bytes, size_t len, bool complete)
@@ -70,12 +76,12 @@ void evidence_look(struct evidence *e, const uint8_t *bytes, size_t len, bool co
 	e->guess = bom_family_strict(bytes + e->bom_len, len - e->bom_len);
 	e->loose = bom_family_loose(bytes + e->bom_len, len - e->bom_len);
 	xmldecl_read(&e->decl, e->guess, bytes, len, e->bom_len, complete);
-	read_declared(e);
+	copy_label(&e->XMLEnc, e->decl.encoding);
 	e->preamble.state = PREAMBLE_NONE;
 	e->hidden.standalone = -1;
 	if (e->decl.state == XMLDECL_ABSENT)
 		find_hidden(e);
-	read_label(&e->hidden_enc, e->hidden.encoding);
+	copy_label(&e->hidden_enc, e->hidden.encoding);
 }
 
 static size_t utf8_mark(const struct evidence *e)
@@ -85,6 +91,7 @@ static size_t utf8_mark(const struct evidence *e)
 
 void evidence_finish(struct evidence *e)
 {
+	read_labels(e);
 	e->utf8 = utf8_look(e->bytes + utf8_mark(e), e->len - utf8_mark(e), e->complete);
 	/* A feed that is UTF-8 to its end needs no hints. */
 	if (e->utf8.valid && e->complete)

@@ -18,7 +18,8 @@
 
 struct detector_trace;
 
-/* A label as it was written. text "": there is none (NULL in the published rules); label NULL: it is unknown to us. */
+/* A label as it was written. text "": there is none (NULL in the published rules). label: what evidence_finish() found
+ * it to mean; NULL: it is unknown to us. */
 struct evidence_label {
 	char text[64];
 	const struct charset_label *label;

@@ -168,8 +168,12 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	}
 	n->is_feed = sniff == SNIFF_FEED && judges_bytes(n);
 	*ready = last || (sniff != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
-	if (!*ready || (last && recall_verdict(&n->recall, &n->options, e, &n->verdict)))
+	if (!*ready)
 		return NORMALISE_OK;
+	if (last && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete)) {
+		recall_verdict(&n->recall, e, &n->verdict);
+		return NORMALISE_OK;
+	}
 	evidence_finish(e);
 	if (policy_decide(n->options.policy, e, &n->verdict) != 0)
 		return NORMALISE_NO_MEMORY;
@@ -369,15 +373,26 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 	return rc;
 }
 
+/* Whether the held bytes are all of a feed that is known to come out as it goes in: there is nothing to look at. */
+static bool normalise_knows(struct normaliser *n, bool complete)
+{
+	return complete && n->is_feed && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete) &&
+	    recall_is_same(&n->recall);
+}
+
 /* Looks at the held bytes; where they are enough for a decision they are written. */
 static int normalise_look(struct normaliser *n, bool complete)
 {
-	bool ready;
-	int rc;
+	bool ready = true;
+	int rc = NORMALISE_OK;
 
-	evidence_look(&n->evidence, n->held, n->held_len, complete);
-	n->evidence.told = normalise_told(&n->options);
-	rc = normalise_judge(n, complete, &ready);
+	if (normalise_knows(n, complete))
+		recall_verdict(&n->recall, &n->evidence, &n->verdict);
+	else {
+		evidence_look(&n->evidence, n->held, n->held_len, complete);
+		n->evidence.told = normalise_told(&n->options);
+		rc = normalise_judge(n, complete, &ready);
+	}
 	if (rc)
 		return rc;
 	if (!ready) {

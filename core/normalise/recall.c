@@ -29,23 +29,27 @@ void normalise_name(const struct normalise_memory *m, const struct normalise_opt
 	m->name(m->arg, pieces, sizeof pieces / sizeof pieces[0], name);
 }
 
-bool recall_verdict(struct recall *r, const struct normalise_options *o, struct evidence *e, struct verdict *v)
+bool recall_ask(struct recall *r, const struct normalise_options *o, const uint8_t *held, size_t len, bool complete)
 {
 	const struct normalise_learned *found;
 
-	if (!r->memory)
-		return false;
-	normalise_name(r->memory, o, "", e->complete, e->bytes, e->len, &r->name);
-	r->named = true;
+	if (!r->memory || r->asked)
+		return r->recalled;
+	normalise_name(r->memory, o, "", complete, held, len, &r->name);
+	r->asked = true;
 	found = r->memory->recall(r->memory->arg, &r->name);
 	if (!found)
 		return false;
 	r->found = *found;
 	r->recalled = true;
-	*v = found->verdict;
-	e->utf8 = found->utf8;
-	e->hints = found->hints;
 	return true;
+}
+
+void recall_verdict(const struct recall *r, struct evidence *e, struct verdict *v)
+{
+	*v = r->found.verdict;
+	e->utf8 = r->found.utf8;
+	e->hints = r->found.hints;
 }
 
 static void recall_keep(const struct recall *r)
@@ -55,7 +59,7 @@ static void recall_keep(const struct recall *r)
 
 void recall_decided(struct recall *r, const struct evidence *e, const struct verdict *v)
 {
-	if (!r->named)
+	if (!r->asked)
 		return;
 	r->found = (struct normalise_learned){ .verdict = *v, .utf8 = e->utf8, .hints = e->hints };
 	if (!e->complete)
@@ -75,7 +79,7 @@ unsigned recall_repairs(const struct recall *r, unsigned repairs)
 
 void recall_watch(struct recall *r, const uint8_t *held, size_t len)
 {
-	r->watches = r->named && !r->recalled;
+	r->watches = r->named;
 	r->left = held;
 	r->left_len = len;
 }
@@ -119,7 +123,7 @@ static bool is_uneventful(const struct normalise_report *report)
 
 void recall_end(struct recall *r, const struct normalise_report *report, bool sound)
 {
-	if (r->named && !r->recalled) {
+	if (r->named) {
 		r->found.same = r->watches && r->left_len == 0 && is_uneventful(report);
 		r->found.sound = sound;
 		r->found.bytes = report->bytes_out;

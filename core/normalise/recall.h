@@ -15,7 +15,8 @@
 
 struct recall {
 	const struct normalise_memory *memory;  /* NULL: the caller has none */
-	bool named;                             /* name is that of this body */
+	bool asked;                             /* name is that of the held bytes, and the memory was asked for it */
+	bool named;                             /* found is what reading a whole body of that name has told */
 	bool recalled;                          /* found has come from the memory */
 	bool watches;                           /* the output has been the held bytes so far */
 	struct normalise_name name;
@@ -25,8 +26,10 @@ struct recall {
 	uint8_t *held;                          /* the block that left points into, owned; NULL: another owns it */
 };
 
-/* Recalls the verdict, and what evidence_finish() adds to the evidence. False: they are not known. */
-bool recall_verdict(struct recall *, const struct normalise_options *, struct evidence *, struct verdict *);
+/* Asks for these held bytes, at most once. False: they are not known. */
+bool recall_ask(struct recall *, const struct normalise_options *, const uint8_t *held, size_t len, bool complete);
+/* Recalls the verdict, and what evidence_finish() adds to the evidence. */
+void recall_verdict(const struct recall *, struct evidence *, struct verdict *);
 /* The verdict was found by reading: it is kept, unless the body is complete. Then recall_end() keeps it. */
 void recall_decided(struct recall *, const struct evidence *, const struct verdict *);
 /* Whether the body is known to come out as it goes in, without a repair. */
