@@ -35,9 +35,7 @@ enum { LOOP_TIMER_QUEUES = 64, LOOP_ACCESS_BYTES = 32 * 1024 };
 
 struct loop {
 	struct event_base *base;
-	struct event *run_tasks;       /* made active when a task is queued: runs after the turn's other events */
 	struct event *tick;
-	struct event *flush;
 	_Atomic pthread_t thread;      /* that which runs it; until then, that which made it */
 	pthread_mutex_t inbox_lock;
 	struct task_list inbox;        /* tasks other threads woke, by post_link */
@@ -47,7 +45,6 @@ struct loop {
 	struct timer_queue queues[LOOP_TIMER_QUEUES];
 	size_t n_queues;
 	uint64_t tick_due_ms;          /* 0: not armed */
-	bool running_tasks;
 	int64_t date_second;
 	char date[HTTP_DATE_LEN + 1];
 	int64_t log_ms;                /* the time that log_time shows */
@@ -168,29 +165,15 @@ void loop_access(struct loop *l, const char *line, size_t len)
 	assert(len <= sizeof l->access);
 	if (l->access_len + len > sizeof l->access)
 		loop_flush_access(l);
-	if (!l->access_len)
-		event_active(l->flush, EV_TIMEOUT, 0);
 	memcpy(l->access + l->access_len, line, len);
 	l->access_len += len;
 }
 
-static void on_flush(evutil_socket_t fd, short what, void *arg)
+/* A task that a task queues runs in the next turn, after the sockets' events. */
+static void loop_run_tasks(struct loop *l)
 {
-	(void)fd, (void)what;
-	loop_enter(arg, (loop_callback *)on_flush);
-	loop_flush_access(arg);
-}
-
-/* A task that a task queues runs in the next turn, after the sockets' events; event_active() here would run it in this
- * turn. */
-static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
-{
-	static const struct timeval next_turn = { 0, 0 };
-	struct loop *l = arg;
 	struct task mark = { .queued = true }, *t;
 
-	(void)fd, (void)what;
-	l->running_tasks = true;
 	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
 	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
 		TAILQ_REMOVE(&l->tasks, t, link);
@@ -199,9 +182,6 @@ static void on_run_tasks(evutil_socket_t fd, short what, void *arg)
 		t->run(t);
 	}
 	TAILQ_REMOVE(&l->tasks, &mark, link);
-	l->running_tasks = false;
-	if (!TAILQ_EMPTY(&l->tasks))
-		event_add(l->run_tasks, &next_turn);
 }
 
 void loop_defer(struct loop *l, struct task *t)
@@ -209,8 +189,6 @@ void loop_defer(struct loop *l, struct task *t)
 	assert(t->run);
 	if (t->queued)
 		return;
-	if (TAILQ_EMPTY(&l->tasks) && !l->running_tasks)
-		event_active(l->run_tasks, EV_TIMEOUT, 0);
 	TAILQ_INSERT_TAIL(&l->tasks, t, link);
 	t->queued = true;
 }
@@ -261,6 +239,13 @@ void loop_forget(struct loop *l, struct task *t)
 	t->posted = false;
 	t->run = NULL;
 	pthread_mutex_unlock(&l->inbox_lock);
+	loop_forget_own(l, t);
+}
+
+void loop_forget_own(struct loop *l, struct task *t)
+{
+	assert(!t->posted);
+	t->run = NULL;
 	if (t->queued)
 		TAILQ_REMOVE(&l->tasks, t, link);
 	t->queued = false;
@@ -371,11 +356,9 @@ struct loop *loop_new(void)
 		goto fail;
 	if (!(l->base = event_base_new_with_config(config)))
 		goto fail;
-	l->run_tasks = event_new(l->base, -1, 0, on_run_tasks, l);
 	l->tick = event_new(l->base, -1, 0, on_tick, l);
-	l->flush = event_new(l->base, -1, 0, on_flush, l);
 	l->inbox_event = event_new(l->base, l->inbox_fd, EV_READ | EV_PERSIST, on_inbox, l);
-	if (!l->run_tasks || !l->tick || !l->flush || !l->inbox_event || event_add(l->inbox_event, NULL))
+	if (!l->tick || !l->inbox_event || event_add(l->inbox_event, NULL))
 		goto fail;
 	event_config_free(config);
 	return l;
@@ -393,12 +376,8 @@ void loop_free(struct loop **lp)
 	if (!l)
 		return;
 	loop_flush_access(l);
-	if (l->run_tasks)
-		event_free(l->run_tasks);
 	if (l->tick)
 		event_free(l->tick);
-	if (l->flush)
-		event_free(l->flush);
 	if (l->inbox_event)
 		event_free(l->inbox_event);
 	if (l->inbox_fd >= 0)
@@ -411,6 +390,18 @@ void loop_free(struct loop **lp)
 	*lp = NULL;
 }
 
+/* What comes behind the events of a turn: the tasks, then the lines that all of it has written. */
+static void loop_end_turn(struct loop *l)
+{
+	if (!event_base_got_break(l->base))
+		loop_run_tasks(l);
+	if (l->access_len) {
+		loop_enter(l, (loop_callback *)loop_flush_access);
+		loop_flush_access(l);
+	}
+	loop_turn_end(&l->turn, &l->stats);
+}
+
 int loop_run(struct loop *l)
 {
 	int status;
@@ -418,8 +409,9 @@ int loop_run(struct loop *l)
 	if (!pthread_equal(l->thread, pthread_self()))
 		l->thread = pthread_self();
 	do {
-		status = event_base_loop(l->base, EVLOOP_ONCE);
-		loop_turn_end(&l->turn, &l->stats);
+		/* Tasks that are left do not wait for events, though events come first */
+		status = event_base_loop(l->base, EVLOOP_ONCE | (TAILQ_EMPTY(&l->tasks) ? 0 : EVLOOP_NONBLOCK));
+		loop_end_turn(l);
 	} while (!status && !event_base_got_break(l->base));
 	return status < 0 ? -1 : 0;
 }

@@ -79,6 +79,8 @@ void loop_wake(struct loop *, struct task *);
  * (object_set_writer(NULL), object_detach(), a store's or a TLS context's wait), then calls this, then frees the memory
  * that holds the task. To defer or wake the task later fails an assertion. */
 void loop_forget(struct loop *, struct task *);
+/* The same of a task that no other thread ever wakes. */
+void loop_forget_own(struct loop *, struct task *);
 /* For an assertion before every free of memory that holds a task. Called on the task's own thread, after loop_forget()
  * or where no other thread can wake the task. */
 static inline bool task_is_out(const struct task *t)

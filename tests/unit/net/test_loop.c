@@ -6,6 +6,7 @@
 
 #include <event2/event.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ struct actor {
 	unsigned again;             /* defers or arms itself so often */
 	bool stops;
 	int fd;                     /* writes a byte there; 0: none */
+	const char *line;           /* for the access log; NULL: none */
+	int reads;                  /* finds the line of the turn before there; 0: nowhere */
 };
 
 static void act(struct actor *a)
@@ -43,6 +46,10 @@ static void act(struct actor *a)
 	say(a->name);
 	if (a->fd)
 		CU_ASSERT_EQUAL(write(a->fd, "x", 1), 1);
+	if (a->reads)
+		CU_ASSERT_EQUAL(read(a->reads, (char[8]){ 0 }, 8), 2);
+	if (a->line)
+		loop_access(loop, a->line, strlen(a->line));
 	if (a->defers)
 		loop_defer(loop, &a->defers->task);
 	if (a->forgets)
@@ -178,6 +185,60 @@ static void next_turn(void)
 	close(fds[1]);
 }
 
+static void on_last_readable(evutil_socket_t fd, short what, void *task)
+{
+	on_readable(fd, what, NULL);
+	loop_defer(loop, task);
+	loop_stop(loop);
+}
+
+/* A loop that an event stops leaves the tasks to whoever runs it again; one that a task stops runs the tasks of that turn. */
+static void stopped(void)
+{
+	struct actor c = ACTOR('c'), b = ACTOR('b', .stops = true), a = ACTOR('a');
+	struct event *readable;
+	int fds[2];
+
+	CU_ASSERT_FATAL(pipe(fds) == 0 && write(fds[1], "x", 1) == 1);
+	begin();
+	readable = event_new(loop_base(loop), fds[0], EV_READ, on_last_readable, &a.task);
+	event_add(readable, NULL);
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, "p") == 0 && a.task.queued, "%s", said);
+	loop_defer(loop, &b.task);
+	loop_defer(loop, &c.task);
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, "pabc") == 0, "%s", said);
+	event_free(readable);
+	loop_free(&loop);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Lines that a task wrote go out in its turn, also where it stops the loop: a sink has them before the loop runs again. */
+static void access_lines(void)
+{
+	struct actor stop = ACTOR('s', .stops = true), a = ACTOR('a', .defers = &stop, .line = "a\n");
+	char read_back[16] = "";
+	int fds[2], out = dup(STDOUT_FILENO);
+
+	CU_ASSERT_FATAL(pipe(fds) == 0 && out >= 0);
+	fflush(stdout);
+	begin();
+	stop.line = "s\n";
+	stop.reads = fds[0];
+	dup2(fds[1], STDOUT_FILENO);
+	loop_defer(loop, &a.task);
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	dup2(out, STDOUT_FILENO);
+	CU_ASSERT(read(fds[0], read_back, sizeof read_back - 1) == 2 && strcmp(read_back, "s\n") == 0);
+	UNIT_ROW(strcmp(said, "as") == 0, "%s", said);
+	loop_free(&loop);
+	close(fds[0]);
+	close(fds[1]);
+	close(out);
+}
+
 /* A task that queues itself starves nobody. */
 static void busy(void)
 {
@@ -298,5 +359,5 @@ static void clocks(void)
 	loop_free(&loop);
 }
 
-UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
 	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })
