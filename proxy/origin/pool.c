@@ -49,6 +49,7 @@ struct pool {
 	struct pool_limits limits;
 	unsigned generation;           /* connections of this generation alone are kept idle */
 	size_t n_idle;
+	struct pool_origin *latest;    /* which the latest lease was of; NULL: it is gone */
 	struct idle_list ages;
 	struct pool_bucket buckets[POOL_BUCKETS];
 };
@@ -101,12 +102,15 @@ static void pool_on_surplus(struct timer *);
 
 static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_target *t)
 {
-	struct pool_bucket *b = &p->buckets[pool_hash(t)];
+	struct pool_bucket *b;
 	struct pool_origin *o;
 
+	if (p->latest && pool_same(&p->latest->target, t))
+		return p->latest;
+	b = &p->buckets[pool_hash(t)];
 	LIST_FOREACH(o, b, link)
 		if (pool_same(&o->target, t))
-			return o;
+			return p->latest = o;
 	if (!(o = calloc(1, sizeof *o)) || !(o->host = strdup(t->host))) {
 		free(o);
 		return NULL;
@@ -119,13 +123,15 @@ static struct pool_origin *pool_origin_get(struct pool *p, const struct origin_t
 	TAILQ_INIT(&o->idle);
 	TAILQ_INIT(&o->waiting);
 	LIST_INSERT_HEAD(b, o, link);
-	return o;
+	return p->latest = o;
 }
 
 static void pool_origin_put(struct pool_origin *o)
 {
 	if (o->leased || o->n_idle || !TAILQ_EMPTY(&o->waiting))
 		return;
+	if (o->pool->latest == o)
+		o->pool->latest = NULL;
 	LIST_REMOVE(o, link);
 	loop_disarm(o->pool->loop, &o->surplus);
 	free(o->host);
@@ -341,7 +347,7 @@ void lease_end(struct lease **lp, struct conn **cp, bool keep)
 	origin_cancel(&l->origin);
 	conn_close(&l->conn);
 	loop_disarm(o->pool->loop, &l->timer);
-	loop_forget(o->pool->loop, &l->task);
+	loop_forget_own(o->pool->loop, &l->task);
 	assert(task_is_out(&l->task));
 	free(l);
 	o->leased++;           /* keeps o until the connection is kept or closed */
