@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "proxy/base/hash.h"
+#include "proxy/base/heap.h"
 
 enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
 
@@ -348,9 +349,12 @@ bool cache_settle(struct cache *c, struct store_wait *w)
 
 static void cache_memory_stats(struct store *memory, struct stats_gauges *to)
 {
+	struct heap_sums heap = heap_sums();
 	struct store_stats s;
 
 	memory->ops->stats(memory, &s);
+	stats_tell(to, GAUGE_HEAP_BYTES, heap.pieces);
+	stats_tell(to, GAUGE_HEAP_SPARE_BYTES, heap.used + heap.spare - heap.pieces);
 	stats_tell(to, GAUGE_CACHE_ENTRIES, s.entries);
 	stats_tell(to, GAUGE_CACHE_BYTES, s.bytes);
 	stats_tell(to, GAUGE_CACHE_EVICTIONS, s.evictions);

@@ -26,7 +26,7 @@ struct conditional_stored lookup_validators(const struct lookup *l, const struct
 static void deliver_lines(struct lookup *l, struct object *o, bool stored, struct delivery *f)
 {
 	struct text t = text_on(f->lines, sizeof f->lines - 1);
-	const struct object_report *r = object_report(o);
+	const struct object_report *r = object_reported(o);
 
 	if (stored) {
 		text_puts(&t, "Age: ");

@@ -51,7 +51,7 @@ struct fill {
 
 static inline enum response_body fill_body(struct object *o)
 {
-	const struct object_report *r = object_report(o);
+	const struct object_report *r = object_reported(o);
 
 	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
 }

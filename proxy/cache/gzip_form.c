@@ -32,6 +32,7 @@ static struct object *form_new(struct object *body)
 {
 	struct object_head *head = object_head_new();
 	struct object *form = head ? object_new(0) : NULL;
+	struct object_report room;
 
 	if (!form) {
 		object_head_unref(&head);
@@ -39,7 +40,7 @@ static struct object *form_new(struct object *body)
 	}
 	head->content_length = -1;
 	object_keep(form, UINT64_MAX);
-	*object_report(form) = *object_report(body);
+	*object_report(form) = *object_snapshot(body, &room);
 	object_head(form, head);
 	return form;
 }

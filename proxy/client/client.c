@@ -2,7 +2,6 @@
 #include "proxy/client/client_internal.h"
 
 #include <assert.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,9 +23,7 @@ enum {
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500,
 	CLIENT_GIVE_UP_TRIES = 16,
-	CLIENT_SPARES = 64,                    /* spare exchanges kept */
-	/* so many exchanges freed mean that a crowd of clients has left: malloc then gives its free pages back */
-	CLIENT_FREED_MAX = 1024
+	CLIENT_SPARES = 64                     /* spare exchanges kept */
 };
 
 /* Connections accepted so far by all workers; the number is the connection's id. */
@@ -78,10 +75,6 @@ static void client_release(struct client *c)
 		return;
 	}
 	exchange_free(x);
-	if (++p->freed >= CLIENT_FREED_MAX) {
-		p->freed = 0;
-		malloc_trim(0);
-	}
 }
 
 void client_unlist(struct client *c)

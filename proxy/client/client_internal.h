@@ -110,7 +110,6 @@ struct client_pool {
 	struct sweeper sweeper;
 	SLIST_HEAD(, exchange) spares;
 	size_t n_spares;
-	size_t freed;                  /* exchanges freed since memory was last given back to the system */
 };
 
 static inline struct loop *client_loop(struct client *c)

@@ -2,7 +2,6 @@
 #include "proxy/object/object_internal.h"
 
 #include <assert.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,20 +30,27 @@ void object_head_unref(struct object_head **hp)
 	*hp = NULL;
 	if (!h || atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) > 1)
 		return;
+	if (h->home) {
+		home_leave(h->home);
+		return;
+	}
 	free(h->bytes);
 	free(h);
 }
 
 struct object *object_new(size_t transit_bytes)
 {
-	struct object *o = calloc(1, sizeof *o);
+	struct object *o = heap_take_zeroed(HEAP_KEPT, sizeof *o + sizeof *o->making);
+	struct object_making *m = (struct object_making *)(void *)(o + 1);
 
 	if (!o)
 		return NULL;
 	atomic_init(&o->refs, 1);
-	pthread_mutex_init(&o->lock, NULL);
-	o->transit_bytes = o->allowance = transit_bytes;
-	LIST_INIT(&o->readers);
+	o->making = m;
+	o->report = &m->report;
+	pthread_mutex_init(&m->lock, NULL);
+	m->transit_bytes = m->allowance = transit_bytes;
+	LIST_INIT(&m->readers);
 	return o;
 }
 
@@ -56,7 +62,7 @@ struct object *object_ref(struct object *o)
 
 void object_free_before(struct object *o, uint64_t offset)
 {
-	while (o->first && o->first->start + o->first->len < offset && o->first != o->last) {
+	while (o->first && o->first->start + o->first->len < offset && o->first != o->making->last) {
 		struct object_segment *s = o->first;
 
 		o->first = s->next;
@@ -65,19 +71,32 @@ void object_free_before(struct object *o, uint64_t offset)
 	}
 }
 
-static __attribute__((cold)) void object_free(struct object *o)
+static void object_end_making(struct object *o)
 {
-	assert(LIST_EMPTY(&o->readers) && !o->writer);
+	struct object_making *m = o->making;
+
+	assert(LIST_EMPTY(&m->readers) && !m->writer);
 	object_free_before(o, UINT64_MAX);
 	bodies_gave(o->first ? o->first->len : 0);
 	segment_free(o->first);
+	object_unref(&m->substitute);
+	audience_free(&m->audience);
+	free(m->interim);
+	pthread_mutex_destroy(&m->lock);
+}
+
+static __attribute__((cold)) void object_free(struct object *o)
+{
 	object_head_unref(&o->head);
-	object_unref(&o->substitute);
 	object_unref(&o->gzip);
-	audience_free(&o->audience);
-	free(o->interim);
-	pthread_mutex_destroy(&o->lock);
-	free(o);
+	if (o->making) {
+		object_end_making(o);
+		heap_give(o);
+		return;
+	}
+	bodies_gave((size_t)o->length);
+	report_unshare(o->report);
+	home_leave(o->home);
 }
 
 void object_unref(struct object **op)
@@ -93,28 +112,28 @@ static void object_wake(struct object *o)
 {
 	struct object_reader *r;
 
-	LIST_FOREACH(r, &o->readers, link)
+	LIST_FOREACH(r, &o->making->readers, link)
 		r->wake(r);
 }
 
 void object_set_writer(struct object *o, struct object_writer *w)
 {
-	pthread_mutex_lock(&o->lock);
-	o->writer = w;
-	o->writer_waits = false;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
+	o->making->writer = w;
+	o->making->writer_waits = false;
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 void object_keep(struct object *o, uint64_t max)
 {
 	assert(!o->first);
-	o->keep_max = max;
+	o->making->keep_max = max;
 	atomic_store_explicit(&o->kept, true, memory_order_relaxed);
 }
 
 void object_expect(struct object *o, uint64_t length)
 {
-	o->expected = length;
+	o->making->expected = length;
 }
 
 bool object_is_kept(const struct object *o)
@@ -124,11 +143,11 @@ bool object_is_kept(const struct object *o)
 
 void object_forget_interim(struct object *o)
 {
-	if (o->phase < OBJECT_DONE || !LIST_EMPTY(&o->readers))
+	if (o->phase < OBJECT_DONE || !LIST_EMPTY(&o->making->readers))
 		return;
-	free(o->interim);
-	o->interim = NULL;
-	o->interim_len = 0;
+	free(o->making->interim);
+	o->making->interim = NULL;
+	o->making->interim_len = 0;
 }
 
 static void object_enter(struct object *o, enum object_phase phase)
@@ -141,23 +160,23 @@ static void object_enter(struct object *o, enum object_phase phase)
 void object_head(struct object *o, struct object_head *head)
 {
 	assert(o->phase == OBJECT_WAITING);
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	o->head = head;
 	object_enter(o, OBJECT_BODY);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
-static struct object_segment *object_grow(struct object *o)
+static struct object_segment *object_grow(struct object *o, size_t at_hand)
 {
-	struct object_segment *s = segment_new(o);
+	struct object_segment *s = segment_new(o, at_hand);
 
 	if (!s)
 		return NULL;
-	if (o->last)
-		o->last->next = s;
+	if (o->making->last)
+		o->making->last->next = s;
 	else
 		o->first = s;
-	return o->last = s;
+	return o->making->last = s;
 }
 
 /* Called under the lock: the object is in transit from now on. */
@@ -166,15 +185,15 @@ static void object_let_go(struct object *o)
 	if (!object_is_kept(o))
 		return;
 	atomic_store_explicit(&o->kept, false, memory_order_relaxed);
-	if (o->writer && LIST_EMPTY(&o->readers))
-		o->writer->abandoned(o->writer);
+	if (o->making->writer && LIST_EMPTY(&o->making->readers))
+		o->making->writer->abandoned(o->making->writer);
 }
 
 void object_unkeep(struct object *o)
 {
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	object_let_go(o);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 int object_append(struct object *o, const void *bytes, size_t len)
@@ -183,27 +202,27 @@ int object_append(struct object *o, const void *bytes, size_t len)
 	int status = 0;
 
 	assert(o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	while (len) {
-		struct object_segment *s = o->last;
+		struct object_segment *s = o->making->last;
 		size_t n;
 
-		if ((!s || s->len == s->cap) && !(s = object_grow(o))) {
+		if ((!s || s->len == s->cap) && !(s = object_grow(o, len))) {
 			status = -1;
 			break;
 		}
 		n = s->cap - s->len < len ? s->cap - s->len : len;
 		memcpy(s->bytes + s->len, at, n);
-		s->len += n;
+		s->len += (uint32_t)n;
 		bodies_took(n);
 		o->length += n;
 		at += n;
 		len -= n;
 	}
-	if (o->length > o->keep_max)
+	if (o->length > o->making->keep_max)
 		object_let_go(o);
 	object_wake(o);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 	return status;
 }
 
@@ -212,7 +231,7 @@ static uint64_t object_furthest_behind(const struct object *o, bool expelled)
 	const struct object_reader *r;
 	uint64_t min = o->length;
 
-	LIST_FOREACH(r, &o->readers, link)
+	LIST_FOREACH(r, &o->making->readers, link)
 		if (r->offset < min && (expelled || !r->expelled))
 			min = r->offset;
 	return min;
@@ -232,7 +251,7 @@ static bool object_has_ready(const struct object *o)
 {
 	const struct object_reader *r;
 
-	LIST_FOREACH(r, &o->readers, link)
+	LIST_FOREACH(r, &o->making->readers, link)
 		if (r->offset == o->length && !r->expelled)
 			return true;
 	return false;
@@ -242,40 +261,40 @@ void object_expel_slow(struct object *o)
 {
 	struct object_reader *r;
 
-	pthread_mutex_lock(&o->lock);
-	LIST_FOREACH(r, &o->readers, link)
-		if (o->length - r->offset > o->allowance / 2 && !r->expelled && object_has_ready(o)) {
+	pthread_mutex_lock(&o->making->lock);
+	LIST_FOREACH(r, &o->making->readers, link)
+		if (o->length - r->offset > o->making->allowance / 2 && !r->expelled && object_has_ready(o)) {
 			r->expelled = true;
 			r->wake(r);
 		}
 	object_settle(o);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 bool object_full(struct object *o)
 {
-	size_t share = bodies_share(o->transit_bytes);
+	size_t share = bodies_share(o->making->transit_bytes);
 	bool full;
 
 	if (object_is_kept(o))
 		return false;
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	full = o->length - object_slowest(o) >= share;
 	if (full)
-		o->allowance = share;
-	o->writer_waits |= full;
-	pthread_mutex_unlock(&o->lock);
+		o->making->allowance = share;
+	o->making->writer_waits |= full;
+	pthread_mutex_unlock(&o->making->lock);
 	return full;
 }
 
 void object_done(struct object *o)
 {
 	assert(o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->lock);
-	if (o->last)
-		segment_trim(o->last);
+	pthread_mutex_lock(&o->making->lock);
+	if (o->making->last)
+		segment_trim(o->making->last);
 	object_enter(o, OBJECT_DONE);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 int object_interim(struct object *o, const char *bytes, size_t len)
@@ -283,84 +302,87 @@ int object_interim(struct object *o, const char *bytes, size_t len)
 	char *all = NULL;
 	bool fits;
 
-	pthread_mutex_lock(&o->lock);
-	fits = len <= OBJECT_INTERIM_MAX - o->interim_len;
-	if (fits && (all = realloc(o->interim, o->interim_len + len))) {
-		memcpy(all + o->interim_len, bytes, len);
-		o->interim = all;
-		o->interim_len += len;
+	pthread_mutex_lock(&o->making->lock);
+	fits = len <= OBJECT_INTERIM_MAX - o->making->interim_len;
+	if (fits && (all = realloc(o->making->interim, o->making->interim_len + len))) {
+		memcpy(all + o->making->interim_len, bytes, len);
+		o->making->interim = all;
+		o->making->interim_len += len;
 		object_wake(o);
 	}
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 	return fits && !all ? -1 : 0;
 }
 
 void object_substitute(struct object *o, struct object_head *head, struct object *body)
 {
 	assert(o->phase == OBJECT_WAITING && object_phase(body) == OBJECT_DONE);
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	o->head = object_head_ref(head);
-	o->substitute = object_ref(body);
+	o->making->substitute = object_ref(body);
 	object_enter(o, OBJECT_SUBSTITUTED);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 void object_fail(struct object *o, const struct failure *f)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->lock);
-	o->failure = *f;
+	pthread_mutex_lock(&o->making->lock);
+	o->making->failure = *f;
 	object_enter(o, OBJECT_FAILED);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 void object_set_audience(struct object *o, struct audience *a)
 {
-	assert(o->phase == OBJECT_WAITING && !o->audience);
-	o->audience = a;
+	assert(o->phase == OBJECT_WAITING && !o->making->audience);
+	o->making->audience = a;
 }
 
 const struct audience *object_audience(const struct object *o)
 {
-	return object_phase(o) == OBJECT_WAITING ? NULL : o->audience;
+	return object_phase(o) == OBJECT_WAITING ? NULL : o->making->audience;
 }
 
 void object_set_verdict(struct object *o, const struct verdict *v, bool revised)
 {
-	pthread_mutex_lock(&o->lock);
-	o->report.verdict = *v;
-	o->report.decided = true;
-	o->report.revised = revised;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
+	o->making->report.verdict = *v;
+	o->making->report.decided = true;
+	o->making->report.revised = revised;
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 bool object_verdict(struct object *o, struct verdict *v)
 {
-	bool decided;
+	bool decided, settled = object_is_settled(o);
 
-	pthread_mutex_lock(&o->lock);
-	*v = o->report.verdict;
-	decided = o->report.decided;
-	pthread_mutex_unlock(&o->lock);
+	if (!settled)
+		pthread_mutex_lock(&o->making->lock);
+	*v = o->report->verdict;
+	decided = o->report->decided;
+	if (!settled)
+		pthread_mutex_unlock(&o->making->lock);
 	return decided;
 }
 
 struct object_report *object_report(struct object *o)
 {
-	return &o->report;
+	assert(o->making);
+	return &o->making->report;
 }
 
 const struct object_report *object_reported(const struct object *o)
 {
-	return &o->report;
+	return o->report;
 }
 
 void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 {
-	pthread_mutex_lock(&o->lock);
-	o->report.repairs = repairs;
-	o->report.malformed = malformed;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
+	o->making->report.repairs = repairs;
+	o->making->report.malformed = malformed;
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 const struct object_report *object_snapshot(struct object *o, struct object_report *room)
@@ -368,12 +390,12 @@ const struct object_report *object_snapshot(struct object *o, struct object_repo
 	static const struct object_report nothing;
 
 	if (object_is_settled(o))
-		return &o->report;
+		return o->report;
 	if (object_phase(o) == OBJECT_WAITING)         /* the writer may be changing the report, without the lock */
 		return &nothing;
-	pthread_mutex_lock(&o->lock);
-	*room = o->report;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
+	*room = *o->report;
+	pthread_mutex_unlock(&o->making->lock);
 	return room;
 }
 
@@ -396,7 +418,8 @@ int64_t object_content_length(const struct object *o)
 
 const struct failure *object_failure(const struct object *o)
 {
-	return &o->failure;
+	assert(o->making);
+	return &o->making->failure;
 }
 
 uint64_t object_length(const struct object *o)
@@ -404,16 +427,11 @@ uint64_t object_length(const struct object *o)
 	return o->length;
 }
 
-const void *object_start(const struct object *o)
-{
-	return o->first ? o->first->bytes : NULL;
-}
-
 size_t object_memory(const struct object *o)
 {
-	size_t sum = malloc_usable_size((void *)o) + sizeof(size_t);
+	size_t sum = heap_bytes(o->making ? (const void *)o : o->home);
 
-	for (struct object_segment *s = o->first; s; s = s->next)
+	for (const struct object_segment *s = o->making ? o->first : NULL; s; s = s->next)
 		sum += segment_memory(s);
 	return sum;
 }
@@ -437,7 +455,7 @@ struct object *object_compact(const struct object *o)
 		return NULL;
 	object_keep(copy, UINT64_MAX);
 	object_expect(copy, o->length);
-	copy->lasting = true;
+	copy->making->compact = true;
 	object_head(copy, object_head_ref(o->head));
 	for (const struct object_segment *s = o->first; s && !status; s = s->next)
 		status = object_append(copy, s->bytes, s->len);
@@ -445,7 +463,49 @@ struct object *object_compact(const struct object *o)
 		object_unref(&copy);
 		return NULL;
 	}
-	copy->report = o->report;
+	copy->making->report = *o->report;
 	object_done(copy);
 	return copy;
+}
+
+/* An inlay: the object, its one segment, the body's bytes. */
+struct inlay { struct object object; struct object_segment segment; };
+
+size_t object_inlay_bytes(const struct object *o)
+{
+	return o->making && o->length <= OBJECT_INLAY_MAX ? sizeof(struct inlay) + (size_t)o->length : 0;
+}
+
+struct object *object_inlay(void *at, const struct object *from, struct object_head *head, struct home *home,
+    size_t *more)
+{
+	struct inlay *i = at;
+	uint8_t *bytes = (uint8_t *)(i + 1), *to = bytes;
+	const struct object_report *report = report_share(from->report, more);
+
+	assert(object_is_settled(from) && object_inlay_bytes(from));
+	if (!report)
+		return NULL;
+	memset(i, 0, sizeof *i);
+	for (const struct object_segment *s = from->first; s; s = s->next) {
+		memcpy(to, s->bytes, s->len);
+		to += s->len;
+	}
+	i->segment = (struct object_segment){ .bytes = bytes, .len = (uint32_t)from->length,
+		.cap = (uint32_t)from->length };
+	i->object.report = report;
+	i->object.head = object_head_ref(head);
+	i->object.home = home;
+	i->object.first = from->length ? &i->segment : NULL;
+	atomic_init(&i->object.refs, 1);
+	atomic_init(&i->object.length, from->length);
+	atomic_init(&i->object.kept, true);
+	atomic_init(&i->object.phase, OBJECT_DONE);
+	bodies_took((size_t)from->length);
+	return &i->object;
+}
+
+const struct home *object_home(const struct object *o)
+{
+	return o->home;
 }

@@ -22,6 +22,7 @@
 
 #include "core/normalise/normalise.h"
 #include "proxy/base/failure.h"
+#include "proxy/base/home.h"
 #include "proxy/http/freshness.h"
 
 enum object_phase { OBJECT_WAITING, OBJECT_BODY, OBJECT_DONE, OBJECT_FAILED, OBJECT_SUBSTITUTED };
@@ -35,11 +36,12 @@ struct object_head {
 	char *bytes;
 	size_t len;
 	int64_t content_length;        /* of the whole body; -1: not known yet */
+	/* where in bytes the ETag's closing quote stands, before which a suffix goes; 0: no ETag */
+	uint32_t etag_end;
 	bool no_body;                  /* 204, 304 */
 	bool gzip;                     /* normalised text, which clients may get as gzip; Vary says so */
 	bool coded;                    /* the object's bytes are the gzip form, for the one client that waits for it */
-	/* where in bytes the ETag's closing quote stands, before which a suffix goes; 0: no ETag */
-	size_t etag_end;
+	struct home *home;             /* the block in which head and bytes lie; NULL: each in its own */
 };
 
 /* One reference. NULL: out of memory. */
@@ -105,7 +107,8 @@ void object_set_writer(struct object *, struct object_writer *);
 /* Makes the object kept; called before the first byte. A body that grows longer than max is in transit from there
  * on. */
 void object_keep(struct object *, uint64_t max);
-/* Tells the body's length, where it is known: no memory is taken beyond it. */
+/* Tells about how long the body will be, where that can be said: memory is taken in fewer pieces, but never for much
+ * more than has come. */
 void object_expect(struct object *, uint64_t length);
 void object_head(struct object *, struct object_head *);           /* takes over the reference */
 /* -1: out of memory */
@@ -130,7 +133,7 @@ void object_set_audience(struct object *, struct audience *);
 /* Sets the verdict; called again where it is corrected later. */
 void object_set_verdict(struct object *, const struct verdict *, bool revised);
 /* The rest of the report, to be written before object_head() or object_substitute(), so that a reader that sees the
- * head sees the report too. */
+ * head sees the report too. Not of an object_inlay(). */
 struct object_report *object_report(struct object *);
 /* The report, to read only. */
 const struct object_report *object_reported(const struct object *);
@@ -172,9 +175,7 @@ uint64_t object_length(const struct object *);                     /* body bytes
 enum object_gzip object_gzip(struct object *, struct object **form);
 bool object_gzip_begin(struct object *, struct object *form);
 void object_gzip_end(struct object *, enum object_gzip);
-/* The first byte of the body of a DONE and kept object; NULL: empty. */
-const void *object_start(const struct object *);
-/* The memory that the object takes, with what malloc adds; its head is not counted. */
+/* The memory that the object takes; its head is not counted. */
 size_t object_memory(const struct object *);
 size_t object_unused(const struct object *);                       /* bytes of it that hold no body */
 /* Whether the body is long enough for pages of its own (object_internal.h) but does not lie in such pages as a
@@ -182,10 +183,20 @@ size_t object_unused(const struct object *);                       /* bytes of i
 bool object_wants_pages(const struct object *);
 /* A copy of the response in memory of exactly its size, one reference; NULL: out of memory. */
 struct object *object_compact(const struct object *);
+/* A copy of a short response that lies in a block of its owner's, beside other things (home.h), with the owner's head:
+ * how many bytes it takes, 0 where the response is too long or is such a copy already; and the copy, one reference,
+ * written at an address that is aligned to 8, which leaves home when it ends. *more: the memory taken elsewhere. NULL:
+ * out of memory. */
+enum { OBJECT_INLAY_MAX = 4096 };
+size_t object_inlay_bytes(const struct object *);
+struct object *object_inlay(void *at, const struct object *, struct object_head *, struct home *, size_t *more);
+/* The block in which the object lies; NULL: it is no such copy. */
+const struct home *object_home(const struct object *);
 /* Gives up to n pieces of the body that follow the reader's offset, at most max bytes in all. Returns how many pieces;
  * *bytes is the sum of their lengths. */
 int object_peek(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
-/* The same, but only pieces that may be sent by splice.h. */
+/* The same, but only pieces that are to be sent by splice.h: whole pages of a body that is complete and has been read
+ * before, since memory sent so can hardly be used again when the body goes. */
 int object_peek_pages(struct object_reader *, struct iovec *, int n, size_t max, size_t *bytes);
 void object_consume(struct object_reader *, size_t bytes);
 

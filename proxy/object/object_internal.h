@@ -4,44 +4,51 @@
 
 #include <pthread.h>
 
-#include "proxy/base/page_run.h"
 #include "proxy/object/object.h"
 
 struct object_segment {
 	struct object_segment *next;
 	uint64_t start;                /* offset of its first byte in the body */
-	size_t len, cap;
 	uint8_t *bytes;                /* memory behind the struct, or pages of their own */
+	uint32_t len, cap;
 	bool pages;
-	struct pages_region *region;   /* the region that the pages belong to */
 };
 
 LIST_HEAD(object_readers, object_reader);
 
-struct object {
-	atomic_uint refs;
-	_Atomic enum object_phase phase;   /* set under the lock, after the members it announces */
-	pthread_mutex_t lock;              /* guards segments, length, readers, writer, gzip */
+/* What an object needs while it is made and followed. It lies behind the object. */
+struct object_making {
+	pthread_mutex_t lock;              /* guards segments, length, readers, writer */
 	bool writer_waits;                 /* object_full() returned true: room() is owed */
-	atomic_bool kept;
-	bool lasting;                      /* all its bytes come at once and stay for long */
+	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
 	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h) */
 	size_t transit_bytes, allowance;
 	uint64_t keep_max;
-	uint64_t expected;                 /* length of the body; 0: not known */
-	_Atomic uint64_t length;
-	struct object_segment *first, *last;
-	struct object_head *head;
+	uint64_t expected;                 /* about the length of the body; 0: not known */
+	struct object_segment *last;
 	struct object_report report;
 	struct audience *audience;
 	struct failure failure;
 	struct object_writer *writer;
 	struct object_readers readers;
 	struct object *substitute;
-	struct object *gzip;               /* while MAKING or KEPT */
-	enum object_gzip gzip_state;
 	char *interim;                     /* whole interim responses, at most OBJECT_INTERIM_MAX bytes */
 	size_t interim_len;
+};
+
+struct object {
+	atomic_uint refs;
+	_Atomic enum object_phase phase;   /* set under the lock, after the members it announces */
+	atomic_bool kept;
+	_Atomic uint8_t hits;              /* times that its pages were asked for, until they are many */
+	uint8_t gzip_state;                /* enum object_gzip; guarded with gzip (object_gzip.c) */
+	struct object *gzip;               /* while MAKING or KEPT */
+	_Atomic uint64_t length;
+	struct object_segment *first;
+	struct object_head *head;
+	const struct object_report *report;    /* that of making, or a shared one (object_report.c) */
+	struct home *home;                 /* the block it lies in as an inlay; NULL: its own */
+	struct object_making *making;      /* NULL: it came into being DONE, as an inlay */
 };
 
 /* Whether the object is done and kept: it does not change any more then. */
@@ -51,12 +58,17 @@ static inline bool object_is_settled(const struct object *o)
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
-/* A segment for the bytes that come next. Only long bodies that are kept get pages, so that the kernel may send them
- * without a copy (splice.h). NULL: out of memory. */
-struct object_segment *segment_new(const struct object *);
+/* A report that objects share which have the same one: what is stored tells of a few verdicts only. Without what only
+ * the fetch's own readers ask for. *made: the memory taken for it, 0 where it was there. NULL: out of memory. */
+const struct object_report *report_share(const struct object_report *, size_t *made);
+void report_unshare(const struct object_report *);
+
+/* A segment for the bytes that come next, of which so many are at hand. What is kept lies where it will stay: long
+ * bodies in pages, so that the kernel may send them without a copy (splice.h). NULL: out of memory. */
+struct object_segment *segment_new(const struct object *, size_t at_hand);
 void segment_free(struct object_segment *);
 void segment_trim(struct object_segment *);            /* no byte is to come: gives unused pages back */
-size_t segment_memory(struct object_segment *);        /* what malloc adds included */
+size_t segment_memory(const struct object_segment *);
 
 /* Both are called under the lock. Frees segments that end strictly before offset: a reader's `at` may still be the
  * segment that ends at its offset. */

@@ -4,6 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+/* So often a body is read before its pages go out by reference: about as often as makes up for what such pages cost
+ * when the body goes. */
+enum { PAGES_HITS = 4 };
+
 bool object_join(struct object *o, struct object_reader *r)
 {
 	bool whole = true;
@@ -13,12 +17,12 @@ bool object_join(struct object *o, struct object_reader *r)
 	r->listed = false;
 	r->expelled = false;
 	if (!object_is_settled(o)) {
-		pthread_mutex_lock(&o->lock);
+		pthread_mutex_lock(&o->making->lock);
 		whole = !o->first || !o->first->start;
 		if (whole)
-			LIST_INSERT_HEAD(&o->readers, r, link);
+			LIST_INSERT_HEAD(&o->making->readers, r, link);
 		r->listed = whole;
-		pthread_mutex_unlock(&o->lock);
+		pthread_mutex_unlock(&o->making->lock);
 	}
 	if (whole)
 		r->object = o;
@@ -42,11 +46,11 @@ void object_settle(struct object *o)
 	if (object_is_kept(o))
 		return;
 	slowest = object_slowest(o);
-	if (!LIST_EMPTY(&o->readers))
+	if (!LIST_EMPTY(&o->making->readers))
 		object_free_before(o, object_needed(o));
-	if (o->writer_waits && o->length - slowest <= o->allowance / 2) {
-		o->writer_waits = false;
-		o->writer->room(o->writer);
+	if (o->making->writer_waits && o->length - slowest <= o->making->allowance / 2) {
+		o->making->writer_waits = false;
+		o->making->writer->room(o->making->writer);
 	}
 }
 
@@ -57,14 +61,14 @@ void object_detach(struct object_reader *r)
 	if (!o)
 		return;
 	if (r->listed) {
-		pthread_mutex_lock(&o->lock);
+		pthread_mutex_lock(&o->making->lock);
 		LIST_REMOVE(r, link);
 		object_forget_interim(o);
-		if (o->writer && LIST_EMPTY(&o->readers))
-			o->writer->abandoned(o->writer);
-		else if (o->writer)
+		if (o->making->writer && LIST_EMPTY(&o->making->readers))
+			o->making->writer->abandoned(o->making->writer);
+		else if (o->making->writer)
 			object_settle(o);
-		pthread_mutex_unlock(&o->lock);
+		pthread_mutex_unlock(&o->making->lock);
 	}
 	r->object = NULL;
 	r->at = NULL;
@@ -73,7 +77,7 @@ void object_detach(struct object_reader *r)
 
 void object_follow(struct object_reader *r, struct object_head **head)
 {
-	struct object *body = object_ref(r->object->substitute);
+	struct object *body = object_ref(r->object->making->substitute);
 
 	*head = object_head_ref(r->object->head);
 	object_detach(r);
@@ -88,11 +92,11 @@ void object_seek(struct object_reader *r, uint64_t offset)
 
 	assert(object_phase(o) == OBJECT_DONE && offset <= o->length);
 	if (!settled)                  /* another reader that leaves looks at all offsets */
-		pthread_mutex_lock(&o->lock);
+		pthread_mutex_lock(&o->making->lock);
 	r->offset = offset;
 	r->at = NULL;
 	if (!settled)
-		pthread_mutex_unlock(&o->lock);
+		pthread_mutex_unlock(&o->making->lock);
 }
 
 size_t object_readers(struct object *o)
@@ -100,11 +104,23 @@ size_t object_readers(struct object *o)
 	const struct object_reader *r;
 	size_t n = 0;
 
-	pthread_mutex_lock(&o->lock);
-	LIST_FOREACH(r, &o->readers, link)
+	if (!o->making)                /* nobody waits for it to become more */
+		return 0;
+	pthread_mutex_lock(&o->making->lock);
+	LIST_FOREACH(r, &o->making->readers, link)
 		n++;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 	return n;
+}
+
+/* Notes that a reader begins; from PAGES_HITS on the pages go out by reference. */
+static bool object_is_read_again(struct object *o, uint64_t offset)
+{
+	uint8_t hits = atomic_load_explicit(&o->hits, memory_order_relaxed);
+
+	if (!offset && hits < PAGES_HITS)
+		atomic_store_explicit(&o->hits, hits + 1, memory_order_relaxed);
+	return hits >= PAGES_HITS;
 }
 
 static int object_gather(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
@@ -125,6 +141,8 @@ static int object_gather(struct object_reader *r, struct iovec *iov, int n, size
 			continue;
 		if (len > max - *bytes)
 			len = max - *bytes;
+		if (pages)
+			heap_sent(s->bytes);
 		iov[count].iov_base = s->bytes + skip;
 		iov[count++].iov_len = len;
 		*bytes += len;
@@ -137,27 +155,25 @@ bool object_is_cut(const struct object_reader *r)
 	return r->expelled || object_phase(r->object) == OBJECT_FAILED;
 }
 
-static int object_look(struct object_reader *r, struct iovec *iov, int n, size_t max, bool pages, size_t *bytes)
+int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
 {
 	struct object *o = r->object;
 	int count;
 
 	if (object_is_settled(o))
-		return object_gather(r, iov, n, max, pages, bytes);
-	pthread_mutex_lock(&o->lock);
-	count = object_gather(r, iov, n, max, pages, bytes);
-	pthread_mutex_unlock(&o->lock);
+		return object_gather(r, iov, n, max, false, bytes);
+	pthread_mutex_lock(&o->making->lock);
+	count = object_gather(r, iov, n, max, false, bytes);
+	pthread_mutex_unlock(&o->making->lock);
 	return count;
-}
-
-int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
-{
-	return object_look(r, iov, n, max, false, bytes);
 }
 
 int object_peek_pages(struct object_reader *r, struct iovec *iov, int n, size_t max, size_t *bytes)
 {
-	return object_look(r, iov, n, max, true, bytes);
+	*bytes = 0;
+	if (!object_is_settled(r->object) || !object_is_read_again(r->object, r->offset))
+		return 0;
+	return object_gather(r, iov, n, max, true, bytes);
 }
 
 static void object_advance(struct object_reader *r, size_t bytes)
@@ -176,11 +192,11 @@ void object_consume(struct object_reader *r, size_t bytes)
 		object_advance(r, bytes);
 		return;
 	}
-	pthread_mutex_lock(&o->lock);
+	pthread_mutex_lock(&o->making->lock);
 	if (!r->expelled)
 		object_advance(r, bytes);
 	object_settle(o);
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 }
 
 size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_INTERIM_MAX])
@@ -190,12 +206,12 @@ size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_
 
 	if (!r->listed)                /* none were left when the reader came */
 		return 0;
-	pthread_mutex_lock(&o->lock);
-	assert(*at <= o->interim_len);
-	n = o->interim_len - *at;
+	pthread_mutex_lock(&o->making->lock);
+	assert(*at <= o->making->interim_len);
+	n = o->making->interim_len - *at;
 	if (n)
-		memcpy(buf, o->interim + *at, n);
+		memcpy(buf, o->making->interim + *at, n);
 	*at += n;
-	pthread_mutex_unlock(&o->lock);
+	pthread_mutex_unlock(&o->making->lock);
 	return n;
 }

@@ -1,78 +1,108 @@
-/* The memory of a body's segments: from malloc, or pages of their own; see object_internal.h. */
+/* The memory of a body's segments; see object_internal.h. */
 #include "proxy/object/object_internal.h"
-
-#include <malloc.h>
-#include <stdlib.h>
 
 #include "proxy/base/bodies.h"
 
 enum {
-	SEGMENT_FIRST_BYTES = 4096 - 64, SEGMENT_BYTES = 32768 - 64,
-	SEGMENT_PAGES_MIN_BYTES = 64 * 1024,   /* from this size on pages are worth their system calls */
-	SEGMENT_PAGES_BYTES = 256 * 1024,      /* bytes of such a segment while the body's length is not known */
-	SEGMENT_PAGES_MAX_BYTES = 4096 * 1024  /* the most bytes of one where it is known */
+	SEGMENT_FIRST_BYTES = 4096 - sizeof(struct object_segment),
+	SEGMENT_BYTES = HEAP_BLOCK_MAX - sizeof(struct object_segment),
+	SEGMENT_AHEAD = 4,             /* times the bytes that have come, memory is taken for bytes to come */
+	PAGES_MIN_BYTES = 64 * 1024    /* bodies from this size on should lie in pages */
 };
 
-static struct object_segment *segment_map(size_t cap, bool lasting)
+static size_t lower(size_t a, size_t b)
 {
-	struct object_segment *s = malloc(sizeof *s);
+	return a < b ? a : b;
+}
+
+static size_t higher(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Of a body in transit little waits for its readers, and it is gone soon. */
+static size_t transit_room(const struct object *o, size_t at_hand, uint64_t rest)
+{
+	size_t room = o->length || at_hand > SEGMENT_FIRST_BYTES ? SEGMENT_BYTES : SEGMENT_FIRST_BYTES;
+
+	if (rest && rest < SEGMENT_BYTES)
+		room = higher((size_t)rest, lower(at_hand, SEGMENT_BYTES));
+	return bodies_share(room);
+}
+
+/* An origin that announces much and sends little holds no more than a few times what it has sent. */
+static size_t kept_room(const struct object *o, size_t at_hand, uint64_t rest)
+{
+	size_t come = higher(higher(at_hand, SEGMENT_FIRST_BYTES), o->length < HEAP_MAX ? (size_t)o->length : HEAP_MAX);
+
+	if (o->making->compact)
+		come = HEAP_MAX;
+	if (rest)
+		come = rest < come * SEGMENT_AHEAD ? (size_t)rest : come * SEGMENT_AHEAD;
+	return lower(come, HEAP_MAX);
+}
+
+/* The rest of the last page belongs to it. */
+static struct object_segment *segment_of_pages(size_t room)
+{
+	struct object_segment *s = heap_take(HEAP_KEPT, sizeof *s);
 
 	if (!s)
 		return NULL;
-	*s = (struct object_segment){ .cap = cap, .pages = true };
-	if (!(s->bytes = page_run_new(cap, lasting, &s->region))) {
-		free(s);
+	*s = (struct object_segment){ .bytes = heap_take(HEAP_KEPT, higher(room, HEAP_BLOCK_MAX + 1)),
+		.pages = true };
+	if (!s->bytes) {
+		heap_give(s);
 		return NULL;
 	}
+	s->cap = (uint32_t)heap_bytes(s->bytes);
 	return s;
 }
 
-static struct object_segment *segment_allocate(size_t cap)
+static struct object_segment *segment_of_block(enum heap heap, size_t room)
 {
-	struct object_segment *s = malloc(sizeof *s + cap);
+	size_t bytes = heap_bytes_for(sizeof(struct object_segment) + room);
+	struct object_segment *s = heap_take(heap, bytes);
 
 	if (s)
-		*s = (struct object_segment){ .cap = cap, .bytes = (uint8_t *)(s + 1) };
+		*s = (struct object_segment){ .bytes = (uint8_t *)(s + 1), .cap = (uint32_t)(bytes - sizeof *s) };
 	return s;
 }
 
-struct object_segment *segment_new(const struct object *o)
+struct object_segment *segment_new(const struct object *o, size_t at_hand)
 {
-	uint64_t before = o->length, rest = o->expected > before ? o->expected - before : 0;
-	size_t cap = before ? bodies_share(SEGMENT_BYTES) : SEGMENT_FIRST_BYTES, pages = SEGMENT_PAGES_BYTES;
+	uint64_t rest = o->making->expected > o->length ? o->making->expected - o->length : 0;
+	bool kept = object_is_kept(o);
+	size_t room = kept ? kept_room(o, at_hand, rest) : transit_room(o, at_hand, rest);
 	struct object_segment *s = NULL;
 
-	if (rest) {
-		cap = bodies_share(rest < SEGMENT_BYTES ? (size_t)rest : SEGMENT_BYTES);
-		pages = rest < SEGMENT_PAGES_MAX_BYTES ? (size_t)rest : SEGMENT_PAGES_MAX_BYTES;
-	}
-	if (object_is_kept(o) && (rest ? rest : before) >= SEGMENT_PAGES_MIN_BYTES)
-		s = segment_map(pages, o->lasting);
-	if (!s)
-		s = segment_allocate(cap);
+	if (room > SEGMENT_BYTES || (kept && o->length >= SEGMENT_BYTES))
+		s = segment_of_pages(room);
+	else
+		s = segment_of_block(kept ? HEAP_KEPT : HEAP_TRANSIT, room);
 	if (s)
-		s->start = before;
+		s->start = o->length;
 	return s;
 }
 
 void segment_free(struct object_segment *s)
 {
 	if (s && s->pages)
-		page_run_free(s->bytes, s->cap, s->region);
-	free(s);
+		heap_give(s->bytes);
+	heap_give(s);
 }
 
 void segment_trim(struct object_segment *s)
 {
-	if (!s->pages || !s->len)
+	if (!s->pages)
 		return;
-	page_run_trim(s->bytes, s->cap, s->len, s->region);
-	s->cap = s->len;
+	heap_trim(s->bytes, s->len);
+	s->cap = (uint32_t)heap_bytes(s->bytes);
 }
 
-size_t segment_memory(struct object_segment *s)
+size_t segment_memory(const struct object_segment *s)
 {
-	return malloc_usable_size(s) + sizeof(size_t) + (s->pages ? page_run_whole(s->cap) : 0);
+	return heap_bytes(s) + (s->pages ? heap_bytes(s->bytes) : 0);
 }
 
 bool object_wants_pages(const struct object *o)
@@ -81,5 +111,5 @@ bool object_wants_pages(const struct object *o)
 
 	while (s && s->pages)
 		s = s->next;
-	return s && o->length >= SEGMENT_PAGES_MIN_BYTES;
+	return s && o->length >= PAGES_MIN_BYTES;
 }

@@ -36,6 +36,20 @@ static void stage_set_verdict(struct transform *s, const struct verdict *v, bool
 	log_step(&s->options.id, "encoding: %s%s", rule, revised ? ", revised" : "");
 }
 
+/* About how long the body will be: of a charset of one byte a letter, up to twice what the origin says. */
+static void transform_expect(struct transform *s, const struct verdict *v)
+{
+	enum { ROOM_BYTES = 256 /* for another declaration and a few repairs */ };
+
+	if (!s->msg->has_length || s->decode || s->hold.state != HOLD_NONE)
+		return;
+	if (s->body != RESPONSE_NORMALISED)
+		object_expect(s->object, s->msg->content_length);
+	else if (s->msg->content_length < UINT64_MAX / 4)
+		object_expect(s->object,
+		    s->msg->content_length * (v->charset == CS_UTF_8 ? 1 : 2) + ROOM_BYTES);
+}
+
 int transform_head(struct transform *s, const struct verdict *v, enum response_body body)
 {
 	struct object_head *head;
@@ -50,6 +64,7 @@ int transform_head(struct transform *s, const struct verdict *v, enum response_b
 		return transform_no_memory(s);
 	if ((head->coded = s->coded))
 		head->content_length = (int64_t)s->coded_len;
+	transform_expect(s, v);
 	object_head(s->object, head);
 	return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include "conf/conf.h"
 #include "proxy/admin/admin.h"
 #include "proxy/base/log.h"
+#include "proxy/base/malloc_rest.h"
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
@@ -36,9 +36,7 @@ enum {
 	/* a connection that brought nothing for longer has nothing to lose (LISTENER_DEFER_S) */
 	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
-	SERVER_LINE_MAX = 1024,
-	/* less free memory of a worker is not given back to the system: every other transfer would ask for it again */
-	SERVER_TRIM_BYTES = 1 << 20
+	SERVER_LINE_MAX = 1024
 };
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -368,7 +366,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 	int status = EXIT_FAILURE;
 
 	log_set_level((enum log_level)conf->log_level);
-	mallopt(M_TRIM_THRESHOLD, SERVER_TRIM_BYTES);
+	malloc_settle();
 	fd_limit_raise();
 	notify_open(&s.notify);
 	if (server_take_signals(&s) || preflight(conf) || sandbox_check(conf) ||

@@ -12,7 +12,10 @@
 #include <event2/event.h>
 
 #include "conf/conf.h"
+#include "proxy/base/container_of.h"
+#include "proxy/base/heap.h"
 #include "proxy/base/log.h"
+#include "proxy/base/malloc_rest.h"
 #include "proxy/client/client.h"
 #include "proxy/client/greeting.h"
 #include "proxy/dns/resolve.h"
@@ -24,7 +27,10 @@
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
-enum { WORKER_IDLE_MAX = 1024 /* idle connections to all origins together */ };
+enum {
+	WORKER_IDLE_MAX = 1024,        /* idle connections to all origins together */
+	WORKER_RESTS = 16              /* rests after the last client: by halves, all there was is given back by then */
+};
 
 struct worker {
 	struct settings *settings;     /* those in force; one reference */
@@ -43,6 +49,10 @@ struct worker {
 	struct event *mail_event;
 	atomic_uint orders;            /* one bit for each enum worker_order */
 	atomic_uint turns;
+	struct timer rest;             /* armed while there are clients, or memory to give back */
+	struct malloc_rest malloc_rest;
+	uint64_t requests;             /* as of the last rest */
+	unsigned quiet;                /* rests since a client was there */
 	bool draining, accepting, done;
 	void (*on_done)(void *arg);
 	void *done_arg;
@@ -79,6 +89,31 @@ static bool worker_is_full(const struct worker *w)
 	return worker_clients(w) >= w->settings->max_clients;
 }
 
+/* Gives back what memory is not needed any more; ends once nobody has been there for a while. */
+static void worker_on_rest(struct timer *t)
+{
+	struct worker *w = container_of(t, struct worker, rest);
+	uint64_t requests = stats_get(&loop_stats(w->loop)->value[STAT_REQUESTS]);
+	bool more = heap_rest(loop_now_ms(w->loop));
+
+	if (more) {
+		loop_arm(w->loop, t, HEAP_REST_SOON_MS);
+		return;
+	}
+	malloc_rest(&w->malloc_rest, requests - w->requests);
+	w->requests = requests;
+	w->quiet = worker_clients(w) ? 0 : w->quiet + 1;
+	if (w->quiet < WORKER_RESTS)
+		loop_arm(w->loop, t, HEAP_REST_MS);
+}
+
+static void worker_wake_rest(struct worker *w)
+{
+	if (!w->rest.queue)
+		loop_arm(w->loop, &w->rest, HEAP_REST_MS);
+	w->quiet = 0;
+}
+
 static void worker_serve(struct worker *w, int fd, const struct sockaddr *peer, socklen_t len, bool tls,
     const struct requester *who)
 {
@@ -94,6 +129,7 @@ static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, s
 	struct requester who;
 
 	requester_of_peer(&who, peer);
+	worker_wake_rest(w);
 	if (worker_is_full(w))
 		client_pool_give_up(w->clients);
 	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))
@@ -262,6 +298,7 @@ struct worker *worker_new(struct settings *settings, const struct worker_parts *
 			goto fail;
 		w->n_listeners++;
 	}
+	w->rest.fire = worker_on_rest;
 	w->accepting = true;
 	return w;
 fail:
@@ -339,6 +376,8 @@ void worker_free(struct worker **wp)
 	next = atomic_load(&w->next);
 	settings_unref(&next);
 	settings_unref(&w->settings);
+	if (w->loop)
+		loop_disarm(w->loop, &w->rest);
 	loop_free(&w->loop);
 	if (w->mailbox >= 0)
 		close(w->mailbox);

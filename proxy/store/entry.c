@@ -5,54 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t heap_bytes(void *p)
+/* What malloc took. */
+static size_t malloced_bytes(void *p)
 {
 	return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
 }
 
 static size_t head_bytes(struct object_head *h)
 {
-	return h ? heap_bytes(h) + heap_bytes(h->bytes) : 0;
+	return h && !h->home ? malloced_bytes(h) + malloced_bytes(h->bytes) : 0;
 }
 
-static size_t entry_count(struct entry *e)
+/* Of an inlay that lies in another entry's block all of that block counts. */
+static size_t entry_count(const struct entry *e)
 {
-	size_t sum =
-	    heap_bytes(e) + heap_bytes(e->key) + heap_bytes(e->vary) + heap_bytes(e->upstream) + head_bytes(e->head);
+	size_t sum = heap_bytes(e);
 
-	if (e->object) {
-		sum += object_memory(e->object);
-		if (object_get_head(e->object) != e->head)
-			sum += head_bytes(object_get_head(e->object));
-	}
+	if (e->object && !e->whole)
+		sum += object_memory(e->object) + head_bytes(object_get_head(e->object));
 	return sum;
 }
 
-struct entry_hints entry_hints(const struct entry *e)
+void entry_prefetch(const struct entry *e)
 {
-	struct entry_hints h = { .key = e->key, .object = e->object, .head = e->head };
+	enum { LINES = 16, LINE_BYTES = 64 };
 
-	if (e->object) {
-		h.head_bytes = e->head->bytes;
-		h.body = object_start(e->object);
-	}
-	return h;
+	for (size_t i = 0; i < LINES; i++)
+		__builtin_prefetch((const char *)e + i * LINE_BYTES);
 }
 
-static inline void prefetch(const void *at, size_t lines)
+void entry_prefetch_object(const struct entry *e)
 {
-	for (size_t i = 0; at && i < lines; i++)
-		__builtin_prefetch((const char *)at + i * 64);
-}
-
-void entry_prefetch(const struct entry *e, const struct entry_hints *h)
-{
-	prefetch(e, 4);
-	prefetch(h->key, 2);
-	prefetch(h->object, 6);
-	prefetch(h->head, 1);
-	prefetch(h->head_bytes, 5);
-	prefetch(h->body, 4);
+	if (!e->whole)
+		__builtin_prefetch(e->object);
 }
 
 size_t entry_gzip_bytes(const struct object *form)
@@ -60,22 +45,19 @@ size_t entry_gzip_bytes(const struct object *form)
 	return object_memory(form) + head_bytes(object_get_head(form));
 }
 
-/* Segments are made before the length of the body is known: in a short body most of the last segment is empty, and the
- * first segments of a long body have no pages of their own. */
-static void entry_compact(struct entry *e)
+/* Segments are made before the length of the body is known: of a short body most of the last segment may be empty, and
+ * the first segments of a long body may have no pages of their own. NULL: the object may stay as it is, or there is no
+ * memory for a copy. */
+static struct object *compact_copy(const struct object *o)
 {
 	enum { WASTE_MIN_BYTES = 512, WASTE_SHARE = 16,
-		PAGES_MAX_BYTES = 1024 * 1024 /* copied within a fraction of a millisecond */ };
-	uint64_t length = object_length(e->object);
-	bool wasteful = object_unused(e->object) > length / WASTE_SHARE + WASTE_MIN_BYTES;
-	struct object *compact;
+		COPY_MAX_BYTES = 1024 * 1024 /* copied within a fraction of a millisecond */ };
+	uint64_t length = object_length(o);
+	bool wasteful = object_unused(o) > length / WASTE_SHARE + WASTE_MIN_BYTES;
 
-	if (!wasteful && (length > PAGES_MAX_BYTES || !object_wants_pages(e->object)))
-		return;
-	if (!(compact = object_compact(e->object)))
-		return;
-	object_unref(&e->object);
-	e->object = compact;
+	if (object_home(o) || length > COPY_MAX_BYTES || (!wasteful && !object_wants_pages(o)))
+		return NULL;
+	return object_compact(o);
 }
 
 void entry_parts_free(struct entry_parts *parts)
@@ -93,36 +75,103 @@ bool entry_key_of_parts(const char *key, size_t len)
 	return len >= n && !memcmp(key + len - n, ENTRY_PARTS, n);
 }
 
+/* Where in an entry's block its things lie; zero: there is none. */
+struct layout { size_t key, head, head_text, object, vary, upstream, end; };
+
+static size_t aligned(size_t at)
+{
+	return (at + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+}
+
+/* What a hit reads comes first. */
+static struct layout entry_layout(size_t key_len, const struct entry_parts *parts)
+{
+	struct layout l = { .key = sizeof(struct entry) };
+	size_t inlay = parts->object ? object_inlay_bytes(parts->object) : 0;
+
+	l.end = l.key + key_len;
+	if (parts->head && (inlay || !parts->object || object_get_head(parts->object) != parts->head)) {
+		l.head = aligned(l.end);
+		l.head_text = l.head + sizeof *parts->head;
+		l.end = l.head_text + parts->head->len;
+	}
+	if (inlay) {
+		l.object = aligned(l.end);
+		l.end = l.object + inlay;
+	}
+	if (parts->vary) {
+		l.vary = l.end;
+		l.end += strlen(parts->vary) + 1;
+	}
+	if (parts->upstream) {
+		l.upstream = l.end;
+		l.end += parts->upstream_len;
+	}
+	return l;
+}
+
+static void *laid(struct entry *e, size_t at, const void *bytes, size_t len)
+{
+	return at ? memcpy((char *)e + at, bytes, len) : NULL;
+}
+
+static struct object_head *laid_head(struct entry *e, const struct layout *l, const struct object_head *from)
+{
+	struct object_head *h = laid(e, l->head, from, sizeof *from);
+
+	if (!h)                        /* there is none, or it is the object's, too */
+		return from ? object_head_ref((struct object_head *)(uintptr_t)from) : NULL;
+	atomic_init(&h->refs, 1);
+	h->home = &e->home;
+	h->bytes = laid(e, l->head_text, from->bytes, from->len);
+	atomic_fetch_add_explicit(&e->home.things, 1, memory_order_relaxed);
+	return h;
+}
+
+/* A long object stays where it is, or gets a compact copy. -1: out of memory. */
+static int entry_take_object(struct entry *e, const struct layout *l, const struct object *from, size_t *more)
+{
+	if (!l->object) {
+		if (!(e->object = compact_copy(from)))
+			e->object = object_ref((struct object *)(uintptr_t)from);
+		return 0;
+	}
+	if (!(e->object = object_inlay((char *)e + l->object, from, e->head, &e->home, more)))
+		return -1;
+	e->whole = true;
+	atomic_fetch_add_explicit(&e->home.things, 1, memory_order_relaxed);
+	return 0;
+}
+
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *parts)
 {
-	struct entry *e = calloc(1, sizeof *e);
+	struct layout l = entry_layout(key_len, parts);
+	struct entry *e = l.end <= HEAP_MAX ? heap_take(HEAP_KEPT, l.end) : NULL;
+	size_t more = 0;
 
 	if (!e) {
 		entry_parts_free(parts);
 		return NULL;
 	}
+	memset(e, 0, sizeof *e);
+	atomic_init(&e->home.things, 1);
 	atomic_init(&e->refs, 1);
-	atomic_init(&e->hits, 0);
 	atomic_flag_clear(&e->claimed);
-	atomic_init(&e->noted, 0);
-	e->vary = parts->vary;
+	e->key = laid(e, l.key, key, key_len);
+	e->key_len = (uint32_t)key_len;
+	e->vary = laid(e, l.vary, parts->vary, parts->vary ? strlen(parts->vary) + 1 : 0);
 	e->generation = parts->generation;
-	e->object = parts->object;
-	e->head = parts->head;
 	e->part = parts->part;
-	e->upstream = parts->upstream;
-	e->upstream_len = parts->upstream_len;
+	e->upstream = laid(e, l.upstream, parts->upstream, parts->upstream_len);
+	e->upstream_len = (uint32_t)parts->upstream_len;
 	if (parts->freshness)
 		e->freshness = *parts->freshness;
-	if (!(e->key = malloc(key_len ? key_len : 1))) {
+	e->head = laid_head(e, &l, parts->head);
+	if (parts->object && entry_take_object(e, &l, parts->object, &more))
 		entry_unref(&e);
-		return NULL;
-	}
-	memcpy(e->key, key, key_len);
-	e->key_len = key_len;
-	if (e->object)
-		entry_compact(e);
-	e->bytes = entry_count(e);
+	entry_parts_free(parts);
+	if (e)
+		e->bytes = entry_count(e) + more;
 	return e;
 }
 
@@ -156,10 +205,7 @@ static __attribute__((cold)) void entry_free(struct entry *e)
 {
 	object_unref(&e->object);
 	object_head_unref(&e->head);
-	free(e->key);
-	free(e->vary);
-	free(e->upstream);
-	free(e);
+	home_leave(&e->home);
 }
 
 void entry_unref(struct entry **ep)

@@ -19,10 +19,12 @@
 #define ENTRY_PARTS "\nparts"
 enum { ENTRY_PARTS_KNOWN_S = 24 * 3600 };      /* how long a part or a mark says that parts may be asked for */
 
+/* An entry is one block of memory that holds its texts and its head as well, and a short body (OBJECT_INLAY_MAX). */
 struct entry {
+	struct home home;              /* entry, head and object end by themselves */
 	atomic_uint refs;
-	char *key;                     /* owned; may hold any byte */
-	size_t key_len;
+	char *key;                     /* may hold any byte */
+	uint32_t key_len, upstream_len;
 	/* record of variants: the field names (vary_names()), and all that follows is empty; NULL: another kind */
 	char *vary;
 	/* body and report, DONE and kept; after entry_unpack() its head is the entry's head. NULL: no response */
@@ -33,12 +35,12 @@ struct entry {
 	struct content_range part;     /* the part of the response that object holds; total 0: the whole response */
 	struct object_head *head;      /* of the whole response as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the head as the origin sent it: it has the validators, a 304 updates it */
-	size_t upstream_len;
 	struct freshness freshness;
 	/* counted against a budget: all memory of the entry but the gzip form of its body */
 	size_t bytes;
 	atomic_uint hits;              /* since the entry was made or unpacked */
 	atomic_flag claimed;
+	bool whole;                    /* the body lies in the entry's block, too */
 	/* set by entry_now(): how far the wall clock was ahead of the monotonic one; 0: not set yet */
 	_Atomic int64_t noted;
 };
@@ -59,18 +61,16 @@ void entry_parts_free(struct entry_parts *);           /* for parts that were no
 /* Whether key is a key of parts. */
 bool entry_key_of_parts(const char *key, size_t len);
 
-/* One reference; the key is copied. An object that takes much more memory than it has bytes is replaced by a compact
- * copy. NULL: out of memory. */
+/* One reference; the key is copied. A short object, and one that takes much more memory than it has bytes, is replaced
+ * by a compact copy. NULL: out of memory. */
 struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *);
 struct entry *entry_ref(struct entry *);
 void entry_unref(struct entry **);
-/* Addresses that an answer from the entry reads; a store keeps them beside the key. Following the pointers one by one
- * through memory far apart takes a processor as long as all the rest of a hit once the store is larger than the
- * processor's caches. They are hints for entry_prefetch() only and are never dereferenced. */
-struct entry_hints { const void *key, *object, *head, *head_bytes, *body; };
-struct entry_hints entry_hints(const struct entry *);
-/* Starts loading the entry and its hints into the processor's cache, all at once, and waits for none of them. */
-void entry_prefetch(const struct entry *, const struct entry_hints *);
+/* Starts loading what an answer reads of the entry into the processor's cache, all at once, and waits for none of it:
+ * once the store is larger than that cache, the pieces one after the other take a processor as long as all the rest of
+ * a hit. Then the same for what lies elsewhere; this waits for the entry. */
+void entry_prefetch(const struct entry *);
+void entry_prefetch_object(const struct entry *);
 /* The memory that the gzip form of a body takes. */
 size_t entry_gzip_bytes(const struct object *form);
 /* Counts an answer from the entry and returns whether there have been enough of them. The count stops there: a hot

@@ -164,9 +164,11 @@ static void pack_all(struct packer *p, const struct entry *e)
 		pack_u64(p, e->part.total);
 	}
 	if (e->object) {
+		struct object_report room;
+
 		pack_head(p, e->head);
 		pack_text(p, e->upstream, e->upstream_len);
-		pack_report(p, object_report(e->object));
+		pack_report(p, object_snapshot(e->object, &room));
 		pack_body(p, e->object);
 	}
 }

@@ -6,7 +6,6 @@
  * many only leaves a mark (purge_marks.h): the sweep removes them bit by bit. */
 #include "proxy/store/store.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +21,6 @@ enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64 };
 /* The sweep looks at so many entries, or empty buckets, under one hold of the lock, which takes some ten microseconds.
  * A purge of one URL removes that many of its entries at once; a URL with more variants gets a mark. */
 enum { SWEEP_NODES = 64, SWEEP_BUCKETS = 1024, URL_NODES = 256 };
-/* Memory that one thread frees is not used by malloc() for the others. After this share of the budget has been evicted,
- * whole pages are given back to the system. */
-enum { TRIM_SHARE = 8, TRIM_LEAST = 1 << 20 };
 /* The share of the budget that bodies still being made may take together, so that those of slow or hostile origins do
  * not drive out all stored entries. It shrinks while slow readers hold many bodies that have left the store: readers
  * would keep the bodies now being made in the same way. */
@@ -34,7 +30,6 @@ struct memory_node {
 	struct eviction_node eviction;         /* the first member; its hash is the key's, seen as in purge_marks.h */
 	LIST_ENTRY(memory_node) by_key, by_url;
 	struct entry *entry;                   /* NULL: the place where the sweep stands */
-	struct entry_hints hints;
 	size_t body;                           /* bytes of body and gzip form, which eviction.bytes includes */
 };
 LIST_HEAD(memory_bucket, memory_node);
@@ -51,7 +46,6 @@ struct store_memory {
 	struct eviction_list dead;             /* entries that a lookup found to be gone, to be freed by the sweep */
 	struct eviction eviction;
 	size_t reserved;                       /* bytes of bodies still being made, which stats.bytes includes */
-	size_t evicted;                        /* bytes since the last malloc_trim() */
 	struct store_stats stats;              /* its bytes include these tables */
 };
 
@@ -79,9 +73,11 @@ static struct memory_node *memory_find(struct store_memory *m, uint64_t hash, co
 	LIST_FOREACH(n, &m->by_key[hash & m->mask], by_key) {
 		if (n->eviction.hash != hash)
 			continue;
-		entry_prefetch(n->entry, &n->hints);
-		if (n->entry->key_len == len && !memcmp(n->entry->key, key, len))
-			return n;
+		entry_prefetch(n->entry);
+		if (n->entry->key_len != len || memcmp(n->entry->key, key, len) != 0)
+			continue;
+		entry_prefetch_object(n->entry);
+		return n;
 	}
 	return NULL;
 }
@@ -111,7 +107,7 @@ static size_t memory_body_bytes(const struct entry *e)
 
 static size_t memory_bytes(struct memory_node *n)
 {
-	return n->entry->bytes + memory_gzip_bytes(n->entry) + malloc_usable_size(n) + sizeof(size_t);
+	return n->entry->bytes + memory_gzip_bytes(n->entry) + heap_bytes(n);
 }
 
 static void memory_count(struct store_memory *m, struct memory_node *n)
@@ -152,7 +148,7 @@ static void memory_free_dead(struct eviction_list *dead)
 	while ((e = TAILQ_FIRST(dead)) != NULL) {
 		TAILQ_REMOVE(dead, e, link);
 		entry_unref(&node_of(e)->entry);
-		free(node_of(e));
+		heap_give(node_of(e));
 	}
 }
 
@@ -161,7 +157,6 @@ static void memory_make_room(struct store_memory *m, size_t bytes, struct evicti
 	struct eviction_node *victim;
 
 	while ((victim = eviction_victim(&m->eviction, m->stats.bytes + bytes)) != NULL) {
-		m->evicted += victim->bytes;
 		memory_unlink(m, node_of(victim), dead);
 		m->stats.evictions++;
 	}
@@ -179,7 +174,6 @@ static bool memory_expire(struct store_memory *m, struct memory_node *n, int64_t
 	eviction_remove(&m->eviction, &n->eviction);
 	memory_uncount(m, n);
 	n->entry = stale;
-	n->hints = entry_hints(stale);
 	memory_count(m, n);
 	eviction_restore(&m->eviction, &n->eviction);
 	entry_unref(&old);
@@ -195,7 +189,6 @@ static bool memory_purge_one(struct store_memory *m, struct memory_node *n, bool
 	*count += n->entry->object != NULL;
 	if (soft)
 		return memory_expire(m, n, now, dead);
-	m->evicted += n->eviction.bytes;
 	memory_drop(m, n, dead);
 	return false;
 }
@@ -297,14 +290,8 @@ static void memory_remove(struct store *s, const char *key, size_t len)
 /* Releases the lock, then frees the dead nodes. */
 static void memory_unlock(struct store_memory *m, struct eviction_list *dead)
 {
-	bool trim = m->evicted > m->budget / TRIM_SHARE;
-
-	if (trim)
-		m->evicted = 0;
 	pthread_mutex_unlock(&m->lock);
 	memory_free_dead(dead);
-	if (trim)
-		malloc_trim(0);
 }
 
 /* An entry that cannot be stored still removes the one it would have replaced. */
@@ -313,14 +300,13 @@ static void memory_put(struct store *s, struct entry *e)
 	struct store_memory *m = memory_of(s);
 	struct eviction_list dead = TAILQ_HEAD_INITIALIZER(dead);
 	bool fits = e->bytes <= m->max_entry && e->bytes + memory_gzip_bytes(e) <= m->room;
-	struct memory_node *n = fits ? calloc(1, sizeof *n) : NULL;
+	struct memory_node *n = fits ? heap_take_zeroed(HEAP_KEPT, sizeof *n) : NULL;
 
 	if (!n) {
 		memory_remove(s, e->key, e->key_len);
 		return;
 	}
 	n->entry = entry_ref(e);
-	n->hints = entry_hints(e);
 	n->eviction.hash = hash_sip(m->secret, e->key, e->key_len);
 	pthread_mutex_lock(&m->lock);
 	memory_insert(m, n, &dead);
@@ -504,8 +490,6 @@ bool store_memory_sweep(struct store *s)
 	sweep_hold(m, &dead);
 	TAILQ_CONCAT(&dead, &m->dead, link);
 	more = m->marks->n;
-	if (!more && m->evicted > TRIM_LEAST)
-		m->evicted = m->budget;        /* nothing else may ever leave, and ask for the pages to be given back */
 	memory_unlock(m, &dead);
 	return more;
 }
@@ -585,7 +569,7 @@ struct store *store_memory_new(size_t budget, size_t max_entry)
 	}
 	pthread_mutex_init(&m->lock, NULL);
 	m->stats.bytes = sizeof *m + sizeof *m->marks + 2 * buckets * sizeof *m->by_key + eviction_memory(&m->eviction);
-	own = m->stats.bytes + sizeof(struct memory_node) + 2 * sizeof(size_t);
+	own = m->stats.bytes + heap_bytes_for(sizeof(struct memory_node));
 	m->room = budget > own ? budget - own : 0;
 	m->max_entry = max_entry < m->room ? max_entry : m->room;
 	return &m->store;

@@ -114,9 +114,11 @@ def test_what_memory_holds(start, origin, site):
     four = proxy.counters()
     assert four["cache_entries"] == 4 and four["cache_bytes"] > empty["cache_bytes"] + 80_000 and four["cache_evictions"] == 0
     assert four["cache_lookups_missed"] >= 4 and four["cache_lookups_found"] == 0
+    assert four["heap_bytes"] >= empty["heap_bytes"] + 80_000 and four["heap_spare_bytes"] < 8e6
     assert proxy.get("/0", "X-Purge: all", method="PURGE").status == 200
     gone = proxy.counters()
     assert gone["cache_entries"] == 0 and gone["cache_bytes"] < four["cache_bytes"] - 80_000 and gone["cache_purges"] == 1
+    assert gone["heap_bytes"] <= four["heap_bytes"] - 80_000
     for n in range(100):
         proxy.get(f"/{n}")
     full = proxy.counters()

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proxy/base/page_run.h"
+#include "proxy/base/heap.h"
 #include "proxy/store/entry.h"
 
 /* Byte i of the body with that seed. */
@@ -18,7 +18,7 @@ static inline uint8_t entries_byte(unsigned seed, size_t i)
 	return (uint8_t)((i * 2654435761u + seed * 40503u) >> 7);
 }
 
-static inline struct object *entries_object(unsigned seed, size_t len, struct object_head *head)
+static inline struct object *entries_object(unsigned seed, size_t len, struct object_head *head, const struct object_report *report)
 {
 	struct object *o = object_new(0);
 	uint8_t piece[8192];
@@ -35,6 +35,8 @@ static inline struct object *entries_object(unsigned seed, size_t len, struct ob
 			abort();
 		at += n;
 	}
+	if (report)
+		*object_report(o) = *report;
 	object_done(o);
 	return o;
 }
@@ -50,15 +52,21 @@ static inline struct object_head *entries_head(size_t len)
 	return head;
 }
 
-static inline struct entry *entries_new(const char *key, unsigned seed, size_t len)
+/* report NULL: an empty one. */
+static inline struct entry *entries_reported(const char *key, unsigned seed, size_t len, const struct object_report *report)
 {
 	static const struct freshness freshness = { .response_time = 1000, .lifetime_s = 3600, .swr_s = 60, .sie_s = 86400 };
 	struct entry_parts parts = { .head = entries_head(len), .freshness = &freshness };
 
-	parts.object = entries_object(seed, len, object_head_ref(parts.head));
+	parts.object = entries_object(seed, len, object_head_ref(parts.head), report);
 	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
 	parts.upstream_len = strlen(parts.upstream);
 	return entry_new(key, strlen(key), &parts);
+}
+
+static inline struct entry *entries_new(const char *key, unsigned seed, size_t len)
+{
+	return entries_reported(key, seed, len, NULL);
 }
 
 static inline struct entry *entries_vary(const char *key, const char *names)
@@ -82,7 +90,7 @@ static inline struct entry *entries_part(const char *key, unsigned seed, size_t 
 	static const struct freshness freshness = { .response_time = 1000, .lifetime_s = 3600 };
 	struct entry_parts parts = { .head = entries_head(len), .freshness = &freshness, .part = { first, first + len - 1, total } };
 
-	parts.object = entries_object(seed, len, object_head_ref(parts.head));
+	parts.object = entries_object(seed, len, object_head_ref(parts.head), NULL);
 	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
 	parts.upstream_len = strlen(parts.upstream);
 	return entry_new(key, strlen(key), &parts);
@@ -109,13 +117,14 @@ static inline bool entries_body_is(const struct entry *e, unsigned seed, size_t 
 	return same && at == len;
 }
 
-/* What malloc says is in use, with what it needs itself, and the pages that are nobody's file, but for those that no run has yet; 0: another malloc is at work, a
- * sanitizer's. Takes no memory itself. */
+/* What malloc says is in use, with what it needs itself, the pieces of the heap, and the pages that are nobody's file; 0: another malloc is at work,
+ * a sanitizer's. Takes no memory itself. */
 static inline size_t entries_memory(void)
 {
 	static char maps[1 << 18];
 	size_t sum = mallinfo2().uordblks, len = 0;
 	int fd = sum ? open("/proc/self/maps", O_RDONLY) : -1;
+	struct heap_sums sums;
 	ssize_t n;
 
 	while (fd >= 0 && (n = read(fd, maps + len, sizeof maps - 1 - len)) > 0)
@@ -130,7 +139,8 @@ static inline size_t entries_memory(void)
 		if (sscanf(line, "%lx-%lx rw-p 00000000 00:00 0%n", &from, &to, &end) == 2 && end && line[end + strspn(line + end, " ")] == '\n')
 			sum += to - from;
 	}
-	return sum ? sum - page_run_spare() : 0;
+	sums = heap_sums();
+	return sum ? sum - sums.mapped + sums.pieces : 0;
 }
 
 #endif

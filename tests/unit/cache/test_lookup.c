@@ -163,7 +163,7 @@ static struct entry *aged(const char *key, int64_t age, const struct freshness *
 
 	f.response_time = loop_wall_ms(world.loop) / 1000 - age;
 	f.lifetime_s = LIFETIME;
-	parts.object = entries_object(1, 5, object_head_ref(parts.head));
+	parts.object = entries_object(1, 5, object_head_ref(parts.head), NULL);
 	parts.upstream = strdup("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n");
 	parts.upstream_len = strlen(parts.upstream);
 	return entry_new(key, strlen(key), &parts);

@@ -22,7 +22,7 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
 
 static void same_entry(const struct entry *a, const struct entry *b, const char *name)
 {
-	struct object_report *ra, *rb;
+	const struct object_report *ra, *rb;
 
 	UNIT_ROW(a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len), "%s: key", name);
 	UNIT_ROW(same_text(a->vary, b->vary), "%s: names", name);
@@ -33,8 +33,8 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
 	if (!a->object || !b->object)
 		return;
-	ra = object_report(a->object);
-	rb = object_report(b->object);
+	ra = object_reported(a->object);
+	rb = object_reported(b->object);
 	UNIT_ROW(a->head->status == b->head->status && a->head->content_length == b->head->content_length &&
 	    a->head->no_body == b->head->no_body && a->head->gzip == b->head->gzip && a->head->etag_end == b->head->etag_end &&
 	    a->head->len == b->head->len && !memcmp(a->head->bytes, b->head->bytes, a->head->len),
@@ -62,11 +62,21 @@ static const struct verdict verdicts[] = {
 
 static struct entry *with_verdict(const struct verdict *v)
 {
-	struct entry *e = entries_new("http://a/\nk", 1, 100);
+	const struct object_report report = { .decided = true, .verdict = *v, .revised = true, .repairs = 3, .malformed = 1u << 31, .normalised = true };
 
-	*object_report(e->object) = (struct object_report){ .decided = true, .verdict = *v, .revised = true, .repairs = 3, .malformed = 1u << 31,
-		.normalised = true };
-	return e;
+	return entries_reported("http://a/\nk", 1, 100, &report);
+}
+
+/* Takes the head over. */
+static struct entry *with_head(struct object_head *head, const char *bytes, size_t len)
+{
+	struct entry_parts parts = { .head = head, .upstream = strdup("HTTP/1.1 200 OK\r\n"), .upstream_len = 17 };
+
+	free(head->bytes);
+	head->bytes = strdup(bytes);
+	head->len = strlen(bytes);
+	parts.object = entries_object(1, len, object_head_ref(head), NULL);
+	return entry_new("http://a/\nk", 11, &parts);
 }
 
 static struct entry *again(const struct entry *e)
@@ -122,20 +132,19 @@ static void parts(void)
 /* What the gzip form's head is made from comes back too. */
 static void gzip_heads(void)
 {
-	static const struct { const char *bytes; bool gzip; size_t etag_end; } rows[] = {
+	static const struct { const char *bytes; bool gzip; uint32_t etag_end; } rows[] = {
 		{ "HTTP/1.1 200 OK\r\nVary: Accept-Encoding\r\nETag: \"a\"\r\nDate: x\r\n", true, 48 },
 		{ "HTTP/1.1 200 OK\r\nETag: W/\"a\"\r\n", true, 27 }, { "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", false, 25 },
 		{ "HTTP/1.1 200 OK\r\nVary: Accept-Encoding\r\n", true, 0 },
 	};
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct entry *e = entries_new("http://a/\nk", 1, 100);
+		struct object_head *head = entries_head(100);
+		struct entry *e;
 
-		free(e->head->bytes);
-		e->head->bytes = strdup(rows[i].bytes);
-		e->head->len = strlen(rows[i].bytes);
-		e->head->gzip = rows[i].gzip;
-		e->head->etag_end = rows[i].etag_end;
+		head->gzip = rows[i].gzip;
+		head->etag_end = rows[i].etag_end;
+		e = with_head(head, rows[i].bytes, 100);
 		UNIT_ROW(!rows[i].etag_end || rows[i].bytes[rows[i].etag_end] == '"', "row %zu", i);
 		round_trip(e, rows[i].bytes);
 	}
@@ -146,7 +155,7 @@ static void names_are_static(void)
 {
 	struct entry *e = with_verdict(&verdicts[1]), *u = again(e);
 
-	CU_ASSERT_PTR_EQUAL_FATAL(object_report(u->object)->verdict.named, charset_lookup("iso-8859-1", 10)->text);
+	CU_ASSERT_PTR_EQUAL_FATAL(object_reported(u->object)->verdict.named, charset_lookup("iso-8859-1", 10)->text);
 	entry_unref(&u);
 	entry_unref(&e);
 }
@@ -283,13 +292,12 @@ static void heads_are_heads(void)
 		{ "no colon", "HTTP/1.1 200 OK\r\nA\r\n", 200, false, false },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct entry *e = entries_new("http://a/\nk", 1, cases[i].no_body ? 0 : 5), *u;
+		struct object_head *head = entries_head(cases[i].no_body ? 0 : 5);
+		struct entry *e, *u;
 
-		free(e->head->bytes);
-		e->head->bytes = strdup(cases[i].bytes);
-		e->head->len = strlen(cases[i].bytes);
-		e->head->status = cases[i].status;
-		e->head->no_body = cases[i].no_body;
+		head->status = cases[i].status;
+		head->no_body = cases[i].no_body;
+		e = with_head(head, cases[i].bytes, cases[i].no_body ? 0 : 5);
 		u = again(e);
 		UNIT_ROW(!u == !cases[i].want, "trust 15: %s", cases[i].name);
 		entry_unref(&u);

@@ -114,7 +114,7 @@ static void every_byte_counts(void)
 /* As gzip_form.c does once it is made: len bytes of gzip for the body of e. */
 static bool keep_gzip(struct store *s, struct entry *e, size_t len, enum object_gzip *state)
 {
-	struct object *form = entries_object(7, len, object_head_new()), *kept;
+	struct object *form = entries_object(7, len, object_head_new(), NULL), *kept;
 	bool did;
 
 	CU_ASSERT(object_gzip_begin(e->object, form));

@@ -1,0 +1,339 @@
+/* Runs of pages of a heap, and the pieces that callers take; see heap.h. */
+#include "proxy/base/heap_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HEAP_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEAP_CHECKED 1
+#endif
+#endif
+#ifdef HEAP_CHECKED
+#include <sanitizer/allocator_interface.h>
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
+#define ASAN_UNPOISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
+#endif
+
+/* Defined by a library that tests preload (tests/e2e/refuse.c): whether this piece is to be refused. */
+extern int utfeed_heap_refuses(void) __attribute__((weak));
+
+enum {
+	/* regions of blocks before the system is asked for huge pages: in them the many places that a hit looks at are
+	 * found faster, once they are more than the processor keeps the addresses of */
+	HUGE_FROM = 16,
+	/* bytes that may be spare: a crowd of transfers comes and goes many times a second; what is stored goes as more
+	 * comes in, and a share of it may be spare, too */
+	TRANSIT_SPARE = 64 << 20, KEPT_SPARE = 2 << 20, KEPT_SPARE_SHARE = 16,
+	/* bytes that are gone and may wait until their whole region is; and the share of those in use that may */
+	GONE_SPARE = 8 << 20, GONE_SHARE = 8
+};
+
+struct heap_state heaps[HEAP_COUNT] = {
+	[HEAP_TRANSIT] = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	    .self = HEAP_TRANSIT,
+	    .spare_max = TRANSIT_SPARE },
+	[HEAP_KEPT] = { .lock = PTHREAD_MUTEX_INITIALIZER, .self = HEAP_KEPT, .spare_max = KEPT_SPARE,
+	    .spare_share = KEPT_SPARE_SHARE, .huge = true },
+	[HEAP_LONG] = { .lock = PTHREAD_MUTEX_INITIALIZER, .self = HEAP_LONG, .spare_max = KEPT_SPARE,
+	    .spare_share = KEPT_SPARE_SHARE },
+};
+
+static unsigned hole_of(const struct region *r)
+{
+	return r->used || r->gone ? r->largest : HEAP_EMPTY;
+}
+
+void region_list(struct heap_state *h, struct region *r)
+{
+	unsigned hole = hole_of(r);
+
+	LIST_INSERT_HEAD(&h->by_hole[hole], r, link);
+	h->filled[hole / 64] |= (uint64_t)1 << hole % 64;
+}
+
+static void unlist_from(struct heap_state *h, struct region *r, unsigned hole)
+{
+	LIST_REMOVE(r, link);
+	if (LIST_EMPTY(&h->by_hole[hole]))
+		h->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
+}
+
+void region_unlist(struct heap_state *h, struct region *r)
+{
+	unlist_from(h, r, hole_of(r));
+}
+
+void region_leave(struct heap_state *h, struct region *r)
+{
+	h->regions--;
+	h->warm -= r->warm;
+	h->gone -= r->gone;
+	if (h->warm < h->low)
+		h->low = h->warm;
+}
+
+/* A region with the smallest largest hole that is large enough; NULL: none is. */
+static struct region *region_with(struct heap_state *h, unsigned pages)
+{
+	uint64_t bits = h->filled[pages / 64] & ~(uint64_t)0 << pages % 64;
+	unsigned word = pages / 64;
+
+	while (!bits) {
+		if (++word == sizeof h->filled / sizeof *h->filled)
+			return NULL;
+		bits = h->filled[word];
+	}
+	return LIST_FIRST(&h->by_hole[word * 64 + (unsigned)__builtin_ctzll(bits)]);
+}
+
+/* Lets go of the lock meanwhile: the first write to a huge page takes a while. */
+static struct region *region_add(struct heap_state *h)
+{
+	bool huge = h->huge && h->regions >= HUGE_FROM;
+	struct region *r;
+
+	h->regions++;
+	pthread_mutex_unlock(&h->lock);
+	if ((r = region_new(huge)))
+		r->owner = h->self;
+	pthread_mutex_lock(&h->lock);
+	if (!r) {
+		h->regions--;
+		return NULL;
+	}
+	h->warm += r->warm;
+	region_list(h, r);
+	return r;
+}
+
+void *run_take(struct heap_state *h, unsigned pages)
+{
+	struct region *r = region_with(h, pages);
+	unsigned before, first, warm = 0;
+
+	if (!r && !(r = region_add(h)))
+		return NULL;
+	before = hole_of(r);
+	first = region_take(r, pages, &warm);
+	if (hole_of(r) != before) {
+		unlist_from(h, r, before);
+		region_list(h, r);
+	}
+	h->used += pages;
+	h->warm -= warm;
+	if (h->warm < h->low)
+		h->low = h->warm;
+	return region_at(r, first);
+}
+
+/* Files a region after something in it was given back: `before` tells how it was. Pages that are gone wait for their
+ * region to be given back as a whole, unless there are too many of them. */
+static void region_changed(struct heap_state *h, struct region *r, const struct region *before)
+{
+	unsigned hole = before->used || before->gone ? before->largest : HEAP_EMPTY;
+	struct region_cooling cooling;
+
+	h->used -= before->used - r->used;
+	h->warm += r->warm - before->warm;
+	h->gone += r->gone - before->gone;
+	if (r->away)
+		return;
+	if (!r->used && r->gone) {
+		unlist_from(h, r, hole);
+		region_leave(h, r);
+		pthread_mutex_unlock(&h->lock);
+		region_free(r);
+		pthread_mutex_lock(&h->lock);
+		return;
+	}
+	if (r->gone && h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE) {
+		unlist_from(h, r, hole);
+		region_cool_begin(&cooling, r);
+		pthread_mutex_unlock(&h->lock);
+		region_cool(&cooling);
+		pthread_mutex_lock(&h->lock);
+		h->gone -= r->gone;
+		h->warm -= region_cool_end(&cooling);
+		h->gone += r->gone;
+		region_list(h, r);
+		return;
+	}
+	if (hole_of(r) != hole) {
+		unlist_from(h, r, hole);
+		region_list(h, r);
+	}
+	heap_limit(h);
+}
+
+void run_give(struct heap_state *h, void *at)
+{
+	struct region *r = region_of(at);
+	struct region before = { .largest = r->largest, .used = r->used, .warm = r->warm, .gone = r->gone };
+
+	region_give(r, region_page_of(at));
+	region_changed(h, r, &before);
+}
+
+/* Whether the piece is a run of pages by itself. */
+static bool is_run(size_t len)
+{
+	return len > HEAP_BLOCK_MAX;
+}
+
+static unsigned pages_for(size_t len)
+{
+	return (unsigned)((len + region_page() - 1) / region_page());
+}
+
+static struct heap_state *heap_for(enum heap which, size_t len)
+{
+	return &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];
+}
+
+void *heap_take(enum heap which, size_t len)
+{
+	struct heap_state *h = heap_for(which, len);
+	void *at;
+
+	if (len > HEAP_MAX || (utfeed_heap_refuses && utfeed_heap_refuses()))
+		return NULL;
+#ifdef HEAP_CHECKED
+	if (!is_run(len))
+		return malloc(len);
+#endif
+	pthread_mutex_lock(&h->lock);
+	at = is_run(len) ? run_take(h, pages_for(len)) : block_take(h, len);
+	pthread_mutex_unlock(&h->lock);
+	if (at && is_run(len)) {
+		ASAN_UNPOISON_MEMORY_REGION(at, pages_for(len) * region_page());
+		region_fill(at, pages_for(len));
+	}
+	return at;
+}
+
+void *heap_take_zeroed(enum heap which, size_t len)
+{
+	void *at = heap_take(which, len);
+
+	return at ? memset(at, 0, len) : NULL;
+}
+
+#ifdef HEAP_CHECKED
+/* AddressSanitizer sees more where each block is one of malloc()'s. */
+static bool is_block(const void *at)
+{
+	return __sanitizer_get_ownership(at);
+}
+#endif
+
+void heap_give(void *at)
+{
+	struct region *r;
+	struct heap_state *h;
+	struct slab *s;
+
+	if (!at)
+		return;
+#ifdef HEAP_CHECKED
+	if (is_block(at)) {
+		free(at);
+		return;
+	}
+#endif
+	r = region_of(at);
+	h = &heaps[r->owner];
+	pthread_mutex_lock(&h->lock);
+	if ((s = r->slab[region_page_of(at)])) {
+		block_give(h, s, at);
+	} else {
+		ASAN_POISON_MEMORY_REGION(at, r->length[region_page_of(at)] * region_page());
+		run_give(h, at);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Without the lock: what is looked at does not change while the piece is in use. */
+size_t heap_bytes(const void *at)
+{
+	struct region *r = region_of(at);
+	struct slab *s;
+
+#ifdef HEAP_CHECKED
+	if (is_block(at))
+		return block_size_for(__sanitizer_get_allocated_size(at));
+#endif
+	s = r->slab[region_page_of(at)];
+	return s ? s->size : r->length[region_page_of(at)] * region_page();
+}
+
+size_t heap_bytes_for(size_t len)
+{
+	return is_run(len) ? pages_for(len) * region_page() : block_size_for(len);
+}
+
+void heap_trim(void *at, size_t len)
+{
+	struct region *r = region_of(at);
+	struct heap_state *h = &heaps[r->owner];
+	unsigned first = region_page_of(at), pages = pages_for(len ? len : 1);
+	struct region before;
+
+	assert(!r->slab[first]);
+	if (pages >= r->length[first])
+		return;
+	pthread_mutex_lock(&h->lock);
+	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (r->length[first] - pages) * region_page());
+	before = (struct region){ .largest = r->largest, .used = r->used, .warm = r->warm, .gone = r->gone };
+	region_trim(r, first, pages);
+	region_changed(h, r, &before);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void region_gather(struct heap_state *h, struct region *r)
+{
+	bool moved = region_make_huge(r);
+
+	pthread_mutex_lock(&h->lock);
+	h->warm -= r->warm;
+	region_made_huge(r, moved);
+	h->warm += r->warm;
+	pthread_mutex_unlock(&h->lock);
+}
+
+void heap_sent(void *at)
+{
+	struct region *r = region_of(at);
+	struct heap_state *h = &heaps[r->owner];
+	bool first;
+
+	if (region_is_sent(r, region_page_of(at)))
+		return;
+	pthread_mutex_lock(&h->lock);
+	first = region_sent(r, region_page_of(at));
+	pthread_mutex_unlock(&h->lock);
+	if (first)
+		region_gather(h, r);
+}
+
+struct heap_sums heap_sums(void)
+{
+	struct heap_sums sums = { 0 };
+
+	for (size_t i = 0; i < HEAP_COUNT; i++) {
+		struct heap_state *h = &heaps[i];
+
+		pthread_mutex_lock(&h->lock);
+		sums.pieces += (h->used - h->cut) * region_page() + blocks_bytes(h);
+		sums.used += h->used * region_page();
+		sums.spare += (h->warm + h->gone) * region_page();
+		sums.mapped += h->regions * REGION_BYTES;
+		pthread_mutex_unlock(&h->lock);
+	}
+	return sums;
+}

@@ -1,0 +1,76 @@
+/* Owns what the files of the heap share: heap.c has its runs and its lock, heap_block.c cuts runs into blocks,
+ * heap_rest.c gives memory back to the system. Must not know: what pieces hold. Invariant: everything below is called
+ * under the heap's lock, unless it says otherwise. */
+#ifndef UTFEED_PROXY_BASE_HEAP_INTERNAL_H
+#define UTFEED_PROXY_BASE_HEAP_INTERNAL_H
+
+#include <pthread.h>
+
+#include "proxy/base/heap.h"
+#include "proxy/base/region.h"
+
+enum {
+	HEAP_LONG = HEAP_KEPT + 1,     /* runs of pages of what may be stored */
+	HEAP_COUNT, HEAP_CLASSES = 120, HEAP_EMPTY = REGION_PAGES_MAX
+};
+
+LIST_HEAD(heap_regions, region);
+LIST_HEAD(heap_slabs, slab);
+
+/* A run that is cut into blocks. */
+struct slab {
+	LIST_ENTRY(slab) link;         /* listed while it has a free block */
+	void *free;                    /* blocks given back; each holds the address of the next */
+	char *start;
+	uint32_t size;                 /* of a block */
+	uint16_t capacity, fresh, used;        /* blocks: in all, never taken yet, in use */
+	uint16_t pages;
+	uint8_t class, owner;
+};
+
+struct heap_class {
+	struct heap_slabs open;        /* slabs with a free block */
+	struct slab *empty;            /* one of them that has no block in use is kept; NULL: none */
+	size_t used;                   /* blocks in use */
+};
+
+struct heap_state {
+	pthread_mutex_t lock;
+	uint8_t self;
+	bool huge;                     /* new regions are to be in huge pages, once there are many */
+	/* regions by the length of their largest hole; in HEAP_EMPTY's list are those that have no run */
+	struct heap_regions by_hole[REGION_PAGES_MAX + 1];
+	uint64_t filled[REGION_PAGES_MAX / 64 + 1];    /* a bit for each list that has a region */
+	size_t regions;
+	size_t used, warm, gone;       /* pages, as in struct region, of all regions */
+	size_t cut;                    /* of those used, pages that are cut into blocks */
+	/* bytes that may be warm, and the share of the pages in use; 0: none */
+	size_t spare_max, spare_share;
+	size_t low;                    /* the least warm since the last rest */
+	size_t surplus;                /* pages that the rest is to give back */
+	uint64_t rested_ms;
+	struct heap_class classes[HEAP_CLASSES];
+};
+
+extern struct heap_state heaps[HEAP_COUNT];
+
+/* heap.c */
+void *run_take(struct heap_state *, unsigned pages);   /* may let go of the lock meanwhile */
+void run_give(struct heap_state *, void *);
+void region_list(struct heap_state *, struct region *);
+void region_unlist(struct heap_state *, struct region *);
+/* Takes a region out of the heap; the caller frees it. */
+void region_leave(struct heap_state *, struct region *);
+
+/* heap_rest.c: gives memory back at once while more of it is warm than may be; lets go of the lock meanwhile. */
+void heap_limit(struct heap_state *);
+
+/* heap_block.c */
+void *block_take(struct heap_state *, size_t len);
+void block_give(struct heap_state *, struct slab *, void *);
+size_t block_size_for(size_t len);             /* without the lock */
+size_t blocks_bytes(const struct heap_state *);        /* of all blocks in use */
+/* Gives back the runs of slabs that have no block in use. */
+void blocks_settle(struct heap_state *);
+
+#endif

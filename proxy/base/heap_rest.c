@@ -1,0 +1,97 @@
+/* Gives memory back to the system that nobody has needed for a while; see heap.h. */
+#include "proxy/base/heap_internal.h"
+
+enum {
+	REST_BYTES = 4 << 20,          /* that one call gives back: less than a millisecond */
+	KEEP_BYTES = 256 << 10,        /* of spare memory that a heap keeps */
+	/* pages that are to be gained from a region in huge pages, which is split for them */
+	HUGE_GAIN_SHARE = 4
+};
+
+/* The region from which most is to be gained at least cost; NULL: none is worth it. */
+static struct region *coolest(struct heap_state *h)
+{
+	struct region *r;
+
+	for (unsigned i = HEAP_EMPTY + 1; i--;)
+		LIST_FOREACH(r, &h->by_hole[i], link)
+			if (!r->used || r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1))
+				return r;
+	return NULL;
+}
+
+/* Lets go of the lock meanwhile. Returns how many pages of holes lost their memory. */
+static size_t cool(struct heap_state *h, struct region *r)
+{
+	struct region_cooling cooling;
+	size_t pages = r->warm;
+
+	region_unlist(h, r);
+	if (!r->used) {
+		region_leave(h, r);
+		pthread_mutex_unlock(&h->lock);
+		region_free(r);
+		pthread_mutex_lock(&h->lock);
+		return pages ? pages : 1;
+	}
+	region_cool_begin(&cooling, r);
+	pthread_mutex_unlock(&h->lock);
+	region_cool(&cooling);
+	pthread_mutex_lock(&h->lock);
+	h->gone -= r->gone;
+	pages = region_cool_end(&cooling);
+	h->warm -= pages;
+	h->gone += r->gone;
+	region_list(h, r);
+	return pages;
+}
+
+void heap_limit(struct heap_state *h)
+{
+	size_t most = h->spare_max / region_page() + (h->spare_share ? h->used / h->spare_share : 0);
+	struct region *r;
+
+	while (h->warm > most && (r = coolest(h)))
+		cool(h, r);
+}
+
+/* What was spare all the time since the last rest was not needed: half of it goes. */
+static bool rest(struct heap_state *h, uint64_t now_ms)
+{
+	size_t keep = KEEP_BYTES / region_page(), most = REST_BYTES / region_page(), gained = 0, wanted;
+	bool more = false;
+
+	if (pthread_mutex_trylock(&h->lock))
+		return false;
+	if (h->huge)
+		keep += region_room();
+	if (now_ms - h->rested_ms >= HEAP_REST_MS) {
+		blocks_settle(h);
+		h->rested_ms = now_ms;
+		h->low = h->low < h->warm ? h->low : h->warm;
+		h->surplus = h->low > keep ? (h->low - keep + 1) / 2 : 0;
+		h->low = h->warm;
+	}
+	wanted = h->surplus < most ? h->surplus : most;
+	while (gained < wanted) {
+		struct region *r = coolest(h);
+
+		if (!r)
+			break;
+		gained += cool(h, r);
+	}
+	h->surplus = gained >= wanted && h->surplus > gained ? h->surplus - gained : 0;
+	h->low = h->warm < h->low ? h->warm : h->low;
+	more = h->surplus;
+	pthread_mutex_unlock(&h->lock);
+	return more;
+}
+
+bool heap_rest(uint64_t now_ms)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		more |= rest(&heaps[i], now_ms);
+	return more;
+}

@@ -1,0 +1,107 @@
+/* Owns the reports that stored objects share: the last different ones, so that the next object with the same has it
+ * from here. Must not know: objects.
+ * Invariant: a shared report does not change, and lasts until the last object that has it is gone. */
+#include "proxy/object/object_internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/container_of.h"
+#include "proxy/base/hash.h"
+
+struct shared_report {
+	atomic_uint refs;
+	struct object_report report;
+};
+
+enum { REPORTS = 64 };
+
+static struct {
+	pthread_mutex_t lock;
+	struct shared_report *at[REPORTS];     /* by hash; one reference each */
+} known = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void shared_unref(struct shared_report *s)
+{
+	if (s && atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) == 1)
+		heap_give(s);
+}
+
+static void copy_word(char *to, const char *from, size_t size)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+}
+
+/* Copies member by member into zeros, so that equal reports are equal bytes. */
+static void copy_verdict(struct verdict *to, const struct verdict *from)
+{
+	copy_word(to->path, from->path, sizeof to->path);
+	copy_word(to->unknown, from->unknown, sizeof to->unknown);
+	to->kind = from->kind;
+	to->policy = from->policy;
+	to->charset = from->charset;
+	to->literal = from->literal;
+	to->named = from->named;
+	to->was = from->was;
+	to->next = from->next;
+	to->margin = from->margin;
+	to->also = from->also;
+	to->mixed = from->mixed;
+	to->extended = from->extended;
+	to->error = from->error;
+	to->reason = from->reason;
+	to->outcome = from->outcome;
+}
+
+static void copy_report(struct object_report *to, const struct object_report *from)
+{
+	memset(to, 0, sizeof *to);
+	to->decided = from->decided;
+	if (from->decided)
+		copy_verdict(&to->verdict, &from->verdict);
+	to->revised = from->revised;
+	to->repairs = from->repairs;
+	to->malformed = from->malformed;
+	to->normalised = from->normalised;
+	to->decoded = from->decoded;
+}
+
+static struct shared_report *shared_new(const struct object_report *plain)
+{
+	struct shared_report *s = heap_take(HEAP_KEPT, sizeof *s);
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 2);      /* the table's and the caller's */
+	memcpy(&s->report, plain, sizeof *plain);
+	return s;
+}
+
+const struct object_report *report_share(const struct object_report *report, size_t *made)
+{
+	struct object_report plain;
+	struct shared_report **at, *s, *gone = NULL;
+
+	*made = 0;
+	copy_report(&plain, report);
+	at = &known.at[hash_keyed(&plain, sizeof plain) % REPORTS];
+	pthread_mutex_lock(&known.lock);
+	if ((s = *at) && !memcmp(&s->report, &plain, sizeof plain)) {
+		atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	} else if ((s = shared_new(&plain))) {
+		*made = heap_bytes(s);
+		gone = *at;
+		*at = s;
+	}
+	pthread_mutex_unlock(&known.lock);
+	shared_unref(gone);
+	return s ? &s->report : NULL;
+}
+
+void report_unshare(const struct object_report *report)
+{
+	shared_unref(container_of(report, struct shared_report, report));
+}
