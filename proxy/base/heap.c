@@ -191,6 +191,16 @@ static unsigned pages_for(size_t len)
 	return (unsigned)((len + region_page() - 1) / region_page());
 }
 
+void heap_settle(void)
+{
+	for (size_t i = HEAP_TRANSIT; i <= HEAP_KEPT; i++) {
+		pthread_mutex_lock(&heaps[i].lock);
+		if (!heaps[i].regions)
+			region_add(&heaps[i]);
+		pthread_mutex_unlock(&heaps[i].lock);
+	}
+}
+
 static struct heap_state *heap_for(enum heap which, size_t len)
 {
 	return &heaps[which == HEAP_KEPT && is_run(len) ? HEAP_LONG : which];

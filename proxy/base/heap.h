@@ -20,6 +20,8 @@ enum heap {
 
 enum { HEAP_BLOCK_MAX = 32 * 1024, HEAP_MAX = 1 << 20 /* bytes of the longest piece */ };
 
+/* At start: takes address space for the first pieces, which then is there however little there is later. */
+void heap_settle(void);
 /* A piece of at least len bytes, aligned to 16, or to pages if it is longer than HEAP_BLOCK_MAX. What it holds is
  * undefined. NULL: out of memory. */
 void *heap_take(enum heap, size_t len) __attribute__((warn_unused_result));

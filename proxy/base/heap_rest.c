@@ -8,6 +8,12 @@ enum {
 	HUGE_GAIN_SHARE = 4
 };
 
+/* The last region stays for what comes next, without its memory. */
+static bool may_leave(const struct heap_state *h, const struct region *r)
+{
+	return !r->used && h->regions > 1;
+}
+
 /* The region from which most is to be gained at least cost; NULL: none is worth it. */
 static struct region *coolest(struct heap_state *h)
 {
@@ -15,7 +21,7 @@ static struct region *coolest(struct heap_state *h)
 
 	for (unsigned i = HEAP_EMPTY + 1; i--;)
 		LIST_FOREACH(r, &h->by_hole[i], link)
-			if (!r->used || r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1))
+			if (may_leave(h, r) || r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1))
 				return r;
 	return NULL;
 }
@@ -27,7 +33,7 @@ static size_t cool(struct heap_state *h, struct region *r)
 	size_t pages = r->warm;
 
 	region_unlist(h, r);
-	if (!r->used) {
+	if (may_leave(h, r)) {
 		region_leave(h, r);
 		pthread_mutex_unlock(&h->lock);
 		region_free(r);

@@ -45,23 +45,30 @@ unsigned region_room(void)
 	return end_page() - own_pages();
 }
 
-static void *map(size_t len)
+static char *map(void *where, size_t len)
 {
-	void *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(where, len, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Regions mapped one after the other lie beside each other, so that most are aligned by themselves. */
+/* Regions mapped one after the other lie beside each other, so that most are aligned by themselves; before the first
+ * one there is room, as a rule. */
 static void *map_aligned(void)
 {
-	char *at = map(REGION_BYTES);
+	char *at = map(NULL, REGION_BYTES), *below;
 	size_t before;
 
 	if (!at || (uintptr_t)at % REGION_BYTES == 0)
 		return at;
+	below = at - (uintptr_t)at % REGION_BYTES;
 	munmap(at, REGION_BYTES);
-	if (!(at = map(2 * REGION_BYTES)))
+	if ((at = map(below, REGION_BYTES)) == below)
+		return at;
+	if (at)                        /* an older kernel takes it for a hint */
+		munmap(at, REGION_BYTES);
+	if (!(at = map(NULL, 2 * REGION_BYTES)))
 		return NULL;
 	before = -(uintptr_t)at % REGION_BYTES;
 	if (before)

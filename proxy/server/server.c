@@ -14,6 +14,7 @@
 
 #include "conf/conf.h"
 #include "proxy/admin/admin.h"
+#include "proxy/base/heap.h"
 #include "proxy/base/log.h"
 #include "proxy/base/malloc_rest.h"
 #include "proxy/base/stats.h"
@@ -367,6 +368,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 
 	log_set_level((enum log_level)conf->log_level);
 	malloc_settle();
+	heap_settle();
 	fd_limit_raise();
 	notify_open(&s.notify);
 	if (server_take_signals(&s) || preflight(conf) || sandbox_check(conf) ||
