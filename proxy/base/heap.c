@@ -5,20 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEAP_CHECKED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HEAP_CHECKED 1
-#endif
-#endif
-#ifdef HEAP_CHECKED
-#include <sanitizer/allocator_interface.h>
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
-#define ASAN_UNPOISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
-#endif
+#include "proxy/base/poison.h"
 
 /* Defined by a library that tests preload (tests/e2e/refuse.c): whether this piece is to be refused. */
 extern int utfeed_heap_refuses(void) __attribute__((weak));
@@ -31,7 +18,9 @@ enum {
 	 * comes in, and a share of it may be spare, too */
 	TRANSIT_SPARE = 64 << 20, KEPT_SPARE = 2 << 20, KEPT_SPARE_SHARE = 16,
 	/* bytes that are gone and may wait until their whole region is; and the share of those in use that may */
-	GONE_SPARE = 8 << 20, GONE_SHARE = 8
+	GONE_SPARE = 8 << 20, GONE_SHARE = 8,
+	/* bytes between blocks that are usual, and the share of the bytes of blocks */
+	SCATTERED = 4 << 20, SCATTERED_SHARE = 8
 };
 
 struct heap_state heaps[HEAP_COUNT] = {
@@ -53,20 +42,30 @@ void region_list(struct heap_state *h, struct region *r)
 {
 	unsigned hole = hole_of(r);
 
+	r->listed = (uint16_t)hole;
 	LIST_INSERT_HEAD(&h->by_hole[hole], r, link);
 	h->filled[hole / 64] |= (uint64_t)1 << hole % 64;
-}
-
-static void unlist_from(struct heap_state *h, struct region *r, unsigned hole)
-{
-	LIST_REMOVE(r, link);
-	if (LIST_EMPTY(&h->by_hole[hole]))
-		h->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
+	region_file(h, r);
 }
 
 void region_unlist(struct heap_state *h, struct region *r)
 {
-	unlist_from(h, r, hole_of(r));
+	unsigned hole = r->listed;
+
+	LIST_REMOVE(r, link);
+	if (LIST_EMPTY(&h->by_hole[hole]))
+		h->filled[hole / 64] &= ~((uint64_t)1 << hole % 64);
+	region_unfile(r);
+}
+
+void region_relist(struct heap_state *h, struct region *r)
+{
+	if (hole_of(r) == r->listed) {
+		region_file(h, r);
+		return;
+	}
+	region_unlist(h, r);
+	region_list(h, r);
 }
 
 void region_leave(struct heap_state *h, struct region *r)
@@ -115,16 +114,12 @@ static struct region *region_add(struct heap_state *h)
 void *run_take(struct heap_state *h, unsigned pages)
 {
 	struct region *r = region_with(h, pages);
-	unsigned before, first, warm = 0;
+	unsigned first, warm = 0;
 
 	if (!r && !(r = region_add(h)))
 		return NULL;
-	before = hole_of(r);
 	first = region_take(r, pages, &warm);
-	if (hole_of(r) != before) {
-		unlist_from(h, r, before);
-		region_list(h, r);
-	}
+	region_relist(h, r);
 	h->used += pages;
 	h->warm -= warm;
 	if (h->warm < h->low)
@@ -132,11 +127,17 @@ void *run_take(struct heap_state *h, unsigned pages)
 	return region_at(r, first);
 }
 
+struct region_state { unsigned used, warm, gone; };
+
+static struct region_state region_state(const struct region *r)
+{
+	return (struct region_state){ .used = r->used, .warm = r->warm, .gone = r->gone };
+}
+
 /* Files a region after something in it was given back: `before` tells how it was. Pages that are gone wait for their
  * region to be given back as a whole, unless there are too many of them. */
-static void region_changed(struct heap_state *h, struct region *r, const struct region *before)
+static void region_changed(struct heap_state *h, struct region *r, const struct region_state *before)
 {
-	unsigned hole = before->used || before->gone ? before->largest : HEAP_EMPTY;
 	struct region_cooling cooling;
 
 	h->used -= before->used - r->used;
@@ -145,7 +146,7 @@ static void region_changed(struct heap_state *h, struct region *r, const struct 
 	if (r->away)
 		return;
 	if (!r->used && r->gone) {
-		unlist_from(h, r, hole);
+		region_unlist(h, r);
 		region_leave(h, r);
 		pthread_mutex_unlock(&h->lock);
 		region_free(r);
@@ -153,7 +154,7 @@ static void region_changed(struct heap_state *h, struct region *r, const struct 
 		return;
 	}
 	if (r->gone && h->gone > GONE_SPARE / region_page() && h->gone > h->used / GONE_SHARE) {
-		unlist_from(h, r, hole);
+		region_unlist(h, r);
 		region_cool_begin(&cooling, r);
 		pthread_mutex_unlock(&h->lock);
 		region_cool(&cooling);
@@ -164,17 +165,14 @@ static void region_changed(struct heap_state *h, struct region *r, const struct 
 		region_list(h, r);
 		return;
 	}
-	if (hole_of(r) != hole) {
-		unlist_from(h, r, hole);
-		region_list(h, r);
-	}
+	region_relist(h, r);
 	heap_limit(h);
 }
 
 void run_give(struct heap_state *h, void *at)
 {
 	struct region *r = region_of(at);
-	struct region before = { .largest = r->largest, .used = r->used, .warm = r->warm, .gone = r->gone };
+	struct region_state before = region_state(r);
 
 	region_give(r, region_page_of(at));
 	region_changed(h, r, &before);
@@ -292,14 +290,14 @@ void heap_trim(void *at, size_t len)
 	struct region *r = region_of(at);
 	struct heap_state *h = &heaps[r->owner];
 	unsigned first = region_page_of(at), pages = pages_for(len ? len : 1);
-	struct region before;
+	struct region_state before;
 
 	assert(!r->slab[first]);
 	if (pages >= r->length[first])
 		return;
 	pthread_mutex_lock(&h->lock);
 	ASAN_POISON_MEMORY_REGION((char *)at + pages * region_page(), (r->length[first] - pages) * region_page());
-	before = (struct region){ .largest = r->largest, .used = r->used, .warm = r->warm, .gone = r->gone };
+	before = region_state(r);
 	region_trim(r, first, pages);
 	region_changed(h, r, &before);
 	pthread_mutex_unlock(&h->lock);
@@ -313,6 +311,8 @@ static void region_gather(struct heap_state *h, struct region *r)
 	h->warm -= r->warm;
 	region_made_huge(r, moved);
 	h->warm += r->warm;
+	if (!r->away)
+		region_relist(h, r);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -339,11 +339,23 @@ struct heap_sums heap_sums(void)
 		struct heap_state *h = &heaps[i];
 
 		pthread_mutex_lock(&h->lock);
-		sums.pieces += (h->used - h->cut) * region_page() + blocks_bytes(h);
+		sums.pieces += (h->used - h->cut) * region_page() + h->blocks;
 		sums.used += h->used * region_page();
 		sums.spare += (h->warm + h->gone) * region_page();
 		sums.mapped += h->regions * REGION_BYTES;
 		pthread_mutex_unlock(&h->lock);
 	}
 	return sums;
+}
+
+size_t heap_scattered(void)
+{
+	struct heap_state *h = &heaps[HEAP_KEPT];
+	size_t between, usual;
+
+	pthread_mutex_lock(&h->lock);
+	between = h->cut * region_page() - h->blocks;
+	usual = SCATTERED + h->blocks / SCATTERED_SHARE;
+	pthread_mutex_unlock(&h->lock);
+	return between > usual ? between - usual : 0;
 }

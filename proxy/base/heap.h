@@ -50,5 +50,8 @@ struct heap_sums {
 	size_t mapped;                 /* bytes of all regions, whether they have memory or not */
 };
 struct heap_sums heap_sums(void);
+/* Bytes of what is kept that lie between blocks in use, beyond what is usual: blocks of one size do not serve for those
+ * of another, so that a few that stay, each alone among free ones, would hold many times their bytes. */
+size_t heap_scattered(void);
 
 #endif

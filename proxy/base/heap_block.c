@@ -117,6 +117,7 @@ void *block_take(struct heap_state *h, size_t len)
 	if (c->empty == s)
 		c->empty = NULL;
 	c->used++;
+	h->blocks += s->size;
 	if (++s->used == s->capacity)
 		LIST_REMOVE(s, link);
 	return at;
@@ -129,6 +130,7 @@ void block_give(struct heap_state *h, struct slab *s, void *at)
 	*(void **)at = s->free;
 	s->free = at;
 	c->used--;
+	h->blocks -= s->size;
 	if (s->used-- == s->capacity)
 		LIST_INSERT_HEAD(&c->open, s, link);
 	if (s->used)
@@ -137,18 +139,6 @@ void block_give(struct heap_state *h, struct slab *s, void *at)
 		slab_free(h, s);
 	else
 		c->empty = s;
-}
-
-size_t blocks_bytes(const struct heap_state *h)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0, b = 0; i < HEAP_CLASSES; i++) {
-		while (b + 1 < sizeof bands / sizeof *bands && i >= bands[b + 1].first)
-			b++;
-		sum += h->classes[i].used * ((b ? bands[b - 1].until : 0) + (i - bands[b].first + 1) * bands[b].step);
-	}
-	return sum;
 }
 
 void blocks_settle(struct heap_state *h)

@@ -11,7 +11,8 @@
 
 enum {
 	HEAP_LONG = HEAP_KEPT + 1,     /* runs of pages of what may be stored */
-	HEAP_COUNT, HEAP_CLASSES = 120, HEAP_EMPTY = REGION_PAGES_MAX
+	HEAP_COUNT, HEAP_CLASSES = 120, HEAP_EMPTY = REGION_PAGES_MAX,
+	HEAP_COOL_STEP = 64            /* pages of the largest hole between two lists of regions to be cooled */
 };
 
 LIST_HEAD(heap_regions, region);
@@ -41,9 +42,13 @@ struct heap_state {
 	/* regions by the length of their largest hole; in HEAP_EMPTY's list are those that have no run */
 	struct heap_regions by_hole[REGION_PAGES_MAX + 1];
 	uint64_t filled[REGION_PAGES_MAX / 64 + 1];    /* a bit for each list that has a region */
+	/* regions that are worth giving memory back from, roughly by their largest hole, so that nobody walks over
+	 * those that are not */
+	struct heap_regions by_gain[REGION_PAGES_MAX / HEAP_COOL_STEP + 1];
 	size_t regions;
 	size_t used, warm, gone;       /* pages, as in struct region, of all regions */
 	size_t cut;                    /* of those used, pages that are cut into blocks */
+	size_t blocks;                 /* bytes of blocks in use */
 	/* bytes that may be warm, and the share of the pages in use; 0: none */
 	size_t spare_max, spare_share;
 	size_t low;                    /* the least warm since the last rest */
@@ -59,17 +64,20 @@ void *run_take(struct heap_state *, unsigned pages);   /* may let go of the lock
 void run_give(struct heap_state *, void *);
 void region_list(struct heap_state *, struct region *);
 void region_unlist(struct heap_state *, struct region *);
+void region_relist(struct heap_state *, struct region *);      /* where it belongs now; not of one that is away */
 /* Takes a region out of the heap; the caller frees it. */
 void region_leave(struct heap_state *, struct region *);
 
-/* heap_rest.c: gives memory back at once while more of it is warm than may be; lets go of the lock meanwhile. */
+/* heap_rest.c: files a region anew as one to be cooled, or not. */
+void region_file(struct heap_state *, struct region *);
+void region_unfile(struct region *);
+/* Gives memory back at once while more of it is warm than may be; lets go of the lock meanwhile. */
 void heap_limit(struct heap_state *);
 
 /* heap_block.c */
 void *block_take(struct heap_state *, size_t len);
 void block_give(struct heap_state *, struct slab *, void *);
 size_t block_size_for(size_t len);             /* without the lock */
-size_t blocks_bytes(const struct heap_state *);        /* of all blocks in use */
 /* Gives back the runs of slabs that have no block in use. */
 void blocks_settle(struct heap_state *);
 

@@ -14,14 +14,40 @@ static bool may_leave(const struct heap_state *h, const struct region *r)
 	return !r->used && h->regions > 1;
 }
 
-/* The region from which most is to be gained at least cost; NULL: none is worth it. */
+static bool has_gain(const struct region *r)
+{
+	return r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1);
+}
+
+void region_unfile(struct region *r)
+{
+	if (r->cool)
+		LIST_REMOVE(r, cool_link);
+	r->cool = 0;
+}
+
+/* One without runs is filed whether it may leave or not, which depends on the others. */
+void region_file(struct heap_state *h, struct region *r)
+{
+	unsigned cool = !r->used || has_gain(r) ? r->listed / HEAP_COOL_STEP + 1 : 0;
+
+	if (cool == r->cool)
+		return;
+	region_unfile(r);
+	if (!(r->cool = (uint8_t)cool))
+		return;
+	LIST_INSERT_HEAD(&h->by_gain[cool - 1], r, cool_link);
+}
+
+/* The region from which most is to be gained at least cost; NULL: none is worth it. At most one is passed over, the
+ * only region that there is. */
 static struct region *coolest(struct heap_state *h)
 {
 	struct region *r;
 
-	for (unsigned i = HEAP_EMPTY + 1; i--;)
-		LIST_FOREACH(r, &h->by_hole[i], link)
-			if (may_leave(h, r) || r->warm + r->gone >= (r->huge ? region_room() / HUGE_GAIN_SHARE : 1))
+	for (size_t i = sizeof h->by_gain / sizeof *h->by_gain; i--;)
+		LIST_FOREACH(r, &h->by_gain[i], cool_link)
+			if (may_leave(h, r) || has_gain(r))
 				return r;
 	return NULL;
 }
@@ -71,7 +97,7 @@ static bool rest(struct heap_state *h, uint64_t now_ms)
 		return false;
 	if (h->huge)
 		keep += region_room();
-	if (now_ms - h->rested_ms >= HEAP_REST_MS) {
+	if (now_ms >= h->rested_ms + HEAP_REST_MS) {   /* by another thread's clock it may be ahead */
 		blocks_settle(h);
 		h->rested_ms = now_ms;
 		h->low = h->low < h->warm ? h->low : h->warm;

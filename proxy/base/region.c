@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "proxy/base/poison.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23         /* Linux 5.14 */
 #endif
@@ -111,6 +113,7 @@ struct region *region_new(bool huge)
 
 void region_free(struct region *r)
 {
+	ASAN_UNPOISON_MEMORY_REGION(r, REGION_BYTES);  /* somebody else's may be mapped there next */
 	munmap(r, REGION_BYTES);
 }
 
@@ -256,7 +259,8 @@ void region_cool_begin(struct region_cooling *c, struct region *r)
 }
 
 /* Of a huge page that is in use in part the kernel keeps all the memory until it is short of it, unless it splits the
- * page, which MADV_FREE on a part of it makes it do (madvise(2)): that is what the last page is for. */
+ * page, which MADV_FREE on a part of it makes it do (madvise(2)): that is what the last page is for. Where
+ * transparent_hugepage/enabled is always any region may be in one. */
 void region_cool(const struct region_cooling *c)
 {
 	struct region *r = c->region;
@@ -266,8 +270,7 @@ void region_cool(const struct region_cooling *c)
 		madvise(r, REGION_BYTES, MADV_NOHUGEPAGE);
 	for (unsigned i = 0; i < c->n; i++)
 		madvise(region_at(r, c->at[i].first), c->at[i].pages * page, MADV_DONTNEED);
-	if (r->huge)
-		madvise(region_at(r, end_page()), page, MADV_FREE);
+	madvise(region_at(r, end_page()), page, MADV_FREE);
 }
 
 unsigned region_cool_end(const struct region_cooling *c)

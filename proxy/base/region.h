@@ -23,12 +23,14 @@ enum region_kind {
 
 struct slab;
 struct region {
-	LIST_ENTRY(region) link;       /* the owner's */
+	LIST_ENTRY(region) link, cool_link;    /* these and what follows are the owner's */
+	uint16_t listed;               /* the list that it is in by its largest hole */
+	uint8_t cool;                  /* one more than the list that it is in as one to be cooled; 0: in none */
+	uint8_t owner;
 	unsigned largest;              /* pages of the largest hole */
 	unsigned used;                 /* pages of runs */
 	unsigned warm;                 /* pages of holes that have memory behind them */
 	unsigned gone;                 /* pages that are REGION_GONE */
-	uint8_t owner;
 	bool huge;                     /* it is, or may be, in a huge page */
 	bool tried;                    /* it was to be moved into one */
 	bool away;                     /* is being cooled: nothing is taken meanwhile */

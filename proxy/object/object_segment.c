@@ -10,12 +10,12 @@ enum {
 	PAGES_MIN_BYTES = 64 * 1024    /* bodies from this size on should lie in pages */
 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t lesser(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static size_t larger(size_t a, size_t b)
+static size_t greater(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
@@ -26,20 +26,20 @@ static size_t transit_room(const struct object *o, size_t at_hand, uint64_t rest
 	size_t room = o->length || at_hand > SEGMENT_FIRST_BYTES ? SEGMENT_BYTES : SEGMENT_FIRST_BYTES;
 
 	if (rest && rest < SEGMENT_BYTES)
-		room = larger((size_t)rest, smaller(at_hand, SEGMENT_BYTES));
+		room = greater((size_t)rest, lesser(at_hand, SEGMENT_BYTES));
 	return bodies_share(room);
 }
 
 /* An origin that announces much and sends little holds no more than a few times what it has sent. */
 static size_t kept_room(const struct object *o, size_t at_hand, uint64_t rest)
 {
-	size_t come = larger(larger(at_hand, SEGMENT_FIRST_BYTES), o->length < HEAP_MAX ? (size_t)o->length : HEAP_MAX);
+	size_t come = greater(greater(at_hand, SEGMENT_FIRST_BYTES), o->length < HEAP_MAX ? (size_t)o->length : HEAP_MAX);
 
 	if (o->making->compact)
 		come = HEAP_MAX;
 	if (rest)
 		come = rest < come * SEGMENT_AHEAD ? (size_t)rest : come * SEGMENT_AHEAD;
-	return smaller(come, HEAP_MAX);
+	return lesser(come, HEAP_MAX);
 }
 
 /* The rest of the last page belongs to it. */
@@ -49,7 +49,7 @@ static struct object_segment *segment_of_pages(size_t room)
 
 	if (!s)
 		return NULL;
-	*s = (struct object_segment){ .bytes = heap_take(HEAP_KEPT, larger(room, HEAP_BLOCK_MAX + 1)),
+	*s = (struct object_segment){ .bytes = heap_take(HEAP_KEPT, greater(room, HEAP_BLOCK_MAX + 1)),
 		.pages = true };
 	if (!s->bytes) {
 		heap_give(s);

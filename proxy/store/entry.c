@@ -80,7 +80,9 @@ struct layout { size_t key, head, head_text, object, vary, upstream, end; };
 
 static size_t aligned(size_t at)
 {
-	return (at + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+	enum { ALIGNMENT = 8 };
+
+	return (at + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
 /* What a hit reads comes first. */
@@ -117,13 +119,14 @@ static void *laid(struct entry *e, size_t at, const void *bytes, size_t len)
 
 static struct object_head *laid_head(struct entry *e, const struct layout *l, const struct object_head *from)
 {
-	struct object_head *h = laid(e, l->head, from, sizeof *from);
+	struct object_head *h = (struct object_head *)(void *)((char *)e + l->head);
 
-	if (!h)                        /* there is none, or it is the object's, too */
+	if (!l->head)                  /* there is none, or it is the object's, too */
 		return from ? object_head_ref((struct object_head *)(uintptr_t)from) : NULL;
+	*h = (struct object_head){ .status = from->status, .len = from->len, .content_length = from->content_length,
+		.etag_end = from->etag_end, .no_body = from->no_body, .gzip = from->gzip, .home = &e->home,
+		.bytes = laid(e, l->head_text, from->bytes, from->len) };
 	atomic_init(&h->refs, 1);
-	h->home = &e->home;
-	h->bytes = laid(e, l->head_text, from->bytes, from->len);
 	atomic_fetch_add_explicit(&e->home.things, 1, memory_order_relaxed);
 	return h;
 }

@@ -21,6 +21,7 @@ enum { BYTES_PER_BUCKET = 4096, BUCKETS_MIN = 64 };
 /* The sweep looks at so many entries, or empty buckets, under one hold of the lock, which takes some ten microseconds.
  * A purge of one URL removes that many of its entries at once; a URL with more variants gets a mark. */
 enum { SWEEP_NODES = 64, SWEEP_BUCKETS = 1024, URL_NODES = 256 };
+enum { SCATTERED_NODES = 8 };          /* so many leave at most for memory that is scattered */
 /* The share of the budget that bodies still being made may take together, so that those of slow or hostile origins do
  * not drive out all stored entries. It shrinks while slow readers hold many bodies that have left the store: readers
  * would keep the bodies now being made in the same way. */
@@ -152,11 +153,15 @@ static void memory_free_dead(struct eviction_list *dead)
 	}
 }
 
+/* Memory that is scattered between entries counts, too; but to make an entry leave frees it only once its neighbours
+ * have left as well, so that few leave for it at a time. */
 static void memory_make_room(struct store_memory *m, size_t bytes, struct eviction_list *dead)
 {
+	size_t scattered = heap_scattered();
 	struct eviction_node *victim;
 
-	while ((victim = eviction_victim(&m->eviction, m->stats.bytes + bytes)) != NULL) {
+	for (unsigned n = 0; (victim = eviction_victim(&m->eviction,
+	    m->stats.bytes + bytes + (n < SCATTERED_NODES ? scattered : 0))) != NULL; n++) {
 		memory_unlink(m, node_of(victim), dead);
 		m->stats.evictions++;
 	}

@@ -111,6 +111,31 @@ static void every_byte_counts(void)
 	s->ops->free(s);
 }
 
+/* Responses of one size after the other come, of which a few stay, each alone among free blocks: what they keep from others counts. */
+static void scattered(void)
+{
+	enum { BUDGET = 32 << 20, SMALLEST_BODY = 900, STEP = 128, SIZES = 16, STAYS = 64 };
+	struct store *s = store_memory_new(BUDGET, 1 << 20);
+	size_t before = heap_sums().used, most = 0;
+
+	if (UNIT_RACES_ONLY)
+		UNIT_SKIP("one thread has no races");
+	for (unsigned size = 0; size < SIZES; size++)
+		for (unsigned k = 0, len = SMALLEST_BODY + size * STEP; k < BUDGET / len; k++) {
+			char key[64];
+
+			snprintf(key, sizeof key, "http://host%u/of/%u\nauto", k, len);
+			stores_put(s, key, k, len);
+			for (int hits = 0; k % STAYS == 0 && hits < 4; hits++)
+				stores_holds(s, key, k, len);
+			if (heap_sums().used - before > most)
+				most = heap_sums().used - before;
+		}
+	printf("scattered: %.1f %% of the budget at most\n", 100.0 * (double)most / BUDGET);
+	UNIT_ROW(most <= BUDGET + BUDGET / 2, "%zu bytes of a budget of %d", most, BUDGET);
+	s->ops->free(s);
+}
+
 /* As gzip_form.c does once it is made: len bytes of gzip for the body of e. */
 static bool keep_gzip(struct store *s, struct entry *e, size_t len, enum object_gzip *state)
 {
@@ -369,6 +394,6 @@ static void filled_ten_times(void)
 	munmap(f, sizeof *f);
 }
 
-UNIT_SUITE(store_memory, { "small-budgets", small_budgets }, { "reservations", reservations }, { "scan", scan }, { "every-byte-counts", every_byte_counts },
+UNIT_SUITE(store_memory, { "small-budgets", small_budgets }, { "reservations", reservations }, { "scan", scan }, { "every-byte-counts", every_byte_counts }, { "scattered", scattered },
 	{ "gzip-counts", gzip_counts }, { "gzip-has-room", gzip_has_room },
 	{ "filled-ten-times", filled_ten_times })
