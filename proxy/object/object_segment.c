@@ -33,8 +33,9 @@ static size_t transit_room(const struct object *o, size_t at_hand, uint64_t rest
 /* An origin that announces much and sends little holds no more than a few times what it has sent. */
 static size_t kept_room(const struct object *o, size_t at_hand, uint64_t rest)
 {
-	size_t come = greater(greater(at_hand, SEGMENT_FIRST_BYTES), o->length < HEAP_MAX ? (size_t)o->length : HEAP_MAX);
+	size_t come = greater(at_hand, SEGMENT_FIRST_BYTES);
 
+	come = greater(come, o->length < HEAP_MAX ? (size_t)o->length : HEAP_MAX);
 	if (o->making->compact)
 		come = HEAP_MAX;
 	if (rest)
