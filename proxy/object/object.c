@@ -424,7 +424,7 @@ const struct failure *object_failure(const struct object *o)
 
 uint64_t object_length(const struct object *o)
 {
-	return atomic_load_explicit(&o->length, memory_order_relaxed);
+	return o->length;
 }
 
 size_t object_memory(const struct object *o)

@@ -97,10 +97,13 @@ static size_t memory_gzip_bytes(const struct entry *e)
 /* The bytes of the body and its gzip form, as bodies.h counts them. */
 static size_t memory_body_bytes(const struct entry *e)
 {
-	struct object *form = NULL;
-	size_t bytes = e->object ? (size_t)object_length(e->object) : 0;
+	struct object *form;
+	size_t bytes;
 
-	if (e->object && object_gzip(e->object, &form) == OBJECT_GZIP_KEPT)
+	if (!e->object)
+		return 0;
+	bytes = (size_t)object_length(e->object);
+	if (object_gzip(e->object, &form) == OBJECT_GZIP_KEPT && form)
 		bytes += (size_t)object_length(form);
 	object_unref(&form);
 	return bytes;
