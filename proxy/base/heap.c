@@ -348,14 +348,24 @@ struct heap_sums heap_sums(void)
 	return sums;
 }
 
+static size_t scattered(const struct heap_state *h)
+{
+	size_t between = h->cut * region_page() - h->blocks, usual = SCATTERED + h->blocks / SCATTERED_SHARE;
+
+	return between > usual ? between - usual : 0;
+}
+
+/* Slabs that are kept though no block of theirs is in use keep nothing from others: they go first. */
 size_t heap_scattered(void)
 {
 	struct heap_state *h = &heaps[HEAP_KEPT];
-	size_t between, usual;
+	size_t bytes;
 
 	pthread_mutex_lock(&h->lock);
-	between = h->cut * region_page() - h->blocks;
-	usual = SCATTERED + h->blocks / SCATTERED_SHARE;
+	if ((bytes = scattered(h))) {
+		blocks_settle(h);
+		bytes = scattered(h);
+	}
 	pthread_mutex_unlock(&h->lock);
-	return between > usual ? between - usual : 0;
+	return bytes;
 }

@@ -231,8 +231,14 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status)
 static char *fill_found_at(const struct entry *e)
 {
 	struct slice at = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-location");
+	struct text url = { 0 };
+	size_t len;
 
-	return at.len && memmem(at.at, at.len, "://", 3) ? strndup(at.at, at.len) : NULL;
+	if (!at.len || !memmem(at.at, at.len, "://", 3))
+		return NULL;
+	text_add(&url, at.at, at.len);
+	text_add(&url, "", 1);
+	return text_take(&url, &len);
 }
 
 int fill_add_validators(struct fill *l, struct fetch_request *r)

@@ -56,10 +56,12 @@ def enter(ca):
     def run(proxy, to, host="localhost", version=None, context=None, looks=True, **how):
         port = to if isinstance(to, int) else to.port
         looking = Background(to.accept) if looks and port is not to and not to.serving and not to.connections else None
-        client = InsideClient(proxy.port, f"{host}:{port}", context or ca.context(version), **how)
+        try:
+            client = InsideClient(proxy.port, f"{host}:{port}", context or ca.context(version), **how)
+        finally:
+            if looking:
+                looking.join()
         proxy.clients.append(client)
-        if looking:
-            looking.join()
         return client
     return run
 

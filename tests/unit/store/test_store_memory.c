@@ -181,7 +181,8 @@ static void gzip_counts(void)
 		UNIT_ROW(keep_gzip(s, e, rows[i].gzip, &state) && state == OBJECT_GZIP_KEPT, "%zu: kept", rows[i].len);
 		both = bytes_of(s);
 		ratio = (double)(both - alone) / (double)(entries_memory() - heap);
-		UNIT_ROW(both > alone && (!heap || (ratio > 0.99 && ratio < 1.01)), "%zu: counted %.3f of what it takes", rows[i].gzip, ratio);
+		/* The first block of a size brings its slab, which counts for nobody */
+		UNIT_ROW(both > alone && (!heap || (ratio > 0.96 && ratio < 1.01)), "%zu: counted %.3f of what it takes", rows[i].gzip, ratio);
 		stale = entry_expired(e, 2000);
 		s->ops->put(s, stale);
 		both = both - e->bytes + stale->bytes;
