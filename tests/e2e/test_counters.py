@@ -12,6 +12,7 @@ import pytest
 from fake_redis import FakeRedis
 from pages import FRESH, Site, page, was_hit
 from peers import Background
+from proxy import is_sanitized
 from wire import TIMEOUT, Cut, message
 
 OUTCOMES = ("cache_hits", "cache_stale", "cache_revalidated", "cache_collapsed", "cache_misses", "cache_bypasses")
@@ -105,20 +106,21 @@ def test_a_refresh_behind_an_answer(start, origin, site):
 
 def test_what_memory_holds(start, origin, site):
     """Entries come, take bytes, are driven out by others, and go with a PURGE."""
-    site["*"] = page(FRESH, body=b"x" * 40_000)
+    site["*"] = page(FRESH, body=b"x" * 20_000)
     proxy = start(origin, "--cache-bytes", "1m")
     empty = proxy.counters()
     assert empty["cache_entries"] == 0 and not any(name.startswith("second_") for name in empty)
     for n in range(4):
         proxy.get(f"/{n}")
     four = proxy.counters()
-    assert four["cache_entries"] == 4 and four["cache_bytes"] > empty["cache_bytes"] + 160_000 and four["cache_evictions"] == 0
+    assert four["cache_entries"] == 4 and four["cache_bytes"] > empty["cache_bytes"] + 80_000 and four["cache_evictions"] == 0
     assert four["cache_lookups_missed"] >= 4 and four["cache_lookups_found"] == 0
-    assert four["heap_bytes"] >= empty["heap_bytes"] + 160_000 and four["heap_spare_bytes"] < 8e6
+    heap = not is_sanitized()                  # under AddressSanitizer blocks are malloc()'s
+    assert (not heap or four["heap_bytes"] >= empty["heap_bytes"] + 80_000) and four["heap_spare_bytes"] < 8e6
     assert proxy.get("/0", "X-Purge: all", method="PURGE").status == 200
     gone = proxy.counters()
-    assert gone["cache_entries"] == 0 and gone["cache_bytes"] < four["cache_bytes"] - 160_000 and gone["cache_purges"] == 1
-    assert gone["heap_bytes"] <= four["heap_bytes"] - 160_000
+    assert gone["cache_entries"] == 0 and gone["cache_bytes"] < four["cache_bytes"] - 80_000 and gone["cache_purges"] == 1
+    assert not heap or gone["heap_bytes"] <= four["heap_bytes"] - 80_000
     for n in range(100):
         proxy.get(f"/{n}")
     full = proxy.counters()
