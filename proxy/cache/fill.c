@@ -334,14 +334,15 @@ static struct entry *fill_store(struct fill *l, struct object *o)
 }
 
 /* Removes what the response would have replaced, had there been room for it: a client has seen the newer one (RFC 9111
- * section 4). Where it varies, its record takes the place of a response that did not. */
+ * section 4). Where the response varies, its record of variants takes the place of a stored response that did not vary;
+ * if there is no room for the record either, what is in that place goes. */
 static void fill_outdate(struct fill *l)
 {
 	struct entry_parts variant = { .freshness = &l->fresh };
 	struct text key = { 0 };
 
-	if (l->vary)
-		fill_put_names(l, &variant);
+	if (l->vary && !fill_put_names(l, &variant))
+		cache_remove(l->params.cache, l->key, l->params.key_len);
 	fill_key(l, false, &key);
 	if (!key.failed)
 		cache_remove(l->params.cache, key.bytes, key.len);

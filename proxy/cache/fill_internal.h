@@ -34,7 +34,8 @@ struct fill {
 	struct object *object;         /* the fetch holds the reference */
 	bool left;                     /* no request can join any more */
 	bool storing;
-	/* what is stored under the response's key is older than it, and must not be found once it came complete */
+	/* what is stored under the response's key is older than the response, and must not be found any more once the
+	 * response came complete */
 	bool outdates;
 	bool ranged;                   /* the fetch asks for a part */
 	bool normalises;               /* a whole body would be examined and perhaps changed */

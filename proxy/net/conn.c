@@ -16,9 +16,9 @@
 #include "proxy/net/loop.h"
 #include "proxy/net/splice.h"
 
-/* One step of connecting. The owner may close the connection in its callback. */
 static void conn_arm_event(struct conn *, struct event *, bool *armed, bool arm);
 
+/* One step of connecting. The owner may close the connection in its callback. */
 void conn_handshake(struct conn *c)
 {
 	int r = c->transport->handshake(c);
@@ -29,7 +29,8 @@ void conn_handshake(struct conn *c)
 	}
 	c->connecting = false;
 	c->need = 0;
-	/* Reading that is armed is left so: the owner is likely to want it, and conn_on_readable() disarms it else. */
+	/* Where reading is armed it stays so: the owner is likely to want it, and conn_on_readable() disarms it
+	 * otherwise. */
 	if (r || !c->armed_read)
 		conn_arm(c);
 	else

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "conf/conf.h"
+#include "proxy/base/path.h"
 #include "proxy/net/tls_context.h"
 #include "proxy/sandbox/landlock.h"
 
@@ -78,20 +79,6 @@ static void grants_copy(struct grants *g, const char *path, unsigned rights)
 
 /* ---- folders ---- */
 
-/* The folder that has the last part of path in it; path is not empty. NULL: out of memory. */
-static char *above(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	while (len && path[len - 1] != '/')
-		len--;
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return len ? strndup(path, len) : strdup(".");
-}
-
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -142,7 +129,7 @@ static bool is_mount(const char *path)
 
 static void add_folder_of(const struct conf_grants *c, const char *path, unsigned rights)
 {
-	char *folder = above(path);
+	char *folder = path_folder(path);
 
 	if (!folder || !grants_are_wide(folder, c->home)) {
 		grants_add(c->to, folder, rights);
@@ -199,7 +186,7 @@ static void add_path_of_conf(void *arg, enum conf_use use, const char *path)
 		grants_copy(c->to, path, LANDLOCK_STORE);
 		break;
 	case CONF_USE_SOCKET:
-		folder = above(path);
+		folder = path_folder(path);
 		grants_add(c->to, folder, LANDLOCK_REMOVE);
 		break;
 	}
@@ -253,7 +240,7 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *grants)
 
 	(void)size;
 	if (info->dlpi_name && info->dlpi_name[0] == '/') {
-		folder = above(info->dlpi_name);
+		folder = path_folder(info->dlpi_name);
 		grants_add(grants, folder, LANDLOCK_READ);
 	}
 	return 0;

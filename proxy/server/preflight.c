@@ -11,6 +11,7 @@
 #include "conf/conf.h"
 #include "proxy/base/log.h"
 #include "proxy/base/memory_limit.h"
+#include "proxy/base/path.h"
 #include "proxy/dns/resolve.h"
 #include "proxy/settings/budget.h"
 #include "proxy/store/store.h"
@@ -48,18 +49,6 @@ static int preflight_redis(const struct conf *conf)
 	return preflight_fail(conf, why.ca_file ? "cache-redis-ca-file" : "cache-redis-tls", why.text);
 }
 
-/* The folder that has the last part of path in it; path is not empty. */
-static char *parent_folder(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	while (len && path[len - 1] != '/')
-		len--;
-	return len ? strndup(path, len) : strdup(".");
-}
-
 /* The store makes the folder, but not the one that it is in. */
 static int preflight_lmdb(const struct conf *conf)
 {
@@ -74,7 +63,7 @@ static int preflight_lmdb(const struct conf *conf)
 		fault = !S_ISDIR(about.st_mode) ? ENOTDIR : access(path, W_OK | X_OK) ? errno : 0;
 	else if (errno != ENOENT)
 		fault = errno;
-	else if (!(above = parent_folder(path)))
+	else if (!(above = path_folder(path)))
 		fault = ENOMEM;
 	else {
 		fault = access(above, W_OK | X_OK) ? errno : 0;

@@ -1,102 +1,14 @@
 /* Owns the cases of proxy/object/transform.c: body bytes to object, through every coding.
  * Must not know: policies' rules. Invariant: head, bytes and failure are the same wherever the body is cut, however little room
  * the object has. */
-#include "proxy/http/http_parse.h"
-#include "proxy/net/loop.h"
-#include "proxy/object/transform.h"
-#include "tests/unit/packed.h"
-
-#include <stdio.h>
+#include "tests/unit/transforms.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-
-enum { HEAD_MAX = 1024 };
-
-struct outcome { enum transform_result result; struct failure failure; char head[HEAD_MAX]; struct bytes body; };
-
-static struct loop *loop;
-
-static void on_wake(struct object_reader *r) { (void)r; }
-static void on_writer(struct object_writer *w) { (void)w; }
-
-static void read_all(struct object_reader *r, struct bytes *body)
-{
-	struct iovec iov[4];
-	size_t n;
-
-	for (int count; (count = object_peek(r, iov, 4, 10000, &n)) > 0; object_consume(r, n))
-		for (int i = 0; i < count; i++)
-			bytes_add(body, iov[i].iov_base, iov[i].iov_len);
-}
-
-static void parse(struct http_msg *m, const char *head)
-{
-	struct http_parser *parser = http_parser_new(false, NULL, NULL);
-	size_t used;
-
-	if (http_msg_init(m, 8))
-		abort();
-	http_parser_start(parser, m, false);
-	m->base = head;
-	if (http_parse(parser, head, strlen(head), &used) != PARSE_HEAD)
-		CU_FAIL_FATAL("fixture");
-	http_parser_free(&parser);
-}
-
-/* Feeds body as if it came so cut; the reader reads only when the object is full, or at the end. */
-static struct outcome run(const char *head, const struct transform_options *options, const struct bytes *body, size_t cut, size_t step, size_t transit)
-{
-	struct outcome o = { .body = bytes_of("", 0) };
-	struct object *object = object_new(transit);
-	struct object_reader reader = { .wake = on_wake };
-	struct object_writer writer = { on_writer, on_writer };
-	struct http_msg m;
-	struct transform *s;
-
-	parse(&m, head);
-	object_attach(object, &reader);
-	object_set_writer(object, &writer);
-	s = transform_new(object, &m, options);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-	o.result = transform_start(s, &o.failure);
-	for (size_t at = 0, n, used; at < body->len && o.result == TRANSFORM_OK; at += n) {
-		n = at < cut ? cut - at : body->len - at;
-		n = n < step ? n : step;
-		struct bytes piece = bytes_of(body->at + at, n);
-		for (size_t done = 0; (o.result = transform_feed(s, piece.at + done, n - done, &used, &o.failure)) == TRANSFORM_FULL ||
-		    o.result == TRANSFORM_PAUSED; done += used) {
-			CU_ASSERT_FATAL(used <= n - done);
-			if (o.result == TRANSFORM_FULL)
-				read_all(&reader, &o.body);
-		}
-		free(piece.at);
-	}
-	if (o.result == TRANSFORM_OK)
-		o.result = transform_finish(s, &o.failure);
-	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == TRANSFORM_OK);
-	read_all(&reader, &o.body);
-	if (object_get_head(object)) {
-		struct verdict v;
-		char rule[VERDICT_FORMAT_MAX] = "";
-
-		if (object_verdict(object, &v))
-			verdict_format(&v, rule, sizeof(rule));
-		snprintf(o.head, sizeof(o.head), "%.*sX-Encoding-Rule: %s\r\n", (int)object_get_head(object)->len, object_get_head(object)->bytes, rule);
-	}
-	CU_ASSERT(o.result == TRANSFORM_FAILED || o.body.len == object_length(object));
-	transform_free(&s);
-	CU_ASSERT_PTR_NULL(s);
-	http_msg_free(&m);
-	object_set_writer(object, NULL);
-	object_detach(&reader);
-	object_unref(&object);
-	return o;
-}
 
 static struct transform_options options_for(bool raw_coding)
 {
 	return (struct transform_options){
-		.loop = loop, .normalise = true, .respect_no_transform = true, .client_codings = { raw_coding ? ~0u : 0 },
+		.loop = transforms_loop, .normalise = true, .respect_no_transform = true, .client_codings = { raw_coding ? ~0u : 0 },
 		.encoding = { .policy = POLICY_AUTO, .http = true, .on_error = ON_ERROR_REJECT, .repairs = REPAIR_ALL },
 		.limits = { 1000, 1000000, 0, UINT64_MAX },
 		.head = { .via = "me", .date = "NOW", .etag_suffix = ";utf-00000000", .output = OUTPUT_UTF_8 },
@@ -150,14 +62,14 @@ static void check_case(const struct body_case *c, size_t coding, bool raw_coding
 	struct bytes in = packed(*c->in ? codings[coding].recipe : "", c->in, strlen(c->in));
 	bool keeps = c->way == LEFT && (raw_coding || c->never_unpacked);
 	struct bytes want = keeps ? bytes_of(in.at, in.len) : bytes_of(c->out, strlen(c->out));
-	char head[HEAD_MAX];
+	char head[TRANSFORMS_HEAD_MAX];
 
 	options.normalise = !c->off;
 	options.encoding.policy = c->policy;
 	snprintf(head, sizeof(head), "HTTP/1.1 %s\r\n%s%s\r\n", c->status_line, c->fields, codings[coding].field);
 	for (size_t n = 0; n < (in.len + 1) * COUNT(transits); n++) {
 		size_t cut = n / COUNT(transits), transit = transits[n % COUNT(transits)];
-		struct outcome o = run(head, &options, &in, cut, cut == in.len ? 1 : in.len + 1, transit);
+		struct outcome o = transforms_run(head, &options, false, &in, cut, cut == in.len ? 1 : in.len + 1, transit);
 		bool held;
 
 		if (c->way == REFUSED)
@@ -206,14 +118,14 @@ static void failures(void)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bytes in = packed(cases[i].recipe, KOI, sizeof(KOI) - 1);
 		struct transform_options options = options_for(cases[i].raw_coding);
-		char head[HEAD_MAX];
+		char head[TRANSFORMS_HEAD_MAX];
 
 		in.len -= cases[i].dropped;
 		if (cases[i].damaged)
 			in.at[in.len - 8] ^= 1;
 		snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n%s\r\n", cases[i].fields);
 		for (size_t cut = 0; cut <= in.len; cut++) {
-			struct outcome o = run(head, &options, &in, cut, cut == in.len ? 1 : in.len, 1000);
+			struct outcome o = transforms_run(head, &options, false, &in, cut, cut == in.len ? 1 : in.len, 1000);
 			bool held = UNIT_ROW((o.result == TRANSFORM_FAILED) == (cases[i].error != FAILURE_NONE) &&
 				(o.result == TRANSFORM_OK || o.failure.error == cases[i].error), "%s, cut at %zu: %d %s", cases[i].rule, cut, (int)o.result, o.failure.details);
 
@@ -232,7 +144,7 @@ static void unknown_coding(void)
 
 	for (int raw_coding = 0; raw_coding < 2; raw_coding++) {
 		struct transform_options options = options_for(raw_coding);
-		struct outcome o = run("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: compress\r\n\r\n", &options, &in, 3, in.len, 1);
+		struct outcome o = transforms_run("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Encoding: compress\r\n\r\n", &options, false, &in, 3, in.len, 1);
 
 		CU_ASSERT_EQUAL(o.result, TRANSFORM_OK);
 		UNIT_ROW(strstr(o.head, "Content-Encoding: compress\r\n") && strstr(o.head, "X-Encoding-Rule: none;reason=encoded\r\n"), "%s", o.head);
@@ -263,7 +175,7 @@ static void long_bodies(void)
 				struct transform_options options = options_for(raw_coding);
 				struct bytes in, want;
 				struct outcome o;
-				char head[HEAD_MAX];
+				char head[TRANSFORMS_HEAD_MAX];
 
 				memcpy(text.at, xml ? "<rss>" : "words", 5);
 				memcpy(text.at + text.len - 6, xml ? "</rss>" : "words.", 6);
@@ -271,7 +183,7 @@ static void long_bodies(void)
 				want = keeps ? in : text;
 				options.encoding.sniff_bytes = window;
 				snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n%s\r\n", xml ? "text/xml" : "text/plain", codings[coding].field);
-				o = run(head, &options, &in, 0, step, 5000);
+				o = transforms_run(head, &options, false, &in, 0, step, 5000);
 				UNIT_ROW(o.result == TRANSFORM_OK, "%s, xml %d, step %zu, window %zu: %s", codings[coding].recipe, xml, step, window, o.failure.details);
 				UNIT_ROW((strstr(o.head, "Content-Encoding") != NULL) == keeps, "%s, xml %d, step %zu, window %zu", codings[coding].recipe, xml, step, window);
 				UNIT_ROW(o.body.len == want.len && memcmp(o.body.at, want.at, want.len) == 0, "%s, xml %d, step %zu, window %zu, takes it %d: %zu bytes",
@@ -282,16 +194,9 @@ static void long_bodies(void)
 	free(text.at);
 }
 
-static void with_loop(void (*test)(void))
-{
-	CU_ASSERT_PTR_NOT_NULL_FATAL(loop = loop_new());
-	test();
-	loop_free(&loop);
-}
-
-static void run_bodies(void) { with_loop(bodies); }
-static void run_failures(void) { with_loop(failures); }
-static void run_unknown(void) { with_loop(unknown_coding); }
-static void run_long(void) { with_loop(long_bodies); }
+static void run_bodies(void) { transforms_with_loop(bodies); }
+static void run_failures(void) { transforms_with_loop(failures); }
+static void run_unknown(void) { transforms_with_loop(unknown_coding); }
+static void run_long(void) { transforms_with_loop(long_bodies); }
 
 UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long })

@@ -2,128 +2,27 @@
  * Must not know: policies' rules. Invariant: what arrives is the same text, or the same failure, wherever the body is cut and however
  * little room the object has; gzip goes on only whole and only where it unpacks to that text. */
 #include "proxy/coding/codec.h"
-#include "proxy/http/http_parse.h"
-#include "proxy/net/loop.h"
-#include "proxy/object/transform.h"
 #include "tests/unit/memory.h"
-#include "tests/unit/packed.h"
-
-#include <stdio.h>
+#include "tests/unit/transforms.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-enum { HEAD_MAX = 1024, GZIP_HEADER = 10 };
+enum { GZIP_HEADER = 10 };
 
-struct outcome {
-	enum transform_result result;
-	struct failure failure;
-	bool coded;
-	int64_t length;                 /* as the head tells it */
-	char head[HEAD_MAX];
-	struct object_report report;
-	struct bytes body;
-};
-
-static struct loop *loop;
-
-static void on_wake(struct object_reader *r) { (void)r; }
-static void on_writer(struct object_writer *w) { (void)w; }
-
-static void read_all(struct object_reader *r, struct bytes *body)
-{
-	struct iovec iov[4];
-	size_t n;
-
-	for (int count; (count = object_peek(r, iov, 4, 10000, &n)) > 0; object_consume(r, n))
-		for (int i = 0; i < count; i++)
-			bytes_add(body, iov[i].iov_base, iov[i].iov_len);
-}
-
-static void parse(struct http_msg *m, const char *head)
-{
-	struct http_parser *parser = http_parser_new(false, NULL, NULL);
-	size_t used;
-
-	if (http_msg_init(m, 8))
-		abort();
-	http_parser_start(parser, m, false);
-	m->base = head;
-	if (http_parse(parser, head, strlen(head), &used) != PARSE_HEAD)
-		CU_FAIL_FATAL("fixture");
-	http_parser_free(&parser);
-}
-
-static void see(struct outcome *o, struct object *object)
-{
-	const struct object_head *head = object_get_head(object);
-	char rule[VERDICT_FORMAT_MAX] = "";
-	struct verdict v;
-
-	if (!head)
-		return;
-	o->coded = head->coded;
-	o->length = object_content_length(object);
-	o->report = *object_report(object);
-	if (object_verdict(object, &v))
-		verdict_format(&v, rule, sizeof(rule));
-	snprintf(o->head, sizeof(o->head), "%.*sX-Encoding-Rule: %s\r\n", (int)head->len, head->bytes, rule);
-}
-
-/* Feeds a body as if it came so cut; the reader reads only when the object is full, or at the end. A step of 0: all of it comes in one
- * piece that is known to be the last. */
+/* As transforms_run(), of a gzip body whose head has these fields, too. */
 static struct outcome run(const char *fields, const struct transform_options *options, bool kept, const struct bytes *body, size_t cut, size_t step,
 	size_t transit)
 {
-	struct outcome o = { .body = bytes_of("", 0) };
-	struct object *object = object_new(transit);
-	struct object_reader reader = { .wake = on_wake };
-	struct object_writer writer = { on_writer, on_writer };
-	char head[HEAD_MAX];
-	struct http_msg m;
-	struct transform *s;
-	bool whole;
+	char head[2 * TRANSFORMS_HEAD_MAX];
 
 	snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nDate: then\r\nContent-Encoding: gzip\r\n%s\r\n", fields);
-	parse(&m, head);
-	object_attach(object, &reader);
-	object_set_writer(object, &writer);
-	if (kept)
-		object_keep(object, UINT64_MAX);
-	s = transform_new(object, &m, options);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
-	o.result = transform_start(s, &o.failure);
-	whole = step == 0 && o.result == TRANSFORM_OK && transform_feed_whole(s, body->at, body->len, &o.failure, &o.result);
-	step = step ? step : body->len + 1;
-	for (size_t at = 0, n, used; at < body->len && o.result == TRANSFORM_OK && !whole; at += n) {
-		n = at < cut ? cut - at : body->len - at;
-		n = n < step ? n : step;
-		struct bytes piece = bytes_of(body->at + at, n);
-		for (size_t done = 0; (o.result = transform_feed(s, piece.at + done, n - done, &used, &o.failure)) == TRANSFORM_FULL ||
-		    o.result == TRANSFORM_PAUSED; done += used) {
-			CU_ASSERT_FATAL(used <= n - done);
-			if (o.result == TRANSFORM_FULL)
-				read_all(&reader, &o.body);
-		}
-		free(piece.at);
-	}
-	if (o.result == TRANSFORM_OK && !whole)
-		o.result = transform_finish(s, &o.failure);
-	CU_ASSERT_EQUAL(object_phase(object) == OBJECT_DONE, o.result == TRANSFORM_OK);
-	read_all(&reader, &o.body);
-	see(&o, object);
-	CU_ASSERT(o.result == TRANSFORM_FAILED || o.body.len == object_length(object));
-	transform_free(&s);
-	http_msg_free(&m);
-	object_set_writer(object, NULL);
-	object_detach(&reader);
-	object_unref(&object);
-	return o;
+	return transforms_run(head, options, kept, body, cut, step, transit);
 }
 
 static struct transform_options options_for(bool takes)
 {
 	return (struct transform_options){
-		.loop = loop, .normalise = true, .respect_no_transform = true, .takes_gzip = takes,
+		.loop = transforms_loop, .normalise = true, .respect_no_transform = true, .takes_gzip = takes,
 		.encoding = { .policy = POLICY_AUTO, .http = true, .on_error = ON_ERROR_REJECT, .repairs = REPAIR_ALL, .sniff_bytes = 4096 },
 		.limits = { 1000, 1000000, 0, UINT64_MAX },
 		.head = { .via = "me", .date = "NOW", .etag_suffix = ";utf-00000000", .output = OUTPUT_UTF_8, .gzip = true },
@@ -239,9 +138,9 @@ static struct bytes unpacked(const struct bytes *gzip)
 	return out;
 }
 
-static void fields_for(char fields[HEAD_MAX], const char *type, size_t length)
+static void fields_for(char fields[TRANSFORMS_HEAD_MAX], const char *type, size_t length)
 {
-	snprintf(fields, HEAD_MAX, "Content-Type: %s\r\nETag: \"1\"\r\nContent-Length: %zu\r\n", type, length);
+	snprintf(fields, TRANSFORMS_HEAD_MAX, "Content-Type: %s\r\nETag: \"1\"\r\nContent-Length: %zu\r\n", type, length);
 }
 
 /* Whether both are the same to a client but for the coding. */
@@ -267,7 +166,7 @@ static enum came expect_alike(const char *name, const char *type, const struct b
 	size_t transit)
 {
 	struct transform_options plain = *takes;
-	char fields[HEAD_MAX];
+	char fields[TRANSFORMS_HEAD_MAX];
 	struct outcome held, ordinary;
 	enum came came;
 
@@ -336,7 +235,7 @@ static void which(void)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct bytes gzip = gzip_of(cases[i].text, strlen(cases[i].text), cases[i].kind);
 		struct transform_options takes = options_for(true);
-		char fields[HEAD_MAX];
+		char fields[TRANSFORMS_HEAD_MAX];
 		struct outcome o;
 
 		takes.encoding.output = takes.head.output = cases[i].output ? OUTPUT_US_ASCII : OUTPUT_UTF_8;
@@ -363,7 +262,7 @@ static void lengths(void)
 	struct transform_options takes = options_for(true);
 	struct bytes gzip = gzip_of(FEED(CAFE), sizeof(FEED(CAFE)) - 1, PLAIN);
 	static const size_t windows[] = { 1, 16, 64, 90, 200 };
-	char fields[HEAD_MAX];
+	char fields[TRANSFORMS_HEAD_MAX];
 	struct outcome o;
 
 	o = run("Content-Type: text/xml\r\nTransfer-Encoding: chunked\r\n", &takes, false, &gzip, 0, gzip.len, 1 << 20);
@@ -414,7 +313,7 @@ static void long_bodies(void)
 
 static struct outcome ask(const struct bytes *gzip, const struct transform_options *options, bool whole)
 {
-	char fields[HEAD_MAX];
+	char fields[TRANSFORMS_HEAD_MAX];
 
 	fields_for(fields, "application/xml", gzip->len);
 	return run(fields, options, false, gzip, 0, whole ? 0 : 100, 1 << 20);
@@ -526,17 +425,10 @@ static void at_random(void)
 	UNIT_ROW(came[PASSED] > 400 && came[AS_TEXT] > 100 && !came[OTHER_GZIP], "%u passed, %u as text", came[PASSED], came[AS_TEXT]);
 }
 
-static void with_loop(void (*test)(void))
-{
-	CU_ASSERT_PTR_NOT_NULL_FATAL(loop = loop_new());
-	test();
-	loop_free(&loop);
-}
-
-static void run_which(void) { with_loop(which); }
-static void run_lengths(void) { with_loop(lengths); }
-static void run_long(void) { with_loop(long_bodies); }
-static void run_learned(void) { with_loop(learned); }
-static void run_random(void) { with_loop(at_random); }
+static void run_which(void) { transforms_with_loop(which); }
+static void run_lengths(void) { transforms_with_loop(lengths); }
+static void run_long(void) { transforms_with_loop(long_bodies); }
+static void run_learned(void) { transforms_with_loop(learned); }
+static void run_random(void) { transforms_with_loop(at_random); }
 
 UNIT_SUITE(hold, { "which", run_which }, { "lengths", run_lengths }, { "long bodies", run_long }, { "learned", run_learned }, { "at random", run_random })
