@@ -11,9 +11,6 @@
 extern int utfeed_heap_refuses(void) __attribute__((weak));
 
 enum {
-	/* regions of blocks before the system is asked for huge pages: in them the many places that a hit looks at are
-	 * found faster, once they are more than the processor keeps the addresses of */
-	HUGE_FROM = 16,
 	/* bytes that may be spare: a crowd of transfers comes and goes many times a second; what is stored goes as more
 	 * comes in, and a share of it may be spare, too */
 	TRANSIT_SPARE = 64 << 20, KEPT_SPARE = 2 << 20, KEPT_SPARE_SHARE = 16,
@@ -28,7 +25,7 @@ struct heap_state heaps[HEAP_COUNT] = {
 	    .self = HEAP_TRANSIT,
 	    .spare_max = TRANSIT_SPARE },
 	[HEAP_KEPT] = { .lock = PTHREAD_MUTEX_INITIALIZER, .self = HEAP_KEPT, .spare_max = KEPT_SPARE,
-	    .spare_share = KEPT_SPARE_SHARE, .huge = true },
+	    .spare_share = KEPT_SPARE_SHARE },
 	[HEAP_LONG] = { .lock = PTHREAD_MUTEX_INITIALIZER, .self = HEAP_LONG, .spare_max = KEPT_SPARE,
 	    .spare_share = KEPT_SPARE_SHARE },
 };
@@ -91,15 +88,14 @@ static struct region *region_with(struct heap_state *h, unsigned pages)
 	return LIST_FIRST(&h->by_hole[word * 64 + (unsigned)__builtin_ctzll(bits)]);
 }
 
-/* Lets go of the lock meanwhile: the first write to a huge page takes a while. */
+/* Lets go of the lock meanwhile, since the system is asked for address space. */
 static struct region *region_add(struct heap_state *h)
 {
-	bool huge = h->huge && h->regions >= HUGE_FROM;
 	struct region *r;
 
 	h->regions++;
 	pthread_mutex_unlock(&h->lock);
-	if ((r = region_new(huge)))
+	if ((r = region_new()))
 		r->owner = h->self;
 	pthread_mutex_lock(&h->lock);
 	if (!r) {

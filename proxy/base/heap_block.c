@@ -64,10 +64,23 @@ static size_t slab_blocks(const struct heap_class *c, size_t size)
 	return blocks < most ? blocks : most;
 }
 
+/* Lets go of the lock while the system finds memory for all of the slab's pages, which costs less than to have each
+ * fault. The slab of a class that is seldom used gets its memory block by block. */
+static void slab_fill(struct heap_state *h, const struct slab *s, size_t blocks)
+{
+	if (blocks <= SLAB_BLOCKS_MIN)
+		return;
+	pthread_mutex_unlock(&h->lock);
+	region_fill(s->start, s->pages);
+	pthread_mutex_lock(&h->lock);
+}
+
+/* May let go of the lock meanwhile. */
 static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
 {
 	struct slab *s = malloc(sizeof *s);
-	unsigned pages = slab_pages(size, slab_blocks(&h->classes[class], size));
+	size_t blocks = slab_blocks(&h->classes[class], size);
+	unsigned pages = slab_pages(size, blocks);
 	struct region *r;
 
 	if (!s)
@@ -78,6 +91,7 @@ static struct slab *slab_new(struct heap_state *h, unsigned class, size_t size)
 		free(s);
 		return NULL;
 	}
+	slab_fill(h, s, blocks);
 	s->capacity = (uint16_t)(pages * region_page() / size);
 	r = region_of(s->start);
 	for (unsigned i = 0; i < pages; i++)

@@ -38,7 +38,6 @@ struct heap_class {
 struct heap_state {
 	pthread_mutex_t lock;
 	uint8_t self;
-	bool huge;                     /* new regions are to be in huge pages, once there are many */
 	/* regions by the length of their largest hole; in HEAP_EMPTY's list are those that have no run */
 	struct heap_regions by_hole[REGION_PAGES_MAX + 1];
 	uint64_t filled[REGION_PAGES_MAX / 64 + 1];    /* a bit for each list that has a region */
@@ -75,7 +74,7 @@ void region_unfile(struct region *);
 void heap_limit(struct heap_state *);
 
 /* heap_block.c */
-void *block_take(struct heap_state *, size_t len);
+void *block_take(struct heap_state *, size_t len);     /* may let go of the lock meanwhile */
 void block_give(struct heap_state *, struct slab *, void *);
 size_t block_size_for(size_t len);             /* without the lock */
 /* Gives back the runs of slabs that have no block in use. */

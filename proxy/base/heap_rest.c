@@ -95,8 +95,6 @@ static bool rest(struct heap_state *h, uint64_t now_ms)
 
 	if (pthread_mutex_trylock(&h->lock))
 		return false;
-	if (h->huge)
-		keep += region_room();
 	if (now_ms >= h->rested_ms + HEAP_REST_MS) {   /* by another thread's clock it may be ahead */
 		blocks_settle(h);
 		h->rested_ms = now_ms;

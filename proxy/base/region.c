@@ -2,7 +2,6 @@
 #include "proxy/base/region.h"
 
 #include <assert.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,19 +94,14 @@ static void set_span(struct region *r, unsigned first, unsigned pages, enum regi
 	set_kind(r, first, kind);
 }
 
-struct region *region_new(bool huge)
+struct region *region_new(void)
 {
 	struct region *r = map_aligned();
 
 	if (!r)
 		return NULL;
-	r->huge = huge && !madvise(r, REGION_BYTES, MADV_HUGEPAGE);
 	r->largest = region_room();
 	set_span(r, own_pages(), region_room(), REGION_HOLE);
-	if (r->huge) {                 /* all of it has memory from the first write on */
-		r->warm = region_room();
-		memset(r->is_warm, true, sizeof r->is_warm);
-	}
 	return r;
 }
 

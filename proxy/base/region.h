@@ -45,7 +45,7 @@ struct region {
 size_t region_page(void);              /* bytes of a page */
 unsigned region_room(void);            /* pages that a region has for runs */
 
-struct region *region_new(bool huge);  /* NULL: out of memory */
+struct region *region_new(void);       /* NULL: out of memory */
 void region_free(struct region *);
 
 /* Takes a run of so many pages, from the smallest hole that has them, and returns its first page; 0: none has. Sets
