@@ -14,11 +14,11 @@ BEGIN {
 	}
 	read_list("tests")
 	# One file at most includes each of these; what ends in / is a folder
-	split("iconv.h llhttp.h ares.h zlib.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h openssl/ hiredis/", names, " ")
+	split("iconv.h llhttp.h ares.h zlib.h isa-l/ libdeflate.h expat.h brotli/decode.h zstd.h lmdb.h idn2.h openssl/ hiredis/", names, " ")
 	for (i in names) once[names[i]] = 1
 	named["iconv.h"] = "core/decode/decoder_iconv.c"
 	# What a pure library has no use for
-	impure = "^(event2/|event\\.h|sys/socket\\.h|netinet/|arpa/|netdb\\.h|fcntl\\.h|unistd\\.h|sys/stat\\.h|time\\.h|sys/time\\.h|poll\\.h|sys/epoll\\.h|syslog\\.h|signal\\.h|zlib\\.h|llhttp\\.h|ares\\.h)"
+	impure = "^(event2/|event\\.h|sys/socket\\.h|netinet/|arpa/|netdb\\.h|fcntl\\.h|unistd\\.h|sys/stat\\.h|time\\.h|sys/time\\.h|poll\\.h|sys/epoll\\.h|syslog\\.h|signal\\.h|zlib\\.h|isa-l/|libdeflate\\.h|llhttp\\.h|ares\\.h)"
 	while (("find core conf proxy -name \"*.[ch]\" -o -name \"*.def\" | LC_ALL=C sort" | getline file) > 0) read_source(file)
 	cycles()
 	if (!files) bad("no source files found")

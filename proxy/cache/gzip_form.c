@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "proxy/base/container_of.h"
-#include "proxy/coding/codec.h"
+#include "proxy/coding/gzip_writer.h"
 
 /* STEP_BYTES of the body are compressed in one turn, which takes about a millisecond. A form that saves less than
  * 1/GAIN_SHARE of the body is useless. */
@@ -55,7 +55,7 @@ static struct gzip_making *making_new(struct object *body, const char *key, size
 	object_attach(body, &m->body);
 	m->len = len;
 	memcpy(m->key, key, len);
-	if ((m->form = form_new(body)) && (m->writer = gzip_writer_new()) && object_gzip_begin(body, m->form))
+	if ((m->form = form_new(body)) && (m->writer = gzip_writer_new(GZIP_SMALL)) && object_gzip_begin(body, m->form))
 		return m;
 	making_free(m);
 	return NULL;

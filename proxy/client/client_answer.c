@@ -103,7 +103,8 @@ static bool client_begin_with(struct client *c, struct object_head *head, bool s
 	struct sender_client asked = { .head = x->msg.method == METHOD_HEAD, .http_1_0 = x->msg.minor == 0,
 		.trailers = request_wants_trailer(&x->request), .keep = c->keep, .lines = "",
 		.gzip = head->gzip && client_conf(c)->gzip && request_accepts_gzip(&x->request),
-		.gzip_min = client_conf(c)->gzip_min };
+		.gzip_min = client_conf(c)->gzip_min,
+		.gzip_effort = client_conf(c)->gzip_fast ? GZIP_FAST : GZIP_SMALL };
 	struct delivery final;
 	struct verdict v;
 

@@ -40,26 +40,4 @@ struct codec {
 
 extern const struct codec codec_gzip, codec_deflate, codec_brotli, codec_zstd;
 
-/* The encoder, for clients: gzip only. */
-struct gzip_writer;
-enum gzip_flush {
-	GZIP_MORE,             /* more input follows: output may be held back */
-	GZIP_FLUSH,            /* all input so far becomes decodable, at the cost of some bytes */
-	GZIP_FINISH            /* the end */
-};
-struct gzip_writer *gzip_writer_new(void);     /* NULL: out of memory */
-void gzip_writer_free(struct gzip_writer **);
-/* Advances *in and *in_len. True: everything that flush asks for was written; false: out is full, call it again with
- * the same flush. */
-bool gzip_write(struct gzip_writer *, const uint8_t **in, size_t *in_len, enum gzip_flush, uint8_t *out, size_t cap,
-    size_t *written);
-
-/* Of a gzip body that lies in memory as a whole: the bytes that it says it unpacks to, if it is one plain member, a
- * header of ten bytes without anything optional. 0: none, or it is no such member. A liar may have written it. */
-size_t gzip_unpacked_size(const uint8_t *gzip, size_t len);
-/* Unpacks such a member. What it unpacks the decoder above unpacks, too, to the same bytes; what it refuses, that has
- * the word of. False: it is damaged, has other bytes behind it, is of another size or in very many blocks, or there is
- * no memory for it. */
-bool gzip_unpack(const uint8_t *gzip, size_t len, uint8_t *text, size_t size);
-
 #endif

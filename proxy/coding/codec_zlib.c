@@ -1,14 +1,17 @@
-/* Owns encoding and decoding gzip (RFC 1952), and decoding deflate, both the zlib-wrapped kind (RFC 1950) that the name
- * means and the bare kind (RFC 1951) that some servers send. The only file that includes zlib's header. */
+/* Owns what zlib does: packing and unpacking gzip (RFC 1952), and unpacking deflate, both the zlib-wrapped kind (RFC
+ * 1950) that the name means and the bare kind (RFC 1951) that some servers send. The only file that includes zlib's
+ * header. */
 #include "proxy/coding/codec.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ZLIB_CONST             /* next_in points to const */
 #include <zlib.h>
+
+#include "proxy/coding/gzip_whole.h"
+#include "proxy/coding/packer.h"
 
 enum { WINDOW_GZIP = 15 + 16, WINDOW_ZLIB = 15, WINDOW_RAW = -15 };
 
@@ -140,67 +143,62 @@ static enum codec_result deflate_run(void *state, const uint8_t **in, size_t *in
 const struct codec codec_gzip = { { "gzip", "x-gzip", NULL }, gzip_open, gzip_run, zlib_close, NULL, NULL };
 const struct codec codec_deflate = { { "deflate", NULL, NULL }, deflate_open, deflate_run, zlib_close, NULL, NULL };
 
-/* ---- compressing ---- */
+/* ---- packing ---- */
 
-/* 16 KiB of window and 64 KiB of tables are enough for feeds: 128 KiB a client instead of zlib's 256 KiB. */
-enum { GZIP_LEVEL = 5, GZIP_WINDOW = 14 + 16, GZIP_MEMORY = 7 };
-
-struct gzip_writer {
-	z_stream z;
-};
-
-struct gzip_writer *gzip_writer_new(void)
+static void *zlib_open(int level)
 {
-	struct gzip_writer *w = calloc(1, sizeof *w);
+	enum { MEMORY_DEFAULT = 8 };
+	z_stream *z = calloc(1, sizeof *z);
 
-	if (w && deflateInit2(&w->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
-		free(w);
+	if (z && deflateInit2(z, level, Z_DEFLATED, WINDOW_GZIP, MEMORY_DEFAULT, Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(z);
 		return NULL;
 	}
-	return w;
+	return z;
 }
 
-void gzip_writer_free(struct gzip_writer **wp)
+static void *zlib_open_1(void)
 {
-	if (!*wp)
-		return;
-	deflateEnd(&(*wp)->z);
-	free(*wp);
-	*wp = NULL;
+	return zlib_open(1);
 }
 
-bool gzip_write(struct gzip_writer *w, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out,
-    size_t cap, size_t *written)
+static void *zlib_open_6(void)
+{
+	return zlib_open(6);
+}
+
+static void zlib_close_packer(void *state)
+{
+	deflateEnd(state);
+	free(state);
+}
+
+static bool zlib_write(void *state, const uint8_t **in, size_t *in_len, enum gzip_flush flush, uint8_t *out, size_t cap,
+    size_t *written)
 {
 	static const int modes[] = { [GZIP_MORE] = Z_NO_FLUSH, [GZIP_FLUSH] = Z_SYNC_FLUSH, [GZIP_FINISH] = Z_FINISH };
+	z_stream *z = state;
 	int r;
 
 	assert(*in_len <= UINT32_MAX && cap <= UINT32_MAX);
-	w->z.next_in = *in;
-	w->z.avail_in = (uInt)*in_len;
-	w->z.next_out = out;
-	w->z.avail_out = (uInt)cap;
-	r = deflate(&w->z, modes[flush]);
-	*in = w->z.next_in;
-	*in_len = w->z.avail_in;
-	*written = cap - w->z.avail_out;
-	return flush == GZIP_FINISH ? r == Z_STREAM_END : !w->z.avail_in && w->z.avail_out;
+	z->next_in = *in;
+	z->avail_in = (uInt)*in_len;
+	z->next_out = out;
+	z->avail_out = (uInt)cap;
+	r = deflate(z, modes[flush]);
+	*in = z->next_in;
+	*in_len = z->avail_in;
+	*written = cap - z->avail_out;
+	return flush == GZIP_FINISH ? r == Z_STREAM_END : !z->avail_in && z->avail_out;
 }
+
+const struct packer packer_zlib_1 = { zlib_open_1, zlib_write, zlib_close_packer };
+const struct packer packer_zlib_6 = { zlib_open_6, zlib_write, zlib_close_packer };
 
 /* ---- a whole body ---- */
 
 /* Each block may bring tables that take some microseconds to make, and be ten bytes long. */
-enum { HEADER_BYTES = 10, TRAILER_BYTES = 8, BLOCKS_MOST = 256 };
-
-size_t gzip_unpacked_size(const uint8_t *gzip, size_t len)
-{
-	static const uint8_t plain[] = { 0x1f, 0x8b, 8, 0 };   /* the magic, the method, and no flag */
-	const uint8_t *end = gzip + len;
-
-	if (len <= HEADER_BYTES + TRAILER_BYTES || memcmp(gzip, plain, sizeof plain))
-		return 0;
-	return end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
-}
+enum { BLOCKS_MOST = 256 };
 
 static bool unpack_blocks(z_stream *z)
 {
@@ -212,7 +210,7 @@ static bool unpack_blocks(z_stream *z)
 	return r == Z_STREAM_END && !z->avail_in && !z->avail_out;
 }
 
-bool gzip_unpack(const uint8_t *gzip, size_t len, uint8_t *text, size_t size)
+bool gzip_unpack_blocks(const uint8_t *gzip, size_t len, uint8_t *text, size_t size)
 {
 	z_stream z = { .next_in = gzip, .avail_in = (unsigned)len, .next_out = text, .avail_out = (unsigned)size };
 	bool good;

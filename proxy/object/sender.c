@@ -71,7 +71,7 @@ bool sender_packs(const struct object_head *h, int64_t content_length, const str
 static void sender_begin_gzip(struct sender *s, struct text *t, const struct object_head *h, int64_t content_length,
     const struct sender_client *c)
 {
-	if (!c->coded && (!sender_packs(h, content_length, c) || !(s->gzip = sender_gzip_new())))
+	if (!c->coded && (!sender_packs(h, content_length, c) || !(s->gzip = sender_gzip_new(c->gzip_effort))))
 		return;
 	s->etag_end = h->etag_end;
 	text_puts(t, "Content-Encoding: gzip\r\n");

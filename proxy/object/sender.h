@@ -5,6 +5,7 @@
 #ifndef UTFEED_PROXY_OBJECT_SENDER_H
 #define UTFEED_PROXY_OBJECT_SENDER_H
 
+#include "proxy/coding/gzip_writer.h"
 #include "proxy/http/http_msg.h"
 #include "proxy/object/object.h"
 
@@ -56,6 +57,7 @@ struct sender_client {
 	bool keep;                     /* the connection may be kept */
 	bool gzip;                     /* the client takes gzip */
 	int64_t gzip_min;              /* bodies under that many bytes do not go out as gzip */
+	enum gzip_effort gzip_effort;  /* how they are packed */
 	bool coded;                    /* the body's object is the gzip form already */
 	const struct verdict *verdict; /* for X-Encoding-Rule; NULL: none */
 	const char *lines;             /* further field lines, each with CRLF; "" for none */

@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "proxy/coding/codec.h"
-
 /* GZIP_STEP_BYTES are compressed in a fraction of a millisecond. */
 enum { GZIP_OUT_BYTES = 16 * 1024, GZIP_STEP_BYTES = 16 * 1024, GZIP_IOV = 8 };
 
@@ -18,7 +16,7 @@ struct sender_gzip {
 	uint8_t out[GZIP_OUT_BYTES];
 };
 
-struct sender_gzip *sender_gzip_new(void)
+struct sender_gzip *sender_gzip_new(enum gzip_effort effort)
 {
 	struct sender_gzip *g = malloc(sizeof *g);
 
@@ -26,7 +24,7 @@ struct sender_gzip *sender_gzip_new(void)
 		return NULL;
 	g->dirty = g->finished = g->amid = false;
 	g->at = g->len = 0;
-	if (!(g->writer = gzip_writer_new()))
+	if (!(g->writer = gzip_writer_new(effort)))
 		sender_gzip_free(&g);
 	return g;
 }

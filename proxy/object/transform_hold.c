@@ -12,7 +12,7 @@
 
 #include "core/evidence/media_type.h"
 #include "proxy/base/bodies.h"
-#include "proxy/coding/codec.h"
+#include "proxy/coding/gzip_whole.h"
 #include "proxy/net/loop.h"
 
 enum {

@@ -2,8 +2,8 @@
  * header and trailer that fit if it is sound, so that mutations come through.
  * Invariants: what is unpacked as a whole, the decoder of pieces unpacks to the same bytes, to its end and completely;
  * room is not overrun (the memory is of exactly that size). */
-#include "proxy/coding/codec.h"
 #include "proxy/coding/content_coding.h"
+#include "proxy/coding/gzip_whole.h"
 
 #include <stdlib.h>
 #include <string.h>

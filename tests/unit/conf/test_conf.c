@@ -102,6 +102,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "output", "US-ASCII", "us-ascii" },
 	{ "gzip", "0", "off" },
 	{ "gzip-min", "0", "0" },
+	{ "gzip-fast", "off", "off" },
 	{ "max-header-bytes", "1025", "1025" },
 	{ "max-header-fields", "8", "8" },
 	{ "max-url-bytes", "64k", "64k" },

@@ -1,7 +1,7 @@
 /* Owns the cases of proxy/object/transform_hold.c: which gzip bodies go on as they came, and that all others fare as they would without.
  * Must not know: policies' rules. Invariant: what arrives is the same text, or the same failure, wherever the body is cut and however
  * little room the object has; gzip goes on only whole and only where it unpacks to that text. */
-#include "proxy/coding/codec.h"
+#include "proxy/coding/gzip_whole.h"
 #include "tests/unit/memory.h"
 #include "tests/unit/transforms.h"
 
