@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum {
@@ -17,7 +17,6 @@ enum {
 };
 
 static atomic_llong busy_until_s;
-static atomic_bool owed;               /* it has been busy since memory was given back */
 
 static long long now_s(void)
 {
@@ -33,18 +32,29 @@ void malloc_settle(void)
 	mallopt(M_MMAP_THRESHOLD, ALONE_BYTES);
 }
 
-void malloc_rest(struct malloc_rest *r, uint64_t requests)
+bool malloc_rests(struct malloc_rest *r, uint64_t requests)
 {
-	bool expected = true;
+	bool busy = requests > FEW && requests > r->peak / FEW_SHARE, rests;
 
-	if (requests > FEW && requests > r->peak / FEW_SHARE) {
+	if (busy)
 		atomic_store_explicit(&busy_until_s, now_s() + QUIET_S, memory_order_relaxed);
-		atomic_store_explicit(&owed, true, memory_order_relaxed);
-	} else if (now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed) &&
-	    atomic_compare_exchange_strong_explicit(&owed, &expected, false, memory_order_relaxed,
-	        memory_order_relaxed)) {
-		malloc_trim(0);
-	}
+	r->owed |= busy;
 	r->peak -= (r->peak + PEAK_SHARE - 1) / PEAK_SHARE;
 	r->peak = requests > r->peak ? requests : r->peak;
+	rests = r->owed && now_s() > atomic_load_explicit(&busy_until_s, memory_order_relaxed);
+	r->owed &= !rests;
+	return rests;
+}
+
+/* What is free at the end of a thread's memory only free() gives back: of a long block, where more than the threshold is
+ * free then. malloc_trim() has the rest. */
+void malloc_give_back(void)
+{
+	void *volatile last;
+
+	mallopt(M_TRIM_THRESHOLD, 0);
+	last = malloc(ALONE_BYTES / 2);
+	free(last);
+	malloc_settle();
+	malloc_trim(0);
 }

@@ -6,13 +6,20 @@
 #ifndef UTFEED_PROXY_BASE_MALLOC_REST_H
 #define UTFEED_PROXY_BASE_MALLOC_REST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 void malloc_settle(void);              /* at start */
 
 /* One for each thread that tells. */
-struct malloc_rest { uint64_t peak; };
-/* Called every second or so: so many requests have come since the call before. */
-void malloc_rest(struct malloc_rest *, uint64_t requests);
+struct malloc_rest {
+	uint64_t peak;
+	bool owed;                     /* the thread has been busy since it gave memory back */
+};
+/* Called every second or so: so many requests have come since the call before. True: the thread has been busy, and few
+ * requests have come for a while, on any thread. It is to free what it keeps for further ones, since a few small blocks
+ * hold much memory between them, and to call malloc_give_back(). */
+bool malloc_rests(struct malloc_rest *, uint64_t requests);
+void malloc_give_back(void);
 
 #endif

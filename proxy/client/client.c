@@ -444,7 +444,7 @@ struct client_pool *client_pool_new(const struct request_context *ctx, void (*ch
 	return p;
 }
 
-static void client_drop_spares(struct client_pool *p)
+void client_pool_rest(struct client_pool *p)
 {
 	struct exchange *x;
 
@@ -466,7 +466,7 @@ void client_pool_free(struct client_pool **pp)
 		client_close(c, true);
 		client_free(c);
 	}
-	client_drop_spares(p);
+	client_pool_rest(p);
 	gzip_forms_end(&p->forms);
 	sweeper_end(&p->sweeper);
 	request_context_set(&p->ctx, NULL);
@@ -478,7 +478,7 @@ void client_pool_free(struct client_pool **pp)
 void client_pool_set(struct client_pool *p, struct settings *s)
 {
 	request_context_set(&p->ctx, s);
-	client_drop_spares(p);         /* they have room for as many fields as the former settings said */
+	client_pool_rest(p);           /* they have room for as many fields as the former settings said */
 }
 
 /* Refuses a client whose address has enough connections. What it has sent already is read and dropped, for closing the

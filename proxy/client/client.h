@@ -24,6 +24,8 @@ struct client_pool *client_pool_new(const struct request_context *, void (*chang
 void client_pool_set(struct client_pool *, struct settings *);
 /* Cuts every client. */
 void client_pool_free(struct client_pool **);
+/* Frees what is kept for requests to come. */
+void client_pool_rest(struct client_pool *);
 /* Takes over a connected descriptor and handles what has already arrived on it. tls: NULL for plain; who: the peer that
  * sends what comes over it. -1: out of memory, and the descriptor is closed. */
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,

@@ -143,17 +143,22 @@ static struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
 	return f;
 }
 
-void fetch_pool_free(struct fetch_pool **pp)
+void fetch_pool_rest(struct fetch_pool *p)
 {
 	struct fetch *f;
 
+	while ((f = fetch_take_spare(p)) != NULL)
+		fetch_drop(f);
+	spares_free(&p->memory);
+}
+
+void fetch_pool_free(struct fetch_pool **pp)
+{
 	if (!*pp)
 		return;
 	while (!LIST_EMPTY(&(*pp)->fetches))
 		fetch_free(LIST_FIRST(&(*pp)->fetches));
-	while ((f = fetch_take_spare(*pp)) != NULL)
-		fetch_drop(f);
-	spares_free(&(*pp)->memory);
+	fetch_pool_rest(*pp);
 	free(*pp);
 	*pp = NULL;
 }

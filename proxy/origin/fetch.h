@@ -105,6 +105,8 @@ struct fetch_pool *fetch_pool_new(struct loop *, struct pool *, struct backoff *
 struct pool *fetch_pool_connections(struct fetch_pool *);
 /* Ends every fetch. */
 void fetch_pool_free(struct fetch_pool **);
+/* Frees what is kept for fetches to come. */
+void fetch_pool_rest(struct fetch_pool *);
 
 /* Frees the strings of a request that no fetch took. */
 void fetch_request_free(struct fetch_request *);

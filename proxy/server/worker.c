@@ -100,7 +100,11 @@ static void worker_on_rest(struct timer *t)
 		loop_arm(w->loop, t, HEAP_REST_SOON_MS);
 		return;
 	}
-	malloc_rest(&w->malloc_rest, requests - w->requests);
+	if (malloc_rests(&w->malloc_rest, requests - w->requests)) {
+		client_pool_rest(w->clients);
+		fetch_pool_rest(w->fetches);
+		malloc_give_back();
+	}
 	w->requests = requests;
 	w->quiet = worker_clients(w) ? 0 : w->quiet + 1;
 	if (w->quiet < WORKER_RESTS)
