@@ -63,7 +63,12 @@ static void *on_realloc(void *memory, size_t bytes, const char *file, int line)
 
 static void *on_malloc(size_t bytes, const char *file, int line)
 {
-	return on_realloc(NULL, bytes, file, line);
+	void *memory = bytes ? malloc(bytes) : NULL;
+
+	(void)file, (void)line;
+	if (!memory && bytes)
+		memory_refused = true;
+	return memory;
 }
 
 /* Called with the first context of the process, before OpenSSL allocates any memory. */
@@ -434,9 +439,12 @@ int tls_expect(SSL *ssl, const char *host)
 {
 	X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 	unsigned char address[sizeof(struct in6_addr)];
+	size_t len = inet_pton(AF_INET, host, address) == 1 ? sizeof(struct in_addr)
+	    : inet_pton(AF_INET6, host, address) == 1       ? sizeof address
+	                                                    : 0;
 
-	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1 ? 0 : -1;
+	if (len)
+		return X509_VERIFY_PARAM_set1_ip(param, address, len) == 1 ? 0 : -1;
 	return SSL_set_tlsext_host_name(ssl, host) == 1 && X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 ? 0 : -1;
 }
 

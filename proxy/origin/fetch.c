@@ -325,7 +325,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 		return;
 	}
 	fetch_enter(f, FETCH_HEAD);
-	fetch_record_address(f->request.record, conn_peer(conn));
+	if (f->request.record)                 /* an address as text takes time to make */
+		fetch_record_address(f->request.record, conn_peer(conn));
 	fetch_record_begin(f->request.record, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: connected to %s%s", conn_peer(conn), reused ? ", open before" : "");
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES, 1);
