@@ -45,7 +45,13 @@ struct conn *conn_connect(struct loop *, const struct sockaddr *, socklen_t, con
  * a session is resumed only where host and way are the same. -1: out of memory. */
 int conn_start_tls(struct conn *, struct tls_context *, const char *host, const char *way)
     __attribute__((warn_unused_result));
-/* The same with a client that gets this certificate, whatever certificate the context has, and whose first bytes were
+/* After conn_start_tls(), in the same turn of the loop: no session is offered. */
+void conn_resume_none(struct conn *);
+/* Whether the handshake failed for want of a version or a cipher in common, or because the peer speaks a newer version,
+ * where a session of TLS 1.2 was offered and with it no newer version: on another connection, where none is offered, it
+ * may succeed. */
+bool conn_was_too_narrow(const struct conn *);
+/* The same as conn_start_tls() with a client that gets this certificate, whatever certificate the context has, and whose first bytes were
  * read already: early, which is copied. A reference to the leaf is taken. The connection may speak TLS already, once:
  * this TLS goes through that one then. */
 int conn_accept_tls(struct conn *, struct tls_context *, struct leaf *, struct slice early)

@@ -35,6 +35,8 @@ struct conn_tls {
 	struct failure failure;
 	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed */
 	SSL_SESSION *offered;          /* borrowed from the SSL, to be compared only; NULL: none */
+	bool anew;                     /* none is to be offered */
+	bool narrow;                   /* no version newer than that of the session is offered */
 	const char *host;              /* NULL: the peer is a client */
 	char peer[];                   /* the way, a blank, the host: by this sessions are kept */
 };
@@ -209,6 +211,17 @@ static void tls_on_resumed(struct conn_tls *t)
 		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 }
 
+/* An origin that gave a session of TLS 1.2 speaks nothing newer, as far as is known: a key for TLS 1.3, the dearest part
+ * of a resumed handshake, is not made for it. If it does by now, it says so (tls_is_wide()) or refuses: that fails the
+ * handshake, and is what conn_was_too_narrow() is for. -1: OpenSSL refuses. */
+static int tls_offer(struct conn_tls *t)
+{
+	t->proven_until = tls_context_offer_session(t->context, t->peer, t->ssl);
+	t->offered = SSL_get_session(t->ssl);
+	t->narrow = t->offered && SSL_SESSION_get_protocol_version(t->offered) == TLS1_2_VERSION;
+	return t->narrow && !SSL_set_max_proto_version(t->ssl, TLS1_2_VERSION) ? -1 : 0;
+}
+
 static int tls_open(struct conn *c)
 {
 	struct conn_tls *t = c->tls;
@@ -226,13 +239,36 @@ static int tls_open(struct conn *c)
 		return -1;
 	}
 	SSL_set_app_data(t->ssl, t);
-	if (t->host) {
-		t->proven_until = tls_context_offer_session(t->context, t->peer, t->ssl);
-		t->offered = SSL_get_session(t->ssl);
-		SSL_set_connect_state(t->ssl);
-	} else
+	if (!t->host)
 		SSL_set_accept_state(t->ssl);
-	return 0;
+	else
+		SSL_set_connect_state(t->ssl);
+	return t->host && !t->anew ? tls_offer(t) : 0;
+}
+
+/* Whether the origin speaks TLS 1.3, as the end of its random bytes says where it was not offered (RFC 8446 section
+ * 4.1.3). OpenSSL looks at that only where it was. */
+static bool tls_is_wide(const SSL *ssl)
+{
+	static const unsigned char mark[] = { 'D', 'O', 'W', 'N', 'G', 'R', 'D', 1 };
+	unsigned char random[SSL3_RANDOM_SIZE];
+
+	return SSL_get_server_random(ssl, random, sizeof random) == sizeof random &&
+	    !memcmp(random + sizeof random - sizeof mark, mark, sizeof mark);
+}
+
+/* The handshake is done, by an older version than both sides speak: no byte is sent on this connection. */
+static int tls_refuse_narrow(struct conn *c)
+{
+	struct conn_tls *t = c->tls;
+
+	c->err = EPROTO;
+	failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "TLS 1.3 was not offered");
+	t->broken = t->over = true;
+	t->end = CONN_FAILED;
+	tls_forget_sessions(t);
+	stats_add(loop_stats(c->loop), STAT_TLS_FAILED, 1);
+	return CONN_FAILED;
 }
 
 /* The handshake goes on when the peer has answered to what is sent now, an alert maybe. */
@@ -262,6 +298,8 @@ static int tls_handshake(struct conn *c)
 	t->wire.holds = false;
 	if (n != 1)
 		return tls_handshake_later(c, n);
+	if (t->narrow && tls_is_wide(t->ssl))
+		return tls_refuse_narrow(c);
 	t->up = t->more = true;
 	/* Bytes may have come along with the last message of the handshake, and our last one waits for the owner's. */
 	if (tls_pending(c) || t->wire.held_len)
@@ -431,6 +469,16 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	if (!tls_context_await(context, &t->waiter))
 		tls_resume(c);
 	return 0;
+}
+
+void conn_resume_none(struct conn *c)
+{
+	c->tls->anew = true;
+}
+
+bool conn_was_too_narrow(const struct conn *c)
+{
+	return c->tls && c->tls->narrow && !c->tls->up && c->tls->failure.error == FAILURE_TLS_PROTOCOL;
 }
 
 int conn_accept_tls(struct conn *c, struct tls_context *context, struct leaf *leaf, struct slice early)

@@ -25,6 +25,7 @@ struct attempt {
 	struct origin *origin;
 	struct conn *conn;             /* NULL: the attempt is over */
 	enum dns_family family;
+	const struct resolve_address *to;      /* one of the origin's addresses */
 };
 
 struct origin {
@@ -40,6 +41,8 @@ struct origin {
 	bool by_connect;               /* a tunnel leads through the parent */
 	struct parent_tunnel *tunnel;  /* the tunnel is being asked for */
 	struct conn *conn;             /* the attempt that won; tunnel or TLS is under way */
+	struct attempt *won;           /* that attempt, whose connection this is */
+	bool anew;                     /* TLS failed on a session: this is another connection, which offers none */
 	struct timer timer;            /* for all steps together */
 	struct timer pace;             /* until the next attempt may begin */
 	struct task refuse;            /* tells, in a later turn of the loop, that the guard refused the name */
@@ -138,7 +141,7 @@ static bool origin_attempt(struct origin *o, enum dns_family family, const struc
 
 	if (origin_is_closed(o, a))
 		return false;
-	*t = (struct attempt){ .origin = o, .family = family };
+	*t = (struct attempt){ .origin = o, .family = family, .to = a };
 	t->conn = conn_connect(o->loop, (const struct sockaddr *)&a->address, a->len, origin_on_attempt, t);
 	if (!t->conn) {
 		origin_note(o, origin_classify(errno), errno);
@@ -193,6 +196,22 @@ static void origin_on_pace(struct timer *t)
 		origin_try(o);
 }
 
+/* Tries the address again, once, after a handshake that may have failed on the session alone. No address that is not
+ * known yet is waited for any more. May end o. */
+static void origin_again(struct origin *o)
+{
+	const struct attempt won = *o->won;
+
+	log_step(&o->id, "origin: asked anew without a session of TLS");
+	o->anew = true;
+	o->n_attempts = 0;
+	for (enum dns_family f = 0; f < DNS_FAMILIES; f++)
+		if (!o->order.known[f])
+			happy_eyeballs_add(&o->order, f, 0);
+	if (!origin_attempt(o, won.family, won.to))
+		origin_go_on(o);
+}
+
 static void origin_on_tls(void *arg, enum conn_event event)
 {
 	struct origin *o = arg;
@@ -200,6 +219,12 @@ static void origin_on_tls(void *arg, enum conn_event event)
 	if (event == CONN_CONNECTED) {
 		fetch_record_end(o->record, STAGE_TLS, o->loop);
 		origin_end(o, o->conn);
+		return;
+	}
+	if (!o->anew && conn_was_too_narrow(o->conn)) {
+		fetch_record_end(o->record, STAGE_TLS, o->loop);
+		conn_close(&o->conn);
+		origin_again(o);
 		return;
 	}
 	conn_explain(o->conn, FAILURE_CONNECTION_TERMINATED, &o->failure);
@@ -216,6 +241,8 @@ static int origin_start_tls(struct origin *o)
 	text_add(&way, "", 1);
 	if (!way.failed)
 		failed = conn_start_tls(o->conn, o->tls, o->host, way.bytes);
+	if (!failed && o->anew)
+		conn_resume_none(o->conn);
 	text_free(&way);
 	return failed;
 }
@@ -253,6 +280,7 @@ static void origin_on_tunnel(void *arg, const struct failure *failure)
 static void origin_win(struct origin *o, struct attempt *winner)
 {
 	o->conn = winner->conn;
+	o->won = winner;
 	winner->conn = NULL;
 	for (unsigned i = 0; i < o->n_attempts; i++)
 		if (o->attempts[i].conn) {

@@ -232,6 +232,73 @@ def test_a_handshake_that_failed_on_a_session_is_not_tried_with_one_again(trusti
     assert [resumes(proxy, origin) for _ in range(2)] == [False, True]
 
 
+# A session of TLS 1.2, with which nothing newer is offered
+
+NEWER = {"TLS 1.3 too": (VERSIONS["1.2"], VERSIONS["1.3"]), "TLS 1.3 alone": VERSIONS["1.3"]}
+
+
+@pytest.mark.parametrize("versions", NEWER.values(), ids=NEWER)
+def test_an_origin_that_has_come_to_speak_more(trusting, tls_origin, good, versions):
+    """It says so in its first message, or refuses; the request is sent on another connection, by the newer version."""
+    origin = tls_origin(server_context(good, VERSIONS["1.2"]))
+    proxy = trusting(origin)
+    assert [resumes(proxy, origin) for _ in range(2)] == [False, True]
+    origin.secure(server_context(good, versions))
+    client = proxy.client().ask("/feed")
+    assert origin.refused() == b""
+    upstream = origin.receive()
+    assert upstream.sock.version() == "TLSv1.3" and not upstream.sock.session_reused
+    upstream.answer(FEED, close=True)
+    assert client.response().body == SMALL_OUT
+    assert resumes(proxy, origin) is True
+    assert proxy.counters()["tls_failed"] == 1
+
+
+def test_an_origin_that_has_come_to_speak_more_behind_a_parent(start, tls_origin, authority, good):
+    origin, parent = tls_origin(server_context(good, VERSIONS["1.2"])), Parent()
+    proxy = start(origin, "--tls-ca-file", authority.root.cert, "--https-proxy", f"http://127.0.0.1:{parent.port}")
+    for refused in (False, True):
+        client = proxy.client().ask("/feed")
+        parent.connected(origin)
+        if refused:
+            assert origin.refused() == b""
+            parent.connected(origin)
+        upstream = origin.receive()
+        assert upstream.sock.version() == ("TLSv1.3" if refused else "TLSv1.2")
+        upstream.answer(FEED, close=True)
+        assert client.response().body == SMALL_OUT
+        origin.secure(server_context(good, VERSIONS["1.3"]))
+    parent.close()
+
+
+def test_an_origin_that_refuses_again(trusting, tls_origin, good):
+    """One more connection is made, not more; what the client is told is what happened on it."""
+    origin = tls_origin(server_context(good, VERSIONS["1.2"]))
+    proxy = trusting(origin)
+    assert resumes(proxy, origin) is False
+    origin.secure(server_context(good, ssl.TLSVersion.TLSv1, weak=True))
+    for connections in (2, 1):
+        client = proxy.client().ask("/feed")
+        assert [origin.refused() for _ in range(connections)] == [b""] * connections
+        assert error_of(client.response()) == "tls_protocol_error"
+    origin.secure(server_context(good, VERSIONS["1.2"]))
+    assert [resumes(proxy, origin) for _ in range(2)] == [False, True]
+
+
+def test_an_origin_that_is_gone_when_asked_again(trusting, tls_origin, good):
+    origin = tls_origin(server_context(good, VERSIONS["1.2"]))
+    proxy = trusting(origin)
+    assert resumes(proxy, origin) is False
+    plain = socket.socket(fileno=origin.listener.detach())
+    client = proxy.client().ask("/feed")
+    upstream, _ = plain.accept()
+    plain.close()
+    upstream.recv(1 << 16)
+    upstream.sendall(bytes.fromhex("15 03 03 00 02 02 46"))        # an alert: protocol_version
+    assert error_of(client.response()) == "connection_refused"
+    upstream.close()
+
+
 # What was verified within the hour
 
 def unresumed(made, version):
