@@ -51,9 +51,9 @@ void conn_resume_none(struct conn *);
  * where a session of TLS 1.2 was offered and with it no newer version: on another connection, where none is offered, it
  * may succeed. */
 bool conn_was_too_narrow(const struct conn *);
-/* The same as conn_start_tls() with a client that gets this certificate, whatever certificate the context has, and whose first bytes were
- * read already: early, which is copied. A reference to the leaf is taken. The connection may speak TLS already, once:
- * this TLS goes through that one then. */
+/* The same as conn_start_tls() with a client that gets this certificate, whatever certificate the context has, and
+ * whose first bytes were read already: early, which is copied. A reference to the leaf is taken. The connection may
+ * speak TLS already, once: this TLS goes through that one then. */
 int conn_accept_tls(struct conn *, struct tls_context *, struct leaf *, struct slice early)
     __attribute__((warn_unused_result));
 /* Hands the connection to another owner. */

@@ -211,9 +211,9 @@ static void tls_on_resumed(struct conn_tls *t)
 		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 }
 
-/* An origin that gave a session of TLS 1.2 speaks nothing newer, as far as is known: a key for TLS 1.3, the dearest part
- * of a resumed handshake, is not made for it. If it does by now, it says so (tls_is_wide()) or refuses: that fails the
- * handshake, and is what conn_was_too_narrow() is for. -1: OpenSSL refuses. */
+/* An origin that gave a session of TLS 1.2 speaks nothing newer, as far as is known: a key for TLS 1.3, the dearest
+ * part of a resumed handshake, is not made for it. If it does by now, it says so (tls_is_wide()) or refuses: that fails
+ * the handshake, and is what conn_was_too_narrow() is for. -1: OpenSSL refuses. */
 static int tls_offer(struct conn_tls *t)
 {
 	t->proven_until = tls_context_offer_session(t->context, t->peer, t->ssl);
