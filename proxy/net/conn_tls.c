@@ -211,6 +211,14 @@ static void tls_on_resumed(struct conn_tls *t)
 		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 }
 
+/* Whether more than TLS 1.2 would be offered: the system's configuration of OpenSSL may forbid it. */
+static bool tls_may_be_newer(const SSL *ssl)
+{
+	long most = SSL_get_max_proto_version((SSL *)(uintptr_t)ssl);  /* 0: no bound; the macro takes no const */
+
+	return (!most || most > TLS1_2_VERSION) && !(SSL_get_options(ssl) & SSL_OP_NO_TLSv1_3);
+}
+
 /* An origin that gave a session of TLS 1.2 speaks nothing newer, as far as is known: a key for TLS 1.3, the dearest
  * part of a resumed handshake, is not made for it. If it does by now, it says so (tls_is_wide()) or refuses: that fails
  * the handshake, and is what conn_was_too_narrow() is for. -1: OpenSSL refuses. */
@@ -218,7 +226,8 @@ static int tls_offer(struct conn_tls *t)
 {
 	t->proven_until = tls_context_offer_session(t->context, t->peer, t->ssl);
 	t->offered = SSL_get_session(t->ssl);
-	t->narrow = t->offered && SSL_SESSION_get_protocol_version(t->offered) == TLS1_2_VERSION;
+	t->narrow = t->offered && SSL_SESSION_get_protocol_version(t->offered) == TLS1_2_VERSION &&
+	    tls_may_be_newer(t->ssl);
 	return t->narrow && !SSL_set_max_proto_version(t->ssl, TLS1_2_VERSION) ? -1 : 0;
 }
 

@@ -17,6 +17,8 @@ from wire import message
 FEED = message("200 OK", XML, "Cache-Control: no-store", "Connection: close", body=SMALL)
 DAY = 86400
 
+pytestmark = pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1:DeprecationWarning")
+
 
 def resumes(proxy, origin, path="/feed"):
     """Whether the connection that a request is sent on resumes a session."""
@@ -252,6 +254,16 @@ def test_an_origin_that_has_come_to_speak_more(trusting, tls_origin, good, versi
     assert client.response().body == SMALL_OUT
     assert resumes(proxy, origin) is True
     assert proxy.counters()["tls_failed"] == 1
+
+
+def test_a_system_that_forbids_more(start, tls_origin, authority, good, tmp_path):
+    """Where OpenSSL's configuration ends at TLS 1.2, an origin that speaks more says nothing new by that: its session is resumed at once."""
+    config = tmp_path / "openssl.cnf"
+    config.write_text("openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nMaxProtocol = TLSv1.2\n")
+    origin = tls_origin(server_context(good, (VERSIONS["1.2"], VERSIONS["1.3"])))
+    proxy = start(origin, "--tls-ca-file", authority.root.cert, env={"OPENSSL_CONF": str(config)})
+    assert [resumes(proxy, origin) for _ in range(3)] == [False, True, True]
+    assert proxy.counters()["tls_failed"] == 0
 
 
 def test_an_origin_that_has_come_to_speak_more_behind_a_parent(start, tls_origin, authority, good):
