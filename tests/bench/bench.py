@@ -3,7 +3,7 @@
 
 usage: bench.py BUILD FOLDER            the parts of BENCH (those of PARTS; all by default), BENCH_ROUNDS (3) rounds;
                                         BENCH_QUICK=1: a smoke run, whose figures mean nothing; BENCH_ONLY=PATTERN: of
-                                        misses2 and store only the rows whose names match
+                                        misses2, store and stalls only the rows whose names match
        bench.py --readme FOLDER SOURCE  the results in FOLDER into README and chart.svg of SOURCE/tests/bench
 
 Parts that were measured before and are not this time stay in results.json as they were."""

@@ -108,7 +108,8 @@ def transfers(setup, origin, cases):
              ("/stored", "a stored feed, gzip to the client", ("-H", "Accept-Encoding: gzip", "-l")),
              ("/stored?1", "a stored feed", ()), ("/stale", "a feed that is confirmed each time", ()),
              ("/stale?1", "a feed that is confirmed each time, gzip to the client", ("-H", "Accept-Encoding: gzip", "-l"))]
-    for _ in range(setup.rounds):
+    ways = [way for way in ways if setup.wanted(f"{table.title}, {way[1]}")]
+    for _ in range(setup.rounds if ways else 0):
         with contextlib.ExitStack() as stack:
             server = watched(setup, stack, origin, "utfeed, long", "--cache-bytes", "256m", "--cache-object-max", "64m")
             for path, what, options in ways:
@@ -125,13 +126,16 @@ def turnover(setup, origin):
     table = results.Table("stalls", "Longest turn of the loop, a cache that turns over", "ms", text=turnover.__doc__)
     for said, budget in (("64 MB", 64 << 20), ("512 MB", 512 << 20)):
         for size in (1, 16):
+            what = f"{said}, objects of {size} KB"
+            if not setup.wanted(f"{table.title}, {what}"):
+                continue
             with contextlib.ExitStack() as stack:
                 server = watched(setup, stack, origin, "utfeed, full", "--cache-bytes", str(budget))
                 count = 500 if setup.quick else min(5 * budget // (size * 1024 + 2048), 400_000)
                 before = server.turns()
                 drive.attempt(setup, server, lambda count=count, size=size: drive.run(
                     setup, server, f"/{size}k", "-c", 16, "-N", count, "-n", count))
-                table.row(f"{said}, objects of {size} KB", "less", BARS).add(results.OURS, server.turns().longest_since(before))
+                table.row(what, "less", BARS).add(results.OURS, server.turns().longest_since(before))
     return table
 
 
@@ -165,11 +169,14 @@ def purging(setup, origin):
     count, seconds = (2000, 1) if setup.quick else (OBJECTS, 12)
     longest = results.Table("stalls", "Longest turn of the loop, a PURGE beside hits", "ms", text=purging.__doc__)
     told = results.Table("stalls", "A PURGE beside hits", results.AS_SAID, text=purging.__doc__)
+    purges = [purge for purge in PURGES if setup.wanted(f"{longest.title}, {purge[0]} of {count:,} objects")]
+    if not purges:
+        return []
     with contextlib.ExitStack() as stack:
         server = watched(setup, stack, origin, "utfeed, purged", "--cache-bytes", "8g")
         server.get("/hit")
         empty = server.memory()
-        for what, path, how, takes in PURGES:
+        for what, path, how, takes in purges:
             what = f"{what} of {count:,} objects"
             fill(setup, server, "/1k", count)
             full = server.memory()
@@ -194,6 +201,9 @@ def second(setup, origin):
     table = results.Table("stalls", "CPU per hit of what memory has no room for", "us", text=second.__doc__)
     count = 200 if setup.quick else 5000
     for memory in ("1m", "16m"):
+        what = f"LMDB, cache-bytes {memory}"
+        if not setup.wanted(f"{table.title}, {what}"):
+            continue
         with contextlib.ExitStack() as stack:
             folder = os.path.join(setup.folder, "lmdb")
             shutil.rmtree(folder, ignore_errors=True)
@@ -208,7 +218,7 @@ def second(setup, origin):
                 figures = drive.attempt(setup, running[name], lambda name=name, wait=wait: drive.run(
                     setup, running[name], "/16k", "-c", 16, "-n", count, seconds=wait))
                 if figures:
-                    table.row(f"LMDB, cache-bytes {memory}", "less", [against("nginx", 1)]).add(name, figures["cpu"])
+                    table.row(what, "less", [against("nginx", 1)]).add(name, figures["cpu"])
     return table
 
 
