@@ -35,25 +35,23 @@ static void copy_word(char *to, const char *from, size_t size)
 	memcpy(to, from, len);
 }
 
+/* All members of a struct verdict, in its order: TEXT() of arrays of characters, PLAIN() of the others. */
+#define VERDICT_MEMBERS(PLAIN, TEXT) \
+	PLAIN(kind) PLAIN(policy) TEXT(path) PLAIN(charset) PLAIN(literal) PLAIN(named) TEXT(unknown) PLAIN(was) \
+	PLAIN(next) PLAIN(margin) PLAIN(also) PLAIN(mixed) PLAIN(extended) PLAIN(error) PLAIN(reason) PLAIN(outcome)
+
+/* A developer's build stops here, by -Wmissing-field-initializers, while a member is not in the list. */
+#define LISTED_PLAIN(name) 0,
+#define LISTED_TEXT(name) "",
+static const struct verdict listed = { VERDICT_MEMBERS(LISTED_PLAIN, LISTED_TEXT) };
+
 /* Copies member by member into zeros, so that equal reports are equal bytes. */
 static void copy_verdict(struct verdict *to, const struct verdict *from)
 {
-	copy_word(to->path, from->path, sizeof to->path);
-	copy_word(to->unknown, from->unknown, sizeof to->unknown);
-	to->kind = from->kind;
-	to->policy = from->policy;
-	to->charset = from->charset;
-	to->literal = from->literal;
-	to->named = from->named;
-	to->was = from->was;
-	to->next = from->next;
-	to->margin = from->margin;
-	to->also = from->also;
-	to->mixed = from->mixed;
-	to->extended = from->extended;
-	to->error = from->error;
-	to->reason = from->reason;
-	to->outcome = from->outcome;
+#define COPY_PLAIN(name) to->name = from->name;
+#define COPY_TEXT(name) copy_word(to->name, from->name, sizeof to->name);
+	(void)listed;
+	VERDICT_MEMBERS(COPY_PLAIN, COPY_TEXT)
 }
 
 static void copy_report(struct object_report *to, const struct object_report *from)
