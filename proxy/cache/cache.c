@@ -16,7 +16,6 @@ enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_
 struct busy {
 	LIST_ENTRY(busy) link;
 	struct object *object;         /* the fill that makes it holds the reference */
-	bool joinable;                 /* other requests may join it: it was the first of its key */
 	size_t len;
 	char key[];
 };
@@ -391,13 +390,13 @@ struct cache_key cache_key(const struct cache *c, const char *at, size_t len)
 	return (struct cache_key){ at, len, cache_hash(c, at, len) };
 }
 
-/* Finds the record of that object; object NULL: the record that other requests may join. */
+/* Finds the record of that object; object NULL: of any. */
 static struct busy *cache_find(struct cache *c, const struct cache_key *key, const struct object *object)
 {
 	struct busy *b;
 
 	LIST_FOREACH(b, &c->busy[key->hash % CACHE_BUCKETS], link)
-		if ((object ? b->object == object : b->joinable) && b->len == key->len &&
+		if ((!object || b->object == object) && b->len == key->len &&
 		    !memcmp(b->key, key->at, key->len))
 			return b;
 	return NULL;
@@ -416,20 +415,20 @@ struct object *cache_in_flight_join(struct cache *c, const struct cache_key *key
 }
 
 /* Where there is no memory for the record, the caller's response is made all the same, but nobody can join it. */
-struct object *cache_in_flight_begin(struct cache *c, const struct cache_key *key, struct object *o, bool alone)
+struct object *cache_in_flight_begin(struct cache *c, const struct cache_key *key, struct object *o)
 {
 	struct busy *b = malloc(sizeof *b + key->len), *first;
 	struct object *theirs;
 
 	if (!b)
 		return NULL;
+	object_share(o);
 	b->object = o;
 	b->len = key->len;
 	memcpy(b->key, key->at, key->len);
 	pthread_mutex_lock(&c->lock);
 	first = cache_find(c, key, NULL);
-	theirs = first && !alone ? object_ref(first->object) : NULL;
-	b->joinable = !first;
+	theirs = first ? object_ref(first->object) : NULL;
 	if (!theirs)
 		LIST_INSERT_HEAD(&c->busy[key->hash % CACHE_BUCKETS], b, link);
 	pthread_mutex_unlock(&c->lock);

@@ -427,8 +427,10 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	if (fill_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;
-	theirs = cache_in_flight_begin(params->cache, &l->busy, o, params->alone);
-	l->left = *collapsed = theirs;
+	if (!params->alone)
+		theirs = cache_in_flight_begin(params->cache, &l->busy, o);
+	*collapsed = theirs;
+	l->left = theirs || params->alone;
 	if (theirs)
 		goto fail;
 	if (fetch_start(params->fetches, r, o)) {

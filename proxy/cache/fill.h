@@ -29,7 +29,7 @@ struct fill_params {
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */
 	size_t max_object, max_head, max_fields;
 	size_t transit_bytes;
-	bool alone;                    /* joins no other request's fetch */
+	bool alone;                    /* joins no other request's fetch, and is joined by none */
 };
 
 /* Starts the fetch, or sets *collapsed where another request was first. Returns the object to read (one reference);

@@ -77,10 +77,11 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 
 /* ---- FILL ---- */
 
-/* Starts a fetch that fills the cache for the request; the origin gets the lines in sent, of which any origin may see
- * the first `open` bytes. Returns its object; *collapsed: it is the object of another request's fetch. */
+/* Starts a fetch that fills the cache for the request, which others may join unless it is alone; the origin gets the
+ * lines in sent, of which any origin may see the first `open` bytes. Returns its object; *collapsed: it is the object
+ * of another request's fetch. */
 static struct object *lookup_fetch(struct lookup *l, const struct request *request, struct slice sent, size_t open,
-    struct entry *entry, bool *collapsed)
+    struct entry *entry, bool alone, bool *collapsed)
 {
 	const struct conf *conf = l->ctx->conf;
 	struct fill_params p = {
@@ -92,7 +93,7 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
 		.max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
-		.alone = l->company == COMPANY_NONE,
+		.alone = alone,
 	};
 	struct fetch_request r;
 
@@ -107,7 +108,8 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 	struct slice sent = lookup_sent(l);
 	bool collapsed = false;
 
-	l->object = lookup_fetch(l, l->request, sent, l->sent_open, l->entry, &collapsed);
+	l->object = lookup_fetch(l, l->request, sent, l->sent_open, l->entry, l->company == COMPANY_NONE,
+	    &collapsed);
 	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	l->status.collapsed = collapsed;
 	return LOOKUP_DELIVER;
@@ -115,7 +117,8 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 
 /* ---- refreshing ---- */
 
-/* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. */
+/* The fetch leaves out what the request says to caches, which is meant for this client's own answer alone. It is in
+ * flight for all to see, whoever asks, so that one is made at a time. */
 void lookup_refresh(struct lookup *l, struct entry *e)
 {
 	struct request anybody = *l->request;
@@ -132,7 +135,8 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 		anybody.says = (struct cache_control){ 0 };
 		open = request_head_sent(&sent, &m, &l->target);
 		if (!sent.failed)
-			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, &collapsed);
+			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, false,
+			    &collapsed);
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
 		text_free(&sent);
 		http_msg_free(&m);

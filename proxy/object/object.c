@@ -48,7 +48,7 @@ struct object *object_new(size_t transit_bytes)
 	atomic_init(&o->refs, 1);
 	o->making = m;
 	o->report = &m->report;
-	pthread_mutex_init(&m->lock, NULL);
+	m->maker = pthread_self();
 	m->transit_bytes = m->allowance = transit_bytes;
 	LIST_INIT(&m->readers);
 	return o;
@@ -82,7 +82,8 @@ static void object_end_making(struct object *o)
 	object_unref(&m->substitute);
 	audience_free(&m->audience);
 	free(m->interim);
-	pthread_mutex_destroy(&m->lock);
+	if (m->shared)
+		pthread_mutex_destroy(&m->lock);
 }
 
 static __attribute__((cold)) void object_free(struct object *o)
@@ -108,6 +109,14 @@ void object_unref(struct object **op)
 		object_free(o);
 }
 
+void object_share(struct object *o)
+{
+	if (o->making->shared)
+		return;
+	pthread_mutex_init(&o->making->lock, NULL);
+	o->making->shared = true;
+}
+
 static void object_wake(struct object *o)
 {
 	struct object_reader *r;
@@ -118,10 +127,10 @@ static void object_wake(struct object *o)
 
 void object_set_writer(struct object *o, struct object_writer *w)
 {
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->making->writer = w;
 	o->making->writer_waits = false;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 void object_keep(struct object *o, uint64_t max)
@@ -160,10 +169,10 @@ static void object_enter(struct object *o, enum object_phase phase)
 void object_head(struct object *o, struct object_head *head)
 {
 	assert(o->phase == OBJECT_WAITING);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->head = head;
 	object_enter(o, OBJECT_BODY);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 static struct object_segment *object_grow(struct object *o, size_t at_hand)
@@ -191,9 +200,9 @@ static void object_let_go(struct object *o)
 
 void object_unkeep(struct object *o)
 {
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	object_let_go(o);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 int object_append(struct object *o, const void *bytes, size_t len)
@@ -202,7 +211,7 @@ int object_append(struct object *o, const void *bytes, size_t len)
 	int status = 0;
 
 	assert(o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	while (len) {
 		struct object_segment *s = o->making->last;
 		size_t n;
@@ -222,7 +231,7 @@ int object_append(struct object *o, const void *bytes, size_t len)
 	if (o->length > o->making->keep_max)
 		object_let_go(o);
 	object_wake(o);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return status;
 }
 
@@ -261,14 +270,14 @@ void object_expel_slow(struct object *o)
 {
 	struct object_reader *r;
 
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	LIST_FOREACH(r, &o->making->readers, link)
 		if (o->length - r->offset > o->making->allowance / 2 && !r->expelled && object_has_ready(o)) {
 			r->expelled = true;
 			r->wake(r);
 		}
 	object_settle(o);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 bool object_full(struct object *o)
@@ -278,23 +287,23 @@ bool object_full(struct object *o)
 
 	if (object_is_kept(o))
 		return false;
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	full = o->length - object_slowest(o) >= share;
 	if (full)
 		o->making->allowance = share;
 	o->making->writer_waits |= full;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return full;
 }
 
 void object_done(struct object *o)
 {
 	assert(o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	if (o->making->last)
 		segment_trim(o->making->last);
 	object_enter(o, OBJECT_DONE);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 int object_interim(struct object *o, const char *bytes, size_t len)
@@ -302,7 +311,7 @@ int object_interim(struct object *o, const char *bytes, size_t len)
 	char *all = NULL;
 	bool fits;
 
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	fits = len <= OBJECT_INTERIM_MAX - o->making->interim_len;
 	if (fits && (all = realloc(o->making->interim, o->making->interim_len + len))) {
 		memcpy(all + o->making->interim_len, bytes, len);
@@ -310,27 +319,27 @@ int object_interim(struct object *o, const char *bytes, size_t len)
 		o->making->interim_len += len;
 		object_wake(o);
 	}
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return fits && !all ? -1 : 0;
 }
 
 void object_substitute(struct object *o, struct object_head *head, struct object *body)
 {
 	assert(o->phase == OBJECT_WAITING && object_phase(body) == OBJECT_DONE);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->head = object_head_ref(head);
 	o->making->substitute = object_ref(body);
 	object_enter(o, OBJECT_SUBSTITUTED);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 void object_fail(struct object *o, const struct failure *f)
 {
 	assert(o->phase == OBJECT_WAITING || o->phase == OBJECT_BODY);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->making->failure = *f;
 	object_enter(o, OBJECT_FAILED);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 void object_set_audience(struct object *o, struct audience *a)
@@ -346,11 +355,11 @@ const struct audience *object_audience(const struct object *o)
 
 void object_set_verdict(struct object *o, const struct verdict *v, bool revised)
 {
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->making->report.verdict = *v;
 	o->making->report.decided = true;
 	o->making->report.revised = revised;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 bool object_verdict(struct object *o, struct verdict *v)
@@ -358,11 +367,11 @@ bool object_verdict(struct object *o, struct verdict *v)
 	bool decided, settled = object_is_settled(o);
 
 	if (!settled)
-		pthread_mutex_lock(&o->making->lock);
+		object_lock(o);
 	*v = o->report->verdict;
 	decided = o->report->decided;
 	if (!settled)
-		pthread_mutex_unlock(&o->making->lock);
+		object_unlock(o);
 	return decided;
 }
 
@@ -379,10 +388,10 @@ const struct object_report *object_reported(const struct object *o)
 
 void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 {
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	o->making->report.repairs = repairs;
 	o->making->report.malformed = malformed;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 const struct object_report *object_snapshot(struct object *o, struct object_report *room)
@@ -393,9 +402,9 @@ const struct object_report *object_snapshot(struct object *o, struct object_repo
 		return o->report;
 	if (object_phase(o) == OBJECT_WAITING)         /* the writer may be changing the report, without the lock */
 		return &nothing;
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	*room = *o->report;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return room;
 }
 

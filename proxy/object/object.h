@@ -1,5 +1,5 @@
 /* Owns a response while it is made and read: one writer appends, any number of readers follow, each at its own offset,
- * on any worker. Must not know: clients, fetches, sockets; they meet here and nowhere else.
+ * on any worker, once it is shared. Must not know: clients, fetches, sockets; they meet here and nowhere else.
  *
  * Phases, and the only calls that move between them:
  *   WAITING --object_head()--> BODY --object_done()--> DONE
@@ -99,6 +99,9 @@ struct object_writer {
 
 /* One reference, the caller's. NULL: out of memory. */
 struct object *object_new(size_t transit_bytes);
+/* To be called before another thread may learn of an object that is not done and kept. Until then it belongs to the
+ * thread that made it, and takes no lock. */
+void object_share(struct object *);
 struct object *object_ref(struct object *);
 void object_unref(struct object **);
 

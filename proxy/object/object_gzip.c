@@ -27,6 +27,7 @@ bool object_gzip_begin(struct object *o, struct object *form)
 {
 	bool first;
 
+	object_share(form);
 	pthread_mutex_lock(lock_of(o));
 	if ((first = o->gzip_state == OBJECT_GZIP_UNKNOWN)) {
 		o->gzip_state = OBJECT_GZIP_MAKING;

@@ -2,6 +2,7 @@
 #ifndef UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_OBJECT_INTERNAL_H
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "proxy/object/object.h"
@@ -18,7 +19,9 @@ LIST_HEAD(object_readers, object_reader);
 
 /* What an object needs while it is made and followed. It lies behind the object. */
 struct object_making {
-	pthread_mutex_t lock;              /* guards segments, length, readers, writer */
+	bool shared;                       /* several threads may use it: each takes the lock */
+	pthread_t maker;                   /* the one thread that uses it while it is not shared */
+	pthread_mutex_t lock;              /* guards segments, length, readers, writer; made by object_share() */
 	bool writer_waits;                 /* object_full() returned true: room() is owed */
 	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
 	/* allowance: the share of transit_bytes that counted when the writer last had to wait (bodies.h) */
@@ -56,6 +59,21 @@ static inline bool object_is_settled(const struct object *o)
 {
 	return atomic_load_explicit(&o->phase, memory_order_acquire) == OBJECT_DONE &&
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
+}
+
+/* What the lock guards. One thread needs none: most responses are for one client, on the worker that fetches them. */
+static inline void object_lock(const struct object *o)
+{
+	if (o->making->shared)
+		pthread_mutex_lock(&o->making->lock);
+	else
+		assert(pthread_equal(o->making->maker, pthread_self()));
+}
+
+static inline void object_unlock(const struct object *o)
+{
+	if (o->making->shared)
+		pthread_mutex_unlock(&o->making->lock);
 }
 
 /* A report that objects share which have the same one: what is stored tells of a few verdicts only. Without what only

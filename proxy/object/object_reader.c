@@ -17,12 +17,12 @@ bool object_join(struct object *o, struct object_reader *r)
 	r->listed = false;
 	r->expelled = false;
 	if (!object_is_settled(o)) {
-		pthread_mutex_lock(&o->making->lock);
+		object_lock(o);
 		whole = !o->first || !o->first->start;
 		if (whole)
 			LIST_INSERT_HEAD(&o->making->readers, r, link);
 		r->listed = whole;
-		pthread_mutex_unlock(&o->making->lock);
+		object_unlock(o);
 	}
 	if (whole)
 		r->object = o;
@@ -61,14 +61,14 @@ void object_detach(struct object_reader *r)
 	if (!o)
 		return;
 	if (r->listed) {
-		pthread_mutex_lock(&o->making->lock);
+		object_lock(o);
 		LIST_REMOVE(r, link);
 		object_forget_interim(o);
 		if (o->making->writer && LIST_EMPTY(&o->making->readers))
 			o->making->writer->abandoned(o->making->writer);
 		else if (o->making->writer)
 			object_settle(o);
-		pthread_mutex_unlock(&o->making->lock);
+		object_unlock(o);
 	}
 	r->object = NULL;
 	r->at = NULL;
@@ -92,11 +92,11 @@ void object_seek(struct object_reader *r, uint64_t offset)
 
 	assert(object_phase(o) == OBJECT_DONE && offset <= o->length);
 	if (!settled)                  /* another reader that leaves looks at all offsets */
-		pthread_mutex_lock(&o->making->lock);
+		object_lock(o);
 	r->offset = offset;
 	r->at = NULL;
 	if (!settled)
-		pthread_mutex_unlock(&o->making->lock);
+		object_unlock(o);
 }
 
 size_t object_readers(struct object *o)
@@ -106,10 +106,10 @@ size_t object_readers(struct object *o)
 
 	if (!o->making)                /* nobody waits for it to become more */
 		return 0;
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	LIST_FOREACH(r, &o->making->readers, link)
 		n++;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return n;
 }
 
@@ -162,9 +162,9 @@ int object_peek(struct object_reader *r, struct iovec *iov, int n, size_t max, s
 
 	if (object_is_settled(o))
 		return object_gather(r, iov, n, max, false, bytes);
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	count = object_gather(r, iov, n, max, false, bytes);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return count;
 }
 
@@ -192,11 +192,11 @@ void object_consume(struct object_reader *r, size_t bytes)
 		object_advance(r, bytes);
 		return;
 	}
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	if (!r->expelled)
 		object_advance(r, bytes);
 	object_settle(o);
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 }
 
 size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_INTERIM_MAX])
@@ -206,12 +206,12 @@ size_t object_take_interim(struct object_reader *r, size_t *at, char buf[OBJECT_
 
 	if (!r->listed)                /* none were left when the reader came */
 		return 0;
-	pthread_mutex_lock(&o->making->lock);
+	object_lock(o);
 	assert(*at <= o->making->interim_len);
 	n = o->making->interim_len - *at;
 	if (n)
 		memcpy(buf, o->making->interim + *at, n);
 	*at += n;
-	pthread_mutex_unlock(&o->making->lock);
+	object_unlock(o);
 	return n;
 }

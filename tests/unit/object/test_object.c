@@ -403,6 +403,7 @@ static void seeking(void)
 		struct writer w = WRITER;
 		pthread_t thread;
 
+		object_share(o);
 		object_set_writer(o, &w.writer);
 		object_attach(o, &stays.reader);
 		object_attach(o, &goes.reader);

@@ -73,6 +73,7 @@ static void bench_objects(struct bench *b)
 	b->body_writer = (struct object_writer){ on_room, on_body_left };
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->response = object_new(1024));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->body = object_new(1024));
+	object_share(b->response);     /* other threads let go of it */
 	object_head(b->body, object_head_new());
 	object_set_writer(b->body, &b->body_writer);
 	object_attach(b->response, &b->reader);
