@@ -3,6 +3,10 @@
 #include "proxy/net/conn_internal.h"
 
 #include <errno.h>
+#include <string.h>
+
+/* Up to this size copying the pieces costs less than having the kernel read a list of them. */
+enum { PLAIN_GATHER_BYTES = 4096 };
 
 static int plain_handshake(struct conn *c)
 {
@@ -24,13 +28,33 @@ static ssize_t plain_read(struct conn *c, void *buf, size_t cap)
 	return conn_result(c, n);
 }
 
+/* The bytes of all pieces in one: the piece itself, where there is no other, or a copy in gathered. at NULL: they are
+ * too many. */
+static struct iovec plain_gather(const struct iovec *iov, int n_iov, char gathered[PLAIN_GATHER_BYTES])
+{
+	struct iovec all = { gathered, 0 };
+
+	if (n_iov == 1)
+		return *iov;
+	for (int i = 0; i < n_iov; i++) {
+		if (iov[i].iov_len > PLAIN_GATHER_BYTES - all.iov_len)
+			return (struct iovec){ NULL, 0 };
+		memcpy(gathered + all.iov_len, iov[i].iov_base, iov[i].iov_len);
+		all.iov_len += iov[i].iov_len;
+	}
+	return all;
+}
+
 static ssize_t plain_writev(struct conn *c, struct iovec *iov, int n_iov, bool more)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = (size_t)n_iov };
+	int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+	char gathered[PLAIN_GATHER_BYTES];
+	struct iovec all = plain_gather(iov, n_iov, gathered);
 	ssize_t n;
 
 	do
-		n = sendmsg(c->fd, &msg, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
+		n = all.iov_base ? send(c->fd, all.iov_base, all.iov_len, flags) : sendmsg(c->fd, &msg, flags);
 	while (n < 0 && errno == EINTR);
 	return conn_result(c, n);
 }
