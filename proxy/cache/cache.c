@@ -87,14 +87,18 @@ static uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
 	return hash_sip(c->secret, key, len);
 }
 
+static struct gate *gate_lock(struct cache *c, size_t i)
+{
+	pthread_mutex_lock(&c->gate_locks[i % CACHE_GATE_LOCKS]);
+	return &c->gates[i];
+}
+
 /* Finds and locks the gate of the key's URL, which is the key's first line. */
 static struct gate *gate_open(struct cache *c, const char *key, size_t len)
 {
 	const char *end = memchr(key, '\n', len);
-	size_t i = cache_hash(c, key, end ? (size_t)(end - key) : len) % CACHE_GATES;
 
-	pthread_mutex_lock(&c->gate_locks[i % CACHE_GATE_LOCKS]);
-	return &c->gates[i];
+	return gate_lock(c, cache_hash(c, key, end ? (size_t)(end - key) : len) % CACHE_GATES);
 }
 
 static void gate_close(struct cache *c, const struct gate *gate)
@@ -106,7 +110,8 @@ struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
 {
 	unsigned prefixes = atomic_load(&c->prefixes.n);       /* before the gate: a purge in between counts */
 	const struct gate *gate = gate_open(c, key, len);
-	struct cache_ticket ticket = { .purges = gate->purges, .changes = gate->changes, .prefixes = prefixes };
+	struct cache_ticket ticket = { .gate = (unsigned)(gate - c->gates), .purges = gate->purges,
+		.changes = gate->changes, .prefixes = prefixes };
 
 	gate_close(c, gate);
 	return ticket;
@@ -456,15 +461,16 @@ void cache_set_hit_for_miss(struct cache *c, const struct cache_key *key, bool h
     const struct cache_ticket *ticket)
 {
 	uint64_t hash = key->hash, until = (uint32_t)(now + CACHE_HIT_FOR_MISS_S);
+	uint64_t hint = (hash >> 32 << 32) | until;
 	_Atomic uint64_t *slot = &c->hit_for_miss[hash % CACHE_HINTS];
 	struct gate *gate;
 
-	if (hit_for_miss) {
-		gate = gate_open(c, key->at, key->len);
+	if (hit_for_miss && atomic_load_explicit(slot, memory_order_relaxed) != hint) {
+		gate = gate_lock(c, ticket->gate);
 		if (gate_lets_in(c, gate, ticket, key->at, key->len))
-			atomic_store_explicit(slot, (hash >> 32 << 32) | until, memory_order_relaxed);
+			atomic_store_explicit(slot, hint, memory_order_relaxed);
 		gate_close(c, gate);
-	} else if (atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32) {
+	} else if (!hit_for_miss && atomic_load_explicit(slot, memory_order_relaxed) >> 32 == hash >> 32) {
 		atomic_store_explicit(slot, 0, memory_order_relaxed);
 	}
 }

@@ -20,8 +20,8 @@ void cache_free(struct cache **);
 
 /* How often a key's URL had been purged by itself, how often anything of that URL had been stored or removed, and how
  * many purges by prefix there had been. The ticket is taken before a response is fetched or looked up, and shown when
- * the response is to be stored. A few URLs share one pair of counts. */
-struct cache_ticket { unsigned purges, changes, prefixes; };
+ * the response is to be stored. A few URLs share one pair of counts, that of their gate. */
+struct cache_ticket { unsigned gate, purges, changes, prefixes; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 
 /* As store_ops.get(), of memory first and then of the second store. With STORE_WAIT, *ticket is the one to give to

@@ -26,8 +26,10 @@ static int64_t fill_steady(struct fill *l)
  * meanwhile: the monotonic clock gives the least that the fetch took. */
 static void fill_note_answer(struct fill *l)
 {
-	int64_t steady = (int64_t)(loop_now_ms(l->params.loop) - l->asked_ms) / 1000, took;
+	int64_t steady, took;
 
+	l->answered_ms = loop_now_ms(l->params.loop);
+	steady = (int64_t)(l->answered_ms - l->asked_ms) / 1000;
 	l->response_time = fill_now(l);
 	took = l->response_time - l->asked;
 	l->request_time = l->response_time - (took > steady ? took : steady);
@@ -167,7 +169,8 @@ static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum
 {
 	if (m->status < 500 && !l->ranged)
 		cache_set_hit_for_miss(l->params.cache, &l->busy,
-		    storable_lasts(storable) || fill_is_too_large(l, m), fill_steady(l), &l->ticket);
+		    storable_lasts(storable) || fill_is_too_large(l, m), (int64_t)(l->answered_ms / 1000),
+		    &l->ticket);
 }
 
 /* An error never replaces a good response. (Where the stored response was still usable, it has already answered in

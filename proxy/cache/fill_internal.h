@@ -31,6 +31,7 @@ struct fill {
 	 * too many */
 	uint64_t asked_ms;
 	int64_t request_time, response_time;
+	uint64_t answered_ms;          /* when the response came, by the monotonic clock */
 	struct object *object;         /* the fetch holds the reference */
 	bool left;                     /* no request can join any more */
 	bool storing;

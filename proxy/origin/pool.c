@@ -326,8 +326,9 @@ struct lease *pool_lease(struct pool *p, const struct origin_target *t, const st
 		.timer.fire = lease_on_timeout };
 	fetch_record_begin(l->record, STAGE_QUEUE, p->loop);
 	TAILQ_INSERT_TAIL(&l->at->waiting, l, link);
-	loop_arm(p->loop, &l->timer, terms->wait_ms);
 	pool_serve(l->at);
+	if (l->phase == LEASE_WAITING)
+		loop_arm(p->loop, &l->timer, terms->wait_ms);
 	return l;
 }
 
