@@ -82,6 +82,7 @@ static struct {
 	struct conf *conf;
 	struct request_context ctx;
 	struct store slow;
+	enum lookup_company company;   /* of the requests */
 } world;
 
 static void world_open(bool second)
@@ -142,6 +143,7 @@ static void ask(struct asked *a, const char *lines)
 	a->lookup.memory = &a->memory;
 	a->lookup.ctx = &world.ctx;
 	a->lookup.request = &a->request;
+	a->lookup.company = world.company;
 	CU_ASSERT_EQUAL_FATAL(target_find(&a->lookup.target, world.conf, &a->msg, 80, a->memory.path, sizeof a->memory.path, &why), TARGET_OK);
 	text_puts(&a->memory.key, URL);
 	lookup_start(&a->lookup, &settings, SETTINGS_HASH);
@@ -345,6 +347,13 @@ static void company(void)
 	ask(&a, "");
 	CU_ASSERT_EQUAL(seen.alone, 1);
 	leave(&a);
+	/* What refreshes a stored response is in flight for all to see, even for the sake of a request that waits for none. */
+	put(aged(PRIMARY, LIFETIME + 10, &(struct freshness){ .swr_s = WINDOW }));
+	world.company = COMPANY_NONE;
+	ask(&a, "");
+	CU_ASSERT(seen.fills == 4 && seen.alone == 1);
+	leave(&a);
+	world.company = COMPANY_ANY;
 	world_close();
 }
 

@@ -31,6 +31,35 @@ static struct conn *connected(struct loop *l, int *far)
 	return c;
 }
 
+/* Pieces come as the bytes that they are together, whether they went out in one copy or as they lay. */
+static void pieces(void)
+{
+	static const struct { size_t first, middle, last; } rows[] = { { 1, 0, 0 }, { 9000, 0, 0 }, { 100, 1, 2000 }, { 4000, 95, 0 },
+		{ 4000, 90, 6 }, { 4000, 90, 7 }, { 1, 4096, 0 }, { 1, 2, 9000 } };
+	struct loop *l = loop_new();
+	char bytes[GATHER_BYTES];
+	struct conn *c;
+	int far;
+
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(i * 7 + i / 256);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t sum = rows[i].first + rows[i].middle + rows[i].last;
+		struct iovec iov[] = { { bytes, rows[i].first }, { bytes + rows[i].first, rows[i].middle },
+			{ bytes + rows[i].first + rows[i].middle, rows[i].last } };
+		char got[GATHER_BYTES];
+		ssize_t sent, n;
+
+		c = connected(l, &far);
+		sent = conn_writev(c, iov, rows[i].last ? 3 : rows[i].middle ? 2 : 1);
+		n = recv(far, got, sizeof got, 0);
+		UNIT_ROW(sent > 0 && (size_t)sent <= sum && n == sent && !memcmp(got, bytes, (size_t)n), "%zu bytes", sum);
+		conn_close(&c);
+		close(far);
+	}
+	loop_free(&l);
+}
+
 static bool gather(struct conn *c, const char *at, size_t len)
 {
 	struct iovec halves[] = { { (char *)(uintptr_t)at, len / 2 }, { (char *)(uintptr_t)at + len / 2, len - len / 2 } };
@@ -116,4 +145,4 @@ static void kept(void)
 	free(bytes);
 }
 
-UNIT_SUITE(conn_cork, { "goes with what follows", goes_with_what_follows }, { "one at a time", one_at_a_time }, { "kept", kept })
+UNIT_SUITE(conn_cork, { "pieces", pieces }, { "goes with what follows", goes_with_what_follows }, { "one at a time", one_at_a_time }, { "kept", kept })
