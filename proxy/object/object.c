@@ -48,7 +48,7 @@ struct object *object_new(size_t transit_bytes)
 	atomic_init(&o->refs, 1);
 	o->making = m;
 	o->report = &m->report;
-	m->maker = pthread_self();
+	m->maker = object_actor();
 	m->transit_bytes = m->allowance = transit_bytes;
 	LIST_INIT(&m->readers);
 	return o;
@@ -107,6 +107,13 @@ void object_unref(struct object **op)
 	*op = NULL;
 	if (o && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1)
 		object_free(o);
+}
+
+_Thread_local const void *object_acts_for;
+
+void object_act_for(const void *name)
+{
+	object_acts_for = name;
 }
 
 void object_share(struct object *o)

@@ -20,7 +20,7 @@ LIST_HEAD(object_readers, object_reader);
 /* What an object needs while it is made and followed. It lies behind the object. */
 struct object_making {
 	bool shared;                       /* several threads may use it: each takes the lock */
-	pthread_t maker;                   /* the one thread that uses it while it is not shared */
+	const void *maker;                 /* the thread that uses it while it is not shared: object_actor() */
 	pthread_mutex_t lock;              /* guards segments, length, readers, writer; made by object_share() */
 	bool writer_waits;                 /* object_full() returned true: room() is owed */
 	bool compact;                      /* all its bytes are known: no memory is taken beyond `expected` */
@@ -61,13 +61,20 @@ static inline bool object_is_settled(const struct object *o)
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
+/* The name that the calling thread acts in. */
+extern _Thread_local const void *object_acts_for;
+static inline const void *object_actor(void)
+{
+	return object_acts_for ? object_acts_for : &object_acts_for;
+}
+
 /* What the lock guards. One thread needs none: most responses are for one client, on the worker that fetches them. */
 static inline void object_lock(const struct object *o)
 {
 	if (o->making->shared)
 		pthread_mutex_lock(&o->making->lock);
 	else
-		assert(pthread_equal(o->making->maker, pthread_self()));
+		assert(o->making->maker == object_actor());
 }
 
 static inline void object_unlock(const struct object *o)

@@ -22,6 +22,7 @@
 #include "proxy/net/listener.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/learned.h"
+#include "proxy/object/object.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/origin/pool.h"
 #include "proxy/settings/settings.h"
@@ -317,6 +318,7 @@ static void *worker_run(void *arg)
 {
 	struct worker *w = arg;
 
+	object_act_for(w);
 	if (loop_run(w->loop))
 		log_error("worker: the event loop failed");
 	worker_say_done(w);
@@ -367,6 +369,7 @@ void worker_free(struct worker **wp)
 
 	if (!w)
 		return;
+	object_act_for(w);             /* its thread is over, if there was one */
 	worker_close_listeners(w);
 	/* Clients before greetings: as each client leaves, worker_on_clients_changed() counts the greetings. */
 	client_pool_free(&w->clients);
@@ -387,6 +390,7 @@ void worker_free(struct worker **wp)
 		close(w->mailbox);
 	free(w->listeners);
 	free(w);
+	object_act_for(NULL);
 	*wp = NULL;
 }
 
