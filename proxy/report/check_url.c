@@ -246,6 +246,7 @@ static int url_start(struct check_url *u)
 		return url_no_memory(u);
 	}
 	r.hooks = &hooks;
+	object_share(o);               /* a check is made on a thread of its own, and read by whoever waits for it */
 	object_attach(o, &u->reader);
 	if (fetch_start(u->fetches, &r, o)) {
 		fetch_request_free(&r);
