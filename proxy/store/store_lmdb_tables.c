@@ -73,6 +73,17 @@ static int order_write(struct lmdb_file *f, MDB_txn *txn, uint64_t number, const
 	return mdb_put(txn, f->order, &k, &v, 0);
 }
 
+/* Since when the entry of that number is stale; 0: it is not, as far as is known. */
+static int64_t order_stale(struct lmdb_file *f, MDB_txn *txn, uint64_t number)
+{
+	char key[sizeof number];
+	MDB_val k = { sizeof key, key }, v;
+	struct lmdb_order o;
+
+	number_write(key, number);
+	return !mdb_get(txn, f->order, &k, &v) && order_read(&o, &v) ? o.stale : 0;
+}
+
 static int order_delete(struct lmdb_file *f, MDB_txn *txn, uint64_t number)
 {
 	char key[sizeof number];
@@ -200,10 +211,12 @@ static int purge_one(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, cons
     const MDB_val *v)
 {
 	uint64_t number = v->mv_size < sizeof number ? 0 : number_read(v->mv_data);
-	struct lmdb_order o = { .stale = op->now };
+	struct lmdb_order o;
 	int rc;
 
 	if (op->soft && number) {
+		o.stale = order_stale(f, txn, number);
+		o.stale = o.stale ? o.stale : op->now;     /* what is stale already stays so since then */
 		memcpy(o.key.bytes, k->mv_data, o.key.len = k->mv_size);
 		return order_write(f, txn, number, &o);
 	}

@@ -5,9 +5,9 @@
  * dropped ones would have replaced. A server that refuses a removal counts as away: there are no lookups until it has
  * made the removal.
  *
- * A URL is a Redis hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly }, so
- * that one command removes a URL with all its variants. A hash expires a week after the last entry that came into
- * it. */
+ * A URL is a Redis hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly, "!0":
+ * and first }, so that one command removes a URL with all its variants. What came in between counts as stale since the
+ * last time, though there may have been one before. A hash expires a week after the last entry that came into it. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>
@@ -87,10 +87,12 @@ static void send_expire(struct store_redis *r, struct slice key)
 static void send_mark(struct store_redis *r, redisCallbackFn *done, void *arg, struct slice key, int64_t now)
 {
 	char seconds[24];
-	struct slice args[] = { WORD("HSET"), key, WORD("!"), { seconds, 0 } };
+	struct slice time = { seconds, (size_t)snprintf(seconds, sizeof seconds, "%lld", (long long)now) };
+	struct slice first[] = { WORD("HSETNX"), key, WORD("!0"), time };
+	struct slice last[] = { WORD("HSET"), key, WORD("!"), time };
 
-	args[3].len = (size_t)snprintf(seconds, sizeof seconds, "%lld", (long long)now);
-	redis_send(r, done, arg, 4, args);
+	redis_send(r, NULL, NULL, 4, first);
+	redis_send(r, done, arg, 4, last);
 	send_expire(r, key);
 }
 
@@ -263,18 +265,25 @@ static void redis_failed(struct store_redis *r, struct store_op *op)
 	redis_landed(r, op, NULL, NULL);
 }
 
-/* The entry in a reply, made stale by mark where a soft purge came later; NULL: it is damaged, or not of this key. */
-static struct entry *redis_read(const redisReply *value, const redisReply *mark, const struct store_op *op)
+static int64_t redis_mark(const redisReply *mark)
 {
-	struct entry *e = entry_unpack(value->str, value->len), *stale;
-	int64_t since = mark->type == REDIS_REPLY_STRING ? strtoll(mark->str, NULL, 10) : INT64_MIN;
+	int64_t at = mark->type == REDIS_REPLY_STRING ? strtoll(mark->str, NULL, 10) : INT64_MIN;
 
-	since = since > MARK_MAX ? MARK_MAX : since;
+	return at > MARK_MAX ? MARK_MAX : at;
+}
+
+/* The entry in a reply (HMGET: the entry, "!", "!0"), made stale where a soft purge came later; NULL: it is damaged, or
+ * not of this key. */
+static struct entry *redis_read(const redisReply *reply, const struct store_op *op)
+{
+	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len), *stale;
+	int64_t last = redis_mark(reply->element[1]), first = redis_mark(reply->element[2]);
+
 	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
 		entry_unref(&e);
-	if (!e || e->freshness.response_time > since)
+	if (!e || e->freshness.response_time > last)
 		return e;
-	stale = entry_expired(e, since);
+	stale = entry_expired(e, first < last && e->freshness.response_time <= first ? first : last);
 	entry_unref(&e);
 	return stale;
 }
@@ -375,9 +384,9 @@ static void on_got(redisAsyncContext *ac, void *answer, void *arg)
 	struct entry *e = NULL;
 
 	(void)ac;
-	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
 	    reply->element[0]->type == REDIS_REPLY_STRING) {
-		e = redis_read(reply->element[0], reply->element[1], op);
+		e = redis_read(reply, op);
 		if (!e) {
 			redis_count_error(r);
 			redis_forget(r, NULL, op);
@@ -391,9 +400,9 @@ static void redis_get(struct store_redis *r, struct store_op *op)
 	struct redis_name n;
 
 	if (name_make(&n, r, op->key, op->len)) {
-		struct slice args[] = { WORD("HMGET"), TEXT(n.key), TEXT(n.field), WORD("!") };
+		struct slice args[] = { WORD("HMGET"), TEXT(n.key), TEXT(n.field), WORD("!"), WORD("!0") };
 
-		redis_send(r, on_got, op, 4, args);
+		redis_send(r, on_got, op, 5, args);
 	} else {
 		redis_failed(r, op);
 	}

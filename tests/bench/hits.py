@@ -187,7 +187,7 @@ def workers(setup, origin):
                 servers.PROCESSORS[:count]))
         for path, options, what, bars in (
                 ("/unstored", ("-c", 16, "-n", 1000, "-l", "-H", "Accept-Encoding: gzip"), "200 KB feed as gzip, not stored", [against("1 worker", 1.7)]),
-                ("/feed", ("-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
+                ("/feed", ("-l", "-H", "Accept-Encoding: gzip"), "20 KB feed as gzip, hits", []), ("/1k", (), "1 KB, hits", [])):
             for count, figures in interleaved(setup, running, path, *options):
                 name = results.OURS if count == 2 else "1 worker"
                 table.row(f"{what}, requests/s", "more", bars).add(name, figures["rate"])

@@ -136,6 +136,9 @@ class FakeRedis:
         self.hashes.setdefault(key, {}).update(zip(pairs[::2], pairs[1::2]))
         return b":1\r\n"
 
+    def do_hsetnx(self, key, field, value):
+        return b":%d\r\n" % (self.hashes.setdefault(key, {}).setdefault(field, value) is value)
+
     def do_hmget(self, key, *fields):
         return array(*(bulk(self.hashes.get(key, {}).get(field)) for field in fields))
 

@@ -60,7 +60,7 @@ def test_trust_15_variants_under_a_variants_key(start, origin, site, fake, worke
 
     def lie(args):
         if args[0] == b"HMGET":
-            return array(bulk(names_record(like, args[1][len(fake.PREFIX):] + b"\n" + args[2][1:], b"accept-language")), bulk(None))
+            return array(bulk(names_record(like, args[1][len(fake.PREFIX):] + b"\n" + args[2][1:], b"accept-language")), bulk(None), bulk(None))
         return None
     proxy = start(origin, *behind(fake), "--workers", workers)
     reaching(fake, proxy)

@@ -75,7 +75,7 @@ static size_t command_read(const char *bytes, size_t len, const char **name)
 
 static bool answer_honestly(int fd, const char *name)
 {
-	static const char scanned[] = "*2\r\n$1\r\n0\r\n*0\r\n", nothing[] = "*2\r\n$-1\r\n$-1\r\n", one[] = ":1\r\n", pong[] = "+PONG\r\n";
+	static const char scanned[] = "*2\r\n$1\r\n0\r\n*0\r\n", nothing[] = "*3\r\n$-1\r\n$-1\r\n$-1\r\n", one[] = ":1\r\n", pong[] = "+PONG\r\n";
 
 	switch (name[0] == 'H' ? name[1] : name[0]) {
 	case 'P': return say(fd, pong, sizeof pong - 1);
@@ -248,13 +248,13 @@ static void run(const uint8_t *bytes, size_t len, unsigned how)
 	s->ops->free(s);
 }
 
-/* *2, the record, and a mark that is not there. */
+/* *3, the record, and two marks that are not there. */
 static void run_record(const uint8_t *data, size_t size, unsigned how)
 {
-	static const char begin[] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n', ENTRY_FORMAT, 0, 0, 0 }, mark[] = "\r\n$-1\r\n";
+	static const char begin[] = { 'u', 't', 'f', 'e', 'e', 'd', '\r', '\n', ENTRY_FORMAT, 0, 0, 0 }, mark[] = "\r\n$-1\r\n$-1\r\n";
 	char head[40];
 	size_t record = sizeof begin + size + sizeof(uint64_t);
-	size_t n = (size_t)snprintf(head, sizeof head, "*2\r\n$%zu\r\n", record), len = n + record + sizeof mark - 1;
+	size_t n = (size_t)snprintf(head, sizeof head, "*3\r\n$%zu\r\n", record), len = n + record + sizeof mark - 1;
 	uint8_t *whole = malloc(len);
 	uint64_t sum;
 

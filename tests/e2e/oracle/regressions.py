@@ -50,6 +50,14 @@ def returned(*remove):
                       [get("plain", 0)]]}
 
 
+def purged_softly_twice():
+    """What is stale since a soft purge stays so since then, also in the second store."""
+    softly = {"do": "purge", "way": "plain", "to": 0, "how": "url, soft"}
+    return {"resources": [told({"cc": "max-age=600"})],
+            "steps": [[get("plain", 0)], [softly], [{"do": "tick", "s": 61}], [softly], [{"do": "flood"}],
+                      [get("plain", 0, ("Cache-Control", "max-stale=20"))]]}
+
+
 REGRESSIONS = (
     ("trust_02_language", "selected", "memory", 2, two("plain", DE, FR, cc="max-age=60", vary="Accept-Language")),
     ("trust_02_authorization", "selected", "memory", 2, two("auth", TOKEN_A, TOKEN_B, cc="public, max-age=60", vary="Authorization")),
@@ -81,6 +89,8 @@ REGRESSIONS = (
         "steps": [[get("plain", 0, ("Accept", "text/a"), ("Accept", "text/b"))], [get("plain", 0, ("Accept", "text/a, text/b"))]]}),
     ("trust_07_no_key", "keyed", "memory", 1, {
         "resources": [told({"cc": "max-age=60"})], "steps": [[get("forward", 0, ("X-Api-Key", "a"))], [get("forward", 0, ("X-Api-Key", "b"))]]}),
+    ("purged_softly_twice_redis", "fresh", "redis", 2, purged_softly_twice()),
+    ("purged_softly_twice_lmdb", "fresh", "lmdb", 2, purged_softly_twice()),
     ("trust_13_no_cache", "no-cache", "memory", 1, paused(cc="no-cache")),
     ("trust_13_must_revalidate", "fresh", "memory", 2, paused(status=429, cc="max-age=5, must-revalidate")),
     ("trust_13_gateway", "no-cache", "lmdb", 1, paused("gateway", cc="public, max-age=60, no-cache")),
