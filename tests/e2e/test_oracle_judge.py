@@ -315,6 +315,17 @@ def test_an_older_one_after_a_newer_one_that_a_soft_purge_kept_out(sent, found):
     assert [rule for rule in case.judged(serial=1) if rule == "older"] == found
 
 
+@pytest.mark.parametrize("lines,found", [([("X-User", "a, b")], ["older"]), ([("X-User", "a"), ("X-User", "b")], [])])
+def test_an_older_one_for_other_lines(lines, found):
+    """What may tell users apart is part of the key line by line, whatever lists mean: an origin may take the first of two."""
+    case = Case()
+    case.exchange(1).delivered = moment(DELIVERED)
+    case.exchange(2, asked=15, version=1).delivered = moment(17)
+    asks = {"way": FORWARD, "forwarded": {"x-user": "a, b"}}
+    case.judged(serial=2, sent=16, ended=18, fields=[("X-User", "a, b")], **asks)
+    assert [rule for rule in case.judged(serial=1, fields=lines, **asks) if rule == "older"] == found
+
+
 @pytest.mark.parametrize("vary,found", [({}, ["older"]), ({"vary": "Accept-Language"}, [])])
 def test_an_older_one_that_redirects_led_to(vary, found):
     """By way of a redirect that varies it is another variant, which may be there still when the newer one has lost its place."""

@@ -400,7 +400,7 @@ def note(q, a, e, world):
     """Remembers who got e, for what may be used once, and what was stored. What holds no body may leave before e is over."""
     e.used_by.add(q.n)
     if {"hit", "stored"} & set(a.own_status()) and not a.cut and a.status == 200 and q.method == "GET":
-        world.answers[q.url].append((q.ended, q.way, q.forwarded, e))
+        world.answers[q.url].append((q, e))
     if not a.cut and q.method == "GET" and a.status not in (304, 412, 416) and (e.delivered is None or e.delivered.seq > q.ended.seq):
         e.delivered = q.ended
 
@@ -424,8 +424,9 @@ def purged_meanwhile(x, ended, url, world):
 def older(q, a, e, world):
     """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older.
     Where the two vary by different fields, the newer may have lost its place to a third since."""
-    for ended, way, fields, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
-        if ended.seq < q.sent.seq and way is q.way and fields == q.forwarded and e.delivered and x.asked.seq > e.delivered.seq and \
+    for before, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
+        ended = before.ended
+        if ended.seq < q.sent.seq and q.same_lines(before) and e.delivered and x.asked.seq > e.delivered.seq and \
                 x.version != e.version and not purged_meanwhile(x, ended, q.url, world) and varies(x, q.way.follows, world) == varies(e, q.way.follows, world):
             return f"exchange {x.n} was stored and told at {ended.seq}, and now the older exchange {e.n}"
     return None

@@ -48,6 +48,11 @@ class Request:
     def all(self, name):
         return [value for key, value in self.fields if key.lower() == name]
 
+    def same_lines(self, other):
+        """Whether the origin gets the same, line by line, of what this way in makes part of the key: two lines and one that lists both are
+        told apart, for an origin may take the first of two."""
+        return self.way is other.way and self.forwarded == other.forwarded and all(self.all(name) == other.all(name) for name in self.way.keyed)
+
 
 class Answer:
     """fields: [(name in lower case, value)]. cut: it ended before it was complete; malformed: why it is no HTTP."""
