@@ -48,7 +48,8 @@ def test_trust_attack(row):
 
 
 def test_slow_readers_of_different_urls_share_what_is_in_transit():
-    """1,000 at once, whose transit-bytes alone may be 250 MB; tests/unit/object/test_bodies.c holds it to the byte."""
+    """1,000 at once, whose transit-bytes alone may be 250 MB; tests/unit/object/test_bodies.c holds it to the byte. 59 to 63 MB on a quiet
+    machine, up to 70 where the worker waits for its processor."""
     row = next(row for row in ATTACKS if row.name == "slow readers, no-store")
-    row = dataclasses.replace(row, cache=1, memory=64, keeps=64, visit=reads_slowly("/large/length/no-store/N", seconds=6))
+    row = dataclasses.replace(row, cache=1, memory=80, keeps=64, visit=reads_slowly("/large/length/no-store/N", seconds=6))
     attacked(row, row.at_once / row.number)
