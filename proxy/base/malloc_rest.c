@@ -46,8 +46,8 @@ bool malloc_rests(struct malloc_rest *r, uint64_t requests)
 	return rests;
 }
 
-/* What is free at the end of a thread's memory only free() gives back: that of a long block, where more than the
- * threshold is free then. malloc_trim() has the rest. */
+/* malloc_trim() leaves what is free at the end of a thread's memory. free() of a long block gives that back where it is
+ * more than the threshold, which is therefore low for this one block. */
 void malloc_give_back(void)
 {
 	void *volatile last;

@@ -20,6 +20,7 @@ struct malloc_rest {
  * requests have come for a while, on any thread. It is to free what it keeps for further ones, since a few small blocks
  * hold much memory between them, and to call malloc_give_back(). */
 bool malloc_rests(struct malloc_rest *, uint64_t requests);
+/* Gives the system what malloc() has free, of the calling thread's memory also what is at its end. */
 void malloc_give_back(void);
 
 #endif

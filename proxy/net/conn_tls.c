@@ -35,8 +35,8 @@ struct conn_tls {
 	struct failure failure;
 	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed */
 	SSL_SESSION *offered;          /* borrowed from the SSL, to be compared only; NULL: none */
-	bool anew;                     /* none is to be offered */
-	bool narrow;                   /* no version newer than that of the session is offered */
+	bool anew;                     /* no session is to be offered */
+	bool narrow;                   /* a session is offered, and no version newer than its own */
 	const char *host;              /* NULL: the peer is a client */
 	char peer[];                   /* the way, a blank, the host: by this sessions are kept */
 };
@@ -248,10 +248,10 @@ static int tls_open(struct conn *c)
 		return -1;
 	}
 	SSL_set_app_data(t->ssl, t);
-	if (!t->host)
-		SSL_set_accept_state(t->ssl);
-	else
+	if (t->host)
 		SSL_set_connect_state(t->ssl);
+	else
+		SSL_set_accept_state(t->ssl);
 	return t->host && !t->anew ? tls_offer(t) : 0;
 }
 
@@ -266,7 +266,7 @@ static bool tls_is_wide(const SSL *ssl)
 	    !memcmp(random + sizeof random - sizeof mark, mark, sizeof mark);
 }
 
-/* The handshake is done, by an older version than both sides speak: no byte is sent on this connection. */
+/* The handshake is done by an older version than both sides speak: the connection ends before any byte of a request. */
 static int tls_refuse_narrow(struct conn *c)
 {
 	struct conn_tls *t = c->tls;

@@ -102,8 +102,8 @@ struct object *object_new(size_t transit_bytes);
 /* To be called before another thread may learn of an object that is not done and kept. Until then it belongs to the
  * thread that made it, and takes no lock. */
 void object_share(struct object *);
-/* From now on the calling thread makes objects, and has those that are not shared, in this name: who takes over what
- * a thread has left that is over takes its name. NULL: in its own name, as at first. */
+/* Names the owner of the objects that the calling thread makes and does not share. A thread that takes over what an
+ * ended thread has left takes that thread's name. NULL: a name of the calling thread's own, as at first. */
 void object_act_for(const void *name);
 struct object *object_ref(struct object *);
 void object_unref(struct object **);

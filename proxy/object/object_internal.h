@@ -61,7 +61,7 @@ static inline bool object_is_settled(const struct object *o)
 	    atomic_load_explicit(&o->kept, memory_order_relaxed);
 }
 
-/* The name that the calling thread acts in. */
+/* The name that object_act_for() gave the calling thread, or one of its own. */
 extern _Thread_local const void *object_acts_for;
 static inline const void *object_actor(void)
 {

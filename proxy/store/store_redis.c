@@ -6,8 +6,9 @@
  * made the removal.
  *
  * A URL is a Redis hash: PREFIX URL -> { "=" rest of the key: packed entry, "!": when it was last purged softly, "!0":
- * and first }, so that one command removes a URL with all its variants. What came in between counts as stale since the
- * last time, though there may have been one before. A hash expires a week after the last entry that came into it. */
+ * when first }, so that one command removes a URL with all its variants. An entry that was stored between the first
+ * and the last soft purge counts as stale since the last, though another one may have come before that. A hash expires
+ * a week after the last entry that came into it. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <errno.h>

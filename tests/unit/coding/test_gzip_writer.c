@@ -5,7 +5,7 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-enum { TEXT_MAX = 300000, ROOM_MAX = 32 * 1024, SEEDS = 40, SMALL_SHARE = 33 /* so much shorter than zlib's level 6 nothing has to be: 1 / */ };
+enum { TEXT_MAX = 300000, ROOM_MAX = 32 * 1024, SEEDS = 40, SMALL_SHARE = 33 /* what is packed small may be longer than by zlib's level 6 by 1 / SMALL_SHARE */ };
 
 static const struct { const char *name; enum gzip_effort effort; } efforts[] = { { "fast", GZIP_FAST }, { "small", GZIP_SMALL } };
 
@@ -35,7 +35,7 @@ static struct bytes text_of(const char *kind, size_t len)
 	return b;
 }
 
-/* Packs text[at..until) with this flush, room bytes at a time; 0 in a row means a size of its own each time. */
+/* Packs len bytes with this flush into pieces of room bytes; room 0: each piece has a random size. */
 static void pack_part(struct gzip_writer *w, struct bytes *out, const uint8_t *at, size_t len, enum gzip_flush flush, size_t room, unsigned *seed)
 {
 	uint8_t piece[ROOM_MAX];
@@ -110,7 +110,8 @@ static void cuts(void)
 	}
 }
 
-/* Parts of any length with or without a flush, into any room. What was flushed can be read before more follows, also when it was flushed twice. */
+/* Parts of any length are packed with or without a flush, into any room. What was flushed can be unpacked before more follows, also when the
+ * same bytes were flushed twice. */
 static void flushes(void)
 {
 	struct bytes text = text_of("words", TEXT_MAX);
