@@ -41,23 +41,26 @@ void conn_handshake(struct conn *c)
 static void conn_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
+	struct loop *l = c->loop;      /* the callback may free the connection */
 
 	(void)fd, (void)what;
-	loop_enter(c->loop, (loop_callback *)c->on_event);
+	loop_enter(l, (loop_callback *)c->on_event);
 	if (c->connecting)
 		conn_handshake(c);
 	else if (c->armed_read && !c->want_read && !(c->need & CONN_NEED_READ))
 		conn_arm(c);           /* left armed by a handshake */
 	else
 		c->on_event(c->arg, CONN_READABLE);
+	loop_leave(l);
 }
 
 static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 {
 	struct conn *c = arg;
+	struct loop *l = c->loop;      /* the callback may free the connection */
 
 	(void)fd, (void)what;
-	loop_enter(c->loop, (loop_callback *)c->on_event);
+	loop_enter(l, (loop_callback *)c->on_event);
 	if (c->connecting)
 		conn_handshake(c);
 	else if (c->need & CONN_NEED_WRITE) {          /* a read could not go on before TLS had written */
@@ -66,6 +69,7 @@ static void conn_on_writable(evutil_socket_t fd, short what, void *arg)
 		c->on_event(c->arg, CONN_READABLE);
 	} else
 		c->on_event(c->arg, CONN_WRITABLE);
+	loop_leave(l);
 }
 
 struct conn *conn_new(struct loop *l, int fd, const struct sockaddr *peer, socklen_t len, conn_event_f *on_event,
@@ -235,8 +239,13 @@ bool conn_must_pause(const struct conn *c)
 
 ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 {
+	ssize_t n;
+
 	c->drained = false;
-	return c->transport->read(c, buf, cap);
+	n = c->transport->read(c, buf, cap);
+	if (n > 0)
+		loop_took(c->loop, (size_t)n);
+	return n;
 }
 
 bool conn_is_quiet(const struct conn *c)

@@ -18,8 +18,8 @@ struct cork;
 struct loop;
 struct splice;
 
-/* Work for the end of this loop turn, by which one part wakes another without calling into it. Embedded in its
- * owner. */
+/* Work for the next round of tasks, by which one part wakes another without calling into it: at the end of this turn of
+ * the loop, or before, between two callbacks (loop_leave()). Embedded in its owner. */
 struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
@@ -50,6 +50,13 @@ struct event_base *loop_base(struct loop *);
 /* Every callback that libevent calls tells this first, for the sake of loop_turn.h; callback: the function that does
  * the work. Tasks and timers are told by the loop itself. */
 void loop_enter(struct loop *, loop_callback *callback);
+/* A callback that may have had much to do, or that others of its kind come behind, calls this last, when whatever
+ * called it is done with as well. Where much was read, it runs the tasks: they write what was read while it is in the
+ * processor's cache. Where the turn is spent, it ends the turn: the callbacks that are left come first in the next
+ * one, behind the tasks. */
+void loop_leave(struct loop *);
+/* So many bytes were read from a socket, which tasks will pass on. */
+void loop_took(struct loop *, size_t bytes);
 /* The turns are counted from now on: the loop serves clients. */
 void loop_count_turns(struct loop *);
 /* Whether the present turn has lasted so long that who has more to do than a millisecond's work leaves the rest to

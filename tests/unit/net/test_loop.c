@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WORDS_MAX = 64, HOUR_MS = 3600 * 1000 };
@@ -215,6 +216,71 @@ static void stopped(void)
 	close(fds[1]);
 }
 
+/* One of two sockets that are readable in one turn: what its callback does. */
+struct source {
+	struct actor task;
+	size_t took;
+	unsigned leaves;
+	long naps_us;
+	bool stops;
+};
+
+static void on_source(evutil_socket_t fd, short what, void *arg)
+{
+	struct source *s = arg;
+
+	loop_enter(loop, (loop_callback *)on_source);
+	on_readable(fd, what, NULL);
+	loop_defer(loop, &s->task.task);
+	loop_took(loop, s->took);
+	nanosleep(&(struct timespec){ .tv_nsec = s->naps_us * 1000 }, NULL);
+	if (s->stops)
+		loop_stop(loop);
+	for (unsigned i = 0; i < s->leaves; i++)
+		loop_leave(loop);
+}
+
+/* Both callbacks have a task; that of the second one, b, stops the loop. */
+static void between_callbacks(void)
+{
+	enum { MUCH = 256 * 1024, LONG_US = LOOP_TURN_SPENT_US, LOOKS = 4 };
+	static const struct { const char *rule; struct source first; const char *want; } cases[] = {
+		{ "tasks run behind all callbacks", { .leaves = 1 }, "ppab" },
+		{ "much was read: they run before the next callback", { .took = MUCH, .leaves = 1 }, "papb" },
+		{ "one byte less is not much", { .took = MUCH - 1, .leaves = 1 }, "ppab" },
+		{ "who does not leave runs nothing", { .took = MUCH }, "ppab" },
+		{ "the turn is spent: the next callback has another one", { .naps_us = LONG_US, .leaves = LOOKS }, "papb" },
+		{ "much was read, and the turn is spent", { .took = MUCH, .naps_us = LONG_US, .leaves = 1 }, "papb" },
+		{ "who stops the loop leaves tasks and callbacks to whoever runs it again", { .took = MUCH, .leaves = LOOKS, .stops = true }, "p" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct source sources[2] = { cases[i].first, { .leaves = 0 } };
+		struct event *events[2];
+		int fds[2][2];
+
+		begin();
+		for (size_t j = 0; j < 2; j++) {
+			sources[j].task = (struct actor)ACTOR((char)('a' + j), .stops = j == 1);
+			CU_ASSERT_FATAL(pipe(fds[j]) == 0 && write(fds[j][1], "x", 1) == 1);
+			events[j] = event_new(loop_base(loop), fds[j][0], EV_READ, on_source, &sources[j]);
+			event_add(events[j], NULL);
+		}
+		CU_ASSERT_EQUAL(loop_run(loop), 0);
+		UNIT_ROW(strcmp(said, cases[i].want) == 0, "%s: wanted %s, got %s", cases[i].rule, cases[i].want, said);
+		if (cases[i].first.stops) {
+			CU_ASSERT_EQUAL(loop_run(loop), 0);
+			UNIT_ROW(strcmp(said, "ppab") == 0, "%s: then got %s", cases[i].rule, said);
+		}
+		for (size_t j = 0; j < 2; j++) {
+			event_free(events[j]);
+			close(fds[j][0]);
+			close(fds[j][1]);
+		}
+		loop_free(&loop);
+	}
+}
+
 /* Lines that a task wrote go out in its turn, also where it stops the loop: a sink has them before the loop runs again. */
 static void access_lines(void)
 {
@@ -359,5 +425,5 @@ static void clocks(void)
 	loop_free(&loop);
 }
 
-UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "between callbacks", between_callbacks }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
 	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })
