@@ -1,13 +1,16 @@
-"""Stored bodies long enough for pages of their own, which the kernel sends without a copy: every way to ask for them gives the same
-bytes, whatever becomes of the store meanwhile; and how a connection ends."""
+"""Stored bodies long enough for pages of their own, which the kernel sends without a copy when they have been asked for often: every way
+to ask for them gives the same bytes, whatever becomes of the store meanwhile; and how a connection ends."""
 import random
 
 import pytest
 
 from feeds import big
 from pages import FRESH, Site, page, was_hit
+from preload import build, preloading
 from wire import chunked, message
 
+OFTEN = 48                              # hits that are copied (proxy/object/object_reader.c)
+BY_REFERENCE = "by reference\n"         # reference.c
 KIND = "application/octet-stream"
 SIZES = [65_535, 65_536, 65_537, 100_000, 300_000, 2_000_000]
 
@@ -28,6 +31,19 @@ def site(origin):
     return Site(origin)
 
 
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return build("reference", tmp_path_factory.mktemp("reference"))
+
+
+def often(proxy, path="/f"):
+    """Asks until only one hit more is copied; it takes no more than the first bytes."""
+    client = proxy.client()
+    for _ in range(OFTEN - 1):
+        assert client.get(path, "Range: bytes=0-60000").status == 206
+    client.close()
+
+
 def whole(body):
     return page(FRESH, body=body, kind=KIND)
 
@@ -36,12 +52,42 @@ def in_chunks(body):
     return message("200 OK", f"Content-Type: {KIND}", FRESH, "Transfer-Encoding: chunked", body=chunked(body, 7000))
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_pages_go_by_reference_once_asked_for_often(start, site, library, size):
+    body = noise(size)
+    site["/f"] = whole(body)
+    proxy = start(site.origin, env=preloading(library))
+    assert not was_hit(proxy.get("/f"))
+    often(proxy)
+    assert BY_REFERENCE not in proxy.err.text()
+    for _ in range(2):
+        assert proxy.get("/f").body == body
+    if size >= 65_536:
+        proxy.says(BY_REFERENCE)
+    else:
+        assert BY_REFERENCE not in proxy.err.text()
+
+
+def test_where_the_kernel_takes_no_pages(start, site, library):
+    body = noise(300_000)
+    site["/f"] = whole(body)
+    proxy = start(site.origin, env={**preloading(library), "REFERENCE_REFUSED": "1"})
+    proxy.get("/f")
+    often(proxy)
+    for _ in range(3):
+        got = proxy.get("/f")
+        assert was_hit(got) and got.body == body
+    proxy.says("splice: Operation not permitted; large bodies are copied to their clients")
+    assert proxy.err.text().count("splice:") == 1
+
+
 @pytest.mark.parametrize("framing", [whole, in_chunks])
 @pytest.mark.parametrize("size", SIZES)
 def test_every_way_to_ask(proxy, site, size, framing):
     body = noise(size)
     site["/f"] = framing(body)
     assert proxy.get("/f").body == body
+    often(proxy)
     for name, (fields, kind) in ASKS.items():
         client = proxy.client()
         for _ in range(1 if "close" in name or name == "HTTP/1.0" else 3):
@@ -55,15 +101,19 @@ def test_ranges(proxy, site, first, last):
     body = noise(300_000)
     site["/f"] = whole(body)
     proxy.get("/f")
-    got = proxy.get("/f", f"Range: bytes={first}-{last}")
-    assert (got.status, got.body) == (206, body[first:last + 1])
+    often(proxy)
+    for _ in range(2):
+        got = proxy.get("/f", f"Range: bytes={first}-{last}")
+        assert (got.status, got.body) == (206, body[first:last + 1])
+        assert proxy.get("/f").body == body
 
 
 def test_a_feed(proxy, site):
     data, out = big(size=400_000)
     site["/f"] = page(FRESH, body=data, kind="application/xml")
     assert proxy.get("/f").body == out
-    for fields in ((), ("Connection: close",)):
+    often(proxy)
+    for fields in ((), ("Connection: close",), ()):
         got = proxy.get("/f", *fields)
         assert was_hit(got) and got.body == out
 
@@ -75,6 +125,8 @@ def test_what_left_the_store_arrives(start, origin, site, fields):
     body = noise(3_000_000)
     site["/f"] = whole(body)
     proxy.get("/f")
+    often(proxy)
+    assert proxy.get("/f").body == body
     slow = proxy.client(receive_buffer=4096).ask("/f", *fields)
     slow.stream.need()
     assert proxy.get("/f", method="PURGE").status == 200
@@ -88,6 +140,7 @@ def test_several_slow_readers(proxy, site):
     body = noise(1_500_000)
     site["/f"] = whole(body)
     proxy.get("/f")
+    often(proxy)
     slow = [proxy.client(receive_buffer=4096 * (1 + i)).ask("/f") for i in range(8)]
     for client in slow:
         client.stream.need()
@@ -99,6 +152,7 @@ def test_a_client_that_leaves_amid_a_large_body(proxy, site):
     body = noise(1_500_000)
     site["/f"] = whole(body)
     proxy.get("/f")
+    often(proxy)
     for _ in range(5):
         gone = proxy.client(receive_buffer=4096).ask("/f")
         gone.stream.need()

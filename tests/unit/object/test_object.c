@@ -274,7 +274,7 @@ static void references(void)
 /* Only what is kept and long lies in pages, which go out once it has been read a few times; what does not can be moved there. */
 static void pages(void)
 {
-	enum { HITS = 4 };
+	enum { HITS = 48 };
 	static const struct { const char *name; bool kept, told; size_t len; bool wants; size_t first_pages; } rows[] = {
 		{ "short", true, true, 30000, false, 0 },
 		{ "length known", true, true, 65536, false, 40960 },

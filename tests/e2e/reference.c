@@ -1,0 +1,29 @@
+/* Owns what no client can see: preloaded into utfeed, the first pages that go out by reference are told on standard error. Where the
+ * environment has REFERENCE_REFUSED, the kernel takes none. Must not know: utfeed.
+ * Invariant: nothing else is changed. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+ssize_t vmsplice(int fd, const struct iovec *iov, size_t n, unsigned flags)
+{
+	static const char words[] = "by reference\n";
+	static ssize_t (*_Atomic next)(int, const struct iovec *, size_t, unsigned);
+	static atomic_flag told;
+	ssize_t took;
+
+	if (getenv("REFERENCE_REFUSED")) {
+		errno = EPERM;
+		return -1;
+	}
+	if (!next)
+		next = (ssize_t (*)(int, const struct iovec *, size_t, unsigned))dlsym(RTLD_NEXT, "vmsplice");
+	took = next(fd, iov, n, flags);
+	if (took > 0 && !atomic_flag_test_and_set(&told) && write(STDERR_FILENO, words, sizeof words - 1) < 0)
+		_exit(1);
+	return took;
+}
