@@ -132,7 +132,7 @@ static void forms_on_task(struct task *t)
 
 void gzip_forms_init(struct gzip_forms *f, struct cache *cache, struct loop *loop)
 {
-	*f = (struct gzip_forms){ .cache = cache, .loop = loop, .task = { .run = forms_on_task } };
+	*f = (struct gzip_forms){ .cache = cache, .loop = loop, .task = { .run = forms_on_task, .is_slice = true } };
 	TAILQ_INIT(&f->making);
 }
 

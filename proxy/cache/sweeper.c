@@ -43,7 +43,7 @@ static void sweeper_on_task(struct task *t)
 
 void sweeper_init(struct sweeper *s, struct cache *cache, struct loop *loop)
 {
-	*s = (struct sweeper){ .cache = cache, .loop = loop, .task = { .run = sweeper_on_task } };
+	*s = (struct sweeper){ .cache = cache, .loop = loop, .task = { .run = sweeper_on_task, .is_slice = true } };
 	LIST_INIT(&s->waits);
 }
 

@@ -178,18 +178,28 @@ void loop_access(struct loop *l, const char *line, size_t len)
 	l->access_len += len;
 }
 
-/* A task that a task queues runs in the next round of tasks. */
-static void loop_run_tasks(struct loop *l)
+static void loop_run_task(struct loop *l, struct task *t)
+{
+	TAILQ_REMOVE(&l->tasks, t, link);
+	t->queued = false;
+	loop_enter(l, (loop_callback *)t->run);
+	t->run(t);
+}
+
+/* Runs the tasks, slices among them or not. A task that a task queues runs in the next round. */
+static void loop_run_tasks(struct loop *l, bool slices)
 {
 	struct task mark = { .queued = true }, *t;
 
 	l->taken = 0;
 	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
 	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
+		if (slices || !t->is_slice) {
+			loop_run_task(l, t);
+			continue;
+		}
 		TAILQ_REMOVE(&l->tasks, t, link);
-		t->queued = false;
-		loop_enter(l, (loop_callback *)t->run);
-		t->run(t);
+		TAILQ_INSERT_TAIL(&l->tasks, t, link);
 	}
 	TAILQ_REMOVE(&l->tasks, &mark, link);
 }
@@ -404,7 +414,7 @@ void loop_free(struct loop **lp)
 static void loop_end_turn(struct loop *l)
 {
 	if (!l->stopped)
-		loop_run_tasks(l);
+		loop_run_tasks(l, true);
 	if (l->access_len) {
 		loop_enter(l, (loop_callback *)loop_flush_access);
 		loop_flush_access(l);
@@ -446,7 +456,7 @@ void loop_leave(struct loop *l)
 	if (loop_is_spent(l))
 		event_base_loopbreak(l->base);
 	else if (full)
-		loop_run_tasks(l);
+		loop_run_tasks(l, false);
 }
 
 bool loop_is_spent(const struct loop *l)

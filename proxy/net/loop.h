@@ -24,6 +24,7 @@ struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
+	bool is_slice;                 /* of long work that nobody waits for: it runs at the end of a turn alone */
 	/* set while it is in its loop's inbox, where another thread put it; the inbox's lock guards both */
 	TAILQ_ENTRY(task) post_link;
 	bool posted;
@@ -51,7 +52,7 @@ struct event_base *loop_base(struct loop *);
  * the work. Tasks and timers are told by the loop itself. */
 void loop_enter(struct loop *, loop_callback *callback);
 /* A callback that may have had much to do, or that others of its kind come behind, calls this last, when whatever
- * called it is done with as well. Where much was read, it runs the tasks: they write what was read while it is in the
+ * called it is done with as well. Where much was read, it runs tasks: they write what was read while it is in the
  * processor's cache. Where the turn is spent, it ends the turn: the callbacks that are left come first in the next
  * one, behind the tasks. */
 void loop_leave(struct loop *);

@@ -222,7 +222,7 @@ struct source {
 	size_t took;
 	unsigned leaves;
 	long naps_us;
-	bool stops;
+	bool stops, is_slice;
 };
 
 static void on_source(evutil_socket_t fd, short what, void *arg)
@@ -247,6 +247,7 @@ static void between_callbacks(void)
 	static const struct { const char *rule; struct source first; const char *want; } cases[] = {
 		{ "tasks run behind all callbacks", { .leaves = 1 }, "ppab" },
 		{ "much was read: they run before the next callback", { .took = MUCH, .leaves = 1 }, "papb" },
+		{ "but no slice of long work", { .took = MUCH, .leaves = 1, .is_slice = true }, "ppab" },
 		{ "one byte less is not much", { .took = MUCH - 1, .leaves = 1 }, "ppab" },
 		{ "who does not leave runs nothing", { .took = MUCH }, "ppab" },
 		{ "the turn is spent: the next callback has another one", { .naps_us = LONG_US, .leaves = LOOKS }, "papb" },
@@ -262,6 +263,7 @@ static void between_callbacks(void)
 		begin();
 		for (size_t j = 0; j < 2; j++) {
 			sources[j].task = (struct actor)ACTOR((char)('a' + j), .stops = j == 1);
+			sources[j].task.task.is_slice = sources[j].is_slice;
 			CU_ASSERT_FATAL(pipe(fds[j]) == 0 && write(fds[j][1], "x", 1) == 1);
 			events[j] = event_new(loop_base(loop), fds[j][0], EV_READ, on_source, &sources[j]);
 			event_add(events[j], NULL);
