@@ -1,6 +1,7 @@
-/* Owns what the files of the Redis store share: the operations (store_redis.c), the connection they travel on
- * (store_redis_connection.c, which alone makes and loses it), and which of its bytes become a reply
- * (store_redis_reply.c). Only store_redis*.c include it. */
+/* Owns what the files of the Redis store share: its life (store_redis.c); which operations are on their way
+ * (store_redis_flight.c), what they are in commands and replies (store_redis_operations.c, store_redis_scan.c,
+ * store_redis_command.c); the connection they travel on (store_redis_connection.c, which alone makes and loses it), and
+ * which of its bytes become a reply (store_redis_reply.c). Only store_redis*.c include it. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 
@@ -10,6 +11,8 @@
 #include <hiredis/hiredis_ssl.h>
 #endif
 
+#include "proxy/base/slice.h"
+#include "proxy/base/text.h"
 #include "proxy/net/tls_context.h"
 #include "proxy/store/store_thread.h"
 
@@ -48,11 +51,37 @@ static inline struct store_redis *redis_of(struct store_thread *t)
 	return (struct store_redis *)(void *)t;
 }
 
-/* Operations. */
+/* Operations on their way. */
 void redis_pump(struct store_redis *);         /* sends queued operations, as long as the connection is up */
 void redis_give_up_lookups(struct store_redis *);      /* answers those that wait for a purge */
 bool redis_is_idle(struct store_redis *);      /* no operation is queued or on its way */
 void redis_count_error(struct store_redis *);
+/* How an operation ends. reply NULL: the connection is being closed, and it is not known whether the operation was
+ * done. The answer to a lookup is taken over. */
+void redis_landed(struct store_redis *, struct store_op *, const redisReply *, struct entry *answer);
+/* The server refused a removal, which is owed now: the connection is dropped and made anew for it. */
+void redis_refused(struct store_redis *, struct store_op *, const char *why);
+void redis_failed(struct store_redis *, struct store_op *);    /* it could not be sent: out of memory */
+/* An entry's storing becomes the removal of what it would have replaced. */
+void redis_make_removal(struct store_redis *, struct store_op *);
+
+/* What operations are. */
+void redis_do(struct store_redis *, struct store_op *);
+/* Begins a purge of more than a URL. */
+void redis_scan(struct store_redis *, struct store_op *);
+
+/* Commands. done gets NULL for a reply where the command could not be sent or the connection was lost. */
+struct redis_name { struct text key, field; };
+/* Of an entry's key. False: out of memory. */
+bool redis_name_make(struct redis_name *, const struct store_redis *, const char *key, size_t len);
+void redis_name_free(struct redis_name *);
+void redis_send(struct store_redis *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
+void redis_send_expire(struct store_redis *, struct slice key);
+/* Notes that the URL was purged softly at that time, in seconds since the epoch. */
+void redis_send_mark(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key, int64_t now);
+void redis_send_unlink(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key);
+#define REDIS_WORD(literal) { (literal), sizeof (literal) - 1 }
+#define REDIS_TEXT(text) { (text).bytes, (text).len }
 
 /* The connection. */
 /* The caller has set settings. Returns NULL, or the reason why there can be no connection, which may stand in why. */

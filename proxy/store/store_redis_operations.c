@@ -1,0 +1,231 @@
+/* Owns what each operation of the Redis store is in commands, and what the replies to them mean. Must not know: what
+ * else is on its way, the connection. A purge of more than a URL is store_redis_scan.c's.
+ * Invariant: each operation that begins here ends once, in redis_landed(), redis_refused() or redis_failed(). */
+#include "proxy/store/store_redis_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VALUE_MAX_BYTES = 8 << 20 };
+#define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: the latest time that an entry may have */
+
+static int64_t redis_mark(const redisReply *mark)
+{
+	int64_t at = mark->type == REDIS_REPLY_STRING ? strtoll(mark->str, NULL, 10) : INT64_MIN;
+
+	return at > MARK_MAX ? MARK_MAX : at;
+}
+
+/* The entry in a reply (HMGET: the entry, "!", "!0"), made stale where a soft purge came later; NULL: it is damaged, or
+ * not of this key. */
+static struct entry *redis_read(const redisReply *reply, const struct store_op *op)
+{
+	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len), *stale;
+	int64_t last = redis_mark(reply->element[1]), first = redis_mark(reply->element[2]);
+
+	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
+		entry_unref(&e);
+	if (!e || e->freshness.response_time > last)
+		return e;
+	stale = entry_expired(e, first < last && e->freshness.response_time <= first ? first : last);
+	entry_unref(&e);
+	return stale;
+}
+
+static void on_unlinked(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	r->amends--;
+	if (reply && reply->type == REDIS_REPLY_ERROR)
+		redis_refused(r, op, reply->str);
+	else
+		redis_landed(r, op, reply, NULL);
+}
+
+/* Removes the whole URL where a single entry cannot be removed from it, or the URL cannot be marked. */
+static void redis_unlink(struct store_redis *r, struct store_op *op)
+{
+	struct redis_name n;
+
+	if (redis_name_make(&n, r, op->key, op->len)) {
+		r->amends++;
+		redis_send_unlink(r, on_unlinked, op, (struct slice)REDIS_TEXT(n.key));
+	} else {
+		redis_failed(r, op);
+	}
+	redis_name_free(&n);
+}
+
+/* Whether the command was refused because of the type of the key, or for want of memory: then UNLINK may still work. */
+static bool is_about_key(const redisReply *error)
+{
+	return !strncmp(error->str, "WRONGTYPE", 9) || !strncmp(error->str, "OOM", 3);
+}
+
+static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (!reply || reply->type != REDIS_REPLY_ERROR)
+		redis_landed(r, op, reply, NULL);
+	else if (is_about_key(reply))
+		redis_unlink(r, op);
+	else
+		redis_refused(r, op, reply->str);
+}
+
+/* Removes the entry of op's key. done NULL: this is only a clean-up on the way, and op is answered elsewhere. */
+static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct store_op *op)
+{
+	struct redis_name n;
+
+	if (redis_name_make(&n, r, op->key, op->len)) {
+		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(n.key), REDIS_TEXT(n.field) };
+
+		redis_send(r, done, op, 3, args);
+	} else if (done) {
+		redis_failed(r, op);
+	}
+	redis_name_free(&n);
+}
+
+/* An entry that cannot be stored still removes the one it would have replaced. */
+static void redis_forget_instead(struct store_redis *r, struct store_op *op)
+{
+	redis_make_removal(r, op);
+	redis_forget(r, on_removed, op);
+}
+
+static void on_put(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (!reply || reply->type != REDIS_REPLY_ERROR) {
+		redis_landed(r, op, reply, NULL);
+		return;
+	}
+	redis_count_error(r);
+	redis_forget_instead(r, op);
+}
+
+static void on_got(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+	struct entry *e = NULL;
+
+	(void)ac;
+	if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
+	    reply->element[0]->type == REDIS_REPLY_STRING) {
+		e = redis_read(reply, op);
+		if (!e) {
+			redis_count_error(r);
+			redis_forget(r, NULL, op);
+		}
+	}
+	redis_landed(r, op, reply, e);
+}
+
+static void redis_get(struct store_redis *r, struct store_op *op)
+{
+	struct redis_name n;
+
+	if (redis_name_make(&n, r, op->key, op->len)) {
+		struct slice args[] = { REDIS_WORD("HMGET"), REDIS_TEXT(n.key), REDIS_TEXT(n.field), REDIS_WORD("!"),
+			REDIS_WORD("!0") };
+
+		redis_send(r, on_got, op, 5, args);
+	} else {
+		redis_failed(r, op);
+	}
+	redis_name_free(&n);
+}
+
+static void redis_put(struct store_redis *r, struct store_op *op)
+{
+	struct redis_name n;
+	size_t len;
+	char *packed = op->entry->bytes <= VALUE_MAX_BYTES ? entry_pack(op->entry, &len) : NULL;
+
+	if (!packed) {
+		redis_forget_instead(r, op);
+		return;
+	}
+	if (redis_name_make(&n, r, op->key, op->len)) {
+		struct slice args[] = { REDIS_WORD("HSET"), REDIS_TEXT(n.key), REDIS_TEXT(n.field), { packed, len } };
+		struct slice key = REDIS_TEXT(n.key);
+
+		redis_send(r, on_put, op, 4, args);
+		redis_send_expire(r, key);
+	} else {
+		redis_failed(r, op);
+	}
+	redis_name_free(&n);
+	free(packed);
+}
+
+static void redis_purge(struct store_redis *r, struct store_op *op)
+{
+	struct redis_name n;
+	struct slice key;
+
+	if (op->what != PURGE_URL) {
+		redis_scan(r, op);
+		return;
+	}
+	if (!redis_name_make(&n, r, op->key, op->len)) {
+		redis_failed(r, op);
+	} else {
+		key = (struct slice)REDIS_TEXT(n.key);
+		if (op->soft)
+			redis_send_mark(r, on_removed, op, key, op->now);
+		else
+			redis_send_unlink(r, on_removed, op, key);
+	}
+	redis_name_free(&n);
+}
+
+static void redis_settle(struct store_redis *r, struct store_op *op);
+
+/* The server answers in order, so all operations before this one are done, but for removals that are tried again by
+ * UNLINK: for those the settlement asks once more. */
+static void redis_on_settled(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+
+	(void)ac;
+	if (answer && r->amends)
+		redis_settle(r, op);
+	else
+		redis_landed(r, op, answer, NULL);
+}
+
+static void redis_settle(struct store_redis *r, struct store_op *op)
+{
+	struct slice args[] = { REDIS_WORD("PING") };
+
+	redis_send(r, redis_on_settled, op, 1, args);
+}
+
+void redis_do(struct store_redis *r, struct store_op *op)
+{
+	switch (op->type) {
+	case OP_GET: redis_get(r, op); break;
+	case OP_PUT: redis_put(r, op); break;
+	case OP_REMOVE: redis_forget(r, on_removed, op); break;
+	case OP_PURGE: redis_purge(r, op); break;
+	case OP_SETTLE: redis_settle(r, op); break;
+	}
+}

@@ -1,0 +1,123 @@
+/* Owns a purge of the Redis store that looks through all of the server's keys (SCAN); there is one at a time. Must not
+ * know: what waits for it (store_redis_flight.c).
+ * Invariant: it ends once SCAN has named all keys and the removal or the mark of each was answered. */
+#include "proxy/store/store_redis_internal.h"
+
+#include <string.h>
+
+enum { SCAN_PAGES_MAX = 1000000 };
+#define SCAN_COUNT "1000"
+
+/* The pattern of SCAN is a glob, so its special characters are escaped. */
+static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const char *cursor)
+{
+	struct slice args[] = { REDIS_WORD("SCAN"), { cursor, strlen(cursor) }, REDIS_WORD("MATCH"), { NULL, 0 },
+		REDIS_WORD("COUNT"), REDIS_WORD(SCAN_COUNT) };
+	struct text pattern = { 0 };
+	const char *parts[] = { r->settings.prefix, op->key };
+	size_t lens[] = { strlen(r->settings.prefix), op->what == PURGE_ALL ? 0 : op->len };
+
+	for (int p = 0; p < 2; p++)
+		for (size_t i = 0; i < lens[p]; i++) {
+			if (strchr("*?[]\\", parts[p][i]))
+				text_puts(&pattern, "\\");
+			text_add(&pattern, &parts[p][i], 1);
+		}
+	text_puts(&pattern, "*");
+	args[3] = (struct slice)REDIS_TEXT(pattern);
+	if (pattern.failed)
+		redis_failed(r, op);
+	else
+		redis_send(r, done, op, 6, args);
+	text_free(&pattern);
+}
+
+/* Ends a purge after the last page of SCAN, once all keys were answered. Where marking was refused, a second scan
+ * removes the keys instead. */
+static void redis_scan_ends(struct store_redis *r, const redisReply *reply)
+{
+	struct store_op *op = r->scan;
+
+	if (!r->scan_over || r->scanned)
+		return;
+	if (r->scan_failed && op->soft) {
+		op->soft = false;
+		redis_scan(r, op);
+	} else if (r->scan_failed) {
+		redis_refused(r, op, "a removal was refused");
+	} else {
+		redis_landed(r, op, reply, NULL);
+	}
+}
+
+static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_redis *r = arg;
+	const redisReply *reply = answer;
+
+	(void)ac;
+	r->scanned--;
+	if (!r->scan)
+		return;
+	if (!reply && r->scan_over) {
+		redis_landed(r, r->scan, NULL, NULL);
+		return;
+	}
+	r->scan_failed |= reply && reply->type == REDIS_REPLY_ERROR;
+	redis_scan_ends(r, reply);
+}
+
+/* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
+static void redis_scanned_key(struct store_redis *r, const struct store_op *op, const redisReply *name)
+{
+	size_t prefix = strlen(r->settings.prefix), url = op->what == PURGE_ALL ? 0 : op->len;
+	struct slice key = { name->str, name->len };
+
+	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->settings.prefix, prefix) ||
+	    memcmp(key.at + prefix, op->key, url))
+		return;
+	r->scanned++;
+	if (op->soft)
+		redis_send_mark(r, on_scanned_key, r, key, op->now);
+	else
+		redis_send_unlink(r, on_scanned_key, r, key);
+}
+
+static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer, *keys;
+
+	(void)ac;
+	if (!reply) {
+		redis_landed(r, op, NULL, NULL);
+		return;
+	}
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 || reply->element[0]->type != REDIS_REPLY_STRING) {
+		redis_refused(r, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not answer SCAN");
+		return;
+	}
+	keys = reply->element[1];
+	for (size_t i = 0; keys->type == REDIS_REPLY_ARRAY && i < keys->elements && r->connection; i++)
+		redis_scanned_key(r, op, keys->element[i]);
+	loop_arm(r->thread.loop, &r->watch, r->connection ? r->settings.timeout_ms : 0);
+	r->scan_over = r->connection && !strcmp(reply->element[0]->str, "0");
+	if (++r->scan_pages == SCAN_PAGES_MAX && !r->scan_over) {
+		redis_refused(r, op, "it looks through its keys without end");
+		return;
+	}
+	if (r->scan_over)
+		redis_scan_ends(r, reply);
+	else
+		send_scan(r, on_scanned, op, reply->element[0]->str);
+}
+
+void redis_scan(struct store_redis *r, struct store_op *op)
+{
+	r->scan = op;
+	r->scan_over = r->scan_failed = false;
+	r->scanned = r->scan_pages = 0;
+	loop_arm(r->thread.loop, &r->patience, r->settings.timeout_ms);
+	send_scan(r, on_scanned, op, "0");
+}
