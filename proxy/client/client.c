@@ -10,56 +10,24 @@
 #include "proxy/base/container_of.h"
 #include "proxy/client/client_intercept.h"
 #include "proxy/client/crowd.h"
-#include "proxy/http/http_parse.h"
-#include "proxy/net/conn.h"
 #include "proxy/net/tunnel.h"
 #include "proxy/origin/origin.h"
 
 enum {
-	CLIENT_IN_FIRST_BYTES = 4096 - 64,
 	/* a request takes three: one pipelining client must not keep the loop to itself */
 	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
-	CLIENT_LAST_MS = 500,
-	CLIENT_GIVE_UP_TRIES = 16,
-	CLIENT_SPARES = 64                     /* spare exchanges kept */
+	CLIENT_LAST_MS = 500
 };
 
 /* Connections accepted so far by all workers; the number is the connection's id. */
 static _Atomic uint64_t client_connections;
 
-static void exchange_free(struct exchange *x)
-{
-	assert(task_is_out(&x->lookup.wait.task));
-	http_parser_free(&x->parser);
-	http_msg_free(&x->msg);
-	lookup_memory_free(&x->memory);
-	free(x->in);
-	free(x);
-}
-
-static struct exchange *exchange_new(size_t max_fields)
-{
-	struct exchange *x = calloc(1, sizeof *x);
-
-	if (!x)
-		return NULL;
-	x->request.msg = &x->msg;      /* even a request refused for its syntax has some fields here */
-	x->in_cap = CLIENT_IN_FIRST_BYTES;
-	if ((x->in = malloc(x->in_cap)) && (x->parser = http_parser_new(true, client_on_body, x)) &&
-	    !http_msg_init(&x->msg, max_fields))
-		return x;
-	exchange_free(x);
-	return NULL;
-}
-
-/* Takes the exchange from the client and keeps it as a spare. The request's body and the answer let go of the client
- * first, before its task leaves the loop or another request comes. An exchange is freed if it has no parser any more
- * (it had a tunnel) or a large buffer (for a large head or a long URL). */
+/* Takes the exchange from the client. The request's body and the answer let go of the client first, before its task
+ * leaves the loop or another request comes. */
 static void client_release(struct client *c)
 {
-	struct client_pool *p = c->pool;
 	struct exchange *x = c->x;
 
 	if (!x)
@@ -68,13 +36,7 @@ static void client_release(struct client *c)
 	client_drop_answer(x);
 	sender_end(&x->sender);
 	c->x = NULL;
-	if (p->n_spares < CLIENT_SPARES && x->parser && x->in_cap == CLIENT_IN_FIRST_BYTES &&
-	    x->memory.key.cap <= CLIENT_IN_FIRST_BYTES) {
-		SLIST_INSERT_HEAD(&p->spares, x, spare);
-		p->n_spares++;
-		return;
-	}
-	exchange_free(x);
+	exchange_give(c->pool, x);
 }
 
 void client_unlist(struct client *c)
@@ -158,7 +120,7 @@ void client_close(struct client *c, bool reset)
 	loop_defer(client_loop(c), &c->task);
 }
 
-static void client_free(struct client *c)
+void client_free(struct client *c)
 {
 	struct client_pool *p = c->pool;
 
@@ -212,21 +174,10 @@ void client_idle(struct client *c)
 
 int client_open_exchange(struct client *c)
 {
-	struct client_pool *p = c->pool;
-	struct exchange *x = SLIST_FIRST(&p->spares);
-
-	if (x) {
-		SLIST_REMOVE_HEAD(&p->spares, spare);
-		p->n_spares--;
-		http_msg_reset(&x->msg);
-		x->in_len = x->parsed = x->interim = 0;
-		x->status = 0;
-	} else if (!(x = exchange_new((size_t)client_conf(c)->max_header_fields))) {
+	c->x = exchange_take(c->pool, (size_t)client_conf(c)->max_header_fields);
+	if (!c->x)
 		client_close(c, false);
-		return -1;
-	}
-	c->x = x;
-	return 0;
+	return c->x ? 0 : -1;
 }
 
 void client_start(struct client *c)
@@ -362,7 +313,7 @@ static void client_explain_tls(struct client *c)
 	    version ? versions[client_conf(c)->tls_listen_min] : "", version ? " (tls-listen-min)" : "");
 }
 
-static void client_on_conn(void *arg, enum conn_event event)
+void client_on_conn(void *arg, enum conn_event event)
 {
 	struct client *c = arg;
 
@@ -420,65 +371,6 @@ static void client_on_timeout(struct timer *t)
 		client_pump(c);
 	} else
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
-}
-
-struct client_pool *client_pool_new(const struct request_context *ctx, void (*changed)(void *arg), void *arg)
-{
-	struct client_pool *p = calloc(1, sizeof *p);
-
-	if (!p)
-		return NULL;
-	p->ctx = *ctx;
-	p->changed = changed;
-	p->arg = arg;
-	LIST_INIT(&p->clients);
-	TAILQ_INIT(&p->idle);
-	SLIST_INIT(&p->spares);
-	if (!(p->crowds = crowds_new())) {
-		free(p);
-		return NULL;
-	}
-	gzip_forms_init(&p->forms, ctx->cache, ctx->loop);
-	sweeper_init(&p->sweeper, ctx->cache, ctx->loop);
-	p->ctx.sweeper = &p->sweeper;
-	return p;
-}
-
-void client_pool_rest(struct client_pool *p)
-{
-	struct exchange *x;
-
-	while ((x = SLIST_FIRST(&p->spares))) {
-		SLIST_REMOVE_HEAD(&p->spares, spare);
-		exchange_free(x);
-	}
-	p->n_spares = 0;
-}
-
-void client_pool_free(struct client_pool **pp)
-{
-	struct client_pool *p = *pp;
-	struct client *c;
-
-	if (!p)
-		return;
-	while ((c = LIST_FIRST(&p->clients))) {
-		client_close(c, true);
-		client_free(c);
-	}
-	client_pool_rest(p);
-	gzip_forms_end(&p->forms);
-	sweeper_end(&p->sweeper);
-	request_context_set(&p->ctx, NULL);
-	crowds_free(&p->crowds);
-	free(p);
-	*pp = NULL;
-}
-
-void client_pool_set(struct client_pool *p, struct settings *s)
-{
-	request_context_set(&p->ctx, s);
-	client_pool_rest(p);           /* they have room for as many fields as the former settings said */
 }
 
 /* Refuses a client whose address has enough connections. What it has sent already is read and dropped, for closing the
@@ -551,55 +443,3 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 	return 0;
 }
 
-size_t client_count(const struct client_pool *p)
-{
-	return p->count - p->closed;
-}
-
-bool client_pool_has_idle(const struct client_pool *p)
-{
-	return !TAILQ_EMPTY(&p->idle);
-}
-
-/* A client whose request has arrived meanwhile is not idle any more, and is served instead. */
-void client_pool_give_up(struct client_pool *p)
-{
-	size_t count = client_count(p);
-	int tries = CLIENT_GIVE_UP_TRIES;
-	struct client *c;
-
-	while (client_count(p) == count && tries-- && (c = TAILQ_FIRST(&p->idle))) {
-		if (conn_is_open(c->conn))
-			client_on_conn(c, CONN_READABLE);
-		if (!c->listed)
-			continue;
-		client_close(c, false);
-		stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_GIVEN_UP, 1);
-	}
-}
-
-/* A response whose head is out cannot announce the end any more: the next one on its connection does. */
-void client_pool_leave(struct client_pool *p)
-{
-	struct client *c;
-
-	p->leaving = true;
-	LIST_FOREACH(c, &p->clients, link)
-		if (c->state != CL_SEND)
-			c->keep = false;
-}
-
-void client_pool_drain(struct client_pool *p)
-{
-	struct client *c, *next;
-
-	client_pool_leave(p);
-	p->draining = true;
-	gzip_forms_end(&p->forms);     /* other workers' clients may read these forms */
-	for (c = LIST_FIRST(&p->clients); c; c = next) {
-		next = LIST_NEXT(c, link);
-		if (c->state == CL_IDLE && conn_is_open(c->conn))
-			/* a request that has arrived is answered; an idle connection gets CLIENT_LAST_MS */
-			client_on_conn(c, CONN_READABLE);
-	}
-}

@@ -14,6 +14,7 @@
 #include "proxy/cache/sweeper.h"
 #include "proxy/http/traceparent.h"
 #include "proxy/client/client.h"
+#include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
 #include "proxy/net/tls_hello.h"
 #include "proxy/object/sender.h"
@@ -102,7 +103,7 @@ struct client_pool {
 	void *arg;
 	bool leaving;                  /* every response is its connection's last */
 	bool draining;                 /* idle connections are closed once no request can be on its way */
-	size_t count, closed;          /* count includes the closed ones, which are freed at the end of the turn */
+	size_t count, closed;          /* count includes the closed ones, which their tasks free */
 	LIST_HEAD(, client) clients;
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
@@ -170,12 +171,17 @@ static inline bool client_is_over(const struct client *c)
 	return c->state >= CL_FLUSH;
 }
 
+/* client_pool.c */
+/* A spare exchange or a new one; NULL: out of memory. max_fields: of the settings in force, like a spare's. */
+struct exchange *exchange_take(struct client_pool *, size_t max_fields);
+void exchange_give(struct client_pool *, struct exchange *);   /* it has let go of its client */
+
 /* client.c */
 void client_enter(struct client *, enum client_state);         /* the one way from state to state */
 int client_open_exchange(struct client *) __attribute__((warn_unused_result));  /* -1: out of memory; closed */
 void client_start(struct client *);            /* begins a request: notes its id and time */
-/* Ends whatever is under way; answers gathered before still go out, unless reset is set. The memory is freed at the end
- * of the turn. */
+/* Ends whatever is under way; answers gathered before still go out, unless reset is set. The memory is freed by the
+ * client's task. */
 void client_close(struct client *, bool reset);
 /* Closes once the client has stopped sending: closing now would reset the connection and could destroy our answer on
  * its way. */
@@ -183,6 +189,8 @@ void client_linger(struct client *);
 void client_idle(struct client *);
 void client_unlist(struct client *);           /* the client is no longer idle */
 void client_pump(struct client *);             /* does every step that can be done now */
+void client_on_conn(void *client, enum conn_event);
+void client_free(struct client *);             /* one that is closed */
 
 /* client_read.c */
 void client_read(struct client *);             /* into x->in */
