@@ -124,6 +124,19 @@ size_t lmdb_writer_left(struct lmdb_writer *);         /* operations that may or
 /* without wait, a writer whose thread has not ended yet frees itself when it ends */
 void lmdb_writer_free(struct lmdb_writer **, bool wait);
 
+/* The writer's queue and its batches, under the lock. */
+void lmdb_writer_tell(struct lmdb_writer *);           /* operations have come back */
+void lmdb_writer_enqueue(struct lmdb_writer *, struct store_op *, bool first);
+void lmdb_writer_dequeue(struct lmdb_writer *, struct store_op *);
+void lmdb_op_lose(struct store_op *);                  /* an entry becomes the removal of its key */
+/* Batches (store_lmdb_batch.c), without the lock. */
+/* Writes the next one. Where entries cannot be written, the entries they would have replaced are removed. Returns
+ * LMDB's error, 0: none. */
+int lmdb_batch_run(struct lmdb_writer *) __attribute__((warn_unused_result));
+void lmdb_batch_done(struct lmdb_writer *);            /* returns its operations as done, and tells the counters */
+/* Returns it to the front of the queue. Its settlements are answered: their removals are owed. */
+void lmdb_batch_again(struct lmdb_writer *);
+
 /* Writes that the file may not have yet, the newest first: lookups see them here. On the store's thread. */
 enum { PENDING_BUCKETS = 1024 };
 LIST_HEAD(lmdb_near, store_op);

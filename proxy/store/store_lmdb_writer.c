@@ -1,7 +1,7 @@
 /* Owns the thread that writes the LMDB file: it alone waits for LMDB's writer lock, which another process may hold for
- * ever, and it alone opens the file and sets a damaged one aside. Must not know: lookups, loops but to wake one.
- * Invariants: operations are done in the order they were given, many in one transaction; each comes back once; an entry
- * that cannot be written still removes the one it would have replaced. */
+ * ever, and it alone opens the file and sets a damaged one aside; and the queue of operations that it is given.
+ * Must not know: lookups, loops but to wake one, how operations are written (store_lmdb_batch.c).
+ * Invariant: operations are done in the order they were given, and each comes back once. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 /* Limits of the queue: an entry beyond WAITING_MAX becomes a removal, and a removal beyond REMOVALS_MAX becomes one
  * removal of everything. */
 enum { WAITING_MAX = 8192, WAITING_MAX_BYTES = 64 << 20, REMOVALS_MAX = 65536 };
-enum { RETRIES = 4, SMALL_BATCH = 4, OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
+enum { OPEN_AGAIN_MS = 10000, WRITE_AGAIN_MS = 1000 };
 
 /* ---- the store's side ---- */
 
@@ -71,8 +71,7 @@ int lmdb_writer_opened(struct lmdb_writer *w, int64_t wait_ms)
 	return rc;
 }
 
-/* Under the lock. */
-static void writer_tell(struct lmdb_writer *w)
+void lmdb_writer_tell(struct lmdb_writer *w)
 {
 	if (w->store)
 		loop_wake(w->store->loop, w->task);
@@ -83,12 +82,11 @@ void lmdb_writer_attach(struct lmdb_writer *w, struct store_thread *store, struc
 	pthread_mutex_lock(&w->lock);
 	w->store = store;
 	w->task = task;
-	writer_tell(w);
+	lmdb_writer_tell(w);
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* Under the lock. */
-static void writer_enqueue(struct lmdb_writer *w, struct store_op *op, bool first)
+void lmdb_writer_enqueue(struct lmdb_writer *w, struct store_op *op, bool first)
 {
 	if (first)
 		TAILQ_INSERT_HEAD(&w->queue, op, link);
@@ -99,8 +97,7 @@ static void writer_enqueue(struct lmdb_writer *w, struct store_op *op, bool firs
 	w->queued_bytes += op->entry ? op->entry->bytes : 0;
 }
 
-/* Under the lock. */
-static void writer_dequeue(struct lmdb_writer *w, struct store_op *op)
+void lmdb_writer_dequeue(struct lmdb_writer *w, struct store_op *op)
 {
 	TAILQ_REMOVE(&w->queue, op, link);
 	w->queued--;
@@ -108,8 +105,7 @@ static void writer_dequeue(struct lmdb_writer *w, struct store_op *op)
 	w->queued_bytes -= op->entry ? op->entry->bytes : 0;
 }
 
-/* Under the lock. */
-static void op_lose(struct store_op *op)
+void lmdb_op_lose(struct store_op *op)
 {
 	op->type = OP_REMOVE;
 	entry_unref(&op->entry);
@@ -125,14 +121,14 @@ static void writer_wipe_instead(struct lmdb_writer *w, struct store_op *op)
 		next = TAILQ_NEXT(covered, link);
 		if (covered->type == OP_SETTLE)
 			continue;
-		writer_dequeue(w, covered);
+		lmdb_writer_dequeue(w, covered);
 		TAILQ_INSERT_TAIL(&w->back, covered, link);
 	}
 	entry_unref(&op->entry);
 	op->type = OP_PURGE;
 	op->what = PURGE_ALL;
 	op->soft = false;
-	writer_tell(w);
+	lmdb_writer_tell(w);
 }
 
 /* An entry that is too large for the file becomes a removal, too. */
@@ -143,12 +139,12 @@ bool lmdb_writer_do(struct lmdb_writer *w, struct lmdb_pending *pending, struct 
 	pthread_mutex_lock(&w->lock);
 	lose = op->type == OP_PUT && (lose || w->queued >= WAITING_MAX || w->queued_bytes >= WAITING_MAX_BYTES);
 	if (lose || (op->type == OP_PUT && op->entry->bytes > PIECE(w->file.option_bytes)))
-		op_lose(op);
+		lmdb_op_lose(op);
 	wipe = w->queued >= REMOVALS_MAX && op->type != OP_SETTLE;
 	if (wipe)
 		writer_wipe_instead(w, op);
 	pending_add(pending, op);
-	writer_enqueue(w, op, wipe);
+	lmdb_writer_enqueue(w, op, wipe);
 	pthread_cond_signal(&w->news);
 	pthread_mutex_unlock(&w->lock);
 	return lose;
@@ -196,7 +192,7 @@ size_t lmdb_writer_lose(struct lmdb_writer *w)
 	lost = w->queued_puts;
 	TAILQ_FOREACH(op, &w->queue, link)
 		if (op->type == OP_PUT)
-			op_lose(op);
+			lmdb_op_lose(op);
 	w->queued_puts = w->queued_bytes = 0;
 	pthread_mutex_unlock(&w->lock);
 	return lost;
@@ -208,7 +204,7 @@ struct store_op *lmdb_writer_give_up(struct lmdb_writer *w)
 
 	pthread_mutex_lock(&w->lock);
 	if ((op = TAILQ_FIRST(&w->queue)) != NULL)
-		writer_dequeue(w, op);
+		lmdb_writer_dequeue(w, op);
 	pthread_mutex_unlock(&w->lock);
 	return op;
 }
@@ -294,196 +290,6 @@ void lmdb_writer_free(struct lmdb_writer **wp, bool wait)
 
 /* ---- its thread's side ---- */
 
-/* Returns the operations of the batch as done, and tells the counters. */
-static void batch_done(struct lmdb_writer *w)
-{
-	struct store_stats *counted = &w->file.counted;
-
-	pthread_mutex_lock(&w->lock);
-	for (size_t i = 0; i < w->n; i++)
-		TAILQ_INSERT_TAIL(&w->back, w->batch[i], link);
-	w->n = 0;
-	w->told.entries = counted->entries;
-	w->told.bytes = counted->bytes;
-	w->told.evictions += counted->evictions;
-	w->told.errors += counted->errors;
-	counted->evictions = counted->errors = 0;
-	writer_tell(w);
-	pthread_mutex_unlock(&w->lock);
-}
-
-/* Returns the batch to the front of the queue. Its settlements are answered: their removals are owed. */
-static void batch_again(struct lmdb_writer *w)
-{
-	pthread_mutex_lock(&w->lock);
-	while (w->n) {
-		struct store_op *op = w->batch[--w->n];
-
-		op->owed = op->type == OP_SETTLE;
-		if (op->owed)
-			TAILQ_INSERT_TAIL(&w->back, op, link);
-		else
-			writer_enqueue(w, op, true);
-	}
-	writer_tell(w);
-	pthread_mutex_unlock(&w->lock);
-}
-
-static size_t op_room(const struct lmdb_file *f, const struct store_op *op)
-{
-	return op->type == OP_PUT && op->entry->bytes <= PIECE(f->map_bytes) ? op->entry->bytes + 2 * f->page_bytes : 0;
-}
-
-/* The bytes that the next batch may need. */
-static size_t batch_needs(struct lmdb_writer *w)
-{
-	const struct store_op *op;
-	size_t n = 0, bytes = 0;
-
-	pthread_mutex_lock(&w->lock);
-	TAILQ_FOREACH(op, &w->queue, link) {
-		if (n++ == w->batch_max || bytes >= PIECE(w->file.map_bytes))
-			break;
-		bytes += w->lossy ? 0 : op_room(&w->file, op);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return bytes;
-}
-
-/* Takes the next batch, of no more than room bytes. */
-static void batch_take(struct lmdb_writer *w, size_t room)
-{
-	struct store_op *op;
-	size_t bytes = 0;
-
-	w->settles = false;
-	pthread_mutex_lock(&w->lock);
-	while (w->n < w->batch_max && bytes < PIECE(w->file.map_bytes) && (op = TAILQ_FIRST(&w->queue)) != NULL) {
-		if (!w->lossy && (bytes += op_room(&w->file, op)) > room)
-			break;
-		writer_dequeue(w, op);
-		w->file.counted.errors += w->lossy && op->type == OP_PUT;
-		if (w->lossy && op->type == OP_PUT)
-			op_lose(op);
-		w->settles |= op->type == OP_SETTLE;
-		w->batch[w->n++] = op;
-	}
-	pthread_mutex_unlock(&w->lock);
-}
-
-static int op_do(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
-{
-	switch (op->type) {
-	case OP_PUT: return lmdb_put(f, txn, op->entry);
-	case OP_REMOVE: return lmdb_remove(f, txn, op->key, op->len);
-	case OP_PURGE: return lmdb_purge(f, txn, op);
-	case OP_GET: case OP_SETTLE: break;
-	}
-	return 0;
-}
-
-/* A batch with a settlement is synced: a power cut must not undo removals that were reported as settled. */
-static int batch_commit(struct lmdb_writer *w, MDB_txn *txn)
-{
-	uint64_t entries, bytes;
-	int rc = lmdb_measure(&w->file, txn, &entries, &bytes);
-
-	if (rc) {
-		mdb_txn_abort(txn);
-		return rc;
-	}
-	if ((rc = mdb_txn_commit(txn)) || (w->settles && (rc = mdb_env_sync(w->file.env, 1))))
-		return rc;
-	w->file.counted.entries = entries;
-	w->file.counted.bytes = bytes;
-	return 0;
-}
-
-/* Does all of a batch or nothing, so that it can be tried again. Nothing is taken from the queue before LMDB's writer
- * lock is held. */
-static int batch_do(struct lmdb_writer *w, size_t room)
-{
-	MDB_txn *txn;
-	int rc = lmdb_begin(&w->file, &txn);
-
-	if (rc)
-		return rc;
-	batch_take(w, room);
-	for (size_t i = 0; i < w->n && !rc; i++)
-		rc = op_do(&w->file, txn, w->batch[i]);
-	if (rc)
-		mdb_txn_abort(txn);
-	else
-		rc = batch_commit(w, txn);
-	if (rc)
-		batch_again(w);
-	return rc;
-}
-
-/* Where the map is full, the pages that one transaction frees can be used by the one after next only, so every try
- * evicts some more. LMDB keeps the pages that a killed process was reading until mdb_reader_check() clears its slot. */
-static int batch_try(struct lmdb_writer *w)
-{
-	size_t limit = FILL(w->file.map_bytes);
-	int dead, rc = 0;
-
-	for (int tries = 0; tries <= RETRIES; tries++) {
-		size_t room = batch_needs(w);
-
-		rc = room || tries ? lmdb_evict(&w->file, limit - room) : 0;
-		if (!rc)
-			rc = batch_do(w, room);
-		if (rc != MDB_MAP_FULL && rc != MDB_TXN_FULL)
-			break;
-		mdb_reader_check(w->file.env, &dead);
-		limit = limit / 4 * 3;
-	}
-	return rc;
-}
-
-static void writer_say(struct lmdb_writer *w, int rc)
-{
-	if (rc && !w->failing)
-		log_warn("lmdb store: %s: %s; what cannot be written is not stored", w->file.path, lmdb_strerror(rc));
-	else if (!rc && w->failing)
-		log_info("lmdb store: %s: it takes entries again", w->file.path);
-	w->failing = rc != 0;
-}
-
-/* The batch is in the queue again. A file that must be opened anew is closed; so is one so full that not even removals
- * can be made, because only setting it aside empties it. */
-static void batch_failed(struct lmdb_writer *w, int rc)
-{
-	w->batch_max = SMALL_BATCH;
-	w->file.suspect = lmdb_is_damaged(rc) || (rc == MDB_MAP_FULL && w->file.alone);
-	if (w->file.suspect || rc == MDB_PANIC)
-		lmdb_close(&w->file);
-}
-
-/* Where entries cannot be written, the entries they would have replaced are removed. */
-static int batch_run(struct lmdb_writer *w)
-{
-	int rc, first = lmdb_reserve(&w->file) ? 0 : ENOSPC;
-
-	w->lossy |= first != 0;
-	rc = batch_try(w);
-	if (rc && !lmdb_is_damaged(rc) && rc != MDB_PANIC && !w->lossy) {
-		first = rc;
-		w->lossy = true;
-		rc = batch_try(w);
-	}
-	writer_say(w, rc ? rc : first);
-	w->lossy = rc != 0;
-	if (rc) {
-		batch_failed(w, rc);
-		return rc;
-	}
-	w->batch_max = LMDB_BATCH;
-	w->faults = 0;
-	batch_done(w);
-	return 0;
-}
-
 static void writer_set_opened(struct lmdb_writer *w, int rc)
 {
 	pthread_mutex_lock(&w->lock);
@@ -505,7 +311,7 @@ static int writer_open(struct lmdb_writer *w)
 	w->failing = rc != 0;
 	writer_set_opened(w, rc);
 	if (!rc)
-		batch_done(w);
+		lmdb_batch_done(w);
 	return rc;
 }
 
@@ -539,7 +345,7 @@ static int writer_turn(struct lmdb_writer *w)
 		return writer_open(w);
 	if (remap && lmdb_remap(&w->file))
 		lmdb_close(&w->file);
-	return w->file.env ? batch_run(w) : 0;
+	return w->file.env ? lmdb_batch_run(w) : 0;
 }
 
 /* After a fault the file is closed first. It is opened again at once after the first fault only; after more the thread
@@ -574,7 +380,7 @@ static void writer_end(struct lmdb_writer *w)
 	pthread_mutex_lock(&w->lock);
 	w->ended = true;
 	abandoned = w->abandoned;
-	writer_tell(w);
+	lmdb_writer_tell(w);
 	pthread_mutex_unlock(&w->lock);
 	if (abandoned)
 		writer_destroy(w);
@@ -607,7 +413,7 @@ static void writer_fault(struct lmdb_writer *w)
 	w->file.suspect = true;
 	atomic_store(&w->file.waits_since, 0);
 	w->lossy = true;
-	batch_again(w);
+	lmdb_batch_again(w);
 	if (++w->faults > 1)
 		writer_set_opened(w, LMDB_FAULT);
 	if (writer_hand_over(w))
