@@ -113,6 +113,19 @@ next_revision() {
 	echo '# of a newer package' >>"$folder/next/etc/utfeed/utfeed.conf"
 	dpkg-deb --root-owner-group -b "$folder/next" "$2"
 }
+# What docker/packages says that an installed utfeed needs, the package depends on or recommends: of each row the first that the release has.
+# A build without a library that is there works as well, more slowly
+needs_all() {
+	named=" $(dpkg-deb -f "$package" Depends Recommends | sed 's/^[A-Za-z]*://; s/([^)]*)//g' | tr -s ',|\n' ' ') "
+	for row in $(awk '$1 == "run" { print $2 }' "$top/docker/packages"); do
+		for each in $(echo "$row" | tr '|' ' '); do
+			inside "$root" apt-cache show "$each" 2>&1 | grep -q '^Package: ' || continue
+			case $named in *" $each "*) continue 2 ;; esac
+			echo "no $each in$named"
+			return 1
+		done
+	done
+}
 purged() { inside "$root" dpkg --purge utfeed; }
 without_config() { inside "$root" sh -c 'utfeed serve -c /etc/utfeed/utfeed.conf --check-config'; }
 
@@ -128,6 +141,7 @@ check() {
 	root=$folder/$release-root
 	fresh "$release-root" >>"$log" 2>&1
 	inside "$root" apt-get satisfy -y --no-install-recommends "$(dpkg-deb -f "$package" Depends)" >>"$log" 2>&1 || bad "no dependencies"
+	holds "built without a library that the release has" needs_all
 	paths "$root" >"$folder/$release.before"
 	cp "$package" "$root/tmp/utfeed.deb"
 	next_revision "$package" "$root/tmp/next.deb" >>"$log"
