@@ -58,7 +58,8 @@ fresh() {
 	inside "$folder/$1" apt-get update
 }
 
-# The build's own folder in the chroot has the sources that a build needs and nothing of this machine
+# The build's own folder in the chroot has the sources that a build needs and nothing of this machine. Who asks whether it was built
+# takes -e away (sh), so it says so itself
 built() {
 	fresh "$release-build"
 	building=$folder/$release-build
@@ -68,7 +69,7 @@ built() {
 	inside "$building" apt-get install -y --no-install-recommends dpkg-dev xz-utils lintian
 	inside "$building" sh -c 'mkdir /tmp/needs && cp -R /src/debian /tmp/needs/debian && apt-get build-dep -y --no-install-recommends /tmp/needs'
 	inside "$building" env DEB_BUILD_OPTIONS="${DEB_BUILD_OPTIONS-nocheck}" \
-		sh /src/debian/build.sh "/src/$(basename "$tarball")" /out ${DEB_BUILD_ARGUMENTS:--F}
+		sh /src/debian/build.sh "/src/$(basename "$tarball")" /out ${DEB_BUILD_ARGUMENTS:--F} || return 1
 	rm -rf "$folder/$release-packages"
 	cp -R "$building/out" "$folder/$release-packages"
 }
