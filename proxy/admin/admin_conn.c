@@ -23,7 +23,8 @@ enum {
 	ADMIN_REQUEST_MS = 10000,
 	ADMIN_IDLE_MS = 60000,
 	ADMIN_WRITE_MS = 30000,
-	ADMIN_LINGER_MS = 1000
+	ADMIN_LINGER_MS = 1000,
+	ADMIN_DISCARDS_PER_EVENT = 4   /* the kernel has more by then of a client that never stops sending */
 };
 
 enum admin_state {
@@ -296,12 +297,11 @@ static bool admin_read(struct admin_conn *c)
 /* Drops what a client still sends whose answer is out, until it closes. */
 static bool admin_linger(struct admin_conn *c)
 {
-	ssize_t n;
+	ssize_t n = 1;
 
-	do
+	for (int i = 0; i < ADMIN_DISCARDS_PER_EVENT && n > 0; i++)
 		n = conn_read(c->conn, c->in, sizeof c->in);
-	while (n > 0);
-	if (n == CONN_AGAIN)
+	if (n > 0 || n == CONN_AGAIN)
 		conn_want(c->conn, true, false);
 	else
 		admin_conn_free(c);

@@ -17,6 +17,7 @@ enum {
 	/* a request takes three: one pipelining client must not keep the loop to itself */
 	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
+	CLIENT_DISCARDS_PER_EVENT = 4, /* the kernel has more by then of a client that never stops sending */
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500
 };
@@ -209,12 +210,11 @@ static void client_end(struct client *c)
 
 static void client_discard(struct client *c)
 {
-	ssize_t n;
+	ssize_t n = 1;
 
-	do
+	for (int i = 0; i < CLIENT_DISCARDS_PER_EVENT && n > 0; i++)
 		n = conn_read(c->conn, loop_scratch(client_loop(c)), LOOP_SCRATCH_BYTES);
-	while (n > 0);
-	if (n != CONN_AGAIN)
+	if (n <= 0 && n != CONN_AGAIN)
 		client_close(c, false);
 }
 

@@ -12,6 +12,7 @@ import pytest
 
 from feeds import SMALL, SMALL_OUT, big
 from peers import Background, Client
+from preload import build, preloading
 from proxy import BINARY, READY
 from wire import TIMEOUT, Cut, chunked, connect, message
 
@@ -277,3 +278,21 @@ def test_crowd(start, origin, workers):
     crowd = [Background(behave, proxy, seed, replies) for seed in range(2, 26)]
     assert sum(each.join() for each in crowd) > 50
     assert proxy.get("/small/after").body == SMALL_OUT
+
+
+@pytest.mark.parametrize("listener", ["clients'", "admin"])
+def test_who_never_stops_sending_holds_nobody_up(start, origin, tmp_path, listener):
+    """endless.c: there is always more to read of who was refused."""
+    origin.serve(lambda request: FEED)
+    proxy = start(origin, "--workers", "1", "--admin-listen", "127.0.0.1:0", env=preloading(build("endless", tmp_path)))
+    port = proxy.port if listener == "clients'" else int(re.search(r"admin listener on 127\.0\.0\.1:(\d+)", proxy.err.text())[1])
+
+    def asks(**kind):
+        client = Client(port)
+        proxy.clients.append(client)
+        return client, client.get("/healthz" if listener == "admin" else "/f", host="localhost", **kind)
+    endless, got = asks(method="BREW/")
+    assert got.status == 400 and endless.is_ended()
+    endless.send(b"x")
+    for _ in range(3):
+        assert asks()[1].status == 200
