@@ -283,6 +283,55 @@ static void between_callbacks(void)
 	}
 }
 
+/* Sockets that are readable for ever, whose callbacks take all of a turn each. */
+enum { CROWD = 3, ROUNDS = 3, CALLS_SEEN = CROWD * ROUNDS, LEAVES_TO_LOOK = 4 };
+
+struct busy_one {
+	char name;
+	struct actor *woken;           /* by another thread, once all of them have had their turns */
+};
+
+static void on_busy(evutil_socket_t fd, short what, void *arg)
+{
+	const struct busy_one *one = arg;
+	size_t calls = strlen(said);
+
+	(void)fd, (void)what;
+	loop_enter(loop, (loop_callback *)on_busy);
+	if (calls < CALLS_SEEN)
+		say(one->name);
+	if (calls == CALLS_SEEN && task_is_out(&one->woken->task))
+		wake_elsewhere(one->woken);
+	nanosleep(&(struct timespec){ .tv_nsec = LOOP_TURN_SPENT_US * 1000 }, NULL);
+	for (unsigned i = 0; i < LEAVES_TO_LOOK; i++)
+		loop_leave(loop);
+}
+
+/* Each has its turn before any has another one; what another thread wakes, and a timer, come all the same. */
+static void spent_turns(void)
+{
+	struct actor stops = ACTOR('z', .stops = true), woken_one = ACTOR('w', .arms = &stops, .duration_ms = 1);
+	struct busy_one ones[CROWD];
+	struct event *events[CROWD];
+	int fds[CROWD][2];
+
+	begin();
+	for (size_t i = 0; i < CROWD; i++) {
+		ones[i] = (struct busy_one){ (char)('a' + i), &woken_one };
+		CU_ASSERT_FATAL(pipe(fds[i]) == 0 && write(fds[i][1], "x", 1) == 1);
+		events[i] = event_new(loop_base(loop), fds[i][0], EV_READ | EV_PERSIST, on_busy, &ones[i]);
+		event_add(events[i], NULL);
+	}
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, "abcabcabcwz") == 0, "%s", said);
+	for (size_t i = 0; i < CROWD; i++) {
+		event_free(events[i]);
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+	loop_free(&loop);
+}
+
 /* Lines that a task wrote go out in its turn, also where it stops the loop: a sink has them before the loop runs again. */
 static void access_lines(void)
 {
@@ -427,5 +476,5 @@ static void clocks(void)
 	loop_free(&loop);
 }
 
-UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "between callbacks", between_callbacks }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "between callbacks", between_callbacks }, { "spent turns", spent_turns }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
 	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })
