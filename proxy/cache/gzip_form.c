@@ -8,7 +8,7 @@
 
 /* STEP_BYTES of the body are compressed in one turn, which takes about a millisecond. A form that saves less than
  * 1/GAIN_SHARE of the body is useless. */
-enum { STEP_BYTES = 64 * 1024, GAIN_SHARE = 16 };
+enum { STEP_BYTES = 32 * 1024, GAIN_SHARE = 16 };
 
 struct gzip_making {
 	TAILQ_ENTRY(gzip_making) link;

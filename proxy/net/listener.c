@@ -128,7 +128,8 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 			if (peer.ss_family == AF_UNIX)
 				len = sizeof peer.ss_family;   /* the name that a client may have says nothing of it */
 			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
-			if (peer.ss_family == AF_UNIX) /* workers share the socket: each takes its part */
+			/* of a Unix socket, which workers share, each takes its part */
+			if (peer.ss_family == AF_UNIX || loop_is_spent(l->loop))
 				break;
 			continue;
 		}

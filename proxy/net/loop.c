@@ -47,7 +47,7 @@ struct loop {
 	struct task_list inbox;        /* tasks other threads woke, by post_link */
 	int inbox_fd;                  /* eventfd: the inbox is not empty */
 	struct event *inbox_event;
-	struct task_list tasks;
+	struct task_list tasks, slices;
 	struct timer_queue queues[LOOP_TIMER_QUEUES];
 	size_t n_queues;
 	uint64_t tick_due_ms;          /* 0: not armed */
@@ -59,7 +59,7 @@ struct loop {
 	struct loop_turn turn;
 	bool stopped;
 	size_t taken;                  /* bytes read since the tasks ran last */
-	unsigned calls;                /* callbacks left so far */
+	unsigned calls;                /* of callbacks and tasks so far */
 	struct access_sink *access_sink;       /* borrowed; NULL: access lines go to stdout */
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
@@ -178,28 +178,47 @@ void loop_access(struct loop *l, const char *line, size_t len)
 	l->access_len += len;
 }
 
+static struct task_list *loop_list(struct loop *l, const struct task *t)
+{
+	return t->is_slice ? &l->slices : &l->tasks;
+}
+
 static void loop_run_task(struct loop *l, struct task *t)
 {
-	TAILQ_REMOVE(&l->tasks, t, link);
+	TAILQ_REMOVE(loop_list(l, t), t, link);
 	t->queued = false;
 	loop_enter(l, (loop_callback *)t->run);
 	t->run(t);
 }
 
-/* Runs the tasks, slices among them or not. A task that a task queues runs in the next round. */
-static void loop_run_tasks(struct loop *l, bool slices)
+/* Whether what was called last may have been long, or the last look at the clock is some calls ago. */
+static bool loop_looks(struct loop *l)
+{
+	return ++l->calls % LOOP_CALLS_PER_LOOK == 0 || loop_turn_looked(&l->turn);
+}
+
+/* Whether the tasks have taken as long as they may, beside the callbacks of their turn. */
+static bool loop_round_is_spent(struct loop *l, uint64_t began_us)
+{
+	return !l->stopped && loop_looks(l) && loop_now_us(l) - began_us >= LOOP_ROUND_SPENT_US;
+}
+
+/* A task that a task queues runs in the next round; so do those that are left when the round has taken long, before any
+ * that came later. */
+static void loop_run_tasks(struct loop *l)
 {
 	struct task mark = { .queued = true }, *t;
+	uint64_t began_us;
 
 	l->taken = 0;
+	if (TAILQ_EMPTY(&l->tasks))
+		return;
+	began_us = loop_now_us(l);
 	TAILQ_INSERT_TAIL(&l->tasks, &mark, link);
 	while ((t = TAILQ_FIRST(&l->tasks)) != &mark) {
-		if (slices || !t->is_slice) {
-			loop_run_task(l, t);
-			continue;
-		}
-		TAILQ_REMOVE(&l->tasks, t, link);
-		TAILQ_INSERT_TAIL(&l->tasks, t, link);
+		loop_run_task(l, t);
+		if (loop_round_is_spent(l, began_us))
+			break;
 	}
 	TAILQ_REMOVE(&l->tasks, &mark, link);
 }
@@ -209,7 +228,7 @@ void loop_defer(struct loop *l, struct task *t)
 	assert(t->run);
 	if (t->queued)
 		return;
-	TAILQ_INSERT_TAIL(&l->tasks, t, link);
+	TAILQ_INSERT_TAIL(loop_list(l, t), t, link);
 	t->queued = true;
 }
 
@@ -267,7 +286,7 @@ void loop_forget_own(struct loop *l, struct task *t)
 	assert(!t->posted);
 	t->run = NULL;
 	if (t->queued)
-		TAILQ_REMOVE(&l->tasks, t, link);
+		TAILQ_REMOVE(loop_list(l, t), t, link);
 	t->queued = false;
 }
 
@@ -369,6 +388,7 @@ struct loop *loop_new(void)
 	/* Only one thread uses the base, so it needs no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
 	TAILQ_INIT(&l->tasks);
+	TAILQ_INIT(&l->slices);
 	TAILQ_INIT(&l->inbox);
 	pthread_mutex_init(&l->inbox_lock, NULL);
 	l->thread = pthread_self();
@@ -410,16 +430,24 @@ void loop_free(struct loop **lp)
 	*lp = NULL;
 }
 
-/* What comes behind the events of a turn: the tasks, then the lines that all of it has written. */
+/* What comes behind the events of a turn: the tasks, a slice of long work, then the lines that all of it wrote. */
 static void loop_end_turn(struct loop *l)
 {
-	if (!l->stopped)
-		loop_run_tasks(l, true);
+	if (!l->stopped) {
+		loop_run_tasks(l);
+		if (!TAILQ_EMPTY(&l->slices))
+			loop_run_task(l, TAILQ_FIRST(&l->slices));
+	}
 	if (l->access_len) {
 		loop_enter(l, (loop_callback *)loop_flush_access);
 		loop_flush_access(l);
 	}
 	loop_turn_end(&l->turn, &l->stats);
+}
+
+static bool loop_has_tasks(const struct loop *l)
+{
+	return !TAILQ_EMPTY(&l->tasks) || !TAILQ_EMPTY(&l->slices);
 }
 
 int loop_run(struct loop *l)
@@ -431,7 +459,7 @@ int loop_run(struct loop *l)
 	l->stopped = false;
 	do {
 		/* Tasks that are left do not wait for events, though events come first */
-		status = event_base_loop(l->base, EVLOOP_ONCE | (TAILQ_EMPTY(&l->tasks) ? 0 : EVLOOP_NONBLOCK));
+		status = event_base_loop(l->base, EVLOOP_ONCE | (loop_has_tasks(l) ? EVLOOP_NONBLOCK : 0));
 		loop_end_turn(l);
 	} while (!status && !l->stopped);
 	return status < 0 ? -1 : 0;
@@ -451,17 +479,17 @@ void loop_leave(struct loop *l)
 {
 	bool full = l->taken >= LOOP_ROUND_BYTES;
 
-	if (l->stopped || (!full && ++l->calls % LOOP_CALLS_PER_LOOK))
+	if (l->stopped || (!full && !loop_looks(l)))
 		return;
-	if (loop_is_spent(l))
+	if (loop_turn_is_spent(&l->turn))
 		event_base_loopbreak(l->base);
 	else if (full)
-		loop_run_tasks(l, false);
+		loop_run_tasks(l);
 }
 
-bool loop_is_spent(const struct loop *l)
+bool loop_is_spent(struct loop *l)
 {
-	return loop_turn_is_spent(&l->turn);
+	return loop_turn_call_is_spent(&l->turn);
 }
 
 void loop_count_turns(struct loop *l)

@@ -24,7 +24,7 @@ struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
-	bool is_slice;                 /* of long work that nobody waits for: it runs at the end of a turn alone */
+	bool is_slice;                 /* of long work that nobody waits for: a turn has one of these, at its end */
 	/* set while it is in its loop's inbox, where another thread put it; the inbox's lock guards both */
 	TAILQ_ENTRY(task) post_link;
 	bool posted;
@@ -60,9 +60,10 @@ void loop_leave(struct loop *);
 void loop_took(struct loop *, size_t bytes);
 /* The turns are counted from now on: the loop serves clients. */
 void loop_count_turns(struct loop *);
-/* Whether the present turn has lasted so long that who has more to do than a millisecond's work leaves the rest to
- * later turns (loop_defer()): others wait. */
-bool loop_is_spent(const struct loop *);
+/* Whether the present callback or task, or its turn, has lasted so long that who has more to do leaves the rest to
+ * later turns (loop_defer()): others wait. To be asked between pieces of work: the time of a callback counts from the
+ * first time that it asks. */
+bool loop_is_spent(struct loop *);
 struct stats *loop_stats(struct loop *);
 /* LOOP_SCRATCH_BYTES for use within one callback. */
 uint8_t *loop_scratch(struct loop *);

@@ -58,6 +58,7 @@ static void turn_watch(struct loop_turn *t, loop_callback *callback)
 void loop_turn_enter(struct loop_turn *t, loop_callback *callback)
 {
 	turn_watch(t, callback);
+	t->looked_us = 0;
 	if (!t->began_us)
 		t->began_us = turn_clock(CLOCK_MONOTONIC);
 }
@@ -65,6 +66,23 @@ void loop_turn_enter(struct loop_turn *t, loop_callback *callback)
 bool loop_turn_is_spent(const struct loop_turn *t)
 {
 	return t->began_us && turn_clock(CLOCK_MONOTONIC) - t->began_us >= LOOP_TURN_SPENT_US;
+}
+
+bool loop_turn_call_is_spent(struct loop_turn *t)
+{
+	uint64_t now_us;
+
+	if (!t->began_us)
+		return false;
+	now_us = turn_clock(CLOCK_MONOTONIC);
+	if (!t->looked_us)
+		t->looked_us = now_us;
+	return now_us - t->began_us >= LOOP_TURN_SPENT_US || now_us - t->looked_us >= LOOP_CALL_SPENT_US;
+}
+
+bool loop_turn_looked(const struct loop_turn *t)
+{
+	return t->looked_us;
 }
 
 void loop_turn_end(struct loop_turn *t, struct stats *stats)

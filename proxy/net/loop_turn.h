@@ -9,7 +9,9 @@
 
 enum {
 	LOOP_TURN_LONG_US = 5000,
-	LOOP_TURN_SPENT_US = 2000      /* after so long whatever can wait goes on in the next turn */
+	LOOP_TURN_SPENT_US = 2000,     /* after so long whatever can wait goes on in the next turn */
+	LOOP_CALL_SPENT_US = 250,      /* or after so long of one callback: the others have their part of a turn */
+	LOOP_ROUND_SPENT_US = 1000     /* after so long tasks wait for the next turn */
 };
 #ifndef LOOP_TELL_US
 #define LOOP_TELL_US LOOP_TURN_LONG_US
@@ -20,6 +22,7 @@ typedef void loop_callback(void);      /* any function */
 struct loop_turn {
 	bool counts;                   /* whether the turns are counted; false for loops that serve no clients */
 	uint64_t began_us;             /* 0: the loop waits */
+	uint64_t looked_us;            /* when the present callback first asked whether it is spent; 0: it has not */
 #ifdef LOOP_WATCHED
 	loop_callback *called;         /* NULL: none yet in this turn */
 	/* what the thread had used of the processor by then, and when the turn began */
@@ -33,6 +36,10 @@ struct loop_turn {
 void loop_turn_enter(struct loop_turn *, loop_callback *);
 /* Whether the present turn has taken LOOP_TURN_SPENT_US; false outside of a turn. */
 bool loop_turn_is_spent(const struct loop_turn *);
+/* The same, or the present callback has taken LOOP_CALL_SPENT_US since it first asked. */
+bool loop_turn_call_is_spent(struct loop_turn *);
+/* Whether the present callback, or the last one, has asked: who does not is short. */
+bool loop_turn_looked(const struct loop_turn *);
 /* The loop is about to wait. */
 void loop_turn_end(struct loop_turn *, struct stats *);
 

@@ -71,7 +71,7 @@ def test_pages_go_by_reference_once_asked_for_often(start, site, library, size):
 def test_where_the_kernel_takes_no_pages(start, site, library):
     body = noise(300_000)
     site["/f"] = whole(body)
-    proxy = start(site.origin, env={**preloading(library), "REFERENCE_REFUSED": "1"})
+    proxy = start(site.origin, "--workers", "1", env={**preloading(library), "REFERENCE_REFUSED": "1"})
     proxy.get("/f")
     often(proxy)
     for _ in range(3):

@@ -247,7 +247,7 @@ static void between_callbacks(void)
 	static const struct { const char *rule; struct source first; const char *want; } cases[] = {
 		{ "tasks run behind all callbacks", { .leaves = 1 }, "ppab" },
 		{ "much was read: they run before the next callback", { .took = MUCH, .leaves = 1 }, "papb" },
-		{ "but no slice of long work", { .took = MUCH, .leaves = 1, .is_slice = true }, "ppab" },
+		{ "but no slice of long work", { .took = MUCH, .leaves = 1, .is_slice = true }, "ppba" },
 		{ "one byte less is not much", { .took = MUCH - 1, .leaves = 1 }, "ppab" },
 		{ "who does not leave runs nothing", { .took = MUCH }, "ppab" },
 		{ "the turn is spent: the next callback has another one", { .naps_us = LONG_US, .leaves = LOOKS }, "papb" },
@@ -330,6 +330,37 @@ static void spent_turns(void)
 		close(fds[i][1]);
 	}
 	loop_free(&loop);
+}
+
+static void on_napping(struct task *t)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = LOOP_TURN_SPENT_US * 1000 }, NULL);
+	on_task(t);
+}
+
+/* Where tasks take long, the rest of them wait until the sockets have had their turn; none is passed over. */
+static void long_rounds(void)
+{
+	enum { TASKS = 12 };
+	struct actor tasks[TASKS];
+	struct event *readable;
+	int fds[2];
+
+	CU_ASSERT_FATAL(pipe(fds) == 0);
+	begin();
+	readable = event_new(loop_base(loop), fds[0], EV_READ, on_readable, NULL);
+	event_add(readable, NULL);
+	for (size_t i = 0; i < TASKS; i++) {
+		tasks[i] = (struct actor)ACTOR((char)('a' + i), .fd = i ? 0 : fds[1], .stops = i + 1 == TASKS);
+		tasks[i].task.run = on_napping;
+		loop_defer(loop, &tasks[i].task);
+	}
+	CU_ASSERT_EQUAL(loop_run(loop), 0);
+	UNIT_ROW(strcmp(said, "abcdpefghijkl") == 0, "%s", said);
+	event_free(readable);
+	loop_free(&loop);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 /* Lines that a task wrote go out in its turn, also where it stops the loop: a sink has them before the loop runs again. */
@@ -476,5 +507,5 @@ static void clocks(void)
 	loop_free(&loop);
 }
 
-UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "between callbacks", between_callbacks }, { "spent turns", spent_turns }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
+UNIT_SUITE(loop, { "tasks", tasks }, { "woken by other threads", woken }, { "next turn", next_turn }, { "stopped", stopped }, { "between callbacks", between_callbacks }, { "spent turns", spent_turns }, { "long rounds", long_rounds }, { "access lines", access_lines }, { "busy", busy }, { "timers", timers }, { "rearmed", rearmed },
 	{ "durations", durations }, { "many durations", many_durations }, { "freed", freed }, { "clocks", clocks })

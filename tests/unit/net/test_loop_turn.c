@@ -88,19 +88,13 @@ enum { FRESH_TURNS_MAX = 1000 };
  * was not. */
 static struct { bool slept, behind, fresh; unsigned turns; } saw;
 
-static void sleeper(struct task *t)
+static void sleeper(struct timer *t)
 {
 	static const struct timespec whole = { .tv_nsec = LOOP_TURN_SPENT_US * 1000L };
 
 	(void)t;
 	nanosleep(&whole, NULL);
 	saw.slept = loop_is_spent(loop);
-}
-
-static void behind_sleeper(struct task *t)
-{
-	(void)t;
-	saw.behind = loop_is_spent(loop);
 }
 
 /* A busy machine may spend any turn before this is called, but not all of them. */
@@ -113,6 +107,15 @@ static void until_fresh(struct task *t)
 		loop_defer(loop, t);
 }
 
+static struct task fresh = { .run = until_fresh };
+
+static void behind_sleeper(struct timer *t)
+{
+	(void)t;
+	saw.behind = loop_is_spent(loop);
+	loop_defer(loop, &fresh);
+}
+
 static void spent(void)
 {
 	static const struct { const char *rule; bool counts; } cases[] = {
@@ -121,7 +124,7 @@ static void spent(void)
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct task tasks[] = { { .run = sleeper }, { .run = behind_sleeper }, { .run = until_fresh } };
+		struct timer timers[] = { { .fire = sleeper }, { .fire = behind_sleeper } };
 
 		memset(&saw, 0, sizeof saw);
 		loop = loop_new();
@@ -129,8 +132,8 @@ static void spent(void)
 		if (cases[i].counts)
 			loop_count_turns(loop);
 		UNIT_ROW(!loop_is_spent(loop), "%s: no turn yet", cases[i].rule);
-		for (size_t j = 0; j < COUNT(tasks); j++)
-			loop_defer(loop, &tasks[j]);
+		for (size_t j = 0; j < COUNT(timers); j++)
+			loop_arm(loop, &timers[j], 1);
 		CU_ASSERT(!loop_run(loop));
 		UNIT_ROW(saw.slept, "%s: behind long work", cases[i].rule);
 		UNIT_ROW(saw.behind, "%s: for others of the same turn", cases[i].rule);
@@ -138,6 +141,48 @@ static void spent(void)
 		UNIT_ROW(!loop_is_spent(loop), "%s: nor between turns", cases[i].rule);
 		loop_free(&loop);
 	}
+}
+
+/* One after the other in a turn: whether the first was spent at its end, and whether the second one was at its beginning. */
+static struct { bool first, second; unsigned turns; } shares;
+
+static void long_share(struct task *t)
+{
+	static const struct timespec share = { .tv_nsec = LOOP_CALL_SPENT_US * 1000L };
+
+	(void)t;
+	loop_is_spent(loop);
+	nanosleep(&share, NULL);
+	shares.first = loop_is_spent(loop);
+}
+
+static struct task share_tasks[2];
+
+/* A busy machine may spend any turn, but not all of them. */
+static void next_share(struct task *t)
+{
+	(void)t;
+	shares.second = loop_is_spent(loop);
+	if (!shares.second || !shares.first || ++shares.turns == FRESH_TURNS_MAX) {
+		loop_stop(loop);
+		return;
+	}
+	for (size_t i = 0; i < COUNT(share_tasks); i++)
+		loop_defer(loop, &share_tasks[i]);
+}
+
+static void each_has_a_share(void)
+{
+	loop = loop_new();
+	CU_ASSERT_FATAL(loop != NULL);
+	share_tasks[0].run = long_share;
+	share_tasks[1].run = next_share;
+	for (size_t i = 0; i < COUNT(share_tasks); i++)
+		loop_defer(loop, &share_tasks[i]);
+	CU_ASSERT(!loop_run(loop));
+	UNIT_ROW(shares.first, "who has had his share is spent");
+	UNIT_ROW(!shares.second, "and nobody else");
+	loop_free(&loop);
 }
 
 /* Functions have names, static ones too; what is no function has a number. */
@@ -151,4 +196,4 @@ static void symbols(void)
 	CU_ASSERT_STRING_EQUAL(symbol_name(16, text), "the function at 0x10");
 }
 
-UNIT_SUITE(loop_turn, { "turns", turns }, { "spent", spent }, { "symbols", symbols })
+UNIT_SUITE(loop_turn, { "turns", turns }, { "spent", spent }, { "each has a share", each_has_a_share }, { "symbols", symbols })
