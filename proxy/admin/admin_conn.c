@@ -24,7 +24,7 @@ enum {
 	ADMIN_IDLE_MS = 60000,
 	ADMIN_WRITE_MS = 30000,
 	ADMIN_LINGER_MS = 1000,
-	ADMIN_DISCARDS_PER_EVENT = 4   /* the kernel has more by then of a client that never stops sending */
+	ADMIN_DISCARDS_PER_EVENT = 4   /* reads: a client that never stops sending must not keep the loop */
 };
 
 enum admin_state {

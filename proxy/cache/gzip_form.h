@@ -1,6 +1,6 @@
 /* Owns making the gzip forms of stored bodies. A form is begun on the first request for it, by the worker that has the
- * request; it is made one step per turn of the loop, into an object that every client who wants the form reads, on any
- * worker.
+ * request; it is made one step per turn of the loop (per two turns while the sweeper works there), into an object that
+ * every client who wants the form reads, on any worker.
  * Must not know: clients, response heads.
  * Invariants: a stored body is compressed once, however many clients ask and however slowly they read; a form is kept
  * and counted with its body, and goes with it; a form that saves too little is not tried again. */

@@ -17,7 +17,7 @@ enum {
 	/* a request takes three: one pipelining client must not keep the loop to itself */
 	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
-	CLIENT_DISCARDS_PER_EVENT = 4, /* the kernel has more by then of a client that never stops sending */
+	CLIENT_DISCARDS_PER_EVENT = 4, /* reads: a client that never stops sending must not keep the loop */
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500
 };
@@ -442,4 +442,3 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
 		client_on_conn(c, CONN_READABLE);
 	return 0;
 }
-

@@ -1,5 +1,5 @@
-/* Owns a worker's clients as a whole: the list of them, which wait for a request, spare exchanges, and what befalls all
- * at a time: new settings, a shutdown, rest. Must not know: what a client does next (client.c).
+/* Owns a worker's clients as a whole: the list of all, the list of those that are idle, the spare exchanges, and what
+ * concerns all clients at a time: new settings, a shutdown, rest. Must not know: what a client does next (client.c).
  * Invariant: a spare exchange has a parser, a buffer of its first size, and nothing of anybody's request. */
 #include "proxy/client/client_internal.h"
 

@@ -128,7 +128,7 @@ static void listener_on_readable(evutil_socket_t fd, short what, void *arg)
 			if (peer.ss_family == AF_UNIX)
 				len = sizeof peer.ss_family;   /* the name that a client may have says nothing of it */
 			l->accept(l->arg, client, (struct sockaddr *)&peer, len);
-			/* of a Unix socket, which workers share, each takes its part */
+			/* Workers share a Unix socket, so each takes one connection at a time. */
 			if (peer.ss_family == AF_UNIX || loop_is_spent(l->loop))
 				break;
 			continue;

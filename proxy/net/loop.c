@@ -34,9 +34,9 @@ struct timer_queue {
 enum {
 	LOOP_TIMER_QUEUES = 64,
 	LOOP_ACCESS_BYTES = 32 * 1024,
-	/* so much of what was read fits, with what is made of it, into a processor's own cache (L2) */
+	/* So many bytes, and the text that is made of them, fit into the cache of one processor (L2). */
 	LOOP_ROUND_BYTES = 256 * 1024,
-	LOOP_CALLS_PER_LOOK = 4        /* at the clock, which costs about a hundredth of a short call */
+	LOOP_CALLS_PER_LOOK = 4        /* The clock is asked once in so many short calls. */
 };
 
 struct loop {
@@ -57,9 +57,9 @@ struct loop {
 	char log_time[LOG_TIME_BYTES];
 	struct stats stats;
 	struct loop_turn turn;
-	bool stopped;
+	bool stopped;                  /* loop_stop() was called since loop_run() began */
 	size_t taken;                  /* bytes read since the tasks ran last */
-	unsigned calls;                /* of callbacks and tasks so far */
+	unsigned calls;                /* callbacks and tasks counted so far, for LOOP_CALLS_PER_LOOK */
 	struct access_sink *access_sink;       /* borrowed; NULL: access lines go to stdout */
 	size_t access_len;
 	char access[LOOP_ACCESS_BYTES];
@@ -203,8 +203,8 @@ static bool loop_round_is_spent(struct loop *l, uint64_t began_us)
 	return !l->stopped && loop_looks(l) && loop_now_us(l) - began_us >= LOOP_ROUND_SPENT_US;
 }
 
-/* A task that a task queues runs in the next round; so do those that are left when the round has taken long, before any
- * that came later. */
+/* Runs the tasks that are queued now. Those that they queue run in the next round, behind those that are left when this
+ * round has taken long. */
 static void loop_run_tasks(struct loop *l)
 {
 	struct task mark = { .queued = true }, *t;

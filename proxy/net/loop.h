@@ -24,7 +24,7 @@ struct task {
 	TAILQ_ENTRY(task) link;
 	void (*run)(struct task *);    /* NULL: not a task yet, or forgotten */
 	bool queued;
-	bool is_slice;                 /* of long work that nobody waits for: a turn has one of these, at its end */
+	bool is_slice;                 /* it does a slice of long work: a turn runs one such task, at its end */
 	/* set while it is in its loop's inbox, where another thread put it; the inbox's lock guards both */
 	TAILQ_ENTRY(task) post_link;
 	bool posted;
@@ -51,12 +51,11 @@ struct event_base *loop_base(struct loop *);
 /* Every callback that libevent calls tells this first, for the sake of loop_turn.h; callback: the function that does
  * the work. Tasks and timers are told by the loop itself. */
 void loop_enter(struct loop *, loop_callback *callback);
-/* A callback that may have had much to do, or that others of its kind come behind, calls this last, when whatever
- * called it is done with as well. Where much was read, it runs tasks: they write what was read while it is in the
- * processor's cache. Where the turn is spent, it ends the turn: the callbacks that are left come first in the next
- * one, behind the tasks. */
+/* The callbacks of sockets call this last, when nothing is on the stack that a task may free. Where much was read since
+ * the tasks ran last, it runs them: they write what was read while it is in the processor's cache. Where the turn is
+ * spent, it ends the turn: the callbacks that are left run first in the next turn, behind the tasks of this one. */
 void loop_leave(struct loop *);
-/* So many bytes were read from a socket, which tasks will pass on. */
+/* Tells that so many bytes were read from a socket; tasks will pass them on. */
 void loop_took(struct loop *, size_t bytes);
 /* The turns are counted from now on: the loop serves clients. */
 void loop_count_turns(struct loop *);

@@ -10,7 +10,7 @@
 enum {
 	LOOP_TURN_LONG_US = 5000,
 	LOOP_TURN_SPENT_US = 2000,     /* after so long whatever can wait goes on in the next turn */
-	LOOP_CALL_SPENT_US = 250,      /* or after so long of one callback: the others have their part of a turn */
+	LOOP_CALL_SPENT_US = 250,      /* after so long one callback or task leaves its rest to later turns */
 	LOOP_ROUND_SPENT_US = 1000     /* after so long tasks wait for the next turn */
 };
 #ifndef LOOP_TELL_US
@@ -38,7 +38,7 @@ void loop_turn_enter(struct loop_turn *, loop_callback *);
 bool loop_turn_is_spent(const struct loop_turn *);
 /* The same, or the present callback has taken LOOP_CALL_SPENT_US since it first asked. */
 bool loop_turn_call_is_spent(struct loop_turn *);
-/* Whether the present callback, or the last one, has asked: who does not is short. */
+/* Whether the callback that was called last has asked whether it is spent. One that does not ask is short. */
 bool loop_turn_looked(const struct loop_turn *);
 /* The loop is about to wait. */
 void loop_turn_end(struct loop_turn *, struct stats *);

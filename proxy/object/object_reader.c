@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* So often a body is read before its pages go out by reference. A copy costs 60 us a MB more; to move a MB into huge
- * pages first (heap_sent()) costs 200 us, and 2,500 where the host of a virtual machine has to find them. Who is read
- * less often than that is worth never costs it, and who is read more often loses little by then. */
+ * pages first (heap_sent()) costs 200 us, and 2,500 where the host of a virtual machine has to find them. So a
+ * body that is read a few times never costs that, and one that is read often has not cost much more by then. */
 enum { PAGES_HITS = 48 };
 
 bool object_join(struct object *o, struct object_reader *r)
