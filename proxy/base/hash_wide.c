@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "core/text/cpu.h"
 #include "proxy/base/hash.h"
+#include "proxy/base/hash_wide_sums.h"
 
 enum {
 	BLOCK_BYTES = HASH_WIDE_WORDS * 8,
@@ -26,6 +28,9 @@ int hash_wide_draw(struct hash_wide_secret *s)
 		return -1;
 	for (i = 0; i < HASH_WIDE_WORDS + 2; i++)
 		s->block[i] = hash_sip(seeds, &i, sizeof i);
+#if defined(__x86_64__)
+	s->carryless = cpu_level() >= CPU_AVX512;
+#endif
 	return 0;
 }
 
@@ -71,8 +76,7 @@ static inline void wide_add(struct wide *sum, uint64_t a, uint64_t b)
 	sum->high += high + (sum->low < low);
 }
 
-/* n words, an even number. */
-static void nh(const uint64_t *key, const uint8_t *bytes, size_t n, struct wide sums[2])
+void hash_wide_sums_plain(const uint64_t *key, const uint8_t *bytes, size_t n, uint64_t sums[2][2])
 {
 	struct wide one = { 0, 0 }, two = { 0, 0 };
 
@@ -82,8 +86,19 @@ static void nh(const uint64_t *key, const uint8_t *bytes, size_t n, struct wide 
 		wide_add(&one, left + key[i], right + key[i + 1]);
 		wide_add(&two, left + key[i + 2], right + key[i + 3]);
 	}
-	sums[0] = one;
-	sums[1] = two;
+	memcpy(sums[0], &one, sizeof one);
+	memcpy(sums[1], &two, sizeof two);
+}
+
+static void block_sums(const struct hash_wide_secret *s, const uint8_t *bytes, size_t n, uint64_t sums[2][2])
+{
+#if defined(__x86_64__)
+	if (s->carryless) {
+		hash_wide_sums_avx512(s->block, bytes, n, sums);
+		return;
+	}
+#endif
+	hash_wide_sums_plain(s->block, bytes, n, sums);
 }
 
 void hash_wide_begin(struct hash_wide *h, const struct hash_wide_secret *secret)
@@ -96,13 +111,13 @@ void hash_wide_add(struct hash_wide *h, const void *piece, size_t len)
 {
 	const uint8_t *bytes = piece;
 	uint64_t length = len;
-	struct wide sums[2];
+	uint64_t sums[2][2];
 
 	wide_put(h, &length, sizeof length);
 	while (len > SHORT_BYTES) {
 		size_t n = (len < BLOCK_BYTES ? len : BLOCK_BYTES) / 16 * 2;
 
-		nh(h->secret->block, bytes, n, sums);
+		block_sums(h->secret, bytes, n, sums);
 		wide_put(h, sums, sizeof sums);
 		bytes += n * 8;
 		len -= n * 8;

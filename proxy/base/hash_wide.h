@@ -1,13 +1,13 @@
 /* Owns names of 128 bits for bytes that peers choose: for tables that trust a name in the place of the bytes.
  * Must not know: what is named.
  * Invariant: two different sequences of pieces have the same name with a probability of about 2^-120 at most, whoever
- * made them, as long as nobody outside knows the secret or sees a name. Long pieces go through NH with words of 64
- * bits, twice with one key shifted, and what it makes of each block goes through SipHash.
- * Sources: Black, Halevi, Krawczyk, Krovetz and Rogaway, UMAC (1999), NH and its Toeplitz extension; Aumasson and
- * Bernstein, SipHash (2012). */
+ * made them, as long as nobody outside knows the secret or sees a name. Long pieces go through sums of products of words
+ * of 64 bits, twice with one key shifted (hash_wide_sums.h), and what these make of each block goes through SipHash.
+ * Source: Aumasson and Bernstein, SipHash (2012). */
 #ifndef UTFEED_PROXY_BASE_HASH_WIDE_H
 #define UTFEED_PROXY_BASE_HASH_WIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +20,7 @@ enum {
 struct hash_wide_secret {
 	uint64_t block[HASH_WIDE_WORDS + 2];
 	uint64_t ends[2][2];
+	bool carryless; /* the products are those of carry-less multiplication, by AVX-512 */
 };
 
 /* -1: the system gave no random numbers. */

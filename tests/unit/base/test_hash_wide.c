@@ -1,5 +1,8 @@
-/* Owns the cases of proxy/base/hash_wide.c: what must be told apart is, and every secret names anew. */
+/* Owns the cases of proxy/base/hash_wide*.c: what must be told apart is, and every secret names anew, whichever
+ * instructions the processor has. */
 #include "proxy/base/hash_wide.h"
+#include "core/text/cpu.h"
+#include "proxy/base/hash_wide_sums.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -130,4 +133,53 @@ static void draw(void)
 	CU_ASSERT_FATAL(hash_wide_draw(&secret) == 0);
 }
 
-UNIT_SUITE(hash_wide, { "draw", draw }, { "lengths", lengths }, { "order", order }, { "pieces", pieces }, { "many", many }, { "secrets", secrets })
+static void draw_plain(void)
+{
+	cpu_limit(CPU_PLAIN);
+	draw();
+	cpu_limit(CPU_LEVELS);
+}
+
+#if defined(__x86_64__)
+/* The product of two polynomials over GF(2), added to the sum. */
+static void add_product(uint64_t sum[2], uint64_t a, uint64_t b)
+{
+	for (unsigned bit = 0; bit < 64; bit++)
+		if (b >> bit & 1) {
+			sum[0] ^= a << bit;
+			sum[1] ^= bit ? a >> (64 - bit) : 0;
+		}
+}
+
+/* The sums by vectors are what their definition says, of every number of words. */
+static void carryless(void)
+{
+	enum { WORDS = 44 };
+	uint64_t words[WORDS], key[WORDS + 2];
+
+	if (cpu_level() < CPU_AVX512)
+		return;
+	for (size_t i = 0; i < WORDS + 2; i++)
+		key[i] = secret.block[i];
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = secret.block[100 + i];
+	for (size_t n = 0; n <= WORDS; n += 2) {
+		uint64_t sums[2][2], want[2][2] = { { 0, 0 }, { 0, 0 } };
+
+		for (size_t i = 0; i < n; i += 2) {
+			add_product(want[0], words[i] ^ key[i], words[i + 1] ^ key[i + 1]);
+			add_product(want[1], words[i] ^ key[i + 2], words[i + 1] ^ key[i + 3]);
+		}
+		hash_wide_sums_avx512(key, (const uint8_t *)words, n, sums);
+		UNIT_ROW(memcmp(sums, want, sizeof sums) == 0, "%zu words", n);
+	}
+}
+#else
+static void carryless(void)
+{
+}
+#endif
+
+UNIT_SUITE(hash_wide, { "draw", draw }, { "carryless", carryless }, { "lengths", lengths }, { "order", order },
+    { "pieces", pieces }, { "many", many }, { "secrets", secrets }, { "draw, plain", draw_plain },
+    { "lengths, plain", lengths }, { "order, plain", order }, { "pieces, plain", pieces }, { "many, plain", many })
