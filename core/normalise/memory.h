@@ -1,5 +1,5 @@
 /* Owns the shape of a memory that a normaliser may be given: what was found of a body is kept under a name, so that the
- * same bytes are not judged again.
+ * same bytes are not judged, and not read, again.
  * Must not know: who keeps it, how names are made of bytes.
  * Invariant: two different bodies have different names, whoever chose them; so the memory makes them with a secret. */
 #ifndef UTFEED_CORE_NORMALISE_MEMORY_H
@@ -11,6 +11,7 @@
 
 #include "core/evidence/hints.h"
 #include "core/policy/policy.h"
+#include "core/repair/repair_state.h"
 #include "core/text/utf8.h"
 
 /* Pieces of what a name is made of, in an order that is always the same. */
@@ -38,6 +39,11 @@ struct normalise_memory {
 	/* NULL: the name is not known. Valid until the memory is asked or told anything else. */
 	const struct normalise_learned *(*recall)(void *arg, const struct normalise_name *);
 	void (*keep)(void *arg, const struct normalise_name *, const struct normalise_learned *);
+	/* Likewise, of bodies longer than their windows: the repairs' state behind a passage that needed none
+	 * (passages.h). passage_bytes: how long one is at least; 0: none is kept, and these are never called. */
+	size_t passage_bytes;
+	const struct repair_state *(*recall_passage)(void *arg, const struct normalise_name *);
+	void (*keep_passage)(void *arg, const struct normalise_name *, const struct repair_state *);
 	void *arg;
 };
 

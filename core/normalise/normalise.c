@@ -14,6 +14,7 @@
 #include "core/decode/decoder.h"
 #include "core/evidence/sniff.h"
 #include "core/memory/spares.h"
+#include "core/normalise/passages.h"
 #include "core/normalise/recall.h"
 #include "core/normalise/recode.h"
 
@@ -49,6 +50,7 @@ struct normaliser {
 	struct verdict verdict;
 	struct recall recall;
 	struct recode *recode;      /* NULL: the bytes are passed on, or nothing is decided */
+	struct passages passages;   /* of what recode is fed */
 	struct normalise_report report;
 };
 
@@ -222,6 +224,8 @@ static int begin(struct normaliser *n)
 			v->named = NULL;
 		}
 		if (n->recode) {
+			n->passages =
+			    (struct passages){ .recode = n->recode, .sink = sink, .written = &n->report.bytes_out };
 			recode_set_base(n->recode, n->options.base);
 			recode_set_gateway(n->recode, n->options.gateway);
 			recode_set_other(n->recode, v->also, &n->evidence.hints);
@@ -237,6 +241,8 @@ static int begin(struct normaliser *n)
 		n->state = NORM_PASS;
 	else
 		n->state = may_be_revised(n) ? NORM_ASCII : NORM_RECODE;
+	if (n->state == NORM_RECODE && recall_window(&n->recall, &n->evidence))
+		passages_begin(&n->passages, n->recall.memory, recall_window(&n->recall, &n->evidence));
 	n->evidence.bytes = NULL;
 	return NORMALISE_OK;
 }
@@ -356,7 +362,7 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 			rc = write_out(n, in, len);
 			break;
 		case NORM_RECODE:
-			rc = recode_feed(n->recode, in, len);
+			rc = passages_feed(&n->passages, in, len);
 			break;
 		case NORM_ASCII:
 			rc = stream_ascii(n, in, len, &used);
@@ -454,6 +460,11 @@ int normaliser_feed(struct normaliser *n, const uint8_t *in, size_t len)
 	if (n->state == NORM_HOLD)
 		rc = feed_held(n, in, len, &used);
 	return stop(n, rc || used == len ? rc : stream(n, in + used, len - used));
+}
+
+size_t normaliser_slice(const struct normaliser *n, const uint8_t *in, size_t len, size_t most)
+{
+	return passages_slice(&n->passages, in, len, most);
 }
 
 int normaliser_finish(struct normaliser *n)

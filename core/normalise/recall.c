@@ -72,6 +72,11 @@ bool recall_is_same(const struct recall *r)
 	return r->recalled && r->found.same;
 }
 
+const struct normalise_name *recall_window(const struct recall *r, const struct evidence *e)
+{
+	return r->recalled && !e->complete ? &r->name : NULL;
+}
+
 unsigned recall_repairs(const struct recall *r, unsigned repairs)
 {
 	return r->recalled && r->found.sound ? repairs & REPAIR_PROLOG : repairs;

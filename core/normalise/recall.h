@@ -34,6 +34,8 @@ void recall_verdict(const struct recall *, struct evidence *, struct verdict *);
 void recall_decided(struct recall *, const struct evidence *, const struct verdict *);
 /* Whether the body is known to come out as it goes in, without a repair. */
 bool recall_is_same(const struct recall *);
+/* The name of a window that came before and was decided on, behind which the body goes on; NULL: it is none. */
+const struct normalise_name *recall_window(const struct recall *, const struct evidence *);
 /* Of these repairs those that may find something. */
 unsigned recall_repairs(const struct recall *, unsigned repairs);
 

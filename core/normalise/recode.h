@@ -11,6 +11,7 @@
 #include "core/decode/charset.h"
 #include "core/evidence/hints.h"
 #include "core/repair/repair.h"
+#include "core/repair/repair_state.h"
 
 struct recode;
 /* repairs: REPAIR_* bits. to_ascii: the output is US-ASCII with numeric references. spares: borrowed; NULL: none. NULL:
@@ -33,6 +34,12 @@ int recode_text(struct recode *, const uint8_t *, size_t len) __attribute__((war
 int recode_finish(struct recode *) __attribute__((warn_unused_result));
 void recode_leave_end(struct recode *);                             /* as repair_leave_end() */
 bool recode_is_over(const struct recode *);                        /* as repair_is_over() */
+
+/* As repair_save() and repair_restore(), where text in UTF-8 may come out as it goes in. */
+bool recode_save(const struct recode *, struct repair_state *) __attribute__((warn_unused_result));
+void recode_restore(struct recode *, const struct repair_state *, size_t len);
+/* How much was not written as it came: all that the other counts count. */
+uint64_t recode_events(const struct recode *);
 
 /* As repair_was_prolog(), of UTF-8 output. */
 bool recode_was_prolog(const struct recode *, uint64_t written);

@@ -16,6 +16,7 @@
 #include "core/repair/repair_gateway.h"
 #include "core/repair/repair_lex.h"
 #include "core/repair/repair_prolog.h"
+#include "core/repair/repair_state.h"
 
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
@@ -281,6 +282,21 @@ void repair_leave_end(struct repair *r)
 bool repair_is_over(const struct repair *r)
 {
 	return repair_lex_is_over(&r->lex);
+}
+
+/* The gateway's lead, and text that was encoded twice, are looked for beyond the end of a token. */
+bool repair_save(const struct repair *r, struct repair_state *s)
+{
+	return r->lexed && !r->lex.gateway && !r->doubles && !r->line_ends && !r->in_prolog && r->characters.cut == 0 &&
+	    repair_lex_save(&r->lex, s);
+}
+
+void repair_restore(struct repair *r, const struct repair_state *s, size_t len)
+{
+	assert(r->lexed && r->held_len == 0);
+	r->in_prolog = false;
+	r->body += len;
+	repair_lex_restore(&r->lex, s);
 }
 
 bool repair_was_prolog(const struct repair *r, uint64_t written)

@@ -1,8 +1,8 @@
 /* Owns names of 128 bits for bytes that peers choose: for tables that trust a name in the place of the bytes.
  * Must not know: what is named.
  * Invariant: two different sequences of pieces have the same name with a probability of about 2^-120 at most, whoever
- * made them, as long as nobody outside knows the secret or sees a name. Long pieces go through sums of products of words
- * of 64 bits, twice with one key shifted (hash_wide_sums.h), and what these make of each block goes through SipHash.
+ * made them, as long as nobody outside knows the secret or sees a name. Long pieces go through sums of products of
+ * words of 64 bits, twice with one key shifted (hash_wide_sums.h), and what these make of each block through SipHash.
  * Source: Aumasson and Bernstein, SipHash (2012). */
 #ifndef UTFEED_PROXY_BASE_HASH_WIDE_H
 #define UTFEED_PROXY_BASE_HASH_WIDE_H

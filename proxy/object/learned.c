@@ -3,16 +3,28 @@
 #include "proxy/object/learned.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "proxy/base/hash_wide.h"
 #include "proxy/base/stats.h"
 
 enum { WAYS = 4 };
 
+/* What is kept follows it. */
 struct place {
 	struct normalise_name name;
 	uint64_t used; /* when it was asked for last, counted in questions; 0: it is free */
-	struct normalise_learned what;
+};
+
+/* What is kept lies behind its place, and the next place behind that. */
+#define FITS(what) \
+	_Static_assert(_Alignof(what) <= _Alignof(struct place) && sizeof(what) % _Alignof(struct place) == 0, #what)
+FITS(struct normalise_learned);
+FITS(struct repair_state);
+
+struct table {
+	size_t sets, what_bytes;
+	void *places;
 };
 
 struct learned {
@@ -20,8 +32,8 @@ struct learned {
 	struct hash_wide_secret secret;
 	struct stats *stats;
 	uint64_t questions;
-	size_t sets;
-	struct place *places;
+	struct table bodies;   /* struct normalise_learned */
+	struct table passages; /* struct repair_state */
 };
 
 static void learned_name(void *arg, const struct normalise_piece *pieces, size_t n, struct normalise_name *name)
@@ -40,12 +52,20 @@ static bool names_equal(const struct normalise_name *a, const struct normalise_n
 	return a->words[0] == b->words[0] && a->words[1] == b->words[1];
 }
 
-/* The place that has the name; else the one that it would get. */
-static struct place *learned_place(const struct learned *l, const struct normalise_name *name)
+static struct place *place_at(const struct table *t, size_t i)
 {
-	struct place *set = &l->places[name->words[0] % l->sets * WAYS], *oldest = set;
+	return (struct place *)(void *)((char *)t->places + i * (sizeof(struct place) + t->what_bytes));
+}
 
-	for (struct place *p = set; p < set + WAYS; p++) {
+/* The place that has the name; else the one that it would get. */
+static struct place *table_place(const struct table *t, const struct normalise_name *name)
+{
+	size_t set = name->words[0] % t->sets * WAYS;
+	struct place *oldest = place_at(t, set);
+
+	for (size_t i = set; i < set + WAYS; i++) {
+		struct place *p = place_at(t, i);
+
 		if (p->used && names_equal(&p->name, name))
 			return p;
 		if (p->used < oldest->used)
@@ -54,23 +74,61 @@ static struct place *learned_place(const struct learned *l, const struct normali
 	return oldest;
 }
 
-static const struct normalise_learned *learned_recall(void *arg, const struct normalise_name *name)
+static const void *table_recall(struct learned *l, const struct table *t, const struct normalise_name *name,
+    enum stats_counter counter)
 {
-	struct learned *l = arg;
-	struct place *p = learned_place(l, name);
+	struct place *p = table_place(t, name);
 
 	if (!p->used || !names_equal(&p->name, name))
 		return NULL;
 	p->used = ++l->questions;
-	stats_add(l->stats, STAT_VERDICTS_RECALLED, 1);
-	return &p->what;
+	stats_add(l->stats, counter, 1);
+	return p + 1;
 }
 
-static void learned_keep(void *arg, const struct normalise_name *name, const struct normalise_learned *what)
+static void table_keep(struct learned *l, const struct table *t, const struct normalise_name *name, const void *what)
+{
+	struct place *p = table_place(t, name);
+
+	*p = (struct place){ .name = *name, .used = ++l->questions };
+	memcpy(p + 1, what, t->what_bytes);
+}
+
+static const struct normalise_learned *recall_body(void *arg, const struct normalise_name *name)
 {
 	struct learned *l = arg;
 
-	*learned_place(l, name) = (struct place){ .name = *name, .used = ++l->questions, .what = *what };
+	return table_recall(l, &l->bodies, name, STAT_VERDICTS_RECALLED);
+}
+
+static void keep_body(void *arg, const struct normalise_name *name, const struct normalise_learned *what)
+{
+	struct learned *l = arg;
+
+	table_keep(l, &l->bodies, name, what);
+}
+
+static const struct repair_state *recall_passage(void *arg, const struct normalise_name *name)
+{
+	struct learned *l = arg;
+
+	return table_recall(l, &l->passages, name, STAT_PASSAGES_RECALLED);
+}
+
+static void keep_passage(void *arg, const struct normalise_name *name, const struct repair_state *behind)
+{
+	struct learned *l = arg;
+
+	table_keep(l, &l->passages, name, behind);
+}
+
+/* Pages of it that nothing is kept in take no memory. False: out of memory */
+static bool table_begin(struct table *t, size_t max, size_t what_bytes)
+{
+	t->sets = (max + WAYS - 1) / WAYS;
+	t->what_bytes = what_bytes;
+	t->places = calloc(t->sets, WAYS * (sizeof(struct place) + what_bytes));
+	return t->places != NULL;
 }
 
 struct learned *learned_new(size_t max, struct stats *stats)
@@ -80,17 +138,21 @@ struct learned *learned_new(size_t max, struct stats *stats)
 	if (!l)
 		return NULL;
 	l->stats = stats;
-	l->sets = (max + WAYS - 1) / WAYS;
-	l->memory = (struct normalise_memory){ learned_name, learned_recall, learned_keep, l };
-	if (hash_wide_draw(&l->secret) || !(l->places = calloc(l->sets, WAYS * sizeof *l->places)))
+	l->memory = (struct normalise_memory){ .name = learned_name, .recall = recall_body, .keep = keep_body,
+		.passage_bytes = LEARNED_PASSAGE, .recall_passage = recall_passage, .keep_passage = keep_passage,
+		.arg = l };
+	if (hash_wide_draw(&l->secret) || !table_begin(&l->bodies, max, sizeof(struct normalise_learned)) ||
+	    !table_begin(&l->passages, max * LEARNED_PASSAGES, sizeof(struct repair_state)))
 		learned_free(&l);
 	return l;
 }
 
 void learned_free(struct learned **lp)
 {
-	if (*lp)
-		free((*lp)->places);
+	if (*lp) {
+		free((*lp)->bodies.places);
+		free((*lp)->passages.places);
+	}
 	free(*lp);
 	*lp = NULL;
 }

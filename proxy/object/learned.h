@@ -12,6 +12,11 @@
 struct stats;
 struct learned;
 
+enum {
+	LEARNED_PASSAGE = 8192, /* bytes: passages of bodies that are longer than their windows */
+	LEARNED_PASSAGES = 4    /* for each body that it holds it holds so many passages of any */
+};
+
 /* max: how many bodies it holds, at least 1. NULL: out of memory. */
 struct learned *learned_new(size_t max, struct stats *);
 void learned_free(struct learned **);

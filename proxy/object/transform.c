@@ -327,6 +327,13 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	}
 }
 
+size_t transform_slice(const struct transform *s, const uint8_t *in, size_t len)
+{
+	if (s->normaliser && !s->decode)
+		return normaliser_slice(s->normaliser, in, len, TRANSFORM_SLICE);
+	return len < TRANSFORM_SLICE ? len : TRANSFORM_SLICE;
+}
+
 enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t *in, size_t len, size_t *used,
     struct failure *failure)
 {
@@ -335,7 +342,7 @@ enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t
 	while (*used < len || s->output_pending) {
 		/* Before the decision bytes are only held, so they need not be cut into slices. */
 		bool slices = !s->undecided || s->decode || len - *used > s->options.encoding.sniff_bytes;
-		size_t n = slices && len - *used > TRANSFORM_SLICE ? TRANSFORM_SLICE : len - *used, took = n;
+		size_t n = slices ? transform_slice(s, in + *used, len - *used) : len - *used, took = n;
 		int r;
 
 		if (!s->undecided && object_full(s->object))

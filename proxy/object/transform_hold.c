@@ -150,8 +150,10 @@ static enum transform_result hold_read(struct transform *s, struct failure *fail
 	struct hold *h = &s->hold;
 
 	while (h->at < h->plain_len) {
-		size_t slice = s->undecided ? HOLD_SLICE : TRANSFORM_SLICE;
-		size_t left = h->plain_len - h->at, n = left < slice ? left : slice;
+		size_t left = h->plain_len - h->at, n = left < HOLD_SLICE ? left : HOLD_SLICE;
+
+		if (!s->undecided)
+			n = transform_slice(s, h->plain + h->at, left);
 
 		if (!s->undecided && object_full(s->object))
 			return TRANSFORM_FULL;

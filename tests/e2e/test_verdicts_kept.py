@@ -1,10 +1,15 @@
 """What was decided on a feed is known when the very same comes again, and is of no account when anything of it is another: the answers
 are those of a utfeed that keeps nothing."""
+import concurrent.futures
+import gzip
+import random
+
 import pytest
 
 from feeds import FEEDS, FRENCH, GREEK, RUSSIAN, rss
+from pages import FRESH, Site, page
 from proxy import normalise
-from wire import message
+from wire import chunked, message
 
 TYPE = "application/rss+xml"
 
@@ -99,3 +104,58 @@ def test_no_more_are_kept_than_asked_for(start, origin):
     assert proxy.counters()["verdicts_recalled"] == 1
     assert answer(proxy, origin, feeds[0]) == expected(feeds[0])
     assert proxy.counters()["verdicts_recalled"] == 1
+
+
+# ---- longer than the window ----
+
+ITEM = f"<item><title>{RUSSIAN}</title><description><![CDATA[<p>{RUSSIAN}</p>]]></description></item>\n"
+LONG = ('<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel>' + ITEM * (200_000 // len(ITEM.encode())) + "</channel></rss>\n").encode()
+
+
+def changed(at, by):
+    """The feed with other bytes near an offset, of the same length: after the next edge of a tag."""
+    at = LONG.index(b"<title>", at) + len("<title>")
+    return LONG[:at] + by + LONG[at + len(by):]
+
+
+def test_what_needed_no_repair_is_not_read_again(start, origin):
+    proxy = start(origin)
+    for at_least, at_most in ((0, 0), (0, 0), (12, 20), (24, 40)):
+        assert whole(proxy, origin, LONG).body == LONG
+        assert at_least <= proxy.counters()["passages_recalled"] <= at_most
+
+
+@pytest.mark.parametrize("at", [1000, 70_000, 120_000, 199_000])
+@pytest.mark.parametrize("by", [b"&&", b"\x01\x02", b"\xcd\xee\xe2\xee\xf1\xf2\xe8.", b"</item>", b"<b>", b"]]>"], ids=repr)
+def test_a_long_feed_that_is_another_now(start, origin, at, by):
+    """Its window is known, or not, and so are the passages before and behind what is new."""
+    proxy, now = start(origin), changed(at, by)
+    for data in (LONG, LONG, LONG, now, now, now, LONG):
+        assert answer(proxy, origin, data) == expected(data)
+    assert proxy.counters()["passages_recalled"] > 12
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("options", [(), ("--cache", "on"), ("--repair", "all,namespaces,base"), ("--rewrite", "enclosures", "--gateway-url", "http://g")],
+                         ids=" ".join)
+def test_long_feeds_of_many_at_once(start, origin, workers, options):
+    """Feeds of which each shares passages with the others, in pieces, with and without a coding, all at the same time."""
+    site, proxy = Site(origin), start(origin, "--workers", str(workers), *options)
+    same = start(origin, "--verdicts-kept", "0", *options)
+    feeds = [LONG, changed(80_000, b"&&"), changed(150_000, b"\x01"), changed(66_000, b"</rss>"), LONG[:130_000], LONG[:65_536]]
+    for number, data in enumerate(feeds):
+        plain, coded = number % 2, number % 3 == 2
+        body = gzip.compress(data, mtime=0) if coded else data
+        fields = (FRESH, *(("Content-Encoding: gzip",) if coded else ()), *(("Transfer-Encoding: chunked",) if not plain else ()))
+        site[f"/{number}"] = page(*fields, kind=TYPE, body=body if plain else chunked(body, [9000, 70_000, 1]))
+    want = [same.get(f"/{number}").body for number in range(len(feeds))]
+    order = [number for number in range(len(feeds)) for _ in range(12)]
+    random.Random(workers).shuffle(order)
+
+    def ask(number):
+        return number, proxy.get(f"/{number}", "Cache-Control: no-cache").body
+
+    with concurrent.futures.ThreadPoolExecutor(6) as many:
+        for number, body in many.map(ask, order):
+            assert body == want[number], number
+    assert (proxy.counters()["passages_recalled"] > 10) == ("--rewrite" not in options)

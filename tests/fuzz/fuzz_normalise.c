@@ -1,7 +1,7 @@
 /* Owns the fuzz target of core/normalise/normalise.c. Input: a byte each for policy and switches, output and window, cut, more switches; a Content-Type
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
- * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled comes out as before. */
+ * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled, and one whose window is and whose passages are, comes out as before. */
 #include "core/normalise/normalise.h"
 #include "core/text/utf8.h"
 #include "tests/unit/memory.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 5 };
+enum { HEAD_BYTES = 5, PASSAGE = 16 };
 
 struct seen {
 	int rc;
@@ -110,11 +110,33 @@ static void check_same(const struct seen *a, const struct seen *b)
 		check(memcmp(&a->report, &b->report, sizeof(a->report)) == 0);
 }
 
+/* The body is known, and then another one comes that differs in one byte. */
+static void check_other(const struct normalise_options *known, const uint8_t *data, size_t size, size_t step)
+{
+	struct normalise_options o = *known;
+	struct seen plain = { 0 }, other = { 0 };
+	uint8_t *changed;
+
+	if (size == 0)
+		return;
+	changed = malloc(size);
+	check(changed != NULL);
+	memcpy(changed, data, size);
+	changed[(size - 1) - step % size] ^= (uint8_t)(1u << step % 8);
+	run(&other, &o, changed, size, step);
+	o.memory = NULL;
+	run(&plain, &o, changed, size, size + 1);
+	check_same(&plain, &other);
+	free(changed);
+	free(plain.out);
+	free(other.out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t windows[] = { 0, 16, 64, 2000 };
 	struct normalise_options o = { 0 };
-	struct seen whole = { 0 }, cut = { 0 }, last = { 0 }, learnt = { 0 }, recalled = { 0 };
+	struct seen whole = { 0 }, cut = { 0 }, last = { 0 }, recalled;
 	struct one_body memory;
 	const uint8_t *line;
 	size_t step;
@@ -148,18 +170,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_same(&whole, &cut);
 	run_last(&last, &o, data, size);
 	check_same(&whole, &last);
-	one_body_begin(&memory);
+	one_body_begin_passages(&memory, PASSAGE);
 	o.memory = &memory.memory;
-	run(&learnt, &o, data, size, step);
-	check_same(&whole, &learnt);
-	run(&recalled, &o, data, size, size + 1);
-	check_same(&whole, &recalled);
-	check(memory.recalled == (memory.keeps > 0));
+	for (unsigned i = 0; i < 4; i++) {
+		recalled = (struct seen){ 0 };
+		run(&recalled, &o, data, size, i % 2 ? size + 1 : step);
+		check_same(&whole, &recalled);
+		check(memory.recalled == (memory.keeps > 0) * i);
+		free(recalled.out);
+	}
+	check_other(&o, data, size, step);
 	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);
 	free(last.out);
-	free(learnt.out);
-	free(recalled.out);
 	return 0;
 }

@@ -97,4 +97,41 @@ static void secrets(void)
 	learned_free(&b);
 }
 
-UNIT_SUITE(learned, { "recalls", recalls }, { "oldest", oldest }, { "bounded", bounded }, { "secrets", secrets })
+static bool knows_passage(const struct normalise_memory *m, unsigned number)
+{
+	struct normalise_name name = name_of(m, number);
+	const struct repair_state *behind = m->recall_passage(m->arg, &name);
+
+	CU_ASSERT(!behind || behind->tags == number);
+	return behind != NULL;
+}
+
+/* Passages have places of their own, and no more of them than there are for that many bodies. */
+static void passages(void)
+{
+	enum { MAX = 10, MANY = 1000 };
+	struct learned *l = learned_new(MAX, &stats);
+	const struct normalise_memory *m = learned_memory(l);
+	uint64_t before = atomic_load(&stats.value[STAT_PASSAGES_RECALLED]);
+	unsigned known = 0;
+
+	CU_ASSERT_EQUAL(m->passage_bytes, LEARNED_PASSAGE);
+	keep(m, 1);
+	CU_ASSERT_FALSE(knows_passage(m, 1));
+	for (unsigned i = 1; i < MANY; i++) {
+		struct normalise_name name = name_of(m, i);
+		struct repair_state behind = { .tags = i };
+
+		m->keep_passage(m->arg, &name, &behind);
+		CU_ASSERT_TRUE(knows_passage(m, i));
+	}
+	for (unsigned i = 1; i < MANY; i++)
+		known += knows_passage(m, i);
+	UNIT_ROW(known > MAX * LEARNED_PASSAGES / 2 && known <= MAX * LEARNED_PASSAGES + 8, "%u", known);
+	CU_ASSERT_EQUAL(atomic_load(&stats.value[STAT_PASSAGES_RECALLED]) - before, known + MANY - 1);
+	CU_ASSERT_TRUE(knows(m, 1));
+	CU_ASSERT_FALSE(knows(m, 2));
+	learned_free(&l);
+}
+
+UNIT_SUITE(learned, { "passages", passages }, { "recalls", recalls }, { "oldest", oldest }, { "bounded", bounded }, { "secrets", secrets })
