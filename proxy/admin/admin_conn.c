@@ -23,8 +23,7 @@ enum {
 	ADMIN_REQUEST_MS = 10000,
 	ADMIN_IDLE_MS = 60000,
 	ADMIN_WRITE_MS = 30000,
-	ADMIN_LINGER_MS = 1000,
-	ADMIN_DISCARDS_PER_EVENT = 4   /* reads: a client that never stops sending must not keep the loop */
+	ADMIN_LINGER_MS = 1000
 };
 
 enum admin_state {
@@ -297,11 +296,7 @@ static bool admin_read(struct admin_conn *c)
 /* Drops what a client still sends whose answer is out, until it closes. */
 static bool admin_linger(struct admin_conn *c)
 {
-	ssize_t n = 1;
-
-	for (int i = 0; i < ADMIN_DISCARDS_PER_EVENT && n > 0; i++)
-		n = conn_read(c->conn, c->in, sizeof c->in);
-	if (n > 0 || n == CONN_AGAIN)
+	if (conn_discard(c->conn))
 		conn_want(c->conn, true, false);
 	else
 		admin_conn_free(c);

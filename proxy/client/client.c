@@ -17,7 +17,6 @@ enum {
 	/* a request takes three: one pipelining client must not keep the loop to itself */
 	CLIENT_STEPS_PER_TURN = 96,
 	CLIENT_LINGER_MS = 2000,
-	CLIENT_DISCARDS_PER_EVENT = 4, /* reads: a client that never stops sending must not keep the loop */
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500
 };
@@ -208,16 +207,6 @@ static void client_end(struct client *c)
 		loop_arm(client_loop(c), &c->timer, client_conf(c)->write_timeout_ms);
 }
 
-static void client_discard(struct client *c)
-{
-	ssize_t n = 1;
-
-	for (int i = 0; i < CLIENT_DISCARDS_PER_EVENT && n > 0; i++)
-		n = conn_read(c->conn, loop_scratch(client_loop(c)), LOOP_SCRATCH_BYTES);
-	if (n <= 0 && n != CONN_AGAIN)
-		client_close(c, false);
-}
-
 /* Writes what was gathered. False: some of it is left, or the connection is closed. */
 static bool client_flush(struct client *c)
 {
@@ -320,7 +309,8 @@ void client_on_conn(void *arg, enum conn_event event)
 	if (c->state == CL_CLOSED)
 		return;
 	if (c->state == CL_LINGER) {
-		client_discard(c);
+		if (!conn_discard(c->conn))
+			client_close(c, false);
 		return;
 	}
 	if (c->state == CL_FLUSH) {

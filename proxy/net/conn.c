@@ -18,6 +18,8 @@
 
 static void conn_arm_event(struct conn *, struct event *, bool *armed, bool arm);
 
+enum { CONN_DISCARDS = 4 };     /* reads of one call of conn_discard() */
+
 /* One step of connecting. The owner may close the connection in its callback. */
 void conn_handshake(struct conn *c)
 {
@@ -246,6 +248,15 @@ ssize_t conn_read(struct conn *c, void *buf, size_t cap)
 	if (n > 0)
 		loop_took(c->loop, (size_t)n);
 	return n;
+}
+
+bool conn_discard(struct conn *c)
+{
+	ssize_t n = 1;
+
+	for (int i = 0; i < CONN_DISCARDS && n > 0; i++)
+		n = conn_read(c, loop_scratch(c->loop), LOOP_SCRATCH_BYTES);
+	return n > 0 || n == CONN_AGAIN;
 }
 
 bool conn_is_quiet(const struct conn *c)

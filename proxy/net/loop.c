@@ -2,8 +2,6 @@
 #include "proxy/net/loop.h"
 
 #include <assert.h>
-#include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 
 #include "proxy/base/http_date.h"
 #include "proxy/base/log.h"
-#include "proxy/net/access_sink.h"
+#include "proxy/net/access_buffer.h"
 #include "proxy/net/cork.h"
 #include "proxy/net/splice.h"
 
@@ -33,7 +31,6 @@ struct timer_queue {
 
 enum {
 	LOOP_TIMER_QUEUES = 64,
-	LOOP_ACCESS_BYTES = 32 * 1024,
 	/* So many bytes, and the text that is made of them, fit into the cache of one processor (L2). */
 	LOOP_ROUND_BYTES = 256 * 1024,
 	LOOP_CALLS_PER_LOOK = 4        /* The clock is asked once in so many short calls. */
@@ -60,9 +57,7 @@ struct loop {
 	bool stopped;                  /* loop_stop() was called since loop_run() began */
 	size_t taken;                  /* bytes read since the tasks ran last */
 	unsigned calls;                /* callbacks and tasks counted so far, for LOOP_CALLS_PER_LOOK */
-	struct access_sink *access_sink;       /* borrowed; NULL: access lines go to stdout */
-	size_t access_len;
-	char access[LOOP_ACCESS_BYTES];
+	struct access_buffer access;
 	struct splice splice;
 	uint8_t scratch[LOOP_SCRATCH_BYTES];
 	struct cork gather;
@@ -121,61 +116,14 @@ const char *loop_log_time(struct loop *l)
 	return l->log_time;
 }
 
-/* The bytes of lines that one write() takes: whole lines of at most PIPE_BUF together, which no other worker's bytes
- * get into, or that much of a longer line. */
-static size_t access_piece(const char *lines, size_t len)
-{
-	const char *last;
-
-	if (len <= PIPE_BUF)
-		return len;
-	last = memrchr(lines, '\n', PIPE_BUF);
-	return last ? (size_t)(last + 1 - lines) : PIPE_BUF;
-}
-
-/* Writes piece by piece, each only once poll() says that write() will not block: a reader of stdout that has stopped
- * must not stop this worker. Returns how many lines were lost. */
-static uint64_t access_to_stdout(const char *lines, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len) {
-		struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-		ssize_t n = poll(&out, 1, 0) == 1 && !(out.revents & (POLLERR | POLLNVAL))
-		    ? write(STDOUT_FILENO, lines + at, access_piece(lines + at, len - at))
-		    : -1;
-
-		if (n <= 0)
-			break;
-		at += (size_t)n;
-	}
-	return log_count_lines(lines + at, len - at);
-}
-
-static void loop_flush_access(struct loop *l)
-{
-	uint64_t lost;
-
-	if (!l->access_len)
-		return;
-	lost = l->access_sink ? access_sink_put(l->access_sink, l->access, l->access_len)
-	                      : access_to_stdout(l->access, l->access_len);
-	stats_add(&l->stats, STAT_ACCESS_LOST, lost);
-	l->access_len = 0;
-}
-
 void loop_set_access_sink(struct loop *l, struct access_sink *sink)
 {
-	l->access_sink = sink;
+	l->access.sink = sink;
 }
 
 void loop_access(struct loop *l, const char *line, size_t len)
 {
-	assert(len <= sizeof l->access);
-	if (l->access_len + len > sizeof l->access)
-		loop_flush_access(l);
-	memcpy(l->access + l->access_len, line, len);
-	l->access_len += len;
+	access_buffer_add(&l->access, line, len);
 }
 
 static struct task_list *loop_list(struct loop *l, const struct task *t)
@@ -384,6 +332,7 @@ struct loop *loop_new(void)
 		goto fail;
 	}
 	l->inbox_fd = -1;
+	l->access.stats = &l->stats;
 	splice_init(&l->splice);
 	/* Only one thread uses the base, so it needs no locks. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -415,7 +364,7 @@ void loop_free(struct loop **lp)
 
 	if (!l)
 		return;
-	loop_flush_access(l);
+	access_buffer_flush(&l->access);
 	if (l->tick)
 		event_free(l->tick);
 	if (l->inbox_event)
@@ -438,9 +387,9 @@ static void loop_end_turn(struct loop *l)
 		if (!TAILQ_EMPTY(&l->slices))
 			loop_run_task(l, TAILQ_FIRST(&l->slices));
 	}
-	if (l->access_len) {
-		loop_enter(l, (loop_callback *)loop_flush_access);
-		loop_flush_access(l);
+	if (l->access.len) {
+		loop_enter(l, (loop_callback *)access_buffer_flush);
+		access_buffer_flush(&l->access);
 	}
 	loop_turn_end(&l->turn, &l->stats);
 }
