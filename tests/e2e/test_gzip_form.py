@@ -204,3 +204,30 @@ def test_draining_in_the_middle(start, origin, site, workers):
     proxy.sigterm()
     assert all(unpacked(each.response()) == out for each in crowd)
     assert proxy.wait() == 0
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("change", ["reload", "purge", "replace", "confirm"])
+def test_a_change_in_the_middle(start, origin, site, tmp_path, workers, change):
+    """Whoever reads along gets what he asked for; who asks afterwards, what counts then."""
+    config = tmp_path / "utfeed.conf"
+    config.write_text("")
+    (data, out), (data2, out2) = big(size=3 << 20), big(size=2 << 20)
+    proxy = start(origin, "-c", str(config), "--workers", workers)
+    site["/f"] = lambda request: (message("304 Not Modified", FRESH, TAG, length=False) if change == "confirm" and request["If-None-Match"]
+                                  else feed(FRESH, TAG, body=data))
+    proxy.get("/f")
+    crowd = [proxy.client(receive_buffer=4096).ask("/f", WANTS) for _ in range(8)]
+    crowd[0].stream.need()
+    if change in ("purge", "replace"):
+        site["/f"] = feed(FRESH, 'ETag: "2"', body=data2)
+    if change == "reload":
+        proxy.reload()
+    elif change == "purge":
+        assert proxy.get("/f", method="PURGE").status == 200
+    else:
+        assert proxy.get("/f", "Cache-Control: no-cache").body == (out2 if change == "replace" else out)
+    now = out2 if change in ("purge", "replace") else out
+    assert proxy.get("/f").body == now and unpacked(proxy.get("/f", WANTS)) == now
+    got = [unpacked(each.response()) for each in crowd]
+    assert got[0] == out and all(each in (out, now) for each in got)

@@ -118,22 +118,58 @@ def test_a_feed(proxy, site):
         assert was_hit(got) and got.body == out
 
 
+def purge(proxy, site, old, new):
+    assert proxy.get("/f", method="PURGE").status == 200
+    return new
+
+
+def confirm(proxy, site, old, new):
+    """A 304 gives the stored body another head."""
+    site["/f"] = lambda request: page(FRESH, f"ETag: {TAG}", "X-Head: second", body=b"", status="304 Not Modified", kind=None)
+    assert proxy.get("/f", "Cache-Control: no-cache").all("X-Head") == ["second"]
+    return old
+
+
+def replace(proxy, site, old, new):
+    assert proxy.get("/f", "Cache-Control: no-cache").body == new
+    return new
+
+
+def reload(proxy, site, old, new):
+    proxy.reload()
+    return old
+
+
+CHANGES = [purge, confirm, replace, reload]
+TAG = '"1"'
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("fields", [(), ("Connection: close",)], ids=["keep-alive", "close"])
-def test_what_left_the_store_arrives(start, origin, site, fields):
-    """The client has read little when the body is purged, and its memory others'."""
-    proxy = start(origin, "--cache-bytes", "8m", "--cache-object-max", "3m")
-    body = noise(3_000_000)
-    site["/f"] = whole(body)
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_left_the_store_arrives(start, origin, site, library, tmp_path, change, fields, workers):
+    """Clients of either worker have read little when the body is purged, confirmed or replaced, or the configuration is read again;
+    and the memory of what left is others'."""
+    config = tmp_path / "utfeed.conf"
+    config.write_text("")
+    proxy = start(origin, "-c", str(config), "--workers", workers, "--cache-bytes", "8m", "--cache-object-max", "3m",
+                  env=preloading(library))
+    old, new = noise(3_000_000), noise(2_999_000, 99)
+    site["/f"] = page(FRESH, f"ETag: {TAG}", "X-Head: first", body=old, kind=KIND)
     proxy.get("/f")
     often(proxy)
-    assert proxy.get("/f").body == body
-    slow = proxy.client(receive_buffer=4096).ask("/f", *fields)
-    slow.stream.need()
-    assert proxy.get("/f", method="PURGE").status == 200
+    assert proxy.get("/f").body == old
+    proxy.says(BY_REFERENCE)
+    slow = [proxy.client(receive_buffer=4096).ask("/f", *fields) for _ in range(8)]
+    for client in slow:
+        client.stream.need()
+    site["/f"] = page(FRESH, 'ETag: "2"', body=new, kind=KIND)
+    now = change(proxy, site, old, new)
+    assert proxy.get("/f").body == now
     for seed in range(2, 8):
         site[f"/{seed}"] = whole(noise(2_500_000, seed))
         assert proxy.get(f"/{seed}").body == noise(2_500_000, seed)
-    assert slow.response().body == body
+    assert all(client.response().body == old for client in slow)
 
 
 def test_several_slow_readers(proxy, site):
