@@ -293,7 +293,7 @@ bool repair_save(const struct repair *r, struct repair_state *s)
 
 void repair_restore(struct repair *r, const struct repair_state *s, size_t len)
 {
-	assert(r->lexed && r->held_len == 0);
+	assert(r->lexed && !r->held);
 	r->in_prolog = false;
 	r->body += len;
 	repair_lex_restore(&r->lex, s);

@@ -87,6 +87,8 @@ static void add_until(struct body *b, const char *text, size_t len)
 }
 
 #define ITEM "<item><title>\xd0\xb4\xd0\xbe\xd1\x80\xd0\xbe\xd0\xb3\xd0\xb0</title><link>http://a/b</link></item>\n"
+#define BLANKS "                                                                "
+#define JUNK "\xd0\xb4" BLANKS BLANKS BLANKS BLANKS BLANKS BLANKS BLANKS BLANKS
 #define UTF_8 "<?xml version=\"1.0\" encoding=\"UTF-8\"?><rss><channel>"
 
 /* What goes by unread of a body that comes again: its window, a few passages, or nothing. */
@@ -103,6 +105,7 @@ static void which(void)
 		{ "declared as another charset", "<?xml version=\"1.0\" encoding=\"windows-1251\"?><rss>", ITEM, REPAIR_ALL, NULL, false, true },
 		{ "labelled as another", UTF_8, ITEM, REPAIR_ALL, "text/xml; charset=koi8-r", true, true },
 		{ "behind a mark", "\xef\xbb\xbf" UTF_8, ITEM, REPAIR_ALL, NULL, false, true },
+		{ "text longer than the window before the root", JUNK "<foo>", ITEM, REPAIR_ALL, "application/rss+xml", false, true },
 		{ "sections", UTF_8, "<a><![CDATA[<p>\xd0\xb4 \xd0\xbe</p> <b>\xd1\x80</b>]]></a>", REPAIR_ALL, NULL, true, true },
 		{ "prefixes", "<rss xmlns:dc='d'>", "<item xmlns:x='y'><dc:date>\xd0\xb4</dc:date></item>", REPAIR_ALL | REPAIR_NAMESPACES, NULL, true, true },
 		{ "faults in each passage", UTF_8, ITEM "& ", REPAIR_ALL, NULL, false, false },
