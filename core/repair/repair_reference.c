@@ -24,8 +24,9 @@ static int digit_value(uint8_t c, bool hex)
 	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len. */
-static size_t number_take(struct reference_number *n, const uint8_t *in, size_t len)
+/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len: one that has
+ * too many digits and is not to be replaced ends before the first that is not kept. */
+static size_t number_take(const struct reference_rules *r, struct reference_number *n, const uint8_t *in, size_t len)
 {
 	size_t at = 0;
 	int digit;
@@ -42,6 +43,8 @@ static size_t number_take(struct reference_number *n, const uint8_t *in, size_t 
 			n->digit[n->digits++] = (char)in[at];
 		} else {
 			n->overflow = true;
+			if (!(r->flags & REPAIR_REFERENCES))
+				break;
 		}
 	}
 	return at;
@@ -77,7 +80,7 @@ static struct reference read_number(const struct reference_rules *r, struct refe
 	bool ends_well;
 
 	memset(n, 0, sizeof(*n));
-	found.len = 2 + number_take(n, in + 2, len - 2);
+	found.len = 2 + number_take(r, n, in + 2, len - 2);
 	if (found.len == len && !final) {
 		n->open = true;
 		return found;
@@ -98,7 +101,7 @@ struct reference reference_go_on(const struct reference_rules *r, struct referen
 	struct reference found = { .kind = REFERENCE_CUT_NUMBER };
 	bool ends_well;
 
-	found.len = number_take(n, in, len);
+	found.len = number_take(r, n, in, len);
 	if (found.len == len && !final)
 		return found;
 	n->open = false;

@@ -20,6 +20,7 @@ static void entities(void)
 		{ "behind the root they are no content", T("<r>&nbsp;</r> &nbsp;"), T("<r>&#160;</r> "), COUNT(ENTITIES, 1), COUNT(TRAILING, 1) },
 	};
 	static const struct row alone[] = {
+		SAME("so do numbers that are too large", "<r>&#12345678901234567890;&#x123456789a</r>"),
 		{ "entities alone leave the rest", T("<r>&nbsp;&x; & &#;</r>"), T("<r>&#160;&x; & &#;</r>"), COUNT(ENTITIES, 1) },
 	};
 
@@ -81,6 +82,8 @@ static void ampersands(void)
 		SAME("before the root nothing is content", "& <r/>"),
 	};
 	static const struct row alone[] = {
+		{ "a number too large is none, and no digit of it is lost", T("<r>&#12345678901234567890;&#x00010FFFF00;&#1234567;</r>"),
+		    T("<r>&amp;#12345678901234567890;&amp;#x00010FFFF00;&#1234567;</r>"), COUNT(AMPERSANDS, 2) },
 		{ "ampersands alone leave HTML's names", T("<r>&nbsp;&x; &</r>"), T("<r>&nbsp;&amp;x; &amp;</r>"), COUNT(AMPERSANDS, 2) },
 	};
 
