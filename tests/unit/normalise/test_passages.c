@@ -235,7 +235,7 @@ static void any_order(void)
 		recalled += memory.passages_recalled;
 		one_body_end(&memory);
 	}
-	UNIT_ROW(recalled > 1500, "recalled %u", recalled);
+	UNIT_ROW(recalled > 500, "recalled %u", recalled);
 }
 
 /* A memory that forgets what it was told costs time alone. */
