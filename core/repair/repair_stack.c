@@ -39,8 +39,10 @@ int stack_push(struct repair_stack *s, const uint8_t *name, size_t len)
 	}
 	if (s->cap < need) {
 		size_t cap = s->cap * STACK_GROWTH > need ? s->cap * STACK_GROWTH : need;
-		uint8_t *names = malloc(cap);
+		uint8_t *names;
 
+		cap = cap < STACK_BYTES_MAX ? cap : STACK_BYTES_MAX;
+		names = malloc(cap);
 		if (!names)
 			return -1;
 		memcpy(names, s->names, s->len);
