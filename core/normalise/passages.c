@@ -28,7 +28,7 @@ static size_t passage_len(const struct passages *p, const uint8_t *in, size_t le
 size_t passages_slice(const struct passages *p, const uint8_t *in, size_t len, size_t most)
 {
 	bool ends = false;
-	size_t n = p->memory && len > most ? passage_len(p, in, len < 2 * most ? len : 2 * most, &ends) : 0;
+	size_t n = p->memory && len > most ? passage_len(p, in, most, &ends) : 0;
 
 	if (ends)
 		return n;

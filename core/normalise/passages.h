@@ -30,7 +30,7 @@ struct passages {
 
 /* The first call of passages_feed() will bring a window that is known. A memory without passages is none. */
 void passages_begin(struct passages *, const struct normalise_memory *, const struct normalise_name *window);
-/* How many of these bytes to feed at once, about `most`, so that no passage is cut. */
+/* How many of these bytes to feed at once, at most `most`, so that no passage is cut where it need not be. */
 size_t passages_slice(const struct passages *, const uint8_t *, size_t len, size_t most);
 /* Reads by recode_feed() what is not known. 0, what the sink returned, or -1 (out of memory) */
 int passages_feed(struct passages *, const uint8_t *, size_t len) __attribute__((warn_unused_result));

@@ -70,7 +70,7 @@ int transform_open_ordinary(struct transform *) __attribute__((warn_unused_resul
 int transform_open_normaliser(struct transform *) __attribute__((warn_unused_result));
 /* Takes bytes of the body as they are once its coding is undone. -1: the transform has failed. */
 int transform_plain(struct transform *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
-/* How many of these bytes to take at once: about TRANSFORM_SLICE. */
+/* How many of these bytes to take at once: TRANSFORM_SLICE at most. */
 size_t transform_slice(const struct transform *, const uint8_t *in, size_t len);
 /* What transform_feed() does with a body that is not held. */
 enum transform_result transform_feed_ordinary(struct transform *, const uint8_t *, size_t len, size_t *used,

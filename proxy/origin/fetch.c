@@ -138,7 +138,7 @@ static struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
 		}
 	}
 	memset(f, 0, offsetof(struct fetch, parser));
-	f->head.len = 0;
+	text_empty(&f->head);
 	f->trail.anew = false;
 	return f;
 }
@@ -437,7 +437,7 @@ void fetch_connect(struct fetch *f)
 	fetch_enter(f, FETCH_CONNECT);
 	f->sent = f->blocked = f->reusable = false;
 	f->interims = 0;
-	f->head.len = 0;
+	text_empty(&f->head);
 	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);

@@ -172,7 +172,7 @@ static int fetch_skip_interim(struct fetch *f)
 		fetch_protocol_error(f);
 		return -1;
 	}
-	f->head.len = 0;
+	text_empty(&f->head);
 	fetch_start_parser(f);
 	return 0;
 }

@@ -208,6 +208,20 @@ def test_the_systems_authorities_are_loaded(start, tls_origin, good, authority, 
     refuse(refusal, lambda: proxy.get("/plain").status, proxy.reload)
 
 
+def test_a_fetch_that_is_new(start, origin, refusal, tmp_path):
+    """Each time by another configuration, so that none of the last one's is used again: what it lacked it does not lack for good."""
+    file, limits = tmp_path / "utfeed.conf", itertools.cycle(["100", "101"])
+
+    def prepare():
+        file.write_text(f"max-header-fields = {next(limits)}\n")
+        proxy.reload()
+
+    origin.serve(respond)
+    file.write_text("")
+    proxy = start(origin, "-c", str(file), "--cache", "off", env=refusal.env)
+    refuse(refusal, lambda: proxy.get("/plain").status, prepare)
+
+
 def test_connections_that_cannot_be_watched(start, origin, refusal):
     """What watches a descriptor is asked for when its number comes up for the first time: here each time, for none is closed."""
     origin.serve(respond)
