@@ -3,21 +3,14 @@
  * Must not know: how names are made (test_learned.c). */
 #include "core/normalise/normalise.h"
 #include "tests/unit/memory.h"
+#include "tests/unit/normalise/seen.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = 512, PASSAGE = 64, MOST = 1 << 17 };
-
-struct seen {
-	int rc;
-	char rule[VERDICT_FORMAT_MAX];
-	struct normalise_report report;
-	size_t len;
-	char out[2 * MOST];
-};
+enum { WINDOW = 512, PASSAGE = 64, MOST = SEEN_MOST / 2 };
 
 struct body {
 	size_t len;
@@ -26,30 +19,11 @@ struct body {
 
 static const struct normalise_options automatic = { .policy = POLICY_AUTO, .http = true, .repairs = REPAIR_ALL, .sniff_bytes = WINDOW };
 
-static int on_verdict(void *arg, const struct verdict *v)
-{
-	verdict_format(v, ((struct seen *)arg)->rule, VERDICT_FORMAT_MAX);
-	return 0;
-}
-
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
-{
-	struct seen *s = arg;
-
-	if (sizeof(s->out) - s->len < len)
-		return 7;
-	memcpy(s->out + s->len, bytes, len);
-	s->len += len;
-	return 0;
-}
-
 /* step 0: in slices, as whoever wants them may ask for them. */
 static void run(struct seen *s, const struct normalise_options *o, const struct body *b, size_t step)
 {
-	struct normalise_events events = { on_verdict, on_verdict, on_write, s };
-	struct normaliser *n = normaliser_new(o, &events);
+	struct normaliser *n = seen_begin(s, o);
 
-	memset(s, 0, offsetof(struct seen, out));
 	for (size_t at = 0, len; s->rc == 0 && at < b->len; at += len) {
 		const uint8_t *in = (const uint8_t *)b->text + at;
 
@@ -60,14 +34,7 @@ static void run(struct seen *s, const struct normalise_options *o, const struct 
 	}
 	if (s->rc == 0)
 		s->rc = normaliser_finish(n);
-	s->report = *normaliser_report(n);
-	normaliser_free(&n);
-}
-
-static bool equal(const struct seen *a, const struct seen *b)
-{
-	return a->rc == b->rc && strcmp(a->rule, b->rule) == 0 && memcmp(&a->report, &b->report, sizeof(a->report)) == 0 &&
-	    a->len == b->len && memcmp(a->out, b->out, a->len) == 0;
+	seen_end(s, &n);
 }
 
 static void add(struct body *b, const char *text)
@@ -138,7 +105,7 @@ static void which(void)
 		o.memory = &memory.memory;
 		for (unsigned time = 0; time < 4; time++) {
 			run(&seen, &o, &body, MOST);
-			UNIT_ROW(equal(&plain, &seen), "%s, time %u: %s", cases[i].name, time, seen.rule);
+			UNIT_ROW(seen_equal(&plain, &seen), "%s, time %u: %s", cases[i].name, time, seen.rule);
 			UNIT_ROW(time > 0 || memory.passages_kept == 0, "%s: it came once, and %u are kept", cases[i].name, memory.passages_kept);
 		}
 		UNIT_ROW((memory.passages_recalled > 0) == (cases[i].window || cases[i].passages) &&
@@ -146,7 +113,7 @@ static void which(void)
 		    "%s: recalled %u, kept %u", cases[i].name, memory.passages_recalled, memory.passages_kept);
 		for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
 			run(&seen, &o, &body, steps[s]);
-			UNIT_ROW(equal(&plain, &seen), "%s, %zu bytes at a time: %s", cases[i].name, steps[s], seen.rule);
+			UNIT_ROW(seen_equal(&plain, &seen), "%s, %zu bytes at a time: %s", cases[i].name, steps[s], seen.rule);
 		}
 		one_body_end(&memory);
 	}
@@ -176,7 +143,7 @@ static void liar(void)
 			lie.text[at] = *byte;
 			run(&plain, &without, &lie, MOST);
 			run(&seen, &o, &lie, at % 3 ? MOST : 100);
-			UNIT_ROW(equal(&plain, &seen), "byte %zu is %02x: %.*s", at, (uint8_t)*byte, (int)seen.len, seen.out);
+			UNIT_ROW(seen_equal(&plain, &seen), "byte %zu is %02x: %.*s", at, (uint8_t)*byte, (int)seen.len, seen.out);
 		}
 	CU_ASSERT(memory.passages_recalled > 1000);
 	one_body_end(&memory);
@@ -230,7 +197,7 @@ static void any_order(void)
 			run(&plain, &without, &body, MOST);
 			o.memory = &memory.memory;
 			run(&seen, &o, &body, below(2) ? MOST : below(300));
-			UNIT_ROW(equal(&plain, &seen), "round %u, time %u: %.*s", round, time, (int)body.len, body.text);
+			UNIT_ROW(seen_equal(&plain, &seen), "round %u, time %u: %.*s", round, time, (int)body.len, body.text);
 		}
 		recalled += memory.passages_recalled;
 		one_body_end(&memory);
@@ -268,7 +235,7 @@ static void many_open(void)
 	o.memory = &memory.memory;
 	for (unsigned time = 0; time < 4; time++) {
 		run(&seen, &o, &body, time % 2 ? MOST : 1000);
-		UNIT_ROW(equal(&plain, &seen), "time %u: %zu and %zu bytes", time, plain.len, seen.len);
+		UNIT_ROW(seen_equal(&plain, &seen), "time %u: %zu and %zu bytes", time, plain.len, seen.len);
 	}
 	CU_ASSERT(memory.passages_recalled > 0);
 	one_body_end(&memory);
@@ -293,7 +260,7 @@ static void forgetful(void)
 		for (size_t i = 0; i < memory.names; i++)
 			memory.named[i].is_kept &= time != 3 || i % 2;
 		run(&seen, &o, &body, MOST);
-		UNIT_ROW(equal(&plain, &seen), "time %u", time);
+		UNIT_ROW(seen_equal(&plain, &seen), "time %u", time);
 	}
 	one_body_end(&memory);
 }

@@ -2,6 +2,7 @@
  * Must not know: how names are made (test_learned.c). The other suites of normalise run their bodies twice with a memory. */
 #include "core/normalise/normalise.h"
 #include "tests/unit/memory.h"
+#include "tests/unit/normalise/seen.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -11,55 +12,21 @@
 #define D(encoding) "<?xml version=\"1.0\" encoding=\"" encoding "\"?>"
 #define CYRILLIC "<rss><title>\xcd\xee\xe2\xee\xf1\xf2\xe8 \xe4\xed\xff \xe8 \xef\xee\xe3\xee\xe4\xe0</title></rss>"
 
-struct seen {
-	int rc;
-	char rule[VERDICT_FORMAT_MAX];
-	struct normalise_report report;
-	size_t len;
-	char out[1 << 17];
-};
-
-static int on_verdict(void *arg, const struct verdict *v)
-{
-	verdict_format(v, ((struct seen *)arg)->rule, VERDICT_FORMAT_MAX);
-	return 0;
-}
-
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
-{
-	struct seen *s = arg;
-
-	if (sizeof(s->out) - s->len < len)
-		return 7;
-	memcpy(s->out + s->len, bytes, len);
-	s->len += len;
-	return 0;
-}
-
 /* step 0: all at once, with the word that it is all. */
 static void run_in_steps(struct seen *s, const struct normalise_options *o, const char *in, size_t len, size_t step)
 {
-	struct normalise_events events = { on_verdict, on_verdict, on_write, s };
-	struct normaliser *n = normaliser_new(o, &events);
+	struct normaliser *n = seen_begin(s, o);
 
-	memset(s, 0, offsetof(struct seen, out));
 	for (size_t at = 0; step && s->rc == 0 && at < len; at += step)
 		s->rc = normaliser_feed(n, (const uint8_t *)in + at, len - at < step ? len - at : step);
 	if (s->rc == 0)
 		s->rc = step ? normaliser_finish(n) : normaliser_feed_last(n, (const uint8_t *)in, len);
-	s->report = *normaliser_report(n);
-	normaliser_free(&n);
+	seen_end(s, &n);
 }
 
 static void run(struct seen *s, const struct normalise_options *o, const char *in, size_t len)
 {
 	run_in_steps(s, o, in, len, len ? len : 1);
-}
-
-static bool equal(const struct seen *a, const struct seen *b)
-{
-	return a->rc == b->rc && strcmp(a->rule, b->rule) == 0 && memcmp(&a->report, &b->report, sizeof(a->report)) == 0 &&
-	    a->len == b->len && memcmp(a->out, b->out, a->len) == 0;
 }
 
 static const struct normalise_options automatic = { .policy = POLICY_AUTO, .http = true, .repairs = REPAIR_ALL };
@@ -99,7 +66,7 @@ static void again(void)
 		    memory.what.same, memory.what.sound);
 		run(&second, &o, cases[i].body, len);
 		UNIT_ROW(memory.keeps == 1 && memory.recalled == 1, "%s: kept %u, recalled %u", cases[i].name, memory.keeps, memory.recalled);
-		UNIT_ROW(equal(&plain, &first) && equal(&plain, &second), "%s: %s, %s", cases[i].name, plain.rule, second.rule);
+		UNIT_ROW(seen_equal(&plain, &first) && seen_equal(&plain, &second), "%s: %s, %s", cases[i].name, plain.rule, second.rule);
 		one_body_end(&memory);
 	}
 }
@@ -144,7 +111,7 @@ static void unlooked(void)
 		o.memory = &memory.memory;
 		for (size_t k = 0; k < sizeof(steps) / sizeof(steps[0]); k++) {
 			run_in_steps(&s, &o, cases[i].body, strlen(cases[i].body), steps[k]);
-			UNIT_ROW(equal(&plain, &s), "%s, in steps of %zu: %s, not %s", cases[i].name, steps[k], s.rule, plain.rule);
+			UNIT_ROW(seen_equal(&plain, &s), "%s, in steps of %zu: %s, not %s", cases[i].name, steps[k], s.rule, plain.rule);
 		}
 		UNIT_ROW(memory.keeps == cases[i].keeps && memory.recalled == 2 * cases[i].keeps && memory.what.same == cases[i].same,
 		    "%s: kept %u, recalled %u, same %d", cases[i].name, memory.keeps, memory.recalled, memory.what.same);
@@ -162,7 +129,7 @@ static void expect_unknown(const char *name, struct one_body *memory, struct nor
 	run(&without, &o, body, len);
 	o.memory = &memory->memory;
 	run(&with, &o, body, len);
-	UNIT_ROW(memory->recalled == recalled && equal(&with, &without), "%s: %s, not %s", name, with.rule, without.rule);
+	UNIT_ROW(memory->recalled == recalled && seen_equal(&with, &without), "%s: %s, not %s", name, with.rule, without.rule);
 }
 
 /* A change of anything that is read makes another body of it: each byte, each thing told of it, each option. */
@@ -260,7 +227,7 @@ static void led(void)
 		for (unsigned n = 0; n < 2; n++) {
 			run(&s, &o, cases[i].body, strlen(cases[i].body));
 			UNIT_ROW(memory.recalled == n && memory.what.same == cases[i].same && memory.what.sound == cases[i].same &&
-			    equal(&plain, &s), "%s, %u: same %d, sound %d", cases[i].name, n, memory.what.same, memory.what.sound);
+			    seen_equal(&plain, &s), "%s, %u: same %d, sound %d", cases[i].name, n, memory.what.same, memory.what.sound);
 		}
 		one_body_end(&memory);
 	}
@@ -279,7 +246,7 @@ static void forgetful(void)
 	o.memory = &memory.memory;
 	for (int i = 0; i < 2; i++) {
 		run(&s, &o, CYRILLIC, strlen(CYRILLIC));
-		UNIT_ROW(equal(&s, &plain), "%s", s.rule);
+		UNIT_ROW(seen_equal(&s, &plain), "%s", s.rule);
 	}
 	CU_ASSERT_EQUAL(memory.keeps, 2);
 	one_body_end(&memory);
@@ -309,7 +276,7 @@ static void longer(void)
 		run(&plain, &o, body, len);
 		o.memory = &memory.memory;
 		run(&s, &o, body, len);
-		UNIT_ROW(memory.recalled == 1u + (unsigned)i && equal(&s, &plain), "%d: recalled %u, %s", i, memory.recalled, s.rule);
+		UNIT_ROW(memory.recalled == 1u + (unsigned)i && seen_equal(&s, &plain), "%d: recalled %u, %s", i, memory.recalled, s.rule);
 	}
 	one_body_end(&memory);
 }
