@@ -208,6 +208,7 @@ static int begin(struct normaliser *n)
 {
 	struct sink sink = { write_out, n };
 	struct verdict *v = &n->verdict;
+	const struct normalise_name *window;
 	int rc;
 
 	if (v->kind == VERDICT_CHARSET && !recall_is_same(&n->recall)) {
@@ -241,8 +242,9 @@ static int begin(struct normaliser *n)
 		n->state = NORM_PASS;
 	else
 		n->state = may_be_revised(n) ? NORM_ASCII : NORM_RECODE;
-	if (n->state == NORM_RECODE && recall_window(&n->recall, &n->evidence))
-		passages_begin(&n->passages, n->recall.memory, recall_window(&n->recall, &n->evidence));
+	window = recall_window(&n->recall, &n->evidence);
+	if (window && n->state == NORM_RECODE)
+		passages_begin(&n->passages, n->recall.memory, window);
 	n->evidence.bytes = NULL;
 	return NORMALISE_OK;
 }

@@ -80,7 +80,8 @@ void normaliser_free(struct normaliser **);
 /* Takes all of in. NORMALISE_REJECTED: the policy ended in an error and on_error is REJECT (decided was called; nothing
  * written). */
 int normaliser_feed(struct normaliser *, const uint8_t *in, size_t len) __attribute__((warn_unused_result));
-/* How many of these bytes are best fed at once by a caller who feeds `most` of them, none of which is 0. */
+/* How many of these bytes a caller should feed at once who wants to feed at most `most` of them, so that what came
+ * before is found again. Neither count may be 0; nor is the answer. */
 size_t normaliser_slice(const struct normaliser *, const uint8_t *in, size_t len, size_t most);
 int normaliser_finish(struct normaliser *) __attribute__((warn_unused_result));
 /* Takes the last bytes and finishes. A body that comes by this call alone is judged where it is, not copied first. */

@@ -63,7 +63,8 @@ static bool passage_recall(const struct passages *p, const struct normalise_name
 	return behind != NULL;
 }
 
-/* name: that of a whole passage; NULL: it has none, or this is a part of it. */
+/* name: that of a whole passage; NULL: it has none, or this is a part of it. The window's own repairs follow from its
+ * name, so the passages behind it may be kept; a repair behind the window ends that for this body. */
 static int passage_read(struct passages *p, const struct normalise_name *name, const uint8_t *in, size_t len)
 {
 	uint64_t events = recode_events(p->recode), written = *p->written;

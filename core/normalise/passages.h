@@ -6,7 +6,8 @@
  * The first passage is the window up to its last ">". Each of the others ends with the first ">" that comes at least
  * the memory's size behind its beginning, wherever a read ended. One is known by the name of the window, which stands
  * for all that was told of the body, by the state of the repairs before it, and by its bytes. Behind a passage that
- * needs a repair each byte is read. */
+ * needs a repair each byte is read. Passages are kept only of a body whose window came before, so one that comes once
+ * costs nothing. */
 #ifndef UTFEED_CORE_NORMALISE_PASSAGES_H
 #define UTFEED_CORE_NORMALISE_PASSAGES_H
 
@@ -24,8 +25,8 @@ struct passages {
 	struct sink sink;                       /* what recode writes to, and what goes by unread */
 	const uint64_t *written;                /* how many bytes the sink got, borrowed */
 	uint64_t at;                            /* bytes of the body that went by */
-	uint64_t least;                         /* the passage at hand is so many bytes of the body long at least */
-	bool cut;                               /* the end of a call has cut it, and its beginning was read */
+	uint64_t least;                         /* the passage at hand ends with the first ">" behind these */
+	bool cut;                               /* the end of a call has cut that passage, and its beginning was read */
 };
 
 /* The first call of passages_feed() will bring a window that is known. A memory without passages is none. */

@@ -284,7 +284,8 @@ bool repair_is_over(const struct repair *r)
 	return repair_lex_is_over(&r->lex);
 }
 
-/* The gateway's lead, and text that was encoded twice, are looked for beyond the end of a token. */
+/* There is no state to keep where a repair may look beyond the end of a token: for a URL that the gateway takes, or for
+ * text that was encoded twice. */
 bool repair_save(const struct repair *r, struct repair_state *s)
 {
 	return r->lexed && !r->lex.gateway && !r->doubles && !r->line_ends && !r->in_prolog && r->characters.cut == 0 &&

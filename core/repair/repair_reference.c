@@ -24,8 +24,8 @@ static int digit_value(uint8_t c, bool hex)
 	return hex && c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len: one that has
- * too many digits and is not to be replaced ends before the first that is not kept. */
+/* Reads the bytes behind "&#" that belong to the reference. It has ended where these are fewer than len. A
+ * reference with too many digits that is not to be replaced ends before the first digit that n has no room for. */
 static size_t number_take(const struct reference_rules *r, struct reference_number *n, const uint8_t *in, size_t len)
 {
 	size_t at = 0;

@@ -71,8 +71,8 @@ void conn_want(struct conn *, bool readable, bool writable);
 bool conn_must_pause(const struct conn *);
 
 ssize_t conn_read(struct conn *, void *buf, size_t cap);
-/* Drops what the peer sends, a few reads of it: one that never stops sending must not keep the loop. False: it has
- * closed, or the connection failed. */
+/* Reads what the peer sends and drops it. It reads a few times only, so that a peer that never stops sending does not
+ * keep the loop. False: the peer has closed, or the connection failed. */
 bool conn_discard(struct conn *);
 /* Whether there is nothing to read as far as is known without asking the kernel: the last read took all that had
  * arrived, and the loop has heard of nothing since. What has come since the loop last looked is not known. */

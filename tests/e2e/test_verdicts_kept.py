@@ -159,3 +159,22 @@ def test_long_feeds_of_many_at_once(start, origin, workers, options):
         for number, body in many.map(ask, order):
             assert body == want[number], number
     assert (proxy.counters()["passages_recalled"] > 10) == ("--rewrite" not in options)
+
+
+def test_a_reload_between_long_feeds(start, origin, tmp_path):
+    """The worker remembers beyond it, and what it remembers is of no account under other options."""
+    feed, file = changed(120_000, b"&&"), tmp_path / "utfeed.conf"
+
+    def configured(*lines):
+        file.write_text("".join(f"{line}\n" for line in lines))
+        proxy.reload()
+
+    file.write_text("")
+    proxy = start(origin, "-c", str(file))
+    for lines in ((), ("repair = none",), (), ("sniff-bytes = 4k",), ("repair = -ampersands",), ()):
+        configured(*lines)
+        options = [f"--{line.replace(' = ', '=')}" for line in lines]
+        want = whole(start(origin, "--verdicts-kept", "0", *options), origin, feed).body
+        assert [whole(proxy, origin, feed).body for _ in range(3)] == [want] * 3, lines
+        assert (b"&amp;&amp;" in want) == (not lines or "sniff" in lines[0])
+    assert proxy.counters()["passages_recalled"] > 40
