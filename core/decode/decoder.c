@@ -23,7 +23,7 @@ static const struct decoder_engine *const engines[] = {
 static int decoder_open(struct decoder *d, enum charset cs, unsigned flags)
 {
 	*d = (struct decoder){ .engine = engines[charset_info(cs)->kind], .charset = cs, .flags = flags };
-	assert(!(flags & DECODER_STRAY_1252) || cs == CS_UTF_8);
+	assert(!(flags & DECODER_STRAYS) || cs == CS_UTF_8);
 	return d->engine->open(d);
 }
 

@@ -4,8 +4,9 @@
  * input was cut into calls.
  *
  * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
- * WHATWG for the two-byte sets), counted. With DECODER_STRAY_1252 a byte that cannot stand in a UTF-8 body is read as
- * windows-1252 instead. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like
+ * WHATWG for the two-byte sets), counted. DECODER_STRAYS reads faults of UTF-8 (utf8_fault.h) as what they most likely
+ * were: a stray byte as a character of a single-byte set, a pair of surrogates as its character, C0 80 as nothing; a
+ * cut or forbidden sequence becomes one U+FFFD. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like
  * any other character (U+FEFF); repair removes it. */
 #ifndef UTFEED_CORE_DECODE_DECODER_H
 #define UTFEED_CORE_DECODE_DECODER_H
@@ -17,7 +18,7 @@
 #include "core/decode/charset.h"
 
 enum decoder_flags {
-	DECODER_STRAY_1252 = 1 << 0,   /* CS_UTF_8 only */
+	DECODER_STRAYS = 1 << 0,   /* CS_UTF_8 only */
 	/* A code means what it means in the label's own set, where that differs from the charset, its superset:
 	 * iso-8859-1, -9 and -11 in windows-1252, -1254 and -874, JIS X 0208 in shift_jis, euc-jp and iso-2022-jp,
 	 * GB 2312 in gb18030. Codes are malformed only where they are so in the superset. */
@@ -34,6 +35,10 @@ struct decoder;
 struct decoder *decoder_new(enum charset, unsigned flags);
 void decoder_free(struct decoder **);
 
+/* With DECODER_STRAYS, before the first byte: the set of which stray bytes are; windows-1252 if nobody says. In a set
+ * that is not single-byte they become U+FFFD. 0 or an errno value. */
+int decoder_set_strays(struct decoder *, enum charset) __attribute__((warn_unused_result));
+
 /* Whether this system can decode the charset; false also where memory or descriptors are missing (errno as above). */
 bool decoder_has_converter(enum charset);
 
@@ -47,7 +52,7 @@ size_t decoder_feed(struct decoder *, const uint8_t *in, size_t in_len, size_t *
  * of a single-byte or a double-byte set has no state left behind it and takes another text. */
 size_t decoder_finish(struct decoder *, uint8_t *out, size_t out_cap);
 
-/* Malformed sequences replaced (or read as windows-1252) so far. */
+/* Malformed sequences replaced, dropped or read as a stray byte so far. A pair of surrogates is not counted. */
 uint64_t decoder_malformed(const struct decoder *);
 
 /* How a whole buffer looks when decoded as a charset; policies test labels by it. */

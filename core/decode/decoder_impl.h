@@ -48,7 +48,7 @@ struct decoder {
 	uint64_t careless;          /* those of them that say nothing against the charset (struct decoder_trial) */
 	uint64_t single;            /* non-ASCII characters that were one byte, in a set that has longer ones */
 	union {
-		const struct single_table *single_table;    /* UTF-8: windows-1252, for DECODER_STRAY_1252 */
+		const struct single_table *single_table;    /* UTF-8: of stray bytes; NULL: U+FFFD */
 		const struct double_table *double_table;
 		const struct decoder_order *order;          /* NULL: not known before the first code unit */
 		void *iconv;

@@ -13,6 +13,8 @@ enum {
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
 	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
 	QUOTE = 8,
+	FOREIGN_IN = 52,
+	FOREIGN_OUT = 27,
 	ALIEN = 40,          /* a letter of another script */
 	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
 	HAN_BEHIND_LETTER = 48,
@@ -187,7 +189,8 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
 	/* Behind the classes of ASCII letters stand those of the own letters, then quotes, signs and two of others. */
 	enum { OTHER_CLASSES = 5 };
-	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
+	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own, last_own = 0, last_class = 0;
+	const bool latin = models[l].script == SCRIPT_LATIN;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
@@ -209,6 +212,12 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
 		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
 		beyond = token >= TOKEN_OPEN;
+		if (token >= TOKEN_LETTER && class != models[l].classes - 1u && (latin || last_class != 1))
+			cost = cost < FOREIGN_IN ? cost : FOREIGN_IN;
+		else if (last_own && !beyond && (latin || class != 1))
+			cost = cost < FOREIGN_OUT ? cost : FOREIGN_OUT;
+		last_own = token >= TOKEN_LETTER;
+		last_class = class;
 		twice += cost << (beyond | last_beyond);
 		row = rows + class * models[l].classes;
 		last_beyond = beyond;

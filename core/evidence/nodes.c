@@ -5,57 +5,132 @@
 #include <string.h>
 
 #include "core/decode/decoder.h"
+#include "core/evidence/background.h"
 #include "core/text/utf8.h"
+#include "core/text/utf8_fault.h"
 
 enum {
-	/* In text of a two-byte set one character in ten is well-formed UTF-8, so a node has two of them by accident
-	 * now and then; longer ones hardly ever. */
-	ACCIDENT = 2,
-	/* A node with fewer well-formed characters for each stray byte is no UTF-8, if it may be of a two-byte set. */
-	PER_STRAY_OF_PAIRS = 3,
-	/* So many stray bytes, and fewer than half as many characters beside them, are no UTF-8 whatever follows. */
-	STRAY_ENOUGH = 16,
-	COUNT_STEP = 64,
-	TRAILS_MOST = 3,
-	EDGE_STEP = 64,
-	/* The least that counts against accident in a text, and against a label. */
-	ENOUGH = 3,
-	ENOUGH_AGAINST_LABEL = 12,
-	/* So many nodes of another set have one such accident at most. */
-	OTHERS_PER_ACCIDENT = 10
+	/* What damage costs: a stray byte, a character that was cut or is forbidden, a pair of surrogates. */
+	FAULT = 7 * LANGUAGE_NAT,
+	PAIR = 2 * LANGUAGE_NAT,
+	/* What a node of another charset costs in a text of UTF-8. */
+	OTHER_NODE = 3 * LANGUAGE_NAT,
+	/* Where a text is UTF-8, a node is so more often than not. */
+	UTF_8_NODE = 3 * LANGUAGE_NAT,
+	/* By so much a node has to be likelier UTF-8 of which nothing is but characters that were cut. */
+	CUT_ALONE = 4 * LANGUAGE_NAT,
+	TEXT_BYTES = 1024,
+	EDGE_STEP = 64
 };
 
-/* Counts as utf8_count() does, and ends where so many bytes are stray that no more of the text makes it UTF-8. */
-static struct utf8_count count_some(const uint8_t *bytes, size_t len)
+/* Whether there is a lead with a trail behind it, without which nothing is UTF-8. */
+static bool has_sequence(const uint8_t *bytes, size_t len)
 {
-	struct utf8_count n = { 0 }, more;
-	size_t at = 0, step;
+	size_t i;
 
-	for (; at < len && (n.stray < STRAY_ENOUGH || n.multibyte > n.stray / 2); at += step) {
-		step = len - at < COUNT_STEP ? len - at : COUNT_STEP;
-		while (at + step < len && step < COUNT_STEP + TRAILS_MOST && (bytes[at + step] & 0xC0) == 0x80)
-			step++;
-		more = utf8_count(bytes + at, step, at + step < len);
-		n.multibyte += more.multibyte;
-		n.stray += more.stray;
-	}
-	return n;
+	for (i = 1; i < len; i++)
+		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC0)
+			return true;
+	return false;
 }
 
-struct node node_look(const uint8_t *bytes, size_t len, bool complete, bool pairs)
-{
-	struct utf8_count n;
+/* A text as UTF-8: what it costs, with what its damage costs, and whether any of it is UTF-8 indeed. */
+struct as_utf_8 {
+	struct background text;
+	unsigned damage;
+	bool is_some;
+};
 
-	if (utf8_is_far(bytes, len))
-		return (struct node){ NODE_OTHER, 0 };
-	if (utf8_valid_prefix(bytes, len) == len)
-		return (struct node){ NODE_UTF_8, utf8_leads(bytes, len) };
-	n = count_some(bytes, len);
-	if (n.stray == 0 && !complete)
-		return (struct node){ NODE_UTF_8, n.multibyte };
-	if (n.multibyte > 0 && n.multibyte >= n.stray * (pairs ? PER_STRAY_OF_PAIRS : 1))
-		return (struct node){ NODE_STRAY, n.multibyte };
-	return (struct node){ NODE_OTHER, n.multibyte };
+static void read_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
+{
+	uint8_t character[4];
+
+	if (fault->kind != FAULT_PAIR) {
+		u->damage += FAULT;
+		return;
+	}
+	u->damage += PAIR;
+	u->is_some = true;
+	background_read(&u->text, character, utf8_encode(fault->character, character));
+}
+
+static void read_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, bool complete)
+{
+	struct utf8_fault fault;
+	size_t at = 0, valid;
+
+	*u = (struct as_utf_8){ .damage = 0 };
+	while (at < len) {
+		valid = utf8_valid_prefix(bytes + at, len - at);
+		background_read(&u->text, bytes + at, valid);
+		u->is_some |= utf8_ascii_prefix(bytes + at, valid) < valid;
+		at += valid;
+		if (at == len)
+			return;
+		fault = utf8_fault(bytes + at, len - at);
+		if (fault.incomplete && !complete)
+			return;
+		read_fault(u, &fault);
+		at += fault.len;
+	}
+}
+
+/* What the text costs in a charset. -1: out of memory. */
+static int read_other(unsigned *cost, const uint8_t *bytes, size_t len, bool complete, enum charset cs)
+{
+	struct background b = { 0 };
+	struct decoder *d = decoder_new(cs, 0);
+	uint8_t text[TEXT_BYTES];
+	size_t at, used;
+
+	if (d == NULL)
+		return -1;
+	for (at = 0; at < len; at += used)
+		background_read(&b, text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
+	if (complete)
+		background_read(&b, text, decoder_finish(d, text, sizeof text));
+	decoder_free(&d);
+	*cost = b.cost;
+	return 0;
+}
+
+/* By how much a node is likelier UTF-8 than text of the other charset; *some false: none of it is UTF-8. */
+static int weigh_node(int *lead, bool *some, const uint8_t *bytes, size_t len, bool complete, enum charset other)
+{
+	struct as_utf_8 u;
+	unsigned cost;
+
+	*lead = 0;
+	*some = has_sequence(bytes, len);
+	if (!*some)
+		return 0;
+	read_utf_8(&u, bytes, len, complete);
+	*some = u.is_some;
+	if (read_other(&cost, bytes, len, complete, other) != 0)
+		return -1;
+	*lead = (int)(cost - u.text.cost - u.damage);
+	return 0;
+}
+
+static bool is_well_formed(const uint8_t *bytes, size_t len, bool complete)
+{
+	size_t valid = utf8_valid_prefix(bytes, len);
+
+	return valid == len || (!complete && utf8_fault(bytes + valid, len - valid).incomplete);
+}
+
+int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool complete, enum charset other)
+{
+	bool some;
+	int lead;
+
+	*kind = NODE_UTF_8;
+	if (is_well_formed(bytes, len, complete))
+		return 0;
+	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
+		return -1;
+	*kind = lead > (some ? -UTF_8_NODE : CUT_ALONE) ? NODE_STRAY : NODE_OTHER;
+	return 0;
 }
 
 /* The two edges are searched for in turn, in stretches that double, so that the time is in
@@ -97,31 +172,41 @@ static void keep_other(struct nodes *n, const uint8_t *bytes, size_t len)
 		n->other[n->len++] = '\n';
 }
 
-void nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete, bool pairs)
+/* Adds what the node from the first byte beyond ASCII on is; `from`: where it begins. */
+static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t at, size_t end, bool complete,
+    enum charset whole)
 {
-	size_t at = 0, last = 0, from, end;
-	struct node node;
+	bool some;
+	int lead;
 
+	if (weigh_node(&lead, &some, bytes + at, end - at, complete, whole) != 0)
+		return -1;
+	if (some && lead > 0) {
+		n->lead += lead;
+		n->utf_8++;
+		return 0;
+	}
+	if (is_well_formed(bytes + at, end - at, complete))
+		return 0;
+	keep_other(n, bytes + from, end - from);
+	n->others++;
+	n->lead -= OTHER_NODE;
+	return 0;
+}
+
+int nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete, enum charset whole)
+{
+	size_t at = 0, last = 0, end;
+
+	n->lead = 0;
 	n->utf_8 = n->others = n->len = 0;
 	while ((at += utf8_ascii_prefix(bytes + at, len - at)) < len) {
 		end = node_end(bytes, at, len);
-		node = node_look(bytes + at, end - at, end < len || complete, pairs);
-		if (node.kind != NODE_OTHER) {
-			n->utf_8 += node.multibyte > ACCIDENT ? node.multibyte - ACCIDENT : 0;
-		} else {
-			from = node_start(bytes, last, at);
-			keep_other(n, bytes + from, end - from);
-			n->others++;
-		}
+		if (add_node(n, bytes, node_start(bytes, last, at), at, end, end < len || complete, whole) != 0)
+			return -1;
 		at = last = end;
 	}
-}
-
-bool nodes_are_mixed(const struct nodes *n, bool labelled)
-{
-	size_t enough = labelled ? ENOUGH_AGAINST_LABEL + n->others : ENOUGH + n->others / OTHERS_PER_ACCIDENT;
-
-	return n->utf_8 >= enough;
+	return 0;
 }
 
 /* Node by node no state is carried, so a charset must have none; and to begin anew for each has to cost little. */

@@ -16,18 +16,14 @@
 
 enum node_kind {
 	NODE_UTF_8,                     /* well-formed, or all ASCII */
-	NODE_STRAY,                     /* UTF-8 but for few bytes, or but for a character that its end cuts */
+	NODE_STRAY,                     /* UTF-8 beside bytes that are not */
 	NODE_OTHER
 };
 
-struct node {
-	enum node_kind kind;
-	size_t multibyte;               /* well-formed characters beyond ASCII; of NODE_OTHER not all may be counted */
-};
-
-/* complete: the node ends behind these bytes; else a character that they cut is no fault. pairs: nodes that are not
- * UTF-8 may be in a two-byte set, in which well-formed characters of UTF-8 are less rare than in others. */
-struct node node_look(const uint8_t *, size_t len, bool complete, bool pairs);
+/* other: the charset that the node would be in if it were not UTF-8. complete: the node ends behind these bytes;
+ * otherwise a character that they cut is not a fault. -1: out of memory. */
+int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other)
+    __attribute__((warn_unused_result));
 /* The offset of the edge that ends the node at `at`; len: there is none. */
 size_t node_end(const uint8_t *, size_t at, size_t len);
 /* The offset behind the last edge in bytes `from` to `at`; from: there is none. */
@@ -37,17 +33,18 @@ enum { NODES_BYTES = 8192 };
 
 /* What the nodes beyond ASCII of a text are. */
 struct nodes {
-	size_t utf_8;                   /* characters of UTF-8 that are more than a node has by accident */
+	/* how much likelier, in LANGUAGE_NAT-ths of a nat, the text is with nodes of UTF-8 than without; below zero:
+	 * less likely */
+	int64_t lead;
+	size_t utf_8;                   /* nodes that are likelier UTF-8, in whole or in part */
 	size_t others;                  /* nodes of NODE_OTHER */
 	size_t len;
 	uint8_t other[NODES_BYTES];     /* their bytes, whole ones as there is room, with a line feed behind each */
 };
 
-/* pairs: as for node_look(). */
-void nodes_read(struct nodes *, const uint8_t *, size_t len, bool complete, bool pairs);
-/* Whether so much of it is UTF-8 that text of another charset has no such nodes by accident. labelled: a label that
- * somebody chose says otherwise. */
-bool nodes_are_mixed(const struct nodes *, bool labelled);
+/* whole: the charset that all of the text would be in if none of it were UTF-8. -1: out of memory. */
+int nodes_read(struct nodes *, const uint8_t *, size_t len, bool complete, enum charset whole)
+    __attribute__((warn_unused_result));
 
 /* The charset of nodes that are not UTF-8: what the detector makes of them, windows-1252 where it makes nothing. -1:
  * out of memory. */

@@ -22,8 +22,9 @@ struct mixed {
 	struct sink sink;
 	enum charset other;             /* CS_NONE: no node has said which */
 	unsigned tries;                 /* nodes that were asked and were too short to settle it */
+	enum charset read_as;           /* that of `others` */
 	struct hints hints;
-	struct decoder *strays;         /* reads UTF-8 and other bytes as windows-1252 */
+	struct decoder *strays;         /* reads UTF-8 and stray bytes */
 	struct decoder *others;         /* NULL: there was no such node */
 	struct decoder *rest;           /* reads the rest of a node longer than NODE_MAX; NULL: there is none */
 	uint64_t nodes, malformed;      /* malformed: what decoders that are closed have counted */
@@ -39,7 +40,7 @@ struct mixed *mixed_new(struct sink sink, struct spares *spares)
 		return NULL;
 	m->spares = spares;
 	m->sink = sink;
-	m->strays = decoder_new(CS_UTF_8, DECODER_STRAY_1252);
+	m->strays = decoder_new(CS_UTF_8, DECODER_STRAYS);
 	if (!m->strays)
 		mixed_free(&m);
 	return m;
@@ -56,10 +57,11 @@ void mixed_free(struct mixed **m)
 	*m = NULL;
 }
 
-void mixed_set_other(struct mixed *m, enum charset other, const struct hints *hints)
+int mixed_set_other(struct mixed *m, enum charset other, const struct hints *hints)
 {
 	m->other = other;
 	m->hints = *hints;
+	return other == CS_NONE || decoder_set_strays(m->strays, other) == 0 ? 0 : -1;
 }
 
 static int mixed_emit(const struct mixed *m, const uint8_t *text, size_t len)
@@ -104,47 +106,65 @@ static void close_others(struct mixed *m)
 	decoder_free(&m->others);
 }
 
-/* Opens the decoder of the other charset. *settled false: the node is read so, but is too short to settle it. */
-static int open_others(struct mixed *m, const uint8_t *node, size_t len, bool ends, bool *settled)
+/* The charset that a node would be in if it were not UTF-8. */
+static int find_other(const struct mixed *m, enum charset *other, const uint8_t *node, size_t len)
 {
-	enum charset other = m->other;
+	*other = m->other;
+	return *other != CS_NONE ? 0 : nodes_charset(other, node, len, &m->hints, NULL, 0);
+}
 
-	*settled = other != CS_NONE;
-	if (other == CS_NONE && nodes_charset(&other, node, len, &m->hints, NULL, 0) != 0)
-		return -1;
-	if (!*settled) {
-		*settled = !ends || says_enough(node, len) || ++m->tries == TRIES_MAX;
-		m->other = *settled ? other : CS_NONE;
-	}
+/* From now on all other nodes are read as this charset, if this one says enough. */
+static int settle_other(struct mixed *m, enum charset other, const uint8_t *node, size_t len, bool ends)
+{
+	if (m->other != CS_NONE || (ends && !says_enough(node, len) && ++m->tries < TRIES_MAX))
+		return 0;
+	m->other = other;
+	return decoder_set_strays(m->strays, other) == 0 ? 0 : -1;
+}
+
+static int open_others(struct mixed *m, enum charset other)
+{
+	if (m->others && m->read_as == other)
+		return 0;
+	if (m->others)
+		close_others(m);
+	m->read_as = other;
 	m->others = decoder_new(other, 0);
 	return m->others ? 0 : -1;
+}
+
+/* The decoder of a node that is not well-formed; NULL: out of memory. */
+static struct decoder *decoder_of(struct mixed *m, const uint8_t *node, size_t len, bool ends)
+{
+	enum node_kind kind;
+	enum charset other;
+
+	if (find_other(m, &other, node, len) != 0 || node_look(&kind, node, len, ends, other) != 0)
+		return NULL;
+	if (kind != NODE_OTHER)
+		return m->strays;
+	if (settle_other(m, other, node, len, ends) != 0 || open_others(m, other) != 0)
+		return NULL;
+	m->nodes++;
+	return m->others;
 }
 
 /* Writes a node from its first byte beyond ASCII on. ends: these bytes are all of it; else the rest is read as they
  * are. */
 static int write_node(struct mixed *m, const uint8_t *node, size_t len, bool ends)
 {
-	bool pairs = m->other != CS_NONE && charset_info(m->other)->kind == KIND_DOUBLE_BYTE;
-	enum node_kind kind = node_look(node, len, ends, pairs).kind;
-	struct decoder *d = m->strays;
-	bool settled = true;
+	bool valid = utf8_valid_prefix(node, len) == len;
+	struct decoder *d = valid ? m->strays : decoder_of(m, node, len, ends);
 	int rc;
 
-	if (kind == NODE_UTF_8 && ends)
+	if (!d)
+		return -1;
+	if (valid && ends)
 		return mixed_emit(m, node, len);
-	if (kind == NODE_OTHER) {
-		if (!m->others && open_others(m, node, len, ends, &settled) != 0)
-			return -1;
-		d = m->others;
-		m->nodes++;
-	}
 	rc = mixed_decode(m, d, node, len);
 	if (!ends)
 		m->rest = d;
-	rc = rc || !ends ? rc : end_node(m, d);
-	if (!settled)
-		close_others(m);
-	return rc;
+	return rc || !ends ? rc : end_node(m, d);
 }
 
 static int mixed_hold(struct mixed *m, const uint8_t *in, size_t len)

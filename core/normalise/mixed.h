@@ -4,7 +4,8 @@
  * the caller's buffer but for the node that a call's end cuts, of which at most NODE_MAX bytes are held.
  *
  * A node that is not UTF-8 is read as the other charset; where none is known yet, the first such node that is long
- * enough says which. Bytes that are no UTF-8 in a node that else is, are read as windows-1252. */
+ * enough says which. Stray bytes in a node of UTF-8 are read as that charset, too, if it is a single-byte set, and as
+ * windows-1252 while none is known. */
 #ifndef UTFEED_CORE_NORMALISE_MIXED_H
 #define UTFEED_CORE_NORMALISE_MIXED_H
 
@@ -24,14 +25,14 @@ struct mixed;
 struct mixed *mixed_new(struct sink, struct spares *spares);
 void mixed_free(struct mixed **);
 /* Before the first byte: the charset of nodes that are not UTF-8 (CS_NONE: not known yet), and what is known of the
- * language of their text. */
-void mixed_set_other(struct mixed *, enum charset, const struct hints *);
+ * language of their text. -1: out of memory. */
+int mixed_set_other(struct mixed *, enum charset, const struct hints *) __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */
 int mixed_feed(struct mixed *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int mixed_finish(struct mixed *) __attribute__((warn_unused_result));
 /* No node is open from a byte beyond ASCII on: what follows is read as if it stood alone. */
 bool mixed_is_between(const struct mixed *);
-/* Sequences replaced by U+FFFD, or, in nodes of UTF-8, read as windows-1252. */
+/* Sequences replaced by U+FFFD, and, in nodes of UTF-8, stray bytes read as another charset. */
 uint64_t mixed_malformed(const struct mixed *);
 /* Nodes read as another charset than UTF-8. */
 uint64_t mixed_others(const struct mixed *);

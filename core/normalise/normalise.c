@@ -138,7 +138,7 @@ static unsigned decoder_flags(const struct normaliser *n, const struct verdict *
 {
 	if (v->literal)
 		return DECODER_LITERAL;
-	return n->options.policy == POLICY_AUTO && v->charset == CS_UTF_8 ? DECODER_STRAY_1252 : 0;
+	return n->options.policy == POLICY_AUTO && v->charset == CS_UTF_8 ? DECODER_STRAYS : 0;
 }
 
 /* Whether the policy judges the bytes, so that more of them may change its verdict. */
@@ -229,7 +229,8 @@ static int begin(struct normaliser *n)
 			    (struct passages){ .recode = n->recode, .sink = sink, .written = &n->report.bytes_out };
 			recode_set_base(n->recode, n->options.base);
 			recode_set_gateway(n->recode, n->options.gateway);
-			recode_set_other(n->recode, v->also, &n->evidence.hints);
+			if (recode_set_other(n->recode, v->also, &n->evidence.hints) != 0)
+				return NORMALISE_NO_MEMORY;
 		}
 	}
 	n->decided = true;
@@ -264,7 +265,8 @@ static int revise(struct normaliser *n, bool complete)
 	n->state = NORM_RECODE;
 	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
 		return NORMALISE_NO_MEMORY;
-	recode_set_other(n->recode, v.also, &e.hints);
+	if (recode_set_other(n->recode, v.also, &e.hints) != 0)
+		return NORMALISE_NO_MEMORY;
 	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
 	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0 && v.also == CS_NONE)
 		return NORMALISE_OK;

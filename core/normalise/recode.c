@@ -68,15 +68,14 @@ void recode_free(struct recode **r)
 	*r = NULL;
 }
 
-void recode_set_other(struct recode *r, enum charset other, const struct hints *hints)
+int recode_set_other(struct recode *r, enum charset other, const struct hints *hints)
 {
-	if (r->mixed)
-		mixed_set_other(r->mixed, other, hints);
+	return r->mixed ? mixed_set_other(r->mixed, other, hints) : 0;
 }
 
 int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags)
 {
-	bool by_nodes = decoder_flags & DECODER_STRAY_1252;
+	bool by_nodes = decoder_flags & DECODER_STRAYS;
 	struct mixed *mixed = by_nodes ? mixed_new((struct sink){ write_repair, r->repair }, r->spares) : NULL;
 	struct decoder *decoder = by_nodes ? NULL : decoder_new(charset, decoder_flags);
 

@@ -16,8 +16,9 @@
 
 /* What labels weigh against the text. */
 enum {
-	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose */
-	THOUGHTLESS = 2 * LANGUAGE_NAT  /* one that servers and templates write without looking (charset.h) */
+	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose; a mark of UTF-8 */
+	THOUGHTLESS = 4 * LANGUAGE_NAT, /* one that servers and templates write without looking (charset.h) */
+	UTF_8_LABEL = 8 * LANGUAGE_NAT  /* utf-8, for text that is not well-formed */
 };
 
 /* A charset that the bytes may be in, and the step that proposes it. */
@@ -58,8 +59,7 @@ static struct candidate by_bom(const struct evidence *e)
 
 	if (e->BOMEnc == CS_NONE || mark_is_contradicted(e))
 		return none;
-	fits = is_wide(e->loose.family) || (e->BOMEnc == CS_UTF_8 && e->utf8.mostly) ||
-	    policy_accepts(e, e->BOMEnc, &t);
+	fits = is_wide(e->loose.family) || policy_accepts(e, e->BOMEnc, &t);
 	return fits ? (struct candidate){ .no = "bom", .charset = e->BOMEnc } : none;
 }
 
@@ -77,7 +77,7 @@ static struct candidate by_family(const struct evidence *e)
 
 static struct candidate by_utf8(const struct evidence *e)
 {
-	return e->utf8.mostly ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
+	return e->utf8.proven ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
 }
 
 static struct candidate auto_judge(const char *no, enum charset cs, const struct evidence *e)
@@ -154,34 +154,17 @@ static bool is_chosen(struct candidate label)
 	return is_label(label) && !charset_is_thoughtless(label.charset);
 }
 
-/* Text of which whole nodes are UTF-8 and others are not is a feed made of feeds. */
-static struct candidate by_nodes(const struct evidence *e)
-{
-	struct nodes nodes;
-
-	if (e->utf8.ascii)
-		return none;
-	policy_nodes(e, &nodes, true);
-	if (!nodes_are_mixed(&nodes, false))
-		return none;
-	if (!nodes_are_mixed(&nodes, true) && (is_chosen(judge_label("decl", auto_declared(e), e)) ||
-	    is_chosen(judge_label("http", e->CTEnc.label, e))))
-		return none;
-	return (struct candidate){ .no = "mixed", .charset = CS_UTF_8 };
-}
-
 /* A label under which there is nothing beyond ASCII but signs stands: no statistics of letters can say anything against
- * it. */
+ * it. A label that nobody chose gives way to one that somebody did. */
 static struct candidate by_signs(struct candidate decl, struct candidate http, const struct evidence *e)
 {
 	const struct candidate order[] = { decl, http };
-	size_t i, thoughtless;
+	bool chosen = is_chosen(decl) || is_chosen(http);
+	size_t i;
 
-	for (thoughtless = 0; thoughtless < 2; thoughtless++)
-		for (i = 0; i < 2; i++)
-			if (is_label(order[i]) && charset_is_thoughtless(order[i].charset) == thoughtless &&
-			    policy_has_signs_only(e, order[i].charset))
-				return order[i];
+	for (i = 0; i < 2; i++)
+		if (is_label(order[i]) && is_chosen(order[i]) == chosen && policy_has_signs_only(e, order[i].charset))
+			return order[i];
 	return none;
 }
 
@@ -197,28 +180,6 @@ static size_t propose(struct proposal *proposals, size_t n, struct candidate lab
 	}
 	proposals[n] = (struct proposal){ label.charset, weight };
 	return n + 1;
-}
-
-/* The charset of nodes that are not UTF-8. A label weighs as much as it does for all of a text. */
-static void find_also(const struct evidence *e, struct verdict *v)
-{
-	struct proposal proposals[DETECTOR_PROPOSALS];
-	struct nodes nodes;
-	enum charset also;
-	size_t n;
-
-	policy_nodes(e, &nodes, true);
-	if (nodes.others == 0)
-		return;
-	n = propose(proposals, 0, judge_label("decl", auto_declared(e), e));
-	n = propose(proposals, n, judge_label("http", e->CTEnc.label, e));
-	also = policy_weigh_nodes(e, &nodes, proposals, n);
-	if (charset_info(also)->kind == KIND_SINGLE_BYTE)
-		policy_nodes(e, &nodes, false);
-	if (nodes.others == 0)
-		return;
-	v->also = also;
-	v->mixed = nodes.others;
 }
 
 /* The first reading that decodes every held byte. */
@@ -246,27 +207,79 @@ static struct candidate first_reading(const struct detection *d, struct candidat
 	return c;
 }
 
-/* Weighs the labels that decode the text, and all that feeds without a label may be in, by the text. */
-static struct candidate by_text(const struct evidence *e, struct verdict *v)
-{
-	struct candidate decl = judge_label("decl", auto_declared(e), e), c;
-	struct candidate http = judge_label("http", e->CTEnc.label, e);
+/* What the labels propose that decodes the text. */
+struct labels {
+	struct candidate decl, http;
 	struct proposal proposals[DETECTOR_PROPOSALS];
-	struct detection d;
 	size_t n;
+};
 
-	c = by_signs(decl, http, e);
+static void judge_labels(struct labels *l, const struct evidence *e)
+{
+	l->decl = judge_label("decl", auto_declared(e), e);
+	l->http = judge_label("http", e->CTEnc.label, e);
+	l->n = propose(l->proposals, 0, l->decl);
+	l->n = propose(l->proposals, l->n, l->http);
+}
+
+/* Weighs the labels that decode the text, and all that feeds without a label may be in, by the text. */
+static struct candidate by_text(const struct evidence *e, const struct labels *l, struct verdict *v)
+{
+	struct candidate c = by_signs(l->decl, l->http, e);
+	struct detection d;
+
 	if (c.decodes)
 		return c;
-	n = propose(proposals, 0, decl);
-	n = propose(proposals, n, http);
-	policy_weigh(e, proposals, n, &d);
-	c = first_reading(&d, decl, http, e, v);
+	policy_weigh(e, l->proposals, l->n, &d);
+	c = first_reading(&d, l->decl, l->http, e, v);
 	if (c.decodes)
 		return c;
-	if (is_label(decl) || is_label(http))
-		return is_label(decl) ? decl : http;
+	if (is_label(l->decl) || is_label(l->http))
+		return is_label(l->decl) ? l->decl : l->http;
 	return auto_judge("fallback", CS_WINDOWS_1252, e);
+}
+
+static int weight_of(const struct charset_label *label)
+{
+	return label != NULL && label->charset == CS_UTF_8 ? UTF_8_LABEL : 0;
+}
+
+/* What marks and labels say for UTF-8 against the charset that all of the text may be in. */
+static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, enum charset whole)
+{
+	int64_t lead = weight_of(auto_declared(e)) + weight_of(e->CTEnc.label) + (e->BOMEnc == CS_UTF_8 ? LABEL : 0);
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
+	return lead;
+}
+
+/* The charset of nodes that are not UTF-8. A label weighs as much as it does for all of a text. */
+static void find_also(const struct evidence *e, const struct labels *l, const struct nodes *nodes, struct verdict *v)
+{
+	if (nodes->others == 0)
+		return;
+	v->also = policy_weigh_nodes(e, nodes, l->proposals, l->n);
+	v->mixed = nodes->others;
+}
+
+/* Text that is not UTF-8 to its end is UTF-8 all the same where it is likelier with nodes of UTF-8 than as a whole in
+ * the charset that is the best otherwise. */
+static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
+{
+	struct candidate whole;
+	struct labels labels;
+	struct nodes nodes;
+
+	judge_labels(&labels, e);
+	whole = by_text(e, &labels, v);
+	policy_nodes(e, &nodes, whole.charset);
+	if (nodes.utf_8 == 0 || nodes.lead + lead_of_labels(e, &labels, whole.charset) <= 0)
+		return whole;
+	v->next = CS_NONE;
+	find_also(e, &labels, &nodes, v);
+	return (struct candidate){ .no = e->BOMEnc == CS_UTF_8 ? "bom" : nodes.others > 0 ? "mixed" : "utf8", .charset = CS_UTF_8 };
 }
 
 /* Whether the published verdict stands because the text is all ASCII: such text decides nothing, as long as the
@@ -280,8 +293,7 @@ static bool stands(const struct verdict *v, const struct evidence *e)
 
 void policy_auto(const struct evidence *e, struct verdict *v)
 {
-	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes,
-		by_nodes };
+	static struct candidate (*const steps[])(const struct evidence *) = { by_bom, by_family, by_utf8, by_escapes };
 	struct candidate c = none;
 	const char *published;
 	size_t i;
@@ -296,14 +308,12 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 	for (i = 0; c.no == NULL && i < sizeof steps / sizeof steps[0]; i++)
 		c = steps[i](e);
 	if (c.no == NULL)
-		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : by_text(e, v);
+		c = stands(v, e) ? (struct candidate){ .charset = v->charset } : weigh_all(e, v);
 	if (v->kind != VERDICT_CHARSET || v->charset != c.charset) {
 		v->was = v->named;
 		verdict_step(v, c.no);
 	}
 	verdict_take_charset(v, c.charset);
-	if (c.charset == CS_UTF_8 && !e->utf8.valid)
-		find_also(e, v);
 	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
 		v->named = "us-ascii";          /* right for these bytes; they are only decoded as its superset */
 }

@@ -69,12 +69,15 @@ void policy_weigh(const struct evidence *e, const struct proposal *proposals, si
 	note(e, ENOMEM);
 }
 
-void policy_nodes(const struct evidence *e, struct nodes *nodes, bool pairs)
+void policy_nodes(const struct evidence *e, struct nodes *nodes, enum charset whole)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
 
-	nodes_read(nodes, text, len, e->complete, pairs);
+	if (nodes_read(nodes, text, len, e->complete, whole) == 0)
+		return;
+	*nodes = (struct nodes){ .lead = 0 };
+	note(e, ENOMEM);
 }
 
 enum charset policy_weigh_nodes(const struct evidence *e, const struct nodes *nodes, const struct proposal *proposals,

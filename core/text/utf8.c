@@ -8,6 +8,7 @@
 
 #include "core/text/ascii_block.h"
 #include "core/text/utf8_blocks.h"
+#include "core/text/utf8_fault.h"
 
 size_t utf8_ascii_prefix(const uint8_t *p, size_t len)
 {
@@ -104,10 +105,7 @@ size_t utf8_bad_length(const uint8_t *p, size_t len, bool *incomplete)
 enum {
 	LANES = 16,
 	SUM_MOST = 255,     /* how often a lane can be added to */
-	SAMPLE_STEP = 15 * LANES,
-	GLANCE_STEP = 64 * LANES,
-	STRETCH = 64,
-	STRETCH_MOST = 64 * STRETCH
+	SAMPLE_STEP = 15 * LANES
 };
 typedef int8_t lanes __attribute__((vector_size(LANES)));
 
@@ -153,22 +151,6 @@ size_t utf8_leads(const uint8_t *p, size_t len)
 	return count_marks(p, len).leads;
 }
 
-/* How many ill-formed subparts there are at least: each lead without a trail is one, but for one that the end cuts, and
- * each trail that is too many for the leads. */
-static size_t least_stray(struct marks n)
-{
-	if (n.leads > n.trails)
-		return n.leads - n.trails - 1;
-	return n.trails > 3 * n.leads ? n.trails - 3 * n.leads : 0;
-}
-
-bool utf8_is_far(const uint8_t *p, size_t len)
-{
-	struct marks n = count_marks(p, len);
-
-	return least_stray(n) > (n.leads < n.trails ? n.leads : n.trails);
-}
-
 size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
 {
 	size_t at = 0, seen = 0, step;
@@ -183,77 +165,24 @@ size_t utf8_sample(const uint8_t *p, size_t len, size_t enough)
 	return at;
 }
 
-static bool is_mostly_utf8(struct utf8_count n)
-{
-	return n.multibyte > 0 && n.multibyte >= n.stray * UTF8_MIN_PER_STRAY;
-}
-
-/* Counts on from *at while there are ill-formed subparts: vectors do not pay between them. */
-static void count_stretch(const uint8_t *p, size_t len, bool complete, size_t *at, struct utf8_count *n, bool *cut)
-{
-	size_t i = *at, end = i + STRETCH, most = i + STRETCH_MOST;
-
-	while (i < len && i < end && i < most && !*cut) {
-		struct lead lead = lead_of(p[i]);
-		size_t length = subpart_length(p + i, len - i, lead);
-
-		n->multibyte += length == lead.length && length > 1;
-		if (lead.length == 0 || length < lead.length) {
-			*cut = i + length == len && length < lead.length;
-			n->stray += !*cut || complete;
-			end = i + STRETCH;
-		}
-		i += length;
-	}
-	*at = i;
-}
-
-/* With only_mostly, only the answer of is_mostly_utf8() is wanted, and counting ends as soon as no further bytes can
- * make it true. */
-static struct utf8_count count_until(const uint8_t *p, size_t len, bool complete, bool only_mostly)
+struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
 {
 	struct utf8_count n = { 0 };
-	size_t i = 0;
-	bool cut = false;
+	struct utf8_fault fault;
+	size_t i = 0, valid;
 
-	while (i < len && !cut) {
-		size_t valid = utf8_valid_prefix(p + i, len - i);
-
+	while (i < len) {
+		valid = utf8_valid_prefix(p + i, len - i);
 		n.multibyte += count_marks(p + i, valid).leads;
 		i += valid;
 		if (i == len)
 			break;
-		count_stretch(p, len, complete, &i, &n, &cut);
-		if (only_mostly && n.multibyte + (len - i) / 2 < n.stray * UTF8_MIN_PER_STRAY)
-			break;
+		fault = utf8_fault(p + i, len - i);
+		n.multibyte += fault.kind == FAULT_PAIR;
+		n.stray += fault.kind != FAULT_PAIR && (complete || !fault.incomplete);
+		i += fault.len;
 	}
 	return n;
-}
-
-struct utf8_count utf8_count(const uint8_t *p, size_t len, bool complete)
-{
-	return count_until(p, len, complete, false);
-}
-
-/* A quick look: every character needs a trail, and a lead without one is ill-formed, but for one that is cut at the
- * end. False: there are more leads without a trail than the bytes to come could outweigh. */
-static bool may_be_mostly_utf8(const uint8_t *p, size_t len)
-{
-	struct marks n = { 0 };
-
-	for (size_t at = 0, step; at < len; at += step) {
-		struct marks more;
-		size_t most;
-
-		step = len - at < GLANCE_STEP ? len - at : GLANCE_STEP;
-		more = count_marks(p + at, step);
-		n.leads += more.leads;
-		n.trails += more.trails;
-		most = (n.leads < n.trails ? n.leads : n.trails) + (len - at - step);
-		if (most < least_stray(n) * UTF8_MIN_PER_STRAY)
-			return false;
-	}
-	return true;
 }
 
 struct utf8_evidence utf8_look(const uint8_t *p, size_t len, bool complete)
@@ -263,8 +192,7 @@ struct utf8_evidence utf8_look(const uint8_t *p, size_t len, bool complete)
 
 	if (valid < len)
 		utf8_bad_length(p + valid, len - valid, &cut);
-	if (valid == len || (cut && !complete))
-		return (struct utf8_evidence){ .ascii = ascii == len, .valid = true, .mostly = ascii < valid };
-	return (struct utf8_evidence){ .mostly = may_be_mostly_utf8(p + ascii, len - ascii) &&
-		is_mostly_utf8(count_until(p + ascii, len - ascii, complete, true)) };
+	cut &= !complete;
+	return (struct utf8_evidence){ .ascii = ascii == len, .valid = valid == len || cut,
+		.proven = (valid == len || cut) && ascii < valid };
 }

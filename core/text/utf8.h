@@ -17,9 +17,6 @@ size_t utf8_ascii_prefix(const uint8_t *, size_t len);
 size_t utf8_ascii_copy(uint8_t *out, const uint8_t *in, size_t len);
 /* How many bytes are 0xC0 and up: in well-formed text the characters beyond ASCII. */
 size_t utf8_leads(const uint8_t *, size_t len);
-/* True: more of its sequences are ill-formed than well-formed, because leads and trails are too unequal in number.
- * False says nothing. */
-bool utf8_is_far(const uint8_t *, size_t len);
 /* Length of a prefix with at least `enough` bytes of 0x80 and up, perhaps somewhat more; len where there are fewer. */
 size_t utf8_sample(const uint8_t *, size_t len, size_t enough);
 /* Length of the maximal subpart at the start of an ill-formed sequence, 1 to 3 (table 3-7); sets *incomplete when more
@@ -30,13 +27,11 @@ size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 struct utf8_evidence {
 	bool ascii;                 /* every byte under 0x80 */
 	bool valid;                 /* well-formed */
-	/* there are bytes beyond ASCII, with UTF8_MIN_PER_STRAY well-formed characters for each ill-formed subpart */
-	bool mostly;
+	bool proven;                /* valid, and there are whole characters beyond ASCII */
 };
-enum { UTF8_MIN_PER_STRAY = 4 };    /* text of other charsets has far fewer */
 struct utf8_evidence utf8_look(const uint8_t *, size_t len, bool complete);
 
-/* The counts behind `mostly`: well-formed characters of two or more bytes, ill-formed maximal subparts. */
+/* Characters of two or more bytes, pairs of surrogates among them, and the faults beside them (utf8_fault.h). */
 struct utf8_count {
 	size_t multibyte, stray;
 };

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3 || size > INPUT_MAX)
 		return 0;
 	cs = CS_NONE + 1 + data[0] % (CS_COUNT - 1);
-	flags = data[0] < CS_COUNT ? 0 : cs == CS_UTF_8 ? DECODER_STRAY_1252 : DECODER_LITERAL;
+	flags = data[0] < CS_COUNT ? 0 : cs == CS_UTF_8 ? DECODER_STRAYS : DECODER_LITERAL;
 	piece = 1 + data[1] % 32;
 	room = DECODER_MIN_OUT + data[2];
 	data += 3;
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(len == plain_len && memcmp(out, plain, len) == 0 && count == malformed);
 	require(utf8_valid_prefix(plain, plain_len) == plain_len);
 	require(decoder_try(cs, data, size, true, &trial) == 0);
-	require((flags & DECODER_STRAY_1252) || trial.malformed == malformed || (cs == CS_ISO_2022_JP && trial.malformed < malformed));
+	require((flags & DECODER_STRAYS) || trial.malformed == malformed || (cs == CS_ISO_2022_JP && trial.malformed < malformed));
 	require(trial.accepts == (trial.malformed == 0));
 	require(trial.multibyte <= size);
 	return 0;

@@ -239,7 +239,7 @@ static void stray_windows_1252(void)
 
 		for (size_t cut = 0; cut <= len; cut++) {
 			uint64_t malformed;
-			size_t got = decoding_whole(CS_UTF_8, DECODER_STRAY_1252, in, len, cut, 64, DECODER_MIN_OUT, out, &malformed);
+			size_t got = decoding_whole(CS_UTF_8, DECODER_STRAYS, in, len, cut, 64, DECODER_MIN_OUT, out, &malformed);
 
 			UNIT_ROW(got == strlen(strays[i].out) && memcmp(out, strays[i].out, got) == 0, "%s, cut at %zu: %.*s",
 			    strays[i].rule, cut, (int)got, (char *)out);
