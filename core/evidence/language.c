@@ -23,7 +23,7 @@ enum {
 	HAN_BREAK = 3
 };
 
-#define LANGUAGE(id, tag, script, classes, class_of, ...) \
+#define LANGUAGE(id, tag, script, rarity, classes, own, class_of, ...) \
 	_Static_assert(classes <= CLASSES_MOST, "language_cost() has room for all classes"); \
 	static const char class_of_##id[TOKEN_COUNT + 1] = class_of; \
 	static const char rows_##id[classes * classes + 1] = __VA_ARGS__;
@@ -33,11 +33,13 @@ enum {
 static const struct {
 	const char *tag;
 	enum letter_script script;
-	unsigned classes;
-	const char *class_of; /* class of each token */
-	const char *rows;     /* cost of each class behind each */
+	int rarity;
+	unsigned classes, own; /* own: of the language's own letters, which cost nothing within their class */
+	const char *class_of;  /* class of each token */
+	const char *rows;      /* cost of each class behind each */
 } models[] = {
-#define LANGUAGE(id, tag, script, classes, class_of, ...) { tag, SCRIPT_##script, classes, class_of_##id, rows_##id },
+#define LANGUAGE(id, tag, script, rarity, classes, own, class_of, ...) \
+	{ tag, SCRIPT_##script, rarity, classes, own, class_of_##id, rows_##id },
 #include "core/evidence/languages.def"
 #undef LANGUAGE
 };
@@ -68,6 +70,14 @@ enum letter_script language_script(enum language l)
 	return models[l].script;
 }
 
+int language_rarity(enum language l)
+{
+	return l == LANGUAGE_NONE || l >= LANGUAGE_HAN ? 0 : models[l].rarity;
+}
+
+/* Of models that no tag names: those of all languages of a script that have none of their own. */
+static const char BACKGROUND[] = "mul";
+
 /* Tags that name a language of which there is a model under another one. */
 static const struct {
 	const char *tag, *model;
@@ -77,13 +87,16 @@ static const struct {
 	{ "zh-mo", "zh-TW" },
 	{ "zh-tw", "zh-TW" },
 	{ "no", "nb" },
-	{ "nn", "nb" },
 	{ "iw", "he" },
 	{ "bs", "hr" },
 	{ "sh", "hr" },
 	{ "sr-latn", "hr" },
 	{ "mo", "ro" },
-	{ "gl", "pt" },
+	{ "fil", "tl" },
+	{ "ydd", "yi" },
+	{ "ji", "yi" },
+	{ "kmr", "ku" },
+	{ "in", "id" },
 };
 
 static bool tag_begins(const char *tag, size_t len, const char *with)
@@ -109,7 +122,7 @@ enum language language_of_tag(const char *tag, size_t len)
 			len = strlen(tag);
 			break;
 		}
-	for (l = LANGUAGE_COUNT - 1; l >= 0; l--)
+	for (l = tag_begins(tag, len, BACKGROUND) ? -1 : LANGUAGE_COUNT - 1; l >= 0; l--)
 		if (tag_begins(tag, len, language_tag((enum language)l)))
 			return (enum language)l;
 	return LANGUAGE_NONE;
@@ -185,9 +198,7 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 
 unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	/* Behind the classes of ASCII letters stand those of the own letters, then quotes, signs and two of others. */
-	enum { OTHER_CLASSES = 5 };
-	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own;
+	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
@@ -199,10 +210,8 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 	class_of = models[l].class_of;
 	rows = models[l].rows;
 	extra = in_class[models[l].script];
-	first_own = models[l].script == SCRIPT_LATIN ? 27 : 2;
-	own = models[l].classes - first_own - OTHER_CLASSES;
 	memset(counts, 0xFF, sizeof counts);
-	memset(counts + first_own, 0, own);
+	memset(counts + (models[l].script == SCRIPT_LATIN ? 27 : 2), 0, models[l].own);
 	row = rows;
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
