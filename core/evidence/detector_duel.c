@@ -193,7 +193,7 @@ static int challenge(struct race *race, struct piece *p, struct detection *d, co
 
 	while ((c = race_next_single(c)) != NULL) {
 		rival.charset = c->charset;
-		if (!(c->languages >> winner.language & 1) || has_reading(d, rival.charset) ||
+		if (!race_is_used_for(c, winner.language) || has_reading(d, rival.charset) ||
 		    !are_sisters(winner.charset, rival.charset))
 			continue;
 		if (text.bytes == NULL)

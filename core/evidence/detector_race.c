@@ -15,18 +15,15 @@ enum {
 	STRANGERS = 1 << SCRIPT_COUNT
 };
 
-#define L(id) (UINT64_C(1) << LANGUAGE_##id)
+#define L(id) LANGUAGE_##id
 static const struct race_candidate candidates[] = {
-#define CANDIDATE(charset, cost, languages) { CS_##charset, cost, languages },
+#define CANDIDATE(charset, cost, ...) { CS_##charset, cost, (const int8_t[]){ __VA_ARGS__, LANGUAGE_NONE } },
 #include "core/evidence/candidates.def"
 #undef CANDIDATE
 };
 #undef L
 
 enum { CANDIDATES = sizeof candidates / sizeof candidates[0] };
-
-/* For a charset that is proposed any language comes into question whose script it has. */
-static const uint64_t all_languages = (UINT64_C(1) << LANGUAGE_COUNT) - 1;
 
 /* Where the bytes of two-byte sets may stand: from which one on the first does, the range of the second, and that of
  * bytes that stand alone. */
@@ -94,6 +91,7 @@ static void enter(struct race *race, enum charset cs, enum language l, int base)
 {
 	size_t i;
 
+	base += language_rarity(l);
 	for (i = 0; i < race->proposed; i++)
 		if (race->readings[i].charset == cs && race->readings[i].language == l) {
 			race->base[i] = base < race->base[i] ? base : race->base[i];
@@ -105,14 +103,23 @@ static void enter(struct race *race, enum charset cs, enum language l, int base)
 	race->base[race->n++] = base;
 }
 
-static void enter_all(struct race *race, enum charset cs, uint64_t languages, unsigned scripts, int base)
+/* For a charset that is proposed any language comes into question whose script it has. */
+static void enter_all(struct race *race, enum charset cs, unsigned scripts, int base)
 {
 	int l;
 
 	for (l = 0; l < LANGUAGE_COUNT; l++)
-		if ((languages >> l & 1) && race_is_single(cs) == (l < LANGUAGE_HAN) &&
+		if (race_is_single(cs) == (l < LANGUAGE_HAN) &&
 		    (l >= LANGUAGE_HAN || (scripts >> language_script((enum language)l) & 1)))
 			enter(race, cs, (enum language)l, base);
+}
+
+static void enter_candidate(struct race *race, const struct race_candidate *c)
+{
+	const int8_t *l;
+
+	for (l = c->languages; *l != LANGUAGE_NONE; l++)
+		enter(race, c->charset, (enum language)*l, c->cost);
 }
 
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
@@ -122,14 +129,14 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 	unsigned scripts;
 
 	if (!race_is_single(p->charset)) {
-		enter_all(race, p->charset, all_languages, 0, -p->weight);
+		enter_all(race, p->charset, 0, -p->weight);
 		return 0;
 	}
 	letters = charset_letters(p->charset);
 	if (letters == NULL)
 		return errno == EINVAL ? 0 : -1;
 	scripts = scripts_in(letters, &race->sample);
-	enter_all(race, p->charset, all_languages, scripts, -p->weight);
+	enter_all(race, p->charset, scripts, -p->weight);
 	if (scripts & STRANGERS)
 		enter(race, p->charset, LANGUAGE_NONE, -p->weight);
 	return 0;
@@ -148,7 +155,7 @@ int race_begin(struct race *race, const struct proposal *proposals, size_t n)
 	}
 	for (i = 0; i < CANDIDATES; i++)
 		if (race_is_single(candidates[i].charset) || are_pairs(candidates[i].charset, &race->sample))
-			enter_all(race, candidates[i].charset, candidates[i].languages, ~0u, candidates[i].cost);
+			enter_candidate(race, &candidates[i]);
 	return 0;
 }
 
@@ -159,6 +166,15 @@ const struct race_candidate *race_next_single(const struct race_candidate *last)
 	while (c < candidates + CANDIDATES && !race_is_single(c->charset))
 		c++;
 	return c < candidates + CANDIDATES ? c : NULL;
+}
+
+bool race_is_used_for(const struct race_candidate *c, enum language l)
+{
+	const int8_t *one = c->languages;
+
+	while (*one != LANGUAGE_NONE && *one != l)
+		one++;
+	return *one == l;
 }
 
 /* A hash of the tokens and of their number. It is never 0, which stands for no text. */

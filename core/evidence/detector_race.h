@@ -21,11 +21,11 @@ enum {
 	RACE_READINGS = DETECTOR_TRACED
 };
 
-/* A row of candidates.def; the languages are bits. */
+/* A row of candidates.def. */
 struct race_candidate {
 	enum charset charset;
 	int cost;
-	uint64_t languages;
+	const int8_t *languages; /* LANGUAGE_NONE ends them */
 };
 
 struct race {
@@ -61,6 +61,7 @@ int race_begin(struct race *, const struct proposal *, size_t n) __attribute__((
 int race_run(struct race *, struct piece *, size_t *bytes) __attribute__((warn_unused_result));
 /* The row after `last` (NULL: the first) of a charset with single bytes; NULL: there is none. */
 const struct race_candidate *race_next_single(const struct race_candidate *last);
+bool race_is_used_for(const struct race_candidate *, enum language);
 /* Reads the first len bytes of a sample. -1: errno says ENOMEM, or EINVAL for a charset without a converter. */
 int piece_read(struct piece *, enum charset, const struct sample *, size_t len) __attribute__((warn_unused_result));
 int piece_cost(const struct piece *, enum language);

@@ -7,7 +7,7 @@
 #include "core/evidence/detector.h"
 #include "core/evidence/sample.h"
 
-enum { DETECTOR_TRACED = 192 };
+enum { DETECTOR_TRACED = 384 };
 
 /* Costs are in LANGUAGE_NAT-ths of a nat. */
 struct traced {

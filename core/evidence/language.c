@@ -2,6 +2,7 @@
 #include "core/evidence/language.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@ enum {
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
 	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
 	QUOTE = 8,
-	FOREIGN_IN = 52,
-	FOREIGN_OUT = 27,
+	FOREIGN_LETTER = 52, /* at most: a letter in a name of another language with the same script */
+	BEHIND_FOREIGN = 27, /* at most: what follows such a letter */
 	ALIEN = 40,          /* a letter of another script */
 	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
 	HAN_BEHIND_LETTER = 48,
@@ -25,7 +26,7 @@ enum {
 	HAN_BREAK = 3
 };
 
-#define LANGUAGE(id, tag, script, classes, class_of, ...) \
+#define LANGUAGE(id, tag, script, rarity, classes, own, class_of, ...) \
 	_Static_assert(classes <= CLASSES_MOST, "language_cost() has room for all classes"); \
 	static const char class_of_##id[TOKEN_COUNT + 1] = class_of; \
 	static const char rows_##id[classes * classes + 1] = __VA_ARGS__;
@@ -35,11 +36,13 @@ enum {
 static const struct {
 	const char *tag;
 	enum letter_script script;
-	unsigned classes;
-	const char *class_of; /* class of each token */
-	const char *rows;     /* cost of each class behind each */
+	int rarity;
+	unsigned classes, own; /* own: of the language's own letters, which cost nothing within their class */
+	const char *class_of;  /* class of each token */
+	const char *rows;      /* cost of each class behind each */
 } models[] = {
-#define LANGUAGE(id, tag, script, classes, class_of, ...) { tag, SCRIPT_##script, classes, class_of_##id, rows_##id },
+#define LANGUAGE(id, tag, script, rarity, classes, own, class_of, ...) \
+	{ tag, SCRIPT_##script, rarity, classes, own, class_of_##id, rows_##id },
 #include "core/evidence/languages.def"
 #undef LANGUAGE
 };
@@ -70,6 +73,14 @@ enum letter_script language_script(enum language l)
 	return models[l].script;
 }
 
+int language_rarity(enum language l)
+{
+	return l == LANGUAGE_NONE || l >= LANGUAGE_HAN ? 0 : models[l].rarity;
+}
+
+/* Of models that no tag names: those of all languages of a script that have none of their own. */
+static const char BACKGROUND[] = "mul";
+
 /* Tags that name a language of which there is a model under another one. */
 static const struct {
 	const char *tag, *model;
@@ -79,13 +90,16 @@ static const struct {
 	{ "zh-mo", "zh-TW" },
 	{ "zh-tw", "zh-TW" },
 	{ "no", "nb" },
-	{ "nn", "nb" },
 	{ "iw", "he" },
 	{ "bs", "hr" },
 	{ "sh", "hr" },
 	{ "sr-latn", "hr" },
 	{ "mo", "ro" },
-	{ "gl", "pt" },
+	{ "fil", "tl" },
+	{ "ydd", "yi" },
+	{ "ji", "yi" },
+	{ "kmr", "ku" },
+	{ "in", "id" },
 };
 
 static bool tag_begins(const char *tag, size_t len, const char *with)
@@ -111,7 +125,7 @@ enum language language_of_tag(const char *tag, size_t len)
 			len = strlen(tag);
 			break;
 		}
-	for (l = LANGUAGE_COUNT - 1; l >= 0; l--)
+	for (l = tag_begins(tag, len, BACKGROUND) ? -1 : LANGUAGE_COUNT - 1; l >= 0; l--)
 		if (tag_begins(tag, len, language_tag((enum language)l)))
 			return (enum language)l;
 	return LANGUAGE_NONE;
@@ -185,12 +199,29 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 	return sum;
 }
 
+static bool is_letter_of(enum language l, unsigned token)
+{
+	if (token >= TOKEN_LETTER)
+		return letters_script(token) == models[l].script;
+	return models[l].script == SCRIPT_LATIN && token >= TOKEN_A && token < TOKEN_OPEN;
+}
+
+/* The most that a token costs behind another: texts of a language have names from others that are written in the same
+ * script. */
+static unsigned most_of(enum language l, unsigned last, unsigned token)
+{
+	bool is_break = token < TOKEN_A, was_break = last < TOKEN_A;
+
+	if (token >= TOKEN_LETTER && is_letter_of(l, token) && (was_break || last >= TOKEN_OPEN || is_letter_of(l, last)))
+		return FOREIGN_LETTER;
+	if (last >= TOKEN_LETTER && is_letter_of(l, last) && (is_break || is_letter_of(l, token)))
+		return BEHIND_FOREIGN;
+	return UINT_MAX;
+}
+
 unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	/* Behind the classes of ASCII letters stand those of the own letters, then quotes, signs and two of others. */
-	enum { OTHER_CLASSES = 5 };
-	unsigned twice = 0, last_beyond = 0, token, class, beyond, cost, first_own, own, last_own = 0, last_class = 0;
-	const bool latin = models[l].script == SCRIPT_LATIN;
+	unsigned twice = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
@@ -202,25 +233,20 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 	class_of = models[l].class_of;
 	rows = models[l].rows;
 	extra = in_class[models[l].script];
-	first_own = models[l].script == SCRIPT_LATIN ? 27 : 2;
-	own = models[l].classes - first_own - OTHER_CLASSES;
 	memset(counts, 0xFF, sizeof counts);
-	memset(counts + first_own, 0, own);
+	memset(counts + (models[l].script == SCRIPT_LATIN ? 27 : 2), 0, models[l].own);
 	row = rows;
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
 		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
 		beyond = token >= TOKEN_OPEN;
-		if (token >= TOKEN_LETTER && class != models[l].classes - 1u && (latin || last_class != 1))
-			cost = cost < FOREIGN_IN ? cost : FOREIGN_IN;
-		else if (last_own && !beyond && (latin || class != 1))
-			cost = cost < FOREIGN_OUT ? cost : FOREIGN_OUT;
-		last_own = token >= TOKEN_LETTER;
-		last_class = class;
+		most = most_of(l, last, token);
+		cost = cost < most ? cost : most;
 		twice += cost << (beyond | last_beyond);
 		row = rows + class * models[l].classes;
 		last_beyond = beyond;
+		last = token;
 	}
 	return twice / 2;
 }

@@ -13,7 +13,7 @@
 enum { LANGUAGE_NAT = 6 };
 
 enum language {
-#define LANGUAGE(id, tag, script, classes, class_of, ...) LANGUAGE_##id,
+#define LANGUAGE(id, ...) LANGUAGE_##id,
 #include "core/evidence/languages.def"
 #undef LANGUAGE
 	/* written in ideographs or syllables from here on */
@@ -28,10 +28,13 @@ enum language {
 
 /* The language tag (BCP 47), "pl"; "" for LANGUAGE_NONE. */
 const char *language_tag(enum language);
-/* The language of a tag with or without subtags behind it, in any case: "pt-BR"; LANGUAGE_NONE: there is no model. */
+/* The language of a tag with or without subtags behind it, in any case: "pt-BR"; LANGUAGE_NONE: there is no model. No
+ * tag names a background model ("mul-..."), which stands for the languages of a script that have none of their own. */
 enum language language_of_tag(const char *tag, size_t len);
 /* For languages before LANGUAGE_HAN. */
 enum letter_script language_script(enum language);
+/* What a language costs because few feeds are in it, before any text is read. */
+int language_rarity(enum language);
 
 /* What tokens cost as text of a language before LANGUAGE_HAN; LANGUAGE_NONE: as text in an alphabet of which there is
  * no model. A pair of ASCII letters says something of the language but nothing of the charset, so it counts half. */

@@ -53,6 +53,7 @@ static const struct {
 	{ 0x0430, 0x045F, ALL_SMALL, 0 },
 	{ 0x048A, 0x04BF, EVEN_CAPITAL, 0 },
 	{ 0x04D0, 0x052F, EVEN_CAPITAL, 0 },
+	{ 0x1E00, 0x1EFF, EVEN_CAPITAL, 0 },
 };
 
 /* The small letter; *flag says which case the letter had. */

@@ -2,108 +2,20 @@
 """Makes letters.def, languages.def and han.def in core/evidence of the texts that texts.py collected (README beside this file).
 
 usage: languages.py TEXTS-FOLDER OUTPUT-FOLDER
-A model of a language says how much each letter costs behind the one before it: the negative logarithm of its
-probability, in sixths of a nat. Letters of small and capital case are one.
 """
 import collections
 import math
 import os
-import re
 import sys
-import unicodedata
 
-UNIT = 6                # costs are in sixths of a nat
-TOP = 62                # the highest cost in a row, so that each is one printable character
-FIRST_CHARACTER = 0x40  # the one that stands for 0
-# A word counts by its number to this power: manuals repeat their own words more than other texts do.
-WORD_POWER, HAN_POWER = 0.7, 0.8
-CLASH = 24
-FIRST_LETTER = 40       # TOKEN_LETTER of letters.h
+import background
+from model import BACKGROUNDS, FIRST_CHARACTER, RANGES, SCRIPT, TOP, UNIT, Model, all_letters, letter_shares, script_of, words_of
 
-LATIN = 'en fr de es pt it nl sv da nb fi is ca sq pl cs sk hu hr sl ro tr lt lv et vi'.split()
-CYRILLIC = 'ru uk bg sr be mk'.split()
-SCRIPT = {**{tag: 'LATIN' for tag in LATIN}, **{tag: 'CYRILLIC' for tag in CYRILLIC},
-          'el': 'GREEK', 'he': 'HEBREW', 'ar': 'ARABIC', 'fa': 'ARABIC', 'th': 'THAI'}
 # Languages of ideographs and syllables, and how many of their most frequent characters are told apart
 HAN = {'zh': 2200, 'zh-TW': 2200, 'ja': 1800, 'ko': 1500}
-RANGES = {'LATIN': [(0xC0, 0x24F), (0x300, 0x323)], 'CYRILLIC': [(0x400, 0x52F)], 'GREEK': [(0x370, 0x3FF)],
-          'HEBREW': [(0x590, 0x5FF)], 'ARABIC': [(0x600, 0x6FF)], 'THAI': [(0xE00, 0xE7F)]}
-# A letter is the language's own from this share of all its letters beyond ASCII on.
-OWN = {'LATIN': 0.002}
-OWN_ELSE = 0.0003
-CODECS = '''cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp874 iso8859-2 iso8859-3 iso8859-4 iso8859-5
-iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u cp866
-mac-cyrillic mac-roman mac-latin2 mac-turkish mac-croatian mac-romanian cp437 cp737 cp775 cp850 cp852 cp855 cp857 cp860
-cp861 cp863 cp865 cp869 ptcp154 koi8-t kz1048'''.split()
-OPEN, CLOSE = '“„«‘‚‹¿¡「『（【《', '”»’›…‟」』）】》、。，'
-TONES = '\u0300\u0301\u0303\u0309\u0323'
-
-
-def script_of(c):
-    if c in '×÷':
-        return None
-    return next((s for s, ranges in RANGES.items() if any(a <= ord(c) <= b for a, b in ranges)), None)
-
-
-def fold(c):
-    """the small letter; a dotted capital I is a letter of its own"""
-    small = c.lower()
-    return small if len(small) == 1 else c
-
-
-def all_letters():
-    """the letters of each script that some single-byte charset has"""
-    seen = set('șț')
-    for codec in CODECS:
-        for byte in range(128, 256):
-            c = bytes([byte]).decode(codec, 'ignore')
-            if c and script_of(c):
-                seen.add(fold(c))
-    return {s: {c for c in seen if script_of(c) == s} for s in RANGES}
-
-
-def as_windows_1258(text):
-    """Vietnamese as windows-1258 writes it: letters with the mark of their own, then the tone"""
-    out = ''
-    for c in unicodedata.normalize('NFC', text):
-        if c.encode('cp1258', 'ignore'):
-            out += c
-            continue
-        marks = unicodedata.normalize('NFD', c)
-        tones = ''.join(m for m in marks[1:] if m in TONES)
-        out += unicodedata.normalize('NFC', marks[0] + ''.join(m for m in marks[1:] if m not in tones)) + tones
-    return out
-
-
-def typographic(word):
-    """the word with the quotes and dashes of news, where documentation has those of ASCII"""
-    word = re.sub(r"(?<=\w)['\"]", '’', re.sub(r'"(?=\w)', '“', word))
-    return re.sub(r'(?<!\w)-|-(?!\w)', '–', word)
-
-
-def words_of(folder, tag):
-    words = collections.Counter()
-    with open(os.path.join(folder, tag + '.txt'), encoding='utf-8') as f:
-        for line in f:
-            if tag == 'vi':
-                line = as_windows_1258(line)
-            if tag == 'ro':
-                line = line.translate(str.maketrans('șțȘȚ', 'şţŞŢ'))
-            words.update(line.split())
-    for word, n in list(words.items()):
-        if typographic(word) != word:
-            words[typographic(word)] += n
-    return words
-
-
-def letter_shares(words, letters):
-    n = collections.Counter()
-    for word, count in words.items():
-        for c in word:
-            if fold(c) in letters:
-                n[fold(c)] += count ** WORD_POWER
-    total = sum(n.values())
-    return {c: k / total for c, k in n.items()}
+HAN_POWER = 0.8
+FIRST_LETTER = 40       # TOKEN_LETTER of letters.h
+NO_POOL = ['vi', 'ase']     # in Sign Writing; letters with the tone behind them
 
 
 def text_of(values):
@@ -112,86 +24,39 @@ def text_of(values):
     return '"' + ''.join(chr(FIRST_CHARACTER + v) for v in values).replace('\\', '\\\\') + '"'
 
 
-class Model:
-    """One language: its classes of letters and the costs of their pairs."""
-
-    def __init__(self, tag, words, letters):
-        self.tag, self.script = tag, SCRIPT[tag]
-        shares = letter_shares(words, letters[self.script])
-        self.ascii = 26 if self.script == 'LATIN' else 1
-        own = sorted((c for c, s in shares.items() if s > OWN.get(self.script, OWN_ELSE)), key=lambda c: -shares[c])
-        self.own = sorted(own[:TOP + 1 - 6 - self.ascii])
-        self.size = 1 + self.ascii + len(self.own) + 5
-        self.index = {c: 1 + self.ascii + i for i, c in enumerate(self.own)}
-        self.open, self.close, self.sign, self.other, self.alien = range(self.size - 5, self.size)
-        self.count(words)
-
-    def class_of(self, c):
-        if ord(c) < 128:
-            return 0 if not c.isalpha() else ord(c.lower()) - 96 if self.script == 'LATIN' else 1
-        f = fold(c)
-        if f in self.index:
-            return self.index[f]
-        if c in OPEN or c in CLOSE:
-            return self.open if c in OPEN else self.close
-        if c == '\u00a0':
-            return 0
-        if script_of(c) == self.script:
-            return self.other
-        return self.alien if script_of(c) or unicodedata.category(c)[0] == 'L' and c not in 'ªº' else self.sign
-
-    def count(self, words):
-        self.pairs = [[0.0] * self.size for _ in range(self.size)]
-        for word, n in words.items():
-            last = 0
-            for c in word:
-                k = self.class_of(c)
-                self.pairs[last][k] += n ** WORD_POWER
-                last = k
-            self.pairs[last][0] += n ** WORD_POWER
-
-    def rows(self):
-        """the cost of each class behind each; pairs that were rarely seen lean on the class alone (Witten and Bell)"""
-        total = sum(map(sum, self.pairs))
-        alone = [sum(row[j] for row in self.pairs) / total + 2e-6 for j in range(self.size)]
-        for i, row in enumerate(self.pairs):
-            lean = 3 + sum(1 for n in row if n)
-            yield [min(TOP, max(0, round(-math.log((row[j] + lean * alone[j]) / (sum(row) + lean)) * UNIT) + self.clash(i, j)))
-                   for j in range(self.size)]
-
-    def clash(self, i, j):
-        """what it costs more that an ASCII letter and one of another script stand in one word"""
-        letters = range(2, self.open)
-        return CLASH if self.ascii == 1 and (i == 1 and j in letters or j == 1 and i in letters) else 0
-
-
-def write_letters(path, letters, models):
-    pooled = {s: collections.Counter() for s in RANGES}
-    for model, words in models:
-        for c, share in letter_shares(words, letters[model.script]).items():
-            pooled[model.script][c] += share
+def write_letters(path, letters, pooled):
     every = sorted((ord(c), s) for s in RANGES for c in letters[s])
     with open(path, 'w', encoding='utf-8') as f:
         f.write('/* LETTER(script, code point, cost): every letter beyond ASCII that some single-byte charset has, in the order of\n'
                 ' * its code points, and what it costs as a stranger in a language of its script. Made by train/languages.py. */\n')
         for code, s in every:
-            total = sum(pooled[s].values())
-            f.write(f'LETTER({s}, 0x{code:04X}, {round(-math.log((pooled[s][chr(code)] / total + 1e-4) / 1.01) * UNIT)})\n')
+            f.write(f'LETTER({s}, 0x{code:04X}, {round(-math.log((pooled[s][chr(code)] + 1e-4) / 1.01) * UNIT)})\n')
     return [chr(code) for code, s in every]
 
 
-def write_languages(path, order, models):
+def pool_shares(shares):
+    """what share of all letters beyond ASCII each is, every language counting alike"""
+    pooled = collections.Counter()
+    for one in shares:
+        for c, share in one.items():
+            pooled[c] += share / len(shares)
+    return pooled
+
+
+def write_languages(path, order, models, pooled):
     with open(path, 'w', encoding='utf-8') as f:
-        f.write('/* LANGUAGE(id, tag, script, number of classes, class of each token, rows of costs): how letters follow each other\n'
+        f.write('/* LANGUAGE(id, tag, script, rarity, number of classes, of own letters among them, class of each token, rows of costs): how letters follow each other\n'
                 ' * (language.h). Made by train/languages.py; train/README names the texts. */\n')
-        for model, _ in models:
+        for model in models:
             classes = [0] + ([i if model.ascii == 26 else 1 for i in range(1, 27)])
             classes += [model.open, model.close] + [model.sign] * 4 + [model.alien, model.alien, model.sign]
             classes += [model.sign] * (FIRST_LETTER - len(classes))
             classes += [model.index.get(c, model.other if script_of(c) == model.script else model.alien) for c in order]
             text = [text_of(classes[i:i + 100]) for i in range(0, len(classes), 100)]
-            f.write(f'LANGUAGE({model.tag.upper()}, "{model.tag}", {model.script}, {model.size},\n\t' + '\n\t'.join(text) + ',\n\t')
-            f.write('\n\t'.join(text_of(row) for row in model.rows()) + ')\n')
+            name = model.tag.upper().replace('-', '_')
+            f.write(f'LANGUAGE({name}, "{model.tag}", {model.script}, {model.rarity}, {model.size}, {len(model.own)},\n\t'
+                    + '\n\t'.join(text) + ',\n\t')
+            f.write('\n\t'.join(text_of(row) for row in model.rows(pooled[model.script])) + ')\n')
 
 
 def write_han(path, folder):
@@ -211,16 +76,43 @@ def write_han(path, folder):
             f.write(f'HAN({tag.upper().replace("-", "_")}, "{tag}",\n\t' + '\n\t'.join(rows).rstrip(',') + ')\n')
 
 
+def script_of_words(words):
+    """the script of most letters, and how many letters of it there are"""
+    n = collections.Counter()
+    for word, count in words.items():
+        for c in word:
+            if c.isalpha():
+                n['LATIN' if c.isascii() else script_of(c)] += count
+    return n.most_common(1)[0] if n else (None, 0)
+
+
+def read_pools(folder, modelled):
+    """words of the languages of each script that has background models, with those that have a model of their own"""
+    words = collections.defaultdict(dict)
+    for tag in sorted(name[:-len('.txt')] for name in os.listdir(folder) if name.endswith('.txt')):
+        if tag in HAN or tag in NO_POOL:
+            continue
+        found = modelled[tag] if tag in modelled else words_of(folder, tag)
+        script, n = script_of_words(found)
+        if script in BACKGROUNDS and n >= background.LEAST:
+            words[script][tag] = found
+    return words
+
+
 def main():
     folder, out = sys.argv[1:]
     letters = all_letters()
-    models = []
-    for tag in SCRIPT:
-        words = words_of(folder, tag)
-        models.append((Model(tag, words, letters), words))
-    order = write_letters(os.path.join(out, 'letters.def'), letters, models)
-    write_languages(os.path.join(out, 'languages.def'), order, models)
+    words = {tag: words_of(folder, tag) for tag in SCRIPT}
+    models = [Model(tag, words[tag], letters) for tag in SCRIPT]
+    pooled = {s: pool_shares([letter_shares(words[tag], letters[s]) for tag in SCRIPT if SCRIPT[tag] == s]) for s in RANGES}
+    for script, found in read_pools(folder, words).items():
+        pool = background.Pool(script, found, letters[script])
+        pooled[script] = pool_shares([pooled[script], pool_shares(pool.letter_shares.values())])
+        models += pool.models(BACKGROUNDS[script])
+    order = write_letters(os.path.join(out, 'letters.def'), letters, pooled)
+    write_languages(os.path.join(out, 'languages.def'), order, models, pooled)
     write_han(os.path.join(out, 'han.def'), folder)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -6,6 +6,7 @@ usage: texts.py PACKAGES-FOLDER OUTPUT-FOLDER
 import collections
 import gzip
 import html
+import json
 import os
 import re
 import struct
@@ -14,17 +15,24 @@ import unicodedata
 import zipfile
 
 MOST = 3000000          # characters of one kind of source in a language
+# Languages that have texts enough without the packages in the folder "more"
 LANGUAGES = '''ru uk bg sr be mk pl cs hu sk hr sl ro el tr he ar fa lt lv et vi th ja zh zh-TW ko
 fr de pt it nl sv da nb fi is ca en sq es'''.split()
 OTHER_NAMES = {'nb-no': 'nb', 'nb_NO': 'nb', 'no': 'nb', 'sv-se': 'sv', 'pt-br': 'pt', 'pt_BR': 'pt', 'pt-pt': 'pt', 'pt_PT': 'pt',
                'es-es': 'es', 'zh-cn': 'zh', 'zh_CN': 'zh', 'zh-tw': 'zh-TW', 'zh_TW': 'zh-TW', 'en_GB': 'en', 'en_US': 'en', 'C': 'en'}
-# Paragraphs of other languages that are all ASCII are English that nobody has translated.
-WITH_ASCII = 'en nl it nb da fi sv ca sq pt es de fr et'.split()
+NOT_TRANSLATED = 'en-more'
+OTHER_NAMES_MORE = {'ga-ie': 'ga', 'fy-nl': 'fy', 'nn-no': 'nn', 'tg-cyrl': 'tg', 'tt-cyrl': 'tt', 'kk-cyrl': 'kk', 'ku-latn': 'ku', 'kmr': 'ku',
+                    'gug': 'gn', 'ug-arab': 'ug', 'skr-arab': 'skr', 'ks-arab': 'ks', 'crh-latn': 'crh', 'en-gb': 'en', 'fil': 'tl'}
+# Paragraphs of these languages that are all ASCII are English that nobody has translated.
+WITHOUT_ASCII = '''ru uk bg sr be mk pl cs hu sk hr sl ro el tr he ar fa lt lv vi th ja zh zh-TW ko is'''.split()
 
 
 def language_of(name):
+    """the language of a locale's or a package's name; None: it is a variant of one that is there without it"""
     name = OTHER_NAMES.get(name, name)
-    return name if name in LANGUAGES else None
+    name = OTHER_NAMES_MORE.get(name.lower().replace('_', '-'), name)
+    # MediaWiki's qqq is what its messages are for, in English
+    return name if name in LANGUAGES or name != 'qqq' and re.fullmatch('[a-z]{2,3}(-(cyrl|latn|arab))?', name) else None
 
 
 def messages(path):
@@ -41,6 +49,17 @@ def messages(path):
             texts.append(data[at:at + length].split(b'\4')[-1].decode('utf-8', 'replace').split('\0'))
         if texts[0] != ['']:
             yield from (text for text in texts[1] if text not in texts[0])
+
+
+def wiki(path):
+    """the messages of MediaWiki, without its markup"""
+    with open(path, encoding='utf-8') as f:
+        texts = json.load(f)
+    for key, text in texts.items():
+        if isinstance(text, str) and not key.startswith('@'):
+            for _ in range(3):
+                text = re.sub(r'\{\{[^{}|]*\|?([^{}|]*)[^{}]*\}\}', r'\1', text)
+            yield re.sub(r"\[\[([^][|]*\|)?([^][|]*)\]\]|\[\S+ ([^][]*)\]|'{2,}|\$\d", r'\2\3', text)
 
 
 def extension(path):
@@ -94,27 +113,50 @@ def sources(folder):
                 yield language_of(parts[parts.index('LC_MESSAGES') - 1]), 'messages', messages, path
             elif name.endswith('.xpi'):
                 yield language_of(re.search('l10n-([^/]*)/', path).group(1)), 'extension', extension, path
+            elif name.endswith('.json') and 'i18n' in parts:
+                yield language_of(name[:-len('.json')]), 'wiki', wiki, path
             elif '/help/' in path and name.endswith(('.html', '.page')):
                 yield language_of(parts[parts.index('help') + 1]), 'page', page, path
             elif '/man/' in path and name.endswith('.gz'):
                 yield language_of(parts[parts.index('man') + 1].split('.')[0]), 'manual', manual, path
 
 
+def texts_of(language, found, english):
+    """the texts of a language, none twice; those of English are not another language's"""
+    texts, size = {}, collections.Counter()
+    for kind, reader, path in found:
+        if size[kind] > MOST:
+            continue
+        for text in map(clean, reader(path)):
+            if len(text) < 4 or text in texts or size[kind] > MOST or not re.search(r'[^\W\d_]', text):
+                continue
+            if text.isascii() and (language in WITHOUT_ASCII or text in english):
+                continue
+            texts[text] = None
+            size[kind] += len(text)
+    return texts
+
+
+def write(out, language, texts):
+    with open(os.path.join(out, language + '.txt'), 'w', encoding='utf-8') as f:
+        f.write('\n'.join(texts) + '\n')
+
+
 def main():
     folder, out = sys.argv[1:]
     os.makedirs(out, exist_ok=True)
-    texts, size = collections.defaultdict(dict), collections.Counter()
+    found = collections.defaultdict(list)
     for language, kind, reader, path in sorted((s for s in sources(folder) if s[0]), key=lambda s: (s[0], s[1], s[3])):
-        for text in map(clean, reader(path)):
-            if len(text) < 4 or text in texts[language] or size[language, kind] > MOST or not re.search(r'[^\W\d_]', text):
-                continue
-            if text.isascii() and language not in WITH_ASCII:
-                continue
-            texts[language][text] = None
-            size[language, kind] += len(text)
-    for language, found in texts.items():
-        with open(os.path.join(out, language + '.txt'), 'w', encoding='utf-8') as f:
-            f.write('\n'.join(found) + '\n')
+        if '/more/' not in path:
+            found[language].append((kind, reader, path))
+        elif language not in LANGUAGES or language == 'en':
+            found[language if language != 'en' else NOT_TRANSLATED].append((kind, reader, path))
+    english = texts_of('en', found['en'], {})
+    english_more = {**english, **texts_of('en', found.pop(NOT_TRANSLATED), {})}
+    write(out, 'en', english)
+    for language in found:
+        if language != 'en':
+            write(out, language, texts_of(language, found[language], english_more if language not in LANGUAGES else {}))
 
 
 main()

@@ -32,6 +32,7 @@ static const struct {
 	{ "odd capital", 0x141, TOKEN_LETTER_0x0142, TOKEN_CAPITAL },
 	{ "its small letter", 0x142, TOKEN_LETTER_0x0142, TOKEN_SMALL },
 	{ "Y with diaeresis", 0x178, TOKEN_LETTER_0x00FF, TOKEN_CAPITAL },
+	{ "Welsh capital", 0x1E80, TOKEN_LETTER_0x1E81, TOKEN_CAPITAL },
 	{ "dotless i", 0x131, TOKEN_LETTER_0x0131, TOKEN_SMALL },
 	{ "Greek capital with tonos", 0x38C, TOKEN_LETTER_0x03CC, TOKEN_CAPITAL },
 	{ "Greek capital", 0x3A9, TOKEN_LETTER_0x03C9, TOKEN_CAPITAL },
@@ -50,15 +51,16 @@ static void token_rows(void)
 		    letters_token(tokens[i].character));
 }
 
-/* Every model reads every pair of tokens, and every language has its tag. */
+/* Every model reads every pair of tokens, and every language has its tag, which names it unless it is a background's. */
 static void models(void)
 {
 	uint16_t pair[2];
 
 	for (int l = 0; l < LANGUAGE_COUNT; l++) {
 		const char *tag = language_tag((enum language)l);
+		bool is_background = strncmp(tag, "mul-", 4) == 0;
 
-		UNIT_ROW(language_of_tag(tag, strlen(tag)) == (enum language)l, "%s", tag);
+		UNIT_ROW(language_of_tag(tag, strlen(tag)) == (is_background ? LANGUAGE_NONE : (enum language)l), "%s", tag);
 		for (unsigned a = 0; a < TOKEN_COUNT && l < LANGUAGE_HAN; a++)
 			for (unsigned b = 0; b < TOKEN_COUNT; b++) {
 				pair[0] = (uint16_t)a, pair[1] = (uint16_t)b;
@@ -73,8 +75,8 @@ static const struct {
 	enum language language;
 } tags[] = {
 	{ "pl", LANGUAGE_PL }, { "PL-pl", LANGUAGE_PL }, { "pt-BR", LANGUAGE_PT }, { "zh", LANGUAGE_ZH }, { "zh_TW", LANGUAGE_ZH_TW },
-	{ "zh-Hant-HK", LANGUAGE_ZH_TW }, { "zh-CN", LANGUAGE_ZH }, { "nn", LANGUAGE_NB }, { "iw", LANGUAGE_HE },
-	{ "plx", LANGUAGE_NONE }, { "p", LANGUAGE_NONE }, { "", LANGUAGE_NONE },
+	{ "zh-Hant-HK", LANGUAGE_ZH_TW }, { "zh-CN", LANGUAGE_ZH }, { "nn-NO", LANGUAGE_NN }, { "no", LANGUAGE_NB }, { "iw", LANGUAGE_HE },
+	{ "ji", LANGUAGE_YI }, { "plx", LANGUAGE_NONE }, { "mul", LANGUAGE_NONE }, { "mul-Latn", LANGUAGE_NONE }, { "p", LANGUAGE_NONE }, { "", LANGUAGE_NONE },
 };
 
 static void tag_rows(void)
@@ -182,6 +184,10 @@ static const struct {
 	{ "windows-1253", "Η κυβέρνηση παρουσίασε σήμερα τα νέα μέτρα για την οικονομία." },
 	{ "windows-1254", "Hükümet bu sabah yeni önlemleri açıkladı, değişiklikler şöyle." },
 	{ "windows-1255", "הממשלה הציגה הבוקר צעדים חדשים לכלכלה" },
+	{ "windows-1255", "די רעגירונג האָט הײַנט פֿאָרגעשטעלט נײַע מיטלען פֿאַר דער ווירטשאַפֿט" },
+	{ "windows-1252", "Dywedodd y dyn â’r gôt fod y môr yn wyllt a bod y trên yn hwyr eto." },
+	{ "windows-1252", "Thuirt an riaghaltas an-diugh gu bheil obair ùr a’ tòiseachadh às ùr." },
+	{ "windows-1252", "Ar gouarnamant en deus kinniget diaes ar mintin-mañ un steuñv nevez e brezhoneg pemdezañ." },
 	{ "windows-1256", "قدمت الحكومة صباح اليوم إجراءات جديدة للاقتصاد" },
 	{ "windows-1257", "Vyriausybė šįryt pristatė naujas priemones žmonėms." },
 	{ "windows-1257", "Valdība šorīt iepazīstināja ar jauniem pasākumiem." },
