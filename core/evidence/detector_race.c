@@ -12,7 +12,8 @@
 
 enum {
 	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
-	STRANGERS = 1 << SCRIPT_COUNT
+	STRANGERS = 1 << SCRIPT_COUNT,
+	LABEL_DOUBLES = 80      /* by so many bytes beyond ASCII the weight of a label doubles */
 };
 
 #define L(id) LANGUAGE_##id
@@ -87,8 +88,10 @@ static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
 	return scripts != 0 ? scripts : 1u << SCRIPT_LATIN;
 }
 
-static void enter(struct race *race, enum charset cs, enum language l, int base)
+/* label: the weight of the label that names the charset; 0: there is none. */
+static void enter(struct race *race, enum charset cs, enum language l, int cost, int label)
 {
+	int base = cost - label;
 	size_t i;
 
 	base += language_rarity(l);
@@ -100,18 +103,19 @@ static void enter(struct race *race, enum charset cs, enum language l, int base)
 	if (race->n == RACE_READINGS)
 		return;
 	race->readings[race->n] = (struct reading){ .charset = cs, .language = l };
+	race->label[race->n] = label;
 	race->base[race->n++] = base;
 }
 
 /* For a charset that is proposed any language comes into question whose script it has. */
-static void enter_all(struct race *race, enum charset cs, unsigned scripts, int base)
+static void enter_all(struct race *race, enum charset cs, unsigned scripts, int label)
 {
 	int l;
 
 	for (l = 0; l < LANGUAGE_COUNT; l++)
 		if (race_is_single(cs) == (l < LANGUAGE_HAN) &&
 		    (l >= LANGUAGE_HAN || (scripts >> language_script((enum language)l) & 1)))
-			enter(race, cs, (enum language)l, base);
+			enter(race, cs, (enum language)l, 0, label);
 }
 
 static void enter_candidate(struct race *race, const struct race_candidate *c)
@@ -119,7 +123,7 @@ static void enter_candidate(struct race *race, const struct race_candidate *c)
 	const int8_t *l;
 
 	for (l = c->languages; *l != LANGUAGE_NONE; l++)
-		enter(race, c->charset, (enum language)*l, c->cost);
+		enter(race, c->charset, (enum language)*l, c->cost, 0);
 }
 
 /* -1: out of memory. A charset without a converter on this machine does not take part. */
@@ -129,16 +133,16 @@ static int enter_proposal(struct race *race, const struct proposal *p)
 	unsigned scripts;
 
 	if (!race_is_single(p->charset)) {
-		enter_all(race, p->charset, 0, -p->weight);
+		enter_all(race, p->charset, 0, p->weight);
 		return 0;
 	}
 	letters = charset_letters(p->charset);
 	if (letters == NULL)
 		return errno == EINVAL ? 0 : -1;
 	scripts = scripts_in(letters, &race->sample);
-	enter_all(race, p->charset, scripts, -p->weight);
+	enter_all(race, p->charset, scripts, p->weight);
 	if (scripts & STRANGERS)
-		enter(race, p->charset, LANGUAGE_NONE, -p->weight);
+		enter(race, p->charset, LANGUAGE_NONE, 0, p->weight);
 	return 0;
 }
 
@@ -260,6 +264,15 @@ int race_hint(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
+/* What a reading costs beside its text, once the first len bytes of the sample are read. The models err a little with
+ * each letter of a text that they do not fit, so the weight of a label grows with the letters that it has to outweigh. */
+static int prior(const struct race *race, size_t i, size_t len)
+{
+	size_t beyond = race->sample.beyond * len / race->sample.len;
+
+	return race->base[i] - race->label[i] * (int)beyond / LABEL_DOUBLES;
+}
+
 static void trace_round(const struct race *race, size_t len, int best)
 {
 	const struct reading *r = race->readings;
@@ -267,7 +280,7 @@ static void trace_round(const struct race *race, size_t len, int best)
 
 	for (i = 0; race->trace != NULL && i < race->n; i++)
 		if (r[i].cost != INT32_MAX)
-			trace_reading(race->trace, &(struct traced){ r[i], race->base[i],
+			trace_reading(race->trace, &(struct traced){ r[i], prior(race, i, len),
 			    race_hint(race, r[i].language), len, r[i].cost - best, r[i].cost <= best + RACE_BEHIND });
 }
 
@@ -282,7 +295,7 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 		r = &race->readings[i];
 		r->cost = INT32_MAX;
 		if (piece_read(p, r->charset, &race->sample, len) == 0)
-			r->cost = race_cost(race, p, r->language) + race->base[i] - race_hint(race, r->language);
+			r->cost = race_cost(race, p, r->language) + prior(race, i, len) - race_hint(race, r->language);
 		else if (errno != EINVAL)
 			return -1;
 		best = r->cost < best ? r->cost : best;
@@ -291,6 +304,7 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 	for (i = 0; i < race->n; i++)
 		if (race->readings[i].cost <= best + RACE_BEHIND && race->readings[i].cost < INT32_MAX) {
 			race->readings[left] = race->readings[i];
+			race->label[left] = race->label[i];
 			race->base[left++] = race->base[i];
 		}
 	race->n = left;

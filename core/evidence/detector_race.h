@@ -33,6 +33,7 @@ struct race {
 	const struct hints *hints;
 	struct reading readings[RACE_READINGS];
 	int base[RACE_READINGS]; /* what each costs before the text is read; without hints */
+	int label[RACE_READINGS]; /* the weight of the label that names it; 0: there is none */
 	size_t n;
 	/* For each language, the text that was weighed in it last (as in struct piece) and its cost: charsets of one
 	 * alphabet make the same text of most samples. */

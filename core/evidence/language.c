@@ -14,7 +14,8 @@ enum {
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
 	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
 	QUOTE = 8,
-	FOREIGN_LETTER = 52, /* at most: a letter in a name of another language with the same script */
+	OWN_LETTER = 40,     /* at most, in whatever place */
+	FOREIGN_LETTER = 30, /* at most, beside what it costs as a stranger: a letter in a name of another language */
 	BEHIND_FOREIGN = 27, /* at most: what follows such a letter */
 	ALIEN = 40,          /* a letter of another script */
 	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
@@ -208,12 +209,12 @@ static bool is_letter_of(enum language l, unsigned token)
 
 /* The most that a token costs behind another: texts of a language have names from others that are written in the same
  * script. */
-static unsigned most_of(enum language l, unsigned last, unsigned token)
+static unsigned most_of(enum language l, unsigned last, unsigned token, bool is_own)
 {
 	bool is_break = token < TOKEN_A, was_break = last < TOKEN_A;
 
 	if (token >= TOKEN_LETTER && is_letter_of(l, token) && (was_break || last >= TOKEN_OPEN || is_letter_of(l, last)))
-		return FOREIGN_LETTER;
+		return is_own ? OWN_LETTER : FOREIGN_LETTER + in_class[models[l].script][token];
 	if (last >= TOKEN_LETTER && is_letter_of(l, last) && (is_break || is_letter_of(l, token)))
 		return BEHIND_FOREIGN;
 	return UINT_MAX;
@@ -241,7 +242,7 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
 		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
 		beyond = token >= TOKEN_OPEN;
-		most = most_of(l, last, token);
+		most = most_of(l, last, token, counts[class] == 0);
 		cost = cost < most ? cost : most;
 		twice += cost << (beyond | last_beyond);
 		row = rows + class * models[l].classes;
