@@ -38,7 +38,8 @@ enum repair_flags {
 	REPAIR_ALL = (1 << 11) - 1,
 	/* those of what stands before the root's text; each of them is seen in the text it leaves */
 	REPAIR_PROLOG = REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION,
-	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
+	/* no repair, but the document's version, as far as no REPAIR_PROLOG is made, which reads it itself: XML 1.1
+	 * allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
 	REPAIR_REPLACE_CONTROLS = 1 << 15,

@@ -371,15 +371,19 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 	return rc || !final ? rc : lex_finish(l);
 }
 
-void repair_lex_begin(struct repair_lex *l, unsigned flags, uint64_t *counts, struct sink sink)
+void repair_lex_begin(struct repair_lex *l, uint64_t *counts, struct sink sink)
 {
-	l->flags = flags;
 	l->counts = counts;
 	l->sink = sink;
-	l->references.flags = flags;
-	l->tags = (struct tag_rules){ .references = &l->references, .tags = flags & REPAIR_TAGS,
-		.ampersands = flags & REPAIR_AMPERSANDS, .counts = counts };
-	elements_begin(&l->elements, flags, counts, sink);
+	l->tags = (struct tag_rules){ .references = &l->references, .counts = counts };
+	elements_begin(&l->elements, counts, sink);
+}
+
+void repair_lex_set_flags(struct repair_lex *l, unsigned flags)
+{
+	l->flags = l->references.flags = l->elements.flags = flags;
+	l->tags.tags = flags & REPAIR_TAGS;
+	l->tags.ampersands = flags & REPAIR_AMPERSANDS;
 }
 
 void repair_lex_set_gateway(struct repair_lex *l, const char *url)

@@ -78,7 +78,9 @@ struct repair_lex {
 };
 
 /* All else is zero. It may not be moved afterwards. */
-void repair_lex_begin(struct repair_lex *, unsigned flags, uint64_t *counts, struct sink);
+void repair_lex_begin(struct repair_lex *, uint64_t *counts, struct sink);
+/* Before the first text. */
+void repair_lex_set_flags(struct repair_lex *, unsigned flags);
 void repair_lex_free(struct repair_lex *);
 /* As repair_set_gateway(); NULL: URLs stay. */
 void repair_lex_set_gateway(struct repair_lex *, const char *url);

@@ -87,11 +87,16 @@ static void lex_enter(struct repair_lex *l, enum lex_mode mode)
 	l->mode = mode;
 }
 
-/* What comes before the root may not stand there. */
+/* What comes before the root may not stand there. It may be a tag, spoilt, which it must not become by what goes. */
 static void lex_enter_text(struct repair_lex *l)
 {
 	l->mode = LEX_TEXT;
-	l->elements.doubtful |= !l->elements.rooted;
+	if (l->elements.rooted)
+		return;
+	l->elements.doubtful = true;
+	l->references.flags &= ~(unsigned)REPAIR_REFERENCES;
+	l->tags.tags = false;
+	l->elements.spoilt = true;
 }
 
 static struct token token_lone(struct repair_lex *l)
@@ -219,6 +224,8 @@ static struct token token_end_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct token t = { .kind = TOKEN_TAG, .len = l->tag.len };
 
+	if (l->elements.spoilt && elements_drops(&l->elements, in + l->tag.name.at, l->tag.name.len))
+		return token_lone(l);
 	if (l->tag.state == TAG_CLEAN && elements_match(&l->elements, in + l->tag.name.at, l->tag.name.len)) {
 		elements_close(&l->elements);
 		lex_behind_tag(l);
@@ -333,11 +340,12 @@ static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
 	return token_keep(1);
 }
 
+/* Outside the root and its document type references stay: what stands around them may be markup, spoilt. */
 static struct token token_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	struct token t = { .kind = TOKEN_REFERENCE };
 
-	if (l->mode == LEX_LITERAL && l->external)
+	if (l->mode == LEX_LITERAL ? l->external : !l->references.content)
 		return token_keep(1);
 	l->found = reference_read(&l->references, &l->number, in, len, final);
 	t.len = l->found.len;

@@ -1,0 +1,38 @@
+/* Owns reading what was meant as an XML declaration, as right as it was written, and what else stands between it and
+ * the document. Private to core.
+ * Must not know: which charset wins, Content-Type, which repairs are wanted. Pure functions.
+ * Invariants: of a well-formed document's declaration it says what xmldecl.h does; an answer other than
+ * XMLDECL_INCOMPLETE is the answer for every longer text, too.
+ * Source: XML 1.0 [22]-[26], [32], [80], [81]; utfeed-rules(7), "REPAIRS". */
+#ifndef UTFEED_CORE_EVIDENCE_DECLARATION_H
+#define UTFEED_CORE_EVIDENCE_DECLARATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/evidence/scan.h"
+#include "core/evidence/xmldecl.h"
+
+struct declaration {
+	/* what all of them say: the first name of an encoding that is known, else the first name; .end: behind the last
+	 * thing that goes, where the document goes on */
+	struct xmldecl said;
+	/* the next known name of another charset; "" where there is none */
+	char other[XMLDECL_LABEL_MAX];
+	bool right;                 /* the first is as XML has it */
+	size_t end;                 /* behind the first */
+	/* the encoding of the first, where that is right, and its place, "" and equal where it has none */
+	char encoding[XMLDECL_LABEL_MAX];
+	size_t enc_start, enc_end;
+	bool again;                 /* more declarations stand behind it */
+};
+
+/* Whether what was meant as a declaration starts at the cursor. *vague: other text, and that of well-formed documents,
+ * may begin like that, so it is one only where nothing stands before it, declaration_read() finds its end, and a feed
+ * follows. */
+enum scan_match declaration_starts(const struct scan *, bool *vague);
+
+/* Reads it. XMLDECL_BROKEN: it has no end. */
+void declaration_read(struct declaration *, const struct scan *, bool complete);
+
+#endif
