@@ -1,6 +1,7 @@
-/* Owns reading what was meant as an XML declaration; see declaration.h.
- * A malformed one is read by its words: whatever quotes, signs and blanks stand around them, a word that is the name of
- * a charset means nothing else. It ends at the first ">", or before the "<" of what follows, which no right one has. */
+/* Owns reading XML declarations, malformed ones too; see declaration.h.
+ * A malformed declaration is read by its words, whatever quotes, signs and blanks stand around them: a word that is the
+ * name of a charset means nothing else. It ends at the first ">", or before the next "<". A right declaration has
+ * neither inside. */
 #include "core/evidence/declaration.h"
 
 #include <string.h>
@@ -9,12 +10,12 @@
 #include "core/decode/charset.h"
 #include "core/evidence/junk.h"
 
-/* The most bytes of a character that looks like a blank and is none (U+00A0, U+3000), or of a sign in its place. */
+/* The most bytes of a character that only looks like a blank (U+00A0, U+3000), or of a sign in its place. */
 enum { BLANK_BYTES = 3 };
 
 /* ---- the beginning ---- */
 
-/* How declarations begin; a blank stands for white space that may be there, letters for those of either case. */
+/* How declarations begin. A blank stands for any white space or none, a small letter for its capital, too. */
 static const struct {
 	const char *open;
 	bool vague;
@@ -26,7 +27,7 @@ static const struct {
 /* The names that stand in a declaration. */
 static const char *const names[] = { "version", "encoding", "standalone" };
 
-static int lower(int c)
+static int declaration_lower(int c)
 {
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
@@ -48,7 +49,7 @@ static enum scan_match take_opening(struct scan *s, const char *open)
 		}
 		if (c == SCAN_END)
 			return SCAN_SHORT;
-		if (lower(c) != *open)
+		if (declaration_lower(c) != *open)
 			return SCAN_NO;
 		declaration_step(s);
 	}
@@ -70,7 +71,7 @@ static enum scan_match at_name(const struct scan *s)
 	return found;
 }
 
-/* Judges what stands behind "<?xml": no longer name, but for one that no right instruction has ("<?xmlversion="). */
+/* Judges the text behind "<?xml". A longer name is that of an instruction, unless "=" follows it ("<?xmlversion="). */
 static enum scan_match behind_xml(const struct scan *s)
 {
 	struct scan look = *s;
@@ -91,7 +92,7 @@ static enum scan_match behind_xml(const struct scan *s)
 	return scan_peek(&look, 0) == '=' ? SCAN_YES : SCAN_NO;
 }
 
-/* Judges what stands behind "xml" that other text may have, too. */
+/* Judges the text behind an "xml" that may begin other text. */
 static enum scan_match behind_vague(const struct scan *s)
 {
 	struct scan look = *s;
@@ -146,7 +147,7 @@ static enum scan_match take_escaped(struct scan *s)
 	return found;
 }
 
-/* Moves past the declaration's end; *inner: where what it says ends. What may be other text ends in "?>" only. */
+/* Moves past the declaration's end; *inner: the end of its words. A vague one must end in "?>". */
 static enum xmldecl_state skip_to_end(struct scan *s, bool vague, size_t limit, bool complete, size_t *inner)
 {
 	enum scan_match escaped = SCAN_NO;
@@ -173,17 +174,17 @@ static enum xmldecl_state skip_to_end(struct scan *s, bool vague, size_t limit, 
 
 /* ---- a right one ---- */
 
-static bool is_version(const char *value)
+static bool fits_version(const char *value)
 {
 	return strncmp(value, "1.", 2) == 0 && value[2] && strspn(value + 2, "0123456789") == strlen(value + 2);
 }
 
-static bool is_encoding(const char *value)
+static bool fits_encoding(const char *value)
 {
 	return scan_is_letter((unsigned char)value[0]) && !strchr(value, ':');
 }
 
-static bool is_yes_or_no(const char *value)
+static bool fits_standalone(const char *value)
 {
 	return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0;
 }
@@ -218,10 +219,10 @@ static bool take_attribute(struct scan *s, const char *name, char *value)
 	return c == quote;
 }
 
-/* [23] XMLDecl, from behind its "<?xml" to the end of its bytes. Sets what it says, as far as it is right. */
+/* Reads [23] XMLDecl behind its "<?xml". The bytes end with it. */
 static bool read_right(struct declaration *d, struct scan s)
 {
-	static bool (*const fits[])(const char *) = { is_version, is_encoding, is_yes_or_no };
+	static bool (*const fits[])(const char *) = { fits_version, fits_encoding, fits_standalone };
 	char value[XMLDECL_LABEL_MAX], *const into[] = { d->said.version, d->said.encoding, NULL };
 	size_t start;
 
@@ -289,8 +290,8 @@ static void add_label(struct declaration *d, const struct charset_label *label, 
 		memcpy(d->other, name, strlen(name) + 1);
 }
 
-/* Finds the name of a charset that begins at a word: with the blanks in it left out, or the word itself, or what is left
- * of it without the second byte of a quote (Shift_JIS has those of typographers as 81 67 and 81 68). */
+/* Finds the name of a charset that begins at a word. The name may have blanks in it. The word may also begin with the
+ * second byte of a quotation mark: in Shift_JIS the curly ones are 81 67 and 81 68. */
 static bool find_label(struct declaration *d, const struct scan *at, bool beyond)
 {
 	char word[XMLDECL_LABEL_MAX];
@@ -312,7 +313,7 @@ static bool find_label(struct declaration *d, const struct scan *at, bool beyond
 	return label;
 }
 
-static bool is_name(const char *word)
+static bool is_declared_name(const char *word)
 {
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		if (strcasecmp(word, names[i]) == 0)
@@ -320,10 +321,10 @@ static bool is_name(const char *word)
 	return false;
 }
 
-/* Takes what a word says that names no charset. key: the name before it. */
-static void read_value(struct declaration *d, const char *key, const char *word, bool first)
+/* Reads a word that names no charset. key: the word before it. */
+static void read_said(struct declaration *d, const char *key, const char *word, bool first)
 {
-	if (strncasecmp(key, "enc", 3) == 0 && !is_name(word))
+	if (strncasecmp(key, "enc", 3) == 0 && !is_declared_name(word))
 		add_label(d, NULL, word);
 	if (first && strcasecmp(key, "standalone") == 0 && (!strcasecmp(word, "yes") || !strcasecmp(word, "no")))
 		d->said.standalone = strcasecmp(word, "yes") == 0;
@@ -348,7 +349,7 @@ static void read_words(struct declaration *d, struct scan s, bool first)
 		}
 		take_word(&s, word, false);
 		if (!find_label(d, &at, beyond))
-			read_value(d, key, word, first);
+			read_said(d, key, word, first);
 		memcpy(key, word, sizeof key);
 		beyond = false;
 	}
@@ -403,9 +404,9 @@ static enum scan_match at_markup(const struct scan *s)
 	return scan_is_letter(c) || c == SCAN_OTHER || c == '_' || c == '!' || c == '?' ? SCAN_YES : SCAN_NO;
 }
 
-/* Steps over one thing that stands behind a declaration and before the document, where none may: another declaration, a
- * message, a character of text (in XML 1.1 it may be white space). XMLDECL_ABSENT: the document starts here. */
-static enum xmldecl_state skip_stray(struct declaration *d, struct scan *s, bool complete, size_t *text)
+/* Steps over one thing that may not stand between a declaration and the document: another declaration, a message, a
+ * character of text. In XML 1.1 the character may be white space. XMLDECL_ABSENT: the document starts here. */
+static enum xmldecl_state step_over(struct declaration *d, struct scan *s, bool complete, size_t *text)
 {
 	enum xmldecl_state state = read_one(d, s, complete, false);
 	enum scan_match message, markup;
@@ -426,8 +427,8 @@ static enum xmldecl_state skip_stray(struct declaration *d, struct scan *s, bool
 	return XMLDECL_PRESENT;
 }
 
-/* Finds where the document goes on. Text goes only where markup follows it. */
-static enum xmldecl_state skip_strays(struct declaration *d, struct scan s, bool complete)
+/* Finds where the document goes on. All of it stays if no markup follows. */
+static enum xmldecl_state skip_between(struct declaration *d, struct scan s, bool complete)
 {
 	enum xmldecl_state state = XMLDECL_PRESENT;
 	struct declaration before = *d;
@@ -436,7 +437,7 @@ static enum xmldecl_state skip_strays(struct declaration *d, struct scan s, bool
 	while (state == XMLDECL_PRESENT) {
 		end = s.at;
 		scan_skip_space(&s);
-		state = skip_stray(d, &s, complete, &text);
+		state = step_over(d, &s, complete, &text);
 	}
 	if (state == XMLDECL_INCOMPLETE)
 		return state;
@@ -457,7 +458,7 @@ void declaration_read(struct declaration *d, const struct scan *from, bool compl
 	state = read_one(d, &s, complete, true);
 	d->end = d->said.end = s.at;
 	if (state == XMLDECL_PRESENT)
-		state = skip_strays(d, s, complete);
+		state = skip_between(d, s, complete);
 	if (state != XMLDECL_PRESENT)
 		*d = none;
 	d->said.state = state;

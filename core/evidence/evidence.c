@@ -43,7 +43,7 @@ struct bom_family evidence_family(const struct evidence *e)
 	return e->loose.family != FAMILY_NONE ? e->loose : ascii;
 }
 
-/* Reads the declaration that stands there as it was meant. Of two charsets that it names e->XMLEnc is the first. */
+/* Reads the declaration there, malformed or not. If it names two charsets, e->XMLEnc may be the first. */
 static void read_meant(struct evidence *e, const struct scan *at)
 {
 	struct declaration d;
@@ -70,8 +70,7 @@ static void find_hidden(struct evidence *e)
 	}
 }
 
-/* The declaration of published rules is read once more where they read it otherwise than it was meant: where it is
- * malformed, or where not only the document follows. */
+/* Reads the declaration of the published rules once more: it may be malformed, or not only the document may follow. */
 static void read_again(struct evidence *e)
 {
 	const struct scan at = { e->guess, e->bytes, e->len, e->bom_len };

@@ -29,9 +29,9 @@ struct candidate {
 
 static const struct candidate none;
 
-/* The declaration that counts here: the visible one, or the one behind white space or junk or as it was meant. Of two
- * that stand behind each other it is the first that decodes every byte: a script's template puts one before the text's
- * own, and neither is likelier to lie. */
+/* The declaration that counts here: the visible one, or the one behind white space or junk, or a malformed one. If two
+ * stand behind each other, the first that decodes every byte counts: a template puts one before the text's own, and
+ * either may be wrong. */
 static const struct charset_label *auto_declared(const struct evidence *e)
 {
 	struct decoder_trial t;

@@ -8,8 +8,8 @@ import html.entities
 
 HEAD = """\
 /* ENTITY(name, first, second): what HTML has a name for, and XML has not: a character or two; second 0: one.
- * Source: HTML's standard, 13.5 "Named character references", by entities.py, whose output this is. The rows are sorted by name (strcmp
- * order), since repair_entities.c searches them by halves. */"""
+ * Source: HTML's standard, 13.5 "Named character references". entities.py wrote this. The rows are sorted by name
+ * (strcmp order), since repair_entities.c searches them by halves. */"""
 XML = ("amp", "lt", "gt", "quot", "apos")
 
 

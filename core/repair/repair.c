@@ -102,7 +102,7 @@ static int prolog_put(struct repair *r, const char *text, size_t to, size_t *at)
 	return *text ? body_feed(r, (const uint8_t *)text, strlen(text), false) : 0;
 }
 
-/* A malformed declaration is written anew with what it says that is right. */
+/* A malformed declaration is written anew. */
 static int write_anew(struct repair *r, const struct declaration *d, size_t *at)
 {
 	static const char *const standalone[] = { "", " standalone=\"no\"", " standalone=\"yes\"" };
@@ -128,7 +128,7 @@ static int write_encoding(struct repair *r, const struct declaration *d, const u
 	return rc ? rc : prolog_put(r, text, d->enc_end, at);
 }
 
-/* Writes the declaration that stands at *at, and drops what stands behind it and before the document. */
+/* Writes the declaration at *at, and drops everything between it and the document. */
 static int declaration_emit(struct repair *r, const struct declaration *d, const uint8_t *in, size_t *at)
 {
 	enum repair_index behind = d->again ? REPAIRED_DECLARATION : REPAIRED_JUNK;
@@ -237,7 +237,7 @@ static int to_prolog(void *arg, const uint8_t *text, size_t len)
 	return behind_characters(arg, text, len, false);
 }
 
-/* Characters that go must have gone before anything is looked at: what stands around them is something else then. */
+/* Characters are dropped before anything else is looked at: the text around them means something else then. */
 static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
 	int rc = repair_characters(&r->characters, in, len, final);

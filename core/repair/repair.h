@@ -15,8 +15,9 @@
 #define REPAIRS(X) \
 	X(BOM,          1 << 0, "bom",         "byte order mark removed") \
 	X(JUNK,         1 << 1, "junk", \
-	    "white space before the declaration and, before a feed, other junk removed") \
-	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
+	    "white space before the declaration and, before or behind it, other junk removed") \
+	X(DECLARATION,  1 << 2, "declaration", \
+	    "XML declaration rewritten: its encoding to what the output is, all of it where it is malformed") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids dropped or replaced") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to such characters likewise") \
 	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds") \

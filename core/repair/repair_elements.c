@@ -143,6 +143,7 @@ int elements_mend(struct elements *e, const uint8_t *name, size_t name_len, cons
 	e->counts[REPAIRED_TAGS]++;
 	if (closes == 0)
 		closes = ends_top(e, name, name_len);
+	e->dropped = closes == 0;
 	while (rc == 0 && closes-- > 0)
 		rc = close_top(e);
 	return rc;

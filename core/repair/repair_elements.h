@@ -19,7 +19,8 @@ struct elements {
 	bool rooted;                    /* the root's start tag was there */
 	bool closed;                    /* and its end */
 	bool doubtful;                  /* it may not be the root: other text came before it, or HTML has its name */
-	bool spoilt;                    /* and that may be a tag, but for what would go behind it: no end tag goes */
+	bool spoilt;                    /* that text may be a spoilt tag: no end tag behind it vanishes */
+	bool dropped;                   /* the last end tag that elements_mend() read ended nothing and was dropped */
 	bool leaf;                      /* the innermost element has no other in it so far */
 	struct repair_stack stack;
 };

@@ -62,6 +62,8 @@ struct repair_lex {
 	struct reference found;
 	const char *text;
 	enum repair_index repair;
+	unsigned tail;                  /* how many "]", up to two, the text that was written ends with */
+	unsigned brackets;              /* as many stand before something that has just vanished */
 	struct elements elements;
 	struct namespaces namespaces;
 	size_t dropped;                 /* bytes behind the root, up to TRAILING_MAX */

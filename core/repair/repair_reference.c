@@ -74,7 +74,7 @@ static enum reference_kind number_judge(const struct reference_rules *r, const s
 	return REFERENCE_KEEP;
 }
 
-/* What is made of a number of found->len bytes that has ended; what is replaced takes its semicolon along. */
+/* Judges a number of found->len bytes that has ended. If it is replaced, so is its semicolon. */
 static void number_end(const struct reference_rules *r, const struct reference_number *n, bool ends_well,
     struct reference *found)
 {
@@ -90,8 +90,8 @@ static bool is_surrogate(const struct reference_number *n, uint32_t first)
 	return !n->overflow && n->value >= first && n->value < first + 0x400;
 }
 
-/* Reads the second reference of a pair, which begins at high->len: software whose characters have 16 bits writes one
- * beyond them as two. Where there is none, the first one stands alone. */
+/* Reads the second reference of a pair, which begins at high->len: software with characters of 16 bits writes a longer
+ * one as two. If there is no second one, the first stands alone. */
 static struct reference read_pair(const struct reference_rules *r, const struct reference *high, const uint8_t *in,
     size_t len, bool final)
 {

@@ -32,7 +32,7 @@ struct reference_number {
 enum reference_kind {
 	REFERENCE_KEEP,                 /* it is well-formed, or no repair is wanted */
 	REFERENCE_FORBIDDEN,            /* it stands for a character that XML forbids */
-	REFERENCE_PAIR,                 /* two of them are the surrogates of a character */
+	REFERENCE_PAIR,                 /* two references, to the two surrogates of a character */
 	REFERENCE_NAME,                 /* HTML's name of a character, which nothing declares */
 	REFERENCE_BARE,                 /* no reference: its "&" means itself */
 	REFERENCE_CUT,                  /* by the end of the text */
@@ -42,14 +42,14 @@ enum reference_kind {
 struct reference {
 	enum reference_kind kind;
 	size_t len;                     /* bytes to keep or to replace; of a cut number, those that it has taken */
-	/* but for REFERENCE_KEEP and _BARE, what it stands for; UINT32_MAX: what is beyond all characters */
+	/* the characters that it means, if it is a _PAIR, a _NAME or _FORBIDDEN; UINT32_MAX: beyond all characters */
 	struct entity_text text;
 };
 
 /* What a document makes of references. */
 struct reference_rules {
 	unsigned flags;
-	bool content;                   /* between the root's tags; else in a value of a document type, where any name may be known */
+	bool content;                   /* between the root's tags; else in a value of a document type */
 	struct declared_names declared;
 };
 

@@ -82,6 +82,8 @@ static void ampersands(void)
 		{ "[17]: xml is no instruction's name", T("<r><?xml version='1.0'?><?xml-b?><?c</r>?></r>"), T("<r>&lt;?xml version='1.0'?><?xml-b?>&lt;?c</r>"),
 		    COUNT(AMPERSANDS, 2), COUNT(TRAILING, 1) },
 		{ "[14]: the end of a section that there is not", T("<r>]]>]]]>]] ></r>"), T("<r>]]&gt;]]]&gt;]] ></r>"), COUNT(AMPERSANDS, 2) },
+		{ "nor one that comes about where something vanished", T("<r>]]&#0;>]</b>]>]&#0;]&#1;></b>]></r>"), T("<r>]]&gt;]]&gt;]]&gt;]></r>"),
+		    COUNT(AMPERSANDS, 3), COUNT(TAGS, 2), COUNT(REFERENCES, 3) },
 		SAME("before the root nothing is content", "& <r/>"),
 	};
 	static const struct row alone[] = {
