@@ -13,15 +13,20 @@
 /* The most bytes of a character that only looks like a blank (U+00A0, U+3000), or of a sign in its place. */
 enum { BLANK_BYTES = 3 };
 
+/* More digits than any version behind "1." has; struct xmldecl has room for them. */
+enum { VERSION_DIGITS = 5 };
+
 /* ---- the beginning ---- */
 
-/* How declarations begin. A blank stands for any white space or none, a small letter for its capital, too. */
+/* How declarations begin. A blank stands for any white space or none, a small letter for its capital, too. asks: they
+ * must end in "?>", since an element or a text may begin like that. */
 static const struct {
 	const char *open;
-	bool vague;
+	bool vague, asks;
 } openings[] = {
-	{ "< ? xml", false }, { "< ! xml", true }, { "< xml", true }, { "? xml", true }, { "xml", true },
-	{ "&lt; ? xml", true }, { "&#60; ? xml", true }, { "&#x3c; ? xml", true },
+	{ "< ? xml", false, false }, { "< ! xml", true, false }, { "< % xml", true, false }, { "<?? xml", true, false },
+	{ "<?<? xml", true, false }, { "< xml", true, true }, { "? xml", true, true }, { "xml", true, true },
+	{ "&lt; ? xml", true, true }, { "&#60; ? xml", true, true }, { "&#x3c; ? xml", true, true },
 };
 
 /* The names that stand in a declaration. */
@@ -104,18 +109,19 @@ static enum scan_match behind_vague(const struct scan *s)
 }
 
 /* *behind: past the opening. */
-static enum scan_match find_opening(const struct scan *s, struct scan *behind, bool *vague)
+static enum scan_match find_opening(const struct scan *s, struct scan *behind, bool *vague, bool *asks)
 {
 	int first = scan_peek(s, 0);
 	enum scan_match found = SCAN_NO;
 	bool is_short = false;
 
-	*vague = false;
+	*vague = *asks = false;
 	if (first != SCAN_END && (first <= 0 || !strchr("<?&xX", first)))
 		return SCAN_NO;
 	for (size_t i = 0; i < sizeof openings / sizeof openings[0] && found != SCAN_YES; i++) {
 		*behind = *s;
 		*vague = openings[i].vague;
+		*asks = openings[i].asks;
 		found = take_opening(behind, openings[i].open);
 		if (found == SCAN_YES)
 			found = *vague ? behind_vague(behind) : behind_xml(behind);
@@ -127,8 +133,9 @@ static enum scan_match find_opening(const struct scan *s, struct scan *behind, b
 enum scan_match declaration_starts(const struct scan *s, bool *vague)
 {
 	struct scan behind;
+	bool asks;
 
-	return find_opening(s, &behind, vague);
+	return find_opening(s, &behind, vague, &asks);
 }
 
 /* ---- the end ---- */
@@ -147,16 +154,16 @@ static enum scan_match take_escaped(struct scan *s)
 	return found;
 }
 
-/* Moves past the declaration's end; *inner: the end of its words. A vague one must end in "?>". */
-static enum xmldecl_state skip_to_end(struct scan *s, bool vague, size_t limit, bool complete, size_t *inner)
+/* Moves past the declaration's end; *inner: the end of its words. asks: it must end in "?>". */
+static enum xmldecl_state skip_to_end(struct scan *s, bool asks, size_t limit, bool complete, size_t *inner)
 {
 	enum scan_match escaped = SCAN_NO;
 	size_t unit = s->family.unit;
-	bool asks = false;
+	bool mark = false;
 	int c;
 
 	for (*inner = s->at; s->at < limit && (c = scan_peek(s, 0)) != SCAN_END; declaration_step(s)) {
-		escaped = vague && c == '&' ? take_escaped(s) : SCAN_NO;
+		escaped = asks && c == '&' ? take_escaped(s) : SCAN_NO;
 		if (escaped == SCAN_SHORT)
 			break;
 		if (c == '<')
@@ -164,8 +171,8 @@ static enum xmldecl_state skip_to_end(struct scan *s, bool vague, size_t limit, 
 		else if (c == '>')
 			declaration_step(s);
 		if (c == '<' || c == '>' || escaped == SCAN_YES)
-			return vague && (c == '<' || !asks) ? XMLDECL_BROKEN : XMLDECL_PRESENT;
-		asks = c == '?' || (asks && scan_is_space(c));
+			return asks && (c == '<' || !mark) ? XMLDECL_BROKEN : XMLDECL_PRESENT;
+		mark = c == '?' || (mark && scan_is_space(c));
 		if (!scan_is_space(c))
 			*inner = s->at + unit;
 	}
@@ -176,7 +183,9 @@ static enum xmldecl_state skip_to_end(struct scan *s, bool vague, size_t limit, 
 
 static bool fits_version(const char *value)
 {
-	return strncmp(value, "1.", 2) == 0 && value[2] && strspn(value + 2, "0123456789") == strlen(value + 2);
+	size_t digits = strspn(value + strnlen(value, 2), "0123456789");
+
+	return strncmp(value, "1.", 2) == 0 && digits > 0 && value[2 + digits] == '\0' && digits <= VERSION_DIGITS;
 }
 
 static bool fits_encoding(const char *value)
@@ -219,33 +228,37 @@ static bool take_attribute(struct scan *s, const char *name, char *value)
 	return c == quote;
 }
 
+/* Reads the i-th of the names and its value. Only the first must be there. */
+static bool read_part(struct declaration *d, struct scan *s, size_t i)
+{
+	static bool (*const fits[])(const char *) = { fits_version, fits_encoding, fits_standalone };
+	char value[XMLDECL_LABEL_MAX], *const into[] = { d->said.version, d->encoding, NULL };
+	size_t before = s->at, start;
+
+	scan_skip_space(s);
+	if (s->at == before || scan_match(s, names[i], false) != SCAN_YES) {
+		s->at = before;
+		return i > 0;
+	}
+	start = s->at;
+	if (!take_attribute(s, names[i], value) || !fits[i](value))
+		return false;
+	if (into[i])
+		memcpy(into[i], value, strlen(value) + 1);
+	else
+		d->said.standalone = value[0] == 'y';
+	if (into[i] == d->encoding)
+		d->enc_start = start, d->enc_end = s->at;
+	return true;
+}
+
 /* Reads [23] XMLDecl behind its "<?xml". The bytes end with it. */
 static bool read_right(struct declaration *d, struct scan s)
 {
-	static bool (*const fits[])(const char *) = { fits_version, fits_encoding, fits_standalone };
-	char value[XMLDECL_LABEL_MAX], *const into[] = { d->said.version, d->said.encoding, NULL };
-	size_t start;
-
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		start = s.at;
-		scan_skip_space(&s);
-		if (s.at == start || scan_match(&s, names[i], false) != SCAN_YES) {
-			s.at = start;
-			if (i == 0)
-				return false;
-			continue;
-		}
-		start = s.at;
-		if (!take_attribute(&s, names[i], value) || !fits[i](value) ||
-		    (i == 0 && strlen(value) >= sizeof d->said.version))
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!read_part(d, &s, i))
 			return false;
-		if (into[i])
-			memcpy(into[i], value, strlen(value) + 1);
-		else
-			d->said.standalone = value[0] == 'y';
-		if (into[i] == d->said.encoding)
-			d->enc_start = start, d->enc_end = s.at;
-	}
+	memcpy(d->said.encoding, d->encoding, sizeof d->encoding);
 	scan_skip_space(&s);
 	return scan_match(&s, "?>", false) == SCAN_YES;
 }
@@ -363,9 +376,9 @@ static enum xmldecl_state read_one(struct declaration *d, struct scan *s, bool c
 	size_t limit = s->at + XMLDECL_MAX_CHARS * s->family.unit, inner;
 	struct scan behind, part;
 	enum xmldecl_state state;
-	bool vague;
+	bool vague, asks;
 
-	switch (find_opening(s, &behind, &vague)) {
+	switch (find_opening(s, &behind, &vague, &asks)) {
 	case SCAN_NO:
 		return XMLDECL_ABSENT;
 	case SCAN_SHORT:
@@ -374,7 +387,7 @@ static enum xmldecl_state read_one(struct declaration *d, struct scan *s, bool c
 		break;
 	}
 	part = behind;
-	state = skip_to_end(&behind, vague, limit, complete, &inner);
+	state = skip_to_end(&behind, asks, limit, complete, &inner);
 	if (state != XMLDECL_PRESENT)
 		return state;
 	part.len = behind.at;
@@ -382,7 +395,6 @@ static enum xmldecl_state read_one(struct declaration *d, struct scan *s, bool c
 		struct declaration right = *d;
 
 		right.right = read_right(&right, part);
-		memcpy(right.encoding, right.said.encoding, sizeof right.encoding);
 		*d = right.right ? right : *d;
 	}
 	part.len = inner;
@@ -404,13 +416,24 @@ static enum scan_match at_markup(const struct scan *s)
 	return scan_is_letter(c) || c == SCAN_OTHER || c == '_' || c == '!' || c == '?' ? SCAN_YES : SCAN_NO;
 }
 
+/* Whether a tag starts at the cursor whose name begins otherwise than an opening or a message. */
+static bool at_plain_tag(const struct scan *s)
+{
+	int c = scan_peek(s, 1);
+
+	return scan_peek(s, 0) == '<' && scan_is_letter(c) && c != 'b' && c != 'x' && c != 'X';
+}
+
 /* Steps over one thing that may not stand between a declaration and the document: another declaration, a message, a
  * character of text. In XML 1.1 the character may be white space. XMLDECL_ABSENT: the document starts here. */
 static enum xmldecl_state step_over(struct declaration *d, struct scan *s, bool complete, size_t *text)
 {
-	enum xmldecl_state state = read_one(d, s, complete, false);
 	enum scan_match message, markup;
+	enum xmldecl_state state;
 
+	if (at_plain_tag(s))
+		return XMLDECL_ABSENT;
+	state = read_one(d, s, complete, false);
 	if (state == XMLDECL_PRESENT)
 		d->again = true;
 	if (state == XMLDECL_PRESENT || state == XMLDECL_INCOMPLETE)
