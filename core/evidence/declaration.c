@@ -24,8 +24,8 @@ static const struct {
 	const char *open;
 	bool vague, asks;
 } openings[] = {
-	{ "< ? xml", false, false }, { "<< ? xml", true, false }, { "<?? xml", true, false },
-	{ "<?<? xml", true, false }, { "< ! xml", true, false }, { "< % xml", true, false },
+	{ "< ? xml", false, false }, { "<< ? xml", false, false }, { "<?? xml", false, false },
+	{ "<?<? xml", false, false }, { "< ! xml", false, false }, { "< % xml", false, false },
 	{ "< xml", true, true }, { "? xml", true, true }, { "xml", true, true },
 	{ "&lt; ? xml", true, true }, { "&#60; ? xml", true, true }, { "&#x3c; ? xml", true, true },
 };
