@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/evidence/declaration.h"
+
 static void copy_label(struct evidence_label *l, const char *text)
 {
 	size_t len = strnlen(text, sizeof l->text - 1);
@@ -41,15 +43,41 @@ struct bom_family evidence_family(const struct evidence *e)
 	return e->loose.family != FAMILY_NONE ? e->loose : ascii;
 }
 
+/* Reads the declaration there, malformed or not. If it names two charsets, e->XMLEnc may be the first. */
+static void read_meant(struct evidence *e, const struct scan *at)
+{
+	struct declaration d;
+
+	declaration_read(&d, at, e->complete);
+	if (e->decl.state != XMLDECL_ABSENT && d.right && d.said.end == d.end)
+		return;
+	e->hidden = d.said;
+	if (d.other[0] && strcasecmp(d.said.encoding, e->XMLEnc.text) == 0)
+		memcpy(e->hidden.encoding, d.other, sizeof d.other);
+}
+
 static void find_hidden(struct evidence *e)
 {
 	const struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
 
 	preamble_look(&e->preamble, &s, junk_allowed(e->http, &e->type), e->complete);
-	if (e->preamble.state == PREAMBLE_DECLARATION)
-		xmldecl_read(&e->hidden, s.family, e->bytes, e->len, e->preamble.at, e->complete);
-	else if (e->preamble.state == PREAMBLE_MORE)
+	if (e->preamble.state == PREAMBLE_DECLARATION) {
+		const struct scan at = { s.family, e->bytes, e->len, e->preamble.at };
+
+		read_meant(e, &at);
+	} else if (e->preamble.state == PREAMBLE_MORE) {
 		e->hidden.state = XMLDECL_INCOMPLETE;
+	}
+}
+
+/* Reads the declaration of the published rules once more: it may be malformed, or not only the document may follow. */
+static void read_again(struct evidence *e)
+{
+	const struct scan at = { e->guess, e->bytes, e->len, e->bom_len };
+
+	read_meant(e, &at);
+	if (strcasecmp(e->hidden.encoding, e->XMLEnc.text) == 0)
+		e->hidden.encoding[0] = '\0';
 }
 
 void evidence_labels(struct evidence *e, bool http, const char *content_type, size_t content_type_len,
@@ -81,6 +109,8 @@ void evidence_look(struct evidence *e, const uint8_t *bytes, size_t len, bool co
 	e->hidden.standalone = -1;
 	if (e->decl.state == XMLDECL_ABSENT)
 		find_hidden(e);
+	else if (e->decl.state != XMLDECL_INCOMPLETE)
+		read_again(e);
 	copy_label(&e->hidden_enc, e->hidden.encoding);
 }
 

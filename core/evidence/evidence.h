@@ -44,7 +44,8 @@ struct evidence {
 	struct evidence_label XMLEnc;
 	/* where the document starts; searched where decl is ABSENT, else PREAMBLE_NONE */
 	struct preamble preamble;
-	/* declaration behind white space or junk, for `auto` only; ABSENT when decl is PRESENT */
+	/* the declaration behind white space or junk, or the malformed one, for `auto` and the look-in only; ABSENT if
+	 * decl says all. Its encoding is not that of decl */
 	struct xmldecl hidden;
 	struct evidence_label hidden_enc;
 

@@ -3,8 +3,8 @@
  * of junk, of which there may be as many as the type allows. */
 #include "core/evidence/preamble.h"
 
+#include "core/evidence/declaration.h"
 #include "core/evidence/markup.h"
-#include "core/evidence/xmldecl.h"
 
 /* How many bytes beyond ASCII may be damaged marks: cut ones, or marks decoded as another charset (U+FEFF as three
  * characters of windows-1251). */
@@ -42,19 +42,21 @@ static enum preamble_state by_root(enum root root)
 	return root == ROOT_FEED ? PREAMBLE_DECLARATION : root == ROOT_SHORT ? PREAMBLE_MORE : PREAMBLE_NONE;
 }
 
-/* Judges the "<?xml" at the cursor. Behind other text it is a declaration only where it can be read as one and a feed's
- * root follows. */
-static enum preamble_state declaration(const struct look *l)
+/* Judges the beginning of a declaration at the cursor. Where other text stands before it, or may begin like that, it is
+ * one only where it can be read and a feed's root follows. */
+static enum preamble_state declaration(const struct look *l, bool vague)
 {
 	struct scan s = l->scan;
-	struct xmldecl decl;
+	struct declaration d;
 
-	if (!l->other)
+	if (!vague && !l->other)
 		return PREAMBLE_DECLARATION;
-	xmldecl_read(&decl, s.family, s.bytes, s.len, s.at, l->complete);
-	if (decl.state != XMLDECL_PRESENT)
-		return decl.state == XMLDECL_INCOMPLETE ? PREAMBLE_MORE : PREAMBLE_NONE;
-	s.at = decl.end;
+	if (vague && l->other)
+		return PREAMBLE_NONE;
+	declaration_read(&d, &s, l->complete);
+	if (d.said.state != XMLDECL_PRESENT)
+		return d.said.state == XMLDECL_INCOMPLETE ? PREAMBLE_MORE : PREAMBLE_NONE;
+	s.at = d.said.end;
 	return by_root(markup_root(&s));
 }
 
@@ -156,13 +158,17 @@ static enum preamble_state step_markup(struct look *l, bool *ended)
 /* Makes one step. PREAMBLE_MORE with *ended: the bytes end before the next step is clear. */
 static enum preamble_state preamble_step(struct look *l, bool *ended)
 {
-	enum scan_match blank = skip_blank(l), decl = xmldecl_starts(&l->scan);
+	enum scan_match blank = skip_blank(l), decl;
+	enum preamble_state state;
+	bool vague;
 
+	decl = declaration_starts(&l->scan, &vague);
 	*ended = true;
-	if (blank == SCAN_SHORT || decl == SCAN_SHORT || scan_peek(&l->scan, 0) == SCAN_END)
+	if (blank == SCAN_SHORT || (decl == SCAN_SHORT && !l->complete) || scan_peek(&l->scan, 0) == SCAN_END)
 		return PREAMBLE_MORE;
-	if (decl == SCAN_YES)
-		return declaration(l);
+	state = decl == SCAN_YES ? declaration(l, vague) : PREAMBLE_NONE;
+	if (decl == SCAN_YES && (state != PREAMBLE_NONE || !vague))
+		return state;
 	*ended = false;
 	return step_markup(l, ended);
 }

@@ -97,9 +97,9 @@ static void xmldecl_trim(char *text)
 	text[n - lead] = '\0';
 }
 
-/* "<?xml?>" counts, too: it is a declaration without attributes. */
-
-enum scan_match xmldecl_starts(const struct scan *s)
+/* Whether a declaration starts at the cursor: "<?xml", and white space or "?" behind it. "<?xml?>" is one without
+ * attributes. */
+static enum scan_match xmldecl_starts(const struct scan *s)
 {
 	enum scan_match m = scan_match(s, "<?xml", false);
 	int c;
@@ -112,9 +112,10 @@ enum scan_match xmldecl_starts(const struct scan *s)
 	return scan_is_space(c) || c == '?' ? SCAN_YES : SCAN_NO;
 }
 
-static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_start, size_t *enc_end)
+static void read_attributes(struct xmldecl *d, struct reader *r)
 {
 	char name[16], value[XMLDECL_LABEL_MAX];
+	bool named = false;
 	size_t start;
 
 	while (xmldecl_peek(r) != SCAN_END && !at_end_mark(r)) {
@@ -124,10 +125,10 @@ static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_sta
 				xmldecl_step(r);
 			continue;
 		}
-		if (strcmp(name, "encoding") == 0 && *enc_end == 0) {
+		if (strcmp(name, "encoding") == 0 && !named) {
 			memcpy(d->encoding, value, sizeof value);
 			xmldecl_trim(d->encoding);
-			*enc_start = start, *enc_end = r->scan.at;
+			named = true;
 		} else if (strcmp(name, "version") == 0 && strlen(value) < sizeof d->version) {
 			memcpy(d->version, value, sizeof d->version);
 		} else if (strcmp(name, "standalone") == 0) {
@@ -136,49 +137,29 @@ static void read_attributes(struct xmldecl *d, struct reader *r, size_t *enc_sta
 	}
 }
 
-static void read_declaration(struct xmldecl *d, const struct scan *from, bool complete, size_t *enc_start,
-    size_t *enc_end)
+void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at,
+    bool complete)
 {
-	struct reader r = { *from, 0, false };
+	struct reader r = { { family, bytes, len, at }, 0, false };
 	enum scan_match m = SCAN_NO;
 
-	*d = (struct xmldecl){ .state = XMLDECL_ABSENT, .standalone = -1 };
-	*enc_start = *enc_end = 0;
-	d->start = d->end = from->at;
-	if (from->family.unit != 0 && from->at <= from->len)
-		m = xmldecl_starts(from);
+	*d = (struct xmldecl){ .state = XMLDECL_ABSENT, .start = at, .end = at, .standalone = -1 };
+	if (family.unit != 0 && at <= len)
+		m = xmldecl_starts(&r.scan);
 	if (m == SCAN_NO || (m == SCAN_SHORT && complete))
 		return;
 	if (m == SCAN_SHORT) {
 		d->state = XMLDECL_INCOMPLETE;
 		return;
 	}
-	r.limit = from->at + XMLDECL_MAX_CHARS * from->family.unit;
-	r.scan.at += strlen("<?xml") * from->family.unit;
-	read_attributes(d, &r, enc_start, enc_end);
+	r.limit = at + XMLDECL_MAX_CHARS * family.unit;
+	r.scan.at += strlen("<?xml") * family.unit;
+	read_attributes(d, &r);
 	if (at_end_mark(&r)) {
 		d->state = XMLDECL_PRESENT;
-		d->end = r.scan.at + strlen("?>") * from->family.unit;
+		d->end = r.scan.at + strlen("?>") * family.unit;
 		return;
 	}
-	*d = (struct xmldecl){ .start = from->at, .end = from->at, .standalone = -1 };
+	*d = (struct xmldecl){ .start = at, .end = at, .standalone = -1 };
 	d->state = r.starved && !complete ? XMLDECL_INCOMPLETE : XMLDECL_BROKEN;
-	*enc_start = *enc_end = 0;
-}
-
-void xmldecl_read(struct xmldecl *d, struct bom_family family, const uint8_t *bytes, size_t len, size_t at,
-    bool complete)
-{
-	struct scan s = { family, bytes, len, at };
-	size_t enc_start, enc_end;
-
-	read_declaration(d, &s, complete, &enc_start, &enc_end);
-}
-
-void xmldecl_read_text(struct xmldecl *d, const uint8_t *bytes, size_t len, size_t at, bool complete,
-    size_t *enc_start, size_t *enc_end)
-{
-	struct scan s = { { CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, at };
-
-	read_declaration(d, &s, complete, enc_start, enc_end);
 }

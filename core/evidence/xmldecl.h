@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "core/evidence/bom.h"
-#include "core/evidence/scan.h"
 
 enum {
 	XMLDECL_MAX_CHARS = 1024,   /* it must end within this many characters, "?>" included */
@@ -34,13 +33,5 @@ struct xmldecl {
 
 /* Reads a declaration that starts at `at` in code units of the family. */
 void xmldecl_read(struct xmldecl *, struct bom_family, const uint8_t *, size_t len, size_t at, bool complete);
-
-/* The same for decoded UTF-8 text. It also gives the byte range of the `encoding = "..."` pseudo-attribute, from the
- * "e" past the closing quote, so that repair can rewrite it. enc_start == enc_end: there is none. */
-void xmldecl_read_text(struct xmldecl *, const uint8_t *, size_t len, size_t at, bool complete, size_t *enc_start,
-    size_t *enc_end);
-
-/* Whether a declaration starts at the cursor: "<?xml", and white space or "?" behind it. */
-enum scan_match xmldecl_starts(const struct scan *);
 
 #endif

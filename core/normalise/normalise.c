@@ -197,7 +197,7 @@ static bool may_be_revised(const struct normaliser *n)
 static unsigned repairs(const struct normaliser *n)
 {
 	const struct evidence *e = &n->evidence;
-	const char *version = e->decl.state == XMLDECL_PRESENT ? e->decl.version : e->hidden.version;
+	const char *version = e->hidden.state == XMLDECL_PRESENT ? e->hidden.version : e->decl.version;
 
 	return recall_repairs(&n->recall, n->options.repairs | (n->options.gateway ? REPAIR_GATEWAY : 0)) |
 	    (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |

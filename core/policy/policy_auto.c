@@ -30,10 +30,18 @@ struct candidate {
 
 static const struct candidate none;
 
-/* The declaration that counts here: the visible one, or the one behind white space or junk. */
+/* The declaration that counts here: the visible one, or the one behind white space or junk, or a malformed one. If two
+ * stand behind each other, the first that decodes every byte counts: a template puts one before the text's own, and
+ * either may be wrong. */
 static const struct charset_label *auto_declared(const struct evidence *e)
 {
-	return e->XMLEnc.label != NULL ? e->XMLEnc.label : e->hidden_enc.label;
+	struct decoder_trial t;
+	bool reads;
+
+	if (e->XMLEnc.label == NULL || e->hidden_enc.label == NULL)
+		return e->XMLEnc.label != NULL ? e->XMLEnc.label : e->hidden_enc.label;
+	reads = e->XMLEnc.label->charset == CS_UTF_8 ? e->utf8.valid : policy_accepts(e, e->XMLEnc.label->charset, &t);
+	return reads ? e->XMLEnc.label : e->hidden_enc.label;
 }
 
 static enum charset_family family_of(enum charset cs)

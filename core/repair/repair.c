@@ -1,6 +1,7 @@
-/* Owns the stream of repairs: line ends, then prolog, then text encoded twice, then forbidden characters, then markup;
- * see repair.h.
- * Invariant: each stage sees the same text however the input was cut. */
+/* Owns the stream of repairs: line ends, then forbidden characters, then prolog, then text encoded twice and what that
+ * has of forbidden characters, then markup; see repair.h.
+ * Invariants: each stage sees the same text however the input was cut; the text that comes out, fed once more, leads
+ * each stage to the same answers. */
 #include "core/repair/repair.h"
 
 #include <assert.h>
@@ -21,6 +22,7 @@
 enum {
 	PROLOG_LOOK_FIRST = 256,        /* text held before the first look; doubled while there is no answer */
 	PROLOG_HOLD_MAX = 65536,        /* a document that has not started by then has no prolog to repair */
+	DECLARATION_MAX = 128,          /* the longest that is written */
 	TIMES_UNDONE = 2                /* text encoded twice, and what is seen of it encoded three times */
 };
 
@@ -33,6 +35,7 @@ enum {
 
 struct repair {
 	struct spares *spares;
+	struct sink sink;
 	unsigned flags;
 	const char *encoding;
 	uint64_t counts[REPAIR_COUNT];
@@ -44,23 +47,28 @@ struct repair {
 	uint8_t *held;
 	size_t held_len, held_cap, look_at;
 
+	struct repair_characters characters;
 	bool doubles;                   /* the text goes through these, each of which undoes one encoding */
 	struct repair_double undo[TIMES_UNDONE];
-	struct repair_characters characters;
+	struct repair_characters undone;
 	bool lexed;                     /* the text goes through lex */
 	struct repair_lex lex;
 };
 
 /* ---- what is made of all the text ---- */
 
-static int to_lex(void *arg, const uint8_t *text, size_t len)
+static int to_markup(void *arg, const uint8_t *text, size_t len)
 {
-	return repair_lex(arg, text, len, false);
+	struct repair *r = arg;
+
+	return r->lexed ? repair_lex(&r->lex, text, len, false) : r->sink.write(r->sink.arg, text, len);
 }
 
-static int to_characters(void *arg, const uint8_t *text, size_t len)
+static int to_undone(void *arg, const uint8_t *text, size_t len)
 {
-	return repair_characters(arg, text, len, false);
+	struct repair *r = arg;
+
+	return repair_characters(&r->undone, text, len, false);
 }
 
 static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
@@ -68,23 +76,80 @@ static int body_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 	int rc = 0;
 
 	r->body += len;
-	if (r->doubles) {
+	if (r->doubles)
 		rc = repair_double(&r->undo[0], in, len, final);
-		len = 0;
-	}
-	if (rc == 0 && (final || !r->doubles))
-		rc = repair_characters(&r->characters, in, len, final);
+	else if (len > 0)
+		rc = to_markup(r, in, len);
+	if (rc == 0 && final && r->doubles)
+		rc = repair_characters(&r->undone, in, 0, true);
 	return rc || !final || !r->lexed ? rc : repair_lex(&r->lex, in, 0, true);
 }
 
 /* ---- the prolog ---- */
 
+static void set_version(struct repair *r, bool is_1_1)
+{
+	unsigned flags = r->flags & ~(unsigned)(is_1_1 ? XML_1_0_REPAIRS : REPAIR_XML_1_1);
+
+	r->lexed = flags & LEX_REPAIRS;
+	repair_lex_set_flags(&r->lex, is_1_1 ? flags | REPAIR_XML_1_1 : flags);
+}
+
+/* Writes text in place of in[*at] to in[to]. */
+static int prolog_put(struct repair *r, const char *text, size_t to, size_t *at)
+{
+	*at = to;
+	return *text ? body_feed(r, (const uint8_t *)text, strlen(text), false) : 0;
+}
+
+/* A malformed declaration is written anew. */
+static int write_anew(struct repair *r, const struct declaration *d, size_t *at)
+{
+	static const char *const standalone[] = { "", " standalone=\"no\"", " standalone=\"yes\"" };
+	char text[DECLARATION_MAX];
+
+	snprintf(text, sizeof(text), "<?xml version=\"%s\" encoding=\"%s\"%s?>", d->said.version, r->encoding,
+	    standalone[d->said.standalone + 1]);
+	r->counts[REPAIRED_DECLARATION]++;
+	return prolog_put(r, text, d->end, at);
+}
+
+/* Only the encoding of a right declaration changes. */
+static int write_encoding(struct repair *r, const struct declaration *d, const uint8_t *in, size_t *at)
+{
+	char text[DECLARATION_MAX];
+	int rc;
+
+	if (d->enc_start == d->enc_end || strcasecmp(d->encoding, r->encoding) == 0)
+		return 0;
+	snprintf(text, sizeof(text), "encoding=\"%s\"", r->encoding);
+	r->counts[REPAIRED_DECLARATION]++;
+	rc = body_feed(r, in + *at, d->enc_start - *at, false);
+	return rc ? rc : prolog_put(r, text, d->enc_end, at);
+}
+
+/* Writes the declaration at *at, and drops everything between it and the document. */
+static int declaration_emit(struct repair *r, const struct declaration *d, const uint8_t *in, size_t *at)
+{
+	enum repair_index behind = d->again ? REPAIRED_DECLARATION : REPAIRED_JUNK;
+	int rc = 0;
+
+	if (r->flags & REPAIR_DECLARATION)
+		rc = d->right ? write_encoding(r, d, in, at) : write_anew(r, d, at);
+	if (rc == 0 && d->said.end > d->end && r->flags >> behind & 1) {
+		r->counts[behind]++;
+		rc = body_feed(r, in + *at, d->end - *at, false);
+		*at = d->said.end;
+	}
+	return rc;
+}
+
 static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *in, size_t len)
 {
-	char declared[XMLDECL_LABEL_MAX];
 	size_t at = 0;
-	int rc, n;
+	int rc = 0;
 
+	set_version(r, p->state == PROLOG_DECLARATION && strcmp(p->declared.said.version, "1.1") == 0);
 	if (p->mark > 0 && (r->flags & REPAIR_BOM)) {
 		r->counts[REPAIRED_BOM]++;
 		at = p->mark;
@@ -96,17 +161,13 @@ static int prolog_emit(struct repair *r, const struct prolog *p, const uint8_t *
 		r->counts[REPAIRED_JUNK]++;
 		at = p->start;
 	}
-	if (p->enc_start < p->enc_end && strcasecmp(p->encoding, r->encoding) != 0 && (r->flags & REPAIR_DECLARATION)) {
-		rc = body_feed(r, in + at, p->enc_start - at, false);
-		n = snprintf(declared, sizeof(declared), "encoding=\"%s\"", r->encoding);
-		if (rc == 0)
-			rc = body_feed(r, (const uint8_t *)declared, (size_t)n, false);
-		if (rc)
-			return rc;
-		r->counts[REPAIRED_DECLARATION]++;
-		at = p->enc_end;
+	if (p->state == PROLOG_DECLARATION && p->start > at) {
+		rc = body_feed(r, in + at, p->start - at, false);
+		at = p->start;
 	}
-	return body_feed(r, in + at, len - at, false);
+	if (rc == 0 && p->state == PROLOG_DECLARATION)
+		rc = declaration_emit(r, &p->declared, in, &at);
+	return rc ? rc : body_feed(r, in + at, len - at, false);
 }
 
 static int prolog_hold(struct repair *r, const uint8_t *in, size_t len)
@@ -157,7 +218,7 @@ static int prolog_feed(struct repair *r, const uint8_t *in, size_t len, bool fin
 	return rc || take == len ? rc : body_feed(r, in + take, len - take, false);
 }
 
-static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+static int behind_characters(struct repair *r, const uint8_t *in, size_t len, bool final)
 {
 	int rc = 0;
 
@@ -169,6 +230,19 @@ static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final
 	if (rc == 0 && (final || !r->in_prolog))
 		rc = body_feed(r, in, len, final);
 	return rc;
+}
+
+static int to_prolog(void *arg, const uint8_t *text, size_t len)
+{
+	return behind_characters(arg, text, len, false);
+}
+
+/* Characters are dropped before anything else is looked at: the text around them means something else then. */
+static int text_feed(struct repair *r, const uint8_t *in, size_t len, bool final)
+{
+	int rc = repair_characters(&r->characters, in, len, final);
+
+	return rc || !final ? rc : behind_characters(r, in, 0, true);
 }
 
 /* ---- line ends: NEL, C2 85, as EBCDIC pages write them ---- */
@@ -217,17 +291,16 @@ struct repair *repair_new(unsigned flags, int ebcdic, const char *encoding, stru
 	if (!r)
 		return NULL;
 	r->spares = spares;
+	r->sink = sink;
 	r->flags = flags;
 	r->encoding = encoding;
-	if (flags & REPAIR_XML_1_1)
-		flags &= ~(unsigned)XML_1_0_REPAIRS;
-	repair_lex_begin(&r->lex, flags, r->counts, sink);
-	r->lexed = flags & LEX_REPAIRS;
-	r->characters = (struct repair_characters){ .flags = flags, .counts = r->counts,
-		.sink = r->lexed ? (struct sink){ to_lex, &r->lex } : sink };
+	repair_lex_begin(&r->lex, r->counts, sink);
+	set_version(r, flags & REPAIR_XML_1_1);
+	r->characters = (struct repair_characters){ .flags = flags, .counts = r->counts, .sink = { to_prolog, r } };
+	r->undone = (struct repair_characters){ .flags = flags, .counts = r->counts, .sink = { to_markup, r } };
 	r->doubles = flags & REPAIR_DOUBLE;
 	for (size_t i = 0; i < TIMES_UNDONE; i++)
-		r->undo[i] = (struct repair_double){ .sink = { to_characters, &r->characters }, .counts = r->counts,
+		r->undo[i] = (struct repair_double){ .sink = { to_undone, r }, .counts = r->counts,
 			.next = i + 1 < TIMES_UNDONE ? &r->undo[i + 1] : NULL };
 	r->line_ends = ebcdic && (flags & REPAIR_LINE_ENDS);
 	r->in_prolog = (flags & REPAIR_PROLOG) != 0;
@@ -276,6 +349,7 @@ int repair_finish(struct repair *r)
 
 void repair_leave_end(struct repair *r)
 {
+	r->flags &= ~(unsigned)REPAIR_END;
 	repair_lex_leave_end(&r->lex);
 }
 

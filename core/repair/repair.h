@@ -15,8 +15,9 @@
 #define REPAIRS(X) \
 	X(BOM,          1 << 0, "bom",         "byte order mark removed") \
 	X(JUNK,         1 << 1, "junk", \
-	    "white space before the declaration and, before a feed, other junk removed") \
-	X(DECLARATION,  1 << 2, "declaration", "encoding declaration rewritten to what the output is") \
+	    "white space before the declaration and, before or behind it, other junk removed") \
+	X(DECLARATION,  1 << 2, "declaration", \
+	    "XML declaration rewritten: its encoding to what the output is, all of it where it is malformed") \
 	X(CHARACTERS,   1 << 3, "characters",  "characters XML 1.0 forbids dropped or replaced") \
 	X(REFERENCES,   1 << 4, "references",  "numeric references to such characters likewise") \
 	X(LINE_ENDS,    1 << 5, "line-ends",   "EBCDIC next-line characters turned into line feeds") \
@@ -38,7 +39,8 @@ enum repair_flags {
 	REPAIR_ALL = (1 << 11) - 1,
 	/* those of what stands before the root's text; each of them is seen in the text it leaves */
 	REPAIR_PROLOG = REPAIR_BOM | REPAIR_JUNK | REPAIR_DECLARATION,
-	/* no repair, but the document's version: XML 1.1 allows references to C0 controls ([2] Char there) */
+	/* no repair, but the document's version, as far as no REPAIR_PROLOG is made, which reads it itself: XML 1.1
+	 * allows references to C0 controls ([2] Char there) */
 	REPAIR_XML_1_1 = 1 << 14,
 	/* no repair, but how two of them are made: C0 controls become U+FFFD, too, instead of being dropped */
 	REPAIR_REPLACE_CONTROLS = 1 << 15,

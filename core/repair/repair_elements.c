@@ -7,9 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-void elements_begin(struct elements *e, unsigned flags, uint64_t *counts, struct sink sink)
+void elements_begin(struct elements *e, uint64_t *counts, struct sink sink)
 {
-	e->flags = flags;
 	e->counts = counts;
 	e->sink = sink;
 	stack_begin(&e->stack);
@@ -120,6 +119,13 @@ static bool ends_top(const struct elements *e, const uint8_t *name, size_t len)
 	return e->leaf && !is_html(name, len);
 }
 
+bool elements_drops(struct elements *e, const uint8_t *name, size_t len)
+{
+	if (e->stack.lost || e->stack.depth == 0 || !(e->flags & REPAIR_TAGS))
+		return false;
+	return stack_find(&e->stack, name, len) == 0 && !e->stack.lost && !ends_top(e, name, len);
+}
+
 int elements_mend(struct elements *e, const uint8_t *name, size_t name_len, const uint8_t *in, size_t len)
 {
 	uint32_t closes;
@@ -137,6 +143,7 @@ int elements_mend(struct elements *e, const uint8_t *name, size_t name_len, cons
 	e->counts[REPAIRED_TAGS]++;
 	if (closes == 0)
 		closes = ends_top(e, name, name_len);
+	e->dropped = closes == 0;
 	while (rc == 0 && closes-- > 0)
 		rc = close_top(e);
 	return rc;

@@ -19,12 +19,14 @@ struct elements {
 	bool rooted;                    /* the root's start tag was there */
 	bool closed;                    /* and its end */
 	bool doubtful;                  /* it may not be the root: other text came before it, or HTML has its name */
+	bool spoilt;                    /* that text may be a spoilt tag: no end tag behind it vanishes */
+	bool dropped;                   /* the last end tag that elements_mend() read ended nothing and was dropped */
 	bool leaf;                      /* the innermost element has no other in it so far */
 	struct repair_stack stack;
 };
 
 /* All else is zero. */
-void elements_begin(struct elements *, unsigned flags, uint64_t *counts, struct sink);
+void elements_begin(struct elements *, uint64_t *counts, struct sink);
 void elements_free(struct elements *);
 /* Elements are open: more text belongs to the root. */
 static inline bool elements_are_open(const struct elements *e)
@@ -43,6 +45,8 @@ void elements_close(struct elements *);
  * returned. */
 int elements_mend(struct elements *, const uint8_t *name, size_t name_len, const uint8_t *in, size_t len)
     __attribute__((warn_unused_result));
+/* Whether elements_mend() writes nothing. */
+bool elements_drops(struct elements *, const uint8_t *name, size_t len);
 /* Closes all that is open. */
 int elements_finish(struct elements *) __attribute__((warn_unused_result));
 

@@ -1,17 +1,32 @@
 /* Owns names of entities; see repair_entities.h. */
 #include "core/repair/repair_entities.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct entity {
-	const char *name;
-	uint32_t code;
-} entities[] = {
-#define ENTITY(name, code) { name, code },
+/* All names in one block, without pointers to them, which a shared library would have to relocate. */
+static const struct entity_names {
+#define ENTITY(name, first, second) char of_##name[sizeof(#name)];
+#include "core/repair/entities.def"
+#undef ENTITY
+} entity_names = {
+#define ENTITY(name, first, second) #name,
 #include "core/repair/entities.def"
 #undef ENTITY
 };
+
+static const struct entity {
+	uint32_t first;
+	uint16_t second;
+	uint16_t name;                  /* offset in entity_names */
+} entities[] = {
+#define ENTITY(name, first, second) { first, second, offsetof(struct entity_names, of_##name) },
+#include "core/repair/entities.def"
+#undef ENTITY
+};
+
+_Static_assert(sizeof(entity_names) <= UINT16_MAX, "every name has an offset of 16 bits");
 
 static int compare(const char *known, const uint8_t *name, size_t len)
 {
@@ -20,30 +35,32 @@ static int compare(const char *known, const uint8_t *name, size_t len)
 	return order == 0 && known[len] != '\0' ? 1 : order;
 }
 
-uint32_t entity_code(const uint8_t *name, size_t len)
+bool entity_find(const uint8_t *name, size_t len, struct entity_text *text)
 {
 	size_t low = 0, high = sizeof(entities) / sizeof(entities[0]);
 
 	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = compare(entities[middle].name, name, len);
+		const struct entity *middle = &entities[(low + high) / 2];
+		int order = compare((const char *)&entity_names + middle->name, name, len);
 
-		if (order == 0)
-			return entities[middle].code;
+		if (order == 0) {
+			*text = (struct entity_text){ middle->first, middle->second };
+			return true;
+		}
 		if (order < 0)
-			low = middle + 1;
+			low = (low + high) / 2 + 1;
 		else
-			high = middle;
+			high = (low + high) / 2;
 	}
-	return 0;
+	return false;
 }
 
 bool entity_is_predefined(const uint8_t *name, size_t len)
 {
-	static const char *const names[] = { "amp", "lt", "gt", "quot", "apos" };
+	static const char *const own[] = { "amp", "lt", "gt", "quot", "apos" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (compare(names[i], name, len) == 0)
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (compare(own[i], name, len) == 0)
 			return true;
 	return false;
 }

@@ -13,8 +13,13 @@ enum {
 	ENTITY_DECLARED_MAX = 4096      /* bytes of declared names that are remembered */
 };
 
-/* The character that one of HTML's names means; 0: it has no such name. */
-uint32_t entity_code(const uint8_t *name, size_t len);
+/* The characters that a name means: one, or two that make one sign. */
+struct entity_text {
+	uint32_t first, second;         /* second 0: there is one */
+};
+
+/* What one of HTML's names means. False: it has no such name. */
+bool entity_find(const uint8_t *name, size_t len, struct entity_text *);
 /* Whether the name is one of XML's own five. */
 bool entity_is_predefined(const uint8_t *name, size_t len);
 

@@ -28,9 +28,17 @@ static const uint16_t slow_stops[256] = {
 	['\''] = IN(DOCTYPE) | IN(DECLARATION) | IN(LITERAL) | IN(TAG) | IN(VALUE),
 };
 
-static int lex_emit(const struct repair_lex *l, const void *p, size_t len)
+static int lex_emit(struct repair_lex *l, const void *p, size_t len)
 {
-	return len > 0 ? l->sink.write(l->sink.arg, p, len) : 0;
+	const char *end = (const char *)p + len;
+
+	if (len == 0)
+		return 0;
+	if (end[-1] != ']')
+		l->tail = 0;
+	else
+		l->tail = (len > 1 ? end[-2] == ']' : l->tail > 0) ? 2 : 1;
+	return l->sink.write(l->sink.arg, p, len);
 }
 
 /* ---- finding ---- */
@@ -108,7 +116,7 @@ static size_t next_byte(const uint8_t *in, uint8_t byte, size_t at, size_t len)
 
 static size_t next_stop(struct repair_lex *l, struct marks *marks, const uint8_t *in, size_t at, size_t len)
 {
-	if (l->lead != LEAD_NONE)
+	if (l->lead != LEAD_NONE || l->brackets > 0)
 		return at;
 	switch (l->mode) {
 	case LEX_PROLOG:
@@ -155,17 +163,27 @@ static int write_base(struct repair_lex *l)
 	return rc ? rc : lex_emit(l, "\"", 1);
 }
 
-static int write_tag(struct repair_lex *l, const uint8_t *in)
+static int write_end_tag(struct repair_lex *l, const uint8_t *in)
+{
+	const struct tag *t = &l->tag;
+	int rc;
+
+	l->elements.dropped = false;
+	rc = elements_mend(&l->elements, in + t->name.at, t->name.len, in, t->len);
+	if (l->elements.dropped)
+		l->brackets = l->tail;
+	else
+		l->tail = 0;
+	lex_behind_tag(l);
+	return rc;
+}
+
+static int write_start_tag(struct repair_lex *l, const uint8_t *in)
 {
 	const struct tag *t = &l->tag;
 	bool content = l->references.content;
 	int rc;
 
-	if (t->end) {
-		rc = elements_mend(&l->elements, in + t->name.at, t->name.len, in, t->len);
-		lex_behind_tag(l);
-		return rc;
-	}
 	l->references.content = true;
 	l->led += t->gateway != 0;
 	rc = tag_write(t, &l->tags, in, l->sink);
@@ -188,17 +206,25 @@ static int write_gateway(struct repair_lex *l)
 	return rc ? rc : lex_emit(l, "/", 1);
 }
 
+static int lex_write_reference(struct repair_lex *l)
+{
+	char text[REFERENCE_TEXT_MAX];
+	size_t len = reference_text(&l->references, &l->found, text);
+
+	l->counts[reference_repair(l->found.kind)]++;
+	if (len == 0)
+		l->brackets = l->tail;
+	return lex_emit(l, text, len);
+}
+
 /* Writes what stands for a token that is not kept. */
 static int write_token(struct repair_lex *l, enum token_kind kind, const uint8_t *in)
 {
-	char text[REFERENCE_TEXT_MAX];
-
 	switch (kind) {
 	case TOKEN_REFERENCE:
-		l->counts[reference_repair(l->found.kind)]++;
-		return lex_emit(l, text, reference_text(&l->references, &l->found, text));
+		return lex_write_reference(l);
 	case TOKEN_TAG:
-		return write_tag(l, in);
+		return l->tag.end ? write_end_tag(l, in) : write_start_tag(l, in);
 	case TOKEN_TEXT:
 		l->counts[l->repair]++;
 		return lex_emit(l, l->text, strlen(l->text));
@@ -371,15 +397,19 @@ int repair_lex(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 	return rc || !final ? rc : lex_finish(l);
 }
 
-void repair_lex_begin(struct repair_lex *l, unsigned flags, uint64_t *counts, struct sink sink)
+void repair_lex_begin(struct repair_lex *l, uint64_t *counts, struct sink sink)
 {
-	l->flags = flags;
 	l->counts = counts;
 	l->sink = sink;
-	l->references.flags = flags;
-	l->tags = (struct tag_rules){ .references = &l->references, .tags = flags & REPAIR_TAGS,
-		.ampersands = flags & REPAIR_AMPERSANDS, .counts = counts };
-	elements_begin(&l->elements, flags, counts, sink);
+	l->tags = (struct tag_rules){ .references = &l->references, .counts = counts };
+	elements_begin(&l->elements, counts, sink);
+}
+
+void repair_lex_set_flags(struct repair_lex *l, unsigned flags)
+{
+	l->flags = l->references.flags = l->elements.flags = flags;
+	l->tags.tags = flags & REPAIR_TAGS;
+	l->tags.ampersands = flags & REPAIR_AMPERSANDS;
 }
 
 void repair_lex_set_gateway(struct repair_lex *l, const char *url)

@@ -62,6 +62,8 @@ struct repair_lex {
 	struct reference found;
 	const char *text;
 	enum repair_index repair;
+	unsigned tail;                  /* how many "]", up to two, the text that was written ends with */
+	unsigned brackets;              /* as many stand before something that has just vanished */
 	struct elements elements;
 	struct namespaces namespaces;
 	size_t dropped;                 /* bytes behind the root, up to TRAILING_MAX */
@@ -78,7 +80,9 @@ struct repair_lex {
 };
 
 /* All else is zero. It may not be moved afterwards. */
-void repair_lex_begin(struct repair_lex *, unsigned flags, uint64_t *counts, struct sink);
+void repair_lex_begin(struct repair_lex *, uint64_t *counts, struct sink);
+/* Before the first text. */
+void repair_lex_set_flags(struct repair_lex *, unsigned flags);
 void repair_lex_free(struct repair_lex *);
 /* As repair_set_gateway(); NULL: URLs stay. */
 void repair_lex_set_gateway(struct repair_lex *, const char *url);

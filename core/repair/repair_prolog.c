@@ -12,16 +12,15 @@ static const struct bom_family utf_8 = { CS_UTF_8, FAMILY_ASCII, 1 };
 
 static void look_declaration(struct prolog *p, const uint8_t *text, size_t len, size_t at, bool complete)
 {
-	struct xmldecl decl;
+	const struct scan s = { utf_8, text, len, at };
 
-	xmldecl_read_text(&decl, text, len, at, complete, &p->enc_start, &p->enc_end);
-	switch (decl.state) {
+	declaration_read(&p->declared, &s, complete);
+	switch (p->declared.said.state) {
 	case XMLDECL_INCOMPLETE:
 		return;
 	case XMLDECL_PRESENT:
 		p->start = at;
 		p->state = PROLOG_DECLARATION;
-		memcpy(p->encoding, decl.encoding, sizeof p->encoding);
 		return;
 	case XMLDECL_ABSENT:
 	case XMLDECL_BROKEN:

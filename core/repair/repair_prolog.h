@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/evidence/xmldecl.h"
+#include "core/evidence/declaration.h"
 
 enum prolog_state { PROLOG_MORE, PROLOG_PLAIN /* nothing before the document to remove */, PROLOG_JUNK,
 	PROLOG_DECLARATION };
@@ -18,8 +18,7 @@ struct prolog {
 	size_t mark;                /* bytes of the byte order mark */
 	/* where the document starts: at the declaration, or behind the junk; equal to mark where there is neither */
 	size_t start;
-	size_t enc_start, enc_end;  /* PROLOG_DECLARATION: its encoding pseudo-attribute, equal where there is none */
-	char encoding[XMLDECL_LABEL_MAX];   /* the encoding that it names */
+	struct declaration declared;        /* PROLOG_DECLARATION: it, from `start` on */
 };
 
 void prolog_look(struct prolog *, const uint8_t *, size_t len, bool complete);

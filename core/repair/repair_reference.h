@@ -14,7 +14,8 @@
 
 enum {
 	REFERENCE_DIGITS = 7,           /* significant digits of the largest scalar value, 1114111 or 10FFFF */
-	REFERENCE_TEXT_MAX = 16
+	REFERENCE_TEXT_MAX = 24,        /* two references to characters */
+	REFERENCE_PAIR_MAX = 16         /* bytes of each reference of a surrogate pair */
 };
 
 /* A numeric reference, kept by its digits so that it can be written as it came however long it is. */
@@ -31,6 +32,7 @@ struct reference_number {
 enum reference_kind {
 	REFERENCE_KEEP,                 /* it is well-formed, or no repair is wanted */
 	REFERENCE_FORBIDDEN,            /* it stands for a character that XML forbids */
+	REFERENCE_PAIR,                 /* two references, to the two surrogates of a character */
 	REFERENCE_NAME,                 /* HTML's name of a character, which nothing declares */
 	REFERENCE_BARE,                 /* no reference: its "&" means itself */
 	REFERENCE_CUT,                  /* by the end of the text */
@@ -40,13 +42,14 @@ enum reference_kind {
 struct reference {
 	enum reference_kind kind;
 	size_t len;                     /* bytes to keep or to replace; of a cut number, those that it has taken */
-	uint32_t code;                  /* of REFERENCE_NAME, REFERENCE_FORBIDDEN; UINT32_MAX: beyond all characters */
+	/* the characters that it means, if it is a _PAIR, a _NAME or _FORBIDDEN; UINT32_MAX: beyond all characters */
+	struct entity_text text;
 };
 
 /* What a document makes of references. */
 struct reference_rules {
 	unsigned flags;
-	bool content;                   /* between the root's tags; elsewhere only numeric references are looked at */
+	bool content;                   /* between the root's tags; else in a value of a document type */
 	struct declared_names declared;
 };
 

@@ -11,7 +11,7 @@ static bool is_between_tokens(const struct repair_lex *l)
 {
 	bool text = l->mode == LEX_TEXT || (l->mode == LEX_CDATA && l->back == LEX_TEXT);
 
-	return text && l->held_len == 0 && !l->number.open && l->lead == LEAD_NONE;
+	return text && l->held_len == 0 && l->tail == 0 && !l->number.open && l->lead == LEAD_NONE;
 }
 
 static bool has_room(const struct repair_lex *l)

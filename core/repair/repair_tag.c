@@ -277,7 +277,7 @@ static int write_text(const struct tag_rules *r, const uint8_t *in, size_t at, s
 	int rc = 0;
 
 	while (rc == 0 && (at = value_stop(in, at, end)) < end) {
-		struct reference found = { r->ampersands ? REFERENCE_BARE : REFERENCE_KEEP, 1, 0 };
+		struct reference found = { .kind = r->ampersands ? REFERENCE_BARE : REFERENCE_KEEP, .len = 1 };
 
 		if (in[at] == '&')
 			found = reference_read(r->references, &number, in + at, end - at, true);

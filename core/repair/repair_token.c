@@ -87,11 +87,16 @@ static void lex_enter(struct repair_lex *l, enum lex_mode mode)
 	l->mode = mode;
 }
 
-/* What comes before the root may not stand there. */
+/* Text may not stand before the root. It may be a spoilt tag. Nothing behind it may vanish, or it would be a tag. */
 static void lex_enter_text(struct repair_lex *l)
 {
 	l->mode = LEX_TEXT;
-	l->elements.doubtful |= !l->elements.rooted;
+	if (l->elements.rooted)
+		return;
+	l->elements.doubtful = true;
+	l->references.flags &= ~(unsigned)REPAIR_REFERENCES;
+	l->tags.tags = false;
+	l->elements.spoilt = true;
 }
 
 static struct token token_lone(struct repair_lex *l)
@@ -219,6 +224,8 @@ static struct token token_end_tag(struct repair_lex *l, const uint8_t *in)
 {
 	struct token t = { .kind = TOKEN_TAG, .len = l->tag.len };
 
+	if (l->elements.spoilt && elements_drops(&l->elements, in + l->tag.name.at, l->tag.name.len))
+		return token_lone(l);
 	if (l->tag.state == TAG_CLEAN && elements_match(&l->elements, in + l->tag.name.at, l->tag.name.len)) {
 		elements_close(&l->elements);
 		lex_behind_tag(l);
@@ -333,11 +340,12 @@ static struct token token_delimiter(struct repair_lex *l, const uint8_t *in)
 	return token_keep(1);
 }
 
+/* Outside the root and its document type references stay: the text around them may be spoilt markup. */
 static struct token token_reference(struct repair_lex *l, const uint8_t *in, size_t len, bool final)
 {
 	struct token t = { .kind = TOKEN_REFERENCE };
 
-	if (l->mode == LEX_LITERAL && l->external)
+	if (l->mode == LEX_LITERAL ? l->external : !l->references.content)
 		return token_keep(1);
 	l->found = reference_read(&l->references, &l->number, in, len, final);
 	t.len = l->found.len;
@@ -358,6 +366,17 @@ static struct token token_brackets(struct repair_lex *l, const uint8_t *in, size
 	if (t.len == 0 || !in_root(l) || !(l->flags & REPAIR_AMPERSANDS))
 		return token_keep(1);
 	return t.kind == TOKEN_CUT ? t : token_text(l, 3, "]]&gt;", REPAIRED_AMPERSANDS);
+}
+
+/* The same, but something has vanished between the brackets and here. */
+static struct token token_behind_brackets(struct repair_lex *l, const uint8_t *in)
+{
+	unsigned had = l->brackets;
+
+	l->brackets = in[0] == ']' ? 2 : 0;
+	if (in[0] == '>' && had == 2 && in_root(l) && (l->flags & REPAIR_AMPERSANDS))
+		return token_text(l, 1, "&gt;", REPAIRED_AMPERSANDS);
+	return token_keep(in[0] == ']');
 }
 
 /* Two hyphens may not stand in a comment but at its end ([15] Comment). */
@@ -461,6 +480,8 @@ struct token token_read(struct repair_lex *l, const uint8_t *in, size_t len, boo
 {
 	struct token t;
 
+	if (l->brackets > 0)
+		return token_behind_brackets(l, in);
 	if (l->lead == LEAD_TEXT)
 		return token_url(l, in, len);
 	t = token_of_mode(l, in, len, final);

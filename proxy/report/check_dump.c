@@ -27,7 +27,7 @@ const char *check_mark_text(enum check_mark mark)
 
 static const struct xmldecl *dump_declaration(const struct evidence *e)
 {
-	return e->decl.state == XMLDECL_PRESENT ? &e->decl : e->hidden.state == XMLDECL_PRESENT ? &e->hidden : NULL;
+	return e->hidden.state == XMLDECL_PRESENT ? &e->hidden : e->decl.state == XMLDECL_PRESENT ? &e->decl : NULL;
 }
 
 /* Where the document starts, behind a byte order mark and junk. */

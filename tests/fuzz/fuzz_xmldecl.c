@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/evidence/declaration.h"
 #include "core/evidence/sniff.h"
 #include "core/policy/policy.h"
 
@@ -38,23 +39,34 @@ static void check_declaration(const struct xmldecl *d, size_t len, bool complete
 	require(memchr(d->encoding, '\0', sizeof d->encoding) != NULL && memchr(d->version, '\0', sizeof d->version) != NULL);
 }
 
+static bool starts_at(const struct scan *text, size_t at)
+{
+	struct scan s = *text;
+	bool vague;
+
+	s.at = at;
+	return declaration_starts(&s, &vague) == SCAN_YES;
+}
+
 static void check_text(const uint8_t *bytes, size_t len)
 {
-	struct xmldecl d;
+	struct declaration d;
+	struct xmldecl loose;
 	const struct scan s = { { CS_UTF_8, FAMILY_ASCII, 1 }, bytes, len, 0 };
 	struct preamble p;
-	size_t from, to;
 	enum junk junk;
 
-	xmldecl_read_text(&d, bytes, len, 0, true, &from, &to);
-	check_declaration(&d, len, true);
-	require(from <= to && to <= d.end);
-	require(from == to || memcmp(bytes + from, "encoding", 8) == 0);
-	require(from == to || bytes[to - 1] == '"' || bytes[to - 1] == '\'');
+	declaration_read(&d, &s, true);
+	check_declaration(&d.said, len, true);
+	require(d.end <= d.said.end && d.enc_start <= d.enc_end && d.enc_end <= d.end);
+	require(d.enc_start == d.enc_end || memcmp(bytes + d.enc_start, "encoding", 8) == 0);
+	require(d.enc_start == d.enc_end || bytes[d.enc_end - 1] == '"' || bytes[d.enc_end - 1] == '\'');
+	xmldecl_read(&loose, s.family, bytes, len, 0, true);
+	require(!d.right || (loose.end == d.end && strcmp(loose.encoding, d.encoding) == 0 && strcmp(loose.version, d.said.version) == 0));
 	for (junk = JUNK_NONE; junk <= JUNK_TEXT; junk++) {
 		preamble_look(&p, &s, junk, true);
 		require(p.state != PREAMBLE_MORE && p.at <= len);
-		require(p.state != PREAMBLE_DECLARATION || (p.at <= len - 5 && memcmp(bytes + p.at, "<?xml", 5) == 0));
+		require(p.state != PREAMBLE_DECLARATION || starts_at(&s, p.at));
 		require(p.state != PREAMBLE_FEED || bytes[p.at] == '<');
 	}
 }

@@ -54,7 +54,10 @@ static const struct {
 	{ "plain text, short",      "Nothing here", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "less than",              "a < b", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "end tag",                "</rss>", SNIFF_NOT_XML, SNIFF_NOT_XML },
-	{ "broken declaration",     "<?xml version='1.0' <rss>", SNIFF_NOT_XML, SNIFF_MORE },
+	{ "declaration not closed", "<?xml version='1.0' <rss>", SNIFF_FEED, SNIFF_MORE },
+	{ "malformed declaration",  "<? XML version=1.0?>;<rss>", SNIFF_FEED, SNIFF_FEED },
+	{ "malformed, HTML",        "<? XML version=1.0?>;<html>", SNIFF_NOT_XML, SNIFF_NOT_XML },
+	{ "two declarations",       "<?xml version='1.0'?>\n<?xml version='1.0'?><rss>", SNIFF_FEED, SNIFF_FEED },
 	{ "nothing",                "", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "name cut",               "<rs", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "< alone",                "<", SNIFF_NOT_XML, SNIFF_MORE },
@@ -66,7 +69,7 @@ static const struct {
 	{ "doctype's name at end",  "<!DOCTYPE html", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "instruction open",       "<?xml version='1.0'?><?a <rss>", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "declaration alone",      "<?xml version='1.0'?>", SNIFF_NOT_XML, SNIFF_MORE },
-	{ "text after declaration", "<?xml version='1.0'?>text", SNIFF_NOT_XML, SNIFF_NOT_XML },
+	{ "text after declaration", "<?xml version='1.0'?>text", SNIFF_NOT_XML, SNIFF_MORE },
 };
 
 static enum sniff decide(bool http, const char *type, const uint8_t *bytes, size_t len, bool complete)

@@ -12,6 +12,9 @@ static void entities(void)
 		{ "HTML 4.01 24.2: Latin 1", T("<r>caf&eacute;&nbsp;&yuml;</r>"), T("<r>caf&#233;&#160;&#255;</r>"), COUNT(ENTITIES, 3) },
 		{ "HTML 4.01 24.3: symbols", T("<r>&Alpha;&thetasym;&alefsym;</r>"), T("<r>&#913;&#977;&#8501;</r>"), COUNT(ENTITIES, 3) },
 		{ "HTML 4.01 24.4: special", T("<r>&mdash;&euro;&zwj;&OElig;</r>"), T("<r>&#8212;&#8364;&#8205;&#338;</r>"), COUNT(ENTITIES, 4) },
+		{ "HTML 13.5: what came later, and two characters of one name", T("<r>&check;&NewLine;&hellip;&NotEqualTilde;&lang;</r>"),
+		    T("<r>&#10003;&#10;&#8230;&#8770;&#824;&#10216;</r>"), COUNT(ENTITIES, 5) },
+		{ "XML's own in capitals", T("<r a='&LT;'>&AMP;&GT;&QUOT;</r>"), T("<r a='&#60;'>&#38;&#62;&#34;</r>"), COUNT(ENTITIES, 4) },
 		SAME("XML's own stay", "<r>&amp;&lt;&gt;&quot;&apos;</r>"),
 		{ "in a value", T("<r b='&uuml;' c=\"&amp;&szlig;\"/>"), T("<r b='&#252;' c=\"&amp;&#223;\"/>"), COUNT(ENTITIES, 2) },
 		SAME("not in CDATA, comments, instructions", "<r><![CDATA[&nbsp;]]><!-- &nbsp; --><?b &nbsp; ?></r>"),
@@ -79,6 +82,8 @@ static void ampersands(void)
 		{ "[17]: xml is no instruction's name", T("<r><?xml version='1.0'?><?xml-b?><?c</r>?></r>"), T("<r>&lt;?xml version='1.0'?><?xml-b?>&lt;?c</r>"),
 		    COUNT(AMPERSANDS, 2), COUNT(TRAILING, 1) },
 		{ "[14]: the end of a section that there is not", T("<r>]]>]]]>]] ></r>"), T("<r>]]&gt;]]]&gt;]] ></r>"), COUNT(AMPERSANDS, 2) },
+		{ "nor one that comes about where something vanished", T("<r>]]&#0;>]</b>]>]&#0;]&#1;></b>]></r>"), T("<r>]]&gt;]]&gt;]]&gt;]></r>"),
+		    COUNT(AMPERSANDS, 3), COUNT(TAGS, 2), COUNT(REFERENCES, 3) },
 		SAME("before the root nothing is content", "& <r/>"),
 	};
 	static const struct row alone[] = {
@@ -100,15 +105,71 @@ static void xml_1_1(void)
 	RUN(rows, REPAIR_ALL | REPAIR_XML_1_1, 0);
 }
 
+/* UTF-16's two halves of a character, each as a reference of its own: XML 1.0 4.1 allows neither. */
+static void surrogates(void)
+{
+	static const struct row rows[] = {
+		{ "a pair is its character", T("<r>&#xD83D;&#xDE00;</r>"), T("<r>\xf0\x9f\x98\x80</r>"), COUNT(REFERENCES, 1) },
+		{ "in decimal, or one of each", T("<r>&#55357;&#56832;&#xd83d;&#56832;</r>"), T("<r>\xf0\x9f\x98\x80\xf0\x9f\x98\x80</r>"), COUNT(REFERENCES, 2) },
+		{ "the first and the last", T("<r>&#xD800;&#xDC00;&#xDBFF;&#xDFFF;</r>"), T("<r>\xf0\x90\x80\x80\xf4\x8f\xbf\xbf</r>"), COUNT(REFERENCES, 2) },
+		{ "in a value", T("<r a='&#xD83D;&#xDE00;' b=\"&#xD83D;\"/>"), T("<r a='\xf0\x9f\x98\x80' b=\"" FFFD "\"/>"), COUNT(REFERENCES, 2) },
+		{ "in an entity's value", T("<!DOCTYPE r [<!ENTITY a '&#xD83D;&#xDE00;'>]><r/>"), T("<!DOCTYPE r [<!ENTITY a '\xf0\x9f\x98\x80'>]><r/>"), COUNT(REFERENCES, 1) },
+		{ "a half alone is none", T("<r>&#xD83D;x&#xDE00;</r>"), T("<r>" FFFD "x" FFFD "</r>"), COUNT(REFERENCES, 2) },
+		{ "two of one half", T("<r>&#xD83D;&#xD83D;&#xDE00;&#xDE00;</r>"), T("<r>" FFFD "\xf0\x9f\x98\x80" FFFD "</r>"), COUNT(REFERENCES, 3) },
+		{ "another character behind it", T("<r>&#xD83D;&#65;&#xD83D;&amp;</r>"), T("<r>" FFFD "&#65;" FFFD "&amp;</r>"), COUNT(REFERENCES, 2) },
+		{ "zeros before it, up to 16 bytes", T("<r>&#x00000000D83D;&#x00000000DE00;</r>"), T("<r>\xf0\x9f\x98\x80</r>"), COUNT(REFERENCES, 1) },
+		{ "and more", T("<r>&#x000000000D83D;&#xDE00;&#xD83D;&#x000000000DE00;</r>"), T("<r>" FFFD FFFD FFFD FFFD "</r>"), COUNT(REFERENCES, 4) },
+		{ "a second one without its end", T("<r>&#xD83D;&#xDE00</r>"), T("<r>" FFFD "&amp;#xDE00</r>"), COUNT(REFERENCES, 1), COUNT(AMPERSANDS, 1) },
+		{ "a second one too large", T("<r>&#xD83D;&#xDE0000000;</r>"), T("<r>" FFFD FFFD "</r>"), COUNT(REFERENCES, 2) },
+		{ "the text ends", T("<r>&#xD83D;&#xDE"), T("<r></r>"), COUNT(END, 1) },
+		SAME("no reference at all", "<r><![CDATA[&#xD83D;&#xDE00;]]></r>"),
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+	RUN(rows, NO_PROLOG, 0);
+}
+
+/* What stands before the root may be its tag, spoilt: without its references it would be read another way. */
+static void before_the_root(void)
+{
+	static const struct row rows[] = {
+		SAME("in a name", "<rs&#0;s>&nbsp;"),
+		SAME("in an attribute's name", "<rss ver&#x1F;sion='2.0'>&nbsp;"),
+		SAME("between quotes and what follows", "<rss a='2.0'&#xD83D;>&nbsp;"),
+		SAME("and in the root behind it", "<rss a='<b>'&#0;></b>"),
+		{ "end tags do not go either", T("<rss a='<b>'</i>></b>"), T("<rss a='<b>'&lt;/i>></b>"), COUNT(AMPERSANDS, 1) },
+		SAME("other text before it", "&#0;&#xD83D; <r/>"),
+		SAME("a declaration behind it", "&#0;<?xml version='1.0' encoding='a'?><r/>"),
+		{ "in a document type", T("<!DOCTYPE r [<!ENTITY a 'b&#0;c & d'>]><r/>"), T("<!DOCTYPE r [<!ENTITY a 'b" FFFD "c &amp; d'>]><r/>"),
+		    COUNT(REFERENCES, 1), COUNT(AMPERSANDS, 1) },
+	};
+
+	RUN(rows, REPAIR_ALL, 0);
+	RUN(rows, NO_PROLOG, 0);
+}
+
 static void table(void)
 {
-	CU_ASSERT_EQUAL(entity_code((const uint8_t *)"AElig", 5), 198);
-	CU_ASSERT_EQUAL(entity_code((const uint8_t *)"zwnj", 4), 8204);
-	CU_ASSERT_EQUAL(entity_code((const uint8_t *)"zwnjx", 5), 0);
-	CU_ASSERT_EQUAL(entity_code((const uint8_t *)"zwn", 3), 0);
-	CU_ASSERT_EQUAL(entity_code((const uint8_t *)"amp", 3), 0);
+	static const struct {
+		const char *name;
+		bool known;
+		struct entity_text text;
+	} rows[] = {
+		{ "AElig", true, { 198, 0 } }, { "zwnj", true, { 8204, 0 } }, { "zwnjx", false, { 0, 0 } }, { "zwn", false, { 0, 0 } }, { "amp", false, { 0, 0 } },
+		{ "CounterClockwiseContourIntegral", true, { 0x2233, 0 } }, { "NotEqualTilde", true, { 0x2242, 0x338 } }, { "zopf", true, { 0x1d56b, 0 } },
+		{ "", false, { 0, 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct entity_text text = { 0, 0 };
+		bool known = entity_find((const uint8_t *)rows[i].name, strlen(rows[i].name), &text);
+
+		UNIT_ROW(known == rows[i].known && text.first == rows[i].text.first && text.second == rows[i].text.second, "%s: %u %u", rows[i].name, (unsigned)text.first,
+		    (unsigned)text.second);
+	}
 	CU_ASSERT_TRUE(entity_is_predefined((const uint8_t *)"amp", 3));
 	CU_ASSERT_FALSE(entity_is_predefined((const uint8_t *)"am", 2));
 }
 
-UNIT_SUITE(repair_reference, { "entities", entities }, { "declared", declared }, { "ampersands", ampersands }, { "XML 1.1", xml_1_1 }, { "table", table })
+UNIT_SUITE(repair_reference, { "entities", entities }, { "declared", declared }, { "ampersands", ampersands }, { "XML 1.1", xml_1_1 }, { "surrogates", surrogates },
+    { "before the root", before_the_root }, { "table", table })
