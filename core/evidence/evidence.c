@@ -56,6 +56,7 @@ void evidence_labels(struct evidence *e, bool http, const char *content_type, si
     enum charset forced)
 {
 	e->http = http;
+	e->unpacked = false;
 	e->forced = forced;
 	media_type_read(&e->type, content_type, content_type_len);
 	copy_label(&e->CTEnc, e->type.charset);

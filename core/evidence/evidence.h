@@ -27,6 +27,7 @@ struct evidence_label {
 
 struct evidence {
 	bool http;                          /* false: a file, no transport information */
+	bool unpacked;                      /* the body is what gzip held that came under this type */
 	struct media_type type;             /* CTMime and the raw charset parameter */
 	struct evidence_label CTEnc;
 	enum charset forced;                /* external encoding (4Suite, a route's charset); CS_NONE: none */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The first row that matches decides. subtype: empty for any; "+xml" is a suffix. Sources: RFC 3023 section 2 (as
@@ -183,12 +184,45 @@ static bool is_charset(const char *name, size_t len)
 	return i == len;
 }
 
-enum mime_class media_type_class(const char *value, size_t len)
+/* Moves past the parameter at the cursor, its semicolon included. Whether it is a charset. */
+static bool pass_parameter(struct field *f)
 {
-	struct field f = { value, value == NULL ? NULL : value + len };
-	char mime[MEDIA_TYPE_MAX];
+	const char *name;
+	bool charset;
 
-	return read_mime(mime, &f);
+	f->p++;
+	skip_blanks(f);
+	name = f->p;
+	charset = is_charset(name, take_token(f));
+	skip_blanks(f);
+	charset = charset && f->p < f->end && *f->p == '=';
+	skip_parameter(f);
+	return charset;
+}
+
+char *media_type_relabel(const char *value, size_t len, const char *charset)
+{
+	static const char parameter[] = "; charset=";
+	char *out = malloc(len + sizeof parameter + strlen(charset));
+	struct field f = { value, value + len };
+	size_t n;
+
+	if (!out)
+		return NULL;
+	skip_parameter(&f);
+	for (n = (size_t)(f.p - value); n > 0 && is_blank(value[n - 1]); n--)
+		;
+	memcpy(out, value, n);
+	while (f.p < f.end) {
+		const char *start = f.p;
+
+		if (pass_parameter(&f))
+			continue;
+		memcpy(out + n, start, (size_t)(f.p - start));
+		n += (size_t)(f.p - start);
+	}
+	stpcpy(stpcpy(out + n, parameter), charset);
+	return out;
 }
 
 void media_type_read(struct media_type *m, const char *value, size_t len)

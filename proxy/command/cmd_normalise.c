@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
@@ -21,6 +22,20 @@ struct job {
 	const char *path;
 };
 
+/* Prints the type of what is normalised. -1: out of memory. */
+static int normalise_print_type(const struct normalise_options *o, const struct verdict *v)
+{
+	char *own = NULL;
+
+	if (v->keeps_type)
+		own = media_type_relabel(o->content_type, o->content_type_len, normalise_charset(o->output));
+	if (v->keeps_type && !own)
+		return NORMALISE_NO_MEMORY;
+	printf("Content-Type: %s\r\n", own ? own : normalise_content_type(o->output));
+	free(own);
+	return 0;
+}
+
 /* Prints the header lines as the proxy sends them. */
 static int normalise_on_decided(void *arg, const struct verdict *v)
 {
@@ -29,9 +44,9 @@ static int normalise_on_decided(void *arg, const struct verdict *v)
 
 	if (!job->head)
 		return 0;
-	if (v->kind == VERDICT_CHARSET)
-		printf("Content-Type: %s\r\n", normalise_content_type(job->options.output));
-	else if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
+	if (v->kind == VERDICT_CHARSET && normalise_print_type(&job->options, v) != 0)
+		return NORMALISE_NO_MEMORY;
+	if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
 		printf("Content-Type: %s\r\n", job->options.content_type);
 	verdict_format(v, rule, sizeof(rule));
 	printf("X-Encoding-Rule: %s\r\n\r\n", rule);

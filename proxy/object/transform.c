@@ -75,6 +75,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 
 	if (hold_decided(s, v))
 		return 0;
+	s->options.head.keeps_type = v->keeps_type;
 	if (v->kind == VERDICT_CHARSET)
 		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {

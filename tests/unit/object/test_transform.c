@@ -27,7 +27,12 @@ static const struct { const char *field, *recipe; } codings[] = {
 #define KOI_OUT "<?xml version='1.0' encoding=\"UTF-8\"?><rss><title>\xd0\xa0\xd1\x83\xd1\x81\xd1\x81\xd0\xba\xd0\xb8\xd0\xb9</title></rss>"
 #define HTML "<!DOCTYPE html><html><body>caf\xe9</body></html>"
 
-enum way { MADE, LEFT, REFUSED };
+#define KML(encoding, text) "<?xml version='1.0' encoding=" encoding "?><kml><name>" text "</name></kml>"
+#define RUSSKIY "\xf2\xd5\xd3\xd3\xcb\xc9\xca"
+#define RUSSKIY_OUT "\xd0\xa0\xd1\x83\xd1\x81\xd1\x81\xd0\xba\xd0\xb8\xd0\xb9"
+#define KML_TYPE "Content-Type: application/vnd.google-earth.kml+xml"
+
+enum way { MADE, MADE_AS_TYPED, LEFT, REFUSED };
 
 static const struct body_case {
 	const char *rule, *status_line, *fields, *in, *out;
@@ -43,6 +48,11 @@ static const struct body_case {
 	{ "206 cannot be unpacked", "206 Partial Content", "Content-Range: bytes 0-1/2\r\n", KOI, KOI, LEFT, "none;reason=partial", false, true, POLICY_AUTO },
 	{ "no-transform: coded as it came", "200 OK", "Cache-Control: no-transform\r\n", KOI, KOI, LEFT, "none;reason=no-transform", false, true, POLICY_AUTO },
 	{ "off", "200 OK", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=disabled", true, false, POLICY_AUTO },
+	{ "another document", "200 OK", KML_TYPE "\r\n", KML("'utf-8'", RUSSKIY_OUT), KML("'utf-8'", RUSSKIY_OUT), LEFT, "none;reason=not-xml", false, false, POLICY_AUTO },
+	{ "another document in a legacy charset", "200 OK", KML_TYPE "\r\n", KML("'koi8-r'", RUSSKIY), KML("\"UTF-8\"", RUSSKIY_OUT), MADE_AS_TYPED, "charset=koi8-r",
+	  false, false, POLICY_AUTO },
+	{ "the same, by its header", "200 OK", KML_TYPE ";CHARSET=koi8-r\r\n", KML("'koi8-r'", RUSSKIY), KML("\"UTF-8\"", RUSSKIY_OUT), MADE_AS_TYPED, "charset=koi8-r",
+	  false, false, POLICY_AUTO },
 	{ "an error under a strict policy", "200 OK", "Content-Type: text/plain\r\n", KOI, "", REFUSED, "", false, false, POLICY_ROME_STRICT },
 };
 
@@ -52,7 +62,8 @@ static bool check_head(const struct outcome *o, const struct body_case *c, bool 
 	const char *rule = strstr(o->head, "X-Encoding-Rule: ");
 
 	return kept == coded && rule && strstr(rule, c->rule_field) &&
-		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == (c->way == MADE);
+		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == (c->way == MADE) &&
+		(strstr(o->head, KML_TYPE "; charset=utf-8\r\n") != NULL) == (c->way == MADE_AS_TYPED);
 }
 
 static void check_case(const struct body_case *c, size_t coding, bool raw_coding)
