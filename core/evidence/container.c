@@ -38,7 +38,7 @@ const char *container_name(const uint8_t *bytes, size_t len)
 /* The method is deflate, and no flag is set that is reserved. */
 bool container_is_gzip(const uint8_t *bytes, size_t len)
 {
-	static const uint8_t magic[] = { 0x1f, 0x8b, 8 };
+	static const uint8_t magic[] = { GZIP_FIRST, 0x8b, 8 };
 	enum { RESERVED_FLAGS = 0xe0 };
 
 	return len >= GZIP_MAGIC && memcmp(bytes, magic, sizeof magic) == 0 && !(bytes[3] & RESERVED_FLAGS);
