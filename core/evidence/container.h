@@ -1,4 +1,4 @@
-/* Owns the beginnings by which files of known kinds that are no text are known, pictures and archives among them.
+/* Owns the first bytes by which known file formats are recognised that are not text, such as pictures and archives.
  * Private to core, but for container_is_gzip(), which those ask who can unpack it.
  * Must not know: Content-Type, charsets. Pure functions over the first bytes. */
 #ifndef UTFEED_CORE_EVIDENCE_CONTAINER_H

@@ -200,15 +200,14 @@ static bool pass_parameter(struct field *f)
 	return charset;
 }
 
-char *media_type_relabel(const char *value, size_t len, const char *charset)
+static const char label[] = "; charset=";
+
+/* Writes the value without its charsets. Returns its length. */
+static size_t copy_unlabelled(char *out, const char *value, size_t len)
 {
-	static const char parameter[] = "; charset=";
-	char *out = malloc(len + sizeof parameter + strlen(charset));
 	struct field f = { value, value + len };
 	size_t n;
 
-	if (!out)
-		return NULL;
 	skip_parameter(&f);
 	for (n = (size_t)(f.p - value); n > 0 && is_blank(value[n - 1]); n--)
 		;
@@ -221,7 +220,21 @@ char *media_type_relabel(const char *value, size_t len, const char *charset)
 		memcpy(out + n, start, (size_t)(f.p - start));
 		n += (size_t)(f.p - start);
 	}
-	stpcpy(stpcpy(out + n, parameter), charset);
+	return n;
+}
+
+char *media_type_relabel(const char *value, size_t len, const char *charset)
+{
+	char *out = malloc(MEDIA_TYPE_MAX + len + sizeof label + strlen(charset)), *end;
+	struct media_type m;
+
+	if (!out)
+		return NULL;
+	end = stpcpy(stpcpy(out + copy_unlabelled(out, value, len), label), charset);
+	media_type_read(&m, out, (size_t)(end - out));
+	/* A quote that nothing closes swallows the label. */
+	if (strcmp(m.charset, charset) != 0)
+		stpcpy(stpcpy(stpcpy(out, m.mime), label), charset);
 	return out;
 }
 

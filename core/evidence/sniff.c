@@ -6,7 +6,7 @@
 #include "core/evidence/markup.h"
 #include "core/evidence/media_kind.h"
 
-/* Whether a body with a declaration and a root that is no feed's is what its type says; else the type is wrong. */
+/* True if the type is right for a body with a declaration and a root that feeds do not have. */
 static bool is_as_typed(const struct scan *root, enum media_kind kind)
 {
 	return kind == MEDIA_KIND_OTHER || (kind == MEDIA_KIND_DRAWING && root_is_named(root, "svg"));
@@ -64,8 +64,8 @@ static enum sniff sniff_file(const struct evidence *e)
 	return e->decl.state == XMLDECL_BROKEN ? SNIFF_FEED : sniff_look(e, MEDIA_KIND_VAGUE);
 }
 
-/* What begins with the root of RSS or Atom is a feed, though its type says that it is another kind of document. The
- * other roots of feeds are those of metadata and lists, too. */
+/* The type names another kind of document. The roots of RSS and Atom say more than the type. The other roots of feeds
+ * do not, because metadata and lists have them, too. */
 static enum sniff sniff_document(const struct evidence *e)
 {
 	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
@@ -98,7 +98,7 @@ static enum sniff by_type(const struct evidence *e)
 	}
 }
 
-/* What gzip hides is a feed only where it begins like one: its type was given to the gzip. */
+/* The type was given to the gzip, so only a root of a feed makes its content a feed. */
 static enum sniff sniff_unpacked(const struct evidence *e)
 {
 	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };

@@ -67,8 +67,9 @@ UTFEED_API int utfeed_finish(struct utfeed *);
 /* What was found. It is decided before the first byte is written, and may be revised once, later; after
  * utfeed_finish() it is final. */
 
-/* 1: the output is the feed in UTF-8, or a document of another kind whose labels named another charset; 0: it is no
- * feed, or an error by the policy, and the output is the input; -1: undecided yet. Gzip is not unpacked. */
+/* 1: the output is the feed in UTF-8, or a document of another kind that was decoded as its labels say.
+ * 0: the output is the input, because it is not a feed, or an error by the policy. Gzip is not unpacked.
+ * -1: undecided yet. */
 UTFEED_API int utfeed_is_feed(const struct utfeed *);
 /* The encoding the body was read as, "windows-1251"; NULL: none, or undecided; static storage. */
 UTFEED_API const char *utfeed_charset(const struct utfeed *);

@@ -85,7 +85,7 @@ static int peel_emit(struct gzip_peel *p, const uint8_t *bytes, size_t len)
 	return len > 0 ? p->sink.write(p->sink.arg, bytes, len) : 0;
 }
 
-/* What was remembered goes on, and nothing more is looked at. */
+/* The input goes on as it came. */
 static int peel_pass(struct gzip_peel *p)
 {
 	int rc = peel_emit(p, p->raw, p->raw_len);

@@ -7,7 +7,7 @@
 
 #include "core/normalise/normalise.h"
 
-/* What was a feed is damaged, or unpacks to too much, and a part of it has gone on. */
+/* The gzip of a feed is damaged or unpacks to too much, and a part of the feed has gone on. */
 enum { GZIP_PEEL_DAMAGED = -16 };
 
 struct gzip_peel;

@@ -20,7 +20,7 @@ enum {
 	HOLD_MOST = 64 * 1024   /* of gzip: what it unpacks to takes some milliseconds */
 };
 
-/* Neither a page nor another document is held back: it is no feed, and its reader waits for its first bytes. */
+/* Pages and other documents are not held back, because they are not feeds and readers wait for their first bytes. */
 static bool hold_is_xml(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);

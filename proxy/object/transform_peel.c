@@ -1,5 +1,5 @@
-/* Owns gzip that no Content-Encoding tells of, under a type that promises text: it is unpacked as if there were one. A
- * feed in it is normalised; whatever else is in it, and what cannot be unpacked, goes on as it came.
+/* Owns gzip without a Content-Encoding under a type that promises text. It is unpacked as if it had one. A feed in it
+ * is normalised. If it holds anything else, or cannot be unpacked, the body goes on as it came.
  * Must not know: what makes a body a feed, how it is unpacked.
  * Invariant: the bytes are unpacked once, within the limits of Content-Encoding, and are all kept until it is decided
  * which of both goes on. */

@@ -86,6 +86,7 @@ static void relabel(void)
 		{ "a/b+xml; charset=x; charset=y", "a/b+xml; charset=utf-8" },
 		{ "a/b+xml;", "a/b+xml;; charset=utf-8" },
 		{ "a/b+xml; charset", "a/b+xml; charset; charset=utf-8" },
+		{ "a/b+xml; v=\"open", "a/b+xml; charset=utf-8" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
