@@ -28,6 +28,9 @@ static bool container_fits(const uint8_t *at, const char *bytes, size_t len)
 
 const char *container_name(const uint8_t *bytes, size_t len)
 {
+	/* Nearly every body begins so, and none of these files does. */
+	if (len > 0 && bytes[0] == '<')
+		return NULL;
 	for (size_t i = 0; i < sizeof containers / sizeof containers[0]; i++)
 		if (len >= (size_t)containers[i].at + containers[i].len &&
 		    container_fits(bytes + containers[i].at, containers[i].bytes, containers[i].len))

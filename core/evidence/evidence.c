@@ -45,7 +45,7 @@ static void find_hidden(struct evidence *e)
 {
 	const struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
 
-	preamble_look(&e->preamble, &s, junk_allowed(e->http, &e->type), e->complete);
+	preamble_look(&e->preamble, &s, junk_allowed(e->http, e->kind), e->complete);
 	if (e->preamble.state == PREAMBLE_DECLARATION)
 		xmldecl_read(&e->hidden, s.family, e->bytes, e->len, e->preamble.at, e->complete);
 	else if (e->preamble.state == PREAMBLE_MORE)
@@ -59,6 +59,7 @@ void evidence_labels(struct evidence *e, bool http, const char *content_type, si
 	e->unpacked = false;
 	e->forced = forced;
 	media_type_read(&e->type, content_type, content_type_len);
+	e->kind = media_kind(&e->type);
 	copy_label(&e->CTEnc, e->type.charset);
 }
 

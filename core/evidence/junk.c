@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "core/evidence/media_kind.h"
-
 enum { MESSAGE_MAX = 1024 };    /* characters of one message */
 
 static const enum junk by_kind[] = {
@@ -13,9 +11,9 @@ static const enum junk by_kind[] = {
 	[MEDIA_KIND_JSON] = JUNK_NONE, [MEDIA_KIND_OTHER] = JUNK_NONE, [MEDIA_KIND_MEDIA] = JUNK_NONE,
 };
 
-enum junk junk_allowed(bool http, const struct media_type *m)
+enum junk junk_allowed(bool http, enum media_kind kind)
 {
-	return http ? by_kind[media_kind(m)] : JUNK_TEXT;
+	return http ? by_kind[kind] : JUNK_TEXT;
 }
 
 /* Moves past the word; SCAN_NO: it does not stand at the cursor. */

@@ -84,9 +84,7 @@ static enum sniff sniff_document(const struct evidence *e)
 
 static enum sniff by_type(const struct evidence *e)
 {
-	enum media_kind kind = media_kind(&e->type);
-
-	switch (kind) {
+	switch (e->kind) {
 	case MEDIA_KIND_XML:
 		return SNIFF_FEED;
 	case MEDIA_KIND_DOCUMENT:
@@ -94,7 +92,7 @@ static enum sniff by_type(const struct evidence *e)
 	case MEDIA_KIND_MEDIA:
 		return SNIFF_NOT_XML;
 	default:
-		return sniff_look(e, kind);
+		return sniff_look(e, e->kind);
 	}
 }
 

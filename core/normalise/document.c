@@ -32,12 +32,16 @@ static bool is_said(const struct evidence *e, enum charset charset)
 
 int document_decide(enum policy policy, struct evidence *e, struct verdict *v)
 {
+	verdict_untouched(v, policy, VREASON_NOT_XML);
+	if (!document_is_labelled(e))
+		return 0;
 	evidence_finish(e);
-	if (!e->utf8.valid && policy_decide(policy, e, v) != 0)
+	if (e->utf8.valid)
+		return 0;
+	if (policy_decide(policy, e, v) != 0)
 		return -1;
-	if (e->utf8.valid || v->kind != VERDICT_CHARSET || !is_said(e, v->charset))
+	v->keeps_type = v->kind == VERDICT_CHARSET && is_said(e, v->charset);
+	if (!v->keeps_type)
 		verdict_untouched(v, policy, VREASON_NOT_XML);
-	else
-		v->keeps_type = true;
 	return 0;
 }

@@ -9,7 +9,7 @@
 
 /* True if a label names a legacy charset. The first bytes tell. */
 bool document_is_labelled(const struct evidence *);
-/* Decides over the window, and finishes the evidence. -1: out of memory. */
+/* Decides. If the document is labelled the evidence has to hold the whole window. -1: out of memory. */
 int document_decide(enum policy, struct evidence *, struct verdict *) __attribute__((warn_unused_result));
 
 #endif

@@ -155,20 +155,6 @@ static bool judges_bytes(const struct normaliser *n)
 	    (n->options.policy == POLICY_AUTO && n->options.forced == CS_NONE);
 }
 
-/* Decides on XML of another kind; *ready false: the window may yet show why it should be decoded. */
-static int judge_document(struct normaliser *n, bool last, bool *ready)
-{
-	bool labelled = document_is_labelled(&n->evidence);
-
-	n->weighs = labelled;
-	*ready = last || !labelled;
-	if (labelled && last)
-		return document_decide(n->options.policy, &n->evidence, &n->verdict) ? NORMALISE_NO_MEMORY :
-		    NORMALISE_OK;
-	verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
-	return NORMALISE_OK;
-}
-
 /* Decides, if the held bytes are enough for it; *ready false: they are not. */
 static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 {
@@ -189,8 +175,12 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
 		return NORMALISE_OK;
 	}
-	if (sniff == SNIFF_DOCUMENT)
-		return judge_document(n, last, ready);
+	if (sniff == SNIFF_DOCUMENT) {
+		*ready = last || !document_is_labelled(e);
+		n->weighs = !*ready;
+		return *ready && document_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY :
+		    NORMALISE_OK;
+	}
 	n->weighs = sniff == SNIFF_FEED && judges_bytes(n);
 	*ready = last || (sniff != SNIFF_MORE && !n->weighs && evidence_is_settled(e));
 	if (!*ready)

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(mime_class_name(m.CTMime)[0] != '\0');
 	for (i = 0; m.mime[i] != '\0'; i++)
 		require(m.mime[i] > ' ' && m.mime[i] < 0x7F && (m.mime[i] < 'A' || m.mime[i] > 'Z'));
-	if (m.CTMime != MIME_NONE)
+	if (m.CTMime != MIME_NONE && !memchr(data, 0, size))
 		relabel(&m, (const char *)data, size);
 	if (strpbrk(m.charset, "\"\\") != NULL)
 		return 0;
