@@ -89,7 +89,7 @@ make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
 make_enclosures() {
 	rows "$1" | generate '{ print ".It"; say($1 == "TEXT" ? "the text of " $3 " in " $2 : $3 " of " $2 ($4 == "NULL" ? "" : " whose rel is " $4)) }'
 }
-make_containers() { rows "$1" | generate '$4 != last { all = all (all == "" ? "" : ", ") $4; last = $4 } END { say(all ".") }'; }
+make_containers() { rows "$1" | generate '$2 != last { all = all (all == "" ? "" : ", ") $2; last = $2 } END { say(all ".") }'; }
 # One item for each purpose
 make_calls() {
 	rows "$1" | generate '

@@ -4,16 +4,16 @@
 #include <string.h>
 
 static const struct {
+	const char *name;
 	uint16_t at, len;
 	const char *bytes;              /* with "?" for any byte */
-	const char *name;
 } containers[] = {
-#define CONTAINER(at, bytes, name) { at, sizeof bytes - 1, bytes, name },
+#define CONTAINER(name, at, bytes) { name, at, sizeof bytes - 1, bytes },
 #include "core/evidence/containers.def"
 #undef CONTAINER
 };
 
-#define CONTAINER(at, bytes, name) \
+#define CONTAINER(name, at, bytes) \
 	_Static_assert(at + sizeof bytes - 1 <= CONTAINER_WINDOW, name " is known within the window");
 #include "core/evidence/containers.def"
 #undef CONTAINER
