@@ -89,6 +89,7 @@ make_namespaces() { rows "$1" | generate '{ print ".It Li " $2; say($3) }'; }
 make_enclosures() {
 	rows "$1" | generate '{ print ".It"; say($1 == "TEXT" ? "the text of " $3 " in " $2 : $3 " of " $2 ($4 == "NULL" ? "" : " whose rel is " $4)) }'
 }
+make_containers() { rows "$1" | generate '$2 != last { all = all (all == "" ? "" : ", ") $2; last = $2 } END { say(all ".") }'; }
 # One item for each purpose
 make_calls() {
 	rows "$1" | generate '
@@ -278,6 +279,7 @@ table $rules countries make_countries hints.def
 table $rules entities make_entities entities.def
 table $rules namespaces make_namespaces namespaces.def
 table $rules enclosures make_enclosures enclosures.def
+table $rules containers make_containers containers.def
 table $rules paths make_paths policy_auto.c
 table $rules advice make_advice advice.def
 table $rules words make_words rule_words.def

@@ -60,7 +60,7 @@ static void find_hidden(struct evidence *e)
 {
 	const struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
 
-	preamble_look(&e->preamble, &s, junk_allowed(e->http, &e->type), e->complete);
+	preamble_look(&e->preamble, &s, junk_allowed(e->http, e->kind), e->complete);
 	if (e->preamble.state == PREAMBLE_DECLARATION) {
 		const struct scan at = { s.family, e->bytes, e->len, e->preamble.at };
 
@@ -84,8 +84,10 @@ void evidence_labels(struct evidence *e, bool http, const char *content_type, si
     enum charset forced)
 {
 	e->http = http;
+	e->unpacked = false;
 	e->forced = forced;
 	media_type_read(&e->type, content_type, content_type_len);
+	e->kind = media_kind(&e->type);
 	copy_label(&e->CTEnc, e->type.charset);
 }
 

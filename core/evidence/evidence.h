@@ -11,7 +11,7 @@
 #include "core/decode/charset.h"
 #include "core/evidence/bom.h"
 #include "core/evidence/hints.h"
-#include "core/evidence/media_type.h"
+#include "core/evidence/media_kind.h"
 #include "core/evidence/preamble.h"
 #include "core/evidence/xmldecl.h"
 #include "core/text/utf8.h"
@@ -27,7 +27,9 @@ struct evidence_label {
 
 struct evidence {
 	bool http;                          /* false: a file, no transport information */
+	bool unpacked;                      /* the body is what gzip held that came under this type */
 	struct media_type type;             /* CTMime and the raw charset parameter */
+	enum media_kind kind;               /* of that type */
 	struct evidence_label CTEnc;
 	enum charset forced;                /* external encoding (4Suite, a route's charset); CS_NONE: none */
 

@@ -5,45 +5,15 @@
 
 enum { MESSAGE_MAX = 1024 };    /* characters of one message */
 
-/* What a class of types allows; the types of the table below are looked up first. */
-static const enum junk by_class[] = {
-	[MIME_NONE] = JUNK_MESSAGES, [MIME_APP_XML] = JUNK_TEXT, [MIME_TEXT_XML] = JUNK_TEXT,
-	[MIME_OTHER_XML] = JUNK_TEXT,
-	[MIME_TEXT_HTML] = JUNK_WORDS, [MIME_TEXT_OTHER] = JUNK_NONE, [MIME_JSON] = JUNK_NONE, [MIME_MEDIA] = JUNK_NONE,
-	[MIME_OTHER] = JUNK_NONE,
+static const enum junk by_kind[] = {
+	[MEDIA_KIND_XML] = JUNK_TEXT, [MEDIA_KIND_FEED] = JUNK_TEXT, [MEDIA_KIND_PAGE] = JUNK_WORDS,
+	[MEDIA_KIND_VAGUE] = JUNK_MESSAGES, [MEDIA_KIND_DOCUMENT] = JUNK_NONE, [MEDIA_KIND_DRAWING] = JUNK_NONE,
+	[MEDIA_KIND_JSON] = JUNK_NONE, [MEDIA_KIND_OTHER] = JUNK_NONE, [MEDIA_KIND_MEDIA] = JUNK_NONE,
 };
 
-/* Types that say nothing of the body, and types of feeds from before "+xml"; all are of class MIME_OTHER or
- * MIME_TEXT_OTHER. */
-static const struct {
-	const char *mime;
-	enum junk junk;
-} by_name[] = {
-	{ "text/plain", JUNK_MESSAGES }, { "application/octet-stream", JUNK_MESSAGES },
-	{ "binary/octet-stream", JUNK_MESSAGES },
-	{ "application/unknown", JUNK_MESSAGES }, { "application/x-unknown", JUNK_MESSAGES },
-	{ "unknown/unknown", JUNK_MESSAGES },
-	{ "content/unknown", JUNK_MESSAGES }, { "application/download", JUNK_MESSAGES },
-	{ "application/x-download", JUNK_MESSAGES }, { "application/force-download", JUNK_MESSAGES },
-	{ "application/rss", JUNK_TEXT }, { "application/x-rss", JUNK_TEXT }, { "text/rss", JUNK_TEXT },
-	{ "text/x-rss", JUNK_TEXT },
-	{ "application/atom", JUNK_TEXT }, { "application/x-atom", JUNK_TEXT }, { "text/atom", JUNK_TEXT },
-	{ "application/rdf", JUNK_TEXT }, { "text/rdf", JUNK_TEXT }, { "application/opml", JUNK_TEXT },
-	{ "text/opml", JUNK_TEXT },
-	{ "text/x-opml", JUNK_TEXT },
-};
-
-enum junk junk_allowed(bool http, const struct media_type *m)
+enum junk junk_allowed(bool http, enum media_kind kind)
 {
-	bool named = m->CTMime == MIME_OTHER || m->CTMime == MIME_TEXT_OTHER;
-	size_t i;
-
-	if (!http)
-		return JUNK_TEXT;
-	for (i = 0; named && i < sizeof by_name / sizeof by_name[0]; i++)
-		if (strcmp(m->mime, by_name[i].mime) == 0)
-			return by_name[i].junk;
-	return by_class[m->CTMime];
+	return http ? by_kind[kind] : JUNK_TEXT;
 }
 
 /* Moves past the word; SCAN_NO: it does not stand at the cursor. */

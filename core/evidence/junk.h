@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "core/evidence/media_type.h"
+#include "core/evidence/media_kind.h"
 #include "core/evidence/scan.h"
 
 /* What may stand before a document; each includes those before it. White space and byte order marks always may, and
@@ -23,7 +23,7 @@ enum junk {
 
 enum { JUNK_MAX = 64 };
 
-enum junk junk_allowed(bool http, const struct media_type *);
+enum junk junk_allowed(bool http, enum media_kind);
 /* Moves past an error message of PHP ("Warning: ... on line 3", as text or as HTML) that starts at the cursor. */
 enum scan_match junk_message(struct scan *);
 /* Whether the character (of scan_peek()) may be part of junk text. */

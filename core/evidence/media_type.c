@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The first row that matches decides. subtype: empty for any; "+xml" is a suffix. Sources: RFC 3023 section 2 (as
@@ -183,12 +184,58 @@ static bool is_charset(const char *name, size_t len)
 	return i == len;
 }
 
-enum mime_class media_type_class(const char *value, size_t len)
+/* Moves past the parameter at the cursor, its semicolon included. Whether it is a charset. */
+static bool pass_parameter(struct field *f)
 {
-	struct field f = { value, value == NULL ? NULL : value + len };
-	char mime[MEDIA_TYPE_MAX];
+	const char *name;
+	bool charset;
 
-	return read_mime(mime, &f);
+	f->p++;
+	skip_blanks(f);
+	name = f->p;
+	charset = is_charset(name, take_token(f));
+	skip_blanks(f);
+	charset = charset && f->p < f->end && *f->p == '=';
+	skip_parameter(f);
+	return charset;
+}
+
+static const char label[] = "; charset=";
+
+/* Writes the value without its charsets. Returns its length. */
+static size_t copy_unlabelled(char *out, const char *value, size_t len)
+{
+	struct field f = { value, value + len };
+	size_t n;
+
+	skip_parameter(&f);
+	for (n = (size_t)(f.p - value); n > 0 && is_blank(value[n - 1]); n--)
+		;
+	memcpy(out, value, n);
+	while (f.p < f.end) {
+		const char *start = f.p;
+
+		if (pass_parameter(&f))
+			continue;
+		memcpy(out + n, start, (size_t)(f.p - start));
+		n += (size_t)(f.p - start);
+	}
+	return n;
+}
+
+char *media_type_relabel(const char *value, size_t len, const char *charset)
+{
+	char *out = malloc(MEDIA_TYPE_MAX + len + sizeof label + strlen(charset)), *end;
+	struct media_type m;
+
+	if (!out)
+		return NULL;
+	end = stpcpy(stpcpy(out + copy_unlabelled(out, value, len), label), charset);
+	media_type_read(&m, out, (size_t)(end - out));
+	/* A quote that nothing closes swallows the label. */
+	if (strcmp(m.charset, charset) != 0)
+		stpcpy(stpcpy(stpcpy(out, m.mime), label), charset);
+	return out;
 }
 
 void media_type_read(struct media_type *m, const char *value, size_t len)

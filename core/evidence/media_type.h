@@ -29,8 +29,9 @@ struct media_type {
 
 /* value NULL: there is no such field. Never fails: a value that cannot be read is MIME_NONE without charset. */
 void media_type_read(struct media_type *, const char *value, size_t len);
-/* CTMime alone, as media_type_read() would fill it in. */
-enum mime_class media_type_class(const char *value, size_t len);
+/* The value with that charset in the place of its own; other parameters stay. The caller frees it. NULL: out of
+ * memory. */
+char *media_type_relabel(const char *value, size_t len, const char *charset);
 const char *mime_class_name(enum mime_class);  /* "APP-XML", "TEXT-XML", ...; published names where there are any */
 
 #endif

@@ -14,11 +14,29 @@ static const struct {
 	{ "urlset", ROOT_FEED }, { "sitemapindex", ROOT_FEED }, { "html", ROOT_HTML },
 };
 
+enum { NAME_MAX_BYTES = 64 };
+
+/* The local name of the tag at the cursor, in lower case, cut to the array. Returns the character behind it. */
+static int root_name(const struct scan *s, char name[NAME_MAX_BYTES])
+{
+	size_t n = 0, ahead;
+	int c;
+
+	for (ahead = 1; scan_is_name(c = scan_peek(s, ahead)); ahead++) {
+		if (c == ':' && ahead > 1)
+			n = 0;
+		else if (n + 1 < NAME_MAX_BYTES)
+			name[n++] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+	}
+	name[n] = '\0';
+	return c;
+}
+
 enum root root_at(const struct scan *s)
 {
-	char name[64];
-	size_t n = 0, ahead = 1, i;
+	char name[NAME_MAX_BYTES];
 	int c = scan_peek(s, 1);
+	size_t i;
 
 	if (scan_peek(s, 0) != '<')
 		return ROOT_NONE;
@@ -26,17 +44,18 @@ enum root root_at(const struct scan *s)
 		return ROOT_SHORT;
 	if (!scan_is_letter(c) && c != '_')
 		return ROOT_NONE;
-	for (; scan_is_name(c = scan_peek(s, ahead)); ahead++) {
-		if (c == ':' && ahead > 1)
-			n = 0;
-		else if (n + 1 < sizeof name)
-			name[n++] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-	}
-	if (c == SCAN_END)
+	if (root_name(s, name) == SCAN_END)
 		return ROOT_SHORT;
-	name[n] = '\0';
 	for (i = 0; i < sizeof roots / sizeof roots[0]; i++)
 		if (strcmp(name, roots[i].name) == 0)
 			return roots[i].root;
 	return ROOT_OTHER;
+}
+
+bool root_is_named(const struct scan *s, const char *local)
+{
+	char name[NAME_MAX_BYTES];
+
+	root_name(s, name);
+	return strcmp(name, local) == 0;
 }

@@ -2,19 +2,25 @@
  * Must not know: charsets beyond families. */
 #include "core/evidence/sniff.h"
 
-#include <string.h>
-
+#include "core/evidence/container.h"
 #include "core/evidence/markup.h"
+#include "core/evidence/media_kind.h"
 
-/* Behind a declaration any root but HTML's makes a feed. */
-static enum sniff behind_declaration(const struct evidence *e, const struct xmldecl *decl)
+/* True if the type is right for a body with a declaration and a root that feeds do not have. */
+static bool is_as_typed(const struct scan *root, enum media_kind kind)
+{
+	return kind == MEDIA_KIND_OTHER || (kind == MEDIA_KIND_DRAWING && root_is_named(root, "svg"));
+}
+
+static enum sniff behind_declaration(const struct evidence *e, const struct xmldecl *decl, enum media_kind kind)
 {
 	struct scan s = { evidence_family(e), e->bytes, e->len, decl->end };
 
 	switch (markup_root(&s)) {
 	case ROOT_FEED:
-	case ROOT_OTHER:
 		return SNIFF_FEED;
+	case ROOT_OTHER:
+		return is_as_typed(&s, kind) ? SNIFF_NOT_XML : SNIFF_FEED;
 	case ROOT_SHORT:
 		return SNIFF_MORE;
 	default:
@@ -22,13 +28,13 @@ static enum sniff behind_declaration(const struct evidence *e, const struct xmld
 	}
 }
 
-static enum sniff sniff_look(const struct evidence *e)
+static enum sniff sniff_look(const struct evidence *e, enum media_kind kind)
 {
 	const struct xmldecl *decl = e->hidden.state != XMLDECL_ABSENT ? &e->hidden : &e->decl;
 
 	switch (decl->state) {
 	case XMLDECL_PRESENT:
-		return behind_declaration(e, decl);
+		return behind_declaration(e, decl, kind);
 	case XMLDECL_INCOMPLETE:
 		return SNIFF_MORE;
 	case XMLDECL_ABSENT:
@@ -55,31 +61,69 @@ static enum sniff sniff_file(const struct evidence *e)
 	case ROOT_NONE:
 		break;
 	}
-	return e->decl.state == XMLDECL_BROKEN ? SNIFF_FEED : sniff_look(e);
+	return e->decl.state == XMLDECL_BROKEN ? SNIFF_FEED : sniff_look(e, MEDIA_KIND_VAGUE);
+}
+
+/* The type names another kind of document. The roots of RSS and Atom say more than the type. The other roots of feeds
+ * do not, because metadata and lists have them, too. */
+static enum sniff sniff_document(const struct evidence *e)
+{
+	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+
+	switch (markup_root(&s)) {
+	case ROOT_FEED:
+		return root_is_named(&s, "rss") || root_is_named(&s, "feed") ? SNIFF_FEED : SNIFF_DOCUMENT;
+	case ROOT_OTHER:
+		return SNIFF_DOCUMENT;
+	case ROOT_SHORT:
+		return SNIFF_MORE;
+	default:
+		return SNIFF_NOT_XML;
+	}
 }
 
 static enum sniff by_type(const struct evidence *e)
 {
-	switch (e->type.CTMime) {
-	case MIME_APP_XML:
-		if (strcmp(e->type.mime, "application/xhtml+xml") == 0)
-			return SNIFF_NOT_XML;
+	switch (e->kind) {
+	case MEDIA_KIND_XML:
 		return SNIFF_FEED;
-	case MIME_TEXT_XML:
-	case MIME_OTHER_XML:
-		return SNIFF_FEED;
-	case MIME_MEDIA:
+	case MEDIA_KIND_DOCUMENT:
+		return sniff_document(e);
+	case MEDIA_KIND_MEDIA:
 		return SNIFF_NOT_XML;
 	default:
-		return SNIFF_MORE;
+		return sniff_look(e, e->kind);
 	}
+}
+
+/* The type was given to the gzip, so only a root of a feed makes its content a feed. */
+static enum sniff sniff_unpacked(const struct evidence *e)
+{
+	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+	enum root root = markup_root(&s);
+
+	return root == ROOT_FEED ? SNIFF_FEED : root == ROOT_SHORT ? SNIFF_MORE : SNIFF_NOT_XML;
+}
+
+static enum sniff sniff_body(const struct evidence *e)
+{
+	if (container_name(e->bytes, e->len))
+		return SNIFF_NOT_XML;
+	if (e->unpacked)
+		return sniff_unpacked(e);
+	return e->http ? by_type(e) : sniff_file(e);
 }
 
 enum sniff sniff_decide(const struct evidence *e)
 {
-	enum sniff answer = e->http ? by_type(e) : SNIFF_MORE;
+	enum sniff answer = sniff_body(e);
 
-	if (answer == SNIFF_MORE)
-		answer = e->http ? sniff_look(e) : sniff_file(e);
 	return answer == SNIFF_MORE && e->complete ? SNIFF_NOT_XML : answer;
+}
+
+bool sniff_unpacks(bool http, const struct media_type *m)
+{
+	enum media_kind kind = media_kind(m);
+
+	return !http || kind == MEDIA_KIND_XML || kind == MEDIA_KIND_FEED || kind == MEDIA_KIND_PAGE;
 }

@@ -5,15 +5,26 @@
 
 #include "core/evidence/evidence.h"
 
-enum sniff { SNIFF_FEED, SNIFF_NOT_XML, SNIFF_MORE };
+enum sniff {
+	SNIFF_FEED,
+	SNIFF_DOCUMENT,     /* XML of another kind, as its type says: at most it is decoded by its labels */
+	SNIFF_NOT_XML,
+	SNIFF_MORE
+};
 
-/* A file (no HTTP) is a feed where it starts with any root but HTML's, for somebody named it; behind other text as a
- * body of an XML type. A body of an XML type (APP-XML, TEXT-XML, +xml) is a feed
- * whatever its root, but for application/xhtml+xml; image, audio, video and font never are. A body of any other type is
- * a feed when it starts, in any family, with an XML declaration and a root that is not HTML, or with a feed's root.
- * Behind other text, as much of it as the type allows as junk (junk.h), only a feed's root counts, with a declaration
- * or without.
+/* A body of a known file format (container.h) is never a feed.
+ * A file (no HTTP) is a feed where it starts with any root but HTML's, for somebody named it; behind other text as a
+ * body of an XML type. The type of a body says how little makes it a feed (media_kind.h). Under the types of feeds and
+ * of any XML every root will do. Under the type of another kind of document only the roots of RSS and Atom will do.
+ * Under types of media none will do. A body of any other type is a feed when it starts, in any family, with a feed's
+ * root. If the type is vague or cannot be right, an XML declaration and a root that is not HTML will do, too. Behind
+ * other text, as much of it as the type allows as junk (junk.h), only a feed's root counts, with a declaration or
+ * without.
  * SNIFF_MORE only when the window is not complete and the answer may still change. */
 enum sniff sniff_decide(const struct evidence *);
+
+/* True if gzip under this type may be unpacked to look for a feed, because the type promises text. A download stays
+ * gzip. */
+bool sniff_unpacks(bool http, const struct media_type *);
 
 #endif

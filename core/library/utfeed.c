@@ -21,6 +21,7 @@ struct utfeed {
 	int result;                         /* the first failure of feed or finish */
 	bool finished;
 	char rule[VERDICT_FORMAT_MAX];
+	char *type;                         /* the Content-Type of the output, where it is made of the input's */
 };
 
 const char *utfeed_version(void)
@@ -61,6 +62,7 @@ void utfeed_free(struct utfeed *u)
 	free(u->content_type);
 	free(u->content_language);
 	free(u->base);
+	free(u->type);
 	free(u);
 }
 
@@ -232,10 +234,16 @@ int utfeed_set(struct utfeed *u, const char *name, const char *value)
 
 /* The stream */
 
+/* Makes the type of the output where it is that of the input with another charset. */
 static int stream_decided(void *arg, const struct verdict *v)
 {
-	(void)arg, (void)v;
-	return 0;
+	struct utfeed *u = arg;
+	const struct normalise_options *o = &u->options;
+
+	if (!v->keeps_type)
+		return 0;
+	u->type = media_type_relabel(o->content_type, o->content_type_len, normalise_charset(o->output));
+	return u->type ? 0 : UTFEED_NO_MEMORY;
 }
 
 /* Whatever the writer returns, the normaliser sees one value, which none of its own results is. */
@@ -314,7 +322,9 @@ const char *utfeed_rule(struct utfeed *u)
 
 const char *utfeed_content_type(const struct utfeed *u)
 {
-	return utfeed_is_feed(u) == 1 ? normalise_content_type(u->options.output) : NULL;
+	if (utfeed_is_feed(u) != 1)
+		return NULL;
+	return u->type ? u->type : normalise_content_type(u->options.output);
 }
 
 uint64_t utfeed_count(const struct utfeed *u, const char *name)

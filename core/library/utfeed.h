@@ -67,15 +67,16 @@ UTFEED_API int utfeed_finish(struct utfeed *);
 /* What was found. It is decided before the first byte is written, and may be revised once, later; after
  * utfeed_finish() it is final. */
 
-/* 1: the output is the feed in UTF-8; 0: it is no feed, or an error by the policy, and the output is the input; -1:
- * undecided yet. */
+/* 1: the output is the feed in UTF-8, or a document of another kind that was decoded as its labels say.
+ * 0: the output is the input, because it is not a feed, or an error by the policy. Gzip is not unpacked.
+ * -1: undecided yet. */
 UTFEED_API int utfeed_is_feed(const struct utfeed *);
 /* The encoding the body was read as, "windows-1251"; NULL: none, or undecided; static storage. */
 UTFEED_API const char *utfeed_charset(const struct utfeed *);
 /* The rule that decided, as X-Encoding-Rule has it (utfeed-rules(7)); NULL: undecided. Valid until the next call for
  * this stream. */
 UTFEED_API const char *utfeed_rule(struct utfeed *);
-/* The Content-Type of the output; NULL: that of the input, which stays right; static storage. */
+/* The Content-Type of the output; NULL: that of the input, which stays right. It lasts as long as the stream. */
 UTFEED_API const char *utfeed_content_type(const struct utfeed *);
 /* How many: bytes-in, bytes-out, malformed (sequences replaced), others (nodes read as another charset), lost
  * (characters that us-ascii output has no form for), or the name of a repair. 0 for any other name. */

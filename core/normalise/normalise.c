@@ -14,6 +14,7 @@
 #include "core/decode/decoder.h"
 #include "core/evidence/sniff.h"
 #include "core/memory/spares.h"
+#include "core/normalise/document.h"
 #include "core/normalise/passages.h"
 #include "core/normalise/recall.h"
 #include "core/normalise/recode.h"
@@ -43,7 +44,7 @@ struct normaliser {
 	size_t held_len, held_cap;
 	bool lent;                  /* held is the caller's, whose bytes go on behind held_len */
 	size_t next_look;
-	bool is_feed;               /* the body is a feed and its bytes are judged: the next look is the last */
+	bool weighs;                /* the body is XML and its bytes are judged: the next look is the last */
 
 	bool decided;
 	struct evidence evidence;
@@ -57,6 +58,11 @@ struct normaliser {
 struct hints_told normalise_told(const struct normalise_options *o)
 {
 	return (struct hints_told){ o->content_language, o->content_language_len, o->base };
+}
+
+const char *normalise_charset(enum normalise_output output)
+{
+	return output == OUTPUT_US_ASCII ? "us-ascii" : "utf-8";
 }
 
 const char *normalise_content_type(enum normalise_output output)
@@ -94,6 +100,7 @@ struct normaliser *normaliser_new(const struct normalise_options *options, const
 		n->options.sniff_bytes = NORMALISE_SNIFF_BYTES;
 	n->recall.memory = options->memory;
 	evidence_labels(&n->evidence, options->http, options->content_type, options->content_type_len, options->forced);
+	n->evidence.unpacked = options->unpacked;
 	return n;
 }
 
@@ -168,8 +175,14 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		verdict_untouched(&n->verdict, n->options.policy, VREASON_NOT_XML);
 		return NORMALISE_OK;
 	}
-	n->is_feed = sniff == SNIFF_FEED && judges_bytes(n);
-	*ready = last || (sniff != SNIFF_MORE && !n->is_feed && evidence_is_settled(e));
+	if (sniff == SNIFF_DOCUMENT) {
+		*ready = last || !document_is_labelled(e);
+		n->weighs = !*ready;
+		return *ready && document_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY :
+		    NORMALISE_OK;
+	}
+	n->weighs = sniff == SNIFF_FEED && judges_bytes(n);
+	*ready = last || (sniff != SNIFF_MORE && !n->weighs && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;
 	if (last && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete)) {
@@ -199,6 +212,8 @@ static unsigned repairs(const struct normaliser *n)
 	const struct evidence *e = &n->evidence;
 	const char *version = e->hidden.state == XMLDECL_PRESENT ? e->hidden.version : e->decl.version;
 
+	if (n->verdict.keeps_type)
+		return n->options.repairs & (REPAIR_BOM | REPAIR_DECLARATION);
 	return recall_repairs(&n->recall, n->options.repairs | (n->options.gateway ? REPAIR_GATEWAY : 0)) |
 	    (strcmp(version, "1.1") == 0 ? REPAIR_XML_1_1 : 0) |
 	    (n->options.characters == CHARACTERS_REPLACE ? REPAIR_REPLACE_CONTROLS : 0);
@@ -386,7 +401,7 @@ static int stream(struct normaliser *n, const uint8_t *in, size_t len)
 /* Whether the held bytes are all of a feed that is known to come out as it goes in: there is nothing to look at. */
 static bool normalise_knows(struct normaliser *n, bool complete)
 {
-	return complete && n->is_feed && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete) &&
+	return complete && n->weighs && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete) &&
 	    recall_is_same(&n->recall);
 }
 
@@ -407,7 +422,7 @@ static int normalise_look(struct normaliser *n, bool complete)
 		return rc;
 	if (!ready) {
 		n->next_look = n->next_look == 0 ? FIRST_LOOK : n->next_look * NEXT_LOOK;
-		if (n->is_feed || n->next_look > n->options.sniff_bytes)
+		if (n->weighs || n->next_look > n->options.sniff_bytes)
 			n->next_look = n->options.sniff_bytes;
 		return NORMALISE_OK;
 	}

@@ -12,8 +12,10 @@
 #include "core/repair/repair.h"
 
 enum normalise_output { OUTPUT_UTF_8, OUTPUT_US_ASCII /* numeric references; see ascii.h for CDATA and comments */ };
-/* The Content-Type of a normalised body. Its declaration, where it has one, names the same charset. */
+/* The Content-Type of a feed that was normalised, and the charset in it. The declaration, where there is one, names the
+ * same charset. */
 const char *normalise_content_type(enum normalise_output);
+const char *normalise_charset(enum normalise_output);
 
 /* What becomes of C0 controls that XML forbids; other forbidden characters become U+FFFD. */
 enum normalise_characters { CHARACTERS_DROP, CHARACTERS_REPLACE };
@@ -31,6 +33,7 @@ struct normalise_options {
 	bool http;                          /* false: a file */
 	const char *content_type;           /* borrowed for the life of the normaliser; NULL: there is no such field */
 	size_t content_type_len;
+	bool unpacked;                      /* the body is what gzip held that came under that type */
 	const char *content_language;       /* borrowed likewise; NULL: there is no such field */
 	size_t content_language_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */

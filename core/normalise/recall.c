@@ -14,7 +14,7 @@ void normalise_name(const struct normalise_memory *m, const struct normalise_opt
     bool complete, const uint8_t *bytes, size_t len, struct normalise_name *name)
 {
 	const uint64_t facts[] = { o->policy, o->forced, o->http, o->repairs, o->characters, o->output, o->sniff_bytes,
-		complete, o->content_type != NULL, o->content_language != NULL, o->base != NULL,
+		complete, o->unpacked, o->content_type != NULL, o->content_language != NULL, o->base != NULL,
 		o->gateway != NULL };
 	const struct normalise_piece pieces[] = {
 		{ facts, sizeof facts },

@@ -67,6 +67,8 @@ struct verdict {
 	 * was decided (nodes.h); CS_NONE and 0: none was */
 	enum charset also;
 	size_t mixed;
+	/* the body is XML of another kind than feeds: decoded, its media type stays (normalise/document.h) */
+	bool keeps_type;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */
 	bool extended;
 	/* With VERDICT_ERROR: why there is no charset. Beside a charset it only informs: the published text reports the

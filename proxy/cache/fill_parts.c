@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/evidence/media_type.h"
+#include "core/evidence/media_kind.h"
 
 /* Whether memory has a mark, and not a part, that will hold for long yet. */
 static bool fill_is_marked(struct fill *l, const struct text *key)
@@ -41,11 +41,13 @@ static void fill_mark(struct fill *l)
 }
 
 /* Whether the type alone says that the body is no feed: the mark need not wait for the end of the body then. */
-static bool is_media(const struct http_msg *m)
+static bool is_never_feed(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
+	struct media_type type;
 
-	return media_type_class(value.at, value.len) == MIME_MEDIA;
+	media_type_read(&type, value.at, value.len);
+	return media_kind(&type) == MEDIA_KIND_MEDIA;
 }
 
 /* RFC 9110 section 14.3 */
@@ -95,7 +97,7 @@ void fill_note_head(struct fill *l, const struct http_msg *m)
 	if (part_is_past(l, m))
 		fill_mark(l);
 	l->marks = l->marks && m->status == 200 && takes_ranges(m);
-	if (l->marks && !l->storing && is_media(m))
+	if (l->marks && !l->storing && is_never_feed(m))
 		fill_mark(l);
 }
 

@@ -115,17 +115,16 @@ bool content_coding_takes_gzip(const struct http_msg *request)
 	return http_msg_accepts_coding(request, codec_gzip.names);
 }
 
-struct content_coding *content_coding_new(const struct http_msg *m, const struct content_coding_limits *limits)
+/* list: in the order in which the codings were applied. */
+static struct content_coding *coding_open(const struct codec *const *list, size_t n,
+    const struct content_coding_limits *limits)
 {
-	const struct codec *list[CONTENT_CODING_LAYERS];
 	struct content_coding *d = malloc(sizeof *d);
 	struct codec_limits codec_limits;
-	bool unknown;
 
 	if (!d)
 		return NULL;
-	*d = (struct content_coding){ .limits = *limits };
-	d->n_layers = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
+	*d = (struct content_coding){ .limits = *limits, .n_layers = n };
 	codec_limits = (struct codec_limits){ .ratio = limits->ratio, .memory = limits->memory };
 	for (size_t i = 0; i < d->n_layers; i++) {
 		d->layers[i].codec = list[d->n_layers - 1 - i];        /* the coding named last was applied last */
@@ -135,6 +134,22 @@ struct content_coding *content_coding_new(const struct http_msg *m, const struct
 		}
 	}
 	return d;
+}
+
+struct content_coding *content_coding_new(const struct http_msg *m, const struct content_coding_limits *limits)
+{
+	const struct codec *list[CONTENT_CODING_LAYERS];
+	bool unknown;
+	size_t n = coding_list(m, list, CONTENT_CODING_LAYERS, &unknown);
+
+	return coding_open(list, n, limits);
+}
+
+struct content_coding *content_coding_gzip(const struct content_coding_limits *limits)
+{
+	static const struct codec *const list[] = { &codec_gzip };
+
+	return coding_open(list, 1, limits);
 }
 
 void content_coding_free(struct content_coding **dp)

@@ -50,6 +50,8 @@ enum content_coding_result {
 struct content_coding;
 /* For CODING_KNOWN messages. NULL: out of memory. */
 struct content_coding *content_coding_new(const struct http_msg *, const struct content_coding_limits *);
+/* For a body that is gzip though its message names no coding. Likewise. */
+struct content_coding *content_coding_gzip(const struct content_coding_limits *);
 void content_coding_free(struct content_coding **);
 enum content_coding_result content_coding_run(struct content_coding *, const uint8_t **in, size_t *in_len, uint8_t *out,
     size_t cap,

@@ -4,10 +4,12 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
 #include "core/normalise/normalise.h"
+#include "proxy/coding/gzip_peel.h"
 
 static const char usage[] =
     "utfeed normalise [-i] [-p POLICY] [-t CONTENT-TYPE] [--content-language TAG]\n"
@@ -21,6 +23,20 @@ struct job {
 	const char *path;
 };
 
+/* Prints the type of what is normalised. -1: out of memory. */
+static int normalise_print_type(const struct normalise_options *o, const struct verdict *v)
+{
+	char *own = NULL;
+
+	if (v->keeps_type)
+		own = media_type_relabel(o->content_type, o->content_type_len, normalise_charset(o->output));
+	if (v->keeps_type && !own)
+		return NORMALISE_NO_MEMORY;
+	printf("Content-Type: %s\r\n", own ? own : normalise_content_type(o->output));
+	free(own);
+	return 0;
+}
+
 /* Prints the header lines as the proxy sends them. */
 static int normalise_on_decided(void *arg, const struct verdict *v)
 {
@@ -29,9 +45,9 @@ static int normalise_on_decided(void *arg, const struct verdict *v)
 
 	if (!job->head)
 		return 0;
-	if (v->kind == VERDICT_CHARSET)
-		printf("Content-Type: %s\r\n", normalise_content_type(job->options.output));
-	else if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
+	if (v->kind == VERDICT_CHARSET && normalise_print_type(&job->options, v) != 0)
+		return NORMALISE_NO_MEMORY;
+	if (v->kind == VERDICT_NONE && job->options.content_type_len > 0)
 		printf("Content-Type: %s\r\n", job->options.content_type);
 	verdict_format(v, rule, sizeof(rule));
 	printf("X-Encoding-Rule: %s\r\n\r\n", rule);
@@ -44,9 +60,14 @@ static int normalise_on_write(void *arg, const uint8_t *bytes, size_t len)
 	return fwrite(bytes, 1, len, stdout) == len ? 0 : 1;
 }
 
-/* Feeds the whole input and flushes the output after each read. 0, a NORMALISE_ code, or 1: reading or writing
- * failed. */
-static int normalise_pump(struct normaliser *n, int fd, const char *path)
+static int normalise_take(void *arg, const uint8_t *bytes, size_t len)
+{
+	return normaliser_feed(arg, bytes, len);
+}
+
+/* Feeds the whole input and flushes the output after each read. 0, a NORMALISE_ code, GZIP_PEEL_DAMAGED, or 1: reading
+ * or writing failed. */
+static int normalise_pump(struct gzip_peel *p, int fd, const char *path)
 {
 	static uint8_t buf[READ_BYTES];
 	ssize_t got;
@@ -55,11 +76,11 @@ static int normalise_pump(struct normaliser *n, int fd, const char *path)
 	while (rc == 0 && (got = cmd_read(fd, path, buf, sizeof(buf))) != 0) {
 		if (got < 0)
 			return 1;
-		rc = normaliser_feed(n, buf, (size_t)got);
+		rc = gzip_peel_feed(p, buf, (size_t)got);
 		if (rc == 0 && fflush(stdout) != 0)
 			rc = 1;
 	}
-	return rc ? rc : normaliser_finish(n);
+	return rc ? rc : gzip_peel_finish(p);
 }
 
 /* What is no feed leaves as it came, as in the proxy; only here is somebody who can be told so. */
@@ -74,14 +95,19 @@ static int run(struct job *job)
 {
 	struct normalise_events events = { normalise_on_decided, NULL, normalise_on_write, job };
 	struct normaliser *n = normaliser_new(&job->options, &events);
+	struct gzip_peel *p = gzip_peel_new(&job->options, (struct sink){ normalise_take, n });
 	char rule[VERDICT_FORMAT_MAX];
 	int fd = cmd_open(job->path), rc = NORMALISE_NO_MEMORY;
 
-	if (n && fd >= 0)
-		rc = normalise_pump(n, fd, job->path);
+	if (n && p && fd >= 0)
+		rc = normalise_pump(p, fd, job->path);
+	if (rc == 0)
+		rc = normaliser_finish(n);
 	if (n && rc == NORMALISE_REJECTED) {
 		verdict_format(normaliser_verdict(n), rule, sizeof(rule));
 		fprintf(stderr, "utfeed: %s: refused by its policy: %s\n", job->path, rule);
+	} else if (rc == GZIP_PEEL_DAMAGED) {
+		fprintf(stderr, "utfeed: %s: the gzip is damaged, or unpacks to too much\n", job->path);
 	} else if (fd >= 0 && rc == NORMALISE_NO_MEMORY) {
 		fprintf(stderr, "utfeed: out of memory\n");
 	} else if (n && rc == NORMALISE_OK) {
@@ -92,6 +118,7 @@ static int run(struct job *job)
 		rc = 1;
 	}
 	cmd_close(fd);
+	gzip_peel_free(&p);
 	normaliser_free(&n);
 	return rc == 0 ? CMD_OK : rc == NORMALISE_REJECTED ? CMD_BROKEN : CMD_USAGE;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/evidence/media_type.h"
 #include "proxy/base/text.h"
 #include "proxy/http/etag.h"
 
@@ -171,6 +172,16 @@ static void add_content_location(struct text *t, const struct http_msg *m, const
 		response_head_add_line(t, "Content-Location", own);
 }
 
+/* The type of a normalised body. */
+static void add_own_type(struct text *t, struct slice type, const struct response_settings *s)
+{
+	char *own = s->keeps_type ? media_type_relabel(type.at, type.len, normalise_charset(s->output)) : NULL;
+
+	t->failed |= s->keeps_type && !own;
+	response_head_add_field(t, "Content-Type", own ? own : normalise_content_type(s->output));
+	free(own);
+}
+
 struct object_head *response_head_build(const struct http_msg *m, enum response_body body,
     const struct response_settings *s)
 {
@@ -196,7 +207,7 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		text_field(&t, name, value);
 	}
 	if (body == RESPONSE_NORMALISED)
-		response_head_add_field(&t, "Content-Type", normalise_content_type(s->output));
+		add_own_type(&t, type, s);
 	else if (type.len && !about_ours)
 		response_head_add_line(&t, "Content-Type", type);
 	if (body == RESPONSE_RAW && !about_ours)

@@ -35,6 +35,7 @@ struct response_settings {
 	bool etag_gzip;                /* the same, of the gzip form of our bytes */
 	bool gzip;                     /* clients may get normalised text as gzip */
 	enum normalise_output output;
+	bool keeps_type;               /* of a normalised body: its type stays, with another charset */
 	bool varies;                   /* the origin's coding was undone, or would be for another client */
 };
 

@@ -75,6 +75,7 @@ static int transform_on_decided(void *arg, const struct verdict *v)
 
 	if (hold_decided(s, v))
 		return 0;
+	s->options.head.keeps_type = v->keeps_type;
 	if (v->kind == VERDICT_CHARSET)
 		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
@@ -211,7 +212,10 @@ static int transform_open(struct transform *s)
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
 	transform_tell_language(s);
-	return hold_begin(s) ? 0 : transform_open_ordinary(s);
+	if (hold_begin(s))
+		return 0;
+	s->peels = peel_applies(s);
+	return s->peels ? 0 : transform_open_ordinary(s);
 }
 
 enum transform_result transform_result(struct transform *s, int failed, struct failure *failure)
@@ -230,9 +234,7 @@ enum transform_result transform_start(struct transform *s, struct failure *failu
 	return transform_result(s, transform_open(s), failure);
 }
 
-/* The body is to stay as it came, with its coding: the bytes remembered go to the object, and those at hand are among
- * them. */
-static int stage_turn_raw(struct transform *s, size_t *used, size_t len)
+int transform_turn_raw(struct transform *s, size_t *used, size_t len)
 {
 	int r = object_append(s->object, s->raw, s->raw_len);
 
@@ -259,16 +261,20 @@ int transform_plain(struct transform *s, const uint8_t *in, size_t len)
 	return object_append(s->object, in, len) ? transform_no_memory(s) : 0;
 }
 
-/* Remembers bytes that may still be sent as they came. Gives that up where a coding hides few bytes of text in a lot of
- * input. */
+/* How much is remembered for one decision: a coding may hide few bytes of text in a lot of input. */
+static size_t transform_memory(const struct transform *s)
+{
+	size_t window = s->options.encoding.sniff_bytes;
+
+	return (window > TRANSFORM_SLICE ? window : TRANSFORM_SLICE) * TRANSFORM_HEADROOM;
+}
+
+/* Remembers bytes that may still be sent as they came. */
 static int transform_remember(struct transform *s, const uint8_t *in, size_t len)
 {
-	size_t window =
-	    s->options.encoding.sniff_bytes > TRANSFORM_SLICE ? s->options.encoding.sniff_bytes : TRANSFORM_SLICE;
-
 	if (!s->keep_raw)
 		return 0;
-	if (!s->undecided || s->raw_len + len > window * TRANSFORM_HEADROOM) {
+	if (!s->undecided || (!s->peeled && s->raw_len + len > transform_memory(s))) {
 		s->keep_raw = false;
 		free(s->raw);
 		s->raw = NULL;
@@ -295,6 +301,8 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	enum content_coding_result r;
 	bool more, spent;
 
+	if (peel_is_open(s) && s->raw_len > transform_memory(s))
+		return peel_give_up(s, used, len);
 	do {
 		uint8_t out[TRANSFORM_SLICE];
 		size_t n;
@@ -308,7 +316,7 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 		if (n && transform_plain(s, out, n))
 			return -1;
 		if (s->drop_output)
-			return stage_turn_raw(s, used, len);
+			return transform_turn_raw(s, used, len);
 	} while (more && !spent && (s->undecided || !object_full(s->object)));
 	switch (r) {
 	case DECODE_MORE:
@@ -316,8 +324,12 @@ static int transform_unpack(struct transform *s, const uint8_t *in, size_t len, 
 	case DECODE_PAUSE:
 		return 0;
 	case DECODE_DAMAGED:
+		if (peel_is_open(s))
+			return peel_give_up(s, used, len);
 		return transform_fail(s, FAILURE_HTTP_CONTENT_CODING, "damaged compressed data");
 	case DECODE_TOO_LARGE:
+		if (peel_is_open(s))
+			return peel_give_up(s, used, len);
 		return stage_too_large(s);
 	case DECODE_CROWDED:
 		return transform_fail(s, FAILURE_PROXY_INTERNAL_ERROR,
@@ -363,9 +375,19 @@ enum transform_result transform_feed_ordinary(struct transform *s, const uint8_t
 enum transform_result transform_feed(struct transform *s, const uint8_t *in, size_t len, size_t *used,
     struct failure *failure)
 {
+	size_t first = 0;
+	enum transform_result r = TRANSFORM_OK;
+
 	if (s->hold.state != HOLD_NONE)
 		return hold_feed(s, in, len, used, failure);
-	return transform_feed_ordinary(s, in, len, used, failure);
+	if (s->peels)
+		r = peel_feed(s, in, len, &first, failure);
+	*used = first;
+	if (r != TRANSFORM_OK || s->peels)
+		return r;
+	r = transform_feed_ordinary(s, in + first, len - first, used, failure);
+	*used += first;
+	return r;
 }
 
 static void transform_report(struct transform *s)
@@ -401,15 +423,18 @@ enum transform_result transform_end(struct transform *s, int failed, struct fail
 
 enum transform_result transform_finish(struct transform *s, struct failure *failure)
 {
-	int r = hold_finish(s);
+	int r = peel_finish(s, failure) == TRANSFORM_OK ? hold_finish(s) : -1;
+	bool cut = !r && s->decode && !content_coding_complete(s->decode) && !transform_is_over(s);
 
-	if (!r && s->decode && !content_coding_complete(s->decode) && !transform_is_over(s))
+	if (cut && peel_is_open(s))
+		r = peel_give_up(s, &(size_t){ 0 }, 0);
+	else if (cut)
 		r = content_coding_withheld(s->decode) ? stage_too_large(s) :
 		    transform_fail(s, FAILURE_HTTP_RESPONSE_INCOMPLETE, "compressed data ended too early");
 	if (!r && s->normaliser) {
 		r = normaliser_finish(s->normaliser);
 		if (!r && s->drop_output) {
-			r = s->hold.state == HOLD_READS ? hold_turn_raw(s) : stage_turn_raw(s, &(size_t){ 0 }, 0);
+			r = s->hold.state == HOLD_READS ? hold_turn_raw(s) : transform_turn_raw(s, &(size_t){ 0 }, 0);
 		} else if (!r) {
 			transform_report(s);
 			r = hold_settle(s);
@@ -425,6 +450,10 @@ bool transform_feed_whole(struct transform *s, const uint8_t *in, size_t len, st
 
 	if (s->hold.state != HOLD_NONE)
 		return hold_feed_whole(s, in, len, failure, result);
+	if (s->peels && peel_feed_whole(s, in, len)) {
+		*result = transform_result(s, s->failed, failure);
+		return s->failed;
+	}
 	if (!s->undecided || s->decode || s->fed || len > s->options.encoding.sniff_bytes)
 		return false;
 	r = normaliser_feed_last(s->normaliser, in, len);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/evidence/media_type.h"
+#include "core/evidence/media_kind.h"
 #include "proxy/base/bodies.h"
 #include "proxy/coding/gzip_whole.h"
 #include "proxy/net/loop.h"
@@ -20,14 +20,14 @@ enum {
 	HOLD_MOST = 64 * 1024   /* of gzip: what it unpacks to takes some milliseconds */
 };
 
-/* A page is not held back: it is no feed, and its reader waits for its first bytes. */
+/* Pages and other documents are not held back, because they are not feeds and readers wait for their first bytes. */
 static bool hold_is_xml(const struct http_msg *m)
 {
 	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
 	struct media_type type;
 
 	media_type_read(&type, value.at, value.len);
-	return type.CTMime == MIME_APP_XML || type.CTMime == MIME_TEXT_XML || type.CTMime == MIME_OTHER_XML;
+	return media_kind(&type) == MEDIA_KIND_XML;
 }
 
 static size_t hold_most(const struct transform *s)

@@ -1,8 +1,9 @@
-/* Owns what transform.c (codings undone, text made) and transform_hold.c (gzip bodies that may go on as they are)
- * share. */
+/* Owns what transform.c (codings undone, text made), transform_hold.c (gzip bodies that may go on as they are) and
+ * transform_peel.c (gzip that nothing tells of) share. */
 #ifndef UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 #define UTFEED_PROXY_OBJECT_TRANSFORM_INTERNAL_H
 
+#include "core/evidence/container.h"
 #include "core/normalise/memory.h"
 #include "proxy/object/transform.h"
 
@@ -58,6 +59,10 @@ struct transform {
 	uint8_t *raw;
 	size_t raw_len, raw_cap;
 	bool keep_raw;
+	bool peels;                        /* whether the body is gzip that no coding tells of is not known yet */
+	bool peeled;                       /* it is, and is unpacked */
+	uint8_t first[GZIP_MAGIC];         /* while it peels: bytes that may begin gzip */
+	size_t first_len;
 };
 
 /* transform.c */
@@ -78,6 +83,23 @@ enum transform_result transform_feed_ordinary(struct transform *, const uint8_t 
 enum transform_result transform_result(struct transform *, int failed, struct failure *);
 /* What is left to do once all of the body went through. */
 enum transform_result transform_end(struct transform *, int failed, struct failure *);
+
+/* The body stays untouched and keeps its coding: the bytes remembered go to the object, and those at hand are among
+ * them. */
+int transform_turn_raw(struct transform *, size_t *used, size_t len) __attribute__((warn_unused_result));
+
+/* transform_peel.c */
+/* Whether the first bytes of the body are to be waited for. */
+bool peel_applies(const struct transform *);
+/* Takes bytes until it is settled (peels is false) what the body is, and opens the ordinary way. */
+enum transform_result peel_feed(struct transform *, const uint8_t *, size_t len, size_t *used, struct failure *);
+enum transform_result peel_finish(struct transform *, struct failure *);
+/* All of a body: true: it has to be fed; or the transform has failed. */
+bool peel_feed_whole(struct transform *, const uint8_t *, size_t len);
+/* Whether the body may still go on as it came. */
+bool peel_is_open(const struct transform *);
+/* It does so, as transform_turn_raw() has it. -1: the transform has failed. */
+int peel_give_up(struct transform *, size_t *used, size_t len) __attribute__((warn_unused_result));
 
 /* transform_hold.c */
 /* Whether the body is to be held. */

@@ -7,10 +7,13 @@
 
 #include "core/decode/decoder.h"
 #include "core/evidence/scan.h"
+#include "proxy/coding/gzip_peel.h"
 #include "proxy/report/wellformed.h"
 
 struct check {
 	struct check_options options;
+	struct gzip_peel *peel;                 /* between the body and all of this */
+	bool cut;                               /* what it unpacks is damaged: the report is on what came before */
 	struct normaliser *normaliser;
 	int stopped;                            /* the result of the normaliser that ended it; 0: none */
 	struct wellformed *wellformed;
@@ -41,6 +44,8 @@ static int check_on_write(void *arg, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
+static int check_take(void *arg, const uint8_t *bytes, size_t len);
+
 struct check *check_new(const struct check_options *options)
 {
 	struct check *c = calloc(1, sizeof *c);
@@ -49,10 +54,11 @@ struct check *check_new(const struct check_options *options)
 	if (!c)
 		return NULL;
 	c->options = *options;
+	c->peel = gzip_peel_new(&c->options.normalise, (struct sink){ check_take, c });
 	c->normaliser = normaliser_new(&options->normalise, &events);
 	c->wellformed = wellformed_new(NULL);
 	c->before.escapes = true;
-	if (!c->normaliser || !c->wellformed)
+	if (!c->peel || !c->normaliser || !c->wellformed)
 		check_free(&c);
 	return c;
 }
@@ -63,6 +69,7 @@ void check_free(struct check **cp)
 
 	if (!c)
 		return;
+	gzip_peel_free(&c->peel);
 	normaliser_free(&c->normaliser);
 	wellformed_free(&c->wellformed);
 	free(c);
@@ -97,8 +104,10 @@ static void check_look(struct check *c, bool complete)
 		excerpt_at(&c->before, c->window, c->len, check_first_wide(e));
 }
 
-int check_feed(struct check *c, const uint8_t *bytes, size_t len)
+/* Takes bytes of the body as they are once they are unpacked. */
+static int check_take(void *arg, const uint8_t *bytes, size_t len)
 {
+	struct check *c = arg;
 	size_t room = sizeof c->window - c->len, take = len < room ? len : room;
 
 	if (take > 0)
@@ -112,6 +121,17 @@ int check_feed(struct check *c, const uint8_t *bytes, size_t len)
 	if (c->stopped == 0 && c->options.untouched == VREASON_NONE)
 		c->stopped = normaliser_feed(c->normaliser, bytes, len);
 	return c->stopped == NORMALISE_NO_MEMORY ? -1 : 0;
+}
+
+static int check_peeled(struct check *c, int rc)
+{
+	c->cut |= rc == GZIP_PEEL_DAMAGED;
+	return rc == 0 || c->cut ? 0 : -1;
+}
+
+int check_feed(struct check *c, const uint8_t *bytes, size_t len)
+{
+	return c->cut ? 0 : check_peeled(c, gzip_peel_feed(c->peel, bytes, len));
 }
 
 /* ---- the report ---- */
@@ -240,6 +260,8 @@ int check_finish(struct check *c)
 {
 	struct check_report *r = &c->report;
 
+	if (!c->cut && check_peeled(c, gzip_peel_finish(c->peel)))
+		return -1;
 	if (!c->looked)
 		check_look(c, true);
 	r->content_type = c->options.normalise.content_type;

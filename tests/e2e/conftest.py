@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
 
 
-CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_intercept.py", "test_large_hits.py", "test_memory.py",
+CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_intercept.py", "test_large_hits.py", "test_memory.py",
           "test_pipelining.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_segments.py", "test_steps.py", "test_stores.py",
           "test_trust_http.py",
           "test_trust_lmdb.py",
@@ -56,7 +56,7 @@ CACHED = {"test_broken.py", "test_cache.py", "test_cache_time.py", "test_counter
 # Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
                    "test_headers.py", "test_large_hits.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_refused.py",
-                   "test_relay.py", "test_repairs.py", "test_security.py", "test_transport.py", "test_trust_http.py",
+                   "test_relay.py", "test_repairs.py", "test_types.py", "test_security.py", "test_transport.py", "test_trust_http.py",
                    "test_trust_text.py"}
 
 # Files in which no test reads the access log: every utfeed writes it as JSON there, and at its end each line is held against the schema

@@ -27,6 +27,7 @@ TOLD = {
     "entities.def": (ROW, ["entities"]),
     "namespaces.def": (ROW, ["namespaces"]),
     "enclosures.def": (ROW, ["enclosures"]),
+    "containers.def": (ROW, ["containers"]),
     "rule_words.def": (ROW, ["words"]),
     "advice.def": (ROW, ["advice"]),
     "cache_status.def": (ROW, ["forwards"]),

@@ -1,6 +1,6 @@
 /* Owns feeding arbitrary bytes to the Content-Type reader.
- * Invariant tested: text is terminated and lower case where it must be, nothing is known of what is no media type, and writing
- * down what was read gives the same again. */
+ * Invariants tested: text is terminated and lower case where it must be, nothing is known of what is no media type, and writing
+ * down what was read gives the same again. A type with another charset is that type and has that charset. */
 #include "core/evidence/media_type.h"
 
 #include <stdint.h>
@@ -16,6 +16,17 @@ static void require(int holds)
 		abort();
 }
 
+static void relabel(const struct media_type *m, const char *value, size_t len)
+{
+	char *out = media_type_relabel(value, len, "utf-8");
+	struct media_type n;
+
+	require(out != NULL);
+	media_type_read(&n, out, strlen(out));
+	require(strcmp(m->mime, n.mime) == 0 && strcmp(n.charset, "utf-8") == 0);
+	free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char again[2 * sizeof(struct media_type)];
@@ -29,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(mime_class_name(m.CTMime)[0] != '\0');
 	for (i = 0; m.mime[i] != '\0'; i++)
 		require(m.mime[i] > ' ' && m.mime[i] < 0x7F && (m.mime[i] < 'A' || m.mime[i] > 'Z'));
+	if (m.CTMime != MIME_NONE && !memchr(data, 0, size))
+		relabel(&m, (const char *)data, size);
 	if (strpbrk(m.charset, "\"\\") != NULL)
 		return 0;
 	snprintf(again, sizeof again, "%s; charset=\"%s\"", m.mime, m.charset);

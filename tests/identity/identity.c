@@ -145,7 +145,7 @@ static bool is_ambiguous(const struct document *d, const struct text *bytes)
 
 static const char *xml_type(const struct document *d, struct chance *c, char buf[128])
 {
-	static const char *const types[] = { "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "image/svg+xml", "application/soap+xml" };
+	static const char *const types[] = { "application/xml", "text/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml", "text/x-opml+xml" };
 	const char *type = ANY_OF(c, types);
 
 	if (!d->declared || one_in(c, 2))

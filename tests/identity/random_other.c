@@ -93,6 +93,14 @@ static const struct kind {
 	{ "text/html", "<br />\n%W<textarea>%M</textarea>", true },
 	{ "application/xhtml+xml", "<?xml version=\"1.0\"?>\n<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>%W</title></head></html>", true },
 	{ "application/octet-stream", "%B%B%B%D", false },
+	{ "image/svg+xml", "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>%W</title></svg>\n", true },
+	{ "application/vnd.google-earth.kml+xml", "<kml><name>%W</name></kml>\n", true },
+	{ "application/soap+xml; charset=utf-8", "<s:Envelope xmlns:s=\"u\"><s:Body>%W</s:Body></s:Envelope>", true },
+	{ "text/xml", "PK\x03\x04%Z%B%M", true },
+	{ "application/xml; charset=utf-8", "\x89PNG\r\n\x1a\n%Z%Z%Z\rtEXt%M%B", true },
+	{ "application/rss+xml", "\x1f\x8b\x08%Z%B%M", true },
+	{ "application/atom+xml", "ID3\x03%Z%Z%M%B", true },
+	{ "text/xml; charset=iso-8859-1", "%%PDF-1.4\n%%%B\n%M%%%%EOF\n", true },
 };
 
 const size_t other_kinds = sizeof(kinds) / sizeof(kinds[0]);

@@ -1,6 +1,7 @@
 /* Content-Type field values into CTMime and CTEnc. */
 #include "tests/unit/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/evidence/media_type.h"
@@ -71,6 +72,31 @@ static void table(void)
 	}
 }
 
+/* Another charset in the place of the value's own. */
+static void relabel(void)
+{
+	static const struct {
+		const char *value, *out;
+	} rows[] = {
+		{ "a/b+xml", "a/b+xml; charset=utf-8" },
+		{ "a/b+xml ", "a/b+xml; charset=utf-8" },
+		{ "a/b+xml; charset=koi8-r", "a/b+xml; charset=utf-8" },
+		{ "a/b+xml;CHARSET = \"koi8;r\" ;profile=x", "a/b+xml;profile=x; charset=utf-8" },
+		{ "a/b+xml; action=\"u;charset=x\"; charset=koi8-r; v=1", "a/b+xml; action=\"u;charset=x\"; v=1; charset=utf-8" },
+		{ "a/b+xml; charset=x; charset=y", "a/b+xml; charset=utf-8" },
+		{ "a/b+xml;", "a/b+xml;; charset=utf-8" },
+		{ "a/b+xml; charset", "a/b+xml; charset; charset=utf-8" },
+		{ "a/b+xml; v=\"open", "a/b+xml; charset=utf-8" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char *out = media_type_relabel(rows[i].value, strlen(rows[i].value), "utf-8");
+
+		UNIT_ROW(strcmp(out, rows[i].out) == 0, "<%s> gave <%s>", rows[i].value, out);
+		free(out);
+	}
+}
+
 /* Only value[0..len) is read, and what is too long is cut or refused. */
 static void bounds(void)
 {
@@ -91,4 +117,4 @@ static void bounds(void)
 		CU_ASSERT(strlen(mime_class_name((enum mime_class)i)) > 0);
 }
 
-UNIT_SUITE(media_type, { "table", table }, { "bounds", bounds })
+UNIT_SUITE(media_type, { "table", table }, { "relabel", relabel }, { "bounds", bounds })

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/evidence/container.h"
 #include "core/evidence/sniff.h"
 #include "tests/unit/wide.h"
 
@@ -131,7 +132,9 @@ static const struct {
 	{ "application/xml", SNIFF_FEED, SNIFF_FEED, SNIFF_FEED, SNIFF_FEED },
 	{ "text/xml; charset=utf-8", SNIFF_FEED, SNIFF_FEED, SNIFF_FEED, SNIFF_FEED },
 	{ "application/rss+xml", SNIFF_FEED, SNIFF_FEED, SNIFF_FEED, SNIFF_FEED },
-	{ "image/svg+xml", SNIFF_FEED, SNIFF_FEED, SNIFF_FEED, SNIFF_FEED },
+	{ "image/svg+xml", SNIFF_FEED, SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML },
+	{ "image/x.other+xml", SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML },
+	{ "application/vnd.google-earth.kml+xml", SNIFF_FEED, SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "application/rss", SNIFF_FEED, SNIFF_NOT_XML, SNIFF_FEED, SNIFF_FEED },
 	{ "application/xhtml+xml", SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "image/png", SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML, SNIFF_NOT_XML },
@@ -151,6 +154,129 @@ static const struct {
 static enum sniff decide_text(const char *type, const char *text)
 {
 	return decide(true, type, (const uint8_t *)text, strlen(text), true);
+}
+
+/* Issue 30, A8: what the type names stays what it is. */
+static const struct {
+	const char *rule, *type, *text;
+	enum sniff answer;
+} named[] = {
+	{ "a drawing", "image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg'/>", SNIFF_NOT_XML },
+	{ "a drawing, declared", "image/svg+xml", "<?xml version='1.0'?><svg/>", SNIFF_NOT_XML },
+	{ "a drawing behind its document type", "image/svg+xml", "<?xml version='1.0'?><!DOCTYPE svg [<!ENTITY a 'b'>]><svg:svg/>", SNIFF_NOT_XML },
+	{ "a drawing in capitals", "image/svg+xml", "<?xml version='1.0'?><SVG/>", SNIFF_NOT_XML },
+	{ "corpus: no drawing at all", "image/svg+xml", "<?xml version='1.0'?><note/>", SNIFF_FEED },
+	{ "corpus: no JSON at all", "application/json", "<?xml version='1.0'?><note/>", SNIFF_FEED },
+	{ "a map", "application/vnd.google-earth.kml+xml", "<?xml version='1.0'?><kml/>", SNIFF_DOCUMENT },
+	{ "a map, undeclared", "application/vnd.google-earth.kml+xml", "<kml/>", SNIFF_DOCUMENT },
+	{ "a model", "model/x3d+xml", "<X3D/>", SNIFF_DOCUMENT },
+	{ "text/ with +xml", "text/vnd.x+xml", "<x/>", SNIFF_DOCUMENT },
+	{ "Atom under another type", "application/vnd.x+xml", "<a:feed xmlns:a='http://www.w3.org/2005/Atom'/>", SNIFF_FEED },
+	{ "RDF of another kind", "application/owl+xml", "<rdf:RDF/>", SNIFF_DOCUMENT },
+	{ "RDF", "application/rdf+xml", "<rdf:RDF/>", SNIFF_FEED },
+	{ "a page for small screens", "application/vnd.wap.xhtml+xml", "<html/>", SNIFF_NOT_XML },
+	{ "no XML at all", "application/vnd.x+xml", "words", SNIFF_NOT_XML },
+	{ "a document type alone", "application/xml-dtd", "<!ELEMENT a (b)>", SNIFF_NOT_XML },
+	{ "a sheet", "application/vnd.ms-excel", "<?xml version='1.0'?><Workbook/>", SNIFF_NOT_XML },
+	{ "a style", "text/xsl", "<?xml version='1.0'?><xsl:stylesheet/>", SNIFF_NOT_XML },
+	{ "a drawing under a vague type", "application/xml", "<svg/>", SNIFF_FEED },
+	{ "a drawing under none", NULL, "<?xml version='1.0'?><svg/>", SNIFF_FEED },
+	{ "OPML", "text/x-opml+xml", "<opml/>", SNIFF_FEED },
+};
+
+static void named_kinds(void)
+{
+	for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+		UNIT_ROW(decide_text(named[i].type, named[i].text) == named[i].answer, "%s: %s", named[i].rule, named[i].text);
+}
+
+/* Issue 30, A9: files of other kinds are no text, whatever their type says. */
+#define BYTES(name, bytes) { name, bytes "<?xml version='1.0'?><rss/>", sizeof(bytes "<?xml version='1.0'?><rss/>") - 1 }
+static const struct {
+	const char *name, *bytes;
+	size_t len;
+} boxes[] = {
+	BYTES("gzip", "\x1f\x8b\x08\0"), BYTES("zip", "PK\3\4"), BYTES("png", "\x89PNG\r\n\x1a\n"), BYTES("jpeg", "\xff\xd8\xff\xe1"),
+	BYTES("gif", "GIF89a"), BYTES("webp", "RIFF\x10\0\0\0WEBPVP8X"), BYTES("tiff", "II*\0"), BYTES("pdf", "%PDF-1.4\n"),
+	BYTES("psd", "8BPS\0\1"), BYTES("bzip2", "BZh91AY&SY"), BYTES("xz", "\xfd" "7zXZ\0"), BYTES("zstd", "\x28\xb5\x2f\xfd"),
+	BYTES("ole", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), BYTES("sqlite", "SQLite format 3\0"), BYTES("wasm", "\0asm\1\0\0\0"),
+	BYTES("woff", "wOFF\0\1\0\0"), BYTES("mp3", "ID3\3\0\0"), BYTES("mp4", "\0\0\0\x18" "ftypmp42"), BYTES("bmp", "BM\x10\0\0\0\0\0\0\0"),
+};
+
+/* Feeds whose beginning looks like that of a file. */
+static const struct {
+	const char *bytes;
+	size_t len;
+} unboxed[] = {
+#define TEXT(bytes) { bytes "<?xml version='1.0'?><rss/>", sizeof(bytes "<?xml version='1.0'?><rss/>") - 1 }
+	TEXT(""), TEXT("\xef\xbb\xbf"), TEXT("BM"), TEXT("PK"), TEXT("BZh"), TEXT("II*"), TEXT("MZ"), TEXT("ID3"), TEXT("RIFF"), TEXT("GIF"),
+	TEXT("FWS 2008"), TEXT("\x1f\x8b"), TEXT("wOFF"), TEXT("Rar!"), TEXT("\xff\xfe\xfd"), TEXT("\x28\xb5 "), TEXT("8BPS"),
+#undef TEXT
+};
+
+static void containers(void)
+{
+	static const char *const kinds[] = { NULL, "application/rss+xml", "text/xml; charset=utf-8", "application/xml", "text/html", "application/vnd.x+xml" };
+	size_t i, k;
+
+	for (i = 0; i < sizeof boxes / sizeof boxes[0]; i++) {
+		const uint8_t *bytes = (const uint8_t *)boxes[i].bytes;
+
+		CU_ASSERT_STRING_EQUAL(container_name(bytes, boxes[i].len), boxes[i].name);
+		for (k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+			UNIT_ROW(decide(true, kinds[k], bytes, boxes[i].len, true) == SNIFF_NOT_XML, "%s as %s", boxes[i].name, kinds[k]);
+		UNIT_ROW(decide(false, NULL, bytes, boxes[i].len, true) == SNIFF_NOT_XML, "%s, a file", boxes[i].name);
+	}
+	for (i = 0; i < sizeof unboxed / sizeof unboxed[0]; i++)
+		UNIT_ROW(decide(true, "text/xml", (const uint8_t *)unboxed[i].bytes, unboxed[i].len, true) == SNIFF_FEED, "%s", unboxed[i].bytes);
+}
+
+static void tar_archives(void)
+{
+	uint8_t tar[512] = "feed.xml";
+
+	memcpy(tar + 257, "ustar\0" "00", 8);
+	CU_ASSERT_STRING_EQUAL(container_name(tar, sizeof tar), "tar");
+	CU_ASSERT_PTR_NULL(container_name(tar, 260));
+	memcpy(tar + 257, "ustar  ", 8);
+	CU_ASSERT_STRING_EQUAL(container_name(tar, sizeof tar), "tar");
+}
+
+/* What may be unpacked, and what has to be in it. */
+static void unpacked(void)
+{
+	static const struct {
+		const char *text;
+		enum sniff answer;
+	} inside[] = {
+		{ "<?xml version='1.0'?><rss/>", SNIFF_FEED }, { "<feed/>", SNIFF_FEED }, { "<?xml version='1.0'?><kml/>", SNIFF_NOT_XML },
+		{ "<html/>", SNIFF_NOT_XML }, { "words", SNIFF_NOT_XML }, { "\x1f\x8b\x08", SNIFF_NOT_XML },
+	};
+	static const struct {
+		bool http;
+		const char *type;
+		bool answer;
+	} kinds[] = {
+		{ true, "application/rss+xml", true }, { true, "text/xml", true }, { true, "text/html", true }, { false, "", true },
+		{ true, "application/gzip", false }, { true, "application/octet-stream", false }, { true, "", false }, { true, "text/plain", false },
+		{ true, "image/svg+xml", false }, { true, "application/vnd.google-earth.kml+xml", false },
+	};
+	struct evidence e;
+	struct media_type m;
+
+	for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+		evidence_labels(&e, true, "text/xml", 8, CS_NONE);
+		e.unpacked = true;
+		evidence_look(&e, (const uint8_t *)inside[i].text, strlen(inside[i].text), true);
+		UNIT_ROW(sniff_decide(&e) == inside[i].answer, "%s", inside[i].text);
+	}
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+		media_type_read(&m, kinds[i].type, strlen(kinds[i].type));
+		UNIT_ROW(sniff_unpacks(kinds[i].http, &m) == kinds[i].answer, "%s", kinds[i].type);
+	}
+	CU_ASSERT_TRUE(container_is_gzip((const uint8_t *)"\x1f\x8b\x08\x1f", 4));
+	CU_ASSERT_FALSE(container_is_gzip((const uint8_t *)"\x1f\x8b\x08\x20", 4));
+	CU_ASSERT_FALSE(container_is_gzip((const uint8_t *)"\x1f\x8b\x08", 3));
 }
 
 static void by_type(void)
@@ -216,7 +342,7 @@ static const struct {
 	{ "HTML by its document type", "<!DOCTYPE html><p>", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "XHTML",                     "<?xml version='1.0'?><html>", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "JSON",                      "{\"feed\": \"<b>\"}", SNIFF_NOT_XML, SNIFF_MORE },
-	{ "a picture",                 "\x89PNG\r\n\x1a\n", SNIFF_NOT_XML, SNIFF_MORE },
+	{ "a picture",                 "\x89PNG\r\n\x1a\n", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "words",                     "Nothing here", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "less than",                 "a < b", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "a root that is cut",        "<?xml version='1.0'?><ro", SNIFF_FEED, SNIFF_MORE },
@@ -236,4 +362,5 @@ static void files_without_a_type(void)
 	}
 }
 
-UNIT_SUITE(sniff, { "files without a type", files_without_a_type }, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds })
+UNIT_SUITE(sniff, { "files without a type", files_without_a_type }, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds },
+    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "tar archives", tar_archives }, { "unpacked", unpacked })

@@ -303,6 +303,60 @@ static void untouched(void)
 		run_fixture(&fixtures[i], automatic);
 }
 
+#define KML "application/vnd.google-earth.kml+xml"
+#define MAP(text) "<kml><name>" text "</name></kml>"
+
+/* Issue 30, A8: documents of other kinds keep their bytes, unless a label says what other charset they are in. */
+static void documents(void)
+{
+	static const struct fixture fixtures[] = {
+		{ "UTF-8", KML, "UTF-8", D("utf-8") MAP("Привет"), "none;reason=not-xml", D("utf-8") MAP("Привет") },
+		{ "undeclared UTF-8", KML "; charset=utf-8", "UTF-8", "\n" MAP("Привет & \x01"), "none;reason=not-xml", "\n" MAP("Привет & \x01") },
+		{ "with a mark", KML, "UTF-8", BOM D("windows-1251") MAP("Привет"), "none;reason=not-xml", BOM D("windows-1251") MAP("Привет") },
+		{ "UTF-8 that is declared something else", KML, "UTF-8", D("windows-1251") MAP("Привет"), "none;reason=not-xml", D("windows-1251") MAP("Привет") },
+		{ "ASCII", KML "; charset=koi8-r", "UTF-8", D("koi8-r") MAP("map"), "none;reason=not-xml", D("koi8-r") MAP("map") },
+		{ "declared", KML, "CP1251", D("windows-1251") MAP("Привет"), "auto:2.0/1.2;charset=windows-1251", D("UTF-8") MAP("Привет") },
+		{ "by the header", KML "; charset=koi8-r", "KOI8-R", MAP("Привет"), "auto:2.5;charset=koi8-r", MAP("Привет") },
+		{ "declared under a header of UTF-8", KML "; charset=utf-8", "CP1251", D("windows-1251") MAP("Привет"), "auto:2.5/decl;charset=windows-1251;was=utf-8",
+		  D("UTF-8") MAP("Привет") },
+		{ "no repair but the declaration's", KML, "CP1251", D("windows-1251") "<kml><name>Привет & \x01</kml>", "auto:2.0/1.2;charset=windows-1251",
+		  D("UTF-8") "<kml><name>Привет & \x01</kml>" },
+		{ "a model", "model/x3d+xml", "CP1251", D("windows-1251") "<X3D>Привет</X3D>", NULL, D("UTF-8") "<X3D>Привет</X3D>" },
+	};
+
+	for (size_t i = 0; i < sizeof(fixtures) / sizeof(fixtures[0]); i++)
+		run_fixture(&fixtures[i], automatic);
+}
+
+/* No label says what these are in, or a drawing's type forbids to ask. */
+static void documents_that_stay(void)
+{
+	static const struct {
+		const char *rule, *type, *bytes;
+	} rows[] = {
+		{ "unlabelled", KML, MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
+		{ "said to be UTF-8", KML "; charset=utf-8", D("utf-8") MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
+		{ "an unknown label", KML, D("x-none") MAP("\xcf\xf0\xe8\xe2\xe5\xf2") },
+		{ "a drawing", "image/svg+xml", D("windows-1251") "<svg>\xcf\xf0\xe8\xe2\xe5\xf2</svg>" },
+		{ "a page", "application/xhtml+xml", D("windows-1251") "<html>\xcf\xf0\xe8\xe2\xe5\xf2</html>" },
+		{ "a sheet", "application/vnd.ms-excel", D("windows-1251") "<Workbook>\xcf\xf0\xe8\xe2\xe5\xf2</Workbook>" },
+		{ "a file of another kind", "text/xml", "PK\x03\x04" D("windows-1251") "<rss>\xcf\xf0</rss>" },
+		{ "gzip", "text/xml", "\x1f\x8b\x08" D("windows-1251") "<rss>\xcf\xf0</rss>" },
+	};
+	static struct seen s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct normalise_options o = automatic;
+		size_t len = strlen(rows[i].bytes);
+
+		o.http = true;
+		o.content_type = rows[i].type;
+		o.content_type_len = strlen(rows[i].type);
+		run_cuts(&s, rows[i].rule, &o, rows[i].bytes, len);
+		UNIT_ROW(s.len == len && memcmp(s.out, rows[i].bytes, len) == 0 && strcmp(s.rule, "none;reason=not-xml") == 0, "%s: %s", rows[i].rule, s.rule);
+	}
+}
+
 /* An error of a strict policy: refused, or passed as it came. */
 static void errors(void)
 {
@@ -727,6 +781,6 @@ static void told(void)
 	}
 }
 
-UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "errors", errors }, { "forced", forced },
+UNIT_SUITE(normalise, { "hostile", hostile }, { "trust 10: versions", versions }, { "charsets", charsets }, { "literal", literal }, { "untouched", untouched }, { "issue 30: documents", documents }, { "documents that stay", documents_that_stay }, { "errors", errors }, { "forced", forced },
     { "output", output }, { "revision", revision }, { "late escapes", late_escapes }, { "later faults", later_faults }, { "malformed UTF-8", malformed_utf_8 },
     { "ends", ends }, { "tails", tails }, { "told", told }, { "decision points", decision_points }, { "answers", answers }, { "corpus", corpus })

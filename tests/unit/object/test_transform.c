@@ -27,7 +27,12 @@ static const struct { const char *field, *recipe; } codings[] = {
 #define KOI_OUT "<?xml version='1.0' encoding=\"UTF-8\"?><rss><title>\xd0\xa0\xd1\x83\xd1\x81\xd1\x81\xd0\xba\xd0\xb8\xd0\xb9</title></rss>"
 #define HTML "<!DOCTYPE html><html><body>caf\xe9</body></html>"
 
-enum way { MADE, LEFT, REFUSED };
+#define KML(encoding, text) "<?xml version='1.0' encoding=" encoding "?><kml><name>" text "</name></kml>"
+#define RUSSKIY "\xf2\xd5\xd3\xd3\xcb\xc9\xca"
+#define RUSSKIY_OUT "\xd0\xa0\xd1\x83\xd1\x81\xd1\x81\xd0\xba\xd0\xb8\xd0\xb9"
+#define KML_TYPE "Content-Type: application/vnd.google-earth.kml+xml"
+
+enum way { MADE, MADE_AS_TYPED, LEFT, REFUSED };
 
 static const struct body_case {
 	const char *rule, *status_line, *fields, *in, *out;
@@ -43,6 +48,11 @@ static const struct body_case {
 	{ "206 cannot be unpacked", "206 Partial Content", "Content-Range: bytes 0-1/2\r\n", KOI, KOI, LEFT, "none;reason=partial", false, true, POLICY_AUTO },
 	{ "no-transform: coded as it came", "200 OK", "Cache-Control: no-transform\r\n", KOI, KOI, LEFT, "none;reason=no-transform", false, true, POLICY_AUTO },
 	{ "off", "200 OK", "Content-Type: text/xml\r\n", KOI, KOI, LEFT, "none;reason=disabled", true, false, POLICY_AUTO },
+	{ "another document", "200 OK", KML_TYPE "\r\n", KML("'utf-8'", RUSSKIY_OUT), KML("'utf-8'", RUSSKIY_OUT), LEFT, "none;reason=not-xml", false, false, POLICY_AUTO },
+	{ "another document in a legacy charset", "200 OK", KML_TYPE "\r\n", KML("'koi8-r'", RUSSKIY), KML("\"UTF-8\"", RUSSKIY_OUT), MADE_AS_TYPED, "charset=koi8-r",
+	  false, false, POLICY_AUTO },
+	{ "the same, by its header", "200 OK", KML_TYPE ";CHARSET=koi8-r\r\n", KML("'koi8-r'", RUSSKIY), KML("\"UTF-8\"", RUSSKIY_OUT), MADE_AS_TYPED, "charset=koi8-r",
+	  false, false, POLICY_AUTO },
 	{ "an error under a strict policy", "200 OK", "Content-Type: text/plain\r\n", KOI, "", REFUSED, "", false, false, POLICY_ROME_STRICT },
 };
 
@@ -52,7 +62,8 @@ static bool check_head(const struct outcome *o, const struct body_case *c, bool 
 	const char *rule = strstr(o->head, "X-Encoding-Rule: ");
 
 	return kept == coded && rule && strstr(rule, c->rule_field) &&
-		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == (c->way == MADE);
+		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == (c->way == MADE) &&
+		(strstr(o->head, KML_TYPE "; charset=utf-8\r\n") != NULL) == (c->way == MADE_AS_TYPED);
 }
 
 static void check_case(const struct body_case *c, size_t coding, bool raw_coding)
@@ -194,9 +205,117 @@ static void long_bodies(void)
 	free(text.at);
 }
 
+/* A member of gzip whose comment never ends. */
+static struct bytes endless_comment(size_t len)
+{
+	struct bytes b = bytes_of("\x1f\x8b\x08\x10\0\0\0\0\0\3", 10);
+
+	while (b.len < len)
+		bytes_add(&b, "comment ", 8);
+	return b;
+}
+
+static bool went_on(const struct outcome *o, const struct bytes *want, bool made)
+{
+	return o->result == TRANSFORM_OK && o->body.len == want->len && memcmp(o->body.at, want->at, want->len) == 0 &&
+		(strstr(o->head, "Content-Type: application/xml; charset=utf-8\r\n") != NULL) == made && !strstr(o->head, "Content-Encoding") &&
+		(strstr(o->head, "X-Encoding-Rule: none;") == NULL) == made && !strstr(o->head, "Vary");
+}
+
+/* Issue 30, A9: gzip that no coding tells of is unpacked where a feed is in it, and else goes on as it came. */
+static void untold_gzip(void)
+{
+	static const struct {
+		const char *rule, *type, *recipe, *text;
+		bool made, damaged;
+		size_t dropped;
+	} cases[] = {
+		{ "a feed", "application/rss+xml", "g", KOI, true, false, 0 },
+		{ "a feed, by a script", "text/html; charset=iso-8859-1", "g", KOI, true, false, 0 },
+		{ "a feed to be downloaded", "application/octet-stream", "g", KOI, false, false, 0 },
+		{ "a feed, as its type says", "application/gzip", "g", KOI, false, false, 0 },
+		{ "another document", "application/xml", "g", KML("'koi8-r'", RUSSKIY), false, false, 0 },
+		{ "a page", "text/xml", "g", HTML, false, false, 0 },
+		{ "nothing", "text/xml", "g", "", false, false, 0 },
+		{ "gzip again", "text/xml", "gg", KOI, false, false, 0 },
+		{ "damaged", "text/xml", "g", KOI, false, true, 0 },
+		{ "cut", "text/xml", "g", KOI, false, false, 1 },
+		{ "cut, in the header", "text/xml", "g", KOI, false, false, sizeof(KOI) },
+		{ "no gzip", "text/xml", "", KOI, true, false, 0 },
+		{ "three bytes of it", "text/xml", "", "\x1f\x8b\x08", false, false, 0 },
+		{ "a control", "text/xml", "", "\x1f<rss>\xc3\xa9</rss>", true, false, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		bool packs = cases[i].recipe[0] != '\0';
+		const char *out = !packs && cases[i].text[0] == 0x1f ? "<rss>\xc3\xa9</rss>" : KOI_OUT;
+		struct bytes in = packed(cases[i].recipe, cases[i].text, strlen(cases[i].text)), want;
+		char head[TRANSFORMS_HEAD_MAX];
+
+		in.len = cases[i].dropped < in.len ? in.len - cases[i].dropped : 3;
+		if (cases[i].damaged)
+			in.at[in.len - 8] ^= 1;
+		want = cases[i].made ? bytes_of(out, strlen(out)) : bytes_of(in.at, in.len);
+		snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n", cases[i].type);
+		for (size_t cut = 0; cut <= in.len + 1; cut++) {
+			struct transform_options options = options_for(cut % 2);
+			size_t step = cut > in.len ? 0 : cut == in.len ? 1 : in.len + 1;
+			struct outcome o = transforms_run(head, &options, cut % 3 == 0, &in, step ? cut : 0, step, 1 + cut);
+			bool held = UNIT_ROW(went_on(&o, &want, cases[i].made), "%s, cut at %zu: %s", cases[i].rule, cut, o.head);
+
+			free(o.body.at);
+			if (!held)
+				break;
+		}
+		free(in.at);
+		free(want.at);
+	}
+}
+
+/* The same where the body is longer than the window: what is decided is not taken back. */
+static void long_untold_gzip(void)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n";
+	static const size_t steps[] = { 0, 100, 16384 };
+	struct bytes text = bytes_of("<rss>", 5);
+
+	for (unsigned n = 0; n < 20000; n++) {
+		char number[32];
+
+		bytes_add(&text, number, (size_t)snprintf(number, sizeof(number), "<a>%u</a>", n * 2654435761u));
+	}
+	bytes_add(&text, "</rss>", 6);
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		struct transform_options options = options_for(false);
+		struct bytes in = packed("g", text.at, text.len), header = endless_comment(600000);
+		struct outcome o = transforms_run(head, &options, false, &in, 0, steps[i], 100000);
+
+		UNIT_ROW(went_on(&o, &text, true), "by %zu: %zu of %zu bytes, %s", steps[i], o.body.len, text.len, o.head);
+		free(o.body.at);
+		in.at[in.len - 8] ^= 1;
+		o = transforms_run(head, &options, false, &in, 0, steps[i], 100000);
+		CU_ASSERT_EQUAL(o.failure.error, FAILURE_HTTP_CONTENT_CODING);
+		free(o.body.at);
+		o = transforms_run(head, &options, false, &header, 0, steps[i], 1000000);
+		CU_ASSERT_TRUE(went_on(&o, &header, false));
+		free(o.body.at);
+		options.limits.ratio = 2;
+		options.limits.ratio_after = 100;
+		o = transforms_run(head, &options, false, &in, 0, steps[i], 1000000);
+		CU_ASSERT_TRUE(went_on(&o, &in, false));
+		free(o.body.at);
+		free(in.at);
+		free(header.at);
+	}
+	free(text.at);
+}
+
+static void run_untold(void) { transforms_with_loop(untold_gzip); }
+static void run_long_untold(void) { transforms_with_loop(long_untold_gzip); }
 static void run_bodies(void) { transforms_with_loop(bodies); }
 static void run_failures(void) { transforms_with_loop(failures); }
 static void run_unknown(void) { transforms_with_loop(unknown_coding); }
 static void run_long(void) { transforms_with_loop(long_bodies); }
 
-UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long })
+UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long },
+    { "issue 30: untold gzip", run_untold }, { "long untold gzip", run_long_untold })

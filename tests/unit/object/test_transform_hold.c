@@ -198,7 +198,8 @@ static void which(void)
 	} cases[] = {
 		{ "nothing to change", "application/rss+xml", D("UTF-8") LONG_FEED, PASSED, PLAIN, 0, 0, 0, false, false },
 		{ "undeclared", "text/xml", FEED(CAFE), PASSED, PLAIN, 0, 0, 0, false, false },
-		{ "any +xml", "image/svg+xml", FEED(CAFE), PASSED, PLAIN, 0, 0, 0, false, false },
+		{ "any type of feeds", "text/x-opml+xml", FEED(CAFE), PASSED, PLAIN, 0, 0, 0, false, false },
+		{ "a feed under a drawing's type", "image/svg+xml", FEED(CAFE), AS_TEXT, PLAIN, 0, 0, 0, false, false },
 		{ "ASCII", "application/xml", FEED("cafe"), PASSED, PLAIN, 0, 0, 0, false, false },
 		{ "windows-1252", "application/xml", D("windows-1252") FEED("caf\xe9"), AS_TEXT, PLAIN, 0, 0, 0, false, false },
 		{ "a declaration that lies", "application/xml", D("koi8-r") FEED(CAFE), AS_TEXT, PLAIN, 0, 0, 0, false, false },
