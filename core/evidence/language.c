@@ -13,6 +13,7 @@ enum {
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
 	ASCII_LETTER = 17, /* which one it is, in a script that has all ASCII letters in one class */
 	QUOTE = 8,
+	NO_BREAK = 15,
 	ALIEN = 40,          /* a letter of another script */
 	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
 	HAN_BEHIND_LETTER = 48,
@@ -134,7 +135,7 @@ enum language language_of_tag(const char *tag, size_t len)
 #define IN_CLASS_SIGNS \
 	[TOKEN_A ... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
 	[TOKEN_CLOSE] = QUOTE, [TOKEN_SIGN] = 12, [TOKEN_SIGN_FEW] = 24, [TOKEN_SIGN_RARE] = 45, [TOKEN_CONTROL] = 90, \
-	[TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90,
+	[TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90, [TOKEN_NO_BREAK] = NO_BREAK,
 static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
 	[SCRIPT_LATIN] = {
 #define THIS_SCRIPT SCRIPT_LATIN
@@ -175,6 +176,11 @@ static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
 };
 #undef LETTER
 
+static bool is_break(unsigned token)
+{
+	return token == TOKEN_BREAK || token == TOKEN_NO_BREAK;
+}
+
 /* Georgian, Armenian and others: their letters stand together, and nothing is known of which follows which. */
 static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 {
@@ -189,7 +195,7 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
-		now = token == TOKEN_STRANGER ? STRANGER : token == TOKEN_BREAK ? BREAK : LETTER;
+		now = token == TOKEN_STRANGER ? STRANGER : is_break(token) ? BREAK : LETTER;
 		sum += costs[last][now] + (token >= TOKEN_OPEN && now == LETTER ? UNKNOWN_LETTER : 0);
 		last = now;
 	}
@@ -239,7 +245,7 @@ unsigned language_case_cost(const uint16_t *tokens, size_t n)
 			if (token >= TOKEN_OPEN || last != BREAK)
 				sum += costs[last][(tokens[i] & TOKEN_CAPITAL) != 0];
 			last = tokens[i] & TOKEN_CAPITAL ? CAPITAL : SMALL;
-		} else if (token == TOKEN_BREAK || (token >= TOKEN_OPEN && token < TOKEN_LETTER)) {
+		} else if (is_break(token) || (token >= TOKEN_OPEN && token < TOKEN_LETTER)) {
 			last = BREAK;
 		}
 	}
