@@ -20,7 +20,7 @@ static const struct {
 	{ "small ASCII letter", 'c', TOKEN_A + 2, TOKEN_SMALL },
 	{ "capital ASCII letter", 'C', TOKEN_A + 2, TOKEN_CAPITAL },
 	{ "C1 control", 0x85, TOKEN_CONTROL, 0 },
-	{ "no-break space", 0xA0, TOKEN_BREAK, 0 },
+	{ "no-break space", 0xA0, TOKEN_NO_BREAK, 0 },
 	{ "opening quote", 0x201C, TOKEN_OPEN, 0 },
 	{ "apostrophe", 0x2019, TOKEN_CLOSE, 0 },
 	{ "square", 0xB2, TOKEN_SIGN, 0 },
