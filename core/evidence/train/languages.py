@@ -45,8 +45,8 @@ def pool_shares(shares):
 
 def write_languages(path, order, models, pooled):
     with open(path, 'w', encoding='utf-8') as f:
-        f.write('/* LANGUAGE(id, tag, script, rarity, number of classes, of own letters among them, class of each token, rows of costs): how letters follow each other\n'
-                ' * (language.h). Made by train/languages.py; train/README names the texts. */\n')
+        f.write('/* LANGUAGE(id, tag, script, rarity, number of classes, of own letters among them, class of each token, rows of\n'
+                ' * costs): how letters follow each other (language.h). Made by train/languages.py; train/README names the texts. */\n')
         for model in models:
             classes = [0] + ([i if model.ascii == 26 else 1 for i in range(1, 27)])
             classes += [model.open, model.close] + [model.sign] * 4 + [model.alien, model.alien, model.sign, 0]
