@@ -107,13 +107,19 @@ static void enter(struct race *race, enum charset cs, enum language l, int cost,
 	race->base[race->n++] = base;
 }
 
+/* Vietnamese is modelled as windows-1258 alone writes it, with tones behind their letters. */
+static bool may_write(enum charset cs, enum language l)
+{
+	return l != LANGUAGE_VI || cs == CS_WINDOWS_1258;
+}
+
 /* For a charset that is proposed any language comes into question whose script it has. */
 static void enter_all(struct race *race, enum charset cs, unsigned scripts, int label)
 {
 	int l;
 
 	for (l = 0; l < LANGUAGE_COUNT; l++)
-		if (race_is_single(cs) == (l < LANGUAGE_HAN) &&
+		if (race_is_single(cs) == (l < LANGUAGE_HAN) && may_write(cs, (enum language)l) &&
 		    (l >= LANGUAGE_HAN || (scripts >> language_script((enum language)l) & 1)))
 			enter(race, cs, (enum language)l, 0, label);
 }

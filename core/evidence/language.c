@@ -9,6 +9,7 @@
 #include "core/text/utf8.h"
 
 enum {
+	ASCII_CLASS = 1,        /* of ASCII letters in a script that has them all in one class */
 	FIRST_CHARACTER = 0x40, /* stands for 0 in the strings of languages.def */
 	CLASSES_MOST = 64,
 	/* Costs beside those of the models, in LANGUAGE_NAT-ths. */
@@ -24,7 +25,8 @@ enum {
 	HAN_BEHIND_BREAK = 6,
 	LETTER_BEHIND_HAN = 48,
 	BREAK_BEHIND_HAN = 9,
-	HAN_LETTER = 10,
+	HAN_LETTER = 12,
+	HAN_WORD = 24,       /* the first letter of a word, of which a text of ideographs has few */
 	HAN_BREAK = 3
 };
 
@@ -224,9 +226,15 @@ static unsigned most_of(enum language l, unsigned last, unsigned token, bool is_
 	return UINT_MAX;
 }
 
+/* Whether a word of ASCII letters begins in a text of another script, in which such words are few. */
+static bool begins_alien(enum language l, unsigned last, unsigned class)
+{
+	return is_break(last) && class == ASCII_CLASS && models[l].script != SCRIPT_LATIN;
+}
+
 unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	unsigned twice = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most;
+	unsigned twice = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most, counts_whole;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
@@ -248,7 +256,8 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 		beyond = token >= TOKEN_OPEN;
 		most = most_of(l, last, token, counts[class] == 0);
 		cost = cost < most ? cost : most;
-		twice += cost << (beyond | last_beyond);
+		counts_whole = beyond || last_beyond || begins_alien(l, last, class);
+		twice += cost << counts_whole;
 		row = rows + class * models[l].classes;
 		last_beyond = beyond;
 		last = token;
@@ -335,7 +344,7 @@ unsigned language_han_cost(enum language l, const uint8_t *text, size_t len)
 			if (last == HAN)
 				sum += now == LETTER ? LETTER_BEHIND_HAN : BREAK_BEHIND_HAN;
 			else
-				sum += now == LETTER ? HAN_LETTER : HAN_BREAK;
+				sum += now != LETTER ? HAN_BREAK : last == BREAK ? HAN_WORD : HAN_LETTER;
 			text++;
 		} else {
 			text += utf8_next(text, &c);

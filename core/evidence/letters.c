@@ -122,7 +122,7 @@ static const struct {
 	{ 0x00B6, TOKEN_SIGN_FEW },
 	{ 0x00AC, TOKEN_SIGN_FEW },
 	{ 0x00AD, TOKEN_SIGN_FEW },
-	{ 0x00B4, TOKEN_SIGN_FEW },
+	{ 0x00B4, TOKEN_CLOSE },   /* for an apostrophe */
 	{ 0x2020, TOKEN_SIGN_FEW },
 	{ 0x2030, TOKEN_SIGN_FEW },
 	{ 0x200C, TOKEN_SIGN_FEW },
