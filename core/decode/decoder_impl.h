@@ -54,6 +54,7 @@ struct decoder {
 		void *iconv;
 	} u;
 	uint8_t mode;               /* ISO-2022-JP: the set that the last escape sequence chose */
+	bool after_stray;           /* UTF-8: the byte before was a stray one */
 	bool escaped;               /* ISO-2022-JP: nothing has followed that escape sequence so far */
 	uint8_t carry_len;
 	uint8_t carry[DECODER_CARRY];

@@ -31,13 +31,14 @@ int decoder_set_strays(struct decoder *d, enum charset cs)
 /* A block is validated and copied while it is in the nearest cache. */
 enum { BLOCK = 4096 };
 
-static size_t copy_valid(struct decoder_span *s)
+static size_t copy_valid(struct decoder *d, struct decoder_span *s)
 {
 	size_t len = span_left(s) < span_room(s) ? span_left(s) : span_room(s);
 	size_t valid = utf8_valid_prefix(s->in, len < BLOCK ? len : BLOCK);
 
 	span_put(s, s->in, valid);
 	s->in += valid;
+	d->after_stray &= valid == 0;
 	return valid;
 }
 
@@ -49,6 +50,7 @@ static void read_stray(struct decoder *d, struct decoder_span *s)
 		span_replace(d, s, 1);
 		return;
 	}
+	d->after_stray = true;
 	text = d->u.single_table->text[*s->in++];
 	span_put(s, text, text[SINGLE_LENGTH] & ~SINGLE_HOLE);
 	d->malformed++;
@@ -58,6 +60,7 @@ static void read_fault(struct decoder *d, struct decoder_span *s, const struct u
 {
 	uint8_t character[4];
 
+	d->after_stray = false;
 	switch (fault->kind) {
 	case FAULT_STRAY:
 		read_stray(d, s);
@@ -99,8 +102,16 @@ static bool read_ill_formed(struct decoder *d, struct decoder_span *s)
 static void utf8_run(struct decoder *d, struct decoder_span *s)
 {
 	while (span_goes_on(s))
-		if (copy_valid(s) == 0 && !read_ill_formed(d, s))
+		if (copy_valid(d, s) == 0 && !read_ill_formed(d, s))
 			return;
 }
 
-const struct decoder_engine decoder_utf8 = { .open = utf8_open, .run = utf8_run };
+/* A lead at the end is a character that was cut; behind a stray byte it is another one of these. */
+static void utf8_flush(struct decoder *d, struct decoder_span *s)
+{
+	if (d->after_stray && span_left(s) == 1)
+		read_stray(d, s);
+	d->after_stray = false;
+}
+
+const struct decoder_engine decoder_utf8 = { .open = utf8_open, .run = utf8_run, .flush = utf8_flush };

@@ -271,11 +271,14 @@ int race_hint(const struct race *race, enum language l)
 }
 
 /* What a reading costs beside its text, once the first len bytes of the sample are read. The models err a little with
- * each letter of a text that they do not fit, so the weight of a label grows with the letters that it has to outweigh. */
+ * each letter of a language that none of them is of, so the weight of a label grows with the letters that it has to
+ * outweigh. The languages of two-byte sets all have a model. */
 static int prior(const struct race *race, size_t i, size_t len)
 {
 	size_t beyond = race->sample.beyond * len / race->sample.len;
 
+	if (!race_is_single(race->readings[i].charset))
+		return race->base[i];
 	return race->base[i] - race->label[i] * (int)beyond / LABEL_DOUBLES;
 }
 

@@ -54,10 +54,12 @@ static bool is_wide(enum charset_family f)
 	return f == FAMILY_16BIT || f == FAMILY_32BIT;
 }
 
-/* Whether markup in another family follows the mark at once, so that the mark got there by accident. */
+/* Whether markup in another family or byte order follows the mark at once, so that the mark got there by accident. */
 static bool mark_is_contradicted(const struct evidence *e)
 {
-	return e->loose.family != FAMILY_NONE && e->loose.family != family_of(e->BOMEnc);
+	if (e->loose.family == FAMILY_NONE)
+		return false;
+	return e->loose.family != family_of(e->BOMEnc) || (is_wide(e->loose.family) && e->loose.charset != e->BOMEnc);
 }
 
 static struct candidate by_bom(const struct evidence *e)

@@ -226,12 +226,25 @@ static const struct {
 } strays[] = {
 	{ "quotes", "93 C3A9 94", "“é”", 2 },
 	{ "a letter before ASCII", "636166E9 20", "café ", 1 },
-	{ "each byte of a subpart", "E282 61", "â‚a", 2 },
-	{ "hole of windows-1252", "81 61", "\xC2\x81" "a", 1 },
+	{ "a character that was cut", "E282 61", FFFD "a", 1 },
+	{ "and one of four bytes", "F09F98 61", FFFD "a", 1 },
+	{ "a hole of windows-1252", "81 61", "\xC2\x81" "a", 1 },
+	{ "a pair of surrogates (CESU-8)", "61 EDA0BDEDB880 62", "a😀b", 0 },
+	{ "two pairs", "EDA0BCEDB7A9EDA0BCEDB7AA", "🇩🇪", 0 },
+	{ "a high surrogate alone", "EDA0BD 61", FFFD "a", 1 },
+	{ "a high surrogate before another", "EDA0BDEDA0BDEDB880", FFFD "😀", 1 },
+	{ "a low surrogate alone", "EDB880 61", FFFD "a", 1 },
+	{ "a high surrogate cut by the end", "EDA0BDEDB8", FFFD, 1 },
+	{ "C0 80 is nothing", "61 C080 62", "ab", 1 },
+	{ "an overlong form is one fault", "C0AF E080AF 61", FFFD FFFD "a", 2 },
+	{ "above U+10FFFF", "F4908080 F5808080 61", FFFD FFFD "a", 2 },
+	{ "a letter of windows-1252 from F5 on, with a trail", "FCBB 61", "ü»a", 2 },
 	{ "a character cut by the end is one U+FFFD", "61 E282", "a" FFFD, 1 },
+	{ "a lead at the end", "61 C3", "a" FFFD, 1 },
+	{ "a lead at the end, behind a stray byte", "61 F6 E9", "aöé", 2 },
 };
 
-static void stray_windows_1252(void)
+static void strays_of_windows_1252(void)
 {
 	for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++) {
 		uint8_t in[64], out[256];
@@ -245,6 +258,27 @@ static void stray_windows_1252(void)
 			    strays[i].rule, cut, (int)got, (char *)out);
 			UNIT_ROW(malformed == strays[i].malformed, "%s: %u", strays[i].rule, (unsigned)malformed);
 		}
+	}
+}
+
+/* Of which set strays are can be said; in one that is not single-byte they are U+FFFD. */
+static void strays_of_other_sets(void)
+{
+	static const struct {
+		enum charset charset;
+		const char *out;
+	} sets[] = { { CS_WINDOWS_1251, "приZ" }, { CS_KOI8_R, "ОПХZ" }, { CS_SHIFT_JIS, FFFD FFFD FFFD "Z" } };
+
+	for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+		struct decoder *d = decoder_new(CS_UTF_8, DECODER_STRAYS);
+		uint8_t out[256];
+		size_t used, len;
+
+		CU_ASSERT_EQUAL_FATAL(decoder_set_strays(d, sets[i].charset), 0);
+		len = decoder_feed(d, (const uint8_t *)"\xEF\xF0\xE8Z", 4, &used, out, sizeof out);
+		UNIT_ROW(len == strlen(sets[i].out) && memcmp(out, sets[i].out, len) == 0, "%s: %.*s", charset_name(sets[i].charset), (int)len, (char *)out);
+		CU_ASSERT_EQUAL(decoder_malformed(d), 3);
+		decoder_free(&d);
 	}
 }
 
@@ -341,5 +375,5 @@ static void freeing_nothing(void)
 }
 
 UNIT_SUITE(decoder, { "rows", rows }, { "rows inside text", rows_inside_text }, { "carry before a long piece", carry_before_a_long_piece },
-    { "stray windows-1252", stray_windows_1252 }, { "literal meaning", literal_meaning }, { "trial", trial },
+    { "strays of windows-1252", strays_of_windows_1252 }, { "strays of other sets", strays_of_other_sets }, { "literal meaning", literal_meaning }, { "trial", trial },
     { "freeing nothing", freeing_nothing })

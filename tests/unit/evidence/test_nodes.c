@@ -1,4 +1,4 @@
-/* Owns the cases of core/evidence/nodes.c: what one node is, and when a text is a mixture.
+/* Owns the cases of core/evidence/nodes.c: what one node is, and what speaks for a mixture.
  * Must not know: policies, streams. Invariant: each row names its rule. */
 #include "core/evidence/nodes.h"
 #include "tests/unit/unit.h"
@@ -14,27 +14,33 @@ static void looks(void)
 		const char *rule;
 		const uint8_t *text;
 		size_t len;
-		enum node_kind whole, pairs, cut;
-		size_t multibyte;
+		enum charset other;
+		enum node_kind whole, cut;
 	} rows[] = {
-		{ "ASCII", T("a"), NODE_UTF_8, NODE_UTF_8, NODE_UTF_8, 0 },
-		{ "nothing", T(""), NODE_UTF_8, NODE_UTF_8, NODE_UTF_8, 0 },
-		{ "well-formed", T("на дворе"), NODE_UTF_8, NODE_UTF_8, NODE_UTF_8, 7 },
-		{ "a cut character is a fault where the node ends", T("на д\xd0"), NODE_STRAY, NODE_STRAY, NODE_UTF_8, 3 },
-		{ "but not of another charset's node", T("caf\xc3"), NODE_OTHER, NODE_OTHER, NODE_UTF_8, 0 },
-		{ "three bytes of which one is missing", T("… \xe2\x80"), NODE_STRAY, NODE_STRAY, NODE_UTF_8, 1 },
-		{ "three characters to a stray byte", T("три \xe9 "), NODE_STRAY, NODE_STRAY, NODE_STRAY, 3 },
-		{ "two: few for text that may be of pairs", T("на \xe9 "), NODE_STRAY, NODE_OTHER, NODE_STRAY, 2 },
-		{ "fewer than stray bytes", T("\x93é\x94"), NODE_OTHER, NODE_OTHER, NODE_OTHER, 1 },
-		{ "none", T("caf\xe9 "), NODE_OTHER, NODE_OTHER, NODE_OTHER, 0 },
+		{ "ASCII", T("a"), CS_WINDOWS_1252, NODE_UTF_8, NODE_UTF_8 },
+		{ "nothing", T(""), CS_WINDOWS_1252, NODE_UTF_8, NODE_UTF_8 },
+		{ "well-formed", T("на дворе"), CS_WINDOWS_1251, NODE_UTF_8, NODE_UTF_8 },
+		{ "a cut character is a fault where the node ends", T("на д\xd0"), CS_WINDOWS_1251, NODE_STRAY, NODE_UTF_8 },
+		{ "but not of another charset's node", T("caf\xc3"), CS_WINDOWS_1252, NODE_OTHER, NODE_UTF_8 },
+		{ "three bytes of which one is missing", T("… \xe2\x80"), CS_WINDOWS_1252, NODE_STRAY, NODE_UTF_8 },
+		{ "and nothing else beyond ASCII", T("it\xe2\x80..."), CS_WINDOWS_1252, NODE_STRAY, NODE_STRAY },
+		{ "a character and three stray bytes", T("caf\xc3\xa9 it\x92s \xe9 \xfc"), CS_WINDOWS_1252, NODE_STRAY, NODE_STRAY },
+		{ "and in Korean pairs", T("it\x92s gr\xfc\xdf caf\xc3\xa9"), CS_EUC_KR, NODE_STRAY, NODE_STRAY },
+		{ "a pair of surrogates", T("so \xed\xa0\xbd\xed\xb8\x80 yes"), CS_WINDOWS_1252, NODE_STRAY, NODE_STRAY },
+		{ "more letters of another set than an accident outweighs", T("\xd1\xcf\xd3\xcb\xcf\xc2\xc0 \xc2\xbb \xcf\xf0\xe8\xe2\xe5\xf2"), CS_WINDOWS_1251, NODE_OTHER, NODE_OTHER },
+		{ "letters of which two look like a cut character", T("p\xf3\x9fniej"), CS_WINDOWS_1250, NODE_OTHER, NODE_OTHER },
+		{ "a quote behind a capital, beside another stray letter", T("CAF\xc9\xbb th\xe9 et th\xe9"), CS_WINDOWS_1252, NODE_OTHER, NODE_OTHER },
+		{ "pairs with an accident among them", T("\xd6\xd0\xb9\xfa\xc8\xcb\xc3\xf1\xc1\xaa\xcd\xa8\xd6\xd0\xb9\xfa"), CS_GB18030, NODE_OTHER, NODE_OTHER },
+		{ "none", T("caf\xe9 "), CS_WINDOWS_1252, NODE_OTHER, NODE_OTHER },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct node whole = node_look(rows[i].text, rows[i].len, true, false);
+		enum node_kind kind = NODE_UTF_8;
 
-		UNIT_ROW(whole.kind == rows[i].whole && (whole.kind == NODE_OTHER || whole.multibyte == rows[i].multibyte), "%s: %d, %zu", rows[i].rule, whole.kind, whole.multibyte);
-		UNIT_ROW(node_look(rows[i].text, rows[i].len, true, true).kind == rows[i].pairs, "%s, pairs", rows[i].rule);
-		UNIT_ROW(node_look(rows[i].text, rows[i].len, false, false).kind == rows[i].cut, "%s, cut", rows[i].rule);
+		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, true, rows[i].other), 0);
+		UNIT_ROW(kind == rows[i].whole, "%s: %d", rows[i].rule, kind);
+		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, false, rows[i].other), 0);
+		UNIT_ROW(kind == rows[i].cut, "%s, cut: %d", rows[i].rule, kind);
 	}
 }
 
@@ -62,32 +68,35 @@ static void edges(void)
 		}
 }
 
+/* lead: whether the text is likelier with nodes of UTF-8 than without. */
 static void texts(void)
 {
 	static const struct {
 		const char *rule;
 		const uint8_t *text;
 		size_t len;
+		enum charset whole;
 		size_t utf_8, others, kept;
-		bool mixed, against_label;
+		bool lead;
 	} rows[] = {
-		{ "all ASCII", T("<a>b</a>"), 0, 0, 0, false, false },
-		{ "all UTF-8", T("<a>два</a>"), 1, 0, 0, false, false },
-		{ "one other", T("<a>" KOI_PRIVET "</a>"), 0, 1, 7, false, false },
-		{ "its ASCII is kept, too", T("<a>b " KOI_PRIVET " c</a>"), 0, 1, 11, false, false },
-		{ "five characters beside it", T("<a>" KOI_PRIVET "</a><b>пятью</b>"), 3, 1, 7, true, false },
-		{ "two short ones are an accident", T("<a>" KOI_PRIVET "</a><b>да</b><b>да</b><b>да</b><b>да</b>"), 0, 1, 7, false, false },
-		{ "against a label as many as it has others, and more", T("<a>" KOI_PRIVET "</a><b>пятнадцатьбукв!</b>"), 12, 1, 7, true, false },
-		{ "sixteen", T("<a>" KOI_PRIVET "</a><b>шестнадцатьбукв!</b>"), 13, 1, 7, true, true },
-		{ "an attribute is a node with its tag", T("<a b=\"" KOI_PRIVET "\">пятью</a>"), 3, 1, 13, true, false },
+		{ "all ASCII", T("<a>b</a>"), CS_KOI8_R, 0, 0, 0, false },
+		{ "all UTF-8", T("<a>два</a>"), CS_KOI8_R, 1, 0, 0, true },
+		{ "one other", T("<a>" KOI_PRIVET "</a>"), CS_KOI8_R, 0, 1, 7, false },
+		{ "its ASCII is kept, too", T("<a>b " KOI_PRIVET " c</a>"), CS_KOI8_R, 0, 1, 11, false },
+		{ "five characters beside it", T("<a>" KOI_PRIVET "</a><b>пятью</b>"), CS_KOI8_R, 1, 1, 7, true },
+		{ "one apostrophe beside one", T("<a>caf\xe9</a><b>it’s</b>"), CS_WINDOWS_1252, 1, 1, 5, true },
+		{ "two beside one", T("<a>caf\xe9</a><b>it’s</b><b>don’t</b>"), CS_WINDOWS_1252, 2, 1, 5, true },
+		{ "one apostrophe and a stray byte", T("<a>it’s caf\xe9</a>"), CS_WINDOWS_1252, 1, 0, 0, true },
+		{ "a quote behind a capital is an accident", T("<a>CAF\xc9\xbb</a><a>th\xe9</a><a>caf\xe9</a>"), CS_WINDOWS_1252, 1, 2, 9, false },
+		{ "an attribute is a node with its tag", T("<a b=\"" KOI_PRIVET "\">пятью</a>"), CS_KOI8_R, 1, 1, 13, true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct nodes n;
 
-		nodes_read(&n, rows[i].text, rows[i].len, true, true);
+		CU_ASSERT_EQUAL(nodes_read(&n, rows[i].text, rows[i].len, true, rows[i].whole), 0);
 		UNIT_ROW(n.utf_8 == rows[i].utf_8 && n.others == rows[i].others && n.len == rows[i].kept, "%s: %zu, %zu, %zu", rows[i].rule, n.utf_8, n.others, n.len);
-		UNIT_ROW(nodes_are_mixed(&n, false) == rows[i].mixed && nodes_are_mixed(&n, true) == rows[i].against_label, "%s: mixed", rows[i].rule);
+		UNIT_ROW((n.lead > 0) == rows[i].lead, "%s: lead %lld", rows[i].rule, (long long)n.lead);
 	}
 }
 
@@ -98,15 +107,15 @@ static void bounds(void)
 	struct nodes n;
 
 	memset(text, 0xe9, sizeof(text));
-	nodes_read(&n, text, sizeof(text), true, true);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252), 0);
 	CU_ASSERT(n.others == 1 && n.len == NODES_BYTES);
 	for (size_t at = 99; at < sizeof(text); at += 100)
 		text[at] = '<';
-	nodes_read(&n, text, sizeof(text), true, true);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252), 0);
 	CU_ASSERT(n.others == sizeof(text) / 100 + 1);
 	CU_ASSERT(n.len == NODES_BYTES / 100 * 100 + sizeof(text) % 100 + 1);
 	text[0] = '<';
-	nodes_read(&n, text, 1, false, true);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, 1, false, CS_WINDOWS_1252), 0);
 	CU_ASSERT(n.others == 0 && n.len == 0);
 }
 

@@ -24,7 +24,7 @@ static struct counts feed(struct gathered *g, enum charset other, struct text in
 	int rc = 0;
 
 	g->len = 0;
-	mixed_set_other(m, other, &none);
+	rc |= mixed_set_other(m, other, &none);
 	rc |= mixed_feed(m, (const uint8_t *)in.bytes, cut);
 	for (size_t at = cut; at < in.len; at += step)
 		rc |= mixed_feed(m, (const uint8_t *)in.bytes + at, in.len - at < step ? in.len - at : step);
@@ -48,9 +48,10 @@ static const struct {
 	{ "one node and none beside it", CS_WINDOWS_1251, T("<a>два</a><b>" PRIVET_1251 "</b><c>да</c>"), T("<a>два</a><b>Привет</b><c>да</c>"), { 0, 1 } },
 	{ "an attribute", CS_WINDOWS_1251, T("<a b='" PRIVET_1251 "' c='d'>да</a>"), T("<a b='Привет' c='d'>да</a>"), { 0, 1 } },
 	{ "a character cut at the node's end", CS_WINDOWS_1251, T("<a>дв\xd0</a>"), T("<a>дв\xef\xbf\xbd</a>"), { 1, 0 } },
+	{ "a pair of surrogates", CS_WINDOWS_1251, T("<a>\xed\xa0\xbd\xed\xb8\x80 \xef\xf0\xe8</a>"), T("<a>😀 при</a>"), { 3, 0 } },
 	{ "a stray byte", CS_WINDOWS_1251, T("<a>траву\x97</a>"), T("<a>траву—</a>"), { 1, 0 } },
 	{ "quotes of windows-1252", CS_NONE, T("<a>да \x93да\x94</a>"), T("<a>да “да”</a>"), { 2, 0 } },
-	{ "a stray byte where pairs are known", CS_SHIFT_JIS, T("<a>да\xb1</a>"), T("<a>ﾐｴﾐｰｱ</a>"), { 0, 1 } },
+	{ "a stray byte where pairs are known", CS_SHIFT_JIS, T("<a>да\xb1</a>"), T("<a>да\xef\xbf\xbd</a>"), { 1, 0 } },
 	{ "two bytes for a character", CS_SHIFT_JIS, T("<a>" NIHON_SJIS "</a><b>日本</b><c>" NIHON_SJIS "</c>"), T("<a>日本</a><b>日本</b><c>日本</c>"), { 0, 2 } },
 	{ "one of them missing: the next node begins anew", CS_SHIFT_JIS, T("<a>" NIHON_SJIS "\x93</a><b>" NIHON_SJIS "</b>"), T("<a>日本\xef\xbf\xbd</a><b>日本</b>"), { 1, 2 } },
 	{ "the body ends in it", CS_SHIFT_JIS, T("<a>" NIHON_SJIS "\x93"), T("<a>日本\xef\xbf\xbd"), { 1, 1 } },

@@ -762,7 +762,7 @@ static void told(void)
 	static const struct {
 		const char *language, *url, *out;
 	} rows[] = {
-		{ NULL, NULL, "<rss><title>\xc4\x8foti</title></rss>" },
+		{ NULL, NULL, "<rss><title>\xc3\xafoti</title></rss>" },
 		{ "lv", NULL, "<rss><title>\xc4\xbcoti</title></rss>" },
 		{ NULL, "http://feeds.example.lv/", "<rss xml:base=\"http://feeds.example.lv/\"><title>\xc4\xbcoti</title></rss>" },
 	};
