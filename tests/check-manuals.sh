@@ -153,7 +153,15 @@ make_headers() {
 make_candidates() {
 	{ rows "$(file_of charsets.def)"; rows "$1"; } | generate '
 		$1 == "CHARSET" { name[$2] = $3 }
-		$1 == "CANDIDATE" { text = tolower($4); gsub(/l\(|\)/, "", text); gsub(/ *[|] */, ", ", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text ".") }'
+		$1 == "CANDIDATE" {
+			text = others = ""
+			for (i = 4; i <= NF; i++)
+				if ($i ~ /MUL_/)
+					others = " and languages without a model"
+				else
+					text = text (text == "" ? "" : ", ") tolower($i)
+			gsub(/l\(|\)/, "", text); gsub(/_/, "-", text); print ".It Li " name[$2]; say(text others ".")
+		}'
 }
 make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ." $2; say($3 ".") }'; }
 make_advice() {

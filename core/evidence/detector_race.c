@@ -13,7 +13,7 @@
 enum {
 	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
 	STRANGERS = 1 << SCRIPT_COUNT,
-	LABEL_DOUBLES = 80      /* by so many bytes beyond ASCII the weight of a label doubles */
+	LABEL_DOUBLES = 160     /* by so many bytes beyond ASCII the weight of a label doubles */
 };
 
 #define L(id) LANGUAGE_##id

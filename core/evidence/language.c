@@ -17,6 +17,7 @@ enum {
 	OWN_LETTER = 40,     /* at most, in whatever place */
 	FOREIGN_LETTER = 30, /* at most, beside what it costs as a stranger: a letter in a name of another language */
 	BEHIND_FOREIGN = 27, /* at most: what follows such a letter */
+	NO_BREAK = 15,
 	ALIEN = 40,          /* a letter of another script */
 	UNKNOWN_LETTER = 90, /* a letter or sign in a text of which there is no model */
 	HAN_BEHIND_LETTER = 48,
@@ -138,7 +139,7 @@ enum language language_of_tag(const char *tag, size_t len)
 #define IN_CLASS_SIGNS \
 	[TOKEN_A ... TOKEN_A + 25] = THIS_SCRIPT == SCRIPT_LATIN ? 0 : ASCII_LETTER, [TOKEN_OPEN] = QUOTE, \
 	[TOKEN_CLOSE] = QUOTE, [TOKEN_SIGN] = 12, [TOKEN_SIGN_FEW] = 24, [TOKEN_SIGN_RARE] = 45, [TOKEN_CONTROL] = 90, \
-	[TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90,
+	[TOKEN_HAN] = 60, [TOKEN_STRANGER] = 60, [TOKEN_BAD] = 90, [TOKEN_NO_BREAK] = NO_BREAK,
 static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
 	[SCRIPT_LATIN] = {
 #define THIS_SCRIPT SCRIPT_LATIN
@@ -179,6 +180,11 @@ static const uint8_t in_class[SCRIPT_COUNT][TOKEN_COUNT] = {
 };
 #undef LETTER
 
+static bool is_break(unsigned token)
+{
+	return token == TOKEN_BREAK || token == TOKEN_NO_BREAK;
+}
+
 /* Georgian, Armenian and others: their letters stand together, and nothing is known of which follows which. */
 static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 {
@@ -193,7 +199,7 @@ static unsigned unknown_cost(const uint16_t *tokens, size_t n)
 
 	for (i = 0; i < n; i++) {
 		token = tokens[i] & TOKEN_MASK;
-		now = token == TOKEN_STRANGER ? STRANGER : token == TOKEN_BREAK ? BREAK : LETTER;
+		now = token == TOKEN_STRANGER ? STRANGER : is_break(token) ? BREAK : LETTER;
 		sum += costs[last][now] + (token >= TOKEN_OPEN && now == LETTER ? UNKNOWN_LETTER : 0);
 		last = now;
 	}
@@ -211,11 +217,9 @@ static bool is_letter_of(enum language l, unsigned token)
  * script. */
 static unsigned most_of(enum language l, unsigned last, unsigned token, bool is_own)
 {
-	bool is_break = token < TOKEN_A, was_break = last < TOKEN_A;
-
-	if (token >= TOKEN_LETTER && is_letter_of(l, token) && (was_break || last >= TOKEN_OPEN || is_letter_of(l, last)))
+	if (token >= TOKEN_LETTER && is_letter_of(l, token) && (is_break(last) || last >= TOKEN_OPEN || is_letter_of(l, last)))
 		return is_own ? OWN_LETTER : FOREIGN_LETTER + in_class[models[l].script][token];
-	if (last >= TOKEN_LETTER && is_letter_of(l, last) && (is_break || is_letter_of(l, token)))
+	if (last >= TOKEN_LETTER && is_letter_of(l, last) && (is_break(token) || is_letter_of(l, token)))
 		return BEHIND_FOREIGN;
 	return UINT_MAX;
 }
@@ -266,7 +270,7 @@ unsigned language_case_cost(const uint16_t *tokens, size_t n)
 			if (token >= TOKEN_OPEN || last != BREAK)
 				sum += costs[last][(tokens[i] & TOKEN_CAPITAL) != 0];
 			last = tokens[i] & TOKEN_CAPITAL ? CAPITAL : SMALL;
-		} else if (token == TOKEN_BREAK || (token >= TOKEN_OPEN && token < TOKEN_LETTER)) {
+		} else if (is_break(token) || (token >= TOKEN_OPEN && token < TOKEN_LETTER)) {
 			last = BREAK;
 		}
 	}

@@ -126,7 +126,7 @@ static const struct {
 	{ 0x2020, TOKEN_SIGN_FEW },
 	{ 0x2030, TOKEN_SIGN_FEW },
 	{ 0x200C, TOKEN_SIGN_FEW },
-	{ 0x00A0, TOKEN_BREAK },
+	{ 0x00A0, TOKEN_NO_BREAK },
 	{ 0xFFFD, TOKEN_BAD },
 };
 

@@ -21,6 +21,7 @@ enum {
 	TOKEN_HAN,                  /* ideographs, kana, hangul */
 	TOKEN_STRANGER,             /* a letter of an alphabet that letters.def does not have */
 	TOKEN_BAD,                  /* U+FFFD */
+	TOKEN_NO_BREAK,             /* a break that is rarer than a letter in the same place of another charset */
 	TOKEN_LETTER = 40,          /* the letters of letters.def, from its first row on */
 	TOKEN_BEFORE_LETTERS = TOKEN_LETTER - 1,
 #define LETTER(script, code, cost) TOKEN_LETTER_##code,

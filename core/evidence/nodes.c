@@ -13,10 +13,8 @@ enum {
 	/* What damage costs: a stray byte, a character that was cut or is forbidden, a pair of surrogates. */
 	FAULT = 7 * LANGUAGE_NAT,
 	PAIR = 2 * LANGUAGE_NAT,
-	/* What a node of another charset costs in a text of UTF-8. */
+	/* What a node of another charset costs in a text of UTF-8, in which a node is UTF-8 more often than not. */
 	OTHER_NODE = 3 * LANGUAGE_NAT,
-	/* Where a text is UTF-8, a node is so more often than not. */
-	UTF_8_NODE = 3 * LANGUAGE_NAT,
 	/* By so much a node has to be likelier UTF-8 of which nothing is but characters that were cut. */
 	CUT_ALONE = 4 * LANGUAGE_NAT,
 	TEXT_BYTES = 1024,
@@ -129,7 +127,7 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 		return 0;
 	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
 		return -1;
-	*kind = lead > (some ? -UTF_8_NODE : CUT_ALONE) ? NODE_STRAY : NODE_OTHER;
+	*kind = lead > (some ? -OTHER_NODE : CUT_ALONE) ? NODE_STRAY : NODE_OTHER;
 	return 0;
 }
 
@@ -181,7 +179,7 @@ static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t a
 
 	if (weigh_node(&lead, &some, bytes + at, end - at, complete, whole) != 0)
 		return -1;
-	if (some && lead > 0) {
+	if (some && lead > -OTHER_NODE) {
 		n->lead += lead;
 		n->utf_8++;
 		return 0;

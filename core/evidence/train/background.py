@@ -8,7 +8,8 @@ import model
 LEAST = 4000            # a language of fewer letters says nothing
 FULL = 20000            # one of more says no more than this
 ROUNDS = 12             # of assigning languages to their likest model
-CARRIED = 0.97
+# which part of a language's letters a charset has to have; feeds in Persian write other letters for some, texts do not
+CARRIED = {'LATIN': 0.97, 'CYRILLIC': 0.97, 'ARABIC': 0.75}
 LEAN, LEAN_LEAST = 0.7, 0.06
 VOWELS = 'aeiouyæœøıƏəаеиоуыэюяіөү'
 # What letters that Unicode does not decompose are like
@@ -28,12 +29,13 @@ def shared_kinds(script, letters):
     return [[c for c in marked if base_of(c) in VOWELS], [c for c in marked if base_of(c) not in VOWELS]]
 
 
-def is_carried(words):
+def is_carried(words, script):
     """whether one of the charsets of feeds has nearly all letters of a language"""
     n = collections.Counter()
     for word, count in words.items():
         n.update({c: count for c in word if not c.isascii() and unicodedata.category(c)[0] in 'LM'})
-    return any(sum(k for c, k in n.items() if c.encode(codec, 'ignore')) >= CARRIED * sum(n.values()) for codec in model.POOL_CODECS)
+    least = CARRIED[script] * sum(n.values())
+    return any(sum(k for c, k in n.items() if c.encode(codec, 'ignore')) >= least for codec in model.POOL_CODECS)
 
 
 class Pool:
@@ -41,37 +43,38 @@ class Pool:
 
     def __init__(self, script, words, letters):
         self.script, self.letters = script, letters
-        words = {tag: w for tag, w in words.items() if is_carried(w)}
-        shares = {tag: model.letter_shares(w, letters) for tag, w in words.items()}
+        words = {tag: w for tag, w in words.items() if is_carried(w, script)}
+        self.letter_shares = {tag: model.letter_shares(w, letters)[0] for tag, w in words.items()}
         mean = collections.Counter()
-        for s in shares.values():
-            for c, share in s.items():
+        for shares in self.letter_shares.values():
+            for c, share in shares.items():
                 mean[c] += share ** 0.5     # in how many languages counts more than how often
         self.order = [c for c, _ in sorted(mean.items(), key=lambda n: (-n[1], n[0]))]
-        self.pairs, self.weight, self.letter_shares = {}, {}, shares
+        self.pairs, self.weight = {}, {}
+        self.alone = collections.Counter()  # what share of all languages' text each class is
         for tag, w in words.items():
             counted = Background(self, 'any')
             counted.count(w)
             total = sum(map(sum, counted.pairs))
             self.pairs[tag] = {(i, j): n / total for i, row in enumerate(counted.pairs) for j, n in enumerate(row) if n}
             self.weight[tag] = min(1, sum(len(word) * n for word, n in w.items()) / FULL)
+            for (_, j), share in self.pairs[tag].items():
+                self.alone[j] += share / len(words)
 
     def clusters(self, seeds):
         """the languages in groups, each of those that are more like one seed than like another"""
-        tags = sorted(self.pairs)
         models = [self.model([s]) for s in seeds]
         for _ in range(ROUNDS):
             groups = [[] for _ in models]
-            for t in tags:
-                costs = [m.cost(self.pairs[t]) for m in models]
-                groups[costs.index(min(costs))].append(t)
+            for tag in sorted(self.pairs):
+                costs = [m.cost(self.pairs[tag]) for m in models]
+                groups[costs.index(min(costs))].append(tag)
             models = [self.model(g) if g else m for g, m in zip(groups, models)]
         return groups
 
     def models(self, seeds):
-        groups = self.clusters(seeds)
-        tag = {'LATIN': 'latn', 'CYRILLIC': 'cyrl', 'HEBREW': 'hebr', 'ARABIC': 'arab'}[self.script]
-        return [self.model(group, f'mul-{tag}-{i + 1}') for i, group in enumerate(groups)]
+        script = {'LATIN': 'latn', 'CYRILLIC': 'cyrl', 'ARABIC': 'arab'}[self.script]
+        return [self.model(group, f'mul-{script}-{i + 1}') for i, group in enumerate(self.clusters(seeds))]
 
     def model(self, tags, name='any'):
         made = Background(self, name)
@@ -83,76 +86,52 @@ class Background(model.Model):
     """A group of a pool's languages as one model. A pair that few of them have leans on that of the letters without marks."""
 
     def __init__(self, pool, tag):
-        self.tag, self.script, self.rarity, self.pool = tag, pool.script, model.BACKGROUND_RARITY, pool
+        self.tag, self.script, self.rarity, self.pool = tag, pool.script, model.RARITY, pool
         self.name_classes(pool.order, shared_kinds(pool.script, pool.letters))
-        classes = {c: i for c, i in self.index.items()}
-        self.bases = collections.defaultdict(set)       # of each class
-        for i in range(self.size):
-            self.bases[i] = {('class', i)}
-        for c, i in classes.items():
+        self.bases = [set() for _ in range(self.size)]      # the classes that each is like; itself where there is none
+        for c, i in self.index.items():
             b = base_of(c)
-            like = ord(b) - 96 if self.script == 'LATIN' and b.isascii() else classes.get(b, i)
-            self.bases[i] = (self.bases[i] - {('class', i)}) | {('class', like)}
+            self.bases[i].add(ord(b) - 96 if self.script == 'LATIN' and b.isascii() else self.index.get(b, i))
+        self.bases = [b or {i} for i, b in enumerate(self.bases)]
 
     def learn(self, tags):
+        """the costs of pairs in these languages, of which each counts as much as its text allows"""
         n = self.size
-        pairs, one, squares = [[0.0] * n for _ in range(n)], [0.0] * n, [0.0] * n
+        pairs, squares = [[0.0] * n for _ in range(n)], [0.0] * n
         for tag in tags:
             rows = collections.Counter()
             for (i, j), share in self.pool.pairs[tag].items():
                 pairs[i][j] += share * self.pool.weight[tag]
                 rows[i] += share * self.pool.weight[tag]
             for i, share in rows.items():
-                one[i] += share
                 squares[i] += share * share
-        self.probabilities = self.smooth(pairs, one, squares)
-        self.costs = [[-math.log(p) for p in row] for row in self.probabilities]
+        self.costs = [[-math.log(p) for p in row] for row in self.smooth(pairs, squares)]
 
-    def smooth(self, pairs, one, squares):
-        n = self.size
+    def smooth(self, pairs, squares):
+        """the probability of each class behind each: the less languages have one, the more it leans on its base"""
         rows = [sum(row) for row in pairs]
-        alone = [sum(row[j] for row in pairs) / sum(rows) for j in range(n)]
-        everywhere = self.pool_alone()
-        alone = [0.8 * a + 0.2 * e + 2e-6 for a, e in zip(alone, everywhere)]
-        # pairs of letters without their marks
-        base = [{b[1] for b in self.bases[i]} for i in range(n)]
-        plain = [[0.0] * n for _ in range(n)]
-        for i in range(n):
-            for j in range(n):
-                if pairs[i][j]:
-                    for a in base[i]:
-                        for b in base[j]:
-                            plain[a][b] += pairs[i][j] / len(base[i]) / len(base[j])
-        plain_one = [sum(row[j] for row in plain) for j in range(n)]
-        of_base = [0.0] * n
-        for j in range(n):
-            for b in base[j]:
-                of_base[b] += alone[j] / len(base[j])
-        total = sum(plain_one)
-        for i in range(n):
-            lean = 0.01 * total / n
-            row = sum(plain[i]) + lean
-            plain[i] = [(plain[i][j] + lean * of_base[j]) / row for j in range(n)]
-        share = [{b: alone[j] / len(base[j]) / of_base[b] for b in base[j]} for j in range(n)]
-        result = []
-        for i in range(n):
-            row = [sum(plain[a][b] for a in base[i]) / len(base[i]) for b in range(n)]
-            back = [sum(row[b] * share[j][b] for b in base[j]) for j in range(n)]
-            back_sum = sum(back)
-            languages = one[i] ** 2 / squares[i] if squares[i] else 0
+        alone = [0.8 * sum(row[j] for row in pairs) / sum(rows) + 0.2 * self.pool.alone[j] + 2e-6 for j in range(self.size)]
+        for i, back in enumerate(self.by_bases(pairs, alone)):
+            languages = rows[i] ** 2 / squares[i] if rows[i] else 0
             lean = max(LEAN_LEAST, LEAN / (LEAN + languages))
-            result.append([(1 - lean) * (pairs[i][j] / rows[i] if rows[i] else alone[j]) + lean * (0.9 * back[j] / back_sum + 0.1 * alone[j])
-                           for j in range(n)])
-        return result
+            yield [(1 - lean) * (n / rows[i] if rows[i] else alone[j]) + lean * (0.9 * back[j] / sum(back) + 0.1 * alone[j])
+                   for j, n in enumerate(pairs[i])]
 
-    def pool_alone(self):
-        if not hasattr(self.pool, 'alone'):
-            alone = [0.0] * self.size
-            for pairs in self.pool.pairs.values():
-                for (_, j), share in pairs.items():
-                    alone[j] += share / len(self.pool.pairs)
-            self.pool.alone = alone
-        return self.pool.alone
+    def by_bases(self, pairs, alone):
+        """how likely each class is behind each if letters follow each other as they do without marks"""
+        every, bases = range(self.size), self.bases
+        plain, of_base = [[0.0] * self.size for _ in every], [0.0] * self.size
+        for j in every:
+            for b in bases[j]:
+                of_base[b] += alone[j] / len(bases[j])
+                for i in every:
+                    for a in bases[i] if pairs[i][j] else ():
+                        plain[a][b] += pairs[i][j] / len(bases[i]) / len(bases[j])
+        least = 0.01 * sum(map(sum, plain)) / self.size
+        plain = [[(n + least * one) / (sum(row) + least) for n, one in zip(row, of_base)] for row in plain]
+        for i in every:
+            row = [sum(plain[a][b] for a in bases[i]) / len(bases[i]) for b in every]
+            yield [sum(row[b] * alone[j] / len(bases[j]) / of_base[b] for b in bases[j]) for j in every]
 
     def is_plain(self, i):
         return i < 1 + self.ascii
@@ -164,7 +143,7 @@ class Background(model.Model):
     def rows(self, pooled):
         """The costs. Within a class that letters share, language_cost() adds what the letter costs as a stranger; so what the class
         has of strangers comes off here."""
-        shared = range(1 + self.ascii + len(self.own), self.open)
-        off = {k: -math.log(sum(pooled.get(c, 0) for c, i in self.index.items() if i == k) + 1e-4) for k in shared}
+        off = {k: -math.log(sum(pooled.get(c, 0) for c, i in self.index.items() if i == k) + 1e-4)
+               for k in range(1 + self.ascii + len(self.own), self.open)}
         for i, row in enumerate(self.costs):
             yield [min(model.TOP, max(0, round((cost - off.get(j, 0)) * model.UNIT) + self.clash(i, j))) for j, cost in enumerate(row)]

@@ -45,11 +45,11 @@ def pool_shares(shares):
 
 def write_languages(path, order, models, pooled):
     with open(path, 'w', encoding='utf-8') as f:
-        f.write('/* LANGUAGE(id, tag, script, rarity, number of classes, of own letters among them, class of each token, rows of costs): how letters follow each other\n'
-                ' * (language.h). Made by train/languages.py; train/README names the texts. */\n')
+        f.write('/* LANGUAGE(id, tag, script, rarity, number of classes, of own letters among them, class of each token, rows of\n'
+                ' * costs): how letters follow each other (language.h). Made by train/languages.py; train/README names the texts. */\n')
         for model in models:
             classes = [0] + ([i if model.ascii == 26 else 1 for i in range(1, 27)])
-            classes += [model.open, model.close] + [model.sign] * 4 + [model.alien, model.alien, model.sign]
+            classes += [model.open, model.close] + [model.sign] * 4 + [model.alien, model.alien, model.sign, 0]
             classes += [model.sign] * (FIRST_LETTER - len(classes))
             classes += [model.index.get(c, model.other if script_of(c) == model.script else model.alien) for c in order]
             text = [text_of(classes[i:i + 100]) for i in range(0, len(classes), 100)]
@@ -104,7 +104,7 @@ def main():
     letters = all_letters()
     words = {tag: words_of(folder, tag) for tag in SCRIPT}
     models = [Model(tag, words[tag], letters) for tag in SCRIPT]
-    pooled = {s: pool_shares([letter_shares(words[tag], letters[s]) for tag in SCRIPT if SCRIPT[tag] == s]) for s in RANGES}
+    pooled = {s: pool_shares([letter_shares(words[tag], letters[s])[0] for tag in SCRIPT if SCRIPT[tag] == s]) for s in RANGES}
     for script, found in read_pools(folder, words).items():
         pool = background.Pool(script, found, letters[script])
         pooled[script] = pool_shares([pooled[script], pool_shares(pool.letter_shares.values())])

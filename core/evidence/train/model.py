@@ -18,22 +18,22 @@ CLASH = 24
 
 LATIN = 'en fr de es pt it nl sv da nb fi is ca sq pl cs sk hu hr sl ro tr lt lv et vi'.split()
 CYRILLIC = 'ru uk bg sr be mk'.split()
-# Languages with few feeds: each costs RARITY more
-LATIN_FEW = 'cy ga gd br eu gl oc af nn lb fo fy mt eo az ku'.split()
+# Languages with few feeds
+LATIN_FEW = 'cy ga gd br eu gl oc af nn lb fo fy mt eo ku hsb'.split()
 CYRILLIC_FEW = 'kk tt ky ba tg'.split()
-RARITY = 18
+RARITY = 12             # what it costs that few feeds are in a language or in one without a model
 SCRIPT = {**{tag: 'LATIN' for tag in LATIN + LATIN_FEW}, **{tag: 'CYRILLIC' for tag in CYRILLIC + CYRILLIC_FEW},
           'el': 'GREEK', 'he': 'HEBREW', 'yi': 'HEBREW', 'ar': 'ARABIC', 'fa': 'ARABIC', 'ur': 'ARABIC', 'th': 'THAI'}
 FEW = LATIN_FEW + CYRILLIC_FEW + ['yi', 'ur']
-# Models of the languages of a script that have none of their own: a language that each is like, and how much each costs more
-BACKGROUNDS = {'LATIN': 'oc nds sw qu dsb'.split(), 'CYRILLIC': ['ru', 'kk'], 'HEBREW': ['yi'], 'ARABIC': ['fa']}
+# Models of the languages of a script that have none of their own: a language that each is like
+BACKGROUNDS = {'LATIN': 'oc nds sw dsb'.split(), 'CYRILLIC': ['ru', 'kk'], 'ARABIC': ['fa']}
 POOL_CODECS = 'cp1252 cp1250 cp1254 cp1257 iso8859-14 iso8859-3 cp1251 ptcp154 cp1255 cp1256'.split()
-BACKGROUND_RARITY = 24
 RANGES = {'LATIN': [(0xC0, 0x24F), (0x300, 0x323), (0x1E00, 0x1EFF)], 'CYRILLIC': [(0x400, 0x52F)], 'GREEK': [(0x370, 0x3FF)],
           'HEBREW': [(0x590, 0x5FF)], 'ARABIC': [(0x600, 0x6FF)], 'THAI': [(0xE00, 0xE7F)]}
 # A letter is the language's own from this share of all its letters beyond ASCII on.
 OWN = {'LATIN': 0.002}
 OWN_ELSE = 0.0003
+OWN_OF_ALL = 0.00002    # and of all its letters
 CODECS = '''cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp874 iso8859-2 iso8859-3 iso8859-4 iso8859-5
 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u cp866
 mac-cyrillic mac-roman mac-latin2 mac-turkish mac-croatian mac-romanian cp437 cp737 cp775 cp850 cp852 cp855 cp857 cp860
@@ -102,13 +102,16 @@ def words_of(folder, tag):
 
 
 def letter_shares(words, letters):
-    n = collections.Counter()
+    """what share of the letters beyond ASCII each is, and what share they are of all letters"""
+    n, ascii_letters = collections.Counter(), 0
     for word, count in words.items():
         for c in word:
             if fold(c) in letters:
                 n[fold(c)] += count ** WORD_POWER
+            elif c.isascii() and c.isalpha():
+                ascii_letters += count ** WORD_POWER
     total = sum(n.values())
-    return {c: k / total for c, k in n.items()}
+    return {c: k / total for c, k in n.items()}, total / (total + ascii_letters)
 
 
 class Model:
@@ -116,9 +119,9 @@ class Model:
 
     def __init__(self, tag, words, letters):
         self.tag, self.script, self.rarity = tag, SCRIPT[tag], RARITY if tag in FEW else 0
-        shares = letter_shares(words, letters[self.script])
-        own = sorted((c for c, s in shares.items() if s > OWN.get(self.script, OWN_ELSE)), key=lambda c: -shares[c])
-        self.name_classes(own, [])
+        shares, of_all = letter_shares(words, letters[self.script])
+        least = max(OWN.get(self.script, OWN_ELSE), OWN_OF_ALL / of_all)
+        self.name_classes(sorted((c for c, s in shares.items() if s > least), key=lambda c: -shares[c]), [])
         self.count(words)
 
     def name_classes(self, own, shared):

@@ -18,7 +18,7 @@ more="mediawiki abiword-common akregator apt aptitude-common audacity-data baoba
 	mousepad nautilus-data okular pidgin-data plasma-desktop-data pluma-common python3-django rhythmbox-data seahorse
 	shared-mime-info shotwell-common software-properties-common synaptic tar thunar-data totem-common tracker
 	transmission-common tuxmath-data tuxpaint-data tuxtype-data util-linux-locales virt-manager vlc-l10n wget wordpress-l10n
-	xfce4-session xkb-data yelp zenity-common"
+	exo-utils libgnutls30 xfce4-session xkb-data yelp zenity-common"
 for language in $languages; do
 	packages="$packages libreoffice-l10n-$language libreoffice-help-$language firefox-esr-l10n-$language manpages-$language"
 done

@@ -21,8 +21,9 @@ fr de pt it nl sv da nb fi is ca en sq es'''.split()
 OTHER_NAMES = {'nb-no': 'nb', 'nb_NO': 'nb', 'no': 'nb', 'sv-se': 'sv', 'pt-br': 'pt', 'pt_BR': 'pt', 'pt-pt': 'pt', 'pt_PT': 'pt',
                'es-es': 'es', 'zh-cn': 'zh', 'zh_CN': 'zh', 'zh-tw': 'zh-TW', 'zh_TW': 'zh-TW', 'en_GB': 'en', 'en_US': 'en', 'C': 'en'}
 NOT_TRANSLATED = 'en-more'
-OTHER_NAMES_MORE = {'ga-ie': 'ga', 'fy-nl': 'fy', 'nn-no': 'nn', 'tg-cyrl': 'tg', 'tt-cyrl': 'tt', 'kk-cyrl': 'kk', 'ku-latn': 'ku', 'kmr': 'ku',
-                    'gug': 'gn', 'ug-arab': 'ug', 'skr-arab': 'skr', 'ks-arab': 'ks', 'crh-latn': 'crh', 'en-gb': 'en', 'fil': 'tl'}
+OTHER_NAMES_MORE = {'ga-ie': 'ga', 'fy-nl': 'fy', 'nn-no': 'nn', 'tg-cyrl': 'tg', 'tt-cyrl': 'tt', 'kk-cyrl': 'kk', 'ku-latn': 'ku',
+                    'kmr': 'ku', 'gug': 'gn', 'ug-arab': 'ug', 'skr-arab': 'skr', 'ks-arab': 'ks', 'crh-latn': 'crh', 'en-gb': 'en',
+                    'fil': 'tl'}
 # Paragraphs of these languages that are all ASCII are English that nobody has translated.
 WITHOUT_ASCII = '''ru uk bg sr be mk pl cs hu sk hr sl ro el tr he ar fa lt lv vi th ja zh zh-TW ko is'''.split()
 
