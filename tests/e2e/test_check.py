@@ -166,6 +166,7 @@ def test_bytes_that_are_not_utf_8():
     assert text.startswith('These 4 bytes are not UTF-8: 0x92 at offset 50 (line 3), read as "’"; 0xC3 at offset ')
     assert "; 0xC0 0x80 at offset 80 (line 4), dropped. " in text and "windows-125" not in text
     assert text in page("-t", "application/xml; charset=utf-8", "-", body=STRAY).text
+    assert rb'0x92 at offset 50 (line 3), read as "\u{2019}"; 0xC3 at' in run("-t", "application/xml; charset=utf-8", "-", body=STRAY)[0]
 
 
 def test_only_the_first_places_are_named():
@@ -419,6 +420,13 @@ def test_a_url(origin):
     assert report["response"]["status"] == 200 and report["response"]["hops"] == []
     assert report["response"]["head"].startswith("HTTP/1.1 200 OK\r\n") and "X-Odd: a\tb\r\n" in report["response"]["head"]
     assert findings(report) == ["header-wrong"] and f"your feed {origin.url}/feed\n" in report["mail"]
+
+
+def test_a_url_whose_gzip_has_no_label(origin):
+    serve(origin, {"/feed": message("200 OK", "Content-Type: application/xml; charset=utf-8", body=gzip.compress(STRAY))})
+    report = found(f"{origin.url}/feed")
+    assert findings(report) == ["gzip", "malformed"] and report["not_utf8"]["first"][0]["offset"] == 50
+    assert report["summary"] == "Readable: yes, after 3 repairs. Labelled utf-8, is utf-8 apart from 4 bytes. It is gzip without a Content-Encoding."
 
 
 def test_redirects_are_shown_hop_by_hop(origin, another):
