@@ -167,8 +167,9 @@ make_countries() { rows "$1" | generate '{ gsub(/ /, ", ", $3); print ".It Li ."
 make_advice() {
 	rows "$1" | generate '
 		function placed(text,    i, n, from, to) {
-			n = split("h d c a t s n l f", from, " ")
-			split("LABEL LABEL CHARSET CHARSET TYPE STATUS N LINE FAULT", to, " ")
+			n = split("h d c a t k s n p l f", from, " ")
+			split("LABEL LABEL CHARSET CHARSET TYPE FORMAT STATUS N PLACES LINE FAULT", to, " ")
+			to[9] = "These N bytes are not CHARSET: PLACES. "
 			for (i = 1; i <= n; i++) gsub("%" from[i], to[i], text)
 			return text
 		}

@@ -193,3 +193,8 @@ int gzip_peel_finish(struct gzip_peel *p)
 		return peel_decide(p);
 	return p->state == PEEL_UNPACKS && !content_coding_complete(p->decode) ? GZIP_PEEL_DAMAGED : 0;
 }
+
+bool gzip_peel_has_unpacked(const struct gzip_peel *p)
+{
+	return p->state == PEEL_UNPACKS;
+}

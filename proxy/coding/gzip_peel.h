@@ -17,5 +17,7 @@ void gzip_peel_free(struct gzip_peel **);
 /* 0, what the sink returned, NORMALISE_NO_MEMORY or GZIP_PEEL_DAMAGED. */
 int gzip_peel_feed(struct gzip_peel *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int gzip_peel_finish(struct gzip_peel *) __attribute__((warn_unused_result));
+/* Whether what has gone on was unpacked. */
+bool gzip_peel_has_unpacked(const struct gzip_peel *);
 
 #endif

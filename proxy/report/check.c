@@ -8,6 +8,7 @@
 #include "core/decode/decoder.h"
 #include "core/evidence/scan.h"
 #include "proxy/coding/gzip_peel.h"
+#include "proxy/report/check_agree.h"
 #include "proxy/report/wellformed.h"
 
 struct check {
@@ -16,6 +17,8 @@ struct check {
 	bool cut;                               /* what it unpacks is damaged: the report is on what came before */
 	struct normaliser *normaliser;
 	int stopped;                            /* the result of the normaliser that ended it; 0: none */
+	struct normaliser *decoding;            /* makes no repairs, so that its text tells what bytes were read as */
+	struct strays strays;
 	struct wellformed *wellformed;
 	/* the body's start, on which the normaliser (core/normalise) decides as well */
 	uint8_t window[NORMALISE_SNIFF_BYTES];
@@ -44,7 +47,34 @@ static int check_on_write(void *arg, const uint8_t *bytes, size_t len)
 	return 0;
 }
 
+static int check_on_decode(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct check *c = arg;
+
+	strays_feed_decoded(&c->strays, bytes, len);
+	return 0;
+}
+
 static int check_take(void *arg, const uint8_t *bytes, size_t len);
+
+static int check_decode_on(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct check *c = arg;
+
+	return normaliser_feed(c->decoding, bytes, len);
+}
+
+/* NULL: out of memory. */
+static struct normaliser *check_decoding(struct check *c)
+{
+	struct normalise_options options = c->options.normalise;
+	const struct normalise_events events = { check_on_decided, NULL, check_on_decode, c };
+
+	c->strays.sink = (struct sink){ check_decode_on, c };
+	options.repairs = 0;
+	options.gateway = NULL;
+	return normaliser_new(&options, &events);
+}
 
 struct check *check_new(const struct check_options *options)
 {
@@ -56,9 +86,10 @@ struct check *check_new(const struct check_options *options)
 	c->options = *options;
 	c->peel = gzip_peel_new(&c->options.normalise, (struct sink){ check_take, c });
 	c->normaliser = normaliser_new(&options->normalise, &events);
+	c->decoding = check_decoding(c);
 	c->wellformed = wellformed_new(NULL);
 	c->before.escapes = true;
-	if (!c->peel || !c->normaliser || !c->wellformed)
+	if (!c->peel || !c->normaliser || !c->decoding || !c->wellformed)
 		check_free(&c);
 	return c;
 }
@@ -71,6 +102,7 @@ void check_free(struct check **cp)
 		return;
 	gzip_peel_free(&c->peel);
 	normaliser_free(&c->normaliser);
+	normaliser_free(&c->decoding);
 	wellformed_free(&c->wellformed);
 	free(c);
 	*cp = NULL;
@@ -120,6 +152,8 @@ static int check_take(void *arg, const uint8_t *bytes, size_t len)
 		excerpt_feed(&c->before, bytes + take, len - take);
 	if (c->stopped == 0 && c->options.untouched == VREASON_NONE)
 		c->stopped = normaliser_feed(c->normaliser, bytes, len);
+	if (c->stopped == 0 && c->options.untouched == VREASON_NONE)
+		c->stopped = strays_feed(&c->strays, bytes, len);
 	return c->stopped == NORMALISE_NO_MEMORY ? -1 : 0;
 }
 
@@ -144,6 +178,8 @@ static int check_verdicts(struct check *c)
 	for (int i = 0; i < POLICY_COUNT; i++)
 		if (policy_decide((enum policy)i, &c->evidence, &r->verdicts[i]))
 			return -1;
+	if (check_agree(r->leaders, r->verdicts, &c->evidence))
+		return -1;
 	if (!c->options.explain)
 		return 0;
 	r->explanation = &c->explanation;
@@ -162,9 +198,16 @@ static int check_result(struct check *c)
 		return 0;
 	if (c->stopped == 0)
 		c->stopped = normaliser_finish(c->normaliser);
+	if (c->stopped == 0)
+		c->stopped = strays_end(&c->strays);
+	if (c->stopped == 0)
+		c->stopped = normaliser_finish(c->decoding);
+	strays_finish(&c->strays);
 	if (c->stopped == NORMALISE_NO_MEMORY)
 		return -1;
 	c->report.result = normaliser_verdict(c->normaliser);
+	if (c->report.result->charset == CS_UTF_8)
+		c->report.strays = &c->strays;
 	c->told = *normaliser_report(c->normaliser);
 	c->told.bytes_in = bytes;
 	return 0;
@@ -269,6 +312,9 @@ int check_finish(struct check *c)
 	r->evidence = &c->evidence;
 	r->first_len = c->len < sizeof r->first ? c->len : sizeof r->first;
 	memcpy(r->first, c->window, r->first_len);
+	r->unpacked = gzip_peel_has_unpacked(c->peel);
+	r->damaged = c->cut;
+	check_prolog_read(&r->prolog, &c->evidence);
 	check_dump_start(&r->start, &c->evidence);
 	check_dump_around(&r->around, &r->start, &c->before, &c->evidence);
 	if (check_verdicts(c) || check_result(c))

@@ -6,6 +6,7 @@
 
 #include "proxy/report/advice.h"
 #include "proxy/report/check_html_style.h"
+#include "proxy/report/summary.h"
 #include "proxy/report/visible.h"
 
 static const char *const mark_classes[MARK_COUNT] = {
@@ -82,6 +83,12 @@ static void html_response(FILE *out, const struct check_response *a, unsigned nu
 
 /* ---- evidence ---- */
 
+static const char *const hidden_names[HIDDEN_COUNT] = {
+	[HIDDEN_BEHIND_JUNK] = "XMLEnc behind junk",
+	[HIDDEN_MALFORMED] = "XMLEnc, malformed",
+	[HIDDEN_REPEATED] = "XMLEnc of a second declaration",
+};
+
 static void html_evidence(FILE *out, const struct check_report *c)
 {
 	const struct evidence *e = c->evidence;
@@ -97,7 +104,7 @@ static void html_evidence(FILE *out, const struct check_report *c)
 	html_row(out, "XMLGuessEnc", charset_name(e->guess.charset));
 	html_row(out, "XMLEnc", e->XMLEnc.text);
 	if (e->hidden_enc.text[0])
-		html_row(out, "XMLEnc behind junk", e->hidden_enc.text);
+		html_row(out, hidden_names[c->prolog.hidden], e->hidden_enc.text);
 	if (e->utf8.ascii)
 		html_row(out, "Bytes", "ASCII only");
 	else
@@ -190,11 +197,11 @@ static void html_charset(FILE *out, const struct verdict *v)
 static void html_verdict(FILE *out, const struct check_report *c, enum policy policy)
 {
 	const struct verdict *v = &c->verdicts[policy];
-	bool agrees = check_agrees(v, &c->verdicts[POLICY_AUTO]);
+	const char *class = check_agrees(c, policy) ? "same" : "parts";
 
-	fprintf(out, "<tr class=\"%s\"><th scope=\"row\">%s</th><td>", agrees ? "same" : "parts", policy_name(policy));
+	fprintf(out, "<tr class=\"%s\"><th scope=\"row\">%s</th><td>", class, policy_name(policy));
 	html_charset(out, v);
-	fprintf(out, "</td><td>%s</td><td>", agrees ? "same" : "parts");
+	fprintf(out, "</td><td>%s</td><td>", check_beside_auto(c, policy));
 	html_words(out, v);
 	fputs("</td></tr>\n", out);
 }
@@ -314,11 +321,23 @@ static void html_advice(FILE *out, const struct check_report *c, unsigned number
 	html_mail(out, c, number);
 }
 
+static void html_summary(FILE *out, const struct check_report *c)
+{
+	struct text t = { 0 };
+
+	summary_text(&t, c);
+	fprintf(out, "<p class=\"%s\">", c->normalised && !c->fault ? "same" : "parts");
+	html_appended(out, &t);
+	fputs("</p>\n", out);
+}
+
 void check_html_report(FILE *out, const struct check_report *c, unsigned number)
 {
 	fprintf(out, "<article aria-labelledby=\"feed-%u\">\n<h2 id=\"feed-%u\">", number, number);
 	html_peer(out, c->file);
-	fprintf(out, "</h2>\n<p>%" PRIu64 " bytes</p>\n", c->report->bytes_in);
+	fputs("</h2>\n", out);
+	html_summary(out, c);
+	fprintf(out, "<p>%" PRIu64 " bytes</p>\n", c->report->bytes_in);
 	html_advice(out, c, number);
 	html_texts(out, c);
 	html_result(out, c);

@@ -5,6 +5,7 @@
 
 #include "proxy/report/advice.h"
 #include "proxy/report/check_explain.h"
+#include "proxy/report/summary.h"
 
 static const char *or_null(const char *text)
 {
@@ -24,6 +25,12 @@ static void json_hex(struct json *j, const char *key, const uint8_t *bytes, size
 	json_string(j, key, text);
 }
 
+static const char *const hidden_names[HIDDEN_COUNT] = {
+	[HIDDEN_BEHIND_JUNK] = "XMLEnc_behind_junk",
+	[HIDDEN_MALFORMED] = "XMLEnc_malformed",
+	[HIDDEN_REPEATED] = "XMLEnc_repeated",
+};
+
 static void json_evidence(struct json *j, const struct check_report *c)
 {
 	const struct evidence *e = c->evidence;
@@ -36,7 +43,8 @@ static void json_evidence(struct json *j, const struct check_report *c)
 	json_string(j, "BOMEnc", or_null(charset_name(e->BOMEnc)));
 	json_string(j, "XMLGuessEnc", or_null(charset_name(e->guess.charset)));
 	json_string(j, "XMLEnc", or_null(e->XMLEnc.text));
-	json_string(j, "XMLEnc_behind_junk", or_null(e->hidden_enc.text));
+	for (int i = 0; i < HIDDEN_COUNT; i++)
+		json_string(j, hidden_names[i], i == (int)c->prolog.hidden ? or_null(e->hidden_enc.text) : NULL);
 	json_bool(j, "ascii", e->utf8.ascii);
 	json_bool(j, "utf8_valid", e->utf8.valid);
 	json_number(j, "utf8_multibyte", utf8.multibyte);
@@ -159,10 +167,11 @@ static void json_parted(struct json *j, const struct check_report *c, enum polic
 
 	json_open(j, NULL);
 	json_string(j, "charset", or_null(charset_name(v->charset)));
+	json_string(j, "named", check_published(v));
 	json_string(j, "error", v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL);
 	json_open_list(j, "policies");
 	for (int i = leader; i < POLICY_COUNT; i++)
-		if (check_leader(c, (enum policy)i) == leader)
+		if (c->leaders[i] == leader)
 			json_string(j, NULL, policy_name((enum policy)i));
 	json_close_list(j);
 	json_close(j);
@@ -176,7 +185,7 @@ static void json_rules(struct json *j, const struct check_report *c)
 	json_close(j);
 	json_open_list(j, "parted");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		if ((int)check_leader(c, (enum policy)i) == i)
+		if ((int)c->leaders[i] == i)
 			json_parted(j, c, (enum policy)i);
 	json_close_list(j);
 }
@@ -230,8 +239,46 @@ static int json_advice(struct json *j, const struct check_report *c)
 	return failed | json_text(j, "mail", &t);
 }
 
+static void json_stray(struct json *j, const struct stray *s)
+{
+	json_open(j, NULL);
+	json_number(j, "offset", s->offset);
+	json_number(j, "line", s->line);
+	json_number(j, "length", s->len);
+	json_hex(j, "bytes", s->bytes, s->len < STRAY_BYTES ? (size_t)s->len : STRAY_BYTES);
+	json_string(j, "read_as", s->found ? s->text : NULL);
+	json_close(j);
+}
+
+static void json_strays(struct json *j, const struct strays *s)
+{
+	if (!s) {
+		json_null(j, "not_utf8");
+		return;
+	}
+	json_open(j, "not_utf8");
+	json_number(j, "bytes", s->bytes);
+	json_number(j, "places", s->places);
+	json_number(j, "surrogate_pairs", s->pairs);
+	json_open_list(j, "first");
+	for (size_t i = 0; i < s->n; i++)
+		json_stray(j, &s->first[i]);
+	json_close_list(j);
+	json_close(j);
+}
+
+static int json_summary(struct json *j, const struct check_report *c)
+{
+	struct text t = { 0 };
+
+	summary_text(&t, c);
+	return json_text(j, "summary", &t);
+}
+
 static int json_additions(struct json *j, const struct check_report *c)
 {
+	int failed;
+
 	json_bool(j, "label_seen", c->http);
 	json_response(j, c->response);
 	json_open_list(j, "dump");
@@ -240,7 +287,9 @@ static int json_additions(struct json *j, const struct check_report *c)
 	json_close_list(j);
 	json_rules(j, c);
 	json_texts(j, c);
-	return json_advice(j, c);
+	json_strays(j, c->strays);
+	failed = json_summary(j, c);
+	return json_advice(j, c) | failed;
 }
 
 int check_report_json(struct json *j, const char *key, const struct check_report *c)

@@ -11,18 +11,48 @@ const char *check_published(const struct verdict *v)
 	return v->extended ? v->was : v->named;
 }
 
-bool check_agrees(const struct verdict *a, const struct verdict *b)
+bool check_same_name(const struct verdict *a, const struct verdict *b)
 {
-	return a->kind == b->kind && a->charset == b->charset && (a->kind == VERDICT_CHARSET || a->error == b->error);
+	const char *x = check_published(a), *y = check_published(b);
+
+	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-enum policy check_leader(const struct check_report *r, enum policy policy)
+bool check_agrees(const struct check_report *r, enum policy policy)
 {
-	enum policy i = (enum policy)0;
+	return r->leaders[policy] == r->leaders[POLICY_AUTO];
+}
 
-	while (i != policy && !check_agrees(&r->verdicts[i], &r->verdicts[policy]))
-		i = (enum policy)(i + 1);
-	return i;
+const char *check_beside_auto(const struct check_report *r, enum policy policy)
+{
+	if (!check_agrees(r, policy))
+		return "parts";
+	return check_same_name(&r->verdicts[policy], &r->verdicts[POLICY_AUTO]) ? "same" : "same text";
+}
+
+bool check_label_fits(const struct charset_label *label, const struct check_report *r)
+{
+	const struct charset_info *said = charset_info(label->charset), *is = charset_info(r->result->charset);
+
+	if (!r->beyond)
+		return said->family == is->family || said->family == FAMILY_STATEFUL;
+	if (label->charset == CS_UTF_16 || label->charset == CS_UTF_32)
+		return said->family == is->family;
+	return label->charset == r->result->charset && !label->ascii;
+}
+
+const struct evidence_label *check_declared(const struct check_report *r)
+{
+	return r->evidence->XMLEnc.text[0] ? &r->evidence->XMLEnc : &r->evidence->hidden_enc;
+}
+
+void check_put_peer(struct text *t, const char *text)
+{
+	for (; *text; text++) {
+		bool control = (unsigned char)*text < 0x20 || *text == 0x7f;
+
+		text_add(t, control ? "?" : text, 1);
+	}
 }
 
 bool check_next_step(const struct verdict *v, const char **at, struct check_step *step)

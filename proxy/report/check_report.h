@@ -10,7 +10,10 @@
 
 #include "core/normalise/normalise.h"
 #include "core/policy/policy_explain.h"
+#include "proxy/base/text.h"
 #include "proxy/report/check_dump.h"
+#include "proxy/report/check_prolog.h"
+#include "proxy/report/strays.h"
 
 enum { CHECK_FIRST_BYTES = 32, CHECK_TEXT_MAX = 3 * EXCERPT_BYTES + 64, CHECK_HOPS_MAX = 24 };
 
@@ -41,7 +44,12 @@ struct check_report {
 	struct check_dump start, around;        /* the first bytes, and those around the first beyond ASCII */
 	const struct evidence *evidence;
 	struct verdict verdicts[POLICY_COUNT];
+	enum policy leaders[POLICY_COUNT];      /* of each verdict the first that comes to the same text */
 	const struct verdict *result;           /* the verdict of `auto`, as in the proxy */
+	struct check_prolog prolog;
+	bool unpacked;                          /* the body was unpacked from gzip without a Content-Encoding */
+	bool damaged;                           /* that gzip ended early, or it was not gzip to its end */
+	const struct strays *strays;            /* the bytes that are not UTF-8; NULL: the body is another charset */
 	const struct normalise_report *report;
 	/* The piece around the first bytes beyond ASCII as valid UTF-8, a peer's: as the label would have shown it, and
 	 * as utfeed sends it. "": there is none. label: the charset by which `before` was read; NULL: the label is an
@@ -57,10 +65,19 @@ struct check_report {
 
 /* The charset that the policy gives as published, by which other programs can be compared; NULL: none. */
 const char *check_published(const struct verdict *);
-/* Whether two verdicts come to the same text: the same charset, or the same error. */
-bool check_agrees(const struct verdict *, const struct verdict *);
-/* The first policy that comes to the same text as this one: where it is another, this one has been told already. */
-enum policy check_leader(const struct check_report *, enum policy);
+/* Whether two verdicts call the charset the same. */
+bool check_same_name(const struct verdict *, const struct verdict *);
+/* Whether a verdict comes to the same text as auto's, or to the same error. */
+bool check_agrees(const struct check_report *, enum policy);
+/* How a verdict stands beside auto's, in a word or two. */
+const char *check_beside_auto(const struct check_report *, enum policy);
+
+/* Whether a known label is right for the body. While all bytes are ASCII any charset that has ASCII is. */
+bool check_label_fits(const struct charset_label *, const struct check_report *);
+/* The declared encoding, wherever it stands. */
+const struct evidence_label *check_declared(const struct check_report *);
+/* Appends a peer's text within ours: no control character of it ends a line. */
+void check_put_peer(struct text *, const char *);
 
 /* Walks the words of a verdict's path. Start with at = verdict.path; false at the end. words: their meaning. */
 struct check_step {

@@ -5,6 +5,7 @@
 
 #include "proxy/report/advice.h"
 #include "proxy/report/check_explain.h"
+#include "proxy/report/summary.h"
 #include "proxy/report/visible.h"
 
 #define TEXT_INDENT "    "
@@ -92,6 +93,10 @@ static void print_first(const struct text_page *p, const struct check_report *c)
 	fputs("|\n", p->out);
 }
 
+static const char *const hidden_names[HIDDEN_COUNT] = {
+	[HIDDEN_BEHIND_JUNK] = "  behind junk", [HIDDEN_MALFORMED] = "  malformed", [HIDDEN_REPEATED] = "  repeated",
+};
+
 static void print_evidence(const struct text_page *p, const struct check_report *c)
 {
 	const struct evidence *e = c->evidence;
@@ -104,7 +109,7 @@ static void print_evidence(const struct text_page *p, const struct check_report 
 	row(p, "XMLGuessEnc", charset_name(e->guess.charset));
 	row_peer(p, "XMLEnc", e->XMLEnc.text);
 	if (e->hidden_enc.text[0])
-		row_peer(p, "  behind junk", e->hidden_enc.text);
+		row_peer(p, hidden_names[c->prolog.hidden], e->hidden_enc.text);
 	if (e->utf8.ascii)
 		row(p, "bytes", "ASCII only");
 	else
@@ -161,7 +166,7 @@ static void print_verdict(const struct text_page *p, const struct check_report *
 {
 	const struct verdict *v = &c->verdicts[policy];
 	const char *error = verdict_error_name(v->error), *outcome = verdict_outcome_name(v->outcome);
-	bool parts = !check_agrees(v, &c->verdicts[POLICY_AUTO]);
+	bool parts = !check_agrees(c, policy);
 	char rule[VERDICT_FORMAT_MAX];
 
 	verdict_rule(v, rule, sizeof rule);
@@ -197,9 +202,9 @@ static void print_parted(const struct text_page *p, const struct check_report *c
 
 	const char *error = v->kind == VERDICT_ERROR ? verdict_error_name(v->error) : NULL;
 
-	fprintf(p->out, "  %-15s", error ? error : charset_name(v->charset));
+	fprintf(p->out, "  %-15s", error ? error : or_dash(check_published(v)));
 	for (int i = leader; i < POLICY_COUNT; i++)
-		if (check_leader(c, (enum policy)i) == leader)
+		if (c->leaders[i] == leader)
 			fprintf(p->out, " %s", policy_name((enum policy)i));
 	putc('\n', p->out);
 }
@@ -211,7 +216,7 @@ static void print_rules(const struct text_page *p, const struct check_report *c)
 		print_words(p, &c->verdicts[i]);
 	put_heading(p, "where they part");
 	for (int i = 0; i < POLICY_COUNT; i++)
-		if ((int)check_leader(c, (enum policy)i) == i)
+		if ((int)c->leaders[i] == i)
 			print_parted(p, c, (enum policy)i);
 }
 
@@ -297,6 +302,19 @@ static void print_advice(const struct text_page *p, const struct check_report *c
 	text_free(&mail);
 }
 
+static void print_summary(const struct text_page *p, const struct check_report *c)
+{
+	struct text summary = { 0 };
+
+	summary_text(&summary, c);
+	text_add(&summary, "", 1);
+	put_colour(p, c->normalised && !c->fault ? COLOUR_GOOD : COLOUR_BAD);
+	visible_text(p->out, summary.failed ? "out of memory" : summary.bytes, p->style->unicode, "");
+	put_colour(p, COLOUR_OFF);
+	putc('\n', p->out);
+	text_free(&summary);
+}
+
 static void print_name(const struct text_page *p, const struct check_report *c)
 {
 	put_colour(p, COLOUR_HEADING);
@@ -309,6 +327,7 @@ void check_report_text(FILE *out, const struct check_report *c, const struct che
 {
 	const struct text_page page = { out, style }, *p = &page;
 
+	print_summary(p, c);
 	print_name(p, c);
 	if (c->response)
 		print_response(p, c->response);

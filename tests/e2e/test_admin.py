@@ -474,6 +474,11 @@ def test_the_status(told):
 CHECKED = {
     "a feed": ("", KOI8, 200, {"x_encoding_rule": "auto:1.2;charset=koi8-r"}),
     "with its label": ("?content-type=text/xml;+charset%3Diso-8859-1", KOI8, 200, {"x_encoding_rule": "auto:2.5/decl;charset=koi8-r;was=iso-8859-1"}),
+    "its first line": ("?content-type=text/xml;+charset%3Diso-8859-1", KOI8, 200, {
+        "summary": "Readable: yes, under the right label. Labelled iso-8859-1, is koi8-r, as its XML declaration says."}),
+    "a stray byte": ("?content-type=text/xml;+charset%3Dutf-8", b"<rss>\xc3\xa9 it\x92s</rss>", 200, {
+        "not_utf8": {"bytes": 1, "places": 1, "surrogate_pairs": 0, "first": [
+            {"offset": 10, "line": 1, "length": 1, "bytes": "92", "read_as": "’"}]}}),
     "nothing": ("", b"", 200, {"x_encoding_rule": "none;reason=empty"}),
     "a label that splits": ("?content-type=a%0d%0ab", KOI8, 400, {}),
     "a label too long": ("?content-type=" + "a" * 300, KOI8, 400, {}),

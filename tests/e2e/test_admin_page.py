@@ -92,6 +92,9 @@ def test_a_feed_is_checked(shown):
     got = send(shown, "/check", form([("file", "weather.xml", KOI8), ("type", None, b"text/xml; charset=iso-8859-1")]))
     html = got.body.decode()
     assert got.status == 200 and "weather.xml" in html and "Погода на завтра" in html and "charset=koi8-r;was=iso-8859-1" in html
+    assert "Readable: yes, under the right label. Labelled iso-8859-1, is koi8-r, as its XML declaration says." in html
+    got = send(shown, "/check", form([("file", "a.xml", b"<rss>\xc3\xa9 it\x92s</rss>"), ("type", None, b"text/xml; charset=utf-8")]))
+    assert "This byte is not UTF-8: 0x92 at offset 10 (line 1), read as &quot;’&quot;. " in got.body.decode()
 
 
 def test_a_hostile_feed_stays_text(shown):

@@ -1,5 +1,6 @@
 """utfeed check: the report as text, JSON and HTML, of files and of URLs."""
 import base64
+import gzip
 import hashlib
 import html.parser
 import json
@@ -61,6 +62,14 @@ FINDINGS = [
     ("labels differ", "application/xml; charset=koi8-r", b"<?xml version='1.0' encoding='windows-1251'?><rss>a</rss>", ["labels-differ"]),
     ("junk", "application/xml", ("\n" + RIGHT).encode(), ["junk"]),
     ("cut characters", "application/xml", RIGHT.replace("и привет", "и \udcd0 привет").encode("utf-8", "surrogateescape"), ["malformed"]),
+    ("surrogates", "application/xml", b"<rss>\xed\xa0\xbd\xed\xb8\x80</rss>", ["surrogates"]),
+    ("malformed declaration", "application/xml", b"<?xml encoding=utf-8?><rss/>", ["declaration-malformed"]),
+    ("two declarations", "application/xml", b"<?xml version='1.0'?><?xml version='1.0'?><rss/>", ["declaration-repeated"]),
+    ("junk behind the declaration", "application/xml", b"<?xml version='1.0'?>\nno news<rss/>", ["junk-behind"]),
+    ("junk on both sides", "application/xml", b"\n<?xml version='1.0'?>\nno news<rss/>", ["junk-behind", "junk"]),
+    ("gzip", "application/xml", gzip.compress(RIGHT.encode()), ["gzip"]),
+    ("gzip, a file", None, gzip.compress(RIGHT.encode()), []),
+    ("gzip that is cut", "application/xml", gzip.compress((RIGHT + os.urandom(200_000).hex()).encode())[:-1000], ["gzip", "gzip-damaged", "trailing"]),
     ("names of HTML", "application/xml", b"<rss>&nbsp;</rss>", ["entities"]),
     ("ampersands", "application/xml", b"<rss>a & b</rss>", ["ampersands"]),
     ("controls", "application/xml", b"<rss>\x01&#1;</rss>", ["characters", "references"]),
@@ -68,13 +77,17 @@ FINDINGS = [
     ("trailing", "application/xml", b"<rss/>x", ["trailing"]),
     ("not well-formed", "application/xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss/>", ["not-well-formed"]),
     ("no feed", "text/html", b"<html></html>", ["no-feed"]),
+    ("a picture", "application/xml", b"\x89PNG\r\n\x1a\n", ["container"]),
+    ("gzip without a feed", "application/xml", gzip.compress(b"a"), ["container"]),
+    ("KML", "application/vnd.google-earth.kml+xml", b"<kml/>", ["document"]),
+    ("a drawing", "image/svg+xml", b"<svg/>", ["document"]),
     ("empty", "application/xml", b"", ["empty"]),
 ]
 
 
 @pytest.mark.parametrize("content_type, data, wanted", [row[1:] for row in FINDINGS], ids=[row[0] for row in FINDINGS])
 def test_findings(content_type, data, wanted):
-    broken = wanted[-1:] in (["not-well-formed"], ["no-feed"], ["empty"])
+    broken = wanted[-1:] in (["not-well-formed"], ["no-feed"], ["empty"], ["container"], ["document"])
     report = found(*([] if content_type is None else ["-t", content_type]), "-", body=data, status=1 if broken else 0)
     assert findings(report) == wanted
     assert all("%" not in each["text"] for each in report["to_fix"])
@@ -87,6 +100,114 @@ def test_a_sentence_names_the_labels():
     assert report["to_fix"][0]["text"].startswith("The Content-Type says charset=ISO-8859-1, but the bytes are windows-1251.")
     assert report["mail"].startswith("Subject: your feed -\n\nHello,\n")
     assert "(auto:2.5/decl;charset=windows-1251;was=iso-8859-1)" in report["mail"]
+
+
+# Content-Type (None: a file), bytes, the first line
+SUMMARIES = [
+    ("application/xml; charset=utf-8", RIGHT.encode(), "yes, as it is. Labelled utf-8, is utf-8."),
+    ("application/xml; charset=UTF8", RIGHT.encode("utf-8-sig"), "yes, as it is. Labelled utf8, is utf8."),
+    (None, RUSSIAN.encode("cp1251"), "yes, as it is. Labelled windows-1251, is windows-1251."),
+    ("application/xml", RIGHT.encode("utf-8-sig").replace(b" encoding='utf-8'", b""), "yes, as it is. Labelled utf-8, is utf-8."),
+    ("application/xml", b"<rss/>", "yes, as it is. Not labelled, is utf-8."),
+    ("application/xml", "<rss><title>Новости и привет, сегодня в городе</title></rss>".encode("cp1251"),
+     "yes, under the right label. Not labelled, is windows-1251."),
+    ("text/xml; charset=iso-8859-1", RUSSIAN.encode("cp1251"),
+     "yes, under the right label. Labelled iso-8859-1, is windows-1251, as its XML declaration says."),
+    ("text/xml; charset=iso-8859-1", RUSSIAN.replace("</title>", " & &nbsp;\x01 <b></title>").encode("cp1251"),
+     "yes, after 4 repairs. Labelled iso-8859-1, is windows-1251, as its XML declaration says."),
+    ("text/xml; charset=utf-8", RUSSIAN.encode(), "yes, under the right label. Labelled utf-8, is utf-8. Its XML declaration says windows-1251."),
+    ("text/xml; charset=none-such", RIGHT.encode(), "yes, under the right label. Labelled none-such, is utf-8, as its XML declaration says."
+     " Strict readers refuse it (rome-strict: unknown-charset)."),
+    ("text/xml; charset=iso-8859-1", "<rss>à la “carte”</rss>".encode("cp1252"), "yes, as it is. Labelled iso-8859-1, is windows-1252."),
+    ("text/xml; charset=us-ascii", "<rss>à la carte, ça va très bien</rss>".encode("cp1252"), "yes, under the right label. Labelled us-ascii, is windows-1252."),
+    ("text/xml; charset=utf-8", "<rss><a>Grüße. It\udc92s fine.</a></rss>".encode("utf-8", "surrogateescape"),
+     "yes, after 1 repair. Labelled utf-8, is utf-8 apart from 1 byte."),
+    ("text/xml; charset=utf-8", b"<rss>\xc3\xa9 \xed\xa0\xbd\xed\xb8\x80\xed\xa0\xbd\xed\xb8\x80</rss>",
+     "yes, after 2 repairs. Labelled utf-8, is utf-8 apart from 2 pairs of surrogates (CESU-8)."),
+    ("text/xml", b"<?xml encoding=utf-8?><rss/>", "yes, after 1 repair. Labelled utf-8, is utf-8."),
+    ("text/xml; charset=utf-8", gzip.compress(RIGHT.encode()), "yes, after it is unpacked. Labelled utf-8, is utf-8. It is gzip without a Content-Encoding."),
+    ("text/xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss> & </rss>", "no: it is not well-formed in line 2, even after 1 repair. Not labelled, is us-ascii."),
+    ("text/html", b"<html></html>", "no: it is not a feed."),
+    ("application/xml", b"\x89PNG\r\n\x1a\n", "no: it is not a feed but a file of the format png."),
+    ("application/gpx+xml", b"<gpx/>", "no: it is not a feed but another kind of document (application/gpx+xml), and utfeed does not change it."),
+    ("application/gpx+xml; charset=windows-1251", "<gpx>привет</gpx>".encode("cp1251"),
+     "yes, as it is. Labelled windows-1251, is windows-1251. It is not a feed, and it keeps its type."),
+    ("application/xml", b"", "no: the body is empty."),
+]
+
+
+@pytest.mark.parametrize("content_type, data, wanted", SUMMARIES)
+def test_the_first_line(content_type, data, wanted):
+    args = [*([] if content_type is None else ["-t", content_type]), "-"]
+    status = 1 if wanted.startswith("no") else 0
+    assert found(*args, body=data, status=status)["summary"] == "Readable: " + wanted
+    assert run(*args, body=data, status=status)[0].decode().split("\n")[0] == "Readable: " + wanted
+    assert "Readable: " + wanted in page(*args, body=data, status=status).text
+
+
+def test_the_first_line_quotes_no_control():
+    shown = run("-t", "text/xml; charset=\"a\x9b31m\u202e\"", "-", body=RIGHT.encode())[0]
+    assert shown.startswith(b"Readable: yes, under the right label. Labelled a") and not re.search(rb"[\x00-\x09\x0b-\x1f\x7f-\xff]", shown)
+
+
+# Within UTF-8: stray bytes, a cut character, a character of two bytes for NUL
+STRAY = b"<?xml version='1.0' encoding='utf-8'?>\n<rss>\n<a>It\x92s Gr\xc3\xbc\xc3\x9fe</a>\n<a>Gr\xc3\xbc\xc3</a><a>\xc0\x80</a></rss>"
+
+
+def test_bytes_that_are_not_utf_8():
+    """They are named one by one, and no other charset is proposed."""
+    report = found("-t", "application/xml; charset=utf-8", "-", body=STRAY)
+    assert findings(report) == ["malformed"]
+    assert [(place["offset"], place["line"], place["bytes"], place["length"]) for place in report["not_utf8"]["first"]] == [
+        (STRAY.index(b"\x92"), 3, "92", 1), (STRAY.index(b"\xc3</a>"), 4, "c3", 1), (STRAY.index(b"\xc0\x80"), 4, "c080", 2)]
+    assert (report["not_utf8"]["bytes"], report["not_utf8"]["places"], report["not_utf8"]["surrogate_pairs"]) == (4, 3, 0)
+    assert report["not_utf8"]["first"][0]["read_as"] == "’" and report["not_utf8"]["first"][2]["read_as"] == ""
+    text = report["to_fix"][0]["text"]
+    assert text.startswith('These 4 bytes are not UTF-8: 0x92 at offset 50 (line 3), read as "’"; 0xC3 at offset ')
+    assert "; 0xC0 0x80 at offset 80 (line 4), dropped. " in text and "windows-125" not in text
+    assert text in page("-t", "application/xml; charset=utf-8", "-", body=STRAY).text
+    assert rb'0x92 at offset 50 (line 3), read as "\u{2019}"; 0xC3 at' in run("-t", "application/xml; charset=utf-8", "-", body=STRAY)[0]
+
+
+def test_only_the_first_places_are_named():
+    data = b"<rss>" + b"".join(b"<a>\xc3\xa9\xc3\xa9 It\x92s</a>\n" for _ in range(30)) + b"</rss>"
+    report = found("-t", "application/xml; charset=utf-8", "-", body=data)
+    assert report["not_utf8"]["places"] == 30 and len(report["not_utf8"]["first"]) == 5
+    assert report["to_fix"][0]["text"].startswith("These 30 bytes are not UTF-8: ") and "; and 25 more. " in report["to_fix"][0]["text"]
+
+
+def test_texts_in_another_charset():
+    """The places are those of the texts; the publisher is not told to send the other charset."""
+    data = b"<rss>" + "".join(f"<a>Grüße aus Köln {i}</a>" for i in range(9)).encode() + "<b>Новости и привет, сегодня в городе</b></rss>".encode("cp1251")
+    report = found("-t", "application/xml; charset=utf-8", "-", body=data)
+    assert findings(report) == ["mixed"] and report["not_utf8"]["first"][0]["read_as"] == "Новости"
+    assert report["to_fix"][0]["text"].startswith("The feed is utf-8, but some of its texts are in windows-1251 (1 of them). These 28 bytes are not UTF-8: 0xCD 0xEE ")
+    assert report["to_fix"][0]["text"].endswith("Convert text from other sources to utf-8 before it goes into the feed.")
+    assert found("-", body=RUSSIAN.encode("cp1251"))["not_utf8"] is None
+
+
+def test_where_the_declared_encoding_stands():
+    names = ("XMLEnc", "XMLEnc_behind_junk", "XMLEnc_malformed", "XMLEnc_repeated")
+    for data, wanted, row in ((b"<?xml version='1.0' encoding='koi8-r'?><rss/>", "XMLEnc", "XMLEnc "),
+                              (b"\n<?xml version='1.0' encoding='koi8-r'?><rss/>", "XMLEnc_behind_junk", "behind junk "),
+                              (b"<?xml encoding=koi8-r?><rss/>", "XMLEnc_malformed", "malformed "),
+                              (b"<?xml version='1.0'?><?xml version='1.0' encoding='koi8-r'?><rss/>", "XMLEnc_repeated", "repeated ")):
+        evidence = found("-", body=data)["evidence"]
+        assert [name for name in names if evidence[name] == "koi8-r"] == [wanted]
+        assert re.search(rf"\n +{row} +koi8-r\n", run("-", body=data)[0].decode())
+
+
+def test_names_that_differ_are_not_the_same():
+    """us-ascii is windows-1252 while there are no other characters, iso-8859-1 while none differs between them."""
+    for text, label, names, word in (("a", "us-ascii", ["us-ascii"], "same"),
+                                     ("à la carte, ça va très bien", "iso-8859-1", ["windows-1252"], "same text"),
+                                     ("à la “carte”, ça va très bien", "iso-8859-1", ["windows-1252", "iso-8859-1"], "parts"),
+                                     ("à la carte, ça va très bien", "us-ascii", ["windows-1252", "us-ascii"], "parts")):
+        args = ["-t", f"text/xml; charset={label}", "-"]
+        body = f"<rss>{text}</rss>".encode("cp1252")
+        assert [part["named"] for part in found(*args, body=body)["parted"] if part["charset"] == "windows-1252"] == names
+        row = re.search(r"rfc7303</th><td>.*?</td><td>(.*?)</td>", run("--html", *args, body=body)[0].decode())
+        assert row[1] == word
 
 
 def test_text_before_and_after():
@@ -299,6 +420,13 @@ def test_a_url(origin):
     assert report["response"]["status"] == 200 and report["response"]["hops"] == []
     assert report["response"]["head"].startswith("HTTP/1.1 200 OK\r\n") and "X-Odd: a\tb\r\n" in report["response"]["head"]
     assert findings(report) == ["header-wrong"] and f"your feed {origin.url}/feed\n" in report["mail"]
+
+
+def test_a_url_whose_gzip_has_no_label(origin):
+    serve(origin, {"/feed": message("200 OK", "Content-Type: application/xml; charset=utf-8", body=gzip.compress(STRAY))})
+    report = found(f"{origin.url}/feed")
+    assert findings(report) == ["gzip", "malformed"] and report["not_utf8"]["first"][0]["offset"] == 50
+    assert report["summary"] == "Readable: yes, after 3 repairs. Labelled utf-8, is utf-8 apart from 4 bytes. It is gzip without a Content-Encoding."
 
 
 def test_redirects_are_shown_hop_by_hop(origin, another):

@@ -48,6 +48,9 @@ static const struct {
 	{ "ISO-2022-JP", "text/xml; charset=iso-2022-jp", "<rss>", "\x1b$B%K%e!<%9\x1b(B</rss>", 0 },
 	{ "a page", "text/html", "<html>", "\xe9</html>", 0 },
 	{ "mixed", "text/xml", "<rss><a>\xc3\xa9t\xc3\xa9</a><a>\xc3\xa0 b\xc3\xa9</a>", "<a>\xe9t\xe9</a></rss>", 20 },
+	{ "a stray byte at the window's end", "text/xml; charset=utf-8", "<rss>\xc3\xa9", "\x92</rss>", NORMALISE_SNIFF_BYTES - 8 },
+	{ "a stray byte behind the window", "text/xml; charset=utf-8", "<rss>", "\xc3\xa9 \xe2\x82</rss>", NORMALISE_SNIFF_BYTES + 70 },
+	{ "pairs of surrogates", "text/xml", "<rss>\xed\xa0\xbd\xed\xb8\x80", "\xed\xa0\xbd\xed\xb8\x80\xed\xa0\xbd</rss>", 100 },
 };
 
 static void cuts(void)

@@ -1,0 +1,238 @@
+/* The sentence that says at a glance what a feed is; see summary.h. */
+#include "proxy/report/summary.h"
+
+#include <strings.h>
+
+#include "core/evidence/container.h"
+#include "proxy/report/advice.h"
+
+static void put_count(struct text *t, uint64_t n, const char *thing)
+{
+	text_number(t, n);
+	text_puts(t, " ");
+	text_puts(t, thing);
+	if (n != 1)
+		text_puts(t, "s");
+}
+
+/* ---- readable or not ---- */
+
+/* What an XML parser or a decoder would not have taken. A byte order mark is right, and so is a declaration that only
+ * names another encoding than utfeed's output. */
+static uint64_t count_repairs(const struct check_report *r)
+{
+	uint64_t n = r->report->malformed + r->report->others + (r->strays ? r->strays->pairs : 0);
+
+	for (int i = 0; i < REPAIR_COUNT; i++)
+		if (i != REPAIRED_BOM && i != REPAIRED_BASE && i != REPAIRED_DECLARATION)
+			n += r->report->repairs[i];
+	return n + (advice_holds(ADVICE_DECLARATION_MALFORMED, r) || advice_holds(ADVICE_DECLARATION_REPEATED, r));
+}
+
+static bool is_mislabelled(const struct check_report *r)
+{
+	static const enum advice labels[] = { ADVICE_HEADER_UNKNOWN, ADVICE_HEADER_WRONG, ADVICE_DECLARATION_UNKNOWN,
+		ADVICE_DECLARATION_WRONG, ADVICE_UNDECLARED };
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+		any = any || advice_holds(labels[i], r);
+	return any;
+}
+
+static void put_not_feed(struct text *t, const struct check_report *r)
+{
+	const char *format = container_name(r->evidence->bytes, r->evidence->len);
+
+	text_puts(t, "it is not a feed");
+	if (format) {
+		text_puts(t, " but a file of the format ");
+		text_puts(t, format);
+	} else if (advice_holds(ADVICE_DOCUMENT, r)) {
+		text_puts(t, " but another kind of document (");
+		check_put_peer(t, r->evidence->type.mime);
+		text_puts(t, "), and utfeed does not change it");
+	}
+}
+
+static const char *const untouched[] = {
+	[VREASON_NO_TRANSFORM] = "the response has Cache-Control: no-transform",
+	[VREASON_ENCODED] = "its Content-Encoding cannot be undone",
+	[VREASON_EMPTY] = "the body is empty",
+	[VREASON_PARTIAL] = "the response is only a part of the feed",
+	[VREASON_DISABLED] = "utfeed does not read such responses",
+};
+
+static void put_untouched(struct text *t, const struct check_report *r)
+{
+	enum verdict_reason reason = r->result->reason;
+
+	if (reason == VREASON_STATUS && r->response) {
+		text_puts(t, "the URL answers with status ");
+		text_number(t, r->response->status);
+	} else if (reason < sizeof untouched / sizeof untouched[0] && untouched[reason]) {
+		text_puts(t, untouched[reason]);
+	} else {
+		put_not_feed(t, r);
+	}
+}
+
+static void put_fault(struct text *t, const struct check_report *r)
+{
+	uint64_t n = count_repairs(r);
+
+	text_puts(t, "it is not well-formed in line ");
+	text_number(t, r->fault_line);
+	if (n > 0) {
+		text_puts(t, ", even after ");
+		put_count(t, n, "repair");
+	}
+}
+
+static void put_readable(struct text *t, const struct check_report *r)
+{
+	uint64_t n = count_repairs(r);
+
+	if (n > 0) {
+		text_puts(t, "after ");
+		put_count(t, n, "repair");
+	} else if (is_mislabelled(r)) {
+		text_puts(t, "under the right label");
+	} else if (advice_holds(ADVICE_GZIP, r)) {
+		text_puts(t, "after it is unpacked");
+	} else {
+		text_puts(t, "as it is");
+	}
+}
+
+static void put_answer(struct text *t, const struct check_report *r)
+{
+	bool is_error = r->result->kind == VERDICT_ERROR;
+
+	text_puts(t, r->normalised && !r->fault ? "Readable: yes, " : "Readable: no: ");
+	if (is_error)
+		text_puts(t, "no encoding fits its bytes");
+	else if (!r->normalised)
+		put_untouched(t, r);
+	else if (r->fault)
+		put_fault(t, r);
+	else
+		put_readable(t, r);
+	text_puts(t, ".");
+}
+
+/* ---- labelled and is ---- */
+
+static bool fits(const struct evidence_label *l, const struct check_report *r)
+{
+	return l->label && check_label_fits(l->label, r);
+}
+
+static void put_label(struct text *t, const struct evidence_label *l)
+{
+	if (l->label)
+		text_puts(t, l->label->text);
+	else
+		check_put_peer(t, l->text);
+}
+
+/* Writes the things by which the feed differs from its encoding. */
+static void put_exceptions(struct text *t, const struct check_report *r)
+{
+	const struct normalise_report *told = r->report;
+	bool plain = r->strays && told->others == 0;
+	const struct {
+		uint64_t count;
+		const char *thing, *of, *what;
+	} all[] = {
+		{ told->others, "text", " in ",
+		    r->result->also != CS_NONE ? charset_name(r->result->also) : "another charset" },
+		{ plain ? r->strays->bytes : told->malformed, plain ? "byte" : "byte sequence", "", "" },
+		{ r->strays ? r->strays->pairs : 0, "pair", " of ", "surrogates (CESU-8)" },
+	};
+	unsigned left = (all[0].count > 0) + (all[1].count > 0) + (all[2].count > 0);
+	const char *before = " apart from ";
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		if (all[i].count == 0)
+			continue;
+		text_puts(t, before);
+		put_count(t, all[i].count, all[i].thing);
+		text_puts(t, all[i].of);
+		text_puts(t, all[i].what);
+		before = --left == 1 ? " and " : ", ";
+	}
+}
+
+/* Writes the declared encoding, if it differs from the label. */
+static void put_declared(struct text *t, const struct check_report *r, const struct evidence_label *label, bool right)
+{
+	const struct evidence_label *own = check_declared(r);
+
+	if (!own->text[0] || (label && strcasecmp(own->text, label->text) == 0) || (right && fits(own, r))) {
+		text_puts(t, ".");
+	} else if (fits(own, r)) {
+		text_puts(t, ", as its XML declaration says.");
+	} else {
+		text_puts(t, ". Its XML declaration says ");
+		put_label(t, own);
+		text_puts(t, ".");
+	}
+}
+
+/* Whether the bytes have characters that the label's own set lacks, though its charset is right. */
+static bool has_other_characters(const struct check_report *r)
+{
+	const struct verdict *label = &r->verdicts[POLICY_RFC7303];
+
+	return label->charset == r->result->charset && !check_agrees(r, POLICY_RFC7303);
+}
+
+static void put_labels(struct text *t, const struct check_report *r)
+{
+	const struct evidence_label *header = &r->evidence->CTEnc, *own = check_declared(r);
+	const struct evidence_label *label = header->text[0] || r->evidence->BOMEnc == CS_NONE ? header : NULL;
+	enum charset mark = label ? CS_NONE : r->evidence->BOMEnc;
+	bool right;
+
+	if (label && !label->text[0])
+		label = own;
+	right = !label || fits(label, r);
+	text_puts(t, mark == CS_NONE && !label->text[0] ? " Not labelled" : " Labelled ");
+	if (label)
+		put_label(t, label);
+	else
+		text_puts(t, charset_name(mark));
+	text_puts(t, ", is ");
+	text_puts(t, label && right && !has_other_characters(r) ? label->label->text : r->result->named);
+	put_exceptions(t, r);
+	put_declared(t, r, label, right);
+}
+
+/* ---- what else there is ---- */
+
+static void put_more(struct text *t, const struct check_report *r)
+{
+	const struct verdict *strict = &r->verdicts[POLICY_ROME_STRICT];
+
+	if (r->damaged)
+		text_puts(t, " Its gzip is damaged, and the rest is lost.");
+	else if (advice_holds(ADVICE_GZIP, r))
+		text_puts(t, " It is gzip without a Content-Encoding.");
+	if (r->result->keeps_type)
+		text_puts(t, " It is not a feed, and it keeps its type.");
+	if (strict->kind == VERDICT_ERROR) {
+		text_puts(t, " Strict readers refuse it (rome-strict: ");
+		text_puts(t, verdict_error_name(strict->error));
+		text_puts(t, ").");
+	}
+}
+
+void summary_text(struct text *t, const struct check_report *r)
+{
+	put_answer(t, r);
+	if (!r->normalised)
+		return;
+	put_labels(t, r);
+	put_more(t, r);
+}
