@@ -29,7 +29,7 @@ static void looks(void)
 		{ "a pair of surrogates", T("so \xed\xa0\xbd\xed\xb8\x80 yes"), CS_WINDOWS_1252, NODE_STRAY, NODE_STRAY },
 		{ "more letters of another set than an accident outweighs", T("\xd1\xcf\xd3\xcb\xcf\xc2\xc0 \xc2\xbb \xcf\xf0\xe8\xe2\xe5\xf2"), CS_WINDOWS_1251, NODE_OTHER, NODE_OTHER },
 		{ "letters of which two look like a cut character", T("p\xf3\x9fniej"), CS_WINDOWS_1250, NODE_OTHER, NODE_OTHER },
-		{ "a quote behind a capital, beside another stray letter", T("CAF\xc9\xbb th\xe9 et th\xe9"), CS_WINDOWS_1252, NODE_OTHER, NODE_OTHER },
+		{ "a quote behind a capital, beside another stray letter", T("CAF\xc9\xbb th\xe9 et th\xe9"), CS_WINDOWS_1252, NODE_OTHER, NODE_STRAY },
 		{ "pairs with an accident among them", T("\xd6\xd0\xb9\xfa\xc8\xcb\xc3\xf1\xc1\xaa\xcd\xa8\xd6\xd0\xb9\xfa"), CS_GB18030, NODE_OTHER, NODE_OTHER },
 		{ "none", T("caf\xe9 "), CS_WINDOWS_1252, NODE_OTHER, NODE_OTHER },
 	};
