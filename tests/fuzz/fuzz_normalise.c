@@ -2,10 +2,12 @@
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
  * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled, and one whose window is and whose passages are, comes out as before;
- * by default what comes out, read again, comes out as it is. */
+ * by default what comes out, read again, comes out as it is; what is UTF-8 and labelled so comes out as it is, and beside strays each node does that is
+ * well-formed. */
 #include "core/normalise/normalise.h"
 #include "core/repair/repair_tag.h"
 #include "core/text/utf8.h"
+#include "tests/unit/aligned.h"
 #include "tests/unit/memory.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 5, PASSAGE = 16 };
+enum { HEAD_BYTES = 5, PASSAGE = 16, LABELLED_MAX = 2048 };
 
 struct seen {
 	int rc;
@@ -153,6 +155,33 @@ static void check_again(const struct normalise_options *given, const uint8_t *da
 	free(again.out);
 }
 
+/* The bytes as a feed's text, which its label calls UTF-8. An escape may begin a character of ISO-2022-JP. */
+static void check_labelled(const struct normalise_options *given, const uint8_t *data, size_t size)
+{
+	static const char root[] = "<rss><channel><title>", type[] = "text/xml; charset=utf-8";
+	struct normalise_options o = { .policy = POLICY_AUTO, .http = true, .content_type = type, .content_type_len = sizeof(type) - 1,
+		.sniff_bytes = given->sniff_bytes };
+	size_t len = sizeof(root) - 1 + size;
+	struct seen s = { 0 };
+	uint8_t *body;
+
+	if (size > LABELLED_MAX || (size > 0 && memchr(data, 0x1B, size)))
+		return;
+	body = malloc(len);
+	check(body != NULL);
+	memcpy(body, root, sizeof(root) - 1);
+	if (size > 0)
+		memcpy(body + sizeof(root) - 1, data, size);
+	run(&s, &o, body, len, len);
+	check(s.rc == 0);
+	if (aligned_run(body, len, false) == len)
+		check(s.len == len && memcmp(s.out, body, len) == 0);
+	else if (strstr(s.rule, ";charset=utf-8"))
+		check(aligned_by_nodes(body, len, s.out, s.len));
+	free(s.out);
+	free(body);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const size_t windows[] = { 0, 16, 64, 2000 };
@@ -202,6 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_other(&o, data, size, step);
 	check_again(&o, data, size);
+	check_labelled(&o, data, size);
 	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);
