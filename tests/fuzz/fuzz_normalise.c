@@ -21,6 +21,7 @@ struct seen {
 	int rc;
 	unsigned decided;
 	enum verdict_kind kind;
+	bool keeps_type;
 	char rule[VERDICT_FORMAT_MAX];
 	struct normalise_report report;
 	uint8_t *out;
@@ -38,6 +39,7 @@ static int on_verdict(void *arg, const struct verdict *v)
 	struct seen *s = arg;
 
 	s->kind = v->kind;
+	s->keeps_type = v->keeps_type;
 	check(verdict_format(v, s->rule, sizeof(s->rule)) < sizeof(s->rule));
 	return 0;
 }
@@ -136,7 +138,8 @@ static void check_other(const struct normalise_options *known, const uint8_t *da
 	free(other.out);
 }
 
-/* By default, with the Content-Type that the answer has. Longer bodies may have tags that are not read as a whole. */
+/* By default, with the Content-Type that the answer has; one that kept its own is left out. Longer bodies may have tags that are not read as a
+ * whole. */
 static void check_again(const struct normalise_options *given, const uint8_t *data, size_t size)
 {
 	struct normalise_options o = { .policy = POLICY_AUTO, .http = given->http, .content_type = given->content_type, .content_type_len = given->content_type_len,
@@ -144,7 +147,7 @@ static void check_again(const struct normalise_options *given, const uint8_t *da
 	struct seen once = { 0 }, again = { 0 };
 
 	run(&once, &o, data, size, size + 1);
-	if (once.rc == 0 && once.kind == VERDICT_CHARSET && once.len < TAG_MAX) {
+	if (once.rc == 0 && once.kind == VERDICT_CHARSET && !once.keeps_type && once.len < TAG_MAX) {
 		o.http = true;
 		o.content_type = normalise_content_type(OUTPUT_UTF_8);
 		o.content_type_len = strlen(o.content_type);

@@ -19,11 +19,10 @@ static const char *const beyond[] = { "Århus", "Łódź", "naïve", "façade", 
 	"—", "wait…", "€ 5", "5 £", "«no»", "„ja“", "№ 5", "© 2026", "§ 3", "¿qué?", "é", "ß", "ü", "Ø", "Ñ", "я", "א", "ب", "中", "の", "한", "•", "™",
 	"ﬁn", "a\u00A0b", "co\u00ADop", "\u200E(a)" };
 
-/* What other sets, cuts and careless encoders leave. */
+/* Words of other sets, and forms that UTF-8 forbids. */
 static const char *const strays[] = { "it\x92s", "\x93so", "so\x94", "caf\xE9", "Gr\xFC\xDF" "e", "S\xE3o", "ma\xF1" "ana", "\x96", "wait\x85", "\x80 5", "\xA9 2026",
 	"20\xB0", "\xAB" "no", "no\xBB", "\xB7", "a\xA0" "b", "\xCF\xEE", "\xED\xE0\xF1", "\xF1\xE5\xE9", "\xE4\xE1", "\xC7\xD1", "\x8E", "\x9A", "\xC5", "\xD6", "\xFE\xFF",
-	"\xC0\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xE0\x9F\xBF", "\xF0\x80\x80\xAF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80",
-	"\xF8\x88\x80\x80\x80" };
+	"\xC0\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xE0\x9F\xBF", "\xF0\x80\x80\xAF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80" };
 
 struct item {
 	unsigned plain, beyond, strays;
@@ -69,11 +68,14 @@ static void put_cut(struct text *t, struct chance *c)
 	free(word.bytes);
 }
 
-static void put_stray(struct text *t, struct chance *c)
+/* What is no character, in a word of ASCII or on its own. */
+static void put_broken(struct text *t, struct chance *c)
 {
 	unsigned char byte = (unsigned char)(0x80 + below(c, 0x80));
 
-	switch (below(c, 8)) {
+	if (one_in(c, 3))
+		text_put(t, ANY_OF(c, plain));
+	switch (below(c, 4)) {
 	case 0:
 		put_surrogates(t, c, false);
 		break;
@@ -81,30 +83,29 @@ static void put_stray(struct text *t, struct chance *c)
 		put_surrogates(t, c, true);
 		break;
 	case 2:
-	case 3:
 		put_cut(t, c);
 		break;
-	case 4:
+	default:
 		text_add(t, &byte, 1);
+	}
+	if (one_in(c, 3))
+		text_put(t, ANY_OF(c, plain));
+}
+
+/* A word with something astray in it. */
+static void put_spoilt(struct text *t, struct chance *c)
+{
+	switch (below(c, 4)) {
+	case 0:
+		put_beyond(t, c);
+		put_cut(t, c);
+		break;
+	case 1:
+		put_broken(t, c);
 		break;
 	default:
 		text_put(t, ANY_OF(c, strays));
 	}
-}
-
-/* A stray on its own, or in a word of ASCII, or at the end of a word beyond ASCII that a script has cut. */
-static void put_spoilt(struct text *t, struct chance *c)
-{
-	if (one_in(c, 4)) {
-		put_beyond(t, c);
-		put_cut(t, c);
-		return;
-	}
-	if (one_in(c, 3))
-		text_put(t, ANY_OF(c, plain));
-	put_stray(t, c);
-	if (one_in(c, 3))
-		text_put(t, ANY_OF(c, plain));
 }
 
 /* All of an item, in any order. */
