@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), ASan+UBSan (both again), ThreadSanitizer, clang
-# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus and texts, a short run of the benchmarks, coverage.
+# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, texts and harm, a short run of the
+# benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them. Logs: build/log; one line a step here; the last line
 # is the total. Exit status 0 only if all passed.
 cd "$(dirname "$0")/.." || exit 1
@@ -139,6 +140,11 @@ lane_one() {
 		step texts env TEXTS_PARTS="undeclared mixed sample-gap double broken wellformed no-feed" sh tests/texts.sh build/gcc/utfeed "$shared"
 	else
 		echo "check: texts          skipped: no ../shared/texts here"
+	fi
+	if [ -n "$shared" ] && [ -x "$shared/harm/score" ]; then
+		step harm sh tests/harm.sh build/gcc/utfeed "$shared"
+	else
+		echo "check: harm           skipped: no ../shared/harm here"
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	rest

@@ -182,11 +182,10 @@ static bool may_be_in_pair(uint8_t byte)
 	return byte >= 0x21 && byte <= 0x7E;
 }
 
+/* Stops at what is no pair, or where the engine has to. */
 static void jp_copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
-	size_t steps = span_left(s) / 2 < span_room(s) / 4 ? span_left(s) / 2 : span_room(s) / 4;
-
-	for (; steps > 0; steps--, s->in += 2) {
+	for (; span_goes_on(s) && span_left(s) >= 2; s->in += 2) {
 		uint32_t word;
 
 		if (!may_be_in_pair(s->in[0]) || !may_be_in_pair(s->in[1]))

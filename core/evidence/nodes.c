@@ -92,15 +92,22 @@ static int read_other(unsigned *cost, const uint8_t *bytes, size_t len, bool com
 	return 0;
 }
 
-/* By how much a node is likelier UTF-8 than text of the other charset; *some false: none of it is UTF-8. */
+/* Whether ASCII behind a stray byte may be a part of a longer character. */
+static bool takes_ascii(enum charset cs)
+{
+	return charset_info(cs)->kind == KIND_DOUBLE_BYTE;
+}
+
+/* By how much a node is likelier UTF-8 than text of the other charset; *some false: none of it is UTF-8 but characters
+ * that were cut. */
 static int weigh_node(int *lead, bool *some, const uint8_t *bytes, size_t len, bool complete, enum charset other)
 {
 	struct as_utf_8 u;
 	unsigned cost;
 
 	*lead = 0;
-	*some = has_sequence(bytes, len);
-	if (!*some)
+	*some = false;
+	if (!has_sequence(bytes, len) && !takes_ascii(other))
 		return 0;
 	read_utf_8(&u, bytes, len, complete);
 	*some = u.is_some;
@@ -117,7 +124,16 @@ static bool is_well_formed(const uint8_t *bytes, size_t len, bool complete)
 	return valid == len || (!complete && utf8_fault(bytes + valid, len - valid).incomplete);
 }
 
-int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool complete, enum charset other)
+/* By how much a node has to be likelier UTF-8 to be read so. Where none of it is but characters that were cut, labels
+ * count only against a charset that might spoil the ASCII, too. */
+static int least_lead(bool some, enum charset other, int says_utf_8)
+{
+	if (some)
+		return -OTHER_NODE - says_utf_8;
+	return takes_ascii(other) ? CUT_ALONE - says_utf_8 : CUT_ALONE;
+}
+
+int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool complete, enum charset other, int says_utf_8)
 {
 	bool some;
 	int lead;
@@ -127,7 +143,7 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 		return 0;
 	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
 		return -1;
-	*kind = lead > (some ? -OTHER_NODE : CUT_ALONE) ? NODE_STRAY : NODE_OTHER;
+	*kind = lead > least_lead(some, other, says_utf_8) ? NODE_STRAY : NODE_OTHER;
 	return 0;
 }
 
@@ -172,14 +188,14 @@ static void keep_other(struct nodes *n, const uint8_t *bytes, size_t len)
 
 /* Adds what the node from the first byte beyond ASCII on is; `from`: where it begins. */
 static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t at, size_t end, bool complete,
-    enum charset whole)
+    enum charset whole, int says_utf_8)
 {
 	bool some;
 	int lead;
 
 	if (weigh_node(&lead, &some, bytes + at, end - at, complete, whole) != 0)
 		return -1;
-	if (some && lead > -OTHER_NODE) {
+	if (some && lead > -OTHER_NODE - says_utf_8) {
 		n->lead += lead;
 		n->utf_8++;
 		return 0;
@@ -192,7 +208,7 @@ static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t a
 	return 0;
 }
 
-int nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete, enum charset whole)
+int nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete, enum charset whole, int says_utf_8)
 {
 	size_t at = 0, last = 0, end;
 
@@ -200,7 +216,8 @@ int nodes_read(struct nodes *n, const uint8_t *bytes, size_t len, bool complete,
 	n->utf_8 = n->others = n->len = 0;
 	while ((at += utf8_ascii_prefix(bytes + at, len - at)) < len) {
 		end = node_end(bytes, at, len);
-		if (add_node(n, bytes, node_start(bytes, last, at), at, end, end < len || complete, whole) != 0)
+		if (add_node(n, bytes, node_start(bytes, last, at), at, end, end < len || complete, whole,
+		        says_utf_8) != 0)
 			return -1;
 		at = last = end;
 	}

@@ -20,9 +20,10 @@ enum node_kind {
 	NODE_OTHER
 };
 
-/* other: the charset that the node would be in if it were not UTF-8. complete: the node ends behind these bytes;
- * otherwise a character that they cut is not a fault. -1: out of memory. */
-int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other)
+/* other: the charset that the node would be in if it were not UTF-8. says_utf_8: what labels say for UTF-8, in
+ * LANGUAGE_NAT-ths of a nat. complete: the node ends behind these bytes; otherwise a character that they cut is not a
+ * fault. -1: out of memory. */
+int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other, int says_utf_8)
     __attribute__((warn_unused_result));
 /* The offset of the edge that ends the node at `at`; len: there is none. */
 size_t node_end(const uint8_t *, size_t at, size_t len);
@@ -42,8 +43,9 @@ struct nodes {
 	uint8_t other[NODES_BYTES];     /* their bytes, whole ones as there is room, with a line feed behind each */
 };
 
-/* whole: the charset that all of the text would be in if none of it were UTF-8. -1: out of memory. */
-int nodes_read(struct nodes *, const uint8_t *, size_t len, bool complete, enum charset whole)
+/* whole: the charset that all of the text would be in if none of it were UTF-8. says_utf_8 as above; it is not in the
+ * lead. -1: out of memory. */
+int nodes_read(struct nodes *, const uint8_t *, size_t len, bool complete, enum charset whole, int says_utf_8)
     __attribute__((warn_unused_result));
 
 /* The charset of nodes that are not UTF-8: what the detector makes of them, windows-1252 where it makes nothing. -1:

@@ -24,6 +24,7 @@ struct mixed {
 	unsigned tries;                 /* nodes that were asked and were too short to settle it */
 	enum charset read_as;           /* that of `others` */
 	struct hints hints;
+	int says_utf_8;                 /* what labels say for it */
 	struct decoder *strays;         /* reads UTF-8 and stray bytes */
 	struct decoder *others;         /* NULL: there was no such node */
 	struct decoder *rest;           /* reads the rest of a node longer than NODE_MAX; NULL: there is none */
@@ -57,9 +58,10 @@ void mixed_free(struct mixed **m)
 	*m = NULL;
 }
 
-int mixed_set_other(struct mixed *m, enum charset other, const struct hints *hints)
+int mixed_set_other(struct mixed *m, enum charset other, const struct hints *hints, int says_utf_8)
 {
 	m->other = other;
+	m->says_utf_8 = says_utf_8;
 	m->hints = *hints;
 	return other == CS_NONE || decoder_set_strays(m->strays, other) == 0 ? 0 : -1;
 }
@@ -139,7 +141,7 @@ static struct decoder *decoder_of(struct mixed *m, const uint8_t *node, size_t l
 	enum node_kind kind;
 	enum charset other;
 
-	if (find_other(m, &other, node, len) != 0 || node_look(&kind, node, len, ends, other) != 0)
+	if (find_other(m, &other, node, len) != 0 || node_look(&kind, node, len, ends, other, m->says_utf_8) != 0)
 		return NULL;
 	if (kind != NODE_OTHER)
 		return m->strays;

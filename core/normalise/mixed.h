@@ -24,9 +24,10 @@ struct mixed;
 /* spares: borrowed; NULL: none. NULL: out of memory */
 struct mixed *mixed_new(struct sink, struct spares *spares);
 void mixed_free(struct mixed **);
-/* Before the first byte: the charset of nodes that are not UTF-8 (CS_NONE: not known yet), and what is known of the
- * language of their text. -1: out of memory. */
-int mixed_set_other(struct mixed *, enum charset, const struct hints *) __attribute__((warn_unused_result));
+/* Before the first byte: the charset of nodes that are not UTF-8 (CS_NONE: not known yet), what is known of the
+ * language of their text, and what labels say for UTF-8 (nodes.h). -1: out of memory. */
+int mixed_set_other(struct mixed *, enum charset, const struct hints *, int says_utf_8)
+    __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */
 int mixed_feed(struct mixed *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 int mixed_finish(struct mixed *) __attribute__((warn_unused_result));

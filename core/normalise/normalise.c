@@ -244,7 +244,7 @@ static int begin(struct normaliser *n)
 			    (struct passages){ .recode = n->recode, .sink = sink, .written = &n->report.bytes_out };
 			recode_set_base(n->recode, n->options.base);
 			recode_set_gateway(n->recode, n->options.gateway);
-			if (recode_set_other(n->recode, v->also, &n->evidence.hints) != 0)
+			if (recode_set_other(n->recode, v->also, &n->evidence.hints, v->says_utf_8) != 0)
 				return NORMALISE_NO_MEMORY;
 		}
 	}
@@ -280,7 +280,7 @@ static int revise(struct normaliser *n, bool complete)
 	n->state = NORM_RECODE;
 	if (v.charset != n->verdict.charset && recode_change(n->recode, v.charset, decoder_flags(n, &v)) != 0)
 		return NORMALISE_NO_MEMORY;
-	if (recode_set_other(n->recode, v.also, &e.hints) != 0)
+	if (recode_set_other(n->recode, v.also, &e.hints, v.says_utf_8) != 0)
 		return NORMALISE_NO_MEMORY;
 	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
 	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0 && v.also == CS_NONE)

@@ -68,9 +68,9 @@ void recode_free(struct recode **r)
 	*r = NULL;
 }
 
-int recode_set_other(struct recode *r, enum charset other, const struct hints *hints)
+int recode_set_other(struct recode *r, enum charset other, const struct hints *hints, int says_utf_8)
 {
-	return r->mixed ? mixed_set_other(r->mixed, other, hints) : 0;
+	return r->mixed ? mixed_set_other(r->mixed, other, hints, says_utf_8) : 0;
 }
 
 int recode_change(struct recode *r, enum charset charset, unsigned decoder_flags)

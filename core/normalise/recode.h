@@ -25,7 +25,8 @@ void recode_set_gateway(struct recode *, const char *url);          /* as repair
  * recode_new(). */
 int recode_change(struct recode *, enum charset, unsigned decoder_flags) __attribute__((warn_unused_result));
 /* As mixed_set_other(), where the bytes are read node by node (UTF-8 with DECODER_STRAYS). */
-int recode_set_other(struct recode *, enum charset, const struct hints *) __attribute__((warn_unused_result));
+int recode_set_other(struct recode *, enum charset, const struct hints *, int says_utf_8)
+    __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */
 int recode_feed(struct recode *, const uint8_t *, size_t len) __attribute__((warn_unused_result));
 /* Takes text that is UTF-8 already: bytes under 0x80 that mean ASCII characters in any charset, or, where the charset

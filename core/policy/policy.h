@@ -67,6 +67,7 @@ struct verdict {
 	 * was decided (nodes.h); CS_NONE and 0: none was */
 	enum charset also;
 	size_t mixed;
+	int says_utf_8;             /* auto: what labels say for UTF-8, where none says otherwise (nodes.h) */
 	/* the body is XML of another kind than feeds: decoded, its media type stays (normalise/document.h) */
 	bool keeps_type;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */

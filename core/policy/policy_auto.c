@@ -254,6 +254,15 @@ static int weight_of(const struct charset_label *label)
 	return label != NULL && label->charset == CS_UTF_8 ? UTF_8_LABEL : 0;
 }
 
+/* What labels say for UTF-8, where none says otherwise. */
+static int says_utf_8(const struct evidence *e)
+{
+	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
+	bool other = (decl != NULL && decl->charset != CS_UTF_8) || (header != NULL && header->charset != CS_UTF_8);
+
+	return other ? 0 : weight_of(decl) + weight_of(header);
+}
+
 /* What marks and labels say for UTF-8 against the charset that all of the text may be in. */
 static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, enum charset whole)
 {
@@ -274,6 +283,12 @@ static void find_also(const struct evidence *e, const struct labels *l, const st
 	v->mixed = nodes->others;
 }
 
+/* Whether there is any UTF-8, or may be behind the window, because the labels say so. */
+static bool has_utf_8(const struct evidence *e, const struct nodes *nodes)
+{
+	return nodes->utf_8 > 0 || (!e->complete && says_utf_8(e) > 0);
+}
+
 /* Text that is not UTF-8 to its end is UTF-8 all the same where it is likelier with nodes of UTF-8 than as a whole in
  * the charset that is the best otherwise. */
 static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
@@ -284,8 +299,8 @@ static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
 
 	judge_labels(&labels, e);
 	whole = by_text(e, &labels, v);
-	policy_nodes(e, &nodes, whole.charset);
-	if (nodes.utf_8 == 0 || nodes.lead + lead_of_labels(e, &labels, whole.charset) <= 0)
+	policy_nodes(e, &nodes, whole.charset, says_utf_8(e));
+	if (!has_utf_8(e, &nodes) || nodes.lead + lead_of_labels(e, &labels, whole.charset) <= 0)
 		return whole;
 	v->next = CS_NONE;
 	find_also(e, &labels, &nodes, v);
@@ -324,6 +339,7 @@ void policy_auto(const struct evidence *e, struct verdict *v)
 		verdict_step(v, c.no);
 	}
 	verdict_take_charset(v, c.charset);
+	v->says_utf_8 = says_utf_8(e);
 	if (c.no == NULL && charset_lookup(published, strlen(published))->ascii)
 		v->named = "us-ascii";          /* right for these bytes; they are only decoded as its superset */
 }

@@ -69,12 +69,12 @@ void policy_weigh(const struct evidence *e, const struct proposal *proposals, si
 	note(e, ENOMEM);
 }
 
-void policy_nodes(const struct evidence *e, struct nodes *nodes, enum charset whole)
+void policy_nodes(const struct evidence *e, struct nodes *nodes, enum charset whole, int says_utf_8)
 {
 	size_t len;
 	const uint8_t *text = policy_text(e, &len);
 
-	if (nodes_read(nodes, text, len, e->complete, whole) == 0)
+	if (nodes_read(nodes, text, len, e->complete, whole, says_utf_8) == 0)
 		return;
 	*nodes = (struct nodes){ .lead = 0 };
 	note(e, ENOMEM);

@@ -16,7 +16,7 @@ enum charset policy_guess(const struct evidence *);
 /* As detector_weigh(), with the evidence's hints; no readings where memory is missing. */
 void policy_weigh(const struct evidence *, const struct proposal *, size_t n, struct detection *);
 /* As nodes_read() and nodes_charset(), with the evidence's hints. Where memory is missing, there are no nodes. */
-void policy_nodes(const struct evidence *, struct nodes *, enum charset whole);
+void policy_nodes(const struct evidence *, struct nodes *, enum charset whole, int says_utf_8);
 enum charset policy_weigh_nodes(const struct evidence *, const struct nodes *, const struct proposal *, size_t n);
 /* As detector_has_signs_only(). */
 bool policy_has_signs_only(const struct evidence *, enum charset);

@@ -193,6 +193,6 @@ struct utf8_evidence utf8_look(const uint8_t *p, size_t len, bool complete)
 	if (valid < len)
 		utf8_bad_length(p + valid, len - valid, &cut);
 	cut &= !complete;
-	return (struct utf8_evidence){ .ascii = ascii == len, .valid = valid == len || cut,
+	return (struct utf8_evidence){ .ascii = ascii == len || (cut && ascii == valid), .valid = valid == len || cut,
 		.proven = (valid == len || cut) && ascii < valid };
 }

@@ -1,5 +1,6 @@
 /* Any bytes under any charset: the output is valid UTF-8, and is the same however the input is cut, however small the room, and
- * whatever the processor has beyond plain C. First byte: charset; second: length of the pieces; third: room beyond the least. */
+ * whatever the processor has beyond plain C. First byte: charset; second: length of the pieces, the longest being all of it, and
+ * with its high bits room beyond the least in 256s; third: more of that. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { INPUT_MAX = 4096, OUTPUT_MAX = 4 * INPUT_MAX + DECODER_MIN_OUT };
+enum { PIECES = 32, INPUT_MAX = 4096, OUTPUT_MAX = 4 * INPUT_MAX + DECODER_MIN_OUT };
 
 static void require(int holds)
 {
@@ -56,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	cs = CS_NONE + 1 + data[0] % (CS_COUNT - 1);
 	flags = data[0] < CS_COUNT ? 0 : cs == CS_UTF_8 ? DECODER_STRAYS : DECODER_LITERAL;
-	piece = 1 + data[1] % 32;
-	room = DECODER_MIN_OUT + data[2];
+	piece = data[1] % PIECES == PIECES - 1 ? INPUT_MAX : 1 + data[1] % PIECES;
+	room = DECODER_MIN_OUT + data[1] / PIECES * 256 + data[2];
 	data += 3;
 	size -= 3;
 	cpu_limit(CPU_PLAIN);

@@ -2,10 +2,12 @@
  * up to a line feed; then the body.
  * Invariants: a recoded body is valid UTF-8 (US-ASCII where asked for); output, verdict and report do not depend on the cut; the
  * decision comes once and before the first byte; what is untouched is untouched; a body that is recalled, and one whose window is and whose passages are, comes out as before;
- * by default what comes out, read again, comes out as it is. */
+ * by default what comes out, read again, comes out as it is; what is UTF-8 and labelled so comes out as it is, and beside strays each node does that is
+ * well-formed. */
 #include "core/normalise/normalise.h"
 #include "core/repair/repair_tag.h"
 #include "core/text/utf8.h"
+#include "tests/unit/aligned.h"
 #include "tests/unit/memory.h"
 
 #include <stdlib.h>
@@ -13,12 +15,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_BYTES = 5, PASSAGE = 16 };
+enum { HEAD_BYTES = 5, PASSAGE = 16, LABELLED_MAX = 2048 };
 
 struct seen {
 	int rc;
 	unsigned decided;
 	enum verdict_kind kind;
+	bool keeps_type;
 	char rule[VERDICT_FORMAT_MAX];
 	struct normalise_report report;
 	uint8_t *out;
@@ -36,6 +39,7 @@ static int on_verdict(void *arg, const struct verdict *v)
 	struct seen *s = arg;
 
 	s->kind = v->kind;
+	s->keeps_type = v->keeps_type;
 	check(verdict_format(v, s->rule, sizeof(s->rule)) < sizeof(s->rule));
 	return 0;
 }
@@ -134,7 +138,8 @@ static void check_other(const struct normalise_options *known, const uint8_t *da
 	free(other.out);
 }
 
-/* By default, with the Content-Type that the answer has. Longer bodies may have tags that are not read as a whole. */
+/* By default, with the Content-Type that the answer has; one that kept its own is left out. Longer bodies may have tags that are not read as a
+ * whole. */
 static void check_again(const struct normalise_options *given, const uint8_t *data, size_t size)
 {
 	struct normalise_options o = { .policy = POLICY_AUTO, .http = given->http, .content_type = given->content_type, .content_type_len = given->content_type_len,
@@ -142,7 +147,7 @@ static void check_again(const struct normalise_options *given, const uint8_t *da
 	struct seen once = { 0 }, again = { 0 };
 
 	run(&once, &o, data, size, size + 1);
-	if (once.rc == 0 && once.kind == VERDICT_CHARSET && once.len < TAG_MAX) {
+	if (once.rc == 0 && once.kind == VERDICT_CHARSET && !once.keeps_type && once.len < TAG_MAX) {
 		o.http = true;
 		o.content_type = normalise_content_type(OUTPUT_UTF_8);
 		o.content_type_len = strlen(o.content_type);
@@ -151,6 +156,33 @@ static void check_again(const struct normalise_options *given, const uint8_t *da
 	}
 	free(once.out);
 	free(again.out);
+}
+
+/* The bytes as a feed's text, which its label calls UTF-8. An escape may begin a character of ISO-2022-JP. */
+static void check_labelled(const struct normalise_options *given, const uint8_t *data, size_t size)
+{
+	static const char root[] = "<rss><channel><title>", type[] = "text/xml; charset=utf-8";
+	struct normalise_options o = { .policy = POLICY_AUTO, .http = true, .content_type = type, .content_type_len = sizeof(type) - 1,
+		.sniff_bytes = given->sniff_bytes };
+	size_t len = sizeof(root) - 1 + size;
+	struct seen s = { 0 };
+	uint8_t *body;
+
+	if (size > LABELLED_MAX || (size > 0 && memchr(data, 0x1B, size)))
+		return;
+	body = malloc(len);
+	check(body != NULL);
+	memcpy(body, root, sizeof(root) - 1);
+	if (size > 0)
+		memcpy(body + sizeof(root) - 1, data, size);
+	run(&s, &o, body, len, len);
+	check(s.rc == 0);
+	if (aligned_run(body, len, false) == len)
+		check(s.len == len && memcmp(s.out, body, len) == 0);
+	else if (strstr(s.rule, ";charset=utf-8"))
+		check(aligned_by_nodes(body, len, s.out, s.len));
+	free(s.out);
+	free(body);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -202,6 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check_other(&o, data, size, step);
 	check_again(&o, data, size);
+	check_labelled(&o, data, size);
 	one_body_end(&memory);
 	free(whole.out);
 	free(cut.out);

@@ -2,110 +2,25 @@
  * Must not know: how either is told. Each document is made from its number; UTFEED_IDENTITY_DOCUMENTS says how many (20,000),
  * UTFEED_IDENTITY_FIRST which is the first, UTFEED_IDENTITY_FAULTS after how many faults it ends (10). A fault is printed with its
  * number and its bytes; 1 is the exit status then. */
-#include "identity.h"
+#include "subject.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "core/normalise/normalise.h"
 #include "core/text/utf8.h"
 
 enum { DEFAULT_DOCUMENTS = 20000, CUT_ONE_IN = 25, DEFAULT_FAULTS = 10 };
-
-struct seen {
-	struct text out;
-	enum verdict_kind kind;
-	char rule[VERDICT_FORMAT_MAX];
-	uint64_t lost;
-};
 
 struct tally {
 	uint64_t xml, feeds, others, cut, ascii, ambiguous, faults;
 	size_t bytes;
 };
 
-struct subject {
-	uint64_t number;
-	const char *what, *type;    /* type NULL: no such field */
-	bool http;
-	const char *bytes;
-	size_t len;
-};
-
-static int on_verdict(void *arg, const struct verdict *v)
-{
-	struct seen *s = arg;
-
-	s->kind = v->kind;
-	verdict_format(v, s->rule, sizeof(s->rule));
-	return 0;
-}
-
-static int on_write(void *arg, const uint8_t *bytes, size_t len)
-{
-	struct seen *s = arg;
-
-	text_add(&s->out, bytes, len);
-	return 0;
-}
-
-/* steps: NULL as a whole; else at random, or byte by byte where that chance says so. */
-static void normalise(struct seen *s, const struct subject *b, enum normalise_output output, struct chance *steps)
-{
-	const struct normalise_options o = { .policy = POLICY_AUTO, .http = b->http, .content_type = b->type,
-		.content_type_len = b->type ? strlen(b->type) : 0, .repairs = REPAIR_ALL, .output = output };
-	const struct normalise_events events = { on_verdict, on_verdict, on_write, s };
-	struct normaliser *n = normaliser_new(&o, &events);
-	unsigned most = steps && one_in(steps, 2) ? 1 : 700;
-
-	if (!n)
-		abort();
-	text_clear(&s->out);
-	text_add(&s->out, "", 0);
-	for (size_t at = 0, step; at < b->len; at += step) {
-		step = steps ? 1 + below(steps, most) : b->len;
-		step = step < b->len - at ? step : b->len - at;
-		if (normaliser_feed(n, (const uint8_t *)b->bytes + at, step) != 0)
-			abort();
-	}
-	if (normaliser_finish(n) != 0)
-		abort();
-	s->lost = normaliser_report(n)->lost;
-	normaliser_free(&n);
-}
-
-static void print_bytes(const char *name, const char *bytes, size_t len)
-{
-	printf("  %s, %zu bytes: \"", name, len);
-	for (size_t i = 0; i < len && i < 1500; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c == '\n')
-			printf("\\n");
-		else if (c < ' ' || c >= 0x7f)
-			printf("\\%03o", c);
-		else
-			putchar(c);
-	}
-	printf("\"%s\n", len > 1500 ? " ..." : "");
-}
-
 static void fault(struct tally *t, const struct subject *b, const struct seen *s, const char *why)
 {
-	printf("trust_09 trust_10 identity: document %llu, %s as %s: %s; %s\n", (unsigned long long)b->number, b->what,
-	    !b->http ? "a file" : b->type ? b->type : "no type", why, s->rule);
-	print_bytes("in", b->bytes, b->len);
-	print_bytes("out", s->out.bytes, s->out.len);
+	subject_print("trust_09 trust_10 identity", b, s, why);
 	t->faults++;
-}
-
-static bool same(const struct text *a, const char *bytes, size_t len)
-{
-	return a->len == len && memcmp(a->bytes, bytes, len) == 0;
 }
 
 /* The output never depends on the cuts. */
@@ -114,8 +29,7 @@ static void check_cuts(struct tally *t, const struct subject *b, const struct se
 	static struct seen cut;
 
 	t->cut++;
-	normalise(&cut, b, OUTPUT_UTF_8, c);
-	if (cut.kind != whole->kind || strcmp(cut.rule, whole->rule) != 0 || !same(&cut.out, whole->out.bytes, whole->out.len))
+	if (!subject_is_cut_alike(&cut, b, whole, c))
 		fault(t, b, &cut, "cuts change what comes out");
 }
 
@@ -174,7 +88,7 @@ static void check_ascii(struct tally *t, const struct subject *b, const struct d
 	static struct seen s;
 	static struct text plain;
 
-	normalise(&s, b, OUTPUT_US_ASCII, NULL);
+	subject_normalise(&s, b, OUTPUT_US_ASCII, NULL);
 	if (s.lost > 0 || d->xml_1_1 || utf8_ascii_prefix((const uint8_t *)s.out.bytes, s.out.len) != s.out.len)
 		return;
 	t->ascii++;
@@ -230,7 +144,7 @@ static void check_xml(struct tally *t, uint64_t number, struct chance *c)
 	t->xml++;
 	t->feeds += d.feed;
 	t->bytes += in.len;
-	normalise(&s, &b, OUTPUT_UTF_8, NULL);
+	subject_normalise(&s, &b, OUTPUT_UTF_8, NULL);
 	check_text(t, &b, &d, &s, is_vague);
 	if (s.kind != VERDICT_NONE)
 		check_events(t, &b, &d, &s);
@@ -253,18 +167,11 @@ static void check_other(struct tally *t, uint64_t number, struct chance *c)
 	b.type = one_in(c, 2) ? o.type : o.html && one_in(c, 4) ? "text/html" : ANY_OF(c, vague);
 	t->others++;
 	t->bytes += b.len;
-	normalise(&s, &b, OUTPUT_UTF_8, NULL);
+	subject_normalise(&s, &b, OUTPUT_UTF_8, NULL);
 	if (s.kind != VERDICT_NONE || !same(&s.out, b.bytes, b.len))
 		fault(t, &b, &s, "no feed, and changed");
 	if (one_in(c, CUT_ONE_IN))
 		check_cuts(t, &b, &s, c);
-}
-
-static uint64_t number_of(const char *name, uint64_t otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? strtoull(value, NULL, 10) : otherwise;
 }
 
 int main(void)

@@ -206,6 +206,82 @@ static void rows_inside_text(void)
 	}
 }
 
+/* One code again and again, far beyond any room: what fills the room never passes for the end of what can be read. */
+static const struct {
+	const char *rule;
+	enum charset charset;
+	unsigned flags;
+	const char *before, *code, *out;
+	unsigned malformed;         /* each */
+} runs[] = {
+	{ "one byte", CS_UTF_8, 0, "", "61", "a", 0 },
+	{ "two bytes", CS_UTF_8, 0, "", "D0AF", "Я", 0 },
+	{ "four bytes", CS_UTF_8, 0, "", "F09F9880", "😀", 0 },
+	{ "stray bytes", CS_UTF_8, DECODER_STRAYS, "", "E9 20", "é ", 1 },
+	{ "surrogates in three bytes each", CS_UTF_8, DECODER_STRAYS, "", "EDA0BD EDB880", "😀", 0 },
+	{ "three of UTF-8", CS_UTF_16BE, 0, "", "65E5", "日", 0 },
+	{ "two of UTF-8", CS_UTF_16LE, 0, "", "2F04", "Я", 0 },
+	{ "surrogates", CS_UTF_16LE, 0, "", "3DD8 00DE", "😀", 0 },
+	{ "four of UTF-8", CS_UTF_32BE, 0, "", "0001F600", "😀", 0 },
+	{ "three of UTF-8", CS_UCS_4_2143, 0, "", "0000 E565", "日", 0 },
+	{ "two of UTF-8", CS_WINDOWS_1251, 0, "", "CF", "П", 0 },
+	{ "three of UTF-8", CS_WINDOWS_874, 0, "", "A1", "ก", 0 },
+	{ "EBCDIC", CS_IBM037, 0, "", "A7", "x", 0 },
+	{ "pairs", CS_SHIFT_JIS, 0, "", "93FA", "日", 0 },
+	{ "single bytes", CS_SHIFT_JIS, 0, "", "B1", "ｱ", 0 },
+	{ "pairs and blanks", CS_SHIFT_JIS, 0, "", "93FA 20", "日 ", 0 },
+	{ "pairs", CS_EUC_JP, 0, "", "C6FC", "日", 0 },
+	{ "three bytes", CS_EUC_JP, 0, "", "8FB0A1", "丂", 0 },
+	{ "pairs", CS_GB18030, 0, "", "D6D0", "中", 0 },
+	{ "four bytes", CS_GB18030, 0, "", "9439DA33", "💩", 0 },
+	{ "pairs", CS_BIG5, 0, "", "A4A4", "中", 0 },
+	{ "two characters each", CS_BIG5, 0, "", "8862", "\u00CA\u0304", 0 },
+	{ "pairs", CS_EUC_KR, 0, "", "C7D1", "한", 0 },
+	{ "ASCII", CS_ISO_2022_JP, 0, "", "61", "a", 0 },
+	{ "pairs", CS_ISO_2022_JP, 0, "1B2442", "467C", "日", 0 },
+	{ "pairs of two of UTF-8", CS_ISO_2022_JP, 0, "1B2442", "2721", "А", 0 },
+	{ "katakana", CS_ISO_2022_JP, 0, "1B2849", "31", "ｱ", 0 },
+	{ "Roman", CS_ISO_2022_JP, 0, "1B284A", "5C", "¥", 0 },
+	{ "escapes", CS_ISO_2022_JP, 0, "", "1B2442 467C 1B2842 61", "日a", 0 },
+	{ "Johab", CS_JOHAB, 0, "", "D065", "한", 0 },
+	{ "four bytes", CS_EUC_TW, 0, "", "8EA2A1A1", "乂", 0 },
+	{ "pairs", CS_ISO_2022_JP_2, 0, "1B2442", "467C", "日", 0 },
+	{ "pairs", CS_ISO_2022_KR, 0, "1B242943 0E", "4751", "한", 0 },
+};
+
+enum { RUN_CODES = 2800, RUN_ROOM = 4096, RUN_CODE = 9, RUN_BYTES = RUN_CODE * RUN_CODES };
+
+static size_t repeat(uint8_t *out, const uint8_t *piece, size_t len, size_t times)
+{
+	for (size_t i = 0; i < times; i++)
+		memcpy(out + i * len, piece, len);
+	return times * len;
+}
+
+static void long_runs(void)
+{
+	static uint8_t in[RUN_BYTES + 8], want[RUN_BYTES], out[RUN_BYTES];
+
+	for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+		uint8_t code[RUN_CODE];
+		size_t len = decoding_hex(runs[i].before, in), code_len = decoding_hex(runs[i].code, code);
+		size_t want_len = repeat(want, (const uint8_t *)runs[i].out, strlen(runs[i].out), RUN_CODES);
+
+		len += repeat(in + len, code, code_len, RUN_CODES);
+		/* Every room up to some blocks, then fewer; pieces of all sizes with it */
+		for (size_t room = DECODER_MIN_OUT; room <= RUN_ROOM; room += room < 400 ? 1 : 231) {
+			size_t step = room % 2 ? len : 1 + room * 7;
+			uint64_t malformed;
+			size_t got = decoding_whole(runs[i].charset, runs[i].flags, in, len, room % 5, step, room, out, &malformed);
+
+			UNIT_ROW(got == want_len && memcmp(out, want, got) == 0, "%s: %s, room %zu", charset_name(runs[i].charset),
+			    runs[i].rule, room);
+			UNIT_ROW(malformed == runs[i].malformed * RUN_CODES, "%s: %s, room %zu: %u",
+			    charset_name(runs[i].charset), runs[i].rule, room, (unsigned)malformed);
+		}
+	}
+}
+
 /* The second half of a character comes with more text than a carry holds. */
 static void carry_before_a_long_piece(void)
 {
@@ -374,6 +450,7 @@ static void freeing_nothing(void)
 	CU_ASSERT_PTR_NULL(none);
 }
 
-UNIT_SUITE(decoder, { "rows", rows }, { "rows inside text", rows_inside_text }, { "carry before a long piece", carry_before_a_long_piece },
+UNIT_SUITE(decoder, { "rows", rows }, { "rows inside text", rows_inside_text }, { "long runs", long_runs },
+    { "carry before a long piece", carry_before_a_long_piece },
     { "strays of windows-1252", strays_of_windows_1252 }, { "strays of other sets", strays_of_other_sets }, { "literal meaning", literal_meaning }, { "trial", trial },
     { "freeing nothing", freeing_nothing })

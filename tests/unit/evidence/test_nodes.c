@@ -37,9 +37,9 @@ static void looks(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		enum node_kind kind = NODE_UTF_8;
 
-		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, true, rows[i].other), 0);
+		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, true, rows[i].other, 0), 0);
 		UNIT_ROW(kind == rows[i].whole, "%s: %d", rows[i].rule, kind);
-		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, false, rows[i].other), 0);
+		CU_ASSERT_EQUAL(node_look(&kind, rows[i].text, rows[i].len, false, rows[i].other, 0), 0);
 		UNIT_ROW(kind == rows[i].cut, "%s, cut: %d", rows[i].rule, kind);
 	}
 }
@@ -94,7 +94,7 @@ static void texts(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct nodes n;
 
-		CU_ASSERT_EQUAL(nodes_read(&n, rows[i].text, rows[i].len, true, rows[i].whole), 0);
+		CU_ASSERT_EQUAL(nodes_read(&n, rows[i].text, rows[i].len, true, rows[i].whole, 0), 0);
 		UNIT_ROW(n.utf_8 == rows[i].utf_8 && n.others == rows[i].others && n.len == rows[i].kept, "%s: %zu, %zu, %zu", rows[i].rule, n.utf_8, n.others, n.len);
 		UNIT_ROW((n.lead > 0) == rows[i].lead, "%s: lead %lld", rows[i].rule, (long long)n.lead);
 	}
@@ -107,15 +107,15 @@ static void bounds(void)
 	struct nodes n;
 
 	memset(text, 0xe9, sizeof(text));
-	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252), 0);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252, 0), 0);
 	CU_ASSERT(n.others == 1 && n.len == NODES_BYTES);
 	for (size_t at = 99; at < sizeof(text); at += 100)
 		text[at] = '<';
-	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252), 0);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, sizeof(text), true, CS_WINDOWS_1252, 0), 0);
 	CU_ASSERT(n.others == sizeof(text) / 100 + 1);
 	CU_ASSERT(n.len == NODES_BYTES / 100 * 100 + sizeof(text) % 100 + 1);
 	text[0] = '<';
-	CU_ASSERT_EQUAL(nodes_read(&n, text, 1, false, CS_WINDOWS_1252), 0);
+	CU_ASSERT_EQUAL(nodes_read(&n, text, 1, false, CS_WINDOWS_1252, 0), 0);
 	CU_ASSERT(n.others == 0 && n.len == 0);
 }
 

@@ -24,7 +24,7 @@ static struct counts feed(struct gathered *g, enum charset other, struct text in
 	int rc = 0;
 
 	g->len = 0;
-	rc |= mixed_set_other(m, other, &none);
+	rc |= mixed_set_other(m, other, &none, 0);
 	rc |= mixed_feed(m, (const uint8_t *)in.bytes, cut);
 	for (size_t at = cut; at < in.len; at += step)
 		rc |= mixed_feed(m, (const uint8_t *)in.bytes + at, in.len - at < step ? in.len - at : step);
