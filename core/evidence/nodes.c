@@ -232,26 +232,49 @@ static bool is_for_nodes(enum charset cs)
 	return kind == KIND_SINGLE_BYTE || kind == KIND_DOUBLE_BYTE;
 }
 
+/* Whether all of the bytes can be read as a charset of nodes. -1: out of memory. */
+static int fits_nodes(enum charset cs, const uint8_t *bytes, size_t len)
+{
+	struct decoder_trial t;
+
+	if (!is_for_nodes(cs))
+		return 0;
+	if (decoder_try(cs, bytes, len, false, &t) != 0)
+		return errno == EINVAL ? 0 : -1;
+	return t.accepts;
+}
+
 int nodes_charset(enum charset *cs, const uint8_t *bytes, size_t len, const struct hints *hints,
     const struct proposal *proposals, size_t n)
 {
-	struct decoder_trial t;
 	struct detection d;
 	size_t i;
+	int fits = 0;
 
 	*cs = CS_WINDOWS_1252;
 	if (detector_weigh(&d, bytes, len, hints, proposals, n) != 0)
 		return -1;
-	for (i = 0; i < d.n && d.is_text; i++) {
-		if (!is_for_nodes(d.readings[i].charset))
-			continue;
-		if (decoder_try(d.readings[i].charset, bytes, len, false, &t) != 0) {
-			if (errno != EINVAL)
-				return -1;
-		} else if (t.accepts) {
+	for (i = 0; i < d.n && d.is_text && fits == 0; i++) {
+		fits = fits_nodes(d.readings[i].charset, bytes, len);
+		if (fits > 0)
 			*cs = d.readings[i].charset;
-			return 0;
-		}
 	}
-	return 0;
+	return fits < 0 ? -1 : 0;
+}
+
+int nodes_second(enum charset *cs, const uint8_t *bytes, size_t len, const struct hints *hints,
+    const struct proposal *known, size_t n)
+{
+	struct detection d;
+	int fits;
+
+	*cs = known[0].charset;
+	if (detector_weigh(&d, bytes, len, hints, known, n) != 0)
+		return -1;
+	if (d.n == 0 || !d.is_text || d.readings[0].charset == *cs)
+		return 0;
+	fits = fits_nodes(d.readings[0].charset, bytes, len);
+	if (fits > 0)
+		*cs = d.readings[0].charset;
+	return fits < 0 ? -1 : 0;
 }

@@ -52,5 +52,8 @@ int nodes_read(struct nodes *, const uint8_t *, size_t len, bool complete, enum 
  * out of memory. */
 int nodes_charset(enum charset *, const uint8_t *, size_t len, const struct hints *, const struct proposal *, size_t n)
     __attribute__((warn_unused_result));
+/* The same of a node where charsets are known already: the first of these, unless another is far likelier. */
+int nodes_second(enum charset *, const uint8_t *, size_t len, const struct hints *, const struct proposal *known, size_t n)
+    __attribute__((warn_unused_result));
 
 #endif

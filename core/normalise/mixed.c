@@ -14,7 +14,11 @@ enum {
 	HELD_FIRST = 512,
 	OUT_BYTES = 4096,
 	SAYS_ENOUGH = 12,               /* bytes beyond ASCII in a node by which the other charset is settled */
-	TRIES_MAX = 16                  /* nodes with fewer that are asked; then the last one's is settled */
+	TRIES_MAX = 16,                 /* nodes with fewer that are asked; then the last one's is settled */
+	/* What the settled charset weighs against others, by which a node may be in a second one. */
+	SETTLED = 16 * LANGUAGE_NAT,
+	SAYS_SECOND = 6,                /* bytes beyond ASCII in a node that is asked for a second charset */
+	ASKED_MAX = 256                 /* nodes that are asked for it */
 };
 
 struct mixed {
@@ -22,6 +26,8 @@ struct mixed {
 	struct sink sink;
 	enum charset other;             /* CS_NONE: no node has said which */
 	unsigned tries;                 /* nodes that were asked and were too short to settle it */
+	enum charset second;            /* that of some nodes which `other` does not fit; CS_NONE: there is none */
+	unsigned asked;                 /* nodes that were asked for it */
 	enum charset read_as;           /* that of `others` */
 	struct hints hints;
 	int says_utf_8;                 /* what labels say for it */
@@ -93,13 +99,14 @@ static int end_node(const struct mixed *m, struct decoder *d)
 	return mixed_emit(m, text, decoder_finish(d, text, sizeof(text)));
 }
 
-static bool says_enough(const uint8_t *node, size_t len)
+/* Whether a node has so many bytes beyond ASCII. */
+static bool says(const uint8_t *node, size_t len, size_t enough)
 {
 	size_t beyond = 0;
 
-	for (size_t i = 0; i < len && beyond < SAYS_ENOUGH; i++)
+	for (size_t i = 0; i < len && beyond < enough; i++)
 		beyond += node[i] >= 0x80;
-	return beyond == SAYS_ENOUGH;
+	return beyond == enough;
 }
 
 static void close_others(struct mixed *m)
@@ -118,10 +125,28 @@ static int find_other(const struct mixed *m, enum charset *other, const uint8_t 
 /* From now on all other nodes are read as this charset, if this one says enough. */
 static int settle_other(struct mixed *m, enum charset other, const uint8_t *node, size_t len, bool ends)
 {
-	if (m->other != CS_NONE || (ends && !says_enough(node, len) && ++m->tries < TRIES_MAX))
+	if (m->other != CS_NONE || (ends && !says(node, len, SAYS_ENOUGH) && ++m->tries < TRIES_MAX))
 		return 0;
 	m->other = other;
 	return decoder_set_strays(m->strays, other) == 0 ? 0 : -1;
+}
+
+/* Which of two charsets a node is in, once the first is settled. What makes far more of it than that one is the second. */
+static int choose_other(struct mixed *m, enum charset *other, const uint8_t *node, size_t len)
+{
+	const struct proposal known[] = { { m->other, SETTLED }, { m->second, SETTLED } };
+	enum charset found;
+
+	*other = m->other;
+	if (m->asked == ASKED_MAX || !says(node, len, SAYS_SECOND))
+		return 0;
+	m->asked++;
+	if (nodes_second(&found, node, len, &m->hints, known, m->second == CS_NONE ? 1 : 2) != 0)
+		return -1;
+	if (found != m->other && m->second == CS_NONE)
+		m->second = found;
+	*other = found == m->second ? found : m->other;
+	return 0;
 }
 
 static int open_others(struct mixed *m, enum charset other)
@@ -145,6 +170,8 @@ static struct decoder *decoder_of(struct mixed *m, const uint8_t *node, size_t l
 		return NULL;
 	if (kind != NODE_OTHER)
 		return m->strays;
+	if (m->other != CS_NONE && choose_other(m, &other, node, len) != 0)
+		return NULL;
 	if (settle_other(m, other, node, len, ends) != 0 || open_others(m, other) != 0)
 		return NULL;
 	m->nodes++;

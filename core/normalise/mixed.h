@@ -4,7 +4,7 @@
  * the caller's buffer but for the node that a call's end cuts, of which at most NODE_MAX bytes are held.
  *
  * A node that is not UTF-8 is read as the other charset; where none is known yet, the first such node that is long
- * enough says which. Stray bytes in a node of UTF-8 are read as that charset, too, if it is a single-byte set, and as
+ * enough says which. A planet may have two: a node that the other charset does not fit may be in a second one. Stray bytes in a node of UTF-8 are read as that charset, too, if it is a single-byte set, and as
  * windows-1252 while none is known. */
 #ifndef UTFEED_CORE_NORMALISE_MIXED_H
 #define UTFEED_CORE_NORMALISE_MIXED_H

@@ -36,7 +36,7 @@ static const struct {
 	{ "hidden, still open",  BYTES("\n\n\n\n"), false, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", true, true, false },
 	{ "no declaration",      BYTES("<rss>\xD0\xBF</rss>"), false, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", false, true, true },
 	{ "not UTF-8",           BYTES("<rss>\xEF\xF0</rss>"), true, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", false, false, true },
-	{ "character cut",       BYTES("<rss>\xD0"), false, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", false, true, true },
+	{ "character cut",       BYTES("<rss>\xD0"), false, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", true, true, true },
 	{ "character missing",   BYTES("<rss>\xD0"), true, CS_NONE, CS_NONE, CS_NONE, CS_UTF_8, "", "", false, false, true },
 };
 

@@ -59,6 +59,8 @@ static const struct {
 	{ "and in a character of UTF-8", CS_SHIFT_JIS, T("<a>два\xd0"), T("<a>два\xef\xbf\xbd"), { 1, 0 } },
 	{ "the first node says which", CS_NONE, T("<a>два</a><b>\xcf\xf0\xe8\xe2\xe5\xf2 \xe8\xe7 \xcc\xee\xf1\xea\xe2\xfb</b><c>\xe4\xe0</c>"), T("<a>два</a><b>Привет из Москвы</b><c>да</c>"), { 0, 2 } },
 	{ "a short one leaves it open", CS_NONE, T("<a>\x93q\x94</a><b>\xcf\xf0\xe8\xe2\xe5\xf2 \xe8\xe7 \xcc\xee\xf1\xea\xe2\xfb</b><c>\xe4\xe0</c>"), T("<a>“q”</a><b>Привет из Москвы</b><c>да</c>"), { 0, 3 } },
+	{ "two charsets", CS_WINDOWS_1251, T("<a>два</a><b>\xcf\xf0\xe8\xe2\xe5\xf2 \xe8\xe7 \xcc\xee\xf1\xea\xe2\xfb</b><c>Les \xe9l\xe8ves fran\xe7""ais \xe9taient d\xe9j\xe0 pr\xeats</c><d>\xcc\xee\xf1\xea\xe2\xe0</d>"),
+		T("<a>два</a><b>Привет из Москвы</b><c>Les élèves français étaient déjà prêts</c><d>Москва</d>"), { 0, 3 } },
 	{ "it says nothing", CS_NONE, T("<a>\x93q\x94</a>"), T("<a>“q”</a>"), { 0, 1 } },
 };
 
