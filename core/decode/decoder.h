@@ -4,10 +4,10 @@
  * input was cut into calls.
  *
  * Malformed input: U+FFFD for each maximal subpart (Unicode chapter 3, "U+FFFD Substitution of Maximal Subparts";
- * WHATWG for the two-byte sets), counted. DECODER_STRAYS reads faults of UTF-8 (utf8_fault.h) as what they most likely
- * were: a stray byte as a character of a single-byte set, a pair of surrogates as its character, C0 80 as nothing; a
- * cut or forbidden sequence becomes one U+FFFD. The WHATWG holes are honoured: windows-1252 0x81 is U+0081. A byte order mark is decoded like
- * any other character (U+FEFF); repair removes it. */
+ * WHATWG for the two-byte sets), counted. With DECODER_STRAYS a fault of UTF-8 (utf8_fault.h) is read as what it most
+ * likely was: a stray byte as a character of a single-byte set, a pair of surrogates as its character, C0 80 as
+ * nothing; a cut or forbidden sequence becomes one U+FFFD. The WHATWG holes are honoured: windows-1252 0x81 is U+0081.
+ * A byte order mark is decoded like any other character (U+FEFF); repair removes it. */
 #ifndef UTFEED_CORE_DECODE_DECODER_H
 #define UTFEED_CORE_DECODE_DECODER_H
 

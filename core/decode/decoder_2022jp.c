@@ -182,7 +182,7 @@ static bool may_be_in_pair(uint8_t byte)
 	return byte >= 0x21 && byte <= 0x7E;
 }
 
-/* Stops at what is no pair, or where the engine has to. */
+/* Stops at the first bytes that are not a pair, or when the engine has to stop. */
 static void jp_copy_pairs(const struct double_plane *plane, struct decoder_span *s)
 {
 	for (; span_goes_on(s) && span_left(s) >= 2; s->in += 2) {

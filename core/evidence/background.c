@@ -32,7 +32,7 @@ static const uint8_t costs[KINDS][KINDS] = {
 	[NEVER] =    { 90,  90,   90, 90, 90,  90,  90,  90, 90,  90, 90, 90, 90,  90, 90,  90,   60 },
 };
 
-/* What a capital costs more behind a small letter, a capital and a break, where one of the two is beyond ASCII. */
+/* The extra cost of a capital behind each case, if one of the two characters is beyond ASCII. */
 enum casing { CASE_NONE, CASE_SMALL, CASE_CAPITAL };
 static const uint8_t capital_costs[] = { [CASE_NONE] = 8, [CASE_SMALL] = 36, [CASE_CAPITAL] = 6 };
 
@@ -91,7 +91,7 @@ static enum kind kind_by_range(uint32_t c)
 	return ranges[i].kind;
 }
 
-static enum kind kind_of(uint32_t c, unsigned token)
+static enum kind kind_of_character(uint32_t c, unsigned token)
 {
 	if (token >= TOKEN_LETTER)
 		return c >= 0x0300 && c < 0x0370 ? MARK : kind_of_script[letters_script(token)];
@@ -112,7 +112,7 @@ static enum kind kind_of(uint32_t c, unsigned token)
 static unsigned read_character(struct background *b, uint32_t c)
 {
 	uint16_t token = letters_token(c);
-	enum kind kind = kind_of(c, token & TOKEN_MASK);
+	enum kind kind = kind_of_character(c, token & TOKEN_MASK);
 	enum casing casing = token & TOKEN_CAPITAL ? CASE_CAPITAL : token & TOKEN_SMALL ? CASE_SMALL : CASE_NONE;
 	unsigned cost = costs[kind][b->last];
 

@@ -270,7 +270,7 @@ int race_hint(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
-/* What a reading costs beside its text, once the first len bytes of the sample are read. The models err a little with
+/* The cost of a reading beside its text, once the first len bytes of the sample are read. The models err a little with
  * each letter of a language that none of them is of, so the weight of a label grows with the letters that it has to
  * outweigh. The languages of two-byte sets all have a model. */
 static int prior(const struct race *race, size_t i, size_t len)

@@ -219,7 +219,8 @@ static bool is_letter_of(enum language l, unsigned token)
  * script. */
 static unsigned most_of(enum language l, unsigned last, unsigned token, bool is_own)
 {
-	if (token >= TOKEN_LETTER && is_letter_of(l, token) && (is_break(last) || last >= TOKEN_OPEN || is_letter_of(l, last)))
+	if (token >= TOKEN_LETTER && is_letter_of(l, token) &&
+	    (is_break(last) || last >= TOKEN_OPEN || is_letter_of(l, last)))
 		return is_own ? OWN_LETTER : FOREIGN_LETTER + in_class[models[l].script][token];
 	if (last >= TOKEN_LETTER && is_letter_of(l, last) && (is_break(token) || is_letter_of(l, token)))
 		return BEHIND_FOREIGN;
@@ -254,8 +255,10 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 		class = (unsigned char)class_of[token] - (unsigned)FIRST_CHARACTER;
 		cost = (unsigned char)row[class] - (unsigned)FIRST_CHARACTER + (extra[token] & counts[class]);
 		beyond = token >= TOKEN_OPEN;
-		most = most_of(l, last, token, counts[class] == 0);
-		cost = cost < most ? cost : most;
+		if (beyond || last_beyond) {
+			most = most_of(l, last, token, counts[class] == 0);
+			cost = cost < most ? cost : most;
+		}
 		counts_whole = beyond || last_beyond || begins_alien(l, last, class);
 		twice += cost << counts_whole;
 		row = rows + class * models[l].classes;

@@ -33,12 +33,12 @@ const char *language_tag(enum language);
 enum language language_of_tag(const char *tag, size_t len);
 /* For languages before LANGUAGE_HAN. */
 enum letter_script language_script(enum language);
-/* What a language costs because few feeds are in it, before any text is read. */
+/* The cost of a language before any text is read: few feeds are in a rare one. */
 int language_rarity(enum language);
 
 /* What tokens cost as text of a language before LANGUAGE_HAN; LANGUAGE_NONE: as text in an alphabet of which there is
- * no model. A pair of ASCII letters says something of the language but nothing of the charset, so it counts half; where a
- * word of them begins in another script, it counts whole. */
+ * no model. A pair of ASCII letters says something of the language but nothing of the charset, so it counts half. The
+ * beginning of an ASCII word in a text of another script counts whole. */
 unsigned language_cost(enum language, const uint16_t *tokens, size_t n);
 /* What the cases of the letters cost: a capital inside a word is dear. It is the same for all languages. */
 unsigned language_case_cost(const uint16_t *tokens, size_t n);

@@ -10,12 +10,12 @@
 #include "core/text/utf8_fault.h"
 
 enum {
-	/* What damage costs: a stray byte, a character that was cut or is forbidden, a pair of surrogates. */
+	/* The costs of damage: of a stray byte or a character that was cut or is forbidden, and of a pair of surrogates. */
 	FAULT = 7 * LANGUAGE_NAT,
 	PAIR = 2 * LANGUAGE_NAT,
-	/* What a node of another charset costs in a text of UTF-8, in which a node is UTF-8 more often than not. */
+	/* The cost of a node in another charset, beside its text: most nodes of a text of UTF-8 are UTF-8. */
 	OTHER_NODE = 3 * LANGUAGE_NAT,
-	/* By so much a node has to be likelier UTF-8 of which nothing is but characters that were cut. */
+	/* The least lead of UTF-8 in a node whose only signs of it are characters that were cut. */
 	CUT_ALONE = 4 * LANGUAGE_NAT,
 	TEXT_BYTES = 1024,
 	EDGE_STEP = 64
@@ -39,7 +39,7 @@ struct as_utf_8 {
 	bool is_some;
 };
 
-static void read_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
+static void count_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
 {
 	uint8_t character[4];
 
@@ -52,7 +52,7 @@ static void read_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
 	background_read(&u->text, character, utf8_encode(fault->character, character));
 }
 
-static void read_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, bool complete)
+static void cost_as_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, bool complete)
 {
 	struct utf8_fault fault;
 	size_t at = 0, valid;
@@ -68,13 +68,13 @@ static void read_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, boo
 		fault = utf8_fault(bytes + at, len - at);
 		if (fault.incomplete && !complete)
 			return;
-		read_fault(u, &fault);
+		count_fault(u, &fault);
 		at += fault.len;
 	}
 }
 
 /* What the text costs in a charset. -1: out of memory. */
-static int read_other(unsigned *cost, const uint8_t *bytes, size_t len, bool complete, enum charset cs)
+static int cost_in(unsigned *cost, const uint8_t *bytes, size_t len, bool complete, enum charset cs)
 {
 	struct background b = { 0 };
 	struct decoder *d = decoder_new(cs, 0);
@@ -109,15 +109,15 @@ static int weigh_node(int *lead, bool *some, const uint8_t *bytes, size_t len, b
 	*some = false;
 	if (!has_sequence(bytes, len) && !takes_ascii(other))
 		return 0;
-	read_utf_8(&u, bytes, len, complete);
+	cost_as_utf_8(&u, bytes, len, complete);
 	*some = u.is_some;
-	if (read_other(&cost, bytes, len, complete, other) != 0)
+	if (cost_in(&cost, bytes, len, complete, other) != 0)
 		return -1;
 	*lead = (int)(cost - u.text.cost - u.damage);
 	return 0;
 }
 
-static bool is_well_formed(const uint8_t *bytes, size_t len, bool complete)
+static bool is_utf_8(const uint8_t *bytes, size_t len, bool complete)
 {
 	size_t valid = utf8_valid_prefix(bytes, len);
 
@@ -139,7 +139,7 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 	int lead;
 
 	*kind = NODE_UTF_8;
-	if (is_well_formed(bytes, len, complete))
+	if (is_utf_8(bytes, len, complete))
 		return 0;
 	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
 		return -1;
@@ -200,7 +200,7 @@ static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t a
 		n->utf_8++;
 		return 0;
 	}
-	if (is_well_formed(bytes + at, end - at, complete))
+	if (is_utf_8(bytes + at, end - at, complete))
 		return 0;
 	keep_other(n, bytes + from, end - from);
 	n->others++;

@@ -131,7 +131,8 @@ static int settle_other(struct mixed *m, enum charset other, const uint8_t *node
 	return decoder_set_strays(m->strays, other) == 0 ? 0 : -1;
 }
 
-/* Which of two charsets a node is in, once the first is settled. What makes far more of it than that one is the second. */
+/* Which of two charsets a node is in. The second is the first charset that fits some node far better than the settled
+ * one. */
 static int choose_other(struct mixed *m, enum charset *other, const uint8_t *node, size_t len)
 {
 	const struct proposal known[] = { { m->other, SETTLED }, { m->second, SETTLED } };

@@ -3,9 +3,10 @@
  * Invariant: valid UTF-8 out, and it does not depend on how the input was cut; well-formed UTF-8 is passed on from
  * the caller's buffer but for the node that a call's end cuts, of which at most NODE_MAX bytes are held.
  *
- * A node that is not UTF-8 is read as the other charset; where none is known yet, the first such node that is long
- * enough says which. A planet may have two: a node that the other charset does not fit may be in a second one. Stray bytes in a node of UTF-8 are read as that charset, too, if it is a single-byte set, and as
- * windows-1252 while none is known. */
+ * A node that is not UTF-8 is read as the other charset. Where none is known yet, the first such node that is long
+ * enough says which. A planet may have two: a node that the other charset does not fit may be in a second one. Stray
+ * bytes in a node of UTF-8 are read as the other charset, too, if it is a single-byte set. While none is known they are
+ * read as windows-1252. */
 #ifndef UTFEED_CORE_NORMALISE_MIXED_H
 #define UTFEED_CORE_NORMALISE_MIXED_H
 
@@ -24,8 +25,8 @@ struct mixed;
 /* spares: borrowed; NULL: none. NULL: out of memory */
 struct mixed *mixed_new(struct sink, struct spares *spares);
 void mixed_free(struct mixed **);
-/* Before the first byte: the charset of nodes that are not UTF-8 (CS_NONE: not known yet), what is known of the
- * language of their text, and what labels say for UTF-8 (nodes.h). -1: out of memory. */
+/* Before the first byte: sets the charset of nodes that are not UTF-8 (CS_NONE: not known yet), hints of the language
+ * of their text, and the weight of labels that say UTF-8 (nodes.h). -1: out of memory. */
 int mixed_set_other(struct mixed *, enum charset, const struct hints *, int says_utf_8)
     __attribute__((warn_unused_result));
 /* 0, what the sink returned, or -1 (out of memory) */

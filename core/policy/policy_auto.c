@@ -5,8 +5,9 @@
  * step that overruled it, and `was` has the name that the ladder gave.
  *
  * It departs from the published rules in three points, with a reason for each. Labels are weighed against what the text
- * says (detector.h), because single-byte sets decode anything. Text that is UTF-8 but for a few bytes is UTF-8, as it
- * would be if these came after the window. A mark that the bytes behind it contradict is no mark. */
+ * says (detector.h), because single-byte sets decode anything. Text that is not UTF-8 to its end is still UTF-8 where
+ * that is likelier (nodes.h), because one wrong byte must not cost more than one character. A mark that the bytes
+ * behind it contradict is not a mark. */
 #include <string.h>
 
 #include "core/evidence/detector.h"
@@ -289,6 +290,13 @@ static bool has_utf_8(const struct evidence *e, const struct nodes *nodes)
 	return nodes->utf_8 > 0 || (!e->complete && says_utf_8(e) > 0);
 }
 
+static const char *step_of(const struct evidence *e, const struct nodes *nodes)
+{
+	if (e->BOMEnc == CS_UTF_8)
+		return "bom";
+	return nodes->others > 0 ? "mixed" : "utf8";
+}
+
 /* Text that is not UTF-8 to its end is UTF-8 all the same where it is likelier with nodes of UTF-8 than as a whole in
  * the charset that is the best otherwise. */
 static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
@@ -304,7 +312,7 @@ static struct candidate weigh_all(const struct evidence *e, struct verdict *v)
 		return whole;
 	v->next = CS_NONE;
 	find_also(e, &labels, &nodes, v);
-	return (struct candidate){ .no = e->BOMEnc == CS_UTF_8 ? "bom" : nodes.others > 0 ? "mixed" : "utf8", .charset = CS_UTF_8 };
+	return (struct candidate){ .no = step_of(e, &nodes), .charset = CS_UTF_8 };
 }
 
 /* Whether the published verdict stands because the text is all ASCII: such text decides nothing, as long as the

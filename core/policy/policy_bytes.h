@@ -15,7 +15,7 @@ bool policy_accepts(const struct evidence *, enum charset, struct decoder_trial 
 enum charset policy_guess(const struct evidence *);
 /* As detector_weigh(), with the evidence's hints; no readings where memory is missing. */
 void policy_weigh(const struct evidence *, const struct proposal *, size_t n, struct detection *);
-/* As nodes_read() and nodes_charset(), with the evidence's hints. Where memory is missing, there are no nodes. */
+/* As nodes_read() and nodes_charset(), with the evidence's hints. If memory is missing, the result is empty. */
 void policy_nodes(const struct evidence *, struct nodes *, enum charset whole, int says_utf_8);
 enum charset policy_weigh_nodes(const struct evidence *, const struct nodes *, const struct proposal *, size_t n);
 /* As detector_has_signs_only(). */

@@ -25,7 +25,7 @@ size_t utf8_bad_length(const uint8_t *, size_t len, bool *incomplete);
 
 /* How a held window looks as UTF-8. An incomplete character at the end is no fault unless the window is complete. */
 struct utf8_evidence {
-	bool ascii;                 /* every byte under 0x80, but for a character that the window's end cuts */
+	bool ascii;                 /* every byte is under 0x80, except for a character that the window cuts */
 	bool valid;                 /* well-formed */
 	bool proven;                /* valid, and there are whole characters beyond ASCII */
 };

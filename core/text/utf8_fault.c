@@ -7,12 +7,12 @@ enum {
 	TOO_HIGH = 0xF5             /* leads from here on encode nothing */
 };
 
-static bool is_trail(uint8_t b)
+static bool is_continuation(uint8_t b)
 {
 	return (b & 0xC0) == 0x80;
 }
 
-/* How many bytes a lead announces. 1: it is no lead. */
+/* How many bytes a lead announces. 1: the byte is not a lead. */
 static size_t announced(uint8_t b)
 {
 	return b < 0xC0 || b >= 0xF8 ? 1 : b < 0xE0 ? 2 : b < 0xF0 ? 3 : 4;
@@ -23,7 +23,7 @@ static size_t present(const uint8_t *p, size_t len)
 {
 	size_t n = 1;
 
-	while (n < len && n < announced(p[0]) && is_trail(p[n]))
+	while (n < len && n < announced(p[0]) && is_continuation(p[n]))
 		n++;
 	return n;
 }
@@ -37,15 +37,15 @@ static uint32_t pair_of(const uint8_t *p)
 static struct utf8_fault surrogate(const uint8_t *p, size_t len)
 {
 	struct utf8_fault lone = { .kind = FAULT_FORBIDDEN, .len = 3 };
-	bool high = p[1] < LOW_FROM, low = len > 3 && p[3] == SURROGATE_LEAD && (len < 5 || (p[4] >= LOW_FROM && is_trail(p[4])));
+	bool high = p[1] < LOW_FROM;
 
-	if (!high || (len > 3 && !low))
+	if (!high || (len > 3 && p[3] != SURROGATE_LEAD) || (len > 4 && (p[4] < LOW_FROM || !is_continuation(p[4]))))
 		return lone;
 	if (len < UTF8_FAULT_MAX) {
 		lone.incomplete = true;
 		return lone;
 	}
-	if (!is_trail(p[5]))
+	if (!is_continuation(p[5]))
 		return lone;
 	return (struct utf8_fault){ .kind = FAULT_PAIR, .len = UTF8_FAULT_MAX, .character = pair_of(p) };
 }
