@@ -20,9 +20,9 @@ enum node_kind {
 	NODE_OTHER
 };
 
-/* other: the charset that the node would be in if it were not UTF-8. says_utf_8: what labels say for UTF-8, in
- * LANGUAGE_NAT-ths of a nat. complete: the node ends behind these bytes; otherwise a character that they cut is not a
- * fault. -1: out of memory. */
+/* other: the charset that the node would be in if it were not UTF-8. says_utf_8: the weight of labels that agree on
+ * UTF-8, in LANGUAGE_NAT-ths of a nat; 0: they do not. complete: the node ends behind these bytes; otherwise a
+ * character that they cut is not a fault. -1: out of memory. */
 int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other, int says_utf_8)
     __attribute__((warn_unused_result));
 /* The offset of the edge that ends the node at `at`; len: there is none. */
