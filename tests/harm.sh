@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the feeds whose labels are right, or nearly, and holds every row to its bar. usage: harm.sh UTFEED SHARED-FOLDER
-# A row that is not in the table must be exact; a row that does not come out at all is a failure.
+# Runs the feeds of ../shared/harm, whose labels are right, and compares each row with its bar. usage: harm.sh UTFEED SHARED-FOLDER
+# A row without a bar must be 100 %. A missing row is a failure.
 "$2/harm/score" --utfeed "$1" --show 3 | awk '
 BEGIN {
 	bar["right-latin-both"] = bar["right-latin-decl"] = 99.5

@@ -66,6 +66,7 @@ static const struct {
 	{ 0xD7FF, HAN },
 	{ 0xF8FF, NEVER },          /* private use */
 	{ 0xFAFF, HAN },
+	{ 0xFB06, LATIN },          /* ligatures */
 	{ 0xFDFF, LEFTWARD },
 	{ 0xFE6F, SIGN },
 	{ 0xFEFF, LEFTWARD },

@@ -1,7 +1,8 @@
-/* Owns feeds of UTF-8 at random, as people write them and as scripts spoil them: a few bytes that are no UTF-8.
+/* Owns random feeds of UTF-8: words of many scripts in English text, and up to three stray sequences that scripts and old programs leave.
  * Must not know: the normaliser.
- * Invariant: behind such bytes stands ASCII, a well-formed character or the end of the text, so that what they are does not depend
- * on chance. Sources: Unicode table 3-7, Unicode Technical Report 26 (CESU-8). */
+ * Invariant: stray sequences never touch, so they never make a well-formed character together. A feed has more characters beyond ASCII
+ * than stray sequences; a node with two of them has two such characters, with three of them four. Three sequences need two labels.
+ * Sources: Unicode table 3-7, Unicode Technical Report 26 (CESU-8). */
 #include "random_feed.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const char *const beyond[] = { "Århus", "Łódź", "naïve", "façade", 
 	"—", "wait…", "€ 5", "5 £", "«no»", "„ja“", "№ 5", "© 2026", "§ 3", "¿qué?", "é", "ß", "ü", "Ø", "Ñ", "я", "א", "ب", "中", "の", "한", "•", "™",
 	"ﬁn", "a\u00A0b", "co\u00ADop", "\u200E(a)" };
 
-/* Words of other sets, and forms that UTF-8 forbids. */
+/* Words of other charsets, and sequences that UTF-8 forbids. */
 static const char *const strays[] = { "it\x92s", "\x93so", "so\x94", "caf\xE9", "Gr\xFC\xDF" "e", "S\xE3o", "ma\xF1" "ana", "\x96", "wait\x85", "\x80 5", "\xA9 2026",
 	"20\xB0", "\xAB" "no", "no\xBB", "\xB7", "a\xA0" "b", "\xCF\xEE", "\xED\xE0\xF1", "\xF1\xE5\xE9", "\xE4\xE1", "\xC7\xD1", "\x8E", "\x9A", "\xC5", "\xD6", "\xFE\xFF",
 	"\xC0\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xE0\x9F\xBF", "\xF0\x80\x80\xAF", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80" };
@@ -68,7 +69,7 @@ static void put_cut(struct text *t, struct chance *c)
 	free(word.bytes);
 }
 
-/* What is no character, in a word of ASCII or on its own. */
+/* A sequence that is not a character, in a word of ASCII or on its own. */
 static void put_broken(struct text *t, struct chance *c)
 {
 	unsigned char byte = (unsigned char)(0x80 + below(c, 0x80));

@@ -1,8 +1,10 @@
-/* The test of strays (issue 30, part B8): a feed that its labels call UTF-8, or that they say nothing of, keeps each character that is
- * well-formed, and each stray sequence costs no more characters than it has bytes; without one, the text is the very same.
- * Must not know: how UTF-8 is told from other sets. Each feed is made from its number; UTFEED_STRAYS_FEEDS says how many (10,000),
- * UTFEED_STRAYS_FIRST which is the first, UTFEED_STRAYS_FAULTS after how many faults it ends (10). A fault is printed with its number
- * and its bytes; 1 is the exit status then. */
+/* The test of strays (issue 30, part B8). The labels of a feed agree on UTF-8, or there are none.
+ * A feed of well-formed UTF-8 comes out with the same text. If it has stray bytes, each well-formed character is still there, in order.
+ * The characters in the place of stray bytes are never more than these bytes.
+ * Must not know: how the detector recognises UTF-8. Each feed is made from its number, so each run makes the same feeds.
+ * UTFEED_STRAYS_FEEDS: number of feeds (10,000); UTFEED_STRAYS_FIRST: the first number (0); UTFEED_STRAYS_FAULTS: faults until the
+ * test ends (10). The test prints the number and the bytes of each fault, and exits with status 1 if there is one.
+ * What the feeds are: random_feed.c. Beside more stray bytes than it makes, utfeed may rightly read another charset. */
 #include "random_feed.h"
 #include "subject.h"
 

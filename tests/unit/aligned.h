@@ -90,8 +90,8 @@ static inline bool aligned_end(struct aligned *a)
 	return ends;
 }
 
-/* Whether the text has each well-formed character of the bytes, in order, and nothing else but, where other bytes were, no more
- * characters than there were of these. */
+/* Whether the text has each well-formed character of the bytes, in order. Where the bytes are ill-formed, the text has at most as many
+ * characters as there are such bytes. */
 static inline bool aligned(const uint8_t *bytes, size_t len, const uint8_t *text, size_t text_len)
 {
 	struct aligned a = aligned_begin(text, text_len);
@@ -116,8 +116,8 @@ static inline size_t aligned_node(const uint8_t *bytes, size_t len)
 	return at;
 }
 
-/* The same, but of a node, which is what stands between two of "<" and ">", everything behind its first byte beyond ASCII may be
- * other characters, if it is not well-formed as a whole. */
+/* The same by nodes: a node stands between two of "<" and ">". If a node is not well-formed, all characters behind its first byte
+ * beyond ASCII may differ. */
 static inline bool aligned_by_nodes(const uint8_t *bytes, size_t len, const uint8_t *text, size_t text_len)
 {
 	struct aligned a = aligned_begin(text, text_len);
