@@ -91,13 +91,12 @@ static unsigned scripts_in(const uint16_t *letters, const struct sample *s)
 /* label: the weight of the label that names the charset; 0: there is none. */
 static void enter(struct race *race, enum charset cs, enum language l, int cost, int label)
 {
-	int base = cost - label;
+	int base = cost + language_rarity(l);
 	size_t i;
 
-	base += language_rarity(l);
 	for (i = 0; i < race->proposed; i++)
 		if (race->readings[i].charset == cs && race->readings[i].language == l) {
-			race->base[i] = base < race->base[i] ? base : race->base[i];
+			race->label[i] = label > race->label[i] ? label : race->label[i];
 			return;
 		}
 	if (race->n == RACE_READINGS)
@@ -270,16 +269,14 @@ int race_hint(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
-/* The cost of a reading beside its text, once the first len bytes of the sample are read. The models err a little with
- * each letter of a language that none of them is of, so the weight of a label grows with the letters that it has to
+/* What the label weighs that names a reading, once the first len bytes of the sample are read. The models err a little
+ * with each letter of a language that none of them is of, so a label weighs the more, the more letters it has to
  * outweigh. The languages of two-byte sets all have a model. */
-static int prior(const struct race *race, size_t i, size_t len)
+static int label_weight(const struct race *race, size_t i, size_t len)
 {
-	size_t beyond = race->sample.beyond * len / race->sample.len;
+	int beyond = (int)(race->sample.beyond * len / race->sample.len);
 
-	if (!race_is_single(race->readings[i].charset))
-		return race->base[i];
-	return race->base[i] - race->label[i] * (int)beyond / LABEL_DOUBLES;
+	return race->label[i] + (race_is_single(race->readings[i].charset) ? race->label[i] * beyond / LABEL_DOUBLES : 0);
 }
 
 static void trace_round(const struct race *race, size_t len, int best)
@@ -289,7 +286,7 @@ static void trace_round(const struct race *race, size_t len, int best)
 
 	for (i = 0; race->trace != NULL && i < race->n; i++)
 		if (r[i].cost != INT32_MAX)
-			trace_reading(race->trace, &(struct traced){ r[i], prior(race, i, len),
+			trace_reading(race->trace, &(struct traced){ r[i], race->base[i], label_weight(race, i, len),
 			    race_hint(race, r[i].language), len, r[i].cost - best, r[i].cost <= best + RACE_BEHIND });
 }
 
@@ -304,7 +301,8 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 		r = &race->readings[i];
 		r->cost = INT32_MAX;
 		if (piece_read(p, r->charset, &race->sample, len) == 0)
-			r->cost = race_cost(race, p, r->language) + prior(race, i, len) - race_hint(race, r->language);
+			r->cost = race_cost(race, p, r->language) + race->base[i] - label_weight(race, i, len) -
+			    race_hint(race, r->language);
 		else if (errno != EINVAL)
 			return -1;
 		best = r->cost < best ? r->cost : best;

@@ -32,7 +32,7 @@ struct race {
 	struct sample sample;
 	const struct hints *hints;
 	struct reading readings[RACE_READINGS];
-	int base[RACE_READINGS]; /* what each costs before the text is read; without hints */
+	int base[RACE_READINGS]; /* what each costs before the text is read; without hints and labels */
 	int label[RACE_READINGS]; /* the weight of the label that names it; 0: there is none */
 	size_t n;
 	/* For each language, the text that was weighed in it last (as in struct piece) and its cost: charsets of one

@@ -11,8 +11,9 @@ enum { DETECTOR_TRACED = 384 };
 
 /* Costs are in LANGUAGE_NAT-ths of a nat. */
 struct traced {
-	struct reading reading;     /* what it costs as far as it was read: text, prior, and the hint taken off */
-	int prior;                  /* how rare the charset is; below zero: the weight of the label that names it */
+	struct reading reading;     /* its cost as far as it was read: text and rarity, less label and hint */
+	int rare;                   /* how rare charset and language are */
+	int label;                  /* the weight of the label that names the charset; it grows with the text */
 	int hint;                   /* what the language is hinted at with */
 	size_t bytes;               /* of the sample, that it has read */
 	int behind;                 /* how much less the best reading of the same bytes costs */

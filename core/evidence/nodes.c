@@ -10,7 +10,7 @@
 #include "core/text/utf8_fault.h"
 
 enum {
-	/* The costs of damage: of a stray byte or a character that was cut or is forbidden, and of a pair of surrogates. */
+	/* The costs of damage: a stray byte, or a character that was cut or is forbidden; a pair of surrogates. */
 	FAULT = 7 * LANGUAGE_NAT,
 	PAIR = 2 * LANGUAGE_NAT,
 	/* The cost of a node in another charset, beside its text: most nodes of a text of UTF-8 are UTF-8. */
@@ -32,11 +32,11 @@ static bool has_sequence(const uint8_t *bytes, size_t len)
 	return false;
 }
 
-/* A text as UTF-8: what it costs, with what its damage costs, and whether any of it is UTF-8 indeed. */
+/* A text as UTF-8: its cost, the cost of its damage, and the characters beyond ASCII and faults that it has. */
 struct as_utf_8 {
 	struct background text;
 	unsigned damage;
-	bool is_some;
+	size_t characters, faults;
 };
 
 static void count_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
@@ -45,10 +45,11 @@ static void count_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
 
 	if (fault->kind != FAULT_PAIR) {
 		u->damage += FAULT;
+		u->faults++;
 		return;
 	}
 	u->damage += PAIR;
-	u->is_some = true;
+	u->characters++;
 	background_read(&u->text, character, utf8_encode(fault->character, character));
 }
 
@@ -61,7 +62,7 @@ static void cost_as_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, 
 	while (at < len) {
 		valid = utf8_valid_prefix(bytes + at, len - at);
 		background_read(&u->text, bytes + at, valid);
-		u->is_some |= utf8_ascii_prefix(bytes + at, valid) < valid;
+		u->characters += utf8_leads(bytes + at, valid);
 		at += valid;
 		if (at == len)
 			return;
@@ -98,22 +99,27 @@ static bool takes_ascii(enum charset cs)
 	return charset_info(cs)->kind == KIND_DOUBLE_BYTE;
 }
 
-/* By how much a node is likelier UTF-8 than text of the other charset; *some false: none of it is UTF-8 but characters
- * that were cut. */
-static int weigh_node(int *lead, bool *some, const uint8_t *bytes, size_t len, bool complete, enum charset other)
+/* How a node fares as UTF-8 against text of another charset. */
+struct weighed {
+	int lead;                   /* by how much it is likelier UTF-8 */
+	bool some;                  /* some of it is UTF-8: there are characters that were not cut */
+	bool doubtful;              /* it has more faults than characters */
+};
+
+static int weigh_node(struct weighed *w, const uint8_t *bytes, size_t len, bool complete, enum charset other)
 {
 	struct as_utf_8 u;
 	unsigned cost;
 
-	*lead = 0;
-	*some = false;
+	*w = (struct weighed){ .doubtful = true };
 	if (!has_sequence(bytes, len) && !takes_ascii(other))
 		return 0;
 	cost_as_utf_8(&u, bytes, len, complete);
-	*some = u.is_some;
 	if (cost_in(&cost, bytes, len, complete, other) != 0)
 		return -1;
-	*lead = (int)(cost - u.text.cost - u.damage);
+	w->lead = (int)(cost - u.text.cost - u.damage);
+	w->some = u.characters > 0;
+	w->doubtful = u.faults > u.characters;
 	return 0;
 }
 
@@ -135,15 +141,14 @@ static int least_lead(bool some, enum charset other, int says_utf_8)
 
 int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool complete, enum charset other, int says_utf_8)
 {
-	bool some;
-	int lead;
+	struct weighed w;
 
 	*kind = NODE_UTF_8;
 	if (is_utf_8(bytes, len, complete))
 		return 0;
-	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
+	if (weigh_node(&w, bytes, len, complete, other) != 0)
 		return -1;
-	*kind = lead > least_lead(some, other, says_utf_8) ? NODE_STRAY : NODE_OTHER;
+	*kind = w.lead > least_lead(w.some, other, says_utf_8) ? NODE_STRAY : NODE_OTHER;
 	return 0;
 }
 
@@ -190,21 +195,20 @@ static void keep_other(struct nodes *n, const uint8_t *bytes, size_t len)
 static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t at, size_t end, bool complete,
     enum charset whole, int says_utf_8)
 {
-	bool some;
-	int lead;
+	bool valid = is_utf_8(bytes + at, end - at, complete);
+	struct weighed w;
 
-	if (weigh_node(&lead, &some, bytes + at, end - at, complete, whole) != 0)
+	if (weigh_node(&w, bytes + at, end - at, complete, whole) != 0)
 		return -1;
-	if (some && lead > -OTHER_NODE - says_utf_8) {
-		n->lead += lead;
+	if (w.doubtful && !valid)
+		keep_other(n, bytes + from, end - from);
+	if (w.some && w.lead > -OTHER_NODE - says_utf_8) {
+		n->lead += w.lead;
 		n->utf_8++;
-		return 0;
+	} else if (!valid) {
+		n->others++;
+		n->lead -= OTHER_NODE;
 	}
-	if (is_utf_8(bytes + at, end - at, complete))
-		return 0;
-	keep_other(n, bytes + from, end - from);
-	n->others++;
-	n->lead -= OTHER_NODE;
 	return 0;
 }
 

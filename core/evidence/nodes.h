@@ -21,8 +21,8 @@ enum node_kind {
 };
 
 /* other: the charset that the node would be in if it were not UTF-8. says_utf_8: the weight of labels that say UTF-8,
- * in LANGUAGE_NAT-ths of a nat. complete: the node ends behind these bytes. If it does not, a character that they cut is
- * not a fault. -1: out of memory. */
+ * in LANGUAGE_NAT-ths of a nat; 0: labels do not agree on it. complete: the node ends behind these bytes. If it does
+ * not, a character that they cut is not a fault. -1: out of memory. */
 int node_look(enum node_kind *, const uint8_t *, size_t len, bool complete, enum charset other, int says_utf_8)
     __attribute__((warn_unused_result));
 /* The offset of the edge that ends the node at `at`; len: there is none. */
@@ -40,7 +40,9 @@ struct nodes {
 	size_t utf_8;                   /* nodes that are likelier UTF-8, in whole or in part */
 	size_t others;                  /* nodes of NODE_OTHER */
 	size_t len;
-	uint8_t other[NODES_BYTES];     /* their bytes, whole ones as there is room, with a line feed behind each */
+	/* the bytes of those with more faults than characters of UTF-8, whole ones as there is room, with a line feed
+	 * behind each */
+	uint8_t other[NODES_BYTES];
 };
 
 /* whole: the charset that all of the text would be in if none of it were UTF-8. says_utf_8 as above; it is not in the

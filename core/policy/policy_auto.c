@@ -275,12 +275,17 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 	return lead;
 }
 
-/* The charset of nodes that are not UTF-8. A label weighs as much as it does for all of a text. */
-static void find_also(const struct evidence *e, const struct labels *l, const struct nodes *nodes, struct verdict *v)
+/* The charset of nodes that are not UTF-8, and how many are likelier in it. A label weighs as much as it does for all of
+ * a text. */
+static void find_also(const struct evidence *e, const struct labels *l, struct nodes *nodes, struct verdict *v)
 {
-	if (nodes->others == 0)
+	enum charset also;
+
+	if (nodes->len == 0)
 		return;
-	v->also = policy_weigh_nodes(e, nodes, l->proposals, l->n);
+	also = policy_weigh_nodes(e, nodes, l->proposals, l->n);
+	policy_nodes(e, nodes, also, says_utf_8(e));
+	v->also = nodes->others > 0 ? also : CS_NONE;
 	v->mixed = nodes->others;
 }
 

@@ -11,9 +11,9 @@ struct parts {
 static struct parts parts_of(const struct traced *t)
 {
 	return (struct parts){
-		.text = t->reading.cost - t->prior + t->hint,
-		.charset = t->prior > 0 ? t->prior : 0,
-		.label = t->prior < 0 ? -t->prior : 0,
+		.text = t->reading.cost - t->rare + t->label + t->hint,
+		.charset = t->rare,
+		.label = t->label,
 		.hint = t->hint,
 	};
 }

@@ -86,7 +86,7 @@ static void readings(void)
 
 			for (size_t j = 0; j < x.trace.n; j++)
 				same += x.trace.readings[j].reading.charset == t->reading.charset && x.trace.readings[j].reading.language == t->reading.language;
-			UNIT_ROW(same == 1 && t->bytes > 0 && t->bytes <= x.trace.bytes && t->behind >= 0 && t->reading.cost - t->prior + t->hint >= 0,
+			UNIT_ROW(same == 1 && t->bytes > 0 && t->bytes <= x.trace.bytes && t->behind >= 0 && t->reading.cost - t->rare + t->label + t->hint >= 0,
 			    "%s: reading %zu", cases[i].rule, k);
 			UNIT_ROW(k == 0 || t[-1].bytes > t->bytes || (t[-1].bytes == t->bytes && t[-1].behind <= t->behind), "%s: order of %zu", cases[i].rule, k);
 		}
