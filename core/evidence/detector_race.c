@@ -274,9 +274,9 @@ int race_hint(const struct race *race, enum language l)
  * outweigh. The languages of two-byte sets all have a model. */
 static int label_weight(const struct race *race, size_t i, size_t len)
 {
-	int beyond = (int)(race->sample.beyond * len / race->sample.len);
+	int beyond = (int)(race->sample.beyond * len / race->sample.len), label = race->label[i];
 
-	return race->label[i] + (race_is_single(race->readings[i].charset) ? race->label[i] * beyond / LABEL_DOUBLES : 0);
+	return race_is_single(race->readings[i].charset) ? label + label * beyond / LABEL_DOUBLES : label;
 }
 
 static void trace_round(const struct race *race, size_t len, int best)

@@ -275,8 +275,8 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 	return lead;
 }
 
-/* The charset of nodes that are not UTF-8, and how many are likelier in it. A label weighs as much as it does for all of
- * a text. */
+/* The charset of nodes that are not UTF-8, and how many are likelier in it. A label weighs as much as for a whole
+ * text. */
 static void find_also(const struct evidence *e, const struct labels *l, struct nodes *nodes, struct verdict *v)
 {
 	enum charset also;
