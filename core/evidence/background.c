@@ -1,6 +1,9 @@
 /* Owns what a text costs as one in a language that nobody has modelled; see background.h. */
 #include "core/evidence/background.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
+
 #include "core/evidence/letters.h"
 #include "core/text/utf8.h"
 
@@ -97,6 +100,8 @@ static enum kind kind_of_character(uint32_t c, unsigned token)
 	if (token >= TOKEN_LETTER)
 		return c >= 0x0300 && c < 0x0370 ? MARK : kind_of_script[letters_script(token)];
 	switch (token) {
+	case TOKEN_HAN:
+		return c < 0xA000 || c >= 0xAC00 ? HAN : kind_by_range(c);
 	case TOKEN_OPEN:
 		return OPEN;
 	case TOKEN_CLOSE:
@@ -110,11 +115,45 @@ static enum kind kind_of_character(uint32_t c, unsigned token)
 	}
 }
 
-static unsigned read_character(struct background *b, uint32_t c)
+/* What a character is: its kind, and its case in the bits from KIND_BITS on. */
+enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
+_Static_assert((int)KINDS <= (int)KIND_MASK, "a kind fits its bits");
+
+static uint8_t classify(uint32_t c)
 {
 	uint16_t token = letters_token(c);
-	enum kind kind = kind_of_character(c, token & TOKEN_MASK);
 	enum casing casing = token & TOKEN_CAPITAL ? CASE_CAPITAL : token & TOKEN_SMALL ? CASE_SMALL : CASE_NONE;
+
+	return (uint8_t)(kind_of_character(c, token & TOKEN_MASK) | casing << KIND_BITS);
+}
+
+/* The characters of alphabets, classified once: they are the most that texts have, and the dearest to classify. */
+enum { ALPHABETS_END = 0x3000 };
+static _Atomic(uint8_t *) alphabets;
+
+/* NULL: out of memory. */
+static const uint8_t *classified(void)
+{
+	uint8_t *table = atomic_load_explicit(&alphabets, memory_order_acquire), *built;
+	uint32_t c;
+
+	if (table != NULL)
+		return table;
+	built = malloc(ALPHABETS_END);
+	if (built == NULL)
+		return NULL;
+	for (c = 0; c < ALPHABETS_END; c++)
+		built[c] = classify(c);
+	if (atomic_compare_exchange_strong(&alphabets, &table, built))
+		return built;
+	free(built);
+	return table;
+}
+
+static unsigned read_character(struct background *b, uint32_t c, uint8_t class)
+{
+	enum kind kind = class & KIND_MASK;
+	enum casing casing = class >> KIND_BITS;
 	unsigned cost = costs[kind][b->last];
 
 	if (casing == CASE_CAPITAL && (c >= 0x80 || (b->last != ASCII && b->last_case != CASE_NONE)))
@@ -126,11 +165,11 @@ static unsigned read_character(struct background *b, uint32_t c)
 
 void background_read(struct background *b, const uint8_t *text, size_t len)
 {
-	const uint8_t *end = text + len;
+	const uint8_t *end = text + len, *table = classified();
 	uint32_t c;
 
 	while (text < end) {
 		text += utf8_next(text, &c);
-		b->cost += read_character(b, c);
+		b->cost += read_character(b, c, table != NULL && c < ALPHABETS_END ? table[c] : classify(c));
 	}
 }

@@ -13,7 +13,11 @@ static const struct {
 #undef LETTER
 };
 
-enum { LETTER_COUNT = sizeof letters / sizeof letters[0] };
+enum {
+	LETTER_COUNT = sizeof letters / sizeof letters[0],
+	/* all of signs[] are below the first, or between the others */
+	SIGNS_LATIN1_END = 0x100, SIGNS_FROM = 0x2000, SIGNS_END = 0x2200
+};
 
 /* How the letters of a range have case. In EVEN and ODD ranges each capital, with that parity, stands before its small
  * letter. */
@@ -127,7 +131,6 @@ static const struct {
 	{ 0x2030, TOKEN_SIGN_FEW },
 	{ 0x200C, TOKEN_SIGN_FEW },
 	{ 0x00A0, TOKEN_NO_BREAK },
-	{ 0xFFFD, TOKEN_BAD },
 };
 
 /* The row of a letter, or LETTER_COUNT. */
@@ -154,23 +157,39 @@ static uint16_t ascii_token(uint32_t c)
 	return TOKEN_BREAK;
 }
 
+/* The token of a sign; TOKEN_COUNT: it is none of them. */
+static unsigned sign_token(uint32_t c)
+{
+	size_t i;
+
+	if (c >= SIGNS_LATIN1_END && (c < SIGNS_FROM || c >= SIGNS_END))
+		return TOKEN_COUNT;
+	for (i = 0; i < sizeof signs / sizeof signs[0]; i++)
+		if (signs[i].code == c)
+			return signs[i].token;
+	return TOKEN_COUNT;
+}
+
 uint16_t letters_token(uint32_t c)
 {
+	unsigned sign;
 	uint16_t flag;
-	size_t i, row;
+	size_t row;
 
 	if (c < 0x80)
 		return ascii_token(c);
 	if (c < 0xA0)
 		return TOKEN_CONTROL;
-	for (i = 0; i < sizeof signs / sizeof signs[0]; i++)
-		if (signs[i].code == c)
-			return signs[i].token;
-	row = letter_row(small_of(c, &flag));
-	if (row < LETTER_COUNT)
-		return (uint16_t)((TOKEN_LETTER + row) | flag);
+	sign = sign_token(c);
+	if (sign != TOKEN_COUNT)
+		return (uint16_t)sign;
 	if (c >= 0x2E80 && c < 0xD7A4)
 		return TOKEN_HAN;
+	if (c == 0xFFFD)
+		return TOKEN_BAD;
+	row = c <= letters[LETTER_COUNT - 1].code ? letter_row(small_of(c, &flag)) : LETTER_COUNT;
+	if (row < LETTER_COUNT)
+		return (uint16_t)((TOKEN_LETTER + row) | flag);
 	return c >= 0x0250 && c < 0x2000 ? TOKEN_STRANGER : TOKEN_SIGN_RARE;
 }
 

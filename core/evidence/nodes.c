@@ -2,6 +2,7 @@
 #include "core/evidence/nodes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/decode/decoder.h"
@@ -17,7 +18,12 @@ enum {
 	OTHER_NODE = 3 * LANGUAGE_NAT,
 	/* The least lead of UTF-8 in a node whose only signs of it are characters that were cut. */
 	CUT_ALONE = 4 * LANGUAGE_NAT,
-	TEXT_BYTES = 1024,
+	CLEAR = 80 * LANGUAGE_NAT,      /* a lead after which the rest of a node is not read */
+	ENOUGH = 10 * CLEAR,            /* the lead of a text after which no more well-formed nodes are weighed */
+	PIECE = 32,
+	SHORT = 12,
+	CHARACTER = 4,                  /* bytes, at most */
+	TEXT_BYTES = 512,
 	EDGE_STEP = 64
 };
 
@@ -32,65 +38,98 @@ static bool has_sequence(const uint8_t *bytes, size_t len)
 	return false;
 }
 
-/* A text as UTF-8: its cost, the cost of its damage, and the characters beyond ASCII and faults that it has. */
-struct as_utf_8 {
-	struct background text;
+/* Whether there is a whole character beyond ASCII, or a pair of surrogates. */
+static bool has_character(const uint8_t *bytes, size_t len)
+{
+	size_t i;
+
+	for (i = 1; i < len; i++)
+		if ((bytes[i] & 0xC0) == 0x80 && bytes[i - 1] >= 0xC2 &&
+		    (utf8_valid_prefix(bytes + i - 1, len - i + 1 < CHARACTER ? len - i + 1 : CHARACTER) > 0 ||
+			utf8_fault(bytes + i - 1, len - i + 1).kind == FAULT_PAIR))
+			return true;
+	return false;
+}
+
+/* A node as UTF-8, and as text of another charset. */
+struct weighing {
+	struct background utf_8, other;
 	unsigned damage;
-	size_t characters, faults;
+	size_t characters, faults;  /* of UTF-8, beyond ASCII */
 };
 
-static void count_fault(struct as_utf_8 *u, const struct utf8_fault *fault)
+static void weigh_fault(struct weighing *w, const struct utf8_fault *fault)
 {
 	uint8_t character[4];
 
 	if (fault->kind != FAULT_PAIR) {
-		u->damage += FAULT;
-		u->faults++;
+		w->damage += FAULT;
+		w->faults++;
 		return;
 	}
-	u->damage += PAIR;
-	u->characters++;
-	background_read(&u->text, character, utf8_encode(fault->character, character));
+	w->damage += PAIR;
+	w->characters++;
+	background_read(&w->utf_8, character, utf8_encode(fault->character, character));
 }
 
-static void cost_as_utf_8(struct as_utf_8 *u, const uint8_t *bytes, size_t len, bool complete)
+/* As utf8_valid_prefix(), made for text in which faults follow each other. */
+static size_t valid_run(const uint8_t *bytes, size_t len)
+{
+	size_t valid;
+
+	if (bytes[0] >= 0x80 && (len < 2 || bytes[0] < 0xC2 || (bytes[1] & 0xC0) != 0x80))
+		return 0;
+	valid = utf8_valid_prefix(bytes, len < SHORT ? len : SHORT);
+	return valid < SHORT - CHARACTER ? valid : utf8_valid_prefix(bytes, len);
+}
+
+static void weigh_as_utf_8(struct weighing *w, const uint8_t *bytes, size_t len, bool complete)
 {
 	struct utf8_fault fault;
 	size_t at = 0, valid;
 
-	*u = (struct as_utf_8){ .damage = 0 };
 	while (at < len) {
-		valid = utf8_valid_prefix(bytes + at, len - at);
-		background_read(&u->text, bytes + at, valid);
-		u->characters += utf8_leads(bytes + at, valid);
+		valid = valid_run(bytes + at, len - at);
+		background_read(&w->utf_8, bytes + at, valid);
+		w->characters += utf8_leads(bytes + at, valid);
 		at += valid;
 		if (at == len)
 			return;
 		fault = utf8_fault(bytes + at, len - at);
 		if (fault.incomplete && !complete)
 			return;
-		count_fault(u, &fault);
+		weigh_fault(w, &fault);
 		at += fault.len;
 	}
 }
 
-/* What the text costs in a charset. -1: out of memory. */
-static int cost_in(unsigned *cost, const uint8_t *bytes, size_t len, bool complete, enum charset cs)
+static void weigh_as_other(struct weighing *w, struct decoder *d, const uint8_t *bytes, size_t len, bool ends)
 {
-	struct background b = { 0 };
-	struct decoder *d = decoder_new(cs, 0);
 	uint8_t text[TEXT_BYTES];
 	size_t at, used;
 
-	if (d == NULL)
-		return -1;
 	for (at = 0; at < len; at += used)
-		background_read(&b, text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
-	if (complete)
-		background_read(&b, text, decoder_finish(d, text, sizeof text));
-	decoder_free(&d);
-	*cost = b.cost;
-	return 0;
+		background_read(&w->other, text, decoder_feed(d, bytes + at, len - at, &used, text, sizeof text));
+	if (ends)
+		background_read(&w->other, text, decoder_finish(d, text, sizeof text));
+}
+
+static int lead_of(const struct weighing *w)
+{
+	return (int)(w->other.cost - w->utf_8.cost - w->damage);
+}
+
+/* Where a piece of a node ends: not within a character of UTF-8, nor within a pair of surrogates. */
+static size_t piece_end(const uint8_t *bytes, size_t at, size_t len)
+{
+	enum { SURROGATE = 0xED, HALF = 3 };
+	size_t end = len - at < PIECE ? len : at + PIECE;
+
+	if (end + HALF <= len && bytes[end] == SURROGATE && bytes[end - HALF] == SURROGATE)
+		end += HALF;
+	while (end < len && (bytes[end] & 0xC0) == 0x80)
+		end++;
+	return end;
 }
 
 /* Whether ASCII behind a stray byte may be a part of a longer character. */
@@ -106,20 +145,24 @@ struct weighed {
 	bool doubtful;              /* it has more faults than characters */
 };
 
-static int weigh_node(struct weighed *w, const uint8_t *bytes, size_t len, bool complete, enum charset other)
+/* Reads no more of the node once the lead is clear. -1: out of memory. */
+static int weigh_node(struct weighed *result, const uint8_t *bytes, size_t len, bool complete, enum charset other)
 {
-	struct as_utf_8 u;
-	unsigned cost;
+	struct weighing w = { .damage = 0 };
+	struct decoder *d = decoder_new(other, 0);
+	size_t at, end;
+	bool ends;
 
-	*w = (struct weighed){ .doubtful = true };
-	if (!has_sequence(bytes, len) && !takes_ascii(other))
-		return 0;
-	cost_as_utf_8(&u, bytes, len, complete);
-	if (cost_in(&cost, bytes, len, complete, other) != 0)
+	if (d == NULL)
 		return -1;
-	w->lead = (int)(cost - u.text.cost - u.damage);
-	w->some = u.characters > 0;
-	w->doubtful = u.faults > u.characters;
+	for (at = 0; at < len && abs(lead_of(&w)) < CLEAR; at = end) {
+		end = piece_end(bytes, at, len);
+		ends = end == len && complete;
+		weigh_as_utf_8(&w, bytes + at, end - at, end < len || complete);
+		weigh_as_other(&w, d, bytes + at, end - at, ends);
+	}
+	decoder_free(&d);
+	*result = (struct weighed){ lead_of(&w), w.characters > 0, w.faults > w.characters };
 	return 0;
 }
 
@@ -145,6 +188,9 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 
 	*kind = NODE_UTF_8;
 	if (is_utf_8(bytes, len, complete))
+		return 0;
+	*kind = NODE_OTHER;
+	if (!has_sequence(bytes, len) && !takes_ascii(other))
 		return 0;
 	if (weigh_node(&w, bytes, len, complete, other) != 0)
 		return -1;
@@ -196,9 +242,13 @@ static int add_node(struct nodes *n, const uint8_t *bytes, size_t from, size_t a
     enum charset whole, int says_utf_8)
 {
 	bool valid = is_utf_8(bytes + at, end - at, complete);
-	struct weighed w;
+	struct weighed w = { .doubtful = true };
 
-	if (weigh_node(&w, bytes + at, end - at, complete, whole) != 0)
+	if (valid && n->lead > ENOUGH) {
+		n->utf_8++;
+		return 0;
+	}
+	if (has_character(bytes + at, end - at) && weigh_node(&w, bytes + at, end - at, complete, whole) != 0)
 		return -1;
 	if (w.doubtful && !valid)
 		keep_other(n, bytes + from, end - from);
