@@ -45,7 +45,7 @@ static const struct {
 	enum kind kind;
 } ranges[] = {
 	{ 0x007F, BREAK },
-	{ 0x009F, NEVER },          /* C1 controls */
+	{ 0x009F, FEW },            /* C1 controls: typographic signs that were taken for Latin-1 and encoded */
 	{ 0x00A0, SPACE },
 	{ 0x00BF, RARE },
 	{ 0x024F, LATIN },

@@ -244,24 +244,66 @@ int piece_read(struct piece *p, enum charset cs, const struct sample *s, size_t 
 	return rc;
 }
 
+static struct language_cost piece_costs(const struct piece *p, enum language l)
+{
+	struct language_cost cost;
+
+	if (l >= LANGUAGE_HAN)
+		return language_han_cost(l, p->u.text, p->n);
+	cost = language_cost(l, p->u.tokens, p->n);
+	cost.all += p->case_cost;
+	return cost;
+}
+
 int piece_cost(const struct piece *p, enum language l)
 {
-	if (l >= LANGUAGE_HAN)
-		return (int)language_han_cost(l, p->u.text, p->n);
-	return (int)(language_cost(l, p->u.tokens, p->n) + p->case_cost);
+	return (int)piece_costs(p, l).all;
 }
 
 /* What the piece costs in a language. Where the charset that was read in this language before made the same text of
  * the sample, the cost is known. */
-static int race_cost(struct race *race, const struct piece *p, enum language l)
+static struct language_cost race_costs(struct race *race, const struct piece *p, enum language l)
 {
 	if (!race_is_single(p->charset) || l == LANGUAGE_NONE)
-		return piece_cost(p, l);
+		return piece_costs(p, l);
 	if (race->last[l].text != p->text) {
 		race->last[l].text = p->text;
-		race->last[l].cost = piece_cost(p, l);
+		race->last[l].cost = piece_costs(p, l);
 	}
 	return race->last[l].cost;
+}
+
+/* What the ASCII of a piece costs in English. */
+static unsigned english_cost(const struct piece *p)
+{
+	uint16_t tokens[SAMPLE_BYTES];
+	size_t at = 0, n = 0;
+	uint32_t c;
+
+	if (race_is_single(p->charset))
+		return language_cost(LANGUAGE_EN, p->u.tokens, p->n).ascii;
+	for (; at < p->n && n < SAMPLE_BYTES; n++) {
+		at += utf8_next(p->u.text + at, &c);
+		tokens[n] = c < 0x80 ? letters_token(c) : TOKEN_HAN;
+	}
+	return language_cost(LANGUAGE_EN, tokens, n).ascii;
+}
+
+/* In what a label names there may be English with a few characters of another script: its words say nothing against the
+ * label. */
+static bool may_be_english(const struct race *race, size_t i)
+{
+	enum language l = race->readings[i].language;
+
+	return race->label[i] > 0 && l != LANGUAGE_NONE && (l >= LANGUAGE_HAN || language_script(l) != SCRIPT_LATIN);
+}
+
+static int race_cost(struct race *race, const struct piece *p, size_t i)
+{
+	struct language_cost cost = race_costs(race, p, race->readings[i].language);
+	unsigned english = may_be_english(race, i) ? english_cost(p) : cost.ascii;
+
+	return (int)(cost.ascii > english ? cost.all - (cost.ascii - english) : cost.all);
 }
 
 int race_hint(const struct race *race, enum language l)
@@ -301,7 +343,7 @@ static int run_round(struct race *race, struct piece *p, size_t len)
 		r = &race->readings[i];
 		r->cost = INT32_MAX;
 		if (piece_read(p, r->charset, &race->sample, len) == 0)
-			r->cost = race_cost(race, p, r->language) + race->base[i] - label_weight(race, i, len) -
+			r->cost = race_cost(race, p, i) + race->base[i] - label_weight(race, i, len) -
 			    race_hint(race, r->language);
 		else if (errno != EINVAL)
 			return -1;

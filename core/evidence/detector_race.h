@@ -37,7 +37,7 @@ struct race {
 	size_t n;
 	/* For each language, the text that was weighed in it last (as in struct piece) and its cost: charsets of one
 	 * alphabet make the same text of most samples. */
-	struct { uint64_t text; int cost; } last[LANGUAGE_HAN];
+	struct { uint64_t text; struct language_cost cost; } last[LANGUAGE_HAN];
 	size_t proposed; /* the first so many are of charsets that somebody named */
 	struct detector_trace *trace; /* NULL: nobody asks */
 };

@@ -233,9 +233,9 @@ static bool begins_alien(enum language l, unsigned last, unsigned class)
 	return is_break(last) && class == ASCII_CLASS && models[l].script != SCRIPT_LATIN;
 }
 
-unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
+struct language_cost language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	unsigned twice = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most, counts_whole;
+	unsigned twice = 0, twice_ascii = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most, counts_whole;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */
@@ -243,7 +243,7 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 	size_t i;
 
 	if (l == LANGUAGE_NONE)
-		return unknown_cost(tokens, n);
+		return (struct language_cost){ unknown_cost(tokens, n), 0 };
 	class_of = models[l].class_of;
 	rows = models[l].rows;
 	extra = in_class[models[l].script];
@@ -261,11 +261,12 @@ unsigned language_cost(enum language l, const uint16_t *tokens, size_t n)
 		}
 		counts_whole = beyond || last_beyond || begins_alien(l, last, class);
 		twice += cost << counts_whole;
+		twice_ascii += beyond || last_beyond ? 0 : cost << counts_whole;
 		row = rows + class * models[l].classes;
 		last_beyond = beyond;
 		last = token;
 	}
-	return twice / 2;
+	return (struct language_cost){ twice / 2, twice_ascii / 2 };
 }
 
 unsigned language_case_cost(const uint16_t *tokens, size_t n)
@@ -333,12 +334,12 @@ static unsigned han_cost(enum language l, uint32_t c)
 	return l == LANGUAGE_JA ? else_costs[i].ja : l == LANGUAGE_KO ? else_costs[i].ko : else_costs[i].zh;
 }
 
-unsigned language_han_cost(enum language l, const uint8_t *text, size_t len)
+struct language_cost language_han_cost(enum language l, const uint8_t *text, size_t len)
 {
 	enum { BREAK, LETTER, HAN } last = BREAK, now;
 	static const uint8_t behind[] = { [BREAK] = HAN_BEHIND_BREAK, [LETTER] = HAN_BEHIND_LETTER, [HAN] = 0 };
 	const uint8_t *end = text + len;
-	unsigned sum = 0;
+	unsigned sum = 0, ascii = 0;
 	uint32_t c;
 
 	while (text < end) {
@@ -347,7 +348,7 @@ unsigned language_han_cost(enum language l, const uint8_t *text, size_t len)
 			if (last == HAN)
 				sum += now == LETTER ? LETTER_BEHIND_HAN : BREAK_BEHIND_HAN;
 			else
-				sum += now != LETTER ? HAN_BREAK : last == BREAK ? HAN_WORD : HAN_LETTER;
+				ascii += now != LETTER ? HAN_BREAK : last == BREAK ? HAN_WORD : HAN_LETTER;
 			text++;
 		} else {
 			text += utf8_next(text, &c);
@@ -356,5 +357,5 @@ unsigned language_han_cost(enum language l, const uint8_t *text, size_t len)
 		}
 		last = now;
 	}
-	return sum;
+	return (struct language_cost){ sum + ascii, ascii };
 }

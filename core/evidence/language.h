@@ -36,13 +36,18 @@ enum letter_script language_script(enum language);
 /* The cost of a language before any text is read: few feeds are in a rare one. */
 int language_rarity(enum language);
 
-/* What tokens cost as text of a language before LANGUAGE_HAN; LANGUAGE_NONE: as text in an alphabet of which there is
- * no model. A pair of ASCII letters says something of the language but nothing of the charset, so it counts half. The
- * beginning of an ASCII word in a text of another script counts whole. */
-unsigned language_cost(enum language, const uint16_t *tokens, size_t n);
+/* The cost of a text, and the part of it that pairs of ASCII characters cost, which are the same in every charset. */
+struct language_cost {
+	unsigned all, ascii;
+};
+
+/* What tokens cost as text of a language before LANGUAGE_HAN; LANGUAGE_NONE: as text in an alphabet without a model. A
+ * pair of ASCII letters says something of the language but nothing of the charset, so it counts half. The beginning of
+ * an ASCII word in a text of another script counts whole. */
+struct language_cost language_cost(enum language, const uint16_t *tokens, size_t n);
 /* What the cases of the letters cost: a capital inside a word is dear. It is the same for all languages. */
 unsigned language_case_cost(const uint16_t *tokens, size_t n);
 /* What a text in UTF-8 costs as one of a language from LANGUAGE_HAN on. */
-unsigned language_han_cost(enum language, const uint8_t *text, size_t len);
+struct language_cost language_han_cost(enum language, const uint8_t *text, size_t len);
 
 #endif

@@ -114,7 +114,7 @@ static void weigh_as_other(struct weighing *w, struct decoder *d, const uint8_t 
 		background_read(&w->other, text, decoder_finish(d, text, sizeof text));
 }
 
-static int lead_of(const struct weighing *w)
+static int lead_so_far(const struct weighing *w)
 {
 	return (int)(w->other.cost - w->utf_8.cost - w->damage);
 }
@@ -155,14 +155,14 @@ static int weigh_node(struct weighed *result, const uint8_t *bytes, size_t len, 
 
 	if (d == NULL)
 		return -1;
-	for (at = 0; at < len && abs(lead_of(&w)) < CLEAR; at = end) {
+	for (at = 0; at < len && abs(lead_so_far(&w)) < CLEAR; at = end) {
 		end = piece_end(bytes, at, len);
 		ends = end == len && complete;
 		weigh_as_utf_8(&w, bytes + at, end - at, end < len || complete);
 		weigh_as_other(&w, d, bytes + at, end - at, ends);
 	}
 	decoder_free(&d);
-	*result = (struct weighed){ lead_of(&w), w.characters > 0, w.faults > w.characters };
+	*result = (struct weighed){ lead_so_far(&w), w.characters > 0, w.faults > w.characters };
 	return 0;
 }
 

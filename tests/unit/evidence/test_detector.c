@@ -64,7 +64,7 @@ static void models(void)
 		for (unsigned a = 0; a < TOKEN_COUNT && l < LANGUAGE_HAN; a++)
 			for (unsigned b = 0; b < TOKEN_COUNT; b++) {
 				pair[0] = (uint16_t)a, pair[1] = (uint16_t)b;
-				if (language_cost((enum language)l, pair, 2) > 1000)
+				if (language_cost((enum language)l, pair, 2).all > 1000)
 					UNIT_ROW(false, "%s: %u %u", tag, a, b);
 			}
 	}
