@@ -143,7 +143,10 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 		return 0;
 	if (weigh_node(&lead, &some, bytes, len, complete, other) != 0)
 		return -1;
-	*kind = lead > least_lead(some, other, says_utf_8) ? NODE_STRAY : NODE_OTHER;
+	if (lead > least_lead(some, other, says_utf_8))
+		*kind = NODE_STRAY;
+	else
+		*kind = complete || takes_ascii(other) || has_sequence(bytes, len) ? NODE_OTHER : NODE_OPEN;
 	return 0;
 }
 
