@@ -72,7 +72,8 @@ static const struct {
 	{ 0xFB06, LATIN },          /* ligatures */
 	{ 0xFDFF, LEFTWARD },
 	{ 0xFE6F, SIGN },
-	{ 0xFEFF, LEFTWARD },
+	{ 0xFEFE, LEFTWARD },
+	{ 0xFEFF, SIGN },           /* a joiner, and the mark of a text that was pasted in */
 	{ 0xFFEF, HAN },
 	{ 0xFFFF, NEVER },
 	{ 0x1EFFF, STRANGER },

@@ -189,7 +189,7 @@ int node_look(enum node_kind *kind, const uint8_t *bytes, size_t len, bool compl
 	*kind = NODE_UTF_8;
 	if (is_utf_8(bytes, len, complete))
 		return 0;
-	*kind = NODE_OTHER;
+	*kind = complete ? NODE_OTHER : NODE_OPEN;
 	if (!has_sequence(bytes, len) && !takes_ascii(other))
 		return 0;
 	if (weigh_node(&w, bytes, len, complete, other) != 0)

@@ -17,6 +17,7 @@
 enum node_kind {
 	NODE_UTF_8,                     /* well-formed, or all ASCII */
 	NODE_STRAY,                     /* UTF-8 beside bytes that are not */
+	NODE_OPEN,                      /* the beginning of a node with nothing but stray bytes so far */
 	NODE_OTHER
 };
 

@@ -169,11 +169,15 @@ static struct decoder *decoder_of(struct mixed *m, const uint8_t *node, size_t l
 
 	if (find_other(m, &other, node, len) != 0 || node_look(&kind, node, len, ends, other, m->says_utf_8) != 0)
 		return NULL;
-	if (kind != NODE_OTHER)
+	if (kind == NODE_UTF_8 || kind == NODE_STRAY)
 		return m->strays;
 	if (m->other != CS_NONE && choose_other(m, &other, node, len) != 0)
 		return NULL;
-	if (settle_other(m, other, node, len, ends) != 0 || open_others(m, other) != 0)
+	if (settle_other(m, other, node, len, ends) != 0)
+		return NULL;
+	if (kind == NODE_OPEN)
+		return m->strays;               /* reads the same of it, and UTF-8 in the rest */
+	if (open_others(m, other) != 0)
 		return NULL;
 	m->nodes++;
 	return m->others;

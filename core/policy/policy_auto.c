@@ -86,9 +86,28 @@ static struct candidate by_family(const struct evidence *e)
 	return c;
 }
 
+/* Whether a label names another charset that reads all of the text. */
+static bool is_legacy_label(const struct charset_label *l, const struct evidence *e)
+{
+	struct decoder_trial t;
+
+	return l != NULL && l->charset != CS_UTF_8 && family_of(l->charset) == FAMILY_ASCII && policy_accepts(e, l->charset, &t);
+}
+
+/* Whether labels name another charset, and none UTF-8. */
+static bool is_said_otherwise(const struct evidence *e)
+{
+	const struct charset_label *decl = auto_declared(e), *header = e->CTEnc.label;
+
+	return (decl == NULL || is_legacy_label(decl, e)) && (header == NULL || is_legacy_label(header, e)) &&
+	    (decl != NULL || header != NULL);
+}
+
+/* A sign behind a capital may look like one character of UTF-8. Under labels that agree on another charset the text is
+ * weighed. */
 static struct candidate by_utf8(const struct evidence *e)
 {
-	return e->utf8.proven ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
+	return e->utf8.proven && !is_said_otherwise(e) ? (struct candidate){ .no = "utf8", .charset = CS_UTF_8 } : none;
 }
 
 static struct candidate auto_judge(const char *no, enum charset cs, const struct evidence *e)
@@ -270,6 +289,9 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 	int64_t lead = weight_of(auto_declared(e)) + weight_of(e->CTEnc.label) + (e->BOMEnc == CS_UTF_8 ? LABEL : 0);
 	size_t i;
 
+	/* No label is written with so much care that text which is well-formed is UTF-8 by accident only. */
+	if (e->utf8.proven)
+		return lead - (l->decl.charset == whole ? THOUGHTLESS : 0) - (l->http.charset == whole ? THOUGHTLESS : 0);
 	for (i = 0; i < l->n; i++)
 		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
 	return lead;

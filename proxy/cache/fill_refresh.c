@@ -61,6 +61,14 @@ static bool fill_varies_by_coding(const struct entry *e)
 	return false;
 }
 
+/* Whether the stored body was decoded under a type that stayed: a 304 does not tell that either. */
+static bool fill_keeps_type(const struct fill *l, const struct entry *e)
+{
+	struct slice type = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-type");
+
+	return fill_body(e->object) == RESPONSE_NORMALISED && !slice_is(type, normalise_content_type(l->head.output));
+}
+
 /* Merges the 304 into the stored response. cookies: with the cookies that the 304 has for this client alone, which are
  * not stored. Unless the result is FILL_HEAD, parts holds nothing. */
 static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies,
@@ -73,6 +81,7 @@ static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m,
 	if ((r = fill_merge(l, old, m, cookies, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
 		return r;
 	parts->object = object_ref(old->object);
+	l->head.keeps_type = fill_keeps_type(l, old);
 	return fill_finish_parts(l, parts, fresh) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 

@@ -111,6 +111,16 @@ def test_documents_are_decoded_as_their_labels_say(proxy, site, name):
     assert status == 0 and said.partition(b"\r\n\r\n")[2] == text and f"Content-Type: {out}".encode() in said.split(b"\r\n")
 
 
+@pytest.mark.parametrize("name", DECODED)
+def test_a_304_leaves_a_documents_type(proxy, site, name):
+    kind, data, out = DECODED[name]
+    first = page("Cache-Control: max-age=0", TAG, body=data, kind=kind)
+    site["/f"] = lambda request: message("304 Not Modified", TAG, length=False) if request["If-None-Match"] else first
+    before, after = proxy.get("/f"), proxy.get("/f")
+    assert "fwd-status=304" in after["Cache-Status"]
+    assert (after.body, after["Content-Type"], after["ETag"]) == (before.body, out, before["ETag"])
+
+
 def test_a_document_is_not_repaired(proxy, origin):
     data = document("kml", "a & b <br> \x01 &nbsp; " + RUSSIAN, "windows-1251")[:-9]
     got, _ = proxy.through(origin, message("200 OK", f"Content-Type: {KML}", body=data))

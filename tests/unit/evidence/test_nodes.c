@@ -31,7 +31,8 @@ static void looks(void)
 		{ "letters of which two look like a cut character", T("p\xf3\x9fniej"), CS_WINDOWS_1250, NODE_OTHER, NODE_OTHER },
 		{ "a quote behind a capital, beside another stray letter", T("CAF\xc9\xbb th\xe9 et th\xe9"), CS_WINDOWS_1252, NODE_OTHER, NODE_STRAY },
 		{ "pairs with an accident among them", T("\xd6\xd0\xb9\xfa\xc8\xcb\xc3\xf1\xc1\xaa\xcd\xa8\xd6\xd0\xb9\xfa"), CS_GB18030, NODE_OTHER, NODE_OTHER },
-		{ "none", T("caf\xe9 "), CS_WINDOWS_1252, NODE_OTHER, NODE_OTHER },
+		{ "a mark in the middle is no letter", T("x \x92 a\xef\xbb\xbf" "b"), CS_WINDOWS_1252, NODE_STRAY, NODE_STRAY },
+		{ "none", T("caf\xe9 "), CS_WINDOWS_1252, NODE_OTHER, NODE_OPEN },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
