@@ -13,6 +13,7 @@
 enum {
 	PAIRS_BYTES = 384,      /* of the sample, which tell whether it may be in pairs */
 	STRANGERS = 1 << SCRIPT_COUNT,
+	ENGLISH = 8 * LANGUAGE_NAT, /* that the words of a text in another script are English */
 	LABEL_DOUBLES = 160     /* by so many bytes beyond ASCII the weight of a label doubles */
 };
 
@@ -289,8 +290,7 @@ static unsigned english_cost(const struct piece *p)
 	return language_cost(LANGUAGE_EN, tokens, n).ascii;
 }
 
-/* In what a label names there may be English with a few characters of another script: its words say nothing against the
- * label. */
+/* A feed in English may have a few characters of another script, and a label that names its charset. */
 static bool may_be_english(const struct race *race, size_t i)
 {
 	enum language l = race->readings[i].language;
@@ -301,7 +301,7 @@ static bool may_be_english(const struct race *race, size_t i)
 static int race_cost(struct race *race, const struct piece *p, size_t i)
 {
 	struct language_cost cost = race_costs(race, p, race->readings[i].language);
-	unsigned english = may_be_english(race, i) ? english_cost(p) : cost.ascii;
+	unsigned english = may_be_english(race, i) ? english_cost(p) + ENGLISH : cost.ascii;
 
 	return (int)(cost.ascii > english ? cost.all - (cost.ascii - english) : cost.all);
 }

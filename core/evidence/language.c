@@ -235,7 +235,8 @@ static bool begins_alien(enum language l, unsigned last, unsigned class)
 
 struct language_cost language_cost(enum language l, const uint16_t *tokens, size_t n)
 {
-	unsigned twice = 0, twice_ascii = 0, last_beyond = 0, last = TOKEN_BREAK, token, class, beyond, cost, most, counts_whole;
+	unsigned twice = 0, twice_ascii = 0, last_beyond = 0, last = TOKEN_BREAK;
+	unsigned token, class, beyond, cost, most, counts_whole;
 	const char *class_of, *rows, *row;
 	const uint8_t *extra;
 	/* A mask for each class: 0 for those of the language's own letters, which cost nothing within their class. */

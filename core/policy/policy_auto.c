@@ -19,7 +19,8 @@
 enum {
 	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose; a mark of UTF-8 */
 	THOUGHTLESS = 4 * LANGUAGE_NAT, /* one that servers and templates write without looking (charset.h) */
-	UTF_8_LABEL = 8 * LANGUAGE_NAT  /* utf-8, for text that is not well-formed */
+	UTF_8_LABEL = 8 * LANGUAGE_NAT, /* utf-8, for text that is not well-formed */
+	OVER_UTF_8 = 3 * LANGUAGE_NAT   /* another charset, for text that is */
 };
 
 /* A charset that the bytes may be in, and the step that proposes it. */
@@ -91,7 +92,8 @@ static bool is_legacy_label(const struct charset_label *l, const struct evidence
 {
 	struct decoder_trial t;
 
-	return l != NULL && l->charset != CS_UTF_8 && family_of(l->charset) == FAMILY_ASCII && policy_accepts(e, l->charset, &t);
+	return l != NULL && l->charset != CS_UTF_8 && family_of(l->charset) == FAMILY_ASCII &&
+	    policy_accepts(e, l->charset, &t);
 }
 
 /* Whether labels name another charset, and none UTF-8. */
@@ -289,9 +291,9 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 	int64_t lead = weight_of(auto_declared(e)) + weight_of(e->CTEnc.label) + (e->BOMEnc == CS_UTF_8 ? LABEL : 0);
 	size_t i;
 
-	/* No label is written with so much care that text which is well-formed is UTF-8 by accident only. */
+	/* Text that is well-formed to its end is seldom UTF-8 by accident, whoever chose the label. */
 	if (e->utf8.proven)
-		return lead - (l->decl.charset == whole ? THOUGHTLESS : 0) - (l->http.charset == whole ? THOUGHTLESS : 0);
+		return lead - ((l->decl.charset == whole) + (l->http.charset == whole)) * OVER_UTF_8;
 	for (i = 0; i < l->n; i++)
 		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
 	return lead;
