@@ -20,7 +20,8 @@ enum {
 	LABEL = 20 * LANGUAGE_NAT,      /* one that somebody chose; a mark of UTF-8 */
 	THOUGHTLESS = 4 * LANGUAGE_NAT, /* one that servers and templates write without looking (charset.h) */
 	UTF_8_LABEL = 8 * LANGUAGE_NAT, /* utf-8, for text that is not well-formed */
-	OVER_UTF_8 = 3 * LANGUAGE_NAT   /* another charset, for text that is */
+	/* another charset, for text that is: one label, and two that agree */
+	OVER_UTF_8 = LANGUAGE_NAT / 2, BOTH_OVER_UTF_8 = 8 * LANGUAGE_NAT
 };
 
 /* A charset that the bytes may be in, and the step that proposes it. */
@@ -292,8 +293,10 @@ static int64_t lead_of_labels(const struct evidence *e, const struct labels *l, 
 	size_t i;
 
 	/* Text that is well-formed to its end is seldom UTF-8 by accident, whoever chose the label. */
+	if (e->utf8.proven && l->decl.charset == whole && l->http.charset == whole)
+		return lead - BOTH_OVER_UTF_8;
 	if (e->utf8.proven)
-		return lead - ((l->decl.charset == whole) + (l->http.charset == whole)) * OVER_UTF_8;
+		return lead - (l->decl.charset == whole || l->http.charset == whole ? OVER_UTF_8 : 0);
 	for (i = 0; i < l->n; i++)
 		lead -= l->proposals[i].charset == whole ? l->proposals[i].weight : 0;
 	return lead;
