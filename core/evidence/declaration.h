@@ -1,5 +1,5 @@
 /* Owns reading an XML declaration, malformed or not, and everything between it and the document. Private to core.
- * Must not know: which charset wins, Content-Type, which repairs are wanted. Pure functions.
+ * Must not know: policies, Content-Type, the repairs that are switched on. Pure functions.
  * Invariants: of a well-formed document's declaration it says what xmldecl.h does; an answer other than
  * XMLDECL_INCOMPLETE is the answer for every longer text, too.
  * Source: XML 1.0 [22]-[26], [32], [80], [81]; utfeed-rules(7), "REPAIRS". */
