@@ -311,8 +311,8 @@ int race_hint(const struct race *race, enum language l)
 	return race->hints == NULL || l == LANGUAGE_NONE ? 0 : race->hints->weight[l];
 }
 
-/* The weight of the label that names a reading, once the first len bytes of the sample are read. The models err a little
- * with each letter of a language that none of them is of, so a label weighs the more, the more letters it has to
+/* The weight of the label that names a reading, once the first len bytes of the sample are read. The models err a
+ * little with each letter of a language that none of them is of, so a label weighs more, the more letters it has to
  * outweigh. The languages of two-byte sets all have a model. */
 static int label_weight(const struct race *race, size_t i, size_t len)
 {

@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import pty
+import random
 import re
 import shutil
 import subprocess
@@ -67,9 +68,9 @@ FINDINGS = [
     ("two declarations", "application/xml", b"<?xml version='1.0'?><?xml version='1.0'?><rss/>", ["declaration-repeated"]),
     ("junk behind the declaration", "application/xml", b"<?xml version='1.0'?>\nno news<rss/>", ["junk-behind"]),
     ("junk on both sides", "application/xml", b"\n<?xml version='1.0'?>\nno news<rss/>", ["junk-behind", "junk"]),
-    ("gzip", "application/xml", gzip.compress(RIGHT.encode()), ["gzip"]),
-    ("gzip, a file", None, gzip.compress(RIGHT.encode()), []),
-    ("gzip that is cut", "application/xml", gzip.compress((RIGHT + os.urandom(200_000).hex()).encode())[:-1000], ["gzip", "gzip-damaged", "trailing"]),
+    ("gzip", "application/xml", gzip.compress(RIGHT.encode(), mtime=0), ["gzip"]),
+    ("gzip, a file", None, gzip.compress(RIGHT.encode(), mtime=0), []),
+    ("gzip that is cut", "application/xml", gzip.compress((RIGHT + random.Random(30).randbytes(200_000).hex()).encode(), mtime=0)[:-1000], ["gzip", "gzip-damaged", "trailing"]),
     ("names of HTML", "application/xml", b"<rss>&nbsp;</rss>", ["entities"]),
     ("ampersands", "application/xml", b"<rss>a & b</rss>", ["ampersands"]),
     ("controls", "application/xml", b"<rss>\x01&#1;</rss>", ["characters", "references"]),
@@ -78,7 +79,7 @@ FINDINGS = [
     ("not well-formed", "application/xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss/>", ["not-well-formed"]),
     ("no feed", "text/html", b"<html></html>", ["no-feed"]),
     ("a picture", "application/xml", b"\x89PNG\r\n\x1a\n", ["container"]),
-    ("gzip without a feed", "application/xml", gzip.compress(b"a"), ["container"]),
+    ("gzip without a feed", "application/xml", gzip.compress(b"a", mtime=0), ["container"]),
     ("KML", "application/vnd.google-earth.kml+xml", b"<kml/>", ["document"]),
     ("a drawing", "image/svg+xml", b"<svg/>", ["document"]),
     ("empty", "application/xml", b"", ["empty"]),
@@ -125,7 +126,7 @@ SUMMARIES = [
     ("text/xml; charset=utf-8", b"<rss>\xc3\xa9 \xed\xa0\xbd\xed\xb8\x80\xed\xa0\xbd\xed\xb8\x80</rss>",
      "yes, after 2 repairs. Labelled utf-8, is utf-8 apart from 2 pairs of surrogates (CESU-8)."),
     ("text/xml", b"<?xml encoding=utf-8?><rss/>", "yes, after 1 repair. Labelled utf-8, is utf-8."),
-    ("text/xml; charset=utf-8", gzip.compress(RIGHT.encode()), "yes, after it is unpacked. Labelled utf-8, is utf-8. It is gzip without a Content-Encoding."),
+    ("text/xml; charset=utf-8", gzip.compress(RIGHT.encode(), mtime=0), "yes, after it is unpacked. Labelled utf-8, is utf-8. It is gzip without a Content-Encoding."),
     ("text/xml", b"<!DOCTYPE rss>\n<!DOCTYPE rss><rss> & </rss>", "no: it is not well-formed in line 2, even after 1 repair. Not labelled, is us-ascii."),
     ("text/html", b"<html></html>", "no: it is not a feed."),
     ("application/xml", b"\x89PNG\r\n\x1a\n", "no: it is not a feed but a file of the format png."),
@@ -423,7 +424,7 @@ def test_a_url(origin):
 
 
 def test_a_url_whose_gzip_has_no_label(origin):
-    serve(origin, {"/feed": message("200 OK", "Content-Type: application/xml; charset=utf-8", body=gzip.compress(STRAY))})
+    serve(origin, {"/feed": message("200 OK", "Content-Type: application/xml; charset=utf-8", body=gzip.compress(STRAY, mtime=0))})
     report = found(f"{origin.url}/feed")
     assert findings(report) == ["gzip", "malformed"] and report["not_utf8"]["first"][0]["offset"] == 50
     assert report["summary"] == "Readable: yes, after 3 repairs. Labelled utf-8, is utf-8 apart from 4 bytes. It is gzip without a Content-Encoding."
