@@ -116,7 +116,7 @@ static enum kind kind_of_character(uint32_t c, unsigned token)
 	}
 }
 
-/* What a character is: its kind, and its case in the bits from KIND_BITS on. */
+/* The class of a character: its kind, and its case in the bits from KIND_BITS on. */
 enum { KIND_BITS = 5, KIND_MASK = (1 << KIND_BITS) - 1 };
 _Static_assert((int)KINDS <= (int)KIND_MASK, "a kind fits its bits");
 
