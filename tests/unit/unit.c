@@ -1,15 +1,18 @@
-/* Owns running one suite through CUnit and telling what failed.
+/* Owns running one suite through CUnit and telling what failed, and what a test program draws at random.
  * Must not know: any module under test.
- * Invariant: failures and skips are printed under the case's name, with the command that runs that case again. */
+ * Invariant: failures and skips are printed under the case's name, with the command that runs the program again. */
 #include "unit.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
-enum { UNIT_ROWS_SHOWN = 20 };
+enum { UNIT_ROWS_SHOWN = 20, UNIT_SEED = 1 };
 
 static const char *program;
 static const char *skipped_because;
@@ -17,6 +20,31 @@ static unsigned cases_skipped;
 static unsigned failures_before;
 static unsigned cases_failed;
 static CU_pSuite registered;
+
+static uint64_t unit_seed(void)
+{
+	const char *named = getenv("UTFEED_TEST_SEED");
+
+	return named ? strtoull(named, NULL, 10) : UNIT_SEED;
+}
+
+/* In the place of the C library's, for all that is linked with this: secrets are drawn before main() too. SplitMix64. */
+ssize_t getrandom(void *bytes, size_t len, unsigned flags)
+{
+	static atomic_uint_fast64_t draws;
+	uint8_t *at = bytes;
+
+	(void)flags;
+	for (size_t i = 0; i < len; i += sizeof(uint64_t)) {
+		uint64_t z = unit_seed() + (atomic_fetch_add(&draws, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+		z ^= z >> 31;
+		memcpy(at + i, &z, len - i < sizeof z ? len - i : sizeof z);
+	}
+	return (ssize_t)len;
+}
 
 void unit_skip(const char *reason)
 {
@@ -88,7 +116,7 @@ static void case_ends(const CU_pTest test, const CU_pSuite suite, const CU_pFail
 	}
 	if (shown < failed)
 		printf("  ... and %u more\n", failed - shown);
-	printf("  again: %s %s\n", program, test->pName);
+	printf("  again: UTFEED_TEST_SEED=%llu %s\n", (unsigned long long)unit_seed(), program);
 }
 
 int unit_main(int argc, char **argv, const char *suite, const struct unit_case *cases, size_t count)
