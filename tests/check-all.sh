@@ -1,9 +1,10 @@
 #!/bin/sh
 # Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), ASan+UBSan (both again), ThreadSanitizer, clang
-# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, texts and harm, a short run of the
-# benchmarks, coverage.
-# Three lanes run at once: what waits, or takes one processor, leaves the other to them. Logs: build/log; one line a step here; the last line
-# is the total. Exit status 0 only if all passed.
+# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, texts, harm and faults, a short run of
+# the benchmarks, coverage.
+# Three lanes run at once: what waits, or takes one processor, leaves the other to them. Logs: build/log; one line a step here, and behind one
+# that failed what failed, each with the command that repeats it; the last line is the total. Exit status 0 only if all passed. A signal ends
+# the lanes and all that they run; a lane that is ended by anything else counts as a failure.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
 logs=$source/build/log
@@ -96,15 +97,39 @@ processor() {
 	awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, part, /[ms]/); sum += 60 * part[1] + part[2] } printf "%d", sum }' "$1"
 }
 
+# timeout(1) makes a process group of its command, and passes a signal on to all of it
+limited() {
+	timeout -k 20 "$step_limit" "$@" </dev/null &
+	echo $! >"$logs/$lane.running"
+	wait $!
+	limited_status=$?
+	rm -f "$logs/$lane.running"
+	return $limited_status
+}
+
+# The failures that a log and make's logs of its tests tell, each with what repeats it; last what repeats the step
+failures() {
+	grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15
+	sed -n 's/^FAIL: //p' "$log" | sort -u | while read -r test; do
+		told=$source/build/$name/${test%.sh}.log
+		[ ! -f "$told" ] || grep -hE '^FAIL|^  |rror' "$told" | head -n 15
+		[ ! -f "$source/build/$name/Makefile" ] || echo "again: make -C build/$name check-TESTS TESTS=$test"
+	done
+	grep -hE '^ *again: ' "$log" | head -n 15
+	echo "again: $step_command"
+}
+
 # step NAME COMMAND...: runs it, prints one line, notes its counts; a failure nobody counted counts as one
 step() {
 	name=$1
 	shift
 	log=$logs/$name.log
+	echo "$name" >"$logs/$lane.step"
 	step_began=$(date +%s)
 	times >"$logs/$name.times"
 	step_processor=$(processor "$logs/$name.times")
-	timeout "$step_limit" "$@" >"$log" 2>&1 </dev/null
+	step_command=$*
+	limited "$@" >"$log" 2>&1
 	status=$?
 	times >"$logs/$name.times"
 	step_processor=$(($(processor "$logs/$name.times") - step_processor))
@@ -120,7 +145,7 @@ step() {
 	echo "$passed $failed $skipped" >"$logs/$name.count"
 	printf 'check: %-14s %-6s %5d passed, %d failed, %d skipped  (%d s, processor %d s)\n' "$name" "$verdict" "$passed" "$failed" "$skipped" \
 		"$(($(date +%s) - step_began))" "$step_processor"
-	[ "$verdict" = ok ] || { echo "  log: $log"; grep -hE '^(FAIL|ERROR|FAILED)|[Ee]rror:|below|: FAIL' "$log" | head -n 15 | sed 's/^/  /'; }
+	[ "$verdict" = ok ] || { echo "  log: $log"; failures | sed 's/^/  /'; }
 	[ "$verdict" = ok ]
 }
 
@@ -145,6 +170,11 @@ lane_one() {
 		step harm sh tests/harm.sh build/gcc/utfeed "$shared"
 	else
 		echo "check: harm           skipped: no ../shared/harm here"
+	fi
+	if [ -n "$shared" ] && [ -x "$shared/faults3/run" ]; then
+		step faults3 sh tests/faults.sh build/gcc/utfeed "$shared"
+	else
+		echo "check: faults3        skipped: no ../shared/faults3 here"
 	fi
 	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	rest
@@ -175,11 +205,50 @@ rest() {
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
 }
 
+# What a lane runs ends with it
+ended() {
+	[ ! -f "$logs/$lane.running" ] || kill -TERM "$(cat "$logs/$lane.running")" 2>/dev/null
+	wait
+	exit 1
+}
+
+run_lane() {
+	lane=$1
+	trap ended TERM HUP
+	"$lane"
+	exit 0
+}
+
+interrupted() {
+	trap '' INT TERM HUP
+	# shellcheck disable=SC2086
+	kill -TERM $processes 2>/dev/null
+	wait
+	echo "check: interrupted, logs in build/log"
+	exit 130
+}
+
+# A lane that something ended has left its step behind
+lost() {
+	echo "check: $1         FAILED: ended with status $2 in the step $(cat "$logs/$1.step")"
+	echo "0 1 0" >"$logs/$1.count"
+	[ ! -f "$logs/$1.running" ] || kill -TERM "$(cat "$logs/$1.running")" 2>/dev/null
+}
+
 began=$(date +%s)
-lane_one &
-lane_two &
-lane_three &
-wait
+lanes="lane_one lane_two lane_three"
+processes=
+trap interrupted INT TERM HUP
+for lane in $lanes; do
+	run_lane "$lane" &
+	processes="$processes $!"
+done
+# shellcheck disable=SC2086
+set -- $processes
+for lane in $lanes; do
+	wait "$1" || lost "$lane" $?
+	shift
+done
 cat "$logs"/*.count | awk -v seconds="$(($(date +%s) - began))" '
 	{ passed += $1; failed += $2; skipped += $3 }
 	END { printf "check: %d s, logs in build/log\n%d passed, %d failed, %d skipped\n", seconds, passed, failed, skipped; exit failed > 0 }'

@@ -2,7 +2,9 @@
 import contextlib
 import ctypes
 import os
+import random
 import re
+import shlex
 import shutil
 import socket
 
@@ -20,6 +22,10 @@ SHARED = os.path.abspath(os.environ.get("UTFEED_SHARED") or
                          os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "shared"))
 
 EXTRA = os.environ.get("UTFEED_SERVE_ARGS", "").split()     # the whole suite under other options: --workers 4
+
+SEED = os.environ.get("UTFEED_TEST_SEED")       # of the order of the files, and of the tests in each; without it as they are written
+SAID_AGAIN = ("UTFEED_TEST_SEED", "UTFEED_SERVE_ARGS", "UTFEED_NORMALISE", "UTFEED_SLOW", "UTFEED_NODE_MODULES",
+              "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
 
 
 def keep_freed_memory():
@@ -44,6 +50,25 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason="set UTFEED_SLOW=1"))
+    if SEED:
+        chance = random.Random(SEED)
+        places = {path: chance.random() for path in sorted({item.path for item in items})}
+        chance.shuffle(items)
+        items.sort(key=lambda item: places[item.path])
+
+
+def again(report):
+    """The command that runs what failed once more: the settings of this run, and the seeds that the failure names."""
+    seeds = re.findall(r"\b((?:ORACLE|UTFEED)_SEED)=(\d+)", report.longreprtext)[-1:]
+    names = [f"{name}={shlex.quote(value)}" for name, value in [*((name, os.environ.get(name)) for name in SAID_AGAIN), *seeds] if value]
+    chosen = shlex.quote("PYTEST_ARGUMENTS=" + shlex.quote(report.nodeid).replace("$", "$$"))
+    return " ".join([*names, "make -C", shlex.quote(os.path.dirname(BINARY)), "check-e2e", chosen])
+
+
+def pytest_terminal_summary(terminalreporter):
+    failed = [report for kind in ("failed", "error") for report in terminalreporter.stats.get(kind, ())]
+    for line in sorted({again(report) for report in failed}):
+        terminalreporter.write_line("again: " + line)
 
 
 CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.py", "test_counters.py", "test_gzip_form.py", "test_intercept.py", "test_large_hits.py", "test_memory.py",

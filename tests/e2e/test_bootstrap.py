@@ -1,7 +1,9 @@
-"""./bootstrap for somebody who may not install packages."""
+"""./bootstrap for somebody who may not install packages, and a check that is ended in the middle."""
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -39,3 +41,61 @@ def test_without_root_or_sudo_it_says_what_to_do(nobody):
 def test_with_everything_there_nothing_is_asked_for(nobody):
     done = nobody("deps", "run")
     assert done.returncode == 0 and not done.stdout and not done.stderr
+
+
+@pytest.fixture
+def lanes(tmp_path):
+    """./bootstrap check of a tree in which every build waits until it is ended: (the running check, the processes that wait)."""
+    (tmp_path / "tests").mkdir()
+    shutil.copy(os.path.join(TOP, "tests", "check-all.sh"), tmp_path / "tests")
+    waiting = tmp_path / "waiting"
+    waiting.mkdir()
+    configure = tmp_path / "configure"
+    configure.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! >{waiting}/new.$$ && mv {waiting}/new.$$ {waiting}/$!\nwait\n")
+    configure.chmod(0o755)
+    check = subprocess.Popen(["sh", "tests/check-all.sh"], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+                             env={**os.environ, "UTFEED_SHARED": str(tmp_path / "none")})
+    awaited(lambda: len(os.listdir(waiting)) == 3 and all(name.isdigit() for name in os.listdir(waiting)))
+    yield check, [int(name) for name in os.listdir(waiting)]
+    check.kill()
+    check.communicate()
+
+
+def awaited(condition):
+    until = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def state(process):
+    """(its state, its parent) as proc(5) has them; a process that is over is a zombie of nobody."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="latin-1") as stat:
+            word, parent = stat.read().rpartition(")")[2].split()[:2]
+            return word, int(parent)
+    except OSError:
+        return "Z", 0
+
+
+def runs(process):
+    return state(process)[0] != "Z"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_check_leaves_nothing_running(lanes, number):
+    check, waiting = lanes
+    check.send_signal(number)
+    assert "check: interrupted" in check.communicate(timeout=TIMEOUT)[0] and check.returncode == 130
+    awaited(lambda: not any(map(runs, waiting)))
+
+
+def test_a_lane_that_dies_is_a_failure(lanes):
+    check, waiting = lanes
+    processes = [int(name) for name in os.listdir("/proc") if name.isdigit() and state(name)[1] == check.pid]
+    assert len(processes) == 3
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
+    said = check.communicate(timeout=TIMEOUT)[0]
+    assert check.returncode == 1 and said.count("ended with status 137 in the step") == 3 and said.endswith("0 passed, 3 failed, 0 skipped\n")
+    awaited(lambda: not any(map(runs, waiting)))
