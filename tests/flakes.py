@@ -34,7 +34,7 @@ def arguments():
     parse.add_argument("--jobs", type=int, default=os.cpu_count(), help="side by side")
     parse.add_argument("--busy", type=int, default=2 * os.cpu_count(), help="busy loops in every second turn")
     parse.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1, 1 << 31), help="of the first run; each adds one")
-    return parse.parse_args()
+    return parse.parse_intermixed_args()
 
 
 def programs(build):
