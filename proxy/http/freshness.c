@@ -297,6 +297,13 @@ bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread
 	return ttl > 0 && ttl <= part - spread % (uint32_t)(part / 2 + 1);
 }
 
+int64_t freshness_use_s(const struct freshness *f)
+{
+	int64_t fresh = f->lifetime_s - f->initial_age_s, stale = f->swr_s > f->sie_s ? f->swr_s : f->sie_s;
+
+	return fresh + stale > 0 ? fresh + stale : 1;
+}
+
 void freshness_expire(struct freshness *f, int64_t now)
 {
 	int64_t age = is_from_the_future(f, now) ? f->initial_age_s : freshness_age(f, now);

@@ -94,6 +94,9 @@ int64_t freshness_ttl(const struct freshness *, int64_t now);
  * up to a half, so that responses that came together do not end together. Never true of a stale response, nor with a
  * lifetime under 10 s. */
 bool freshness_ends_soon(const struct freshness *, int64_t now, uint32_t spread);
+/* Seconds from its arrival until the response may not be served at all without validation, unless a client asks for
+ * stale ones; 1 or more. */
+int64_t freshness_use_s(const struct freshness *);
 /* Soft purge: the response is stale from now on, and its windows begin. */
 void freshness_expire(struct freshness *, int64_t now);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/http/head_text.h"
+
 /* What malloc took. */
 static size_t malloced_bytes(void *p)
 {
@@ -191,6 +193,17 @@ int64_t entry_now(struct entry *e, int64_t wall, int64_t monotonic)
 	if (!noted)
 		atomic_store_explicit(&e->noted, ahead, memory_order_relaxed);
 	return noted - ahead > FRESHNESS_AHEAD_MAX_S ? monotonic + noted : wall;
+}
+
+int64_t entry_ends_s(const struct entry *e)
+{
+	struct slice upstream = { e->upstream, e->upstream_len };
+
+	if (e->vary)
+		return ENTRY_ENDS_LAST;
+	if (head_text_get(upstream, "etag").at || head_text_get(upstream, "last-modified").at)
+		return ENTRY_ENDS_NEVER;
+	return freshness_use_s(&e->freshness);
 }
 
 bool entry_claim(struct entry *e)

@@ -86,6 +86,13 @@ bool entry_claim(struct entry *);
  * reference. NULL: out of memory. */
 struct entry *entry_expired(struct entry *, int64_t now);
 
+/* For how many seconds from its making the entry may be of use. A response is of use while it may be served fresh or
+ * stale. One with a validator is always of use (ENTRY_ENDS_NEVER), and a record of variants as long as any of the
+ * variants (ENTRY_ENDS_LAST). */
+int64_t entry_ends_s(const struct entry *);
+#define ENTRY_ENDS_LAST INT64_C(-1)
+#define ENTRY_ENDS_NEVER INT64_MAX
+
 /* The entry as bytes, the same on every machine; the layout stands in entry_pack.c. *len bytes, which the caller
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);

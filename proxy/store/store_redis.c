@@ -36,14 +36,20 @@ static void redis_stats(struct store *store, struct store_stats *stats)
 	stats->shared = true;
 }
 
+static void redis_free_texts(struct store_redis *r)
+{
+	free(r->prefix);
+	free(r->user);
+	free(r->password);
+}
+
 static void redis_free(struct store *store)
 {
 	struct store_redis *r = (struct store_redis *)(void *)store;
 
 	store_thread_stop(&r->thread);
 	redis_connection_free(r);
-	free(r->user);
-	free(r->password);
+	redis_free_texts(r);
 	free(r);
 }
 
@@ -96,6 +102,22 @@ bool store_redis_refuses(const struct redis_settings *settings, struct store_red
 	return text;
 }
 
+/* False: out of memory. */
+static bool redis_copy_settings(struct store_redis *r, const struct redis_settings *settings)
+{
+	struct text prefix = { 0 };
+	size_t len;
+
+	text_printf(&prefix, "%s%d:", settings->prefix, ENTRY_FORMAT);
+	text_add(&prefix, "", 1);
+	r->prefix = text_take(&prefix, &len);
+	r->user = copy_or_null(settings->user);
+	r->password = copy_or_null(settings->password);
+	r->settings = *settings;
+	r->settings.prefix = r->settings.user = r->settings.password = NULL;
+	return r->prefix && (!settings->user || r->user) && (!settings->password || r->password);
+}
+
 struct store *store_redis_new(const struct redis_settings *settings)
 {
 	struct store_redis *r = calloc(1, sizeof *r);
@@ -106,19 +128,13 @@ struct store *store_redis_new(const struct redis_settings *settings)
 		r->thread.store.ops = &redis_ops;
 		r->thread.away = true;
 		TAILQ_INIT(&r->held);
-		r->settings = *settings;
-		r->settings.user = r->settings.password = NULL;
-		r->user = copy_or_null(settings->user);
-		r->password = copy_or_null(settings->password);
-		if ((!settings->user || r->user) && (!settings->password || r->password) &&
-		    !(why = redis_connection_init(r, &tls_why))) {
+		if (redis_copy_settings(r, settings) && !(why = redis_connection_init(r, &tls_why))) {
 			if (!store_thread_start(&r->thread, &redis_work))
 				return &r->thread.store;
 			why = strerror(EAGAIN);
 			redis_connection_free(r);
 		}
-		free(r->user);
-		free(r->password);
+		redis_free_texts(r);
 	}
 	log_error("redis store: %s", why);
 	free(r);

@@ -65,19 +65,23 @@ static int redis_attach(struct store_redis *r, redisAsyncContext *ac)
 	return r->readable && r->writable ? 0 : -1;
 }
 
-/* Logs why the server is away, once. The text may come from the server, so only printable ASCII is kept. */
-static void redis_complain(struct store_redis *r, const char *why)
+void redis_warn(const char *what, const char *why)
 {
 	char text[256];
 	size_t n = 0;
 
-	if (r->complained)
-		return;
-	r->complained = true;
 	for (; why[n] && n + 1 < sizeof text; n++)
 		text[n] = why[n] >= ' ' && why[n] <= '~' ? why[n] : '?';
 	text[n] = '\0';
-	log_warn("redis store: %s; trying again", text);
+	log_warn("redis store: %s; %s", text, what);
+}
+
+/* Logs why the server is away, once. */
+static void redis_complain(struct store_redis *r, const char *why)
+{
+	if (!r->complained)
+		redis_warn("trying again", why);
+	r->complained = true;
 }
 
 /* The connection is lost. hiredis or the caller of this function frees it. */

@@ -18,12 +18,14 @@
 
 struct store_redis {
 	struct store_thread thread;
-	struct redis_settings settings;        /* user and password are NULL here: */
+	struct redis_settings settings;        /* user, password and prefix are NULL here: */
+	char *prefix;                          /* with the format of entries: what all keys begin with */
 	char *user, *password;                 /* guarded by the thread's lock; NULL: none */
 	redisAsyncContext *connection;         /* NULL: none */
 	struct event *readable, *writable;     /* of the connection */
 	bool up;                               /* the greeting (AUTH, PING) was answered */
 	bool complained;                       /* the server's absence was logged */
+	bool refuses;                          /* it refused the last entry, which was logged */
 	bool ending, over;                     /* ending: queued operations are still done; over: no more are */
 	size_t debt;                           /* removals from before the connection was up; due before any lookup */
 	struct store_op *scan;                 /* a purge that looks through all keys; NULL: none */
@@ -71,12 +73,15 @@ void redis_do(struct store_redis *, struct store_op *);
 void redis_scan(struct store_redis *, struct store_op *);
 
 /* Commands. done gets NULL for a reply where the command could not be sent or the connection was lost. */
-struct redis_name { struct text key, field; };
+struct redis_name { struct text key, field, ends; };
+enum { REDIS_ARGS_MAX = 8 };
 /* Of an entry's key. False: out of memory. */
 bool redis_name_make(struct redis_name *, const struct store_redis *, const char *key, size_t len);
 void redis_name_free(struct redis_name *);
 void redis_send(struct store_redis *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
-void redis_send_expire(struct store_redis *, struct slice key);
+/* seconds: as entry_ends_s() has it */
+void redis_send_put(struct store_redis *, redisCallbackFn *done, void *arg, const struct redis_name *,
+    struct slice packed, int64_t seconds);
 /* Notes that the URL was purged softly at that time, in seconds since the epoch. */
 void redis_send_mark(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key, int64_t now);
 void redis_send_unlink(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key);
@@ -92,6 +97,8 @@ void redis_settled(struct store_redis *);      /* the debt is paid: from now on 
 void redis_disconnect(struct store_redis *);   /* for good; queued operations are done first, if time allows */
 void redis_check_end(struct store_redis *);    /* called after every operation */
 void redis_drop(struct store_redis *, const char *why);
+/* Logs why, which may come from the server, so only printable ASCII is kept, and what follows from it. */
+void redis_warn(const char *what, const char *why);
 
 /* Replies. */
 /* From now on this connection's replies are refused where nobody asked for them or they are larger than an entry

@@ -87,9 +87,10 @@ static void redis_forget(struct store_redis *r, redisCallbackFn *done, struct st
 	struct redis_name n;
 
 	if (redis_name_make(&n, r, op->key, op->len)) {
-		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(n.key), REDIS_TEXT(n.field) };
+		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(n.key), REDIS_TEXT(n.field),
+			REDIS_TEXT(n.ends) };
 
-		redis_send(r, done, op, 3, args);
+		redis_send(r, done, op, 4, args);
 	} else if (done) {
 		redis_failed(r, op);
 	}
@@ -103,6 +104,14 @@ static void redis_forget_instead(struct store_redis *r, struct store_op *op)
 	redis_forget(r, on_removed, op);
 }
 
+/* Says once why the server takes no entries: full memory, or a user that may not EVAL. */
+static void redis_tell_refusal(struct store_redis *r, const redisReply *reply)
+{
+	if (!r->refuses)
+		redis_warn("entries are not stored", reply->str);
+	r->refuses = true;
+}
+
 static void on_put(redisAsyncContext *ac, void *answer, void *arg)
 {
 	struct store_op *op = arg;
@@ -111,9 +120,11 @@ static void on_put(redisAsyncContext *ac, void *answer, void *arg)
 
 	(void)ac;
 	if (!reply || reply->type != REDIS_REPLY_ERROR) {
+		r->refuses &= !reply;
 		redis_landed(r, op, reply, NULL);
 		return;
 	}
+	redis_tell_refusal(r, reply);
 	redis_count_error(r);
 	redis_forget_instead(r, op);
 }
@@ -162,15 +173,10 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 		redis_forget_instead(r, op);
 		return;
 	}
-	if (redis_name_make(&n, r, op->key, op->len)) {
-		struct slice args[] = { REDIS_WORD("HSET"), REDIS_TEXT(n.key), REDIS_TEXT(n.field), { packed, len } };
-		struct slice key = REDIS_TEXT(n.key);
-
-		redis_send(r, on_put, op, 4, args);
-		redis_send_expire(r, key);
-	} else {
+	if (redis_name_make(&n, r, op->key, op->len))
+		redis_send_put(r, on_put, op, &n, (struct slice){ packed, len }, entry_ends_s(op->entry));
+	else
 		redis_failed(r, op);
-	}
 	redis_name_free(&n);
 	free(packed);
 }

@@ -14,8 +14,8 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 	struct slice args[] = { REDIS_WORD("SCAN"), { cursor, strlen(cursor) }, REDIS_WORD("MATCH"), { NULL, 0 },
 		REDIS_WORD("COUNT"), REDIS_WORD(SCAN_COUNT) };
 	struct text pattern = { 0 };
-	const char *parts[] = { r->settings.prefix, op->key };
-	size_t lens[] = { strlen(r->settings.prefix), op->what == PURGE_ALL ? 0 : op->len };
+	const char *parts[] = { r->prefix, op->key };
+	size_t lens[] = { strlen(r->prefix), op->what == PURGE_ALL ? 0 : op->len };
 
 	for (int p = 0; p < 2; p++)
 		for (size_t i = 0; i < lens[p]; i++) {
@@ -70,10 +70,10 @@ static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
 /* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
 static void redis_scanned_key(struct store_redis *r, const struct store_op *op, const redisReply *name)
 {
-	size_t prefix = strlen(r->settings.prefix), url = op->what == PURGE_ALL ? 0 : op->len;
+	size_t prefix = strlen(r->prefix), url = op->what == PURGE_ALL ? 0 : op->len;
 	struct slice key = { name->str, name->len };
 
-	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->settings.prefix, prefix) ||
+	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->prefix, prefix) ||
 	    memcmp(key.at + prefix, op->key, url))
 		return;
 	r->scanned++;

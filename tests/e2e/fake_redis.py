@@ -1,5 +1,7 @@
 """A Redis server that does as the test says: honest until told otherwise, on one connection as slow, refusing or lying as it likes."""
 import contextlib
+import pathlib
+import re
 import socket
 import struct
 import threading
@@ -10,6 +12,7 @@ from wire import TIMEOUT
 
 MASK = (1 << 64) - 1
 P1, P2, P3, P4, P5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+ENTRY_H = pathlib.Path(__file__).parents[2] / "proxy/store/entry.h"
 SILENCE = object()                      # a reply that never comes, nor any behind it on that connection
 OOM = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 
@@ -70,7 +73,7 @@ def array(*values):
 
 class FakeRedis:
     """hashes: what it holds. say(args): the reply in the place of the honest one, SILENCE, or None; changed under lock."""
-    PREFIX = b"utfeed:"
+    PREFIX = b"utfeed:%d:" % int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1])
 
     def __init__(self):
         self.hashes, self.commands, self.lock, self.news = {}, [], threading.RLock(), threading.Condition()
@@ -151,6 +154,11 @@ class FakeRedis:
 
     def do_expire(self, key, _):
         return b":%d\r\n" % (key in self.hashes)
+
+    def do_eval(self, script, _, key, rest, record, *__):
+        """The one script there is stores an entry."""
+        assert b"HSCAN" in script
+        return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
 
     def do_unlink(self, *keys):
         return b":%d\r\n" % sum(self.hashes.pop(key, None) is not None for key in keys)

@@ -30,6 +30,20 @@ class Redis:
                 assert time.monotonic() < until and self.process.poll() is None, "the server does not start"
                 time.sleep(0.01)
 
+    def ask(self, *words):
+        """A command's reply, of the types that tests need: what redis-cli would print."""
+        def read():
+            line = stream.readline()[:-2].decode()
+            if line[0] == "*":
+                return [read() for _ in range(int(line[1:]))]
+            if line[0] == "$":
+                return None if line == "$-1" else stream.read(int(line[1:]) + 2)[:-2]
+            return int(line[1:]) if line[0] == ":" else line[1:]
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        with socket.create_connection(("127.0.0.1", self.port), TIMEOUT) as peer, peer.makefile("rb") as stream:
+            peer.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+            return read()
+
     def stop(self):
         self.process.kill()
         self.process.wait()

@@ -218,6 +218,72 @@ def test_redis_is_shared(start, origin, numbers, redis, who):
     assert got.body == numbered(path) and numbers.count(path) == 1
 
 
+def languages(origin):
+    """Variants of one page: of no use after a second, but for "long"."""
+    Site(origin)["*"] = lambda request: page("Vary: Accept-Language", f"Cache-Control: max-age={3600 if request['Accept-Language'] == 'long' else 1}")
+
+
+def variants_in(server):
+    """The language of each variant that the server holds, and how long it keeps what it holds at most."""
+    keys = server.ask("KEYS", "*")
+    fields = [field for key in keys for field in server.ask("HKEYS", key) if field.startswith(b"=")]
+    return {field.split(b"=")[-1].strip() for field in fields if b"\n" in field}, max((server.ask("TTL", key) for key in keys), default=0)
+
+
+def test_redis_variants_end_each_by_itself(start, origin, redis):
+    """Issue 31, A 8: what comes in does not keep alive what is of no use."""
+    server = redis()
+    languages(origin)
+    proxy, until = start(origin, "--cache-redis", f"127.0.0.1:{server.port}"), time.monotonic() + TIMEOUT
+    while not variants_in(server)[0]:          # until its server is there
+        proxy.get("/a", f"Accept-Language: early{time.monotonic()}")
+        assert time.monotonic() < until
+    for number in range(20):
+        proxy.get("/a", f"Accept-Language: x{number}")
+    for number in itertools.count():
+        held, seconds = variants_in(server)
+        if not [each for each in held if each[:1] in b"ex"]:
+            break
+        assert time.monotonic() < until and seconds <= 60, (held, seconds)
+        proxy.get("/a", f"Accept-Language: y{number}")
+    proxy.get("/a", "Accept-Language: long")
+    while b"long" not in variants_in(server)[0]:
+        assert time.monotonic() < until
+    assert 3500 < variants_in(server)[1] <= 3600
+    proxy.get("/a", "Accept-Language: last")
+    while b"last" not in variants_in(server)[0]:
+        assert time.monotonic() < until
+    assert 3500 < variants_in(server)[1] <= 3600 and b"long" in variants_in(server)[0]
+
+
+def test_redis_with_what_another_version_left(start, origin, numbers, redis):
+    """It is neither read, changed nor counted as an error."""
+    server = redis()
+    for number in range(20):
+        server.ask("HSET", f"utfeed:{origin.url}/{number}", "=", "another layout")
+        server.ask("SET", f"utfeed:1:{origin.url}/{number}", "another type")
+    options = ["--cache-redis", f"127.0.0.1:{server.port}"]
+    first, second = start(origin, *options), start(origin, *options)
+    share(first, second)
+    for what in ("url", "prefix", "all"):
+        assert first.get("/1", f"X-Purge: {what}", method="PURGE").status == 200
+    assert len(server.ask("KEYS", "utfeed:http*")) == len(server.ask("KEYS", "utfeed:1:*")) == 20
+
+
+def test_redis_that_takes_no_entries_is_told(start, origin, numbers, redis):
+    """Here its user may not run scripts."""
+    server = redis("--user", "feeds", "on", ">pass", "~utfeed:*", "+@all", "-@scripting")
+    proxy = start(origin, "--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-user", "feeds", "--cache-redis-password", "pass")
+    until, client = time.monotonic() + TIMEOUT, proxy.client()
+    for number in itertools.count():
+        assert client.get(f"/{number}").status == 200 and time.monotonic() < until
+        if "entries are not stored" in proxy.err.text():
+            break
+    for number in range(20):
+        assert client.get(f"/again{number}").status == 200
+    assert proxy.err.text().count("entries are not stored") == 1 and "NOPERM" in proxy.err.text()
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_redis_over_tls(start, origin, numbers, redis, redis_tls, authority, good, host):
     server = redis("--requirepass", "a secret", certificate=good)

@@ -355,5 +355,17 @@ static void ending(void)
 	}
 }
 
+static void using(void)
+{
+	static const struct { const char *rule; struct freshness f; int64_t want; } cases[] = {
+		{ "its lifetime", { .lifetime_s = 60 }, 60 }, { "less its age on arrival", { .lifetime_s = 60, .initial_age_s = 50 }, 10 },
+		{ "then the longer of its windows", { .lifetime_s = 60, .swr_s = 5, .sie_s = 7 }, 67 }, { "whichever it is", { .lifetime_s = 60, .swr_s = 9, .sie_s = 7 }, 69 },
+		{ "a window is shorter by what it was stale on arrival", { .lifetime_s = 60, .initial_age_s = 70, .swr_s = 30 }, 20 },
+		{ "never nothing", { .lifetime_s = 60, .initial_age_s = 70 }, 1 }, { "after a stale redirect", { .lifetime_s = -1 }, 1 },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++)
+		UNIT_ROW(freshness_use_s(&cases[i].f) == cases[i].want, "%s: %lld", cases[i].rule, (long long)freshness_use_s(&cases[i].f));
+}
+
 UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "ages", ages }, { "reuse", reuse },
-	{ "expiring", expiring }, { "ending", ending })
+	{ "expiring", expiring }, { "ending", ending }, { "using", using })

@@ -1,5 +1,6 @@
 /* Owns the cases of the Redis store alone: a server that goes, hangs and comes again, passwords and prefixes.
  * Must not know: how entries stand in the server. */
+#include "tests/unit/entries.h"
 #include "tests/unit/redis_server.h"
 #include "tests/unit/unit.h"
 
@@ -165,5 +166,93 @@ static void settings_matter(void)
 #endif
 }
 
+/* Of no use after a second; it cannot be validated. */
+static void put_short(struct store *s, const char *key)
+{
+	static const struct freshness freshness = { .response_time = 1000, .lifetime_s = 1 };
+	struct entry_parts parts = { .head = entries_head(10), .freshness = &freshness };
+	struct entry *e;
+
+	parts.object = entries_object(1, 10, object_head_ref(parts.head), NULL);
+	e = entry_new(key, strlen(key), &parts);
+	s->ops->put(s, e);
+	entry_unref(&e);
+}
+
+static void put_record(struct store *s)
+{
+	struct entry *record = entries_vary("http://a/\nk", "accept-language");
+
+	s->ops->put(s, record);
+	entry_unref(&record);
+}
+
+static bool has_record(struct store *s)
+{
+	struct entry *e = stores_fetch(s, "http://a/\nk");
+	bool has = e && e->vary;
+
+	entry_unref(&e);
+	return has;
+}
+
+/* Each variant ends by itself, however many come after it. */
+static void variants_end(void)
+{
+	struct store *s;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	put_record(s);
+	put_short(s, "http://a/\nk\nshort");
+	stores_put(s, "http://a/\nk\nlong", 2, 10);
+	stores_put(s, "http://a/\nk\nreplaced", 3, 10);
+	put_short(s, "http://a/\nk\nreplaced");
+	put_short(s, "http://a/\nk\nmade anew");
+	stores_put(s, "http://a/\nk\nmade anew", 4, 10);
+	CU_ASSERT(stores_holds(s, "http://a/\nk\nshort", 1, 10) && stores_holds(s, "http://a/\nk\nreplaced", 1, 10));
+	for (int i = 0; i < 1000 && !stores_misses(s, "http://a/\nk\nshort"); i++, stores_nap())
+		stores_put(s, "http://a/\nk\nother", 5, 10);
+	UNIT_ROW(stores_misses(s, "http://a/\nk\nshort"), "a variant of no use");
+	UNIT_ROW(stores_misses(s, "http://a/\nk\nreplaced"), "a variant of no use in the place of another");
+	UNIT_ROW(stores_holds(s, "http://a/\nk\nlong", 2, 10), "a variant that can be validated");
+	UNIT_ROW(stores_holds(s, "http://a/\nk\nmade anew", 4, 10), "a variant in the place of one of no use");
+	UNIT_ROW(has_record(s), "the record of the variants");
+	s->ops->free(s);
+	redis_server_stop();
+}
+
+static void variants_are_bounded(void)
+{
+	enum { PUT = 300, KEPT = 128 };
+	char key[64];
+	struct store *s;
+	int kept = 0;
+
+	if (redis_server_missing("redis-server", false))
+		UNIT_SKIP("no redis-server");
+	s = redis_server_store();
+	put_record(s);
+	for (int i = 0; i < PUT; i++) {
+		snprintf(key, sizeof key, "http://a/\nk\n%d", i);
+		stores_put(s, key, (unsigned)i, 10);
+	}
+	CU_ASSERT(stores_holds(s, key, PUT - 1, 10) && has_record(s));
+	for (int i = 0; i < PUT; i++) {
+		snprintf(key, sizeof key, "http://a/\nk\n%d", i);
+		kept += stores_holds(s, key, (unsigned)i, 10);
+	}
+	CU_ASSERT_EQUAL(kept, KEPT);
+	s->ops->purge(s, PURGE_URL, "http://a/", 9, false, 2000);
+	for (int i = 0; i < PUT; i++) {
+		snprintf(key, sizeof key, "http://a/\nk\n%d", i);
+		CU_ASSERT(stores_misses(s, key));
+	}
+	s->ops->free(s);
+	redis_server_stop();
+}
+
 UNIT_SUITE(store_redis, { "goes-and-comes", goes_and_comes }, { "removals-wait", removals_wait },
-	{ "lost-entries-are-removals", lost_entries_are_removals }, { "owed-is-bounded", owed_is_bounded }, { "settings-matter", settings_matter })
+	{ "lost-entries-are-removals", lost_entries_are_removals }, { "owed-is-bounded", owed_is_bounded }, { "settings-matter", settings_matter },
+	{ "variants-end", variants_end }, { "variants-are-bounded", variants_are_bounded })
