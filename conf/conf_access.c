@@ -11,8 +11,8 @@
 
 #define BLOCKS "allowed: address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7"
 #define DESTINATIONS \
-	"allowed: example.org (the host), .example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each " \
-	"with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
+	"allowed: with commas between, example.org (the host), .example.org (and all below it), 192.0.2.0/24, " \
+	"2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)"
 #define HOSTS \
 	"allowed: with commas between, example.org (and all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with " \
 	":PORT behind it for that port alone"
@@ -162,13 +162,6 @@ static int append_destination(struct conf_destination_list *list, const char *te
 	return 0;
 }
 
-int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value,
-    struct conf_error *error)
-{
-	(void)row;
-	return append_destination(member, value->text, read_destination, DESTINATIONS, error);
-}
-
 void conf_destination_format(FILE *out, const struct conf_row *row, const void *member)
 {
 	const struct conf_destination_list *list = member;
@@ -232,6 +225,16 @@ static int set_items(void *member, const struct conf_value *value,
 			status = append_destination(member, item, read, allowed, error);
 	free(items);
 	return status;
+}
+
+/* The default of these is none, which cannot be written: an empty value is a mistake. */
+int conf_destination_set(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
+{
+	(void)row;
+	if (!value->text[strspn(value->text, blanks)])
+		return conf_fail(error, "is empty; " DESTINATIONS);
+	return set_items(member, value, read_destination, DESTINATIONS, error);
 }
 
 int conf_hosts_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)

@@ -151,6 +151,26 @@ def test_lists_by_variable_and_file(start, origin, tmp_path):
     assert proxy.get(f"/http://127.0.0.2:{origin.port}/").status == 403
 
 
+@pytest.mark.parametrize("source", ["file", "flag", "variable"])
+def test_lists_with_commas(start, origin, tmp_path, source):
+    """Each member counts, wherever it stands; a second line or flag adds to them."""
+    lists = {"allow": "127.0.0.3:*, 127.0.0.1:*", "deny": "127.0.0.9,127.0.0.3:*", "connect-allow": ".example.org,127.0.0.1:* 127.0.0.3:*"}
+    env, flags = {}, []
+    if source == "file":
+        (tmp_path / "utfeed.conf").write_text("".join(f"{name} = {value}\n" for name, value in lists.items()) + "allow = 127.0.0.4:*\n")
+        flags = ["-c", str(tmp_path / "utfeed.conf")]
+    elif source == "flag":
+        flags = [word for name, value in lists.items() for word in (f"--{name}", value)] + ["--allow", "127.0.0.4:*"]
+    else:
+        env = {f"UTFEED_{name.upper().replace('-', '_')}": value for name, value in lists.items()}
+        env["UTFEED_ALLOW"] += "; 127.0.0.4:*"
+    proxy = start(None, *flags, env=env, guarded=True)
+    assert proxy.through(origin, FEED, f"/{origin.url}/feed")[0].body == SMALL_OUT
+    assert proxy.get(f"/http://127.0.0.3:{origin.port}/").status == 403 and proxy.get(f"/http://127.0.0.4:{origin.port}/").status == 502
+    assert proxy.get(f"127.0.0.1:{origin.port}", method="CONNECT").status == 200
+    assert proxy.get(f"127.0.0.3:{origin.port}", method="CONNECT").status == 403
+
+
 def test_rebinding(start, origin, canary, hosts):
     """A name that first resolves to an open address and then to a closed one."""
     proxy = start(None, *hosts("127.0.0.1 feeds.example"), "--allow", f"127.0.0.1:{origin.port}", "--allow", f"*:{origin.port}",

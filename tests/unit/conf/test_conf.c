@@ -81,7 +81,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "feed-hints-max", "168h", "168h" },
 	{ "targeted-cache-control", "Feed-Cache-Control ,cdn-cache-control", "Feed-Cache-Control,cdn-cache-control" },
 	{ "refresh-hot", "0", "0" },
-	{ "allow", "[FD00::/8]:8080", "[fd00::/8]:8080\n" },
+	{ "allow", "a.example, 192.0.2.0/24:*,[FD00::/8]:8080 *:81,", "a.example\n192.0.2.0/24:*\n[fd00::/8]:8080\n*:81\n" },
 	{ "deny", ".B\xc3\x9c" "cher.Example.:*", ".xn--bcher-kva.example:*\n" },
 	{ "connect-allow", ".Mail.example:993", ".mail.example:993\n" },
 	{ "intercept", "example.org, .Example.net 10.0.0.0/8", "example.org\n.example.net\n10.0.0.0/8\n" },
@@ -433,7 +433,11 @@ static void file_errors(void)
 		{ "listen = localhost:80", "f:1: listen: 'localhost:80' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
 		{ "client-allow = 10.0.0.1/8", "f:1: client-allow: '10.0.0.1/8' is no address block, or has bits set behind its prefix; allowed: "
 			"address blocks such as 192.0.2.0/24, 2001:db8::/32, 192.0.2.7" },
-		{ "allow = 0x7f.1:80", "f:1: allow: '0x7f.1:80' is no destination; allowed: example.org (the host), .example.org (and all below it), "
+		{ "allow = 0x7f.1:80", "f:1: allow: '0x7f.1:80' is no destination; allowed: with commas between, example.org (the host), .example.org (and all below it), "
+			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
+		{ "allow = a.example, ?", "f:1: allow: '?***' is no destination; allowed: with commas between, example.org (the host), .example.org (and "
+			"all below it), 192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
+		{ "deny = \" , \"", "f:1: deny: is empty; allowed: with commas between, example.org (the host), .example.org (and all below it), "
 			"192.0.2.0/24, 2001:db8::/32 or *, each with :PORT or :* behind it (IPv6: [2001:db8::/32]:PORT)" },
 		{ "listen = 8080", "f:1: listen: '8080' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
 		{ "listen = 1.2.3.4:65536", "f:1: listen: '1.2.3.4:65536' is not an address and a port; allowed: such as 127.0.0.1:8080, 0.0.0.0:8080, [::1]:8080, unix:/PATH" },
