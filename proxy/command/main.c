@@ -30,7 +30,7 @@ static int cmd_serve(int argc, char **argv)
 	if (!status && conf->action == CONF_SERVE)
 		return server_run(conf, argc, argv);
 	if (!status && conf->action == CONF_CHECK_CONFIG)
-		status = server_check(conf);
+		return server_check(conf);
 	if (!status)
 		conf_act(conf, stdout);
 	conf_free(&conf);

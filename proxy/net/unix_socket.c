@@ -39,7 +39,9 @@ int unix_socket_fault(const char *path)
 	folder_of(folder, path);
 	if (stat(folder, &there))
 		return errno;
-	return !lstat(path, &there) && !S_ISSOCK(there.st_mode) ? ENOTSOCK : 0;
+	if (!lstat(path, &there))
+		return S_ISSOCK(there.st_mode) ? 0 : ENOTSOCK;
+	return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? errno : 0;
 }
 
 /* Opens and locks the folder that holds the path. Whoever else holds the lock makes a socket there and is done soon; a

@@ -2,6 +2,7 @@
 #include "proxy/server/preflight.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #include "proxy/base/memory_limit.h"
 #include "proxy/base/path.h"
 #include "proxy/dns/resolve.h"
+#include "proxy/sandbox/sandbox.h"
+#include "proxy/server/preflight_listeners.h"
+#include "proxy/server/privileges.h"
 #include "proxy/settings/budget.h"
 #include "proxy/store/store.h"
 
@@ -49,29 +53,92 @@ static int preflight_redis(const struct conf *conf)
 	return preflight_fail(conf, why.ca_file ? "cache-redis-ca-file" : "cache-redis-tls", why.text);
 }
 
+/* ---- files and folders ---- */
+
+static int preflight_path(const struct conf *conf, const char *option, const char *path, int fault)
+{
+	if (fault)
+		log_error("%s: %s: %s", conf_place(conf, NULL, option).text, path, strerror(fault));
+	return fault ? -1 : 0;
+}
+
+/* By the rights of the user that the process is at the moment, not of the one who started it. 0, or an errno. */
+static int fault_of_rights(const char *path, int rights)
+{
+	return faccessat(AT_FDCWD, path, rights, AT_EACCESS) ? errno : 0;
+}
+
+/* What keeps a file from being made there. */
+static int fault_of_folder(const char *path)
+{
+	char *folder = path_folder(path);
+	struct stat about;
+	int fault = !folder ? ENOMEM : stat(folder, &about) ? errno : !S_ISDIR(about.st_mode) ? ENOTDIR : 0;
+
+	if (!fault)
+		fault = fault_of_rights(folder, W_OK | X_OK);
+	free(folder);
+	return fault;
+}
+
 /* The store makes the folder, but not the one that it is in. */
 static int preflight_lmdb(const struct conf *conf)
 {
 	const char *path = conf->cache_lmdb;
 	struct stat about;
-	char *above;
-	int fault = 0;
+	int fault;
 
 	if (!*path)
 		return 0;
 	if (!stat(path, &about))
-		fault = !S_ISDIR(about.st_mode) ? ENOTDIR : access(path, W_OK | X_OK) ? errno : 0;
-	else if (errno != ENOENT)
-		fault = errno;
-	else if (!(above = path_folder(path)))
-		fault = ENOMEM;
-	else {
-		fault = access(above, W_OK | X_OK) ? errno : 0;
-		free(above);
-	}
-	if (fault)
-		log_error("%s: %s: %s", conf_place(conf, NULL, "cache-lmdb").text, path, strerror(fault));
-	return fault ? -1 : 0;
+		fault = S_ISDIR(about.st_mode) ? fault_of_rights(path, W_OK | X_OK) : ENOTDIR;
+	else
+		fault = errno == ENOENT ? fault_of_folder(path) : errno;
+	return preflight_path(conf, "cache-lmdb", path, fault);
+}
+
+static int preflight_access_log(const struct conf *conf)
+{
+	const char *path = conf->access_log_file;
+	struct stat about;
+	int fault;
+
+	if (!*path)
+		return 0;
+	if (!stat(path, &about))
+		fault = S_ISDIR(about.st_mode)  ? EISDIR
+		    : S_ISSOCK(about.st_mode) ? ENXIO
+		                              : fault_of_rights(path, W_OK);
+	else
+		fault = errno == ENOENT ? fault_of_folder(path) : errno;
+	return preflight_path(conf, "access-log-file", path, fault);
+}
+
+/* A socket that is there is another utfeed's, or will be replaced; any other file is somebody's. */
+static int preflight_takeover(const struct conf *conf)
+{
+	const char *path = conf->takeover_socket;
+	struct stat about;
+	int fault;
+
+	if (!*path)
+		return 0;
+	if (strlen(path) > CONF_UNIX_PATH_MAX)
+		fault = ENAMETOOLONG;
+	else if (!lstat(path, &about))
+		fault = S_ISSOCK(about.st_mode) ? 0 : EEXIST;
+	else
+		fault = errno == ENOENT ? fault_of_folder(path) : errno;
+	return preflight_path(conf, "takeover-socket", path, fault);
+}
+
+/* What is read again when it changes may also come later. */
+static int preflight_hosts(const struct conf *conf)
+{
+	if (conf_where(conf, NULL, "hosts-file") && *conf->hosts_file && access(conf->hosts_file, R_OK))
+		log_warn("%s: %s: %s; no name is known by it", conf_place(conf, NULL, "hosts-file").text,
+		    conf->hosts_file, strerror(errno));
+	return 0;
 }
 
 static int preflight_sizes(const struct conf *conf)
@@ -87,14 +154,40 @@ static int preflight_sizes(const struct conf *conf)
 	return 0;
 }
 
-int preflight(const struct conf *conf)
+/* as_user: what is opened only once utfeed has become the user of the configuration. */
+static const struct {
+	int (*look)(const struct conf *);
+	bool as_user;
+} looks[] = {
+	{ preflight_listeners, false },
+	{ preflight_takeover, false },
+	{ preflight_resolver, false },
+	{ preflight_resolv_conf, false },
+	{ preflight_hosts, false },
+	{ preflight_redis, false },
+	{ preflight_lmdb, true },
+	{ preflight_access_log, true },
+	{ preflight_sizes, false },
+	{ sandbox_check, false },
+};
+
+static int preflight_all(const struct conf *conf, bool as_user)
 {
-	static int (*const looks[])(const struct conf *) = { preflight_resolver, preflight_resolv_conf, preflight_redis,
-		preflight_lmdb, preflight_sizes };
 	int status = 0;
 
 	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
-		if (looks[i](conf))
+		if (looks[i].as_user == as_user && looks[i].look(conf))
 			status = -1;
 	return status;
+}
+
+int preflight(const struct conf *conf)
+{
+	struct privileges user;
+	struct privileges_lent lent;
+	int unknown = privileges_find(&user, conf), status = unknown | preflight_all(conf, false);
+	bool changed = !unknown && privileges_lend(&user, &lent);
+
+	status |= preflight_all(conf, true);
+	return changed ? status | privileges_return(&lent) : status;
 }

@@ -6,8 +6,9 @@
 
 struct conf;
 
-/* Everything but certificates and keys of routes and listeners, which settings_new() reads. Each fault is logged, with
- * the place of its option; what works but may not be meant is a warning. -1: utfeed could not serve so. */
+/* Everything but certificates and keys of routes, listeners and interception, which settings_new() reads. Each fault is
+ * logged, with the place of its option; what works but may not be meant is a warning. Called before there are other
+ * threads. -1: the configuration has a mistake. */
 int preflight(const struct conf *) __attribute__((warn_unused_result));
 
 #endif

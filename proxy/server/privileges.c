@@ -118,6 +118,29 @@ static int privileges_fail(const char *what)
 	return -1;
 }
 
+bool privileges_lend(const struct privileges *p, struct privileges_lent *lent)
+{
+	struct privileges *own = &lent->own;
+
+	lent->dumpable = prctl(PR_GET_DUMPABLE);
+	*own = (struct privileges){ .uid = geteuid(), .gid = getegid(),
+		.n_groups = getgroups(PRIVILEGES_GROUPS_MAX, own->groups) };
+	return p->change && own->n_groups >= 0 && !setgroups((size_t)p->n_groups, p->groups) && !setegid(p->gid) &&
+	    !seteuid(p->uid);
+}
+
+/* The kernel makes a process that changes its user one without core files. */
+int privileges_return(const struct privileges_lent *lent)
+{
+	const struct privileges *own = &lent->own;
+
+	if (seteuid(own->uid) || setegid(own->gid) || setgroups((size_t)own->n_groups, own->groups))
+		return privileges_fail("the rights of the start cannot be had again");
+	if (lent->dumpable == 1 && prctl(PR_SET_DUMPABLE, 1))
+		log_warn("user: a crash will leave no core file: %s", strerror(errno));
+	return 0;
+}
+
 /* The kernel takes a process's capabilities away along with user 0, unless somebody asked it not to. */
 static bool has_capabilities(void)
 {

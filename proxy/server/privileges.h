@@ -22,6 +22,17 @@ struct privileges {
 /* Finds the user and the group that the configuration names. -1: there is no such one, or this process may not become
  * it (logged). */
 int privileges_find(struct privileges *, const struct conf *) __attribute__((warn_unused_result));
+/* The rights of the process, while it has another user's for a moment. */
+struct privileges_lent {
+	struct privileges own;
+	int dumpable;
+};
+
+/* Looks at files with that user's rights from now on, as long as there is one thread. false: the rights are its own as
+ * before, since no other user is named, or the kernel does not let it. */
+bool privileges_lend(const struct privileges *, struct privileges_lent *) __attribute__((warn_unused_result));
+/* -1: logged; the process must end. */
+int privileges_return(const struct privileges_lent *) __attribute__((warn_unused_result));
 /* Becomes that user, in all threads. -1: logged; the process must end. */
 int privileges_drop(const struct privileges *, const struct conf *) __attribute__((warn_unused_result));
 

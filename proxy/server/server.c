@@ -20,24 +20,21 @@
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
-#include "proxy/net/unix_socket.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/preflight.h"
-#include "proxy/server/privileges.h"
 #include "proxy/server/server_internal.h"
 #include "proxy/server/socket_address.h"
 #include "proxy/server/stores.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/fd_limit.h"
-#include "proxy/settings/interception.h"
 #include "proxy/settings/settings.h"
-#include "proxy/settings/tls_set.h"
 
 enum {
 	/* a connection that brought nothing for longer has nothing to lose (LISTENER_DEFER_S) */
 	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
-	SERVER_LINE_MAX = 1024
+	SERVER_LINE_MAX = 1024,
+	SERVER_MISTAKEN = 2            /* exit status: the configuration has a mistake */
 };
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -312,38 +309,30 @@ static void server_wait(struct server *s)
 	server_order(s, WORKER_STOP);
 }
 
-static int server_check_files(const struct conf *conf, const char *option, const struct conf_listen_list *list)
+/* What can be told of a configuration before anything is started: all of its mistakes are. Takes over conf. NULL: there
+ * is one (logged), and the status is 2, for it does not become right by itself. */
+static struct settings *server_prepare(struct conf *conf)
 {
-	int status = 0, err;
+	int status = preflight(conf);
+	struct settings *s;
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (!list->items[i].path || !(err = unix_socket_fault(list->items[i].path)))
-			continue;
-		log_error("%s: %s: unix:%s: %s", conf_where(conf, NULL, option), option, list->items[i].path,
-		    strerror(err));
-		status = -1;
-	}
-	return status;
+	fd_limit_raise();
+	if (!(s = settings_new(conf, 0, NULL)))
+		conf_free(&conf);
+	if (status)
+		settings_unref(&s);
+	return s;
 }
 
 int server_check(struct conf *conf)
 {
-	size_t kept;
-	struct tls_set *tls = tls_set_new(conf, NULL, &kept);
-	struct interception *opened = NULL;
-	struct privileges user;
-	int status = preflight(conf) | sandbox_check(conf);
+	struct settings *s = server_prepare(conf);
 
-	if (interception_new(conf, NULL, &opened, &kept))
-		status = -1;
-	interception_unref(&opened);
-	if (!tls || privileges_find(&user, conf) || takeover_check(conf->takeover_socket))
-		status = -1;
-	tls_set_free(&tls);
-	status |= server_check_files(conf, "listen", &conf->listen);
-	status |= server_check_files(conf, "tls-listen", &conf->tls_listen);
-	status |= server_check_files(conf, "admin-listen", &conf->admin_listen);
-	return status;
+	if (!s)
+		return SERVER_MISTAKEN;
+	conf_act(s->conf, stdout);
+	settings_unref(&s);
+	return EXIT_SUCCESS;
 }
 
 /* Signals are taken by the main thread alone, where it waits for them. -1: errno says why. */
@@ -363,19 +352,22 @@ static int server_take_signals(struct server *s)
 
 int server_run(struct conf *conf, int argc, char **argv)
 {
-	struct server s = { .argc = argc, .argv = argv, .n_workers = (size_t)conf->workers, .former = { -1, -1, 0 } };
+	struct server s = { .argc = argc, .argv = argv, .n_workers = (size_t)conf->workers, .former = { -1, -1, 0 },
+		.signals = -1 };
 	int status = EXIT_FAILURE;
 
 	log_set_level((enum log_level)conf->log_level);
 	malloc_settle();
 	heap_settle();
-	fd_limit_raise();
 	notify_open(&s.notify);
-	if (server_take_signals(&s) || preflight(conf) || sandbox_check(conf) ||
-	    !(s.first = settings_new(conf, 0, NULL))) {
+	if (server_take_signals(&s)) {
 		conf_free(&conf);
 		server_end(&s);
 		return status;
+	}
+	if (!(s.first = server_prepare(conf))) {
+		server_end(&s);
+		return SERVER_MISTAKEN;
 	}
 	s.settings = settings_ref(s.first);
 	if (!server_start(&s)) {

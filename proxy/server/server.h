@@ -10,11 +10,11 @@
 
 struct conf;
 
-/* Runs until a signal ends it; returns the exit status of the process. Takes over conf; argv is what conf was loaded
- * from, and is used to load it again. */
+/* Runs until a signal ends it; returns the exit status of the process, 2 where the configuration has a mistake. Takes
+ * over conf; argv is what conf was loaded from, and is used to load it again. */
 int server_run(struct conf *, int argc, char **argv) __attribute__((warn_unused_result));
-/* Whether the system has what conf asks for, certificates, keys, user and paths included, which the configuration alone
- * does not tell. -1: it has not, logged. */
+/* Looks at all that a start would find mistaken before it opens anything, and carries out conf's action where there is
+ * nothing; a mistake is logged. Returns the exit status of the process. Takes over conf. */
 int server_check(struct conf *) __attribute__((warn_unused_result));
 
 #endif

@@ -195,7 +195,8 @@ void server_end(struct server *s)
 	sockets_free(&s->sockets);
 	watchdog_end(&s->watchdog);
 	notify_close(&s->notify);
-	close(s->signals);
+	if (s->signals >= 0)
+		close(s->signals);
 	free(s->workers);
 	free(s->stats);
 	free(s->loops);

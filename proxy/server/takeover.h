@@ -15,9 +15,6 @@ struct conf;
 struct notify;
 struct sockets;
 
-/* Whether the path can be that of a socket. -1: it cannot (logged). */
-int takeover_check(const char *path) __attribute__((warn_unused_result));
-
 /* ---- the next process ---- */
 
 struct takeover_former {

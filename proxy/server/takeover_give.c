@@ -45,16 +45,6 @@ socklen_t takeover_address(struct sockaddr_un *out, const char *path)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
 }
 
-int takeover_check(const char *path)
-{
-	struct sockaddr_un address;
-
-	if (takeover_address(&address, path))
-		return 0;
-	log_error("takeover-socket %s: %s", path, strerror(errno));
-	return -1;
-}
-
 bool takeover_peer(int fd, struct ucred *peer)
 {
 	socklen_t len = sizeof *peer;

@@ -221,7 +221,7 @@ def umask():
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--access-log-file", "/absent/folder/log"], "access-log-file /absent/folder/log: No such file or directory"),
+    (["--access-log-file", "/absent/folder/log"], "--access-log-file: /absent/folder/log: No such file or directory"),
     (["--access-log-file", "/tmp/x", "--access-log-syslog", "/dev/log"], "access-log-syslog: access-log-file is set too"),
     (["--access-log-syslog", "localhost"], "is neither a host with its port nor a path"),
     (["--log-format", "xml"], "allowed: text|json|combined"),

@@ -1,7 +1,9 @@
 """Where options come from: flag before environment before file before default; and a start that fails says where."""
 import os
+import pwd
 import resource
 import subprocess
+import tempfile
 
 import pytest
 
@@ -118,21 +120,80 @@ def test_check_config(tmp_path):
     assert done.returncode == 0 and "rome-strict" in done.stdout.decode()
 
 
-@pytest.mark.parametrize("how", [["--check-config"], ["--listen", "127.0.0.1:0"]])
-@pytest.mark.parametrize("args, word", [
-    (["--resolver", "127.0.0.1,dns.example"], "--resolver: is no list of addresses"),
-    (["--cache-lmdb", "/nonexistent/folder"], "--cache-lmdb: /nonexistent/folder: No such file or directory"),
-    (["--cache-lmdb", BINARY], f"--cache-lmdb: {BINARY}: Not a directory"),
-    (["--cache-redis", "h:1", "--cache-redis-tls", "on", "--cache-redis-ca-file", "/nonexistent"], "--cache-redis-"),
-    (["--gateway", "off", "--forward", "off"], "--gateway: gateway and forward are off and there is no route"),
-    (["--tls-listen", "127.0.0.1:0"], "error: --tls-listen: needs tls-listen-cert"),
+@pytest.fixture
+def there(tmp_path, good):
+    """What values of options name, by the words in braces."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "file").chmod(0o600)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "long").mkdir()
+    return {"none": tmp_path / "none" / "x", "file": tmp_path / "file", "folder": tmp_path / "folder", "under": tmp_path / "file" / "x",
+            "long": tmp_path / ("l" * 120), "cert": good.cert, "key": good.key, "port": 8080, "sock": tmp_path / "s"}
+
+
+MISSING, NO_FOLDER = "No such file or directory", "Not a directory"
+
+
+@pytest.mark.parametrize("how", ["check", "start"])
+@pytest.mark.parametrize("lines, word", [
+    ("resolver = 127.0.0.1,dns.example", "2: resolver: is no list of addresses"),
+    ("cache-lmdb = {none}", "2: cache-lmdb: {none}: " + MISSING), ("cache-lmdb = {file}", "2: cache-lmdb: {file}: " + NO_FOLDER),
+    ("cache-lmdb = {under}", "2: cache-lmdb: {under}: " + NO_FOLDER),
+    ("cache-redis = h:1\ncache-redis-tls = on\ncache-redis-ca-file = {none}", ": cache-redis-"),
+    ("gateway = off\nforward = off", "2: gateway: gateway and forward are off and there is no route"),
+    ("tls-listen = 127.0.0.1:0", "2: tls-listen: needs tls-listen-cert"),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {none}", "3: tls-listen-cert: certificate {none}"),
+    ("tls-listen = 127.0.0.1:0\ntls-listen-cert = {key}\ntls-listen-key = {cert}", "3: tls-listen-cert: "),
+    ("admin-listen = 127.0.0.1:0\nadmin-tls-cert = {folder}", "3: admin-tls-cert: "),
+    ("tls-ca-file = {none}", "2: tls-ca-file: "), ("tls-ca-file = {file}", "2: tls-ca-file: "),
+    ("intercept = a.test\nintercept-ca-cert = {none}\nintercept-ca-key = {none}", ": intercept-ca-"),
+    ("[route /a/]\norigin = https://a.test\ntls-cert = {none}", "4: tls-cert: "),
+    ("user = no-such-user", "no-such-user: there is no such user"), ("group = daemon", "needs user"),
+    ("user = nobody\ngroup = no-such-group", "there is no such group"),
+    ("takeover-socket = {none}", "2: takeover-socket: {none}: " + MISSING), ("takeover-socket = {file}", "2: takeover-socket: {file}: File exists"),
+    ("takeover-socket = {under}", "2: takeover-socket: {under}: " + NO_FOLDER),
+    ("takeover-socket = {long}", "2: takeover-socket: {long}: File name too long"),
+    ("access-log-file = {none}", "2: access-log-file: {none}: " + MISSING),
+    ("access-log-file = {folder}", "2: access-log-file: {folder}: Is a directory"),
+    ("access-log-file = {under}", "2: access-log-file: {under}: " + NO_FOLDER),
+    ("listen = unix:{none}", "listen: unix:{none}: " + MISSING), ("admin-listen = unix:{file}", "2: admin-listen: unix:{file}: Socket operation on non-socket"),
+    ("listen = 127.0.0.1:{port}\nadmin-listen = 127.0.0.1:{port}", "3: admin-listen: 127.0.0.1:{port}: is taken already, at {conf}:2: listen"),
+    ("listen = 127.0.0.1:{port}\nadmin-listen = 0.0.0.0:{port}\nadmin-allow = 0.0.0.0/0", "3: admin-listen: 0.0.0.0:{port}: is taken already"),
+    ("listen = unix:{sock}\ntls-listen = unix:{sock}\ntls-listen-cert = {cert}\ntls-listen-key = {key}", "3: tls-listen: unix:{sock}: is taken already"),
+    ("listen = unix:{sock}\ntakeover-socket = {sock}", "2: listen: unix:{sock}: is taken already, at {conf}:3: takeover-socket"),
+    ("listen = 192.0.2.1:0\nclient-allow = 0.0.0.0/0", "2: listen: 192.0.2.1:0: Cannot assign requested address"),
+    ("http-proxy-file = {none}", "2: http-proxy-file: "), ("admin-token-file = {folder}", "2: admin-token-file: "),
+    ("include = {none}", "2: include: "),
 ])
-def test_what_a_start_would_refuse_is_told_before(args, word, how):
-    done = run("serve", *args, *how)
-    assert done.returncode and word in done.stderr.decode() and not done.stdout
+def test_a_mistake_ends_start_and_check_alike(there, tmp_path, lines, word, how):
+    """With status 2, which service managers take for what does not become right by itself, and with the line."""
+    conf = tmp_path / "m.conf"
+    conf.write_text("# a mistake\n" + lines.format(**there) + ("" if "listen = " in lines or "[" in lines else "\nlisten = 127.0.0.1:0") + "\n")
+    done = run("serve", "-c", str(conf), *(["--check-config"] if how == "check" else []))
+    assert done.returncode == 2 and word.format(conf=conf, **there) in done.stderr.decode() and not done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("how", ["check", "start"])
+@pytest.mark.parametrize("option, fine", [("cache-lmdb", True), ("cache-lmdb", False), ("access-log-file", True), ("access-log-file", False)])
+def test_the_user_of_the_configuration_is_who_may(start, tmp_path, option, fine, how):
+    """Root makes every file; what utfeed becomes may not. The core file that a crash leaves is as before."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        if fine:
+            os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+        args = ["--user", "nobody", f"--{option}", f"{folder}/x"]
+        if not fine or how == "check":
+            done = run("serve", "--listen", "127.0.0.1:0", *args, *(["--check-config"] if how == "check" else []))
+            assert done.returncode == (0 if fine else 2) and (fine or f"--{option}: {folder}/x: Permission denied" in done.stderr.decode())
+        else:
+            proxy = start(None, *args)
+            assert os.stat(f"/proc/{proxy.process.pid}/maps").st_uid == pwd.getpwnam("nobody").pw_uid
+            proxy.stop()
 
 
 @pytest.mark.parametrize("args, word", [
+    (["--hosts-file", "/nonexistent"], "--hosts-file: /nonexistent: No such file or directory; no name is known by it"),
     (["--resolv-conf", "/nonexistent"], "--resolv-conf: /nonexistent: No such file or directory; names are asked for at 127.0.0.1"),
     (["--cache-bytes", "2m"], "cache-object-max: 6144 KiB is more than all of cache-bytes (2048 KiB)"),
     (["--cache-object-max", "1g"], "--cache-object-max: 1048576 KiB is more than all of cache-bytes"),
