@@ -86,26 +86,30 @@ static bool places_meet(const struct conf_listen *a, const struct conf_listen *b
 	    (is_any(a) || is_any(b) || !strcmp(a->host, b->host));
 }
 
-/* Whether an earlier place takes it. */
+static int place_is_taken(const struct conf *conf, const struct listen_option *option, const struct conf_listen *l,
+    const char *by)
+{
+	char why[400];
+
+	snprintf(why, sizeof why, "is taken already, at %s", conf_place(conf, NULL, by).text);
+	return place_fails(conf, option, l, why);
+}
+
+/* -1: an earlier place takes it (logged). */
 static int place_is_free(const struct conf *conf, size_t option, size_t item)
 {
 	const struct conf_listen *l = &list_of(conf, &options[option])->items[item];
-	char why[400];
 
 	for (size_t k = 0; k <= option; k++) {
 		const struct conf_listen_list *list = list_of(conf, &options[k]);
 
-		for (size_t i = 0; i < (k == option ? item : list->count); i++) {
-			if (!places_meet(&list->items[i], l))
-				continue;
-			snprintf(why, sizeof why, "is taken already, at %s", conf_place(conf, NULL, options[k].name).text);
-			return place_fails(conf, &options[option], l, why);
-		}
+		for (size_t i = 0; i < (k == option ? item : list->count); i++)
+			if (places_meet(&list->items[i], l))
+				return place_is_taken(conf, &options[option], l, options[k].name);
 	}
 	if (!l->path || strcmp(l->path, conf->takeover_socket) != 0)
 		return 0;
-	snprintf(why, sizeof why, "is taken already, at %s", conf_place(conf, NULL, "takeover-socket").text);
-	return place_fails(conf, &options[option], l, why);
+	return place_is_taken(conf, &options[option], l, "takeover-socket");
 }
 
 int preflight_listeners(const struct conf *conf)

@@ -28,8 +28,8 @@ struct privileges_lent {
 	int dumpable;
 };
 
-/* Looks at files with that user's rights from now on, as long as there is one thread. false: the rights are its own as
- * before, since no other user is named, or the kernel does not let it. */
+/* Gives the only thread that user's rights over files. false: its rights are as before, because the configuration names
+ * no other user, or the kernel refuses. */
 bool privileges_lend(const struct privileges *, struct privileges_lent *) __attribute__((warn_unused_result));
 /* -1: logged; the process must end. */
 int privileges_return(const struct privileges_lent *) __attribute__((warn_unused_result));

@@ -34,7 +34,7 @@ enum {
 	SERVER_SHUT_MS = 1500,
 	SERVER_LOOK_MS = 5,
 	SERVER_LINE_MAX = 1024,
-	SERVER_MISTAKEN = 2            /* exit status: the configuration has a mistake */
+	SERVER_MISTAKEN = 2            /* exit status: the configuration has a mistake, and a restart will not help */
 };
 
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
@@ -309,8 +309,8 @@ static void server_wait(struct server *s)
 	server_order(s, WORKER_STOP);
 }
 
-/* What can be told of a configuration before anything is started: all of its mistakes are. Takes over conf. NULL: there
- * is one (logged), and the status is 2, for it does not become right by itself. */
+/* Looks for every mistake of the configuration before anything is started. Takes over conf. NULL: there is a mistake
+ * (logged). */
 static struct settings *server_prepare(struct conf *conf)
 {
 	int status = preflight(conf);
