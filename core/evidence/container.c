@@ -26,16 +26,34 @@ static bool container_fits(const uint8_t *at, const char *bytes, size_t len)
 	return true;
 }
 
+/* Nearly every body begins so, and none of these files does. */
+static bool container_is_ruled_out(const uint8_t *bytes, size_t len)
+{
+	return len > 0 && bytes[0] == '<';
+}
+
 const char *container_name(const uint8_t *bytes, size_t len)
 {
-	/* Nearly every body begins so, and none of these files does. */
-	if (len > 0 && bytes[0] == '<')
+	if (container_is_ruled_out(bytes, len))
 		return NULL;
 	for (size_t i = 0; i < sizeof containers / sizeof containers[0]; i++)
 		if (len >= (size_t)containers[i].at + containers[i].len &&
 		    container_fits(bytes + containers[i].at, containers[i].bytes, containers[i].len))
 			return containers[i].name;
 	return NULL;
+}
+
+bool container_may_come(const uint8_t *bytes, size_t len)
+{
+	if (container_is_ruled_out(bytes, len))
+		return false;
+	for (size_t i = 0; i < sizeof containers / sizeof containers[0]; i++) {
+		size_t at = containers[i].at, known = len > at ? len - at : 0;
+
+		if (known < containers[i].len && (!known || container_fits(bytes + at, containers[i].bytes, known)))
+			return true;
+	}
+	return false;
 }
 
 /* The method is deflate, and no flag is set that is reserved. */

@@ -114,11 +114,27 @@ static enum sniff sniff_body(const struct evidence *e)
 	return e->http ? by_type(e) : sniff_file(e);
 }
 
+/* True while further bytes may still change the answer: they may complete a mark or tell another family, and the magic
+ * of a known file makes any answer SNIFF_NOT_XML. Types of media decide alone. */
+static bool sniff_may_change(const struct evidence *e, enum sniff answer)
+{
+	if (answer == SNIFF_NOT_XML)
+		return e->len < e->bom_len + BOM_WINDOW && !(e->http && e->kind == MEDIA_KIND_MEDIA);
+	return e->len < e->bom_len + BOM_WINDOW || container_may_come(e->bytes, e->len);
+}
+
 enum sniff sniff_decide(const struct evidence *e)
 {
 	enum sniff answer = sniff_body(e);
 
-	return answer == SNIFF_MORE && e->complete ? SNIFF_NOT_XML : answer;
+	if (e->complete)
+		return answer == SNIFF_MORE ? SNIFF_NOT_XML : answer;
+	return sniff_may_change(e, answer) ? SNIFF_MORE : answer;
+}
+
+bool sniff_expects_feed(const struct evidence *e)
+{
+	return e->http && !e->unpacked && e->kind == MEDIA_KIND_XML;
 }
 
 bool sniff_unpacks(bool http, const struct media_type *m)

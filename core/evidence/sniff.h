@@ -23,6 +23,9 @@ enum sniff {
  * SNIFF_MORE only when the window is not complete and the answer may still change. */
 enum sniff sniff_decide(const struct evidence *);
 
+/* True if under this type any body is a feed that does not prove to be another file. */
+bool sniff_expects_feed(const struct evidence *);
+
 /* True if gzip under this type may be unpacked to look for a feed, because the type promises text. A download stays
  * gzip. */
 bool sniff_unpacks(bool http, const struct media_type *);

@@ -181,7 +181,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		return *ready && document_decide(n->options.policy, e, &n->verdict) ? NORMALISE_NO_MEMORY :
 		    NORMALISE_OK;
 	}
-	n->weighs = sniff == SNIFF_FEED && judges_bytes(n);
+	n->weighs = (sniff == SNIFF_FEED || sniff_expects_feed(e)) && judges_bytes(n);
 	*ready = last || (sniff != SNIFF_MORE && !n->weighs && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;

@@ -42,11 +42,11 @@ static const struct {
 	{ "comment",                "<!-- <html> --><rss>", SNIFF_FEED, SNIFF_FEED },
 	{ "instruction",            "<?xml-stylesheet href='a'?><rss>", SNIFF_FEED, SNIFF_FEED },
 	{ "all of them",            "<?xml version='1.0'?> <?a b?> <!-- c --> <!DOCTYPE rss> <!-- d --> <rss>", SNIFF_FEED, SNIFF_FEED },
-	{ "white space",            " \r\n\t<rss>", SNIFF_FEED, SNIFF_FEED },
-	{ "white space, declared",  "\n<?xml version='1.0'?><root>", SNIFF_FEED, SNIFF_FEED },
-	{ "64 bytes of junk",       SIXTY_FOUR "<rss>", SNIFF_FEED, SNIFF_FEED },
+	{ "white space",            " \r\n\t<rss>", SNIFF_FEED, SNIFF_MORE },
+	{ "white space, declared",  "\n<?xml version='1.0'?><root>", SNIFF_FEED, SNIFF_MORE },
+	{ "64 bytes of junk",       SIXTY_FOUR "<rss>", SNIFF_FEED, SNIFF_MORE },
 	{ "65 bytes of junk",       SIXTY_FOUR "#<rss>", SNIFF_NOT_XML, SNIFF_NOT_XML },
-	{ "junk, declared",         "Notice: y <?xml version='1.0'?><rss>", SNIFF_FEED, SNIFF_FEED },
+	{ "junk, declared",         "Notice: y <?xml version='1.0'?><rss>", SNIFF_FEED, SNIFF_MORE },
 	{ "trust 09: no feed behind other text", "Notice: y <?xml version='1.0'?><root>", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "trust 09: nor behind code", "f('<?xml version=\"1.0\"?><rss>')", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "trust 09: nor in a quotation", "\"<?xml version='1.0'?><rss>\"", SNIFF_NOT_XML, SNIFF_NOT_XML },
@@ -231,6 +231,37 @@ static void containers(void)
 		UNIT_ROW(decide(true, "text/xml", (const uint8_t *)unboxed[i].bytes, unboxed[i].len, true) == SNIFF_FEED, "%s", unboxed[i].bytes);
 }
 
+/* What is answered of a beginning is the answer of the whole, unless it is SNIFF_MORE. */
+static void steady_row(bool http, const char *type, const char *bytes, size_t len, const char *name)
+{
+	const uint8_t *whole = (const uint8_t *)bytes;
+	enum sniff last = decide(http, type, whole, len, true), first;
+
+	for (size_t n = 0; n <= len; n++) {
+		first = decide(http, type, whole, n, false);
+		UNIT_ROW(first == SNIFF_MORE || first == last, "%zu bytes of %s as %s", n, name, type);
+	}
+}
+
+static void steady_answers(void)
+{
+	static const char *const kinds[] = { "application/rss+xml", "text/xml", "text/html", "application/vnd.x+xml", "image/png" };
+	static const char icon[] = "\0\0\1\0Y\0r";
+
+	for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+		steady_row(true, kinds[k], icon, sizeof icon - 1, "an icon");
+		for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++)
+			steady_row(true, kinds[k], boxes[i].bytes, boxes[i].len, boxes[i].name);
+		for (size_t i = 0; i < sizeof unboxed / sizeof unboxed[0]; i++)
+			steady_row(true, kinds[k], unboxed[i].bytes, unboxed[i].len, unboxed[i].bytes);
+	}
+	for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++)
+		steady_row(false, NULL, boxes[i].bytes, boxes[i].len, boxes[i].name);
+	CU_ASSERT_TRUE(container_may_come(NULL, 0));
+	CU_ASSERT_TRUE(container_may_come((const uint8_t *)"\0\0\1", 3));
+	CU_ASSERT_FALSE(container_may_come((const uint8_t *)"<", 1));
+}
+
 static void tar_archives(void)
 {
 	uint8_t tar[512] = "feed.xml";
@@ -238,6 +269,7 @@ static void tar_archives(void)
 	memcpy(tar + 257, "ustar\0" "00", 8);
 	CU_ASSERT_STRING_EQUAL(container_name(tar, sizeof tar), "tar");
 	CU_ASSERT_PTR_NULL(container_name(tar, 260));
+	steady_row(true, "text/xml", (const char *)tar, sizeof tar, "tar");
 	memcpy(tar + 257, "ustar  ", 8);
 	CU_ASSERT_STRING_EQUAL(container_name(tar, sizeof tar), "tar");
 }
@@ -334,9 +366,9 @@ static const struct {
 	{ "a feed's root",             "<rss version='2.0'>", SNIFF_FEED, SNIFF_FEED },
 	{ "any root",                  "<root>", SNIFF_FEED, SNIFF_FEED },
 	{ "any root, declared",        "<?xml version='1.0'?><root>", SNIFF_FEED, SNIFF_FEED },
-	{ "white space before it",     "\n\n<root>", SNIFF_FEED, SNIFF_FEED },
-	{ "a mark before it",          "\xef\xbb\xbf<root>", SNIFF_FEED, SNIFF_FEED },
-	{ "a feed behind words",       "Notice: y <?xml version='1.0'?><rss>", SNIFF_FEED, SNIFF_FEED },
+	{ "white space before it",     "\n\n<root>", SNIFF_FEED, SNIFF_MORE },
+	{ "a mark before it",          "\xef\xbb\xbf<root>", SNIFF_FEED, SNIFF_MORE },
+	{ "a feed behind words",       "Notice: y <?xml version='1.0'?><rss>", SNIFF_FEED, SNIFF_MORE },
 	{ "any root behind words",     "Notice: y <root>", SNIFF_NOT_XML, SNIFF_MORE },
 	{ "HTML",                      "<html><head>", SNIFF_NOT_XML, SNIFF_NOT_XML },
 	{ "HTML by its document type", "<!DOCTYPE html><p>", SNIFF_NOT_XML, SNIFF_NOT_XML },
@@ -363,4 +395,4 @@ static void files_without_a_type(void)
 }
 
 UNIT_SUITE(sniff, { "files without a type", files_without_a_type }, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds },
-    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "tar archives", tar_archives }, { "unpacked", unpacked })
+    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "answers are steady", steady_answers }, { "tar archives", tar_archives }, { "unpacked", unpacked })
