@@ -6,6 +6,7 @@
 #define UTFEED_CONF_CONF_INTERNAL_H
 
 #include "conf/conf.h"
+#include "conf/conf_near.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -106,8 +107,6 @@ bool conf_secret_in_file(const struct conf_row *rows, size_t count, const struct
 void conf_secrets_read(struct conf *);
 
 /* conf_near.c: which name may be meant by text, of those that were tried. name NULL: none is like it. */
-struct conf_near { const char *text; size_t len; const char *name; size_t distance; };
-void conf_near_try(struct conf_near *, const char *name);
 void conf_near_rows(struct conf_near *, const struct conf_row *rows, size_t count);
 /* "did you mean NAME?" with before in front of the name, or where the names are listed. */
 struct conf_shown conf_near_hint(const struct conf_near *, const char *before);

@@ -8,15 +8,18 @@
 #include "proxy/admin/form.h"
 #include "proxy/admin/html.h"
 #include "proxy/admin/multipart.h"
+#include "proxy/http/meant_url.h"
 #include "proxy/report/check.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
 #include "proxy/report/visible.h"
 
-enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256, CHECK_URL_MAX = 4096 };
+enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256, CHECK_URL_MAX = 4096, CHECK_WHY_MAX = 256 };
 
-/* A feed to be checked. */
+/* What is to be checked: the response of a URL, or a feed that was sent. */
 struct check_sent {
+	char url[CHECK_URL_MAX]; /* "": it is the feed */
+	char why[CHECK_WHY_MAX]; /* what is wrong with the URL, a peer's, too */
 	struct slice bytes;
 	char name[CHECK_NAME_MAX];
 	char type[CHECK_TYPE_MAX]; /* the Content-Type that a server gave it; "": none was seen */
@@ -66,29 +69,110 @@ static void check_api_fetched(struct admin_exchange *x, struct check_url *u, boo
 	admin_conn_answer_later(x);
 }
 
-/* Reads the URL to be fetched. FORM_ABSENT: a feed was sent instead. */
-static enum form_result check_read_url(const struct admin_exchange *x, char url[CHECK_URL_MAX])
+/* Copies as much as fits, up to a NUL. */
+static void check_copy(char *out, size_t cap, struct slice text)
 {
-	enum form_result r = form_get(x->query, (struct slice){ NULL, 0 }, "url", url, CHECK_URL_MAX);
+	snprintf(out, cap, "%.*s", text.at ? (int)(text.len < cap ? text.len : cap) : 0, text.at ? text.at : "");
+}
 
-	return r == FORM_FOUND && !check_url_is(url) ? FORM_TOO_LONG : r;
+static bool check_is_of_type(const struct admin_exchange *x, const char *type)
+{
+	struct slice rest;
+
+	return slice_is(slice_until(http_msg_get(x->msg, H_CONTENT_TYPE), ';', &rest), type);
+}
+
+static bool check_is_multipart(const struct admin_exchange *x)
+{
+	return check_is_of_type(x, "multipart/form-data");
+}
+
+/* The body where it is a form that has a URL in it; at NULL: it is something else. curl gives any body the type of a
+ * form, a feed as well. A feed has a '<' in it, which is %3C in a form. */
+static struct slice check_form_body(const struct admin_exchange *x)
+{
+	struct slice none = { NULL, 0 };
+	char url[2];
+
+	if (!check_is_of_type(x, "application/x-www-form-urlencoded") ||
+	    memchr(x->body.at, '<', x->body.len) || form_get(none, x->body, "url", url, sizeof url) == FORM_ABSENT)
+		return none;
+	return x->body;
+}
+
+/* Takes the feed and its type out of a form with a file, under that name of the type. False: the form lacks a file. */
+static bool check_read_file(struct check_sent *sent, const struct admin_exchange *x, const char *type)
+{
+	struct slice kind = http_msg_get(x->msg, H_CONTENT_TYPE), given = multipart_find(kind, x->body, type).content;
+	struct multipart_part file = multipart_find(kind, x->body, "file");
+
+	sent->bytes = file.content;
+	if (file.file.at)
+		check_copy(sent->name, sizeof sent->name, file.file);
+	if (given.at && !*sent->type)
+		check_copy(sent->type, sizeof sent->type, given);
+	return sent->bytes.at;
+}
+
+/* Notes that the URL is none that can be fetched, and which one may be meant. */
+static void check_tell_url(struct check_sent *sent)
+{
+	struct text meant = { 0 };
+	bool is_meant = meant_url(&meant, (struct slice){ sent->url, strlen(sent->url) }) == MEANT_URL && !meant.failed;
+
+	snprintf(sent->why, sizeof sent->why, "This is no URL of http or https, or too long%s%.*s%s",
+	    is_meant ? "; did you mean " : "", is_meant ? (int)meant.len : 0, is_meant ? meant.bytes : "",
+	    is_meant ? "?" : ".");
+	text_free(&meant);
+}
+
+/* Reads the URL of the query or of a form. FORM_ABSENT: there is none. */
+static enum form_result check_read_url(struct check_sent *sent, const struct admin_exchange *x, struct slice form)
+{
+	enum form_result r = form_get(x->query, form, "url", sent->url, sizeof sent->url);
+	struct slice part = { NULL, 0 };
+
+	if (r == FORM_ABSENT && check_is_multipart(x))
+		part = multipart_find(http_msg_get(x->msg, H_CONTENT_TYPE), x->body, "url").content;
+	if (part.at) {
+		check_copy(sent->url, sizeof sent->url, part);
+		r = strlen(sent->url) == part.len ? FORM_FOUND : FORM_TOO_LONG;
+	}
+	if (r == FORM_TOO_LONG || (r == FORM_FOUND && !check_url_is(sent->url))) {
+		check_tell_url(sent);
+		return FORM_TOO_LONG;
+	}
+	return r;
+}
+
+/* Reads what a program sent. NULL: it is right; else what is wrong. */
+static const char *check_read_api(struct check_sent *sent, const struct admin_exchange *x)
+{
+	struct slice form = check_form_body(x);
+	enum form_result type = form_get(x->query, form, "content-type", sent->type, sizeof sent->type);
+
+	switch (check_read_url(sent, x, form)) {
+	case FORM_TOO_LONG:
+		return sent->why;
+	case FORM_FOUND:
+		break;
+	case FORM_ABSENT:
+		if (check_is_multipart(x) && !check_read_file(sent, x, "content-type"))
+			return "this form has neither url nor file";
+	}
+	return type == FORM_TOO_LONG || !check_type_is_clean(sent->type) ? "content-type is no Content-Type" : NULL;
 }
 
 void admin_api_check(struct admin_exchange *x)
 {
 	struct check_sent sent = { .bytes = x->body, .name = "-" };
-	char url[CHECK_URL_MAX];
-	enum form_result asked = check_read_url(x, url);
+	const char *wrong = check_read_api(&sent, x);
 	struct check *c;
 
-	if (form_get(x->query, (struct slice){ NULL, 0 }, "content-type", sent.type, sizeof sent.type) ==
-	        FORM_TOO_LONG ||
-	    !check_type_is_clean(sent.type))
-		admin_api_error(x, 400, "content-type is no Content-Type");
-	else if (asked == FORM_TOO_LONG)
-		admin_api_error(x, 400, "url is no URL of http or https, or too long");
-	else if (asked == FORM_FOUND) {
-		if (check_job_start(x, url, check_api_fetched))
+	if (wrong)
+		admin_api_error(x, 400, wrong);
+	else if (*sent.url) {
+		if (check_job_start(x, sent.url, check_api_fetched))
 			admin_api_error(x, 503, "Other URLs are being checked; try again later.");
 	} else if (!(c = check_sent_feed(&sent)))
 		admin_api_error(x, 500, "utfeed ran out of memory.");
@@ -108,24 +192,6 @@ static void check_page_form(FILE *out)
 	      "<input id=\"type\" name=\"type\" maxlength=\"200\" placeholder=\"text/xml; charset=iso-8859-1\" "
 	      "autocomplete=\"off\"> <button>Check</button></p>\n</form>\n",
 	    out);
-}
-
-/* Copies as much as fits, up to a NUL. */
-static void check_copy(char *out, size_t cap, struct slice text)
-{
-	snprintf(out, cap, "%.*s", text.at ? (int)(text.len < cap ? text.len : cap) : 0, text.at ? text.at : "");
-}
-
-/* Takes the feed out of the form. False: there is none. */
-static bool check_read_form(struct check_sent *sent, const struct admin_exchange *x)
-{
-	struct slice kind = http_msg_get(x->msg, H_CONTENT_TYPE);
-	struct multipart_part file = multipart_find(kind, x->body, "file");
-
-	sent->bytes = file.content;
-	check_copy(sent->name, sizeof sent->name, file.file);
-	check_copy(sent->type, sizeof sent->type, multipart_find(kind, x->body, "type").content);
-	return sent->bytes.at && check_type_is_clean(sent->type);
 }
 
 /* Writes the page: the forms, and a report or why there is none, where one was asked for. */
@@ -155,10 +221,10 @@ static void check_page_fetched(struct admin_exchange *x, struct check_url *u, bo
 
 static void check_page_sent(struct admin_exchange *x)
 {
-	struct check_sent sent;
+	struct check_sent sent = { .name = "" };
 	struct check *c;
 
-	if (!check_read_form(&sent, x))
+	if (!check_read_file(&sent, x, "type") || !check_type_is_clean(sent.type))
 		admin_answer_plainly(x, 400, "This form has no feed in it.");
 	else if (!(c = check_sent_feed(&sent)))
 		admin_answer_plainly(x, 500, "utfeed ran out of memory.");
@@ -170,21 +236,21 @@ static void check_page_sent(struct admin_exchange *x)
 
 void admin_page_check(struct admin_exchange *x)
 {
-	char url[CHECK_URL_MAX];
+	struct check_sent sent;
 
 	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
 		check_page_sent(x);
 		return;
 	}
-	switch (check_read_url(x, url)) {
+	switch (check_read_url(&sent, x, (struct slice){ NULL, 0 })) {
 	case FORM_ABSENT:
 		check_page(x, NULL, NULL);
 		break;
 	case FORM_TOO_LONG:
-		check_page(x, NULL, "This is no URL of http or https, or too long.");
+		check_page(x, NULL, sent.why);
 		break;
 	case FORM_FOUND:
-		if (check_job_start(x, url, check_page_fetched))
+		if (check_job_start(x, sent.url, check_page_fetched))
 			check_page(x, NULL, "Other URLs are being checked; try again later.");
 	}
 }

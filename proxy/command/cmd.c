@@ -8,15 +8,53 @@
 #include <unistd.h>
 
 #include "conf/conf.h"
+#include "proxy/base/url_mask.h"
+#include "proxy/http/meant_url.h"
+#include "proxy/report/visible.h"
 
-int cmd_open(const char *path)
+enum { CMD_SHOWN_MAX = 2048 };
+
+/* Tells that there is no such file. Somebody who wrote no URL of http or https may mean one. */
+static void cmd_tell_absent(const char *path, const char *command, bool fetches)
+{
+	const char *why = strerror(errno);
+	struct text url = { 0 };
+	enum meant_url meant = meant_url(&url, (struct slice){ path, strlen(path) });
+	char shown[CMD_SHOWN_MAX];
+
+	url_mask(shown, sizeof shown, path, strlen(path));
+	fputs("utfeed: ", stderr);
+	visible_bytes(stderr, shown);
+	url_mask(shown, sizeof shown, url.bytes ? url.bytes : "", url.failed ? 0 : url.len);
+	switch (meant) {
+	case MEANT_NO_URL:
+		fprintf(stderr, ": %s\n", why);
+		break;
+	case MEANT_OTHER_SCHEME:
+		fputs(": there is no such file, and URLs have to begin with http:// or https://\n", stderr);
+		break;
+	case MEANT_URL:
+		fputs(": there is no such file; ", stderr);
+		fputs(fetches ? "did you mean " : "for a URL: curl -sL '", stderr);
+		visible_bytes(stderr, shown);
+		if (fetches)
+			fputs("?\n", stderr);
+		else
+			fprintf(stderr, "' | utfeed %s\n", command);
+	}
+	text_free(&url);
+}
+
+int cmd_open(const char *path, const char *command, bool fetches)
 {
 	int fd;
 
 	if (strcmp(path, "-") == 0)
 		return STDIN_FILENO;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG))
+		cmd_tell_absent(path, command, fetches);
+	else if (fd < 0)
 		fprintf(stderr, "utfeed: %s: %s\n", path, strerror(errno));
 	return fd;
 }

@@ -3,6 +3,7 @@
 #ifndef UTFEED_PROXY_COMMAND_CMD_H
 #define UTFEED_PROXY_COMMAND_CMD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "core/normalise/normalise.h"
@@ -22,8 +23,9 @@ int cmd_report(int argc, char **argv);
 int cmd_policies(int argc, char **argv);
 int cmd_charsets(int argc, char **argv);
 
-/* Returns a descriptor to read from; "-" is standard input. -1: failed; the reason is on standard error. */
-int cmd_open(const char *path) __attribute__((warn_unused_result));
+/* Returns a descriptor to read from; "-" is standard input. -1: failed; the reason is on standard error. Where a URL
+ * may be meant it says how to have it read: by this command, or by curl if the command does not fetch URLs. */
+int cmd_open(const char *path, const char *command, bool fetches) __attribute__((warn_unused_result));
 void cmd_close(int fd);
 /* Reads up to len bytes, as many as there are now but at least one. 0: the end; -1: failed; the reason is on standard
  * error. */

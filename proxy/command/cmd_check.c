@@ -84,7 +84,7 @@ static int check_pump(struct check *c, int fd, const char *path)
 
 static int check_file(struct check_job *job, const char *path)
 {
-	int fd = cmd_open(path), status;
+	int fd = cmd_open(path, "check", true), status;
 	struct check *c;
 
 	if (fd < 0)

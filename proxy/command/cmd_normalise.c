@@ -97,7 +97,7 @@ static int run(struct job *job)
 	struct normaliser *n = normaliser_new(&job->options, &events);
 	struct gzip_peel *p = gzip_peel_new(&job->options, (struct sink){ normalise_take, n });
 	char rule[VERDICT_FORMAT_MAX];
-	int fd = cmd_open(job->path), rc = NORMALISE_NO_MEMORY;
+	int fd = cmd_open(job->path, "normalise", false), rc = NORMALISE_NO_MEMORY;
 
 	if (n && p && fd >= 0)
 		rc = normalise_pump(p, fd, job->path);

@@ -66,7 +66,7 @@ static int opml_read(struct text *text, const char *path)
 	const struct normalise_options options = { .policy = POLICY_AUTO, .repairs = REPAIR_BOM | REPAIR_DECLARATION };
 	struct normalise_events events = { opml_on_decided, NULL, opml_on_write, text };
 	struct normaliser *n = normaliser_new(&options, &events);
-	int fd = cmd_open(path), status = CMD_USAGE;
+	int fd = cmd_open(path, "opml", false), status = CMD_USAGE;
 
 	if (fd >= 0)
 		status = n ? opml_pump(n, fd, path) : opml_say(path, "out of memory", CMD_USAGE);

@@ -23,7 +23,7 @@ static int report_read(struct publishers *p, const char *path)
 {
 	static char buf[64 * 1024];
 	static struct log_stream stream;
-	int fd = cmd_open(path), failed = 0;
+	int fd = cmd_open(path, "report", false), failed = 0;
 	ssize_t got = 0;
 
 	if (fd < 0)
