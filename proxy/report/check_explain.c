@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "proxy/report/visible.h"
+
 /* The parts of what a reading costs, in LANGUAGE_NAT-ths of a nat. */
 struct parts {
 	int text, charset, label, hint;
@@ -33,78 +35,138 @@ static const char *yes_or_no(bool yes)
 	return yes ? "yes" : "no";
 }
 
-/* ---- text ---- */
+/* ---- text and HTML ---- */
 
-static void print_steps(FILE *out, const struct policy_explanation *x)
+/* Where rows go: lines of text, or rows of a table in HTML. */
+struct rows {
+	FILE *out;
+	bool html;
+};
+
+static void explain_words(const struct rows *o, const char *words)
 {
-	for (size_t i = 0; i < x->n_steps; i++)
-		fprintf(out, "  %-14s %s\n", x->steps[i].no, x->steps[i].why ? x->steps[i].why : "-");
-	if (!x->verdict.was && x->verdict.kind == VERDICT_CHARSET)
-		fprintf(out, "  %-14s nothing overrules that\n", "");
+	if (o->html)
+		visible_html(o->out, words);
+	else
+		fputs(words, o->out);
 }
 
-static void print_hints(FILE *out, const struct policy_explanation *x)
+static void explain_begin(const struct rows *o, const char *name)
+{
+	if (o->html)
+		fprintf(o->out, "<tr><th scope=\"row\">%s</th><td>", name);
+	else
+		fprintf(o->out, "  %-14s ", name);
+}
+
+static void explain_end(const struct rows *o)
+{
+	fputs(o->html ? "</td></tr>\n" : "\n", o->out);
+}
+
+static void explain_row(const struct rows *o, const char *name, const char *words)
+{
+	explain_begin(o, name);
+	explain_words(o, words);
+	explain_end(o);
+}
+
+static void explain_steps(const struct rows *o, const struct policy_explanation *x)
+{
+	for (size_t i = 0; i < x->n_steps; i++)
+		explain_row(o, x->steps[i].no, x->steps[i].why ? x->steps[i].why : "-");
+	if (!x->verdict.was && x->verdict.kind == VERDICT_CHARSET)
+		explain_row(o, "", "nothing overrules that");
+}
+
+static void explain_hints(const struct rows *o, const struct policy_explanation *x)
 {
 	bool any = false;
 
-	fprintf(out, "  %-14s", "hints");
+	explain_begin(o, "hints");
 	for (int l = 0; l < LANGUAGE_COUNT; l++) {
 		if (x->hints.weight[l] == 0)
 			continue;
-		fprintf(out, "%s %s %.1f", any ? "," : "", language_tag((enum language)l), nats(x->hints.weight[l]));
+		fprintf(o->out, "%s%s %.1f", any ? ", " : "", language_tag((enum language)l),
+		    nats(x->hints.weight[l]));
 		any = true;
 	}
-	fprintf(out, "%s\n", any ? " nats" : " -");
+	fputs(any ? " nats" : "-", o->out);
+	explain_end(o);
 }
 
-static void print_labels(FILE *out, const struct detector_trace *t)
+static void explain_labels(const struct rows *o, const struct detector_trace *t)
 {
-	fprintf(out, "  %-14s", "labels");
+	explain_begin(o, "labels");
 	for (size_t i = 0; i < t->n_proposals; i++)
-		fprintf(out, "%s %s %.1f", i ? "," : "", charset_name(t->proposals[i].charset),
+		fprintf(o->out, "%s%s %.1f", i ? ", " : "", charset_name(t->proposals[i].charset),
 		    nats(t->proposals[i].weight));
-	fprintf(out, "%s\n", t->n_proposals > 0 ? " nats" : " -");
+	fputs(t->n_proposals > 0 ? " nats" : "-", o->out);
+	explain_end(o);
 }
 
-static void print_sample(FILE *out, const struct detector_trace *t, size_t held)
+static void explain_sample(const struct rows *o, const struct detector_trace *t, size_t held)
 {
-	fprintf(out, "  %-14s bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s; read %zu\n",
-	    "sample", t->bytes, t->beyond, t->pieces, held, t->whole ? "" : ", which have more", t->found.bytes);
+	explain_begin(o, "sample");
+	fprintf(o->out, "bytes %zu, beyond ASCII %zu, pieces %zu, from all over the held bytes, %zu%s; read %zu",
+	    t->bytes, t->beyond, t->pieces, held, t->whole ? "" : ", which have more", t->found.bytes);
+	explain_end(o);
 }
 
-static void print_choice(FILE *out, const struct policy_explanation *x)
+static void explain_choice(const struct rows *o, const struct policy_explanation *x)
 {
 	const struct reading *r = x->first;
 
-	fprintf(out, "  %-14s ", "likeliest");
+	explain_begin(o, "likeliest");
 	if (r)
-		fprintf(out, "%s, %s, %.2f nats a byte%s\n", charset_name(r->charset),
+		fprintf(o->out, "%s, %s, %.2f nats a byte%s", charset_name(r->charset),
 		    language_or_dash(r->language), nats(r->cost) / (double)x->trace.found.bytes,
 		    x->trace.found.is_text ? "" : ": too much for a text");
 	else
-		fprintf(out, "- (no reading decodes all bytes)\n");
-	fprintf(out, "  %-14s ", "second");
+		explain_words(o, "- (no reading decodes all bytes)");
+	explain_end(o);
+	explain_begin(o, "second");
 	if (x->next)
-		fprintf(out, "%s, %s, %.1f nats behind\n", charset_name(x->next->charset),
+		fprintf(o->out, "%s, %s, %.1f nats behind", charset_name(x->next->charset),
 		    language_or_dash(x->next->language), nats(x->margin));
 	else
-		fprintf(out, "- (no other charset came near)\n");
+		explain_words(o, "- (no other charset came near)");
+	explain_end(o);
 	if (x->settled)
-		fprintf(out, "  %-14s another than the best below, by the bytes in which both differ\n", "");
+		explain_row(o, "", "another than the best below, by the bytes in which both differ");
 }
 
 /* Readings that were given up, and weighed all the same by the bytes in which they differ from the likeliest. */
-static void print_later(FILE *out, const struct detector_trace *t)
+static void explain_later(const struct rows *o, const struct detector_trace *t)
 {
 	for (size_t i = 0; i < t->found.n; i++) {
 		const struct reading *r = &t->found.readings[i];
 
-		if (!trace_has_kept(t, r))
-			fprintf(out, "  %-14s %s, %s, %.1f nats behind, by the bytes in which it differs\n",
-			    "challenger",
-			    charset_name(r->charset), language_or_dash(r->language),
-			    nats(r->cost - t->found.readings[0].cost));
+		if (trace_has_kept(t, r))
+			continue;
+		explain_begin(o, "challenger");
+		fprintf(o->out, "%s, %s, %.1f nats behind, by the bytes in which it differs", charset_name(r->charset),
+		    language_or_dash(r->language), nats(r->cost - t->found.readings[0].cost));
+		explain_end(o);
 	}
+}
+
+/* Everything but the readings. */
+static void explain_rows(const struct rows *o, const struct policy_explanation *x, size_t held)
+{
+	explain_steps(o, x);
+	if (x->unweighed) {
+		explain_begin(o, "weighed");
+		explain_words(o, "no: ");
+		explain_words(o, x->unweighed);
+		explain_end(o);
+		return;
+	}
+	explain_sample(o, &x->trace, held);
+	explain_hints(o, x);
+	explain_labels(o, &x->trace);
+	explain_choice(o, x);
+	explain_later(o, &x->trace);
 }
 
 static void print_readings(FILE *out, const struct policy_explanation *x)
@@ -125,18 +187,57 @@ static void print_readings(FILE *out, const struct policy_explanation *x)
 
 void check_explain_text(FILE *out, const struct policy_explanation *x, size_t held)
 {
+	const struct rows o = { out, false };
+
 	fprintf(out, "explain (auto; the other policies go by labels only, but for a guess of feedparser)\n");
-	print_steps(out, x);
-	if (x->unweighed) {
-		fprintf(out, "  %-14s no: %s\n", "weighed", x->unweighed);
-		return;
-	}
-	print_sample(out, &x->trace, held);
-	print_hints(out, x);
-	print_labels(out, &x->trace);
-	print_choice(out, x);
-	print_later(out, &x->trace);
-	print_readings(out, x);
+	explain_rows(&o, x, held);
+	if (!x->unweighed)
+		print_readings(out, x);
+}
+
+static void html_reading(FILE *out, const struct policy_explanation *x, size_t i)
+{
+	const struct traced *t = &x->trace.readings[i];
+	struct parts p = parts_of(t);
+	const double costs[] = { nats(t->behind), nats(t->reading.cost), nats(p.text), nats(p.charset), nats(p.label),
+		nats(p.hint) };
+
+	fprintf(out, "<tr><th scope=\"row\">%s</th><td>%s</td>", charset_name(t->reading.charset),
+	    language_or_dash(t->reading.language));
+	for (size_t k = 0; k < sizeof costs / sizeof costs[0]; k++)
+		fprintf(out, "<td>%.1f</td>", costs[k]);
+	fprintf(out, "<td>%zu</td><td>%s</td><td>%s</td></tr>\n", t->bytes, yes_or_no(t->kept),
+	    yes_or_no(x->decodes[i]));
+}
+
+static void html_readings(FILE *out, const struct policy_explanation *x, unsigned number)
+{
+	static const char *const columns[] = { "Reading", "Language", "Behind", "Cost", "= text", "+ rare",
+		"\xe2\x88\x92 label", "\xe2\x88\x92 hint", "Bytes", "Kept", "Decodes" };
+
+	fprintf(out,
+	    "<div class=\"scroll\" role=\"region\" aria-label=\"Readings of feed %u\" tabindex=\"0\">\n<table>\n"
+	    "<caption>The readings that came into question, in nats</caption>\n<thead><tr>",
+	    number);
+	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+		fprintf(out, "<th scope=\"col\">%s</th>", columns[i]);
+	fputs("</tr></thead>\n<tbody>\n", out);
+	for (size_t i = 0; i < x->trace.n; i++)
+		html_reading(out, x, i);
+	fputs("</tbody>\n</table></div>\n", out);
+}
+
+void check_explain_html(FILE *out, const struct policy_explanation *x, size_t held, unsigned number)
+{
+	const struct rows o = { out, true };
+
+	fputs("<h3>Why auto decided so</h3>\n<table>\n<caption>The steps of auto, and what was weighed</caption>\n"
+	      "<tbody>\n",
+	    out);
+	explain_rows(&o, x, held);
+	fputs("</tbody>\n</table>\n", out);
+	if (!x->unweighed)
+		html_readings(out, x, number);
 }
 
 /* ---- JSON ---- */

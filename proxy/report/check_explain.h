@@ -10,6 +10,8 @@
 
 /* held: how many bytes the decision was made on. */
 void check_explain_text(FILE *, const struct policy_explanation *, size_t held);
+/* number: counts the reports of a document. */
+void check_explain_html(FILE *, const struct policy_explanation *, size_t held, unsigned number);
 /* Writes the member "explain". */
 void check_explain_json(struct json *, const struct policy_explanation *, size_t held);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "proxy/report/advice.h"
+#include "proxy/report/check_explain.h"
 #include "proxy/report/check_html_style.h"
 #include "proxy/report/summary.h"
 #include "proxy/report/visible.h"
@@ -342,6 +343,8 @@ void check_html_report(FILE *out, const struct check_report *c, unsigned number)
 	html_texts(out, c);
 	html_result(out, c);
 	html_verdicts(out, c, number);
+	if (c->explanation)
+		check_explain_html(out, c->explanation, c->evidence->len, number);
 	fputs("<h3>Evidence</h3>\n", out);
 	html_evidence(out, c);
 	html_bytes(out, c, number);

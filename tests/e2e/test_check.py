@@ -24,9 +24,9 @@ RIGHT = "<?xml version='1.0' encoding='utf-8'?>\n<rss><title>Новости и �
 ALONE = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy") and not name.startswith("UTFEED_")}
 
 
-def run(*args, body=b"", status=0, env=None):
+def run(*args, body=b"", status=0, env=None, cwd=None):
     done = subprocess.run([BINARY, "check", *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT * 2,
-                          check=False, env={**ALONE, **(env or {})})
+                          check=False, env={**ALONE, **(env or {})}, cwd=cwd)
     errors = done.stderr.decode("latin-1")
     assert not SANITIZER.search(errors), errors
     assert done.returncode == status, errors
@@ -346,6 +346,48 @@ def test_html_is_a_document_of_its_own():
     assert len(made.all("h1")) == 1 and made.all("main") and made.all("html")[0]["lang"] == "en"
     ids = [attrs["id"] for _, attrs in made.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("body, shown", [(RUSSIAN.encode("cp1251"), True), (b"<rss/>", False)], ids=["weighed", "not weighed"])
+def test_html_explains(body, shown):
+    """What --explain prints as text is in the document, which is as well-formed as without it."""
+    plain, told = page("-", body=body), run("--html", "--explain", "-", body=body)[0].decode()
+    rows = run("--explain", "-", body=body)[0].decode()
+    rows = rows[rows.index("\nexplain ") + 1:].split("\n\n")[0].splitlines()[1:]
+    words = re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", " ", told[told.index("Why auto decided so"):])))
+    for row in rows:
+        if "+ rare" not in row:
+            assert re.sub(r"\s+", " ", row).strip() in words, row
+    assert shown == ("The readings that came into question" in told)
+    assert {tag for tag, _ in Page(told).tags} == {tag for tag, _ in plain.tags}
+
+
+# What people write for a URL, and what the message names; see meant_url.h
+MEANT = {
+    "feeds.test/feed.xml": "did you mean https://feeds.test/feed.xml?",
+    "feed://feeds.test/f": "did you mean https://feeds.test/f?",
+    "feed:http://feeds.test/f": "did you mean http://feeds.test/f?",
+    "htpp://user:secret@feeds.test/f": "did you mean https://***@feeds.test/f?",
+    "ftp://feeds.test/f": "URLs have to begin with http:// or https://",
+    "feeds.test.xml": "No such file or directory",
+}
+
+
+@pytest.mark.parametrize("word", MEANT)
+def test_what_may_be_a_url(word, tmp_path):
+    """A file of that name is read all the same."""
+    errors = run(word, status=2, cwd=tmp_path)[1]
+    assert MEANT[word] in errors and "secret" not in errors
+    if "//" not in word:
+        path = tmp_path / word
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"<rss/>")
+        assert run(word, cwd=tmp_path)[0].startswith(b"Readable: yes")
+
+
+def test_the_scheme_in_capitals(origin):
+    serve(origin, {"/feed": feed(RIGHT, "utf-8", "Content-Type: application/xml")})
+    assert found(origin.url.replace("http", "HTTP") + "/feed")["response"]["status"] == 200
 
 
 def test_html_of_several(tmp_path):
