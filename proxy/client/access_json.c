@@ -11,7 +11,7 @@
 
 /* The most bytes of strings that peers or operators write; with them all at their longest the line is still one that a
  * pipe takes as a whole (PIPE_BUF). */
-enum { JSON_URL_MAX = 1536, JSON_WORDS_MAX = 384, JSON_METHOD_MAX = 32, JSON_NAME_MAX = 128 };
+enum { JSON_URL_MAX = 1536, JSON_WORDS_MAX = 384, JSON_METHOD_MAX = 32, JSON_NAME_MAX = 128, JSON_HOST_MAX = 264 };
 
 static void json_add_key(struct text *t, const char *key)
 {
@@ -129,13 +129,16 @@ static void json_add_decision(struct text *t, const struct object_report *r)
 	json_add_number(t, "malformed", r->malformed);
 }
 
-static void json_add_origin(struct text *t, const struct fetch_record *r)
+static void json_add_origin(struct text *t, const struct access_log_entry *e)
 {
 	static const char *const names[STAGE_COUNT] = {
 		[STAGE_QUEUE] = "queue_ms", [STAGE_DNS] = "dns_ms", [STAGE_CONNECT] = "connect_ms",
 		[STAGE_TLS] = "tls_ms", [STAGE_ORIGIN] = "origin_ms",
 	};
+	const struct fetch_record *r = e->record;
 
+	json_add_bytes(t, "origin_host", (struct slice){ e->origin_host, e->origin_host ? strlen(e->origin_host) : 0 },
+	    JSON_HOST_MAX);
 	json_add_word(t, "origin", r ? r->address : NULL);
 	json_add_number(t, "retries", r ? r->retries : 0);
 	for (size_t i = 0; i < STAGE_COUNT; i++)
@@ -159,7 +162,7 @@ size_t access_log_json(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_en
 	json_add_number(&t, "body_bytes", e->body_bytes);
 	json_add_cache(&t, e->cache);
 	json_add_decision(&t, e->report);
-	json_add_origin(&t, e->record);
+	json_add_origin(&t, e);
 	json_add_time(&t, "first_byte_ms", e->first_byte_us);
 	json_add_time(&t, "total_ms", (int64_t)e->duration_us);
 	json_add_word(&t, "end", e->end);

@@ -35,6 +35,7 @@ struct access_log_entry {
 	const char *way;                   /* answer_way_names */
 	const struct cache_status *cache;  /* NULL: the cache was not asked */
 	const struct fetch_record *record; /* NULL: nothing was fetched for the request */
+	const char *origin_host;           /* the host and port of the URL asked for; NULL: no URL was asked for */
 	int64_t first_byte_us;             /* until the answer's head went out; negative: it never did */
 	const char *traceparent;           /* NULL: none */
 };

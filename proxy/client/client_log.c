@@ -35,6 +35,7 @@ static void client_log_more(struct client *c, struct access_log_entry *e)
 	e->cache = x->lookup.ctx ? &x->lookup.status : NULL;
 	e->first_byte_us = x->first_us ? (int64_t)(x->first_us - x->start_us) : -1;
 	e->record = client_record(x);
+	e->origin_host = x->lookup.ctx && x->lookup.target.to.path ? x->lookup.target.to.authority : NULL;
 	if (complete) {
 		e->version = x->msg.minor ? "1.1" : "1.0";
 		e->referer = http_msg_get(&x->msg, H_REFERER);

@@ -41,8 +41,15 @@ static int report_read(struct publishers *p, const char *path)
 
 static void report_tell(const struct publishers *p)
 {
-	if (p->unread > 0)
-		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are none of an access log\n", p->unread,
+	uint64_t strange = p->unread - p->combined;
+
+	if (p->combined > 0)
+		fprintf(stderr,
+		    "utfeed: %" PRIu64 " of %" PRIu64 " lines are of a combined log, which lacks the encodings that "
+		    "the report needs; utfeed writes them with log-format = json (or text)\n",
+		    p->combined, p->lines);
+	if (strange > 0)
+		fprintf(stderr, "utfeed: %" PRIu64 " of %" PRIu64 " lines are none of an access log\n", strange,
 		    p->lines);
 	if (p->left_out > 0)
 		fprintf(stderr, "utfeed: %" PRIu64 " lines are left out: they are of more feeds than %d\n", p->left_out,

@@ -34,6 +34,8 @@ static const struct {
 	{ "errors", -1, LOG_COUNT, FIELD(errors) },
 	{ "end", -1, LOG_TEXT, FIELD(end) },
 	{ "route", -1, LOG_TEXT, FIELD(route) },
+	{ "origin_host", -1, LOG_TEXT, FIELD(host) },
+	{ "origin", -1, LOG_TEXT, FIELD(origin) },
 #undef FIELD
 };
 enum { LOG_FIELDS = sizeof log_fields / sizeof log_fields[0], LOG_POSITIONS = 7 };
@@ -135,6 +137,42 @@ bool log_line_read(struct log_line *l, const char *line, size_t len)
 	return *line == '{' ? log_read_json(l, line, line + len) : log_read_text(l, line, line + len);
 }
 
+/* ---- other formats ---- */
+
+/* Takes what stands between two characters, and the blank behind it, if there is one. False: it is not there. */
+static bool log_take_between(const char **at, const char *end, char open, char close)
+{
+	const char *stop = *at < end && **at == open ? *at + 1 : end;
+
+	while (stop < end && *stop != close)
+		stop += *stop == '\\' && stop + 1 < end ? 2 : 1;
+	if (stop >= end || (stop + 1 < end && stop[1] != ' '))
+		return false;
+	*at = stop + 1 < end ? stop + 2 : end;
+	return true;
+}
+
+/* Takes a word and the blank behind it. */
+static bool log_take_word(const char **at, const char *end)
+{
+	const char *blank = memchr(*at, ' ', (size_t)(end - *at));
+
+	if (!blank || blank == *at)
+		return false;
+	*at = blank + 1;
+	return true;
+}
+
+bool log_line_is_combined(const char *line, size_t len)
+{
+	const char *at = line, *end = line + len;
+	uint64_t status;
+
+	return log_take_word(&at, end) && log_take_word(&at, end) && log_take_word(&at, end) &&
+	    log_take_between(&at, end, '[', ']') && log_take_between(&at, end, '"', '"') && end - at > 3 &&
+	    at[3] == ' ' && log_number(at, 3, 999, &status);
+}
+
 /* ---- what it means ---- */
 
 bool log_line_is_mislabelled(const struct log_line *l)
@@ -189,6 +227,15 @@ static bool log_find_url(const char *target, char url[LOG_FEED_MAX])
 	return is_url(url);
 }
 
+/* Copies a host in lower case. */
+static void log_lower(char host[LOG_PUBLISHER_MAX], const char *text, size_t len)
+{
+	log_text(host, LOG_PUBLISHER_MAX, text, len);
+	for (char *c = host; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+}
+
 /* The host of a URL, with a port that is not its scheme's, in lower case. */
 static void log_host(const char *url, char host[LOG_PUBLISHER_MAX])
 {
@@ -202,20 +249,30 @@ static void log_host(const char *url, char host[LOG_PUBLISHER_MAX])
 	}
 	if (len > port && memcmp(at + len - port, tls ? ":443" : ":80", port) == 0)
 		len -= port;
-	log_text(host, LOG_PUBLISHER_MAX, at, len);
-	for (char *c = host; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c - 'A' + 'a');
+	log_lower(host, at, len);
+}
+
+/* Whether a host and its port begin with a name. An address has no letters but hexadecimal digits. */
+static bool log_is_named(const char *host)
+{
+	size_t len = strcspn(host, ":");
+
+	return *host != '[' && strspn(host, "0123456789.") < len;
 }
 
 void log_line_publisher(const struct log_line *l, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX])
 {
+	const char *name = l->host[0] ? l->host : log_is_named(l->origin) ? l->origin : NULL;
+
 	if (log_find_url(l->target, feed)) {
 		log_host(feed, publisher);
 		return;
 	}
 	log_text(feed, LOG_FEED_MAX, l->target, strlen(l->target));
-	log_text(publisher, LOG_PUBLISHER_MAX, l->route, strlen(l->route));
+	if (name)
+		log_lower(publisher, name, strlen(name));
+	else
+		log_text(publisher, LOG_PUBLISHER_MAX, l->route, strlen(l->route));
 	if (!*publisher)
 		log_text(publisher, LOG_PUBLISHER_MAX, "(no host)", strlen("(no host)"));
 }

@@ -15,6 +15,8 @@ struct log_line {
 	char method[LOG_WORD_MAX];
 	char target[LOG_FEED_MAX];              /* as the client sent it, or a whole URL */
 	char route[LOG_PUBLISHER_MAX];          /* "": none */
+	char host[LOG_PUBLISHER_MAX];           /* with its port, of the URL that was asked for; "": not told */
+	char origin[LOG_PUBLISHER_MAX];         /* who was asked, an address and its port; "": not told */
 	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];  /* "": none */
 	char end[LOG_WORD_MAX];
 	unsigned status;
@@ -25,13 +27,16 @@ struct log_line {
 
 /* False: this is no line of an access log. */
 bool log_line_read(struct log_line *, const char *, size_t len);
+/* Whether the line has the common or the combined format of Apache and nginx, which tell nothing of encodings. */
+bool log_line_is_combined(const char *, size_t len);
 
 /* Whether the line is about a feed, or about a failure to get what may be one. */
 bool log_line_counts(const struct log_line *);
 bool log_line_is_mislabelled(const struct log_line *);
 bool log_line_is_error(const struct log_line *);
 
-/* Who publishes the feed: the host of its URL, else the route; and the feed itself, its URL or target. */
+/* Who publishes the feed: the host of its URL, that of the origin, else the route; and the feed itself, its URL or
+ * target. */
 void log_line_publisher(const struct log_line *, char publisher[LOG_PUBLISHER_MAX], char feed[LOG_FEED_MAX]);
 
 #endif

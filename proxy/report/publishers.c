@@ -121,6 +121,7 @@ int publishers_take(struct publishers *p, const char *line, size_t len)
 	p->lines++;
 	if (!log_line_read(&l, line, len)) {
 		p->unread++;
+		p->combined += log_line_is_combined(line, len);
 		return 0;
 	}
 	if (!log_line_counts(&l))

@@ -28,6 +28,7 @@ struct publisher {
 
 struct publishers {
 	uint64_t lines, unread, left_out;       /* read; no lines of an access log; of feeds that had no room */
+	uint64_t combined;                      /* of those that are unread: in a format that lacks the encodings */
 	size_t n, n_feeds, bytes;
 	struct publisher **all;                 /* sorted by publishers_sort() */
 	struct publisher_feed **feeds;

@@ -100,6 +100,36 @@ def test_the_list_that_utfeed_answers(start, origin):
     assert [feed["label"] for each in found["publishers"] for feed in each["bad_feeds"]] == ["iso-8859-1"]
 
 
+@pytest.mark.parametrize("hits", [False, True], ids=["fetched", "hits"])
+def test_publishers_of_routes(start, origin, hits):
+    """The JSON lines name the host of the origin, also where nothing was fetched; the lines of text have the route."""
+    body = "<?xml version='1.0' encoding='windows-1251'?><rss>привет</rss>".encode("cp1251")
+    host = origin.url.split("/")[2]
+    proxy = start(None, "--cache", "on", "--log-format", "json", "--route", f"/one/={origin.url}/a/ name=first",
+                  "--route", f"/two/=http://localhost:{origin.port}/b/")
+    kind = message("200 OK", "Content-Type: text/xml; charset=iso-8859-1", "Cache-Control: max-age=600", body=body)
+    for path in ("/one/f", "/two/f"):
+        proxy.through(origin, kind, path)
+        if hits:
+            assert proxy.get(path).status == 200
+    log = proxy.access_lines(4 if hits else 2)
+    if hits:
+        log = [line for line in log if b'"cache":"hit"' in line]
+    found = report(b"".join(line + b"\n" for line in log))
+    assert sorted(each["publisher"] for each in found["publishers"]) == sorted([host, f"localhost:{origin.port}"])
+    assert {feed["feed"] for each in found["publishers"] for feed in each["bad_feeds"]} == {"/one/f", "/two/f"}
+
+
+def test_a_combined_log():
+    """What the log lacks, and what writes it; the lines of other formats count all the same."""
+    combined = b'127.0.0.1 - - [21/Nov/2026:03:04:05 +0000] "GET /f HTTP/1.1" 200 12 "-" "reader/1"\n'
+    out, errors = run("report", "--json", body=combined * 2 + LOG + b"what else\n")
+    found = fits(json.loads(out), "report")
+    assert (found["lines"], found["unread"]) == (13, 3) and found["publishers"][0]["publisher"] == "b.test"
+    assert "2 of 13 lines are of a combined log" in errors and "log-format = json" in errors
+    assert "1 of 13 lines are none of an access log" in errors
+
+
 def test_hostile_lines():
     lines = [b"\x1b[2J\xff\n", b"\0\n", b"{" * 5000 + b"\n", b"x" * 100_000 + b"\n", b"a b GET /http:// 200 1 r charset=x was=y\n",
              b"\x9b b GET /http://\x1b]0;a\x07/ 200 1 auto charset=utf-8\x1b was=us-ascii\n", b"\n", b"no end"]

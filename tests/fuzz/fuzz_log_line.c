@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct publishers *whole = account(data, size, size + 1), *cut = account(data, size, 1 + size / 3);
 
 	check_lines(data, size);
-	require(whole->unread <= whole->lines && whole->n <= whole->n_feeds && whole->left_out == 0);
+	require(whole->combined <= whole->unread && whole->unread <= whole->lines && whole->n <= whole->n_feeds && whole->left_out == 0);
 	require(cut->lines == whole->lines && cut->unread == whole->unread && cut->n == whole->n && cut->n_feeds == whole->n_feeds);
 	for (size_t i = 0; i < whole->n; i++)
 		require(strcmp(whole->all[i]->name, cut->all[i]->name) == 0 && whole->all[i]->requests == cut->all[i]->requests);

@@ -174,7 +174,7 @@ static struct access_log_entry whole_entry(const struct object_report *r, const 
 		.target = { "/f?token=a&b=\"", 14 }, .status = 200, .body_bytes = 12, .report = r, .duration_us = 1002, .end = "done",
 		.id = { 17, 3 }, .route = "news", .wall_ms = 1795230245006, .version = "1.1", .referer = { "http://u:p@h/?sig=x", 19 },
 		.user_agent = { "a \"b\"\xe9\xc3\xa9\n", 9 }, .received_bytes = 34, .sent_bytes = 56, .way = "route", .cache = cache, .record = record,
-		.first_byte_us = 1001, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+		.origin_host = "feeds.test", .first_byte_us = 1001, .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
 }
 
 static void as_json(void)
@@ -184,14 +184,14 @@ static void as_json(void)
 		"\"client\":\"2001:db8::1\",\"client_port\":46192,\"method\":\"GET\",\"url\":\"/f?token=***&b=\\\"\",\"http\":\"1.1\",\"way\":\"route\","
 		"\"route\":\"news\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
 		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"rule\":\"auto:2.1/decl\","
-		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin\":\"127.0.0.1:80\",\"retries\":2,"
+		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin_host\":\"feeds.test\",\"origin\":\"127.0.0.1:80\",\"retries\":2,"
 		"\"queue_ms\":0.000,\"dns_ms\":1.234,\"connect_ms\":12.000,\"tls_ms\":null,\"origin_ms\":0.009,\"failure\":\"connection_refused\","
 		"\"first_byte_ms\":1.001,\"total_ms\":1.002,\"end\":\"done\"}\n";
 	static const char empty[] =
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c1.1\",\"traceparent\":null,\"client\":\"unknown\",\"client_port\":null,\"method\":null,\"url\":null,"
 		"\"http\":null,\"way\":\"none\",\"route\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
 		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"rule\":null,\"charset\":null,\"was\":null,"
-		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
+		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
 		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
 	const struct fetch_record record = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
 	const struct cache_status cache = { .fwd = FWD_STALE, .fwd_status = 304, .has_ttl = true, .ttl = -7, .stored = true, .collapsed = true, .detail = "word" };
@@ -249,6 +249,7 @@ static void longest_of(access_log_f *write, struct access_log_entry e, const cha
 	e.wall_ms = INT64_C(253402300799999);
 	e.cache = &cache;
 	e.record = &record;
+	e.origin_host = text;
 	e.first_byte_us = INT64_MAX;
 	e.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 	n = write(buf, &e);

@@ -40,6 +40,15 @@ static const struct {
 	{ "JSON, other names", " {\"a\":1}", false, false, false, NULL, NULL },
 	{ "JSON with a URL", "{\"method\":\"GET\",\"url\":\"https://a.test/x\",\"status\":504,\"charset\":null,\"was\":null}", true, true, false, "a.test",
 	    "https://a.test/x" },
+#define ROUTED(more) "{\"method\":\"GET\",\"url\":\"/one/f\",\"route\":\"/one/\",\"status\":200,\"charset\":\"utf-8\"" more "}"
+	{ "a route's origin", ROUTED(",\"origin_host\":\"A.test:8080\",\"origin\":\"192.0.2.1:8080\""), true, false, false, "a.test:8080", "/one/f" },
+	{ "a route's origin of a hit", ROUTED(",\"origin_host\":\"a.test\",\"origin\":null"), true, false, false, "a.test", "/one/f" },
+	{ "a name as the origin", ROUTED(",\"origin\":\"a.test:80\""), true, false, false, "a.test:80", "/one/f" },
+	{ "an address as the origin, of a parent proxy, it may be", ROUTED(",\"origin\":\"192.0.2.1:80\""), true, false, false, "/one/", "/one/f" },
+	{ "another address", ROUTED(",\"origin\":\"[2001:db8::1]:80\""), true, false, false, "/one/", "/one/f" },
+	{ "a URL goes before the origin", "{\"method\":\"GET\",\"url\":\"/https://a.test/f\",\"origin_host\":\"b.test\",\"status\":200,"
+	    "\"charset\":\"utf-8\"}", true, false, false, "a.test", "https://a.test/f" },
+#undef ROUTED
 };
 
 static void lines(void)
@@ -76,6 +85,32 @@ static void others(void)
 	CU_ASSERT_FALSE(log_line_read(&l, "a\0b", 3));
 }
 
+/* What Apache, nginx and utfeed write as the combined or the common format, and what only looks like it. */
+static void combined(void)
+{
+#define CLIENT "192.0.2.1 - - [21/Nov/2026:03:04:05 +0000] "
+	static const struct { const char *line; bool is; } rows[] = {
+		{ CLIENT "\"GET /f HTTP/1.1\" 200 12 \"-\" \"reader/1\"", true },
+		{ CLIENT "\"GET /f HTTP/1.1\" 200 12", true },
+		{ CLIENT "\"-\" 000 0 \"-\" \"-\"", true },
+		{ "2001:db8::1 - user [21/Nov/2026:03:04:05 +0000] \"GET /\\\"f HTTP/1.1\" 304 - \"-\" \"a \\x22b\\x22\" more", true },
+		{ CLIENT "\"GET /f HTTP/1.1\" x00 12", false },
+		{ CLIENT "\"GET /f HTTP/1.1\" 200", false },
+		{ CLIENT "\"GET /f HTTP/1.1", false },
+		{ CLIENT "\"GET /f HTTP/1.1\\", false },
+		{ CLIENT "GET /f HTTP/1.1 200 12", false },
+		{ "192.0.2.1 - - [21/Nov/2026 \"GET /f HTTP/1.1\" 200 12", false },
+		{ "192.0.2.1 - - ", false },
+		{ WHEN "GET /f 200 1 auto:2.5 charset=utf-8", false },
+		{ "{\"a\":1}", false },
+		{ "", false },
+	};
+#undef CLIENT
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		UNIT_ROW(log_line_is_combined(rows[i].line, strlen(rows[i].line)) == rows[i].is, "%s", rows[i].line);
+}
+
 static void long_ones(void)
 {
 	static char text[LOG_LINE_MAX + 2];
@@ -92,4 +127,4 @@ static void long_ones(void)
 	CU_ASSERT_TRUE(strlen(feed) < LOG_FEED_MAX);
 }
 
-UNIT_SUITE(log_line, { "lines", lines }, { "what is no line", others }, { "long ones", long_ones })
+UNIT_SUITE(log_line, { "lines", lines }, { "what is no line", others }, { "combined", combined }, { "long ones", long_ones })
