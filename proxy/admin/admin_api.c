@@ -155,7 +155,7 @@ void admin_api_log_level(struct admin_exchange *x)
 void admin_api_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
-	const char *wrong = feeds_asked_read(&asked, x->query);
+	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds);
 
 	x->type = ADMIN_JSON;
 	if (wrong)

@@ -1,11 +1,14 @@
 /* What is asked of the list of feeds; see feeds_page.h. */
 #include "proxy/admin/feeds_page.h"
 
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "proxy/admin/form.h"
+#include "proxy/admin/html.h"
 #include "proxy/base/container_of.h"
 #include "proxy/base/json.h"
 #include "proxy/base/url_secrets.h"
@@ -37,14 +40,14 @@ static int feeds_by_url(const struct feed_seen *a, const struct feed_seen *b)
 }
 
 const struct feeds_order feeds_orders[] = {
-	{ "requests", "Requests", feeds_by_requests },
-	{ "hits", "Hits", feeds_by_hits },
-	{ "errors", "Errors", feeds_by_errors },
-	{ "repairs", "Repairs", feeds_by_repairs },
-	{ "bytes", "Bytes", feeds_by_bytes },
-	{ "last", "Last asked", feeds_by_last },
-	{ "expires", "Next fetch", feeds_by_expires },
-	{ "url", "Feed", feeds_by_url },
+	{ "requests", "Requests", feeds_by_requests, offsetof(struct feed_seen, requests) },
+	{ "hits", "Hits", feeds_by_hits, offsetof(struct feed_seen, hits) },
+	{ "errors", "Errors", feeds_by_errors, offsetof(struct feed_seen, errors) },
+	{ "repairs", "Repairs", feeds_by_repairs, offsetof(struct feed_seen, repairs) },
+	{ "bytes", "Bytes", feeds_by_bytes, offsetof(struct feed_seen, bytes) },
+	{ "last", "Last asked", feeds_by_last, offsetof(struct feed_seen, last) },
+	{ "expires", "Next fetch", feeds_by_expires, offsetof(struct feed_seen, expires) },
+	{ "url", "Feed", feeds_by_url, offsetof(struct feed_seen, id) },
 };
 const size_t feeds_n_orders = sizeof feeds_orders / sizeof *feeds_orders;
 
@@ -68,13 +71,72 @@ static const struct feeds_order *feeds_order_of(const char *word)
 	return NULL;
 }
 
-const char *feeds_asked_read(struct feeds_asked *a, struct slice query)
+/* ---- one feed, and where a page begins ---- */
+
+struct feeds_sought {
+	struct feeds_query query;
+	uint64_t id;
+};
+
+static bool feeds_is_sought(const struct feeds_query *q, const struct feed_seen *s)
+{
+	return container_of(q, const struct feeds_sought, query)->id == s->id;
+}
+
+struct feed_seen *feeds_find(struct feeds_seen *feeds, uint64_t id)
+{
+	struct feeds_sought sought = { { .want = feeds_is_sought, .compare = feeds_by_url, .max = 1 }, id };
+	struct feeds_count count;
+	struct feed_seen *s;
+
+	return feeds_seen_first(feeds, &sought.query, &s, &count) ? s : NULL;
+}
+
+/* Reads VALUE.NUMBER of a feed. The URL of one that has left the list is "", so that it stands before all feeds with
+ * the same value. False: it is none. */
+static bool feeds_read_edge(struct feeds_asked *a, const char *word, struct feeds_seen *feeds)
+{
+	struct feed_seen *listed;
+	int64_t value;
+	uint64_t id;
+	char *end;
+
+	value = strtoll(word, &end, 10);
+	if (end == word || *end != '.' || end[1] < '0' || end[1] > '9')
+		return false;
+	id = strtoull(end + 1, &end, 10);
+	memcpy((char *)&a->edge + a->order->value, &value, sizeof value);
+	if ((listed = feeds_find(feeds, id)))
+		strcpy(a->edge.url, listed->url);
+	free(listed);
+	a->query.edge = &a->edge;
+	return !*end;
+}
+
+/* Reads after and before; without a value they are the beginning and the end of the list. */
+static const char *feeds_read_place(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds)
+{
+	struct slice none = { NULL, 0 };
+	char after[FEEDS_EDGE_MAX], before[FEEDS_EDGE_MAX];
+	enum form_result is_after = form_get(query, none, "after", after, sizeof after),
+	                 is_before = form_get(query, none, "before", before, sizeof before);
+	const char *word = is_after != FORM_ABSENT ? after : before;
+
+	if (is_after != FORM_ABSENT && is_before != FORM_ABSENT)
+		return "after and before exclude each other";
+	a->query.backwards = is_before != FORM_ABSENT;
+	if (is_after == FORM_TOO_LONG || is_before == FORM_TOO_LONG || (*word && !feeds_read_edge(a, word, feeds)))
+		return "after and before are copied from a link of /feeds or from next";
+	return NULL;
+}
+
+const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds)
 {
 	struct slice none = { NULL, 0 };
 	char word[16];
 	char *end;
 
-	*a = (struct feeds_asked){ .query = { feeds_wanted, NULL, FEEDS_LIMIT }, .order = feeds_orders };
+	*a = (struct feeds_asked){ .query = { .want = feeds_wanted, .max = FEEDS_LIMIT }, .order = feeds_orders };
 	if (form_get(query, none, "sort", word, sizeof word) != FORM_ABSENT && !(a->order = feeds_order_of(word)))
 		return "sort is no word that is known here";
 	a->query.compare = a->order->compare;
@@ -87,8 +149,37 @@ const char *feeds_asked_read(struct feeds_asked *a, struct slice query)
 		return "search is too long";
 	a->mislabelled =
 	    form_get(query, none, "mislabelled", word, sizeof word) == FORM_FOUND && strcmp(word, "0") != 0;
-	return NULL;
+	return feeds_read_place(a, query, feeds);
 }
+
+void feeds_write_query(FILE *out, const struct feeds_asked *a, enum feeds_side side, const struct feed_seen *edge,
+    const char *ampersand)
+{
+	const char *sign[] = { "?", ampersand };
+	bool any = false;
+	int64_t value;
+
+#define WRITE_MEMBER(...) (fputs(sign[any], out), any = true, fprintf(out, __VA_ARGS__))
+	if (a->order != feeds_orders)
+		WRITE_MEMBER("sort=%s", a->order->name);
+	if (a->query.max != FEEDS_LIMIT)
+		WRITE_MEMBER("limit=%zu", a->query.max);
+	if (a->mislabelled)
+		WRITE_MEMBER("mislabelled=1");
+	if (*a->search) {
+		WRITE_MEMBER("search=");
+		html_query(out, a->search);
+	}
+	if (side == FEEDS_BEFORE || edge)
+		WRITE_MEMBER(side == FEEDS_BEFORE ? "before=" : "after=");
+#undef WRITE_MEMBER
+	if (!edge)
+		return;
+	memcpy(&value, (const char *)edge + a->order->value, sizeof value);
+	fprintf(out, "%" PRId64 ".%" PRIu64, value, edge->id);
+}
+
+/* ---- JSON ---- */
 
 static void feed_write_json(struct json *j, const struct feed_seen *s)
 {
@@ -119,25 +210,42 @@ static void feed_write_json(struct json *j, const struct feed_seen *s)
 	json_close(j);
 }
 
+/* Writes what asks for the feeds behind these; null: there are none. */
+static void feeds_write_next(struct json *j, const struct feeds_asked *a, const struct feed_seen *last)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = last ? open_memstream(&text, &len) : NULL;
+
+	if (f) {
+		feeds_write_query(f, a, FEEDS_AFTER, last, "&");
+		fclose(f);
+	}
+	json_string(j, "next", text);
+	free(text);
+}
+
 int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *a)
 {
 	struct json j = { out, false };
 	struct feed_seen **list = malloc(a->query.max * sizeof *list);
-	size_t n, total;
+	struct feeds_count count;
+	size_t n;
 
 	if (!list)
 		return -1;
-	n = feeds_seen_first(feeds, &a->query, list, &total);
+	n = feeds_seen_first(feeds, &a->query, list, &count);
 	json_open(&j, NULL);
-	json_number(&j, "total", total);
+	json_number(&j, "total", count.total);
 	json_open_list(&j, "feeds");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		feed_write_json(&j, list[i]);
-		free(list[i]);
-	}
 	json_close_list(&j);
+	feeds_write_next(&j, a, n && count.first + n < count.total ? list[n - 1] : NULL);
 	json_close(&j);
 	putc('\n', out);
+	while (n)
+		free(list[--n]);
 	free(list);
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include "proxy/admin/feeds_page.h"
 #include "proxy/admin/form.h"
 #include "proxy/admin/html.h"
-#include "proxy/base/container_of.h"
 #include "proxy/base/url_secrets.h"
 #include "proxy/report/visible.h"
 
@@ -145,6 +144,11 @@ static void page_chart(FILE *out, const struct history *h, size_t chart)
 
 /* ---- feeds ---- */
 
+static int64_t page_now(const struct admin_exchange *x)
+{
+	return loop_wall_ms(x->admin->loop) / 1000;
+}
+
 static void page_feed_url(FILE *out, const struct feed_seen *s)
 {
 	char url[URL_SHOWN_MAX];
@@ -203,62 +207,98 @@ static const struct feeds_order *page_order(const char *name)
 
 static void page_feeds_head(FILE *out, const struct feeds_asked *asked)
 {
+	struct feeds_asked other = *asked;
+
 	fputs("<thead><tr>", out);
 	for (size_t i = 0; i < sizeof page_columns / sizeof *page_columns; i++) {
-		const struct feeds_order *o = page_order(page_columns[i]);
+		const struct feeds_order *o = other.order = page_order(page_columns[i]);
 
-		fprintf(out, "<th scope=\"col\"%s%s><a href=\"/feeds?sort=%s%s&amp;search=",
-		    i && i < PAGE_TEXT_COLUMNS ? " class=\"n\"" : "",
+		fprintf(out, "<th scope=\"col\"%s%s><a href=\"/feeds", i && i < PAGE_TEXT_COLUMNS ? " class=\"n\"" : "",
 		    o != asked->order                                          ? ""
 		        : strcmp(o->name, "url") && strcmp(o->name, "expires") ? " aria-sort=\"descending\""
-		                                                               : " aria-sort=\"ascending\"",
-		    o->name, asked->mislabelled ? "&amp;mislabelled=1" : "");
-		html_query(out, asked->search);
+		                                                               : " aria-sort=\"ascending\"");
+		feeds_write_query(out, &other, FEEDS_AFTER, NULL, "&amp;");
 		fprintf(out, "\">%s</a></th>", o->title);
 	}
 	fputs("<th scope=\"col\">Charset</th><th scope=\"col\">Rule</th></tr></thead>\n", out);
 }
 
-static void page_feeds_table(FILE *out, struct feeds_seen *feeds, const struct feeds_asked *asked, int64_t now)
+static void page_feeds_caption(FILE *out, size_t n, const struct feeds_count *count)
 {
-	struct feed_seen *list[PAGE_FEEDS_ALL];
-	size_t total, n = feeds_seen_first(feeds, &asked->query, list, &total);
-
-	fprintf(out,
-	    "<div class=\"scroll\" role=\"region\" aria-label=\"Feeds\" tabindex=\"0\"><table>\n"
-	    "<caption>%zu of %zu feeds</caption>\n",
-	    n, total);
-	page_feeds_head(out, asked);
-	fputs("<tbody>\n", out);
-	for (size_t i = 0; i < n; i++) {
-		page_feed_row(out, list[i], now);
-		free(list[i]);
-	}
-	fputs("</tbody></table></div>\n", out);
+	if (!n || n == count->total)
+		fprintf(out, "<caption>%zu of %zu feeds</caption>\n", n, count->total);
+	else
+		fprintf(out, "<caption>%zu to %zu of %zu feeds</caption>\n", count->first + 1, count->first + n,
+		    count->total);
 }
 
-static int64_t page_now(const struct admin_exchange *x)
+/* Links to the pages beside this one, which has n feeds. */
+static void page_feeds_beside(FILE *out, const struct feeds_asked *asked, struct feed_seen *const *list, size_t n,
+    const struct feeds_count *count)
 {
-	return loop_wall_ms(x->admin->loop) / 1000;
+	bool before = count->first, after = count->first + n < count->total;
+	const struct {
+		const char *name;
+		bool is;
+		enum feeds_side side;
+		const struct feed_seen *edge;
+	} links[] = {
+		{ "First", before, FEEDS_AFTER, NULL },
+		{ "Previous", before && n, FEEDS_BEFORE, n ? list[0] : NULL },
+		{ "Next", after && n, FEEDS_AFTER, n ? list[n - 1] : NULL },
+		{ "Last", after, FEEDS_BEFORE, NULL },
+	};
+
+	if (!before && !after)
+		return;
+	fputs("<nav aria-label=\"More feeds\"><ul>\n", out);
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+		if (links[i].is) {
+			fputs("<li><a href=\"/feeds", out);
+			feeds_write_query(out, asked, links[i].side, links[i].edge, "&amp;");
+			fprintf(out, "\">%s</a></li>\n", links[i].name);
+		}
+	fputs("</ul></nav>\n", out);
+}
+
+/* Shows one page of the list; links: what its links ask for. */
+static void page_feeds_table(struct admin_exchange *x, const struct feeds_asked *asked, const struct feeds_asked *links)
+{
+	struct feed_seen *list[PAGE_FEEDS_ALL];
+	struct feeds_count count;
+	size_t n = feeds_seen_first(x->admin->parts.feeds, &asked->query, list, &count);
+	int64_t now = page_now(x);
+
+	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"Feeds\" tabindex=\"0\"><table>\n", x->out);
+	page_feeds_caption(x->out, n, &count);
+	page_feeds_head(x->out, links);
+	fputs("<tbody>\n", x->out);
+	for (size_t i = 0; i < n; i++)
+		page_feed_row(x->out, list[i], now);
+	fputs("</tbody></table></div>\n", x->out);
+	page_feeds_beside(x->out, links, list, n, &count);
+	while (n)
+		free(list[--n]);
 }
 
 void admin_page_overview(struct admin_exchange *x)
 {
 	struct admin *a = x->admin;
-	struct feeds_asked asked;
+	struct feeds_asked all, few;
 	struct history_sample now;
 
 	admin_page_is_html(x);
 	admin_sample(a, &now);
-	(void)feeds_asked_read(&asked, (struct slice){ NULL, 0 });
-	asked.query.max = PAGE_FEEDS;
+	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds);
+	few = all;
+	few.query.max = PAGE_FEEDS;
 	html_begin(x->out, "What is going on", "/");
 	page_tiles(x->out, a, &now);
 	fputs("<h2>The last hour</h2>\n<div class=\"charts\">\n", x->out);
 	for (size_t i = 0; i < sizeof page_charts / sizeof *page_charts; i++)
 		page_chart(x->out, &a->history, i);
 	fputs("</div>\n<h2>Feeds most asked for</h2>\n", x->out);
-	page_feeds_table(x->out, a->parts.feeds, &asked, now.at);
+	page_feeds_table(x, &few, &all);
 	html_end(x->out);
 }
 
@@ -278,7 +318,7 @@ static void page_search(FILE *out, const struct feeds_asked *asked)
 void admin_page_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
-	const char *wrong = feeds_asked_read(&asked, x->query);
+	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds);
 
 	if (wrong) {
 		admin_answer_plainly(x, 400, wrong);
@@ -289,21 +329,11 @@ void admin_page_feeds(struct admin_exchange *x)
 	admin_page_is_html(x);
 	html_begin(x->out, "Feeds seen", "/feeds");
 	page_search(x->out, &asked);
-	page_feeds_table(x->out, x->admin->parts.feeds, &asked, page_now(x));
+	page_feeds_table(x, &asked, &asked);
 	html_end(x->out);
 }
 
 /* ---- one feed ---- */
-
-struct page_one {
-	struct feeds_query query;
-	uint64_t id;
-};
-
-static bool page_is_that(const struct feeds_query *q, const struct feed_seen *s)
-{
-	return container_of(q, const struct page_one, query)->id == s->id;
-}
 
 static void page_fact(FILE *out, const char *name, const char *text)
 {
@@ -355,14 +385,11 @@ static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 
 void admin_page_feed(struct admin_exchange *x)
 {
-	struct page_one one = { { page_is_that, feeds_orders[0].compare, 1 }, 0 };
 	struct feed_seen *s;
 	char id[24];
-	size_t total;
 
 	(void)form_get(x->query, (struct slice){ NULL, 0 }, "id", id, sizeof id);
-	one.id = strtoull(id, NULL, 10);
-	if (!feeds_seen_first(x->admin->parts.feeds, &one.query, &s, &total)) {
+	if (!(s = feeds_find(x->admin->parts.feeds, strtoull(id, NULL, 10)))) {
 		admin_answer_plainly(x, 404, "No such feed is in the list.");
 		return;
 	}

@@ -239,6 +239,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
 	object_report(o)->stored = l->storing;
+	object_report(o)->expires = l->storing ? freshness_end(&l->fresh) : 0;
 	if (!l->storing)
 		log_step(&l->id, "store: no, %s",
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
@@ -363,6 +364,8 @@ static void fill_on_done(void *arg, struct object *o)
 		l->marks = l->marks && !e;
 		log_step(&l->id, "store: %s", e ? "done" : "no, purged meanwhile or out of memory");
 	}
+	if (object_reported(o)->expires)
+		object_set_expires(o, e ? freshness_end(&l->fresh) : 0);
 	if (l->outdates && !e)
 		fill_outdate(l);
 	entry_unref(&e);

@@ -134,6 +134,9 @@ void lookup_late(struct lookup *, struct object *);
 void lookup_follow(struct lookup *, struct object_reader *, struct object_head **head);
 /* What the cache did for the request, once its answer has begun. */
 enum answer_outcome lookup_answer(const struct lookup *);
+/* When the response has to be fetched again, in seconds since the epoch. report: of the object that answered. 0: not
+ * known, since nothing is stored. */
+int64_t lookup_next_fetch(const struct lookup *, const struct object_report *report);
 void lookup_free(struct lookup *);
 void lookup_memory_free(struct lookup_memory *);
 

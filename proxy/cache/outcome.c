@@ -54,6 +54,23 @@ enum answer_outcome lookup_answer(const struct lookup *l)
 	}
 }
 
+int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *report)
+{
+	switch (l->source) {
+	case SOURCE_STORED:
+		return freshness_end(&l->freshness);
+	case SOURCE_SUBSTITUTED:
+		/* A 304 may have said that the response is not to be stored any more. */
+		return l->status.fwd_status == 304 && !l->status.stored ? 0 : freshness_end(&l->freshness);
+	case SOURCE_FILL:
+	case SOURCE_COLLAPSED:
+		return report->expires;
+	case SOURCE_PAST:
+		break;
+	}
+	return 0;
+}
+
 void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);

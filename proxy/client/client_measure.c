@@ -18,7 +18,7 @@ enum answer_way client_way(const struct client *c)
 
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
  * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
-static void client_note_feed(struct client *c, const struct object_report *r, bool cut)
+static void client_note_feed(struct client *c, const struct object_report *r, int64_t next_fetch, bool cut)
 {
 	struct exchange *x = c->x;
 	const struct lookup *l = &x->lookup;
@@ -28,10 +28,10 @@ static void client_note_feed(struct client *c, const struct object_report *r, bo
 		.status = x->status,
 		.hit = l->status.hit,
 		.failed = cut || x->status >= 500,
-		.has_ttl = l->status.has_ttl,
-		.ttl = l->status.ttl,
+		.has_ttl = next_fetch && !cut,
 		.bytes = x->sender.body_bytes };
 
+	a.ttl = next_fetch - a.now;
 	a.listed = a.failed && l->target.mode != TARGET_FORWARD;
 	if (r) {
 		a.verdict = &r->verdict;
@@ -54,6 +54,7 @@ void client_measure(struct client *c, bool cut)
 	struct stats *s = loop_stats(client_loop(c));
 	struct object_report report;
 	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
+	int64_t next_fetch = r ? lookup_next_fetch(&x->lookup, r) : 0;
 
 	enum answer_outcome outcome = x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE;
 
@@ -65,7 +66,7 @@ void client_measure(struct client *c, bool cut)
 	if (c->tunnel || !x->first_us)
 		return;
 	if (x->lookup.ctx && x->lookup.target.to.path)
-		client_note_feed(c, r, cut);
+		client_note_feed(c, r, next_fetch, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, outcome, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, outcome, x->sender.body_bytes);
 	stats_observe(s, HISTOGRAM_REQUEST_DURATION, outcome, x->sent_us - x->start_us);

@@ -243,14 +243,20 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
 }
 
-static int64_t freshness_end(const struct freshness *f)
+static int64_t freshness_lifetime_end(const struct freshness *f)
 {
 	return f->response_time - f->initial_age_s + f->lifetime_s;
 }
 
+int64_t freshness_end(const struct freshness *f)
+{
+	return f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) ? f->response_time :
+	                                                                     freshness_lifetime_end(f);
+}
+
 void freshness_limit(struct freshness *f, const struct freshness *limit)
 {
-	int64_t more = freshness_end(f) - freshness_end(limit);
+	int64_t more = freshness_lifetime_end(f) - freshness_lifetime_end(limit);
 
 	if (more > 0)
 		f->lifetime_s -= more;

@@ -207,6 +207,17 @@ size_t feeds_seen_count(struct feeds_seen *f)
 	return n;
 }
 
+/* How two feeds stand to each other in a list whose first one is the nearest to the edge. */
+static int seen_compare(const struct feeds_query *q, const struct feed_seen *a, const struct feed_seen *b)
+{
+	return q->backwards ? q->compare(b, a) : q->compare(a, b);
+}
+
+static bool seen_is_on_side(const struct feeds_query *q, const struct feed_seen *feed)
+{
+	return !q->edge || seen_compare(q, q->edge, feed) < 0;
+}
+
 /* The place of a feed in a list of n that is in the query's order. */
 static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *list, size_t n,
     const struct feed_seen *feed)
@@ -216,7 +227,7 @@ static size_t seen_place(const struct feeds_query *q, struct feed_seen *const *l
 	while (low < n) {
 		size_t middle = low + (n - low) / 2;
 
-		if (q->compare(list[middle], feed) <= 0)
+		if (seen_compare(q, list[middle], feed) <= 0)
 			low = middle + 1;
 		else
 			n = middle;
@@ -240,12 +251,23 @@ static size_t seen_insert(const struct feeds_query *q, struct feed_seen **list, 
 	return n + 1;
 }
 
-size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struct feed_seen **list, size_t *total)
+static void seen_reverse(struct feed_seen **list, size_t n)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < n / 2; i++) {
+		struct feed_seen *other = list[n - 1 - i];
+
+		list[n - 1 - i] = list[i];
+		list[i] = other;
+	}
+}
+
+size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struct feed_seen **list,
+    struct feeds_count *count)
+{
+	size_t n = 0, side = 0;
 
 	seen_collect(f);
-	*total = 0;
+	count->total = 0;
 	for (size_t i = 0; i < SEEN_SHARDS; i++) {
 		struct seen_shard *s = &f->shards[i];
 		struct seen *e;
@@ -253,10 +275,16 @@ size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struc
 		pthread_mutex_lock(&s->lock);
 		TAILQ_FOREACH(e, &s->ages, age)
 		if (q->want(q, &e->feed)) {
-			++*total;
-			n = seen_insert(q, list, n, e);
+			count->total++;
+			if (seen_is_on_side(q, &e->feed)) {
+				side++;
+				n = seen_insert(q, list, n, e);
+			}
 		}
 		pthread_mutex_unlock(&s->lock);
 	}
+	if (q->backwards)
+		seen_reverse(list, n);
+	count->first = q->backwards ? side - n : count->total - side;
 	return n;
 }

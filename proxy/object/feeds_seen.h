@@ -42,14 +42,24 @@ size_t feeds_seen_count(struct feeds_seen *);
 /* Which feeds are asked for, and in which order. */
 struct feeds_query {
 	bool (*want)(const struct feeds_query *, const struct feed_seen *);
-	/* As for qsort(): negative where a comes before b. */
+	/* As for qsort(): negative where a comes before b; 0 only for the same feed, where there is an edge. */
 	int (*compare)(const struct feed_seen *a, const struct feed_seen *b);
 	size_t max; /* how many */
+	/* Those that come behind it in that order, or before it; NULL: from the beginning, or up to the end. It need
+	 * not be in the list. */
+	const struct feed_seen *edge;
+	bool backwards;
 };
 
-/* Copies the first feeds of that order to list, which has room for query->max pointers; the caller free()s each. A copy
- * is whole up to the end of its URL. Returns how many; *total: how many are wanted in all. Where memory runs out there
- * are fewer. */
-size_t feeds_seen_first(struct feeds_seen *, const struct feeds_query *, struct feed_seen **list, size_t *total);
+struct feeds_count {
+	size_t total; /* how many feeds are wanted */
+	size_t first; /* how many of them come before those that were copied */
+};
+
+/* Copies feeds to list, those nearest to the edge, in the query's order. The list has room for query->max pointers; the
+ * caller free()s each. A copy is whole up to the end of its URL. Returns how many. Where memory runs out there are
+ * fewer. */
+size_t feeds_seen_first(struct feeds_seen *, const struct feeds_query *, struct feed_seen **list,
+    struct feeds_count *);
 
 #endif

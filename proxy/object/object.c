@@ -401,6 +401,13 @@ void object_count(struct object *o, uint64_t repairs, uint64_t malformed)
 	object_unlock(o);
 }
 
+void object_set_expires(struct object *o, int64_t expires)
+{
+	object_lock(o);
+	o->making->report.expires = expires;
+	object_unlock(o);
+}
+
 const struct object_report *object_snapshot(struct object *o, struct object_report *room)
 {
 	static const struct object_report nothing;

@@ -62,6 +62,7 @@ struct object_report {
 	int fwd_status;                /* the origin's status; 0: none came */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
 	struct freshness freshness;    /* of the stored response that substitutes */
+	int64_t expires;               /* when what is stored must be fetched again; 0: it is not stored */
 };
 
 /* What is known of a body's gzip form. */
@@ -145,6 +146,8 @@ struct object_report *object_report(struct object *);
 const struct object_report *object_reported(const struct object *);
 /* Sets the report's counts, which come with the end of the body. */
 void object_count(struct object *, uint64_t repairs, uint64_t malformed);
+/* Sets the report's expires anew, once the body is complete. */
+void object_set_expires(struct object *, int64_t expires);
 /* The report as it stands while the writer may go on; copied to *room if need be. */
 const struct object_report *object_snapshot(struct object *, struct object_report *room);
 

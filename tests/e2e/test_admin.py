@@ -562,3 +562,109 @@ def test_checking_a_url(told, dead_port):
     got = admin.post(f"/api/check?url=http://127.0.0.1:{dead_port}/")
     assert got.status == 502 and "refused the connection" in json.loads(got.body)["error"]
     assert admin.post("/api/check?url=ftp://a/").status == 400
+    got = admin.post("/api/check?url=feed:a.test/f")
+    assert got.status == 400 and "did you mean https://a.test/f?" in json.loads(got.body)["error"]
+
+
+FORM, CUT = "application/x-www-form-urlencoded", "multipart/form-data; boundary=cut"
+
+
+def parts(*members):
+    """A body of multipart/form-data."""
+    return "".join(f'--cut\r\nContent-Disposition: form-data; name={name}\r\n\r\n{value}\r\n' for name, value in members) + "--cut--\r\n"
+
+
+# The body, where URL stands for that of a feed, its type, and what is checked: the URL, or so many bytes
+SENT = {
+    "curl -d url=URL": ("url=URL", FORM, "URL"),
+    "encoded": ("url=ENCODED", FORM + "; charset=utf-8", "URL"),
+    "beside other members": ("content-type=text%2Fplain&url=ENCODED&a=b", FORM, "URL"),
+    "no URL": ("url=nonsense", FORM, None),
+    "an empty URL": ("url=", FORM, None),
+    "a URL that is too long": ("url=http://a/" + "a" * 5000, FORM, None),
+    "curl --data-binary @feed": ("<rss><a>b</a></rss>", FORM, 19),
+    "a feed that speaks of URLs": ("<rss>&url=http://a/</rss>", FORM, 25),
+    "what begins as a form does, and is a feed": ("url=a <rss></rss>", FORM, 17),
+    "words": ("what else", FORM, 9),
+    "the same under another type": ("url=URL", "text/xml", 0),
+    "without a type": ("<rss></rss>", None, 11),
+    "curl -F url=URL": (parts(("url", "URL")), CUT, "URL"),
+    "curl -F file=@feed": (parts(("content-type", "text/xml; charset=us-ascii"), ("file", "<rss/>")), CUT, 6),
+    "another form": (parts(("a", "b")), CUT, None),
+    "a URL in parts that is none": (parts(("url", "ftp://a/")), CUT, None),
+}
+
+
+@pytest.mark.parametrize("case", SENT)
+def test_checking_what_a_form_says(told, case):
+    admin, url = told
+    body, kind, found = SENT[case]
+    body = body.replace("URL", url + "/a").replace("ENCODED", (url + "/a").replace(":", "%3A").replace("/", "%2F"))
+    got = admin.post("/api/check", body, *([f"Content-Type: {kind}"] if kind else []))
+    if found is None:
+        assert got.status == 400 and list(json.loads(got.body)) == ["error"]
+        return
+    answer = fits(json.loads(got.body), "check")
+    assert answer["file"] == (url + "/a" if found == "URL" else "-")
+    assert found == "URL" or answer["bytes"] == (found or len(body))
+
+
+def test_when_a_feed_is_fetched_next(administered, origin):
+    """It is known after the first request, and right after a 304; of what is not stored, nothing is known."""
+    site = Site(origin)
+    site["/kept"] = page("Cache-Control: max-age=600", body=KOI8, kind="text/xml")
+    site["/hinted"] = page(body=b"<rss><channel><ttl>30</ttl><title>a</title></channel></rss>", kind="text/xml")
+    site["/checked"] = page("Cache-Control: no-cache", 'ETag: "1"', body=KOI8, kind="text/xml")
+    site["/private"] = page("Cache-Control: no-store", body=KOI8, kind="text/xml")
+    admin = administered(origin, "--cache", "on", "--gateway-floor", "0s")
+
+    def left():
+        feeds = {feed["url"].rsplit("/", 1)[1]: feed for feed in listed(admin, least=4)["feeds"]}
+        return {name: feed["expires"] and feed["expires"] - feed["last"] for name, feed in feeds.items()}
+    for path in ("/kept", "/hinted", "/checked", "/private"):
+        assert admin.proxy.get(path).status == 200
+    first = left()
+    assert 590 < first["kept"] <= 600 and 1790 < first["hinted"] <= 1800 and -10 < first["checked"] <= 0 and first["private"] is None
+    html = admin.ask("/feeds?search=kept").body.decode()
+    assert "<td>in 9 min</td>" in html or "<td>in 10 min</td>" in html
+    site["/kept"] = page("Cache-Control: max-age=60", body=KOI8, kind="text/xml")
+    assert admin.proxy.get("/kept", "Cache-Control: no-cache").status == 200
+    assert 50 < left()["kept"] <= 60
+
+
+PAGED = 25
+
+
+def test_the_list_goes_on(administered, origin):
+    """Every feed stands on one page, whichever order and search are asked for, from either end; names that join meanwhile keep none out."""
+    Site(origin)["*"] = page(FRESH, body=KOI8, kind="text/xml; charset=iso-8859-1")
+    admin = administered(origin)
+    for i in range(PAGED):
+        admin.proxy.get(f"/{i:02}")
+    assert listed(admin, least=PAGED)["total"] == PAGED
+    for order in ("", "sort=url&", "sort=last&mislabelled=1&", "sort=expires&search=/&"):
+        query, seen = f"?{order}limit=10", []
+        while query:
+            told = json.loads(admin.ask("/api/feeds" + query).body)
+            seen += [feed["url"] for feed in told["feeds"]]
+            query = told["next"]
+            assert told["total"] == PAGED and (query is None or all(word in query for word in order.split("&")))
+        assert len(seen) == len(set(seen)) == PAGED, order
+    last = json.loads(admin.ask("/api/feeds?sort=url&limit=10&before=").body)
+    assert [feed["url"][-2:] for feed in last["feeds"]] == [f"{i:02}" for i in range(15, 25)] and last["next"] is None
+    one = json.loads(admin.ask("/api/feeds?sort=url&limit=10").body)
+    admin.proxy.get("/0")
+    listed(admin, least=PAGED + 1)
+    assert json.loads(admin.ask("/api/feeds" + one["next"]).body)["feeds"][0]["url"].endswith("/10")
+
+
+@pytest.mark.parametrize("query", ["?after=x", "?after=1", "?after=1.", "?after=1.x", "?after=.1", "?before=1.1x", "?after=1.1&before=1.1",
+                                   "?after=" + "1" * 50])
+def test_no_place_in_the_list(told, query):
+    assert told[0].ask("/api/feeds" + query).status == told[0].ask("/feeds" + query).status == 400
+
+
+@pytest.mark.parametrize("query", ["?after=99999999999999999999999.1", "?after=-1.0", "?before=0.99999", "?sort=url&after=1.77777"])
+def test_a_place_that_no_feed_has(told, query):
+    """A feed that has left the list, or a number out of bounds, is told as one of any other place."""
+    assert told[0].ask("/api/feeds" + query).status == told[0].ask("/feeds" + query).status == 200

@@ -81,6 +81,34 @@ def test_the_table_is_sorted_and_searched(shown):
     assert shown.ask("/feed?id=99").status == 404 and shown.ask("/feed").status == 404
 
 
+def test_all_feeds_are_reached_by_links(start, old_origin):
+    """By links alone, in both directions, with the search and the order kept; an answer to HEAD has no body."""
+    Site(old_origin)["*"] = page(FRESH, body=KOI8, kind="text/xml; charset=iso-8859-1")
+    admin = Admin(start(old_origin, "--cache", "on", "--admin-listen", "127.0.0.1:0"))
+    for i in range(230):
+        admin.proxy.get(f"/{i:03}")
+    listed(admin, least=230)
+
+    def walk(path, name):
+        seen, pages = [], 0
+        while path:
+            _, html = text(admin, path)
+            seen += re.findall(r'href="/feed\?id=(\d+)"', html)
+            path = re.search(rf'<a href="(/feeds[^"]*)">{name}</a>', html)
+            path = path and path[1].replace("&amp;", "&")
+            pages += 1
+        return sorted(map(int, seen)), pages
+    assert walk("/feeds", "Next") == (list(range(1, 231)), 3)
+    _, html = text(admin, "/feeds?sort=url&search=%2F&mislabelled=1")
+    assert "1 to 100 of 230 feeds" in html and ">Previous<" not in html and ">First<" not in html
+    last = re.search(r'href="(/feeds[^"]*)">Last</a>', html)[1].replace("&amp;", "&")
+    assert "sort=url" in last and "search=/" in last and "mislabelled=1" in last
+    assert walk(last, "Previous") == (list(range(1, 231)), 3)
+    assert "131 to 230 of 230 feeds" in text(admin, last)[1]
+    head = admin.ask("/feeds", method="HEAD")
+    assert head.status == 200 and head.body == b""
+
+
 def test_the_overview(shown):
     _, html = text(shown, "/")
     for word in ("serving", "Requests", "Hits", "The last hour", "p99 time", "3 of 3 feeds", 'aria-current="page"'):

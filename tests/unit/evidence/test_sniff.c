@@ -231,7 +231,7 @@ static void containers(void)
 		UNIT_ROW(decide(true, "text/xml", (const uint8_t *)unboxed[i].bytes, unboxed[i].len, true) == SNIFF_FEED, "%s", unboxed[i].bytes);
 }
 
-/* What is answered of a beginning is the answer of the whole, unless it is SNIFF_MORE. */
+/* The answer for a beginning is SNIFF_MORE or the answer for the whole. */
 static void steady_row(bool http, const char *type, const char *bytes, size_t len, const char *name)
 {
 	const uint8_t *whole = (const uint8_t *)bytes;

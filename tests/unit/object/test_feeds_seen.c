@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,15 +62,15 @@ static void noted(void)
 		{ "stale", { .now = 100, .status = 200, .has_ttl = true, .ttl = -30, .verdict = &feed }, 1, 6, 2, 1, 21, 70, "koi8-r" },
 	};
 	struct feeds_seen *f = feeds_seen_new(MAX, 1);
-	const struct feeds_query q = { all, by_requests, 1 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct feed_seen *s = NULL;
-		size_t n;
+		struct feeds_count n;
 
 		note(f, "http://a/f", &cases[i].answer);
-		UNIT_ROW(feeds_seen_first(f, &q, &s, &n) == (n != 0) && n == cases[i].n, "%s: %zu", cases[i].rule, n);
+		UNIT_ROW(feeds_seen_first(f, &q, &s, &n) == cases[i].n && n.total == cases[i].n, "%s: %zu", cases[i].rule, n.total);
 		if (!s)
 			continue;
 		UNIT_ROW(s->requests == cases[i].requests && s->hits == cases[i].hits && s->errors == cases[i].errors &&
@@ -86,10 +87,12 @@ static void bounded(void)
 {
 	struct feeds_seen *f = feeds_seen_new(MAX, 1);
 	struct feed_answer a = { .status = 200, .verdict = &feed };
-	const struct feeds_query q = { all, by_requests, 1 }, sevens = { ends_in_7, by_requests, 3 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 },
+	                         sevens = { .want = ends_in_7, .compare = by_requests, .max = 3 };
 	struct feed_seen *list[3];
 	char url[FEEDS_SEEN_URL_MAX + 2];
-	size_t total, n;
+	struct feeds_count count;
+	size_t n;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (int i = 0; i < 20 * MAX; i++) {
@@ -99,21 +102,21 @@ static void bounded(void)
 		note(f, url, &a);
 	}
 	CU_ASSERT(feeds_seen_count(f) <= MAX && feeds_seen_count(f) > MAX / 2);
-	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, list, &total), 1);
+	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, list, &count), 1);
 	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
 	CU_ASSERT_EQUAL(list[0]->requests, 20 * MAX);
-	CU_ASSERT_EQUAL(total, feeds_seen_count(f));
+	CU_ASSERT_EQUAL(count.total, feeds_seen_count(f));
 	free(list[0]);
-	n = feeds_seen_first(f, &sevens, list, &total);
-	CU_ASSERT(n == 3 && total < feeds_seen_count(f) && !strcmp(list[0]->url, "http://hot/7"));
+	n = feeds_seen_first(f, &sevens, list, &count);
+	CU_ASSERT(n == 3 && count.total < feeds_seen_count(f) && !strcmp(list[0]->url, "http://hot/7"));
 	while (n)
 		free(list[--n]);
 	/* A URL that is too long is left out. */
-	total = feeds_seen_count(f);
+	count.total = feeds_seen_count(f);
 	memset(url, 'a', sizeof url - 1);
 	url[FEEDS_SEEN_URL_MAX] = '\0';
 	note(f, url, &a);
-	CU_ASSERT_EQUAL(feeds_seen_first(f, &q, list, &total), 1);
+	CU_ASSERT_EQUAL(feeds_seen_first(f, &q, list, &count), 1);
 	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://hot/7");
 	free(list[0]);
 	feeds_seen_free(&f);
@@ -122,17 +125,17 @@ static void bounded(void)
 /* An error of a feed that another worker has listed in the same second counts, in whatever order their notes are put. */
 static void errors_of_workers(void)
 {
-	const struct feeds_query q = { all, by_requests, 1 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
 
 	for (size_t first = 0; first < 2; first++) {
 		struct feeds_seen *f = feeds_seen_new(MAX, 2);
 		struct feed_seen *s;
-		size_t total;
+		struct feeds_count count;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		note_by(f, first, "http://a/f", &(struct feed_answer){ .now = 1, .status = 200, .verdict = &feed });
 		note_by(f, !first, "http://a/f", &(struct feed_answer){ .now = 1, .status = 502, .failed = true });
-		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &count), 1);
 		CU_ASSERT(s->requests == 2 && s->errors == 1);
 		free(s);
 		feeds_seen_free(&f);
@@ -145,19 +148,19 @@ static void of_workers(void)
 	static const struct verdict other = { .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.5/bom", .named = "utf-8" };
 	const struct feed_answer early = { .now = 10, .status = 200, .bytes = 5, .has_ttl = true, .ttl = 60, .verdict = &feed },
 	                         late = { .now = 11, .status = 304, .hit = true, .has_ttl = true, .ttl = 5, .verdict = &other };
-	const struct feeds_query q = { all, by_requests, 1 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
 
 	for (size_t first = 0; first < 2; first++) {
 		struct feeds_seen *f = feeds_seen_new(MAX, 2);
 		struct feed_seen *s;
-		size_t total;
+		struct feeds_count count;
 
 		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 		/* what the first worker noted is put first, so that the later answer comes before or after the earlier */
 		note_by(f, first, "http://a/f", &late);
 		note_by(f, !first, "http://a/f", &early);
 		note_by(f, !first, "http://a/f", &early);
-		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+		CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &count), 1);
 		CU_ASSERT(s->requests == 3 && s->hits == 1 && s->bytes == 10 && s->first == 10 && s->last == 11);
 		CU_ASSERT(s->status == 304 && s->expires == 16);
 		CU_ASSERT_STRING_EQUAL(s->charset, "utf-8");
@@ -176,13 +179,71 @@ static int crowd_answers(void)
 	return UNIT_RACES_ONLY ? EACH / 20 : EACH;
 }
 
+static int by_url(const struct feed_seen *a, const struct feed_seen *b)
+{
+	return strcmp(a->url, b->url);
+}
+
+enum { PAGE = 7 };
+
+/* Walks the list from one end to the other. Returns how many feeds came, each in its order. */
+static size_t walk(struct feeds_seen *f, bool backwards, size_t n)
+{
+	struct feed_seen *list[PAGE], edge;
+	struct feeds_query q = { .want = all, .compare = by_url, .max = PAGE, .backwards = backwards };
+	struct feeds_count count;
+	size_t seen = 0, got;
+
+	while ((got = feeds_seen_first(f, &q, list, &count)) > 0) {
+		const struct feed_seen *next = list[backwards ? 0 : got - 1];
+
+		UNIT_ROW(count.total == n && count.first == (backwards ? n - seen - got : seen), "%zu of %zu behind %zu", count.first,
+		    count.total, seen);
+		for (size_t i = 0; i < got; i++)
+			UNIT_ROW(i == 0 || by_url(list[i - 1], list[i]) < 0, "%s", list[i]->url);
+		UNIT_ROW(!q.edge || (backwards ? by_url(list[got - 1], &edge) < 0 : by_url(&edge, list[0]) < 0), "behind %s", edge.url);
+		memcpy(&edge, next, offsetof(struct feed_seen, url) + strlen(next->url) + 1);
+		q.edge = &edge;
+		seen += got;
+		while (got)
+			free(list[--got]);
+	}
+	return seen;
+}
+
+/* Every feed stands on one page, whatever the number of feeds, from either end; and what joins the list meanwhile keeps none out. */
+static void paged(void)
+{
+	struct feeds_seen *f = feeds_seen_new(1000, 1);
+	struct feed_seen edge = { .url = "http://a/015" }, *list[PAGE];
+	const struct feeds_query q = { .want = all, .compare = by_url, .max = PAGE, .edge = &edge };
+	struct feeds_count count;
+	size_t got;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	for (size_t n = 0; n < 4 * PAGE; n++) {
+		char url[32];
+
+		UNIT_ROW(walk(f, false, n) == n && walk(f, true, n) == n, "%zu feeds", n);
+		snprintf(url, sizeof url, "http://a/%03zu", 2 * (n * 11 % (4 * PAGE + 1)));
+		note(f, url, &(struct feed_answer){ .now = 1, .status = 200, .verdict = &feed });
+	}
+	note(f, "http://a/000a", &(struct feed_answer){ .now = 2, .status = 200, .verdict = &feed });
+	got = feeds_seen_first(f, &q, list, &count);
+	CU_ASSERT_FATAL(got == PAGE);
+	CU_ASSERT_STRING_EQUAL(list[0]->url, "http://a/016");
+	while (got)
+		free(list[--got]);
+	feeds_seen_free(&f);
+}
+
 static void *crowd(void *arg)
 {
 	const struct one_of_crowd *one = arg;
 	struct feeds_seen *f = one->list;
-	const struct feeds_query q = { all, by_requests, 2 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 2 };
 	struct feed_seen *list[2];
-	size_t total;
+	struct feeds_count count;
 
 	for (int i = 0; i < crowd_answers(); i++) {
 		char url[32];
@@ -191,7 +252,7 @@ static void *crowd(void *arg)
 		note_by(f, one->worker, url, &(struct feed_answer){ .now = i / 100, .status = 200, .verdict = &feed });
 		note_by(f, one->worker, "http://hot/", &(struct feed_answer){ .now = i / 100, .status = 200, .verdict = &feed });
 		if (i % 1000 == 0)
-			for (size_t n = feeds_seen_first(f, &q, list, &total); n; n--)
+			for (size_t n = feeds_seen_first(f, &q, list, &count); n; n--)
 				free(list[n - 1]);
 	}
 	return NULL;
@@ -203,9 +264,9 @@ static void crowd_upon(size_t max, bool complete)
 	struct feeds_seen *f = feeds_seen_new(max, THREADS);
 	struct one_of_crowd of[THREADS];
 	pthread_t threads[THREADS];
-	const struct feeds_query q = { all, by_requests, 1 };
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
 	struct feed_seen *s;
-	size_t total;
+	struct feeds_count count;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
 	for (size_t i = 0; i < THREADS; i++) {
@@ -215,7 +276,7 @@ static void crowd_upon(size_t max, bool complete)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	CU_ASSERT(feeds_seen_count(f) <= max);
-	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &total), 1);
+	CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &count), 1);
 	if (complete) {
 		CU_ASSERT_STRING_EQUAL(s->url, "http://hot/");
 		CU_ASSERT_EQUAL(s->requests, (uint64_t)THREADS * (uint64_t)crowd_answers());
@@ -230,4 +291,5 @@ static void shared(void)
 	crowd_upon(ROOMY, true);
 }
 
-UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "errors of workers", errors_of_workers }, { "shared", shared })
+UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "errors of workers", errors_of_workers }, { "shared", shared },
+    { "paged", paged })
