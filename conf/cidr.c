@@ -121,9 +121,24 @@ void cidr_print(FILE *out, const struct cidr *cidr)
 	fprintf(out, "%s/%u", text, cidr->bits);
 }
 
+/* RFC 1122 section 3.2.1.3, RFC 4291 section 2.5.3 */
+static const struct cidr loopback[] = {
+	[false] = { { false, { 127 } }, 8 }, [true] = { { true, { [15] = 1 } }, IPV6_BITS }
+};
+
 bool cidr_contains(const struct cidr *cidr, const struct ip *ip)
 {
 	return cidr->ip.ipv6 == ip->ipv6 && same_prefix(cidr->ip.bytes, ip->bytes, cidr->bits);
+}
+
+bool ip_is_loopback(const struct ip *ip)
+{
+	return cidr_contains(&loopback[ip->ipv6], ip);
+}
+
+bool cidr_is_loopback(const struct cidr *cidr)
+{
+	return ip_is_loopback(&cidr->ip) && cidr->bits >= loopback[cidr->ip.ipv6].bits;
 }
 
 bool cidr_list_contains(const struct cidr_list *list, const struct ip *ip)

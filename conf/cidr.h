@@ -37,6 +37,8 @@ struct ip ip_client(const struct ip *);
 bool cidr_parse(const char *text, size_t len, struct cidr *);
 void cidr_print(FILE *, const struct cidr *);
 bool cidr_contains(const struct cidr *, const struct ip *);
+bool ip_is_loopback(const struct ip *);
+bool cidr_is_loopback(const struct cidr *);    /* all addresses in it are loopback addresses */
 bool cidr_list_contains(const struct cidr_list *, const struct ip *);
 
 /* Whether the host's last label is a number: inet_aton and browsers read such a host as an IPv4 address in many

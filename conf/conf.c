@@ -153,6 +153,7 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 	if (conf_settle(conf, error) != 0)
 		return conf_note_error(conf, error);
 	conf_intercept_warn(conf);
+	conf_admin_warn(conf);
 	return 0;
 }
 

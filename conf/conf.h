@@ -170,6 +170,10 @@ const char *conf_where(const struct conf *, const struct conf_route *, const cha
 
 /* The same as messages begin: "FILE:LINE: OPTION", "--OPTION" or "UTFEED_OPTION", without the name twice; for a default
  * the option's name alone. */
+/* Whether the admin listener answers other machines by admin-allow, and no admin-token keeps them out. */
+bool conf_admin_is_open(const struct conf *);
+#define CONF_ADMIN_OPEN "without admin-token other machines get only /healthz, /readyz and /metrics"
+
 struct conf_place { char text[320]; };
 struct conf_place conf_place(const struct conf *, const struct conf_route *, const char *option);
 

@@ -163,6 +163,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	a->turn.fire = admin_on_turn;
 	sweeper_init(&a->sweeper, parts->cache, a->loop);
 	LIST_INIT(&a->conns);
+	places_init(&a->places);
 	LIST_INIT(&a->jobs);
 	for (size_t i = 0; i < parts->n_workers; i++) {
 		a->calls[i].task.run = admin_on_call;

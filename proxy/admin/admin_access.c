@@ -2,6 +2,7 @@
  * a web page can make it send requests here, by a name that the page's DNS points here (DNS rebinding), or as a form of
  * another site (cross-site request forgery). */
 #include <string.h>
+#include <strings.h>
 
 #include "conf/conf.h"
 #include "proxy/admin/admin_internal.h"
@@ -21,27 +22,53 @@ static struct slice access_field(const struct http_msg *m, const char *name)
 static bool access_host_is_ours(const struct conf *conf, const struct http_msg *m, bool secure)
 {
 	struct slice host = http_msg_get(m, H_HOST);
-	struct url_host asked = { .port_given = false };
+	struct url_host asked;
 
-	if (http_msg_count(m, H_HOST) > 1)
-		return false;
-	if (!host.len)
-		return true;
-	return url_parse_host(host.at, host.len, &asked) == URL_OK && served_host(conf, host.at, &asked, secure);
+	return !host.len ||
+	    (url_parse_host(host.at, host.len, &asked) == URL_OK && served_admin_host(conf, host.at, &asked, secure));
 }
 
-/* Whether a browser says that the request comes from a page of another site. Sources: Fetch, "Origin" and Fetch
- * Metadata; RFC 6454 section 7. */
+/* RFC 9112 section 3.2: a request of HTTP/1.1 has one Host. An empty one comes from no browser. */
+static bool access_host_is_wrong(const struct http_msg *m)
+{
+	struct slice host = http_msg_get(m, H_HOST);
+	size_t n = http_msg_count(m, H_HOST);
+	struct url_host asked;
+
+	return n > 1 || (!n && m->minor >= 1) || (host.len && url_parse_host(host.at, host.len, &asked) != URL_OK);
+}
+
+/* Whether a URL, or an origin, is of the host that is asked. */
+static bool access_is_ours(struct slice url, const struct http_msg *m)
+{
+	struct slice host = http_msg_get(m, H_HOST), rest, scheme = slice_until(url, ':', &rest);
+
+	if (!host.len || !(slice_is(scheme, "http") || slice_is(scheme, "https")) || !rest.at)
+		return false;
+	if (rest.len < host.len + 2 || memcmp(rest.at, "//", 2) != 0 ||
+	    strncasecmp(rest.at + 2, host.at, host.len) != 0)
+		return false;
+	return rest.len == host.len + 2 || rest.at[host.len + 2] == '/';
+}
+
+bool admin_page_of_ours_asks(const struct http_msg *m)
+{
+	struct slice site = access_field(m, "sec-fetch-site");
+
+	if (site.at)
+		return slice_is(site, "same-origin") || slice_is(site, "none");
+	return access_is_ours(http_msg_get(m, H_REFERER), m);
+}
+
+/* Whether a browser says that the request comes from a page of another site. Browsers send no Fetch Metadata to a plain
+ * http URL with an address, nor do old ones: their Referer tells then. Sources: Fetch, "Origin" and Fetch Metadata; RFC
+ * 6454 section 7. */
 static bool access_is_foreign(const struct http_msg *m)
 {
-	struct slice site = access_field(m, "sec-fetch-site"), origin = access_field(m, "origin"),
-	             host = http_msg_get(m, H_HOST);
+	struct slice origin = access_field(m, "origin");
+	bool says_whence = access_field(m, "sec-fetch-site").at || http_msg_get(m, H_REFERER).at;
 
-	if (site.at && !slice_is(site, "same-origin") && !slice_is(site, "none"))
-		return true;
-	return origin.at &&
-	    (origin.len < host.len + 3 || memcmp(origin.at + origin.len - host.len, host.at, host.len) != 0 ||
-	        memcmp(origin.at + origin.len - host.len - 3, "://", 3) != 0);
+	return (origin.at && !access_is_ours(origin, m)) || (says_whence && !admin_page_of_ours_asks(m));
 }
 
 /* Compares in a time that tells nothing of where the texts differ. */
@@ -108,11 +135,39 @@ static bool access_token_is_right(const struct http_msg *m, const char *token)
 	return slice_is(scheme, "basic") && access_basic(rest, token);
 }
 
-int admin_refusal(const struct conf *conf, const struct http_msg *m, const struct admin_page *page, bool secure)
+static const struct admin_refusal
+	refused_request = { 400, "A request has one Host, which names a host (RFC 9112 section 3.2)." },
+	refused_token = { 401, "This needs the token that admin-token says, as Authorization: Bearer TOKEN." },
+	refused_distance = { 403, "Without admin-token other machines get /healthz, /readyz and /metrics alone." },
+	refused_foreign = { 403, "This request was made by a page of another site." },
+	refused_page = { 404, "There is no such page. See / for what there is." },
+	refused_method = { 405, "This page does not know that method." },
+	refused_host = { 421, "This name in Host is not one that is served here (hosts)." };
+
+/* Why a request for a page other than a probe is refused. */
+static const struct admin_refusal *judge_operator(const struct conf *conf, const struct http_msg *m,
+    struct admin_asker *who, const struct admin_page *page)
 {
-	if (!access_host_is_ours(conf, m, secure))
-		return 421;
-	if (*conf->admin_token && !admin_page_is_open(page) && !access_token_is_right(m, conf->admin_token))
-		return 401;
-	return admin_page_changes(page) && access_is_foreign(m) ? 403 : 0;
+	if (!access_host_is_ours(conf, m, who->secure))
+		return &refused_host;
+	who->showed_token = *conf->admin_token && access_token_is_right(m, conf->admin_token);
+	if (*conf->admin_token && !who->showed_token)
+		return &refused_token;
+	if (!who->showed_token && !who->near && admin_page_reach(page) == OPERATORS)
+		return &refused_distance;
+	return admin_page_changes(page) && access_is_foreign(m) ? &refused_foreign : NULL;
+}
+
+const struct admin_refusal *admin_judge(const struct conf *conf, const struct http_msg *m, struct admin_asker *who,
+    const struct admin_page **page)
+{
+	struct slice query;
+	bool known;
+
+	who->showed_token = false;
+	if (access_host_is_wrong(m))
+		return &refused_request;
+	if (!(*page = admin_find(m, slice_until(http_msg_target(m), '?', &query), &known)))
+		return known ? &refused_method : &refused_page;
+	return admin_page_reach(*page) == PROBES ? NULL : judge_operator(conf, m, who, *page);
 }

@@ -93,33 +93,33 @@ enum admin_methods { TELLS, DOES, TELLS_AND_DOES };
 struct admin_page {
 	const char *path;
 	enum admin_methods methods; /* GET and HEAD tell, POST does */
-	bool open;                  /* a probe may ask without a token */
+	enum admin_reach reach;
 	bool takes_feeds;           /* a request's body may be a feed */
 	const char *what;
 	void (*answer)(struct admin_exchange *);
 };
 
 static const struct admin_page admin_pages[] = {
-	{ "/", TELLS, false, false, "what is going on, for people", admin_page_overview },
-	{ "/feeds", TELLS, false, false, "the feeds that were asked for, for people", admin_page_feeds },
-	{ "/feed", TELLS, false, false, "id=N: one of them", admin_page_feed },
-	{ "/check", TELLS_AND_DOES, false, true, "what the policies say of a feed, for people", admin_page_check },
-	{ "/api", TELLS, false, false, "this list", answer_list },
-	{ "/favicon.ico", TELLS, true, false, "the icon of the pages", answer_icon },
-	{ "/healthz", TELLS, true, false, "200 while every worker's loop turns, else 503", answer_health },
-	{ "/readyz", TELLS, true, false, "200 while clients are served as promised, else 503", answer_ready },
-	{ "/metrics", TELLS, false, false, "counters and histograms for Prometheus", answer_metrics },
-	{ "/api/status", TELLS, false, false, "what is going on, and was in the last hour", admin_api_status },
-	{ "/api/feeds", TELLS, false, false,
+	{ "/", TELLS, OPERATORS, false, "what is going on, for people", admin_page_overview },
+	{ "/feeds", TELLS, OPERATORS, false, "the feeds that were asked for, for people", admin_page_feeds },
+	{ "/feed", TELLS, OPERATORS, false, "id=N: one of them", admin_page_feed },
+	{ "/check", TELLS_AND_DOES, OPERATORS, true, "what the policies say of a feed, for people", admin_page_check },
+	{ "/api", TELLS, OPERATORS, false, "this list", answer_list },
+	{ "/favicon.ico", TELLS, PROBES, false, "the icon of the pages", answer_icon },
+	{ "/healthz", TELLS, PROBES, false, "200 while every worker's loop turns, else 503", answer_health },
+	{ "/readyz", TELLS, PROBES, false, "200 while clients are served as promised, else 503", answer_ready },
+	{ "/metrics", TELLS, NUMBERS, false, "counters and histograms for Prometheus", answer_metrics },
+	{ "/api/status", TELLS, OPERATORS, false, "what is going on, and was in the last hour", admin_api_status },
+	{ "/api/feeds", TELLS, OPERATORS, false,
 	    "sort=WORD limit=N search=TEXT mislabelled=1: the feeds that were asked for", admin_api_feeds },
-	{ "/api/config", TELLS, false, false, "the configuration in force, without secrets", admin_api_config },
-	{ "/api/check", DOES, false, true,
+	{ "/api/config", TELLS, OPERATORS, false, "the configuration in force, without secrets", admin_api_config },
+	{ "/api/check", DOES, OPERATORS, true,
 	    "url=URL, or a feed as the body and content-type=TYPE: what the policies say of it",
 	    admin_api_check },
-	{ "/api/purge", DOES, false, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
+	{ "/api/purge", DOES, OPERATORS, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
 	    admin_api_purge },
-	{ "/api/drain", DOES, false, false, "ends utfeed in an orderly way, as SIGTERM does", admin_api_drain },
-	{ "/api/log-level", TELLS_AND_DOES, false, false, "level=error|warn|info|debug, until the next reload",
+	{ "/api/drain", DOES, OPERATORS, false, "ends utfeed in an orderly way, as SIGTERM does", admin_api_drain },
+	{ "/api/log-level", TELLS_AND_DOES, OPERATORS, false, "level=error|warn|info|debug, until the next reload",
 	    admin_api_log_level },
 };
 
@@ -147,10 +147,11 @@ static bool admin_is_post(const struct http_msg *m)
 	return m->target - at == 5 && memcmp(m->base + at, "POST ", 5) == 0;
 }
 
-const struct admin_page *admin_find(const struct http_msg *m, struct slice path, int *status)
+const struct admin_page *admin_find(const struct http_msg *m, struct slice path, bool *known)
 {
 	bool post = admin_is_post(m), get = m->method == METHOD_GET || m->method == METHOD_HEAD;
 
+	*known = false;
 	for (size_t i = 0; i < sizeof admin_pages / sizeof *admin_pages; i++) {
 		const struct admin_page *p = &admin_pages[i];
 
@@ -158,16 +159,15 @@ const struct admin_page *admin_find(const struct http_msg *m, struct slice path,
 			continue;
 		if ((post && p->methods != TELLS) || (get && p->methods != DOES))
 			return p;
-		*status = 405;
+		*known = true;
 		return NULL;
 	}
-	*status = 404;
 	return NULL;
 }
 
-bool admin_page_is_open(const struct admin_page *p)
+enum admin_reach admin_page_reach(const struct admin_page *p)
 {
-	return p->open;
+	return p->reach;
 }
 
 size_t admin_page_body_max(const struct admin_page *p)

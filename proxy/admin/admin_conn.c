@@ -1,6 +1,8 @@
-/* One connection of the admin listener; see admin_internal.h. A request is read whole, then answered whole. */
+/* One connection of the admin listener; see admin_internal.h. A request is read whole, then answered whole. Each
+ * connection has a place (places.h), and is closed when another one takes that place. */
 #include <assert.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,11 +15,11 @@
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
 #include "proxy/object/response_head.h"
+#include "proxy/settings/fd_limit.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
 enum {
-	ADMIN_CONNS_MAX = 64,
 	ADMIN_IN_BYTES = 32 * 1024, /* the longest head, and what is read of a body at a time */
 	ADMIN_FIELDS_MAX = 100,
 	ADMIN_REQUEST_MS = 10000,
@@ -38,7 +40,9 @@ struct admin_conn {
 	LIST_ENTRY(admin_conn) link;
 	struct admin *admin;
 	struct conn *conn;
+	struct place place;
 	struct timer timer;
+	struct task resume; /* goes on after an answer, or with one that took longer */
 	enum admin_state state;
 	struct http_parser *parser;
 	struct http_msg msg;
@@ -51,9 +55,11 @@ struct admin_conn {
 	struct text out; /* the answer, head and body */
 	size_t sent;
 	bool keep; /* the connection outlives this answer */
-	bool secure; /* the connection uses TLS */
+	struct admin_asker who;
 	char in[ADMIN_IN_BYTES];
 };
+
+static_assert(PLACES_WAIT + PLACES_PROBE + PLACES_WORK == FD_LIMIT_ADMIN, "descriptors are kept for all places");
 
 static void admin_conn_pump(struct admin_conn *c);
 
@@ -92,10 +98,11 @@ void admin_conn_free(struct admin_conn *c)
 	struct admin *a = c->admin;
 
 	LIST_REMOVE(c, link);
-	a->n_conns--;
+	places_leave(&a->places, &c->place);
 	admin_drop_exchange(c);
 	text_free(&c->out);
 	loop_disarm(a->loop, &c->timer);
+	loop_forget_own(a->loop, &c->resume);
 	conn_close(&c->conn);
 	http_parser_free(&c->parser);
 	http_msg_free(&c->msg);
@@ -105,6 +112,31 @@ void admin_conn_free(struct admin_conn *c)
 static void admin_on_timeout(struct timer *t)
 {
 	admin_conn_free(container_of(t, struct admin_conn, timer));
+}
+
+/* Closes another connection where that is needed to make room. False: all of them may stay. */
+static bool admin_make_room(struct admin *a, enum place_kind kind)
+{
+	struct place *victim;
+
+	if (!places_are_full(&a->places, kind))
+		return true;
+	if (!(victim = places_victim(&a->places, kind)))
+		return false;
+	admin_conn_free(container_of(victim, struct admin_conn, place));
+	return true;
+}
+
+/* Moves to a place of another kind, if it is another one. False: there is none. */
+static bool admin_move(struct admin_conn *c, enum place_kind kind, bool kept)
+{
+	if (c->place.kind == kind)
+		return true;
+	if (!admin_make_room(c->admin, kind))
+		return false;
+	places_leave(&c->admin->places, &c->place);
+	places_take(&c->admin->places, &c->place, kind, kept);
+	return true;
 }
 
 static void admin_begin_request(struct admin_conn *c)
@@ -153,6 +185,7 @@ static void admin_send(struct admin_conn *c)
 static void admin_refuse(struct admin_conn *c, int status, const char *sentence)
 {
 	c->keep = false;
+	(void)admin_move(c, PLACE_WAIT, false);
 	if (!admin_open_answer(c)) {
 		admin_enter(c, ADMIN_LINGER);
 		return;
@@ -182,7 +215,12 @@ void admin_conn_answer_later(struct admin_exchange *x)
 	struct admin_conn *c = container_of(x, struct admin_conn, x);
 
 	admin_send(c);
-	admin_conn_pump(c);
+	loop_defer(c->admin->loop, &c->resume);
+}
+
+static void admin_on_resume(struct task *t)
+{
+	admin_conn_pump(container_of(t, struct admin_conn, resume));
 }
 
 static int admin_on_body(void *arg, const char *at, size_t len)
@@ -195,38 +233,20 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 	return c->body.failed;
 }
 
-static const char *admin_refusal_text(int status)
-{
-	switch (status) {
-	case 401:
-		return "This needs the token that admin-token says, as Authorization: Bearer TOKEN.";
-	case 403:
-		return "This request was made by a page of another site.";
-	case 404:
-		return "There is no such page. See / for what there is.";
-	case 405:
-		return "This page does not know that method.";
-	case 421:
-		return "This name in Host is not one that is served here (hosts).";
-	default:
-		return "Refused.";
-	}
-}
-
 /* The head is complete: says whether the request is answered at all, before its body is read. */
 static void admin_take_head(struct admin_conn *c)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 	struct iovec iov = { (char *)(uintptr_t)go_on, sizeof go_on - 1 };
-	struct slice query;
-	int status = 0;
+	const struct admin_refusal *refusal;
 
 	c->keep = c->msg.keep_alive;
-	c->page = admin_find(&c->msg, slice_until(http_msg_target(&c->msg), '?', &query), &status);
-	if (c->page)
-		status = admin_refusal(c->admin->settings->conf, &c->msg, c->page, c->secure);
-	if (status) {
-		admin_refuse(c, status, admin_refusal_text(status));
+	if ((refusal = admin_judge(c->admin->settings->conf, &c->msg, &c->who, &c->page))) {
+		admin_refuse(c, refusal->status, refusal->sentence);
+		return;
+	}
+	if (!admin_move(c, admin_page_reach(c->page) == PROBES ? PLACE_PROBE : PLACE_WORK, c->who.showed_token)) {
+		admin_refuse(c, 503, "Too many requests are being answered; try again later.");
 		return;
 	}
 	if (!c->msg.chunked && !c->msg.content_length) {
@@ -310,6 +330,7 @@ static void admin_finish(struct admin_conn *c)
 	admin_drop_exchange(c);
 	if (!c->keep) {
 		admin_enter(c, ADMIN_LINGER);
+		(void)admin_move(c, PLACE_WAIT, false);
 		conn_shutdown_write(c->conn);
 		loop_arm(c->admin->loop, &c->timer, ADMIN_LINGER_MS);
 		return;
@@ -318,6 +339,7 @@ static void admin_finish(struct admin_conn *c)
 	memmove(c->in, c->in + c->parsed, c->in_len);
 	c->parsed = 0;
 	admin_enter(c, ADMIN_HEAD);
+	(void)admin_move(c, PLACE_WAIT, false);
 	admin_begin_request(c);
 }
 
@@ -336,8 +358,11 @@ static bool admin_write(struct admin_conn *c)
 	}
 	c->sent += (size_t)n;
 	loop_arm(c->admin->loop, &c->timer, ADMIN_WRITE_MS);
-	if (c->out.failed || c->sent == c->out.len)
+	if (c->out.failed || c->sent == c->out.len) {
 		admin_finish(c);
+		loop_defer(c->admin->loop, &c->resume); /* others come first, however many requests were pipelined */
+		return false;
+	}
 	return true;
 }
 
@@ -378,41 +403,63 @@ static void admin_on_conn(void *arg, enum conn_event event)
 		admin_conn_pump(c);
 }
 
-/* Whether admin-allow names the peer. Who may open a Unix socket is said by the file's mode. */
-static bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
+/* Refuses an address that admin-allow does not name, without a place and before TLS begins. Unread bytes would make
+ * close() send a reset, which would take the answer along. */
+static void admin_turn_away(struct admin *a, int fd)
 {
-	struct ip ip;
+	static const char sentence[] = "This address may not use the admin listener (admin-allow).\n";
+	char answer[512];
+	int n = snprintf(answer, sizeof answer,
+	    "HTTP/1.1 403 %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: text/plain; charset=utf-8\r\n"
+	    "Content-Length: %zu\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+	    "Connection: close\r\n\r\n%s",
+	    http_reason_phrase(403), loop_http_date(a->loop), sizeof sentence - 1, sentence);
 
-	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
+	(void)recv(fd, loop_scratch(a->loop), LOOP_SCRATCH_BYTES, MSG_DONTWAIT);
+	if (!tls_set_door(a->settings->tls, TLS_DOOR_ADMIN))
+		(void)send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
 }
 
-void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
+static void admin_greet(struct admin_conn *c)
 {
-	struct admin_conn *c = a->n_conns < ADMIN_CONNS_MAX ? calloc(1, sizeof *c) : NULL;
-	struct tls_context *tls = tls_set_door(a->settings->tls, TLS_DOOR_ADMIN);
+	struct tls_context *tls = tls_set_door(c->admin->settings->tls, TLS_DOOR_ADMIN);
 
-	if (!c) {
-		close(fd);
-		return;
-	}
-	c->admin = a;
-	c->timer.fire = admin_on_timeout;
-	LIST_INSERT_HEAD(&a->conns, c, link);
-	a->n_conns++;
-	if (!(c->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, c)) ||
-	    http_msg_init(&c->msg, ADMIN_FIELDS_MAX) || !(c->parser = http_parser_new(true, admin_on_body, c))) {
-		admin_conn_free(c);
-		return;
-	}
 	admin_begin_request(c);
-	if (!admin_is_allowed(a, peer))
-		admin_refuse(c, 403, "This address may not use the admin listener (admin-allow).");
+	loop_arm(c->admin->loop, &c->timer, ADMIN_REQUEST_MS);
 	if (!tls)
 		admin_conn_pump(c);
 	else if (conn_start_tls(c->conn, tls, NULL, NULL))
 		admin_conn_free(c);
 	else {
-		c->secure = true;
+		c->who.secure = true;
 		conn_want(c->conn, true, false);
 	}
+}
+
+void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, socklen_t len)
+{
+	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;
+	struct admin_conn *c;
+
+	if (ip && !cidr_list_contains(&a->settings->conf->admin_allow, ip)) {
+		admin_turn_away(a, fd);
+		return;
+	}
+	if (!admin_make_room(a, PLACE_WAIT) || !(c = calloc(1, sizeof *c))) {
+		close(fd);
+		return;
+	}
+	c->admin = a;
+	c->timer.fire = admin_on_timeout;
+	c->resume = (struct task){ .run = admin_on_resume, .is_slice = true };
+	c->who.near = !ip || ip_is_loopback(ip);
+	c->place.crowd = places_crowd(ip);
+	places_take(&a->places, &c->place, PLACE_WAIT, false);
+	LIST_INSERT_HEAD(&a->conns, c, link);
+	if (!(c->conn = conn_new(a->loop, fd, peer, len, admin_on_conn, c)) ||
+	    http_msg_init(&c->msg, ADMIN_FIELDS_MAX) || !(c->parser = http_parser_new(true, admin_on_body, c)))
+		admin_conn_free(c);
+	else
+		admin_greet(c);
 }

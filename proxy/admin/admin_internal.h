@@ -12,6 +12,7 @@
 
 #include "proxy/admin/admin.h"
 #include "proxy/admin/history.h"
+#include "proxy/admin/places.h"
 #include "proxy/base/slice.h"
 #include "proxy/cache/sweeper.h"
 #include "proxy/http/http_msg.h"
@@ -44,7 +45,7 @@ struct admin {
 	size_t n_listeners;
 	struct sweeper sweeper;
 	LIST_HEAD(, admin_conn) conns;
-	size_t n_conns;
+	struct places places; /* of conns */
 	LIST_HEAD(, check_job) jobs;
 	size_t n_jobs;
 	struct timer turn;
@@ -75,9 +76,12 @@ struct admin_exchange {
 /* admin_answers.c */
 enum { ADMIN_FORM_MAX = 64 * 1024, ADMIN_FEED_MAX = 4 << 20 };
 struct admin_page;
-/* The page that is asked for; NULL: there is none, and *status says why (404, 405). */
-const struct admin_page *admin_find(const struct http_msg *, struct slice path, int *status);
-bool admin_page_is_open(const struct admin_page *);    /* no token is needed */
+/* Who gets a page. PROBES: all that admin-allow names, by any name in Host and without the token. OPERATORS: those with
+ * the token; without admin-token those on this machine. NUMBERS: OPERATORS, and without admin-token other machines. */
+enum admin_reach { PROBES, NUMBERS, OPERATORS };
+/* The page that is asked for; NULL: there is none. known: there is one of that path, for another method. */
+const struct admin_page *admin_find(const struct http_msg *, struct slice path, bool *known);
+enum admin_reach admin_page_reach(const struct admin_page *);
 bool admin_page_changes(const struct admin_page *);    /* it does more than tell */
 size_t admin_page_body_max(const struct admin_page *); /* bytes of a request's body */
 void admin_answer(const struct admin_page *, struct admin_exchange *);
@@ -105,8 +109,22 @@ void admin_page_check(struct admin_exchange *);
 void admin_api_check(struct admin_exchange *);
 
 /* admin_access.c */
-/* 0, or the status of the refusal. secure: the request came over TLS. */
-int admin_refusal(const struct conf *, const struct http_msg *, const struct admin_page *, bool secure);
+/* What is known of the client that asks. */
+struct admin_asker {
+	bool secure;       /* over TLS */
+	bool near;         /* from this machine: by a loopback address, or by a Unix socket */
+	bool showed_token; /* with this request */
+};
+struct admin_refusal {
+	int status;
+	const char *sentence;
+};
+/* Finds the page. Returns why the request is refused; NULL: it is not. */
+const struct admin_refusal *admin_judge(const struct conf *, const struct http_msg *, struct admin_asker *,
+    const struct admin_page **);
+/* Whether a page of ours made the request, or a person typed the URL into a browser. False: a page of another site may
+ * have made the request, or a program. */
+bool admin_page_of_ours_asks(const struct http_msg *);
 
 /* admin_conn.c */
 void admin_conn_new(struct admin *, int fd, const struct sockaddr *, socklen_t);

@@ -182,10 +182,14 @@ void admin_api_check(struct admin_exchange *x)
 	}
 }
 
-static void check_page_form(FILE *out)
+/* url: what the form has in it; "": nothing. */
+static void check_page_form(FILE *out, const char *url)
 {
 	fputs("<form action=\"/check\">\n<p><label for=\"url\">The feed's URL</label> <input type=\"url\" id=\"url\" "
-	      "name=\"url\" required size=\"40\"> <button>Fetch and check</button></p>\n</form>\n"
+	      "name=\"url\" required size=\"40\" value=\"",
+	    out);
+	visible_html(out, url);
+	fputs("\"> <button>Fetch and check</button></p>\n</form>\n"
 	      "<form method=\"post\" action=\"/check\" enctype=\"multipart/form-data\">\n"
 	      "<p><label for=\"file\">Or a file</label> <input type=\"file\" id=\"file\" name=\"file\" required></p>\n"
 	      "<p><label for=\"type\">The Content-Type that the server sends, if it is known</label>\n"
@@ -197,9 +201,12 @@ static void check_page_form(FILE *out)
 /* Writes the page: the forms, and a report or why there is none, where one was asked for. */
 static void check_page(struct admin_exchange *x, const struct check_report *r, const char *why)
 {
+	char url[CHECK_URL_MAX];
+
+	(void)form_get(x->query, (struct slice){ NULL, 0 }, "url", url, sizeof url);
 	admin_page_is_html(x);
 	html_begin(x->out, "Check a feed", "/check");
-	check_page_form(x->out);
+	check_page_form(x->out, url);
 	if (why) {
 		fputs("<p role=\"alert\" class=\"bad\">", x->out);
 		visible_html(x->out, why);
@@ -234,15 +241,22 @@ static void check_page_sent(struct admin_exchange *x)
 	}
 }
 
+/* A page of another site can lead a browser to any URL of ours, so utfeed fetches only what a page of ours asks for. */
 void admin_page_check(struct admin_exchange *x)
 {
 	struct check_sent sent;
+	enum form_result asked;
 
 	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
 		check_page_sent(x);
 		return;
 	}
-	switch (check_read_url(&sent, x, (struct slice){ NULL, 0 })) {
+	asked = check_read_url(&sent, x, (struct slice){ NULL, 0 });
+	if (asked == FORM_FOUND && !admin_page_of_ours_asks(x->msg)) {
+		check_page(x, NULL, "No page of this site asked for it. Press the button to fetch the URL.");
+		return;
+	}
+	switch (asked) {
 	case FORM_ABSENT:
 		check_page(x, NULL, NULL);
 		break;

@@ -64,17 +64,36 @@ static bool is_numeric(const char *name, size_t len)
 	return digits && (digits == len || name[len - digits - 1] == '.');
 }
 
+/* The name without a final dot. */
+static size_t served_length(const char *name, size_t len)
+{
+	return len - (len && name[len - 1] == '.');
+}
+
+/* Whether no web page of a stranger can have the name. */
+static bool is_no_strangers(const char *name, size_t len, bool ipv6)
+{
+	return ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || served_host_is_private(name, len);
+}
+
 bool served_host(const struct conf *conf, const char *text, const struct url_host *asked, bool tls)
 {
 	const char *name = text + asked->host.at;
-	size_t len = asked->host.len;
+	size_t len = served_length(name, asked->host.len);
 
-	if (!len || (tls && !conf->hosts.count))
+	if (!asked->host.len || (tls && !conf->hosts.count))
 		return true;
-	if (name[len - 1] == '.')
-		len--;
-	if (conf->hosts.count)
-		return served_host_is_listed(&conf->hosts, name, len) || is_a_routes(conf, name, len);
-	return asked->ipv6 || is_numeric(name, len) || !memchr(name, '.', len) || served_host_is_private(name, len) ||
-	    is_a_routes(conf, name, len);
+	if (is_a_routes(conf, name, len))
+		return true;
+	return conf->hosts.count ? served_host_is_listed(&conf->hosts, name, len)
+	                         : is_no_strangers(name, len, asked->ipv6);
+}
+
+bool served_admin_host(const struct conf *conf, const char *text, const struct url_host *asked, bool tls)
+{
+	const char *name = text + asked->host.at;
+	size_t len = served_length(name, asked->host.len);
+
+	return tls || !asked->host.len || is_no_strangers(name, len, asked->ipv6) ||
+	    served_host_is_listed(&conf->hosts, name, len);
 }

@@ -10,5 +10,8 @@
 /* text: a Host field, with asked parsed from it. A request whose Host is empty or absent comes from no browser and is
  * served. tls: the client knows from our certificate that the name is ours. */
 bool served_host(const struct conf *, const char *text, const struct url_host *asked, bool tls);
+/* Likewise for the admin listener, which has names of its own: addresses, names that no stranger can register, and the
+ * names of hosts. The hosts of routes are not among them. */
+bool served_admin_host(const struct conf *, const char *text, const struct url_host *asked, bool tls);
 
 #endif

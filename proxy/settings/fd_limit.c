@@ -15,13 +15,12 @@ void fd_limit_raise(void)
 	}
 }
 
-size_t fd_limit_clients(void)
+size_t fd_limit_clients(size_t others)
 {
+	size_t kept = DESCRIPTORS_OWN + others;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return (size_t)-1;
-	return limit.rlim_cur < DESCRIPTORS_OWN + DESCRIPTORS_PER_CLIENT
-	    ? 1
-	    : (limit.rlim_cur - DESCRIPTORS_OWN) / DESCRIPTORS_PER_CLIENT;
+	return limit.rlim_cur < kept + DESCRIPTORS_PER_CLIENT ? 1 : (limit.rlim_cur - kept) / DESCRIPTORS_PER_CLIENT;
 }

@@ -9,8 +9,10 @@
 /* Raises the soft limit to the hard one: it is often 1024, for programs that use select(). */
 void fd_limit_raise(void);
 
-/* How many clients there is room for, each with a connection to an origin, beside listeners, DNS, stores and the loops;
- * at least one. */
-size_t fd_limit_clients(void);
+/* The most connections at the admin listener. */
+enum { FD_LIMIT_ADMIN = 168 };
+/* How many clients there is room for, each with a connection to an origin, beside listeners, DNS, stores, the loops and
+ * so many others; at least one. */
+size_t fd_limit_clients(size_t others);
 
 #endif

@@ -16,7 +16,8 @@
  * configuration sets max-connections; else nobody has asked for so many. */
 static size_t settings_max_clients(const struct conf *conf)
 {
-	size_t wanted = (size_t)conf->max_connections, room = fd_limit_clients() / (size_t)conf->workers;
+	size_t admin = conf->admin_listen.count ? FD_LIMIT_ADMIN : 0;
+	size_t wanted = (size_t)conf->max_connections, room = fd_limit_clients(admin) / (size_t)conf->workers;
 
 	if (wanted <= room)
 		return wanted;

@@ -12,6 +12,7 @@ from test_admin import KOI8, WORKERS, Admin, listed
 from wire import TIMEOUT
 
 PAGES = ["/", "/feeds", "/check"]
+OURS = "Sec-Fetch-Site: same-origin"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,8 @@ def shown(start_once, old_origin):
 
 
 def text(admin, path):
-    got = admin.ask(path)
+    """As a link of one of the pages leads there."""
+    got = admin.ask(path, OURS)
     assert got.status == 200 and got["Content-Type"] == "text/html; charset=utf-8"
     return got, got.body.decode()
 
@@ -175,17 +177,36 @@ def test_the_guard_counts_for_checks_too(start, old_origin):
     assert 'role="alert"' in html and "<article" not in html
 
 
-def test_a_page_of_another_site_cannot_have_urls_fetched(shown, old_origin):
-    assert shown.ask(f"/check?url={old_origin.url}/plain", "Sec-Fetch-Site: cross-site").status == 403
+# What a browser says of the page that leads it to /check?url=..., the status, whether utfeed fetches
+LED = {
+    "a page of ours": (("Sec-Fetch-Site: same-origin",), 200, True),
+    "written by hand": (("Sec-Fetch-Site: none",), 200, True),
+    "a page of ours, by an address": (("Referer: http://localhost/feeds",), 200, True),
+    "another site": (("Sec-Fetch-Site: cross-site",), 403, False),
+    "another port": (("Sec-Fetch-Site: same-site",), 403, False),
+    "another site, by an address": (("Referer: http://evil.test/",), 403, False),
+    "a site whose name begins so": (("Referer: http://localhost.evil.test/",), 403, False),
+    "a site that lies": (("Sec-Fetch-Site: cross-site", "Referer: http://localhost/"), 403, False),
+    "nothing": ((), 200, False),
+}
+
+
+@pytest.mark.parametrize("case", LED)
+def test_who_can_have_urls_fetched(shown, old_origin, case):
+    """Else the page has the URL in its form, for a button to be pressed."""
+    fields, status, fetched = LED[case]
+    got = shown.ask(f"/check?url={old_origin.url}/plain%22%3E", *fields)
+    assert got.status == status and (b"<article" in got.body) == fetched
+    assert status == 403 or f'value="{old_origin.url}/plain&quot;&gt;"' in got.body.decode()
 
 
 def test_checks_that_wait(start, another):
     """Four at a time; who leaves does not hold its place for long; the end waits for none."""
     origin = another()
     admin = Admin(start(None, "--admin-listen", "127.0.0.1:0"))
-    waiting = [Client(admin.port).ask(f"/check?url={origin.url}/{i}", host="localhost") for i in range(4)]
+    waiting = [Client(admin.port).ask(f"/check?url={origin.url}/{i}", OURS, host="localhost") for i in range(4)]
     held = [origin.receive() for _ in range(4)]
-    assert b"try again later" in admin.ask(f"/check?url={origin.url}/5").body
+    assert b"try again later" in admin.ask(f"/check?url={origin.url}/5", OURS).body
     assert admin.post(f"/api/check?url={origin.url}/5").status == 503
     held[0].answer(page(body=KOI8, kind="text/xml"))
     [first] = select.select([client.sock for client in waiting], [], [], TIMEOUT)[0]
