@@ -14,11 +14,14 @@
 #include "proxy/dns/resolve.h"
 #include "proxy/net/conn.h"
 #include "proxy/net/loop.h"
+#include "proxy/net/own_sockets.h"
 #include "proxy/origin/fetch_record.h"
 #include "proxy/origin/happy_eyeballs.h"
 #include "proxy/origin/parent_tunnel.h"
 #include "proxy/settings/guard.h"
 #include "proxy/settings/parent.h"
+
+#define ORIGIN_OWN "own listener"
 
 /* A connection under way to one address. */
 struct attempt {
@@ -122,15 +125,18 @@ static void origin_note(struct origin *o, enum failure_kind error, int err)
 
 static void origin_on_attempt(void *arg, enum conn_event event);
 
-/* Whether the guard refuses the address. Its reason is noted only if no attempt has failed yet. */
+/* Whether the address must not be connected to: the guard refuses it, or it is our own. The reason is noted only if no
+ * attempt has failed yet. */
 static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 {
-	const char *why =
-	    o->guard ? guard_check_address(o->guard, &o->pass, (const struct sockaddr *)&a->address) : NULL;
+	const struct sockaddr *address = (const struct sockaddr *)&a->address;
+	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, address) : NULL;
 
+	if (!why && own_sockets_have(address))
+		why = ORIGIN_OWN;
 	if (why && (o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR ||
 	    o->failure.error == FAILURE_DNS_TIMEOUT))
-		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s", why);
+		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s%s", origin_whose(o), why);
 	return why;
 }
 
@@ -352,13 +358,22 @@ static void origin_on_timeout(struct timer *timer)
 	origin_fail(o, error, details);
 }
 
-/* Why the guard refuses the name before it is looked up. If a parent looks it up, the guard checks nothing more after
- * this. NULL: it does not refuse. */
-static const char *origin_check_name(struct origin *o, const struct origin_target *target)
+static const char *origin_ask_guard(struct origin *o, const struct origin_target *target)
 {
 	const char *why = guard_check_name(target->guard, target->host, target->port, &o->pass);
 
 	return why || !o->parent ? why : guard_check_unresolved(target->guard, &o->pass, target->host);
+}
+
+/* Why the name is refused before it is looked up. If a parent looks it up, nothing more is checked after this; the
+ * parent may be on this machine. NULL: it is not refused. */
+static const char *origin_check_name(struct origin *o, const struct origin_target *target)
+{
+	const char *why = target->guard ? origin_ask_guard(o, target) : NULL;
+
+	if (!why && o->parent && own_sockets_have_host(target->host, target->port))
+		why = ORIGIN_OWN;
+	return why;
 }
 
 struct origin *origin_open(struct loop *l, struct resolver *resolver, const struct origin_target *target,
@@ -383,7 +398,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->refuse.run = origin_on_refuse;
 	o->timer.fire = origin_on_timeout;
 	o->pace.fire = origin_on_pace;
-	if (target->guard && (why = origin_check_name(o, target))) {
+	if ((why = origin_check_name(o, target))) {
 		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s", why);
 		loop_defer(l, &o->refuse);
 		return o;

@@ -12,6 +12,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
 #include "proxy/net/loop.h"
+#include "proxy/net/own_sockets.h"
 #include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
@@ -36,13 +37,24 @@ static void server_on_worker_done(void *arg)
 	kill(getpid(), SIG_WORKER_DONE);
 }
 
+/* The sockets of a group have one address. */
+static int server_know_sockets(const struct sockets *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (own_sockets_add(s->groups[i].fds[0])) {
+			log_error("listen: out of memory");
+			return -1;
+		}
+	return 0;
+}
+
 /* Opens the listening sockets: those of the former process, those of the service manager, and what is left to bind. */
 static int server_open_sockets(struct server *s)
 {
 	const struct conf *conf = s->first->conf;
 
 	if (takeover_ask(&s->former, conf, &s->sockets, &s->notify) || inherit_sockets(&s->sockets, conf) ||
-	    sockets_bind(&s->sockets, conf, s->n_workers))
+	    sockets_bind(&s->sockets, conf, s->n_workers) || server_know_sockets(&s->sockets))
 		return -1;
 	if (!*conf->takeover_socket)
 		return 0;
@@ -104,13 +116,27 @@ static int server_make_admin(struct server *s, const struct worker_listener *lis
 	return s->admin ? 0 : -1;
 }
 
+/* Whether other machines may reach the socket, of which the configuration has said nothing yet. */
+static bool server_is_wide(const struct socket_group *g)
+{
+	struct ip ip;
+
+	return !g->configured && ip_from_sockaddr((const struct sockaddr *)&g->address, &ip) && !ip_is_loopback(&ip);
+}
+
 static void server_say_admin(const struct server *s)
 {
 	char text[SOCKET_TEXT_MAX];
 
-	for (size_t i = 0; i < s->sockets.n; i++)
-		if (s->sockets.groups[i].kind == SOCKET_ADMIN_LISTEN)
-			log_info("admin listener on %s", socket_address_text(text, &s->sockets.groups[i].address));
+	for (size_t i = 0; i < s->sockets.n; i++) {
+		const struct socket_group *g = &s->sockets.groups[i];
+
+		if (g->kind != SOCKET_ADMIN_LISTEN)
+			continue;
+		log_info("admin listener on %s", socket_address_text(text, &g->address));
+		if (server_is_wide(g) && conf_admin_is_open(s->first->conf))
+			log_warn("admin-listen: %s: " CONF_ADMIN_OPEN, text);
+	}
 }
 
 /* The workers run already: the admin listener answers from the start that they do. */
@@ -193,6 +219,7 @@ void server_end(struct server *s)
 	takeover_free(&s->takeover);
 	takeover_former_free(&s->former);
 	sockets_free(&s->sockets);
+	own_sockets_free();
 	watchdog_end(&s->watchdog);
 	notify_close(&s->notify);
 	if (s->signals >= 0)

@@ -462,9 +462,10 @@ def test_one_utfeed_behind_another(start, origin, secure, authority):
 
 
 @pytest.mark.parametrize("cache", ["on", "off"])
-def test_a_utfeed_that_is_its_own_parent_finds_out(start, cache):
-    own = f"127.0.0.1:{server_port()}"
-    got = start(None, "--listen", own, "--cache", cache, env={"http_proxy": own}).get(f"/http://{NAME}/f")
+def test_a_utfeed_that_is_its_parents_parent_finds_out(start, cache):
+    one, two = (f"127.0.0.1:{server_port()}" for _ in range(2))
+    start(None, "--listen", two, "--cache", cache, env={"http_proxy": one})
+    got = start(None, "--listen", one, "--cache", cache, env={"http_proxy": two}).get(f"/http://{NAME}/f")
     assert got.status == 502 and error_of(got) == "proxy_loop_detected"
 
 
