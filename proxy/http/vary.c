@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VARY_NAMES_MAX = 32, VARY_NAMES_MAX_BYTES = 64 * 1024, VARY_MEMBERS_MAX = 64 };
+enum { VARY_NAMES_MAX = 32, VARY_NAMES_MAX_BYTES = 64 * 1024 };
 
 static int compare_names(const void *a, const void *b)
 {
@@ -17,22 +17,44 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* Fields that utfeed writes itself, so that clients' requests cannot be compared by them. */
-static bool is_ours(struct slice name)
-{
-	static const char *const ours[] = { "range", "if-range", "if-none-match", "if-modified-since", "if-match",
-		"if-unmodified-since" };
+/* What the value of a request field does to the choice of a response. */
+enum vary_field {
+	VARY_AS_IT_STANDS,     /* members count in their order and case; blanks round their commas do not */
+	VARY_PREFERENCE,       /* the same, and what vary_add_preference() makes alike does not count */
+	VARY_ALIKE,            /* every request to one URL has the same */
+	VARY_OURS              /* utfeed writes it itself, so that clients' requests cannot be compared by it */
+};
 
-	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-		if (slice_is(name, ours[i]))
-			return true;
-	return false;
+/* All other fields count as they stand. Preferences are those of RFC 9110 section 12.5, whose order counts: of members
+ * with equal weight many origins take the first (section 12.5.4). */
+static const struct { const char *name; enum vary_field is; } vary_fields[] = {
+	{ "accept", VARY_PREFERENCE },
+	{ "accept-charset", VARY_PREFERENCE },
+	{ "accept-encoding", VARY_ALIKE },
+	{ "accept-language", VARY_PREFERENCE },
+	{ "host", VARY_ALIKE },
+	{ "if-match", VARY_OURS },
+	{ "if-modified-since", VARY_OURS },
+	{ "if-none-match", VARY_OURS },
+	{ "if-range", VARY_OURS },
+	{ "if-unmodified-since", VARY_OURS },
+	{ "range", VARY_OURS },
+};
+
+static enum vary_field vary_field_is(struct slice name)
+{
+	for (size_t i = 0; i < sizeof vary_fields / sizeof *vary_fields; i++)
+		if (slice_is(name, vary_fields[i].name))
+			return vary_fields[i].is;
+	return VARY_AS_IT_STANDS;
 }
 
-/* Every request of one URL has the same Host. */
-static bool never_differs(struct slice name)
+/* Appends ASCII in lower case. */
+static void add_lower(struct text *t, struct slice s)
 {
-	return slice_is(name, "accept-encoding") || slice_is(name, "host");
+	text_add(t, s.at, s.len);
+	for (size_t i = t->len - s.len; !t->failed && i < t->len; i++)
+		t->bytes[i] = (char)tolower((unsigned char)t->bytes[i]);
 }
 
 enum vary vary_names(struct text *names, const struct http_msg *m)
@@ -49,10 +71,12 @@ enum vary vary_union(struct text *names, const struct http_msg *m, struct slice 
 	while (others.at && others.len && n < VARY_NAMES_MAX)
 		list[n++] = slice_until(others, ',', &others);
 	while (http_msg_next_member(m, H_VARY, &it, &name)) {
+		enum vary_field is = vary_field_is(name);
+
 		/* With so many fields hardly two requests are equal, so this counts as "*". */
-		if (slice_is(name, "*") || is_ours(name) || n == VARY_NAMES_MAX)
+		if (slice_is(name, "*") || is == VARY_OURS || n == VARY_NAMES_MAX)
 			return VARY_ALL;
-		if (!never_differs(name))
+		if (is != VARY_ALIKE)
 			list[n++] = name;
 	}
 	qsort(list, n, sizeof *list, compare_names);
@@ -61,8 +85,7 @@ enum vary vary_union(struct text *names, const struct http_msg *m, struct slice 
 			continue;
 		if (names->len > start)
 			text_puts(names, ",");
-		for (size_t j = 0; j < list[i].len; j++)
-			text_add(names, &(char){ (char)tolower((unsigned char)list[i].at[j]) }, 1);
+		add_lower(names, list[i]);
 	}
 	return n ? VARY_FIELDS : VARY_NOTHING;
 }
@@ -79,48 +102,53 @@ bool vary_names_valid(struct slice names)
 	return names.len && names.len <= VARY_NAMES_MAX_BYTES && n <= VARY_NAMES_MAX;
 }
 
-/* Whether the field is a list of preferences, like Accept, in which case and order of the words mean nothing (RFC 9110
- * sections 12.4.2 and 12.5, RFC 4647 section 2). */
-static bool is_preference(struct slice name)
-{
-	return slice_is(name, "accept") || slice_is(name, "accept-language") || slice_is(name, "accept-charset");
-}
-
-/* Takes the member before the next comma outside quotes; false at the end. An empty value is one empty member. */
-static bool next_member(struct slice *rest, struct slice *member)
+/* Takes the part before the next `by` outside quotes; false at the end. An empty value is one empty part. */
+static bool next_part(struct slice *rest, char by, struct slice *part)
 {
 	size_t len = 0;
 	bool quoted = false;
 
 	if (!rest->at)
 		return false;
-	for (; len < rest->len && (quoted || rest->at[len] != ','); len++) {
+	for (; len < rest->len && (quoted || rest->at[len] != by); len++) {
 		quoted ^= rest->at[len] == '"';
 		len += quoted && rest->at[len] == '\\' && len + 1 < rest->len;
 	}
-	*member = slice_trim((struct slice){ rest->at, len });
+	*part = slice_trim((struct slice){ rest->at, len });
 	*rest = len < rest->len ? (struct slice){ rest->at + len + 1, rest->len - len - 1 } : (struct slice){ NULL, 0 };
 	return true;
 }
 
-/* Appends a member of a list: a preference in lower case and without blanks, anything else as it stands. */
-static void add_member(struct text *key, struct slice member, bool preference)
+/* Whether the parameter says what holds without it: a weight of 1 (RFC 9110 section 12.4.2). */
+static bool is_full_weight(struct slice name, struct slice value)
 {
-	if (!preference)
-		text_add(key, member.at, member.len);
-	for (size_t i = 0; preference && i < member.len; i++)
-		if (member.at[i] != ' ' && member.at[i] != '\t')
-			text_add(key, &(char){ (char)tolower((unsigned char)member.at[i]) }, 1);
+	if (!slice_is(name, "q") || !value.len || value.at[0] != '1' || (value.len > 1 && value.at[1] != '.'))
+		return false;
+	for (size_t i = 2; i < value.len; i++)
+		if (value.at[i] != '0')
+			return false;
+	return true;
 }
 
-static void add_members(struct text *key, struct slice *list, size_t n, bool preference, bool *any)
+/* Appends a member of Accept or a field like it: the range and the names of parameters in lower case, without blanks
+ * round semicolons and without a last weight of 1. A parameter's value may be one whose case counts, as that of profile
+ * is. */
+static void vary_add_preference(struct text *key, struct slice member)
 {
-	if (preference)
-		qsort(list, n, sizeof *list, compare_names);
-	for (size_t i = 0; i < n; i++) {
-		text_puts(key, *any ? "," : "=");
-		add_member(key, list[i], preference);
-		*any = true;
+	struct slice part, name, value;
+
+	next_part(&member, ';', &part);
+	add_lower(key, part);
+	while (next_part(&member, ';', &part)) {
+		name = slice_until(part, '=', &value);
+		if (!member.at && value.at && is_full_weight(name, value))
+			return;
+		text_puts(key, ";");
+		add_lower(key, name);
+		if (value.at) {
+			text_puts(key, "=");
+			text_add(key, value.at, value.len);
+		}
 	}
 }
 
@@ -139,28 +167,29 @@ static bool vary_next_line(struct slice *sent, struct slice *name, struct slice 
 	return true;
 }
 
-/* Each name gets a line. No value contains the end of a line, so that different requests never write the same text. */
+/* Each name gets a line. No value contains the end of a line, so that different requests never write the same text. The
+ * colon tells these keys from those of utfeed 0.1, which sorted preferences and may be in a store yet. */
 void vary_key(struct text *key, struct slice names, struct slice sent)
 {
-	struct slice rest = names, list[VARY_MEMBERS_MAX];
+	struct slice rest = names;
 
 	while (rest.at && rest.len) {
-		struct slice name = slice_until(rest, ',', &rest), lines = sent, field, value;
-		bool any = false, preference = is_preference(name);
-		size_t n = 0;
+		struct slice name = slice_until(rest, ',', &rest), lines = sent, field, value, member;
+		bool any = false, preference = vary_field_is(name) == VARY_PREFERENCE;
 
 		text_add(key, name.at, name.len);
 		while (vary_next_line(&lines, &field, &value)) {
 			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
-			while (next_member(&value, &list[n]))
-				if (++n == VARY_MEMBERS_MAX) {        /* longer lists are sorted piece by piece */
-
-					add_members(key, list, n, preference, &any);
-					n = 0;
-				}
+			while (next_part(&value, ',', &member)) {
+				text_puts(key, any ? "," : ":");
+				any = true;
+				if (preference)
+					vary_add_preference(key, member);
+				else
+					text_add(key, member.at, member.len);
+			}
 		}
-		add_members(key, list, n, preference, &any);
 		text_puts(key, "\n");
 	}
 }

@@ -432,6 +432,8 @@ def test_head_on_a_miss_is_no_body_for_get(proxy, site):
 
 @pytest.mark.parametrize("name,one,same,other", [
     ("Accept-Language", "de, en;q=0.5", "DE,en;q=0.5", "fr"), ("Accept-Language", "de", None, "de, en"),
+    ("Accept-Language", "de, fr", "DE;q=1.0 ,fr", "fr, de"), ("Accept", "text/xml, a/b;p=X", "Text/XML,a/b ; P=X", "a/b;p=X, text/xml"),
+    ("Accept", "a/b;p=X", None, "a/b;p=x"),
     ("User-Agent", "one", None, "two"), ("From", "a@b", None, "A@b"), ("ACCEPT-LANGUAGE", "de", "de", None),
 ])
 def test_vary(proxy, site, name, one, same, other):

@@ -98,7 +98,7 @@ def normal(name, value):
     if value is None:
         return None
     members = [member.strip() for member in value.split(",")]
-    return ",".join(sorted("".join(member.lower().split()) for member in members) if name in PREFERENCES else members)
+    return ",".join("".join(member.lower().split()) if name in PREFERENCES else member for member in members)
 
 
 def alike(q, request, names):

@@ -104,10 +104,25 @@ static void keys(void)
 		{ "open quote", "foo", "Foo: \"a, b\n", "Foo: \"a,b\n", false },
 		{ "escape at the end", "foo", "Foo: \"a\\\n", "Foo: \"a\n", false },
 		{ "order in an unknown list", "foo", "Foo: 1, 2\n", "Foo: 2, 1\n", false },
-		{ "RFC 9110 12.5.4: order of languages", "accept-language", "Accept-Language: en, de\n", "Accept-Language: de, en\n", true },
+		{ "RFC 9110 12.5.4: order of languages", "accept-language", "Accept-Language: en, de\n", "Accept-Language: de, en\n", false },
+		{ "order of types", "accept", "Accept: text/html, text/xml\n", "Accept: text/xml, text/html\n", false },
+		{ "order of charsets", "accept-charset", "Accept-Charset: koi8-r, utf-8\n", "Accept-Charset: utf-8, koi8-r\n", false },
+		{ "order where weights differ: some origins take the first", "accept-language", "Accept-Language: en;q=0.5, de\n",
+			"Accept-Language: de, en;q=0.5\n", false },
+		{ "RFC 9110 12.4.2: a weight of 1", "accept-language", "Accept-Language: en;q=1, de; Q=1.000\n", "Accept-Language: en, de\n", true },
+		{ "a weight of less", "accept-language", "Accept-Language: en;q=0.1\n", "Accept-Language: en\n", false },
+		{ "no weight", "accept-language", "Accept-Language: en;q=10\n", "Accept-Language: en\n", false },
+		{ "a weight before an extension of Accept (RFC 7231 5.3.2)", "accept", "Accept: a/b;q=1;level=1\n", "Accept: a/b;level=1\n", false },
+		{ "RFC 9110 8.3.1: case of types and names", "accept", "Accept: Text/HTML;Level=1\n", "Accept: text/html;level=1\n", true },
+		{ "case of a parameter's value", "accept", "Accept: a/b;profile=X\n", "Accept: a/b;profile=x\n", false },
+		{ "case in quotes", "accept", "Accept: a/b;profile=\"X; y\"\n", "Accept: a/b;profile=\"x; y\"\n", false },
+		{ "blanks in a quoted value", "accept", "Accept: a/b;profile=\"x; y\"\n", "Accept: a/b;profile=\"x;y\"\n", false },
+		{ "a comma in a quoted value", "accept", "Accept: a/b;x=\"1, 2\"\n", "Accept: a/b;x=\"1,2\"\n", false },
+		{ "a name without a value", "accept", "Accept: a/b;x\n", "Accept: a/b;x=\n", false },
+		{ "blanks inside a language", "accept-language", "Accept-Language: e n\n", "Accept-Language: en\n", false },
 		{ "RFC 4647 2: case of languages", "accept-language", "Accept-Language: en, de\n", "Accept-Language: eN, De\n", true },
 		{ "blanks in languages", "accept-language", "Accept-Language: en;q=0.5,de\n", "Accept-Language:  en ; q=0.5 ,  de\n", true },
-		{ "languages in two lines", "accept-language", "Accept-Language: en\nAccept-Language: de\n", "Accept-Language: de, en\n", true },
+		{ "languages in two lines", "accept-language", "Accept-Language: en\nAccept-Language: de\n", "Accept-Language: en, de\n", true },
 		{ "weights", "accept-language", "Accept-Language: en;q=0.5, de\n", "Accept-Language: en, de;q=0.5\n", false },
 		{ "other languages", "accept-language", "Accept-Language: en\n", "Accept-Language: en-GB\n", false },
 		{ "a value cannot pass for another field", "bar,foo", "Bar: 1\nFoo: 2;bar=1\n", "Bar: 1;foo=2\nFoo: 1\n", false },
@@ -123,18 +138,13 @@ static void keys(void)
 	}
 }
 
-/* More members than are sorted at a time are all in the key. */
-static void many(void)
+/* Old stores have keys in which preferences are sorted: none of them is a key of today. */
+static void old_keys(void)
 {
-	char lines[1024] = "Accept-Language: ";
-	struct text t;
+	struct text t = key("accept-language", "Accept-Language: de, fr\n");
 
-	for (int i = 0; i < 150; i++)
-		strcat(lines, i ? ",x" : "x");
-	strcat(lines, "\n");
-	t = key("accept-language", lines);
-	CU_ASSERT_EQUAL(t.len, strlen("accept-language=") + 150 + 149 + 1);
+	UNIT_ROW(t.len && memcmp(t.bytes, "accept-language=", 16), "issue 31 A 9: %.*s", (int)t.len, t.bytes);
 	free(t.bytes);
 }
 
-UNIT_SUITE(vary, { "names", names }, { "valid-names", valid_names }, { "unions", unions }, { "keys", keys }, { "many", many })
+UNIT_SUITE(vary, { "names", names }, { "valid-names", valid_names }, { "unions", unions }, { "keys", keys }, { "old-keys", old_keys })
