@@ -5,20 +5,15 @@
 #include <string.h>
 
 #include "core/text/utf8.h"
+#include "proxy/base/json_text.h"
 
-/* Writes well-formed UTF-8, escaped by RFC 8259 section 7; DEL and C1 controls are escaped too, for the sake of
- * terminals. */
+/* Writes well-formed UTF-8, escaped as json_text.h says. */
 static void put_valid(FILE *out, const uint8_t *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '"' || text[i] == '\\')
-			fprintf(out, "\\%c", text[i]);
-		else if (text[i] < 0x20 || text[i] == 0x7f)
-			fprintf(out, "\\u%04x", text[i]);
-		else if (text[i] == 0xc2 && text[i + 1] < 0xa0)
-			fprintf(out, "\\u%04x", text[++i]);
-		else
-			putc(text[i], out);
+	for (size_t i = 0, width; i < len; i += width) {
+		char character[JSON_CHARACTER_MAX];
+
+		fwrite(character, 1, json_text_character(character, text + i, &width), out);
 	}
 }
 
@@ -34,7 +29,7 @@ static void put_string(FILE *out, const char *text)
 
 		put_valid(out, at, n);
 		if (n < len) {
-			fputs("\\ufffd", out);
+			fputs(JSON_REPLACEMENT, out);
 			n += utf8_bad_length(at + n, len - n, &incomplete);
 		}
 		at += n;

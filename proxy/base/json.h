@@ -1,6 +1,6 @@
 /* Owns writing JSON (RFC 8259) to a stdio stream, on one line.
  * Must not know: what is written.
- * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and control characters are always
+ * Invariant: the output is valid JSON in UTF-8 whatever bytes the strings hold, and what json_text.h escapes is always
  * escaped. */
 #ifndef UTFEED_PROXY_BASE_JSON_H
 #define UTFEED_PROXY_BASE_JSON_H

@@ -2,32 +2,37 @@
 #include "proxy/base/json_text.h"
 
 #include "core/text/utf8.h"
+#include "proxy/base/unseen.h"
 
-enum { JSON_UNIT_MAX = 6 };            /* "\u0000" */
-
-static size_t write_escape(char out[JSON_UNIT_MAX], unsigned char c)
+static void add_unit(struct text *t, uint32_t unit)
 {
-	struct text t = text_on(out, JSON_UNIT_MAX);
+	text_puts(t, "\\u");
+	text_hex(t, unit, 4);
+}
 
-	text_puts(&t, "\\u");
-	text_hex(&t, c, 4);
+/* A character beyond 16 bits is a pair of surrogates (RFC 8259 section 7). */
+static size_t write_escape(char out[JSON_CHARACTER_MAX], uint32_t c)
+{
+	struct text t = text_on(out, JSON_CHARACTER_MAX);
+
+	if (c >= 0x10000)
+		add_unit(&t, 0xd800 + ((c - 0x10000) >> 10));
+	add_unit(&t, c < 0x10000 ? c : 0xdc00 + (c & 0x3ff));
 	return t.len;
 }
 
-/* Writes the character at a place of well-formed text. *width: the bytes it takes there. Returns the bytes it takes
- * here. */
-static size_t write_character(char out[JSON_UNIT_MAX], const uint8_t *at, size_t *width)
+size_t json_text_character(char out[JSON_CHARACTER_MAX], const uint8_t *at, size_t *width)
 {
-	*width = *at < 0x80 ? 1 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-	if (*at < 0x20 || *at == 0x7f)
-		return write_escape(out, *at);
-	if (*at == 0xc2 && at[1] < 0xa0)
-		return write_escape(out, at[1]);
-	if (*at == '"' || *at == '\\') {
+	uint32_t c;
+
+	*width = utf8_next(at, &c);
+	if (c == '"' || c == '\\') {
 		out[0] = '\\';
-		out[1] = (char)*at;
+		out[1] = (char)c;
 		return 2;
 	}
+	if ((c < 0x20 || c > 0x7e) && unseen(c))
+		return write_escape(out, c);
 	memcpy(out, at, *width);
 	return *width;
 }
@@ -36,8 +41,8 @@ static size_t write_character(char out[JSON_UNIT_MAX], const uint8_t *at, size_t
 static bool add_valid(struct text *t, const uint8_t *text, size_t len, size_t *room)
 {
 	for (size_t at = 0, width; at < len; at += width) {
-		char unit[JSON_UNIT_MAX];
-		size_t n = write_character(unit, text + at, &width);
+		char unit[JSON_CHARACTER_MAX];
+		size_t n = json_text_character(unit, text + at, &width);
 
 		if (n > *room)
 			return false;
@@ -60,10 +65,10 @@ void json_text_bytes(struct text *t, struct slice bytes, size_t max)
 		if (!add_valid(t, at, n, &max))
 			break;
 		if (n < len) {
-			if (max < JSON_UNIT_MAX)
+			if (max < strlen(JSON_REPLACEMENT))
 				break;
-			text_puts(t, "\\ufffd");
-			max -= JSON_UNIT_MAX;
+			text_puts(t, JSON_REPLACEMENT);
+			max -= strlen(JSON_REPLACEMENT);
 			n += utf8_bad_length(at + n, len - n, &incomplete);
 		}
 		at += n;

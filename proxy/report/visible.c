@@ -4,27 +4,7 @@
 #include <string.h>
 
 #include "core/text/utf8.h"
-
-/* Characters that are not seen, that move others, or that no document may have (Unicode: categories Cc, Cf, Zl, Zp,
- * noncharacters, tags, variation selectors beyond the first sixteen). */
-static const struct {
-	uint32_t first, last;
-} unseen[] = {
-	{ 0x00, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd },
-	{ 0x70f, 0x70f }, { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
-	{ 0x2028, 0x202e },
-	{ 0x2060, 0x206f }, { 0xe000, 0xf8ff }, { 0xfdd0, 0xfdef }, { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb },
-	{ 0xfffe, 0xffff }, { 0x110bd, 0x110cd }, { 0x13430, 0x1345f }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
-	{ 0xe0000, 0x10ffff },
-};
-
-static bool is_unseen(uint32_t c)
-{
-	for (size_t i = 0; i < sizeof unseen / sizeof unseen[0]; i++)
-		if (c >= unseen[i].first && c <= unseen[i].last)
-			return true;
-	return (c & 0xfffe) == 0xfffe;
-}
+#include "proxy/base/unseen.h"
 
 void visible_bytes(FILE *out, const char *text)
 {
@@ -49,7 +29,7 @@ static size_t visible_next(const uint8_t *text, size_t len, uint32_t *c)
 
 static void visible_character(FILE *out, const uint8_t *text, size_t n, uint32_t c, bool unicode)
 {
-	if (is_unseen(c) || (!unicode && c > 0x7e))
+	if (unseen(c) || (!unicode && c > 0x7e))
 		fprintf(out, "\\u{%x}", (unsigned)c);
 	else
 		fwrite(text, 1, n, out);

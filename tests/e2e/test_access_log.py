@@ -180,6 +180,20 @@ def test_secrets_are_not_logged(start, origin, form, dead_port):
     assert all(b"***" in line for line in lines)
 
 
+# what ends a line for one reader or another, turns what stands beside it, or is not seen
+TURNING = [0x85, 0x9b, 0xad, 0x61c, 0x200b, 0x200e, 0x200f, 0x2028, 0x2029, *range(0x202a, 0x202f), *range(0x2066, 0x206a), 0xfeff, 0xe0041]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "combined"])
+def test_nothing_of_a_peer_turns_or_cuts_a_line(start, dead_port, form):
+    words = "a".join(map(chr, TURNING))
+    proxy = start(None, "--log-format", form, "--route", f"/=http://127.0.0.1:{dead_port}")
+    raw(proxy, f"GET /f HTTP/1.1\r\nHost: localhost\r\nReferer: {words}\r\nUser-Agent: {words}\r\nConnection: close\r\n\r\n".encode())
+    line = proxy.access_lines(1)[0].decode()
+    assert not set(words) - {"a"} & set(line) and len(line.splitlines()) == 1
+    assert form != "json" or schema.access_line(line.encode())["user_agent"] == words
+
+
 COMBINED = re.compile(rb'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000\] "([^"]*)" (\d{3}) (\d+) "([^"]*)" "([^"]*)"\n')
 
 
