@@ -282,7 +282,7 @@ ssize_t conn_writev_more(struct conn *c, struct iovec *iov, int n_iov)
 
 bool conn_splices(const struct conn *c)
 {
-	return c->transport == &conn_plain && !loop_splice(c->loop)->refused;
+	return c->transport == &conn_plain && !splice_rests(loop_splice(c->loop), loop_now_ms(c->loop));
 }
 
 ssize_t conn_splice(struct conn *c, struct iovec *iov, int n_copied, int n_iov, bool more)
@@ -290,7 +290,7 @@ ssize_t conn_splice(struct conn *c, struct iovec *iov, int n_copied, int n_iov, 
 	ssize_t n, sent;
 
 	if (!c->unsent) {
-		n = splice_send(loop_splice(c->loop), c->fd, iov, n_copied, n_iov, more);
+		n = splice_send(loop_splice(c->loop), loop_now_ms(c->loop), c->fd, iov, n_copied, n_iov, more);
 		if (n < 0 && errno == ENOTSUP)
 			return conn_write(c, iov, n_iov, more);
 		c->held = more;

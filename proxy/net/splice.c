@@ -8,7 +8,7 @@
 
 #include "proxy/base/log.h"
 
-enum { SPLICE_PIPE_BYTES = 256 * 1024 };
+enum { SPLICE_PIPE_BYTES = 256 * 1024, SPLICE_REST_MS = 1000, SPLICE_REST_MAX_MS = 64 * 1000 };
 
 void splice_init(struct splice *s)
 {
@@ -54,24 +54,50 @@ static ssize_t splice_fill(struct splice *s, const struct iovec *iov, int n_copi
 	return copied + referred;
 }
 
-ssize_t splice_send(struct splice *s, int fd, const struct iovec *iov, int n_copied, int n, bool more)
+/* Whether splice(2) failed for a reason of its own and not of the socket. */
+static bool splice_is_at_fault(int err)
+{
+	static const int faults[] = { EINVAL, ENOMEM, ENOBUFS, ENOSYS, EPERM, ENFILE };
+
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		if (faults[i] == err)
+			return true;
+	return false;
+}
+
+/* Each kind of failure is logged once, however often it comes and goes. */
+static ssize_t splice_rest(struct splice *s, uint64_t now_ms)
+{
+	if (s->logged != errno)
+		log_warn("splice: %s; large bodies are copied to their clients meanwhile", strerror(errno));
+	s->logged = errno;
+	splice_end(s);
+	s->rest_ms = !s->rest_ms ? SPLICE_REST_MS
+	    : s->rest_ms < SPLICE_REST_MAX_MS ? 2 * s->rest_ms
+	    : SPLICE_REST_MAX_MS;
+	s->again_ms = now_ms + s->rest_ms;
+	errno = ENOTSUP;
+	return -1;
+}
+
+ssize_t splice_send(struct splice *s, uint64_t now_ms, int fd, const struct iovec *iov, int n_copied, int n, bool more)
 {
 	ssize_t given = -1, sent = 0, step = 0;
 	int err;
 
-	if (!s->refused && (splice_open(s) || (given = splice_fill(s, iov, n_copied, n)) <= 0)) {
-		log_warn("splice: %s; large bodies are copied to their clients", strerror(errno));
-		splice_end(s);
-		s->refused = true;
-	}
-	if (s->refused) {
+	if (splice_rests(s, now_ms)) {
 		errno = ENOTSUP;
 		return -1;
 	}
+	if (splice_open(s) || (given = splice_fill(s, iov, n_copied, n)) <= 0)
+		return splice_rest(s, now_ms);
 	do
 		step = splice(s->out, NULL, fd, NULL, (size_t)(given - sent),
 		    SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0));
 	while ((step > 0 && (sent += step) < given) || (step < 0 && errno == EINTR));
+	if (!sent && step < 0 && splice_is_at_fault(errno))
+		return splice_rest(s, now_ms);
+	s->again_ms = s->rest_ms = 0;
 	err = errno;
 	if (sent < given)
 		splice_end(s);         /* drops the bytes that the socket did not take */

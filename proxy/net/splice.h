@@ -6,19 +6,28 @@
 #define UTFEED_PROXY_NET_SPLICE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 struct splice {
 	int in, out;                   /* -1: not open */
-	bool refused;                  /* it has failed once, so it is not tried again */
+	/* by the caller's clock; it is not tried before. The pipe may fail for a moment (EMFILE, ENOMEM) or always
+	 * (ENOSYS), so each failure in a row makes the rest longer. */
+	uint64_t again_ms;             /* 0: it worked the last time */
+	uint64_t rest_ms;              /* after the last failure; 0: none since it worked */
+	int logged;                    /* errno of the last failure that was logged; 0: none */
 };
 
 void splice_init(struct splice *);
 void splice_end(struct splice *);
+static inline bool splice_rests(const struct splice *s, uint64_t now_ms)
+{
+	return s->again_ms && now_ms < s->again_ms;
+}
 /* Sends the first n_copied pieces as a copy and the others by reference, in as few segments as if they were one piece.
- * more: another write follows at once. Returns like sendmsg(2) how many bytes the socket took. The first time the pipe
- * does not work is logged, and from then on every call returns -1 with errno ENOTSUP. */
-ssize_t splice_send(struct splice *, int fd, const struct iovec *, int n_copied, int n, bool more);
+ * more: another write follows at once. Returns like sendmsg(2) how many bytes the socket took. Where the pipe does not
+ * work it returns -1 with errno ENOTSUP and has sent nothing; it rests from then on (splice_rests()). */
+ssize_t splice_send(struct splice *, uint64_t now_ms, int fd, const struct iovec *, int n_copied, int n, bool more);
 
 #endif

@@ -1,5 +1,5 @@
-/* Owns what no client can see: preloaded into utfeed, the first pages that go out by reference are told on standard error. Where the
- * environment has REFERENCE_REFUSED, the kernel takes none. Must not know: utfeed.
+/* Owns what no client can see: preloaded into utfeed, the first pages that go out by reference are told on standard error. The kernel
+ * takes none of the first REFERENCE_REFUSED tries; that variable of the environment counts them. Must not know: utfeed.
  * Invariant: nothing else is changed. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,9 +14,11 @@ ssize_t vmsplice(int fd, const struct iovec *iov, size_t n, unsigned flags)
 	static const char words[] = "by reference\n";
 	static ssize_t (*_Atomic next)(int, const struct iovec *, size_t, unsigned);
 	static atomic_flag told;
+	static atomic_int tries;
+	const char *refused = getenv("REFERENCE_REFUSED");
 	ssize_t took;
 
-	if (getenv("REFERENCE_REFUSED")) {
+	if (refused && tries++ < atoi(refused)) {
 		errno = EPERM;
 		return -1;
 	}

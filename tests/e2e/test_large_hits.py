@@ -1,13 +1,14 @@
 """Stored bodies long enough for pages of their own, which the kernel sends without a copy when they have been asked for often: every way
 to ask for them gives the same bytes, whatever becomes of the store meanwhile; and how a connection ends."""
 import random
+import time
 
 import pytest
 
 from feeds import big
 from pages import FRESH, Site, page, was_hit
 from preload import build, preloading
-from wire import chunked, message
+from wire import TIMEOUT, chunked, message
 
 OFTEN = 48                              # hits that are copied (proxy/object/object_reader.c)
 BY_REFERENCE = "by reference\n"         # reference.c
@@ -71,13 +72,25 @@ def test_pages_go_by_reference_once_asked_for_often(start, site, library, size):
 def test_where_the_kernel_takes_no_pages(start, site, library):
     body = noise(300_000)
     site["/f"] = whole(body)
-    proxy = start(site.origin, "--workers", "1", env={**preloading(library), "REFERENCE_REFUSED": "1"})
+    proxy = start(site.origin, "--workers", "1", env={**preloading(library), "REFERENCE_REFUSED": "1000000"})
     proxy.get("/f")
     often(proxy)
     for _ in range(3):
         got = proxy.get("/f")
         assert was_hit(got) and got.body == body
     proxy.says("splice: Operation not permitted; large bodies are copied to their clients")
+    assert proxy.err.text().count("splice:") == 1
+
+
+def test_a_kernel_that_takes_no_pages_for_a_moment_is_asked_again(start, site, library):
+    body = noise(300_000)
+    site["/f"] = whole(body)
+    proxy = start(site.origin, "--workers", "1", env={**preloading(library), "REFERENCE_REFUSED": "2"})
+    proxy.get("/f")
+    often(proxy)
+    end = time.monotonic() + TIMEOUT
+    while BY_REFERENCE not in proxy.err.text():
+        assert proxy.get("/f").body == body and time.monotonic() < end
     assert proxy.err.text().count("splice:") == 1
 
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static void pieces(void)
 			iov[k] = (struct iovec){ bytes + rows[i].from[k], rows[i].to[k] - rows[i].from[k] };
 			all += (ssize_t)iov[k].iov_len;
 		}
-		UNIT_ROW(splice_send(&s, ends[0], iov, rows[i].copied, iov[1].iov_len ? 2 : 1, false) == all, "%s", rows[i].name);
+		UNIT_ROW(splice_send(&s, 1, ends[0], iov, rows[i].copied, iov[1].iov_len ? 2 : 1, false) == all, "%s", rows[i].name);
 		for (int k = 0; k < 2; k++) {
 			uint8_t *expected = malloc(iov[k].iov_len + 1);
 
@@ -100,7 +101,7 @@ static void pipe_full(void)
 
 	splice_init(&s);
 	connected(ends);
-	n = splice_send(&s, ends[0], iov, 1, 2, false);
+	n = splice_send(&s, 1, ends[0], iov, 1, 2, false);
 	CU_ASSERT(n > 0 && n < LEN && arrives(ends[1], bytes, (size_t)n));
 	close(ends[0]);
 	close(ends[1]);
@@ -122,7 +123,7 @@ static void given_back(void)
 	for (bool full = false; times < TIMES && !full; times++) {
 		uint8_t *bytes = mapped(LEN, 9);
 		struct iovec iov = { bytes, LEN };
-		ssize_t n = splice_send(&s, ends[0], &iov, 0, 1, false);
+		ssize_t n = splice_send(&s, 1, ends[0], &iov, 0, 1, false);
 
 		full = n < LEN;
 		CU_ASSERT(n > 0 || errno == EAGAIN);
@@ -133,25 +134,90 @@ static void given_back(void)
 	CU_ASSERT(times > 1 && times < TIMES);
 	for (int i = 0; i < times; i++)
 		UNIT_ROW(arrives(ends[1], expected, sent[i]), "piece %d of %zu bytes", i, sent[i]);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ expected, 4096 }, 0, 1, false) == 4096 && arrives(ends[1], expected, 4096));
+	CU_ASSERT(splice_send(&s, 1, ends[0], &(struct iovec){ expected, 4096 }, 0, 1, false) == 4096 && arrives(ends[1], expected, 4096));
 	close(ends[1]);
 	close(ends[0]);
 	splice_end(&s);
 	munmap(expected, LEN);
 }
 
-static void refused(void)
+static ssize_t page_at(struct splice *s, uint64_t now_ms, int fd, void *page)
 {
+	return splice_send(s, now_ms, fd, &(struct iovec){ page, 4096 }, 0, 1, false);
+}
+
+/* What is no memory fails for a reason of its own; each failure in a row makes the rest longer, and a success ends that. */
+static void rests(void)
+{
+	static const struct { const char *rule; uint64_t ms; bool memory; ssize_t want; } steps[] = {
+		{ "it fails", 5000, false, -1 },
+		{ "it rests", 5999, true, -1 },
+		{ "it works again", 6000, true, 4096 },
+		{ "it fails anew", 7000, false, -1 },
+		{ "a second in a row", 8000, false, -1 },
+		{ "the rest is longer", 9999, true, -1 },
+		{ "a third in a row", 10000, false, -1 },
+		{ "longer yet", 13999, true, -1 },
+		{ "it works at last", 14000, true, 4096 },
+		{ "at once", 14000, true, 4096 },
+		{ "a first failure", 15000, false, -1 },
+		{ "one second again", 16000, true, 4096 },
+	};
+	uint8_t *page = mapped(4096, 5);
 	struct splice s;
 	int ends[2];
 
 	connected(ends);
 	splice_init(&s);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ NULL, 4096 }, 0, 1, false) == -1 && errno == ENOTSUP && s.refused);
-	CU_ASSERT(splice_send(&s, ends[0], &(struct iovec){ &s, 1 }, 0, 1, false) == -1 && errno == ENOTSUP);
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		bool rested = splice_rests(&s, steps[i].ms);
+		ssize_t n = page_at(&s, steps[i].ms, ends[0], steps[i].memory ? page : NULL);
+
+		UNIT_ROW(n == steps[i].want && (n > 0 || errno == ENOTSUP) && rested == (steps[i].memory && n < 0), "%s: %zd", steps[i].rule, n);
+		UNIT_ROW(n < 0 || arrives(ends[1], page, 4096), "%s: what arrives", steps[i].rule);
+	}
+	splice_end(&s);
+	close(ends[0]);
+	close(ends[1]);
+	munmap(page, 4096);
+}
+
+/* A pipe that never works is tried about once a minute. */
+static void never_works(void)
+{
+	unsigned tries = 0;
+	struct splice s;
+	int ends[2];
+
+	connected(ends);
+	splice_init(&s);
+	for (uint64_t ms = 1; ms < 3600 * 1000; ms += 100) {
+		tries += !splice_rests(&s, ms);
+		page_at(&s, ms, ends[0], NULL);
+	}
+	CU_ASSERT(tries > 50 && tries < 70);
 	splice_end(&s);
 	close(ends[0]);
 	close(ends[1]);
 }
 
-UNIT_SUITE(splice, { "pieces", pieces }, { "pipe full", pipe_full }, { "given back", given_back }, { "refused", refused })
+/* A peer that is gone is the connection's failure, not the pipe's. */
+static void gone(void)
+{
+	uint8_t *page = mapped(4096, 5);
+	struct splice s;
+	int ends[2];
+
+	connected(ends);
+	splice_init(&s);
+	signal(SIGPIPE, SIG_IGN);
+	shutdown(ends[0], SHUT_WR);
+	CU_ASSERT(page_at(&s, 1, ends[0], page) == -1 && errno == EPIPE && !splice_rests(&s, 1));
+	splice_end(&s);
+	close(ends[0]);
+	close(ends[1]);
+	munmap(page, 4096);
+}
+
+UNIT_SUITE(splice, { "pieces", pieces }, { "pipe full", pipe_full }, { "given back", given_back }, { "rests", rests },
+	{ "never works", never_works }, { "gone", gone })
