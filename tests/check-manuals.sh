@@ -124,7 +124,7 @@ make_headers() {
 	rows "$1" | generate '
 		BEGIN {
 			n = split("SEND RELAY PRIVATE OWN DROP OTHER", asked, " ")
-			m = split("OWN BODY FRONT SITE DROP KEEP", answered, " ")
+			m = split("OWN BODY FRONT SITE CLIENT DROP KEEP", answered, " ")
 			text["> SEND"] = "Sent on"
 			text["> RELAY"] = "Sent on with methods other than GET and HEAD, dropped with these"
 			text["> PRIVATE"] = "Credentials: sent as described above, to the origin of the route alone"
@@ -135,6 +135,7 @@ make_headers() {
 			text["< BODY"] = "Dropped where the bytes changed"
 			text["< FRONT"] = "Dropped but on routes, because a server in front of utfeed would act on them"
 			text["< SITE"] = "Dropped by the gateway, where a browser would take them for those of utfeed itself"
+			text["< CLIENT"] = "The same, and for the client alone that asked: not stored, and given to no other client"
 			text["< DROP"] = "Dropped"
 			text["< KEEP"] = "Passed on, as every field that is not named here"
 		}

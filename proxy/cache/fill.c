@@ -139,7 +139,7 @@ void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *
 		freshness_limit(f, &l->hops.limit);
 }
 
-int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshness *fresh)
+int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshness *fresh, bool client)
 {
 	struct object_head *head = NULL;
 	struct http_msg m;
@@ -148,7 +148,7 @@ int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshnes
 		fill_freshness(l, fresh, &m, parts->object);
 		l->head.date = loop_http_date(l->params.loop);
 		if ((head = response_head_build(&m, fill_body(parts->object), &l->head)))
-			parts->head = stored_head_of(head, parts->object);
+			parts->head = stored_head_of(head, parts->object, client);
 		http_msg_free(&m);
 	}
 	object_head_unref(&head);
@@ -232,9 +232,9 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		return FETCH_ANSWERED;
 	if (fill_plan_storing(l, answer, o, &storable))
 		return FETCH_NO_MEMORY;
-	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if the origin
-	 * lets it be stored for later ones. */
-	own = (!l->storing && !fill_is_trouble(m, storable)) || http_msg_has(m, H_SET_COOKIE);
+	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if it is stored
+	 * for later ones, without that field. */
+	own = (!l->storing && !fill_is_trouble(m, storable)) || http_msg_is_for_client(m);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
@@ -310,7 +310,7 @@ static struct entry *fill_store_whole(struct fill *l, struct object *o)
 {
 	struct entry_parts parts = { .freshness = &l->fresh };
 
-	if (!(parts.head = stored_head_of(object_get_head(o), o)))
+	if (!(parts.head = stored_head_of(object_get_head(o), o, false)))
 		return NULL;
 	parts.object = object_ref(o);
 	parts.upstream = l->upstream;

@@ -71,8 +71,9 @@ struct entry *fill_put(struct fill *, struct entry_parts *);
 /* Writes the key of the response, or of a part of it. */
 void fill_key(struct fill *, bool part, struct text *);
 /* Makes head and freshness for the entry of parts->object from parts->upstream. -1: out of memory, and parts are
- * freed. */
-int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *) __attribute__((warn_unused_result));
+ * freed. client: with the fields that are for the client alone that asked; such a head must not be stored. */
+int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *, bool client)
+    __attribute__((warn_unused_result));
 /* The freshness of a response. Where it names no lifetime, the feed in its body may name one, which counts from the
  * time the response was made and not from the time it came. body NULL: not known yet. */
 void fill_freshness(struct fill *, struct freshness *, const struct http_msg *, struct object *body);
@@ -92,7 +93,7 @@ void fill_hops_free(struct fill_hops *);
 /* fill_refresh.c */
 /* Merges the origin's head of e with that of the newer response (stored_head_update()), within the limits of stored
  * heads. */
-enum fill_head fill_merge(struct fill *, const struct entry *, const struct http_msg *newer, bool cookies,
+enum fill_head fill_merge(struct fill *, const struct entry *, const struct http_msg *newer, bool client,
     char **merged, size_t *len);
 /* Handles a 304: the stored response answers with an updated head, and is stored anew with that head where it may
  * be. */

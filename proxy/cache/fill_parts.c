@@ -223,7 +223,7 @@ struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct o
 
 	if (object_length(o) != content_range_length(&l->part))
 		return NULL;
-	if (old && fill_merge(l, old, m, true, &parts.upstream, &parts.upstream_len) != FILL_HEAD) {
+	if (old && fill_merge(l, old, m, false, &parts.upstream, &parts.upstream_len) != FILL_HEAD) {
 		old = NULL;
 		whole = l->part;
 	}
@@ -237,7 +237,7 @@ struct entry *fill_store_part(struct fill *l, const struct http_msg *m, struct o
 		}
 	} else
 		parts.part = whole;
-	if (fill_finish_parts(l, &parts, &fresh))
+	if (fill_finish_parts(l, &parts, &fresh, false))
 		return NULL;
 	e = fill_put(l, &parts);
 	/* The response is stored whole now, so the entry for its parts is removed. */

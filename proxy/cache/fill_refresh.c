@@ -10,7 +10,7 @@
 #include "proxy/cache/stored_head.h"
 #include "proxy/http/head_text.h"
 
-enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool cookies, char **merged,
+enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct http_msg *m, bool client, char **merged,
     size_t *len)
 {
 	struct http_msg stored;
@@ -20,7 +20,7 @@ enum fill_head fill_merge(struct fill *l, const struct entry *e, const struct ht
 
 	if (r != FILL_HEAD)
 		return r;
-	fields = stored_head_update(&t, &stored, m, cookies);
+	fields = stored_head_update(&t, &stored, m, client);
 	http_msg_free(&stored);
 	if (!(*merged = text_take(&t, len)))
 		return FILL_HEAD_NO_MEMORY;
@@ -69,20 +69,20 @@ static bool fill_keeps_type(const struct fill *l, const struct entry *e)
 	return fill_body(e->object) == RESPONSE_NORMALISED && !slice_is(type, normalise_content_type(l->head.output));
 }
 
-/* Merges the 304 into the stored response. cookies: with the cookies that the 304 has for this client alone, which are
+/* Merges the 304 into the stored response. client: with the fields that the 304 has for this client alone, which are
  * not stored. Unless the result is FILL_HEAD, parts holds nothing. */
-static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool cookies,
+static enum fill_head fill_make_merged(struct fill *l, const struct http_msg *m, bool client,
     struct entry_parts *parts, struct freshness *fresh)
 {
 	const struct entry *old = l->params.entry;
 	enum fill_head r;
 
 	*parts = (struct entry_parts){ .part = old->part };
-	if ((r = fill_merge(l, old, m, cookies, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
+	if ((r = fill_merge(l, old, m, client, &parts->upstream, &parts->upstream_len)) != FILL_HEAD)
 		return r;
 	parts->object = object_ref(old->object);
 	l->head.keeps_type = fill_keeps_type(l, old);
-	return fill_finish_parts(l, parts, fresh) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
+	return fill_finish_parts(l, parts, fresh, client) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
 static int fill_judge_merged(struct fill *l, const struct entry_parts *parts, enum storable *storable)
@@ -149,7 +149,7 @@ static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struc
 	if ((r = fill_make_merged(l, m, true, &parts, fresh)) != FILL_HEAD)
 		return r;
 	*head = object_head_ref(parts.head);
-	if (http_msg_has(m, H_SET_COOKIE)) {
+	if (http_msg_is_for_client(m)) {
 		entry_parts_free(&parts);
 		if ((r = fill_make_merged(l, m, false, &parts, fresh)) != FILL_HEAD)
 			return r;
@@ -206,7 +206,7 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 		head = fill_retire(l, o);
 	}
 	if (r == FILL_HEAD_NO_MEMORY ||
-	    fill_admit(l, m, http_msg_has(m, H_SET_COOKIE) || !object_report(o)->stored, o)) {
+	    fill_admit(l, m, http_msg_is_for_client(m) || !object_report(o)->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}

@@ -33,17 +33,23 @@ static bool has_field(const struct http_msg *m, struct slice name)
 	return false;
 }
 
+/* Whether the field was for the client alone that asked. */
+static bool is_for_client(const struct http_field *f)
+{
+	return http_header_response((enum header_id)f->id) == RESPONSE_CLIENT;
+}
+
 /* Both return the number of fields they wrote. */
-static size_t add_stored(struct text *t, const struct http_msg *stored, const struct http_msg *m, bool cookies)
+static size_t add_stored(struct text *t, const struct http_msg *stored, const struct http_msg *m)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < stored->n_fields; i++) {
 		const struct http_field *f = &stored->fields[i];
 		struct slice name = http_field_name(stored, f);
-		bool mine = is_of_bytes(f) || (f->id == H_SET_COOKIE && !cookies);
 
-		if (is_of_connection(f) || f->id == H_AGE || f->id == H_DATE || (!mine && has_field(m, name)))
+		if (is_of_connection(f) || is_for_client(f) || f->id == H_AGE || f->id == H_DATE ||
+		    (!is_of_bytes(f) && has_field(m, name)))
 			continue;
 		text_field(t, name, http_field_value(stored, f));
 		n++;
@@ -51,14 +57,14 @@ static size_t add_stored(struct text *t, const struct http_msg *stored, const st
 	return n;
 }
 
-static size_t add_newer(struct text *t, const struct http_msg *m, bool cookies)
+static size_t add_newer(struct text *t, const struct http_msg *m, bool client)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < m->n_fields; i++) {
 		const struct http_field *f = &m->fields[i];
 
-		if (is_of_connection(f) || is_of_bytes(f) || (f->id == H_SET_COOKIE && !cookies))
+		if (is_of_connection(f) || is_of_bytes(f) || (is_for_client(f) && !client))
 			continue;
 		text_field(t, http_field_name(m, f), http_field_value(m, f));
 		n++;
@@ -66,27 +72,39 @@ static size_t add_newer(struct text *t, const struct http_msg *m, bool cookies)
 	return n;
 }
 
-size_t stored_head_update(struct text *t, const struct http_msg *stored, const struct http_msg *newer, bool cookies)
+size_t stored_head_update(struct text *t, const struct http_msg *stored, const struct http_msg *newer, bool client)
 {
 	size_t fields;
 
 	text_printf(t, "HTTP/1.1 %u \r\n", stored->status);
-	fields = add_stored(t, stored, newer, cookies);
-	fields += add_newer(t, newer, cookies);
+	fields = add_stored(t, stored, newer);
+	fields += add_newer(t, newer, client);
 	text_puts(t, "\r\n");
 	return fields;
 }
 
-struct object_head *stored_head_of(const struct object_head *from, struct object *o)
+/* Age is told anew with each answer. */
+static bool is_stored(struct slice name)
 {
-	static const char *const told_anew[] = { "age", NULL };
+	enum header_id id = http_header_id(name.at, name.len);
+
+	return id != H_AGE && http_header_response(id) != RESPONSE_CLIENT;
+}
+
+static bool is_for_asker(struct slice name)
+{
+	return http_header_id(name.at, name.len) != H_AGE;
+}
+
+struct object_head *stored_head_of(const struct object_head *from, struct object *o, bool client)
+{
 	struct object_head *h = object_head_new();
 	struct text t = { 0 };
 	struct verdict v;
 	char rule[VERDICT_FORMAT_MAX];
 
 	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
-	head_text_copy(&t, (struct slice){ from->bytes, from->len }, told_anew, false);
+	head_text_copy_if(&t, (struct slice){ from->bytes, from->len }, client ? is_for_asker : is_stored);
 	if (object_verdict(o, &v)) {
 		verdict_format(&v, rule, sizeof rule);
 		text_printf(&t, "X-Encoding-Rule: %s\r\n", rule);

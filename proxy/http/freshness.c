@@ -90,7 +90,8 @@ static bool expires_later(const struct http_msg *m)
 	    http_date_read(http_msg_get(m, H_EXPIRES), date, &expires) && expires > date;
 }
 
-/* Whether a response with Set-Cookie may be stored (section 7.3): it must name a lifetime above 0 or say public. With a
+/* Whether a response with Set-Cookie or another field for the client alone may be stored without that field (section
+ * 7.3): it must name a lifetime above 0 or say public. With a
  * lifetime of 0 each use would be validated, and that exchange has the fields of another client. */
 static bool lets_cookies_be_stored(const struct cache_control *cc, const struct http_msg *m)
 {
@@ -131,7 +132,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (http_msg_has(m, H_SET_COOKIE) && !lets_cookies_be_stored(&cc, m))
+	if (http_msg_is_for_client(m) && !lets_cookies_be_stored(&cc, m))
 		return STORABLE_SET_COOKIE;
 	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;

@@ -86,6 +86,20 @@ size_t head_text_etag_end(struct slice head)
 	return tag.len ? (size_t)(tag.at - head.at) + tag.len - 1 : 0;
 }
 
+void head_text_copy_if(struct text *t, struct slice head, bool (*takes)(struct slice name))
+{
+	struct slice line, value;
+	size_t at = 0;
+
+	head_text_next_line(head, &at, &line);
+	while (head_text_next_line(head, &at, &line)) {
+		if (!takes(slice_until(line, ':', &value)))
+			continue;
+		text_add(t, line.at, line.len);
+		text_puts(t, "\r\n");
+	}
+}
+
 void head_text_copy(struct text *t, struct slice head, const char *const *names, bool keep)
 {
 	struct slice line, value, name;

@@ -16,5 +16,7 @@ size_t head_text_etag_end(struct slice head);
 /* Appends field lines, without the start line. keep: those whose name is one of names (NULL at the end); else all
  * others. */
 void head_text_copy(struct text *, struct slice head, const char *const *names, bool keep);
+/* The same for the names that takes() says. */
+void head_text_copy_if(struct text *, struct slice head, bool (*takes)(struct slice name));
 
 #endif

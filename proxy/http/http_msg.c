@@ -134,6 +134,14 @@ struct slice http_msg_find(const struct http_msg *m, enum header_id id)
 	return (struct slice){ NULL, 0 };
 }
 
+bool http_msg_is_for_client(const struct http_msg *m)
+{
+	for (int id = 1; id < H_COUNT; id++)
+		if (headers[id].response == RESPONSE_CLIENT && http_msg_has(m, (enum header_id)id))
+			return true;
+	return false;
+}
+
 size_t http_msg_count(const struct http_msg *m, enum header_id id)
 {
 	size_t n = 0;

@@ -23,7 +23,9 @@ enum header_id {
 };
 
 enum header_request { REQUEST_OTHER, REQUEST_SEND, REQUEST_DROP, REQUEST_OWN, REQUEST_RELAY, REQUEST_PRIVATE };
-enum header_response { RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY, RESPONSE_FRONT, RESPONSE_SITE };
+enum header_response {
+	RESPONSE_KEEP, RESPONSE_DROP, RESPONSE_OWN, RESPONSE_BODY, RESPONSE_FRONT, RESPONSE_SITE, RESPONSE_CLIENT
+};
 
 struct http_field {
 	uint32_t name, value;          /* offsets into the buffer */
@@ -98,6 +100,8 @@ static inline struct slice http_msg_get(const struct http_msg *m, enum header_id
 }
 /* Appends the Via line with which the proxy called name passes the message on (RFC 9110 section 7.6.3). */
 void http_msg_add_via(struct text *, const struct http_msg *, const char *name);
+/* Whether it has a field that is for the client alone that asked, such as Set-Cookie. */
+bool http_msg_is_for_client(const struct http_msg *);
 /* How many fields have that id. */
 size_t http_msg_count(const struct http_msg *, enum header_id);
 

@@ -106,6 +106,7 @@ static bool keeps(enum header_response what, enum response_body body, enum respo
 	case RESPONSE_FRONT:
 		return way == RESPONSE_CHOSEN;
 	case RESPONSE_SITE:
+	case RESPONSE_CLIENT:
 		return way != RESPONSE_FOREIGN;
 	default:
 		return false;

@@ -428,6 +428,28 @@ def test_head_on_a_miss_is_no_body_for_get(proxy, site):
     assert [proxy.get("/f").body for _ in range(2)] == [b"hello"] * 2
 
 
+# ---- fields for one client ----
+
+FOR_ONE = ["Set-Cookie: a=1", "Set-Cookie: b=2", "set-cookie2: c", "Authentication-Info: nextnonce=\"1\"", "Set-Login: logged-in"]
+
+
+@pytest.mark.parametrize("asks", [(), ("Range: bytes=0-1",), ('If-None-Match: "x"',)])
+def test_what_is_for_one_client_is_never_given_from_the_store(proxy, site, asks):
+    """A cookie of the first client's session is nobody else's (RFC 9111 section 7.3)."""
+    site["/f"] = page(FRESH, *FOR_ONE, 'ETag: "a"', "X-A: 1", kind="text/plain")
+    first, second = proxy.get("/f"), proxy.get("/f", *asks)
+    assert first.all("Set-Cookie") == ["a=1", "b=2"] and first["Set-Cookie2"] == "c" and first["X-A"] == "1"
+    assert was_hit(second) and second["X-A"] == "1" and site.count() == 1
+    assert not [name for name in ("Set-Cookie", "Set-Cookie2", "Authentication-Info", "Set-Login") if name in second]
+
+
+def test_a_confirmed_response_has_no_cookie_of_the_first_client(proxy, site):
+    site["/f"] = lambda request: (message("304 X", FRESH, length=False) if request["If-None-Match"] else
+                                  page("Cache-Control: max-age=1", "Age: 100", "Set-Cookie: a=1", 'ETag: "a"'))
+    got = [proxy.get("/f") for _ in range(3)]
+    assert [each["Set-Cookie"] for each in got] == ["a=1", None, None] and was_hit(got[2])
+
+
 # ---- Vary ----
 
 @pytest.mark.parametrize("name,one,same,other", [

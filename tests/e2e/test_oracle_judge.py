@@ -205,15 +205,17 @@ ROWS = [
     ("a Cookie asks", stored(), {"forwarded": COOKIE}, "cookie-asks"),
     ("Set-Cookie without a lifetime", stored(cc=None, set_cookie="sid=1", last_modified=0), {}, "set-cookie"),
     ("Set-Cookie with a lifetime of 0", flying(cc="max-age=0", set_cookie="sid=1"), JOINED, "set-cookie"),
-    ("Set-Cookie with a lifetime", stored(set_cookie="sid=1"), {"extra": [("set-cookie", "sid=1")]}, None),
+    ("Set-Cookie with a lifetime, to its own request", flying(set_cookie="sid=1"), {**OWN, "extra": [("set-cookie", "sid=1")]}, None),
+    ("Set-Cookie with a lifetime, from the store", stored(set_cookie="sid=1"), {"extra": [("set-cookie", "sid=1")]}, "cookie-of-another"),
+    ("a stored response without its Set-Cookie", stored(set_cookie="sid=1"), {}, None),
     ("Set-Cookie to one that joined", flying(set_cookie="sid=1"), {**JOINED, "extra": [("set-cookie", "sid=1")]}, "cookie-joined"),
     ("Set-Cookie of a stored one, to one that joined an error", both(stored(cc="max-age=60, stale-if-error=300", set_cookie="sid=1"), second(
-        asked=22, status=503)), {**STALE, **JOINED, "age": 70, "extra": [("set-cookie", "sid=1")]}, None),
+        asked=22, status=503)), {**STALE, **JOINED, "age": 70, "extra": [("set-cookie", "sid=1")]}, "cookie-joined"),
     ("Set-Cookie of another exchange", stored(), {"extra": [("set-cookie", "sid=9")]}, "cookie-of-another"),
     ("the Set-Cookie of a 304", both(stored(), second(asked=15, status=304, of=1, set_cookie="sid=2"), lambda case: setattr(
         case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=2")]}, "cookie-of-another"),
     ("the Set-Cookie of what a 304 renewed", both(stored(set_cookie="sid=1"), second(asked=15, status=304, of=1, set_cookie="sid=2"), lambda case: setattr(
-        case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=1")]}, None),
+        case.world.exchanges[2], "delivered", moment(17))), {"serial": 2, "extra": [("set-cookie", "sid=1")]}, "cookie-of-another"),
     ("a 503 that many wait for", both(flying(cc=None, status=503), used), {**JOINED, "status": 503}, None),
     ("a 503 of before", stored(cc=None, status=503), {"status": 503}, "no-lifetime"),
     ("where a redirect leads, on another origin, of a field that stays", both(stored(url="http://x/r"), lambda case: leads(

@@ -55,8 +55,9 @@ static void updates(void)
 		{ "RFC 9110 6.6.1: also where none comes", BEFORE, "", "", false },
 		{ "4.2.3: so does Age", "Age: 100\r\n", "", "", false },
 		{ "4.2.3: the newer one's stands", "Age: 100\r\n", "Age: 3\r\n", "Age: 3\r\n", false },
-		{ "7.3: cookies of a 304 that others get stay out", "Set-Cookie: a=1\r\n", "Set-Cookie: a=2\r\n", "Set-Cookie: a=1\r\n", true },
-		{ "7.3: those of one client's own come", "Set-Cookie: a=1\r\n", "Set-Cookie: a=2\r\n", "Set-Cookie: a=2\r\n", false },
+		{ "7.3: cookies of a 304 that others get stay out", "X-A: 1\r\n", "Set-Cookie: a=2\r\nSet-Cookie2: b\r\n", "X-A: 1\r\n", true },
+		{ "7.3: those of one client's own come", "X-A: 1\r\n", "Set-Cookie: a=2\r\n", "X-A: 1\r\nSet-Cookie: a=2\r\n", false },
+		{ "7.3: those of the stored response never do", "Set-Cookie: a=1\r\nX-A: 1\r\n", "", "X-A: 1\r\n", false },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -84,12 +85,15 @@ static void updates(void)
 /* What clients get of a stored response, whatever was true of it when it came. */
 static void for_clients(void)
 {
-	static const struct { const char *rule, *from, *stored; bool decided; } cases[] = {
-		{ "Age is told anew", "HTTP/1.1 200 OK\r\nAge: 5\r\nX-A: 1\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", false },
-		{ "nothing was decided", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", false },
+	static const struct { const char *rule, *from, *stored; bool decided, client; } cases[] = {
+		{ "Age is told anew", "HTTP/1.1 200 OK\r\nAge: 5\r\nX-A: 1\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", false, false },
+		{ "nothing was decided", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", false , false },
 		{ "the rule is final", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\nX-Encoding-Rule: auto:2.1\r\n",
-			true },
-		{ "the ETag's end is found", "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", false },
+			true, false },
+		{ "7.3: what was for one client goes", "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-A: 1\r\nset-cookie2: b\r\nAuthentication-Info: nextnonce=\"1\"\r\n"
+			"Set-Login: logged-in\r\nSec-Session-Registration: (ES256)\r\n", "HTTP/1.1 200 OK\r\nX-A: 1\r\n", false, false },
+		{ "7.3: but to that client", "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nAge: 5\r\n", "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\n", false, true },
+		{ "the ETag's end is found", "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", "HTTP/1.1 200 OK\r\nETag: \"a\"\r\n", false, false },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -110,7 +114,7 @@ static void for_clients(void)
 		object_head(o, object_head_ref(from));
 		CU_ASSERT_EQUAL(object_append(o, "abc", 3), 0);
 		object_done(o);
-		h = stored_head_of(from, o);
+		h = stored_head_of(from, o, cases[i].client);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(h);
 		UNIT_ROW(h->len == strlen(cases[i].stored) && !memcmp(h->bytes, cases[i].stored, h->len), "%s: %.*s", cases[i].rule, (int)h->len, h->bytes);
 		UNIT_ROW(h->status == 200 && h->content_length == 3 && h->gzip && !h->no_body, "%s: %lld", cases[i].rule, (long long)h->content_length);
