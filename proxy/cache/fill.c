@@ -173,13 +173,6 @@ static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum
 		    &l->ticket);
 }
 
-/* An error never replaces a good response. (Where the stored response was still usable, it has already answered in
- * place of the error.) */
-static bool fill_would_store(struct fill *l, const struct http_msg *m)
-{
-	return !fill_is_too_large(l, m) && !(m->status >= 500 && l->params.entry);
-}
-
 static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, struct object *o,
     enum storable *storable)
 {
@@ -198,8 +191,11 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	fill_set_hit_for_miss(l, m, *storable);
 	if (*storable != STORABLE_YES)
 		object_report(o)->detail = storable_word(*storable);
-	l->outdates = *storable == STORABLE_YES && !part && m->status < 500;
-	if (*storable != STORABLE_YES || !fill_would_store(l, m))
+	l->keeps_good = *storable == STORABLE_YES && fill_keeps_good(l, m);
+	if (*storable != STORABLE_YES || l->keeps_good)
+		return 0;
+	l->outdates = !part && m->status < 500;
+	if (fill_is_too_large(l, m))
 		return 0;
 	if (!(l->upstream = malloc(answer->upstream.len)))
 		return -1;
@@ -211,9 +207,9 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 
 /* Whether the response is an error that belongs to no single client but is not stored. Waiting requests get it, rather
  * than asking an origin in trouble once more. */
-static bool fill_is_trouble(const struct http_msg *m, enum storable storable)
+static bool fill_is_trouble(const struct fill *l, const struct http_msg *m, enum storable storable)
 {
-	return storable == STORABLE_LIFETIME && freshness_error_status(m->status);
+	return l->keeps_good || (storable == STORABLE_LIFETIME && freshness_error_status(m->status));
 }
 
 static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answer, struct object *o)
@@ -234,7 +230,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		return FETCH_NO_MEMORY;
 	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if it is stored
 	 * for later ones, without that field. */
-	own = (!l->storing && !fill_is_trouble(m, storable)) || http_msg_is_for_client(m);
+	own = (!l->storing && !fill_is_trouble(l, m, storable)) || http_msg_is_for_client(m);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;

@@ -98,3 +98,49 @@ int fill_admit(struct fill *l, const struct http_msg *m, bool own, struct object
 	object_set_audience(o, a);
 	return 0;
 }
+
+/* Whether the origin says that there is nothing any more, and for how long. */
+static bool fill_is_removal(struct fill *l, const struct http_msg *m)
+{
+	struct freshness f;
+
+	if (m->status != 404 && m->status != 410)
+		return false;
+	fill_freshness(l, &f, m, NULL);
+	return f.lifetime_s > 0 && !(f.flags & (FRESHNESS_HEURISTIC | FRESHNESS_NO_CACHE));
+}
+
+/* The good response that is stored in the place of this one. One reference; NULL: none is known. */
+static struct entry *fill_good(struct fill *l)
+{
+	struct text key = { 0 };
+	struct entry *e = l->params.entry ? entry_ref(l->params.entry) : NULL;
+
+	if (!e) {
+		fill_key(l, false, &key);
+		e = key.failed ? NULL : cache_peek(l->params.cache, key.bytes, key.len);
+		text_free(&key);
+	}
+	if (e && (!e->object || e->head->status >= 400))
+		entry_unref(&e);
+	return e;
+}
+
+/* The good response is stale from now on, because it is not the newest (RFC 9111 section 4): it may still answer in the
+ * place of errors. */
+bool fill_keeps_good(struct fill *l, const struct http_msg *m)
+{
+	struct entry *good, *expired;
+
+	if (m->status < 400 || fill_is_removal(l, m) || !(good = fill_good(l)))
+		return false;
+	if (freshness_ttl(&good->freshness, fill_now(l)) > 0) {
+		if ((expired = entry_expired(good, fill_now(l))))
+			cache_put(l->params.cache, expired, &l->ticket);
+		else
+			cache_remove(l->params.cache, good->key, good->key_len);
+		entry_unref(&expired);
+	}
+	entry_unref(&good);
+	return true;
+}

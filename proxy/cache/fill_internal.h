@@ -38,6 +38,7 @@ struct fill {
 	/* what is stored under the response's key is older than the response, and must not be found any more once the
 	 * response came complete */
 	bool outdates;
+	bool keeps_good;               /* the response is an error, and what is stored is none: it stays */
 	bool ranged;                   /* the fetch asks for a part */
 	bool normalises;               /* a whole body would be examined and perhaps changed */
 	/* if the body proves to be no feed, its URL may be asked for in parts, and a mark is to say so */
@@ -88,6 +89,9 @@ int fill_judge(struct fill *, const struct http_msg *, int status, enum storable
 /* Notes in the object whom the response is for (own: only for the request that began the fill), and its freshness in
  * l->fresh. -1: out of memory. */
 int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
+/* Whether the response is an error that must not replace the good response which is stored. A 404 or 410 that names a
+ * lifetime may: the origin says that there is nothing any more, and for how long. */
+bool fill_keeps_good(struct fill *, const struct http_msg *);
 void fill_hops_free(struct fill_hops *);
 
 /* fill_refresh.c */

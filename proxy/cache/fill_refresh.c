@@ -36,14 +36,16 @@ static struct slice opaque(struct slice etag)
 	    etag.len - 2 } : etag;
 }
 
-/* Whether the 304's strong validator names another stored response than this one (section 4.3.4). */
+/* Whether the 304's validator names another stored response than this one (section 4.3.4). Tags that differ in W/ alone
+ * are the same: utfeed asked by them, which is a weak comparison (RFC 9110 section 13.1.2). */
 static bool fill_means_another(const struct http_msg *stored, const struct http_msg *m)
 {
 	struct slice mine = http_msg_get(stored, H_ETAG), theirs = http_msg_get(m, H_ETAG);
 
-	if (!theirs.len || theirs.at[0] != '"' || !mine.len)
+	if (!theirs.len || !mine.len)
 		return false;
 	mine = opaque(mine);
+	theirs = opaque(theirs);
 	return mine.len != theirs.len || memcmp(mine.at, theirs.at, mine.len);
 }
 

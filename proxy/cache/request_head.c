@@ -243,6 +243,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 	struct response_settings own = r->stage.head;
 	struct text t = { 0 }, private = { 0 };
 	uint64_t forwards;
+	size_t before;
 
 	if (read)
 		memcpy(r->method, "GET", sizeof "GET");
@@ -252,6 +253,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		text_add(&t, begin.at, begin.len);
 	else
 		add_client_fields(&t, m, target);
+	before = t.len;
 	if (read && conditional) {
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", false, &r->stage.head);
 		request_head_add_line(&t, "If-Modified-Since", http_msg_get(m, H_IF_MODIFIED_SINCE));
@@ -260,6 +262,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		add_tags(&t, m, H_IF_MATCH, "If-Match", true, &own);
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
 	}
+	r->preconditions = t.len > before;
 	add_via(&t, m);
 	http_msg_add_via(&t, m, conf->via);
 	if (r->ranged) {

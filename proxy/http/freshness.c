@@ -239,9 +239,10 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		f->flags |= FRESHNESS_IMMUTABLE;
 	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
 		return;
-	/* Beside s-maxage the origin's windows count, because it made these exceptions itself; ours do not. */
+	/* Beside s-maxage the origin's windows count, because it made these exceptions itself; ours do not, nor does an
+	 * error answer in the place of another one. */
 	f->swr_s = window(&cc, CC_SWR, 0);
-	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE ? 0 : s->stale_if_error_s);
+	f->sie_s = window(&cc, CC_SIE, f->flags & FRESHNESS_NO_STALE || m->status >= 400 ? 0 : s->stale_if_error_s);
 }
 
 static int64_t freshness_lifetime_end(const struct freshness *f)

@@ -80,6 +80,15 @@ static int fetch_ask_hooks(struct fetch *f)
 	return -1;
 }
 
+/* Whether the response to a GET answers something that the request did not say: a 304 has no body for who has no copy,
+ * and a part is not the whole (RFC 9110 sections 15.3.7 and 15.4.5). */
+static bool fetch_is_unasked(const struct fetch *f)
+{
+	return !strcmp(f->request.method, "GET") &&
+	    ((f->msg.status == 304 && !f->conditional && !f->request.preconditions) ||
+	        (f->msg.status == 206 && !f->request.ranged));
+}
+
 /* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
  * such as a 304 for something else, sets none: what is asked for in its place is not for its cookies. */
 static void fetch_take_cookies(struct fetch *f)
@@ -99,6 +108,10 @@ static int fetch_start_body(struct fetch *f)
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
+		return -1;
+	}
+	if (fetch_is_unasked(f)) {
+		fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
 		return -1;
 	}
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {

@@ -599,12 +599,12 @@ def test_an_early_fetch_that_fails_costs_nobody(start, origin, site, error):
     assert all(was_hit(proxy.get("/f")) for _ in range(20)) and proxy.counters()["refreshes_ahead"] == 1
 
 
-@pytest.mark.parametrize("error", ["500 X", "502 X", "503 X", "504 X", None])
-def test_stale_while_the_origin_errs(start, origin, site, error):
+@pytest.mark.parametrize("answer", ["500 X", "502 X", "503 X", "504 X", None])
+def test_stale_while_the_origin_errs(start, origin, site, answer):
     proxy = start(None)
     site["/f"] = feed("Cache-Control: max-age=1", "Age: 100")
     good = proxy.get(f"/{origin.url}/f")
-    site["/f"] = message(error) if error else lambda _: (b"", "close")
+    site["/f"] = message(answer) if answer else lambda _: (b"", "close")
     for _ in range(2):
         got = proxy.get(f"/{origin.url}/f")
         assert got.status == 200 and got.body == good.body and int(got["Age"]) >= 100
@@ -638,6 +638,132 @@ def test_routes_allow_stale_by_option(start, origin, site):
         proxy.get("/f")
         site["/f"] = message("503 X")
         assert proxy.get("/f").status == status, option
+
+
+# ---- errors beside a good copy ----
+
+OLD = ("Cache-Control: max-age=1, stale-if-error=600", "Age: 100")
+ERRORS = [("404 X",), ("410 X",), ("405 X", "Last-Modified: Fri, 01 Jan 2021 00:00:00 GMT"), ("451 X",), ("403 X", FRESH), ("500 X", FRESH), ("501 X",),
+          ("404 X", "Cache-Control: max-age=0"), ("410 X", "Cache-Control: no-cache, max-age=60"), ("404 X", "Cache-Control: public"), ("503 X", FRESH)]
+
+
+def error(status, *fields):
+    return page(*fields, body=b"error", status=status)
+
+
+@pytest.mark.parametrize("said", ERRORS, ids=str)
+def test_an_error_never_replaces_a_good_copy(proxy, site, said):
+    site["/f"] = page(*OLD)
+    proxy.get("/f")
+    site["/f"] = error(*said)
+    assert proxy.get("/f").status in (int(said[0][:3]), 200)
+    site["/f"] = error("503 X")
+    got = proxy.get("/f")
+    assert (got.status, got.body) == (200, b"hello") and int(got["Age"]) >= 100
+
+
+def test_nor_does_an_error_of_one_variant(proxy, site):
+    site["/f"] = page(*OLD, "Vary: Accept-Language")
+    proxy.get("/f", "Accept-Language: de")
+    site["/f"] = error("404 X", "Vary: Accept-Language")
+    proxy.get("/f", "Accept-Language: de")
+    site["/f"] = error("503 X")
+    assert [proxy.get("/f", f"Accept-Language: {each}").status for each in ("de", "fr")] == [200, 503]
+
+
+@pytest.mark.parametrize("status", ["404 X", "410 X"])
+def test_a_removal_that_names_its_lifetime_is_stored(proxy, site, status):
+    """And no error is the stale answer to another."""
+    site["/f"] = page(*OLD)
+    proxy.get("/f")
+    site["/f"] = error(status, "Cache-Control: max-age=600")
+    assert [proxy.get("/f").status for _ in range(2)] == [int(status[:3])] * 2 and site.count() == 2
+    site["/f"] = error("503 X")
+    assert proxy.get("/f", "Cache-Control: no-cache").status == 503
+
+
+def test_an_error_is_no_stale_answer(start, origin, site):
+    proxy = start(None)
+    site["/f"] = error("404 X", "Cache-Control: max-age=1", "Age: 100")
+    assert proxy.get(f"/{origin.url}/f").status == 404
+    site["/f"] = error("503 X")
+    assert proxy.get(f"/{origin.url}/f").status == 503
+
+
+def test_a_good_copy_behind_an_error_is_not_fresh_any_more(proxy, site):
+    """The error is newer (RFC 9111 section 4): who comes next asks the origin, and gets the copy only in the place of an error."""
+    site["/f"] = page("Cache-Control: max-age=600, stale-if-error=600", 'ETag: "a"')
+    proxy.get("/f")
+    site["/f"] = error("404 X")
+    assert [proxy.get("/f", *asks).status for asks in (("Cache-Control: no-cache",), (), ())] == [404] * 3 and site.count() == 4
+    site["/f"] = error("503 X")
+    assert proxy.get("/f").body == b"hello"
+    site["/f"] = lambda request: message("304 X", FRESH, length=False) if request["If-None-Match"] else error("500 X")
+    assert proxy.get("/f").body == b"hello" and was_hit(proxy.get("/f"))
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_who_waits_shares_an_error_behind_a_good_copy(start, origin, workers):
+    proxy = start(origin, "--workers", workers)
+    client = proxy.client().ask("/f")
+    origin.receive().answer(page("Cache-Control: max-age=1", "Age: 100"))
+    client.response()
+    clients = crowd(proxy, 10)
+    origin.receive().answer(error("404 X"))
+    assert [each.response().status for each in clients] == [404] * 10 and not origin.asked()
+
+
+# ---- answers to what was not asked ----
+
+UNASKED = [("304 X", "status 304 that was not asked for"), ("206 X", "status 206 that was not asked for")]
+
+
+@pytest.mark.parametrize("status,why", UNASKED)
+@pytest.mark.parametrize("way", ["route", "past the cache", "gateway", "forward", "HEAD"])
+def test_an_answer_to_no_question_is_none(start, origin, site, status, why, way):
+    proxy = start(None, "--allow", "127.0.0.0/8:*", "--route", f"/r/={origin.url}/", "--route", f"/past/={origin.url}/ cache=off")
+    path = {"route": "/r/f", "past the cache": "/past/f", "gateway": f"/{origin.url}/f", "forward": f"{origin.url}/f", "HEAD": "/r/f"}[way]
+    site["/f"] = message(status, FRESH, 'ETag: "a"', length=status[:3] != "304")
+    for _ in range(2):
+        got = proxy.get(path, method="HEAD" if way == "HEAD" else "GET")
+        assert got.status == 502 and got["Proxy-Status"] == f'utfeed; error=http_protocol_error; details="{why}"'
+    assert site.count() == 2
+
+
+@pytest.mark.parametrize("status,why", UNASKED)
+def test_it_takes_no_place_of_a_good_copy(proxy, site, status, why):
+    """The stored response has no validator, so that it was asked for as a whole."""
+    site["/f"] = page(*OLD)
+    proxy.get("/f")
+    site["/f"] = message(status, FRESH, length=status[:3] != "304")
+    got = [proxy.get("/f") for _ in range(2)]
+    assert [(each.status, each.body) for each in got] == [(200, b"hello")] * 2 and site.count() == 3
+
+
+@pytest.mark.parametrize("tag,theirs,good", [('"a"', '"a"', True), ('"a"', 'W/"a"', True), ('W/"a"', '"a"', True), ('"a"', None, True), (None, '"b"', True),
+                                             ('"a"', '"b"', False), ('"a"', 'W/"b"', False), ('W/"a"', 'W/"b"', False), ('W/"a"', '"b"', False)])
+def test_a_304_about_another_response_is_asked_again_without_conditions(proxy, site, tag, theirs, good):
+    """RFC 9111 section 4.3.4."""
+    site["/f"] = page(STALE, "Age: 100", "Last-Modified: Fri, 01 Jan 2021 00:00:00 GMT", *([f"ETag: {tag}"] if tag else []))
+    proxy.get("/f")
+    site["/f"] = lambda request: (message("304 X", FRESH, *([f"ETag: {theirs}"] if theirs else []), length=False)
+                                  if request["If-None-Match"] or request["If-Modified-Since"] else page(FRESH, body=b"new"))
+    assert proxy.get("/f").body == (b"hello" if good else b"new") and site.count() == (2 if good else 3)
+
+
+@pytest.mark.parametrize("window,want", [("", (502, 3)), (", stale-if-error=600", (200, 3))])
+def test_who_says_304_to_everything_is_not_believed(proxy, site, window, want):
+    site["/f"] = page(STALE + window, "Age: 100", 'ETag: "a"')
+    proxy.get("/f")
+    site["/f"] = message("304 X", 'ETag: "b"', length=False)
+    got = proxy.get("/f")
+    assert (got.status, site.count()) == want and (got.status == 502 or got.body == b"hello")
+
+
+def test_a_304_to_the_clients_own_condition_is_for_the_client(start, origin, site):
+    proxy = start(None, "--route", f"/={origin.url} cache=off normalise=off")
+    site["/f"] = lambda request: message("304 X", 'ETag: "a"', length=False) if request["If-None-Match"] else page('ETag: "a"')
+    assert [proxy.get("/f", *asks).status for asks in ((), ('If-None-Match: "a"',))] == [200, 304]
 
 
 # ---- one request for many ----

@@ -69,11 +69,11 @@ def test_forward_mode_passes_on(start, origin, status):
     assert (got.status, got["Location"]) == (int(status[:3]), "/new") and not origin.asked()
 
 
-@pytest.mark.parametrize("status", ["300 Multiple Choices", "304 Not Modified", "305 Use Proxy", "306 Unused", "399 Whatever", "200 OK",
+@pytest.mark.parametrize("status", ["300 Multiple Choices", "305 Use Proxy", "306 Unused", "399 Whatever", "200 OK",
                                     "201 Created"])
 def test_other_statuses_are_no_redirects(gateway, origin, status):
     client = gateway.client().ask(f"/{origin.url}/old")
-    asked(origin, "/old").answer(message(status, "Location: /new", length=status[:3] != "304"))
+    asked(origin, "/old").answer(message(status, "Location: /new"))
     got = client.response()
     assert got.status == int(status[:3]) and got["Location"] == "/new" and got["Content-Location"] in (None, f"{origin.url}/old")
     assert not origin.asked()
