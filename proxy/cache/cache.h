@@ -2,7 +2,8 @@
  * Must not know: requests, fetches, freshness rules. Thread-safe; the lock over responses in the making is held for
  * lookups only, and no call takes longer the more is stored.
  * Invariants: at most one response in the making per key may be joined by others. Entries come into the stores through
- * cache_put() and cache_warm() alone, and neither lets in an entry that was on its way when its URL was purged. */
+ * cache_put() and cache_warm() alone, and neither lets in an entry that was on its way when its URL was purged, by this
+ * process or by another one that has the second store. */
 #ifndef UTFEED_PROXY_CACHE_CACHE_H
 #define UTFEED_PROXY_CACHE_CACHE_H
 
@@ -18,10 +19,10 @@ enum { CACHE_HIT_FOR_MISS_S = 120 };
 struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
 
-/* How often a key's URL had been purged by itself, how often anything of that URL had been stored or removed, and how
- * many purges by prefix there had been. The ticket is taken before a response is fetched or looked up, and shown when
+/* How often a key's URL had been purged by itself, how often anything of that URL had been stored or removed, how many
+ * purges by prefix there had been, and which the second store knew (store.known, store.asked). The ticket is taken before a response is fetched or looked up, and shown when
  * the response is to be stored. A few URLs share one pair of counts, that of their gate. */
-struct cache_ticket { unsigned gate, purges, changes, prefixes; };
+struct cache_ticket { unsigned gate, purges, changes, prefixes; uint64_t since, asked; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 
 /* As store_ops.get(), of memory first and then of the second store. With STORE_WAIT, *ticket is the one to give to
@@ -83,7 +84,7 @@ unsigned cache_in_flight_ends(struct cache *);
 /* Hit for miss: each response for this key belongs to one client, so that requests for it need not wait for each other
  * to learn that. This is a hint, which may be forgotten, and it holds for CACHE_HIT_FOR_MISS_S. now: seconds of the
  * monotonic clock. What was asked for before a purge, as the ticket tells, says nothing of what comes after it, and
- * sets no hint. Another utfeed's purge of a store that is shared does not end hints here. */
+ * sets no hint. */
 void cache_set_hit_for_miss(struct cache *, const struct cache_key *, bool hit_for_miss, int64_t now,
     const struct cache_ticket *);
 bool cache_is_hit_for_miss(struct cache *, const struct cache_key *, int64_t now);

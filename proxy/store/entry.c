@@ -166,6 +166,7 @@ struct entry *entry_new(const char *key, size_t key_len, struct entry_parts *par
 	e->key_len = (uint32_t)key_len;
 	e->vary = laid(e, l.vary, parts->vary, parts->vary ? strlen(parts->vary) + 1 : 0);
 	e->generation = parts->generation;
+	e->since = parts->since;
 	e->part = parts->part;
 	e->upstream = laid(e, l.upstream, parts->upstream, parts->upstream_len);
 	e->upstream_len = (uint32_t)parts->upstream_len;
@@ -236,8 +237,8 @@ void entry_unref(struct entry **ep)
 struct entry *entry_expired(struct entry *e, int64_t now)
 {
 	struct freshness freshness = e->freshness;
-	struct entry_parts parts = { .freshness = &freshness, .generation = e->generation, .part = e->part,
-		.upstream_len = e->upstream_len };
+	struct entry_parts parts = { .freshness = &freshness, .generation = e->generation, .since = e->since,
+		.part = e->part, .upstream_len = e->upstream_len };
 	struct entry *expired;
 
 	if (!e->object)

@@ -32,6 +32,10 @@ struct entry {
 	/* of a record of variants, and of each variant or part stored under it: a variant of another generation was
 	 * stored before something else took the record's place */
 	uint64_t generation;
+	/* the purges of the store that were known when its fetch began (store.known): a later one that covers the key
+	 * takes it away, however late it is stored */
+	uint64_t since;
+	uint64_t asked;                /* the same of this process's own purges (store.asked); not packed */
 	struct content_range part;     /* the part of the response that object holds; total 0: the whole response */
 	struct object_head *head;      /* of the whole response as clients get it, X-Encoding-Rule included */
 	char *upstream;                /* the head as the origin sent it: it has the validators, a 304 updates it */
@@ -47,7 +51,7 @@ struct entry {
 
 struct entry_parts {               /* entry_new() takes over the references and strings, also on failure */
 	char *vary;
-	uint64_t generation;
+	uint64_t generation, since;
 	struct object *object;
 	struct object_head *head;
 	struct content_range part;
@@ -96,7 +100,7 @@ int64_t entry_ends_s(const struct entry *);
 /* The entry as bytes, the same on every machine; the layout stands in entry_pack.c. *len bytes, which the caller
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
-enum { ENTRY_FORMAT = 3 };
+enum { ENTRY_FORMAT = 4 };
 /* NULL: the bytes are damaged or of another format, or there is no memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 /* The key of a packed entry, of which nothing but the key's bounds is checked; at NULL: there is no key. */

@@ -1,7 +1,8 @@
 /* Turns an entry into bytes and back; see entry.h. All numbers are little-endian, every text follows its length (32
  * bits), and a row of a table (a policy, a charset) is written as its name. Layout: magic, format, kind, key,
- * generation; then a record of variants has its field names, and every other kind has its freshness, a part also first
- * and total, and every response also its head, the origin's head, the report and the body; a checksum ends the entry.
+ * generation, since; then a record of variants has its field names, and every other kind has its freshness, a part also
+ * first and total, and every response also its head, the origin's head, the report and the body; a checksum ends the
+ * entry.
  * Invariant: entry_pack() writes again, byte for byte, whatever entry_unpack() accepts. */
 #include "proxy/store/entry.h"
 
@@ -154,6 +155,7 @@ static void pack_all(struct packer *p, const struct entry *e)
 	pack_u32(p, entry_kind(e));
 	pack_text(p, e->key, e->key_len);
 	pack_u64(p, e->generation);
+	pack_u64(p, e->since);
 	if (e->vary) {
 		pack_word(p, e->vary);
 		return;
@@ -450,6 +452,7 @@ struct entry *entry_unpack(const char *bytes, size_t len)
 	kind = unpack_u32(&u);
 	key = unpack_text(&u);
 	parts.generation = unpack_u64(&u);
+	parts.since = unpack_u64(&u);
 	if (format != ENTRY_FORMAT || !key.at)
 		return NULL;
 	if (kind == KIND_VARY) {

@@ -39,6 +39,17 @@ static inline bool store_purges(enum store_purge what, const char *url, size_t u
 	    (what == PURGE_PREFIX || (key_len > url_len && key[url_len] == '\n')));
 }
 
+/* A purge that a store which processes share remembers. Its number is larger than those of all earlier ones, and 0 is
+ * none's. Where no memory for it is left, or another is too long, it covers more than was asked for. */
+struct store_mark {
+	uint64_t number;
+	enum store_purge what;
+	bool soft;
+	int64_t now;                   /* soft: what it covers is stale since then */
+	const char *url;
+	size_t len;
+};
+
 struct store;
 struct store_ops {
 	const char *name;
@@ -55,15 +66,24 @@ struct store_ops {
 	 * responses it concerned, -1 where that is not known yet. */
 	int64_t (*purge)(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 	/* True: w->loop calls w->got() once every removal that was asked for before is as permanent as the store
-	 * itself, or is owed. False: all of them are done already. Lookups of this process do not find an entry whose
-	 * removal is owed. */
+	 * itself, and every process that has the store open knows the purges among them, or they are owed. False: all
+	 * of them are done already. Lookups of this process do not find an entry whose removal is owed. */
 	bool (*settle)(struct store *, struct store_wait *w);
+	/* purged(arg, mark) is called for each purge by another process from now on, on any thread, before store.known
+	 * counts it. NULL: no other process can have the store. purged NULL: never again, once this returns. */
+	void (*listen)(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);
 };
 
 /* The first member of every store. */
-struct store { const struct store_ops *ops; };
+struct store {
+	const struct store_ops *ops;
+	/* The number of the latest purge that this process knows of. An entry whose fetch began before a purge that
+	 * covers it (entry.since) is not stored; so a fetch notes this number before it begins. */
+	_Atomic uint64_t known;
+	_Atomic uint64_t asked;        /* how many purges this process has asked for: a fetch knows of these, too */
+};
 
 /* budget: the most that entry->bytes of all entries may come to; an entry with more than max_entry bytes is not stored.
  * NULL: out of memory. */

@@ -15,13 +15,18 @@
 #include "proxy/base/log.h"
 
 enum { START_WAIT_MS = 5000, STUCK_AFTER_MS = 5000, EXIT_WAIT_MS = 5000, EXIT_WAITS = 6, WATCH_MS = 1000 };
+/* How often it is looked whether another process has purged, and whether all others know what this one has purged. */
+enum { NEWS_EVERY_MS = 100, PEERS_EVERY_MS = 10 };
+#define NUMBER_UNKNOWN UINT64_MAX        /* of the purges before a settlement */
 
 struct store_lmdb {
 	struct store_thread thread;
 	struct lmdb_writer *writer;
 	struct lmdb_pending pending;
 	struct task back;
-	struct timer watch, exit;
+	struct timer watch, exit, look;
+	struct lmdb_news news;
+	struct store_op_list awaiting;         /* settlements until all processes know of the purges before them */
 	size_t waiting;                        /* operations that the writer has */
 	bool stuck;                            /* another process holds the writer's lock; this was logged */
 	bool ending, left;
@@ -36,6 +41,7 @@ static struct store_lmdb *lmdb_of(struct store_thread *t)
 /* ---- lookups ---- */
 
 struct lookup { struct lmdb_file *file; const struct store_op *op; struct entry *entry; bool damaged; };
+struct look { struct lmdb_file *file; struct lmdb_news *news; };
 
 static int lmdb_lookup_run(void *arg)
 {
@@ -49,19 +55,32 @@ static int lmdb_lookup_run(void *arg)
 	return rc;
 }
 
-/* While the file is being opened or mapped anew, lookups find nothing. After a fault they do not read until the file is
- * opened again. */
-static int lookup(struct lookup *l)
+static int lmdb_look_run(void *arg)
+{
+	struct look *l = arg;
+	int rc = mdb_txn_renew(l->file->read);
+
+	if (rc)
+		return rc;
+	rc = lmdb_marks_read(l->file, l->file->read, l->news);
+	l->news->read = !rc;
+	mdb_txn_reset(l->file->read);
+	return rc;
+}
+
+/* Reads the file. While it is being opened or mapped anew, there is nothing to be read. After a fault nothing is read
+ * until the file is opened again. */
+static int lmdb_read_file(struct lmdb_file *f, int (*run)(void *), void *arg)
 {
 	int rc = 0;
 
-	if (pthread_mutex_trylock(&l->file->use))
+	if (pthread_mutex_trylock(&f->use))
 		return 0;
-	if (l->file->env && l->file->read && !l->file->faulted) {
-		rc = lmdb_guarded(lmdb_lookup_run, l);
-		l->file->faulted = rc == LMDB_FAULT;
+	if (f->env && f->read && !f->faulted) {
+		rc = lmdb_guarded(run, arg);
+		f->faulted = rc == LMDB_FAULT;
 	}
-	pthread_mutex_unlock(&l->file->use);
+	pthread_mutex_unlock(&f->use);
 	return rc;
 }
 
@@ -74,15 +93,21 @@ static void lmdb_count_error(struct store_lmdb *s)
 	    .errors = 1 });
 }
 
-static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *op)
+/* What a failure to read leads to. */
+static void lmdb_complain(struct store_lmdb *s, int rc)
 {
-	struct lookup l = { .file = &s->writer->file, .op = op };
-	int rc = lookup(&l);
-
 	if (rc)
 		lmdb_writer_ask(s->writer, rc);
 	if (rc && rc != MDB_MAP_RESIZED)
 		log_warn("lmdb store: %s: %s; it is opened anew", s->writer->file.path, lmdb_strerror(rc));
+}
+
+static struct entry *lmdb_look_up(struct store_lmdb *s, const struct store_op *op)
+{
+	struct lookup l = { .file = &s->writer->file, .op = op };
+	int rc = lmdb_read_file(l.file, lmdb_lookup_run, &l);
+
+	lmdb_complain(s, rc);
 	if ((rc && rc != MDB_MAP_RESIZED) || l.damaged)
 		lmdb_count_error(s);
 	if (l.damaged || rc == LMDB_FAULT)
@@ -102,6 +127,65 @@ static void lmdb_answer(struct store_lmdb *s, struct store_op *op)
 	if (answer == PENDING_UNKNOWN)
 		e = lmdb_stale(lmdb_look_up(s, op), stale);
 	store_thread_done(&s->thread, op, e);
+}
+
+/* ---- purges of other processes ---- */
+
+static void lmdb_tell_news(struct store_lmdb *s)
+{
+	static const struct store_mark all = { .what = PURGE_ALL, .url = "" };
+
+	if (s->news.missed)
+		store_thread_purged(&s->thread, &all);
+	for (size_t i = 0; i < s->news.n; i++)
+		store_thread_purged(&s->thread, &s->news.marks[i]);
+}
+
+/* Learns what other processes have purged, and lets them know that it is known. False: the file cannot be read now. */
+static bool lmdb_learn(struct store_lmdb *s)
+{
+	struct lmdb_file *f = &s->writer->file;
+	uint64_t known = s->news.known;
+	int rc;
+
+	do {
+		s->news.read = false;
+		rc = lmdb_read_file(f, lmdb_look_run, &(struct look){ f, &s->news });
+		lmdb_complain(s, rc);
+		if (rc || !s->news.read)
+			return false;
+		lmdb_tell_news(s);
+	} while (s->news.more);
+	if (s->news.known != known) {
+		atomic_store(&s->thread.store.known, s->news.known);
+		lmdb_peers_tell(f, s->news.known);
+	}
+	return true;
+}
+
+/* Answers the settlements whose purges all processes know. */
+static void lmdb_look_at_peers(struct store_lmdb *s, bool learnt)
+{
+	struct store_op *op, *next;
+
+	for (op = TAILQ_FIRST(&s->awaiting); op; op = next) {
+		next = TAILQ_NEXT(op, link);
+		if (learnt && op->number == NUMBER_UNKNOWN)
+			op->number = s->news.known;
+		if (store_thread_awaits(&s->thread, op) &&
+		    (op->number == NUMBER_UNKNOWN || !lmdb_peers_know(&s->writer->file, op->number)))
+			continue;
+		TAILQ_REMOVE(&s->awaiting, op, link);
+		store_thread_done(&s->thread, op, NULL);
+	}
+}
+
+static void lmdb_on_look(struct timer *timer)
+{
+	struct store_lmdb *s = container_of(timer, struct store_lmdb, look);
+
+	lmdb_look_at_peers(s, lmdb_learn(s));
+	loop_arm(s->thread.loop, timer, TAILQ_EMPTY(&s->awaiting) ? NEWS_EVERY_MS : PEERS_EVERY_MS);
 }
 
 /* ---- writes ---- */
@@ -143,11 +227,29 @@ static void lmdb_leave(struct store_lmdb *s)
 	s->left = true;
 	loop_disarm(s->thread.loop, &s->watch);
 	loop_disarm(s->thread.loop, &s->exit);
+	loop_disarm(s->thread.loop, &s->look);
 	lmdb_writer_attach(s->writer, NULL, NULL);
 	while ((op = lmdb_writer_give_up(s->writer)) != NULL)
 		store_thread_owe(&s->thread, op);
+	while ((op = TAILQ_FIRST(&s->awaiting)) != NULL) {
+		TAILQ_REMOVE(&s->awaiting, op, link);
+		store_thread_owe(&s->thread, op);
+	}
 	loop_forget(s->thread.loop, &s->back);
 	store_thread_leave(&s->thread);
+}
+
+/* A settlement waits for the other processes, too. */
+static void lmdb_came_back(struct store_lmdb *s, struct store_op *op)
+{
+	if (op->owed) {
+		store_thread_owe(&s->thread, op);
+	} else if (op->type == OP_SETTLE) {
+		op->number = NUMBER_UNKNOWN;
+		TAILQ_INSERT_TAIL(&s->awaiting, op, link);
+	} else {
+		store_thread_done(&s->thread, op, NULL);
+	}
 }
 
 static void lmdb_on_back(struct task *task)
@@ -155,15 +257,16 @@ static void lmdb_on_back(struct task *task)
 	struct store_lmdb *s = container_of(task, struct store_lmdb, back);
 	struct store_stats stats = lmdb_writer_stats(s->writer);
 	struct store_op *op;
+	bool news = false;
 
 	while ((op = lmdb_writer_back(s->writer)) != NULL) {
 		pending_remove(op);
-		if (op->owed)
-			store_thread_owe(&s->thread, op);
-		else
-			store_thread_done(&s->thread, op, NULL);
+		news |= op->type == OP_PURGE || op->type == OP_SETTLE;
+		lmdb_came_back(s, op);
 		s->waiting--;
 	}
+	if (news)
+		lmdb_on_look(&s->look);
 	store_thread_count(&s->thread, &stats);
 	if (s->stuck && lmdb_writer_waits_ms(s->writer) < STUCK_AFTER_MS) {        /* else it is still the same wait */
 		s->stuck = false;
@@ -210,7 +313,12 @@ static void lmdb_end(struct store_thread *t)
 		loop_arm(t->loop, &s->exit, EXIT_WAIT_MS);
 }
 
-static const struct store_work lmdb_work = { .run = lmdb_run, .end = lmdb_end };
+static void lmdb_begin_work(struct store_thread *t)
+{
+	lmdb_on_look(&lmdb_of(t)->look);
+}
+
+static const struct store_work lmdb_work = { .begin = lmdb_begin_work, .run = lmdb_run, .end = lmdb_end };
 
 /* Operations that were still queued are owed by now and told as such. This tells of those in the writer's hands, which
  * may or may not be written. */
@@ -239,7 +347,8 @@ static void lmdb_free(struct store *store)
 static const struct store_ops lmdb_ops = {
 	.name = "lmdb", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
 	.remove = store_thread_remove,
-	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats, .free = lmdb_free,
+	.purge = store_thread_purge, .settle = store_thread_settle, .stats = store_thread_stats,
+	.listen = store_thread_listen, .free = lmdb_free,
 };
 
 /* 0: the file is open, or may be later. */
@@ -260,6 +369,8 @@ static int lmdb_start(struct store_lmdb *s, const char *path, size_t map_bytes)
 	s->back.run = lmdb_on_back;
 	s->watch.fire = lmdb_on_watch;
 	s->exit.fire = lmdb_on_exit;
+	s->look.fire = lmdb_on_look;
+	TAILQ_INIT(&s->awaiting);
 	if (store_thread_start(&s->thread, &lmdb_work))
 		return EAGAIN;
 	lmdb_writer_attach(s->writer, &s->thread, &s->back);

@@ -161,6 +161,7 @@ static const struct tree_kind names_kind = { "", false, 1, KEY_MAX, sizeof(struc
 	sizeof(struct tree_record), table, NODE_TREE };
 static const struct tree_kind tables[] = {
 	{ "entries", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
+	{ "marks", false, sizeof(uint64_t), sizeof(uint64_t), 0, UINT32_MAX, NULL, 0 },
 	{ "meta", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
 	{ "order", false, 1, KEY_MAX, 0, UINT32_MAX, NULL, 0 },
 };

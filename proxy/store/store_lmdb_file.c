@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +31,9 @@ int lmdb_file_init(struct lmdb_file *f, const char *path, size_t map_bytes)
 {
 	f->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	f->option_bytes = f->map_bytes = map_bytes / f->page_bytes * f->page_bytes;
-	f->lock_fd = -1;
+	f->lock_fd = f->peers_fd = -1;
+	if (getrandom(&f->process, sizeof f->process, 0) != sizeof f->process)
+		return errno;
 	pthread_mutex_init(&f->use, NULL);
 	return (f->path = strdup(path)) ? 0 : ENOMEM;
 }
@@ -38,6 +41,8 @@ int lmdb_file_init(struct lmdb_file *f, const char *path, size_t map_bytes)
 void lmdb_file_free(struct lmdb_file *f)
 {
 	pthread_mutex_destroy(&f->use);
+	if (f->peers_fd >= 0)
+		close(f->peers_fd);
 	free(f->path);
 }
 
@@ -224,7 +229,9 @@ static int format_put(struct lmdb_file *f, MDB_txn *txn)
 	int rc = lmdb_wipe(f, txn);
 
 	memcpy(value, format_expected, sizeof value);
-	return rc ? rc : mdb_put(txn, f->meta, &k, &v, 0);
+	if (rc || (rc = lmdb_marks_begin(f, txn)))
+		return rc;
+	return mdb_put(txn, f->meta, &k, &v, 0);
 }
 
 static int tables_open(struct lmdb_file *f, MDB_txn *txn, unsigned flags)
@@ -232,7 +239,8 @@ static int tables_open(struct lmdb_file *f, MDB_txn *txn, unsigned flags)
 	int rc;
 
 	if ((rc = mdb_dbi_open(txn, "entries", flags, &f->entries)) ||
-	    (rc = mdb_dbi_open(txn, "order", flags, &f->order)))
+	    (rc = mdb_dbi_open(txn, "order", flags, &f->order)) ||
+	    (rc = mdb_dbi_open(txn, "marks", flags, &f->marks)))
 		return rc;
 	return mdb_dbi_open(txn, "meta", flags, &f->meta);
 }
@@ -297,7 +305,7 @@ static int file_open_env(struct lmdb_file *f)
 		f->env = NULL;
 		return rc;
 	}
-	if ((rc = mdb_env_set_mapsize(f->env, f->map_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 3)) ||
+	if ((rc = mdb_env_set_mapsize(f->env, f->map_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 4)) ||
 	    (rc = mdb_env_set_assert(f->env, on_assertion)) ||
 	    (rc = mdb_env_open(f->env, f->path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) ||
 	    (rc = mdb_reader_check(f->env, &dead)) || (rc = file_check(f)) || (rc = file_fill(f)))
@@ -330,9 +338,9 @@ static void file_close(struct lmdb_file *f)
 /* A damaged file is set aside and made anew, provided that no other process has it open. */
 static int file_open(struct lmdb_file *f)
 {
-	int rc = mkdir(f->path, 0700) && errno != EEXIST ? errno : lmdb_lock_prepare(f);
+	int rc = mkdir(f->path, 0700) && errno != EEXIST ? errno : lmdb_peers_join(f);
 
-	if (rc)
+	if (rc || (rc = lmdb_lock_prepare(f)))
 		return rc;
 	if (!f->suspect || !f->alone) {
 		f->suspect = false;

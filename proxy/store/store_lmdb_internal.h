@@ -21,10 +21,12 @@ struct lmdb_file {
 	bool using;                            /* the writer's thread holds use */
 	MDB_env *env;                          /* NULL: not open */
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
-	MDB_dbi entries, order, meta;
+	MDB_dbi entries, order, meta, marks;
 	size_t map_bytes;                      /* the largest size that the file may come to */
 	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
+	uint64_t process;                      /* this process, as marks name it */
+	int peers_fd;                          /* of "purges", by which processes tell what they know; -1: not yet */
 	bool alone;                            /* no other process had the file open when this one opened it */
 	bool faulted;                          /* a lookup met a fault: there are none until the file is opened anew */
 	bool suspect;                          /* found damaged: to be set aside before it is opened again */
@@ -50,6 +52,32 @@ int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *byt
 /* Removes the oldest entries until no more than limit bytes are taken, in a transaction of its own: later transactions
  * can use its pages. */
 int lmdb_evict(struct lmdb_file *, size_t limit) __attribute__((warn_unused_result));
+
+/* The purges that the file remembers (store_lmdb_marks.c). */
+enum { LMDB_MARK_URL = 255, LMDB_NEWS = 32 };
+struct lmdb_news {
+	uint64_t known;                        /* the latest that this process knows; 0: none yet */
+	bool read;                             /* the file could be read */
+	bool missed;                           /* some of those behind the former known are not there any more */
+	bool more;                             /* there is no room for all of them */
+	size_t n;
+	struct store_mark marks[LMDB_NEWS];    /* those by other processes; their texts stand in urls */
+	char urls[LMDB_NEWS][LMDB_MARK_URL];
+};
+int lmdb_marks_begin(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
+int lmdb_marks_add(struct lmdb_file *, MDB_txn *, const struct store_op *) __attribute__((warn_unused_result));
+/* Whether no purge that came after the beginning of its fetch covers the entry. */
+int lmdb_marks_allow(struct lmdb_file *, MDB_txn *, const struct entry *, bool *allowed)
+    __attribute__((warn_unused_result));
+/* Reads what came behind news->known, which goes up with it. */
+int lmdb_marks_read(struct lmdb_file *, MDB_txn *, struct lmdb_news *) __attribute__((warn_unused_result));
+
+/* Which purges the processes know (store_lmdb_peers.c). */
+/* From now on purges of other processes wait until this one knows them. Returns an error of errno. */
+int lmdb_peers_join(struct lmdb_file *) __attribute__((warn_unused_result));
+void lmdb_peers_tell(struct lmdb_file *, uint64_t known);
+/* Whether every other process that is alive knows the purge of that number. */
+bool lmdb_peers_know(struct lmdb_file *, uint64_t number);
 
 /* The file; on the writer's thread. */
 int lmdb_file_init(struct lmdb_file *, const char *path, size_t map_bytes) __attribute__((warn_unused_result));

@@ -129,8 +129,11 @@ int lmdb_put(struct lmdb_file *f, MDB_txn *txn, const struct entry *e)
 	char *packed;
 	uint64_t number;
 	MDB_val k, v;
-	int rc;
+	bool allowed;
+	int rc = lmdb_marks_allow(f, txn, e, &allowed);
 
+	if (rc || !allowed)
+		return rc;
 	key_make(&o.key, e->key, e->key_len);
 	rc = lmdb_delete(f, txn, &o.key);
 	if (rc || !e->key_len || e->bytes > PIECE(f->map_bytes) || !(packed = entry_pack(e, &len)))
@@ -231,8 +234,10 @@ int lmdb_purge(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 	size_t begin = op->what == PURGE_ALL ? 0 : op->len < KEY_CUT ? op->len : KEY_CUT;
 	MDB_val k = { begin, op->key }, v;
 	MDB_cursor *cursor;
-	int rc;
+	int rc = lmdb_marks_add(f, txn, op);
 
+	if (rc)
+		return rc;
 	if (op->what == PURGE_ALL && !op->soft)
 		return lmdb_wipe(f, txn);
 	if ((rc = mdb_cursor_open(txn, f->entries, &cursor)))

@@ -295,6 +295,7 @@ int64_t store_thread_purge(struct store *s, enum store_purge what, const char *u
 		op->what = what;
 		op->soft = soft;
 		op->now = now;
+		op->asked = atomic_fetch_add(&s->asked, 1) + 1;
 	}
 	thread_remove(thread_of(s), op);
 	return -1;
@@ -311,6 +312,34 @@ void store_thread_stats(struct store *s, struct store_stats *stats)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void store_thread_listen(struct store *s, void (*purged)(void *arg, const struct store_mark *), void *arg)
+{
+	struct store_thread *t = thread_of(s);
+
+	pthread_mutex_lock(&t->listening);
+	t->purged = purged;
+	t->purged_arg = arg;
+	pthread_mutex_unlock(&t->listening);
+}
+
+void store_thread_purged(struct store_thread *t, const struct store_mark *m)
+{
+	pthread_mutex_lock(&t->listening);
+	if (t->purged)
+		t->purged(t->purged_arg, m);
+	pthread_mutex_unlock(&t->listening);
+}
+
+bool store_thread_awaits(struct store_thread *t, const struct store_op *op)
+{
+	bool awaits;
+
+	pthread_mutex_lock(&t->lock);
+	awaits = op->wait;
+	pthread_mutex_unlock(&t->lock);
+	return awaits;
+}
+
 static struct store_op *thread_take_wipe(struct store_thread *t)
 {
 	struct store_op *op = op_new(t, OP_PURGE, "", 0);
@@ -318,6 +347,7 @@ static struct store_op *thread_take_wipe(struct store_thread *t)
 	if (!op)
 		return NULL;
 	op->what = PURGE_ALL;
+	op->asked = atomic_load(&t->store.asked);
 	t->wipe = false;
 	return op;
 }
@@ -497,6 +527,7 @@ int store_thread_start(struct store_thread *t, const struct store_work *work)
 	if (getrandom(t->secret, sizeof t->secret, 0) != sizeof t->secret)
 		return -1;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->listening, NULL);
 	pthread_cond_init(&t->started, NULL);
 	if (!pthread_create(&t->thread, NULL, thread_main, t)) {
 		pthread_mutex_lock(&t->lock);
@@ -508,6 +539,7 @@ int store_thread_start(struct store_thread *t, const struct store_work *work)
 		pthread_join(t->thread, NULL);
 	}
 	pthread_cond_destroy(&t->started);
+	pthread_mutex_destroy(&t->listening);
 	pthread_mutex_destroy(&t->lock);
 	return -1;
 }
@@ -554,5 +586,6 @@ void store_thread_stop(struct store_thread *t)
 		op_free(op);
 	loop_free(&t->loop);
 	pthread_cond_destroy(&t->started);
+	pthread_mutex_destroy(&t->listening);
 	pthread_mutex_destroy(&t->lock);
 }

@@ -26,6 +26,7 @@ struct store_op {
 	enum store_purge what;
 	bool soft;
 	int64_t now;
+	uint64_t asked;                /* PURGE: store.asked with it */
 	LIST_ENTRY(store_op) near;     /* this and the next two are for the store that has taken the operation */
 	uint64_t number;
 	bool owed;
@@ -58,6 +59,9 @@ struct store_thread {
 	bool wipe;                     /* everything is to be removed before any operation is taken */
 	bool away;                     /* the place of the entries cannot be reached: lookups and entries are refused */
 	struct store_stats stats;
+	pthread_mutex_t listening;     /* guards the next two, and is held during the call */
+	void (*purged)(void *arg, const struct store_mark *);          /* NULL: nobody listens */
+	void *purged_arg;
 };
 
 /* -1: no thread, no loop */
@@ -79,6 +83,10 @@ size_t store_thread_owed(struct store_thread *);                               /
 bool store_thread_is_idle(struct store_thread *);                              /* the queue is empty */
 /* True: lookups and settlements in the queue are answered at once, too, and entries in it become removals. */
 void store_thread_set_away(struct store_thread *, bool away);
+/* Tells who listens of a purge by another process. */
+void store_thread_purged(struct store_thread *, const struct store_mark *);
+/* Whether somebody still waits for the operation; not so once its wait was cancelled. */
+bool store_thread_awaits(struct store_thread *, const struct store_op *);
 /* adds to the counters; entries and bytes are set instead */
 void store_thread_count(struct store_thread *, const struct store_stats *more);
 void store_thread_leave(struct store_thread *);
@@ -91,5 +99,6 @@ void store_thread_remove(struct store *, const char *key, size_t len);
 int64_t store_thread_purge(struct store *, enum store_purge, const char *url, size_t len, bool soft, int64_t now);
 bool store_thread_settle(struct store *, struct store_wait *);
 void store_thread_stats(struct store *, struct store_stats *);
+void store_thread_listen(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
 
 #endif

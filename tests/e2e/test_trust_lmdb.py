@@ -62,7 +62,7 @@ def test_trust_16_two_sizes_share_a_file(start, origin, numbers, tmp_path):
     assert hits(small, range(300, 310)) == 0
     large.stop()
     small.stop()
-    assert (tmp_path / "data.mdb").stat().st_ino == file and sorted(os.listdir(tmp_path)) == ["data.mdb", "lock.mdb"]
+    assert (tmp_path / "data.mdb").stat().st_ino == file and sorted(os.listdir(tmp_path)) == ["data.mdb", "lock.mdb", "purges"]
     assert EMPTY not in small.err.text() + large.err.text()
     third = start(origin, *options(tmp_path, "64m"))
     assert hits(third, [*range(10), *range(100, 300), *range(300, 310)]) == 220

@@ -46,6 +46,8 @@ void stores_put(struct store *s, const char *key, unsigned seed, size_t len)
 {
 	struct entry *e = entries_new(key, seed, len);
 
+	e->since = s->known;
+	e->asked = s->asked;
 	s->ops->put(s, e);
 	entry_unref(&e);
 }

@@ -1,0 +1,57 @@
+/* Owns what the files of the cache share: cache.c has the stores and the gates against purges, cache_in_flight.c the
+ * responses in the making and the hints. Must not know: requests. Invariant: only these two include it. */
+#ifndef UTFEED_PROXY_CACHE_CACHE_INTERNAL_H
+#define UTFEED_PROXY_CACHE_CACHE_INTERNAL_H
+
+#include "proxy/cache/cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "proxy/base/hash.h"
+
+enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
+
+struct gate { unsigned purges, changes; };
+
+/* The URLs of the latest purges by prefix. */
+struct prefixes {
+	pthread_mutex_t lock;
+	atomic_uint n;                 /* purges by prefix so far; changes under the lock */
+	/* purge number n is at n % CACHE_PREFIXES; url NULL, for want of memory: it counts for every URL */
+	struct { char *url; size_t len; } latest[CACHE_PREFIXES];
+};
+
+struct busy;
+struct cache {
+	struct store *memory, *second;
+	uint64_t secret[2];
+	/* each guards every CACHE_GATE_LOCKS-th gate; held while an entry goes in */
+	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];
+	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
+	struct prefixes prefixes;
+	atomic_uint generations;       /* of records of variants, given so far */
+	atomic_uint ends;              /* objects that were in flight and were taken out */
+	pthread_mutex_t lock;
+	LIST_HEAD(, busy) busy[CACHE_BUCKETS];
+	/* by hash of the key: the hash's upper half, then the second until which the hint holds; 0: none */
+	_Atomic uint64_t hit_for_miss[CACHE_HINTS];
+};
+
+/* Clients choose the keys. The hash takes a secret, so that a client cannot choose keys that share a bucket. */
+static inline uint64_t cache_hash(const struct cache *c, const char *key, size_t len)
+{
+	return hash_sip(c->secret, key, len);
+}
+
+/* Locks the gate of that number. */
+struct gate *cache_gate_lock(struct cache *, size_t i);
+void cache_gate_close(struct cache *, const struct gate *);
+/* Called under the lock of the key's gate. */
+bool cache_gate_lets_in(struct cache *, const struct gate *, const struct cache_ticket *, const char *key, size_t len);
+/* Takes out the responses in the making that a purge covers: they were asked for before it, so no request may join them
+ * any more. */
+void cache_purge_busy(struct cache *, enum store_purge, const char *url, size_t len);
+
+#endif

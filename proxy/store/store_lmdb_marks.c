@@ -1,0 +1,223 @@
+/* Owns the purges that the file of the LMDB store remembers, for all processes that share it. The table "marks" maps
+ * the number of each (big-endian) to the process that made it, how many it had asked for by then, since when soft ones
+ * make stale, and what is covered. Must not know: the queue, what is in an entry.
+ * Invariants: a mark is written in the transaction that removes what it covers, and an entry is judged in the one that
+ * writes it, so that none comes between. Numbers grow, also when the file is made anew (they are the time in
+ * microseconds where that is later). There are MARKS_MAX_KEPT marks at most; what began before the oldest of them
+ * cannot be judged, and is not stored. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <endian.h>
+#include <string.h>
+#include <time.h>
+
+enum { MARKS_MIN_KEPT = 64, MARKS_MAX_KEPT = 4096, MARKS_SHARE = 1 << 14 /* of the map, for each */ };
+enum { KIND_BEGIN = PURGE_ALL + 1 };   /* not a purge, but the first mark of a new file */
+
+struct mark_head { uint64_t process, asked; int64_t now; uint8_t kind, soft; };
+enum { MARK_NUMBERS = 3, MARK_HEAD_BYTES = 8 * MARK_NUMBERS + 2 };
+
+static void head_write(char *at, const struct mark_head *h)
+{
+	uint64_t numbers[MARK_NUMBERS] = { htobe64(h->process), htobe64(h->asked), htobe64((uint64_t)h->now) };
+
+	memcpy(at, numbers, sizeof numbers);
+	at[sizeof numbers] = (char)h->kind;
+	at[sizeof numbers + 1] = (char)h->soft;
+}
+
+static bool head_read(struct mark_head *h, const MDB_val *v)
+{
+	const char *at = v->mv_data;
+	uint64_t numbers[MARK_NUMBERS];
+
+	if (v->mv_size < MARK_HEAD_BYTES || v->mv_size > MARK_HEAD_BYTES + LMDB_MARK_URL)
+		return false;
+	memcpy(numbers, at, sizeof numbers);
+	*h = (struct mark_head){ be64toh(numbers[0]), be64toh(numbers[1]), (int64_t)be64toh(numbers[2]),
+		(uint8_t)at[sizeof numbers], at[sizeof numbers + 1] != 0 };
+	return h->kind <= KIND_BEGIN;
+}
+
+static uint64_t mark_number(const MDB_val *k)
+{
+	uint64_t n = 0;
+
+	if (k->mv_size == sizeof n)
+		memcpy(&n, k->mv_data, sizeof n);
+	return be64toh(n);
+}
+
+/* A mark that cannot be read counts as a purge of everything. */
+static void mark_read(struct store_mark *m, struct mark_head *h, const MDB_val *k, const MDB_val *v)
+{
+	if (!head_read(h, v))
+		*h = (struct mark_head){ .kind = PURGE_ALL };
+	*m = (struct store_mark){ .number = mark_number(k), .what = PURGE_ALL, .soft = h->soft, .now = h->now, .url = "" };
+	if (h->kind == PURGE_ALL || h->kind == KIND_BEGIN)
+		return;
+	m->what = (enum store_purge)h->kind;
+	m->url = (const char *)v->mv_data + MARK_HEAD_BYTES;
+	m->len = v->mv_size - MARK_HEAD_BYTES;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static size_t marks_kept(const struct lmdb_file *f)
+{
+	size_t n = f->map_bytes / MARKS_SHARE;
+
+	return n < MARKS_MIN_KEPT ? MARKS_MIN_KEPT : n > MARKS_MAX_KEPT ? MARKS_MAX_KEPT : n;
+}
+
+static int marks_drop_oldest(MDB_cursor *cursor, size_t n)
+{
+	MDB_val k, v;
+	int rc = 0;
+
+	while (n-- && !rc && !(rc = mdb_cursor_get(cursor, &k, &v, MDB_FIRST)))
+		rc = mdb_cursor_del(cursor, 0);
+	return rc;
+}
+
+/* Adds a mark behind the last one. A URL that is too long is cut, and the mark covers whatever begins so. */
+static int marks_add_row(struct lmdb_file *f, MDB_txn *txn, MDB_cursor *cursor, const struct mark_head *h,
+    const char *url, size_t len)
+{
+	char key[sizeof(uint64_t)], value[MARK_HEAD_BYTES + LMDB_MARK_URL];
+	uint64_t number = now_us(), big;
+	MDB_val k, v;
+	int rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+
+	if (rc && rc != MDB_NOTFOUND)
+		return rc;
+	if (!rc && mark_number(&k) >= number)
+		number = mark_number(&k) + 1;
+	big = htobe64(number);
+	memcpy(key, &big, sizeof key);
+	head_write(value, h);
+	memcpy(value + MARK_HEAD_BYTES, url, len);
+	k = (MDB_val){ sizeof key, key };
+	v = (MDB_val){ MARK_HEAD_BYTES + len, value };
+	return mdb_put(txn, f->marks, &k, &v, 0);
+}
+
+static int marks_insert(struct lmdb_file *f, MDB_txn *txn, const struct mark_head *h, const char *url, size_t len)
+{
+	size_t most = marks_kept(f) - 1;
+	MDB_cursor *cursor;
+	MDB_stat stat;
+	int rc = mdb_stat(txn, f->marks, &stat);
+
+	if (rc || (rc = mdb_cursor_open(txn, f->marks, &cursor)))
+		return rc;
+	if (stat.ms_entries > most)
+		rc = marks_drop_oldest(cursor, stat.ms_entries - most);
+	if (!rc)
+		rc = marks_add_row(f, txn, cursor, h, url, len);
+	mdb_cursor_close(cursor);
+	return rc;
+}
+
+int lmdb_marks_begin(struct lmdb_file *f, MDB_txn *txn)
+{
+	const struct mark_head h = { .process = f->process, .kind = KIND_BEGIN };
+	int rc = mdb_drop(txn, f->marks, 0);
+
+	return rc ? rc : marks_insert(f, txn, &h, "", 0);
+}
+
+int lmdb_marks_add(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
+{
+	struct mark_head h = { .process = f->process, .asked = op->asked, .kind = (uint8_t)op->what, .soft = op->soft, .now = op->now };
+	size_t len = op->what == PURGE_ALL ? 0 : op->len;
+
+	if (len > LMDB_MARK_URL) {
+		len = LMDB_MARK_URL;
+		h.kind = PURGE_PREFIX;
+	}
+	return marks_insert(f, txn, &h, op->key, len);
+}
+
+/* Sets the cursor behind the mark of that number. False: not all that came behind it are there any more. A fetch that
+ * began before this process knew any (0) is judged by all of them. */
+static bool marks_seek(MDB_cursor *cursor, uint64_t since, MDB_val *k, MDB_val *v, int *rc)
+{
+	uint64_t big = htobe64(since);
+	struct store_mark m;
+	struct mark_head h;
+
+	*k = (MDB_val){ sizeof big, &big };
+	if ((*rc = mdb_cursor_get(cursor, k, v, MDB_SET_RANGE)))
+		return false;
+	mark_read(&m, &h, k, v);
+	if (since ? m.number != since : h.kind != KIND_BEGIN)
+		return false;
+	*rc = mdb_cursor_get(cursor, k, v, MDB_NEXT);
+	return true;
+}
+
+int lmdb_marks_allow(struct lmdb_file *f, MDB_txn *txn, const struct entry *e, bool *allowed)
+{
+	struct store_mark m;
+	struct mark_head h;
+	MDB_cursor *cursor;
+	MDB_val k, v;
+	int rc = mdb_cursor_open(txn, f->marks, &cursor);
+
+	*allowed = false;
+	if (rc)
+		return rc;
+	*allowed = marks_seek(cursor, e->since, &k, &v, &rc);
+	while (*allowed && !rc) {
+		mark_read(&m, &h, &k, &v);
+		*allowed = h.kind == KIND_BEGIN || (h.process == f->process && h.asked <= e->asked) ||
+		    !store_purges(m.what, m.url, m.len, e->key, e->key_len);
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
+	}
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/* What another process has purged is copied; purges of this one count as known. */
+static void marks_note(struct lmdb_news *news, uint64_t process, const MDB_val *k, const MDB_val *v)
+{
+	struct store_mark m;
+	struct mark_head h;
+
+	mark_read(&m, &h, k, v);
+	news->known = m.number;
+	if (h.kind == KIND_BEGIN || h.process == process)
+		return;
+	memcpy(news->urls[news->n], m.url, m.len);
+	m.url = news->urls[news->n];
+	news->marks[news->n++] = m;
+}
+
+int lmdb_marks_read(struct lmdb_file *f, MDB_txn *txn, struct lmdb_news *news)
+{
+	MDB_cursor *cursor;
+	MDB_val k, v;
+	int rc = mdb_cursor_open(txn, f->marks, &cursor);
+
+	if (rc)
+		return rc;
+	news->n = 0;
+	news->missed = !marks_seek(cursor, news->known, &k, &v, &rc);
+	if (news->missed)
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+	news->missed &= !rc;
+	while (!rc && news->n < LMDB_NEWS) {
+		marks_note(news, f->process, &k, &v);
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
+	}
+	news->more = !rc;
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}

@@ -1,0 +1,54 @@
+/* Owns how the processes that share the LMDB store's folder tell each other which purges they know: each holds a lock
+ * on the byte of its file "purges" whose number is that of the latest one it knows. The kernel takes the lock away when
+ * the process ends, however it does; so whoever still holds a lower one is alive and does not know.
+ * Must not know: what is purged. Invariant: from lmdb_peers_join() on a process holds a lock at any time, which only
+ * moves up. Source: fcntl(2), open file description locks. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int peers_set(int fd, short type, uint64_t at, uint64_t len)
+{
+	struct flock l = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)at, .l_len = (off_t)len };
+
+	return fcntl(fd, F_OFD_SETLK, &l);
+}
+
+int lmdb_peers_join(struct lmdb_file *f)
+{
+	char name[4096];
+	int fd, err;
+
+	if (f->peers_fd >= 0)
+		return 0;
+	if (snprintf(name, sizeof name, "%s/purges", f->path) >= (int)sizeof name)
+		return ENAMETOOLONG;
+	if ((fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) < 0)
+		return errno;
+	if (peers_set(fd, F_RDLCK, 0, 1)) {
+		err = errno;
+		close(fd);
+		return err;
+	}
+	f->peers_fd = fd;
+	return 0;
+}
+
+void lmdb_peers_tell(struct lmdb_file *f, uint64_t known)
+{
+	if (f->peers_fd < 0 || !known || peers_set(f->peers_fd, F_RDLCK, known, 1))
+		return;
+	peers_set(f->peers_fd, F_UNLCK, 0, known);
+}
+
+bool lmdb_peers_know(struct lmdb_file *f, uint64_t number)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)number };
+
+	if (f->peers_fd < 0)
+		return false;
+	return !number || (!fcntl(f->peers_fd, F_OFD_GETLK, &l) && l.l_type == F_UNLCK);
+}
