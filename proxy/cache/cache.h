@@ -20,8 +20,9 @@ struct cache *cache_new(struct store *memory, struct store *second);
 void cache_free(struct cache **);
 
 /* How often a key's URL had been purged by itself, how often anything of that URL had been stored or removed, how many
- * purges by prefix there had been, and which the second store knew (store.known, store.asked). The ticket is taken before a response is fetched or looked up, and shown when
- * the response is to be stored. A few URLs share one pair of counts, that of their gate. */
+ * purges by prefix there had been, and which the second store knew (store.known, store.asked). The ticket is taken
+ * before a response is fetched or looked up, and shown when the response is to be stored. A few URLs share one pair of
+ * counts, that of their gate. */
 struct cache_ticket { unsigned gate, purges, changes, prefixes; uint64_t since, asked; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
 

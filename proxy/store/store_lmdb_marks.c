@@ -53,7 +53,8 @@ static void mark_read(struct store_mark *m, struct mark_head *h, const MDB_val *
 {
 	if (!head_read(h, v))
 		*h = (struct mark_head){ .kind = PURGE_ALL };
-	*m = (struct store_mark){ .number = mark_number(k), .what = PURGE_ALL, .soft = h->soft, .now = h->now, .url = "" };
+	*m = (struct store_mark){ .number = mark_number(k), .what = PURGE_ALL, .soft = h->soft, .now = h->now,
+		.url = "" };
 	if (h->kind == PURGE_ALL || h->kind == KIND_BEGIN)
 		return;
 	m->what = (enum store_purge)h->kind;
@@ -135,7 +136,8 @@ int lmdb_marks_begin(struct lmdb_file *f, MDB_txn *txn)
 
 int lmdb_marks_add(struct lmdb_file *f, MDB_txn *txn, const struct store_op *op)
 {
-	struct mark_head h = { .process = f->process, .asked = op->asked, .kind = (uint8_t)op->what, .soft = op->soft, .now = op->now };
+	struct mark_head h = { .process = f->process, .asked = op->asked, .kind = (uint8_t)op->what,
+		.soft = op->soft, .now = op->now };
 	size_t len = op->what == PURGE_ALL ? 0 : op->len;
 
 	if (len > LMDB_MARK_URL) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "proxy/base/log.h"
 
@@ -49,6 +50,7 @@ static void redis_free(struct store *store)
 
 	store_thread_stop(&r->thread);
 	redis_connection_free(r);
+	redis_marks_free(&r->marks);
 	redis_free_texts(r);
 	free(r);
 }
@@ -82,7 +84,7 @@ int store_redis_login(struct store *store, const char *user, const char *passwor
 static const struct store_ops redis_ops = {
 	.name = "redis", .get = store_thread_get, .cancel = store_thread_cancel, .put = store_thread_put,
 	.remove = store_thread_remove, .purge = store_thread_purge, .settle = store_thread_settle, .stats = redis_stats,
-	.free = redis_free,
+	.listen = store_thread_listen, .free = redis_free,
 };
 
 bool store_redis_refuses(const struct redis_settings *settings, struct store_redis_why *why)
@@ -115,7 +117,8 @@ static bool redis_copy_settings(struct store_redis *r, const struct redis_settin
 	r->password = copy_or_null(settings->password);
 	r->settings = *settings;
 	r->settings.prefix = r->settings.user = r->settings.password = NULL;
-	return r->prefix && (!settings->user || r->user) && (!settings->password || r->password);
+	return getrandom(&r->process, sizeof r->process, 0) == sizeof r->process && r->prefix &&
+	    (!settings->user || r->user) && (!settings->password || r->password);
 }
 
 struct store *store_redis_new(const struct redis_settings *settings)
@@ -128,6 +131,7 @@ struct store *store_redis_new(const struct redis_settings *settings)
 		r->thread.store.ops = &redis_ops;
 		r->thread.away = true;
 		TAILQ_INIT(&r->held);
+		redis_marks_init(&r->marks);
 		if (redis_copy_settings(r, settings) && !(why = redis_connection_init(r, &tls_why))) {
 			if (!store_thread_start(&r->thread, &redis_work))
 				return &r->thread.store;

@@ -94,6 +94,7 @@ static void redis_lost(struct store_redis *r, const char *why)
 	r->up = false;
 	loop_disarm(r->thread.loop, &r->watch);
 	store_thread_set_away(&r->thread, true);
+	redis_marks_lost(r);
 	if (r->over) {
 		store_thread_leave(&r->thread);
 		return;
@@ -139,6 +140,11 @@ static void on_greeted(redisAsyncContext *ac, void *answer, void *arg)
 	}
 	if (!arg)
 		return;
+	redis_learn(r);
+}
+
+void redis_joined(struct store_redis *r)
+{
 	r->up = true;
 	loop_disarm(r->thread.loop, &r->watch);
 	if (!(r->debt = store_thread_owed(&r->thread)))
@@ -241,6 +247,7 @@ static void redis_leave(struct store_redis *r)
 	loop_disarm(r->thread.loop, &r->retry);
 	loop_disarm(r->thread.loop, &r->last);
 	loop_disarm(r->thread.loop, &r->patience);
+	loop_disarm(r->thread.loop, &r->marks.timer);
 	if (r->connection)
 		redis_drop(r, "");
 	else
@@ -257,9 +264,31 @@ static void on_patience(struct timer *t)
 	redis_give_up_lookups(container_of(t, struct store_redis, patience));
 }
 
+static void on_parted(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_redis *r = arg;
+
+	(void)ac, (void)answer;
+	if (!r->over)
+		redis_leave(r);
+}
+
+/* Other processes do not wait any more for this one to know of their purges. */
+static void redis_part(struct store_redis *r)
+{
+	if (r->parted)
+		return;
+	r->parted = true;
+	redis_send_part(r, on_parted, r);
+}
+
 void redis_check_end(struct store_redis *r)
 {
-	if (r->ending && !r->over && redis_is_idle(r))
+	if (!r->ending || r->over || !redis_is_idle(r))
+		return;
+	if (r->up)
+		redis_part(r);
+	else
 		redis_leave(r);
 }
 

@@ -139,6 +139,16 @@ static void redis_release(struct store_redis *r)
 	}
 }
 
+/* An operation has ended while the connection is there. */
+static void redis_go_on(struct store_redis *r)
+{
+	redis_release(r);
+	if (r->up)
+		loop_arm(r->thread.loop, &r->watch, r->flying || r->marks.learning ? r->settings.timeout_ms : 0);
+	redis_pump(r);
+	redis_check_end(r);
+}
+
 void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *reply, struct entry *answer)
 {
 	redis_land(r, op);
@@ -152,11 +162,14 @@ void redis_landed(struct store_redis *r, struct store_op *op, const redisReply *
 	}
 	redis_pay(r, op);
 	store_thread_done(&r->thread, op, answer);
-	redis_release(r);
-	if (r->up)
-		loop_arm(r->thread.loop, &r->watch, r->flying ? r->settings.timeout_ms : 0);
-	redis_pump(r);
-	redis_check_end(r);
+	redis_go_on(r);
+}
+
+void redis_settled_here(struct store_redis *r, struct store_op *op)
+{
+	redis_land(r, op);
+	redis_await(r, op);
+	redis_go_on(r);
 }
 
 void redis_refused(struct store_redis *r, struct store_op *op, const char *why)

@@ -1,7 +1,8 @@
 /* Owns what the files of the Redis store share: its life (store_redis.c); which operations are on their way
  * (store_redis_flight.c), what they are in commands and replies (store_redis_operations.c, store_redis_scan.c,
- * store_redis_command.c); the connection they travel on (store_redis_connection.c, which alone makes and loses it), and
- * which of its bytes become a reply (store_redis_reply.c). Only store_redis*.c include it. */
+ * store_redis_command.c, store_redis_script.c); which purges are known to whom (store_redis_marks.c); the connection
+ * they travel on (store_redis_connection.c, which alone makes and loses it), and which of its bytes become a reply
+ * (store_redis_reply.c). Only store_redis*.c include it. */
 #ifndef UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 #define UTFEED_PROXY_STORE_STORE_REDIS_INTERNAL_H
 
@@ -15,6 +16,19 @@
 #include "proxy/base/text.h"
 #include "proxy/net/tls_context.h"
 #include "proxy/store/store_thread.h"
+
+enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };
+/* Which purges are known here and to the others; of store_redis_marks.c alone. */
+struct redis_marks {
+	uint64_t known;                        /* the latest that is known here; 0: none */
+	bool learning;                         /* the server was asked for later ones */
+	struct timer timer;                    /* it is asked again */
+	struct store_op_list awaiting;         /* settlements until all processes know the purges before them */
+	/* the latest purges, the oldest first, for a server that has lost them: all behind that of number base */
+	STAILQ_HEAD(, redis_remembered) remembered;
+	size_t n;
+	uint64_t base;
+};
 
 struct store_redis {
 	struct store_thread thread;
@@ -38,6 +52,9 @@ struct store_redis {
 	size_t flying, flying_bytes;           /* operations sent and not answered yet */
 	size_t amends;                         /* the removals among them that are tried again by UNLINK */
 	uint64_t retry_ms;
+	uint64_t process;                      /* this process, as marks name it */
+	struct redis_marks marks;
+	bool parted;                           /* the server was told that this process ends */
 	struct timer retry, watch, last;       /* watch: limit for the next answer; last: limit for ending */
 	struct timer patience;                 /* how long lookups wait for scan */
 	redisReplyObjectFunctions functions;   /* our functions, which call those of hiredis (theirs) */
@@ -63,6 +80,8 @@ void redis_count_error(struct store_redis *);
 void redis_landed(struct store_redis *, struct store_op *, const redisReply *, struct entry *answer);
 /* The server refused a removal, which is owed now: the connection is dropped and made anew for it. */
 void redis_refused(struct store_redis *, struct store_op *, const char *why);
+/* A settlement is done here; it is kept until all processes know the purges before it. */
+void redis_settled_here(struct store_redis *, struct store_op *);
 void redis_failed(struct store_redis *, struct store_op *);    /* it could not be sent: out of memory */
 /* An entry's storing becomes the removal of what it would have replaced. */
 void redis_make_removal(struct store_redis *, struct store_op *);
@@ -74,17 +93,48 @@ void redis_scan(struct store_redis *, struct store_op *);
 
 /* Commands. done gets NULL for a reply where the command could not be sent or the connection was lost. */
 struct redis_name { struct text key, field, ends; };
-enum { REDIS_ARGS_MAX = 8 };
+enum { REDIS_ARGS_MAX = 13 };
 /* Of an entry's key. False: out of memory. */
 bool redis_name_make(struct redis_name *, const struct store_redis *, const char *key, size_t len);
 void redis_name_free(struct redis_name *);
 void redis_send(struct store_redis *, redisCallbackFn *done, void *arg, int argc, const struct slice *args);
-/* seconds: as entry_ends_s() has it */
-void redis_send_put(struct store_redis *, redisCallbackFn *done, void *arg, const struct redis_name *,
-    struct slice packed, int64_t seconds);
-/* Notes that the URL was purged softly at that time, in seconds since the epoch. */
-void redis_send_mark(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key, int64_t now);
+/* Notes that the URL was purged softly by op, whose number is known. */
+void redis_send_mark(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key,
+    const struct store_op *op);
 void redis_send_unlink(struct store_redis *, redisCallbackFn *done, void *arg, struct slice key);
+enum { REDIS_EXPIRE_S = 7 * 24 * 3600 };        /* what is stored ends by then */
+
+/* Scripts (store_redis_script.c). */
+/* Purges are numbered as the server's stream numbers them; 0: none, or it is none of ours. */
+uint64_t redis_number_read(const char *text);
+struct slice redis_number_write(char *to, size_t cap, uint64_t number);
+/* Removes that key and remembers the purge; softly: marks the key if the purge is of one URL. The reply is its
+ * number. */
+void redis_send_purge(struct store_redis *, redisCallbackFn *done, struct store_op *, struct slice key);
+/* Stores the entry until it ends, unless a purge that came after the beginning of its fetch covers it. */
+void redis_send_put(struct store_redis *, redisCallbackFn *done, struct store_op *, const struct redis_name *,
+    struct slice packed);
+/* Asks what was purged after the one of that number, and tells that this process knows so many. */
+void redis_send_learn(struct store_redis *, redisCallbackFn *done, void *arg, uint64_t known);
+void redis_send_part(struct store_redis *, redisCallbackFn *done, void *arg);  /* this process ends */
+enum { REDIS_MARK_BEGIN = PURGE_ALL + 1 };             /* not a purge: the server remembers those behind it */
+struct redis_news_mark { struct store_mark mark; unsigned kind; uint64_t process; };
+struct redis_news {
+	uint64_t last_known;                   /* the latest the server has, up to that which was named */
+	uint64_t length;                       /* how many purges it remembers */
+	uint64_t least;                        /* what all other processes know; UINT64_MAX: there is no other */
+	size_t n;
+	struct redis_news_mark marks[REDIS_NEWS];      /* texts are the reply's */
+};
+bool redis_news_read(struct redis_news *, const redisReply *);
+
+/* Purges and who knows of them (store_redis_marks.c). */
+void redis_marks_init(struct redis_marks *);
+void redis_marks_free(struct redis_marks *);
+void redis_learn(struct store_redis *);
+void redis_await(struct store_redis *, struct store_op *);
+void redis_marks_lost(struct store_redis *);           /* the connection is lost */
+
 #define REDIS_WORD(literal) { (literal), sizeof (literal) - 1 }
 #define REDIS_TEXT(text) { (text).bytes, (text).len }
 
@@ -93,6 +143,7 @@ void redis_send_unlink(struct store_redis *, redisCallbackFn *done, void *arg, s
 const char *redis_connection_init(struct store_redis *, struct tls_why *);
 void redis_connection_free(struct store_redis *);
 void redis_connect(struct store_redis *);
+void redis_joined(struct store_redis *);       /* what others have purged is known: operations begin */
 void redis_settled(struct store_redis *);      /* the debt is paid: from now on the store answers */
 void redis_disconnect(struct store_redis *);   /* for good; queued operations are done first, if time allows */
 void redis_check_end(struct store_redis *);    /* called after every operation */

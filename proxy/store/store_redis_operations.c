@@ -9,11 +9,22 @@
 enum { VALUE_MAX_BYTES = 8 << 20 };
 #define MARK_MAX (INT64_C(1) << 48)             /* seconds since the epoch: the latest time that an entry may have */
 
-static int64_t redis_mark(const redisReply *mark)
-{
-	int64_t at = mark->type == REDIS_REPLY_STRING ? strtoll(mark->str, NULL, 10) : INT64_MIN;
+/* When a URL was purged softly, and by which purge; number 0: never. A mark without a number is a former version's, and
+ * covers every entry. */
+struct soft_mark { int64_t at; uint64_t number; };
 
-	return at > MARK_MAX ? MARK_MAX : at;
+static struct soft_mark soft_mark_read(const redisReply *reply)
+{
+	struct soft_mark m = { 0, UINT64_MAX };
+	char *end;
+
+	if (reply->type != REDIS_REPLY_STRING)
+		return (struct soft_mark){ 0, 0 };
+	m.at = strtoll(reply->str, &end, 10);
+	m.at = m.at > MARK_MAX ? MARK_MAX : m.at;
+	if (*end == ' ')
+		m.number = redis_number_read(end + 1);
+	return m;
 }
 
 /* The entry in a reply (HMGET: the entry, "!", "!0"), made stale where a soft purge came later; NULL: it is damaged, or
@@ -21,13 +32,13 @@ static int64_t redis_mark(const redisReply *mark)
 static struct entry *redis_read(const redisReply *reply, const struct store_op *op)
 {
 	struct entry *e = entry_unpack(reply->element[0]->str, reply->element[0]->len), *stale;
-	int64_t last = redis_mark(reply->element[1]), first = redis_mark(reply->element[2]);
+	struct soft_mark last = soft_mark_read(reply->element[1]), first = soft_mark_read(reply->element[2]);
 
 	if (e && (e->key_len != op->len || memcmp(e->key, op->key, op->len)))
 		entry_unref(&e);
-	if (!e || e->freshness.response_time > last)
+	if (!e || e->since >= last.number)
 		return e;
-	stale = entry_expired(e, first < last && e->freshness.response_time <= first ? first : last);
+	stale = entry_expired(e, e->since < first.number ? first.at : last.at);
 	entry_unref(&e);
 	return stale;
 }
@@ -60,10 +71,11 @@ static void redis_unlink(struct store_redis *r, struct store_op *op)
 	redis_name_free(&n);
 }
 
-/* Whether the command was refused because of the type of the key, or for want of memory: then UNLINK may still work. */
+/* Whether the command was refused because of the type of the key, or for want of memory: then UNLINK may still work.
+ * Where a script was refused, some servers say that first. */
 static bool is_about_key(const redisReply *error)
 {
-	return !strncmp(error->str, "WRONGTYPE", 9) || !strncmp(error->str, "OOM", 3);
+	return strstr(error->str, "WRONGTYPE") || strstr(error->str, "OOM ");
 }
 
 static void on_removed(redisAsyncContext *ac, void *answer, void *arg)
@@ -174,7 +186,7 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 		return;
 	}
 	if (redis_name_make(&n, r, op->key, op->len))
-		redis_send_put(r, on_put, op, &n, (struct slice){ packed, len }, entry_ends_s(op->entry));
+		redis_send_put(r, on_put, op, &n, (struct slice){ packed, len });
 	else
 		redis_failed(r, op);
 	redis_name_free(&n);
@@ -184,21 +196,15 @@ static void redis_put(struct store_redis *r, struct store_op *op)
 static void redis_purge(struct store_redis *r, struct store_op *op)
 {
 	struct redis_name n;
-	struct slice key;
 
 	if (op->what != PURGE_URL) {
 		redis_scan(r, op);
 		return;
 	}
-	if (!redis_name_make(&n, r, op->key, op->len)) {
+	if (redis_name_make(&n, r, op->key, op->len))
+		redis_send_purge(r, on_removed, op, (struct slice)REDIS_TEXT(n.key));
+	else
 		redis_failed(r, op);
-	} else {
-		key = (struct slice)REDIS_TEXT(n.key);
-		if (op->soft)
-			redis_send_mark(r, on_removed, op, key, op->now);
-		else
-			redis_send_unlink(r, on_removed, op, key);
-	}
 	redis_name_free(&n);
 }
 
@@ -214,8 +220,10 @@ static void redis_on_settled(redisAsyncContext *ac, void *answer, void *arg)
 	(void)ac;
 	if (answer && r->amends)
 		redis_settle(r, op);
+	else if (answer)
+		redis_settled_here(r, op);
 	else
-		redis_landed(r, op, answer, NULL);
+		redis_landed(r, op, NULL, NULL);
 }
 
 static void redis_settle(struct store_redis *r, struct store_op *op)

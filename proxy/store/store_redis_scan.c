@@ -1,6 +1,8 @@
 /* Owns a purge of the Redis store that looks through all of the server's keys (SCAN); there is one at a time. Must not
  * know: what waits for it (store_redis_flight.c).
- * Invariant: it ends once SCAN has named all keys and the removal or the mark of each was answered. */
+ * Invariants: it ends once SCAN has named all keys and the removal or the mark of each was answered. The server
+ * remembers the purge before the first, and once more behind the last: what another process found meanwhile it forgets
+ * then. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <string.h>
@@ -32,9 +34,36 @@ static void send_scan(struct store_redis *r, redisCallbackFn *done, struct store
 	text_free(&pattern);
 }
 
+/* Remembers the purge. Of all keys that a purge of many covers, this one is no URL's. */
+static void scan_mark(struct store_redis *r, struct store_op *op, redisCallbackFn *done)
+{
+	struct text key = { 0 };
+
+	text_puts(&key, r->prefix);
+	text_puts(&key, "\n");
+	if (key.failed)
+		redis_failed(r, op);
+	else
+		redis_send_purge(r, done, op, (struct slice)REDIS_TEXT(key));
+	text_free(&key);
+}
+
+static void on_scan_over(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (reply && reply->type == REDIS_REPLY_ERROR)
+		redis_refused(r, op, reply->str);
+	else
+		redis_landed(r, op, reply, NULL);
+}
+
 /* Ends a purge after the last page of SCAN, once all keys were answered. Where marking was refused, a second scan
  * removes the keys instead. */
-static void redis_scan_ends(struct store_redis *r, const redisReply *reply)
+static void redis_scan_ends(struct store_redis *r)
 {
 	struct store_op *op = r->scan;
 
@@ -46,7 +75,7 @@ static void redis_scan_ends(struct store_redis *r, const redisReply *reply)
 	} else if (r->scan_failed) {
 		redis_refused(r, op, "a removal was refused");
 	} else {
-		redis_landed(r, op, reply, NULL);
+		scan_mark(r, op, on_scan_over);
 	}
 }
 
@@ -64,7 +93,7 @@ static void on_scanned_key(redisAsyncContext *ac, void *answer, void *arg)
 		return;
 	}
 	r->scan_failed |= reply && reply->type == REDIS_REPLY_ERROR;
-	redis_scan_ends(r, reply);
+	redis_scan_ends(r);
 }
 
 /* Removes or marks a key that SCAN has named, if the purge covers it: a server may name any key. */
@@ -74,11 +103,11 @@ static void redis_scanned_key(struct store_redis *r, const struct store_op *op, 
 	struct slice key = { name->str, name->len };
 
 	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->prefix, prefix) ||
-	    memcmp(key.at + prefix, op->key, url))
+	    (key.len > prefix && key.at[prefix] == '\n') || memcmp(key.at + prefix, op->key, url))
 		return;
 	r->scanned++;
 	if (op->soft)
-		redis_send_mark(r, on_scanned_key, r, key, op->now);
+		redis_send_mark(r, on_scanned_key, r, key, op);
 	else
 		redis_send_unlink(r, on_scanned_key, r, key);
 }
@@ -108,9 +137,29 @@ static void on_scanned(redisAsyncContext *ac, void *answer, void *arg)
 		return;
 	}
 	if (r->scan_over)
-		redis_scan_ends(r, reply);
+		redis_scan_ends(r);
 	else
 		send_scan(r, on_scanned, op, reply->element[0]->str);
+}
+
+static void on_scan_marked(redisAsyncContext *ac, void *answer, void *arg)
+{
+	struct store_op *op = arg;
+	struct store_redis *r = redis_of(op->thread);
+	const redisReply *reply = answer;
+
+	(void)ac;
+	if (!reply) {
+		redis_landed(r, op, NULL, NULL);
+		return;
+	}
+	if (reply->type != REDIS_REPLY_STRING) {
+		redis_refused(r, op, reply->type == REDIS_REPLY_ERROR ? reply->str : "it does not number a purge");
+		return;
+	}
+	op->number = redis_number_read(reply->str);
+	loop_arm(r->thread.loop, &r->watch, r->settings.timeout_ms);
+	send_scan(r, on_scanned, op, "0");
 }
 
 void redis_scan(struct store_redis *r, struct store_op *op)
@@ -119,5 +168,5 @@ void redis_scan(struct store_redis *r, struct store_op *op)
 	r->scan_over = r->scan_failed = false;
 	r->scanned = r->scan_pages = 0;
 	loop_arm(r->thread.loop, &r->patience, r->settings.timeout_ms);
-	send_scan(r, on_scanned, op, "0");
+	scan_mark(r, op, on_scan_marked);
 }

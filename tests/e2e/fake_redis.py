@@ -1,5 +1,6 @@
 """A Redis server that does as the test says: honest until told otherwise, on one connection as slow, refusing or lying as it likes."""
 import contextlib
+import itertools
 import pathlib
 import re
 import socket
@@ -72,11 +73,12 @@ def array(*values):
 
 
 class FakeRedis:
-    """hashes: what it holds. say(args): the reply in the place of the honest one, SILENCE, or None; changed under lock."""
+    """hashes: what it holds; marks: the purges that it remembers. say(args): the reply in the place of the honest one, SILENCE, or None;
+    changed under lock. What a script does stands there, and among the commands, as the command that it is about."""
     PREFIX = b"utfeed:%d:" % int(re.search(r"ENTRY_FORMAT = (\d+)", ENTRY_H.read_text())[1])
 
     def __init__(self):
-        self.hashes, self.commands, self.lock, self.news = {}, [], threading.RLock(), threading.Condition()
+        self.hashes, self.marks, self.commands, self.lock, self.news = {}, [], [], threading.RLock(), threading.Condition()
         self.say = lambda args: None
         self.open, self.listener, self.port = set(), None, server_port()
         self.start()
@@ -117,9 +119,10 @@ class FakeRedis:
                 for _ in range(int(line[1:])):
                     args.append(stream.read(int(stream.readline()[1:]) + 2)[:-2])
                 with self.lock:
+                    given, args = args, self.meant(*args)
                     reply = self.say(args)
                     if reply is None:
-                        reply = self.honest(*args)
+                        reply = self.honest(*given)
                 with self.news:
                     self.commands.append(args)
                     self.news.notify_all()
@@ -131,6 +134,50 @@ class FakeRedis:
 
     def honest(self, command, *args):
         return getattr(self, "do_" + command.decode().lower())(*args)
+
+    @staticmethod
+    def meant(command, *args):
+        if command != b"EVAL":
+            return [command, *args]
+        script, _, marks, key, *words = args
+        if script.startswith(b"-- utfeed put"):
+            return [b"HSET", key, b"=" + words[4], words[5]]
+        if script.startswith(b"-- utfeed mark") and words[0] == b"u":
+            return [b"HSET", key, b"!", words[2]] if words[1] else [b"UNLINK", key]
+        return [script.split(b"\n")[0][len("-- utfeed "):].upper(), marks]
+
+    def do_eval(self, script, _, marks, key, *words):
+        return getattr(self, "eval_" + script.split(b"\n")[0][len("-- utfeed "):].decode())(key, *words)
+
+    def mark(self, *words):
+        self.marks.append([b"%d-0" % (len(self.marks) + 1), *words])
+        return self.marks[-1][0]
+
+    def eval_mark(self, key, what, soft, now, process, asked, url, _):
+        if not soft:
+            self.do_unlink(key)
+        number = self.mark(what, soft, now, process, asked, url)
+        if soft and what == b"u":
+            self.do_hsetnx(key, b"!0", now + b" " + number)
+            self.do_hset(key, b"!", now + b" " + number)
+        return bulk(number)
+
+    def eval_put(self, key, since, process, asked, url, rest, record, *_):
+        at = next((i for i, each in enumerate(self.marks) if each[0] == (since if since != b"0-0" else b"1-0")), None)
+        if at is None:
+            return b":0\r\n"
+        for _, what, _, _, whose, its, covered in self.marks[at + 1:]:
+            if (whose != process or int(its) > int(asked)) and (what == b"a" or (url.startswith(covered) if what == b"p" else url == covered)):
+                return b":0\r\n"
+        return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
+
+    def eval_learn(self, _, known, process, __):
+        if not self.marks:
+            self.mark(b"b", b"", b"0", process, b"0", b"")
+        at = int(known.split(b"-")[0])
+        return array(bulk(b"%d-0" % min(at, len(self.marks))), b":%d\r\n" % len(self.marks), array(), array(*(
+            array(bulk(number), array(*map(bulk, itertools.chain(*zip((b"w", b"s", b"n", b"p", b"a", b"u"), words)))))
+            for number, *words in self.marks[max(at - 1, 0):][:256])))
 
     def do_ping(self):
         return b"+PONG\r\n"
@@ -154,11 +201,6 @@ class FakeRedis:
 
     def do_expire(self, key, _):
         return b":%d\r\n" % (key in self.hashes)
-
-    def do_eval(self, script, _, key, rest, record, *__):
-        """The one script there is stores an entry."""
-        assert b"HSCAN" in script
-        return self.do_hset(key, b"=" + rest, record, b"@" + rest, b"")
 
     def do_unlink(self, *keys):
         return b":%d\r\n" % sum(self.hashes.pop(key, None) is not None for key in keys)

@@ -196,11 +196,11 @@ def refused(fake, word, error=OOM):
 
 
 LOSSES = {
-    "out of memory": lambda fake, proxy: refused(fake, b"EVAL"),
+    "out of memory": lambda fake, proxy: refused(fake, b"HSET"),
     "away": away,
-    "another type": lambda fake, proxy: refused(fake, b"EVAL", b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"),
-    "never answered": lambda fake, proxy: refused(fake, b"EVAL", SILENCE),
-    "an answer that is none": lambda fake, proxy: refused(fake, b"EVAL", b"?\r\n"),
+    "another type": lambda fake, proxy: refused(fake, b"HSET", b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"),
+    "never answered": lambda fake, proxy: refused(fake, b"HSET", SILENCE),
+    "an answer that is none": lambda fake, proxy: refused(fake, b"HSET", b"?\r\n"),
 }
 
 

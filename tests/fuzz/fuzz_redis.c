@@ -73,10 +73,26 @@ static size_t command_read(const char *bytes, size_t len, const char **name)
 	return words < 0 ? 0 : at;
 }
 
-static bool answer_honestly(int fd, const char *name)
+/* Of the scripts: what the server remembers is that it remembers. */
+static bool answer_script(int fd, const char *command, size_t len)
+{
+	static const char none[] = "0-0\r\n:1\r\n*0\r\n", known[] = "1-0\r\n:1\r\n*0\r\n", mark[] = "*1\r\n*2\r\n$3\r\n1-0\r\n*12\r\n"
+		"$1\r\nw\r\n$1\r\nb\r\n$1\r\ns\r\n$0\r\n\r\n$1\r\nn\r\n$1\r\n0\r\n$1\r\np\r\n$1\r\n1\r\n$1\r\na\r\n$1\r\n0\r\n$1\r\nu\r\n$0\r\n\r\n";
+
+	if (memmem(command, len, "utfeed put", 10))
+		return say(fd, ":1\r\n", 4);
+	if (memmem(command, len, "utfeed mark", 11))
+		return say(fd, "$3\r\n1-0\r\n", 9);
+	return say(fd, "*4\r\n$3\r\n", 8) && (memmem(command, len, "\r\n0-0\r\n", 7) ? say(fd, none, sizeof none - 1) : say(fd, known, sizeof known - 1)) &&
+		say(fd, mark, sizeof mark - 1);
+}
+
+static bool answer_honestly(int fd, const char *name, const char *command, size_t len)
 {
 	static const char scanned[] = "*2\r\n$1\r\n0\r\n*0\r\n", nothing[] = "*3\r\n$-1\r\n$-1\r\n$-1\r\n", one[] = ":1\r\n", pong[] = "+PONG\r\n";
 
+	if (name[0] == 'E' && name[1] == 'V')
+		return answer_script(fd, command, len);
 	switch (name[0] == 'H' ? name[1] : name[0]) {
 	case 'P': return say(fd, pong, sizeof pong - 1);
 	case 'S': return name[1] == 'C' ? say(fd, scanned, sizeof scanned - 1) : say(fd, one, sizeof one - 1);
@@ -129,7 +145,7 @@ static void converse(int fd)
 				say_script(fd, mine);
 				return;
 			}
-			if (!answer_honestly(fd, name))
+			if (!answer_honestly(fd, name, bytes, used))
 				break;
 			memmove(bytes, bytes + used, len -= used);
 		}

@@ -167,8 +167,12 @@ static void run_fresh_after_purge(struct store *s)
 	s->ops->put(s, old);
 	s->ops->purge(s, PURGE_URL, "http://a/", 9, true, 2000);
 	HOLDS(stores_stale(s, "http://a/\nk"));
+	HOLDS(stores_settle(s));
+	HOLDS(stores_settle(s));
 	later.response_time = 2001;
 	parts.freshness = &later;
+	parts.since = s->known;
+	parts.since = s->known;
 	e = entry_new("http://a/\nk", 11, &parts);
 	s->ops->put(s, e);
 	HOLDS(!stores_stale(s, "http://a/\nk") && stores_holds(s, "http://a/\nk", 1, 100));

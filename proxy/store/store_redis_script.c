@@ -1,0 +1,276 @@
+/* Owns the scripts that the Redis server runs for the store, and what their replies say: a purge and its mark, and an
+ * entry and its judgement, are one command each, so that nothing comes between. Must not know: when they are run.
+ *
+ * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. PREFIX "\nmarks" is a stream
+ * of the latest purges, by the server's clock: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n
+ * when, p the process, a how many it had asked for by then, u the URL. PREFIX "\nseen" is a hash of the processes: the
+ * latest purge that each knows, and until when it counts as alive, in ms. */
+#include "proxy/store/store_redis_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEASE_MS = 3000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX = 128 };
+#define LEASE "3000"
+#define KEPT "4096"
+#define NEWS "256"
+_Static_assert(LEASE_MS == 3000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
+
+/* What removes comes first, if only what is not there: behind it Redis lets a script write even where memory is
+ * full. */
+static const char mark_script[] = "-- utfeed mark\n"
+	"redis.call('UNLINK', ARGV[2] == '' and KEYS[2] or KEYS[1] .. '-')\n"
+	"local id = redis.call('XADD', KEYS[1], 'MAXLEN', " KEPT ", '*', 'w', ARGV[1], 's', ARGV[2],"
+	" 'n', ARGV[3], 'p', ARGV[4], 'a', ARGV[5], 'u', ARGV[6])\n"
+	"if ARGV[2] ~= '' and ARGV[1] == 'u' then\n"
+	" local mark = ARGV[3] .. ' ' .. id\n"
+	" redis.call('HSETNX', KEYS[2], '!0', mark)\n"
+	" redis.call('HSET', KEYS[2], '!', mark)\n"
+	" redis.call('EXPIRE', KEYS[2], ARGV[7])\n"
+	"end\n"
+	"return id\n";
+
+/* KEYS: the purges, the hash. ARGV: what was known when the fetch began; the process; the purges it had asked for; the
+ * URL; the rest of the key; the packed entry; the seconds until it ends, "" for a record of variants;
+ * REDIS_VARIANTS_MAX.
+ * An entry that a later purge covers is not stored, nor is one that cannot be judged because later purges are not all
+ * remembered. Entries that have ended are removed, then those of the others that end first, as far as there are too
+ * many. A hash with a soft purge in it is kept until the purge ends. */
+static const char put_script[] = "-- utfeed put\n"
+	"local marks = redis.call('XRANGE', KEYS[1], ARGV[1], '+')\n"
+	"local first = marks[1]\n"
+	"if not first then return 0 end\n"
+	"if ARGV[1] == '0-0' then if first[2][2] ~= 'b' then return 0 end\n"
+	"elseif first[1] ~= ARGV[1] then return 0 end\n"
+	"for i = 2, #marks do\n"
+	"  local m = marks[i][2]\n"
+	"  local what, url = m[2], m[12]\n"
+	"  if (m[8] ~= ARGV[2] or tonumber(m[10]) > tonumber(ARGV[3])) and (what == 'a'\n"
+	"    or what == 'u' and url == ARGV[4]\n"
+	"    or what == 'p' and string.sub(ARGV[4], 1, #url) == url) then return 0 end\n"
+	"end\n"
+	"local key, now = KEYS[2], tonumber(redis.call('TIME')[1])\n"
+	"local mine, seconds, last = '@' .. ARGV[5], tonumber(ARGV[7]), now + 60\n"
+	"if redis.call('HEXISTS', key, '!') == 1 then last = math.max(last, now + redis.call('TTL', key)) end\n"
+	"redis.call('HSET', key, '=' .. ARGV[5], ARGV[6], mine, seconds and now + seconds or '')\n"
+	"local ends, kept, page = {}, {}, { '0' }\n"
+	"repeat\n"
+	"  page = redis.call('HSCAN', key, page[1], 'MATCH', '@*', 'COUNT', 1000)\n"
+	"  for i = 1, #page[2], 2 do ends[page[2][i]] = tonumber(page[2][i + 1]) end\n"
+	"until page[1] == '0'\n"
+	"local function drop(field) redis.call('HDEL', key, field, '=' .. string.sub(field, 2)) end\n"
+	"for field, at in pairs(ends) do\n"
+	"  if at < now then drop(field) elseif field ~= mine then kept[#kept + 1] = field end\n"
+	"  last = math.max(last, at)\n"
+	"end\n"
+	"table.sort(kept, function(a, b) return ends[a] < ends[b] end)\n"
+	"for i = 1, #kept - ARGV[8] + 1 do drop(kept[i]) end\n"
+	"redis.call('EXPIRE', key, last - now)\n"
+	"return 1\n";
+
+static const char learn_script[] = "-- utfeed learn\n"
+	"if redis.call('EXISTS', KEYS[1]) == 0 then\n"
+	" redis.call('XADD', KEYS[1], '*', 'w', 'b', 's', '', 'n', '0', 'p', ARGV[2], 'a', '0', 'u', '')\n"
+	"end\n"
+	"local time = redis.call('TIME')\n"
+	"local now, others, all = time[1] * 1000 + math.floor(time[2] / 1000), {}, redis.call('HGETALL', KEYS[2])\n"
+	"local mine\n"
+	"for i = 1, #all, 2 do\n"
+	" local known, till = string.match(all[i + 1], '^(%S+) (%d+)$')\n"
+	" if not known or tonumber(till) < now then redis.call('HDEL', KEYS[2], all[i])\n"
+	" elseif all[i] ~= ARGV[2] then others[#others + 1] = known\n"
+	" elseif known == ARGV[1] and tonumber(till) > now + " LEASE " / 2 then mine = true end\n"
+	"end\n"
+	"if not mine then\n"
+	" redis.call('HSET', KEYS[2], ARGV[2], ARGV[1] .. ' ' .. string.format('%.0f', now + " LEASE "))\n"
+	" redis.call('PEXPIRE', KEYS[2], " LEASE ")\n"
+	" redis.call('EXPIRE', KEYS[1], ARGV[3])\n"
+	"end\n"
+	"local last = redis.call('XREVRANGE', KEYS[1], ARGV[1], '-', 'COUNT', 1)[1]\n"
+	"return { last and last[1] or '0-0', redis.call('XLEN', KEYS[1]), others,"
+	" redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', " NEWS ") }\n";
+
+/* ---- numbers of the stream ---- */
+
+/* "MS-SEQUENCE" as one number. */
+uint64_t redis_number_read(const char *text)
+{
+	char *end;
+	uint64_t ms = strtoull(text, &end, 10), sequence = *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
+
+	if (ms >> (64 - SEQUENCE_BITS) || sequence >> SEQUENCE_BITS)
+		return 0;
+	return ms << SEQUENCE_BITS | sequence;
+}
+
+struct slice redis_number_write(char *to, size_t cap, uint64_t number)
+{
+	int len = snprintf(to, cap, "%" PRIu64 "-%" PRIu64, number >> SEQUENCE_BITS,
+	    number & ((UINT64_C(1) << SEQUENCE_BITS) - 1));
+
+	return (struct slice){ to, (size_t)len };
+}
+
+/* ---- commands ---- */
+
+enum { DIGITS = 48 };
+
+static struct slice digits(char *to, uint64_t n)
+{
+	return (struct slice){ to, (size_t)snprintf(to, DIGITS, "%" PRIu64, n) };
+}
+
+/* The name of a key that is no URL's. */
+static void own_key(struct store_redis *r, struct text *key, const char *name)
+{
+	text_puts(key, r->prefix);
+	text_puts(key, "\n");
+	text_puts(key, name);
+}
+
+void redis_send_purge(struct store_redis *r, redisCallbackFn *done, struct store_op *op, struct slice key)
+{
+	static const char *const letters[] = { [PURGE_URL] = "u", [PURGE_PREFIX] = "p", [PURGE_ALL] = "a" };
+	bool cut = op->what != PURGE_ALL && op->len > REDIS_MARK_URL;
+	size_t len = op->what == PURGE_ALL ? 0 : cut ? REDIS_MARK_URL : op->len;
+	char now[DIGITS], process[DIGITS], asked[DIGITS], ends[DIGITS];
+	struct text marks = { 0 };
+
+	own_key(r, &marks, "marks");
+	if (marks.failed) {
+		done(NULL, NULL, op);
+	} else {
+		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(mark_script), REDIS_WORD("2"),
+			REDIS_TEXT(marks), key, { letters[cut ? PURGE_PREFIX : op->what], 1 }, { "1", op->soft },
+			{ now, (size_t)snprintf(now, sizeof now, "%" PRId64, op->now) },
+			digits(process, r->process), digits(asked, op->asked), { op->key, len },
+			digits(ends, REDIS_EXPIRE_S) };
+
+		redis_send(r, done, op, sizeof args / sizeof *args, args);
+	}
+	text_free(&marks);
+}
+
+void redis_send_put(struct store_redis *r, redisCallbackFn *done, struct store_op *op, const struct redis_name *name,
+    struct slice packed)
+{
+	const char *end = memchr(op->key, '\n', op->len);
+	int64_t lasts = entry_ends_s(op->entry), seconds = lasts < REDIS_EXPIRE_S ? lasts : REDIS_EXPIRE_S;
+	char since[DIGITS], process[DIGITS], asked[DIGITS], ends[DIGITS], most[DIGITS];
+	struct text marks = { 0 };
+
+	own_key(r, &marks, "marks");
+	if (marks.failed) {
+		done(NULL, NULL, op);
+	} else {
+		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(put_script), REDIS_WORD("2"), REDIS_TEXT(marks),
+			REDIS_TEXT(name->key), redis_number_write(since, sizeof since, op->entry->since),
+			digits(process, r->process), digits(asked, op->entry->asked),
+			{ op->key, end ? (size_t)(end - op->key) : op->len },
+			{ name->field.bytes + 1, name->field.len - 1 }, packed, digits(ends, (uint64_t)seconds),
+			digits(most, REDIS_VARIANTS_MAX) };
+
+		if (lasts == ENTRY_ENDS_LAST)
+			args[11].len = 0;
+		redis_send(r, done, op, sizeof args / sizeof *args, args);
+	}
+	text_free(&marks);
+}
+
+void redis_send_learn(struct store_redis *r, redisCallbackFn *done, void *arg, uint64_t known)
+{
+	struct text marks = { 0 }, seen = { 0 };
+	char number[DIGITS], process[DIGITS], ends[DIGITS];
+
+	own_key(r, &marks, "marks");
+	own_key(r, &seen, "seen");
+	if (marks.failed || seen.failed) {
+		redis_drop(r, "out of memory");
+		done(NULL, NULL, arg);
+	} else {
+		struct slice args[] = { REDIS_WORD("EVAL"), REDIS_WORD(learn_script), REDIS_WORD("2"),
+			REDIS_TEXT(marks), REDIS_TEXT(seen), redis_number_write(number, sizeof number, known),
+			digits(process, r->process), digits(ends, REDIS_EXPIRE_S) };
+
+		redis_send(r, done, arg, sizeof args / sizeof *args, args);
+	}
+	text_free(&marks);
+	text_free(&seen);
+}
+
+void redis_send_part(struct store_redis *r, redisCallbackFn *done, void *arg)
+{
+	struct text seen = { 0 };
+	char process[DIGITS];
+
+	own_key(r, &seen, "seen");
+	if (seen.failed) {
+		done(NULL, NULL, arg);
+	} else {
+		struct slice args[] = { REDIS_WORD("HDEL"), REDIS_TEXT(seen), digits(process, r->process) };
+
+		redis_send(r, done, arg, 3, args);
+	}
+	text_free(&seen);
+}
+
+/* ---- the reply of learn_script ---- */
+
+static bool reply_is_text(const redisReply *r)
+{
+	return r->type == REDIS_REPLY_STRING;
+}
+
+static bool reply_is_array(const redisReply *r, size_t elements)
+{
+	return r->type == REDIS_REPLY_ARRAY && r->elements == elements;
+}
+
+/* One mark: its number, and names and values in the order of mark_script. */
+static bool news_mark_read(struct redis_news_mark *to, const redisReply *r)
+{
+	static const char letters[] = "upab";
+	const redisReply *fields;
+	const char *letter;
+
+	if (!reply_is_array(r, 2) || !reply_is_text(r->element[0]) ||
+	    !reply_is_array(fields = r->element[1], MARK_FIELDS))
+		return false;
+	for (size_t i = 0; i < MARK_FIELDS; i++)
+		if (!reply_is_text(fields->element[i]))
+			return false;
+	letter = fields->element[1]->len == 1 ? strchr(letters, fields->element[1]->str[0]) : NULL;
+	if (!letter || fields->element[11]->len > REDIS_MARK_URL)
+		return false;
+	*to = (struct redis_news_mark){ .kind = (unsigned)(letter - letters),
+		.process = strtoull(fields->element[7]->str, NULL, 10),
+		.mark = { .number = redis_number_read(r->element[0]->str), .soft = fields->element[3]->len,
+			.now = strtoll(fields->element[5]->str, NULL, 10), .url = fields->element[11]->str,
+			.len = fields->element[11]->len } };
+	to->mark.what = to->kind == REDIS_MARK_BEGIN ? PURGE_ALL : (enum store_purge)to->kind;
+	return true;
+}
+
+bool redis_news_read(struct redis_news *news, const redisReply *r)
+{
+	const redisReply *others, *marks;
+
+	if (!reply_is_array(r, 4) || !reply_is_text(r->element[0]) || r->element[1]->type != REDIS_REPLY_INTEGER ||
+	    (others = r->element[2])->type != REDIS_REPLY_ARRAY ||
+	    (marks = r->element[3])->type != REDIS_REPLY_ARRAY || marks->elements > REDIS_NEWS)
+		return false;
+	news->last_known = redis_number_read(r->element[0]->str);
+	news->length = (uint64_t)r->element[1]->integer;
+	news->least = UINT64_MAX;
+	for (size_t i = 0; i < others->elements; i++) {
+		uint64_t known = reply_is_text(others->element[i]) ? redis_number_read(others->element[i]->str) : 0;
+
+		news->least = known < news->least ? known : news->least;
+	}
+	for (news->n = 0; news->n < marks->elements; news->n++)
+		if (!news_mark_read(&news->marks[news->n], marks->element[news->n]))
+			return false;
+	return true;
+}
