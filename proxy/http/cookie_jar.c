@@ -9,6 +9,7 @@
 
 #include "conf/cidr.h"
 #include "proxy/base/http_date.h"
+#include "proxy/http/public_suffix.h"
 
 enum { COOKIE_DATE_MAX = 48 };
 
@@ -26,9 +27,12 @@ struct cookie_jar {
 
 /* One Set-Cookie field as it was read (RFC 6265 section 5.2); the slices point into the message or the destination. */
 struct set_cookie {
-	struct slice name, value, domain, path;
+	struct slice name, value, domain, path;        /* domain of no length: the cookie is the host's alone */
 	bool secure, has_max_age, over;
 };
+
+/* Names that promise how the cookie was set (RFC 6265bis section 4.1.3), in any case of letters. */
+static const struct { const char *prefix; bool host; } promises[] = { { "__secure-", false }, { "__host-", true } };
 
 static bool slices_are_same(struct slice a, struct slice b)
 {
@@ -47,6 +51,11 @@ static bool is_address(struct slice host)
 	struct ip ip;
 
 	return ip_parse(host.at, host.len, &ip);
+}
+
+static bool names_are_same(struct slice a, struct slice b)
+{
+	return a.len == b.len && !strncasecmp(a.at, b.at, a.len);
 }
 
 /* Section 5.1.3; hosts are in lower case, domains as they were written. */
@@ -91,7 +100,7 @@ static bool cookie_is_for(const struct cookie *c, const struct destination *to)
 	struct slice host = slice_of(to->host);
 
 	return (!c->secure || to->tls) && cookie_path_matches(path_of(to), c->path) &&
-		(c->host_only ? slices_are_same(host, c->domain) : domain_matches(host, c->domain));
+		(c->host_only ? names_are_same(host, c->domain) : domain_matches(host, c->domain));
 }
 
 /* ---- reading ---- */
@@ -169,14 +178,41 @@ static bool read_field(struct set_cookie *s, struct slice field, int64_t now)
 	return true;
 }
 
-/* Whether that origin may set the cookie (section 5.3): for itself, or for a domain with a dot that it is in; a secure
- * one over TLS only, as RFC 6265bis has it. */
-static bool may_set(const struct set_cookie *s, const struct destination *from)
+/* Whether the origin may set the cookie for its domain: its own host, or a domain that it is in, unless anybody gets a
+ * name there. Makes a cookie for a public suffix that is the host itself the host's alone. */
+static bool may_set_domain(struct set_cookie *s, const struct destination *from)
 {
-	if (s->secure && !from->tls)
+	struct slice host = slice_of(from->host);
+
+	if (!s->domain.len)
+		return true;
+	if (!domain_matches(host, s->domain))
 		return false;
-	return !s->domain.len || slices_are_same(s->domain, slice_of(from->host)) ||
-		(memchr(s->domain.at, '.', s->domain.len) && domain_matches(slice_of(from->host), s->domain));
+	if (!public_suffix(s->domain))
+		return true;
+	if (!names_are_same(host, s->domain))
+		return false;
+	s->domain.len = 0;
+	return true;
+}
+
+/* Whether the cookie is what its name promises. */
+static bool keeps_promise(const struct set_cookie *s)
+{
+	for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
+		size_t len = strlen(promises[i].prefix);
+
+		if (s->name.len >= len && !strncasecmp(s->name.at, promises[i].prefix, len) &&
+		    !(s->secure && (!promises[i].host || (!s->domain.len && slice_is(s->path, "/")))))
+			return false;
+	}
+	return true;
+}
+
+/* Whether that origin may set the cookie (section 5.3), a secure one over TLS only. */
+static bool may_set(struct set_cookie *s, const struct destination *from)
+{
+	return (!s->secure || from->tls) && keeps_promise(s) && may_set_domain(s, from);
 }
 
 /* ---- keeping ---- */
@@ -214,11 +250,25 @@ static struct cookie *jar_find(struct cookie_jar *jar, const struct cookie *like
 	for (size_t i = 0; i < jar->n; i++) {
 		struct cookie *c = &jar->items[i];
 
-		if (slices_are_same(c->name, like->name) && slices_are_same(c->domain, like->domain) &&
-		    slices_are_same(c->path, like->path))
+		if (slices_are_same(c->name, like->name) && names_are_same(c->domain, like->domain) &&
+		    slices_are_same(c->path, like->path) && c->host_only == like->host_only)
 			return c;
 	}
 	return NULL;
+}
+
+/* Whether a cookie that came without TLS would stand beside a secure one of its name, or end it: whoever can write
+ * between here and the site could put their own in its place. */
+static bool jar_guards(const struct cookie_jar *jar, const struct cookie *new)
+{
+	for (size_t i = 0; i < jar->n; i++) {
+		const struct cookie *c = &jar->items[i];
+
+		if (c->secure && slices_are_same(c->name, new->name) && cookie_path_matches(new->path, c->path) &&
+		    (domain_matches(c->domain, new->domain) || domain_matches(new->domain, c->domain)))
+			return true;
+	}
+	return false;
 }
 
 static bool jar_drop(struct cookie_jar *jar, struct cookie *c)
@@ -257,6 +307,8 @@ static bool jar_set(struct cookie_jar *jar, const struct set_cookie *s, const st
 		.domain = s->domain.len ? s->domain : slice_of(from->host),
 		.path = s->path.len && s->path.at[0] == '/' ? s->path : default_path(from) };
 
+	if (!from->tls && jar_guards(jar, &c))
+		return false;
 	return s->over ? jar_drop(jar, jar_find(jar, &c)) : jar_put(jar, &c);
 }
 

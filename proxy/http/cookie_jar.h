@@ -1,8 +1,8 @@
 /* Owns the cookies that a site sets while its redirects are followed, for the length of one fetch: a site that sets one
  * and leads back to itself expects it. Pure.
  * Must not know: clients, whose cookies never come here; stores.
- * Source: RFC 6265 sections 5.1 to 5.4. A jar lives for seconds and belongs to one fetch, so there is no list of public
- * suffixes: a site that sets a cookie for all of .co.uk reaches only where it redirects to itself.
+ * Source: RFC 6265 sections 5.1 to 5.4, and of RFC 6265bis the prefixes of names, public suffixes and secure cookies
+ * (sections 5.4 and 5.7 of the draft), but a cookie without a name is none.
  * Invariant: at most COOKIE_JAR_MAX cookies of COOKIE_JAR_BYTES in all; what has no room is left out. */
 #ifndef UTFEED_PROXY_HTTP_COOKIE_JAR_H
 #define UTFEED_PROXY_HTTP_COOKIE_JAR_H

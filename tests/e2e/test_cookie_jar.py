@@ -114,6 +114,21 @@ def test_once_sent_the_rest_of_the_way_counts_as_its_answer(start, origin):
     assert asked == [("/a/feed", None), ("/a/feed", "sid=1"), ("/b/feed", None)] * 2
 
 
+@pytest.mark.parametrize("domain,want", [("co.uk", None), ("github.io", None), ("shop.test", "plain=1")])
+def test_nobody_owns_a_public_suffix(start, origin, tmp_path, domain, want):
+    """And names that promise TLS (RFC 6265bis section 4.1.3) are nothing without it, in any case of letters."""
+    (tmp_path / "hosts").write_text(f"127.0.0.1 localhost a.{domain} b.{domain}\n")
+    proxy = start(None, "--hosts-file", str(tmp_path / "hosts"), "--allow", "127.0.0.0/8:*")
+    client = proxy.client().ask(f"/http://a.{domain}:{origin.port}/feed")
+    names = ["__Host-h", "__Secure-s", "__hOsT-h", "__SECURE-s", "plain"]
+    origin.receive().answer(to(f"http://b.{domain}:{origin.port}/feed", *(f"Set-Cookie: {name}=1; Domain={domain}; Path=/" for name in names),
+                               f"Set-Cookie: =__Host-x=1; Domain={domain}", f"Set-Cookie: secure=1; Secure; Domain={domain}"))
+    upstream = origin.receive()
+    assert get(upstream.request, "Cookie") == want
+    upstream.answer(FEED)
+    assert client.response().status == 200
+
+
 def test_no_other_host_sees_it(start, origin, another):
     other, proxy = another("127.0.0.2"), start(None)
     client = proxy.client().ask(f"/{origin.url}/feed")

@@ -146,6 +146,82 @@ static void matching(void)
 	check(rows, COUNT(rows));
 }
 
+/* RFC 6265bis sections 5.4 and 5.7. */
+static void promises(void)
+{
+	static const struct row rows[] = {
+		{ "__Secure-, as it promises", "https://h.example/", "Set-Cookie: __Secure-a=b; Secure; Domain=h.example\n", "https://www.h.example/",
+			"Cookie: __Secure-a=b\r\n" },
+		{ "__Secure- that is not", "https://h.example/", "Set-Cookie: __Secure-a=b\n", "https://h.example/", "" },
+		{ "__Secure- without TLS", "http://h.example/", "Set-Cookie: __Secure-a=b; Secure\n", "https://h.example/", "" },
+		{ "in any case of letters", "https://h.example/", "Set-Cookie: __sEcUrE-a=b\n", "https://h.example/", "" },
+		{ "__Host-, as it promises", "https://h.example/x/y", "Set-Cookie: __Host-a=b; Secure; Path=/\n", "https://h.example/", "Cookie: __Host-a=b\r\n" },
+		{ "__Host- that is not secure", "https://h.example/", "Set-Cookie: __Host-a=b; Path=/\n", "https://h.example/", "" },
+		{ "__Host- with a Domain", "https://h.example/", "Set-Cookie: __Host-a=b; Secure; Path=/; Domain=h.example\n", "https://h.example/", "" },
+		{ "__Host- with an empty Domain", "https://h.example/", "Set-Cookie: __Host-a=b; Secure; Path=/; Domain=\n", "https://h.example/",
+			"Cookie: __Host-a=b\r\n" },
+		{ "__Host- without a Path", "https://h.example/", "Set-Cookie: __Host-a=b; Secure\n", "https://h.example/", "" },
+		{ "__Host- with another Path", "https://h.example/", "Set-Cookie: __Host-a=b; Secure; Path=/x\n", "https://h.example/x", "" },
+		{ "the last Path counts", "https://h.example/", "Set-Cookie: __HOST-a=b; Secure; Path=/; Path=/x\n", "https://h.example/x", "" },
+		{ "without a name, in the value", "https://h.example/", "Set-Cookie: =__Host-a=b\n", "https://h.example/", "" },
+		{ "behind blanks", "https://h.example/", "Set-Cookie:   __Host-a = b\n", "https://h.example/", "" },
+		{ "without =", "https://h.example/", "Set-Cookie: __Secure-a\n", "https://h.example/", "" },
+		{ "a longer name is another's", "http://h.example/", "Set-Cookie: x__Host-a=b\n", "http://h.example/", "Cookie: x__Host-a=b\r\n" },
+		{ "a prefix that is none", "http://h.example/", "Set-Cookie: __Host=b\n", "http://h.example/", "Cookie: __Host=b\r\n" },
+	};
+
+	check(rows, COUNT(rows));
+}
+
+static void suffixes(void)
+{
+	static const struct row rows[] = {
+		{ "of a country", "http://a.co.uk/", "Set-Cookie: a=b; Domain=co.uk\n", "http://b.co.uk/", "" },
+		{ "nor is it the host's own then", "http://a.co.uk/", "Set-Cookie: a=b; Domain=co.uk\n", "http://a.co.uk/", "" },
+		{ "in any case of letters", "http://a.co.uk/", "Set-Cookie: a=b; Domain=.CO.uK\n", "http://b.co.uk/", "" },
+		{ "of a company", "http://a.github.io/", "Set-Cookie: a=b; Domain=github.io\n", "http://b.github.io/", "" },
+		{ "by a rule with a star", "http://a.foo.ck/", "Set-Cookie: a=b; Domain=foo.ck\n", "http://b.foo.ck/", "" },
+		{ "an exception from it", "http://a.www.ck/", "Set-Cookie: a=b; Domain=www.ck\n", "http://b.www.ck/", "Cookie: a=b\r\n" },
+		{ "of an internationalised name", "http://a.xn--55qx5d.cn/", "Set-Cookie: a=b; Domain=xn--55qx5d.cn\n", "http://b.xn--55qx5d.cn/", "" },
+		{ "with a dot at its end", "http://a.co.uk./", "Set-Cookie: a=b; Domain=co.uk.\n", "http://b.co.uk./", "" },
+		{ "that is the host: its own", "http://github.io/", "Set-Cookie: a=b; Domain=GitHub.io\n", "http://github.io/", "Cookie: a=b\r\n" },
+		{ "and nobody else's", "http://github.io/", "Set-Cookie: a=b; Domain=github.io\n", "http://a.github.io/", "" },
+		{ "__Host- for it", "https://github.io/", "Set-Cookie: __Host-a=b; Secure; Path=/; Domain=github.io\n", "https://github.io/", "" },
+		{ "a name below one", "http://a.shop.co.uk/", "Set-Cookie: a=b; Domain=shop.co.uk\n", "http://b.shop.co.uk/", "Cookie: a=b\r\n" },
+		{ "a name that no list has", "http://a.shop.test/", "Set-Cookie: a=b; Domain=shop.test\n", "http://b.c.shop.test/", "Cookie: a=b\r\n" },
+	};
+
+	check(rows, COUNT(rows));
+}
+
+/* RFC 6265bis section 5.7: what came without TLS does not take the place of what came with it. */
+static void secure_ones(void)
+{
+	static const struct { const char *rule, *url, *lines, *want; } steps[] = {
+		{ "it is replaced without TLS", "http://h.example/", "Set-Cookie: a=no\n", "a=yes" },
+		{ "from a host below", "http://www.h.example/", "Set-Cookie: a=no; Domain=h.example\n", "a=yes" },
+		{ "with a longer path", "http://h.example/", "Set-Cookie: a=no; Path=/x\n", "a=yes" },
+		{ "it is ended without TLS", "http://h.example/", "Set-Cookie: a=; Max-Age=0\n", "a=yes" },
+		{ "another name", "http://h.example/", "Set-Cookie: b=1; Path=/\n", "a=yes; b=1" },
+		{ "with TLS, as another domain's", "https://h.example/", "Set-Cookie: a=2; Path=/; Domain=h.example\n", "a=yes; b=1; a=2" },
+		{ "with TLS", "https://h.example/", "Set-Cookie: a=3\n", "a=3; b=1; a=2" },
+		{ "ended with TLS", "https://h.example/", "Set-Cookie: a=; Max-Age=0\n", "b=1; a=2" },
+	};
+	struct cookie_jar *jar = NULL;
+
+	take(&jar, "https://h.example/", "Set-Cookie: a=yes; Secure\n");
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		char want[64], *got;
+
+		take(&jar, steps[i].url, steps[i].lines);
+		got = line(jar, "https://h.example/x");
+		snprintf(want, sizeof want, "Cookie: %s\r\n", steps[i].want);
+		UNIT_ROW(!strcmp(got, want), "%s: %s", steps[i].rule, got);
+		free(got);
+	}
+	cookie_jar_free(&jar);
+}
+
 /* What several responses set; whether each changed anything decides whether a site may lead back to itself. */
 static void changes(void)
 {
@@ -185,4 +261,5 @@ static void bounds(void)
 	cookie_jar_free(&jar);
 }
 
-UNIT_SUITE(cookie_jar, { "reading", reading }, { "lifetimes", lifetimes }, { "matching", matching }, { "changes", changes }, { "bounds", bounds })
+UNIT_SUITE(cookie_jar, { "reading", reading }, { "lifetimes", lifetimes }, { "matching", matching }, { "promises", promises },
+	{ "suffixes", suffixes }, { "secure ones", secure_ones }, { "changes", changes }, { "bounds", bounds })
