@@ -37,16 +37,30 @@ size_t json_text_character(char out[JSON_CHARACTER_MAX], const uint8_t *at, size
 	return *width;
 }
 
+/* How many characters stand as they are in a string: printable ASCII, of which most strings are made. */
+static size_t plain_prefix(const uint8_t *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 /* Adds well-formed text and lowers *room by what it takes. False: there was no room for all of it. */
 static bool add_valid(struct text *t, const uint8_t *text, size_t len, size_t *room)
 {
 	for (size_t at = 0, width; at < len; at += width) {
+		size_t left = len - at, n = plain_prefix(text + at, left < *room ? left : *room);
 		char unit[JSON_CHARACTER_MAX];
-		size_t n = json_text_character(unit, text + at, &width);
 
-		if (n > *room)
+		width = n;
+		if (n)
+			text_add(t, (const char *)text + at, n);
+		else if ((n = json_text_character(unit, text + at, &width)) > *room)
 			return false;
-		text_add(t, unit, n);
+		else
+			text_add(t, unit, n);
 		*room -= n;
 	}
 	return true;
