@@ -79,6 +79,23 @@ static bool meant_is_host(struct slice s, bool bare)
 	return *s.at == '/' || (bare && (*s.at == '?' || *s.at == '#'));
 }
 
+/* Whether the last label of a name is more likely the end of a file's name than a domain. */
+static bool names_file(struct slice s)
+{
+	static const char *const ends[] = { "xml", "rss", "atom", "rdf", "feed", "json", "html", "htm", "xhtml", "txt",
+		"opml", "log", "gz", "bak", "old", "orig", "tmp" };
+	const char *dot = memrchr(s.at, '.', s.len);
+	struct slice label = dot ? behind(s, (size_t)(dot + 1 - s.at)) : s;
+
+	for (size_t i = 0; i < label.len; i++)
+		if (isdigit((unsigned char)label.at[i]))
+			return true;
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		if (slice_is(label, ends[i]))
+			return true;
+	return false;
+}
+
 /* ---- schemes ---- */
 
 /* A word of the syntax of schemes (RFC 3986 section 3.1), and how many slashes are behind it. */
@@ -153,7 +170,7 @@ enum meant_url meant_url(struct text *url, struct slice word)
 	struct slice s = slice_trim(word);
 	struct scheme scheme = scheme_of(s);
 
-	if (meant_is_host(s, begins(s, "www.")))
+	if (meant_is_host(s, !names_file(s)))
 		return put_url(url, "https://", s);
 	if (!scheme.word.len)
 		return scheme.slashes == 2 && meant_is_host(scheme.rest, true) ? put_url(url, "https://", scheme.rest) :

@@ -38,7 +38,8 @@ static const struct {
 	{ "origin", -1, LOG_TEXT, FIELD(origin) },
 #undef FIELD
 };
-enum { LOG_FIELDS = sizeof log_fields / sizeof log_fields[0], LOG_POSITIONS = 7 };
+enum { LOG_FIELDS = sizeof log_fields / sizeof log_fields[0], LOG_POSITIONS = 7,
+	LOG_WORDS_BEFORE = 12 /* of syslog and of virtual hosts, before the time of a combined log */ };
 
 static bool log_number(const char *text, size_t len, uint64_t most, uint64_t *n)
 {
@@ -167,10 +168,12 @@ bool log_line_is_combined(const char *line, size_t len)
 {
 	const char *at = line, *end = line + len;
 	uint64_t status;
+	int words = 0;
 
-	return log_take_word(&at, end) && log_take_word(&at, end) && log_take_word(&at, end) &&
-	    log_take_between(&at, end, '[', ']') && log_take_between(&at, end, '"', '"') && end - at > 3 &&
-	    at[3] == ' ' && log_number(at, 3, 999, &status);
+	while (words < LOG_WORDS_BEFORE && at < end && *at != '[' && log_take_word(&at, end))
+		words++;
+	return words >= 3 && log_take_between(&at, end, '[', ']') && log_take_between(&at, end, '"', '"') &&
+	    end - at > 3 && at[3] == ' ' && log_number(at, 3, 999, &status);
 }
 
 /* ---- what it means ---- */

@@ -14,6 +14,8 @@ static const struct {
 	{ " host.example/ ", MEANT_URL, "https://host.example/" },
 	{ "www.host.example/feed.xml", MEANT_URL, "https://www.host.example/feed.xml" },
 	{ "www.host.example", MEANT_URL, "https://www.host.example" },
+	{ "host.example", MEANT_URL, "https://host.example" },
+	{ "host.example?feed=rss", MEANT_URL, "https://host.example?feed=rss" },
 	{ "host.example:8443/feed", MEANT_URL, "https://host.example:8443/feed" },
 	{ "host.example:8443", MEANT_URL, "https://host.example:8443" },
 	{ "localhost:8080/feed", MEANT_URL, "https://localhost:8080/feed" },
@@ -48,6 +50,8 @@ static const struct {
 	{ "mailto:name@host.example", MEANT_OTHER_SCHEME, "" },
 	/* files */
 	{ "feed.xml", MEANT_NO_URL, "" },
+	{ "feed.cp1251", MEANT_NO_URL, "" },
+	{ "www.xml", MEANT_NO_URL, "" },
 	{ "feeds/feed.xml", MEANT_NO_URL, "" },
 	{ "conf.d/feed.xml", MEANT_NO_URL, "" },
 	{ "../feed.xml", MEANT_NO_URL, "" },
