@@ -13,7 +13,7 @@ from wire import TIMEOUT
 
 MASK = (1 << 64) - 1
 P1, P2, P3, P4, P5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
-ENTRY_H = pathlib.Path(__file__).parents[2] / "proxy/store/entry.h"
+ENTRY_H = pathlib.Path(__file__).resolve().parents[2] / "proxy/store/entry.h"
 SILENCE = object()                      # a reply that never comes, nor any behind it on that connection
 OOM = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 
