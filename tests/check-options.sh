@@ -12,7 +12,11 @@ faults=0
 update=${1:-}
 bad() { echo "check-options: $*"; faults=$((faults + 1)); }
 
-names=$("$docs" names) || { echo "check-options: cannot run $docs: make check builds it"; exit 1; }
+# The tables may have changed since the program was made that prints them
+if [ -z "${UTFEED_CONF_DOCS:-}" ] && { [ ! -x "$docs" ] || [ -n "$(find conf tests/conf_docs.c -newer "$docs" -name '*.[cdh]*' -print -quit)" ]; }; then
+	MAKEFLAGS='' make -s -C "$build" tests/conf_docs >&2 || { echo "check-options: cannot make tests/conf_docs in $build, which has to be a build folder"; exit 1; }
+fi
+names=$("$docs" names) || { echo "check-options: cannot run $docs"; exit 1; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

@@ -1,13 +1,17 @@
 #!/bin/sh
 # How much of core/ and proxy/ the whole suite runs: unit tests, fuzz seeds and end-to-end tests, in a build of its own. The last lines
 # are `lines: N %` and `branches: N %`; below the bars it fails, and where a file of which much does not run has no reason in
-# tests/uncovered. What needs instructions that this processor lacks is left out. Which lines: coverage/report.txt below the build folder. COVERAGE=unit: core/ alone, by the unit tests and seeds
-# that include any of it and are linked with nothing else.
+# tests/uncovered. What needs instructions that this processor lacks is left out. Which lines: coverage/report.txt below the build folder.
+# COVERAGE=unit: core/ alone, by the unit tests and seeds that include any of it and are linked with nothing else.
+# COVERAGE=short: without bars, so that it can be tried with few tests (tests/check-targets.sh).
 # usage: coverage.sh SOURCE-FOLDER BUILD-FOLDER TEST...
 set -eu
-source=$(cd "$1" && pwd)
-build=$2/coverage
+mkdir -p "$2/coverage"
+build=$(cd "$2/coverage" && pwd)
+source=$(sh "$1/tests/clean-source.sh" "$1" "$build")
+shared=${UTFEED_SHARED:-$(cd "$1" && pwd)/../shared}
 shift 2
+others=
 case ${COVERAGE:-} in
 unit)
 	line_bar=98 branch_bar=92 file_bar=0 folders="--filter $source/core/" program= others="libproxy.a libconf.a libllhttp.a"
@@ -17,10 +21,10 @@ unit)
 		! grep -q '"core/' "$source/$test.c" || set -- "$@" "$test"
 	done
 	;;
+short) line_bar=0 branch_bar=0 file_bar=0 folders="--filter $source/core/ --filter $source/proxy/" program=utfeed ;;
 *) line_bar=92 branch_bar=80 file_bar=92 folders="--filter $source/core/ --filter $source/proxy/" program=utfeed ;;
 esac
 grep -q avx512_vbmi2 /proc/cpuinfo || folders="$folders --exclude .*_avx512[.]c"
-mkdir -p "$build"
 cd "$build"
 [ -f Makefile ] || "$source/configure" CFLAGS=-O0 --enable-coverage >configure.log 2>&1 || { tail -n 5 configure.log; exit 1; }
 find . -name '*.gcda' -delete
@@ -34,7 +38,7 @@ done
 # shellcheck disable=SC2086
 make -s -k -j2 $old $program "$@" >check.log 2>&1 || grep -E '[Ee]rror:' check.log || tail -n 30 check.log
 # A test that fails, or does not compile, is make check's to report; the lines of the others ran all the same
-export UTFEED_SRCDIR="$source" UTFEED_SHARED="${UTFEED_SHARED:-$source/../shared}"
+export UTFEED_SRCDIR="$source" UTFEED_SHARED="$shared"
 for test in "$@"; do
 	[ ! -x "$test" ] || sh "$source/tests/run-test.sh" "./$test" >>check.log 2>&1 || echo "coverage: $test failed, see $build/check.log"
 done

@@ -43,6 +43,49 @@ def test_with_everything_there_nothing_is_asked_for(nobody):
     assert done.returncode == 0 and not done.stdout and not done.stderr
 
 
+def test_a_command_is_as_good_as_its_package(nobody, tmp_path):
+    """npm of somebody else's node, beside which Debian's package cannot be."""
+    command = tmp_path / "bin" / "utfeed-no-such-package"
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    done = nobody("deps", "build")
+    assert done.returncode == 0 and not done.stdout and not done.stderr
+
+
+def test_a_source_that_is_built_in_place_is_copied_without_what_was_built(tmp_path):
+    source, folder = tmp_path / "source", tmp_path / "folder"
+    kept, left = ("configure", "core/a.c", "tests/run.sh", "tests/bench/README"), ("config.status", "Makefile", "core/a.o", "tests/unit/test_a", "coverage/a")
+
+    def copied():
+        done = subprocess.run(["sh", os.path.join(TOP, "tests", "clean-source.sh"), str(source), str(folder)], stdout=subprocess.PIPE,
+                              timeout=TIMEOUT, check=True)
+        return done.stdout.decode().strip()
+    for name in kept + left[1:]:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text("")
+        if "README" not in name:
+            (source / name).chmod(0o755)
+    assert copied() == str(source)
+    (source / left[0]).write_text("")
+    for _ in range(2):
+        copy = copied()
+        assert copy == str(folder / "source")
+        assert all(os.path.exists(os.path.join(copy, name)) for name in kept) and not any(os.path.exists(os.path.join(copy, name)) for name in left)
+
+
+def test_the_tables_are_never_those_of_a_stale_program(tmp_path):
+    """check-options.sh makes the program anew that prints the tables."""
+    (tmp_path / "tests").mkdir()
+    docs = tmp_path / "tests" / "conf_docs"
+    docs.write_text("#!/bin/sh\nexit 1\n")
+    docs.chmod(0o755)
+    os.utime(docs, (1, 1))
+    (tmp_path / "Makefile").write_text("tests/conf_docs: always\n\t@echo made >made; exit 1\nalways:\n")
+    done = subprocess.run(["sh", os.path.join(os.path.abspath(TOP), "tests", "check-options.sh")], cwd=tmp_path, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+    assert done.returncode == 1 and b"cannot make tests/conf_docs" in done.stdout and (tmp_path / "made").exists()
+
+
 @pytest.fixture
 def lanes(tmp_path):
     """./bootstrap check of a tree in which every build waits until it is ended: (the running check, the processes that wait)."""

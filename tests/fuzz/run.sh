@@ -3,11 +3,11 @@
 # program, what the target has no use for among them.
 # usage: run.sh SOURCE-FOLDER BUILD-FOLDER SECONDS TARGET...
 set -eu
-source=$(cd "$1" && pwd)
-build=$2/fuzzing
+mkdir -p "$2/fuzzing/findings"
+build=$(cd "$2/fuzzing" && pwd)
+source=$(sh "$1/tests/clean-source.sh" "$1" "$build")
 seconds=$3
 shift 3
-mkdir -p "$build/findings"
 cd "$build"
 [ -f Makefile ] || "$source/configure" CC=clang --enable-fuzzers --enable-sanitizers=address,undefined >configure.log 2>&1 || {
 	tail -n 5 configure.log

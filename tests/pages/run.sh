@@ -6,6 +6,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
+[ -z "${2:-}" ] || mkdir -p "$2"
 pictures=${2:+$(cd "$2" && pwd)}
 for tool in chromium node npm python3 curl; do
 	command -v $tool >/dev/null 2>&1 || { echo "check-pages: 0 passed, 0 failed, 1 skipped: no $tool"; exit 0; }
