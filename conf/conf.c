@@ -1,4 +1,4 @@
-/* Owns the life of a struct conf: defaults, the order of the sources, settling, comparing for a reload.
+/* Owns the life of a struct conf: defaults, the order of the sources, settling.
  * Must not know: how a file, a flag or a variable is written, how a value is checked.
  * Invariant: the sources are applied in the order of their level, the lowest first. */
 #include "conf/conf_internal.h"
@@ -124,6 +124,7 @@ void conf_free(struct conf **owned)
 	conf_paths_clear(&conf->included);
 	free(conf->sources);
 	free(conf->file);
+	free(conf->against);
 	free(conf);
 	*owned = NULL;
 }
@@ -135,8 +136,7 @@ static void apply_sources(struct conf *conf, int argc, char *const *argv, char *
 		conf_file_read(conf, conf->file, envp);
 	conf_env_apply(conf, envp);
 	conf_args_apply(conf, argc, argv);
-	if (!conf->notes.errors)
-		conf_secrets_read(conf);
+	conf_secrets_read(conf);
 	if (!conf->notes.errors)
 		conf_env_fall_back(conf, envp);
 }
@@ -154,27 +154,5 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 		return conf_note_error(conf, error);
 	conf_intercept_warn(conf);
 	conf_admin_warn(conf);
-	return 0;
-}
-
-int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *error)
-{
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
-		const struct conf_row *row = &conf_options[i];
-		if (row->reload == RELOAD)
-			continue;
-		char *old = conf_format(row, running);
-		char *new = conf_format(row, fresh);
-		int status = 0;
-		if (!old || !new)
-			status = conf_fail_memory(error);
-		else if (strcmp(old, new) != 0)
-			status = conf_fail(error, "%s: a changed value needs a restart",
-				conf_place(fresh, NULL, row->name).text);
-		free(old);
-		free(new);
-		if (status != 0)
-			return status;
-	}
 	return 0;
 }

@@ -143,6 +143,7 @@ struct conf {
 	struct conf_route direct;
 	enum conf_action action;
 	char *file;                 /* the configuration file; NULL: none was read */
+	char *against;              /* --against: which running utfeed judges it too; NULL: none */
 	struct conf_paths included;     /* the files and folders that its include lines name */
 	struct conf_source *sources;    /* the source of each value; conf_internal.h */
 	struct conf_notes notes;
@@ -188,9 +189,11 @@ typedef void conf_path_f(void *arg, enum conf_use, const char *path);
  * name comes as often. Also of a configuration that cannot be used, as far as it was read. */
 void conf_each_path(const struct conf *, conf_path_f *, void *arg);
 
-/* Compares after a reload. Returns 0, or -1 with an error that names the first option which differs and needs a
- * restart. */
-int conf_compare(const struct conf *running, const struct conf *fresh, struct conf_error *)
+/* Gives each option that needs a restart and differs the value and the place that it has in running. f is called with
+ * the place of the new value and a sentence. Returns how many differ. -1 with the error: the other options of fresh do
+ * not fit the running values. */
+typedef void conf_held_f(void *arg, const char *place, const char *sentence);
+int conf_hold(struct conf *fresh, const struct conf *running, conf_held_f *, void *arg, struct conf_error *)
     __attribute__((warn_unused_result));
 
 /* What a reload keeps of the former configuration where the new one cannot be used. The route of the same pattern, or

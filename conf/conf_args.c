@@ -13,15 +13,18 @@ static const struct word {
 	const char *name;
 	char letter;                /* 0: none */
 	const char *placeholder;    /* of its value; NULL: it takes none */
-	enum conf_action action;
+	size_t member;              /* of struct conf, where the value goes */
+	enum conf_action action;    /* of a word without a value */
 	const char *prose;
 } words[] = {
-	{ "config", 'c', "FILE", CONF_SERVE, "Read FILE; also UTFEED_CONFIG." },
-	{ "help", 'h', NULL, CONF_PRINT_HELP, "Print this." },
-	{ "check-config", 0, NULL, CONF_CHECK_CONFIG, "Read everything, say whether it is right, and stop." },
-	{ "print-config", 0, NULL, CONF_PRINT_CONFIG,
+	{ "config", 'c', "FILE", offsetof(struct conf, file), CONF_SERVE, "Read FILE; also UTFEED_CONFIG." },
+	{ "help", 'h', NULL, 0, CONF_PRINT_HELP, "Print this." },
+	{ "check-config", 0, NULL, 0, CONF_CHECK_CONFIG, "Read everything, say whether it is right, and stop." },
+	{ "against", 0, "RUNNING", offsetof(struct conf, against), CONF_SERVE,
+		"With --check-config: ask the utfeed that runs there whether a reload takes it all." },
+	{ "print-config", 0, NULL, 0, CONF_PRINT_CONFIG,
 		"Print the values in force and where each comes from, as a file." },
-	{ "print-sample", 0, NULL, CONF_PRINT_SAMPLE, "Print a file with every option and its default." },
+	{ "print-sample", 0, NULL, 0, CONF_PRINT_SAMPLE, "Print a file with every option and its default." },
 };
 
 struct args {
@@ -106,19 +109,24 @@ int conf_args_first(struct conf *conf, int argc, char *const *argv, struct conf_
 	struct args args = { argc, 1, argv, NULL, NULL, NULL };
 
 	while (args.at < argc) {
+		char **text;
+
 		if (split(&args, error) != 0)
 			return -1;
 		if (!args.word)
 			continue;
-		if (args.word->action != CONF_SERVE) {
+		if (!args.word->placeholder) {
 			conf->action = args.word->action;
 			continue;
 		}
-		free(conf->file);
-		conf->file = strdup(args.value);
-		if (!conf->file)
+		text = (char **)(void *)((char *)conf + args.word->member);
+		free(*text);
+		*text = strdup(args.value);
+		if (!*text)
 			return conf_fail_memory(error);
 	}
+	if (conf->against && conf->action != CONF_CHECK_CONFIG)
+		return conf_fail(error, "--against: needs --check-config");
 	return 0;
 }
 

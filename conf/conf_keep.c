@@ -1,5 +1,5 @@
-/* Owns what a reload keeps of the former configuration where the new one cannot be used.
- * Must not know: why it cannot be used. Invariant: a route is wholly the new one or wholly the former one. */
+/* Owns what a reload keeps of the former configuration, because the new value cannot be used or needs a restart.
+ * Must not know: why a value cannot be used. Invariant: a route is wholly the new one or wholly the former one. */
 #include "conf/conf_internal.h"
 
 #include <stdlib.h>
@@ -72,6 +72,48 @@ int conf_keep(struct conf *conf, const struct conf *former, const char *option)
 	source->level = from->level;
 	if (keep_text(&source->where, from->where) != 0)
 		return -1;
-	return row->type == CONF_TYPE_TEXT ? keep_text(conf_member(conf, row), *(char *const *)text) :
-		keep_value(conf, former, row);
+	if (row->type == CONF_TYPE_TEXT || conf_is_path(row->type))
+		return keep_text(conf_member(conf, row), *(char *const *)text);
+	return keep_value(conf, former, row);
+}
+
+/* 1: the values differ; -1: out of memory. */
+static int differs(const struct conf_row *row, const struct conf *fresh, const struct conf *running)
+{
+	char *new = conf_format(row, fresh), *old = conf_format(row, running);
+	int status = !new || !old ? -1 : strcmp(new, old) != 0;
+
+	free(new);
+	free(old);
+	return status;
+}
+
+/* If a value is not given any more, the message names the place where it was. */
+static void tell_held(const struct conf *fresh, const struct conf *running, const char *option, conf_held_f *f,
+    void *arg)
+{
+	bool given = conf_where(fresh, NULL, option);
+	struct conf_place place = conf_place(given ? fresh : running, NULL, option);
+
+	f(arg, place.text, given ? "a changed value needs a restart; the former one stays in force" :
+		"is not given any more, which needs a restart; the former value stays in force");
+}
+
+int conf_hold(struct conf *fresh, const struct conf *running, conf_held_f *f, void *arg, struct conf_error *error)
+{
+	int held = 0;
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
+		const struct conf_row *row = &conf_options[i];
+		int status = row->reload == NO_RELOAD ? differs(row, fresh, running) : 0;
+
+		if (status > 0) {
+			held++;
+			tell_held(fresh, running, row->name, f, arg);
+			status = conf_keep(fresh, running, row->name);
+		}
+		if (status < 0)
+			return conf_fail_memory(error);
+	}
+	return held && conf_settle(fresh, error) != 0 ? -1 : held;
 }

@@ -14,6 +14,7 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 #include "proxy/net/listener.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
 /* Runs on the worker's thread, which alone writes its counts. */
@@ -157,6 +158,8 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	a->sets[parts->n_workers] = loop_stats(a->loop);
 	a->parts = *parts;
 	a->settings = settings_ref(parts->settings);
+	a->report = reload_report_ref(parts->report);
+	a->reported.run = admin_on_report;
 	a->renew.run = admin_on_renew;
 	a->stop.run = admin_on_stop;
 	a->given_up.run = admin_on_given_up;
@@ -165,6 +168,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	LIST_INIT(&a->conns);
 	places_init(&a->places);
 	LIST_INIT(&a->jobs);
+	LIST_INIT(&a->waits);
 	for (size_t i = 0; i < parts->n_workers; i++) {
 		a->calls[i].task.run = admin_on_call;
 		a->calls[i].admin = a;
@@ -255,12 +259,14 @@ void admin_free(struct admin **ap)
 		loop_disarm(a->loop, &a->turn);
 		sweeper_end(&a->sweeper);
 		loop_forget(a->loop, &a->renew);
+		loop_forget(a->loop, &a->reported);
 		loop_forget(a->loop, &a->stop);
 		loop_forget(a->loop, &a->given_up);
 	}
 	next = atomic_load(&a->next);
 	settings_unref(&next);
 	settings_unref(&a->settings);
+	admin_reload_end(a);
 	loop_free(&a->loop);
 	free(a->listeners);
 	free(a->sets);

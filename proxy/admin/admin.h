@@ -5,6 +5,7 @@
 #ifndef UTFEED_PROXY_ADMIN_ADMIN_H
 #define UTFEED_PROXY_ADMIN_ADMIN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,6 +13,7 @@ struct admin;
 struct cache;
 struct feeds_seen;
 struct loop;
+struct reload_report;
 struct settings;
 struct stats;
 
@@ -24,6 +26,10 @@ struct admin_parts {
 	struct stats *const *stats; /* likewise */
 	size_t n_workers;
 	void (*drain)(void *arg); /* begins the orderly end, as SIGTERM does; called from the admin thread */
+	/* begins a reload, as SIGHUP does, or a trial of one, whose report comes by admin_report(); likewise */
+	void (*reload)(void *arg, bool trial);
+	const atomic_uint *reloads;   /* how many reloads and trials have begun */
+	struct reload_report *report; /* of the start */
 	void *arg;
 };
 
@@ -33,6 +39,8 @@ struct admin *admin_new(const struct admin_parts *, const int *fds, size_t n);
 int admin_start(struct admin *) __attribute__((warn_unused_result));
 /* Requests from now on are answered under these settings; a reference is taken. From the thread that made it only. */
 void admin_renew(struct admin *, struct settings *);
+/* The report of a reload that is over, or of a trial; a reference is taken. From the thread that made it only. */
+void admin_report(struct admin *, struct reload_report *);
 /* From now on /readyz says that utfeed is ending. May be called from any thread. */
 void admin_leave(struct admin *);
 /* Another process accepts from the sockets now; connections there are go on. May be called from any thread. */

@@ -5,6 +5,7 @@
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
 void admin_answer_plainly(struct admin_exchange *x, int status, const char *sentence)
@@ -82,6 +83,7 @@ static void answer_metrics(struct admin_exchange *x)
 
 	cache_stats(a->parts.cache, &gauges);
 	stats_tell_longest_turn(&gauges, a->sets, a->parts.n_workers);
+	reload_report_stats(a->report, &gauges);
 	x->type = metrics_media_type(format);
 	metrics_write(x->out, &from, format);
 }
@@ -118,6 +120,9 @@ static const struct admin_page admin_pages[] = {
 	    admin_api_check },
 	{ "/api/purge", DOES, OPERATORS, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
 	    admin_api_purge },
+	{ "/api/reload", DOES, OPERATORS, false,
+	    "reads the configuration again, as SIGHUP does, and says what came of it; trial=1: only says what would",
+	    admin_api_reload },
 	{ "/api/drain", DOES, OPERATORS, false, "ends utfeed in an orderly way, as SIGTERM does", admin_api_drain },
 	{ "/api/log-level", TELLS_AND_DOES, OPERATORS, false, "level=error|warn|info|debug, until the next reload",
 	    admin_api_log_level },

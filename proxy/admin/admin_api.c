@@ -12,6 +12,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/purge.h"
 #include "proxy/http/destination.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
 #define ADMIN_JSON "application/json"
@@ -209,6 +210,7 @@ void admin_api_config(struct admin_exchange *x)
 	json_number(&j, "generation", s->generation);
 	json_string(&j, "file", s->conf->file);
 	json_string(&j, "text", text ? text : "");
+	reload_report_json(&j, "last_reload", x->admin->report);
 	json_close(&j);
 	putc('\n', x->out);
 	free(text);

@@ -85,6 +85,8 @@ static void admin_drop_exchange(struct admin_conn *c)
 	purge_wait_free(&c->x.waits);
 	if (c->x.job)
 		check_job_drop(c->x.job);
+	if (c->x.reload)
+		admin_reload_forget(c->x.reload);
 	if (c->x.out)
 		fclose(c->x.out);
 	free(c->reply);
@@ -202,7 +204,7 @@ static void admin_answer_now(struct admin_conn *c)
 		return;
 	}
 	admin_answer(c->page, &c->x);
-	if (!c->x.waits && !c->x.job) {
+	if (!c->x.waits && !c->x.job && !c->x.reload) {
 		admin_send(c);
 		return;
 	}

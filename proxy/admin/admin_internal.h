@@ -22,6 +22,8 @@ struct admin_conn;
 struct check_job;
 struct conf;
 struct purge_wait;
+struct reload_report;
+struct reload_wait;
 
 /* A call to one worker: the worker's loop runs the task, which notes that it did. */
 struct admin_call {
@@ -39,7 +41,11 @@ struct admin {
 	bool started;
 	struct settings *settings;       /* those in force; one reference */
 	_Atomic(struct settings *) next; /* shared: ordered, but not in force yet; one reference; NULL: none */
-	struct task renew, stop, given_up;
+	struct reload_report *report;    /* the last reload's; one reference */
+	/* shared: told, but not taken yet, of a reload and of a trial; one reference each; NULL: none */
+	_Atomic(struct reload_report *) told[2];
+	LIST_HEAD(, reload_wait) waits;
+	struct task renew, reported, stop, given_up;
 	atomic_bool leaving; /* shared */
 	struct listener **listeners;
 	size_t n_listeners;
@@ -71,6 +77,7 @@ struct admin_exchange {
 	/* an answer that takes longer: whoever set it calls admin_conn_answer_later() once */
 	struct purge_wait *waits;
 	struct check_job *job;
+	struct reload_wait *reload;
 };
 
 /* admin_answers.c */
@@ -95,6 +102,15 @@ void admin_api_config(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);
+
+/* admin_reload.c */
+void admin_api_reload(struct admin_exchange *);
+/* The exchange is gone before the reload is over. */
+void admin_reload_forget(struct reload_wait *);
+void admin_on_report(struct task *);
+void admin_reload_end(struct admin *);
+
+/* admin_api.c */
 /* Answers a request of the interface that cannot be carried out. */
 void admin_api_error(struct admin_exchange *, int status, const char *sentence);
 

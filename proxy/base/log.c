@@ -14,6 +14,12 @@
 enum { LOG_LINE_MAX = 1024 };
 
 _Atomic enum log_level log_threshold = LOG_LEVEL_INFO;
+static _Thread_local struct log_ear *listening;
+
+void log_lend_ear(struct log_ear *ear)
+{
+	listening = ear;
+}
 
 void log_set_level(enum log_level level)
 {
@@ -78,18 +84,22 @@ static void log_write(enum log_level level, const struct log_id *id, const char 
 {
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	char line[LOG_LINE_MAX], message[LOG_LINE_MAX];
-	int saved = errno, n, m;
+	int saved = errno, n, m, text;
 
-	if (!log_is(level))
+	if (!log_is(level) && !listening)
 		return;
 	n = snprintf(line, sizeof line, "utfeed: %s: ", names[level]);
 	n += log_write_id(line + n, sizeof line - (size_t)n, id);
+	text = n;
 	m = vsnprintf(message, sizeof message, fmt, ap);
 	if (m > (int)sizeof message - 1)
 		m = sizeof message - 1;
 	n += (int)log_copy(line + n, sizeof line - (size_t)n - 1, message, m < 0 ? 0 : (size_t)m);
+	line[n] = '\0';
+	if (listening)
+		listening->hear(listening, level, line + text);
 	line[n++] = '\n';
-	while (write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
+	while (log_is(level) && write(STDERR_FILENO, line, (size_t)n) < 0 && errno == EINTR)
 		;
 	errno = saved;
 }

@@ -21,6 +21,13 @@ void log_line(enum log_level, const char *fmt, ...) __attribute__((format(printf
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 
+/* Hears each line of the thread that lent it, whatever level is written; the text has no line end. */
+struct log_ear {
+	void (*hear)(struct log_ear *, enum log_level, const char *text);
+};
+/* NULL: nobody listens any more. */
+void log_lend_ear(struct log_ear *);
+
 /* The least important level that is written. */
 extern _Atomic enum log_level log_threshold;
 static inline bool log_is(enum log_level level)

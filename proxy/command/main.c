@@ -1,4 +1,5 @@
 /* Owns the first word of the command line, which names the command. Must not know: what a command does. */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,13 +7,44 @@
 
 #include "conf/conf.h"
 #include "proxy/command/cmd.h"
+#include "proxy/command/running.h"
 #include "proxy/server/server.h"
+#include "proxy/settings/settings.h"
 
 extern char **environ;
 
 static void tell_note(enum conf_note_level level, const char *text)
 {
 	fprintf(stderr, "utfeed: %s%s\n", level == CONF_NOTE_WARNING ? "warning: " : "", text);
+}
+
+/* Whether the running utfeed would take all of the file, which has to be its own. */
+static int check_against(const struct conf *conf)
+{
+	char taken[PATH_MAX] = "", own[PATH_MAX] = "";
+	enum reload_result result = running_reload(conf, conf->against, true, taken);
+
+	if (result == RELOAD_RESULTS)
+		return -1;
+	if (conf->file && !realpath(conf->file, own))
+		perror("utfeed");
+	if (strcmp(own, taken) != 0) {
+		fprintf(stderr, "utfeed: --against: that utfeed reads %s\n", *taken ? taken : "no file");
+		return -1;
+	}
+	return result == RELOAD_TAKEN ? 0 : -1;
+}
+
+/* Takes over conf. */
+static int check_configuration(struct conf *conf)
+{
+	struct settings *settings = server_check(conf);
+	int status = settings && (!conf->against || !check_against(conf)) ? EXIT_SUCCESS : 2;
+
+	if (!status)
+		conf_act(conf, stdout);
+	settings_unref(&settings);
+	return status;
 }
 
 static int cmd_serve(int argc, char **argv)
@@ -30,7 +62,7 @@ static int cmd_serve(int argc, char **argv)
 	if (!status && conf->action == CONF_SERVE)
 		return server_run(conf, argc, argv);
 	if (!status && conf->action == CONF_CHECK_CONFIG)
-		return server_check(conf);
+		return check_configuration(conf);
 	if (!status)
 		conf_act(conf, stdout);
 	conf_free(&conf);
@@ -45,6 +77,7 @@ static const struct {
 	{ "check", "show what files and URLs are, and what to fix", cmd_check },
 	{ "normalise", "write a file as UTF-8, as the proxy would", cmd_normalise },
 	{ "healthcheck", "ask a running utfeed whether it is well", cmd_healthcheck },
+	{ "reload", "have a running utfeed read its configuration again", cmd_reload },
 	{ "opml", "lead a reader's subscription list through a gateway", cmd_opml },
 	{ "ca", "make the authority that intercepting https takes, or show it", cmd_ca },
 	{ "report", "tell from access logs which publishers to write to", cmd_report },

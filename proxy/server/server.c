@@ -27,6 +27,7 @@
 #include "proxy/server/stores.h"
 #include "proxy/server/worker.h"
 #include "proxy/settings/fd_limit.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
 enum {
@@ -43,7 +44,7 @@ static void server_say_parent(const char *scheme, const struct conf_parent *pare
 		log_info("%s URLs are fetched through the parent proxy %s port %u", scheme, parent->host, parent->port);
 }
 
-static void server_say_parents(const struct conf *conf)
+void server_say_parents(const struct conf *conf)
 {
 	server_say_parent("http", &conf->http_proxy);
 	server_say_parent("https", &conf->https_proxy);
@@ -83,6 +84,7 @@ static void server_print_stats(struct server *s)
 
 	settings_print_counts(s->settings, stderr);
 	cache_stats(s->cache, &gauges);
+	reload_report_stats(s->report, &gauges);
 	stats_tell_longest_turn(&gauges, s->stats, s->n_workers);
 	stats_print(stderr, s->stats, s->n_workers + (s->admin != NULL), &gauges);
 }
@@ -93,76 +95,10 @@ static void server_order(struct server *s, enum worker_order order)
 		worker_order(s->workers[i], order);
 }
 
-static void server_log_note(enum conf_note_level level, const char *text)
-{
-	log_line(level == CONF_NOTE_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_WARN, "%s", text);
-}
-
-/* The configuration as it is written now, for conf, which is new. -1: it cannot be used, logged. */
-static int server_load_again(const struct server *s, struct conf *conf)
-{
-	struct conf_error error;
-	int status = conf_load(conf, s->argc, s->argv, environ, &error);
-
-	conf_tell(conf, server_log_note);
-	sandbox_tell(&s->sandbox, conf);
-	if (!status && (status = conf_compare(s->first->conf, conf, &error)))
-		log_error("%s", error.text);
-	return status;
-}
-
-/* Reads the configuration again. NULL: it cannot be used, logged. */
-static struct settings *server_read_again(const struct server *s)
-{
-	struct conf *conf = conf_new();
-	struct settings *fresh = NULL;
-
-	if (!conf)
-		log_error("out of memory");
-	else if (!server_load_again(s, conf) && !sockets_check(&s->sockets, conf))
-		fresh = settings_new(conf, s->settings->generation + 1, s->settings);
-	if (!fresh)
-		conf_free(&conf);
-	return fresh;
-}
-
-static void server_reopen_logs(struct server *s)
+void server_reopen_logs(struct server *s)
 {
 	if (s->access_sink)
 		access_sink_reopen(s->access_sink);
-}
-
-static void server_reload(struct server *s)
-{
-	struct settings *fresh;
-
-	notify_reloading(&s->notify);
-	server_reopen_logs(s);
-	if (!(fresh = server_read_again(s))) {
-		log_error("reload: the former configuration stays in force");
-		notify_ready(&s->notify, "reload refused (see the log): the former configuration stays in force");
-		return;
-	}
-	log_set_level((enum log_level)fresh->conf->log_level);
-	server_say_parents(fresh->conf);
-	stores_renew(s->redis, fresh->conf);
-	atomic_store(&fresh->awaited, (unsigned)s->running + (s->admin != NULL));
-	for (size_t i = 0; i < s->running; i++)
-		worker_renew(s->workers[i], fresh);
-	if (s->admin)
-		admin_renew(s->admin, fresh);
-	settings_unref(&s->settings);
-	s->settings = fresh;
-	s->reloading = true;
-}
-
-/* Tells the service manager once every worker serves under the new settings. */
-static void server_end_reload(struct server *s)
-{
-	if (!s->reloading || atomic_load(&s->settings->awaited))
-		return;
-	s->reloading = false;
-	notify_ready(&s->notify, "ready; the configuration was read again");
 }
 
 /* The phases in which a server ends, in this order. Each but the first and the last leads to the next by itself. */
@@ -238,7 +174,7 @@ static int server_patience(const struct server *s, const struct ending *e, uint6
 {
 	uint64_t due = e->phase == PHASE_SERVING || e->phase == PHASE_CUTTING ? UINT64_MAX : e->until_ms;
 
-	if (e->phase == PHASE_SHUTTING || s->reloading)
+	if (e->phase == PHASE_SHUTTING || s->due)
 		due = server_least(due, now_ms + SERVER_LOOK_MS);
 	if (s->watchdog.every_ms)
 		due = server_least(due, s->watchdog.due_ms);
@@ -266,10 +202,14 @@ static void server_look(struct server *s, struct ending *e)
 {
 	uint64_t now = server_now_ms();
 
-	server_end_reload(s);
 	watchdog_look(&s->watchdog, &s->notify, s->workers, s->n_workers, now);
-	if (s->takeover && takeover_turn(s->takeover, &s->sockets, &s->notify, now))
-		server_hand_over(s, e);
+	switch (s->takeover ? takeover_turn(s->takeover, &s->sockets, &s->notify, now) : TAKEOVER_NOTHING) {
+	case TAKEOVER_NOTHING: break;
+	case TAKEOVER_GIVEN: server_hand_over(s, e); break;
+	case TAKEOVER_ASKS_RELOAD: server_reload(s, false); break;
+	case TAKEOVER_ASKS_TRIAL: server_reload(s, true); break;
+	}
+	server_end_reload(s);
 }
 
 static void server_go_on(struct server *s, struct ending *e)
@@ -298,8 +238,8 @@ static void server_wait(struct server *s)
 			server_print_stats(s);
 		else if (sig == SIGUSR2)
 			server_reopen_logs(s);
-		else if (sig == SIGHUP)
-			server_reload(s);
+		else if (sig == SIGHUP || sig == SIG_TRY_RELOAD)
+			server_reload(s, sig == SIG_TRY_RELOAD);
 		else if (sig == SIG_WORKER_DONE)
 			done++;
 		else
@@ -309,9 +249,7 @@ static void server_wait(struct server *s)
 	server_order(s, WORKER_STOP);
 }
 
-/* Looks for every mistake of the configuration before anything is started. Takes over conf. NULL: there is a mistake
- * (logged). */
-static struct settings *server_prepare(struct conf *conf)
+struct settings *server_check(struct conf *conf)
 {
 	int status = preflight(conf);
 	struct settings *s;
@@ -324,21 +262,11 @@ static struct settings *server_prepare(struct conf *conf)
 	return s;
 }
 
-int server_check(struct conf *conf)
-{
-	struct settings *s = server_prepare(conf);
-
-	if (!s)
-		return SERVER_MISTAKEN;
-	conf_act(s->conf, stdout);
-	settings_unref(&s);
-	return EXIT_SUCCESS;
-}
-
 /* Signals are taken by the main thread alone, where it waits for them. -1: errno says why. */
 static int server_take_signals(struct server *s)
 {
-	const int taken[] = { SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP, SIG_WORKER_DONE };
+	const int taken[] = { SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP, SIG_WORKER_DONE,
+		SIG_TRY_RELOAD };
 	sigset_t signals;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -356,6 +284,7 @@ int server_run(struct conf *conf, int argc, char **argv)
 		.signals = -1 };
 	int status = EXIT_FAILURE;
 
+	atomic_init(&s.reloads, 0);
 	log_set_level((enum log_level)conf->log_level);
 	malloc_settle();
 	heap_settle();
@@ -365,12 +294,12 @@ int server_run(struct conf *conf, int argc, char **argv)
 		server_end(&s);
 		return status;
 	}
-	if (!(s.first = server_prepare(conf))) {
+	if (!(s.first = server_check(conf))) {
 		server_end(&s);
 		return SERVER_MISTAKEN;
 	}
 	s.settings = settings_ref(s.first);
-	if (!server_start(&s)) {
+	if ((s.report = reload_report_new(0, false, server_wall_ms())) && !server_start(&s)) {
 		server_say_parents(conf);
 		server_say_ready(&s);
 		server_wait(&s);

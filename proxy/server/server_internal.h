@@ -4,6 +4,7 @@
 #define UTFEED_PROXY_SERVER_SERVER_INTERNAL_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,14 +19,18 @@ struct access_sink;
 struct admin;
 struct backoff;
 struct cache;
+struct conf;
 struct feeds_seen;
 struct loop;
+struct reload_report;
 struct settings;
 struct stats;
 struct worker;
 
 /* A worker that is done sends this signal to the main thread, which waits for signals. */
 #define SIG_WORKER_DONE SIGRTMIN      /* real-time: several signals at once stay several */
+/* The admin thread sends it where somebody wants to know what a reload would come to. */
+#define SIG_TRY_RELOAD (SIGRTMIN + 1)
 
 struct server {
 	struct settings *first;        /* resolvers and stores point into its configuration */
@@ -49,14 +54,26 @@ struct server {
 	struct sandbox sandbox;
 	struct watchdog watchdog;
 	int signals;                   /* signalfd */
-	bool reloading;                /* not every worker serves under the new settings yet */
+	atomic_uint reloads;           /* how many reloads and trials have begun */
+	struct reload_report *report;  /* the last reload's; that of the start has number 0 */
+	struct reload_report *due;     /* of a reload after which not every worker serves yet; NULL: there is none */
 };
 
 uint64_t server_now_ms(void);          /* monotonic */
+int64_t server_wall_ms(void);          /* since the epoch */
 
 /* Opens all that the settings ask for and starts the threads; the former process has let go then. -1: logged, and
  * server_end() is still to be called, after the workers that run were told to stop. */
 int server_start(struct server *) __attribute__((warn_unused_result));
+void server_say_parents(const struct conf *);
+void server_reopen_logs(struct server *);
+
+/* Reads the configuration again, as it is written now, and puts it into force, unless it cannot be used. trial: only
+ * finds out what a reload would come to. The report is published once every worker serves under the settings. */
+void server_reload(struct server *, bool trial);
+/* Called whenever something happened. */
+void server_end_reload(struct server *);
+
 /* Waits for the workers and frees all. */
 void server_end(struct server *);
 

@@ -21,6 +21,7 @@
 #include "proxy/server/socket_address.h"
 #include "proxy/server/stores.h"
 #include "proxy/server/worker.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
 uint64_t server_now_ms(void)
@@ -29,6 +30,14 @@ uint64_t server_now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int64_t server_wall_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void server_on_worker_done(void *arg)
@@ -99,11 +108,17 @@ static void server_on_drain(void *arg)
 	kill(getpid(), SIGTERM);
 }
 
+static void server_on_reload(void *arg, bool trial)
+{
+	(void)arg;
+	kill(getpid(), trial ? SIG_TRY_RELOAD : SIGHUP);
+}
+
 /* Makes the admin listener of the descriptors, which are taken over. */
 static int server_make_admin(struct server *s, const struct worker_listener *listeners, size_t n)
 {
 	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
-		server_on_drain, s };
+		server_on_drain, server_on_reload, &s->reloads, s->report, s };
 	int *fds = calloc(n, sizeof *fds);
 
 	for (size_t i = 0; i < n; i++)
@@ -214,6 +229,8 @@ void server_end(struct server *s)
 	cache_free(&s->cache);
 	feeds_seen_free(&s->feeds);
 	backoff_free(&s->backoff);
+	reload_report_unref(&s->report);
+	reload_report_unref(&s->due);
 	settings_unref(&s->first);
 	settings_unref(&s->settings);
 	takeover_free(&s->takeover);

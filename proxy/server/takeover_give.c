@@ -17,6 +17,7 @@
 #include "proxy/server/sockets.h"
 #include "proxy/server/takeover_internal.h"
 #include "proxy/server/takeover_message.h"
+#include "proxy/settings/reload_report.h"
 
 /* How long the next process may take to ask, and to become ready; and to take a message. */
 enum { TAKEOVER_ASK_MS = 5000, TAKEOVER_READY_MS = 120 * 1000, TAKEOVER_SEND_S = 1, TAKEOVER_BACKLOG = 8 };
@@ -28,6 +29,7 @@ struct takeover {
 	int peer;                      /* the next process; -1: none */
 	pid_t pid;                     /* its number */
 	bool asked;                    /* it has the sockets */
+	bool waits, trial;             /* it takes nothing over, and waits for the report of a reload, or of a trial */
 	bool given;                    /* it serves */
 	uint64_t due_ms;               /* by then it has to go on */
 };
@@ -129,12 +131,13 @@ static void give_hang_up(struct takeover *t)
 	if (t->peer >= 0)
 		close(t->peer);
 	t->peer = -1;
-	t->asked = false;
+	t->asked = t->waits = false;
 }
 
 static void give_refuse(struct takeover *t, const char *why)
 {
-	log_warn("takeover-socket: process %ld does not take over: %s", (long)t->pid, why);
+	log_warn("takeover-socket: process %ld %s: %s", (long)t->pid,
+	    t->waits ? "gets no answer" : "does not take over", why);
 	if (takeover_send(t->peer, TAKEOVER_NO, why, NULL, 0))
 		log_warn("takeover-socket: %s", strerror(errno));
 	give_hang_up(t);
@@ -218,7 +221,44 @@ static bool give_ready(struct takeover *t, const char *taken, struct sockets *s)
 	return t->given = true;
 }
 
-static bool give_answer(struct takeover *t, struct sockets *s, const struct notify *notify, uint64_t now_ms)
+static enum takeover_event give_reload(struct takeover *t, bool trial, uint64_t now_ms)
+{
+	t->waits = true;
+	t->trial = trial;
+	t->due_ms = now_ms + TAKEOVER_READY_MS;
+	log_info("takeover-socket: process %ld asks %s", (long)t->pid,
+	    trial ? "what a reload would come to" : "for a reload");
+	return trial ? TAKEOVER_ASKS_TRIAL : TAKEOVER_ASKS_RELOAD;
+}
+
+static int give_text(const struct takeover *t, enum takeover_word word, const char *first, const char *rest)
+{
+	char text[TAKEOVER_TEXT_MAX - 16];
+
+	snprintf(text, sizeof text, "%s %s", first, rest);
+	return takeover_send(t->peer, word, text, NULL, 0);
+}
+
+void takeover_report(struct takeover *t, const struct reload_report *r)
+{
+	char more[64];
+	int status = 0;
+
+	if (!t->waits || t->trial != r->trial)
+		return;
+	for (size_t i = 0; !status && i < r->n_texts; i++)
+		status = give_text(t, TAKEOVER_SAID, reload_level_word(r->texts[i].level), r->texts[i].text);
+	snprintf(more, sizeof more, "%zu more messages, not kept", r->left_out);
+	if (!status && r->left_out)
+		status = give_text(t, TAKEOVER_SAID, reload_level_word(LOG_LEVEL_WARN), more);
+	if (status || give_text(t, TAKEOVER_RESULT, reload_result_word(r->result), r->file ? r->file : ""))
+		log_warn("takeover-socket: process %ld was not told what came of the reload: %s", (long)t->pid,
+		    strerror(errno));
+	give_hang_up(t);
+}
+
+static enum takeover_event give_answer(struct takeover *t, struct sockets *s, const struct notify *notify,
+    uint64_t now_ms)
 {
 	struct takeover_message m;
 	int got = takeover_receive(t->peer, &m);
@@ -226,31 +266,34 @@ static bool give_answer(struct takeover *t, struct sockets *s, const struct noti
 	if (got > 0)
 		takeover_drop(&m, 0);
 	if (got > 0 && m.word == TAKEOVER_READY)
-		return give_ready(t, m.text, s);
-	if (got > 0 && m.word == TAKEOVER_HELLO && !t->asked)
+		return give_ready(t, m.text, s) ? TAKEOVER_GIVEN : TAKEOVER_NOTHING;
+	if (got > 0 && !t->asked && !t->waits && (m.word == TAKEOVER_RELOAD || m.word == TAKEOVER_TRY))
+		return give_reload(t, m.word == TAKEOVER_TRY, now_ms);
+	if (got > 0 && m.word == TAKEOVER_HELLO && !t->asked && !t->waits)
 		give_hello(t, m.text, s, notify, now_ms);
 	else if (got > 0 || (got < 0 && errno == EBADMSG))
 		give_refuse(t, "it says what it must not");
 	else {
-		log_warn("takeover-socket: process %ld left without taking over; this one goes on", (long)t->pid);
+		log_warn("takeover-socket: process %ld left without %s; this one goes on", (long)t->pid,
+		    t->waits ? "an answer" : "taking over");
 		give_hang_up(t);
 	}
-	return false;
+	return TAKEOVER_NOTHING;
 }
 
-bool takeover_turn(struct takeover *t, struct sockets *s, const struct notify *notify, uint64_t now_ms)
+enum takeover_event takeover_turn(struct takeover *t, struct sockets *s, const struct notify *notify, uint64_t now_ms)
 {
 	struct pollfd p = takeover_poll(t);
 
 	if (t->given || p.fd < 0)
-		return false;
+		return TAKEOVER_NOTHING;
 	if (poll(&p, 1, 0) == 1) {
 		if (t->peer >= 0)
 			return give_answer(t, s, notify, now_ms);
 		give_accept(t, now_ms);
 	} else if (t->peer >= 0 && now_ms >= t->due_ms)
 		give_refuse(t, "it takes too long");
-	return false;
+	return TAKEOVER_NOTHING;
 }
 
 pid_t takeover_heir(const struct takeover *t)

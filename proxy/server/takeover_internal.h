@@ -14,5 +14,8 @@ socklen_t takeover_address(struct sockaddr_un *, const char *path);
 /* Fills in who was at the other end when the connection was made, or when its listening socket was. Whether that is a
  * process of this one's user, or of root. */
 bool takeover_peer(int fd, struct ucred *);
+/* A socket to the process that listens there, which waits so long at most for it to take and give a message. -1: errno
+ * says why. */
+int takeover_connect(const char *path, int answer_s) __attribute__((warn_unused_result));
 
 #endif

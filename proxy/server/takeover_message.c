@@ -10,7 +10,8 @@
 static const char *const words[TAKEOVER_WORDS] = {
 	[TAKEOVER_HELLO] = "hello", [TAKEOVER_SOCKET] = "socket", [TAKEOVER_PATH] = "path",
 	[TAKEOVER_NOTIFY] = "notify", [TAKEOVER_END] = "end", [TAKEOVER_READY] = "ready", [TAKEOVER_BYE] = "bye",
-	[TAKEOVER_NO] = "no",
+	[TAKEOVER_NO] = "no", [TAKEOVER_RELOAD] = "reload", [TAKEOVER_TRY] = "try", [TAKEOVER_SAID] = "said",
+	[TAKEOVER_RESULT] = "result",
 };
 
 /* Room for the descriptors of one message. */
@@ -22,7 +23,7 @@ union takeover_control {
 static bool takeover_is_text(const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (bytes[i] < ' ' || bytes[i] > '~')
+		if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
 			return false;
 	return len < TAKEOVER_TEXT_MAX;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From the next process: HELLO, READY; from the former one: the others. */
+/* From the next process: HELLO, READY; from the former one: the others, as far as NO. */
 enum takeover_word {
 	TAKEOVER_HELLO,                /* the version of these messages */
 	TAKEOVER_SOCKET,               /* the kind of those that come along, and " held" where a manager has them */
@@ -17,6 +17,11 @@ enum takeover_word {
 	TAKEOVER_READY,                /* for each TAKEOVER_SOCKET 1 or 0: it is served from now on, or not taken */
 	TAKEOVER_BYE,                  /* nothing is accepted here any more */
 	TAKEOVER_NO,                   /* why the former process goes on by itself */
+	/* of somebody who does not take over: */
+	TAKEOVER_RELOAD,               /* the configuration is to be read again */
+	TAKEOVER_TRY,                  /* what would come of that? */
+	TAKEOVER_SAID,                 /* the answer: the level and the text of one message */
+	TAKEOVER_RESULT,               /* after these: the result's word and the configuration file */
 	TAKEOVER_WORDS
 };
 
@@ -24,11 +29,11 @@ enum takeover_word {
 
 /* The kernel takes no more descriptors in one message (SCM_MAX_FD); the text of TAKEOVER_READY has room for so many
  * addresses. */
-enum { TAKEOVER_TEXT_MAX = 256, TAKEOVER_FDS_MAX = 253, TAKEOVER_OFFERS_MAX = 200 };
+enum { TAKEOVER_TEXT_MAX = 1200, TAKEOVER_FDS_MAX = 253, TAKEOVER_OFFERS_MAX = 200 };
 
 struct takeover_message {
 	enum takeover_word word;
-	char text[TAKEOVER_TEXT_MAX];  /* printable ASCII and blanks */
+	char text[TAKEOVER_TEXT_MAX];  /* without control characters */
 	int fds[TAKEOVER_FDS_MAX];     /* the receiver's */
 	size_t n_fds;
 };

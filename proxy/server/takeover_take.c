@@ -25,10 +25,9 @@ static int take_fail(const char *what)
 	return -1;
 }
 
-/* 0: it waits for answers for TAKEOVER_ANSWER_S at most. */
-static int take_connect(const char *path)
+int takeover_connect(const char *path, int answer_s)
 {
-	static const struct timeval patience = { .tv_sec = TAKEOVER_ANSWER_S };
+	const struct timeval patience = { .tv_sec = answer_s };
 	struct sockaddr_un to;
 	socklen_t len = takeover_address(&to, path);
 	int fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
@@ -141,7 +140,7 @@ int takeover_ask(struct takeover_former *f, const struct conf *conf, struct sock
 	struct ucred peer;
 
 	*f = (struct takeover_former){ -1, -1, 0 };
-	if (!*path || (f->fd = take_connect(path)) < 0) {
+	if (!*path || (f->fd = takeover_connect(path, TAKEOVER_ANSWER_S)) < 0) {
 		if (!*path || errno == ENOENT || errno == ECONNREFUSED)
 			return 0;
 		log_error("takeover-socket %s: %s", path, strerror(errno));

@@ -138,7 +138,7 @@ static void settings_inherit(struct settings *s, struct settings *former)
 }
 
 /* Makes what is made of the configuration. -1: logged. */
-static int settings_make(struct settings *s, struct settings *former, size_t *kept)
+static int settings_make(struct settings *s, struct settings *former)
 {
 	const struct tls_former *before = former ? &(struct tls_former){ former->conf, former->tls } : NULL;
 
@@ -146,8 +146,8 @@ static int settings_make(struct settings *s, struct settings *former, size_t *ke
 	    ? (struct interception_former){ former->conf, former->interception }
 	    : (struct interception_former){ 0 };
 
-	if (!(s->tls = tls_set_new(s->conf, before, kept)) ||
-	    interception_new(s->conf, former ? &opened : NULL, &s->interception, kept))
+	if (!(s->tls = tls_set_new(s->conf, before, &s->kept)) ||
+	    interception_new(s->conf, former ? &opened : NULL, &s->interception, &s->kept))
 		return -1;
 	if (!(s->routes = all_route_settings(s->conf)) ||
 	    (s->conf->client_rate && !(s->client_rate = client_rate_new()))) {
@@ -171,19 +171,18 @@ static void settings_free(struct settings *s)
 struct settings *settings_new(struct conf *conf, unsigned generation, struct settings *former)
 {
 	struct settings *s = calloc(1, sizeof *s);
-	size_t kept = 0;
 
 	if (!s) {
 		log_error("out of memory");
 		return NULL;
 	}
 	s->conf = conf;
-	if (settings_make(s, former, &kept)) {
+	if (settings_make(s, former)) {
 		settings_free(s);
 		return NULL;
 	}
-	if (kept)
-		log_warn("reload: %zu of the routes and listeners above stay as they were; all else is new", kept);
+	if (s->kept)
+		log_warn("reload: %zu of the routes and listeners above stay as they were; all else is new", s->kept);
 	atomic_init(&s->refs, 1);
 	atomic_init(&s->awaited, 0);
 	s->generation = generation;

@@ -34,6 +34,7 @@ struct settings {
 	atomic_uint awaited;           /* after a reload: threads that do not answer under these settings yet */
 	struct conf *conf;
 	size_t max_clients;            /* of one worker: max-connections, or what the limit of open files leaves */
+	size_t kept;                   /* how many routes and listeners stay as they were, for a file of theirs */
 	struct tls_set *tls;
 	struct interception *interception;     /* one reference; NULL: no CONNECT is opened */
 	struct guard guard;            /* for destinations that clients choose */

@@ -108,14 +108,15 @@ static int keep_door(struct tls_making *m, enum tls_door door, const struct tls_
 	const char *const *options = door_options[door];
 	char so[80] = "";
 
-	if (former)
-		snprintf(so, sizeof so, "; %s stays with its former certificate", options[TLS_FILE_NONE]);
+	if (m->former)
+		snprintf(so, sizeof so, "; %s stays %s", options[TLS_FILE_NONE],
+		    former ? "with its former certificate" : "as it was, without a certificate");
 	log_file(LOG_LEVEL_ERROR, m->conf, NULL, options, why, so);
-	if (!former || conf_keep(m->conf, m->former->conf, options[TLS_FILE_CERT]) != 0 ||
+	if (!m->former || conf_keep(m->conf, m->former->conf, options[TLS_FILE_CERT]) != 0 ||
 	    conf_keep(m->conf, m->former->conf, options[TLS_FILE_KEY]) != 0)
 		return -1;
-	tls_context_ref(former);
-	m->set->doors[door] = former;
+	if ((m->set->doors[door] = former))
+		tls_context_ref(former);
 	m->kept++;
 	return 0;
 }

@@ -60,9 +60,6 @@ def test_a_flag_still_counts_before_the_file(file, origin):
 @pytest.mark.parametrize("text, where", [
     ("via = two\nsniff-bytes = 1\n", "utfeed.conf:3: sniff-bytes: '1' is out of range"),
     ("via = two\nnonsense\n", "utfeed.conf:3: not a line NAME = VALUE"),
-    ("via = two\ncache-object-max = 2k\n", "utfeed.conf:3: cache-object-max: a changed value needs a restart"),
-    ("via = two\nlisten = 127.0.0.1:0\ntls-listen = 127.0.0.1:0\n", "tls-listen: a changed value needs a restart"),
-    ("via = two\ncache-bytes = 2m\n", "utfeed.conf:3: cache-bytes: a changed value needs a restart"),
     ("via = two\n[route //x/]\n", "utfeed.conf:3: route //x/ has no origin"),
 ])
 def test_what_cannot_be_used_changes_nothing(file, origin, text, where):
@@ -73,6 +70,43 @@ def test_what_cannot_be_used_changes_nothing(file, origin, text, where):
     assert where in proxy.err.text() and proxy.get("/f")["Via"] == "1.1 one"
     file.reload(proxy, "via = two\n" + route("/", origin))
     assert proxy.get("/f")["Via"] == "1.1 two"
+
+
+WAITS = "a changed value needs a restart; the former one stays in force"
+
+
+@pytest.mark.parametrize("first, text, where", [
+    ("", "cache-object-max = 2k\n", ["utfeed.conf:3: cache-object-max: " + WAITS]),
+    ("", "workers = 3\ntls-listen = 127.0.0.1:0\n", ["utfeed.conf:3: workers: " + WAITS]),
+    ("", "cache-bytes = 2m\nverdicts-kept = 7\n", ["utfeed.conf:3: cache-bytes: " + WAITS, "utfeed.conf:4: verdicts-kept: " + WAITS]),
+    ("", "cache-lmdb = /nowhere/x\nhosts-file = /nowhere/y\n", ["utfeed.conf:3: cache-lmdb: " + WAITS, "utfeed.conf:4: hosts-file: " + WAITS]),
+    ("cache-object-max = 2k\n", "", ["utfeed.conf:3: cache-object-max: is not given any more, which needs a restart"]),
+    ("resolver = 127.0.0.1\n", "resolver = 127.0.0.2:53\nuser = nobody\n", ["utfeed.conf:3: resolver: " + WAITS, "utfeed.conf:4: user: " + WAITS]),
+])
+def test_what_needs_a_restart_waits_for_it(file, origin, good, text, first, where):
+    """The rest is taken; each line that waits is named; the former value is in force, also after the next reload."""
+    origin.serve(small)
+    held = "tls-listen" in text                        # its files lie where the sandbox lets nobody read since the start
+    more = f"tls-listen-cert = {good.chain}\ntls-listen-key = {good.key}\n" if held else ""
+    file("via = one\n" + first + route("/", origin))
+    proxy = file.start()
+    for number in range(2):
+        file.reload(proxy, f"via = two{number}\n" + text + more + route("/a/", origin) + route("/", origin))
+        assert proxy.get("/a/f")["Via"] == proxy.get("/f")["Via"] == f"1.1 two{number}"
+        assert all(proxy.err.text().count(each) == number + 1 for each in where), proxy.err.text()
+        assert not held or f"utfeed.conf:4: tls-listen: {WAITS}" in proxy.err.text()
+    file.reload(proxy, "via = three\n" + first + route("/", origin))
+    assert proxy.err.text().count("needs a restart") == 2 * (len(where) + held) and proxy.get("/f")["Via"] == "1.1 three"
+
+
+def test_what_does_not_go_with_a_value_that_waits(file, origin):
+    """The listener stays open to other machines until a restart, so the list of who may use it cannot go."""
+    origin.serve(small)
+    file("admin-listen = 0.0.0.0:0\nadmin-allow = 127.0.0.0/8\nadmin-token = t\nvia = one\n" + route("/", origin))
+    proxy = file.start()
+    file.reload(proxy, "via = two\n" + route("/", origin), REFUSED)
+    assert "is open to other machines, and no admin-allow says which may use it" in proxy.err.text()
+    assert proxy.get("/f")["Via"] == "1.1 one"
 
 
 def test_a_file_that_is_gone(file, origin):

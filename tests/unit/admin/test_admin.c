@@ -5,6 +5,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/listener.h"
 #include "proxy/net/loop.h"
+#include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 #include "tests/unit/unit.h"
 
@@ -62,6 +63,12 @@ static void drained(void *arg)
 	(void)arg;
 }
 
+static void reloaded(void *arg, bool trial)
+{
+	(void)arg;
+	(void)trial;
+}
+
 /* utfeed is alive while its worker's loop turns, is not while it stands still, and is again once it turns. */
 static void stuck(void)
 {
@@ -72,16 +79,19 @@ static void stuck(void)
 	struct stats *stats = loop_stats(worker);
 	struct cache *cache = cache_new(store_memory_new(1 << 20, 1 << 16), NULL);
 	socklen_t len = sizeof address;
+	struct reload_report *report = reload_report_new(0, false, 0);
 	struct settings *settings;
 	struct admin *admin;
+	atomic_uint reloads = 0;
 	pthread_t thread;
 	int fd;
 
 	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	fd = listener_bind((struct sockaddr *)&address, sizeof address, false);
-	CU_ASSERT_FATAL(conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
+	CU_ASSERT_FATAL(report && conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
 	CU_ASSERT_FATAL((settings = settings_new(conf, 0, NULL)) && !getsockname(fd, (struct sockaddr *)&address, &len));
-	admin = admin_new(&(struct admin_parts){ settings, cache, NULL, &worker, &stats, 1, drained, NULL }, &fd, 1);
+	admin = admin_new(&(struct admin_parts){ settings, cache, NULL, &worker, &stats, 1, drained, reloaded, &reloads, report, NULL },
+	    &fd, 1);
 	CU_ASSERT_FATAL(admin && admin_start(admin) == 0);
 	CU_ASSERT_EQUAL(asked("/healthz"), 200);
 	CU_ASSERT(becomes("/healthz", 503));
@@ -98,6 +108,7 @@ static void stuck(void)
 	CU_ASSERT(becomes("/healthz", 503));           /* a call is out when all of it is freed */
 	admin_free(&admin);
 	loop_free(&worker);
+	reload_report_unref(&report);
 	settings_unref(&settings);
 	cache_free(&cache);
 }

@@ -25,7 +25,10 @@ static void words(void)
 		{ "nothing", ROW(""), -1, "" },
 		{ "the end of a line", ROW("end\n"), -1, "" },
 		{ "a byte that ends text in C", ROW("ready 1\0" "0"), -1, "" },
-		{ "beyond ASCII", ROW("no \xc3\xa4"), -1, "" },
+		{ "beyond ASCII", ROW("no \xc3\xa4"), TAKEOVER_NO, "\xc3\xa4" },
+		{ "a message of a reload", ROW("said error f:1: a"), TAKEOVER_SAID, "error f:1: a" },
+		{ "what a terminal obeys", ROW("said \x1b[2J"), -1, "" },
+		{ "DEL", ROW("said \x7f"), -1, "" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -83,7 +86,7 @@ static void rights(void)
 	takeover_drop(&m, 0);
 	CU_ASSERT_EQUAL(descriptors(), before);
 	CU_ASSERT(takeover_send(ends[0], TAKEOVER_SOCKET, "listen", own, TAKEOVER_FDS_MAX + 1) < 0 && errno == EMSGSIZE);
-	CU_ASSERT(!takeover_send(ends[0], TAKEOVER_SOCKET, "\xc3\xa4", own, 3));
+	CU_ASSERT(!takeover_send(ends[0], TAKEOVER_SOCKET, "\n", own, 3));
 	CU_ASSERT(takeover_receive(ends[1], &m) == -1 && errno == EBADMSG && descriptors() == before);
 	CU_ASSERT(send(ends[0], long_text, sizeof long_text, 0) > 0);
 	CU_ASSERT(takeover_receive(ends[1], &m) == -1 && errno == EBADMSG);

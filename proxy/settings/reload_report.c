@@ -1,0 +1,174 @@
+/* What became of a reload; see reload_report.h. */
+#include "proxy/settings/reload_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/base/json.h"
+#include "proxy/base/stats.h"
+
+static const struct {
+	const char *word, *done, *tried;
+} results[RELOAD_RESULTS] = {
+	[RELOAD_TAKEN] = { "taken", "the configuration was read again", "a reload takes all of it" },
+	[RELOAD_PARTLY] = { "partly", "the configuration was read again, but in part",
+		"a reload takes a part of it" },
+	[RELOAD_REFUSED] = { "refused", "reload refused: the former configuration stays in force",
+		"a reload is refused" },
+};
+
+static const char *const levels[] = { [LOG_LEVEL_ERROR] = "error", [LOG_LEVEL_WARN] = "warning",
+	[LOG_LEVEL_INFO] = "info", [LOG_LEVEL_DEBUG] = "debug" };
+
+struct reload_report *reload_report_new(unsigned number, bool trial, int64_t at_ms)
+{
+	struct reload_report *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	atomic_init(&r->refs, 1);
+	r->number = number;
+	r->trial = trial;
+	r->at_ms = r->good_at_ms = at_ms;
+	return r;
+}
+
+struct reload_report *reload_report_ref(struct reload_report *r)
+{
+	atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+	return r;
+}
+
+void reload_report_unref(struct reload_report **rp)
+{
+	struct reload_report *r = *rp;
+
+	*rp = NULL;
+	if (!r || atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	while (r->n_texts)
+		free(r->texts[--r->n_texts].text);
+	while (r->n_waiting)
+		free(r->waiting[--r->n_waiting]);
+	free(r->file);
+	free(r);
+}
+
+/* A copy of one line; the name of a file may contain a line end. NULL: out of memory. */
+static char *report_line(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *at = copy; at && (at = strpbrk(at, "\r\n"));)
+		*at = ' ';
+	return copy;
+}
+
+void reload_report_say(struct reload_report *r, enum log_level level, const char *text)
+{
+	char *copy = r->n_texts < RELOAD_TEXTS_MAX ? report_line(text) : NULL;
+
+	if (copy)
+		r->texts[r->n_texts++] = (struct reload_text){ level, copy };
+	else
+		r->left_out++;
+}
+
+void reload_report_wait(struct reload_report *r, const char *place)
+{
+	char *copy = r->n_waiting < RELOAD_TEXTS_MAX ? report_line(place) : NULL;
+
+	if (copy)
+		r->waiting[r->n_waiting++] = copy;
+}
+
+void reload_report_end(struct reload_report *r, enum reload_result result, char *file)
+{
+	r->result = result;
+	r->file = file;
+	if (result == RELOAD_TAKEN)
+		r->good_at_ms = r->at_ms;
+}
+
+const char *reload_result_word(enum reload_result result)
+{
+	return results[result].word;
+}
+
+enum reload_result reload_result_find(const char *word, size_t len)
+{
+	enum reload_result result = 0;
+
+	while (result < RELOAD_RESULTS &&
+	    (strlen(results[result].word) != len || memcmp(results[result].word, word, len) != 0))
+		result++;
+	return result;
+}
+
+const char *reload_level_word(enum log_level level)
+{
+	return levels[level];
+}
+
+/* The first error is the reason of a refusal. */
+static const char *report_reason(const struct reload_report *r)
+{
+	for (size_t i = 0; i < r->n_texts; i++)
+		if (r->result == RELOAD_REFUSED && r->texts[i].level == LOG_LEVEL_ERROR)
+			return r->texts[i].text;
+	return NULL;
+}
+
+void reload_report_sentence(const struct reload_report *r, char *text, size_t cap)
+{
+	const char *reason = report_reason(r);
+	int n = snprintf(text, cap, "%s", r->trial ? results[r->result].tried : results[r->result].done);
+
+	if (reason && n < (int)cap)
+		n += snprintf(text + n, cap - (size_t)n, ": %s", reason);
+	if (r->n_waiting && n < (int)cap)
+		snprintf(text + n, cap - (size_t)n, "; %zu of the changed options need a restart", r->n_waiting);
+}
+
+void reload_report_lines(const struct reload_report *r, FILE *f)
+{
+	fprintf(f, "%s %s\n", results[r->result].word, r->file ? r->file : "");
+	for (size_t i = 0; i < r->n_texts; i++)
+		fprintf(f, "%s: %s\n", levels[r->texts[i].level], r->texts[i].text);
+	if (r->left_out)
+		fprintf(f, "%s: %zu more messages, not kept\n", levels[LOG_LEVEL_WARN], r->left_out);
+}
+
+void reload_report_json(struct json *j, const char *key, const struct reload_report *r)
+{
+	if (!r->number) {
+		json_null(j, key);
+		return;
+	}
+	json_open(j, key);
+	json_number(j, "number", r->number);
+	json_number(j, "at", (uint64_t)(r->at_ms / 1000));
+	json_string(j, "result", results[r->result].word);
+	json_string(j, "file", r->file);
+	json_open_list(j, "messages");
+	for (size_t i = 0; i < r->n_texts; i++) {
+		json_open(j, NULL);
+		json_string(j, "level", levels[r->texts[i].level]);
+		json_string(j, "text", r->texts[i].text);
+		json_close(j);
+	}
+	json_close_list(j);
+	json_number(j, "messages_left_out", r->left_out);
+	json_open_list(j, "waits_for_restart");
+	for (size_t i = 0; i < r->n_waiting; i++)
+		json_string(j, NULL, r->waiting[i]);
+	json_close_list(j);
+	json_close(j);
+}
+
+void reload_report_stats(const struct reload_report *r, struct stats_gauges *to)
+{
+	stats_tell(to, GAUGE_RELOAD_GOOD, r->result == RELOAD_TAKEN);
+	stats_tell(to, GAUGE_RELOAD_GOOD_AT, (uint64_t)(r->good_at_ms / 1000));
+	stats_tell(to, GAUGE_RELOAD_WAITING, r->n_waiting);
+}
