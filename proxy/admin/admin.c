@@ -167,7 +167,7 @@ struct admin *admin_new(const struct admin_parts *parts, const int *fds, size_t 
 	sweeper_init(&a->sweeper, parts->cache, a->loop);
 	LIST_INIT(&a->conns);
 	places_init(&a->places);
-	LIST_INIT(&a->jobs);
+	TAILQ_INIT(&a->jobs);
 	LIST_INIT(&a->waits);
 	for (size_t i = 0; i < parts->n_workers; i++) {
 		a->calls[i].task.run = admin_on_call;

@@ -31,6 +31,7 @@ enum {
 enum admin_state {
 	ADMIN_HEAD,
 	ADMIN_BODY, /* reading a request */
+	ADMIN_TURN, /* the request is whole; a turn of the loop answers one alone, so that probes need not wait for many */
 	ADMIN_WAIT, /* for an answer that takes longer */
 	ADMIN_SEND,
 	ADMIN_LINGER /* the answer is out; what the client still sends is dropped */
@@ -67,8 +68,9 @@ static void admin_conn_pump(struct admin_conn *c);
 #define TO(state) (1u << ADMIN_##state)
 #define ANSWERED (TO(WAIT) | TO(SEND) | TO(LINGER))
 static const unsigned admin_next[] = {
-	[ADMIN_HEAD] = TO(BODY) | ANSWERED,
-	[ADMIN_BODY] = ANSWERED,
+	[ADMIN_HEAD] = TO(BODY) | TO(TURN) | ANSWERED,
+	[ADMIN_BODY] = TO(TURN) | ANSWERED,
+	[ADMIN_TURN] = ANSWERED,
 	[ADMIN_WAIT] = TO(SEND),
 	[ADMIN_SEND] = TO(HEAD) | TO(LINGER),
 	[ADMIN_LINGER] = 0,
@@ -212,6 +214,15 @@ static void admin_answer_now(struct admin_conn *c)
 	admin_enter(c, ADMIN_WAIT);
 }
 
+struct text admin_conn_take_body(struct admin_exchange *x)
+{
+	struct admin_conn *c = container_of(x, struct admin_conn, x);
+	struct text body = c->body;
+
+	c->body = (struct text){ 0 };
+	return body;
+}
+
 void admin_conn_answer_later(struct admin_exchange *x)
 {
 	struct admin_conn *c = container_of(x, struct admin_conn, x);
@@ -222,7 +233,21 @@ void admin_conn_answer_later(struct admin_exchange *x)
 
 static void admin_on_resume(struct task *t)
 {
-	admin_conn_pump(container_of(t, struct admin_conn, resume));
+	struct admin_conn *c = container_of(t, struct admin_conn, resume);
+
+	if (c->state == ADMIN_TURN)
+		admin_answer_now(c);
+	admin_conn_pump(c);
+}
+
+static void admin_request_is_whole(struct admin_conn *c)
+{
+	if (c->place.kind == PLACE_PROBE) {
+		admin_answer_now(c);
+		return;
+	}
+	admin_enter(c, ADMIN_TURN);
+	loop_defer(c->admin->loop, &c->resume);
 }
 
 static int admin_on_body(void *arg, const char *at, size_t len)
@@ -235,6 +260,16 @@ static int admin_on_body(void *arg, const char *at, size_t len)
 	return c->body.failed;
 }
 
+#define ADMIN_TURNED_AWAY "This address may not use the admin listener (admin-allow)."
+
+/* Whether admin-allow names the peer. The file's mode says who may open a Unix socket. */
+static bool admin_is_allowed(const struct admin *a, const struct sockaddr *peer)
+{
+	struct ip ip;
+
+	return !ip_from_sockaddr(peer, &ip) || cidr_list_contains(&a->settings->conf->admin_allow, &ip);
+}
+
 /* The head is complete: says whether the request is answered at all, before its body is read. */
 static void admin_take_head(struct admin_conn *c)
 {
@@ -243,6 +278,10 @@ static void admin_take_head(struct admin_conn *c)
 	const struct admin_refusal *refusal;
 
 	c->keep = c->msg.keep_alive;
+	if (!admin_is_allowed(c->admin, conn_peer_address(c->conn))) { /* any more, since a reload */
+		admin_refuse(c, 403, ADMIN_TURNED_AWAY);
+		return;
+	}
 	if ((refusal = admin_judge(c->admin->settings->conf, &c->msg, &c->who, &c->page))) {
 		admin_refuse(c, refusal->status, refusal->sentence);
 		return;
@@ -252,7 +291,7 @@ static void admin_take_head(struct admin_conn *c)
 		return;
 	}
 	if (!c->msg.chunked && !c->msg.content_length) {
-		admin_answer_now(c);
+		admin_request_is_whole(c);
 		return;
 	}
 	if (c->msg.minor >= 1 && slice_is(http_msg_get(&c->msg, H_EXPECT), "100-continue"))
@@ -281,7 +320,7 @@ static bool admin_parse(struct admin_conn *c)
 		admin_take_head(c);
 		return true;
 	case PARSE_DONE:
-		admin_answer_now(c);
+		admin_request_is_whole(c);
 		return true;
 	case PARSE_ERROR:
 		admin_refuse_parse(c);
@@ -377,6 +416,7 @@ static bool admin_step(struct admin_conn *c)
 		if (c->parsed < c->in_len && admin_parse(c))
 			return true;
 		return admin_read(c);
+	case ADMIN_TURN:
 	case ADMIN_WAIT:
 		conn_want(c->conn, false, false);
 		return false;
@@ -409,7 +449,7 @@ static void admin_on_conn(void *arg, enum conn_event event)
  * close() send a reset, which would take the answer along. */
 static void admin_turn_away(struct admin *a, int fd)
 {
-	static const char sentence[] = "This address may not use the admin listener (admin-allow).\n";
+	static const char sentence[] = ADMIN_TURNED_AWAY "\n";
 	char answer[512];
 	int n = snprintf(answer, sizeof answer,
 	    "HTTP/1.1 403 %s\r\nDate: %s\r\nServer: utfeed\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -444,7 +484,7 @@ void admin_conn_new(struct admin *a, int fd, const struct sockaddr *peer, sockle
 	struct ip address, *ip = ip_from_sockaddr(peer, &address) ? &address : NULL;
 	struct admin_conn *c;
 
-	if (ip && !cidr_list_contains(&a->settings->conf->admin_allow, ip)) {
+	if (!admin_is_allowed(a, peer)) {
 		admin_turn_away(a, fd);
 		return;
 	}

@@ -52,8 +52,7 @@ struct admin {
 	struct sweeper sweeper;
 	LIST_HEAD(, admin_conn) conns;
 	struct places places; /* of conns */
-	LIST_HEAD(, check_job) jobs;
-	size_t n_jobs;
+	TAILQ_HEAD(, check_job) jobs;
 	struct timer turn;
 	int64_t started_at; /* seconds since the epoch */
 	uint64_t sample_due_ms;
@@ -145,6 +144,8 @@ bool admin_page_of_ours_asks(const struct http_msg *);
 /* admin_conn.c */
 void admin_conn_new(struct admin *, int fd, const struct sockaddr *, socklen_t);
 void admin_conn_free(struct admin_conn *);
+/* The request's body, which belongs to the caller from now on; slices of it stay valid. */
+struct text admin_conn_take_body(struct admin_exchange *);
 /* Sends the answer of an exchange that had to wait. */
 void admin_conn_answer_later(struct admin_exchange *);
 

@@ -1,4 +1,4 @@
-/* Fetching a URL to be checked; see check_job.h. */
+/* Checking feeds in threads; see check_job.h. */
 #include "proxy/admin/check_job.h"
 
 #include <pthread.h>
@@ -7,16 +7,25 @@
 
 #include "proxy/admin/admin_internal.h"
 #include "proxy/base/container_of.h"
+#include "proxy/base/text.h"
+#include "proxy/report/check_url.h"
 #include "proxy/settings/settings.h"
 
+enum { JOB_PIECE = 64 * 1024 };    /* bytes of a feed between two looks whether it is still wanted */
+
 struct check_job {
-	LIST_ENTRY(check_job) link;
+	TAILQ_ENTRY(check_job) link;
 	struct admin *admin;
 	struct admin_exchange *x;      /* NULL: it was dropped */
 	check_job_done_f *done;
 	struct settings *settings;
-	char *url;
+	char *url;                     /* NULL: a feed was sent */
+	struct text body;              /* which the feed is a part of */
+	struct slice feed;
+	char *name, *type;
+	struct check *check;           /* of the feed */
 	pthread_t thread;
+	bool started;                  /* there is a thread */
 	struct task ended;
 	pthread_mutex_t lock;          /* over the two members below */
 	struct check_url *u;
@@ -38,61 +47,162 @@ static bool job_begin(struct check_job *job)
 	return wanted;
 }
 
+static int job_fetch(struct check_job *job)
+{
+	return job_begin(job) ? check_url_run(job->u) : -1;
+}
+
+static bool job_is_cancelled(struct check_job *job)
+{
+	bool cancelled;
+
+	pthread_mutex_lock(&job->lock);
+	cancelled = job->cancelled;
+	pthread_mutex_unlock(&job->lock);
+	return cancelled;
+}
+
+static int job_check(struct check_job *job)
+{
+	const struct check_options options = { .normalise = { .policy = POLICY_AUTO,
+		                                   .repairs = REPAIR_ALL,
+		                                   .http = *job->type,
+		                                   .content_type = job->type,
+		                                   .content_type_len = strlen(job->type) } };
+	struct slice rest = job->feed;
+
+	if (!(job->check = check_new(&options)))
+		return -1;
+	while (rest.len) {
+		size_t n = rest.len < JOB_PIECE ? rest.len : JOB_PIECE;
+
+		if (job_is_cancelled(job) || check_feed(job->check, (const uint8_t *)rest.at, n))
+			return -1;
+		rest = (struct slice){ rest.at + n, rest.len - n };
+	}
+	return check_finish(job->check);
+}
+
 static void *job_run(void *arg)
 {
 	struct check_job *job = arg;
 
-	job->failed = !job_begin(job) || check_url_run(job->u);
+	job->failed = job->url ? job_fetch(job) : job_check(job);
 	loop_wake(job->admin->loop, &job->ended);
 	return NULL;
 }
 
-/* Frees the job, whose thread has ended or ends now. */
+/* Frees the job, whose thread has ended, ends now, or was never started. */
 static void job_free(struct check_job *job)
 {
-	pthread_join(job->thread, NULL);
-	LIST_REMOVE(job, link);
-	job->admin->n_jobs--;
+	if (job->started)
+		pthread_join(job->thread, NULL);
+	TAILQ_REMOVE(&job->admin->jobs, job, link);
 	loop_forget(job->admin->loop, &job->ended);
 	check_url_free(&job->u);
+	check_free(&job->check);
 	settings_unref(&job->settings);
 	pthread_mutex_destroy(&job->lock);
+	text_free(&job->body);
 	free(job->url);
+	free(job->name);
+	free(job->type);
 	free(job);
+}
+
+static void job_tell(struct check_job *job)
+{
+	struct admin_exchange *x = job->x;
+	struct check_report *report = NULL;
+	const char *why = job->failed && job->u ? check_url_why(job->u) : NULL;
+
+	if (!x)
+		return;
+	job->x = NULL;
+	x->job = NULL;
+	if (job->started && !job->failed)
+		report = job->url ? check_url_report(job->u) : check_report_of(job->check);
+	if (report && !job->url)
+		report->file = job->name;
+	job->done(x, report, why);
+}
+
+static int job_go(struct check_job *job)
+{
+	job->started = !pthread_create(&job->thread, NULL, job_run, job);
+	return job->started ? 0 : -1;
+}
+
+/* Starts the feed that has waited longest, if any waits. */
+static void job_next(struct admin *a)
+{
+	struct check_job *job, *next;
+
+	for (job = TAILQ_FIRST(&a->jobs); job; job = next) {
+		next = TAILQ_NEXT(job, link);
+		if (job->started)
+			continue;
+		if (!job_go(job))
+			return;
+		job_tell(job);
+		job_free(job);
+	}
 }
 
 static void job_on_ended(struct task *t)
 {
 	struct check_job *job = container_of(t, struct check_job, ended);
-	struct admin_exchange *x = job->x;
+	struct admin *a = job->admin;
+	bool was_feed = !job->url;
 
-	if (x) {
-		job->x = NULL;
-		x->job = NULL;
-		job->done(x, job->u, job->failed);
-	}
+	job_tell(job);
 	job_free(job);
+	if (was_feed)
+		job_next(a);
 }
 
-int check_job_start(struct admin_exchange *x, const char *url, check_job_done_f *done)
+static size_t jobs_started(const struct admin *a, bool of_urls)
 {
-	struct admin *a = x->admin;
-	struct check_job *job = a->n_jobs < CHECK_JOBS_MAX ? calloc(1, sizeof *job) : NULL;
+	const struct check_job *job;
+	size_t n = 0;
+
+	TAILQ_FOREACH(job, &a->jobs, link)
+		n += job->started && !job->url == !of_urls;
+	return n;
+}
+
+/* Owns the body from now on. NULL: out of memory. */
+static struct check_job *job_new(struct admin_exchange *x, const struct check_order *order, check_job_done_f *done)
+{
+	struct check_job *job = calloc(1, sizeof *job);
 
 	if (!job)
-		return -1;
-	*job = (struct check_job){ .admin = a, .x = x, .done = done, .url = strdup(url), .ended.run = job_on_ended };
-	job->settings = settings_ref(a->settings);
+		return NULL;
+	*job = (struct check_job){ .admin = x->admin, .x = x, .done = done, .feed = order->feed,
+		.ended.run = job_on_ended };
+	job->settings = settings_ref(x->admin->settings);
 	pthread_mutex_init(&job->lock, NULL);
-	if (!job->url || pthread_create(&job->thread, NULL, job_run, job)) {
-		settings_unref(&job->settings);
-		pthread_mutex_destroy(&job->lock);
-		free(job->url);
-		free(job);
+	TAILQ_INSERT_TAIL(&x->admin->jobs, job, link);
+	if (order->url ? (job->url = strdup(order->url)) != NULL
+	               : (job->name = strdup(order->name)) && (job->type = strdup(order->type))) {
+		job->body = admin_conn_take_body(x);
+		return job;
+	}
+	job_free(job);
+	return NULL;
+}
+
+int check_job_start(struct admin_exchange *x, const struct check_order *order, check_job_done_f *done)
+{
+	size_t n = jobs_started(x->admin, order->url != NULL);
+	struct check_job *job;
+
+	if ((order->url && n >= CHECK_JOBS_MAX) || !(job = job_new(x, order, done)))
+		return -1;
+	if ((order->url || !n) && job_go(job)) {
+		job_free(job);
 		return -1;
 	}
-	LIST_INSERT_HEAD(&a->jobs, job, link);
-	a->n_jobs++;
 	x->job = job;
 	return 0;
 }
@@ -100,6 +210,10 @@ int check_job_start(struct admin_exchange *x, const char *url, check_job_done_f 
 void check_job_drop(struct check_job *job)
 {
 	job->x = NULL;
+	if (!job->started) {
+		job_free(job);
+		return;
+	}
 	pthread_mutex_lock(&job->lock);
 	job->cancelled = true;
 	if (job->u)
@@ -109,10 +223,12 @@ void check_job_drop(struct check_job *job)
 
 void check_jobs_end(struct admin *a)
 {
-	while (!LIST_EMPTY(&a->jobs)) {
-		struct check_job *job = LIST_FIRST(&a->jobs);
+	struct check_job *job, *next;
 
+	for (job = TAILQ_FIRST(&a->jobs); job; job = next) {
+		next = TAILQ_NEXT(job, link);
 		check_job_drop(job);
-		job_free(job);
 	}
+	while ((job = TAILQ_FIRST(&a->jobs)))
+		job_free(job);
 }

@@ -12,6 +12,7 @@
 #include "proxy/report/check.h"
 #include "proxy/report/check_html.h"
 #include "proxy/report/check_json.h"
+#include "proxy/report/check_url.h"
 #include "proxy/report/visible.h"
 
 enum { CHECK_TYPE_MAX = 256, CHECK_NAME_MAX = 256, CHECK_URL_MAX = 4096, CHECK_WHY_MAX = 256 };
@@ -24,23 +25,6 @@ struct check_sent {
 	char name[CHECK_NAME_MAX];
 	char type[CHECK_TYPE_MAX]; /* the Content-Type that a server gave it; "": none was seen */
 };
-
-/* Makes the report. NULL: out of memory. */
-static struct check *check_sent_feed(const struct check_sent *sent)
-{
-	const struct check_options options = { .normalise = { .policy = POLICY_AUTO,
-		                                   .repairs = REPAIR_ALL,
-		                                   .http = *sent->type,
-		                                   .content_type = sent->type,
-		                                   .content_type_len = strlen(sent->type) } };
-	struct check *c = check_new(&options);
-
-	if (c && (check_feed(c, (const uint8_t *)sent->bytes.at, sent->bytes.len) || check_finish(c)))
-		check_free(&c);
-	else if (c)
-		check_report_of(c)->file = sent->name;
-	return c;
-}
 
 /* Whether the text may stand in a field (RFC 9110 section 5.5). */
 static bool check_type_is_clean(const char *type)
@@ -60,13 +44,24 @@ static void check_answer_json(struct admin_exchange *x, const struct check_repor
 	putc('\n', x->out);
 }
 
-static void check_api_fetched(struct admin_exchange *x, struct check_url *u, bool failed)
+#define CHECK_NO_MEMORY "utfeed ran out of memory."
+#define CHECK_BUSY "Other URLs are being checked; try again later."
+
+static void check_api_done(struct admin_exchange *x, const struct check_report *r, const char *why)
 {
-	if (failed)
-		admin_api_error(x, 502, u ? check_url_why(u) : "utfeed ran out of memory.");
+	if (r)
+		check_answer_json(x, r);
 	else
-		check_answer_json(x, check_url_report(u));
+		admin_api_error(x, why ? 502 : 500, why ? why : CHECK_NO_MEMORY);
 	admin_conn_answer_later(x);
+}
+
+/* -1: as check_job_start() tells. */
+static int check_begin(struct admin_exchange *x, const struct check_sent *sent, check_job_done_f *done)
+{
+	const struct check_order order = { *sent->url ? sent->url : NULL, sent->bytes, sent->name, sent->type };
+
+	return check_job_start(x, &order, done);
 }
 
 /* Copies as much as fits, up to a NUL. */
@@ -167,19 +162,15 @@ void admin_api_check(struct admin_exchange *x)
 {
 	struct check_sent sent = { .bytes = x->body, .name = "-" };
 	const char *wrong = check_read_api(&sent, x);
-	struct check *c;
 
 	if (wrong)
 		admin_api_error(x, 400, wrong);
-	else if (*sent.url) {
-		if (check_job_start(x, sent.url, check_api_fetched))
-			admin_api_error(x, 503, "Other URLs are being checked; try again later.");
-	} else if (!(c = check_sent_feed(&sent)))
-		admin_api_error(x, 500, "utfeed ran out of memory.");
-	else {
-		check_answer_json(x, check_report_of(c));
-		check_free(&c);
-	}
+	else if (!check_begin(x, &sent, check_api_done))
+		return;
+	else if (*sent.url)
+		admin_api_error(x, 503, CHECK_BUSY);
+	else
+		admin_api_error(x, 500, CHECK_NO_MEMORY);
 }
 
 /* url: what the form has in it; "": nothing. */
@@ -217,34 +208,26 @@ static void check_page(struct admin_exchange *x, const struct check_report *r, c
 	html_end(x->out);
 }
 
-static void check_page_fetched(struct admin_exchange *x, struct check_url *u, bool failed)
+static void check_page_done(struct admin_exchange *x, const struct check_report *r, const char *why)
 {
-	if (failed)
-		check_page(x, NULL, u ? check_url_why(u) : "utfeed ran out of memory.");
-	else
-		check_page(x, check_url_report(u), NULL);
+	check_page(x, r, r ? NULL : why ? why : CHECK_NO_MEMORY);
 	admin_conn_answer_later(x);
 }
 
 static void check_page_sent(struct admin_exchange *x)
 {
 	struct check_sent sent = { .name = "" };
-	struct check *c;
 
 	if (!check_read_file(&sent, x, "type") || !check_type_is_clean(sent.type))
 		admin_answer_plainly(x, 400, "This form has no feed in it.");
-	else if (!(c = check_sent_feed(&sent)))
-		admin_answer_plainly(x, 500, "utfeed ran out of memory.");
-	else {
-		check_page(x, check_report_of(c), NULL);
-		check_free(&c);
-	}
+	else if (check_begin(x, &sent, check_page_done))
+		admin_answer_plainly(x, 500, CHECK_NO_MEMORY);
 }
 
 /* A page of another site can lead a browser to any URL of ours, so utfeed fetches only what a page of ours asks for. */
 void admin_page_check(struct admin_exchange *x)
 {
-	struct check_sent sent;
+	struct check_sent sent = { .name = "" };
 	enum form_result asked;
 
 	if (x->msg->method != METHOD_GET && x->msg->method != METHOD_HEAD) {
@@ -264,7 +247,7 @@ void admin_page_check(struct admin_exchange *x)
 		check_page(x, NULL, sent.why);
 		break;
 	case FORM_FOUND:
-		if (check_job_start(x, sent.url, check_page_fetched))
-			check_page(x, NULL, "Other URLs are being checked; try again later.");
+		if (check_begin(x, &sent, check_page_done))
+			check_page(x, NULL, CHECK_BUSY);
 	}
 }

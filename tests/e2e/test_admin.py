@@ -312,8 +312,12 @@ def test_a_reload_counts(administered, tmp_path):
     file.write_text("admin-token = new\nadmin-allow = 127.0.0.0/8\n")
     admin.proxy.reload()
     assert [admin.ask("/metrics", f"Authorization: Bearer {word}").status for word in ("old", "new")] == [401, 200]
+    open_since = Client(admin.port)
+    assert open_since.get("/healthz", host="localhost").status == 200
     file.write_text("admin-token = new\nadmin-allow = 192.0.2.0/24\n")
     admin.proxy.reload()
+    assert open_since.get("/healthz", host="localhost").status == 403
+    open_since.close()
     assert [admin.ask(path).status for path in ("/metrics", "/healthz")] == [403, 403]
 
 

@@ -1,6 +1,7 @@
 """The admin listener's pages for people: what they show, what they keep out, and that their policy lets them through."""
 import base64
 import hashlib
+import json
 import re
 import select
 
@@ -198,6 +199,22 @@ def test_who_can_have_urls_fetched(shown, old_origin, case):
     got = shown.ask(f"/check?url={old_origin.url}/plain%22%3E", *fields)
     assert got.status == status and (b"<article" in got.body) == fetched
     assert status == 403 or f'value="{old_origin.url}/plain&quot;&gt;"' in got.body.decode()
+
+
+def test_feeds_are_checked_one_after_the_other(shown):
+    """Of several that are sent at once each gets its report; who leaves does not hold the others up."""
+    clients = []
+    for i in range(12):
+        feed = b"<rss><item>%d</item></rss>" % i + b" " * (100_000 + i)
+        clients.append(Client(shown.port).ask("/api/check", f"Content-Length: {len(feed)}", method="POST", host="localhost"))
+        clients[-1].send(feed)
+    for client in clients[::3]:
+        client.close()
+    for i, client in enumerate(clients):
+        if i % 3:
+            got = client.response()
+            assert got.status == 200 and json.loads(got.body)["bytes"] == len(b"<rss><item>%d</item></rss>" % i) + 100_000 + i
+            client.close()
 
 
 def test_checks_that_wait(start, another):

@@ -105,6 +105,14 @@ def test_a_probe_always_finds_a_place(listener, case):
         assert all(is_answered(client) for _ in range(5))
 
 
+def test_a_probe_waits_for_no_long_answers(start):
+    """However many ask at once for what takes long: checks of large feeds, one after the other."""
+    admin = Admin(start(None, "--admin-listen", "127.0.0.1:0"))
+    feed = b"<rss>" + b"<item>&eacute; \xc3\xa9 it\x92s</item>" * 30000 + b"</rss>"
+    with crowd(admin.port, 60, sends(request("POST /api/check", f"Content-Length: {len(feed)}", body=feed))):
+        assert all(is_answered(lambda: Client(admin.port)) for _ in range(10))
+
+
 def test_those_with_the_token_are_not_displaced(start):
     """Who is in the middle of something with the token stays; who comes when all places are taken so is told."""
     admin = Admin(start(None, "--admin-listen", "127.0.0.1:0", "--admin-token", TOKEN))
