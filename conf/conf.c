@@ -154,5 +154,6 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 		return conf_note_error(conf, error);
 	conf_intercept_warn(conf);
 	conf_admin_warn(conf);
+	conf_own_warn(conf);
 	return 0;
 }

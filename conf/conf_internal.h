@@ -174,6 +174,9 @@ void conf_intercept_warn(struct conf *);
 /* conf_admin.c. The warnings are kept by conf_warn(). */
 void conf_admin_warn(struct conf *);
 
+/* conf_own.c. The warnings are kept by conf_warn(). */
+void conf_own_warn(struct conf *);
+
 /* conf_parent.c */
 int conf_parent_set(const struct conf_row *, void *parent, const struct conf_value *, struct conf_error *);
 void conf_parent_format(FILE *, const struct conf_row *, const void *parent);

@@ -31,7 +31,7 @@ enum {
 enum admin_state {
 	ADMIN_HEAD,
 	ADMIN_BODY, /* reading a request */
-	ADMIN_TURN, /* the request is whole; a turn of the loop answers one alone, so that probes need not wait for many */
+	ADMIN_TURN, /* the request is whole; a turn of the loop answers only one, so that probes need not wait */
 	ADMIN_WAIT, /* for an answer that takes longer */
 	ADMIN_SEND,
 	ADMIN_LINGER /* the answer is out; what the client still sends is dropped */

@@ -1,8 +1,8 @@
 /* Owns checking a feed in a thread of its own, so that the admin listener goes on meanwhile: that of a URL, which is
  * fetched, or one that was sent.
  * Must not know: how the report is shown. The destinations are those that clients may name (the guard).
- * Invariant: at most CHECK_JOBS_MAX URLs are fetched at a time, and one feed that was sent is checked; further ones wait
- * for it in their order. An exchange is answered once, or dropped. */
+ * Invariant: at most CHECK_JOBS_MAX URLs are fetched at a time. One feed that was sent is checked at a time, and others
+ * wait in their order. An exchange is answered once, or dropped. */
 #ifndef UTFEED_PROXY_ADMIN_CHECK_JOB_H
 #define UTFEED_PROXY_ADMIN_CHECK_JOB_H
 

@@ -3,6 +3,7 @@ circle. Other services of the machine are reached."""
 import contextlib
 import re
 import socket
+import subprocess
 
 import pytest
 
@@ -10,6 +11,7 @@ from feeds import SMALL, SMALL_OUT
 from inside import OwnCa
 from parents import Parent
 from ports import server_port
+from proxy import BINARY
 from test_admin import Admin
 from test_admin_places import own_address
 from test_life import giving
@@ -91,6 +93,30 @@ def test_by_routes(open_wide):
                       f"//a.test/=http://localhost:{port}/")
     for got in (admin.proxy.get("/a/metrics"), admin.proxy.get("/metrics", host="a.test")):
         assert refused(got)
+
+
+# Options, and whether the check warns of them; port 9180 is the admin listener's, 8081 one of 0.0.0.0
+WARNED = {
+    "a route": (("--route", "/a/=http://127.0.0.1:9180/"), True),
+    "by localhost": (("--route", "/a/=https://localhost:9180/"), True),
+    "by another address of loopback": (("--route", "/a/=http://127.0.0.2:9180/"), False),
+    "one of all addresses": (("--route", "/a/=http://127.0.0.2:8081/"), True),
+    "inside IPv6": (("--route", "/a/=http://[::ffff:127.0.0.1]:9180/"), True),
+    "another port": (("--route", "/a/=http://127.0.0.1:9181/"), False),
+    "the other version": (("--route", "/a/=http://[::1]:9180/"), False),
+    "another machine": (("--route", "/a/=http://192.0.2.1:9180/"), False),
+    "a parent": (("--http-proxy", "127.0.0.1:8080"), True),
+    "a parent of https": (("--https-proxy", "127.0.0.1:8081"), True),
+}
+
+
+@pytest.mark.parametrize("case", WARNED)
+def test_the_check_warns(case):
+    options, warned = WARNED[case]
+    done = subprocess.run([BINARY, "serve", "--check-config", "--listen", "127.0.0.1:8080", "--listen", "0.0.0.0:8081", "--client-allow",
+                           "127.0.0.0/8", "--admin-listen", "127.0.0.1:9180", *options], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and (f"utfeed: warning: {options[0]}: " in done.stderr) == warned, done.stderr
+    assert done.stderr.count("a listener of utfeed itself") == warned
 
 
 def test_by_parents(open_wide):
