@@ -1,11 +1,14 @@
 /* Owns feeding arbitrary Set-Cookie fields to proxy/http/cookie_jar.c. Input: a line with the URL that sets them, one with the URL that
  * is asked then, and a line for each field.
  * Invariants: what is sent is one line without a control character, within the bounds; nothing goes to a host that the other one is
- * not below, is not above, and shares no domain with; a jar says that it has something exactly where it writes something. */
+ * not below, is not above, and shares no domain with but a public suffix; without TLS no name is sent that promises it; a jar says
+ * that it has something exactly where it writes something. */
 #include "proxy/http/cookie_jar.h"
+#include "proxy/http/public_suffix.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FIELDS_MAX = 64, URL_BYTES_MAX = 2048 };
 
@@ -35,13 +38,31 @@ static bool read_url(struct destination *d, struct slice url)
 	return url.len < URL_BYTES_MAX && destination_from_url(d, url, &why) == DESTINATION_OK;
 }
 
-static const char *last_labels(const char *host)
+/* Whether the hosts are one, or have a domain in common that somebody owns. */
+static bool are_related(const char *a, const char *b)
 {
-	const char *dot = strrchr(host, '.');
+	size_t len = strlen(a), other = strlen(b), at = 0;
 
-	while (dot && dot > host && dot[-1] != '.')
-		dot--;
-	return dot ? dot : host;
+	if (!strcmp(a, b))
+		return true;
+	for (size_t n = 1; n <= len && n <= other && a[len - n] == b[other - n]; n++)
+		if ((n == len || a[len - n - 1] == '.') && (n == other || b[other - n - 1] == '.'))
+			at = n;
+	return at && !public_suffix((struct slice){ a + len - at, at });
+}
+
+/* Whether a cookie of the line has a name that promises TLS. */
+static bool promises(struct slice line)
+{
+	struct slice rest = { line.at + 8, line.len - 8 };
+
+	while (rest.at) {
+		struct slice one = slice_until(rest, ';', &rest);
+
+		if ((one.len >= 7 && !strncasecmp(one.at, "__host-", 7)) || (one.len >= 9 && !strncasecmp(one.at, "__secure-", 9)))
+			return true;
+	}
+	return false;
 }
 
 static void check(const struct cookie_jar *jar, const struct destination *from, const struct destination *to)
@@ -54,7 +75,8 @@ static void check(const struct cookie_jar *jar, const struct destination *from, 
 	require(!t.len || (t.len > 10 && !memcmp(t.bytes, "Cookie: ", 8) && !memcmp(t.bytes + t.len - 2, "\r\n", 2)));
 	for (size_t i = 0; i + 2 < t.len; i++)
 		require((unsigned char)t.bytes[i] >= 0x20 && t.bytes[i] != 0x7f);
-	require(!t.len || !strcmp(from->host, to->host) || !strcmp(last_labels(from->host), last_labels(to->host)));
+	require(!t.len || are_related(from->host, to->host));
+	require(!t.len || (from->tls && to->tls) || !promises((struct slice){ t.bytes, t.len }));
 	text_free(&t);
 }
 

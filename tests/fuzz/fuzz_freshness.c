@@ -62,6 +62,16 @@ static void fuzz_parts(const struct http_msg *response)
 	check(!content_range_join(&whole, &r, &next) && !content_range_join(&whole, &next, &r));
 }
 
+static size_t count(struct text t, char c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t.len; i++)
+		n += t.bytes[i] == c;
+	return n;
+}
+
+/* Each name has a line of the key, whatever its values are. */
 static void fuzz_vary(struct slice sent, const struct http_msg *response)
 {
 	struct text names = { 0 }, key = { 0 }, again = { 0 };
@@ -70,6 +80,7 @@ static void fuzz_vary(struct slice sent, const struct http_msg *response)
 		vary_key(&key, (struct slice){ names.bytes, names.len }, sent);
 		vary_key(&again, (struct slice){ names.bytes, names.len }, sent);
 		check(key.len == again.len && !memcmp(key.bytes, again.bytes, key.len));
+		check(count(key, '\n') == count(names, ',') + 1);
 	} else {
 		check(!names.len);
 	}
