@@ -1,7 +1,6 @@
 /* Secondary keys; see vary.h. */
 #include "proxy/http/vary.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,24 +26,25 @@ enum vary_field {
 
 /* All other fields count as they stand. Preferences are those of RFC 9110 section 12.5, whose order counts: of members
  * with equal weight many origins take the first (section 12.5.4). */
-static const struct { const char *name; enum vary_field is; } vary_fields[] = {
-	{ "accept", VARY_PREFERENCE },
-	{ "accept-charset", VARY_PREFERENCE },
-	{ "accept-encoding", VARY_ALIKE },
-	{ "accept-language", VARY_PREFERENCE },
-	{ "host", VARY_ALIKE },
-	{ "if-match", VARY_OURS },
-	{ "if-modified-since", VARY_OURS },
-	{ "if-none-match", VARY_OURS },
-	{ "if-range", VARY_OURS },
-	{ "if-unmodified-since", VARY_OURS },
-	{ "range", VARY_OURS },
+#define FIELD(name, is) { name, sizeof name - 1, is }
+static const struct { const char *name; size_t len; enum vary_field is; } vary_fields[] = {
+	FIELD("accept", VARY_PREFERENCE),
+	FIELD("accept-charset", VARY_PREFERENCE),
+	FIELD("accept-encoding", VARY_ALIKE),
+	FIELD("accept-language", VARY_PREFERENCE),
+	FIELD("host", VARY_ALIKE),
+	FIELD("if-match", VARY_OURS),
+	FIELD("if-modified-since", VARY_OURS),
+	FIELD("if-none-match", VARY_OURS),
+	FIELD("if-range", VARY_OURS),
+	FIELD("if-unmodified-since", VARY_OURS),
+	FIELD("range", VARY_OURS),
 };
 
 static enum vary_field vary_field_is(struct slice name)
 {
 	for (size_t i = 0; i < sizeof vary_fields / sizeof *vary_fields; i++)
-		if (slice_is(name, vary_fields[i].name))
+		if (vary_fields[i].len == name.len && !strncasecmp(name.at, vary_fields[i].name, name.len))
 			return vary_fields[i].is;
 	return VARY_AS_IT_STANDS;
 }
@@ -54,7 +54,7 @@ static void add_lower(struct text *t, struct slice s)
 {
 	text_add(t, s.at, s.len);
 	for (size_t i = t->len - s.len; !t->failed && i < t->len; i++)
-		t->bytes[i] = (char)tolower((unsigned char)t->bytes[i]);
+		t->bytes[i] |= t->bytes[i] >= 'A' && t->bytes[i] <= 'Z' ? 0x20 : 0;
 }
 
 enum vary vary_names(struct text *names, const struct http_msg *m)
@@ -102,14 +102,19 @@ bool vary_names_valid(struct slice names)
 	return names.len && names.len <= VARY_NAMES_MAX_BYTES && n <= VARY_NAMES_MAX;
 }
 
-/* Takes the part before the next `by` outside quotes; false at the end. An empty value is one empty part. */
-static bool next_part(struct slice *rest, char by, struct slice *part)
+/* Takes the part before the next `by` outside quotes; false at the end. An empty value is one empty part. quotes: the
+ * value may have some. */
+static bool next_part(struct slice *rest, char by, bool quotes, struct slice *part)
 {
 	size_t len = 0;
 	bool quoted = false;
 
 	if (!rest->at)
 		return false;
+	if (!quotes) {
+		*part = slice_until(*rest, by, rest);
+		return true;
+	}
 	for (; len < rest->len && (quoted || rest->at[len] != by); len++) {
 		quoted ^= rest->at[len] == '"';
 		len += quoted && rest->at[len] == '\\' && len + 1 < rest->len;
@@ -133,13 +138,13 @@ static bool is_full_weight(struct slice name, struct slice value)
 /* Appends a member of Accept or a field like it: the range and the names of parameters in lower case, without blanks
  * round semicolons and without a last weight of 1. A parameter's value may be one whose case counts, as that of profile
  * is. */
-static void vary_add_preference(struct text *key, struct slice member)
+static void vary_add_preference(struct text *key, struct slice member, bool quotes)
 {
 	struct slice part, name, value;
 
-	next_part(&member, ';', &part);
+	next_part(&member, ';', quotes, &part);
 	add_lower(key, part);
-	while (next_part(&member, ';', &part)) {
+	while (next_part(&member, ';', quotes, &part)) {
 		name = slice_until(part, '=', &value);
 		if (!member.at && value.at && is_full_weight(name, value))
 			return;
@@ -175,17 +180,18 @@ void vary_key(struct text *key, struct slice names, struct slice sent)
 
 	while (rest.at && rest.len) {
 		struct slice name = slice_until(rest, ',', &rest), lines = sent, field, value, member;
-		bool any = false, preference = vary_field_is(name) == VARY_PREFERENCE;
+		bool any = false, preference = vary_field_is(name) == VARY_PREFERENCE, quotes;
 
 		text_add(key, name.at, name.len);
 		while (vary_next_line(&lines, &field, &value)) {
 			if (field.len != name.len || strncasecmp(field.at, name.at, field.len))
 				continue;
-			while (next_part(&value, ',', &member)) {
+			quotes = value.len && memchr(value.at, '"', value.len);
+			while (next_part(&value, ',', quotes, &member)) {
 				text_puts(key, any ? "," : ":");
 				any = true;
 				if (preference)
-					vary_add_preference(key, member);
+					vary_add_preference(key, member, quotes);
 				else
 					text_add(key, member.at, member.len);
 			}
