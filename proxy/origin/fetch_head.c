@@ -89,6 +89,15 @@ static bool fetch_is_unasked(const struct fetch *f)
 	        (f->msg.status == 206 && !f->request.ranged));
 }
 
+/* A server between here and the origin may have taken another client's 304 for this request's: it gets one more try. */
+static int fetch_refuse_unasked(struct fetch *f)
+{
+	if (f->msg.status == 304 && !f->unconditional)
+		return fetch_unconditionally(f);
+	fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
+	return -1;
+}
+
 /* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
  * such as a 304 for something else, sets none: what is asked for in its place is not for its cookies. */
 static void fetch_take_cookies(struct fetch *f)
@@ -110,10 +119,8 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_HTTP_PROTOCOL_ERROR, "upgrade that was not asked for");
 		return -1;
 	}
-	if (fetch_is_unasked(f)) {
-		fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
-		return -1;
-	}
+	if (fetch_is_unasked(f))
+		return fetch_refuse_unasked(f);
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
