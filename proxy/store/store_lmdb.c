@@ -131,14 +131,22 @@ static void lmdb_answer(struct store_lmdb *s, struct store_op *op)
 
 /* ---- purges of other processes ---- */
 
+static void lmdb_tell(struct store_lmdb *s, const struct store_mark *m)
+{
+	pthread_mutex_lock(&s->writer->lock);
+	pending_purge(&s->pending, m);
+	pthread_mutex_unlock(&s->writer->lock);
+	store_thread_purged(&s->thread, m);
+}
+
 static void lmdb_tell_news(struct store_lmdb *s)
 {
-	static const struct store_mark all = { .what = PURGE_ALL, .url = "" };
+	static const struct store_mark all = { .number = UINT64_MAX, .what = PURGE_ALL, .url = "" };
 
 	if (s->news.missed)
-		store_thread_purged(&s->thread, &all);
+		lmdb_tell(s, &all);
 	for (size_t i = 0; i < s->news.n; i++)
-		store_thread_purged(&s->thread, &s->news.marks[i]);
+		lmdb_tell(s, &s->news.marks[i]);
 }
 
 /* Learns what other processes have purged, and lets them know that it is known. False: the file cannot be read now. */
@@ -196,6 +204,7 @@ static void lmdb_write(struct store_lmdb *s, struct store_op *op)
 		store_thread_owe(&s->thread, op);
 		return;
 	}
+	op->late = op->type == OP_PUT && op->entry->since < s->news.known;
 	if (lmdb_writer_do(s->writer, &s->pending, op, s->stuck))
 		lmdb_count_error(s);
 	s->waiting++;

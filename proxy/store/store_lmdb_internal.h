@@ -176,6 +176,8 @@ struct lmdb_pending {
 enum pending_answer { PENDING_FOUND, PENDING_GONE, PENDING_UNKNOWN };
 void pending_add(struct lmdb_pending *, struct store_op *);
 void pending_remove(struct store_op *);
+/* Another process has purged: entries that the purge covers are not found here any more. */
+void pending_purge(struct lmdb_pending *, const struct store_mark *);
 /* FOUND: *entry is one reference. UNKNOWN: the file has to be asked, and its entry is stale since *stale (0: not
  * stale). */
 enum pending_answer pending_get(const struct lmdb_pending *, const char *key, size_t len, struct entry **entry,

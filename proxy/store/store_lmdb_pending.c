@@ -1,5 +1,5 @@
 /* Writes on their way to the file; see store_lmdb_internal.h. Invariant: a lookup sees every write that was asked for
- * before it, whether or not the file has it already. */
+ * before it, whether or not the file has it already. Of an entry that a purge may cover it sees nothing. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <string.h>
@@ -36,6 +36,25 @@ static bool pending_means(const struct store_op *op, const char *key, size_t len
 	return op->len == len && !memcmp(op->key, key, len);
 }
 
+static void pending_purge_list(struct lmdb_near *list, const struct store_mark *m)
+{
+	struct store_op *op;
+
+	LIST_FOREACH(op, list, near)
+		op->late |= op->type == OP_PUT && op->entry->since < m->number &&
+		    store_purges(m->what, m->url, m->len, op->key, op->len);
+}
+
+void pending_purge(struct lmdb_pending *p, const struct store_mark *m)
+{
+	if (m->what == PURGE_URL) {
+		pending_purge_list(&p->urls[hash_xx64(m->url, m->len) % PENDING_BUCKETS], m);
+		return;
+	}
+	for (size_t i = 0; i < PENDING_BUCKETS; i++)
+		pending_purge_list(&p->urls[i], m);
+}
+
 struct entry *lmdb_stale(struct entry *e, int64_t since)
 {
 	struct entry *stale = since && e ? entry_expired(e, since) : NULL;
@@ -67,7 +86,7 @@ enum pending_answer pending_get(const struct lmdb_pending *p, const char *key, s
 			*stale = *stale ? *stale : op->now;
 			continue;
 		}
-		*entry = op->type == OP_PUT ? lmdb_stale(entry_ref(op->entry), *stale) : NULL;
+		*entry = op->type == OP_PUT && !op->late ? lmdb_stale(entry_ref(op->entry), *stale) : NULL;
 		return *entry ? PENDING_FOUND : PENDING_GONE;
 	}
 	return PENDING_UNKNOWN;

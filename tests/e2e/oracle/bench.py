@@ -1,4 +1,4 @@
-"""The utfeed under test with its store, its clock and its two origins, all turned by one loop.
+"""The utfeed under test, or two that share a store, with that store, their clock and their two origins, all turned by one loop.
 
 Must not know: histories, judgements. Invariant: whatever waits for utfeed turns the loop meanwhile, for utfeed waits for the origins there.
 """
@@ -22,21 +22,24 @@ from .wire import Client, Inside, Upstream
 from .ways import options
 
 STORES = ("memory", "lmdb", "redis")
+TWO = "-two"                    # behind the name of a store: two processes share it
+SHARED = ("lmdb" + TWO, "redis" + TWO)
 NO_CHECK_TIME = 0x200000        # X509_V_FLAG_NO_CHECK_TIME: the clients know no other clock than this machine's
 
 
 class Bench:
-    """store: of STORES. asked(upstream, method, url, fields) is called for each request that reaches an origin. secure: the origins speak
+    """store: of STORES or SHARED. asked(upstream, method, url, fields) is called for each request that reaches an origin. secure: the origins speak
     TLS, and who asks utfeed as a proxy is inside of a CONNECT that it opens."""
 
     def __init__(self, store, workers, asked, more=(), secure=False):
         self.loop, self.folder, self.order = Loop(), tempfile.mkdtemp(prefix="oracle"), itertools.count(1)
         # certificates are of today
         self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"), **({"now": int(time.time())} if secure else {}))
-        self.asked, self.idle, self.redis, self.relay, self.proxy = asked, [], None, None, None
+        self.asked, self.idle, self.redis, self.relay = asked, [], None, None
+        self.two, self.proxies, self.formers, self.times, self.heir = store.endswith(TWO), [], [], [0, 0], None
         self.secure, self.leaf, self.trusting = secure, None, None
         self.origins = [Listener(self.loop, lambda loop, sock, n=n: self.accept(sock, n)) for n in (0, 1)]
-        self.options = [*options(self.base(0)), "--workers", str(workers), *self.second(store), *more, *(self.opens() if secure else ())]
+        self.options = [*options(self.base(0)), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more, *(self.opens() if secure else ())]
         self.start()
 
     def second(self, store):
@@ -68,8 +71,15 @@ class Bench:
 
     # utfeed's life
 
+    def launch(self, n):
+        takes = ["--takeover-socket", os.path.join(self.folder, f"takeover{n}"), "--drain-timeout", "5s"] if self.two else []
+        return Background(lambda: Utfeed(*self.options, *takes, env=self.clock.env))
+
     def start(self):
-        self.proxy = self.turn_while(Background(lambda: Utfeed(*self.options, env=self.clock.env)))
+        self.proxies = [self.turn_while(self.launch(n)) for n in range(1 + self.two)]
+
+    def running(self):
+        return self.proxies + self.formers
 
     def turn_while(self, background):
         while background.thread.is_alive():
@@ -77,27 +87,74 @@ class Bench:
         return background.join()
 
     def restart(self, kill=False):
+        if self.heir:
+            self.turn_while(self.heir)
+            self.inherit()
         for client in self.idle:
             client.close()
         self.idle = []
-        if kill:
-            self.proxy.process.kill()
-            self.proxy.process.wait()
-            assert not SANITIZER.search(self.proxy.err.text()), self.proxy.err.text()
-        else:
-            self.turn_while(Background(self.proxy.stop))
+        for proxy in self.running():
+            if kill:
+                proxy.process.kill()
+                proxy.process.wait()
+                assert not SANITIZER.search(proxy.err.text()), proxy.err.text()
+            elif proxy in self.proxies:
+                self.turn_while(Background(proxy.stop))
+        self.formers = [] if kill else self.formers
         self.start()
 
     def reload(self):
-        self.proxy.process.send_signal(1)
+        for proxy in self.proxies:
+            proxy.process.send_signal(1)
+
+    def take_over(self, n, then):
+        """Another process takes the place of the nth, which goes on meanwhile and ends. One at a time: else nothing is done."""
+        if not self.two or self.heir:
+            then()
+            return
+        self.heir, self.heirs_place = self.launch(n), n
+        self.forget(n)
+        self.loop.later(0.01, self.look, then)
+
+    def look(self, then):
+        if self.heir and self.heir.thread.is_alive():
+            self.loop.later(0.01, self.look, then)
+            return
+        if self.heir:
+            self.inherit()
+        then()
+
+    def inherit(self):
+        n = self.heirs_place
+        self.formers.append(self.proxies[n])
+        self.proxies[n], self.heir = self.heir.join(), None
+        self.forget(n)
+
+    def forget(self, n):
+        """Connections with the nth are not used again: who gives its place away closes them when it likes."""
+        self.times[n] += 1
+        for client in [client for client in self.idle if client.of[0] == n]:
+            self.idle.remove(client)
+            client.close()
 
     def died(self):
-        return self.proxy.process.poll() is not None
+        """Why that is wrong: who ended, and what it said; None: nobody has."""
+        for former in [each for each in self.formers if each.process.poll() is not None]:
+            self.formers.remove(former)
+            if former.process.poll() or SANITIZER.search(former.err.text()):
+                return former
+        return next((proxy for proxy in self.proxies if proxy.process.poll() is not None), None)
 
     def close(self):
         try:
-            if self.proxy:
-                self.turn_while(Background(self.proxy.stop))
+            if self.heir:
+                self.turn_while(self.heir)
+                self.inherit()
+            for proxy in self.proxies:
+                self.turn_while(Background(proxy.stop))
+            for former in self.formers:
+                self.turn_while(Background(former.process.wait, 60))
+                assert not former.process.poll() and not SANITIZER.search(former.err.text()), former.err.text()
         finally:
             if self.redis:
                 self.redis.stop()
@@ -113,8 +170,10 @@ class Bench:
             client = idle[pick(len(idle))]
             self.idle.remove(client)
             return client
-        client = Inside(self.loop, self.proxy.port, self.lost, inside, self.trusting) if inside else Client(self.loop, self.proxy.port, self.lost)
-        client.inside = inside
+        n = pick(2) if self.two else 0
+        port = self.proxies[n].port
+        client = Inside(self.loop, port, self.lost, inside, self.trusting) if inside else Client(self.loop, port, self.lost)
+        client.inside, client.of = inside, (n, self.times[n])
         return client
 
     def lost(self, client):
@@ -122,5 +181,7 @@ class Bench:
             self.idle.remove(client)
 
     def keep(self, client):
-        if client.open:
+        if client.open and client.of == (client.of[0], self.times[client.of[0]]) and not (self.heir and self.heirs_place == client.of[0]):
             self.idle.append(client)
+        elif client.open:
+            client.close()

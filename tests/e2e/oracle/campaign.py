@@ -7,8 +7,8 @@ import os
 import random
 import time
 
-from .bench import STORES
-from .histories import history, of_a_proxy
+from .bench import STORES, TWO
+from .histories import history, of_a_proxy, of_two
 from .run import Run
 from .shrink import shrink
 
@@ -45,7 +45,8 @@ def campaign(store, workers, seeds, seconds, answers, most=1, wanted=lambda rule
 
     def begin():
         seed = next(seeds)
-        run.add(seed, of_a_proxy(history(seed)) if secure else history(seed), seed, over)
+        made = of_two(history(seed), seed) if store.endswith(TWO) else history(seed)
+        run.add(seed, of_a_proxy(made) if secure else made, seed, over)
     try:
         for _ in range(CELLS):
             begin()

@@ -6,6 +6,7 @@ milliseconds after it, and the next step begins when all of them have ended. An 
     {"do": "purge", "way", "to", "how": word of X-Purge}     {"do": "edit", "to"}: the next spec of that resource
     {"do": "tick", "s"}: utfeed's clock goes on               {"do": "reload"}  {"do": "restart", "kill"}  {"do": "flood"}: other URLs fill the cache
     {"do": "slow", "ms"}: the second store answers later from now on        {"do": "away", "ms"}: so long there is no second store
+    {"do": "takeover"}: of two utfeeds that share a store, another process takes the place of one
 """
 import itertools
 import random
@@ -190,6 +191,18 @@ class Maker:
 
 def history(seed):
     return Maker(seed).history()
+
+
+def of_two(made, seed):
+    """The same history, with more purges, and takeovers in the middle."""
+    chance = random.Random(seed)
+    for step in made["steps"]:
+        if chance.random() < 0.2 and step[0]["do"] != "restart":
+            how = chance.choice(("url", "url", "url", "prefix", "prefix", "url, soft") * 3 + ("host", "all"))
+            step.append({"do": "purge", "way": "plain", "to": chance.randrange(len(made["resources"])), "how": how, "at": chance.choice((0, 2, 5, 10, 20, 30))})
+        if chance.random() < 0.004 and step[0]["do"] != "restart":
+            step.append({"do": "takeover", "at": chance.choice((0, 5, 20))})
+    return made
 
 
 def of_a_proxy(made):

@@ -208,7 +208,7 @@ def keyed(u):
 
 def removed(u):
     for r in u.world.removals:
-        if not r.soft and r.ended and r.ended.seq < u.q.sent.seq and u.e.asked.seq < r.sent.seq and r.covers(u.q.url):
+        if not r.soft and r.ended and r.ended.seq < u.q.sent.seq and u.e.asked.seq < r.sent.seq and r.covers(u.q.url) and r.counts(u.q, u.world):
             return f"exchange {u.e.n} of moment {u.e.asked.seq} was taken away at {r.ended.seq}, before the request of {u.q.sent.seq}"
     return None
 
@@ -420,8 +420,8 @@ def purged_meanwhile(x, ended, url, world):
 
 def older(q, a, e, world):
     """Section 4: of two responses stored the most recent one. Once a client got a newer one from the store, nobody alike gets the older.
-    Where the two vary by different fields, the newer may have lost its place to a third since."""
-    for before, x in world.answers[q.url] if a.status == 200 and q.method == "GET" else ():
+    Where the two vary by different fields, the newer may have lost its place to a third since. Of two utfeeds each has a memory of its own."""
+    for before, x in world.answers[q.url] if a.status == 200 and q.method == "GET" and not world.shared else ():
         ended = before.ended
         if ended.seq < q.sent.seq and q.same_lines(before) and e.delivered and x.asked.seq > e.delivered.seq and \
                 x.version != e.version and not purged_meanwhile(x, ended, q.url, world) and varies(x, q.way.follows, world) == varies(e, q.way.follows, world):

@@ -81,15 +81,19 @@ class Removal:
     def __init__(self, covers, soft, sent, settles=True):
         self.covers, self.soft, self.sent, self.settles, self.ended = covers, soft, sent, settles, None
 
+    def counts(self, q, world):
+        """Whether q comes late enough for it: where two utfeeds share a store, the other one learns of an unsafe request a little later."""
+        return self.settles or not world.shared or self.ended.ms + LATE_MS < q.sent.ms
+
 
 LATE_MS = 2000          # within so long utfeed has done what it does behind an answer
 
 
 class World:
-    """Everything of one run. at(url): the exchanges of a URL, in the order of asking."""
+    """Everything of one run. at(url): the exchanges of a URL, in the order of asking. shared: two utfeeds have one store."""
 
-    def __init__(self):
-        self.exchanges, self.by_url = {}, collections.defaultdict(list)
+    def __init__(self, shared=False):
+        self.shared, self.exchanges, self.by_url = shared, {}, collections.defaultdict(list)
         self.representations, self.removals, self.answers = {}, [], collections.defaultdict(list)
 
     def add(self, exchange):

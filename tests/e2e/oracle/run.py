@@ -69,7 +69,7 @@ class Cell:
 
     def __init__(self, run, number, history, seed, over):
         self.run, self.number, self.history, self.seed, self.over = run, number, history, seed, over
-        self.world, self.random = World(), random.Random(number)
+        self.world, self.random = World(run.bench.two), random.Random(number)
         self.step, self.left, self.steps, self.wrong, self.trace, self.tags = -1, 0, iter(history["steps"]), None, [], {}
         self.happened, self.finished, self.since, self.began = [], False, [run.bench.moment()] * 2, 0.0
         self.base = [f"{run.bench.base(n)}/c{number}/" for n in (0, 1)]
@@ -168,16 +168,22 @@ class Cell:
         self.run.tell(op, self)
         self.ended()
 
+    def do_takeover(self, op):
+        self.run.tell(op, self)
+        self.run.stats["takeover"] += self.run.bench.two
+        self.run.bench.take_over(self.run.random.randrange(2), self.ended)
+
     def do_flood(self, op):
         self.run.tell(op, self)
         self.run.flood(self.ended)
 
     def do_purge(self, op):
         url, word = self.url(op["to"]), op["how"]
-        prefix, soft = word.startswith("prefix"), "soft" in word
-        if prefix:
+        what, soft = word.split(",")[0], "soft" in word
+        if what == "prefix":
             url = url.rsplit("/", 1)[0] + "/"
-        removal = Removal((lambda asked: asked.startswith(url)) if prefix else (lambda asked: asked == url), soft, self.run.bench.moment())
+        begin = {"prefix": url, "host": "/".join(url.split("/")[:3]) + "/", "all": ""}.get(what)
+        removal = Removal((lambda asked: asked == url) if begin is None else (lambda asked: asked.startswith(begin)), soft, self.run.bench.moment())
         self.world.removals.append(removal)
         way = op["way"] if url.startswith(self.base[0]) or op["way"] in ("gateway", "forward") else "gateway"
         path, host = target(way, url)
@@ -187,6 +193,7 @@ class Cell:
             if answer.status == 200:            # 202: the second store does not have it yet
                 removal.ended = self.run.bench.moment()
             self.note("purge", url, word, answer.status)
+            self.run.stats[f"purge={answer.status}"] += 1
             self.ended()
         self.run.client(way, url).ask("PURGE", path, [("Host", host), ("X-Purge", word)], done)
 
@@ -318,7 +325,8 @@ class Run:
             left[0] -= 1
             if not left[0]:
                 then()
-        for _ in range(count):
+        left[0] *= len(self.bench.proxies)
+        for _ in range(left[0]):
             where, host = target("raw", f"{self.bench.base(0)}/flood{next(self.floods)}")
             self.client("raw", "").ask("GET", where, [("Host", host)], done)
 
@@ -366,8 +374,9 @@ class Run:
         if self.wants_restart and self.rests():
             self.restart()
         self.turns += 1
-        if not self.turns % 64 and self.bench.died():
-            raise AssertionError(f"utfeed ended: {self.bench.proxy.process.poll()}\n{self.bench.proxy.err.text()}")
+        died = not self.turns % 64 and self.bench.died()
+        if died:
+            raise AssertionError(f"utfeed ended: {died.process.poll()}\n{died.err.text()}")
 
     def close(self):
         self.stopped = True
