@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from oracle.bench import STORES
+from oracle.bench import SHARED, STORES
 from oracle.campaign import campaign, told
 from oracle.regressions import REGRESSIONS
 from oracle.shrink import Replay, shrink
@@ -36,6 +36,12 @@ def test_trust_of_what_went_wrong_once(replays, store, workers, history):
 def test_trust_02_at_random(store, workers):
     """3,000 answers each, ten seconds at most; make check-oracle for more. A seed that failed is said, for ORACLE_SEED."""
     wander(store, workers, 3000)
+
+
+@pytest.mark.parametrize("store", SHARED)
+def test_two_that_share_a_store_at_random(store):
+    """2,000 answers of two utfeeds, with more purges, and upgrades in the middle."""
+    wander(store, 2, 2000)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

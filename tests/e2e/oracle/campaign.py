@@ -7,7 +7,7 @@ import os
 import random
 import time
 
-from .bench import STORES, TWO
+from .bench import SHARED, STORES, TWO
 from .histories import history, of_a_proxy, of_two
 from .run import Run
 from .shrink import shrink
@@ -62,7 +62,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("ORACLE_SECONDS", 60)))
     parser.add_argument("--answers", type=int, default=int(os.environ.get("ORACLE_ANSWERS", 1 << 60)), help="stop after so many")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ORACLE_SEED", 0)), help="0: another one each time")
-    parser.add_argument("--stores", default=os.environ.get("ORACLE_STORES", ",".join(STORES)))
+    parser.add_argument("--stores", default=os.environ.get("ORACLE_STORES", ",".join(STORES + SHARED)))
     parser.add_argument("--workers", default=os.environ.get("ORACLE_WORKERS", "1,2"))
     parser.add_argument("--findings", type=int, default=1, help="stop after so many wrong answers")
     parser.add_argument("--skip", default="", help="rules whose wrong answers are passed over")

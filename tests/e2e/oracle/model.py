@@ -304,6 +304,22 @@ def part(a, whole):
     return whole[int(match[1]):int(match[2]) + 1]
 
 
+def bodies(number, e, world):
+    """What the body may be: what its number says; without one, as a slice of UTF-16 may be, what its head names, or after a 304 by date any of
+    that URL and version."""
+    if number is not None:
+        return [world.representations.get(number)]
+    return [e.representation] if e.representation else [r for r in world.representations.values() if describes(e, r)] or [None]
+
+
+def wrong_bytes(a, body, e, r):
+    if not r or not describes(e, r):
+        return f"body {r and r.n} of {r and r.url}, its head is of exchange {e.n} ({e.status}) of {e.url}"
+    if a.status == 206:
+        return None if body in (part(a, r.raw), part(a, r.normal)) else f"bytes of {r.n} are not those that Content-Range says"
+    return None if body in (r.raw, r.normal) else f"{len(body)} bytes, {r.n} has {len(r.raw)} or {len(r.normal)}"
+
+
 def wrong_body(q, a, e, world):
     """Every byte of a complete answer, against what its number says it is."""
     if a.cut or q.method != "GET" or a.status not in (200, 206):
@@ -315,12 +331,8 @@ def wrong_body(q, a, e, world):
     numbers = set(SERIAL.findall(body.replace(b"\0", b"")))      # UTF-16 as it came, say
     if len(numbers) > 1:
         return f"mixed of {sorted(numbers)}"
-    r = world.representations.get(int(numbers.pop())) if numbers else e.representation
-    if not r or not describes(e, r):
-        return f"body {r and r.n} of {r and r.url}, its head is of exchange {e.n} ({e.status}) of {e.url}"
-    if a.status == 206:
-        return body not in (part(a, r.raw), part(a, r.normal)) and f"bytes of {r.n} are not those that Content-Range says"
-    return body not in (r.raw, r.normal) and f"{len(body)} bytes, {r.n} has {len(r.raw)} or {len(r.normal)}"
+    wrongs = [wrong_bytes(a, body, e, r) for r in bodies(int(numbers.pop()) if numbers else None, e, world)]
+    return None if None in wrongs else wrongs[0]
 
 
 def wrong_age(q, a, e, _):

@@ -1,0 +1,203 @@
+"""PURGE where utfeeds share a store: what another one fetches, holds in memory or has on its way when it is purged is nobody's afterwards."""
+import signal
+import time
+
+import pytest
+
+from pages import FRESH, Site, page, was_hit
+from test_purge import IN_FLIGHT, take_away
+from wire import TIMEOUT, message
+
+
+@pytest.fixture
+def both(start, origin, store):
+    """both(): one more utfeed of those that share a store, once it has that."""
+    if not store:
+        pytest.skip("memory is a process's own")
+
+    def run():
+        proxy, until = start(origin, *store), time.monotonic() + TIMEOUT
+        while proxy.get("/none", method="PURGE").status != 200:
+            assert time.monotonic() < until
+        return proxy
+    return run
+
+
+def confirmed(proxy, origin, method, fields, target="/f"):
+    """An unsafe request is answered before the others know; a purge behind it is not."""
+    take_away(proxy, origin, method, fields, target)
+    if method == "POST":
+        assert proxy.get("/none", method="PURGE").status == 200
+
+
+def found(proxy, target="/f"):
+    """The body that is stored; None: there is none."""
+    got = proxy.get(target, "Cache-Control: only-if-cached")
+    return got.body if got.status == 200 else None
+
+
+@pytest.mark.parametrize("method,fields", IN_FLIGHT)
+def test_what_another_fetches_is_not_stored_behind_it(both, origin, method, fields):
+    """Issue 31, A 5."""
+    first, second = both(), both()
+    client = second.client().ask("/f")
+    before = origin.receive()
+    confirmed(first, origin, method, fields)
+    before.answer(page(FRESH, body=b"old"))
+    assert client.response().body == b"old"
+    assert second.get("/none", method="PURGE").status == 200       # with it what was on its way is stored, or is not
+    assert found(first) is None and found(second) is None and found(both()) is None
+    client.ask("/f")
+    origin.receive().answer(page(FRESH, body=b"new"))
+    assert client.response().body == b"new" and second.get("/none", method="PURGE").status == 200
+    assert found(first) == b"new" and found(second) == b"new"
+
+
+@pytest.mark.parametrize("method,fields", IN_FLIGHT)
+def test_a_304_of_another_does_not_bring_it_back(both, origin, method, fields):
+    first, second = both(), both()
+    client = second.client().ask("/f")
+    origin.receive().answer(page("Cache-Control: no-cache", 'ETag: "a"', body=b"old"))
+    client.response()
+    client.ask("/f")
+    before = origin.receive()
+    confirmed(first, origin, method, fields)
+    before.answer(message("304 Not Modified", FRESH, 'ETag: "a"', length=False))
+    assert client.response().body == b"old" and second.get("/none", method="PURGE").status == 200
+    assert found(first) is None and found(second) is None
+
+
+@pytest.mark.parametrize("what", ["url", "prefix", "host", "all"])
+def test_what_another_holds_in_memory_goes(both, origin, what):
+    """And what it has found in the store, or stored there, stays elsewhere."""
+    Site(origin)["*"] = page(FRESH)
+    first, second = both(), both()
+    for proxy in (second, first):
+        assert [proxy.get(path).status for path in ("/f", "/g")] == [200, 200]
+    assert first.get("/f", f"X-Purge: {what}", method="PURGE").status == 200
+    assert found(first) is None and found(second) is None
+    assert (found(second, "/g") is None) == (what in ("host", "all"))
+
+
+def test_soft_makes_stale_what_another_holds(both, origin):
+    Site(origin)["*"] = lambda request: message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else page(FRESH, 'ETag: "a"')
+    first, second = both(), both()
+    second.get("/f")
+    assert was_hit(second.get("/f")) and first.get("/f", "X-Purge: soft", method="PURGE").status == 200
+    assert "fwd-status=304" in second.get("/f")["Cache-Status"] and was_hit(second.get("/f"))
+
+
+def test_what_is_fetched_right_behind_it_is_stored(both, origin):
+    """Though the store does not yet say that it was purged: by a POST, which does not wait for it."""
+    proxy, client = both(), None
+    for turn in range(20):
+        client = client or proxy.client()
+        client.ask("/f", method="POST")
+        origin.receive().answer(message("200 OK"))
+        assert client.response().status == 200
+        client.ask("/f")
+        origin.receive().answer(page(FRESH, body=b"%d" % turn))
+        assert client.response().body == b"%d" % turn and proxy.get("/none", method="PURGE").status == 200
+        assert found(both()) == b"%d" % turn
+
+
+def test_who_does_not_confirm_is_waited_for(start, origin, tmp_path):
+    """202 while another one is stopped; when it goes on it forgets, and 200 is said again. One that is killed is not waited for."""
+    Site(origin)["*"] = page(FRESH)
+    options = ["--cache-lmdb", str(tmp_path), "--cache-lmdb-bytes", "16m"]
+    first, second = start(origin, *options), start(origin, *options)
+    second.get("/f")
+    second.process.send_signal(signal.SIGSTOP)
+    assert first.get("/f", method="PURGE").status == 202 and found(first) is None
+    second.process.send_signal(signal.SIGCONT)
+    assert first.get("/none", method="PURGE").status == 200 and found(second) is None
+    second.process.kill()
+    second.process.wait()
+    second.stopped = True
+    assert first.get("/f", method="PURGE").status == 200
+
+
+def test_an_upgrade_keeps_it_away(start, origin, store, tmp_path):
+    """The former process is in the middle of a fetch when the new one is told to purge."""
+    if not store:
+        pytest.skip("what the former one stores is its own")
+    options = (*store, "--takeover-socket", str(tmp_path / "takeover"))
+    former = start(origin, *options)
+    client = former.client().ask("/f")
+    before = origin.receive()
+    heir = start(origin, *options)
+    assert heir.get("/f", method="PURGE").status == 200
+    before.answer(page(FRESH, body=b"old"))
+    assert client.response().body == b"old" and former.wait() == 0
+    assert found(heir) is None
+
+
+# ---- a Redis server that loses what it was told ----
+
+@pytest.fixture
+def server(redis_server, tmp_path):
+    return redis_server("redis-server", "--dbfilename", "kept.rdb", "--save", "3600 1")
+
+
+def connected(start, origin, server):
+    proxy, until = start(origin, "--cache-redis", f"127.0.0.1:{server.port}"), time.monotonic() + TIMEOUT
+    while proxy.get("/none", method="PURGE").status != 200:
+        assert time.monotonic() < until
+    return proxy
+
+
+def back(server, proxy, loses=lambda: None):
+    """The server is killed and comes back, with what it has saved; the utfeed is connected with it again."""
+    server.process.kill()
+    server.process.wait()
+    loses()
+    server.start()
+    until = time.monotonic() + TIMEOUT
+    while proxy.get("/none", method="PURGE").status != 200:
+        assert time.monotonic() < until
+
+
+@pytest.mark.parametrize("what,gone", [("url", "/a/1"), ("prefix", "/a/1 /a/2"), ("all", "/a/1 /a/2 /b"), ("soft", "/a/1")])
+@pytest.mark.parametrize("who", ["who purged", "who knows of it"])
+def test_older_data_is_purged_again(start, origin, server, what, gone, who):
+    """And nothing else."""
+    Site(origin)["*"] = page(FRESH)
+    first, other = (connected(start, origin, server) for _ in range(2))
+    for path in ("/a/1", "/a/2", "/b"):
+        first.get(path)
+    assert first.get("/none", method="PURGE").status == 200
+    assert server.ask("SAVE") == "OK"
+    assert first.get("/a/" if what == "prefix" else "/a/1", f"X-Purge: {what}", method="PURGE").status == 200
+    (other if who == "who purged" else first).stop()
+    back(server, first if who == "who purged" else other)
+    again = connected(start, origin, server)
+    assert [path for path in ("/a/1", "/a/2", "/b") if found(again, path) is None] == gone.split()
+
+
+def test_data_from_before_all_that_is_known_is_dropped(start, origin, server, tmp_path):
+    """What was purged before this utfeed began it cannot know."""
+    Site(origin)["*"] = page(FRESH)
+    first = connected(start, origin, server)
+    first.get("/a")
+    assert first.get("/none", method="PURGE").status == 200 and server.ask("SAVE") == "OK"
+    kept = (tmp_path / "kept.rdb").read_bytes()
+    for number in range(4200):
+        first.get(f"/{number}", method="PURGE")
+    back(server, first, lambda: (tmp_path / "kept.rdb").write_bytes(kept))
+    assert found(connected(start, origin, server), "/a") is None
+
+
+def test_a_server_that_forgets_while_it_runs(start, origin, server):
+    Site(origin)["*"] = page(FRESH)
+    proxy = connected(start, origin, server)
+    proxy.get("/a")
+    assert proxy.get("/none", method="PURGE").status == 200
+    record = {key: server.ask("DUMP", key) for key in server.ask("KEYS", "*/a")}
+    assert record and proxy.get("/a", method="PURGE").status == 200
+    assert server.ask("FLUSHALL") == "OK"
+    for key, value in record.items():
+        assert server.ask("RESTORE", key, "0", value) == "OK"
+    proxy.says("older data")
+    until = time.monotonic() + TIMEOUT
+    while found(connected(start, origin, server), "/a") is not None:
+        assert time.monotonic() < until
