@@ -152,17 +152,19 @@ static enum meant_url put_url(struct text *url, const char *scheme, struct slice
 	return MEANT_URL;
 }
 
-static enum meant_url meant_by_scheme(struct text *url, const struct scheme *s)
+static enum meant_url meant_by_scheme(struct text *url, struct scheme s)
 {
-	if (is_of_feeds(s->word) && s->colon) {
-		struct scheme inner = scheme_of(s->rest);
+	while (is_of_feeds(s.word) && s.colon) {
+		struct scheme inner = scheme_of(s.rest);
 
-		/* feed:https://host, or feed://host */
-		return inner.colon && inner.slashes ? meant_by_scheme(url, &inner) : put_url(url, "https://", s->rest);
+		/* feed://host, or feed:https://host */
+		if (!inner.colon || !inner.slashes)
+			return put_url(url, "https://", s.rest);
+		s = inner;
 	}
-	if (is_mistyped(s->word) && (s->slashes > 1 || (s->colon && (s->slashes || meant_is_host(s->rest, true)))))
-		return put_url(url, slice_is(s->word, "http") ? "http://" : "https://", s->rest);
-	return s->colon && s->word.len > 1 && s->rest.len ? MEANT_OTHER_SCHEME : MEANT_NO_URL;
+	if (is_mistyped(s.word) && (s.slashes > 1 || (s.colon && (s.slashes || meant_is_host(s.rest, true)))))
+		return put_url(url, slice_is(s.word, "http") ? "http://" : "https://", s.rest);
+	return s.colon && s.word.len > 1 && s.rest.len ? MEANT_OTHER_SCHEME : MEANT_NO_URL;
 }
 
 enum meant_url meant_url(struct text *url, struct slice word)
@@ -175,5 +177,5 @@ enum meant_url meant_url(struct text *url, struct slice word)
 	if (!scheme.word.len)
 		return scheme.slashes == 2 && meant_is_host(scheme.rest, true) ? put_url(url, "https://", scheme.rest) :
 		                                                           MEANT_NO_URL;
-	return !scheme.colon && loose_url(url, s, true) ? MEANT_URL : meant_by_scheme(url, &scheme);
+	return !scheme.colon && loose_url(url, s, true) ? MEANT_URL : meant_by_scheme(url, scheme);
 }

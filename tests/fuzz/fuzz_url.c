@@ -1,6 +1,8 @@
-/* Owns feeding arbitrary bytes to the URL, Host and path readers.
- * Invariant tested: parts lie in the text and put together make it again; a path accepted for a pattern has no odd byte. */
+/* Owns feeding arbitrary bytes to the URL, Host and path readers, and to what guesses a URL.
+ * Invariant tested: parts lie in the text and put together make it again; a path accepted for a pattern has no odd byte; a guess has a
+ * scheme. */
 #include "conf/url.h"
+#include "proxy/http/meant_url.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +36,23 @@ static void check_url(const char *text, size_t size)
 		require(text[i] > 0x20 && text[i] < 0x7f);
 }
 
+static void check_guess(const char *text, size_t size)
+{
+	struct text url = { 0 };
+	enum meant_url meant = meant_url(&url, (struct slice){ size ? text : "", size });
+
+	require((meant == MEANT_URL) == (url.len > 0));
+	require(!url.len || (url.len > 7 && (!memcmp(url.bytes, "https://", 8) || !memcmp(url.bytes, "http://", 7))));
+	text_free(&url);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
 	struct url_host host;
 
 	check_url(text, size);
+	check_guess(text, size);
 	if (url_parse_host(text, size, &host) == URL_OK)
 		require(host.host.at + host.host.len <= size && (host.port != 0) == host.port_given);
 	url_path_has_dots(text, size);
