@@ -1,7 +1,7 @@
 #!/bin/sh
 # The root file system of the image as docker/image-root.sh makes it, run as the image runs: read-only, as 65532, without capabilities,
 # with the variables and the command of docker/Dockerfile, and with a network of its own, in which the demonstration's origin is the
-# other side. It is under 30 MB, is ready in under 100 ms, and every feed comes right. Needs root.
+# other side. It is under 30 MB, is ready in under 100 ms (READY_MS), and every feed comes right. Needs root.
 # usage: check-image.sh BUILD-FOLDER     make check-image
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -68,6 +68,8 @@ started() {
 ended() { kill -TERM "$utfeed" && wait "$utfeed"; }
 status_is() { grep -q "^$1:[[:space:]]*$2" "/proc/$utfeed/status"; }
 read_only() { ! touch "$work/root/etc/new" 2>/dev/null; }
+# On a busy machine the time says nothing
+ready_ms=${READY_MS:-100}
 milliseconds() { awk '{ printf "%d", $1 * 1000 }' /proc/uptime; }
 # From the start of the process to its line, the best of five
 ready_in() {
@@ -79,7 +81,7 @@ ready_in() {
 		[ -n "$best" ] && [ "$best" -le "$took" ] || best=$took
 		ended || return 1
 	done
-	[ "$best" -lt 100 ]
+	[ "$best" -lt "$ready_ms" ]
 }
 
 bytes=$(du -s -B1 "$work/root" | cut -f1)
@@ -109,7 +111,7 @@ holds "SIGTERM does not end it with status 0" ended
 holds "not started with a volume" started serve --route /=http://127.0.0.1:8100 --cache-lmdb /var/cache/utfeed
 holds "nothing is stored in the volume" test -n "$(ls "$work/cache")"
 holds "SIGTERM does not end it with status 0" ended
-holds "not ready in 100 ms" ready_in
+holds "not ready in $ready_ms ms" ready_in
 echo "check-image: $bytes bytes, ready in ${best:-?} ms"
 echo "check-image: $passed passed, $failed failed"
 [ "$failed" = 0 ]
