@@ -44,7 +44,9 @@ void lmdb_batch_again(struct lmdb_writer *w)
 
 static size_t op_room(const struct lmdb_file *f, const struct store_op *op)
 {
-	return op->type == OP_PUT && op->entry->bytes <= PIECE(f->map_bytes) ? op->entry->bytes + 2 * f->page_bytes : 0;
+	bool stores = op->type == OP_PUT && op->entry->bytes <= PIECE(f->limit_bytes);
+
+	return stores ? op->entry->bytes + 2 * f->page_bytes : 0;
 }
 
 /* The bytes that the next batch may need. */
@@ -55,7 +57,7 @@ static size_t batch_needs(struct lmdb_writer *w)
 
 	pthread_mutex_lock(&w->lock);
 	TAILQ_FOREACH(op, &w->queue, link) {
-		if (n++ == w->batch_max || bytes >= PIECE(w->file.map_bytes))
+		if (n++ == w->batch_max || bytes >= PIECE(w->file.limit_bytes))
 			break;
 		bytes += w->lossy ? 0 : op_room(&w->file, op);
 	}
@@ -63,20 +65,25 @@ static size_t batch_needs(struct lmdb_writer *w)
 	return bytes;
 }
 
-/* Takes the next batch, of no more than room bytes. */
+/* Takes the next batch, of no more than room bytes. On a full disk, an entry that has no room even alone becomes a
+ * removal. */
 static void batch_take(struct lmdb_writer *w, size_t room)
 {
 	struct store_op *op;
 	size_t bytes = 0;
+	bool fits, lost;
 
 	w->settles = false;
 	pthread_mutex_lock(&w->lock);
-	while (w->n < w->batch_max && bytes < PIECE(w->file.map_bytes) && (op = TAILQ_FIRST(&w->queue)) != NULL) {
-		if (!w->lossy && (bytes += op_room(&w->file, op)) > room)
+	while (w->n < w->batch_max && bytes < PIECE(w->file.limit_bytes) && (op = TAILQ_FIRST(&w->queue)) != NULL) {
+		fits = w->lossy || (bytes += op_room(&w->file, op)) <= room;
+		if (!fits && (w->n || !w->file.full))
 			break;
 		lmdb_writer_dequeue(w, op);
-		w->file.counted.errors += w->lossy && op->type == OP_PUT;
-		if (w->lossy && op->type == OP_PUT)
+		lost = op->type == OP_PUT && (w->lossy || !fits);
+		w->refused |= !fits;
+		w->file.counted.errors += lost;
+		if (lost)
 			lmdb_op_lose(op);
 		w->settles |= op->type == OP_SETTLE;
 		w->batch[w->n++] = op;
@@ -133,25 +140,49 @@ static int batch_do(struct lmdb_writer *w, size_t room)
 	return rc;
 }
 
-/* Where the map is full, the pages that one transaction frees can be used by the one after next only, so every try
- * evicts some more. LMDB keeps the pages that a killed process was reading until mdb_reader_check() clears its slot. */
+static bool is_full(int rc)
+{
+	return rc == MDB_MAP_FULL || rc == MDB_TXN_FULL || rc == ENOSPC || rc == EDQUOT;
+}
+
+static int batch_once(struct lmdb_writer *w, int tries)
+{
+	size_t needs = batch_needs(w), room;
+	int rc;
+
+	lmdb_reserve(&w->file, needs);
+	if ((needs || tries) && (rc = lmdb_evict(&w->file, needs, tries)))
+		return rc;
+	if ((rc = lmdb_room(&w->file, &room)))
+		return rc;
+	return batch_do(w, needs < room ? needs : room);
+}
+
+/* Where the map is full, the pages that one transaction frees can be used by the one after next only. LMDB keeps the
+ * pages that a killed process was reading until mdb_reader_check() clears its slot. */
 static int batch_try(struct lmdb_writer *w)
 {
-	size_t limit = FILL(w->file.map_bytes);
-	int dead, rc = 0;
+	int dead, rc;
 
-	for (int tries = 0; tries <= RETRIES; tries++) {
-		size_t room = batch_needs(w);
-
-		rc = room || tries ? lmdb_evict(&w->file, limit - room) : 0;
-		if (!rc)
-			rc = batch_do(w, room);
-		if (rc != MDB_MAP_FULL && rc != MDB_TXN_FULL)
-			break;
+	for (int tries = 0; is_full(rc = batch_once(w, tries)) && tries < RETRIES; tries++)
 		mdb_reader_check(w->file.env, &dead);
-		limit = limit / 4 * 3;
-	}
 	return rc;
+}
+
+/* On a full disk there may be too few pages for removals of many entries, though enough for that of all. */
+static int batch_wipe(struct lmdb_writer *w)
+{
+	MDB_txn *txn;
+	int rc = lmdb_begin(&w->file, &txn);
+
+	if (rc)
+		return rc;
+	if ((rc = lmdb_wipe(&w->file, txn))) {
+		mdb_txn_abort(txn);
+		return rc;
+	}
+	log_warn("lmdb store: %s: the disk has no room for removals; everything is removed", w->file.path);
+	return (rc = mdb_txn_commit(txn)) ? rc : batch_try(w);
 }
 
 static void writer_say(struct lmdb_writer *w, int rc)
@@ -173,18 +204,27 @@ static void batch_failed(struct lmdb_writer *w, int rc)
 		lmdb_close(&w->file);
 }
 
+/* What to say of a batch that came to rc, at first to first. While the disk is full, what was said before holds. */
+static int batch_trouble(const struct lmdb_writer *w, int rc, int first)
+{
+	if (w->file.full && (rc || first || w->refused || w->failing))
+		return w->file.full;
+	return rc ? rc : first;
+}
+
 int lmdb_batch_run(struct lmdb_writer *w)
 {
-	int rc, first = lmdb_reserve(&w->file) ? 0 : ENOSPC;
+	int rc, first;
 
-	w->lossy |= first != 0;
-	rc = batch_try(w);
+	w->refused = false;
+	first = rc = batch_try(w);
 	if (rc && !lmdb_is_damaged(rc) && rc != MDB_PANIC && !w->lossy) {
-		first = rc;
 		w->lossy = true;
 		rc = batch_try(w);
 	}
-	writer_say(w, rc ? rc : first);
+	if (is_full(rc) && w->file.full)
+		rc = batch_wipe(w);
+	writer_say(w, batch_trouble(w, rc, first));
 	w->lossy = rc != 0;
 	if (rc) {
 		batch_failed(w, rc);

@@ -456,7 +456,6 @@ enum check_verdict check_metas(int fd, struct check_found *found)
 	if (!meta_is_right(&c, &m[newest], newest))
 		return c.verdict;
 	found->txnid = m[newest].txnid;
-	found->map_bytes = m[newest].map_bytes;
 	return CHECK_SOUND;
 }
 

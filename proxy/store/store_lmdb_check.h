@@ -19,7 +19,6 @@ struct check_found {
 	const char *fault;             /* DAMAGED: what is wrong, static */
 	uint64_t page;                 /* where */
 	uint64_t txnid;                /* of the newest meta page */
-	uint64_t map_bytes;            /* size of the largest map that any process has had of the file */
 };
 
 /* Checks only what mdb_env_open() relies on: the two meta pages and the length of the file. */

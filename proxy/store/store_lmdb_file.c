@@ -1,11 +1,11 @@
-/* Owns the file of the LMDB store: opening it, its format, its room, and dealing with a damaged one. Must not know:
+/* Owns the file of the LMDB store: opening it, its format, and dealing with a damaged one. Must not know:
  * entries, threads. Invariants: an open file has this build's format, was found sound, and is long enough for every
  * page that LMDB knows; a file that another process has open is never moved.
  *
  * MDB_NOMETASYNC: a transaction's pages reach the disk before the next meta page can point at them, so neither kill -9
  * nor a power cut damages the tree; a power cut may undo the last transaction, which a cache can afford. MDB_NOSYNC
  * would be faster and may leave a broken tree; full sync costs a second flush. Several processes may share the folder:
- * LMDB's writer lock orders them, and the largest cache-lmdb-bytes of those that run counts. */
+ * LMDB's writer lock orders them. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "proxy/base/log.h"
 #include "proxy/store/store_lmdb_check.h"
 
-enum { LMDB_FORMAT = 1, META_TRIES = 100, SLACK_PAGES = 64 };
+enum { LMDB_FORMAT = 1, META_TRIES = 100, };
 /* Error codes beside LMDB's own and those of errno. */
 enum { LMDB_STOPPED = -30601, LMDB_SHARED_DAMAGE = -30602, LMDB_SHARED_FORMAT = -30603 };
 
@@ -30,7 +30,7 @@ static const char format_expected[] = { 'f', LMDB_FORMAT, ENTRY_FORMAT };
 int lmdb_file_init(struct lmdb_file *f, const char *path, size_t map_bytes)
 {
 	f->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	f->option_bytes = f->map_bytes = map_bytes / f->page_bytes * f->page_bytes;
+	f->option_bytes = f->limit_bytes = map_bytes / f->page_bytes * f->page_bytes;
 	f->lock_fd = f->peers_fd = -1;
 	if (getrandom(&f->process, sizeof f->process, 0) != sizeof f->process)
 		return errno;
@@ -46,8 +46,7 @@ void lmdb_file_free(struct lmdb_file *f)
 	free(f->path);
 }
 
-/* Takes the lock for the writer's thread; false: this thread has it already. */
-static bool file_use(struct lmdb_file *f)
+bool lmdb_use(struct lmdb_file *f)
 {
 	if (f->using)
 		return false;
@@ -55,7 +54,7 @@ static bool file_use(struct lmdb_file *f)
 	return f->using = true;
 }
 
-static void file_unuse(struct lmdb_file *f, bool used)
+void lmdb_unuse(struct lmdb_file *f, bool used)
 {
 	if (!used)
 		return;
@@ -91,38 +90,6 @@ static void on_assertion(MDB_env *env, const char *text)
 	(void)env;
 	log_warn("lmdb store: LMDB says: %s", text);
 	lmdb_guard_leave();
-}
-
-int lmdb_remap(struct lmdb_file *f)
-{
-	bool used = file_use(f);
-	MDB_envinfo info;
-	int rc = mdb_env_set_mapsize(f->env, 0);
-
-	if (!rc && !(rc = mdb_env_info(f->env, &info)) && info.me_mapsize > f->map_bytes)
-		f->map_bytes = info.me_mapsize;
-	file_unuse(f, used);
-	return rc ? MDB_PANIC : 0;             /* on failure the file is no longer mapped */
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-int lmdb_begin(struct lmdb_file *f, MDB_txn **txn)
-{
-	int rc;
-
-	atomic_store(&f->waits_since, now_ms());
-	rc = mdb_txn_begin(f->env, NULL, 0, txn);
-	if (rc == MDB_MAP_RESIZED && !(rc = lmdb_remap(f)))
-		rc = mdb_txn_begin(f->env, NULL, 0, txn);
-	atomic_store(&f->waits_since, 0);
-	return rc;
 }
 
 /* ---- opening ---- */
@@ -300,12 +267,15 @@ static int file_open_env(struct lmdb_file *f)
 
 	if (rc)
 		return rc;
-	f->map_bytes = !f->alone && found.map_bytes > f->option_bytes ? found.map_bytes : f->option_bytes;
+	f->limit_bytes = f->option_bytes;
+	f->full = 0;
+	f->last_txn = 0;
+	f->alone_since = 0;
 	if ((rc = mdb_env_create(&f->env))) {
 		f->env = NULL;
 		return rc;
 	}
-	if ((rc = mdb_env_set_mapsize(f->env, f->map_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 4)) ||
+	if ((rc = mdb_env_set_mapsize(f->env, f->limit_bytes)) || (rc = mdb_env_set_maxdbs(f->env, 4)) ||
 	    (rc = mdb_env_set_assert(f->env, on_assertion)) ||
 	    (rc = mdb_env_open(f->env, f->path, MDB_NOMETASYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600)) ||
 	    (rc = mdb_reader_check(f->env, &dead)) || (rc = file_check(f)) || (rc = file_fill(f)))
@@ -358,43 +328,26 @@ static int file_open(struct lmdb_file *f)
 
 int lmdb_open(struct lmdb_file *f)
 {
-	bool used = file_use(f);
+	bool used = lmdb_use(f);
 	int rc = file_open(f);
 
 	if (rc)
 		file_close(f);
-	file_unuse(f, used);
+	lmdb_unuse(f, used);
 	return rc;
 }
 
 void lmdb_close(struct lmdb_file *f)
 {
-	bool used = file_use(f);
+	bool used = lmdb_use(f);
 
 	file_close(f);
-	file_unuse(f, used);
+	lmdb_unuse(f, used);
 }
 
 void lmdb_fault(struct lmdb_file *f)
 {
-	file_use(f);
+	lmdb_use(f);
 	f->read = NULL;
-	file_unuse(f, true);
-}
-
-/* Keeps some pages behind the last one for removals, which thus work even where the file system is full. */
-bool lmdb_reserve(struct lmdb_file *f)
-{
-	MDB_envinfo info;
-	off_t end, most = (off_t)f->map_bytes, want = (off_t)(SLACK_PAGES * f->page_bytes);
-	int fd;
-
-	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd))
-		return true;
-	end = (off_t)((info.me_last_pgno + 1) * f->page_bytes);
-	if (end >= most)
-		return true;
-	if (want > most - end)
-		want = most - end;
-	return !fallocate(fd, FALLOC_FL_KEEP_SIZE, end, want) || (errno != ENOSPC && errno != EDQUOT);
+	lmdb_unuse(f, true);
 }

@@ -22,7 +22,11 @@ struct lmdb_file {
 	MDB_env *env;                          /* NULL: not open */
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
 	MDB_dbi entries, order, meta, marks;
-	size_t map_bytes;                      /* the largest size that the file may come to */
+	size_t limit_bytes;                    /* what all processes of the file let it come to, as last seen */
+	int full;                              /* why the file system lets the file not grow; 0: it may grow */
+	size_t spare_pages;                    /* behind the end of the file, which it has all the same */
+	size_t last_txn;                       /* the latest that was begun to write */
+	int64_t alone_since;                   /* in ms: since when no other process was seen; 0: not known */
 	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
 	uint64_t process;                      /* this process, as marks name it */
@@ -34,10 +38,10 @@ struct lmdb_file {
 	struct store_stats counted;
 };
 
-/* Shares of the map. Entries fill it up to FILL; the rest is for pages that LMDB cannot use again yet. One batch, and
+/* Shares of the limit. Entries fill it up to FILL; the rest is for pages that LMDB cannot use again yet. One batch, and
  * one entry, takes no more than PIECE. */
-#define FILL(map) ((map) / 4 * 3)
-#define PIECE(map) ((map) / 16)
+#define FILL(limit) ((limit) / 4 * 3)
+#define PIECE(limit) ((limit) / 16)
 
 /* The tables, in a transaction. All return LMDB's error, 0: none. A key that is not there is no error. */
 /* *entry: one reference, or NULL */
@@ -49,9 +53,10 @@ int lmdb_purge(struct lmdb_file *, MDB_txn *, const struct store_op *) __attribu
 int lmdb_wipe(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
 /* the number of entries, and the bytes of all pages of the tables */
 int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *bytes) __attribute__((warn_unused_result));
-/* Removes the oldest entries until no more than limit bytes are taken, in a transaction of its own: later transactions
- * can use its pages. */
-int lmdb_evict(struct lmdb_file *, size_t limit) __attribute__((warn_unused_result));
+/* Removes the oldest entries, though not very many at once, until needs bytes have room in the limit, in a transaction
+ * of its own: later transactions can use its pages. tries: how often there was no room before; then the transaction is
+ * made even where it has nothing to do, and leaves more room each time unless the file system is full. */
+int lmdb_evict(struct lmdb_file *, size_t needs, int tries) __attribute__((warn_unused_result));
 
 /* The purges that the file remembers (store_lmdb_marks.c). */
 enum { LMDB_MARK_URL = 255, LMDB_NEWS = 32 };
@@ -89,15 +94,23 @@ void lmdb_close(struct lmdb_file *);
  * ended, since LMDB would free what stood on its stack; the end of the thread releases the writer's lock. Another
  * thread then closes the file. */
 void lmdb_fault(struct lmdb_file *);
-/* begins a write transaction; waits for any other process that writes */
-int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result));
-/* called after MDB_MAP_RESIZED, when another process has made the file larger */
-int lmdb_remap(struct lmdb_file *) __attribute__((warn_unused_result));
+/* for changes of the file that lookups must not see; false: this thread has the lock already */
+bool lmdb_use(struct lmdb_file *);
+void lmdb_unuse(struct lmdb_file *, bool used);
 bool lmdb_is_damaged(int rc);
 bool lmdb_is_misconfigured(int rc);                    /* waiting will not help */
 const char *lmdb_strerror(int rc);
-/* Keeps room in the file system for removals; false: the file system is full. */
-bool lmdb_reserve(struct lmdb_file *);
+/* Its room (store_lmdb_room.c). */
+/* begins a write transaction, in which limit_bytes is right; waits for any other process that writes */
+int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result));
+/* called after MDB_MAP_RESIZED, when another process has made the file larger */
+int lmdb_remap(struct lmdb_file *) __attribute__((warn_unused_result));
+/* makes sure that the transaction is written: only then may later ones use the pages that earlier ones have freed */
+int lmdb_turn(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
+/* Takes room in the file system for so many bytes of entries, and for removals behind them; sets full. */
+void lmdb_reserve(struct lmdb_file *, size_t needs);
+/* the bytes that a batch may need where the file system is full; SIZE_MAX: it is not */
+int lmdb_room(struct lmdb_file *, size_t *bytes) __attribute__((warn_unused_result));
 /* lock.mdb, and setting damaged files aside (store_lmdb_lock.c). */
 int lmdb_lock_prepare(struct lmdb_file *) __attribute__((warn_unused_result));
 bool lmdb_lock_alone(struct lmdb_file *);
@@ -126,6 +139,7 @@ struct lmdb_writer {
 	bool lossy;                            /* entries of the next batch become removals */
 	unsigned faults;                       /* since a batch was last written */
 	bool failing;                          /* a failure was logged and has not ended */
+	bool refused;                          /* the batch leaves out an entry, for want of room on the disk */
 };
 enum { OPEN_PENDING = -1 };
 struct lmdb_pending;

@@ -23,16 +23,17 @@ bool lmdb_lock_alone(struct lmdb_file *f)
 	return !fcntl(f->lock_fd, F_SETLK, &first);
 }
 
-/* Every page is written now: LMDB maps the file, and a page for which the file system has no room later is a SIGBUS. */
+/* Every page is written now: LMDB maps the file, and a page for which the file system has no room later is a SIGBUS.
+ * Pages that the file has already are kept. */
 static int lock_fill(struct lmdb_file *f)
 {
 	static const char zeros[LOCK_BYTES];
 	ssize_t n;
 
-	if (ftruncate(f->lock_fd, 0))
-		return errno;
 	n = pwrite(f->lock_fd, zeros, sizeof zeros, 0);
-	return n == (ssize_t)sizeof zeros ? 0 : n < 0 ? errno : ENOSPC;
+	if (n != (ssize_t)sizeof zeros)
+		return n < 0 ? errno : ENOSPC;
+	return ftruncate(f->lock_fd, sizeof zeros) ? errno : 0;
 }
 
 static int lock_open(const struct lmdb_file *f, int *fd)
@@ -63,7 +64,7 @@ int lmdb_set_aside(struct lmdb_file *f)
 	if (snprintf(from, sizeof from, "%s/data.mdb", f->path) >= (int)sizeof from ||
 	    snprintf(to, sizeof to, "%s/data.mdb.damaged", f->path) >= (int)sizeof to)
 		return ENAMETOOLONG;
-	if (!rename(from, to))
+	if (!f->full && !rename(from, to))
 		log_warn("lmdb store: %s: it starts empty; the damaged file is %s now", f->path, to);
 	else if (!unlink(from))
 		log_warn("lmdb store: %s: it starts empty; the damaged file could not be kept", f->path);

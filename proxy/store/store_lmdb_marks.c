@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MARKS_MIN_KEPT = 64, MARKS_MAX_KEPT = 4096, MARKS_SHARE = 1 << 14 /* of the map, for each */ };
+enum { MARKS_MIN_KEPT = 64, MARKS_MAX_KEPT = 4096, MARKS_SHARE = 1 << 14 /* of the limit, for each */ };
 enum { KIND_BEGIN = PURGE_ALL + 1 };   /* not a purge, but the first mark of a new file */
 
 struct mark_head { uint64_t process, asked; int64_t now; uint8_t kind, soft; };
@@ -72,7 +72,7 @@ static uint64_t now_us(void)
 
 static size_t marks_kept(const struct lmdb_file *f)
 {
-	size_t n = f->map_bytes / MARKS_SHARE;
+	size_t n = f->limit_bytes / MARKS_SHARE;
 
 	return n < MARKS_MIN_KEPT ? MARKS_MIN_KEPT : n > MARKS_MAX_KEPT ? MARKS_MAX_KEPT : n;
 }

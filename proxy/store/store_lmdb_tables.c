@@ -12,6 +12,8 @@
 
 /* LMDB takes keys of up to 511 bytes. */
 enum { KEY_CUT = 480, KEY_MAX_BYTES = KEY_CUT + 8 };
+/* One transaction evicts no more entries, so that no other process waits for long. */
+enum { EVICT_MAX = 4096 };
 
 struct lmdb_key { char bytes[KEY_MAX_BYTES]; size_t len; };
 struct lmdb_order { int64_t stale; struct lmdb_key key; };
@@ -136,7 +138,7 @@ int lmdb_put(struct lmdb_file *f, MDB_txn *txn, const struct entry *e)
 		return rc;
 	key_make(&o.key, e->key, e->key_len);
 	rc = lmdb_delete(f, txn, &o.key);
-	if (rc || !e->key_len || e->bytes > PIECE(f->map_bytes) || !(packed = entry_pack(e, &len)))
+	if (rc || !e->key_len || e->bytes > PIECE(f->limit_bytes) || !(packed = entry_pack(e, &len)))
 		return rc;
 	k = key_val(&o.key);
 	v.mv_size = len + sizeof number;
@@ -299,20 +301,32 @@ static int evict_down(struct lmdb_file *f, MDB_txn *txn, size_t limit)
 
 	if (rc || bytes <= limit || (rc = mdb_cursor_open(txn, f->order, &cursor)))
 		return rc;
-	while (!rc && bytes > limit && !(rc = evict_oldest(f, txn, cursor)))
-		rc = lmdb_measure(f, txn, &entries, &bytes);
+	for (int i = 0; !rc && bytes > limit && i < EVICT_MAX; i++)
+		if (!(rc = evict_oldest(f, txn, cursor)))
+			rc = lmdb_measure(f, txn, &entries, &bytes);
 	mdb_cursor_close(cursor);
 	return rc == MDB_NOTFOUND ? evict_rest(f, txn, entries) : rc;
 }
 
-int lmdb_evict(struct lmdb_file *f, size_t limit)
+/* What entries may take in an open transaction. LMDB may need some of the pages that are evicted for longer, such as
+ * those that a killed process was reading, so every try evicts more. */
+static size_t evict_limit(const struct lmdb_file *f, size_t needs, int tries)
+{
+	size_t limit = FILL(f->limit_bytes), most = 2 * PIECE(f->limit_bytes);
+
+	for (int i = 0; i < tries && !f->full; i++)
+		limit = limit / 4 * 3;
+	return limit - (needs < most ? needs : most);
+}
+
+int lmdb_evict(struct lmdb_file *f, size_t needs, int tries)
 {
 	MDB_txn *txn;
 	int rc = lmdb_begin(f, &txn);
 
 	if (rc)
 		return rc;
-	if ((rc = evict_down(f, txn, limit))) {
+	if ((rc = evict_down(f, txn, evict_limit(f, needs, tries))) || (tries && (rc = lmdb_turn(f, txn)))) {
 		mdb_txn_abort(txn);
 		return rc;
 	}

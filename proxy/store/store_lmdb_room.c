@@ -1,0 +1,235 @@
+/* Owns the room that the LMDB store has: the limit that all processes of one file keep to, the size of this process's
+ * map, what a full file system leaves. On the writer's thread. Must not know: entries, operations, opening the file.
+ *
+ * The limit is the largest cache-lmdb-bytes of the processes that have the file open, and stands in the file (table
+ * "meta"): every write transaction reads it first. A process with a larger one raises it. One with a smaller one
+ * lowers it only while no other process has the file open: at once if the file was never used with two sizes, else
+ * after LIMIT_KEPT_MS, since the process with the larger one may be about to come back.
+ *
+ * Where the file system is full, the file does not grow, and the map ends where the file does: then LMDB writes to the
+ * pages that it has, and says MDB_MAP_FULL where it has none. SLACK_PAGES behind the end are taken from the file system
+ * in time, and RESERVED_PAGES of the free ones are left, so that removals always have some.
+ * Invariants: entries that are there are not removed because the file system is full; no transaction begins with a map
+ * that is smaller than the file. */
+#include "proxy/store/store_lmdb_internal.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+enum { SLACK_PAGES = 64, SLACK_SHARE = 256 /* of the file */, RESERVED_PAGES = 32, BEGIN_TRIES = 5 };
+enum { LIMIT_KEPT_MS = 10 * 60 * 1000 };
+
+/* ---- the limit ---- */
+
+struct limit { uint64_t bytes; bool shared; };         /* shared: two sizes were in use at the same time */
+
+static char limit_name[] = "limit";
+enum { LIMIT_BYTES = sizeof(uint64_t) + 1 };
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* bytes 0: none stands there. */
+static int limit_get(struct lmdb_file *f, MDB_txn *txn, struct limit *l)
+{
+	MDB_val k = { sizeof limit_name, limit_name }, v;
+	int rc = mdb_get(txn, f->meta, &k, &v);
+
+	*l = (struct limit){ 0 };
+	if (!rc && v.mv_size == LIMIT_BYTES) {
+		memcpy(&l->bytes, v.mv_data, sizeof l->bytes);
+		l->bytes = le64toh(l->bytes) / f->page_bytes * f->page_bytes;
+		l->shared = ((char *)v.mv_data)[sizeof l->bytes];
+	}
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static int limit_put(struct lmdb_file *f, MDB_txn *txn, const struct limit *l)
+{
+	uint64_t bytes = htole64(l->bytes);
+	char value[LIMIT_BYTES];
+	MDB_val k = { sizeof limit_name, limit_name }, v = { sizeof value, value };
+
+	memcpy(value, &bytes, sizeof bytes);
+	value[sizeof bytes] = l->shared;
+	return mdb_put(txn, f->meta, &k, &v, 0);
+}
+
+/* Whether another process has the file open: it holds a lock on the first byte of lock.mdb. */
+static bool is_shared(const struct lmdb_file *f)
+{
+	struct flock first = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
+
+	return fcntl(f->lock_fd, F_GETLK, &first) || first.l_type != F_UNLCK;
+}
+
+/* Whether this process may lower the limit. A transaction that it did not make shows that another process was here. */
+static bool limit_may_fall(struct lmdb_file *f, MDB_txn *txn, const struct limit *l, bool shared)
+{
+	bool disturbed = shared || mdb_txn_id(txn) > f->last_txn + 1;
+	int64_t now = now_ms();
+
+	f->last_txn = mdb_txn_id(txn);
+	if (disturbed || !f->alone_since)
+		f->alone_since = now;
+	return !shared && (!l->shared || now - f->alone_since >= LIMIT_KEPT_MS);
+}
+
+/* Reads the limit, in a write transaction, and raises or lowers it. */
+static int limit_settle(struct lmdb_file *f, MDB_txn *txn)
+{
+	bool shared = is_shared(f), falls;
+	struct limit was, is;
+	int rc = limit_get(f, txn, &was);
+
+	if (rc)
+		return rc;
+	falls = limit_may_fall(f, txn, &was, shared);
+	is.bytes = f->option_bytes < was.bytes && !falls ? was.bytes : f->option_bytes;
+	is.shared = (was.shared && is.bytes >= was.bytes) || (shared && was.bytes && was.bytes != f->option_bytes);
+	f->limit_bytes = is.bytes;
+	return is.bytes == was.bytes && is.shared == was.shared ? 0 : limit_put(f, txn, &is);
+}
+
+int lmdb_turn(struct lmdb_file *f, MDB_txn *txn)
+{
+	struct limit l;
+	int rc = limit_get(f, txn, &l);
+
+	return rc ? rc : limit_put(f, txn, &l);
+}
+
+/* ---- the map ---- */
+
+static size_t file_end(const struct lmdb_file *f, const MDB_envinfo *info)
+{
+	return (info->me_last_pgno + 1) * f->page_bytes;
+}
+
+/* Gives the map the size that it should have: that of the limit, or of the file where that is larger or must not grow.
+ * MDB_PANIC: the file is no longer mapped. */
+static int map_fit(struct lmdb_file *f)
+{
+	MDB_envinfo info;
+	size_t end, wanted;
+	int rc = mdb_env_info(f->env, &info);
+	bool used;
+
+	if (rc)
+		return rc;
+	end = file_end(f, &info);
+	wanted = f->full ? end + f->spare_pages * f->page_bytes : f->limit_bytes;
+	if (wanted < end)
+		wanted = end;
+	if (wanted == info.me_mapsize)
+		return 0;
+	used = lmdb_use(f);
+	rc = mdb_env_set_mapsize(f->env, wanted);
+	lmdb_unuse(f, used);
+	return rc ? MDB_PANIC : 0;
+}
+
+int lmdb_remap(struct lmdb_file *f)
+{
+	return map_fit(f);
+}
+
+/* One try: MDB_MAP_RESIZED where the map has to be made anew, for the file is larger or the limit is. */
+static int begin_once(struct lmdb_file *f, MDB_txn **txn)
+{
+	size_t limit = f->limit_bytes;
+	int rc = map_fit(f);
+
+	if (rc || (rc = mdb_txn_begin(f->env, NULL, 0, txn)) || !f->read)
+		return rc;                     /* while the file is being opened there may be no tables yet */
+	if (!(rc = limit_settle(f, *txn)) && f->limit_bytes > limit && !f->full)
+		rc = MDB_MAP_RESIZED;
+	if (rc)
+		mdb_txn_abort(*txn);
+	return rc;
+}
+
+int lmdb_begin(struct lmdb_file *f, MDB_txn **txn)
+{
+	int rc = MDB_MAP_RESIZED;
+
+	atomic_store(&f->waits_since, now_ms());
+	for (int i = 0; i < BEGIN_TRIES && rc == MDB_MAP_RESIZED; i++)
+		rc = begin_once(f, txn);
+	atomic_store(&f->waits_since, 0);
+	return rc;
+}
+
+/* ---- the file system ---- */
+
+/* 0, or why the file system has no room for that. One that cannot tell is asked by writing. */
+static int take_room(int fd, size_t at, size_t bytes)
+{
+	if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes))
+		return 0;
+	return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? errno : 0;
+}
+
+void lmdb_reserve(struct lmdb_file *f, size_t needs)
+{
+	MDB_envinfo info;
+	size_t end, wanted;
+	int fd;
+
+	f->full = 0;
+	f->spare_pages = 0;
+	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd) || (end = file_end(f, &info)) >= f->limit_bytes)
+		return;
+	f->spare_pages = SLACK_PAGES + info.me_last_pgno / SLACK_SHARE;
+	if (f->spare_pages > (f->limit_bytes - end) / f->page_bytes)
+		f->spare_pages = (f->limit_bytes - end) / f->page_bytes;
+	wanted = f->spare_pages * f->page_bytes + needs;
+	f->full = take_room(fd, end, wanted < f->limit_bytes - end ? wanted : f->limit_bytes - end);
+	while (f->full && f->spare_pages && take_room(fd, end, f->spare_pages * f->page_bytes))
+		f->spare_pages /= 2;
+}
+
+/* The number of pages in LMDB's lists of free ones, each of which begins with its length. */
+static int count_free(MDB_txn *txn, size_t *pages)
+{
+	enum { FREE_LISTS = 0 };
+	MDB_cursor *cursor;
+	MDB_val k, v;
+	size_t n;
+	int rc = mdb_cursor_open(txn, FREE_LISTS, &cursor);
+
+	if (rc)
+		return rc;
+	while (!(rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))) {
+		memcpy(&n, v.mv_data, sizeof n);
+		*pages += n;
+	}
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int lmdb_room(struct lmdb_file *f, size_t *bytes)
+{
+	size_t pages = f->spare_pages;
+	MDB_txn *txn;
+	int rc;
+
+	*bytes = SIZE_MAX;
+	if (!f->full)
+		return 0;
+	*bytes = 0;
+	if ((rc = mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn)))
+		return rc == MDB_MAP_RESIZED ? 0 : rc;
+	rc = count_free(txn, &pages);
+	mdb_txn_abort(txn);
+	*bytes = pages > RESERVED_PAGES ? (pages - RESERVED_PAGES) * f->page_bytes : 0;
+	return rc;
+}
