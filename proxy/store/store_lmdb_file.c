@@ -268,6 +268,7 @@ static int file_open_env(struct lmdb_file *f)
 	if (rc)
 		return rc;
 	f->limit_bytes = f->option_bytes;
+	f->most_bytes = 0;
 	f->full = 0;
 	f->last_txn = 0;
 	f->alone_since = 0;

@@ -23,6 +23,7 @@ struct lmdb_file {
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
 	MDB_dbi entries, order, meta, marks;
 	size_t limit_bytes;                    /* what all processes of the file let it come to, as last seen */
+	size_t most_bytes;                     /* of a file that was larger when the limit fell; 0: it was not */
 	int full;                              /* why the file system lets the file not grow; 0: it may grow */
 	size_t spare_pages;                    /* behind the end of the file, which it has all the same */
 	size_t last_txn;                       /* the latest that was begun to write */

@@ -114,8 +114,16 @@ static size_t file_end(const struct lmdb_file *f, const MDB_envinfo *info)
 	return (info->me_last_pgno + 1) * f->page_bytes;
 }
 
-/* Gives the map the size that it should have: that of the limit, or of the file where that is larger or must not grow.
- * MDB_PANIC: the file is no longer mapped. */
+/* What the file may come to. One that is larger than the limit already, because the limit fell, gets some pages more,
+ * once: LMDB has no others for the removal of what is too much. */
+static size_t file_most(struct lmdb_file *f, size_t end)
+{
+	if (end > f->limit_bytes && !f->most_bytes)
+		f->most_bytes = end + (SLACK_PAGES + end / f->page_bytes / SLACK_SHARE) * f->page_bytes;
+	return f->most_bytes > f->limit_bytes ? f->most_bytes : f->limit_bytes;
+}
+
+/* Gives the map the size that the file may come to. MDB_PANIC: the file is no longer mapped. */
 static int map_fit(struct lmdb_file *f)
 {
 	MDB_envinfo info;
@@ -126,7 +134,7 @@ static int map_fit(struct lmdb_file *f)
 	if (rc)
 		return rc;
 	end = file_end(f, &info);
-	wanted = f->full ? end + f->spare_pages * f->page_bytes : f->limit_bytes;
+	wanted = f->full ? end + f->spare_pages * f->page_bytes : file_most(f, end);
 	if (wanted < end)
 		wanted = end;
 	if (wanted == info.me_mapsize)
@@ -181,18 +189,22 @@ static int take_room(int fd, size_t at, size_t bytes)
 void lmdb_reserve(struct lmdb_file *f, size_t needs)
 {
 	MDB_envinfo info;
-	size_t end, wanted;
+	size_t end, wanted, most;
 	int fd;
 
 	f->full = 0;
 	f->spare_pages = 0;
-	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd) || (end = file_end(f, &info)) >= f->limit_bytes)
+	if (mdb_env_info(f->env, &info) || mdb_env_get_fd(f->env, &fd))
+		return;
+	end = file_end(f, &info);
+	most = file_most(f, end);
+	if (end >= most)
 		return;
 	f->spare_pages = SLACK_PAGES + info.me_last_pgno / SLACK_SHARE;
-	if (f->spare_pages > (f->limit_bytes - end) / f->page_bytes)
-		f->spare_pages = (f->limit_bytes - end) / f->page_bytes;
+	if (f->spare_pages > (most - end) / f->page_bytes)
+		f->spare_pages = (most - end) / f->page_bytes;
 	wanted = f->spare_pages * f->page_bytes + needs;
-	f->full = take_room(fd, end, wanted < f->limit_bytes - end ? wanted : f->limit_bytes - end);
+	f->full = take_room(fd, end, wanted < most - end ? wanted : most - end);
 	while (f->full && f->spare_pages && take_room(fd, end, f->spare_pages * f->page_bytes))
 		f->spare_pages /= 2;
 }
