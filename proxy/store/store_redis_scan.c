@@ -40,7 +40,7 @@ static void scan_mark(struct store_redis *r, struct store_op *op, redisCallbackF
 	struct text key = { 0 };
 
 	text_puts(&key, r->prefix);
-	text_puts(&key, "\n");
+	text_puts(&key, "!");
 	if (key.failed)
 		redis_failed(r, op);
 	else
@@ -103,7 +103,7 @@ static void redis_scanned_key(struct store_redis *r, const struct store_op *op, 
 	struct slice key = { name->str, name->len };
 
 	if (name->type != REDIS_REPLY_STRING || key.len < prefix + url || memcmp(key.at, r->prefix, prefix) ||
-	    (key.len > prefix && key.at[prefix] == '\n') || memcmp(key.at + prefix, op->key, url))
+	    (key.len > prefix && key.at[prefix] == '!') || memcmp(key.at + prefix, op->key, url))
 		return;
 	r->scanned++;
 	if (op->soft)

@@ -1,9 +1,9 @@
 /* Owns the scripts that the Redis server runs for the store, and what their replies say: a purge and its mark, and an
  * entry and its judgement, are one command each, so that nothing comes between. Must not know: when they are run.
  *
- * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. PREFIX "\nmarks" is a stream
+ * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. PREFIX "!marks" is a stream
  * of the latest purges, by the server's clock: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n
- * when, p the process, a how many it had asked for by then, u the URL. PREFIX "\nseen" is a hash of the processes: the
+ * when, p the process, a how many it had asked for by then, u the URL. PREFIX "!seen" is a hash of the processes: the
  * latest purge that each knows, and until when it counts as alive, in ms. */
 #include "proxy/store/store_redis_internal.h"
 
@@ -126,7 +126,7 @@ static struct slice digits(char *to, uint64_t n)
 static void own_key(struct store_redis *r, struct text *key, const char *name)
 {
 	text_puts(key, r->prefix);
-	text_puts(key, "\n");
+	text_puts(key, "!");
 	text_puts(key, name);
 }
 

@@ -227,7 +227,7 @@ def variants_in(server):
     """The language of each variant that the server holds, and how long it keeps what it holds at most."""
     keys = server.ask("KEYS", "*http*")
     fields = [field for key in keys for field in server.ask("HKEYS", key) if field.startswith(b"=")]
-    return {field.split(b"=")[-1].strip() for field in fields if b"\n" in field}, max((server.ask("TTL", key) for key in keys), default=0)
+    return {re.search(rb"language.(\w+)", field)[1] for field in fields if b"language" in field}, max((server.ask("TTL", key) for key in keys), default=0)
 
 
 def test_redis_variants_end_each_by_itself(start, origin, redis):
