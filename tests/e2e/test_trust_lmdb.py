@@ -1,14 +1,17 @@
 """What an LMDB store may meet: other processes with other sizes, or with its lock; damaged files; a full file system."""
 import contextlib
+import errno
 import fcntl
 import os
 import random
+import struct
 import subprocess
 import sys
 
 import pytest
 
 from pages import FRESH, Site, page, was_hit
+from preload import Preload, build
 from wire import TIMEOUT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -285,3 +288,62 @@ def test_trust_16_no_room_loses_one_write_only(start, origin, numbers, disk):
     proxy.stop()
     proxy = start(origin, *options(disk / "store"))
     assert hits(proxy, range(500, 510)) == 10
+
+
+# ---- a disk that refuses ----
+
+class Disk(Preload):
+    """data.mdb cannot be made longer, or cannot be written to at all."""
+
+    def refuses(self, grows=0, writes=0):
+        self.page[:16] = struct.pack("@qq", grows, writes)
+
+
+@pytest.fixture(scope="session")
+def disk_library(tmp_path_factory):
+    return build("disk", str(tmp_path_factory.mktemp("disk")))
+
+
+@pytest.fixture
+def refusing(disk_library, tmp_path):
+    return Disk(disk_library, "DISK", tmp_path / "refuses", 16)
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT], ids=errno.errorcode.get)
+def test_a_file_that_cannot_grow_keeps_what_it_has(start, origin, numbers, filled, refusing, error):
+    """Issue 31, A 7: what is new has no room, what is there stays; a purge gives its pages to what is new."""
+    proxy = start(origin, *options(filled), env=refusing.env)
+    refusing.refuses(grows=error)
+    hits(proxy, range(100, 200))
+    proxy.says("what cannot be written is not stored")
+    assert os.strerror(error) in proxy.err.text()
+    proxy.stop()
+    proxy = start(origin, *options(filled), env=refusing.env)
+    assert hits(proxy, range(20)) == 20
+    assert proxy.get("/", "X-Purge: all", method="PURGE").status == 200
+    assert hits(proxy, range(10)) == 0
+    proxy.stop()
+    proxy = start(origin, *options(filled), env=refusing.env)
+    assert hits(proxy, range(10)) == 10
+    refusing.refuses()
+    assert hits(proxy, range(200, 250)) == 0
+    proxy.stop()
+    assert hits(start(origin, *options(filled)), range(200, 250)) == 50
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EROFS, errno.ENOSPC], ids=errno.errorcode.get)
+def test_a_file_that_cannot_be_written_is_read(start, origin, numbers, filled, refusing, error):
+    """What is purged meanwhile is owed; once the disk takes writes again, all is as before."""
+    proxy = start(origin, *options(filled), env=refusing.env)
+    refusing.refuses(writes=error)
+    hits(proxy, range(100, 110))
+    proxy.says(os.strerror(error))
+    assert proxy.get("/3", method="PURGE").status == 202
+    numbers["/3"] = page("Cache-Control: no-store", body=numbered("/3"))
+    assert not right(proxy, "/3") and hits(proxy, [*range(3), *range(4, 20)]) == 19
+    refusing.refuses()
+    proxy.says("it takes entries again")
+    assert hits(proxy, range(200, 210)) == 0
+    proxy.stop()
+    proxy = start(origin, *options(filled))
+    assert not right(proxy, "/3") and hits(proxy, [*range(3), *range(4, 20), *range(200, 210)]) == 29
