@@ -103,6 +103,8 @@ static void reload_publish(struct server *s, struct reload_report *report)
 		takeover_report(s->takeover, report);
 	if (s->admin)
 		admin_report(s->admin, report);
+	if (report->result == RELOAD_PARTLY)
+		log_warn("reload: %s", text);
 	if (!report->trial) {
 		snprintf(status, sizeof status, "%s%s", report->result == RELOAD_REFUSED ? "" : "ready; ", text);
 		notify_ready(&s->notify, status);

@@ -57,6 +57,7 @@ def test_the_exit_status_is_the_outcome(served, way, tmp_path):
     assert via(proxy) == "two"
     write("via = three\nworkers = 3\n")
     status, out, said = run("reload", *words)
+    proxy.says("reload: the configuration was read again, but in part; 1 of the changed options need a restart")
     assert status == IN_PART and "in part" in out and said == \
         f"utfeed: warning: {tmp_path}/utfeed.conf:{lines + 2}: workers: {WAITS}; the former one stays in force\n"
     assert via(proxy) == "three"
