@@ -38,6 +38,11 @@ const char *failure_text(enum failure_kind e)
 	return failures[e].text;
 }
 
+bool failure_refuses(enum failure_kind e)
+{
+	return e == FAILURE_IP_PROHIBITED || e == FAILURE_OWN_LISTENER;
+}
+
 int failure_status(enum failure_kind e)
 {
 	return failures[e].status;

@@ -4,6 +4,8 @@
 #ifndef UTFEED_PROXY_BASE_FAILURE_H
 #define UTFEED_PROXY_BASE_FAILURE_H
 
+#include <stdbool.h>
+
 enum failure_kind {
 	FAILURE_NONE = 0,
 #define FAILURE(id, token, status, text) FAILURE_##id,
@@ -26,5 +28,7 @@ void failure_set(struct failure *, enum failure_kind, const char *fmt, ...) __at
 const char *failure_token(enum failure_kind);
 const char *failure_text(enum failure_kind);
 int failure_status(enum failure_kind);
+/* Whether utfeed refused the destination before it connected. */
+bool failure_refuses(enum failure_kind);
 
 #endif

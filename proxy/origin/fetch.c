@@ -209,7 +209,7 @@ void fetch_fail(struct fetch *f)
 	stats_count(&loop_stats(fetch_loop(f))->failures[f->failure.error], 1);
 	if (f->request.record)
 		f->request.record->failure = f->failure.error;
-	if (f->failure.error != FAILURE_IP_PROHIBITED)      /* already counted as destinations_refused */
+	if (!failure_refuses(f->failure.error))     /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||

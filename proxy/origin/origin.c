@@ -21,7 +21,7 @@
 #include "proxy/settings/guard.h"
 #include "proxy/settings/parent.h"
 
-#define ORIGIN_OWN "own listener"
+static const char origin_own[] = "own listener";
 
 /* A connection under way to one address. */
 struct attempt {
@@ -66,7 +66,7 @@ static void origin_end(struct origin *o, struct conn *conn)
 	void *arg = o->arg;
 	struct failure failure = o->failure;
 
-	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure.error == FAILURE_IP_PROHIBITED);
+	stats_add(loop_stats(o->loop), STAT_DESTINATIONS_REFUSED, !conn && failure_refuses(failure.error));
 	o->conn = NULL;
 	origin_cancel(&o);
 	ready(arg, conn, conn ? NULL : &failure);
@@ -123,6 +123,12 @@ static void origin_note(struct origin *o, enum failure_kind error, int err)
 		failure_set(&o->failure, error, "%s%s", origin_whose(o), strerror(err));
 }
 
+/* why: origin_own, or what the guard says. */
+static void origin_note_refusal(struct origin *o, const char *whose, const char *why)
+{
+	failure_set(&o->failure, why == origin_own ? FAILURE_OWN_LISTENER : FAILURE_IP_PROHIBITED, "%s%s", whose, why);
+}
+
 static void origin_on_attempt(void *arg, enum conn_event event);
 
 /* Whether the address must not be connected to: the guard refuses it, or it is our own. The reason is noted only if no
@@ -133,10 +139,10 @@ static bool origin_is_closed(struct origin *o, const struct resolve_address *a)
 	const char *why = o->guard ? guard_check_address(o->guard, &o->pass, address) : NULL;
 
 	if (!why && own_sockets_have(address))
-		why = ORIGIN_OWN;
+		why = origin_own;
 	if (why && (o->failure.error == FAILURE_NONE || o->failure.error == FAILURE_DNS_ERROR ||
 	    o->failure.error == FAILURE_DNS_TIMEOUT))
-		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s%s", origin_whose(o), why);
+		origin_note_refusal(o, origin_whose(o), why);
 	return why;
 }
 
@@ -372,7 +378,7 @@ static const char *origin_check_name(struct origin *o, const struct origin_targe
 	const char *why = target->guard ? origin_ask_guard(o, target) : NULL;
 
 	if (!why && o->parent && own_sockets_have_host(target->host, target->port))
-		why = ORIGIN_OWN;
+		why = origin_own;
 	return why;
 }
 
@@ -399,7 +405,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->timer.fire = origin_on_timeout;
 	o->pace.fire = origin_on_pace;
 	if ((why = origin_check_name(o, target))) {
-		failure_set(&o->failure, FAILURE_IP_PROHIBITED, "%s", why);
+		origin_note_refusal(o, "", why);
 		loop_defer(l, &o->refuse);
 		return o;
 	}

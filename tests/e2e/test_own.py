@@ -18,7 +18,7 @@ from test_life import giving
 from wire import message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
-OWN = 'error=destination_ip_prohibited; details="own listener"'
+OWN = 'error=proxy_loop_detected; details="own listener"'
 EVERYWHERE = ("--allow", "0.0.0.0/0:*", "--allow", "[::/0]:*", "--allow", "*:*")
 
 
@@ -31,7 +31,7 @@ def open_wide(start):
 
 
 def refused(got):
-    return got.status == 403 and OWN in got["Proxy-Status"]
+    return got.status == 502 and OWN in got["Proxy-Status"]
 
 
 def sockets_of(admin):
@@ -124,7 +124,7 @@ def test_by_parents(open_wide):
     port = server_port()
     circle = open_wide("--listen", f"127.0.0.1:{port}", "--http-proxy", f"127.0.0.1:{port}")
     got = circle.proxy.get("/http://feeds.test/")
-    assert got.status == 403 and 'details="parent proxy: own listener"' in got["Proxy-Status"]
+    assert got.status == 502 and 'details="parent proxy: own listener"' in got["Proxy-Status"]
     with contextlib.closing(Parent()) as parent:
         behind = open_wide("--http-proxy", f"127.0.0.1:{parent.port}", "--https-proxy", f"127.0.0.1:{parent.port}", "--connect-allow", "*:*",
                                "--allow", "localhost:*")
