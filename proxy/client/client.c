@@ -2,9 +2,8 @@
 #include "proxy/client/client_internal.h"
 
 #include <assert.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "conf/conf.h"
 #include "proxy/base/container_of.h"
@@ -20,9 +19,6 @@ enum {
 	/* how long a shutdown keeps idle connections: a request may have been sent before the client could know */
 	CLIENT_LAST_MS = 500
 };
-
-/* Connections accepted so far by all workers; the number is the connection's id. */
-static _Atomic uint64_t client_connections;
 
 /* Takes the exchange from the client. The request's body and the answer let go of the client first, before its task
  * leaves the loop or another request comes. */
@@ -136,7 +132,7 @@ void client_free(struct client *c)
 	p->changed(p->arg);
 }
 
-static void client_listen(struct client *c)
+void client_listen(struct client *c)
 {
 	bool full = (client_is_busy(c) || c->blocked) &&
 	    (c->x->in_len >= client_in_max(c) || c->x->body_starved);
@@ -273,33 +269,31 @@ void client_pump(struct client *c)
 		loop_defer(client_loop(c), &c->task);
 }
 
-/* Refuses a forbidden client at once, without reading its request. */
-static void client_forbid(struct client *c)
+/* What an operator can do about it. */
+static void client_tls_advice(const struct client *c, const char *details, char *advice, size_t cap)
 {
-	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
-	if (client_open_exchange(c))
-		return;
-	client_unlist(c);
-	client_start(c);
-	c->x->msg.base = c->x->in;
-	client_refuse(c, 403, CLIENT_FORBIDDEN);
-	client_pump(c);
+	static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3" };
+
+	*advice = '\0';
+	if (strstr(details, "unsupported protocol"))
+		snprintf(advice, cap, "; the oldest version spoken is %s (tls-listen-min)",
+		    versions[client_conf(c)->tls_listen_min]);
+	else if (strstr(details, "no shared cipher"))
+		snprintf(advice, cap, "; with tls-listen-min = 1.1 older ciphers are spoken");
 }
 
 /* Says why a client's handshake failed, where TLS failed and not the connection under it. */
 static void client_explain_tls(struct client *c)
 {
-	static const char *const versions[] = { "1.0", "1.1", "1.2", "1.3" };
+	char advice[64];
 	struct failure f;
-	bool version;
 
 	c->greeted = true;
 	conn_explain(c->conn, FAILURE_NONE, &f);
 	if (f.error == FAILURE_NONE)
 		return;
-	version = strstr(f.details, "unsupported protocol");
-	log_info("tls: %s: %s%s%s%s", conn_peer(c->conn), f.details, version ? "; the oldest version spoken is " : "",
-	    version ? versions[client_conf(c)->tls_listen_min] : "", version ? " (tls-listen-min)" : "");
+	client_tls_advice(c, f.details, advice, sizeof advice);
+	log_info("tls: %s: %s%s", conn_peer(c->conn), f.details, advice);
 }
 
 void client_on_conn(void *arg, enum conn_event event)
@@ -317,10 +311,6 @@ void client_on_conn(void *arg, enum conn_event event)
 		client_end(c);
 		return;
 	}
-	if (event == CONN_CONNECTED && c->forbidden) {
-		client_forbid(c);
-		return;
-	}
 	if (event == CONN_CONNECTED)
 		c->greeted = true;
 	if (event == CONN_READABLE && c->secure && !c->greeted)
@@ -330,14 +320,14 @@ void client_on_conn(void *arg, enum conn_event event)
 	client_pump(c);
 }
 
-static void client_on_wake(struct object_reader *r)
+void client_on_wake(struct object_reader *r)
 {
 	struct client *c = container_of(r, struct client, reader);
 
 	loop_wake(client_loop(c), &c->task);
 }
 
-static void client_on_task(struct task *t)
+void client_on_task(struct task *t)
 {
 	struct client *c = container_of(t, struct client, task);
 
@@ -351,7 +341,7 @@ static void client_on_task(struct task *t)
 		client_listen(c);
 }
 
-static void client_on_timeout(struct timer *t)
+void client_on_timeout(struct timer *t)
 {
 	struct client *c = container_of(t, struct client, timer);
 
@@ -361,74 +351,4 @@ static void client_on_timeout(struct timer *t)
 		client_pump(c);
 	} else
 		client_close(c, c->state == CL_SEND || conn_unsent(c->conn));
-}
-
-/* Refuses a client whose address has enough connections. What it has sent already is read and dropped, for closing the
- * socket with bytes unread could destroy the answer. */
-static void client_turn_away(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, bool tls)
-{
-	char answer[] =
-	    "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n"
-	    "Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)";
-	struct iovec iov = { answer, sizeof answer - 1 };
-	struct conn *conn = conn_new(p->ctx.loop, fd, peer, len, NULL, NULL);
-
-	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_CROWDED, 1);
-	if (!conn)
-		return;
-	conn_read(conn, loop_scratch(p->ctx.loop), LOOP_SCRATCH_BYTES);
-	if (!tls)                      /* a handshake would cost more than the answer is worth */
-		conn_writev(conn, &iov, 1);
-	conn_close(&conn);
-}
-
-int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
-    const struct requester *who)
-{
-	/* A proxy that is believed brings many clients: its connections are not limited. */
-	size_t most = requester_is_trusted(who, p->ctx.conf) ? 0 : (size_t)p->ctx.conf->client_connections;
-	struct crowd *crowd = NULL;
-	enum crowd_answer place = most ? crowd_join(p->crowds, &who->ip, most, &crowd) : CROWD_JOINED;
-	struct client *c;
-
-	if (place == CROWD_FULL) {
-		client_turn_away(p, fd, peer, len, tls);
-		return 0;
-	}
-	if (place == CROWD_NO_MEMORY || !(c = calloc(1, sizeof *c))) {
-		crowd_leave(p->crowds, &crowd);
-		close(fd);
-		return -1;
-	}
-	c->crowd = crowd;
-	if (!(c->conn = conn_new(p->ctx.loop, fd, peer, len, client_on_conn, c)) ||
-	    (tls && conn_start_tls(c->conn, tls, NULL, NULL))) {
-		conn_close(&c->conn);
-		crowd_leave(p->crowds, &c->crowd);
-		free(c);
-		return -1;
-	}
-	c->pool = p;
-	c->secure = tls;
-	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
-	c->reader.wake = client_on_wake;
-	c->timer.fire = client_on_timeout;
-	c->upload.fire = client_on_upload_timeout;
-	c->task.run = client_on_task;
-	LIST_INSERT_HEAD(&p->clients, c, link);
-	p->count++;
-	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
-	c->who = *who;
-	/* For a proxy that is believed, each request is checked for the client that it names. */
-	c->forbidden =
-	    !requester_is_trusted(&c->who, client_conf(c)) && !requester_in(&c->who, &client_conf(c)->client_allow);
-	if (tls) {
-		client_idle(c);
-		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
-		client_listen(c);
-	} else if (c->forbidden)
-		client_forbid(c);
-	else                           /* the request is often there already: it is read without waiting for an event */
-		client_on_conn(c, CONN_READABLE);
-	return 0;
 }

@@ -23,6 +23,8 @@
 #define INTERCEPT_NOT_TLS \
 	"What comes in this tunnel is no TLS, and the tunnel is one that utfeed opens (intercept). Ask for http URLs " \
 	"without CONNECT."
+#define INTERCEPT_MISNAMED \
+	"TLS was begun for another host (SNI) than CONNECT names; ask for that host by a CONNECT of its own."
 #define INTERCEPT_ENDED "This host is not intercepted any more; connect again."
 
 /* Alerts of TLS (RFC 8446 section 6). */
@@ -215,12 +217,13 @@ static bool client_pass_else(struct client *c)
 }
 
 /* The name that the certificate is made for; NULL: none is made for this client. Another name than that of the CONNECT
- * must be one that is intercepted itself. */
-static const char *client_leaf_name(const struct client *c, const struct tls_hello *h)
+ * must be one that is intercepted itself; then the client hears 421 for whatever it asks. */
+static const char *client_leaf_name(struct client *c, const struct tls_hello *h)
 {
 	const struct inside *to = &c->opened->to;
 
-	if (!h->named || !strcmp(h->name, to->host))
+	c->opened->misnamed = h->named && strcmp(h->name, to->host) != 0;
+	if (!c->opened->misnamed)
 		return to->host;
 	return h->name[0] && ca_is_name(h->name, false) && interception_wants(client_conf(c), h->name) ? h->name : NULL;
 }
@@ -316,13 +319,14 @@ bool client_inside_ends(struct client *c, bool has_body)
 	struct opened *o = c->opened;
 	const struct request_context *ctx = &c->x->ctx;
 
-	if (!o || (!o->sealed && interception_wants(ctx->conf, o->to.host)))
+	if (!o || (!o->sealed && !o->misnamed && interception_wants(ctx->conf, o->to.host)))
 		return false;
 	c->keep = false;
 	c->refused = has_body;
 	if (o->sealed)
 		client_take_object(c, local_reply_failure(ctx, &o->failure));
 	else
-		client_take_object(c, local_reply(ctx, 421, "", INTERCEPT_ENDED, ""));
+		client_take_object(c,
+		    local_reply(ctx, 421, "", o->misnamed ? INTERCEPT_MISNAMED : INTERCEPT_ENDED, ""));
 	return true;
 }

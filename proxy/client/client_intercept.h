@@ -12,6 +12,7 @@ struct opened {
 	struct inside to;
 	struct probe *probe;           /* CL_CONNECT: the origin is looked for */
 	bool old;                      /* the client's TLS is too old, which was said */
+	bool misnamed;                 /* the client's TLS named another host than the CONNECT */
 	bool asked;                    /* CL_HELLO: the leaf is waited for */
 	struct leaf_waiter leaf;
 	bool sealed;                   /* the origin did not prove who it is: failure answers everything inside */

@@ -1,4 +1,5 @@
-/* Owns what the files of a client connection share: client.c (its life), client_read.c (request heads), client_body.c
+/* Owns what the files of a client connection share: client.c (its life),
+ * client_door.c (who comes in), client_read.c (request heads), client_body.c
  * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is
  * opened). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
@@ -75,8 +76,8 @@ struct client {
 	bool refused;                  /* request bytes may be left unread: linger before closing */
 	/* the socket takes no more bytes, of this response or of those gathered before it */
 	bool blocked;
-	bool forbidden;                /* client-allow does not name the client */
 	bool secure;                   /* the connection uses TLS */
+	bool paid;                     /* the handshake counted for client-rate: the first request does not */
 	bool greeted;                  /* its handshake is done, or what went wrong with it was said */
 	struct log_id id;              /* of its latest request */
 	/* the sender of the requests: a client, or a proxy that is believed about its clients */
@@ -107,6 +108,7 @@ struct client_pool {
 	LIST_HEAD(, client) clients;
 	TAILQ_HEAD(client_list, client) idle;          /* the one idle for longest first */
 	struct crowds *crowds;
+	uint64_t told_ms;              /* when the log last heard of one who was turned away */
 	struct gzip_forms forms;
 	struct sweeper sweeper;
 	SLIST_HEAD(, exchange) spares;
@@ -191,6 +193,15 @@ void client_unlist(struct client *);           /* the client is no longer idle *
 void client_pump(struct client *);             /* does every step that can be done now */
 void client_on_conn(void *client, enum conn_event);
 void client_free(struct client *);             /* one that is closed */
+void client_listen(struct client *);           /* chooses the events of its connection */
+void client_on_wake(struct object_reader *);
+void client_on_task(struct task *);
+void client_on_timeout(struct timer *);
+
+/* client_door.c. Whether the client keeps to client-rate with one more request or handshake, which counts then; if not,
+ * *wait_s is as of client_rate_ask(). A proxy that is believed asks for many clients: of it the clients count that it
+ * names, and all whom it does not know as one. */
+bool client_within_rate(const struct request_context *, const struct requester *, unsigned *wait_s);
 
 /* client_read.c */
 void client_read(struct client *);             /* into x->in */

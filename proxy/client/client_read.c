@@ -12,7 +12,6 @@
 #include "proxy/client/request_read.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
-#include "proxy/settings/client_rate.h"
 #include "proxy/settings/settings.h"
 
 void client_refuse(struct client *c, int status, const char *text)
@@ -80,19 +79,14 @@ static void client_tell_request(struct client *c)
 	log_step(&x->id, "request: %s %s from %s", method, target, conn_peer(c->conn));
 }
 
-/* Whether the client keeps to client-rate. A proxy that is believed asks for many clients: of it the clients count that
- * it names, and all whom it does not know as one. */
+/* Whether the client may ask once more. The handshake of its connection counted for the first request. */
 static bool client_may_ask(struct client *c, struct failure *why)
 {
-	static const struct ip nobody;
-	const struct exchange *x = c->x;
-	const struct conf *conf = client_conf(c);
-	const struct client_rate_limit limit = { conf->client_rate, (unsigned)conf->client_burst };
+	bool paid = c->paid;
 	unsigned wait_s;
 
-	if (requester_is_trusted(&x->who, conf) ||
-	    client_rate_ask(x->ctx.settings->client_rate, &limit, x->who.known ? &x->who.ip : &nobody,
-	        loop_now_us(client_loop(c)), &wait_s))
+	c->paid = false;
+	if (paid || client_within_rate(&c->x->ctx, &c->x->who, &wait_s))
 		return true;
 	failure_set(why, FAILURE_CLIENT_RATE, "client-rate");
 	why->retry_after_s = wait_s;
@@ -144,7 +138,7 @@ static void client_request(struct client *c)
 		client_refuse(c, 403, CLIENT_FORBIDDEN);
 		return;
 	}
-	if (x->ctx.settings->client_rate && !client_may_ask(c, &why)) {
+	if (!client_may_ask(c, &why)) {
 		client_slow_down(c, &why, has_body || m->method == METHOD_CONNECT);
 		return;
 	}

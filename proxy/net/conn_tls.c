@@ -13,7 +13,11 @@
 #include "proxy/net/tls_context_internal.h"
 #include "proxy/net/tls_wire.h"
 
-enum { TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH };
+enum {
+	TLS_RECORD_BYTES = SSL3_RT_MAX_PLAIN_LENGTH,
+	/* Key updates, tickets, requests to renegotiate: OpenSSL takes them as long as they come, all in one call. */
+	IDLE_MAX = 256
+};
 
 struct conn_tls {
 	struct conn *conn;
@@ -24,13 +28,15 @@ struct conn_tls {
 	struct tls_waiter waiter;      /* waits for the context before that; wakes task */
 	/* begins the handshake; sends what of it waited for bytes that did not come; reports CONN_READABLE for bytes
 	 * that OpenSSL holds */
-	struct task task;
+	struct task task;              /* a slice while a client's handshake is under way: one of them in a turn */
 	struct tls_wire wire;
 	bool up;                       /* the handshake is done */
 	bool more;                     /* the last read left bytes, or the end, with OpenSSL */
 	bool over;                     /* reading has ended; end says how */
 	bool broken;                   /* no close_notify may be sent */
 	bool closing;                  /* our close_notify is sent */
+	bool is_turn;                  /* of a client: the task that it waited for has come */
+	unsigned idle;                 /* records and messages that came since the last byte for the owner */
 	int end;                       /* CONN_EOF or CONN_FAILED */
 	struct failure failure;
 	time_t proven_until;           /* see tls_sessions.h; 0: nothing was verified or resumed */
@@ -41,35 +47,7 @@ struct conn_tls {
 	char peer[];                   /* the way, a blank, the host: by this sessions are kept */
 };
 
-/* ---- failures ---- */
-
-/* Alerts by which the peer says that there is no version or cipher in common (RFC 8446 section 6.2): these count as
- * protocol errors, not as alerts. */
-static bool alert_is_protocol(int alert)
-{
-	return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_PROTOCOL_VERSION ||
-	    alert == SSL_AD_INSUFFICIENT_SECURITY;
-}
-
-static void tls_classify(struct conn_tls *t, unsigned long e)
-{
-	const char *reason = ERR_reason_error_string(e);
-	int code = ERR_GET_LIB(e) == ERR_LIB_SSL ? ERR_GET_REASON(e) : 0, alert = code - SSL_AD_REASON_OFFSET;
-
-	if (!reason)
-		reason = "unknown error";
-	if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
-		failure_set(&t->failure, FAILURE_TLS_CERTIFICATE, "%s",
-		    X509_verify_cert_error_string(SSL_get_verify_result(t->ssl)));
-	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-		failure_set(&t->failure, FAILURE_NONE, "closed %s",
-		    t->up ? "without close_notify" : "during the TLS handshake");
-	else if (alert >= 0 && alert <= UINT8_MAX)
-		failure_set(&t->failure, alert_is_protocol(alert) ? FAILURE_TLS_PROTOCOL : FAILURE_TLS_ALERT,
-		    "alert %d, %s", alert, reason);
-	else
-		failure_set(&t->failure, FAILURE_TLS_PROTOCOL, "%s", reason);
-}
+/* ---- outcomes ---- */
 
 /* Before a call of OpenSSL: what SSL_get_error() looks at tells of this call alone. */
 static void tls_begin(void)
@@ -94,16 +72,18 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 	int err = errno, error = SSL_get_error(t->ssl, n);
 
 	*need = 0;
+	if (t->wire.refused)
+		tls_blame(t->ssl, "the first message is too long");
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
 		*need = error == SSL_ERROR_WANT_READ ? CONN_NEED_READ : CONN_NEED_WRITE;
 		return CONN_AGAIN;
 	}
-	if (error == SSL_ERROR_ZERO_RETURN && t->up)
+	if (error == SSL_ERROR_ZERO_RETURN && t->up && !tls_blamed(t->ssl))
 		return CONN_EOF;
 	t->broken = true;
 	c->err = EPROTO;
-	if (error == SSL_ERROR_SSL) {
-		tls_classify(t, ERR_peek_error());
+	if (error == SSL_ERROR_SSL || tls_blamed(t->ssl)) {
+		tls_explain(t->ssl, ERR_peek_error(), t->up, &t->failure);
 		t->over = true;
 		t->end = CONN_FAILED;
 	} else if (error == SSL_ERROR_SYSCALL && err) {
@@ -158,7 +138,9 @@ static void tls_on_task(struct task *task)
 	struct conn_tls *t = container_of(task, struct conn_tls, task);
 	struct conn *c = t->conn;
 
-	if (c->connecting) {           /* the context is made, or making it has failed */
+	/* The context is made, or making it has failed; or a step of a client's handshake may be done now. */
+	if (c->connecting) {
+		t->is_turn = true;
 		conn_handshake(c);
 		return;
 	}
@@ -174,6 +156,17 @@ static const struct failure *tls_failure(const struct conn *c)
 
 /* ---- the transport ---- */
 
+void conn_tls_on_message(int sent, int version, int type, const void *at, size_t len, SSL *ssl, void *arg)
+{
+	struct conn_tls *t = SSL_get_app_data(ssl);
+
+	(void)version, (void)at, (void)len, (void)arg;
+	if (!t || sent || (type != SSL3_RT_HEADER && type != SSL3_RT_HANDSHAKE) || ++t->idle <= IDLE_MAX)
+		return;
+	tls_blame(ssl, "too many messages of TLS without any data");
+	SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN);  /* OpenSSL reads no more */
+}
+
 int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct conn_tls *t = SSL_get_app_data(ssl);
@@ -183,15 +176,16 @@ int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
 	return 0;
 }
 
-int conn_tls_on_certificate(X509_STORE_CTX *x, void *arg)
+int conn_tls_on_certificate(X509_STORE_CTX *x, void *verify)
 {
-	const SSL *ssl = X509_STORE_CTX_get_ex_data(x, SSL_get_ex_data_X509_STORE_CTX_idx());
+	SSL *ssl = X509_STORE_CTX_get_ex_data(x, SSL_get_ex_data_X509_STORE_CTX_idx());
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
-	(void)arg;
+	if (!tls_judge_chain(x, ssl))
+		return 0;
 	if (!t)                        /* as above */
-		return X509_verify_cert(x);
-	switch (tls_verify(x, ssl, t->context, t->peer, &t->proven_until)) {
+		return verify ? X509_verify_cert(x) : 1;
+	switch (tls_verify(x, verify, t->context, t->peer, &t->proven_until)) {
 	case TLS_VERIFIED_BEFORE:
 		stats_add(loop_stats(t->conn->loop), STAT_TLS_CHAINS_KNOWN, 1);
 		return 1;
@@ -209,14 +203,6 @@ static void tls_on_resumed(struct conn_tls *t)
 
 	if (session != t->offered && SSL_version(t->ssl) == TLS1_2_VERSION)
 		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
-}
-
-/* Whether more than TLS 1.2 would be offered: the system's configuration of OpenSSL may forbid it. */
-static bool tls_may_be_newer(const SSL *ssl)
-{
-	long most = SSL_get_max_proto_version((SSL *)(uintptr_t)ssl);  /* 0: no bound; the macro takes no const */
-
-	return (!most || most > TLS1_2_VERSION) && !(SSL_get_options(ssl) & SSL_OP_NO_TLSv1_3);
 }
 
 /* An origin that gave a session of TLS 1.2 speaks nothing newer, as far as is known: a key for TLS 1.3, the dearest
@@ -255,17 +241,6 @@ static int tls_open(struct conn *c)
 	return t->host && !t->anew ? tls_offer(t) : 0;
 }
 
-/* Whether the origin speaks TLS 1.3, as the end of its random bytes says where it was not offered (RFC 8446 section
- * 4.1.3). OpenSSL looks at that only where it was. */
-static bool tls_is_wide(const SSL *ssl)
-{
-	static const unsigned char mark[] = { 'D', 'O', 'W', 'N', 'G', 'R', 'D', 1 };
-	unsigned char random[SSL3_RANDOM_SIZE];
-
-	return SSL_get_server_random(ssl, random, sizeof random) == sizeof random &&
-	    !memcmp(random + sizeof random - sizeof mark, mark, sizeof mark);
-}
-
 /* The handshake is done by an older version than both sides speak: the connection ends before any byte of a request. */
 static int tls_refuse_narrow(struct conn *c)
 {
@@ -298,6 +273,12 @@ static int tls_handshake(struct conn *c)
 	struct conn_tls *t = c->tls;
 	int n;
 
+	if (t->task.is_slice && !t->is_turn) {
+		tls_resume(c);
+		c->need = 0;
+		return CONN_AGAIN;
+	}
+	t->is_turn = false;
 	if (!t->ssl && tls_open(c))
 		return CONN_FAILED;
 	tls_begin();
@@ -310,6 +291,7 @@ static int tls_handshake(struct conn *c)
 	if (t->narrow && tls_is_wide(t->ssl))
 		return tls_refuse_narrow(c);
 	t->up = t->more = true;
+	t->task.is_slice = false;
 	/* Bytes may have come along with the last message of the handshake, and our last one waits for the owner's. */
 	if (tls_pending(c) || t->wire.held_len)
 		tls_resume(c);
@@ -340,6 +322,7 @@ static ssize_t tls_read(struct conn *c, void *buf, size_t cap)
 		n = SSL_read(t->ssl, (char *)buf + got, cap - got < INT_MAX ? (int)(cap - got) : INT_MAX);
 		if (n > 0) {
 			got += (size_t)n;
+			t->idle = 0;
 			c->drained = t->wire.drained && !SSL_has_pending(t->ssl);
 			if (c->drained)
 				break;
@@ -464,6 +447,7 @@ int conn_start_tls(struct conn *c, struct tls_context *context, const char *host
 	tls_context_ref(context);
 	t->context = context;
 	t->task.run = tls_on_task;
+	t->task.is_slice = t->wire.gauge.on = !host;
 	t->waiter.loop = c->loop;
 	t->waiter.task = &t->task;
 	if ((t->outer = c->tls)) {     /* its owner reads through this one from now on */

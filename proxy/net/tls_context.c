@@ -135,20 +135,22 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len, 
 static void ctx_set_server(SSL_CTX *ctx)
 {
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);       /* tickets need no memory of ours */
+	SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
 	SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
 }
 
-static int ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c, struct tls_why *why)
+static void ctx_set_client(SSL_CTX *ctx, const struct tls_settings *c)
 {
-	SSL_CTX_set_verify(ctx, c->verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+	/* What conn_tls_on_certificate() says counts in any case: also of a peer that need not prove who it is, absurd
+	 * keys are refused. */
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, c->verify ? ctx : NULL);
 	/* A certificate's names are read where RFC 9525 puts them, not from the subject. */
 	X509_VERIFY_PARAM_set_hostflags(SSL_CTX_get0_param(ctx),
 	    X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	SSL_CTX_set_alpn_protos(ctx, alpn, ALPN_CLIENT_BYTES);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
 	SSL_CTX_sess_set_new_cb(ctx, conn_tls_on_session);
-	SSL_CTX_set_cert_verify_callback(ctx, conn_tls_on_certificate, NULL);
-	return tls_ciphers_order(ctx) ? why_set(why, TLS_FILE_NONE, "") : 0;
 }
 
 static const char *system_path(const char *variable, const char *by_default)
@@ -227,7 +229,7 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 {
 	SSL_CTX *ctx = SSL_CTX_new(c->side == TLS_SERVER ? TLS_server_method() : TLS_client_method());
 
-	if (!ctx || ctx_set_version(ctx, c)) {
+	if (!ctx || ctx_set_version(ctx, c) || tls_ciphers_set(ctx, c->ciphers)) {
 		why_set(why, TLS_FILE_NONE, "");
 		SSL_CTX_free(ctx);
 		return NULL;
@@ -236,9 +238,12 @@ static SSL_CTX *ctx_assemble(const struct tls_settings *c, struct tls_why *why)
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
+	tls_limits_set(ctx, c->side);
 	if (c->side == TLS_SERVER)
 		ctx_set_server(ctx);
-	if ((c->side == TLS_CLIENT && ctx_set_client(ctx, c, why)) || ctx_read_files(ctx, c, why)) {
+	else
+		ctx_set_client(ctx, c);
+	if (ctx_read_files(ctx, c, why)) {
 		SSL_CTX_free(ctx);
 		return NULL;
 	}
@@ -473,8 +478,6 @@ void tls_lent_free(struct ssl_st *ssl)
 
 const char *tls_lent_refusal(const struct ssl_st *ssl)
 {
-	long result = SSL_get_verify_result(ssl);
-
-	return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
+	return SSL_get_verify_result(ssl) == X509_V_OK ? NULL : tls_refusal(ssl);
 }
 

@@ -12,10 +12,13 @@ struct tls_context;
 enum tls_side { TLS_CLIENT, TLS_SERVER };
 /* The oldest version that a server's context speaks; a client's never speaks any before 1.2. */
 enum tls_version { TLS_VERSION_DEFAULT, TLS_VERSION_1_0, TLS_VERSION_1_1, TLS_VERSION_1_2, TLS_VERSION_1_3 };
+/* Strong: with forward secrecy and authenticated encryption alone. All: what older peers speak too. */
+enum tls_ciphers { TLS_CIPHERS_ALL, TLS_CIPHERS_STRONG };
 
 /* Names of PEM files; "": none. */
 struct tls_settings {
 	enum tls_side side;
+	enum tls_ciphers ciphers;
 	bool verify;                   /* the peer's certificate: chain, dates, purpose and name */
 	const char *ca_file;           /* the authorities that are trusted; "": those of the system */
 	const char *cert, *key;        /* our own, chain included; key "": it stands in cert too */

@@ -7,10 +7,12 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "proxy/base/failure.h"
 #include "proxy/net/tls_context.h"
 
 struct loop;
@@ -37,8 +39,11 @@ int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 /* In conn_tls.c. OpenSSL calls it with a session that may be resumed. The SSL's application data is the struct conn_tls
  * of a connection, or NULL. */
 int conn_tls_on_session(SSL *, SSL_SESSION *);
-/* In conn_tls.c. OpenSSL calls it with a certificate that is to be verified. */
-int conn_tls_on_certificate(X509_STORE_CTX *, void *);
+/* In conn_tls.c. OpenSSL calls it for each record and message. One that peers may send as long as they like ends the
+ * connection. */
+void conn_tls_on_message(int sent, int version, int type, const void *at, size_t len, SSL *, void *arg);
+/* In conn_tls.c. OpenSSL calls it with a certificate, which is to be verified if verify is not NULL. */
+int conn_tls_on_certificate(X509_STORE_CTX *, void *verify);
 
 /* tls_resume.c. A peer is a text, as of tls_sessions.h; proven_until: see there. */
 struct tls_sessions *tls_resume_new(void);             /* NULL: out of memory */
@@ -47,16 +52,33 @@ void tls_context_keep_session(struct tls_context *, const char *peer, const SSL_
 /* Sets one that is kept on an SSL, to be resumed, and gives its proven_until. 0: none is kept. */
 time_t tls_context_offer_session(struct tls_context *, const char *peer, SSL *);
 void tls_context_forget_sessions(struct tls_context *, const char *peer);
+/* Whether more than TLS 1.2 would be offered: the system's configuration of OpenSSL may forbid it. */
+bool tls_may_be_newer(const SSL *);
+/* Whether the origin speaks TLS 1.3, as the end of its random bytes says where it was not offered (RFC 8446 section
+ * 4.1.3). OpenSSL looks at that only where it was. */
+bool tls_is_wide(const SSL *);
 
-/* tls_ciphers.c. -1: out of memory. */
-int tls_ciphers_order(SSL_CTX *) __attribute__((warn_unused_result));
+/* tls_ciphers.c. Sets the groups and ciphers, in their order. -1: OpenSSL knows no such group, or out of memory. */
+int tls_ciphers_set(SSL_CTX *, enum tls_ciphers) __attribute__((warn_unused_result));
+
+/* tls_failure.c. Notes why utfeed itself refuses the peer: a text that lasts. */
+void tls_blame(SSL *, const char *why);
+const char *tls_blamed(const SSL *);           /* NULL: it does not */
+const char *tls_refusal(const SSL *);          /* why the peer's certificate was refused */
+/* The failure that an error of OpenSSL means. up: the handshake was done. */
+void tls_explain(const SSL *, unsigned long error, bool up, struct failure *);
+
+/* tls_limits.c */
+void tls_limits_set(SSL_CTX *, enum tls_side);
+/* Whether the chain that came may be worked with; if not, the SSL is blamed. */
+bool tls_judge_chain(X509_STORE_CTX *, SSL *);
 
 /* tls_verify.c */
 enum tls_verified { TLS_REFUSED, TLS_VERIFIED, TLS_VERIFIED_BEFORE };
 struct tls_verdicts *tls_context_verdicts(struct tls_context *);       /* of a client's context */
-/* Verifies the certificate that a peer, a text as above, shows to an SSL of the context, if the SSL asks for that.
+/* Verifies the certificate that a peer, a text as above, shows to an SSL of the context, if that is wanted.
  * *proven_until says until when it is valid, but a day from now at most. */
-enum tls_verified tls_verify(X509_STORE_CTX *, const SSL *, struct tls_context *, const char *peer,
+enum tls_verified tls_verify(X509_STORE_CTX *, bool wanted, struct tls_context *, const char *peer,
     time_t *proven_until);
 
 #endif

@@ -36,6 +36,24 @@ struct tls_sessions *tls_resume_new(void)
 	return tls_sessions_new(&limits, &ops);
 }
 
+/* ---- versions ---- */
+
+bool tls_may_be_newer(const SSL *ssl)
+{
+	long most = SSL_get_max_proto_version((SSL *)(uintptr_t)ssl);  /* 0: no bound; the macro takes no const */
+
+	return (!most || most > TLS1_2_VERSION) && !(SSL_get_options(ssl) & SSL_OP_NO_TLSv1_3);
+}
+
+bool tls_is_wide(const SSL *ssl)
+{
+	static const unsigned char mark[] = { 'D', 'O', 'W', 'N', 'G', 'R', 'D', 1 };
+	unsigned char random[SSL3_RANDOM_SIZE];
+
+	return SSL_get_server_random(ssl, random, sizeof random) == sizeof random &&
+	    !memcmp(random + sizeof random - sizeof mark, mark, sizeof mark);
+}
+
 /* ---- without certificate ---- */
 
 /* Reads the head of an element of DER at *at, which it moves to the contents. -1: there is none of a known length. */

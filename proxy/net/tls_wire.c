@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "proxy/net/tls_context_internal.h"
+#include "proxy/net/tls_hello.h"
 
 enum { HELD_MAX = 16 << 10 };
 
@@ -156,6 +157,33 @@ static ssize_t wire_receive(struct tls_wire *w, char *bytes, size_t cap)
 	return n;
 }
 
+/* Takes a byte of the records. True: it belongs to the message. */
+static bool gauge_enter(struct tls_gauge *g, uint8_t byte)
+{
+	if (g->left) {
+		g->left--;
+		return true;
+	}
+	g->record[g->record_len++] = byte;
+	if (g->record_len == sizeof g->record) {
+		g->left = (size_t)g->record[3] << 8 | g->record[4];
+		g->record_len = 0;
+	}
+	return false;
+}
+
+/* Whether these bytes say that the first message is too long. */
+static bool gauge_exceeds(struct tls_gauge *g, const uint8_t *at, size_t len)
+{
+	for (size_t i = 0; g->on && i < len; i++) {
+		if (gauge_enter(g, at[i]))
+			g->message[g->message_len++] = at[i];
+		g->on = g->message_len < sizeof g->message;
+	}
+	return !g->on && g->message_len &&
+	    ((size_t)g->message[1] << 16 | (size_t)g->message[2] << 8 | g->message[3]) > TLS_HELLO_BYTES_MAX;
+}
+
 static int wire_read(BIO *bio, char *bytes, int cap)
 {
 	struct tls_wire *w = BIO_get_data(bio);
@@ -169,6 +197,11 @@ static int wire_read(BIO *bio, char *bytes, int cap)
 	else
 		n = wire_receive(w, bytes, (size_t)cap);
 	w->ended = n == 0;
+	if (w->gauge.on && n > 0 && gauge_exceeds(&w->gauge, (const uint8_t *)bytes, (size_t)n)) {
+		w->refused = true;
+		errno = EPROTO;
+		return -1;
+	}
 	if (n < 0 && errno == EAGAIN)
 		BIO_set_retry_read(bio);
 	return (int)n;

@@ -2,7 +2,7 @@
  * already: a BIO of OpenSSL. Bytes that were taken from there before TLS began are read first. While it holds, what
  * OpenSSL writes waits: the pieces of a handshake's flight go out together, and its last one with the first bytes of
  * the connection.
- * Must not know: what the records say, events.
+ * Must not know: what the records say, but for the length of a first message; events.
  * Invariant: bytes go out in the order in which they were written. */
 #ifndef UTFEED_PROXY_NET_TLS_WIRE_H
 #define UTFEED_PROXY_NET_TLS_WIRE_H
@@ -15,6 +15,15 @@
 
 struct ssl_st;
 
+/* Reads the length of the peer's first message from its first bytes, however they come: OpenSSL makes room for all of
+ * it at once. */
+struct tls_gauge {
+	bool on;                       /* the owner says so; off once the length is known */
+	uint8_t record[5], message[4]; /* the heads of the record and of the message */
+	size_t record_len, message_len;
+	size_t left;                   /* of the record */
+};
+
 /* Embedded in its owner, zero at first. */
 struct tls_wire {
 	int fd;
@@ -23,6 +32,8 @@ struct tls_wire {
 	bool more;                     /* likewise: the kernel may wait for more, as conn_writev_more() says */
 	bool drained;                  /* all that had come was read; nothing is, until the owner clears this */
 	bool ended;                    /* the last read met the end */
+	bool refused;                  /* the first message is too long; nothing of it was given out */
+	struct tls_gauge gauge;
 	uint8_t *held;                 /* allocated while there are such bytes, 16 KiB at most */
 	size_t held_len;
 	char *early;                   /* what was read before; allocated until it is read again */

@@ -58,9 +58,10 @@ enum tls_version tls_set_version(enum conf_tls_min min)
 
 static struct tls_settings files_of_door(const struct conf *conf, enum tls_door door)
 {
-	bool admin = door == TLS_DOOR_ADMIN;
+	bool admin = door == TLS_DOOR_ADMIN, old = !admin && conf->tls_listen_min < CONF_TLS_1_2;
 
-	return (struct tls_settings){ .side = TLS_SERVER, .ca_file = "",
+	return (struct tls_settings){ .side = TLS_SERVER, .ciphers = old ? TLS_CIPHERS_ALL : TLS_CIPHERS_STRONG,
+		.ca_file = "",
 		.cert = admin ? conf->admin_tls_cert : conf->tls_listen_cert,
 		.key = admin ? conf->admin_tls_key : conf->tls_listen_key,
 		.min = admin ? TLS_VERSION_DEFAULT : tls_set_version(conf->tls_listen_min) };

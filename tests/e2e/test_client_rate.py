@@ -89,6 +89,33 @@ def test_over_tls(listening, feed, authority):
     client.close()
 
 
+def test_handshakes_count(listening, feed, authority):
+    """issue 31, A 1: a handshake counts as a request, and pays for the first one behind it. Another address has its own."""
+    proxy = listening(feed, *SLOW)
+    context = client_context(authority.root, ssl.TLSVersion.TLSv1_3)
+    for _ in range(3):
+        client = TlsClient(proxy.tls_port, context)
+        assert client.get("/feed", host="localhost").status == 200
+        client.close()
+    with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+        TlsClient(proxy.tls_port, context)
+    proxy.says("refused before the handshake: client-rate")
+    with socket.create_connection(("127.0.0.1", proxy.tls_port), TIMEOUT, ("127.0.0.2", 0)) as other:
+        context.wrap_socket(other, server_hostname="localhost").close()
+    assert proxy.counters()["requests_hurried"] == 1
+    assert_refused(proxy.client().get("/feed"))
+
+
+def test_handshakes_of_a_trusted_proxy_do_not(listening, feed, authority):
+    """It brings many clients, each of which has its own burst."""
+    proxy = listening(feed, *SLOW, "--trusted-proxies", "127.0.0.1", "--client-allow", "0.0.0.0/0, ::/0")
+    context = client_context(authority.root, ssl.TLSVersion.TLSv1_3)
+    for number in range(5):
+        client = TlsClient(proxy.tls_port, context)
+        assert [client.get("/feed", XFF + f"192.0.2.{number}", host="localhost").status for _ in range(4)] == [200] * 3 + [429]
+        client.close()
+
+
 def test_reload(start, feed, tmp_path):
     """What was asked before is remembered, as long as there is a limit; the new one counts at once."""
     file = tmp_path / "utfeed.conf"

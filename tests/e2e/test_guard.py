@@ -1,6 +1,7 @@
 """The guard: whatever a client writes, nothing inside is connected to. A canary listens on every address of this machine; the
 port is open (*:PORT), so that only the address stands between it and the client."""
 import os
+import socket
 import ssl
 import subprocess
 
@@ -10,7 +11,7 @@ from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from peers import TlsClient
 from proxy import BINARY
-from wire import message
+from wire import TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 
@@ -208,16 +209,46 @@ def test_other_clients_get_403(start, origin):
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_other_clients_get_403_over_tls(listening, origin, authority, version):
+def test_other_clients_get_no_handshake(listening, origin, authority, version):
+    """issue 31, A 1: a handshake is work, which is done for nobody whom client-allow does not name."""
     proxy = listening(origin, "--client-allow", "10.0.0.0/8")
-    client = TlsClient(proxy.tls_port, client_context(authority.root, version))
-    got = client.ask("/feed").response()
-    assert got.status == 403 and b"client-allow" in got.body and got["Connection"] == "close"
-    client.half_close()
-    assert not origin.asked() and b" 403 " in proxy.access_lines(1)[0]
-    proxy.process.send_signal(10)
-    proxy.stop()
-    assert "clients_forbidden 1\n" in proxy.err.text()
+    for _ in range(3):
+        with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+            TlsClient(proxy.tls_port, client_context(authority.root, version))
+    proxy.says("refused before the handshake: client-allow")
+    counted = proxy.counters()
+    assert counted["clients_forbidden"] == 3 and counted["clients_accepted"] == counted["tls_failed"] == 0
+    assert not origin.asked() and not proxy.out.lines
+
+
+@pytest.mark.parametrize("told,served", [(b"192.0.2.1", True), (b"198.51.100.1", False)])
+def test_the_client_that_a_proxy_tells_is_judged_before_tls(listening, origin, authority, told, served):
+    """issue 31, A 1: by the PROXY protocol it is known before the handshake."""
+    origin.serve(lambda request: FEED)
+    proxy = listening(origin, "--trusted-proxies", "127.0.0.1", "--client-allow", "192.0.2.0/24", "--proxy-protocol", "on")
+    with socket.create_connection(("127.0.0.1", proxy.tls_port), TIMEOUT) as sock:
+        sock.sendall(b"PROXY TCP4 " + told + b" 127.0.0.1 258 443\r\n")
+        if served:
+            with client_context(authority.root).wrap_socket(sock, server_hostname="localhost") as client:
+                client.sendall(b"GET /feed HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert client.recv(12) == b"HTTP/1.1 200"
+            return
+        with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+            client_context(authority.root).wrap_socket(sock, server_hostname="localhost")
+    assert proxy.counters()["clients_forbidden"] == 1 and not origin.asked()
+
+
+def test_who_is_turned_away_takes_no_place(listening, origin, authority):
+    """issue 31, A 3: no idle connection of another client ends for its sake."""
+    origin.serve(lambda request: FEED)
+    proxy = listening(origin, "--client-allow", "127.0.0.1", "--max-connections", "1", "--workers", "1")
+    client = proxy.client()
+    assert client.get("/feed").status == 200
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", proxy.tls_port), TIMEOUT, ("127.0.0.2", 0)) as other:
+            with pytest.raises(ssl.SSLError, match="(?i)access.denied"):
+                client_context(authority.root).wrap_socket(other, server_hostname="localhost")
+    assert client.get("/feed").status == 200 and proxy.counters()["clients_given_up"] == 0
 
 
 def test_allowed_clients_are_served(start, origin):

@@ -384,6 +384,25 @@ def test_another_name_in_tls(opening, secure, enter, ca):
     assert client.get("/feed", host="a.own.test").status == 421 and not secure.requests
 
 
+@pytest.mark.parametrize("host,named,status", [
+    ("localhost", "localhost", 200), ("localhost", "LocalHost", 200), ("localhost", "localhost.", 200), ("localhost", None, 200),
+    ("LOCALHOST", "localhost", 200), ("localhost.", "localhost", 200), ("127.0.0.1", "127.0.0.1", 200), ("127.0.0.1", None, 200),
+    ("localhost", "other.localhost", 421), ("127.0.0.1", "localhost", 421)])
+def test_the_name_in_tls_counts(opening, tls_origin, authority, ca, host, named, status):
+    """issue 31, A 12: inside is served whom TLS named as CONNECT did, in any spelling, or not at all (RFC 6066 section 3)."""
+    everybody = authority.issue("everybody", "DNS:localhost,IP:127.0.0.1")
+    origin = tls_origin(server_context(everybody), host.lower().rstrip("."))
+    origin.serve(lambda request: feed())
+    proxy = opening(hosts=(".localhost", "localhost", "127.0.0.1"))
+    to = f"{host}:{origin.port}"
+    name = ["-servername", named] if named else ["-noservername"]
+    asking = subprocess.Popen(["openssl", "s_client", "-quiet", "-proxy", f"127.0.0.1:{proxy.port}", "-connect", to, "-CAfile", ca.cert, *name],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    got, err = asking.communicate(f"GET /feed HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n".encode(), timeout=TIMEOUT)
+    assert got.startswith(b"HTTP/1.1 %d " % status), (got, err)
+    assert bool(origin.requests) == (status == 200) and (b"(SNI)" in got) == (status == 421)
+
+
 def test_forwarded_inside_counts_for_nothing(opening, secure, enter):
     """A proxy that is believed passes CONNECT on, and sees nothing of what comes inside: the client cannot have been named by it there."""
     secure.serve(lambda request: feed())

@@ -1,0 +1,168 @@
+/* Who comes in: a connection is judged by its client's address before a word is read or a handshake begins; see
+ * client_internal.h. Over TLS nothing is said to who is turned away but an alert, for a handshake costs more than a
+ * stranger may ask for.
+ * Invariant: who is turned away has no struct client, takes no place, and makes no other client give up its own. */
+#include "proxy/client/client_internal.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/client/crowd.h"
+#include "proxy/settings/client_rate.h"
+#include "proxy/settings/settings.h"
+
+#define CROWDED \
+	"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 68\r\n" \
+	"Connection: close\r\n\r\nThis address has too many connections at a time (client-connections)"
+
+enum { BAR_TOLD_MS = 1000 };    /* one line so often */
+
+/* Connections accepted so far by all workers; the number is the connection's id. */
+static _Atomic uint64_t client_connections;
+
+/* A connection that comes in. */
+struct arrival {
+	int fd;
+	const struct sockaddr *peer;
+	socklen_t len;
+	struct tls_context *tls;       /* NULL: plain */
+	const struct requester *who;
+	bool trusted;                  /* a proxy that is believed: it brings many clients, whom requests name */
+	bool forbidden;                /* client-allow does not name the client */
+	size_t most;                   /* the connections that its address may have; 0: they are not counted */
+	struct crowd *crowd;           /* where it is counted */
+};
+
+/* Why a client is turned away. */
+struct bar { const char *option; enum stats_counter counter; };
+static const struct bar bar_allow = { "client-allow", STAT_CLIENTS_FORBIDDEN };
+static const struct bar bar_rate = { "client-rate", STAT_REQUESTS_HURRIED };
+static const struct bar bar_crowd = { "client-connections", STAT_CLIENTS_CROWDED };
+
+bool client_within_rate(const struct request_context *ctx, const struct requester *who, unsigned *wait_s)
+{
+	static const struct ip nobody;
+	const struct client_rate_limit limit = { ctx->conf->client_rate, (unsigned)ctx->conf->client_burst };
+
+	return !ctx->settings->client_rate || requester_is_trusted(who, ctx->conf) ||
+	    client_rate_ask(ctx->settings->client_rate, &limit, who->known ? &who->ip : &nobody, loop_now_us(ctx->loop),
+	        wait_s);
+}
+
+/* Who comes in by the thousand fills no log. */
+static void client_tell_bar(struct client_pool *p, const struct requester *who, const struct bar *bar)
+{
+	uint64_t now_ms = loop_now_ms(p->ctx.loop);
+	char text[REQUESTER_TEXT_MAX];
+
+	if (now_ms - p->told_ms < BAR_TOLD_MS)
+		return;
+	p->told_ms = now_ms;
+	log_info("tls: %s: refused before the handshake: %s", requester_text(who, text), bar->option);
+}
+
+/* What the client has sent already is read and dropped, for closing the socket with bytes unread could destroy the
+ * answer. */
+static void client_turn_away(struct client_pool *p, const struct arrival *a, const struct bar *bar)
+{
+	static char answer[] = CROWDED;
+	static char denied[] = { 21, 3, 3, 0, 2, 2, 49 };      /* the alert access_denied (RFC 8446 section 6) */
+	struct iovec iov = { a->tls ? denied : answer, a->tls ? sizeof denied : sizeof answer - 1 };
+	struct conn *conn = conn_new(p->ctx.loop, a->fd, a->peer, a->len, NULL, NULL);
+
+	stats_add(loop_stats(p->ctx.loop), bar->counter, 1);
+	if (!conn)
+		return;
+	if (a->tls)
+		client_tell_bar(p, a->who, bar);
+	conn_read(conn, loop_scratch(p->ctx.loop), LOOP_SCRATCH_BYTES);
+	conn_writev(conn, &iov, 1);
+	conn_close(&conn);
+}
+
+/* NULL: the client may come in, and is counted if there is memory for it. */
+static const struct bar *client_bars(const struct client_pool *p, struct arrival *a)
+{
+	unsigned wait_s;
+
+	if (a->tls && a->forbidden)
+		return &bar_allow;
+	if (a->tls && !client_within_rate(&p->ctx, a->who, &wait_s))
+		return &bar_rate;
+	return a->most && crowd_join(p->crowds, &a->who->ip, a->most, &a->crowd) == CROWD_FULL ? &bar_crowd : NULL;
+}
+
+/* NULL: out of memory, and the descriptor is closed. */
+static struct client *client_new(struct client_pool *p, const struct arrival *a)
+{
+	struct client *c = a->most && !a->crowd ? NULL : calloc(1, sizeof *c);
+
+	if (!c) {
+		close(a->fd);
+		return NULL;
+	}
+	if (!(c->conn = conn_new(p->ctx.loop, a->fd, a->peer, a->len, client_on_conn, c)) ||
+	    (a->tls && conn_start_tls(c->conn, a->tls, NULL, NULL))) {
+		conn_close(&c->conn);
+		free(c);
+		return NULL;
+	}
+	c->pool = p;
+	c->crowd = a->crowd;
+	c->secure = a->tls;
+	c->paid = a->tls && !a->trusted;
+	c->who = *a->who;
+	c->id.connection = atomic_fetch_add_explicit(&client_connections, 1, memory_order_relaxed) + 1;
+	c->reader.wake = client_on_wake;
+	c->timer.fire = client_on_timeout;
+	c->upload.fire = client_on_upload_timeout;
+	c->task.run = client_on_task;
+	LIST_INSERT_HEAD(&p->clients, c, link);
+	p->count++;
+	stats_add(loop_stats(p->ctx.loop), STAT_CLIENTS_ACCEPTED, 1);
+	return c;
+}
+
+/* Refuses a forbidden client at once, without reading its request. */
+static void client_forbid(struct client *c)
+{
+	stats_add(loop_stats(client_loop(c)), STAT_CLIENTS_FORBIDDEN, 1);
+	if (client_open_exchange(c))
+		return;
+	client_start(c);
+	c->x->msg.base = c->x->in;
+	client_refuse(c, 403, CLIENT_FORBIDDEN);
+	client_pump(c);
+}
+
+int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
+    const struct requester *who)
+{
+	const struct conf *conf = p->ctx.conf;
+	struct arrival a = { fd, peer, len, tls, who, .trusted = requester_is_trusted(who, conf) };
+	const struct bar *bar;
+	struct client *c;
+
+	a.forbidden = !a.trusted && !requester_in(who, &conf->client_allow);
+	a.most = a.trusted ? 0 : (size_t)conf->client_connections;
+	if ((bar = client_bars(p, &a))) {
+		client_turn_away(p, &a, bar);
+		return 0;
+	}
+	if (!(c = client_new(p, &a))) {
+		crowd_leave(p->crowds, &a.crowd);
+		return -1;
+	}
+	if (tls) {
+		client_idle(c);
+		loop_arm(p->ctx.loop, &c->timer, client_conf(c)->request_timeout_ms);
+		client_listen(c);
+	} else if (a.forbidden)
+		client_forbid(c);
+	else                           /* the request is often there already: it is read without waiting for an event */
+		client_on_conn(c, CONN_READABLE);
+	return 0;
+}
