@@ -1,7 +1,7 @@
 /* Who comes in: a connection is judged by its client's address before a word is read or a handshake begins; see
  * client_internal.h. Over TLS nothing is said to who is turned away but an alert, for a handshake costs more than a
- * stranger may ask for.
- * Invariant: who is turned away has no struct client, takes no place, and makes no other client give up its own. */
+ * stranger may ask for. Invariant: who is turned away has no struct client and takes no place; whom client-allow does not
+ * name makes no other client give up its own. */
 #include "proxy/client/client_internal.h"
 
 #include <stdatomic.h>
@@ -31,10 +31,15 @@ struct arrival {
 	struct tls_context *tls;       /* NULL: plain */
 	const struct requester *who;
 	bool trusted;                  /* a proxy that is believed: it brings many clients, whom requests name */
-	bool forbidden;                /* client-allow does not name the client */
+	bool forbidden;
 	size_t most;                   /* the connections that its address may have; 0: they are not counted */
 	struct crowd *crowd;           /* where it is counted */
 };
+
+bool client_is_forbidden(const struct client_pool *p, const struct requester *who)
+{
+	return !requester_is_trusted(who, p->ctx.conf) && !requester_in(who, &p->ctx.conf->client_allow);
+}
 
 /* Why a client is turned away. */
 struct bar { const char *option; enum stats_counter counter; };
@@ -142,11 +147,11 @@ int client_accept(struct client_pool *p, int fd, const struct sockaddr *peer, so
     const struct requester *who)
 {
 	const struct conf *conf = p->ctx.conf;
-	struct arrival a = { fd, peer, len, tls, who, .trusted = requester_is_trusted(who, conf) };
+	struct arrival a = { fd, peer, len, tls, who, .trusted = requester_is_trusted(who, conf),
+		.forbidden = client_is_forbidden(p, who) };
 	const struct bar *bar;
 	struct client *c;
 
-	a.forbidden = !a.trusted && !requester_in(who, &conf->client_allow);
 	a.most = a.trusted ? 0 : (size_t)conf->client_connections;
 	if ((bar = client_bars(p, &a))) {
 		client_turn_away(p, &a, bar);

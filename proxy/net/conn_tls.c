@@ -49,6 +49,8 @@ struct conn_tls {
 
 /* ---- outcomes ---- */
 
+static const struct tls_blame too_long = { FAILURE_TLS_PROTOCOL, "the first message is too long" };
+
 /* Before a call of OpenSSL: what SSL_get_error() looks at tells of this call alone. */
 static void tls_begin(void)
 {
@@ -73,7 +75,7 @@ static int tls_outcome(struct conn *c, int n, uint8_t *need)
 
 	*need = 0;
 	if (t->wire.refused)
-		tls_blame(t->ssl, "the first message is too long");
+		tls_blame(t->ssl, &too_long);
 	if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
 		*need = error == SSL_ERROR_WANT_READ ? CONN_NEED_READ : CONN_NEED_WRITE;
 		return CONN_AGAIN;
@@ -156,22 +158,18 @@ static const struct failure *tls_failure(const struct conn *c)
 
 /* ---- the transport ---- */
 
-void conn_tls_on_message(int sent, int version, int type, const void *at, size_t len, SSL *ssl, void *arg)
+bool conn_tls_count(SSL *ssl)
 {
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
-	(void)version, (void)at, (void)len, (void)arg;
-	if (!t || sent || (type != SSL3_RT_HEADER && type != SSL3_RT_HANDSHAKE) || ++t->idle <= IDLE_MAX)
-		return;
-	tls_blame(ssl, "too many messages of TLS without any data");
-	SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN);  /* OpenSSL reads no more */
+	return !t || ++t->idle <= IDLE_MAX;    /* NULL: a lent SSL (tls_context_lend()) */
 }
 
 int conn_tls_on_session(SSL *ssl, SSL_SESSION *session)
 {
 	struct conn_tls *t = SSL_get_app_data(ssl);
 
-	if (t)                         /* NULL: a lent SSL (tls_context_lend()) */
+	if (t)                         /* as above */
 		tls_context_keep_session(t->context, t->peer, session, t->proven_until);
 	return 0;
 }

@@ -39,9 +39,8 @@ int tls_expect(SSL *, const char *host) __attribute__((warn_unused_result));
 /* In conn_tls.c. OpenSSL calls it with a session that may be resumed. The SSL's application data is the struct conn_tls
  * of a connection, or NULL. */
 int conn_tls_on_session(SSL *, SSL_SESSION *);
-/* In conn_tls.c. OpenSSL calls it for each record and message. One that peers may send as long as they like ends the
- * connection. */
-void conn_tls_on_message(int sent, int version, int type, const void *at, size_t len, SSL *, void *arg);
+/* In conn_tls.c. Counts a record or a message that came. False: the peer sends nothing else, and is refused. */
+bool conn_tls_count(SSL *);
 /* In conn_tls.c. OpenSSL calls it with a certificate, which is to be verified if verify is not NULL. */
 int conn_tls_on_certificate(X509_STORE_CTX *, void *verify);
 
@@ -61,9 +60,10 @@ bool tls_is_wide(const SSL *);
 /* tls_ciphers.c. Sets the groups and ciphers, in their order. -1: OpenSSL knows no such group, or out of memory. */
 int tls_ciphers_set(SSL_CTX *, enum tls_ciphers) __attribute__((warn_unused_result));
 
-/* tls_failure.c. Notes why utfeed itself refuses the peer: a text that lasts. */
-void tls_blame(SSL *, const char *why);
-const char *tls_blamed(const SSL *);           /* NULL: it does not */
+/* tls_failure.c. Notes why utfeed itself refuses the peer, which has to last. */
+struct tls_blame { enum failure_kind error; const char *text; };
+void tls_blame(SSL *, const struct tls_blame *);
+const struct tls_blame *tls_blamed(const SSL *);       /* NULL: it does not */
 const char *tls_refusal(const SSL *);          /* why the peer's certificate was refused */
 /* The failure that an error of OpenSSL means. up: the handshake was done. */
 void tls_explain(const SSL *, unsigned long error, bool up, struct failure *);

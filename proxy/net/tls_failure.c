@@ -3,32 +3,32 @@
 
 #include <pthread.h>
 
-static int blame_index = -1;           /* of an SSL's data: the text */
+static int blame_index = -1;           /* of an SSL's data */
 
 static void blame_prepare(void)
 {
 	blame_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
 
-void tls_blame(SSL *ssl, const char *why)
+void tls_blame(SSL *ssl, const struct tls_blame *why)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, blame_prepare);
-	/* Where there is no memory for the text, OpenSSL's own is told. */
+	/* Where there is no memory for it, OpenSSL's own words are told. */
 	SSL_set_ex_data(ssl, blame_index, (void *)(uintptr_t)why);
 }
 
-const char *tls_blamed(const SSL *ssl)
+const struct tls_blame *tls_blamed(const SSL *ssl)
 {
 	return blame_index < 0 ? NULL : SSL_get_ex_data(ssl, blame_index);
 }
 
 const char *tls_refusal(const SSL *ssl)
 {
-	const char *blamed = tls_blamed(ssl);
+	const struct tls_blame *blamed = tls_blamed(ssl);
 
-	return blamed ? blamed : X509_verify_cert_error_string(SSL_get_verify_result(ssl));
+	return blamed ? blamed->text : X509_verify_cert_error_string(SSL_get_verify_result(ssl));
 }
 
 /* Alerts by which the peer says that there is no version or cipher in common (RFC 8446 section 6.2): these count as
@@ -41,12 +41,15 @@ static bool alert_is_protocol(int alert)
 
 void tls_explain(const SSL *ssl, unsigned long e, bool up, struct failure *f)
 {
-	const char *blamed = tls_blamed(ssl), *reason = blamed ? blamed : ERR_reason_error_string(e);
+	const struct tls_blame *blamed = tls_blamed(ssl);
+	const char *reason = ERR_reason_error_string(e);
 	int code = ERR_GET_LIB(e) == ERR_LIB_SSL ? ERR_GET_REASON(e) : 0, alert = code - SSL_AD_REASON_OFFSET;
 
 	if (!reason)
 		reason = "unknown error";
-	if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
+	if (blamed)
+		failure_set(f, blamed->error, "%s", blamed->text);
+	else if (code == SSL_R_CERTIFICATE_VERIFY_FAILED)
 		failure_set(f, FAILURE_TLS_CERTIFICATE, "%s", tls_refusal(ssl));
 	else if (code == SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		failure_set(f, FAILURE_NONE, "closed %s", up ? "without close_notify" : "during the TLS handshake");

@@ -135,12 +135,12 @@ static void worker_take(struct worker *w, int fd, const struct sockaddr *peer, s
 
 	requester_of_peer(&who, peer);
 	worker_wake_rest(w);
+	if (worker_is_full(w) && !(tls && client_is_forbidden(w->clients, &who)))
+		client_pool_give_up(w->clients);
 	if (!conf->proxy_protocol || !requester_is_trusted(&who, conf))
 		worker_serve(w, fd, peer, len, tls, &who);
 	else if (greeting_accept(w->greetings, fd, peer, len, tls, &who, conf->request_timeout_ms))
 		stats_add(loop_stats(w->loop), STAT_CLIENTS_REFUSED, 1);
-	if (worker_clients(w) > w->settings->max_clients)      /* only who has a place takes that of an idle one */
-		client_pool_give_up(w->clients);
 	if (worker_is_full(w) && !client_pool_has_idle(w->clients))
 		worker_set_accepting(w, false);
 }

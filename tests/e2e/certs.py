@@ -1,4 +1,5 @@
 """Certificates of a CA of our own, made by the openssl command into a folder; contexts for TLS origins and clients."""
+import base64
 import datetime
 import os
 import ssl
@@ -55,6 +56,29 @@ class Certificate:
             file.write(text)
 
 
+def key_options(key):
+    """ec, ED25519, a curve, or the bits of RSA."""
+    if key in ("ec", "P-384", "P-521"):
+        return "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:" + key.replace("ec", "P-256")
+    if key == "described":
+        return "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-pkeyopt", "ec_param_enc:explicit"
+    return ("-algorithm", "RSA", "-pkeyopt", f"rsa_keygen_bits:{key}") if key.isdigit() else ("-algorithm", key)
+
+
+def der(tag, *parts):
+    body = b"".join(parts)
+    return bytes([tag]) + (bytes([len(body)]) if len(body) < 128 else b"\x82" + len(body).to_bytes(2, "big")) + body
+
+
+def rsa_public(bits, exponent):
+    """A public key that nobody has the other half of, as PEM."""
+    modulus = (1 << bits) - 1
+    key = der(0x30, *(der(2, number.to_bytes(number.bit_length() // 8 + 1, "big")) for number in (modulus, exponent)))
+    kind = der(0x30, bytes.fromhex("06092a864886f70d010101"), b"\x05\0")
+    text = base64.b64encode(der(0x30, kind, der(3, b"\0", key))).decode()
+    return f"-----BEGIN PUBLIC KEY-----\n{text}\n-----END PUBLIC KEY-----\n"
+
+
 class Authority:
     """Makes certificates; .root is trusted where a test says so."""
 
@@ -74,8 +98,7 @@ class Authority:
         issuer = self.root if issuer == "root" else issuer
         self.count += 1
         made = Certificate(self.home, f"c{self.count}", issuer)
-        kinds = {"ec": ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]}
-        openssl("genpkey", *kinds.get(key, ["-algorithm", "RSA", "-pkeyopt", f"rsa_keygen_bits:{key}"]), "-out", made.key)
+        openssl("genpkey", *key_options(key), "-out", made.key)
         request, extra = made.cert + ".csr", made.cert + ".ext"
         openssl("req", "-new", "-config", self.config, "-key", made.key, "-subj", f"/CN={name}", "-out", request)
         with open(extra, "w", encoding="ascii") as file:
@@ -84,6 +107,17 @@ class Authority:
         openssl("ca", "-batch", "-config", self.config, *signer, "-in", request, "-extfile", extra, "-md", digest, "-notext",
                 "-startdate", day(days[0]), "-enddate", day(days[1]), "-out", made.cert)
         made.write_chain()
+        return made
+
+    def beside(self, bits, exponent):
+        """One that also shows a certificate with such an RSA key."""
+        made = self.issue("localhost")
+        public, shown = made.cert + ".pub", made.cert + ".beside"
+        with open(public, "w", encoding="ascii") as file:
+            file.write(rsa_public(bits, exponent))
+        openssl("x509", "-new", "-force_pubkey", public, "-subj", "/CN=beside", "-CA", self.root.cert, "-CAkey", self.root.key, "-out", shown)
+        with open(made.chain, "a", encoding="ascii") as file, open(shown, encoding="ascii") as more:
+            file.write(more.read())
         return made
 
     def revoked(self):
