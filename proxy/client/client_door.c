@@ -1,7 +1,8 @@
 /* Who comes in: a connection is judged by its client's address before a word is read or a handshake begins; see
  * client_internal.h. Over TLS nothing is said to who is turned away but an alert, for a handshake costs more than a
- * stranger may ask for. Invariant: who is turned away has no struct client and takes no place; whom client-allow does not
- * name makes no other client give up its own. */
+ * stranger may ask for.
+ * Invariant: who is turned away has no struct client and takes no place. Whom client-allow does not name makes no other
+ * client give up its own. */
 #include "proxy/client/client_internal.h"
 
 #include <stdatomic.h>

@@ -12,18 +12,18 @@ import time
 
 from .net import LEAST_URGENT, Gone, Peer
 
-ADDRESSES, HANGS = 40, 90           # client-connections holds one address to 1,000
+ADDRESSES, HANGS = 100, 90          # client-connections holds one address to 1,000
 BIND_ADDRESS_NO_PORT = 24           # linux/in.h: a port may be shared by connections to other places
 
 
 class Crowd:
-    """port, origin_port: where utfeed and the hostile origin listen; pid: utfeed's; yields: as the origin does."""
+    """port, tls_port, origin_port: where utfeed and the hostile origin listen; pid: utfeed's; yields: as the origin does."""
 
-    def __init__(self, port, origin_port, pid, yields=True):
-        self.port, self.origin_port, self.pid, self.yields = port, origin_port, pid, yields
+    def __init__(self, port, tls_port, origin_port, pid, yields=True):
+        self.port, self.tls_port, self.origin_port, self.pid, self.yields = port, tls_port, origin_port, pid, yields
         self.made, self.over = collections.Counter(), False
 
-    async def connect(self, number, buffer=0):
+    async def connect(self, number, buffer=0, port=0):
         """From one of many addresses of this machine."""
         sock = socket.socket()
         sock.setblocking(False)
@@ -33,7 +33,7 @@ class Crowd:
         sock.setsockopt(socket.IPPROTO_IP, BIND_ADDRESS_NO_PORT, 1)
         sock.bind((f"127.0.1.{1 + number % ADDRESSES}", 0))
         try:
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", self.port))
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port or self.port))
         except OSError:
             sock.close()
             raise

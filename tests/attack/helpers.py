@@ -4,6 +4,7 @@ import os
 import socket
 import time
 
+from certs import Authority
 from fake_redis import SILENCE, FakeRedis
 from peers import deaf_port
 
@@ -18,6 +19,13 @@ def hosts_file(folder):
     with open(conf, "w", encoding="ascii") as file:
         file.write("nameserver 127.0.0.1\n")
     yield "--hosts-file", hosts, "--resolv-conf", conf
+
+
+@contextlib.contextmanager
+def tls_door(folder):
+    """With a certificate as most have: P-256."""
+    made = Authority(folder).issue("localhost")
+    yield "--tls-listen", "127.0.0.1:0", "--tls-listen-cert", made.cert, "--tls-listen-key", made.key
 
 
 @contextlib.contextmanager

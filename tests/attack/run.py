@@ -89,7 +89,7 @@ class Run:
             self.gauge.pin({0})
 
     def crowd(self):
-        return Crowd(self.proxy.port, self.origin.port, self.proxy.process.pid, yields=self.times)
+        return Crowd(self.proxy.port, self.proxy.tls_port, self.origin.port, self.proxy.process.pid, yields=self.times)
 
     def fill(self):
         from .visits import asks_often

@@ -85,6 +85,12 @@ class Utfeed:
                 self.err.news.wait(0.01)
         raise AssertionError(f"not ready: exit {self.process.poll()}\n{self.out.text()}{self.err.text()}")
 
+    @property
+    def tls_port(self):
+        """Of tls-listen; 0: none."""
+        match = re.search(r"ready on .* 127\.0\.0\.1:(\d+) \(TLS\)", self.err.text() + self.out.text())
+        return int(match[1]) if match else 0
+
     def client(self, receive_buffer=0):
         client = Client(self.port, receive_buffer)
         self.clients.append(client)
