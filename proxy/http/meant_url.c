@@ -167,6 +167,18 @@ static enum meant_url meant_by_scheme(struct text *url, struct scheme s)
 	return s.colon && s.word.len > 1 && s.rest.len ? MEANT_OTHER_SCHEME : MEANT_NO_URL;
 }
 
+/* Takes what the gateway would take as a URL. False: it is none, or has nothing behind its scheme. */
+static bool meant_loosely(struct text *url, struct slice s)
+{
+	bool is = loose_url(url, s, true);
+	size_t scheme = is && url->len > 4 && url->bytes[4] == 's' ? strlen("https://") : strlen("http://");
+
+	if (is && url->len > scheme)
+		return true;
+	text_empty(url);
+	return false;
+}
+
 enum meant_url meant_url(struct text *url, struct slice word)
 {
 	struct slice s = slice_trim(word);
@@ -177,5 +189,5 @@ enum meant_url meant_url(struct text *url, struct slice word)
 	if (!scheme.word.len)
 		return scheme.slashes == 2 && meant_is_host(scheme.rest, true) ? put_url(url, "https://", scheme.rest) :
 		                                                           MEANT_NO_URL;
-	return !scheme.colon && loose_url(url, s, true) ? MEANT_URL : meant_by_scheme(url, scheme);
+	return !scheme.colon && meant_loosely(url, s) ? MEANT_URL : meant_by_scheme(url, scheme);
 }

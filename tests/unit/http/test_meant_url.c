@@ -63,6 +63,8 @@ static const struct {
 	{ "http", MEANT_NO_URL, "" },
 	{ "http:", MEANT_NO_URL, "" },
 	{ "http://", MEANT_NO_URL, "" },
+	{ "http%3a// ", MEANT_NO_URL, "" },
+	{ "https%3A%2F%2F", MEANT_NO_URL, "" },
 	{ "feed:", MEANT_NO_URL, "" },
 	{ "[", MEANT_NO_URL, "" },
 	{ ":80/", MEANT_NO_URL, "" },
