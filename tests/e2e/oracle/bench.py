@@ -72,7 +72,7 @@ class Bench:
     # utfeed's life
 
     def launch(self, n):
-        takes = ["--takeover-socket", os.path.join(self.folder, f"takeover{n}"), "--drain-timeout", "5s"] if self.two else []
+        takes = ["--takeover-socket", os.path.join(self.folder, f"takeover{n}"), "--drain-timeout", "60s"] if self.two else []
         return Background(lambda: Utfeed(*self.options, *takes, env=self.clock.env))
 
     def start(self):
