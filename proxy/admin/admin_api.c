@@ -59,6 +59,10 @@ static void admin_purge(struct admin_exchange *x, const struct purge *p, const s
 	struct admin *a = x->admin;
 	struct purge_begun begun;
 
+	if (cache_is_retired(a->parts.cache)) {
+		admin_api_error(x, 503, "Another process serves now. Ask again.");
+		return;
+	}
 	if (purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000, &begun) ||
 	    purge_wait_new(&x->waits, &a->sweeper, &begun)) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");

@@ -104,7 +104,8 @@ static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key,
 bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const char *key,
     size_t len)
 {
-	return gate->purges == t->purges && !prefixes_purged(&c->prefixes, t->prefixes, key, len);
+	return !atomic_load(&c->retired) && gate->purges == t->purges &&
+	    !prefixes_purged(&c->prefixes, t->prefixes, key, len);
 }
 
 static void prefixes_add(struct prefixes *p, const char *url, size_t len)
@@ -297,6 +298,29 @@ static void cache_on_purged(void *arg, const struct store_mark *m)
 		while (store_memory_sweep(c->memory))
 			;
 	cache_forget_hit_for_miss(c);
+}
+
+void cache_retire(struct cache *c)
+{
+	uint32_t number;
+
+	if (c->second)
+		return;
+	atomic_store(&c->retired, true);
+	cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
+}
+
+bool cache_is_retired(struct cache *c)
+{
+	return atomic_load(&c->retired);
+}
+
+void cache_inherit(struct cache *c)
+{
+	uint32_t number;
+
+	if (!c->second)
+		cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
 }
 
 bool cache_sweep(struct cache *c)

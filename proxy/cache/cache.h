@@ -53,6 +53,13 @@ void cache_remove(struct cache *, const char *key, size_t len);
  * that is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number);
+/* Another process serves from now on, and does not tell this one what it purges; nor would it be told. Where memory is
+ * all that there is, nothing is found here any more, and nothing is stored. */
+void cache_retire(struct cache *);
+bool cache_is_retired(struct cache *);
+/* The process that served before has retired. It may just have been told of a purge, so what memory has is forgotten,
+ * where memory is all that there is. */
+void cache_inherit(struct cache *);
 /* As store_memory_sweep() and store_memory_purged(). */
 bool cache_sweep(struct cache *);
 bool cache_purged(struct cache *, uint32_t number, int64_t *count);

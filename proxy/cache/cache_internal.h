@@ -32,6 +32,7 @@ struct cache {
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
 	struct prefixes prefixes;
 	atomic_uint generations;       /* of records of variants, given so far */
+	atomic_bool retired;           /* nothing is stored any more */
 	atomic_uint ends;              /* objects that were in flight and were taken out */
 	pthread_mutex_t lock;
 	LIST_HEAD(, busy) busy[CACHE_BUCKETS];

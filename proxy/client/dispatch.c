@@ -231,6 +231,8 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	if (!who->rights)
 		return local_reply(ctx, 403, "",
 		    "A proxy may not purge, nor who comes through one that is not believed (trusted-proxies).", "");
+	if (cache_is_retired(ctx->cache))
+		return local_reply(ctx, 503, "Retry-After: 0\r\n", "Another process serves now. Ask again.", "");
 	if (!purge_read(&purge, request_purge_words(request)))
 		return local_reply(ctx, 400, "",
 		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");

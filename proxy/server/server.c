@@ -159,6 +159,7 @@ static void server_hand_over(struct server *s, struct ending *e)
 	watchdog_end(&s->watchdog);
 	if (s->admin)
 		admin_give_up(s->admin);
+	cache_retire(s->cache);
 	takeover_leave(s->takeover);
 	e->handed_over = true;
 	server_enter(s, e, PHASE_LEAVING);

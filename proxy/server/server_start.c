@@ -197,6 +197,18 @@ static int server_open(struct server *s)
 	return 0;
 }
 
+/* The former process lets go. */
+static int server_succeed(struct server *s)
+{
+	bool former = s->former.fd >= 0;
+
+	if (takeover_finish(&s->former, &s->sockets))
+		return -1;
+	if (former)
+		cache_inherit(s->cache);
+	return 0;
+}
+
 int server_start(struct server *s)
 {
 	s->workers = calloc(s->n_workers, sizeof *s->workers);
@@ -211,7 +223,7 @@ int server_start(struct server *s)
 		if (server_make_worker(s, i))
 			return -1;
 	if (sandbox_calls(s->first->conf) || server_start_workers(s) || server_start_admin(s) ||
-	    takeover_finish(&s->former, &s->sockets))
+	    server_succeed(s))
 		return -1;
 	if (s->takeover)
 		takeover_own(s->takeover);

@@ -132,6 +132,30 @@ def test_an_upgrade_keeps_it_away(start, origin, store, tmp_path):
     assert found(heir) is None
 
 
+def test_an_upgrade_of_what_is_in_memory_alone(start, origin, tmp_path):
+    """The former process finds nothing any more, and purges nothing: it would not be told, nor could it tell."""
+    options = ("--takeover-socket", str(tmp_path / "takeover"))
+    former = start(origin, *options)
+    clients = [former.client() for _ in range(2)]
+    for client in clients:
+        client.ask("/f", "Cache-Control: no-cache")
+        origin.receive().answer(page(FRESH, body=b"old"))
+        assert client.response().body == b"old"
+    slow = former.client().ask("/slow")
+    before = origin.receive()                   # else it would close its idle connections and end
+    clients[0].send(b"GET /f HTTP/1.1\r\nHost: a\r\n")
+    clients[1].send(b"PURGE /f HTTP/1.1\r\nHost: a\r\n")
+    heir = start(origin, *options)
+    former.says("nobody new is accepted")
+    assert heir.get("/f", method="PURGE").status == 200
+    for client in clients:
+        client.send(b"\r\n")
+    origin.receive().answer(page(FRESH, body=b"new"))
+    assert clients[0].response().body == b"new" and clients[1].response().status == 503
+    before.answer(page(FRESH))
+    assert slow.response().status == 200 and former.wait() == 0
+
+
 # ---- a Redis server that loses what it was told ----
 
 @pytest.fixture

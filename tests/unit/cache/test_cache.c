@@ -148,6 +148,75 @@ static void overtakers(void)
 	}
 }
 
+static void (*heard)(void *arg, const struct store_mark *);
+static void *hearer;
+
+static void note_listener(struct store *s, void (*purged)(void *arg, const struct store_mark *), void *arg)
+{
+	(void)s;
+	heard = purged;
+	hearer = arg;
+}
+
+/* Whether http://a/f is in memory. */
+static bool has(struct cache *c)
+{
+	struct entry *e = cache_peek(c, "http://a/f\nk", 12);
+	bool there = e;
+
+	entry_unref(&e);
+	return there;
+}
+
+/* What another process purges leaves memory, and does not come in with an older ticket. */
+static void purged_elsewhere(void)
+{
+	static const struct store_ops ops = { .name = "slow", .get = slow_get, .put = slow_put, .remove = slow_remove, .purge = slow_purge,
+		.listen = note_listener, .free = slow_free };
+	static const struct { const char *rule; struct store_mark mark; bool gone; } cases[] = {
+		{ "its URL", { .what = PURGE_URL, .url = "http://a/f", .len = 10 }, true },
+		{ "a prefix of it", { .what = PURGE_PREFIX, .url = "http://a/", .len = 9 }, true },
+		{ "everything", { .what = PURGE_ALL, .url = "" }, true },
+		{ "another prefix", { .what = PURGE_PREFIX, .url = "http://b/", .len = 9 }, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct store slow = { .ops = &ops, .known = 7 };
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), &slow);
+		struct entry *e = entries_new("http://a/f\nk", 1, 100);
+		struct cache_ticket ticket = cache_ticket(c, e->key, e->key_len);
+
+		CU_ASSERT(cache_put(c, e, &ticket) && has(c) && e->since == 7);
+		heard(hearer, &cases[i].mark);
+		UNIT_ROW(has(c) != cases[i].gone, "issue 31, A 5: %s", cases[i].rule);
+		UNIT_ROW(cache_put(c, e, &ticket) != cases[i].gone, "issue 31, A 5: %s, with a ticket from before", cases[i].rule);
+		entry_unref(&e);
+		cache_free(&c);
+		UNIT_ROW(!heard, "%s: nobody listens behind the end", cases[i].rule);
+	}
+}
+
+/* One that has retired has nothing, takes nothing, and purges nothing; its heir begins anew, unless both have a store behind memory. */
+static void retires(void)
+{
+	struct store slow = { .ops = &slow_ops };
+
+	for (int second = 0; second < 2; second++)
+		for (int heir = 0; heir < 2; heir++) {
+			struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), second ? &slow : NULL);
+			struct entry *e = entries_new("http://a/f\nk", 1, 100);
+			struct cache_ticket before = cache_ticket(c, e->key, e->key_len), after;
+
+			CU_ASSERT(cache_put(c, e, &before));
+			(heir ? cache_inherit : cache_retire)(c);
+			after = cache_ticket(c, e->key, e->key_len);
+			UNIT_ROW(has(c) == second && cache_is_retired(c) == (!second && !heir), "issue 31, A 5: %d %d", second, heir);
+			UNIT_ROW(cache_put(c, e, &before) == second && cache_put(c, e, &after) == (second || heir), "%d %d: later", second, heir);
+			entry_unref(&e);
+			cache_free(&c);
+		}
+}
+
 /* A record that stays with its names keeps its generation, and its variants are found; behind anything else it has a new one. */
 static void generations(void)
 {
@@ -277,4 +346,5 @@ static void sweeps(void)
 	}
 }
 
-UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers })
+UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers },
+	{ "purged elsewhere", purged_elsewhere }, { "retires", retires })
