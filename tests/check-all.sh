@@ -1,10 +1,10 @@
 #!/bin/sh
-# Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), ASan+UBSan (both again), ThreadSanitizer, clang
-# (unit tests, in the distribution), memory refused under ASan, random schedules, conformance corpus, texts, harm and faults, a short run of
-# the benchmarks, coverage.
-# Three lanes run at once: what waits, or takes one processor, leaves the other to them. Logs: build/log; one line a step here, and behind one
-# that failed what failed, each with the command that repeats it; the last line is the total. Exit status 0 only if all passed. A signal ends
-# the lanes and all that they run; a lane that is ended by anything else counts as a failure.
+# Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), clang with ASan+UBSan (both again, made of the
+# distribution), ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, texts, harm and faults, a short run of the
+# benchmarks, coverage.
+# Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
+# Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
+# total. Exit status 0 only if all passed. A signal ends the lanes and all that they run; a lane that anything else ends is a failure.
 cd "$(dirname "$0")/.." || exit 1
 source=$(pwd)
 logs=$source/build/log
@@ -17,34 +17,55 @@ lines="-O1 -g1"
 linker=
 ! command -v ld.lld >/dev/null || linker=-fuse-ld=lld
 
-# built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds; results of a run before are not this one's
+# built FOLDER CONFIGURE-ARGUMENTS...: goes there and builds, of the source that "of" names; results of a run before are not this one's
 built() {
 	folder=$source/build/$1
 	shift
 	mkdir -p "$folder"
 	cd "$folder" || return 1
-	[ -f Makefile ] || ../../configure --enable-developer "$@" || return 1
+	[ -f Makefile ] || "${of:-../..}/configure" --enable-developer "$@" || return 1
 	rm -f tests/*.log tests/*.trs tests/*/*.log tests/*/*.trs tests/*/*/*.log tests/*/*/*.trs
 	make -j2
 }
 
-# The tests are linked of plain code
+# The tests are linked of plain code. They themselves are compiled with less care than what they test
 compiled() {
-	built "$@" && make -j2 check UTFEED_LTO_CFLAGS=
+	built "$@" && make -j2 check UTFEED_LTO_CFLAGS= CFLAGS="$lines" LDFLAGS="$linker"
 }
 
-# What reads the source alone has read it in gcc's build
-compiled_again() {
-	built "$@" && make -j2 check SOURCE_TESTS=
+units() {
+	make -C "$source/build/$1" -j2 check
 }
 
-# The tests' bytecode is the same for all builds. What the corpus is expected to become is asked of gcc's build, where it is there already:
-# its own run holds its proxy to that as well
+# The distribution, unpacked and not to be written to
+distribution() {
+	mkdir -p "$source/build/dist"
+	cd "$source/build/dist" || return 1
+	[ -f Makefile ] || ../../configure || return 1
+	[ ! -d tree ] || chmod -R u+w tree
+	rm -rf tree utfeed-*
+	make -s dist XZ_OPT=-0 && xz -dc utfeed-*.tar.xz | tar -xf - && rm utfeed-*.tar.xz && mv utfeed-* tree && chmod -R a-w tree
+}
+
+# What a package's maintainer does with a build of the distribution, which in the end leaves nothing behind
+cleaned() {
+	cd "$source/build/$1" || return 1
+	into=$(pwd)/installed
+	make -s install DESTDIR="$into" && make -s installcheck uninstall DESTDIR="$into" &&
+		make -s distuninstallcheck distuninstallcheck_dir="$into" &&
+		make -s dist XZ_OPT=-0 && rm utfeed-*.tar.xz && make -s distcleancheck
+}
+
+# The tests' bytecode is made once for all builds of a source, not by each of several workers. What the corpus is expected to become is asked
+# of gcc's build, where it is there already: its own run holds its proxy to that as well
 end_to_end() {
 	if [ -x "$source/build/gcc/utfeed" ]; then
 		export UTFEED_NORMALISE="$source/build/gcc/utfeed"
 	fi
-	cd "$source/build/$1" && shift && PYTEST_JOBS=4 PYTHONPYCACHEPREFIX="$source/build/pycache" make check-e2e "$@"
+	export PYTHONPYCACHEPREFIX="$source/build/pycache"
+	cd "$source/build/$1" && shift || return 1
+	mkdir -p "$PYTHONPYCACHEPREFIX"
+	flock "$PYTHONPYCACHEPREFIX" make -s check-e2e PYTEST_ARGUMENTS="--collect-only -q" >/dev/null && PYTEST_JOBS=4 make check-e2e "$@"
 }
 
 # What two workers share (cache, stores, objects in the making, certificates) under ThreadSanitizer
@@ -75,7 +96,7 @@ refusals() {
 }
 
 case ${1:-} in
-built | compiled | compiled_again | end_to_end | threads | schedules | refusals) "$@"; exit ;;
+built | compiled | units | distribution | cleaned | end_to_end | threads | schedules | refusals) "$@"; exit ;;
 esac
 
 rm -rf "$logs"
@@ -83,6 +104,7 @@ mkdir -p "$logs"
 export TSAN_OPTIONS="suppressions=$source/tests/libc.tsan"
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
+[ -z "$shared" ] || export UTFEED_SHARED="$shared"
 
 # The tests a log counted, as "passed failed skipped": unit programs, pytest and the scripts all print "N passed, N failed"
 counted() {
@@ -152,39 +174,23 @@ step() {
 # The first lane that asks for it has it
 taken() { ! mkdir "$logs/$1.taken" 2>/dev/null; }
 
+# Whether that step is done
+done_with() { [ -f "$logs/$1.count" ]; }
+
 lane_one() {
 	step gcc sh "$0" compiled gcc CC=gcc --enable-lto
 	[ ! -x build/gcc/utfeed ] || step gcc-e2e sh "$0" end_to_end gcc
-	if [ -n "$shared" ] && [ -x "$shared/corpus/score" ]; then
-		step corpus sh tests/score.sh build/gcc/utfeed "$shared"
-	else
-		echo "check: corpus         skipped: no ../shared/corpus here"
-	fi
-	# Right labels and UTF-8 under wrong ones are what the unit test of identity makes, too
-	if [ -n "$shared" ] && [ -x "$shared/texts/score" ]; then
-		step texts env TEXTS_PARTS="undeclared mixed sample-gap double broken wellformed no-feed" sh tests/texts.sh build/gcc/utfeed "$shared"
-	else
-		echo "check: texts          skipped: no ../shared/texts here"
-	fi
-	if [ -n "$shared" ] && [ -x "$shared/harm/score" ]; then
-		step harm sh tests/harm.sh build/gcc/utfeed "$shared"
-	else
-		echo "check: harm           skipped: no ../shared/harm here"
-	fi
-	if [ -n "$shared" ] && [ -x "$shared/faults3/run" ]; then
-		step faults3 sh tests/faults.sh build/gcc/utfeed "$shared"
-	else
-		echo "check: faults3        skipped: no ../shared/faults3 here"
-	fi
-	[ ! -x build/gcc/utfeed ] || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
 	rest
 }
+
+# Of the distribution: that has to be built anyway
 lane_two() {
-	step sanitizers sh "$0" compiled_again sanitizers CC=clang CFLAGS="$lines" LDFLAGS="$linker" --enable-sanitizers=address,undefined --enable-schedules
+	step dist sh "$0" distribution
+	step sanitizers-build env of="$source/build/dist/tree" sh "$0" built sanitizers CC=clang CFLAGS="$lines" LDFLAGS="$linker" \
+		--enable-sanitizers=address,undefined --enable-schedules
 	[ ! -x build/sanitizers/utfeed ] || step sanitizers-e2e sh "$0" end_to_end sanitizers
 	[ ! -x build/sanitizers/utfeed ] || step schedules-asan sh "$0" schedules sanitizers
-	# The last that needs this build: it links the program anew
-	[ ! -x build/sanitizers/utfeed ] || step refusals sh "$0" refusals
+	last_of_sanitizers
 	rest
 }
 
@@ -194,15 +200,41 @@ lane_three() {
 	rest
 }
 
-# What needs nothing of a lane but gcc's Makefile, which is there long before any is done: a lane that is done takes the next one.
-# The distribution is where clang builds and runs the unit tests: a build of it has to be checked anyway. It is a new folder each time, so
-# there is no dependency to track; and how small it is packed is the same to all.
+# One links the program anew, the other removes all: once nobody needs this build, neither a test of it nor who wants to repeat a failure
+last_of_sanitizers() {
+	done_with sanitizers && done_with schedules-asan && ! taken last_of_sanitizers || return 0
+	step refusals sh "$0" refusals
+	! cat "$logs"/sanitizers*.count "$logs/schedules-asan.count" "$logs/refusals.count" | awk '$2 > 0 { exit 1 }' ||
+		step distcheck sh "$0" cleaned sanitizers
+}
+
+# A lane that is done takes of these what is not taken and can run
 rest() {
-	[ ! -f build/gcc/Makefile ] || taken distcheck || step distcheck env UTFEED_SHARED="$shared" XZ_OPT=-0 make -C build/gcc -s -j2 distcheck \
-		DISTCHECK_CONFIGURE_FLAGS="CC=clang CFLAGS=-O1 LDFLAGS=$linker --enable-developer --disable-dependency-tracking"
+	if done_with sanitizers-build && [ -x build/sanitizers/utfeed ] && ! taken sanitizers; then
+		step sanitizers sh "$0" units sanitizers
+		last_of_sanitizers
+	fi
+	shared_data harm sh tests/harm.sh
+	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
+	shared_data faults3 sh tests/faults.sh
+	shared_data corpus sh tests/score.sh
+	# Right labels and UTF-8 under wrong ones are what the unit test of identity makes, too
+	shared_data texts env TEXTS_PARTS="undeclared mixed sample-gap double broken wellformed no-feed" sh tests/texts.sh
 	# Not optimised: what is asked is which names it has, and whether the example runs
 	[ ! -f build/gcc/Makefile ] || taken library || step library make -C build/gcc -s check-library CC=gcc CFLAGS="-O0 -g0" CPPFLAGS=-Wno-cpp
-	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
+	! done_with gcc || [ ! -x build/gcc/utfeed ] || taken bench || step bench env BENCH_QUICK=1 make -C build/gcc -s bench
+}
+
+# shared_data FOLDER COMMAND...: with gcc's utfeed and the data of ../shared, where they are
+shared_data() {
+	done_with gcc && [ -x build/gcc/utfeed ] && ! taken "$1" || return 0
+	if [ -z "$shared" ] || [ ! -d "$shared/$1" ]; then
+		printf 'check: %-14s skipped: no ../shared/%s here\n' "$1" "$1"
+		return 0
+	fi
+	data=$1
+	shift
+	step "$data" "$@" build/gcc/utfeed "$shared"
 }
 
 # What a lane runs ends with it
