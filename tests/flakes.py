@@ -144,6 +144,7 @@ def main():
     chosen = [test for test in chosen if any(name.search(test.name) for name in wanted)]
     if not chosen:
         sys.exit(f"flakes: no test of {args.build} has such a name")
+    subprocess.run(["make", "-s", "-C", args.build, "utfeed"], check=True)      # not by several at once
     print(f"flakes: {len(chosen)} programs and files, seeds from {args.seed}", flush=True)
     campaign, chance, order = Campaign(args), random.Random(args.seed), list(chosen)
     for turn in range(args.rounds):
@@ -151,7 +152,8 @@ def main():
         chance.shuffle(order)
         campaign.turn([(test, 1 if isinstance(test, File) else runs) for test in order], args.busy if turn % 2 else 0)
     for test in chosen:
-        print(f"{'FAIL' if campaign.failures[test.name] else 'ok'} {test.name}: {campaign.failures[test.name]} of {campaign.runs[test.name]} runs failed")
+        runs, failures = campaign.runs[test.name], campaign.failures[test.name]
+        print(f"{'FAIL' if failures else 'ok' if runs else 'skip'} {test.name}: {failures} of {runs} runs failed")
     never = sum(not campaign.runs[test.name] for test in chosen)
     failed = len(campaign.failures)
     print(f"flakes: {sum(campaign.runs.values())} runs, seeds {args.seed + 1} to {campaign.seed}")

@@ -35,6 +35,13 @@ class Gauge:
                 total += int(stat.read().split()[0])
         return total / 1000
 
+    def taken_by_others(self, processor=0):
+        """Microseconds that everything else took of the processor that it is pinned to (proc(5), /proc/stat)."""
+        with open("/proc/stat", encoding="ascii") as stat:
+            line = re.search(rf"^cpu{processor} (.*)", stat.read(), re.M)[1]
+        user, nice, system, _, _, _, _, steal = map(int, line.split()[:8])
+        return (user + nice + system + steal) * 1_000_000 / os.sysconf("SC_CLK_TCK") - self.cpu()
+
     def pin(self, processors):
         for task in os.listdir(f"{self.proc}/task"):
             os.sched_setaffinity(int(task), processors)

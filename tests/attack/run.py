@@ -16,27 +16,29 @@ WARM_SECONDS, BACK_SECONDS = 0.5, 45
 LEAST_WAIT = 5.0                    # ms: below that the figure of an idle server is the machine's
 FIRST_LIMIT, LIMIT_STEP = 16 << 20, 1 << 20
 SHARED = 2                          # descriptors that a worker keeps from the first use on: the pipe of splice.h
+BUSY = 0.1                          # of utfeed's processor: who else takes so much of it makes times the machine's
 AT_ONCE_SPARED = 200                # descriptors that the attackers' process has for itself
 
 
 class Figure:
-    """What was measured, beside its bound."""
+    """What was measured, beside its bound, which may not be held."""
 
-    def __init__(self, name, value, bound, unit):
-        self.name, self.value, self.bound, self.unit = name, value, bound, unit
+    def __init__(self, name, value, bound, unit, held=True):
+        self.name, self.value, self.bound, self.unit, self.held = name, value, bound, unit, held
 
     @property
     def fails(self):
-        return self.value > self.bound
+        return self.held and self.value > self.bound
 
     def __str__(self):
-        return f"{self.name} {self.value:.{0 if self.value >= 100 else 1}f}/{self.bound:.{0 if self.bound >= 10 else 1}f} {self.unit}"
+        bound = f"{self.bound:.{0 if self.bound >= 10 else 1}f}" if self.held else "-"
+        return f"{self.name} {self.value:.{0 if self.value >= 100 else 1}f}/{bound} {self.unit}"
 
 
 class Result:
     def __init__(self, row):
         self.row, self.figures, self.wrong, self.seconds, self.number = row, [], [], 0.0, 0
-        self.ends = {}
+        self.ends, self.said = {}, ""
 
     def hold(self, *figure):
         self.figures.append(Figure(*figure))
@@ -47,7 +49,7 @@ class Result:
     def __str__(self):
         ends = " ".join(f"{word}:{count}" for word, count in sorted(self.ends.items()))
         said = "; ".join([*map(str, self.figures), *self.wrong])
-        return f"{'FAILED' if self.failures() else 'ok':6} {self.row.name}: {self.number} in {self.seconds:.1f} s, {ends}: {said}"
+        return f"{'FAILED' if self.failures() else 'ok':6} {self.row.name}: {self.number} in {self.seconds:.1f} s, {ends}: {self.said}{said}"
 
 
 def routes(good, origin):
@@ -79,13 +81,15 @@ class Run:
         self.result.number = self.number = max(round(row.number * scale), 4)
         self.at_once = min(row.at_once, self.number, limit)
         self.proxy = self.gauge = self.idle = self.least = None
+        self.pinned = self.busy = False
 
     def start(self, folder, helped):
         row = self.row
         options = (*COMMON, "--cache-bytes", f"{row.cache}m", *routes(self.good, self.origin), *row.options, *helped, *self.more)
         self.proxy = limited(row.limit, *options) if row.limit else Utfeed(*options)
         self.gauge = Gauge(self.proxy.process.pid)
-        if self.times and os.cpu_count() > 1 and "--workers" not in self.more:
+        self.pinned = self.times and os.cpu_count() > 1 and "--workers" not in self.more
+        if self.pinned:
             self.gauge.pin({0})
 
     def crowd(self):
@@ -115,22 +119,26 @@ class Run:
 
     def under_attack(self):
         row, result = self.row, self.result
-        cpu, moved, began = self.gauge.cpu(), self.origin.moved(), time.monotonic()
+        cpu, others, moved, began = self.gauge.cpu(), self.gauge.taken_by_others(), self.origin.moved(), time.monotonic()
         made, bytes_moved, result.seconds = attack(self.crowd(), row.visit, self.number, self.at_once)
         if row.terminates:
             return made
         time.sleep(0.2)                             # the origin's count is that old
-        spent = self.gauge.cpu() - cpu - self.idle["cpu"] * (time.monotonic() - began)
+        lasted = time.monotonic() - began
+        spent = self.gauge.cpu() - cpu - self.idle["cpu"] * lasted
+        self.busy = self.pinned and self.gauge.taken_by_others() - others > BUSY * lasted * 1_000_000
+        if self.busy:
+            result.said = "the machine is busy: no time is held; "
         units = self.number if row.unit == "visit" else max(bytes_moved + self.origin.moved() - moved, 1) / 1024
         if self.times:
-            result.hold("cpu", spent / units, row.cpu, f"us/{row.unit}")
+            result.hold("cpu", spent / units, row.cpu, f"us/{row.unit}", not self.busy)
         return made
 
     def waits(self):
         waited, wrong = self.good.told()
         self.result.wrong += [f"the good client: {each}" for each in wrong[:3]]
         if self.times:
-            self.result.hold("p99", percentile(waited), self.row.waits * max(self.idle["waits"], LEAST_WAIT), "ms")
+            self.result.hold("p99", percentile(waited), self.row.waits * max(self.idle["waits"], LEAST_WAIT), "ms", not self.busy)
 
     def judge_ends(self, made):
         self.result.ends = made
