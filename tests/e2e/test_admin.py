@@ -15,7 +15,7 @@ from pages import FRESH, Site, page, was_hit
 from peers import Client, TlsClient
 from proxy import BINARY
 from schema import faults, fits, load
-from wire import TIMEOUT, Cut, message
+from wire import PATIENCE, TIMEOUT, Cut, message
 
 ADMIN = re.compile(r"admin listener on 127\.0\.0\.1:(\d+)")
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "proxy", "base", "stats.def")
@@ -347,7 +347,7 @@ def test_a_taken_port_is_told(start, idle):
 
 def healthcheck(*args, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("UTFEED_")}
-    done = subprocess.run([BINARY, "healthcheck", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False,
+    done = subprocess.run([BINARY, "healthcheck", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
                           env={**environment, **variables})
     return done.returncode, done.stdout.decode()
 

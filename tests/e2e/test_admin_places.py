@@ -11,7 +11,7 @@ from certs import client_context
 from peers import Client, TlsClient
 from proxy import BINARY
 from test_admin import TOKEN, Admin
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 HELD = 200      # more than there are places of any kind
 LONG = 2 << 20
@@ -220,7 +220,7 @@ WARNED = {
 def test_the_check_warns(case, good):
     options, words = WARNED[case]
     done = subprocess.run([BINARY, "serve", "--check-config", *(option.format(chain=good.chain, key=good.key) for option in options)],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=PATIENCE, check=False)
     said = [line for line in done.stderr.splitlines() if "admin" in line]
     assert done.returncode == 0 and len(said) == len(words), done.stderr
     assert all(word in line for word, line in zip(words, said)), said

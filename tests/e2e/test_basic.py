@@ -6,7 +6,7 @@ import pytest
 
 from feeds import SMALL, SMALL_OUT, UTF_8_TYPE
 from proxy import BINARY
-from wire import message
+from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 TEXT = message("200 OK", "Content-Type: text/css", body=b"a{}")
@@ -288,7 +288,7 @@ def test_access_line(start, origin):
 
 
 def test_version_line():
-    said = subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, check=True, timeout=30).stdout
+    said = subprocess.run([BINARY, "--version"], stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout
     assert said.startswith(b"utfeed ")
 
 
@@ -298,5 +298,5 @@ def test_version_line():
     (["-c", "/nonexistent", "--check-config"], 2, "/nonexistent"), (["--listen", "127.0.0.1:1", "--check-config"], 0, "is right")])
 def test_first_words(words, status, said):
     """Without a command it serves: options say so."""
-    ended = subprocess.run([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=30)
+    ended = subprocess.run([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=PATIENCE)
     assert ended.returncode == status and said in (ended.stdout if not status else ended.stderr).decode()

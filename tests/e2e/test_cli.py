@@ -8,6 +8,7 @@ import pytest
 
 from feeds import UTF_8_TYPE, titles, utf_8, well_formed
 from proxy import BINARY, SANITIZER
+from wire import PATIENCE
 
 TITLE = "Новости, Привет"
 POLICIES = ["auto", "rome-strict", "rome-lenient", "rome-2004-09-10", "rfc7303", "feedparser", "4suite", "appendix-f"]
@@ -19,7 +20,7 @@ def document(title, declared=None, before=""):
 
 
 def run(*args, body=b"", status=0, env=None):
-    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False, env=env)
+    done = subprocess.run([BINARY, *args], input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE, check=False, env=env)
     errors = done.stderr.decode("latin-1")
     assert not SANITIZER.search(errors), errors
     assert done.returncode == status, errors

@@ -330,11 +330,22 @@ def test_origin_fault_is_in_the_access_line(proxy, origin):
     assert "/broken" in line and " 502 " in line
 
 
-def test_request_loop_ends(start):
-    """utfeed routed to itself must notice (Via), not fill the machine with connections."""
+def place(host):
+    """A place of a host where no other process takes a port meanwhile."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.77", 0))       # where no other process takes a port meanwhile
-        itself = f"127.0.0.77:{probe.getsockname()[1]}"
-    proxy = start(None, "--listen", itself, "--route", f"/=http://{itself}")
-    got = proxy.get("/feed")
+        probe.bind((host, 0))
+        return f"{host}:{probe.getsockname()[1]}"
+
+
+def test_request_loop_ends(start):
+    """Two utfeeds routed to each other must notice (Via), not fill the machine with connections."""
+    places = place("127.0.0.77"), place("127.0.0.78")
+    first, _ = [start(None, "--listen", own, "--route", f"/=http://{other}") for own, other in (places, places[::-1])]
+    got = first.get("/feed")
     assert got.status in (502, 508) and b"loop" in got.body.lower() + got["Proxy-Status"].encode()
+
+
+def test_no_route_leads_back(start):
+    own = place("127.0.0.77")
+    got = start(None, "--listen", own, "--route", f"/=http://{own}").get("/feed")
+    assert got.status == 403 and "own listener" in got["Proxy-Status"]

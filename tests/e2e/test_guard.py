@@ -11,7 +11,7 @@ from certs import client_context
 from feeds import SMALL, SMALL_OUT
 from peers import TlsClient
 from proxy import BINARY
-from wire import TIMEOUT, message
+from wire import PATIENCE, TIMEOUT, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 
@@ -58,7 +58,7 @@ def test_the_canary_sings(start, canary):
     """Without the guard's objection the same request gets there."""
     open_to = start(None, "--allow", f"127.0.0.0/8:{canary.port}", guarded=True)
     client = open_to.client().ask(f"http://127.0.0.1:{canary.port}/feed")
-    canary.socket.settimeout(10)
+    canary.socket.settimeout(PATIENCE)
     canary.socket.accept()[0].close()
     assert client.response().status == 502
 
@@ -259,6 +259,6 @@ def test_allowed_clients_are_served(start, origin):
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[2001:db8::1]:0", "[::ffff:192.0.2.1]:0"])
 def test_no_start_for_everybody_by_accident(listen):
     for action in ([], ["--check-config"]):
-        done = subprocess.run([BINARY, "serve", "--listen", listen, *action], stdin=subprocess.DEVNULL, capture_output=True, timeout=20,
+        done = subprocess.run([BINARY, "serve", "--listen", listen, *action], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE,
                               check=False, env={k: v for k, v in os.environ.items() if not k.startswith("UTFEED_")})
         assert done.returncode != 0 and b"client-allow = 192.168.0.0/16" in done.stderr

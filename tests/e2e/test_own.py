@@ -15,7 +15,7 @@ from proxy import BINARY
 from test_admin import Admin
 from test_admin_places import own_address
 from test_life import giving
-from wire import message
+from wire import PATIENCE, message
 
 FEED = message("200 OK", "Content-Type: application/xml", body=SMALL)
 OWN = 'error=proxy_loop_detected; details="own listener"'
@@ -114,7 +114,7 @@ WARNED = {
 def test_the_check_warns(case):
     options, warned = WARNED[case]
     done = subprocess.run([BINARY, "serve", "--check-config", "--listen", "127.0.0.1:8080", "--listen", "0.0.0.0:8081", "--client-allow",
-                           "127.0.0.0/8", "--admin-listen", "127.0.0.1:9180", *options], capture_output=True, text=True, timeout=60, check=False)
+                           "127.0.0.0/8", "--admin-listen", "127.0.0.1:9180", *options], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0 and (f"utfeed: warning: {options[0]}: " in done.stderr) == warned, done.stderr
     assert done.stderr.count("a listener of utfeed itself") == warned
 

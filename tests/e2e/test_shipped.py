@@ -12,6 +12,7 @@ import pytest
 
 from peers import Client
 from proxy import BINARY
+from wire import PATIENCE
 
 DOCKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docker")
 MONITORING = os.path.join(DOCKER, "monitoring")
@@ -67,7 +68,7 @@ def test_the_unit_leaves_the_sandbox_its_calls():
 
 def in_force(arguments, environment):
     """The configuration of such a container, {option: value}."""
-    done = subprocess.run([BINARY, *arguments, "--print-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([BINARY, *arguments, "--print-config"], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return dict(re.findall(r"^([a-z-]+) = (.*)$", done.stdout, re.M))
 
@@ -83,7 +84,7 @@ def test_containers_configuration(where, arguments, environment, pod):
     options = set(re.findall(r'^(?:OPTION|SECRET)\([a-z]+, "([a-z-]+)"', text_of(DOCKER, "..", "conf", "options.def"), re.M))
     for name in environment:
         assert name.startswith("UTFEED_") and name[len("UTFEED_"):].lower().replace("_", "-") in options, f"{where}: {name}"
-    done = subprocess.run([BINARY, *arguments, "--check-config"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([BINARY, *arguments, "--check-config"], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     if pod:
         checked_pod(*pod, in_force(arguments, environment))
@@ -211,7 +212,7 @@ def test_panels_stand_apart():
 @pytest.mark.parametrize("arguments", [("check", "rules", "alerts.yaml"), ("test", "rules", "alerts_test.yaml"), ("check", "config", "prometheus.yaml")],
                          ids=" ".join)
 def test_promtool(arguments):
-    done = subprocess.run([PROMTOOL, *arguments], cwd=MONITORING, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([PROMTOOL, *arguments], cwd=MONITORING, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -221,7 +222,7 @@ def test_expressions_of_the_dashboard(tmp_path):
     rules = [{"record": f"panel:{number}", "expr": expression.replace("$__rate_interval", "5m").replace("$instance", ".*")}
              for number, (_, expression) in enumerate(expressions())]
     (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
-    done = subprocess.run([PROMTOOL, "check", "rules", tmp_path / "rules.json"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([PROMTOOL, "check", "rules", tmp_path / "rules.json"], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -248,7 +249,7 @@ def test_the_package_needs_what_a_build_needs():
 def test_bill_of_materials():
     """SPDX 2.3: clauses 6 (document), 7 (packages), 11 (relationships). With SOURCE_DATE_EPOCH it is the same by the byte."""
     command = ["sh", os.path.join(DOCKER, "sbom.sh"), BINARY, "0.1.0", "", "zlib"]
-    made = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, capture_output=True, text=True, timeout=60, check=True)
+    made = subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, capture_output=True, text=True, timeout=PATIENCE, check=True)
     bill = json.loads(made.stdout)
     assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
     assert bill["creationInfo"]["created"] == "2023-11-14T22:13:20Z" and bill["creationInfo"]["creators"]

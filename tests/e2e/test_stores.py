@@ -13,7 +13,7 @@ import pytest
 from pages import FRESH, Site, page, was_hit
 from peers import Background
 from proxy import BINARY
-from wire import TIMEOUT, Cut
+from wire import PATIENCE, TIMEOUT, Cut
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_redis_variants_end_each_by_itself(start, origin, redis):
     """Issue 31, A 8: what comes in does not keep alive what is of no use."""
     server = redis()
     languages(origin)
-    proxy, until = start(origin, "--cache-redis", f"127.0.0.1:{server.port}"), time.monotonic() + TIMEOUT
+    proxy, until = start(origin, "--cache-redis", f"127.0.0.1:{server.port}"), time.monotonic() + PATIENCE
     while not variants_in(server)[0]:          # until its server is there
         proxy.get("/a", f"Accept-Language: early{time.monotonic()}")
         assert time.monotonic() < until

@@ -9,7 +9,7 @@ from certs import client_context
 from feeds import SMALL
 from peers import TlsClient
 from proxy import BINARY
-from wire import TIMEOUT, Cut, message
+from wire import PATIENCE, TIMEOUT, Cut, message
 
 SECRET = "hunter2"
 
@@ -20,7 +20,7 @@ def serve(*args, env=None, config=None, tmp_path=None):
         file.write_text(config)
         args = ("-c", str(file), *args)
     return subprocess.run([BINARY, "serve", *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=env or {}, timeout=20, check=False)
+                          env=env or {}, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.parametrize("target", [f"http://u:{SECRET}@h.test/", f"/http://u:{SECRET}@h.test/", f"/http:/u:{SECRET}@h.test/",

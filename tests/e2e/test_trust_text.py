@@ -7,7 +7,7 @@ import pytest
 
 from feeds import UTF_8_TYPE
 from proxy import BINARY, normalise
-from wire import message
+from wire import PATIENCE, message
 
 FEED = "<?xml version=\"1.0\" encoding=\"iso-8859-1\"?>\n<rss version=\"2.0\"><channel><title>café</title></channel></rss>\n"
 LINE = FEED.replace("\n", "")
@@ -98,7 +98,7 @@ def test_trust_20_check_counts_the_window(tmp_path):
     """Of the first 64 KiB, though the file goes on otherwise."""
     path = tmp_path / "feed.xml"
     path.write_bytes("<rss><title>é".encode() + b" " * 65536 + "ééé".encode() * 30000 + b"</title></rss>")
-    done = subprocess.run([BINARY, "check", "--json", str(path)], stdout=subprocess.PIPE, timeout=60, check=True)
+    done = subprocess.run([BINARY, "check", "--json", str(path)], stdout=subprocess.PIPE, timeout=PATIENCE, check=True)
     evidence = json.loads(done.stdout)["evidence"]
     assert (evidence["utf8_multibyte"], evidence["utf8_stray"], evidence["utf8_valid"]) == (1, 0, True)
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from peers import Origin
-from wire import Cut, Malformed, Stream, chunked, message, read_response
+from wire import PATIENCE, Cut, Malformed, Stream, chunked, message, read_response
 
 
 def read(data, version="HTTP/1.1"):
@@ -106,7 +106,7 @@ def test_curl_reads_what_the_origin_says():
     origin.serve(lambda request: replies[int(request.target[1:])])
     for number, body in enumerate([b"text", b"plain"]):
         said = subprocess.run(["curl", "-sS", "--noproxy", "*", "--compressed", f"{origin.url}/{number}"], stdout=subprocess.PIPE,
-                              timeout=30, check=True).stdout
+                              timeout=PATIENCE, check=True).stdout
         assert said == body
     assert [request.method for request in origin.requests] == ["GET", "GET"]
     origin.close()

@@ -8,6 +8,7 @@ import re
 import socket
 
 TIMEOUT = float(os.environ.get("UTFEED_TEST_TIMEOUT", "30"))    # seconds; only a hang ever reaches it
+PATIENCE = 4 * TIMEOUT      # of whole programs, and of many exchanges together
 
 TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 REQUEST_LINE = re.compile(rb"(" + TOKEN + rb") ([\x21-\x7e]+) (HTTP/1\.[01])\Z")
