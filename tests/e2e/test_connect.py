@@ -192,7 +192,7 @@ def test_a_tls_client_without_close_notify_resets_the_origin(listening, origin, 
 
 
 def test_idle_timeout(tunnelling, origin):
-    proxy = tunnelling("--tunnel-idle-timeout", "200ms")
+    proxy = tunnelling("--tunnel-idle-timeout", "1s")
     client = proxy.client()
     upstream = opened(client, origin)
     assert client.is_ended() and upstream.is_ended() and (client.stream.ended, upstream.stream.ended) == ("reset", "reset")
@@ -389,7 +389,7 @@ def test_many_idle_tunnels_hold_no_buffers(tunnelling, origin):
 
 
 def test_shutdown_waits_for_tunnels_so_long(tunnelling, origin):
-    proxy = tunnelling("--drain-timeout", "500ms")
+    proxy = tunnelling("--drain-timeout", "2s")
     client = proxy.client()
     upstream = opened(client, origin)
     proxy.sigterm()

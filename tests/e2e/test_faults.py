@@ -90,7 +90,7 @@ def test_origin_stops_before_anything_was_sent_on(start, origin):
 
 def test_origin_stops_in_its_body(start, origin):
     data, out = big()
-    client = start(origin, "--between-bytes-timeout", "300ms").client().ask("/feed")
+    client = start(origin, "--between-bytes-timeout", "1s").client().ask("/feed")
     upstream = origin.receive()
     upstream.send(message("200 OK", XML, f"Content-Length: {len(data)}", body=data[:-100]))
     cut = client.cut()
@@ -287,7 +287,7 @@ def test_stalled_client_is_cut_in_the_end(start, origin):
 
 
 def test_slow_request_is_408(start, origin):
-    client = start(origin, "--request-timeout", "300ms").client()
+    client = start(origin, "--request-timeout", "1s").client()
     client.send(b"GET /feed HTTP/1.1\r\nHost: feeds")
     assert client.response().status == 408 and client.is_ended()
 
@@ -310,7 +310,7 @@ def test_client_that_asks_and_never_reads_is_bounded(proxy):
 
 
 def test_idle_connection_is_closed(start, origin):
-    client = start(origin, "--keepalive-timeout", "300ms").client().ask("/feed")
+    client = start(origin, "--keepalive-timeout", "1s").client().ask("/feed")
     origin.receive().answer(whole("length", SMALL))
     assert client.response().body == SMALL_OUT
     assert client.is_ended()

@@ -158,7 +158,7 @@ def test_no_upgrade_where_a_route_says_so(start, origin):
 # ---- limits ----
 
 def test_fetch_timeout_before_the_answer(start, origin):
-    proxy = start(origin, "--fetch-timeout", "50ms")
+    proxy = start(origin, "--fetch-timeout", "500ms")
     client = proxy.client().ask("/feed")
     upstream = origin.receive()
     got = client.response()
@@ -167,7 +167,7 @@ def test_fetch_timeout_before_the_answer(start, origin):
 
 def test_fetch_timeout_within_the_body(start, origin):
     """However busy the origin is: between-bytes-timeout would never end this."""
-    proxy = start(origin, "--fetch-timeout", "300ms", "--sniff-bytes", "1k")
+    proxy = start(origin, "--fetch-timeout", "2s", "--sniff-bytes", "1k")
     client = proxy.client().ask("/feed")
     upstream = origin.receive()
     upstream.send(message("200 OK", XML, "Content-Length: 1000000000", body=big(size=20_000)[0]))

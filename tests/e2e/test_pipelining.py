@@ -161,7 +161,7 @@ def test_a_part_of_a_request_holds_nothing_up(stored):
 
 
 def test_a_part_that_stays_one_is_408(start, origin, site, env):
-    client = store(start(origin, "--request-timeout", "300ms", env=env)).client()
+    client = store(start(origin, "--request-timeout", "1s", env=env)).client()
     client.send(ask("/short") * 5 + b"GET /")
     assert_hits(client, 5)
     assert client.response().status == 408 and client.is_ended()

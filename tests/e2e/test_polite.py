@@ -65,7 +65,6 @@ def test_a_pause_is_kept(one, status, when):
 
 def test_a_pause_ends(one):
     one.fetched(busy("1"))
-    one.refused()
     until = time.monotonic() + TIMEOUT
     while True:
         one.client.ask(one.target)

@@ -326,7 +326,7 @@ def test_credentials_given_to_the_gateway_go_nowhere(gateway, origin):
 
 
 def test_fetch_timeout_spans_redirects(start, origin):
-    client = start(None, "--fetch-timeout", "400ms").client().ask(f"/{origin.url}/0")
+    client = start(None, "--fetch-timeout", "2s").client().ask(f"/{origin.url}/0")
     asked(origin, "/0").answer(to("/1"))
     upstream = asked(origin, "/1")
     got = client.response()

@@ -387,7 +387,7 @@ def test_the_access_line_of_a_relay(start, origin):
 
 def test_first_byte_timeout_counts_from_the_request_sent(start, origin):
     """A slow upload is no slow origin: conf/options.def, first-byte-timeout."""
-    client = start(origin, "--first-byte-timeout", "300ms").client().ask("/f", "Content-Length: 60", method="POST")
+    client = start(origin, "--first-byte-timeout", "1s").client().ask("/f", "Content-Length: 60", method="POST")
     upstream = origin.receive_head()
     for _ in range(60):
         client.send(b"x")
@@ -407,7 +407,7 @@ def test_an_origin_that_never_answers_a_body(start, origin):
 
 def test_a_stalled_upload_ends(start, origin):
     """A client that stops in its body does not hold the origin's connection for ever."""
-    options = ["--first-byte-timeout", "400ms", "--between-bytes-timeout", "400ms", "--request-timeout", "400ms", "--write-timeout", "400ms"]
+    options = ["--first-byte-timeout", "1s", "--between-bytes-timeout", "1s", "--request-timeout", "1s", "--write-timeout", "1s"]
     client = start(origin, *options).client().ask("/f", "Content-Length: 60", method="POST")
     client.send(b"abc")
     upstream = origin.receive_head()
@@ -417,7 +417,7 @@ def test_a_stalled_upload_ends(start, origin):
 
 
 def test_a_stalled_upload_ends_while_the_answer_comes(start, origin):
-    client = start(origin, "--between-bytes-timeout", "400ms").client().ask("/f", "Content-Length: 60", method="POST")
+    client = start(origin, "--between-bytes-timeout", "1s").client().ask("/f", "Content-Length: 60", method="POST")
     client.send(b"abc")
     upstream = origin.receive_head()
     upstream.send(message("200 OK", "Content-Type: text/plain", "Content-Length: 60") + b"abc")

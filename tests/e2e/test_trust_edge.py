@@ -351,7 +351,7 @@ def test_trust_18_without_its_header_a_proxys_connection_is_closed(start, first)
 
 
 def test_trust_18_a_header_that_does_not_end_times_out(start):
-    proxy = start(None, *BELIEVED, "--proxy-protocol", "on", "--request-timeout", "50ms")
+    proxy = start(None, *BELIEVED, "--proxy-protocol", "on", "--request-timeout", "500ms")
     client = proxy.client()
     client.send(b"PROXY TCP4 192")
     with pytest.raises(Cut):
