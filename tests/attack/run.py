@@ -17,6 +17,7 @@ LEAST_WAIT = 5.0                    # ms: below that the figure of an idle serve
 FIRST_LIMIT, LIMIT_STEP = 16 << 20, 1 << 20
 SHARED = 2                          # descriptors that a worker keeps from the first use on: the pipe of splice.h
 BUSY = 0.1                          # of utfeed's processor: who else takes so much of it makes times the machine's
+BUSY_MEMORY = 1.5                   # of a row's memory: more is in transit while the worker waits for its processor
 AT_ONCE_SPARED = 200                # descriptors that the attackers' process has for itself
 
 
@@ -158,7 +159,7 @@ class Run:
         self.least = self.gauge.descriptors()
         until(self.given_back, BACK_SECONDS)
         if not self.sanitized:
-            result.hold("memory", self.gauge.peak() - idle["rss"], row.cache + row.memory, "MB")
+            result.hold("memory", self.gauge.peak() - idle["rss"], row.cache + row.memory * (BUSY_MEMORY if self.busy else 1), "MB")
             result.hold("kept", self.gauge.rss() - idle["rss"], row.cache + row.keeps, "MB")
         result.hold("descriptors", self.least - idle["descriptors"], SHARED, "left")
 
