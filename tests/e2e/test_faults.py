@@ -348,4 +348,4 @@ def test_request_loop_ends(start):
 def test_no_route_leads_back(start):
     own = place("127.0.0.77")
     got = start(None, "--listen", own, "--route", f"/=http://{own}").get("/feed")
-    assert got.status == 403 and "own listener" in got["Proxy-Status"]
+    assert got.status == 502 and "own listener" in got["Proxy-Status"]
