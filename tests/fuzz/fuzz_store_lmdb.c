@@ -95,10 +95,14 @@ static void remove_one(struct lmdb_file *f, MDB_txn *txn, unsigned k)
 
 static void look_up_all(struct lmdb_file *f)
 {
+	struct lmdb_news news = { .known = 0 };
 	MDB_txn *txn;
 	char key[64];
 
 	require(!mdb_txn_begin(f->env, NULL, MDB_RDONLY, &txn));
+	do
+		require(!lmdb_marks_read(f, txn, &news));
+	while (news.more);
 	for (unsigned k = 0; k < KEYS; k++) {
 		struct entry *e;
 		bool damaged = false;
@@ -134,7 +138,7 @@ static void change_all(struct lmdb_file *f)
 		put(f, txn, k);
 	require(!mdb_txn_commit(txn));
 	look_up_all(f);
-	require(!lmdb_evict(f, 8 * PAGE));
+	require(!lmdb_evict(f, MAP, 8));
 	purge(f, "", PURGE_ALL, false);
 	txn = begin(f);
 	for (unsigned k = 0; k < KEYS; k++)
@@ -257,7 +261,7 @@ static void values_use(struct lmdb_file *f, const char *key, size_t key_len)
 	look_up_all(f);
 	purge(f, "http://r", PURGE_PREFIX, true);
 	purge(f, "http://raw/", PURGE_URL, false);
-	require(!lmdb_evict(f, 8 * PAGE));
+	require(!lmdb_evict(f, MAP, 8));
 	change_all(f);
 }
 
