@@ -36,7 +36,7 @@ class Bench:
         # certificates are of today
         self.clock = Clock(build("clock", self.folder), os.path.join(self.folder, "now"), **({"now": int(time.time())} if secure else {}))
         self.asked, self.idle, self.redis, self.relay = asked, [], None, None
-        self.two, self.proxies, self.formers, self.times, self.heir = store.endswith(TWO), [], [], [0, 0], None
+        self.two, self.proxies, self.formers, self.times, self.heir, self.heirs_place = store.endswith(TWO), [], [], [0, 0], None, 0
         self.secure, self.leaf, self.trusting = secure, None, None
         self.origins = [Listener(self.loop, lambda loop, sock, n=n: self.accept(sock, n)) for n in (0, 1)]
         self.options = [*options(self.base(0)), "--workers", str(workers), *self.second(store.removesuffix(TWO)), *more, *(self.opens() if secure else ())]
@@ -143,7 +143,8 @@ class Bench:
             self.formers.remove(former)
             if former.process.poll() or SANITIZER.search(former.err.text()):
                 return former
-        return next((proxy for proxy in self.proxies if proxy.process.poll() is not None), None)
+        giving = self.heirs_place if self.heir else None       # it may end before its heir is known to be ready
+        return next((proxy for n, proxy in enumerate(self.proxies) if n != giving and proxy.process.poll() is not None), None)
 
     def close(self):
         try:
