@@ -61,12 +61,12 @@ enum fill_head fill_parse(struct fill *l, struct http_msg *m, const char *bytes,
 	return r;
 }
 
-void fill_key(struct fill *l, bool part, struct text *key)
+void fill_key(struct fill *l, const char *vary, bool part, struct text *key)
 {
 	text_add(key, l->key, l->params.key_len);
-	if (l->vary) {
+	if (vary) {
 		text_puts(key, "\n");
-		vary_key(key, (struct slice){ l->vary, strlen(l->vary) }, (struct slice){ l->sent, l->sent_len });
+		vary_key(key, (struct slice){ vary, strlen(vary) }, (struct slice){ l->sent, l->sent_len });
 	}
 	text_puts(key, part ? ENTRY_PARTS : "");
 }
@@ -78,7 +78,7 @@ static uint64_t fill_known_generation(struct fill *l)
 	struct text key = { 0 };
 	bool same;
 
-	fill_key(l, l->ranged, &key);
+	fill_key(l, l->vary, l->ranged, &key);
 	same = !key.failed && key.len == l->busy.len && !memcmp(key.bytes, l->busy.at, key.len);
 	text_free(&key);
 	return same ? l->params.generation : CACHE_GENERATION_NONE;
@@ -105,7 +105,7 @@ struct entry *fill_put(struct fill *l, struct entry_parts *parts)
 		entry_parts_free(parts);
 		return NULL;
 	}
-	fill_key(l, parts->part.total, &key);
+	fill_key(l, l->vary, parts->part.total, &key);
 	if (key.failed)
 		entry_parts_free(parts);
 	else
@@ -343,7 +343,7 @@ static void fill_outdate(struct fill *l)
 
 	if (l->vary && !fill_put_names(l, &variant))
 		cache_remove(l->params.cache, l->key, l->params.key_len);
-	fill_key(l, false, &key);
+	fill_key(l, l->vary, false, &key);
 	if (!key.failed)
 		cache_remove(l->params.cache, key.bytes, key.len);
 	text_free(&key);

@@ -110,18 +110,47 @@ static bool fill_is_removal(struct fill *l, const struct http_msg *m)
 	return f.lifetime_s > 0 && !(f.flags & (FRESHNESS_HEURISTIC | FRESHNESS_NO_CACHE));
 }
 
-/* The good response that is stored in the place of this one. One reference; NULL: none is known. */
-static struct entry *fill_good(struct fill *l)
+/* What memory has of that variant; vary NULL: of the URL itself. One reference. */
+static struct entry *gate_peek(struct fill *l, const char *vary)
 {
 	struct text key = { 0 };
-	struct entry *e = l->params.entry ? entry_ref(l->params.entry) : NULL;
+	struct entry *e;
 
-	if (!e) {
-		fill_key(l, false, &key);
-		e = key.failed ? NULL : cache_peek(l->params.cache, key.bytes, key.len);
-		text_free(&key);
+	fill_key(l, vary, false, &key);
+	e = key.failed ? NULL : cache_peek(l->params.cache, key.bytes, key.len);
+	text_free(&key);
+	return e;
+}
+
+static bool gate_is_good(const struct entry *e)
+{
+	return e && e->object && e->head->status < 400;
+}
+
+/* The good variant that the record has for this request. Where there is none, the record: other variants need it, if
+ * the response would take its place and not that of a variant. Takes over the record. */
+static struct entry *gate_good_variant(struct fill *l, struct entry *record)
+{
+	struct entry *e = gate_peek(l, record->vary);
+
+	if (!gate_is_good(e) || e->generation != record->generation) {
+		entry_unref(&e);
+		if (!l->vary || strcmp(l->vary, record->vary))
+			return record;
 	}
-	if (e && (!e->object || e->head->status >= 400))
+	entry_unref(&record);
+	return e;
+}
+
+/* The good response that is stored in the place of this one, or the record of variants there. One reference; NULL: none
+ * is known. */
+static struct entry *fill_good(struct fill *l)
+{
+	struct entry *e = l->params.entry ? entry_ref(l->params.entry) : gate_peek(l, NULL);
+
+	if (e && e->vary)
+		return gate_good_variant(l, e);
+	if (!gate_is_good(e))
 		entry_unref(&e);
 	return e;
 }
@@ -134,7 +163,7 @@ bool fill_keeps_good(struct fill *l, const struct http_msg *m)
 
 	if (m->status < 400 || fill_is_removal(l, m) || !(good = fill_good(l)))
 		return false;
-	if (freshness_ttl(&good->freshness, fill_now(l)) > 0) {
+	if (good->object && freshness_ttl(&good->freshness, fill_now(l)) > 0) {
 		if ((expired = entry_expired(good, fill_now(l))))
 			cache_put(l->params.cache, expired, &l->ticket);
 		else

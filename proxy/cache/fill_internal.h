@@ -69,8 +69,8 @@ enum fill_head fill_parse(struct fill *, struct http_msg *m, const char *bytes, 
 /* Stores a response under its key; where it varies, the record of its variants is stored first. Takes over what parts
  * hold. NULL: it was purged meanwhile, or out of memory. */
 struct entry *fill_put(struct fill *, struct entry_parts *);
-/* Writes the key of the response, or of a part of it. */
-void fill_key(struct fill *, bool part, struct text *);
+/* Writes the key of the response, or of a part of it, where it varies by these fields; vary NULL: by none. */
+void fill_key(struct fill *, const char *vary, bool part, struct text *);
 /* Makes head and freshness for the entry of parts->object from parts->upstream. -1: out of memory, and parts are
  * freed. client: with the fields that are for the client alone that asked; such a head must not be stored. */
 int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *, bool client)

@@ -132,7 +132,7 @@ static const struct entry *part_before(struct fill *l, const struct http_msg *m,
 	    content_range_length(&joined) > l->params.max_object || !part_holds(l, m))
 		return NULL;
 	/* Last-Modified as a strong validator does not tell variants apart: the keys must be equal too. */
-	fill_key(l, true, &key);
+	fill_key(l, l->vary, true, &key);
 	same = !key.failed && key.len == old->key_len && !memcmp(key.bytes, old->key, key.len);
 	text_free(&key);
 	if (!same)

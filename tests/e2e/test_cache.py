@@ -671,6 +671,18 @@ def test_nor_does_an_error_of_one_variant(proxy, site):
     assert [proxy.get("/f", f"Accept-Language: {each}").status for each in ("de", "fr")] == [200, 503]
 
 
+@pytest.mark.parametrize("varies", [(), ("Vary: From",), ("Vary: Accept-Language",)], ids=str)
+@pytest.mark.parametrize("status", ["400 X", "500 X"])
+def test_nor_does_an_error_for_one_client_that_varies_otherwise(proxy, site, status, varies):
+    """Whoever makes the origin err by a language of their own does not take away the copies that others have."""
+    bad = error(status, FRESH, *varies)
+    site["/f"] = lambda request: bad if request["Accept-Language"] == "bad" else page(FRESH, "Vary: Accept-Language")
+    ways = [(language, *more) for language in ("de", "bad", "de", "fr") for more in ((), ("Cache-Control: no-cache",))]
+    got = [proxy.get("/f", f"Accept-Language: {language}", *more).status for language, *more in ways]
+    assert got == [int(status[:3]) if language == "bad" else 200 for language, *_ in ways]
+    assert was_hit(proxy.get("/f", "Accept-Language: de"))
+
+
 @pytest.mark.parametrize("status", ["404 X", "410 X"])
 def test_a_removal_that_names_its_lifetime_is_stored(proxy, site, status):
     """And no error is the stale answer to another."""
