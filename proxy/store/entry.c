@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "proxy/http/head_text.h"
 
@@ -234,6 +235,16 @@ void entry_unref(struct entry **ep)
 		entry_free(e);
 }
 
+/* A purge may have been made by another machine's clock, which is ahead: until that time comes here the entry would
+ * count as fresh. */
+static int64_t not_to_come(int64_t time_s)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &t);
+	return time_s > t.tv_sec ? t.tv_sec - 1 : time_s;
+}
+
 struct entry *entry_expired(struct entry *e, int64_t now)
 {
 	struct freshness freshness = e->freshness;
@@ -243,7 +254,7 @@ struct entry *entry_expired(struct entry *e, int64_t now)
 
 	if (!e->object)
 		return entry_ref(e);
-	freshness_expire(&freshness, now);
+	freshness_expire(&freshness, not_to_come(now));
 	if (!(parts.upstream = malloc(e->upstream_len ? e->upstream_len : 1)))
 		return NULL;
 	if (e->upstream_len)

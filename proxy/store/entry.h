@@ -86,8 +86,8 @@ bool entry_is_hot(struct entry *, unsigned enough);
 int64_t entry_now(struct entry *, int64_t wall, int64_t monotonic);
 /* True for the first caller only: it may fetch the response anew while the entry is still fresh. */
 bool entry_claim(struct entry *);
-/* The same response, stale from now on (seconds since the epoch); an entry without a response is returned as it is. One
- * reference. NULL: out of memory. */
+/* The same response, stale from now on (seconds since the epoch; at once, if that is yet to come); an entry without a
+ * response is returned as it is. One reference. NULL: out of memory. */
 struct entry *entry_expired(struct entry *, int64_t now);
 
 /* For how many seconds from its making the entry may be of use. A response is of use while it may be served fresh or

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEASE_MS = 3000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX = 128 };
-#define LEASE "3000"
+enum { LEASE_MS = 4000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX = 128 };
+#define LEASE "4000"
+#define RENEWED "3000"
+#define LOST "1000"
 #define KEPT "4096"
 #define NEWS "256"
-_Static_assert(LEASE_MS == 3000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
+_Static_assert(LEASE_MS == 4000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
 
 /* What removes comes first, if only what is not there: behind it Redis lets a script write even where memory is
  * full. */
@@ -70,8 +72,10 @@ static const char put_script[] = "-- utfeed put\n"
 	"redis.call('EXPIRE', key, last - now)\n"
 	"return 1\n";
 
+/* Where memory is full the server may have lost who knows what: then all wait until every process has said it again. */
 static const char learn_script[] = "-- utfeed learn\n"
 	"if redis.call('EXISTS', KEYS[1]) == 0 then\n"
+	" redis.call('UNLINK', KEYS[1] .. '-')\n"
 	" redis.call('XADD', KEYS[1], '*', 'w', 'b', 's', '', 'n', '0', 'p', ARGV[2], 'a', '0', 'u', '')\n"
 	"end\n"
 	"local time = redis.call('TIME')\n"
@@ -81,12 +85,20 @@ static const char learn_script[] = "-- utfeed learn\n"
 	" local known, till = string.match(all[i + 1], '^(%S+) (%d+)$')\n"
 	" if not known or tonumber(till) < now then redis.call('HDEL', KEYS[2], all[i])\n"
 	" elseif all[i] ~= ARGV[2] then others[#others + 1] = known\n"
-	" elseif known == ARGV[1] and tonumber(till) > now + " LEASE " / 2 then mine = true end\n"
+	" elseif known == ARGV[1] and tonumber(till) > now + " RENEWED " then mine = true end\n"
+	"end\n"
+	"local function tell(who, known, ms)\n"
+	" redis.call('HSET', KEYS[2], who, known .. ' ' .. string.format('%.0f', now + ms))\n"
 	"end\n"
 	"if not mine then\n"
-	" redis.call('HSET', KEYS[2], ARGV[2], ARGV[1] .. ' ' .. string.format('%.0f', now + " LEASE "))\n"
-	" redis.call('PEXPIRE', KEYS[2], " LEASE ")\n"
+	" redis.call('UNLINK', KEYS[1] .. '-')\n"
+	" if #all == 0 and ARGV[1] ~= '0-0' then\n"
+	"  tell('lost', '0-0', " LOST ")\n"
+	"  others[1] = '0-0'\n"
+	" end\n"
+	" tell(ARGV[2], ARGV[1], " LEASE ")\n"
 	" redis.call('EXPIRE', KEYS[1], ARGV[3])\n"
+	" redis.call('EXPIRE', KEYS[2], ARGV[3])\n"
 	"end\n"
 	"local last = redis.call('XREVRANGE', KEYS[1], ARGV[1], '-', 'COUNT', 1)[1]\n"
 	"return { last and last[1] or '0-0', redis.call('XLEN', KEYS[1]), others,"

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from clock import Clock
 from pages import FRESH, Site, page, was_hit
 from test_purge import IN_FLIGHT, take_away
 from wire import TIMEOUT, message
@@ -85,6 +86,27 @@ def test_soft_makes_stale_what_another_holds(both, origin):
     second.get("/f")
     assert was_hit(second.get("/f")) and first.get("/f", "X-Purge: soft", method="PURGE").status == 200
     assert "fwd-status=304" in second.get("/f")["Cache-Status"] and was_hit(second.get("/f"))
+
+
+@pytest.mark.parametrize("ahead", [600, -600])
+@pytest.mark.parametrize("what", ["url", "prefix", "all"])
+def test_soft_by_another_clock(start, origin, store, clock_library, tmp_path, what, ahead):
+    """What another one holds in memory is stale at once, and what a third one finds in the store."""
+    if not store:
+        pytest.skip("memory is a process's own")
+    now = int(time.time())
+    clocks = Clock(clock_library, tmp_path / "their", now), Clock(clock_library, tmp_path / "our", now)
+    clocks[0].at(ahead)
+    Site(origin)["*"] = lambda request: message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else page(FRESH, 'ETag: "a"')
+    theirs, ours = (start(origin, *store, env=clock.env) for clock in clocks)
+    for path in ("/f", "/f/g"):
+        ours.get(path)
+    clocks[1].at(5)
+    assert was_hit(ours.get("/f")) and ours.get("/none", method="PURGE").status == 200
+    assert theirs.get("/f", f"X-Purge: {what}, soft", method="PURGE").status == 200
+    assert "fwd-status=304" in ours.get("/f")["Cache-Status"] and was_hit(ours.get("/f"))
+    third = start(origin, *store, env=clocks[1].env)
+    assert was_hit(third.get("/f/g")) == (what == "url")
 
 
 def test_what_is_fetched_right_behind_it_is_stored(both, origin):
@@ -225,3 +247,31 @@ def test_a_server_that_forgets_while_it_runs(start, origin, server):
     until = time.monotonic() + TIMEOUT
     while found(connected(start, origin, server), "/a") is not None:
         assert time.monotonic() < until
+
+
+# ---- a Redis server whose memory is full ----
+
+def test_full_memory_keeps_what_is_there(start, origin, server):
+    """It is read and can be purged, also by a utfeed that begins then; what is new is not stored."""
+    Site(origin)["*"] = page(FRESH, body=b"x" * 1000)
+    first, second = (connected(start, origin, server) for _ in range(2))
+    for path in ("/a", "/b"):
+        first.get(path)
+    assert first.get("/none", method="PURGE").status == 200
+    assert server.ask("CONFIG", "SET", "maxmemory", "100kb") == "OK"
+    third = connected(start, origin, server)
+    third.get("/c")
+    assert third.get("/none", method="PURGE").status == 200
+    assert found(second, "/a") and found(third, "/b") and not found(second, "/c")
+    assert first.get("/a", method="PURGE").status == 200 and not found(second, "/a") and not found(connected(start, origin, server), "/a")
+
+
+def test_a_server_that_forgets_who_is_there(start, origin, server):
+    """Full memory of another policy: what another one has in memory goes before the purge is confirmed."""
+    Site(origin)["*"] = page(FRESH)
+    first, second = (connected(start, origin, server) for _ in range(2))
+    seen, = server.ask("KEYS", "*!seen")
+    for number in range(30):
+        second.get(f"/{number}")
+        assert server.ask("DEL", seen) == 1
+        assert first.get(f"/{number}", method="PURGE").status == 200 and found(second, f"/{number}") is None
