@@ -14,8 +14,7 @@
 
 enum { LEASE_MS = 4000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX = 128 };
 #define LEASE "4000"
-#define RENEWED "3000"
-#define LOST "1000"
+#define SILENT "3000"
 #define KEPT "4096"
 #define NEWS "256"
 _Static_assert(LEASE_MS == 4000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
@@ -72,7 +71,8 @@ static const char put_script[] = "-- utfeed put\n"
 	"redis.call('EXPIRE', key, last - now)\n"
 	"return 1\n";
 
-/* Where memory is full the server may have lost who knows what: then all wait until every process has said it again. */
+/* A process that the server knows no more may not be the only one: the server was away or has lost who knows what. So
+ * all wait until those that are alive have told again. */
 static const char learn_script[] = "-- utfeed learn\n"
 	"if redis.call('EXISTS', KEYS[1]) == 0 then\n"
 	" redis.call('UNLINK', KEYS[1] .. '-')\n"
@@ -80,21 +80,21 @@ static const char learn_script[] = "-- utfeed learn\n"
 	"end\n"
 	"local time = redis.call('TIME')\n"
 	"local now, others, all = time[1] * 1000 + math.floor(time[2] / 1000), {}, redis.call('HGETALL', KEYS[2])\n"
-	"local mine\n"
+	"local here, mine\n"
 	"for i = 1, #all, 2 do\n"
 	" local known, till = string.match(all[i + 1], '^(%S+) (%d+)$')\n"
 	" if not known or tonumber(till) < now then redis.call('HDEL', KEYS[2], all[i])\n"
 	" elseif all[i] ~= ARGV[2] then others[#others + 1] = known\n"
-	" elseif known == ARGV[1] and tonumber(till) > now + " RENEWED " then mine = true end\n"
+	" else here, mine = true, known == ARGV[1] and tonumber(till) > now + " SILENT " end\n"
 	"end\n"
 	"local function tell(who, known, ms)\n"
 	" redis.call('HSET', KEYS[2], who, known .. ' ' .. string.format('%.0f', now + ms))\n"
 	"end\n"
 	"if not mine then\n"
 	" redis.call('UNLINK', KEYS[1] .. '-')\n"
-	" if #all == 0 and ARGV[1] ~= '0-0' then\n"
-	"  tell('lost', '0-0', " LOST ")\n"
-	"  others[1] = '0-0'\n"
+	" if not here and ARGV[1] ~= '0-0' then\n"
+	"  tell('lost', '0-0', " SILENT ")\n"
+	"  others[#others + 1] = '0-0'\n"
 	" end\n"
 	" tell(ARGV[2], ARGV[1], " LEASE ")\n"
 	" redis.call('EXPIRE', KEYS[1], ARGV[3])\n"
