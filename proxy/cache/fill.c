@@ -403,7 +403,7 @@ static struct fill *fill_new(const struct fill_params *params)
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
 	l->params.part = params->part ? entry_ref(params->part) : NULL;
 	l->busy = (struct cache_key){ l->text, params->busy.len, params->busy.hash };
-	l->ticket = cache_ticket(params->cache, l->key, params->key_len);
+	l->ticket = params->ticket ? *params->ticket : cache_ticket(params->cache, l->key, params->key_len);
 	l->request.msg = NULL;
 	l->asked = l->request_time = fill_now(l);
 	l->asked_ms = loop_now_ms(params->loop);

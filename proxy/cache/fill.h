@@ -25,6 +25,9 @@ struct fill_params {
 	struct entry *entry;           /* the stored response to validate; a reference is taken; NULL: none */
 	uint64_t generation;           /* of the record of variants that the key in busy was made by */
 	struct entry *part;            /* the stored part, where a part is asked for; likewise */
+	/* taken before entry or part was looked for: what is made of one that was purged since is not stored; copied.
+	 * NULL: it is taken now */
+	const struct cache_ticket *ticket;
 	struct freshness_settings freshness;
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */
 	size_t max_object, max_head, max_fields;

@@ -140,9 +140,11 @@ static enum lookup_step lookup_step_find(struct lookup *l)
 
 	l->leaves = cache_in_flight_ends(l->ctx->cache);
 	l->wait = (struct store_wait){ .loop = l->ctx->loop, .got = lookup_on_got };
+	l->waited = false;
 	switch (cache_get(l->ctx->cache, parts ? l->parts : l->key, parts ? l->parts_len : l->key_len, &l->found,
 	    &l->wait, &l->ticket)) {
 	case STORE_WAIT:
+		l->waited = true;
 		return LOOKUP_WAIT;
 	case STORE_MISSING:
 		l->found = NULL;

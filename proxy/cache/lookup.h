@@ -108,7 +108,8 @@ struct lookup {
 	struct cache_key busy;         /* the key in flight, once the origin is to be asked */
 	struct byte_range range;       /* of the whole body; lies inside part */
 	struct store_wait wait;
-	struct cache_ticket ticket;    /* taken when the wait began */
+	struct cache_ticket ticket;    /* taken when the wait began, if there was one */
+	bool waited;                   /* for what was looked for last */
 	struct target target;          /* the destination of a fetch */
 };
 

@@ -89,6 +89,7 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 		.key_len = l->primary_len,
 		.busy = l->ranged ? cache_key(l->ctx->cache, l->parts, l->parts_len) : l->busy,
 		.request = request, .sent = sent, .entry = entry, .generation = l->generation, .part = l->part,
+		.ticket = l->waited && (entry || l->part) ? &l->ticket : NULL,
 		.freshness = l->settings,
 		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
 		.max_fields = (size_t)conf->max_header_fields,

@@ -247,6 +247,27 @@ def test_a_server_that_forgets_while_it_runs(start, origin, server):
         assert time.monotonic() < until
 
 
+@pytest.mark.parametrize("answer", ["304 Not Modified", "503 Service Unavailable"])
+def test_what_was_looked_for_before_is_not_stored_again(start, origin, server, answer):
+    """The server is slow: it still names what is purged behind the lookup, and the origin is asked about that."""
+    first, second = (connected(start, origin, server) for _ in range(2))
+    client = first.client().ask("/f")
+    origin.receive().answer(page("Cache-Control: max-age=0", 'ETag: "a"', body=b"old"))
+    client.response()
+    assert first.get("/none", method="PURGE").status == 200
+    server.process.send_signal(signal.SIGSTOP)
+    client = second.client().ask("/f")
+    assert second.get("/", method="BREW/").status == 400            # its one worker has the request by then
+    purge = second.client().ask("/f", method="PURGE")
+    assert second.get("/", method="BREW/").status == 400
+    server.process.send_signal(signal.SIGCONT)
+    before = origin.receive()
+    assert before.request["If-None-Match"] == '"a"' and purge.response().status == 200
+    before.answer(message(answer, FRESH, 'ETag: "a"', length=answer[0] == "5"))
+    client.response()
+    assert second.get("/none", method="PURGE").status == 200 and found(second) is None and found(first) is None
+
+
 # ---- a Redis server whose memory is full ----
 
 def test_full_memory_keeps_what_is_there(start, origin, server):
