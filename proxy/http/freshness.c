@@ -252,8 +252,10 @@ static int64_t freshness_lifetime_end(const struct freshness *f)
 
 int64_t freshness_end(const struct freshness *f)
 {
-	return f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) ? f->response_time :
-	                                                                     freshness_lifetime_end(f);
+	int64_t end = freshness_lifetime_end(f);
+
+	return f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || end < f->response_time ?
+	    f->response_time : end;
 }
 
 void freshness_limit(struct freshness *f, const struct freshness *limit)

@@ -90,7 +90,7 @@ int64_t freshness_age(const struct freshness *, int64_t now);          /* curren
  * FRESHNESS_AHEAD_MAX_S after now, because the clock was set back, has a ttl below any window: it is stale at any
  * age. */
 int64_t freshness_ttl(const struct freshness *, int64_t now);
-/* When the response can no longer be used without asking the origin. */
+/* When the response can no longer be used without asking the origin: not before it came, whatever its Age. */
 int64_t freshness_end(const struct freshness *);
 /* Whether the last tenth of the lifetime, at most its last minute, has begun. spread, any number, shortens that time by
  * up to a half, so that responses that came together do not end together. Never true of a stale response, nor with a

@@ -355,6 +355,22 @@ static void ending(void)
 	}
 }
 
+static void the_end(void)
+{
+	static const struct { const char *rule; struct freshness f; int64_t want; } cases[] = {
+		{ "its lifetime", { .lifetime_s = 60 }, 60 }, { "less the age it came with", { .lifetime_s = 60, .initial_age_s = 20 }, 40 },
+		{ "at once without a lifetime", { .lifetime_s = 0 }, 0 },
+		{ "not before it came", { .lifetime_s = 60, .initial_age_s = CC_SECONDS_MAX }, 0 },
+		{ "no-cache", { .lifetime_s = 60, .flags = FRESHNESS_NO_CACHE }, 0 },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct freshness f = cases[i].f;
+
+		f.response_time = T0;
+		UNIT_ROW(freshness_end(&f) == T0 + cases[i].want, "%s", cases[i].rule);
+	}
+}
+
 static void using(void)
 {
 	static const struct { const char *rule; struct freshness f; int64_t want; } cases[] = {
@@ -368,4 +384,4 @@ static void using(void)
 }
 
 UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "ages", ages }, { "reuse", reuse },
-	{ "expiring", expiring }, { "ending", ending }, { "using", using })
+	{ "expiring", expiring }, { "ending", ending }, { "the end", the_end }, { "using", using })
