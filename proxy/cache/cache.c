@@ -82,6 +82,16 @@ struct cache_ticket cache_ticket(struct cache *c, const char *key, size_t len)
 	return ticket;
 }
 
+struct cache_ticket cache_ticket_of(struct cache *c, const struct entry *found)
+{
+	struct cache_ticket ticket = cache_ticket(c, found->key, found->key_len);
+	struct entry *there = store_memory_peek(c->memory, found->key, found->key_len);
+
+	ticket.lost = there != found;
+	entry_unref(&there);
+	return ticket;
+}
+
 /* Whether a purge by prefix since the given number took away this key. Where more have come since than are remembered,
  * one of them is taken to have done so. */
 static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key, size_t len)
@@ -104,7 +114,7 @@ static bool prefixes_purged(struct prefixes *p, unsigned since, const char *key,
 bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct cache_ticket *t, const char *key,
     size_t len)
 {
-	return !atomic_load(&c->retired) && gate->purges == t->purges &&
+	return !t->lost && !atomic_load(&c->retired) && gate->purges == t->purges &&
 	    !prefixes_purged(&c->prefixes, t->prefixes, key, len);
 }
 
@@ -273,6 +283,8 @@ void cache_remove(struct cache *c, const char *key, size_t len)
 int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number)
 {
+	int64_t count;
+
 	gates_mark_purge(c, what, url, len);
 	cache_purge_busy(c, what, url, len);
 	if (c->second) {
@@ -282,7 +294,10 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 		gates_mark_purge(c, what, url, len);
 	}
 	/* Memory is purged last, for the sake of entries that lookups brought back before the marks. */
-	return store_memory_purge(c->memory, what, url, len, soft, now, number);
+	count = store_memory_purge(c->memory, what, url, len, soft, now, number);
+	/* A fill that began meanwhile may make something of what it still found there. */
+	gates_mark_purge(c, what, url, len);
+	return count;
 }
 
 /* Another process has purged what the stores behind memory have in common. It is told of on the second store's thread,
@@ -297,6 +312,7 @@ static void cache_on_purged(void *arg, const struct store_mark *m)
 	if (store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0)
 		while (store_memory_sweep(c->memory))
 			;
+	gates_mark_purge(c, m->what, m->url, m->len);
 	cache_forget_hit_for_miss(c);
 }
 

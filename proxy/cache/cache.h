@@ -23,8 +23,11 @@ void cache_free(struct cache **);
  * purges by prefix there had been, and which the second store knew (store.known, store.asked). The ticket is taken
  * before a response is fetched or looked up, and shown when the response is to be stored. A few URLs share one pair of
  * counts, that of their gate. */
-struct cache_ticket { unsigned gate, purges, changes, prefixes; uint64_t since, asked; };
+struct cache_ticket { unsigned gate, purges, changes, prefixes; uint64_t since, asked; bool lost; };
 struct cache_ticket cache_ticket(struct cache *, const char *key, size_t len);
+/* For what is made of a response that was found in memory: if memory has another one by now, or none, the ticket is
+ * lost, and lets nothing in. */
+struct cache_ticket cache_ticket_of(struct cache *, const struct entry *found);
 
 /* As store_ops.get(), of memory first and then of the second store. With STORE_WAIT, *ticket is the one to give to
  * cache_warm(). */

@@ -11,7 +11,7 @@
 
 #include "proxy/base/hash.h"
 
-enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 64 };
+enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
 
 struct gate { unsigned purges, changes; };
 

@@ -388,6 +388,15 @@ static void fill_on_end(void *arg)
 	fill_free(l);
 }
 
+static struct cache_ticket fill_ticket(const struct fill_params *p)
+{
+	const struct entry *found = p->entry ? p->entry : p->part;
+
+	if (p->ticket)
+		return *p->ticket;
+	return found ? cache_ticket_of(p->cache, found) : cache_ticket(p->cache, p->key, p->key_len);
+}
+
 /* A fill with its own copy of the strings. NULL: out of memory. */
 static struct fill *fill_new(const struct fill_params *params)
 {
@@ -403,7 +412,7 @@ static struct fill *fill_new(const struct fill_params *params)
 	l->params.entry = params->entry ? entry_ref(params->entry) : NULL;
 	l->params.part = params->part ? entry_ref(params->part) : NULL;
 	l->busy = (struct cache_key){ l->text, params->busy.len, params->busy.hash };
-	l->ticket = params->ticket ? *params->ticket : cache_ticket(params->cache, l->key, params->key_len);
+	l->ticket = fill_ticket(params);
 	l->request.msg = NULL;
 	l->asked = l->request_time = fill_now(l);
 	l->asked_ms = loop_now_ms(params->loop);

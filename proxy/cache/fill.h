@@ -26,7 +26,7 @@ struct fill_params {
 	uint64_t generation;           /* of the record of variants that the key in busy was made by */
 	struct entry *part;            /* the stored part, where a part is asked for; likewise */
 	/* taken before entry or part was looked for: what is made of one that was purged since is not stored; copied.
-	 * NULL: it is taken now */
+	 * NULL: they were found in memory, or there is neither */
 	const struct cache_ticket *ticket;
 	struct freshness_settings freshness;
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */

@@ -102,6 +102,35 @@ static void tickets(void)
 	}
 }
 
+/* What is made of an entry that memory had (a 304, an error beside it) comes in only if memory has it still when the fill begins. */
+static void tickets_of_what_was_found(void)
+{
+	static const struct { const char *rule; enum what what; bool in; } cases[] = {
+		{ "nothing happened", NOTHING, true },
+		{ "its URL was purged", PURGE_IT, false },
+		{ "another URL was", PURGE_OTHER, true },
+		{ "a prefix of it was", PREFIX_OF_IT, false },
+		{ "all was", ALL, false },
+		{ "it was marked stale, by which it became another", SOFT, false },
+		{ "it was removed", REMOVE_IT, false },
+		{ "something newer was stored", STORE_IT, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct cache *c = cache_new(store_memory_new(1 << 20, 1 << 20), NULL);
+		struct cache_ticket ticket = cache_ticket(c, "http://a/f\nk", 12);
+		struct entry *found = entries_new("http://a/f\nk", 1, 100), *made = entries_new("http://a/f\nk", 3, 100);
+
+		CU_ASSERT(cache_put(c, found, &ticket));
+		meanwhile(c, cases[i].what);
+		ticket = cache_ticket_of(c, found);
+		UNIT_ROW(cache_put(c, made, &ticket) == cases[i].in, "%s", cases[i].rule);
+		entry_unref(&found);
+		entry_unref(&made);
+		cache_free(&c);
+	}
+}
+
 /* A second store that lets a lookup of another worker in just before its purge: it still finds what is to go. */
 static struct {
 	struct cache *cache;
@@ -346,5 +375,5 @@ static void sweeps(void)
 	}
 }
 
-UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "overtakers", overtakers },
+UNIT_SUITE(cache, { "hit for miss behind a purge", hit_for_miss_behind_a_purge }, { "sweeps", sweeps }, { "hit for miss", hit_for_miss }, { "generations", generations }, { "tickets", tickets }, { "tickets of what was found", tickets_of_what_was_found }, { "overtakers", overtakers },
 	{ "purged elsewhere", purged_elsewhere }, { "retires", retires })
