@@ -134,6 +134,7 @@ class World:
                               ("127.0.0.1:9180", f"127.0.0.1:{self.admin_port}"),
                               ("/run/utfeed/", f"{self.folder}/"),
                               ("/etc/utfeed/ca.", f"{self.folder}/ca."),
+                              ("/etc/utfeed/utfeed.conf", f"{self.folder}/utfeed.conf"),
                               ("http://127.0.0.1:8080", f"http://127.0.0.1:{self.port}"),
                               ("http://127.0.0.1:8100", f"http://127.0.0.1:{self.demo_port}"),
                               ("$(pidof utfeed)", str(self.proxy.process.pid) if self.proxy else "")):

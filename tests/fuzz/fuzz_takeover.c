@@ -1,6 +1,6 @@
 /* Owns feeding arbitrary bytes to the reader of the messages between two processes when one takes over. Must not know: descriptors.
- * Invariants: no byte behind the message is read; what was read is one of the words with printable text, and its text is the message's
- * end. */
+ * Invariants: no byte behind the message is read; what was read is one of the words, and its text is the message's end, without
+ * control characters. */
 #include "proxy/server/takeover_message.h"
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(m.word < TAKEOVER_WORDS && len < TAKEOVER_TEXT_MAX && len < size);
 		require(!memcmp(m.text, data + size - len, len));
 		for (size_t i = 0; i < len; i++)
-			require(m.text[i] >= ' ' && m.text[i] <= '~');
+			require((unsigned char)m.text[i] >= ' ' && m.text[i] != 0x7f);
 	}
 	free(exact);
 	return 0;
