@@ -143,8 +143,10 @@ static void lmdb_tell_news(struct store_lmdb *s)
 {
 	static const struct store_mark all = { .number = UINT64_MAX, .what = PURGE_ALL, .url = "" };
 
-	if (s->news.missed)
+	if (s->news.missed) {
+		s->news.others = s->news.known;
 		lmdb_tell(s, &all);
+	}
 	for (size_t i = 0; i < s->news.n; i++)
 		lmdb_tell(s, &s->news.marks[i]);
 }
@@ -204,7 +206,7 @@ static void lmdb_write(struct store_lmdb *s, struct store_op *op)
 		store_thread_owe(&s->thread, op);
 		return;
 	}
-	op->late = op->type == OP_PUT && op->entry->since < s->news.known;
+	op->late = op->type == OP_PUT && op->entry->since < s->news.others;
 	if (lmdb_writer_do(s->writer, &s->pending, op, s->stuck))
 		lmdb_count_error(s);
 	s->waiting++;

@@ -63,6 +63,7 @@ int lmdb_evict(struct lmdb_file *, size_t needs, int tries) __attribute__((warn_
 enum { LMDB_MARK_URL = 255, LMDB_NEWS = 32 };
 struct lmdb_news {
 	uint64_t known;                        /* the latest that this process knows; 0: none yet */
+	uint64_t others;                       /* the latest of these by another process, or that may be; 0: none */
 	bool read;                             /* the file could be read */
 	bool missed;                           /* some of those behind the former known are not there any more */
 	bool more;                             /* there is no room for all of them */

@@ -197,6 +197,7 @@ static void marks_note(struct lmdb_news *news, uint64_t process, const MDB_val *
 	news->known = m.number;
 	if (h.kind == KIND_BEGIN || h.process == process)
 		return;
+	news->others = m.number;
 	memcpy(news->urls[news->n], m.url, m.len);
 	m.url = news->urls[news->n];
 	news->marks[news->n++] = m;

@@ -30,7 +30,7 @@ struct store_op {
 	LIST_ENTRY(store_op) near;     /* this and the next two are for the store that has taken the operation */
 	uint64_t number;
 	bool owed;
-	bool late;                     /* PUT: purges came since its fetch began, and the file has to judge it */
+	bool late;                     /* PUT: others may have purged it since its fetch began: the file judges it */
 };
 TAILQ_HEAD(store_op_list, store_op);
 enum { STORE_OWED_BUCKETS = 1024 };
