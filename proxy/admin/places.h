@@ -13,7 +13,7 @@
 
 struct ip;
 
-/* WAIT: no whole request has come yet, or the answer refuses it. PROBE: a probe is answered. WORK: another request. */
+/* WAIT: no whole request has come yet, or the answer refuses it. PROBE: utfeed answers a probe. WORK: any other. */
 enum place_kind { PLACE_WAIT, PLACE_PROBE, PLACE_WORK, PLACE_KINDS };
 enum { PLACES_WAIT = 96, PLACES_PROBE = 8, PLACES_WORK = 64, PLACES_CROWDS = 256 };
 

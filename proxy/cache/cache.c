@@ -300,8 +300,8 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	return count;
 }
 
-/* Another process has purged what the stores behind memory have in common. It is told of on the second store's thread,
- * which does not wait for a worker to sweep. */
+/* Another process has purged the second store, which both processes use. The second store's thread calls this. It
+ * sweeps memory itself, because it does not wait for a worker. */
 static void cache_on_purged(void *arg, const struct store_mark *m)
 {
 	struct cache *c = arg;

@@ -57,7 +57,7 @@ struct object *cache_in_flight_join(struct cache *c, const struct cache_key *key
 	return o;
 }
 
-/* Where there is no memory for the record, the caller's response is made all the same, but nobody can join it. */
+/* If memory for the record runs out, the caller's response is made all the same, but nobody can join it. */
 struct object *cache_in_flight_begin(struct cache *c, const struct cache_key *key, struct object *o)
 {
 	struct busy *b = malloc(sizeof *b + key->len), *first;

@@ -83,7 +83,7 @@ size_t stored_head_update(struct text *t, const struct http_msg *stored, const s
 	return fields;
 }
 
-/* Age is told anew with each answer. */
+/* utfeed computes Age anew for each response. */
 static bool is_stored(struct slice name)
 {
 	enum header_id id = http_header_id(name.at, name.len);

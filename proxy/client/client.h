@@ -31,7 +31,7 @@ void client_pool_rest(struct client_pool *);
 int client_accept(struct client_pool *, int fd, const struct sockaddr *peer, socklen_t len, struct tls_context *tls,
     const struct requester *who)
     __attribute__((warn_unused_result));
-/* Whether client-allow does not name who comes in. Over TLS client_accept() turns such a one away without a place. */
+/* Whether client-allow does not name the peer. Over TLS client_accept() turns such a peer away without a place. */
 bool client_is_forbidden(const struct client_pool *, const struct requester *who);
 size_t client_count(const struct client_pool *);
 bool client_pool_has_idle(const struct client_pool *);

@@ -1,8 +1,8 @@
-/* Who comes in: a connection is judged by its client's address before a word is read or a handshake begins; see
- * client_internal.h. Over TLS nothing is said to who is turned away but an alert, for a handshake costs more than a
+/* Admission: a connection is judged by its client's address before a byte is read or a handshake begins; see
+ * client_internal.h. Over TLS a client that is turned away gets only an alert, because a handshake costs more than a
  * stranger may ask for.
- * Invariant: who is turned away has no struct client and takes no place. Whom client-allow does not name makes no other
- * client give up its own. */
+ * Invariant: a client that is turned away has no struct client and takes no place. A client that client-allow does not
+ * name makes no other client give up its place. */
 #include "proxy/client/client_internal.h"
 
 #include <stdatomic.h>
@@ -31,7 +31,7 @@ struct arrival {
 	socklen_t len;
 	struct tls_context *tls;       /* NULL: plain */
 	const struct requester *who;
-	bool trusted;                  /* a proxy that is believed: it brings many clients, whom requests name */
+	bool trusted;                  /* a trusted proxy: its requests name many clients */
 	bool forbidden;
 	size_t most;                   /* the connections that its address may have; 0: they are not counted */
 	struct crowd *crowd;           /* where it is counted */
@@ -58,7 +58,7 @@ bool client_within_rate(const struct request_context *ctx, const struct requeste
 	        wait_s);
 }
 
-/* Who comes in by the thousand fills no log. */
+/* A thousand clients that are turned away do not fill the log. */
 static void client_tell_bar(struct client_pool *p, const struct requester *who, const struct bar *bar)
 {
 	uint64_t now_ms = loop_now_ms(p->ctx.loop);
@@ -70,8 +70,8 @@ static void client_tell_bar(struct client_pool *p, const struct requester *who, 
 	log_info("tls: %s: refused before the handshake: %s", requester_text(who, text), bar->option);
 }
 
-/* What the client has sent already is read and dropped, for closing the socket with bytes unread could destroy the
- * answer. */
+/* Reads and drops the bytes that the client has already sent, because closing the socket with unread bytes could
+ * destroy the answer. */
 static void client_turn_away(struct client_pool *p, const struct arrival *a, const struct bar *bar)
 {
 	static char answer[] = CROWDED;

@@ -1,7 +1,6 @@
-/* Owns what the files of a client connection share: client.c (its life),
- * client_door.c (who comes in), client_read.c (request heads), client_body.c
- * (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT), client_intercept.c (CONNECT that is
- * opened). Must not know: what client.h must not.
+/* Owns what the files of a client connection share: client.c (its life), client_door.c (admission), client_read.c
+ * (request heads), client_body.c (a request's body), client_answer.c (responses), client_tunnel.c (CONNECT),
+ * client_intercept.c (CONNECT that is opened). Must not know: what client.h must not.
  * Invariant: client_close() is the one way out of a connection; after it only its memory is left. */
 #ifndef UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
 #define UTFEED_PROXY_CLIENT_CLIENT_INTERNAL_H
@@ -199,8 +198,8 @@ void client_on_task(struct task *);
 void client_on_timeout(struct timer *);
 
 /* client_door.c. Whether the client keeps to client-rate with one more request or handshake, which counts then; if not,
- * *wait_s is as of client_rate_ask(). A proxy that is believed asks for many clients: of it the clients count that it
- * names, and all whom it does not know as one. */
+ * *wait_s is as of client_rate_ask(). A trusted proxy asks for many clients: each client that it names has a rate of
+ * its own. All clients that it does not know count as one. */
 bool client_within_rate(const struct request_context *, const struct requester *, unsigned *wait_s);
 
 /* client_read.c */

@@ -15,8 +15,8 @@ static const char usage[] = "utfeed healthcheck [http://ADDRESS:PORT[/PATH]]";
 
 enum { HEALTHCHECK_S = 4 };
 
-/* Takes the address from what utfeed itself would be configured with by variables. any: any answer will do, because it
- * is not an admin listener that is asked. -1: there is no address (told). */
+/* Takes the address from the environment variables that would configure utfeed. any: any answer will do, because the
+ * address is not that of an admin listener. -1: the address is missing (told). */
 static int health_from_conf(struct admin_target *t, bool *any)
 {
 	char name[] = "healthcheck", *argv[] = { name, NULL };

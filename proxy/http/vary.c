@@ -18,10 +18,10 @@ static int compare_names(const void *a, const void *b)
 
 /* What the value of a request field does to the choice of a response. */
 enum vary_field {
-	VARY_AS_IT_STANDS,     /* members count in their order and case; blanks round their commas do not */
-	VARY_PREFERENCE,       /* the same, and what vary_add_preference() makes alike does not count */
-	VARY_ALIKE,            /* every request to one URL has the same */
-	VARY_OURS              /* utfeed writes it itself, so that clients' requests cannot be compared by it */
+	VARY_AS_IT_STANDS,     /* order and case of its members count; blanks round commas do not */
+	VARY_PREFERENCE,       /* the same, after vary_add_preference() */
+	VARY_ALIKE,            /* equal in all requests to one URL */
+	VARY_OURS              /* utfeed writes it itself: clients' requests cannot be compared by it */
 };
 
 /* All other fields count as they stand. Preferences are those of RFC 9110 section 12.5, whose order counts: of members

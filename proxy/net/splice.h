@@ -12,8 +12,8 @@
 
 struct splice {
 	int in, out;                   /* -1: not open */
-	/* by the caller's clock; it is not tried before. The pipe may fail for a moment (EMFILE, ENOMEM) or always
-	 * (ENOSYS), so each failure in a row makes the rest longer. */
+	/* By the caller's clock: the pipe is not tried before. It may fail for a moment (EMFILE, ENOMEM) or always
+	 * (ENOSYS). Each failure in a row makes the rest longer. */
 	uint64_t again_ms;             /* 0: it worked the last time */
 	uint64_t rest_ms;              /* after the last failure; 0: none since it worked */
 	int logged;                    /* errno of the last failure that was logged; 0: none */

@@ -3,8 +3,9 @@
  * and the ffdhe groups of TLS 1.3) is never spoken: by it a peer that does no work makes utfeed work for a tenth of a
  * second.
  * OpenSSL's own order begins with AES-256 and SHA-384. Those with AES-128-GCM and SHA-256 come first here, as from
- * browsers: of no less use to anybody who cannot try 2^128 keys, and half of a handshake's hashing, for which
- * processors have instructions. What is spoken stays within what OpenSSL, and its system-wide configuration, allow. */
+ * browsers. They protect no less, because nobody can try 2^128 keys. They halve the time that a handshake spends on
+ * hashing, because processors have instructions for SHA-256. OpenSSL and its system-wide configuration decide which
+ * groups and ciphers may be spoken at all. */
 #include "proxy/net/tls_context_internal.h"
 
 #include "proxy/base/text.h"
@@ -48,7 +49,7 @@ static bool is_first(const SSL_CIPHER *c)
 	return is_forward_secret(c) && SSL_CIPHER_get_cipher_nid(c) == NID_aes_128_gcm;
 }
 
-/* What a list is made of. */
+/* The ciphers of one list. */
 struct choice { enum tls_ciphers which; bool tls_1_3; };
 
 static void add_ciphers(struct text *list, const STACK_OF(SSL_CIPHER) *ciphers, struct choice of, bool first)

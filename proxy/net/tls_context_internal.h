@@ -53,8 +53,8 @@ time_t tls_context_offer_session(struct tls_context *, const char *peer, SSL *);
 void tls_context_forget_sessions(struct tls_context *, const char *peer);
 /* Whether more than TLS 1.2 would be offered: the system's configuration of OpenSSL may forbid it. */
 bool tls_may_be_newer(const SSL *);
-/* Whether the origin speaks TLS 1.3, as the end of its random bytes says where it was not offered (RFC 8446 section
- * 4.1.3). OpenSSL looks at that only where it was. */
+/* Whether the origin speaks TLS 1.3, although utfeed did not offer it: the end of the origin's random bytes says so
+ * (RFC 8446 section 4.1.3). OpenSSL checks these bytes only if it offered TLS 1.3. */
 bool tls_is_wide(const SSL *);
 
 /* tls_ciphers.c. Sets the groups and ciphers, in their order. -1: OpenSSL knows no such group, or out of memory. */

@@ -15,7 +15,7 @@ void tls_blame(SSL *ssl, const struct tls_blame *why)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, blame_prepare);
-	/* Where there is no memory for it, OpenSSL's own words are told. */
+	/* If memory for it runs out, the message has OpenSSL's own words. */
 	SSL_set_ex_data(ssl, blame_index, (void *)(uintptr_t)why);
 }
 
@@ -31,7 +31,7 @@ const char *tls_refusal(const SSL *ssl)
 	return blamed ? blamed->text : X509_verify_cert_error_string(SSL_get_verify_result(ssl));
 }
 
-/* Alerts by which the peer says that there is no version or cipher in common (RFC 8446 section 6.2): these count as
+/* With these alerts the peer says that it found no common version or cipher (RFC 8446 section 6.2). They count as
  * protocol errors, not as alerts. */
 static bool alert_is_protocol(int alert)
 {

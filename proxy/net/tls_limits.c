@@ -1,5 +1,5 @@
-/* What a peer may make OpenSSL work on; see tls_context_internal.h. A stranger's hello, and an origin's certificates,
- * are looked at before any arithmetic is done with them.
+/* Limits on the work that a peer can make OpenSSL do; see tls_context_internal.h. A stranger's hello and an origin's
+ * certificates are checked before any arithmetic is done with them.
  * Keys: the authorities of the public web sign with RSA of 2048 to 4096 bits and the exponent 65537, or with ECDSA on
  * the curves of NIST (CA/Browser Forum, Baseline Requirements, section 6.1.5). Chains there have two to four
  * certificates of 1 to 3 KB. The limits leave private authorities twice that. */
@@ -12,7 +12,7 @@ enum {
 	CHAIN_MAX = 10,                /* certificates that a peer shows */
 	DEPTH_MAX = 6,                 /* between its own and the root */
 	RSA_BITS_MAX = 8192,
-	/* what RSA of so many bits with the exponent 65537 takes: the square of its words, for each bit of that */
+	/* the work of RSA with RSA_BITS_MAX bits: the square of its words, for each bit of the exponent 65537 */
 	RSA_WORK_MAX = (RSA_BITS_MAX / 64) * (RSA_BITS_MAX / 64) * 17,
 	/* names times constraints on names, each in bytes: OpenSSL tries each with each */
 	NAMES_WORK_MAX = 8 << 20
@@ -77,8 +77,8 @@ static const struct tls_blame *judge_rsa(const EVP_PKEY *key)
 	return good ? NULL : &absurd_rsa;
 }
 
-/* By its name, as all of the web's are: what else a certificate describes may be no curve at all, or one that OpenSSL
- * knows no quick way for. */
+/* A certificate must name its curve, as all certificates of the web do. A curve that it describes instead may be
+ * invalid, or one that OpenSSL computes slowly. */
 static const struct tls_blame *judge_curve(const EVP_PKEY *key)
 {
 	static const char *const names[] = { SN_X9_62_prime256v1, SN_secp384r1, SN_secp521r1 };

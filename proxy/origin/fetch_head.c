@@ -80,8 +80,8 @@ static int fetch_ask_hooks(struct fetch *f)
 	return -1;
 }
 
-/* Whether the response to a GET answers something that the request did not say: a 304 has no body for who has no copy,
- * and a part is not the whole (RFC 9110 sections 15.3.7 and 15.4.5). */
+/* Whether the response to a GET answers something that the request did not ask (RFC 9110 sections 15.3.7 and 15.4.5).
+ * A 304 has no body for a client without a copy, and a 206 is only a part. */
 static bool fetch_is_unasked(const struct fetch *f)
 {
 	return !strcmp(f->request.method, "GET") &&

@@ -17,10 +17,10 @@ enum takeover_word {
 	TAKEOVER_READY,                /* for each TAKEOVER_SOCKET 1 or 0: it is served from now on, or not taken */
 	TAKEOVER_BYE,                  /* nothing is accepted here any more */
 	TAKEOVER_NO,                   /* why the former process goes on by itself */
-	/* of somebody who does not take over: */
-	TAKEOVER_RELOAD,               /* the configuration is to be read again */
-	TAKEOVER_TRY,                  /* what would come of that? */
-	TAKEOVER_SAID,                 /* the answer: the level and the text of one message */
+	/* with a process that does not take over: */
+	TAKEOVER_RELOAD,               /* read the configuration again */
+	TAKEOVER_TRY,                  /* say what a reload would do */
+	TAKEOVER_SAID,                 /* answer: level and text of one message */
 	TAKEOVER_RESULT,               /* after these: the result's word and the configuration file */
 	TAKEOVER_WORDS
 };

@@ -29,10 +29,10 @@ struct reload_text {
 
 struct reload_report {
 	atomic_uint refs;
-	unsigned number;               /* counts reloads and trials of this process from 1; 0: its start */
-	bool trial;                    /* nothing was changed: what a reload would come to */
-	int64_t at_ms;                 /* when it was read, since the epoch */
-	int64_t good_at_ms;            /* when a start or a reload was TAKEN last */
+	unsigned number;               /* counts this process's reloads and trials from 1; 0: its start */
+	bool trial;                    /* the reload was only tried: nothing changed */
+	int64_t at_ms;                 /* when the file was read, since the epoch */
+	int64_t good_at_ms;            /* when a start or reload was last TAKEN */
 	enum reload_result result;
 	char *file;                    /* the configuration file, from the root; NULL: there is none */
 	struct reload_text texts[RELOAD_TEXTS_MAX];    /* errors and warnings */

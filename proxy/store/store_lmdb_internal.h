@@ -22,11 +22,11 @@ struct lmdb_file {
 	MDB_env *env;                          /* NULL: not open */
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
 	MDB_dbi entries, order, meta, marks;
-	size_t limit_bytes;                    /* what all processes of the file let it come to, as last seen */
-	size_t most_bytes;                     /* of a file that was larger when the limit fell; 0: it was not */
-	int full;                              /* why the file system lets the file not grow; 0: it may grow */
-	size_t spare_pages;                    /* behind the end of the file, which it has all the same */
-	size_t last_txn;                       /* the latest that was begun to write */
+	size_t limit_bytes;                    /* the limit that all processes of the file keep to, as last seen */
+	size_t most_bytes;                     /* the bound of a file that is above the limit; 0: it is not */
+	int full;                              /* errno: why the file cannot grow; 0: it can */
+	size_t spare_pages;                    /* pages that the file has behind its end */
+	size_t last_txn;                       /* the latest transaction that began to write */
 	int64_t alone_since;                   /* in ms: since when no other process was seen; 0: not known */
 	/* of lock.mdb, kept open as long as env: closing any descriptor of that file loses the process's lock on it */
 	int lock_fd;
@@ -54,19 +54,20 @@ int lmdb_purge(struct lmdb_file *, MDB_txn *, const struct store_op *) __attribu
 int lmdb_wipe(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
 /* the number of entries, and the bytes of all pages of the tables */
 int lmdb_measure(struct lmdb_file *, MDB_txn *, uint64_t *entries, uint64_t *bytes) __attribute__((warn_unused_result));
-/* Removes the oldest entries, though not very many at once, until needs bytes have room in the limit, in a transaction
- * of its own: later transactions can use its pages. tries: how often there was no room before; then the transaction is
- * made even where it has nothing to do, and leaves more room each time unless the file system is full. */
+/* Removes the oldest entries, though not very many at once, until needs bytes have room in the limit. It does so in a
+ * transaction of its own, so that later transactions can use the freed pages. tries: how often the room was too small
+ * before. From the second try on the transaction is written even if it removes nothing. Each try leaves more room,
+ * unless the file system is full. */
 int lmdb_evict(struct lmdb_file *, size_t needs, int tries) __attribute__((warn_unused_result));
 
 /* The purges that the file remembers (store_lmdb_marks.c). */
 enum { LMDB_MARK_URL = 255, LMDB_NEWS = 32 };
 struct lmdb_news {
-	uint64_t known;                        /* the latest that this process knows; 0: none yet */
-	uint64_t others;                       /* the latest of these by another process, or that may be; 0: none */
+	uint64_t known;                        /* the latest known here; 0: none yet */
+	uint64_t others;                       /* the latest by another process, or possibly so; 0: none */
 	bool read;                             /* the file could be read */
-	bool missed;                           /* some of those behind the former known are not there any more */
-	bool more;                             /* there is no room for all of them */
+	bool missed;                           /* some behind the former known are gone */
+	bool more;                             /* not all of them fit */
 	size_t n;
 	struct store_mark marks[LMDB_NEWS];    /* those by other processes; their texts stand in urls */
 	char urls[LMDB_NEWS][LMDB_MARK_URL];
@@ -109,7 +110,7 @@ int lmdb_begin(struct lmdb_file *, MDB_txn **) __attribute__((warn_unused_result
 int lmdb_remap(struct lmdb_file *) __attribute__((warn_unused_result));
 /* makes sure that the transaction is written: only then may later ones use the pages that earlier ones have freed */
 int lmdb_turn(struct lmdb_file *, MDB_txn *) __attribute__((warn_unused_result));
-/* Takes room in the file system for so many bytes of entries, and for removals behind them; sets full. */
+/* Takes room in the file system for needs bytes of entries, and for the removals behind them; sets full. */
 void lmdb_reserve(struct lmdb_file *, size_t needs);
 /* the bytes that a batch may need where the file system is full; SIZE_MAX: it is not */
 int lmdb_room(struct lmdb_file *, size_t *bytes) __attribute__((warn_unused_result));

@@ -187,7 +187,7 @@ int lmdb_marks_allow(struct lmdb_file *f, MDB_txn *txn, const struct entry *e, b
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-/* What another process has purged is copied; purges of this one count as known. */
+/* Copies the purges of other processes; purges of this process count as known. */
 static void marks_note(struct lmdb_news *news, uint64_t process, const MDB_val *k, const MDB_val *v)
 {
 	struct store_mark m;

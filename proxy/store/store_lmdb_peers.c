@@ -1,6 +1,6 @@
-/* Owns how the processes that share the LMDB store's folder tell each other which purges they know: each holds a lock
- * on the byte of its file "purges" whose number is that of the latest one it knows. The kernel takes the lock away when
- * the process ends, however it does; so whoever still holds a lower one is alive and does not know.
+/* Owns how the processes that share the LMDB store's folder tell each other which purges they know. Each process locks
+ * one byte of the folder's file "purges": the number of the byte is that of the latest purge it knows. The kernel takes
+ * the lock away when the process ends, however it ends. So a process with a lower lock is alive and does not know.
  * Must not know: what is purged. Invariant: from lmdb_peers_join() on a process holds a lock at any time, which only
  * moves up. Source: fcntl(2), open file description locks. */
 #include "proxy/store/store_lmdb_internal.h"

@@ -1,16 +1,17 @@
 /* Owns the room that the LMDB store has: the limit that all processes of one file keep to, the size of this process's
  * map, what a full file system leaves. On the writer's thread. Must not know: entries, operations, opening the file.
  *
- * The limit is the largest cache-lmdb-bytes of the processes that have the file open, and stands in the file (table
- * "meta"): every write transaction reads it first. A process with a larger one raises it. One with a smaller one
- * lowers it only while no other process has the file open: at once if the file was never used with two sizes, else
- * after LIMIT_KEPT_MS, since the process with the larger one may be about to come back.
+ * The limit is the largest cache-lmdb-bytes of the processes that have the file open. It stands in the file (table
+ * "meta"), and every write transaction reads it first. A process with a larger value raises it. A process with a
+ * smaller value lowers it only while no other process has the file open. It does so at once if the file was never used
+ * with two sizes. Otherwise it waits for LIMIT_KEPT_MS, because the process with the larger value may be about to come
+ * back.
  *
- * Where the file system is full, the file does not grow, and the map ends where the file does: then LMDB writes to the
- * pages that it has, and says MDB_MAP_FULL where it has none. SLACK_PAGES behind the end are taken from the file system
- * in time, and RESERVED_PAGES of the free ones are left, so that removals always have some.
- * Invariants: entries that are there are not removed because the file system is full; no transaction begins with a map
- * that is smaller than the file. */
+ * If the file system is full, the file does not grow, and the map ends where the file ends. LMDB then writes to the
+ * free pages of the file, and says MDB_MAP_FULL if there are none. SLACK_PAGES behind the end are taken from the file
+ * system in time, and RESERVED_PAGES of the free pages are left, so that removals always have some.
+ * Invariants: a full file system is not a reason to remove entries; no transaction begins with a map that is smaller
+ * than the file. */
 #include "proxy/store/store_lmdb_internal.h"
 
 #include <endian.h>
@@ -150,14 +151,14 @@ int lmdb_remap(struct lmdb_file *f)
 	return map_fit(f);
 }
 
-/* One try: MDB_MAP_RESIZED where the map has to be made anew, for the file is larger or the limit is. */
+/* One try. MDB_MAP_RESIZED: the map has to be made anew, because the file or the limit is larger. */
 static int begin_once(struct lmdb_file *f, MDB_txn **txn)
 {
 	size_t limit = f->limit_bytes;
 	int rc = map_fit(f);
 
 	if (rc || (rc = mdb_txn_begin(f->env, NULL, 0, txn)) || !f->read)
-		return rc;                     /* while the file is being opened there may be no tables yet */
+		return rc;                     /* while the file is being opened it may lack its tables */
 	if (!(rc = limit_settle(f, *txn)) && f->limit_bytes > limit && !f->full)
 		rc = MDB_MAP_RESIZED;
 	if (rc)

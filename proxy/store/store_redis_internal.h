@@ -20,11 +20,11 @@
 enum { REDIS_MARKS_KEPT = 4096, REDIS_MARK_URL = 255, REDIS_NEWS = 256 };
 /* Which purges are known here and to the others; of store_redis_marks.c alone. */
 struct redis_marks {
-	uint64_t known;                        /* the latest that is known here; 0: none */
+	uint64_t known;                        /* latest known here; 0: none */
 	bool learning;                         /* the server was asked for later ones */
-	struct timer timer;                    /* it is asked again */
-	struct store_op_list awaiting;         /* settlements until all processes know the purges before them */
-	/* the latest purges, the oldest first, for a server that has lost them: all behind that of number base */
+	struct timer timer;                    /* to ask again */
+	struct store_op_list awaiting;         /* settlements whose purges not all processes know */
+	/* all purges after base, oldest first, if the server loses them */
 	STAILQ_HEAD(, redis_remembered) remembered;
 	size_t n;
 	uint64_t base;

@@ -1,9 +1,9 @@
-/* Owns which purges the Redis server remembers and who knows of them: it learns from time to time what other processes
- * have purged, tells them what is known here, keeps settlements until all of them know, and remembers what the server
- * may have forgotten. Must not know: scripts (store_redis_script.c), entries.
- * Invariants: store.known goes up only once whoever listens was told of every purge up to it. A server that comes back
- * with older data is told again of all purges that it has lost, before anything is looked up there; where they are not
- * remembered here, it loses everything. There are REDIS_MARKS_KEPT purges at most, on either side. */
+/* Owns which purges the Redis server remembers and who knows of them. From time to time this file learns the purges of
+ * other processes, and reports which purges are known here. It keeps settlements until all processes know their purges,
+ * and remembers the purges that the server may have forgotten. Must not know: scripts (store_redis_script.c), entries.
+ * Invariants: store.known goes up only after the listener has heard of every purge up to it. A server that comes back
+ * with older data gets all purges that it has lost, before anything is looked up there. If they are not known here, the
+ * server loses everything. There are REDIS_MARKS_KEPT purges at most, on either side. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
-/* Owns the scripts that the Redis server runs for the store, and what their replies say: a purge and its mark, and an
- * entry and its judgement, are one command each, so that nothing comes between. Must not know: when they are run.
+/* Owns the scripts that the Redis server runs for the store, and what their replies say. A purge and its mark are one
+ * command, so that nothing comes between. An entry and its judgement are one command, too. Must not know: when they are
+ * run.
  *
  * Beside the URLs (store_redis_command.c) the server has two keys, whose names no URL has. PREFIX "!marks" is a stream
- * of the latest purges, by the server's clock: w what (u: URL, p: prefix, a: all, b: the stream begins here), s soft, n
- * when, p the process, a how many it had asked for by then, u the URL. PREFIX "!seen" is a hash of the processes: the
- * latest purge that each knows, and until when it counts as alive, in ms. */
+ * of the latest purges, by the server's clock. Fields: w what (u: URL, p: prefix, a: all, b: the stream begins here), s
+ * soft, n when, p the process, u the URL. Field a counts the purges that the process had asked for by then. PREFIX
+ * "!seen" is a hash of the processes: the latest purge that each knows, and until when it counts as alive, in ms. */
 #include "proxy/store/store_redis_internal.h"
 
 #include <inttypes.h>
@@ -19,8 +20,8 @@ enum { LEASE_MS = 4000, SEQUENCE_BITS = 20, MARK_FIELDS = 12, REDIS_VARIANTS_MAX
 #define NEWS "256"
 _Static_assert(LEASE_MS == 4000 && REDIS_MARKS_KEPT == 4096 && REDIS_NEWS == 256, "the scripts have these numbers");
 
-/* What removes comes first, if only what is not there: behind it Redis lets a script write even where memory is
- * full. */
+/* A command that removes comes first, even if its key does not exist: after it Redis lets a script write although
+ * memory is full. */
 static const char mark_script[] = "-- utfeed mark\n"
 	"redis.call('UNLINK', ARGV[2] == '' and KEYS[2] or KEYS[1] .. '-')\n"
 	"local id = redis.call('XADD', KEYS[1], 'MAXLEN', " KEPT ", '*', 'w', ARGV[1], 's', ARGV[2],"
@@ -33,9 +34,9 @@ static const char mark_script[] = "-- utfeed mark\n"
 	"end\n"
 	"return id\n";
 
-/* KEYS: the purges, the hash. ARGV: what was known when the fetch began; the process; the purges it had asked for; the
- * URL; the rest of the key; the packed entry; the seconds until it ends, "" for a record of variants;
- * REDIS_VARIANTS_MAX.
+/* KEYS: the purges, the hash. ARGV 1 to 3: the latest purge known when the fetch began; the process; the purges it had
+ * asked for. ARGV 4 to 8: the URL; the rest of the key; the packed entry; the seconds until it ends, "" for a record of
+ * variants; REDIS_VARIANTS_MAX.
  * An entry that a later purge covers is not stored, nor is one that cannot be judged because later purges are not all
  * remembered. Entries that have ended are removed, then those of the others that end first, as far as there are too
  * many. A hash with a soft purge in it is kept until the purge ends. */

@@ -53,7 +53,7 @@ static int refused(int fd, int64_t error)
 	if (!next) \
 		*(void **)&next = dlsym(RTLD_NEXT, #name)
 
-/* What the file has already is not refused: blocks behind its end are its own. */
+/* Only new blocks are refused: the file keeps those that it has, even behind its end. */
 static int refuses_more(int fd, off64_t end)
 {
 	struct stat st;

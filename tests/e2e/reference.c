@@ -1,5 +1,5 @@
-/* Owns what no client can see: preloaded into utfeed, the first pages that go out by reference are told on standard error. The kernel
- * takes none of the first REFERENCE_REFUSED tries; that variable of the environment counts them. Must not know: utfeed.
+/* Owns a fact that no client can see: preloaded into utfeed, it writes to standard error when the first pages go out by
+ * reference. The first REFERENCE_REFUSED tries (a variable of the environment) fail. Must not know: utfeed.
  * Invariant: nothing else is changed. */
 #include <dlfcn.h>
 #include <errno.h>

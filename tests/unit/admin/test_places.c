@@ -42,7 +42,7 @@ static void victims(void)
 	}
 }
 
-/* A kind is full at its bound, and not any more when one leaves. */
+/* A kind is full at its bound, and has room again when one connection leaves. */
 static void bounds(void)
 {
 	static const size_t most[] = { [PLACE_WAIT] = PLACES_WAIT, [PLACE_PROBE] = PLACES_PROBE, [PLACE_WORK] = PLACES_WORK };

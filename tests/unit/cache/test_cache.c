@@ -102,7 +102,8 @@ static void tickets(void)
 	}
 }
 
-/* What is made of an entry that memory had (a 304, an error beside it) comes in only if memory has it still when the fill begins. */
+/* A response made from an entry in memory (a 304, an error beside it) is stored only if memory still has the entry
+ * when the fill begins. */
 static void tickets_of_what_was_found(void)
 {
 	static const struct { const char *rule; enum what what; bool in; } cases[] = {

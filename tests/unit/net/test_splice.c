@@ -146,7 +146,7 @@ static ssize_t page_at(struct splice *s, uint64_t now_ms, int fd, void *page)
 	return splice_send(s, now_ms, fd, &(struct iovec){ page, 4096 }, 0, 1, false);
 }
 
-/* What is no memory fails for a reason of its own; each failure in a row makes the rest longer, and a success ends that. */
+/* A piece at NULL fails for a reason of its own. Each failure in a row makes the rest longer, until a success. */
 static void rests(void)
 {
 	static const struct { const char *rule; uint64_t ms; bool memory; ssize_t want; } steps[] = {

@@ -70,7 +70,7 @@ static unsigned store_step(struct store **s, const struct step *step)
 	return held;
 }
 
-/* Does what it is told until nobody is there to tell it, and answers each. */
+/* Does and answers each step that it reads, until the other end closes. */
 static void process_main(int told)
 {
 	struct store *s = NULL;
