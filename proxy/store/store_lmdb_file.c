@@ -291,6 +291,9 @@ static void file_close_env(struct lmdb_file *f)
 	if (!env)
 		return;
 	f->env = NULL;
+	if (f->news)
+		mdb_cursor_close(f->news);
+	f->news = NULL;
 	if (f->read)
 		mdb_txn_abort(f->read);
 	f->read = NULL;

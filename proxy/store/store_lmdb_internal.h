@@ -21,6 +21,7 @@ struct lmdb_file {
 	bool using;                            /* the writer's thread holds use */
 	MDB_env *env;                          /* NULL: not open */
 	MDB_txn *read;                         /* the transaction of lookups, reset between them */
+	MDB_cursor *news;                      /* its cursor of marks, renewed for each look; NULL: not open */
 	MDB_dbi entries, order, meta, marks;
 	size_t limit_bytes;                    /* the limit that all processes of the file keep to, as last seen */
 	size_t most_bytes;                     /* the bound of a file that is above the limit; 0: it is not */

@@ -205,9 +205,9 @@ static void marks_note(struct lmdb_news *news, uint64_t process, const MDB_val *
 
 int lmdb_marks_read(struct lmdb_file *f, MDB_txn *txn, struct lmdb_news *news)
 {
-	MDB_cursor *cursor;
 	MDB_val k, v;
-	int rc = mdb_cursor_open(txn, f->marks, &cursor);
+	int rc = f->news ? mdb_cursor_renew(txn, f->news) : mdb_cursor_open(txn, f->marks, &f->news);
+	MDB_cursor *cursor = f->news;
 
 	if (rc)
 		return rc;
@@ -221,6 +221,5 @@ int lmdb_marks_read(struct lmdb_file *f, MDB_txn *txn, struct lmdb_news *news)
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
 	}
 	news->more = !rc;
-	mdb_cursor_close(cursor);
 	return rc == MDB_NOTFOUND ? 0 : rc;
 }
