@@ -2,6 +2,7 @@
 import functools
 import hashlib
 import itertools
+import os
 import random
 import re
 import subprocess
@@ -282,6 +283,24 @@ def test_redis_that_runs_no_scripts_is_told(start, origin, numbers, redis):
     for number in range(20):
         assert client.get(f"/again{number}").status == 200
     assert proxy.err.text().count("NOPERM") == 1 and proxy.get("/1", method="PURGE").status == 202
+
+
+def commands_of_the_manual():
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "conf", "utfeed-operating.7"), encoding="utf-8") as file:
+        return re.findall(r"[A-Z]+", re.search(r"\.Ql utfeed:\*\nand the commands ([A-Z, \n]*(?:and [A-Z]+)?)\.", file.read())[1])
+
+
+def test_redis_with_the_commands_of_the_manual(start, origin, numbers, redis):
+    """A user who may do no more stores, finds, and purges in each way."""
+    server = redis("--user", "feeds", "on", ">pass", "~utfeed:*", "-@all", *(f"+{name.lower()}" for name in commands_of_the_manual()))
+    options = ["--cache-redis", f"127.0.0.1:{server.port}", "--cache-redis-user", "feeds", "--cache-redis-password", "pass"]
+    first, second = start(origin, *options), start(origin, *options)
+    share(first, second)
+    for what in ("url", "prefix", "all", "url, soft", "all, soft"):
+        assert first.get("/1", f"X-Purge: {what}", method="PURGE").status == 200, what
+    share(second, first)
+    for proxy in (first, second):
+        assert "NOPERM" not in proxy.err.text()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
