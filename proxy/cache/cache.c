@@ -300,20 +300,31 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	return count;
 }
 
-/* Another process has purged the second store, which both processes use. The second store's thread calls this. It
- * sweeps memory itself, because it does not wait for a worker. */
-static void cache_on_purged(void *arg, const struct store_mark *m)
+static void cache_purge_here(struct cache *c, const struct store_mark *m)
 {
-	struct cache *c = arg;
 	uint32_t number;
 
 	gates_mark_purge(c, m->what, m->url, m->len);
 	cache_purge_busy(c, m->what, m->url, m->len);
-	if (store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0)
-		while (store_memory_sweep(c->memory))
-			;
+	c->unswept += store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0;
 	gates_mark_purge(c, m->what, m->url, m->len);
 	cache_forget_hit_for_miss(c);
+}
+
+/* Another process has purged the second store, which both processes use. The second store's thread calls this. It
+ * sweeps memory itself, because it does not wait for a worker: once for many purges, but before their marks become too
+ * many and cover more than was purged. */
+static void cache_on_purged(void *arg, const struct store_mark *m)
+{
+	struct cache *c = arg;
+
+	if (m)
+		cache_purge_here(c, m);
+	if (!c->unswept || (m && c->unswept < CACHE_UNSWEPT_MAX))
+		return;
+	while (store_memory_sweep(c->memory))
+		;
+	c->unswept = 0;
 }
 
 void cache_retire(struct cache *c)

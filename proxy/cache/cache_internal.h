@@ -12,6 +12,7 @@
 #include "proxy/base/hash.h"
 
 enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
+enum { CACHE_UNSWEPT_MAX = 64 };       /* half of the marks that memory can have (store/purge_marks.h) */
 
 struct gate { unsigned purges, changes; };
 
@@ -31,6 +32,8 @@ struct cache {
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];
 	struct gate gates[CACHE_GATES];        /* by the hash of a URL */
 	struct prefixes prefixes;
+	/* purges by others whose marks memory may still have; of the second store's thread alone */
+	unsigned unswept;
 	atomic_uint generations;       /* of records of variants, given so far */
 	atomic_bool retired;           /* nothing is stored any more */
 	atomic_uint ends;              /* objects that were in flight and were taken out */

@@ -70,7 +70,8 @@ struct store_ops {
 	 * of them are done already. Lookups of this process do not find an entry whose removal is owed. */
 	bool (*settle)(struct store *, struct store_wait *w);
 	/* purged(arg, mark) is called for each purge by another process from now on, on any thread, before store.known
-	 * counts it. NULL: no other process can have the store. purged NULL: never again, once this returns. */
+	 * counts it; with mark NULL after the last one of several that came together. NULL: no other process can have
+	 * the store. purged NULL: never again, once this returns. */
 	void (*listen)(struct store *, void (*purged)(void *arg, const struct store_mark *), void *arg);
 	void (*stats)(struct store *, struct store_stats *);
 	void (*free)(struct store *);

@@ -149,6 +149,8 @@ static void lmdb_tell_news(struct store_lmdb *s)
 	}
 	for (size_t i = 0; i < s->news.n; i++)
 		lmdb_tell(s, &s->news.marks[i]);
+	if (s->news.missed || s->news.n)
+		store_thread_purged(&s->thread, NULL);
 }
 
 /* Learns what other processes have purged, and lets them know that it is known. False: the file cannot be read now. */

@@ -104,6 +104,8 @@ static bool redis_learn_all(struct store_redis *r, const struct redis_news *news
 	}
 	for (size_t i = 0; i < news->n; i++)
 		redis_learn_one(r, &news->marks[i]);
+	if (missed || news->n)
+		store_thread_purged(&r->thread, NULL);
 	return true;
 }
 

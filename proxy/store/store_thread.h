@@ -85,7 +85,7 @@ bool store_thread_is_idle(struct store_thread *);                              /
 /* True: lookups and settlements in the queue are answered at once, too, and entries in it become removals. */
 void store_thread_set_away(struct store_thread *, bool away);
 /* Tells who listens of a purge by another process. */
-void store_thread_purged(struct store_thread *, const struct store_mark *);
+void store_thread_purged(struct store_thread *, const struct store_mark *);    /* as store_ops.listen says */
 /* Whether somebody still waits for the operation; not so once its wait was cancelled. */
 bool store_thread_awaits(struct store_thread *, const struct store_op *);
 /* adds to the counters; entries and bytes are set instead */
