@@ -54,19 +54,18 @@ void reload_report_unref(struct reload_report **rp)
 	free(r);
 }
 
-/* A copy of one line; the name of a file may contain a line end. NULL: out of memory. */
-static char *report_line(const char *text)
+/* Makes it one line, because the name of a file may contain control characters. Returns it; NULL stays. */
+static char *report_line(char *text)
 {
-	char *copy = strdup(text);
-
-	for (char *at = copy; at && (at = strpbrk(at, "\r\n"));)
-		*at = ' ';
-	return copy;
+	for (char *at = text; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = ' ';
+	return text;
 }
 
 void reload_report_say(struct reload_report *r, enum log_level level, const char *text)
 {
-	char *copy = r->n_texts < RELOAD_TEXTS_MAX ? report_line(text) : NULL;
+	char *copy = r->n_texts < RELOAD_TEXTS_MAX ? report_line(strdup(text)) : NULL;
 
 	if (copy)
 		r->texts[r->n_texts++] = (struct reload_text){ level, copy };
@@ -76,7 +75,7 @@ void reload_report_say(struct reload_report *r, enum log_level level, const char
 
 void reload_report_wait(struct reload_report *r, const char *place)
 {
-	char *copy = r->n_waiting < RELOAD_TEXTS_MAX ? report_line(place) : NULL;
+	char *copy = r->n_waiting < RELOAD_TEXTS_MAX ? report_line(strdup(place)) : NULL;
 
 	if (copy)
 		r->waiting[r->n_waiting++] = copy;
@@ -85,7 +84,7 @@ void reload_report_wait(struct reload_report *r, const char *place)
 void reload_report_end(struct reload_report *r, enum reload_result result, char *file)
 {
 	r->result = result;
-	r->file = file;
+	r->file = report_line(file);
 	if (result == RELOAD_TAKEN)
 		r->good_at_ms = r->at_ms;
 }

@@ -27,8 +27,8 @@ static void shown(void)
 			"refused /f\nwarning: c\nerror: f:2: b\n",
 			"{\"number\":3,\"at\":7,\"result\":\"refused\",\"file\":\"/f\",\"messages\":[{\"level\":\"warning\",\"text\":\"c\"},"
 			"{\"level\":\"error\",\"text\":\"f:2: b\"}],\"messages_left_out\":0,\"waits_for_restart\":[]}" },
-		{ "a line end in a name", true, RELOAD_REFUSED, "a\nb", NULL, NULL, "/f", "a reload is refused: a b", "refused /f\nerror: a b\n",
-			"{\"number\":3,\"at\":7,\"result\":\"refused\",\"file\":\"/f\",\"messages\":[{\"level\":\"error\",\"text\":\"a b\"}],"
+		{ "control characters in a name", true, RELOAD_REFUSED, "a\nb", NULL, NULL, "/f\n\tg", "a reload is refused: a b", "refused /f  g\nerror: a b\n",
+			"{\"number\":3,\"at\":7,\"result\":\"refused\",\"file\":\"/f  g\",\"messages\":[{\"level\":\"error\",\"text\":\"a b\"}],"
 			"\"messages_left_out\":0,\"waits_for_restart\":[]}" },
 	};
 
