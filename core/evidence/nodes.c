@@ -18,8 +18,8 @@ enum {
 	OTHER_NODE = 3 * LANGUAGE_NAT,
 	/* The least lead of UTF-8 in a node whose only signs of it are characters that were cut. */
 	CUT_ALONE = 4 * LANGUAGE_NAT,
-	CLEAR = 80 * LANGUAGE_NAT,      /* a lead after which the rest of a node is not read */
-	ENOUGH = 10 * CLEAR,            /* the lead of a text after which no more well-formed nodes are weighed */
+	CLEAR = 80 * LANGUAGE_NAT,      /* With this lead, the rest of a node is not read. */
+	ENOUGH = 10 * CLEAR,            /* With this lead of a text, well-formed nodes are not weighed any more. */
 	PIECE = 32,
 	SHORT = 12,
 	CHARACTER = 4,                  /* bytes, at most */
