@@ -136,6 +136,16 @@ bool ip_is_loopback(const struct ip *ip)
 	return cidr_contains(&loopback[ip->ipv6], ip);
 }
 
+bool ip_is_same(const struct ip *a, const struct ip *b)
+{
+	return a->ipv6 == b->ipv6 && !memcmp(a->bytes, b->bytes, a->ipv6 ? 16 : 4);
+}
+
+bool ip_is_unspecified(const struct ip *ip)
+{
+	return ip_is_same(ip, &(struct ip){ .ipv6 = ip->ipv6 });
+}
+
 bool cidr_is_loopback(const struct cidr *cidr)
 {
 	return ip_is_loopback(&cidr->ip) && cidr->bits >= loopback[cidr->ip.ipv6].bits;

@@ -38,6 +38,8 @@ bool cidr_parse(const char *text, size_t len, struct cidr *);
 void cidr_print(FILE *, const struct cidr *);
 bool cidr_contains(const struct cidr *, const struct ip *);
 bool ip_is_loopback(const struct ip *);
+bool ip_is_unspecified(const struct ip *);     /* 0.0.0.0 or :: */
+bool ip_is_same(const struct ip *, const struct ip *);
 bool cidr_is_loopback(const struct cidr *);    /* all addresses in it are loopback addresses */
 bool cidr_list_contains(const struct cidr_list *, const struct ip *);
 

@@ -9,18 +9,6 @@ struct own_way {
 	uint16_t port;
 };
 
-static bool own_is_same(const struct ip *a, const struct ip *b)
-{
-	return a->ipv6 == b->ipv6 && !memcmp(a->bytes, b->bytes, a->ipv6 ? 16 : 4);
-}
-
-static bool own_is_any(const struct ip *ip)
-{
-	const struct ip any = { .ipv6 = ip->ipv6 };
-
-	return own_is_same(ip, &any);
-}
-
 static bool own_is_led_to(const struct conf_listen *l, const struct own_way *way)
 {
 	bool by_name = !strcmp(way->host, "localhost");
@@ -29,10 +17,12 @@ static bool own_is_led_to(const struct conf_listen *l, const struct own_way *way
 	if (!l->host || !l->port || l->port != way->port || !ip_parse(l->host, strlen(l->host), &at))
 		return false;
 	if (by_name)
-		return own_is_any(&at) || ip_is_loopback(&at);
+		return ip_is_unspecified(&at) || ip_is_loopback(&at);
 	if (!ip_parse(way->host, strlen(way->host), &to))
 		return false;
-	return own_is_any(&at) ? at.ipv6 == to.ipv6 && (ip_is_loopback(&to) || own_is_any(&to)) : own_is_same(&at, &to);
+	if (!ip_is_unspecified(&at))
+		return ip_is_same(&at, &to);
+	return at.ipv6 == to.ipv6 && (ip_is_loopback(&to) || ip_is_unspecified(&to));
 }
 
 /* where: the place that names the way. */

@@ -172,8 +172,7 @@ static bool vary_next_line(struct slice *sent, struct slice *name, struct slice 
 	return true;
 }
 
-/* Each name gets a line. No value contains the end of a line, so that different requests never write the same text. The
- * colon tells these keys from those of utfeed 0.1, which sorted preferences and may be in a store yet. */
+/* Each name gets a line. No value contains the end of a line, so that different requests never write the same text. */
 void vary_key(struct text *key, struct slice names, struct slice sent)
 {
 	struct slice rest = names;

@@ -30,13 +30,6 @@ static uint16_t own_port(const struct sockaddr *a)
 	return ntohs(a->sa_family == AF_INET6 ? in6->sin6_port : in->sin_port);
 }
 
-static bool own_is_unspecified(const struct ip *ip)
-{
-	static const struct ip none;
-
-	return !memcmp(ip->bytes, none.bytes, ip->ipv6 ? 16 : 4);
-}
-
 static bool own_takes_ipv4(int fd)
 {
 	int alone = 1;
@@ -57,7 +50,7 @@ int own_sockets_add(int fd)
 	if (!(grown = reallocarray(own, n_own + 1, sizeof *grown)))
 		return -1;
 	own = grown;
-	own[n_own++] = (struct own_socket){ ip, own_port((struct sockaddr *)&address), own_is_unspecified(&ip),
+	own[n_own++] = (struct own_socket){ ip, own_port((struct sockaddr *)&address), ip_is_unspecified(&ip),
 		ip.ipv6 && own_takes_ipv4(fd) };
 	return 0;
 }
@@ -102,7 +95,7 @@ static bool own_is_local(const struct ip *ip, uint16_t port)
 
 static bool own_sockets_have_ip(struct ip ip, uint16_t port)
 {
-	if (own_is_unspecified(&ip))   /* connect() takes it for loopback */
+	if (ip_is_unspecified(&ip))   /* connect() takes it for loopback */
 		ip = own_loopback[ip.ipv6];
 	for (size_t i = 0; i < n_own; i++) {
 		const struct own_socket *s = &own[i];
@@ -110,7 +103,7 @@ static bool own_sockets_have_ip(struct ip ip, uint16_t port)
 		if (s->port != port)
 			continue;
 		if (s->any ? (s->ip.ipv6 == ip.ipv6 || s->both) && own_is_local(&ip, port)
-		           : s->ip.ipv6 == ip.ipv6 && !memcmp(s->ip.bytes, ip.bytes, ip.ipv6 ? 16 : 4))
+		           : ip_is_same(&s->ip, &ip))
 			return true;
 	}
 	return false;
