@@ -183,6 +183,9 @@ void conf_parent_format(FILE *, const struct conf_row *, const void *parent);
 void conf_parent_show(FILE *, const struct conf_row *, const void *parent);
 void conf_parent_clear(void *parent);
 
+/* conf_told.c */
+int conf_contact_set(const struct conf_row *, void *url, const struct conf_value *, struct conf_error *);
+
 /* conf_redis.c */
 int conf_redis_set(const struct conf_row *, void *redis, const struct conf_value *, struct conf_error *);
 void conf_redis_format(FILE *, const struct conf_row *, const void *redis);

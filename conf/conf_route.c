@@ -250,7 +250,8 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
  * contain no blanks. */
 static void route_format_word(FILE *out, const struct conf_row *option, const struct conf_route *route, bool shown)
 {
-	bool is_text = option->type == CONF_TYPE_TEXT || conf_is_path(option->type);
+	bool is_text = option->type == CONF_TYPE_TEXT || option->type == CONF_TYPE_CONTACT_URL ||
+	    conf_is_path(option->type);
 	const char *text = is_text ? *(char *const *)(const void *)((const char *)route + option->offset) : "";
 
 	if (*text == '"' || text[strcspn(text, " ;")])

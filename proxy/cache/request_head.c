@@ -8,15 +8,13 @@
 
 #include "conf/conf.h"
 #include "proxy/base/text.h"
+#include "proxy/http/accept_feeds.h"
+#include "proxy/http/cdn_loop.h"
 #include "proxy/http/conditional.h"
 #include "proxy/http/etag.h"
 #include "proxy/http/max_forwards.h"
 #include "proxy/http/target.h"
 #include "proxy/http/traceparent.h"
-
-#define UPSTREAM_ACCEPT \
-	"application/atom+xml, application/rss+xml, application/rdf+xml, application/xml;q=0.9, text/xml;q=0.9, " \
-	"*/*;q=0.8"
 
 enum { UPSTREAM_NAME_MAX = 32 };       /* no field for which headers.def has a rule of its own has a longer name */
 
@@ -116,9 +114,11 @@ static void add_tags(struct text *t, const struct http_msg *m, enum header_id id
 	text_free(&list);
 }
 
-/* Writes "utfeed/1.0 (client/2.0)". Parentheses of the client's are replaced: they would end the comment early. */
-static void add_user_agent(struct text *t, struct slice client, const char *wanted)
+/* Writes "utfeed/1.0 (+CONTACT) (client/2.0)". Parentheses of the client's are replaced: they would end the comment
+ * early. */
+static void add_user_agent(struct text *t, struct slice client, const struct conf_route *route)
 {
+	const char *wanted = route->user_agent;
 	size_t at;
 
 	if (!strcmp(wanted, "client")) {
@@ -127,6 +127,8 @@ static void add_user_agent(struct text *t, struct slice client, const char *want
 	}
 	text_puts(t, "User-Agent: ");
 	text_puts(t, *wanted ? wanted : "utfeed/" PACKAGE_VERSION);
+	if (!*wanted && *route->contact_url)
+		text_printf(t, " (+%s)", route->contact_url);
 	if (!*wanted && client.len) {
 		text_puts(t, " (");
 		at = t->len;
@@ -168,21 +170,29 @@ static bool reads(const struct http_msg *m)
 	return m->method == METHOD_GET || m->method == METHOD_HEAD;
 }
 
+/* Writes Accept. In the gateway feeds come first whatever the client says, and alike for all who do not name feeds
+ * themselves, so that an origin's Vary: Accept does not part them. */
+static void add_accept(struct text *t, const struct http_msg *m, const struct target *target)
+{
+	const char *wanted = target->route->accept;
+	struct slice accept = http_msg_get(m, H_ACCEPT);
+	bool own = target->mode != TARGET_GATEWAY || !strcmp(wanted, "client") || accept_feeds_first(m);
+
+	if (*wanted && strcmp(wanted, "client"))
+		accept = (struct slice){ wanted, strlen(wanted) };
+	else if (!accept.len || !own)
+		accept = (struct slice){ ACCEPT_FEEDS, sizeof ACCEPT_FEEDS - 1 };
+	request_head_add_line(t, "Accept", accept);
+}
+
 /* Adds those of the client's fields that any origin may see. */
 static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
-	const struct conf_route *route = target->route;
-	struct slice accept = http_msg_get(m, H_ACCEPT);
-
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD))
 			request_head_add_field(t, m, &m->fields[i]);
-	if (*route->accept)
-		request_head_add_line(t, "Accept", (struct slice){ route->accept, strlen(route->accept) });
-	else
-		request_head_add_line(t, "Accept", accept.len ? accept : (struct slice){ UPSTREAM_ACCEPT,
-		    sizeof UPSTREAM_ACCEPT - 1 });
-	add_user_agent(t, http_msg_get(m, H_USER_AGENT), route->user_agent);
+	add_accept(t, m, target);
+	add_user_agent(t, http_msg_get(m, H_USER_AGENT), target->route);
 }
 
 static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
@@ -193,11 +203,24 @@ static void add_private_fields(struct text *t, const struct http_msg *m, const s
 			request_head_add_field(t, m, &m->fields[i]);
 }
 
-static void add_via(struct text *t, const struct http_msg *m)
+/* Whether the origin is told by CDN-Loop alone that the request comes through a proxy (RFC 8586). */
+static bool tells_by_loop(const struct target *target)
 {
-	for (uint32_t i = 0; i < m->n_fields; i++)
+	return target->mode == TARGET_GATEWAY && target->route->cdn_loop;
+}
+
+/* Adds the proxies that the request came through, and name behind them; NULL: without it. What others write in CDN-Loop
+ * goes along in any case. */
+static void add_passes(struct text *t, const struct http_msg *m, const struct target *target, const char *name)
+{
+	bool loop = tells_by_loop(target);
+
+	for (uint32_t i = 0; !loop && i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)
 			request_head_add_field(t, m, &m->fields[i]);
+	if (!loop && name)
+		http_msg_add_via(t, m, name);
+	cdn_loop_add(t, m, loop ? name : NULL);
 }
 
 size_t request_head_sent(struct text *t, const struct http_msg *m, const struct target *target)
@@ -206,7 +229,7 @@ size_t request_head_sent(struct text *t, const struct http_msg *m, const struct 
 
 	add_client_fields(t, m, target);
 	open = t->len - before;
-	add_via(t, m);
+	add_passes(t, m, target, NULL);
 	add_private_fields(t, m, target);
 	return open;
 }
@@ -263,8 +286,7 @@ int request_head_write(struct fetch_request *r, const struct http_msg *m, const 
 		add_tags(&t, m, H_IF_NONE_MATCH, "If-None-Match", true, &own);
 	}
 	r->preconditions = t.len > before;
-	add_via(&t, m);
-	http_msg_add_via(&t, m, conf->via);
+	add_passes(&t, m, target, conf->via);
 	if (r->ranged) {
 		request_head_add_line(&t, "Range", http_msg_get(m, H_RANGE));
 		request_head_add_line(&t, "If-Range", http_msg_get(m, H_IF_RANGE));

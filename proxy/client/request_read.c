@@ -2,6 +2,7 @@
 #include "proxy/client/request_read.h"
 
 #include "proxy/coding/content_coding.h"
+#include "proxy/http/cdn_loop.h"
 #include "proxy/http/conditional.h"
 #include "proxy/http/max_forwards.h"
 
@@ -35,7 +36,7 @@ unsigned request_passes(const struct request *r, const char *via)
 {
 	struct http_list it = { 0, 0 };
 	struct slice member, by;
-	unsigned n = 0;
+	unsigned n = cdn_loop_count(r->msg, via);
 
 	while (http_msg_next_member(r->msg, H_VIA, &it, &member)) {
 		(void)slice_until(member, ' ', &by);

@@ -11,8 +11,8 @@ void request_read(struct request *, const struct http_msg *);
 struct slice request_method(const struct request *);
 struct slice request_policy_name(const struct request *);      /* X-Encoding-Policy; empty: none */
 struct slice request_purge_words(const struct request *);      /* X-Purge; at NULL: none */
-/* How often our own name, via, stands in Via. A chain of a few utfeeds of one name is fine; a higher count means that
- * the request goes round. */
+/* How often our own name, via, stands in Via and CDN-Loop. A chain of a few utfeeds of one name is fine; a higher count
+ * means that the request goes round. */
 unsigned request_passes(const struct request *, const char *via);
 /* Whether Max-Forwards lets the request go no further than here (RFC 9110 section 7.6.2). */
 bool request_ends_here(const struct request *);

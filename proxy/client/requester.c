@@ -141,7 +141,7 @@ static void hops_of_x_forwarded_for(struct hops *h, const struct http_msg *m)
 static bool came_through_a_proxy(const struct http_msg *m)
 {
 	return http_msg_has(m, H_X_FORWARDED_FOR) || http_msg_has(m, H_FORWARDED) || http_msg_has(m, H_X_REAL_IP) ||
-	    http_msg_has(m, H_VIA);
+	    http_msg_has(m, H_VIA) || http_msg_has(m, H_CDN_LOOP);
 }
 
 static void requester_follow(struct requester *r, const struct conf *conf, const struct hops *h)

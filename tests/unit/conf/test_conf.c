@@ -134,6 +134,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "tunnel-idle-timeout", "1h", "1h" },
 	{ "tls-ca-file", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
 	{ "via", "edge.1", "edge.1" },
+	{ "cdn-loop", "off", "off" },
+	{ "contact-url", "https://feeds.example/about?a=b", "https://feeds.example/about?a=b" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },
 	{ "access-log", "no", "off" },
@@ -421,6 +423,9 @@ static void file_errors(void)
 			"with a minus" },
 		{ "via =", "f:1: via: is empty; allowed: letters, digits and !#$%&'*+-.^_`|~" },
 		{ "via = a b", "f:1: via: character 2 has the code 0x20; allowed: letters, digits and !#$%&'*+-.^_`|~" },
+		{ "contact-url = feeds@example.org", "f:1: contact-url: '***@example.org' is not a URL: it does not begin with http:// or https://" },
+		{ "contact-url = http://u:p@h/", "f:1: contact-url: 'http://***@h/' is not a URL: it holds user information" },
+		{ "contact-url = http://h/a(b", "f:1: contact-url: 'http://h/a(b' has a parenthesis; allowed: %28 and %29" },
 		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; allowed: printable ASCII characters" },
 		{ "targeted-cache-control = a, b/c", "f:1: targeted-cache-control: 'b/c' is no name; allowed: NAME[,NAME]..., at most 16 names of letters, "
 			"digits and !#$%&'*+-.^_`|~" },
