@@ -10,7 +10,7 @@ const char *conf_where(const struct conf *conf, const struct conf_route *route, 
 {
 	const struct conf_row *row = conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, option, strlen(option));
 
-	if (route && route->places && row && route->places[row - conf_route_options])
+	if (route && row && route->places[row - conf_route_options])
 		return route->places[row - conf_route_options];
 	row = conf_row_find(conf_options, CONF_OPTION_COUNT, option, strlen(option));
 	return row ? conf->sources[row - conf_options].where : NULL;
@@ -71,7 +71,8 @@ int conf_settle(struct conf *conf, struct conf_error *error)
 	if (conf_access_settle(conf, error) != 0 || settle_ways_in(conf, error) != 0 ||
 	    conf_redis_settle(conf, error) != 0 || conf_log_settle(conf, error) != 0 ||
 	    conf_intercept_settle(conf, error) != 0 ||
-	    conf_route_inherit(&conf->direct, conf, error) != 0)
+	    conf_route_inherit(&conf->direct, conf, error) != 0 ||
+	    conf_route_inherit(&conf->by_url, conf, error) != 0)
 		return -1;
 	for (size_t i = 0; i < conf->routes.count; i++)
 		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)
@@ -88,10 +89,7 @@ static int set_defaults(struct conf *conf)
 		if (value.text && conf_set(conf, &conf_options[i], CONF_LEVEL_DEFAULT, &value, &error) != 0)
 			return -1;
 	}
-	conf->direct.pattern = strdup("");
-	if (!conf->direct.pattern || conf_route_defaults(&conf->direct, &error) != 0)
-		return -1;
-	return conf_settle(conf, &error);
+	return conf_gateway_defaults(conf, &error) != 0 ? -1 : conf_settle(conf, &error);
 }
 
 struct conf *conf_new(void)
@@ -120,6 +118,7 @@ void conf_free(struct conf **owned)
 			free(conf->sources[i].where);
 	}
 	conf_route_clear(&conf->direct);
+	conf_route_clear(&conf->by_url);
 	conf_notes_clear(&conf->notes);
 	conf_paths_clear(&conf->included);
 	free(conf->sources);

@@ -104,14 +104,14 @@ struct conf_types {
 /* `policy`, `on_error`, `repair`, `characters` and `output` hold the global value where the route does not set its
  * own. */
 struct conf_route {
-	char *pattern;              /* as written; "" for conf.direct */
+	char *pattern;              /* as written; "" for direct and by_url of conf */
 	char *host;                 /* lower case, no brackets; NULL: any */
 	uint16_t port;              /* 0: any */
 	char *prefix;               /* begins with '/' */
 	size_t prefix_len;
 	char *where;                /* the place that set the route: FILE:LINE, a flag, a variable; for messages */
 	bool lent;                  /* all that its members point to belongs to another configuration */
-	/* [i]: the place that set row i of route_options.def; NULL: the route does not set it. NULL for conf.direct */
+	/* [i]: the place that set row i of route_options.def; NULL: the route does not set it */
 	char **places;
 #define OPTION(section, oname, TYPE, member, def, min, max, unit, reload, effect, prose) \
 	__typeof__(((struct conf_types *)0)->TYPE) member;
@@ -139,8 +139,9 @@ struct conf {
 	__typeof__(((struct conf_types *)0)->TYPE) member;
 #include "conf/options.def"
 #undef OPTION
-	/* the route of requests by gateway or forward proxy: it has the global values and no origin (host NULL) */
-	struct conf_route direct;
+	/* The routes of destinations that clients name: URLs in the gateway, which the section [gateway] sets; all
+	 * others, by forward proxy or in tunnels. They have no origin (host NULL). */
+	struct conf_route by_url, direct;
 	enum conf_action action;
 	char *file;                 /* the configuration file; NULL: none was read */
 	char *against;              /* --against: which running utfeed judges it too; NULL: none */
@@ -196,8 +197,13 @@ typedef void conf_held_f(void *arg, const char *place, const char *sentence);
 int conf_hold(struct conf *fresh, const struct conf *running, conf_held_f *, void *arg, struct conf_error *)
     __attribute__((warn_unused_result));
 
+/* All routes by number: those with a pattern in their order, then direct and by_url. */
+size_t conf_route_count(const struct conf *);
+const struct conf_route *conf_route_at(const struct conf *, size_t);
+size_t conf_route_number(const struct conf *, const struct conf_route *);
+
 /* What a reload keeps of the former configuration where the new one cannot be used. The route of the same pattern, or
- * direct for direct; NULL: there is none. */
+ * direct for direct, by_url for by_url; NULL: there is none. */
 const struct conf_route *conf_route_former(const struct conf *former, const struct conf *, const struct conf_route *);
 /* Makes the route what the former one is, all its options; the former one's configuration must live as long. */
 void conf_route_keep(struct conf_route *, const struct conf_route *former);

@@ -85,7 +85,7 @@ static int split(struct args *args, struct conf_error *error)
 		size_t len = strcspn(text + 2, "=");
 		args->value = text[2 + len] ? text + 2 + len + 1 : NULL;
 		args->word = find_word(text + 2, len);
-		args->row = conf_row_find(conf_options, CONF_OPTION_COUNT, text + 2, len);
+		args->row = conf_option_find(text + 2, len);
 	} else if (text[0] == '-') {
 		args->word = find_letter(text[1]);
 		args->value = text[1] && text[2] ? text + 2 : NULL;
@@ -140,7 +140,7 @@ void conf_args_apply(struct conf *conf, int argc, char *const *argv)
 		if (!args.row)
 			continue;
 		snprintf(where, sizeof(where), "--%s", args.row->name);
-		if (conf_set(conf, args.row, CONF_LEVEL_FLAG, &(struct conf_value){ args.value, where }, &error) != 0)
+		if (conf_give(conf, args.row, CONF_LEVEL_FLAG, &(struct conf_value){ args.value, where }, &error) != 0)
 			conf_note_error(conf, &error);
 	}
 }

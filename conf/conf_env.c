@@ -66,16 +66,23 @@ int conf_env_first(struct conf *conf, char *const *envp, struct conf_error *erro
 	return conf->file ? 0 : conf_fail_memory(error);
 }
 
-static bool is_own(const char *name, size_t len)
+static bool is_of_rows(const struct conf_row *rows, size_t count, const char *name, size_t len)
 {
 	char own[CONF_ENV_NAME_MAX];
 
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
-		conf_env_name(&conf_options[i], own);
+	for (size_t i = 0; i < count; i++) {
+		conf_env_name(&rows[i], own);
 		if (strlen(own) == len && memcmp(own, name, len) == 0)
 			return true;
 	}
-	return len == sizeof(config) - 1 && memcmp(config, name, len) == 0;
+	return false;
+}
+
+static bool is_own(const char *name, size_t len)
+{
+	return is_of_rows(conf_options, CONF_OPTION_COUNT, name, len) ||
+	    is_of_rows(conf_former_options, CONF_FORMER_COUNT, name, len) ||
+	    (len == sizeof(config) - 1 && memcmp(config, name, len) == 0);
 }
 
 /* For a service called utfeed or utfeed-something Kubernetes sets {NAME}_SERVICE_HOST, _SERVICE_PORT, _PORT,
@@ -105,12 +112,12 @@ static void warn_of_stranger(struct conf *conf, const char *variable)
 	    near.name ? name : "", near.name ? "?" : " and is ignored");
 }
 
-void conf_env_apply(struct conf *conf, char *const *envp)
+static void apply_rows(struct conf *conf, const struct conf_row *rows, size_t count, char *const *envp)
 {
 	struct conf_error error;
 
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
-		const struct conf_row *row = &conf_options[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct conf_row *row = &rows[i];
 		char name[CONF_ENV_NAME_MAX];
 		conf_env_name(row, name);
 		const char *text = env_find(envp, name);
@@ -118,11 +125,17 @@ void conf_env_apply(struct conf *conf, char *const *envp)
 		if (text && conf_types[row->type].list)
 			status = set_list(conf, row, text, name, &error);
 		else if (text)
-			status = conf_set(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name },
+			status = conf_give(conf, row, CONF_LEVEL_ENVIRONMENT, &(struct conf_value){ text, name },
 			    &error);
 		if (status != 0)
 			conf_note_error(conf, &error);
 	}
+}
+
+void conf_env_apply(struct conf *conf, char *const *envp)
+{
+	apply_rows(conf, conf_options, CONF_OPTION_COUNT, envp);
+	apply_rows(conf, conf_former_options, CONF_FORMER_COUNT, envp);
 	for (; *envp; envp++)
 		if (strncmp(*envp, prefix, sizeof(prefix) - 1) == 0)
 			warn_of_stranger(conf, *envp);

@@ -1,4 +1,5 @@
-/* Owns the file format: NAME = VALUE lines, # comments, quoted values, [route PATTERN] sections, include lines.
+/* Owns the file format: NAME = VALUE lines, # comments, quoted values, sections [route PATTERN] and [gateway],
+ * include lines.
  * Must not know: what any option means.
  * Invariant: every message names the line; an error anywhere in a file makes the load fail, and the lines behind it are
  * read all the same, so that all errors are told. */
@@ -13,7 +14,7 @@
 enum { CONF_FILE_MAX_BYTES = 16 << 20, INCLUDE_DEPTH_MAX = 8, INCLUDE_FILES_MAX = 1000 };
 
 /* What the lines belong to. */
-enum part { PART_GLOBAL, PART_ROUTE, PART_REFUSED };   /* REFUSED: a section that could not be read */
+enum part { PART_GLOBAL, PART_ROUTE, PART_GATEWAY, PART_REFUSED };   /* REFUSED: a section that could not be read */
 
 struct reader {
 	struct conf *conf;
@@ -109,12 +110,14 @@ static int read_section(struct reader *reader, char *line)
 	char *close, *pattern;
 	int status;
 
-	reader->part = PART_REFUSED;
 	cut_comment(line);
 	line = file_trim(line);
+	reader->part = strcmp(line, "[gateway]") == 0 ? PART_GATEWAY : PART_REFUSED;
+	if (reader->part == PART_GATEWAY)
+		return 0;
 	close = line + strlen(line) - 1;
 	if (strncmp(line, word, sizeof(word) - 1) != 0 || !strchr(" \t", line[sizeof(word) - 1]) || *close != ']') {
-		conf_fail(reader->error, "not a section; allowed: [route PATTERN]");
+		conf_fail(reader->error, "not a section; allowed: [route PATTERN], [gateway]");
 		return fail_here(reader);
 	}
 	*close = '\0';
@@ -128,7 +131,7 @@ static int read_section(struct reader *reader, char *line)
 
 static bool is_option(const char *name)
 {
-	return conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name)) ||
+	return conf_option_find(name, strlen(name)) ||
 	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
 }
 
@@ -137,13 +140,13 @@ static int fail_name(const struct reader *reader, const char *name, bool global,
 {
 	struct conf_near near = { .text = name, .len = strlen(name) };
 
-	if (reader->part == PART_ROUTE)
+	if (reader->part != PART_GLOBAL)
 		conf_near_rows(&near, conf_route_options, CONF_ROUTE_OPTION_COUNT);
 	else
 		conf_near_rows(&near, conf_options, CONF_OPTION_COUNT);
 	if (global)
-		conf_fail(reader->error, "%s: not an option of a route; allowed: above the first [route PATTERN]",
-		    name);
+		conf_fail(reader->error, "%s: not an option of %s; allowed: above the first section", name,
+		    reader->part == PART_GATEWAY ? "the gateway" : "a route");
 	else if (of_route)
 		conf_fail(reader->error, "%s: an option of a route; allowed: below a [route PATTERN]", name);
 	else
@@ -152,21 +155,27 @@ static int fail_name(const struct reader *reader, const char *name, bool global,
 	return fail_here(reader);
 }
 
+/* The route whose section the lines stand in; NULL: they stand above all sections. */
+static struct conf_route *reader_route(const struct reader *reader)
+{
+	if (reader->part == PART_ROUTE)
+		return &reader->conf->routes.items[reader->route];
+	return reader->part == PART_GATEWAY ? &reader->conf->by_url : NULL;
+}
+
 static int set_option(struct reader *reader, const char *name, const char *text)
 {
-	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, name, strlen(name));
+	const struct conf_row *row = conf_option_find(name, strlen(name));
 	const struct conf_row *route_row =
 	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, name, strlen(name));
 	struct conf_shown where = file_where(reader);
 	struct conf_value value = { text, where.text };
-	bool in_route = reader->part == PART_ROUTE;
+	struct conf_route *route = reader_route(reader);
 
-	if (in_route && route_row)
-		return conf_route_set(&reader->conf->routes.items[reader->route], route_row, &value, reader->error) == 0
-		    ? 0
-		    : fail_here(reader);
-	if (!in_route && row)
-		return conf_set(reader->conf, row, CONF_LEVEL_FILE, &value, reader->error);
+	if (route && route_row && (reader->part != PART_GATEWAY || conf_is_of_gateway(route_row)))
+		return conf_route_set(route, route_row, &value, reader->error) == 0 ? 0 : fail_here(reader);
+	if (!route && row)
+		return conf_give(reader->conf, row, CONF_LEVEL_FILE, &value, reader->error);
 	return fail_name(reader, name, row, route_row);
 }
 

@@ -48,6 +48,10 @@ enum conf_route_option_id {
 extern const struct conf_row conf_options[CONF_OPTION_COUNT];
 extern const struct conf_row conf_route_options[CONF_ROUTE_OPTION_COUNT];
 
+/* The defaults by way (ways.def) of a route's options, by option. plain NULL: the option has one for all ways. */
+struct conf_way { const char *gateway, *plain; };
+extern const struct conf_way conf_ways[CONF_ROUTE_OPTION_COUNT];
+
 /* A value as a source gives it. */
 struct conf_value {
 	const char *text;
@@ -147,6 +151,20 @@ int conf_route_compare(const void *left, const void *right);
 void conf_route_clear_list(void *list);
 int conf_route_settle_list(struct conf_route_list *, struct conf_error *);
 int conf_route_inherit(struct conf_route *, const struct conf *, struct conf_error *);
+
+/* conf_gateway.c */
+enum { CONF_FORMER_COUNT = 2 };
+/* Names that options of the gateway had. Of these rows only name and type count. */
+extern const struct conf_row conf_former_options[CONF_FORMER_COUNT];
+/* An option by its name or a former one. */
+const struct conf_row *conf_option_find(const char *name, size_t len);
+/* conf_set() for a row of conf_option_find(). A former name sets the option of the gateway, and is warned of. */
+int conf_give(struct conf *, const struct conf_row *, enum conf_level, const struct conf_value *, struct conf_error *);
+int conf_gateway_defaults(struct conf *, struct conf_error *);
+/* Whether the section [gateway] may have that option of routes. */
+bool conf_is_of_gateway(const struct conf_row *);
+/* The default of a route's option by the way of its requests; NULL: the global value counts. */
+const char *conf_way_default(const struct conf *, const struct conf_route *, const struct conf_row *);
 
 /* conf_origin.c: addresses */
 int conf_origin_set(const struct conf_row *, void *origin, const struct conf_value *, struct conf_error *);

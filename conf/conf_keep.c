@@ -10,6 +10,8 @@ const struct conf_route *conf_route_former(const struct conf *former, const stru
 {
 	if (route == &conf->direct)
 		return &former->direct;
+	if (route == &conf->by_url)
+		return &former->by_url;
 	for (size_t i = 0; i < former->routes.count; i++)
 		if (conf_route_compare(&former->routes.items[i], route) == 0)
 			return &former->routes.items[i];

@@ -117,6 +117,6 @@ void conf_each_path(const struct conf *conf, conf_path_f *f, void *arg)
 	visit_paths(&v, &conf->included);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
 		visit_value(&v, &conf_options[i], conf);
-	for (size_t i = 0; i < conf->routes.count; i++)
-		visit_route(&v, &conf->routes.items[i]);
+	for (size_t i = 0; i < conf_route_count(conf); i++)
+		visit_route(&v, conf_route_at(conf, i));
 }

@@ -30,6 +30,20 @@ static void print_wrapped(FILE *out, const char *indent, const char *text)
 	fputc('\n', out);
 }
 
+/* The defaults by way; nothing for an option that has one for all. */
+static size_t describe_ways(char *text, size_t cap, const struct conf_row *row)
+{
+	const struct conf_row *of_route =
+	    conf_row_find(conf_route_options, CONF_ROUTE_OPTION_COUNT, row->name, strlen(row->name));
+	const struct conf_way *way = of_route ? &conf_ways[of_route - conf_route_options] : NULL;
+
+	if (!row->def || !way || !way->plain)
+		return 0;
+	return (size_t)snprintf(text, cap, "%s%s%sForward proxy, and normalise = off: %s. ",
+	    way->gateway ? "In the gateway " : "", way->gateway ? way->gateway : "", way->gateway ? ". " : "",
+	    way->plain);
+}
+
 void conf_describe(char *text, size_t cap, const struct conf_row *row)
 {
 	const struct conf_type *type = &conf_types[row->type];
@@ -48,6 +62,7 @@ void conf_describe(char *text, size_t cap, const struct conf_row *row)
 		    row->max);
 	if (has_default || row->min)
 		len += (size_t)snprintf(text + len, cap - len, ". ");
+	len += describe_ways(text + len, cap - len, row);
 	if (row->reload == NO_RELOAD)
 		len += (size_t)snprintf(text + len, cap - len, "A change needs a restart. ");
 	if (len)
@@ -100,6 +115,22 @@ static void print_sample_row(FILE *out, const struct conf_row *row, const char *
 	fprintf(out, "#%s = %s\n", row->name, *example ? example : "\"\"");
 }
 
+static void print_sample_gateway(FILE *out)
+{
+	const char *between = " but";
+
+	fputs("\n### The gateway, a route for every URL that clients name: it has the options of one,", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		if (!conf_is_of_gateway(&conf_route_options[i])) {
+			fprintf(out, "%s %s", between, conf_route_options[i].name);
+			between = ",";
+		}
+	fputs("\n\n#[gateway]\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		if (conf_ways[i].gateway)
+			fprintf(out, "#%s = %s\n", conf_route_options[i].name, conf_ways[i].gateway);
+}
+
 void conf_print_sample(FILE *out)
 {
 	const char *section = "";
@@ -121,6 +152,7 @@ void conf_print_sample(FILE *out)
 		        : row->type == CONF_TYPE_ROUTE ? "/news/=http://127.0.0.1:8100/feeds/ policy=rome-lenient"
 		                                       : ".feeds.example:8080");
 	}
+	print_sample_gateway(out);
 	fputs("\n### Routes with lines of their own. They end the options above: "
 	      "what follows a [route] belongs to it.\n"
 	      "\n#[route //feeds.example/old/]\n",
@@ -168,20 +200,32 @@ static void dump_row(FILE *out, const struct conf_row *row, const char *text)
 	}
 }
 
+/* Row number i, of the configuration or of a route, which is base. */
+static void dump_option(FILE *out, const struct conf_row *rows, size_t count, size_t i, const void *base,
+    const char *where)
+{
+	char *text = conf_show(&rows[i], base);
+
+	if (!text)
+		return;
+	print_where(out, rows[i].name, where ? where : "default");
+	/* Both together would be an error. */
+	if (!conf_secret_in_file(rows, count, &rows[i], base))
+		dump_row(out, &rows[i], text);
+	free(text);
+}
+
 void conf_dump(FILE *out, const struct conf *conf)
 {
-	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {
-		const struct conf_row *row = &conf_options[i];
-		const char *where = conf->sources[i].where;
-		char *text = conf_show(row, conf);
-		if (!text)
-			return;
-		print_where(out, row->name, where ? where : "default");
-		/* Both together would be an error. */
-		if (!conf_secret_in_file(conf_options, CONF_OPTION_COUNT, row, conf))
-			dump_row(out, row, text);
-		free(text);
-	}
+	const struct conf_route *gateway = &conf->by_url;
+
+	for (size_t i = 0; i < CONF_OPTION_COUNT; i++)
+		dump_option(out, conf_options, CONF_OPTION_COUNT, i, conf, conf->sources[i].where);
+	fputs("\n[gateway]\n", out);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		if (conf_ways[i].plain || gateway->places[i])
+			dump_option(out, conf_route_options, CONF_ROUTE_OPTION_COUNT, i, gateway,
+			    conf_where(conf, gateway, conf_route_options[i].name));
 }
 
 void conf_act(const struct conf *conf, FILE *out)

@@ -167,7 +167,8 @@ int conf_route_set(struct conf_route *route, const struct conf_row *row, const s
 	int status;
 
 	if (*place)
-		status = conf_fail(error, "given twice for the route %.200s; allowed: once", route->pattern);
+		status = conf_fail(error, "given twice for the %s%.200s, first at %s; allowed: once",
+		    *route->pattern ? "route " : "gateway", route->pattern, *place);
 	else
 		status = conf_types[row->type].set(row, conf_member(route, row), value, error);
 	if (!*place && !(*place = strdup(value->where ? value->where : "")))
@@ -303,9 +304,10 @@ int conf_route_inherit(struct conf_route *route, const struct conf *conf, struct
 		const struct conf_row *row = &conf_route_options[i];
 		const struct conf_row *global =
 		    conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
-		if (row->def || !global || (route->places && route->places[i]))
+		if (row->def || !global || route->places[i])
 			continue;
-		char *text = conf_format(global, conf);
+		const char *by_way = conf_way_default(conf, route, row);
+		char *text = by_way ? strdup(by_way) : conf_format(global, conf);
 		if (!text)
 			return conf_fail_memory(error);
 		int status = conf_types[row->type].set(row, conf_member(route, row), &(struct conf_value){ text, NULL },

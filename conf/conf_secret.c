@@ -117,6 +117,7 @@ void conf_secrets_read(struct conf *conf)
 		    read_global(conf, row, row + 1, &error) != 0)
 			conf_note_error(conf, &error);
 	}
+	read_route_secrets(conf, &conf->by_url);
 	for (size_t i = 0; i < conf->routes.count; i++)
 		read_route_secrets(conf, &conf->routes.items[i]);
 }

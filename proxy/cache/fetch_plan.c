@@ -70,14 +70,16 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	const struct conf_route *route = target->route;
 	const struct http_msg *m = request->msg;
 	bool reads = request_reads(request), caches = fetch_plan_caches(request, target);
+	/* of redirects that lead to another origin; every URL is the gateway's own */
+	const struct conf_route *hop = target->mode == TARGET_GATEWAY ? route : &conf->direct;
 
 	*r = (struct fetch_request){
 		.id = ctx->id,
-		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, &conf->direct),
+		.tls = tls_set_origin(ctx->tls, route), .hop_tls = tls_set_origin(ctx->tls, hop),
 		.body = body,
 		.body_length = m->has_length ? (int64_t)m->content_length : -1, .ranged = ranged,
 		.guard = target->mode == TARGET_ROUTE ? NULL : ctx->guard, .hop_guard = ctx->guard,
-		.parents = fetch_plan_parents(conf, route), .hop_parents = fetch_plan_parents(conf, &conf->direct),
+		.parents = fetch_plan_parents(conf, route), .hop_parents = fetch_plan_parents(conf, hop),
 		.redirects = {
 			.hops = reads && (target->mode == TARGET_GATEWAY ||
 			    (target->mode == TARGET_ROUTE && route->follow_redirects)) ?

@@ -66,19 +66,16 @@ static int dispatch_policy(const struct request_context *ctx, const struct reque
 	return policy_lookup(name.at, name.len);
 }
 
-/* What the route or the gateway adds to RFC 9111 where a response says nothing. */
-static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route,
-    enum target_mode mode)
+/* What the route adds to RFC 9111 where a response says nothing. */
+static struct freshness_settings dispatch_freshness(const struct conf *conf, const struct conf_route *route)
 {
-	bool gateway = mode == TARGET_GATEWAY;
-
 	return (struct freshness_settings){
 		.targeted = route->targeted_cache_control,
-		.floor_s = (uint32_t)((gateway ? conf->gateway_floor_ms : route->freshness_floor_ms) / 1000),
+		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
 		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.no_reload = !route->client_no_cache,
-		.stale_if_error_s = (uint32_t)((gateway ? conf->gateway_stale_ms : route->stale_if_error_ms) / 1000),
+		.stale_if_error_s = (uint32_t)(route->stale_if_error_ms / 1000),
 	};
 }
 
@@ -135,7 +132,7 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 	struct fetch_request r;
 
 	if (fetch_plan_caches(request, target)) {
-		fresh = dispatch_freshness(ctx->conf, target->route, target->mode);
+		fresh = dispatch_freshness(ctx->conf, target->route);
 		l->policy = policy;
 		lookup_start(l, &fresh, dispatch_key_settings(ctx, target, policy));
 		return;

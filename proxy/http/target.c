@@ -39,7 +39,7 @@ enum target_error target_read_url(struct target *t, struct slice url, const char
 
 static enum target_error target_set_url(struct target *t, const struct conf *conf, struct slice url, const char **why)
 {
-	t->route = &conf->direct;
+	t->route = t->mode == TARGET_GATEWAY ? &conf->by_url : &conf->direct;
 	return target_read_url(t, url, why);
 }
 

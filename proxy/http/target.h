@@ -12,7 +12,8 @@ enum target_mode { TARGET_ROUTE, TARGET_GATEWAY, TARGET_FORWARD };
 
 struct target {
 	enum target_mode mode;
-	const struct conf_route *route;    /* the settings that count; conf->direct for gateway and forward proxy */
+	/* the settings that count; of conf: by_url for the gateway, direct for the forward proxy */
+	const struct conf_route *route;
 	bool cookies, authorization;       /* the client's Cookie, Authorization are sent on */
 	struct destination to;             /* the last member, because the texts at its end are not cleared */
 };

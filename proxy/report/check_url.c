@@ -221,7 +221,7 @@ static int url_plan(struct check_url *u, struct fetch_request *r)
 	const struct conf *conf = u->settings->conf;
 	struct http_msg m = { .base = "GET", .method_len = 3, .method = METHOD_GET, .major = 1, .minor = 1 };
 	const struct request request = { .msg = &m, .method = METHOD_GET };
-	const struct target target = { .mode = TARGET_GATEWAY, .route = &conf->direct, .to = u->at };
+	const struct target target = { .mode = TARGET_GATEWAY, .route = &conf->by_url, .to = u->at };
 	const struct request_context ctx = { .loop = u->loop, .conf = conf, .fetches = u->fetches,
 		.backoff = u->backoff, .tls = u->settings->tls, .settings = u->settings, .guard = u->guard };
 

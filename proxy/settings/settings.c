@@ -63,7 +63,7 @@ static struct route_counts *find_counts(const struct route_settings *all, size_t
 /* Makes the counts of conf's route number n; the routes before it have theirs. -1: out of memory. */
 static int make_counts(const struct conf *conf, struct route_settings *all, size_t n)
 {
-	const struct conf_route *r = &conf->routes.items[n];
+	const struct conf_route *r = conf_route_at(conf, n);
 	struct route_counts *same;
 
 	if (!conf_where(conf, r, "name"))
@@ -75,21 +75,21 @@ static int make_counts(const struct conf *conf, struct route_settings *all, size
 
 static void free_route_settings(struct route_settings *all, const struct conf *conf)
 {
-	for (size_t i = 0; all && i <= conf->routes.count; i++) {
+	for (size_t i = 0; all && i < conf_route_count(conf); i++) {
 		route_counts_unref(&all[i].counts);
 		settings_unref(&all[i].lender);
 	}
 	free(all);
 }
 
-/* Makes one for each of conf's routes, in their order, then one for direct. NULL: out of memory. */
+/* Makes one for each of conf's routes, by number. NULL: out of memory. */
 static struct route_settings *all_route_settings(const struct conf *conf)
 {
-	struct route_settings *all = calloc(conf->routes.count + 1, sizeof *all);
-	int failed = !all || route_settings(&conf->direct, &all[conf->routes.count]);
+	struct route_settings *all = calloc(conf_route_count(conf), sizeof *all);
+	int failed = !all;
 
-	for (size_t i = 0; !failed && i < conf->routes.count; i++)
-		failed = route_settings(&conf->routes.items[i], &all[i]) || make_counts(conf, all, i);
+	for (size_t i = 0; !failed && i < conf_route_count(conf); i++)
+		failed = route_settings(conf_route_at(conf, i), &all[i]) || make_counts(conf, all, i);
 	if (!failed)
 		return all;
 	free_route_settings(all, conf);
@@ -98,7 +98,7 @@ static struct route_settings *all_route_settings(const struct conf *conf)
 
 static struct route_settings *settings_of(const struct settings *s, const struct conf_route *r)
 {
-	return &s->routes[r == &s->conf->direct ? s->conf->routes.count : (size_t)(r - s->conf->routes.items)];
+	return &s->routes[conf_route_number(s->conf, r)];
 }
 
 /* A route that the former settings borrowed themselves belongs to the same settings as before, so that a reload holds
@@ -126,9 +126,8 @@ static void inherit_counts(struct settings *s, const struct settings *former, si
 
 static void settings_inherit(struct settings *s, struct settings *former)
 {
-	inherit_route(s, &s->conf->direct, former);
-	for (size_t i = 0; i < s->conf->routes.count; i++) {
-		inherit_route(s, &s->conf->routes.items[i], former);
+	for (size_t i = 0; i < conf_route_count(s->conf); i++) {
+		inherit_route(s, conf_route_at(s->conf, i), former);
 		inherit_counts(s, former, i);
 	}
 	if (!s->client_rate || !former->client_rate)

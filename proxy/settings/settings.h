@@ -40,7 +40,7 @@ struct settings {
 	struct guard guard;            /* for destinations that clients choose */
 	struct guard tunnel_guard;     /* for destinations of CONNECT */
 	struct client_rate *client_rate;       /* a reference; NULL: clients may ask as often as they like */
-	struct route_settings *routes; /* one for each of conf's routes, in their order, then one for direct */
+	struct route_settings *routes; /* one for each of conf's routes, by number */
 };
 
 /* One reference. Takes over conf. NULL: its certificates or keys cannot be used, or out of memory (logged); conf stays

@@ -147,8 +147,9 @@ static int keep_route(struct tls_making *m, struct conf_route *route, struct mem
 	const struct conf_route *former = m->former ? conf_route_former(m->former->conf, m->conf, route) : NULL;
 	char so[160] = "";
 
-	if (former && route == &m->conf->direct)
-		snprintf(so, sizeof so, "; for URLs of clients' own it stays as it was");
+	if (former && !*route->pattern)
+		snprintf(so, sizeof so, "; for the %s it stays as it was",
+		    route == &m->conf->by_url ? "gateway" : "forward proxy");
 	else if (m->former)
 		snprintf(so, sizeof so, "; route %.100s %s", route->pattern,
 		    former ? "stays as it was" : "is left out");
@@ -196,6 +197,7 @@ static void set_all(struct tls_making *m)
 	for (enum tls_door door = 0; door < TLS_DOORS; door++)
 		m->failed |= set_door(m, door) != 0;
 	m->failed |= set_route(m, &m->conf->direct) != 0;
+	m->failed |= set_route(m, &m->conf->by_url) != 0;
 	while (i < routes->count) {
 		size_t count = routes->count;
 
@@ -207,7 +209,7 @@ static void set_all(struct tls_making *m)
 struct tls_set *tls_set_new(struct conf *conf, const struct tls_former *former, size_t *kept)
 {
 	struct tls_making m = { .conf = conf, .former = former,
-		.set = calloc(1, sizeof *m.set + (conf->routes.count + 1) * sizeof *m.set->members) };
+		.set = calloc(1, sizeof *m.set + conf_route_count(conf) * sizeof *m.set->members) };
 
 	if (!m.set) {
 		log_error("tls: out of memory");

@@ -622,7 +622,7 @@ def test_when_a_feed_is_fetched_next(administered, origin):
     site["/hinted"] = page(body=b"<rss><channel><ttl>30</ttl><title>a</title></channel></rss>", kind="text/xml")
     site["/checked"] = page("Cache-Control: no-cache", 'ETag: "1"', body=KOI8, kind="text/xml")
     site["/private"] = page("Cache-Control: no-store", body=KOI8, kind="text/xml")
-    admin = administered(origin, "--cache", "on", "--gateway-floor", "0s")
+    admin = administered(origin, "--cache", "on", "--freshness-floor", "0s")
 
     def left():
         feeds = {feed["url"].rsplit("/", 1)[1]: feed for feed in listed(admin, least=4)["feeds"]}

@@ -166,7 +166,7 @@ def test_a_floor_where_the_response_names_no_lifetime(start, origin, site, optio
 
 def test_the_gateway_has_a_floor(start, origin, site):
     site["/f"] = feed()
-    for options, asked in (((), 1), (("--gateway-floor", "0"), 2)):
+    for options, asked in (((), 1), (("--freshness-floor", "0"), 2)):
         proxy, before = start(None, *options), site.count()
         for _ in range(2):
             assert proxy.get(f"/{origin.url}/f").status == 200
@@ -612,7 +612,7 @@ def test_stale_while_the_origin_errs(start, origin, site, answer):
 
 
 def test_stale_when_nobody_listens(start, origin):
-    proxy = start(None, "--gateway-stale", "1h")
+    proxy = start(None, "--stale-if-error", "1h")
     client = proxy.client().ask(f"/{origin.url}/f")
     origin.receive().answer(feed("Cache-Control: max-age=1", "Age: 100"), close=True)
     good = client.response()
@@ -622,7 +622,7 @@ def test_stale_when_nobody_listens(start, origin):
     assert refused.status == 502
 
 
-@pytest.mark.parametrize("fields,options", [((", must-revalidate",), ()), ((", no-cache",), ()), (("",), ("--gateway-stale", "0"))])
+@pytest.mark.parametrize("fields,options", [((", must-revalidate",), ()), ((", no-cache",), ()), (("",), ("--stale-if-error", "0"))])
 def test_not_stale_where_that_is_not_allowed(start, origin, site, fields, options):
     proxy = start(None, *options)
     site["/f"] = feed("Cache-Control: max-age=1" + fields[0], "Age: 100")

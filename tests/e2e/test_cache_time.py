@@ -166,7 +166,7 @@ def test_the_window_of_stale_if_error(timed, clock, origin, site, error, later, 
     assert got.status == (status or (503 if error else 502)) and ("Age" not in got or int(got["Age"]) == later)
 
 
-@pytest.mark.parametrize("options,until", [((), 300 + DAY), (("--gateway-stale", "1h"), 3900), (("--gateway-stale", "0"), 300)])
+@pytest.mark.parametrize("options,until", [((), 300 + DAY), (("--stale-if-error", "1h"), 3900), (("--stale-if-error", "0"), 300)])
 def test_the_gateway_serves_stale_for_a_day(timed, clock, origin, site, options, until):
     proxy = timed(None, *options)
     site["/f"] = feed()

@@ -49,6 +49,21 @@ def test_what_changes(file, origin, another, workers):
         assert client.get("/b/f").status == 404 and client.get("/c/f").body == SMALL_OUT
 
 
+def test_the_gateway_has_a_section_of_its_own(file, origin):
+    """What stands in [gateway] counts for URLs in the gateway and for nothing else, also after a reload."""
+    seen = []
+    origin.serve(lambda request: seen.append(request["User-Agent"]) or small(request))
+    text = "user-agent = all\n[gateway]\nuser-agent = %s\n" + route("/r/", origin)
+    file(text % "one")
+    proxy = file.start()
+    for name in ("one", "two"):
+        seen.clear()
+        for target in (f"/{origin.url}/{name}", f"/?url={origin.url}/{name}?q", f"/r/{name}", f"{origin.url}/{name}"):
+            assert proxy.get(target).status == 200
+        assert seen == [name, name, "all", "all"]
+        file.reload(proxy, text % "two")
+
+
 def test_a_flag_still_counts_before_the_file(file, origin):
     origin.serve(small)
     file("via = one\n" + route("/", origin))

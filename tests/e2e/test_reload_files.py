@@ -133,7 +133,7 @@ def test_a_new_route_whose_file_is_wrong_is_left_out(start, origin, route, mine,
 
 
 def test_authorities_of_all(start, tls_origin, authority, good, tmp_path):
-    """A global tls-ca-file is that of URLs named by clients and of every route without one of its own: these stay, others are new."""
+    """A global tls-ca-file is that of gateway, forward proxy and every route without one of its own: these stay, others are new."""
     origin = tls_origin(server_context(good))
     conf = tmp_path / "utfeed.conf"
     text = "via = %s\ntls-ca-file = %s\n[route /r/]\norigin = " + origin.url + "\n[route /own/]\norigin = " + origin.url + \
@@ -142,7 +142,7 @@ def test_authorities_of_all(start, tls_origin, authority, good, tmp_path):
     proxy = start(None, "-c", str(conf))
     conf.write_text(text % ("two", "/nonexistent", "b"))
     proxy.reload()
-    assert "utfeed.conf:2: tls-ca-file: certificate authorities /nonexistent" in proxy.err.text() and "2" + KEPT in proxy.err.text()
+    assert "utfeed.conf:2: tls-ca-file: certificate authorities /nonexistent" in proxy.err.text() and "3" + KEPT in proxy.err.text()
     for target in ("/r/f", f"/{origin.url}/f", "/own/f"):
         got, request = proxy.through(origin, REPLY, target)
         assert got.body == SMALL_OUT and got["Via"] == "1.1 two" and (request["User-Agent"] == "b") == (target == "/own/f")

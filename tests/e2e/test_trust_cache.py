@@ -242,7 +242,7 @@ def test_the_url_that_the_gateway_names_survives_a_304(start, origin, site, own)
 # ---- 5: redirects count ----
 
 def gateway(start, origin):
-    return start(None, "--gateway", "on", "--gateway-floor", "0"), f"/{origin.url}"
+    return start(None, "--gateway", "on", "--freshness-floor", "0"), f"/{origin.url}"
 
 
 IMMUTABLE = "Cache-Control: max-age=31536000, immutable"
@@ -263,7 +263,7 @@ def test_trust_05_what_a_redirect_says_counts(start, origin, site, hop, hits):
 
 
 def test_trust_05_the_shortest_lifetime_of_all_counts(timed, origin, site, clock):
-    proxy = timed(None, "--gateway", "on", "--gateway-floor", "0")
+    proxy = timed(None, "--gateway", "on", "--freshness-floor", "0")
     target = f"/{origin.url}/a"
     site["/a"] = message("302 Found", "Location: /b", "Cache-Control: max-age=600", body=b"")
     site["/b"] = message("302 Found", "Location: /c", "Cache-Control: max-age=20", body=b"")

@@ -112,9 +112,10 @@ static void compare_all(const struct conf *a, const struct conf *b)
 		compare(&conf_options[i], a, b);
 	if (a->routes.count != b->routes.count)
 		abort();
-	for (size_t i = 0; i < a->routes.count; i++)
+	for (size_t i = 0; i < conf_route_count(a); i++)
 		for (size_t j = 0; j < CONF_ROUTE_OPTION_COUNT; j++)
-			compare(&conf_route_options[j], &a->routes.items[i], &b->routes.items[i]);
+			if (*conf_route_at(a, i)->pattern || j != CONF_ROUTE_origin)
+				compare(&conf_route_options[j], conf_route_at(a, i), conf_route_at(b, i));
 }
 
 /* No file of this machine's is to be read. */

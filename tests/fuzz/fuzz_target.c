@@ -45,7 +45,7 @@ static void check(const struct target *t)
 		require(strcmp(t->to.host, t->route->origin.host) == 0 && t->to.port == t->route->origin.port);
 		require(strncmp(t->to.path, t->route->origin.path, strlen(t->route->origin.path)) == 0);
 	} else
-		require(t->route == &conf->direct);
+		require(t->route == (t->mode == TARGET_GATEWAY ? &conf->by_url : &conf->direct));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -55,7 +55,7 @@ hosts-file = {folder}/hosts
 allow = 127.0.0.0/8:*
 allow = localhost:*
 connect-allow = 127.0.0.1:*
-gateway-floor = 0
+freshness-floor = 0
 {store}
 
 [route /r/]

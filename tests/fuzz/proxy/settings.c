@@ -34,7 +34,7 @@ static const struct { const char *text; bool sends_credentials; } texts[BENCH_SE
 	{ COMMON ROUTES(""), false },
 	{ COMMON "forward-credentials = on\nrefresh-hot = 1\nfeed-hints = off\n" ROUTES(""), true },
 	{ COMMON "cache = off\non-error = pass\n" ROUTES(""), false },
-	{ COMMON "policy = rome-strict\non-error = pass\noutput = us-ascii\nclient-no-cache = off\ngateway-floor = 0\n" ROUTES(""), false },
+	{ COMMON "policy = rome-strict\non-error = pass\noutput = us-ascii\nclient-no-cache = off\nfreshness-floor = 0\n" ROUTES(""), false },
 	{ COMMON "http-proxy = http://u:p@e.test:3128\nforward-credentials = on\nredirects = 1\n" ROUTES(""), true },
 	{ COMMON "max-header-bytes = 1k\nmax-header-fields = 12\nmax-url-bytes = 64\norigin-connections = 1\nclient-connections = 2\n"
 	    "request-timeout = 1s\nkeepalive-timeout = 1s\nmin-interval = 5s\nfetch-timeout = 30s\norigin-idle = 1\n" ROUTES(""), false },
@@ -84,6 +84,7 @@ static void make_context(struct tls_context *c)
 static void make_contexts(struct settings *s)
 {
 	make_context(tls_set_origin(s->tls, &s->conf->direct));
+	make_context(tls_set_origin(s->tls, &s->conf->by_url));
 	for (size_t i = 0; i < s->conf->routes.count; i++)
 		make_context(tls_set_origin(s->tls, &s->conf->routes.items[i]));
 }

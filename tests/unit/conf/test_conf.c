@@ -75,8 +75,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "purge-allow", "10.0.0.7", "10.0.0.7/32\n" },
 	{ "client-no-cache", "off", "off" },
 	{ "error-max", "0", "0" },
-	{ "gateway-floor", "120s", "2m" },
-	{ "gateway-stale", "720h", "720h" },
+	{ "freshness-floor", "120s", "2m" },
+	{ "stale-if-error", "720h", "720h" },
 	{ "keep-feed", "90m", "90m" },
 	{ "error-floor", "5s", "5s" },
 	{ "slow-after", "400ms", "400ms" },
@@ -470,16 +470,25 @@ static void file_errors(void)
 		{ "client-rate = 1000001", "f:1: client-rate: '1000001' is out of range; allowed: 0 to 1000000/s" },
 		{ "listen-mode = 1777", "f:1: listen-mode: '1777' is no mode of a file; allowed: octal digits as for chmod(1), 0 to 0777" },
 		{ "via = a\nvia = b", "f:2: via: given twice, first at f:1; allowed: once" },
-		{ "[cache]", "f:1: not a section; allowed: [route PATTERN]" },
-		{ "[route /a", "f:1: not a section; allowed: [route PATTERN]" },
-		{ "[route]", "f:1: not a section; allowed: [route PATTERN]" },
-		{ "[", "f:1: not a section; allowed: [route PATTERN]" },
+		{ "[gateway]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of the gateway; allowed: above the first section" },
+		{ "[gateway]\ncookies = on", "f:2: cookies: an option of a route; allowed: below a [route PATTERN]" },
+		{ "[gateway]\ngateway-floor = 1m", "f:2: gateway-floor: not an option of the gateway; allowed: above the first section" },
+		{ "[gateway]\nfreshness-flor = 1m", "f:2: 'freshness-flor' is not an option; did you mean freshness-floor?" },
+		{ "[gateway]\nkeep-feed = 31d", "f:2: keep-feed: '31d' is out of range; allowed: 0 to 720h" },
+		{ "[gateway]\naccept = a\n[gateway]\naccept = b", "f:4: accept: given twice for the gateway, first at f:2; allowed: once" },
+		{ "gateway-floor = 25h", "f:1: gateway-floor: freshness-floor: '25h' is out of range; allowed: 0 to 24h" },
+		{ "gateway-stale = 1h\n[gateway]\nstale-if-error = 2h", "f:3: stale-if-error: given twice for the gateway, first at f:1; allowed: once" },
+		{ "[gateway /a]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
+		{ "[cache]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
+		{ "[route /a", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
+		{ "[route]", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
+		{ "[", "f:1: not a section; allowed: [route PATTERN], [gateway]" },
 		{ "[route a]", "f:1: 'a' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
 		{ "[route /a=b]", "f:1: '/a=b' is not a pattern; allowed: /prefix or //host[:port]/prefix, without =" },
-		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of a route; allowed: above the first [route PATTERN]" },
+		{ "[route /]\nsniff-bytes = 2k", "f:2: sniff-bytes: not an option of a route; allowed: above the first section" },
 		{ "charset = koi8-r", "f:1: charset: an option of a route; allowed: below a [route PATTERN]" },
 		{ "[route /]\ncharset = x", "f:2: charset: 'x' is not a known encoding; allowed: none, or a label that utfeed charsets lists" },
-		{ "[route /]\nname = a\nname = b", "f:3: name: given twice for the route /; allowed: once" },
+		{ "[route /]\nname = a\nname = b", "f:3: name: given twice for the route /, first at f:2; allowed: once" },
 		{ "via = a\n[route /]\nname = a\n", "f:2: route / has no origin; allowed: a line origin = URL" },
 		{ "[route /]\norigin=http://o\n[route /]\norigin=http://o\n", NULL },
 		{ "route = /", "f:1: route: '/' has no origin; allowed: PATTERN=ORIGIN[ NAME=VALUE]..." },
@@ -713,7 +722,7 @@ static void includes(void)
 			NULL, 0 },
 		{ "empty", { { "f", "include =" } }, "f:1: include: is empty; allowed: a file, a folder, or FOLDER/*.conf", NULL, NULL, 0 },
 		{ "itself", { { "f", "include = d" }, { "d/1.conf", "include = ../f" } }, "d/1.conf:1: include: d/../f includes itself", NULL, NULL, 0 },
-		{ "a route's line behind a refused pattern", { { "f", "[route /a\ninclude = d/none" } }, "f:1: not a section; allowed: [route PATTERN]", NULL, NULL, 0 },
+		{ "a route's line behind a refused pattern", { { "f", "[route /a\ninclude = d/none" } }, "f:1: not a section; allowed: [route PATTERN], [gateway]", NULL, NULL, 0 },
 	};
 	char folder[] = "/tmp/utfeed-test-conf-XXXXXX", *before = getcwd(NULL, 0);
 
@@ -1079,7 +1088,7 @@ static void sample_loads(void)
 	struct conf_error error = { "" };
 	struct conf *conf = make(), *defaults = make();
 	char *sample = NULL, *line, *rest;
-	size_t len, options = 0;
+	size_t len, options = 0, of_gateway = 0;
 	FILE *out = open_memstream(&sample, &len);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
@@ -1092,7 +1101,9 @@ static void sample_loads(void)
 			options++;
 		}
 	}
-	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OPTION_COUNT + 1);
+	for (size_t i = 0; i < CONF_ROUTE_OPTION_COUNT; i++)
+		of_gateway += conf_ways[i].gateway != NULL;
+	CU_ASSERT_EQUAL(options, CONF_OPTION_COUNT + CONF_ROUTE_OPTION_COUNT + 1 + of_gateway + 1);
 	UNIT_ROW(conf_file_parse(conf, sample, len, "sample", no_variables, &error) == 0, "%s", error.text);
 	UNIT_ROW(conf_settle(conf, &error) == 0, "%s", error.text);
 	for (size_t i = 0; i < CONF_OPTION_COUNT; i++) {

@@ -183,8 +183,8 @@ static void refused(void)
 			"--route: normalise: 'maybe' is not a switch; allowed: on, off (or yes, no, true, false, 1, 0)" },
 		{ { "/=http://o charset=utf-7" },
 			"--route: charset: 'utf-7' is not a known encoding; allowed: none, or a label that utfeed charsets lists" },
-		{ { "/=http://o output=utf-8 output=utf-8" }, "--route: output: given twice for the route /; allowed: once" },
-		{ { "/=http://o origin=http://p" }, "--route: origin: given twice for the route /; allowed: once" },
+		{ { "/=http://o output=utf-8 output=utf-8" }, "--route: output: given twice for the route /, first at --route; allowed: once" },
+		{ { "/=http://o origin=http://p" }, "--route: origin: given twice for the route /, first at --route; allowed: once" },
 		{ { "/=http://o", "/=http://p" }, "--route: route / is also set at --route; allowed: one route a pattern" },
 		{ { "//A/=http://o", "//a./=http://p" }, NULL },
 	};

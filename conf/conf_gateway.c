@@ -1,0 +1,117 @@
+/* Owns the routes that no pattern leads to (the gateway's, and that of all other destinations which clients name), the
+ * defaults of options by way, and the former names of the gateway's options.
+ * Must not know: where values come from.
+ * Invariant: what a section or a route sets counts before a global value, and that before a default. */
+#include "conf/conf_internal.h"
+
+#include <stdlib.h>
+
+const struct conf_way conf_ways[CONF_ROUTE_OPTION_COUNT] = {
+#define WAY(member, gateway, plain) [CONF_ROUTE_##member] = { gateway, plain },
+#include "conf/ways.def"
+#undef WAY
+};
+
+/* Options of routes that the gateway has not: they belong to one origin, or give away what its clients sent. */
+static const enum conf_route_option_id not_of_gateway[] = { CONF_ROUTE_origin, CONF_ROUTE_name, CONF_ROUTE_charset,
+	CONF_ROUTE_follow_redirects, CONF_ROUTE_cookies, CONF_ROUTE_authorization, CONF_ROUTE_tls_verify,
+	CONF_ROUTE_tls_cert, CONF_ROUTE_tls_key };
+
+bool conf_is_of_gateway(const struct conf_row *row)
+{
+	for (size_t i = 0; i < sizeof(not_of_gateway) / sizeof(not_of_gateway[0]); i++)
+		if (row == &conf_route_options[not_of_gateway[i]])
+			return false;
+	return true;
+}
+
+int conf_gateway_defaults(struct conf *conf, struct conf_error *error)
+{
+	struct conf_route *routes[] = { &conf->direct, &conf->by_url };
+
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (!(routes[i]->pattern = strdup("")) ||
+		    !(routes[i]->places = calloc(CONF_ROUTE_OPTION_COUNT, sizeof(*routes[i]->places))))
+			return conf_fail_memory(error);
+	return conf_route_defaults(&conf->direct, error) != 0 ? -1 : conf_route_defaults(&conf->by_url, error);
+}
+
+const char *conf_way_default(const struct conf *conf, const struct conf_route *route, const struct conf_row *row)
+{
+	const struct conf_way *way = &conf_ways[row - conf_route_options];
+	const struct conf_row *global = conf_row_find(conf_options, CONF_OPTION_COUNT, row->name, strlen(row->name));
+
+	if (route == &conf->direct || !route->normalise)
+		return way->plain;
+	if (route == &conf->by_url && global && conf->sources[global - conf_options].level == CONF_LEVEL_DEFAULT)
+		return way->gateway;
+	return NULL;
+}
+
+size_t conf_route_count(const struct conf *conf)
+{
+	return conf->routes.count + 2;
+}
+
+const struct conf_route *conf_route_at(const struct conf *conf, size_t i)
+{
+	if (i < conf->routes.count)
+		return &conf->routes.items[i];
+	return i == conf->routes.count ? &conf->direct : &conf->by_url;
+}
+
+size_t conf_route_number(const struct conf *conf, const struct conf_route *route)
+{
+	if (*route->pattern)
+		return (size_t)(route - conf->routes.items);
+	return conf->routes.count + (route == &conf->by_url);
+}
+
+/* ---- former names ---- */
+
+const struct conf_row conf_former_options[CONF_FORMER_COUNT] = {
+	{ .name = "gateway-floor", .type = CONF_TYPE_TIME },
+	{ .name = "gateway-stale", .type = CONF_TYPE_TIME },
+};
+static const enum conf_route_option_id names_now[CONF_FORMER_COUNT] = { CONF_ROUTE_freshness_floor_ms,
+	CONF_ROUTE_stale_if_error_ms };
+
+const struct conf_row *conf_option_find(const char *name, size_t len)
+{
+	const struct conf_row *row = conf_row_find(conf_options, CONF_OPTION_COUNT, name, len);
+
+	return row ? row : conf_row_find(conf_former_options, CONF_FORMER_COUNT, name, len);
+}
+
+static bool is_former(const struct conf_row *row)
+{
+	return row >= conf_former_options && row < conf_former_options + CONF_FORMER_COUNT;
+}
+
+static int set_former(struct conf *conf, const struct conf_row *row, enum conf_level level,
+    const struct conf_value *value, struct conf_error *error)
+{
+	enum conf_route_option_id now = names_now[row - conf_former_options];
+	char **place = &conf->by_url.places[now];
+
+	if (level > CONF_LEVEL_FILE) {
+		free(*place);
+		*place = NULL;
+	}
+	if (conf_route_set(&conf->by_url, &conf_route_options[now], value, error) != 0) {
+		if (level == CONF_LEVEL_FILE)
+			conf_fail_in(error, row->name);
+		return conf_fail_in(error, value->where);
+	}
+	conf_warn(conf, "%s%s%s: a former name; its place is %s below [gateway] in the file, or --%s for the gateway "
+	    "and the routes",
+	    value->where, level == CONF_LEVEL_FILE ? ": " : "", level == CONF_LEVEL_FILE ? row->name : "",
+	    conf_route_options[now].name, conf_route_options[now].name);
+	return 0;
+}
+
+int conf_give(struct conf *conf, const struct conf_row *row, enum conf_level level, const struct conf_value *value,
+    struct conf_error *error)
+{
+	return is_former(row) ? set_former(conf, row, level, value, error) : conf_set(conf, row, level, value, error);
+}
