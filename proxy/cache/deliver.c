@@ -8,8 +8,10 @@
 
 #include "conf/conf.h"
 #include "proxy/base/http_date.h"
+#include "proxy/cache/gateway.h"
 #include "proxy/http/etag.h"
 #include "proxy/http/head_text.h"
+#include "proxy/http/location.h"
 
 struct conditional_stored lookup_validators(const struct lookup *l, const struct object_head *head)
 {
@@ -101,6 +103,62 @@ static int deliver_not_modified(const struct lookup *l, const struct object_head
 	return made ? 0 : -1;
 }
 
+/* Whether the status gives Location a meaning (RFC 9110 section 10.2.2). */
+static bool deliver_leads(int status)
+{
+	return status == 201 || (status / 100 == 3 && status != 304);
+}
+
+/* Writes the gateway's own URL of the place that Location names. If the value is not an http URL, it stays when it has
+ * a scheme: user agents do not resolve it then. Otherwise nothing is written. */
+static void deliver_add_location(struct text *t, const struct lookup *l, struct slice location)
+{
+	struct destination to = { .path = NULL };
+	const char *why;
+
+	switch (location_follow(&to, &l->target.to, location, &why)) {
+	case DESTINATION_OK:
+		text_puts(t, "Location: ");
+		gateway_add_own(t, l->ctx, l->request, &l->target);
+		text_puts(t, "/");
+		destination_url(t, &to);
+		text_puts(t, "\r\n");
+		break;
+	case DESTINATION_BAD_URL:
+		if (location_has_scheme(location))
+			text_field(t, (struct slice){ "Location", sizeof "Location" - 1 }, location);
+		break;
+	case DESTINATION_NO_MEMORY:
+		t->failed = true;
+		break;
+	}
+	destination_free(&to);
+}
+
+/* A relative Location would lead the gateway's client to utfeed itself, and an absolute one past utfeed. The stored
+ * head keeps the origin's Location, because clients may know the gateway by several names. */
+static int deliver_lead(const struct lookup *l, struct delivery *f)
+{
+	static const char *const replaced[] = { "location", NULL };
+	struct slice location = head_text_get((struct slice){ f->head->bytes, f->head->len }, "location");
+	struct object_head *h;
+	struct text t = { 0 };
+
+	if (l->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status) || !location.at)
+		return 0;
+	if (!(h = deliver_make_head(f->head, f->head->status, replaced, false)))
+		return -1;
+	text_add(&t, h->bytes, h->len);
+	deliver_add_location(&t, l, location);
+	free(h->bytes);
+	h->bytes = text_take(&t, &h->len);
+	h->content_length = f->head->content_length;
+	h->no_body = f->head->no_body;
+	object_head_unref(&f->head);
+	f->head = h;
+	return h->bytes ? 0 : -1;
+}
+
 static int deliver_range(const struct object_head *from, enum range_answer what, const struct byte_range *range,
     uint64_t length, struct delivery *f)
 {
@@ -146,6 +204,8 @@ int deliver(struct lookup *l, struct object *o, struct object_head *head, struct
 	f->offset = 0;
 	deliver_lines(l, o, kept, f);
 	lookup_count(l);
+	if (deliver_lead(l, f))
+		return -1;
 	if (l->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(l->request))
 		return 0;
 	if (!l->request->conditional && !l->request->ranged)

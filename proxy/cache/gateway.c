@@ -3,13 +3,11 @@
 
 #include <ctype.h>
 
-void gateway_add_url(struct text *t, const struct request_context *ctx, const struct request *request,
+void gateway_add_own(struct text *t, const struct request_context *ctx, const struct request *request,
     const struct target *target)
 {
 	struct slice host = http_msg_get(request->msg, H_HOST);
 
-	if (!gateway_leads(target))
-		return;
 	if (*target->route->gateway_url) {
 		text_puts(t, target->route->gateway_url);
 		return;
@@ -20,4 +18,11 @@ void gateway_add_url(struct text *t, const struct request_context *ctx, const st
 	text_puts(t, ctx->secure ? "https://" : "http://");
 	for (size_t i = 0; i < host.len; i++)
 		text_add(t, &(char){ (char)tolower((unsigned char)host.at[i]) }, 1);
+}
+
+void gateway_add_url(struct text *t, const struct request_context *ctx, const struct request *request,
+    const struct target *target)
+{
+	if (gateway_leads(target))
+		gateway_add_own(t, ctx, request, target);
 }

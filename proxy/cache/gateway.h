@@ -1,6 +1,7 @@
-/* Owns the URL under which a client reaches the gateway, for answers whose URLs lead there (the option rewrite).
+/* Owns the URL under which a client reaches the gateway, for answers whose URLs lead there (Location, the option
+ * rewrite).
  * Must not know: feeds, what is rewritten. Invariant: what it writes for a request stands in the key of what is stored
- * for it, so that no client's Host shapes what another one gets. */
+ * for it, or is not stored, so that no client's Host shapes what another one gets. */
 #ifndef UTFEED_PROXY_CACHE_GATEWAY_H
 #define UTFEED_PROXY_CACHE_GATEWAY_H
 
@@ -17,6 +18,8 @@ static inline bool gateway_leads(const struct target *target)
 }
 
 /* Appends the URL, without a slash at its end; nothing where it is not known. */
+void gateway_add_own(struct text *, const struct request_context *, const struct request *, const struct target *);
+/* The same; nothing where the URLs of answers do not lead there. */
 void gateway_add_url(struct text *, const struct request_context *, const struct request *, const struct target *);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/http/location.h"
+
 struct invalidate {
 	struct sweeper *sweeper;
 	struct destination to;
@@ -27,7 +29,7 @@ static void invalidate_reference(struct invalidate *i, struct slice reference)
 	struct text url = { 0 };
 	const char *why;
 
-	if (!reference.len || destination_follow(&d, &i->to, reference, &why) != DESTINATION_OK)
+	if (!reference.len || location_follow(&d, &i->to, reference, &why) != DESTINATION_OK)
 		return;
 	destination_url(&url, &d);
 	if (destination_same_origin(&d, &i->to) && !url.failed)

@@ -1,7 +1,5 @@
-/* Owns the destination of a request: scheme, host, port, Host field and path, made from a URL, or from a Location that
- * another destination sent.
- * Must not know: routes, clients. Pure. Source: RFC 3986 section 5.2 (references), RFC 9110 section 10.2.2
- * (Location). */
+/* Owns the destination of a request: scheme, host, port, Host field and path, made from a URL.
+ * Must not know: routes, clients, what led there. Pure. */
 #ifndef UTFEED_PROXY_HTTP_DESTINATION_H
 #define UTFEED_PROXY_HTTP_DESTINATION_H
 
@@ -25,10 +23,8 @@ struct destination {
 
 enum destination_error { DESTINATION_OK, DESTINATION_NO_MEMORY, DESTINATION_BAD_URL };
 
-/* Both fill a destination whose path must be NULL or freed. On DESTINATION_BAD_URL *why says what is wrong. */
+/* Fills a destination whose path must be NULL or freed. On DESTINATION_BAD_URL *why says what is wrong. */
 enum destination_error destination_from_url(struct destination *, struct slice url, const char **why);
-enum destination_error destination_follow(struct destination *, const struct destination *base, struct slice location,
-    const char **why);
 /* -1: out of memory */
 int destination_set_path(struct destination *, const char *path, size_t len) __attribute__((warn_unused_result));
 void destination_free(struct destination *);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/http/location.h"
+
 void redirect_upgrade(struct destination *d, const struct redirect_rules *rules)
 {
 	if (!rules->upgrade_https || d->tls)
@@ -49,7 +51,7 @@ enum redirect_step redirect_next(struct redirect_trail *trail, const struct redi
 		return REDIRECT_NOT;
 	if (!trail->n && !(trail->urls[trail->n++] = url_of(at)))
 		return REDIRECT_NO_MEMORY;
-	switch (destination_follow(&to, at, location, &why)) {
+	switch (location_follow(&to, at, location, &why)) {
 	case DESTINATION_OK:
 		break;
 	case DESTINATION_NO_MEMORY:

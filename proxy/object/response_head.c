@@ -7,6 +7,7 @@
 #include "core/evidence/media_type.h"
 #include "proxy/base/text.h"
 #include "proxy/http/etag.h"
+#include "proxy/http/location.h"
 
 static const struct { int status; const char *phrase; } phrases[] = {   /* RFC 9110 section 15, RFC 6585, RFC 4918 */
 	{ 102, "Processing" }, { 103, "Early Hints" }, { 200, "OK" }, { 201, "Created" }, { 202, "Accepted" },
@@ -173,6 +174,32 @@ static void add_content_location(struct text *t, const struct http_msg *m, const
 		response_head_add_line(t, "Content-Location", own);
 }
 
+/* Whether the client would resolve the field against another URL than the origin meant. */
+static bool is_led_astray(const struct http_field *f, const struct response_settings *s)
+{
+	return f->id == H_LOCATION && s->way == RESPONSE_FOREIGN && s->url;
+}
+
+/* Writes the URL that Location names, as the origin meant it; what cannot be read stays as it is. */
+static void add_location(struct text *t, struct slice value, const struct response_settings *s)
+{
+	struct destination at = { .path = NULL }, to = { .path = NULL };
+	size_t start = t->len;
+	const char *why;
+
+	text_puts(t, "Location: ");
+	if (destination_from_url(&at, (struct slice){ s->url, strlen(s->url) }, &why) == DESTINATION_OK &&
+	    location_follow(&to, &at, value, &why) == DESTINATION_OK) {
+		destination_url(t, &to);
+		text_puts(t, "\r\n");
+	} else {
+		t->len = start;
+		response_head_add_line(t, "Location", value);
+	}
+	destination_free(&at);
+	destination_free(&to);
+}
+
 /* The type of a normalised body. */
 static void add_own_type(struct text *t, struct slice type, const struct response_settings *s)
 {
@@ -205,7 +232,10 @@ struct object_head *response_head_build(const struct http_msg *m, enum response_
 		    !keeps(http_header_response((enum header_id)f->id), about_ours ? RESPONSE_NORMALISED : body,
 		        s->way))
 			continue;
-		text_field(&t, name, value);
+		if (is_led_astray(f, s))
+			add_location(&t, value, s);
+		else
+			text_field(&t, name, value);
 	}
 	if (body == RESPONSE_NORMALISED)
 		add_own_type(&t, type, s);

@@ -9,6 +9,7 @@
 #include "proxy/base/container_of.h"
 #include "proxy/cache/fetch_plan.h"
 #include "proxy/dns/resolve.h"
+#include "proxy/http/location.h"
 #include "proxy/net/loop.h"
 #include "proxy/object/response_head.h"
 #include "proxy/origin/backoff.h"
@@ -111,7 +112,7 @@ static int url_on_hop(void *arg, const struct http_msg *m)
 
 	*hop = (struct check_hop){ m->status, url_text(&u->at), url_copy(location) };
 	u->response.n_hops++;
-	if (!hop->url || !hop->location || destination_follow(&next, &u->at, location, &why) != DESTINATION_OK)
+	if (!hop->url || !hop->location || location_follow(&next, &u->at, location, &why) != DESTINATION_OK)
 		return -1;
 	destination_free(&u->at);
 	u->at = next;

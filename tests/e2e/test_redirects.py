@@ -75,7 +75,9 @@ def test_other_statuses_are_no_redirects(gateway, origin, status):
     client = gateway.client().ask(f"/{origin.url}/old")
     asked(origin, "/old").answer(message(status, "Location: /new"))
     got = client.response()
-    assert got.status == int(status[:3]) and got["Location"] == "/new" and got["Content-Location"] in (None, f"{origin.url}/old")
+    leads = status[0] == "3" or status[:3] == "201"       # elsewhere Location has no meaning (RFC 9110 section 10.2.2)
+    assert got.status == int(status[:3]) and got["Content-Location"] in (None, f"{origin.url}/old")
+    assert got["Location"] == (f"http://feeds.test/{origin.url}/new" if leads else f"{origin.url}/new")
     assert not origin.asked()
 
 
@@ -83,7 +85,10 @@ def test_other_statuses_are_no_redirects(gateway, origin, status):
 LOCATIONS = [("/new", "/new"), ("new", "/a/b/new"), ("./new", "/a/b/new"), ("../new", "/a/new"), ("../../../new", "/new"), ("new/", "/a/b/new/"),
              ("?x", "/a/b/old?x"), ("new?x=/../y", "/a/b/new?x=/../y"), ("//{host}/new", "/new"), ("{url}/new", "/new"), ("{url}", "/"),
              ("{url}?x", "/?x"), ("HTTP://{host}/new", "/new"), ("/new#part", "/new"), ("{url}/new#a/../b", "/new"), ("/a/./b/../new", "/a/new"),
-             ("/a%2fb%20c", "/a%2fb%20c"), ("  /new  ", "/new"), ("/new;a=b,c", "/new;a=b,c"), (".", "/a/b/"), ("..", "/a/")]
+             ("/a%2fb%20c", "/a%2fb%20c"), ("  /new  ", "/new"), ("/new;a=b,c", "/new;a=b,c"), (".", "/a/b/"), ("..", "/a/"),
+             # as WHATWG URL reads them
+             ("/a b", "/a%20b"), ("\\new\\f", "/new/f"), ("/a\"b?'c", "/a%22b?%27c"), ("///{host}/new", "/new"), ("/new#a b", "/new"),
+             ("%2e%2E/new", "/a/new"), ("/ne\tw", "/new")]
 
 
 @pytest.mark.parametrize("location, target", LOCATIONS)
@@ -96,17 +101,14 @@ def test_locations(gateway, origin, location, target):
 
 
 def test_bytes_beyond_ascii_in_a_location(gateway, origin):
-    """Many servers write them raw: sent on escaped, or the redirect is passed on."""
+    """Many servers write them raw: they go on escaped, each as it stands."""
     client = gateway.client().ask(f"/{origin.url}/old")
     asked(origin, "/old").answer(to("/n\xe9\xff"))
-    if origin.asked_before_answer(client):
-        asked(origin, "/n%E9%FF").answer(FEED)
-        assert client.response().body == SMALL_OUT
-    else:
-        assert client.response().status in (302, 502)
+    asked(origin, "/n%E9%FF").answer(FEED)
+    assert client.response().body == SMALL_OUT
 
 
-@pytest.mark.parametrize("location", ["ftp://h/x", "javascript:alert(1)", "http://", "http://u:p@127.0.0.1/", "/a b", "http://h:99999/", "gopher:x",
+@pytest.mark.parametrize("location", ["ftp://h/x", "javascript:alert(1)", "http://", "http://u:p@127.0.0.1/", "http://h:99999/", "gopher:x",
                                       "http://[::1/", "file:///etc/passwd", "data:,x"])
 def test_what_cannot_be_followed_is_passed_on_or_refused(gateway, origin, location):
     client = gateway.client().ask(f"/{origin.url}/old")
@@ -166,7 +168,7 @@ def test_no_redirects_at_all(start, origin):
     client = start(None, "--redirects", "0").client().ask(f"/{origin.url}/old")
     asked(origin, "/old").answer(to("/new"))
     got = client.response()
-    assert (got.status, got["Location"]) == (302, "/new")
+    assert (got.status, got["Location"]) == (302, f"http://feeds.test/{origin.url}/new")
 
 
 @pytest.mark.parametrize("way", [["/a"], ["/b", "/a"], ["/b", "/c", "/b"], ["/b", "/a#other"], ["/b", "/./a"]])

@@ -1,7 +1,8 @@
-/* Owns feeding arbitrary bytes to the URL, Host and path readers, and to what guesses a URL.
+/* Owns feeding arbitrary bytes to the URL, Host, path and Location readers, and to what guesses a URL.
  * Invariant tested: parts lie in the text and put together make it again; a path accepted for a pattern has no odd byte; a guess has a
- * scheme. */
+ * scheme; a Location leads to a URL of visible ASCII without a backslash, which leads to itself. */
 #include "conf/url.h"
+#include "proxy/http/location.h"
 #include "proxy/http/meant_url.h"
 
 #include <stdlib.h>
@@ -46,6 +47,35 @@ static void check_guess(const char *text, size_t size)
 	text_free(&url);
 }
 
+/* False: it leads nowhere. */
+static bool follow(const struct destination *base, struct slice reference, struct text *url)
+{
+	struct destination to = { .path = NULL };
+	const char *why;
+
+	if (location_follow(&to, base, reference, &why) != DESTINATION_OK)
+		return false;
+	destination_url(url, &to);
+	destination_free(&to);
+	return true;
+}
+
+static void check_location(const char *text, size_t size)
+{
+	char path[] = "/x/f?q";
+	struct destination base = { .port = 80, .path = path, .path_len = sizeof path - 1, .host = "h", .authority = "h" };
+	struct text url = { 0 }, again = { 0 };
+
+	if (follow(&base, (struct slice){ size ? text : "", size }, &url)) {
+		for (size_t i = 0; i < url.len; i++)
+			require(url.bytes[i] > 0x20 && url.bytes[i] < 0x7f && url.bytes[i] != '\\' && url.bytes[i] != '#');
+		require(follow(&base, (struct slice){ url.bytes, url.len }, &again) || url.len > URL_MAX_BYTES);
+		require(!again.len || (again.len == url.len && !memcmp(again.bytes, url.bytes, url.len)));
+	}
+	text_free(&url);
+	text_free(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
@@ -53,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	check_url(text, size);
 	check_guess(text, size);
+	check_location(text, size);
 	if (url_parse_host(text, size, &host) == URL_OK)
 		require(host.host.at + host.host.len <= size && (host.port != 0) == host.port_given);
 	url_path_has_dots(text, size);
