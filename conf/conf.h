@@ -69,13 +69,17 @@ struct conf_origin {
 	char *authority;
 };
 
-/* A proxy that requests to origins go through. */
+/* A proxy that requests to origins go through. HTTP: RFC 9110 section 3.7. SOCKS: RFC 1928; it looks names up. */
+enum conf_parent_kind { CONF_PARENT_HTTP, CONF_PARENT_SOCKS };
 struct conf_parent {
+	enum conf_parent_kind kind;
 	char *host;                 /* without brackets, lower case; NULL: none, origins are asked directly */
 	bool ipv6;
 	uint16_t port;
 	char *userinfo;             /* as written, with blanks and quotes as %XX; NULL: none */
-	char *credentials;          /* "user:password" as RFC 7617 section 2 sends it, in base64; NULL: none */
+	/* as they are sent: "user:password" in base64 (RFC 7617 section 2), or the request of RFC 1929 section 2, in
+	 * which no byte is 0; NULL: none */
+	char *credentials;
 };
 
 /* A Redis or Valkey server, or one of syslog: by host, by path, or none where both are NULL. */

@@ -1,4 +1,4 @@
-/* Owns a parent proxy as an option value: http://[user:password@]host:port.
+/* Owns a parent proxy as an option value: http://[user:password@]host:port, or socks5h:// instead.
  * Must not know: which requests go there.
  * Invariant: no message has a part of the value, which may be a password. */
 #include "conf/conf_internal.h"
@@ -8,7 +8,28 @@
 #include <string.h>
 #include <strings.h>
 
-#define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
+#define PARENTS "; allowed: http://host:port, http://user:password@host:port, the same with socks5h://, or off"
+
+enum { SOCKS_PORT = 1080 /* RFC 1928 section 3 */, SOCKS_WORD_MAX = 255 /* RFC 1929 section 2 */ };
+
+/* The kinds come first, then the schemes that utfeed refuses, with the reason. */
+static const struct { const char *name, *refused; } parent_schemes[] = {
+	[CONF_PARENT_HTTP] = { "http", NULL },
+	[CONF_PARENT_SOCKS] = { "socks5h", NULL },
+	{ "socks5", "socks5 makes utfeed look names up, so DNS learns of them; write socks5h, with which the proxy "
+	    "looks them up" },
+};
+
+/* Why utfeed refuses a value of that scheme; NULL: it takes it. */
+static const char *find_scheme(const char *scheme, size_t len, enum conf_parent_kind *kind)
+{
+	for (size_t i = 0; i < sizeof parent_schemes / sizeof *parent_schemes; i++)
+		if (strlen(parent_schemes[i].name) == len && !strncasecmp(scheme, parent_schemes[i].name, len)) {
+			*kind = (enum conf_parent_kind)i;
+			return parent_schemes[i].refused;
+		}
+	return "only proxies that speak plain HTTP, or SOCKS5 (socks5h), can be parents";
+}
 
 /* Decodes %XX into out, which has room for text. False: there is a stray '%', or a character that RFC 7617 section 2
  * does not allow. */
@@ -65,25 +86,65 @@ static char *escape_blanks(const char *text, size_t len)
 	return escaped;
 }
 
-static int read_credentials(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
+/* The credentials of RFC 7617 section 2: "user:password" in base64. */
+static char *http_credentials(const char *user, size_t user_len, const char *password, size_t password_len)
 {
-	const char *colon = memchr(text, ':', len);
-	size_t user_len = colon ? (size_t)(colon - text) : len, n, password_len = 0;
-	char *plain = malloc(len + 2);
+	char *plain = malloc(user_len + 1 + password_len), *text;
 
 	if (!plain)
-		return conf_fail_memory(error);
-	if (!unescape(text, user_len, plain, &n) || memchr(plain, ':', n) ||
-	    (colon && !unescape(colon + 1, len - user_len - 1, plain + n + 1, &password_len))) {
-		free(plain);
+		return NULL;
+	memcpy(plain, user, user_len);
+	plain[user_len] = ':';
+	memcpy(plain + user_len + 1, password, password_len);
+	text = base64(plain, user_len + 1 + password_len);
+	free(plain);
+	return text;
+}
+
+/* The request of RFC 1929 section 2. */
+static char *socks_credentials(const char *user, size_t user_len, const char *password, size_t password_len)
+{
+	char *request;
+
+	return asprintf(&request, "\1%c%.*s%c%.*s", (int)user_len, (int)user_len, user, (int)password_len,
+	    (int)password_len, password) < 0 ? NULL : request;
+}
+
+static bool socks_takes(size_t len)
+{
+	return len && len <= SOCKS_WORD_MAX;
+}
+
+/* text: "user:password" or "user", escaped. words: room for it. */
+static int read_credentials_in(struct conf_parent *parent, const char *text, size_t len, char *words,
+    struct conf_error *error)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t user_escaped = colon ? (size_t)(colon - text) : len, user_len, password_len = 0;
+	bool socks = parent->kind == CONF_PARENT_SOCKS;
+	char *password = words + user_escaped;
+
+	if (!unescape(text, user_escaped, words, &user_len) || (!socks && memchr(words, ':', user_len)) ||
+	    (colon && !unescape(colon + 1, len - user_escaped - 1, password, &password_len)))
 		return conf_fail(error,
 		    "user or password has a character that cannot be sent, or a %% that is no %%XX" PARENTS);
-	}
-	plain[n] = ':';
-	parent->credentials = base64(plain, n + 1 + password_len);
+	if (socks && (!socks_takes(user_len) || !socks_takes(password_len)))
+		return conf_fail(error, "SOCKS5 has a user and a password of 1 to %d bytes each" PARENTS,
+		    SOCKS_WORD_MAX);
+	parent->credentials = socks
+	    ? socks_credentials(words, user_len, password, password_len)
+	    : http_credentials(words, user_len, password, password_len);
 	parent->userinfo = escape_blanks(text, len);
-	free(plain);
 	return parent->credentials && parent->userinfo ? 0 : conf_fail_memory(error);
+}
+
+static int read_credentials(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
+{
+	char *words = malloc(len + 1);
+	int failed = words ? read_credentials_in(parent, text, len, words, error) : conf_fail_memory(error);
+
+	free(words);
+	return failed;
 }
 
 static int parent_read_address(struct conf_parent *parent, const char *text, size_t len, struct conf_error *error)
@@ -92,10 +153,10 @@ static int parent_read_address(struct conf_parent *parent, const char *text, siz
 
 	if (url_parse_host(text, len, &host) != URL_OK)
 		return conf_fail(error, "the host or the port of the proxy is not valid" PARENTS);
-	if (!host.port_given)
+	if (!host.port_given && parent->kind == CONF_PARENT_HTTP)
 		return conf_fail(error, "has no port, which curl takes for 1080 and others for 80" PARENTS);
 	parent->ipv6 = host.ipv6;
-	parent->port = host.port;
+	parent->port = host.port_given ? host.port : SOCKS_PORT;
 	parent->host = strndup(text + host.host.at, host.host.len);
 	for (char *at = parent->host; at && *at; at++)
 		*at = (char)tolower((unsigned char)*at);
@@ -105,10 +166,11 @@ static int parent_read_address(struct conf_parent *parent, const char *text, siz
 static int read_parent(struct conf_parent *parent, const char *text, struct conf_error *error)
 {
 	const char *scheme = strstr(text, "://"), *at;
+	const char *why = scheme ? find_scheme(text, (size_t)(scheme - text), &parent->kind) : NULL;
 	size_t len;
 
-	if (scheme && (scheme - text != 4 || strncasecmp(text, "http", 4) != 0))
-		return conf_fail(error, "only proxies that speak plain HTTP can be parents" PARENTS);
+	if (why)
+		return conf_fail(error, "%s" PARENTS, why);
 	text = scheme ? scheme + 3 : text;
 	len = strcspn(text, "/?#");
 	if (strcmp(text + len, "/") != 0 && text[len])
@@ -139,8 +201,8 @@ int conf_parent_set(const struct conf_row *row, void *member, const struct conf_
 static void write_parent(FILE *out, const struct conf_parent *parent, const char *userinfo)
 {
 	if (parent->host)
-		fprintf(out, "http://%s%s%s%s%s:%u", userinfo ? userinfo : "", userinfo ? "@" : "",
-		    parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "", parent->port);
+		fprintf(out, "%s://%s%s%s%s%s:%u", parent_schemes[parent->kind].name, userinfo ? userinfo : "",
+		    userinfo ? "@" : "", parent->ipv6 ? "[" : "", parent->host, parent->ipv6 ? "]" : "", parent->port);
 	else
 		fputs("off", out);
 }
@@ -158,7 +220,8 @@ void conf_parent_show(FILE *out, const struct conf_row *row, const void *member)
 	const struct conf_parent *parent = member;
 
 	(void)row;
-	write_parent(out, parent, parent->userinfo ? CONF_HIDDEN : NULL);
+	write_parent(out, parent, !parent->userinfo ? NULL :
+	    parent->kind == CONF_PARENT_SOCKS ? CONF_HIDDEN ":" CONF_HIDDEN : CONF_HIDDEN);
 }
 
 void conf_parent_clear(void *member)

@@ -337,7 +337,7 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 
 bool fetch_asks_parent(const struct fetch *f)
 {
-	return f->parent && !f->request.to.tls;
+	return parent_reads(f->parent, f->request.to.tls);
 }
 
 static void fetch_make_head(struct fetch *f)

@@ -399,7 +399,7 @@ struct origin *origin_open(struct loop *l, struct resolver *resolver, const stru
 	o->arg = arg;
 	o->port = target->port;
 	o->parent = target->parent;
-	o->by_connect = o->parent && (o->tls || target->tunnel);
+	o->by_connect = o->parent && (target->tunnel || !parent_reads(o->parent, o->tls));
 	o->guard = o->parent ? NULL : target->guard;
 	o->refuse.run = origin_on_refuse;
 	o->timer.fire = origin_on_timeout;

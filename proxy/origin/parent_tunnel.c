@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf.h"
 #include "proxy/http/http_parse.h"
 #include "proxy/net/conn.h"
+#include "proxy/net/socks.h"
 #include "proxy/settings/parent.h"
 
 enum {
@@ -15,10 +17,12 @@ enum {
 
 struct parent_tunnel {
 	struct conn *conn;             /* the caller's */
+	bool speaks_socks;
+	struct text request;           /* what is to be sent next */
+	size_t sent;                   /* of it */
+	struct socks socks;            /* SOCKS; what follows is for HTTP */
 	struct http_parser *parser;
 	struct http_msg msg;
-	char *request;
-	size_t request_len, sent;
 	size_t len;                    /* of head */
 	char head[TUNNEL_HEAD_MAX];
 	struct failure failure;
@@ -76,39 +80,84 @@ static size_t tunnel_missing(const struct parent_tunnel *t)
 	return sizeof end - matched;
 }
 
-static void tunnel_read(struct parent_tunnel *t)
+/* Writes the request. If the parent takes no more, its answer is still to be read. */
+static void tunnel_write(struct parent_tunnel *t)
+{
+	struct iovec rest = { t->request.bytes + t->sent, t->request.len - t->sent };
+	ssize_t n = conn_writev(t->conn, &rest, 1);
+
+	if (n > 0)
+		t->sent += (size_t)n;
+	conn_want(t->conn, true, n != CONN_FAILED && t->sent < t->request.len);
+}
+
+/* Reads as many bytes as are needed at least. False: there are none yet, or the tunnel has failed. */
+static bool tunnel_read(struct parent_tunnel *t, void *to, size_t len, size_t *got)
+{
+	ssize_t n = conn_read(t->conn, to, len);
+
+	if (n == CONN_AGAIN)
+		return false;
+	if (n == CONN_EOF || n == CONN_FAILED) {
+		tunnel_fail(t, FAILURE_CONNECTION_TERMINATED, "closed before it answered CONNECT");
+		return false;
+	}
+	*got = (size_t)n;
+	return true;
+}
+
+static void tunnel_read_http(struct parent_tunnel *t)
 {
 	for (;;) {
-		size_t from = t->len;
-		size_t missing = tunnel_missing(t);
-		ssize_t n;
+		size_t from = t->len, missing = tunnel_missing(t), got;
 
 		if (missing > sizeof t->head - from) {
 			tunnel_fail(t, FAILURE_HTTP_HEADER_SIZE, "over %zu bytes", sizeof t->head);
 			return;
 		}
-		n = conn_read(t->conn, t->head + from, missing);
-		if (n == CONN_AGAIN)
+		if (!tunnel_read(t, t->head + from, missing, &got))
 			return;
-		if (n == CONN_EOF || n == CONN_FAILED) {
-			tunnel_fail(t, FAILURE_CONNECTION_TERMINATED, "closed before it answered CONNECT");
-			return;
-		}
-		t->len += (size_t)n;
+		t->len += got;
 		if (tunnel_parse(t, from))
 			return;
 	}
 }
 
-/* Writes the request. If the parent takes no more, its answer is still to be read. */
-static void tunnel_write(struct parent_tunnel *t)
+/* Goes on after an answer that was right. False: the tunnel has failed. */
+static bool tunnel_say(struct parent_tunnel *t)
 {
-	struct iovec rest = { t->request + t->sent, t->request_len - t->sent };
-	ssize_t n = conn_writev(t->conn, &rest, 1);
+	if (t->request.failed) {
+		tunnel_fail(t, FAILURE_PROXY_INTERNAL_ERROR, "out of memory");
+		return false;
+	}
+	tunnel_write(t);
+	return true;
+}
 
-	if (n > 0)
-		t->sent += (size_t)n;
-	conn_want(t->conn, true, n != CONN_FAILED && t->sent < t->request_len);
+static void tunnel_read_socks(struct parent_tunnel *t)
+{
+	for (;;) {
+		struct failure why;
+		size_t room, got;
+		uint8_t *to = socks_room(&t->socks, &room);
+
+		if (!tunnel_read(t, to, room, &got))
+			return;
+		switch (socks_take(&t->socks, got, &t->request, &why)) {
+		case SOCKS_MORE:
+			break;
+		case SOCKS_SAYS:
+			if (!tunnel_say(t))
+				return;
+			break;
+		case SOCKS_OPEN:
+			t->done(t->arg, NULL);
+			return;
+		case SOCKS_FAILED:
+			tunnel_fail(t, why.error, "%s", why.details);
+			return;
+		}
+	}
 }
 
 static void parent_tunnel_on_conn(void *arg, enum conn_event event)
@@ -117,20 +166,29 @@ static void parent_tunnel_on_conn(void *arg, enum conn_event event)
 
 	if (event == CONN_WRITABLE)
 		tunnel_write(t);
+	else if (t->speaks_socks)
+		tunnel_read_socks(t);
 	else
-		tunnel_read(t);
+		tunnel_read_http(t);
 }
 
-static char *tunnel_request(const struct conf_parent *parent, const char *host, uint16_t port, size_t *len)
+static void tunnel_ask_http(struct text *t, const struct conf_parent *parent, const char *host, uint16_t port)
 {
 	const char *open = strchr(host, ':') ? "[" : "", *close = *open ? "]" : "";
-	struct text t = { 0 };
 
-	text_printf(&t, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: utfeed/" PACKAGE_VERSION "\r\n",
+	text_printf(t, "CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\nUser-Agent: utfeed/" PACKAGE_VERSION "\r\n",
 	    open, host, close, port, open, host, close, port);
-	parent_add_credentials(&t, parent);
-	text_puts(&t, "\r\n");
-	return text_take(&t, len);
+	parent_add_credentials(t, parent);
+	text_puts(t, "\r\n");
+}
+
+static int tunnel_start_http(struct parent_tunnel *t)
+{
+	if (!(t->parser = http_parser_new(false, NULL, NULL)) || http_msg_init(&t->msg, TUNNEL_FIELDS_MAX))
+		return -1;
+	t->msg.base = t->head;
+	http_parser_start(t->parser, &t->msg, false);
+	return 0;
 }
 
 struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_parent *parent, const char *host,
@@ -143,13 +201,15 @@ struct parent_tunnel *parent_tunnel_open(struct conn *conn, const struct conf_pa
 	t->conn = conn;
 	t->done = done;
 	t->arg = arg;
-	if (!(t->request = tunnel_request(parent, host, port, &t->request_len)) ||
-	    !(t->parser = http_parser_new(false, NULL, NULL)) || http_msg_init(&t->msg, TUNNEL_FIELDS_MAX)) {
+	t->speaks_socks = parent->kind == CONF_PARENT_SOCKS;
+	if (t->speaks_socks)
+		socks_begin(&t->socks, parent->credentials, host, port, &t->request);
+	else
+		tunnel_ask_http(&t->request, parent, host, port);
+	if (t->request.failed || (!t->speaks_socks && tunnel_start_http(t))) {
 		parent_tunnel_free(&t);
 		return NULL;
 	}
-	t->msg.base = t->head;
-	http_parser_start(t->parser, &t->msg, false);
 	conn_set_owner(conn, parent_tunnel_on_conn, t);
 	conn_want(conn, true, true);
 	return t;
@@ -164,6 +224,6 @@ void parent_tunnel_free(struct parent_tunnel **tp)
 	*tp = NULL;
 	http_parser_free(&t->parser);
 	http_msg_free(&t->msg);
-	free(t->request);
+	text_free(&t->request);
 	free(t);
 }

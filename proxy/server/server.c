@@ -41,7 +41,8 @@ enum {
 static void server_say_parent(const char *scheme, const struct conf_parent *parent)
 {
 	if (parent->host)
-		log_info("%s URLs are fetched through the parent proxy %s port %u", scheme, parent->host, parent->port);
+		log_info("%s URLs are fetched through the %sparent proxy %s port %u", scheme,
+		    parent->kind == CONF_PARENT_SOCKS ? "SOCKS " : "", parent->host, parent->port);
 }
 
 void server_say_parents(const struct conf *conf)

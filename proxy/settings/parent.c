@@ -29,11 +29,17 @@ const struct conf_parent *parent_choose(const struct parent_rules *rules, const 
 	return parent;
 }
 
+bool parent_reads(const struct conf_parent *parent, bool tls)
+{
+	return parent && parent->kind == CONF_PARENT_HTTP && !tls;
+}
+
 bool parent_same(const struct conf_parent *a, const struct conf_parent *b)
 {
 	if (!a || !b || a == b)
 		return a == b;
-	return a->port == b->port && !strcmp(a->host, b->host) && !a->credentials == !b->credentials &&
+	return a->kind == b->kind && a->port == b->port && !strcmp(a->host, b->host) &&
+	    !a->credentials == !b->credentials &&
 	    (!a->credentials || !strcmp(a->credentials, b->credentials));
 }
 
@@ -42,7 +48,8 @@ void parent_add_way(struct text *t, uint16_t port, const struct conf_parent *par
 	text_number(t, port);
 	if (!parent)
 		return;
-	text_printf(t, " by %s:%u", parent->host, parent->port);
+	text_printf(t, " by %s%s:%u", parent->kind == CONF_PARENT_SOCKS ? "socks " : "", parent->host,
+	    parent->port);
 	if (parent->credentials)
 		text_printf(t, " as %s", parent->credentials);
 }

@@ -19,12 +19,14 @@ struct parent_rules {
 
 /* The parent proxy for a destination; NULL: it is asked directly. */
 const struct conf_parent *parent_choose(const struct parent_rules *, const struct destination *);
+/* Whether requests are for the parent itself to read, so that no tunnel leads through it; parent may be NULL. */
+bool parent_reads(const struct conf_parent *, bool tls);
 /* Whether both are the same proxy with the same credentials; either may be NULL. */
 bool parent_same(const struct conf_parent *, const struct conf_parent *);
 /* Appends what tells a way to an origin from others: its port, and the parent on the way, which may be NULL. Ways are
  * equal where the ports are and parent_same() holds. */
 void parent_add_way(struct text *, uint16_t port, const struct conf_parent *);
-/* Appends Proxy-Authorization, if the parent has credentials. */
+/* Appends Proxy-Authorization, if the parent, which speaks HTTP, has credentials. */
 void parent_add_credentials(struct text *, const struct conf_parent *);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define REDIS "; allowed: HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
 #define PATH_27 "/aaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define PARENTS "; allowed: http://host:port, http://user:password@host:port, or off"
+#define PARENTS "; allowed: http://host:port, http://user:password@host:port, the same with socks5h://, or off"
 
 /* In the working folder, with a value that every option with a secret takes. */
 #define SECRET_FILE "test_conf.secret"
@@ -58,7 +58,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "min-interval", "24h", "24h" },
 	{ "http-proxy", "Proxy.Example:3128/", "http://proxy.example:3128" },
 	{ "http-proxy-file", SECRET_FILE, SECRET_FILE },
-	{ "https-proxy", "http://a%40b:c@[::1]:80", "http://a%40b:c@[::1]:80" },
+	{ "https-proxy", "SOCKS5h://a%40b:c@[::1]", "socks5h://a%40b:c@[::1]:1080" },
 	{ "https-proxy-file", SECRET_FILE, SECRET_FILE },
 	{ "no-proxy", "localhost, .Example.:8080,[fd00::/8]:80 *.svc,,10.0.0.0/8", ".localhost\n.example:8080\n[fd00::/8]:80\n.svc\n10.0.0.0/8\n" },
 	{ "cache", "off", "off" },
@@ -310,6 +310,7 @@ static void common_variables(void)
 		{ "all_proxy for https", { "all_proxy=a:1" }, "--via=x", "https-proxy", "http://a:1" },
 		{ "ALL_PROXY", { "ALL_PROXY=a:1" }, "--via=x", "http-proxy", "http://a:1" },
 		{ "all_proxy behind http_proxy", { "all_proxy=a:1", "http_proxy=b:2" }, "--via=x", "http-proxy", "http://b:2" },
+		{ "all_proxy as SOCKS", { "all_proxy=socks5h://a:1" }, "--via=x", "https-proxy", "socks5h://a:1" },
 		{ "all_proxy not read where it is not wanted", { "all_proxy=socks5://a", "http_proxy=b:2", "https_proxy=c:3" }, "--via=x", "http-proxy",
 			"http://b:2" },
 		{ "no_proxy", { "no_proxy=a,b" }, "--via=x", "no-proxy", ".a\n.b\n" },
@@ -789,8 +790,14 @@ static void start_errors(void)
 		{ "UTFEED_LISTEN=127.0.0.1:80;[::]:80", { "serve" }, "UTFEED_LISTEN: [::]:80 is open to other machines, and no client-allow says which may "
 			"use it; write for example client-allow = 192.168.0.0/16 (or --client-allow), or 0.0.0.0/0, ::/0 for "
 			"everybody" },
-		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
-		{ "https_proxy=https://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP can be parents" PARENTS },
+		{ "http_proxy=socks5://u:secret@h:1", { "serve" }, "http_proxy: socks5 makes utfeed look names up, so DNS learns of them; write "
+			"socks5h, with which the proxy looks them up" PARENTS },
+		{ "https_proxy=https://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP, or SOCKS5 (socks5h), can be parents" PARENTS },
+		{ "https_proxy=socks4a://h:1", { "serve" }, "https_proxy: only proxies that speak plain HTTP, or SOCKS5 (socks5h), can be parents" PARENTS },
+		{ "http_proxy=socks5h://user@h:1", { "serve" }, "http_proxy: SOCKS5 has a user and a password of 1 to 255 bytes each" PARENTS },
+		{ "http_proxy=socks5h://:secret@h:1", { "serve" }, "http_proxy: SOCKS5 has a user and a password of 1 to 255 bytes each" PARENTS },
+		{ "http_proxy=socks5h://u:sec%0Aret@h:1", { "serve" }, "http_proxy: user or password has a character that cannot be sent, or a % that is "
+			"no %XX" PARENTS },
 		{ "all_proxy=http://h", { "serve" }, "all_proxy: has no port, which curl takes for 1080 and others for 80" PARENTS },
 		{ "http_proxy=http://h:1/x", { "serve" }, "http_proxy: a proxy has no path" PARENTS },
 		{ "http_proxy=http://u:secret@h:99999", { "serve" }, "http_proxy: the host or the port of the proxy is not valid" PARENTS },

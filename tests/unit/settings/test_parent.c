@@ -1,6 +1,6 @@
 /* Owns the cases of proxy/settings/parent.c and conf/conf_parent.c: which requests go through a parent proxy, and who it is told they are
  * from. Must not know: sockets. Invariant: each row names its rule. Sources: curl(1) on no_proxy and proxy environment variables,
- * RFC 7617 section 2. */
+ * RFC 7617 section 2, RFC 1929 section 2. */
 #include "conf/conf_internal.h"
 #include "proxy/settings/parent.h"
 #include "tests/unit/unit.h"
@@ -123,6 +123,31 @@ static void credentials(void)
 	}
 }
 
+#define A_32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A_255 A_32 A_32 A_32 A_32 A_32 A_32 A_32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+/* RFC 1929 section 2: a version, and two words with a byte of length each. */
+static void socks_credentials(void)
+{
+	static const struct { const char *rule, *value, *want; } cases[] = {
+		{ "none", "socks5h://h:1", NULL },
+		{ "two words", "socks5h://u:secret@h:1", "\1\1u\6secret" },
+		{ "escaped, with a colon in the user", "socks5h://a%3Ab:c%20@h:1", "\1\3a:b\2c " },
+		{ "a colon in the password", "socks5h://u:a:b@h:1", "\1\1u\3a:b" },
+		{ "beyond ASCII", "socks5h://u:%C2%A3@h:1", "\1\1u\2\302\243" },
+		{ "the longest", "socks5h://" A_255 ":" A_255 "@h:1", "\1\377" A_255 "\377" A_255 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_parent parent = { .host = NULL };
+		struct conf_error error = { "" };
+		UNIT_ROW(conf_parent_set(NULL, &parent, &(struct conf_value){ cases[i].value, NULL }, &error) == 0, "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(parent.kind == CONF_PARENT_SOCKS && !parent_reads(&parent, false), "%s", cases[i].rule);
+		UNIT_ROW(!cases[i].want == !parent.credentials && (!cases[i].want || !strcmp(parent.credentials, cases[i].want)), "%s", cases[i].rule);
+		conf_parent_clear(&parent);
+	}
+}
+
 static bool same_way(uint16_t a_port, const struct conf_parent *a, uint16_t b_port, const struct conf_parent *b)
 {
 	struct text one = { 0 }, other = { 0 };
@@ -142,7 +167,9 @@ static void same(void)
 	static const struct { const char *rule, *a, *b; bool same; } cases[] = {
 		{ "one proxy", "h:1", "http://H:1/", true }, { "hosts", "h:1", "g:1", false }, { "ports", "h:1", "h:2", false },
 		{ "one user", "u:p@h:1", "u:%70@h:1", true }, { "passwords", "u:p@h:1", "u:q@h:1", false }, { "a user and none", "u:p@h:1", "h:1", false },
-		{ "none and a user", "h:1", "u:p@h:1", false },
+		{ "none and a user", "h:1", "u:p@h:1", false }, { "what it speaks", "h:1", "socks5h://h:1", false },
+		{ "SOCKS, one user", "socks5h://u:p@h", "socks5h://%75:p@h:1080", true }, { "SOCKS, two", "socks5h://u:p@h", "socks5h://u:q@h", false },
+		{ "SOCKS, where the colon stands", "socks5h://a%3Ab:c@h", "socks5h://a:b%3Ac@h", false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -160,4 +187,4 @@ static void same(void)
 	CU_ASSERT_TRUE(parent_same(NULL, NULL));
 }
 
-UNIT_SUITE(parent, { "no_proxy", no_proxy }, { "off", off }, { "credentials", credentials }, { "same", same })
+UNIT_SUITE(parent, { "no_proxy", no_proxy }, { "off", off }, { "credentials", credentials }, { "socks_credentials", socks_credentials }, { "same", same })
