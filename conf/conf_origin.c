@@ -3,6 +3,7 @@
  * Invariant: a conf_origin's authority is what its scheme, host and port make, never text as typed. */
 #include "conf/conf_internal.h"
 #include "conf/idn.h"
+#include "conf/url_text.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -64,11 +65,15 @@ static int origin_read(void *member, const char *text, struct conf_error *error)
 
 int conf_origin_set(const struct conf_row *row, void *member, const struct conf_value *value, struct conf_error *error)
 {
-	size_t len;
-	char *ascii = idn_url(value->text, strlen(value->text), &len);
-	int status = origin_read(member, ascii ? ascii : value->text, error);
+	size_t len = strlen(value->text);
+	char *encoded = url_text_encode(value->text, len, &len), *ascii;
+	const char *text = encoded ? encoded : value->text;
+	int status;
 
 	(void)row;
+	ascii = idn_url(text, len, &len);
+	status = origin_read(member, ascii ? ascii : text, error);
+	free(encoded);
 	free(ascii);
 	return status;
 }

@@ -4,6 +4,7 @@
 #include "conf/conf_internal.h"
 #include "conf/conf_quote.h"
 #include "conf/idn.h"
+#include "conf/url_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,9 +101,31 @@ static int read_host(struct conf_route *route, const char *pattern, size_t patte
 	return status;
 }
 
+/* Reads the path of a pattern. It is kept as requests have it, with text beyond ASCII as %XX. */
+static int read_prefix(struct conf_route *route, const char *pattern, size_t pattern_len, const char *path,
+    struct conf_error *error)
+{
+	size_t len = (size_t)(pattern + pattern_len - path);
+	char *encoded = url_text_encode(path, len, &len);
+	int status = 0;
+
+	if (encoded)
+		path = encoded;
+	/* In an inline route the pattern ends at the first "=", so it cannot contain one. */
+	if (!url_path_valid(path, len) || memchr(pattern, '=', pattern_len))
+		status = conf_fail(error, "'%s' is not a pattern; " PATTERNS, conf_shown(pattern, pattern_len).text);
+	else if (url_path_has_dots(path, len))
+		status = conf_fail(error, "'%s' has a dot segment; " PATTERNS, conf_shown(pattern, pattern_len).text);
+	else if (!(route->prefix = strndup(path, len)))
+		status = conf_fail_memory(error);
+	route->prefix_len = len;
+	free(encoded);
+	return status;
+}
+
 static int read_pattern(struct conf_route *route, const char *pattern, size_t len, struct conf_error *error)
 {
-	const char *path = pattern, *end = pattern + len;
+	const char *path = pattern;
 
 	if (len >= 2 && pattern[0] == '/' && pattern[1] == '/') {
 		const char *text = pattern + 2;
@@ -113,15 +136,10 @@ static int read_pattern(struct conf_route *route, const char *pattern, size_t le
 		if (read_host(route, pattern, len, path, error) != 0)
 			return -1;
 	}
-	route->prefix_len = (size_t)(end - path);
-	/* In an inline route the pattern ends at the first "=", so it cannot contain one. */
-	if (!url_path_valid(path, route->prefix_len) || memchr(pattern, '=', len))
-		return conf_fail(error, "'%s' is not a pattern; " PATTERNS, conf_shown(pattern, len).text);
-	if (url_path_has_dots(path, route->prefix_len))
-		return conf_fail(error, "'%s' has a dot segment; " PATTERNS, conf_shown(pattern, len).text);
-	route->prefix = strndup(path, route->prefix_len);
+	if (read_prefix(route, pattern, len, path, error) != 0)
+		return -1;
 	route->pattern = strndup(pattern, len);
-	return route->prefix && route->pattern ? 0 : conf_fail_memory(error);
+	return route->pattern ? 0 : conf_fail_memory(error);
 }
 
 int conf_route_defaults(struct conf_route *route, struct conf_error *error)

@@ -12,6 +12,7 @@
 #include "proxy/cache/gzip_form.h"
 #include "proxy/cache/lookup.h"
 #include "proxy/cache/sweeper.h"
+#include "proxy/http/raw_target.h"
 #include "proxy/http/traceparent.h"
 #include "proxy/client/client.h"
 #include "proxy/net/conn.h"
@@ -43,6 +44,7 @@ struct exchange {
 	char *in;                      /* the head of the current request, then what was pipelined behind it */
 	size_t in_len, in_cap;
 	size_t parsed;                 /* bytes of `in` that the parser has seen */
+	struct raw_target target;      /* how far it was read before the parser */
 	struct requester who;          /* the client that asks */
 	struct log_id id;
 	uint64_t start_us;             /* client_begin_us() */

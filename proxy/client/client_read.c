@@ -184,6 +184,50 @@ static void client_skip_empty_lines(struct exchange *x)
 		memmove(x->in, x->in + n, x->in_len);
 }
 
+static int client_grow_to(struct client *c, size_t cap)
+{
+	struct exchange *x = c->x;
+	char *in = realloc(x->in, cap);
+
+	if (!in) {
+		client_close(c, false);
+		return -1;
+	}
+	x->in = in;
+	x->in_cap = cap;
+	x->msg.base = in;
+	return 0;
+}
+
+static int client_grow_in(struct client *c)
+{
+	size_t max = client_in_max(c), twice = c->x->in_cap * 2;
+
+	return client_grow_to(c, twice < max ? twice : max);
+}
+
+/* Writes text beyond ASCII in the target of a request as %XX; what is behind it in the buffer moves. False: the request
+ * is refused, or the connection closed. */
+static bool client_encode_target(struct client *c)
+{
+	struct exchange *x = c->x;
+	size_t len = x->in_len - x->parsed;
+	struct raw_part part;
+
+	if (!raw_target_read(&x->target, x->in + x->parsed, len, &part)) {
+		client_refuse(c, 400, "The request target is not valid UTF-8.");
+		client_find_method(x);
+		return false;
+	}
+	if (!part.beyond)
+		return true;
+	if (x->in_len + 2 * part.beyond > x->in_cap && client_grow_to(c, x->in_len + 2 * part.beyond))
+		return false;
+	raw_target_encode(x->in + x->parsed, len, &part);
+	x->in_len += 2 * part.beyond;
+	return true;
+}
+
 bool client_parse(struct client *c)
 {
 	struct exchange *x = c->x;
@@ -203,7 +247,10 @@ bool client_parse(struct client *c)
 		c->refused = false;
 		client_start(c);
 		http_parser_start(x->parser, &x->msg, false);
+		x->target = (struct raw_target){ 0 };
 	}
+	if (!client_encode_target(c))
+		return true;
 	x->msg.base = x->in;
 	switch (http_parse(x->parser, x->in + x->parsed, x->in_len - x->parsed, &used)) {
 	case PARSE_HEAD:
@@ -228,22 +275,6 @@ bool client_parse(struct client *c)
 	}
 	client_find_method(x);
 	return true;
-}
-
-static int client_grow_in(struct client *c)
-{
-	struct exchange *x = c->x;
-	size_t max = client_in_max(c), cap = x->in_cap * 2 < max ? x->in_cap * 2 : max;
-	char *in = realloc(x->in, cap);
-
-	if (!in) {
-		client_close(c, false);
-		return -1;
-	}
-	x->in = in;
-	x->in_cap = cap;
-	x->msg.base = in;
-	return 0;
 }
 
 void client_read(struct client *c)

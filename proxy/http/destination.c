@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/idn.h"
+#include "conf/url_text.h"
 
 void destination_free(struct destination *d)
 {
@@ -57,9 +58,14 @@ static enum destination_error from_ascii_url(struct destination *d, struct slice
 enum destination_error destination_from_url(struct destination *d, struct slice url, const char **why)
 {
 	size_t len = 0;
-	char *ascii = idn_url(url.at, url.len, &len);
-	enum destination_error e = from_ascii_url(d, ascii ? (struct slice){ ascii, len } : url, why);
+	char *encoded = url_text_encode(url.at, url.len, &len), *ascii;
+	struct slice text = encoded ? (struct slice){ encoded, len } : url;
+	enum destination_error e;
 
+	if ((ascii = idn_url(text.at, text.len, &len)))
+		text = (struct slice){ ascii, len };
+	e = from_ascii_url(d, text, why);
+	free(encoded);
 	free(ascii);
 	return e;
 }

@@ -23,7 +23,8 @@ struct destination {
 
 enum destination_error { DESTINATION_OK, DESTINATION_NO_MEMORY, DESTINATION_BAD_URL };
 
-/* Fills a destination whose path must be NULL or freed. On DESTINATION_BAD_URL *why says what is wrong. */
+/* Fills a destination whose path must be NULL or freed. Valid UTF-8 is written as %XX, in the host as A-labels. On
+ * DESTINATION_BAD_URL *why says what is wrong. */
 enum destination_error destination_from_url(struct destination *, struct slice url, const char **why);
 /* -1: out of memory */
 int destination_set_path(struct destination *, const char *path, size_t len) __attribute__((warn_unused_result));

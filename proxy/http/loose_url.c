@@ -68,19 +68,31 @@ static void add_rest(struct text *t, struct slice rest, bool encoded)
 		text_add(t, rest.at, rest.len);
 }
 
-/* The length of a name with a dot at the start of the text, and a slash behind it; 0: there is none. */
-static size_t name_length(struct slice text)
+/* The length of a character of a name at the start of the text; a byte beyond ASCII may stand there as its escape. 0:
+ * there is none. */
+static size_t name_character(struct slice text, bool escapes)
 {
-	size_t n = 0, label = 0, dots = 0;
+	unsigned char c = text.len ? (unsigned char)*text.at : 0;
+
+	if (isalnum(c) || c == '-' || c == '.' || c >= 0x80)
+		return 1;
+	return escapes && c == '%' && text.len > 2 && url_hex_digit(text.at[1]) >= 8 && url_hex_digit(text.at[2]) >= 0 ?
+	    3 : 0;
+}
+
+/* The length of a name with a dot at the start of the text, and a slash behind it; 0: there is none. */
+static size_t name_length(struct slice text, bool escapes)
+{
+	size_t n = 0, label = 0, dots = 0, next;
 	bool letters = false;
 
-	for (; n < text.len && (isalnum((unsigned char)text.at[n]) || strchr("-.", text.at[n])); n++) {
-		bool dot = text.at[n] == '.';
+	for (; (next = name_character((struct slice){ text.at + n, text.len - n }, escapes)); n += next) {
+		bool dot = text.at[n] == '.', letter = next > 1 || isalpha((unsigned char)text.at[n]) || text.at[n] < 0;
 
 		if (dot && !label)
 			return 0;
 		dots += dot;
-		letters = dot || (letters && isalpha((unsigned char)text.at[n]));
+		letters = dot || (letters && letter);
 		label = dot ? 0 : label + 1;
 	}
 	return dots && letters && label > 1 && n < text.len && text.at[n] == '/' ? n : 0;
@@ -97,7 +109,7 @@ bool loose_url(struct text *t, struct slice text, bool escapes)
 		add_rest(t, l.rest, l.encoded);
 		return true;
 	}
-	if (feed || http || https || !name_length(text))
+	if (feed || http || https || !name_length(text, escapes))
 		return false;
 	text_puts(t, "https://");
 	text_add(t, text.at, text.len);

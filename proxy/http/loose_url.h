@@ -15,7 +15,7 @@
  *   https:/host/feed                                     https://host/feed
  *   feed://host/feed, feed:https://host/feed             http://host/feed, https://host/feed
  *   host.example/feed                                    https://host.example/feed: a name with a dot whose last label
- *                                                        has letters only, and a '/' behind it
+ *                                                        has letters only, of any script, and a '/' behind it
  * escapes: text is not decoded yet, so that the first two can stand there. False: text is nothing of that, and nothing
  * was written. */
 bool loose_url(struct text *, struct slice, bool escapes);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "conf/idn.h"
 #include "proxy/http/loose_url.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/served_host.h"
@@ -153,7 +154,25 @@ static bool target_visible(struct slice target)
 	return true;
 }
 
-/* There must be one Host field in HTTP/1.1, at most one in HTTP/1.0, and it must be valid (RFC 9112 section 3.2). */
+/* Whether it is a host in UTF-8, or %-encoded, that A-labels can be made of. */
+static bool target_is_idn(struct slice host)
+{
+	struct url_host parsed;
+	size_t len;
+	char *ascii = idn_host(host.at, host.len, &len);
+	bool is = ascii && url_parse_host(ascii, len, &parsed) == URL_OK;
+
+	free(ascii);
+	return is;
+}
+
+static bool target_is_url(struct slice target)
+{
+	return starts(target, "http://") || starts(target, "https://");
+}
+
+/* There must be one Host field in HTTP/1.1, at most one in HTTP/1.0, and it must be valid (RFC 9112 section 3.2).
+ * Beside a URL, which counts in its place (section 3.2.2), it may be written as the URL's host may be. */
 static bool target_host_valid(const struct http_msg *m, struct slice *host, struct url_host *parsed)
 {
 	size_t n = http_msg_count(m, H_HOST);
@@ -162,7 +181,8 @@ static bool target_host_valid(const struct http_msg *m, struct slice *host, stru
 	*host = http_msg_get(m, H_HOST);
 	if (n > 1 || (!n && m->minor >= 1))
 		return false;
-	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK;
+	return !host->len || url_parse_host(host->at, host->len, parsed) == URL_OK ||
+	    (target_is_url(http_msg_target(m)) && target_is_idn(*host));
 }
 
 enum target_error target_find(struct target *t, const struct conf *conf, const struct http_msg *m, uint16_t port,
@@ -181,7 +201,7 @@ enum target_error target_find(struct target *t, const struct conf *conf, const s
 	if (!asked.port_given)
 		asked.port = port;
 	if (target.at[0] != '/') {
-		if (!starts(target, "http://") && !starts(target, "https://"))
+		if (!target_is_url(target))
 			return TARGET_BAD_TARGET;
 		t->mode = TARGET_FORWARD;
 		t->cookies = t->authorization = conf->forward_credentials;
@@ -219,12 +239,17 @@ enum target_error target_authority(struct destination *d, const struct http_msg 
 {
 	struct slice target = http_msg_target(m), host;
 	struct url_host u;
+	char *ascii;
 
 	if (!target_host_valid(m, &host, &u))
 		return TARGET_BAD_HOST;
-	if (url_parse_host(target.at, target.len, &u) != URL_OK || !u.port_given)
-		return TARGET_BAD_AUTHORITY;
-	*d = (struct destination){ .port = u.port };
-	snprintf(d->host, sizeof d->host, "%.*s", (int)u.host.len, target.at + u.host.at);
-	return TARGET_OK;
+	if ((ascii = idn_host(target.at, target.len, &target.len)))
+		target.at = ascii;
+	*d = (struct destination){ .port = 0 };
+	if (url_parse_host(target.at, target.len, &u) == URL_OK && u.port_given) {
+		d->port = u.port;
+		snprintf(d->host, sizeof d->host, "%.*s", (int)u.host.len, target.at + u.host.at);
+	}
+	free(ascii);
+	return d->port ? TARGET_OK : TARGET_BAD_AUTHORITY;
 }

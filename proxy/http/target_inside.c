@@ -3,9 +3,11 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "conf/idn.h"
 #include "proxy/base/text.h"
 
 enum { HTTPS_PORT = 443 };
@@ -34,21 +36,40 @@ static bool is_same_host(const struct inside *in, const char *host, size_t len, 
 	return port == in->port && len == strlen(in->host) && !strncasecmp(host, in->host, len);
 }
 
-/* One Host at most, and one that HTTP/1.1 must have; it names the CONNECT's host. */
+static bool is_web_url(struct slice target)
+{
+	return (target.len > 7 && !strncasecmp(target.at, "http://", 7)) ||
+	    (target.len > 8 && !strncasecmp(target.at, "https://", 8));
+}
+
+static enum target_error judge_host_named(const struct inside *in, struct slice host)
+{
+	struct url_host u;
+
+	if (url_parse_host(host.at, host.len, &u) != URL_OK)
+		return TARGET_BAD_HOST;
+	return is_same_host(in, host.at + u.host.at, u.host.len, u.port_given ? u.port : HTTPS_PORT) ?
+	    TARGET_OK : TARGET_MISDIRECTED;
+}
+
+/* One Host at most, and one that HTTP/1.1 must have; it names the CONNECT's host. Beside a URL it may be written in
+ * UTF-8. */
 static enum target_error judge_host(const struct inside *in, const struct http_msg *m)
 {
 	struct slice host = http_msg_get(m, H_HOST);
-	size_t n = http_msg_count(m, H_HOST);
-	struct url_host u;
+	size_t n = http_msg_count(m, H_HOST), len;
+	enum target_error e;
+	char *ascii;
 
 	if (n > 1 || (!n && m->minor >= 1))
 		return TARGET_BAD_HOST;
 	if (!host.len)
 		return n ? TARGET_BAD_HOST : TARGET_OK;
-	if (url_parse_host(host.at, host.len, &u) != URL_OK)
-		return TARGET_BAD_HOST;
-	return is_same_host(in, host.at + u.host.at, u.host.len, u.port_given ? u.port : HTTPS_PORT) ?
-	    TARGET_OK : TARGET_MISDIRECTED;
+	if (!is_web_url(http_msg_target(m)) || !(ascii = idn_host(host.at, host.len, &len)))
+		return judge_host_named(in, host);
+	e = judge_host_named(in, (struct slice){ ascii, len });
+	free(ascii);
+	return e;
 }
 
 /* Whether it would stand in a URL as it is. What would not (a fragment, text beyond ASCII) goes the way of URLs, which
@@ -94,12 +115,6 @@ static enum target_error read_inside_path(struct target *t, const struct inside 
 	to->path_len = target.len;
 	to->path[to->path_len] = '\0';
 	return TARGET_OK;
-}
-
-static bool is_web_url(struct slice target)
-{
-	return (target.len > 7 && !strncasecmp(target.at, "http://", 7)) ||
-	    (target.len > 8 && !strncasecmp(target.at, "https://", 8));
 }
 
 enum target_error target_inside(struct target *t, const struct conf *conf, const struct inside *in,

@@ -1,4 +1,4 @@
-"""What publishers see of who asks: CDN-Loop and Via, Accept, User-Agent."""
+"""What publishers see of who asks: CDN-Loop and Via, Accept, User-Agent, targets with text beyond ASCII."""
 import re
 
 import pytest
@@ -126,3 +126,91 @@ def test_contact_url(start, origin, options, client, sent):
 def test_contact_url_of_a_route(start, origin):
     proxy = start(None, "--contact-url", CONTACT, "--route", f"/={origin.url} contact-url=http://of.example/")
     assert re.fullmatch(r"utfeed/\S+ \(\+http://of\.example/\)", proxy.through(origin, FEED)[1]["User-Agent"])
+
+
+# ---- text beyond ASCII in request targets ----
+
+def sent(text):
+    """Text as the helpers send it: each byte of its UTF-8 as a character."""
+    return text.encode().decode("latin-1")
+
+
+PATH, ENCODED = "/Größe/日本?q=ü🍎", "/Gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC?q=%C3%BC%F0%9F%8D%8E"
+
+
+@pytest.fixture
+def named(start, origin, tmp_path):
+    """A utfeed with a route, and with a name beyond ASCII that leads to the origin; what it keeps counts too."""
+    (tmp_path / "hosts").write_text("127.0.0.1 xn--bcher-kva.example\n")
+    return start(None, "--route", f"/r={origin.url}", *GATEWAY, "--allow", "*:*", "--hosts-file", str(tmp_path / "hosts"), "--cache", "on")
+
+
+def ways(origin):
+    """Each way in by which text may come; the URL in a form that browsers encode is decoded before it counts."""
+    port = origin.port
+    return ["/r" + PATH, f"{origin.url}{PATH}", f"/{origin.url}{PATH}", f"/http:/127.0.0.1:{port}{PATH}", f"/?url={origin.url}{PATH}",
+            f"/feed:{origin.url}{PATH}", f"/http://bücher.example:{port}{PATH}", f"http://bücher.example:{port}{PATH}"]
+
+
+@pytest.mark.parametrize("way", range(8))
+def test_text_beyond_ascii_is_one_with_its_escapes(start, origin, named, way):
+    kept = message("200 OK", XML, "Cache-Control: max-age=60", body=SMALL)
+    target = ways(origin)[way]
+    got, asked = named.through(origin, kept, sent(target))
+    assert got.body == SMALL_OUT and asked.line == f"GET {ENCODED} HTTP/1.1"
+    assert asked["Host"] == (f"xn--bcher-kva.example:{origin.port}" if "bücher" in target else f"127.0.0.1:{origin.port}")
+    escaped = "".join(c if c < "\x7f" else "".join(f"%{byte:02X}" for byte in c.encode()) for c in target)
+    assert named.get(escaped)["Cache-Status"].startswith("utfeed; hit") and named.get(sent(target))["Cache-Status"].startswith("utfeed; hit")
+    assert [escaped.encode() in line for line in named.access_lines(3)] == [True] * 3
+    assert named.get(sent(target), method="PURGE").body.startswith(b"Purged. (1)")
+
+
+def test_a_form_encodes_it_once(origin, named):
+    _, asked = named.through(origin, FEED, f"/?url=http%3A%2F%2Fb%C3%BCcher.example%3A{origin.port}%2F%E6%97%A5")
+    assert asked.line == "GET /%E6%97%A5 HTTP/1.1" and asked["Host"] == f"xn--bcher-kva.example:{origin.port}"
+
+
+def test_a_route_beyond_ascii(start, origin, tmp_path):
+    config = tmp_path / "utfeed.conf"
+    config.write_text(f"[route /日本]\norigin = {origin.url}/ü\n")
+    proxy = start(None, "-c", str(config))
+    for target in sent("/日本/f"), "/%E6%97%A5%E6%9C%AC/f":
+        assert proxy.through(origin, FEED, target)[1].line == "GET /%C3%BC/f HTTP/1.1"
+
+
+@pytest.mark.parametrize("host, target, status", [
+    ("bücher.example", "http://127.0.0.1:{}/f", 200), ("b%C3%BCcher.example:80", "http://127.0.0.1:{}/f", 200),
+    ("bücher.example", "/r/f", 400), ("bücher.example", "/http://127.0.0.1:{}/f", 400), ("b%2Dc", "http://127.0.0.1:{}/f", 400)])
+def test_text_in_host_counts_beside_a_url_alone(origin, named, host, target, status):
+    client = named.client().ask(target.format(origin.port), host=sent(host))
+    if status == 200:
+        origin.receive().answer(FEED)
+    assert client.response().status == status
+
+
+@pytest.mark.parametrize("bad", [b"\xff\xfe", b"\xfc", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"a\x01b", b"a\x7fb", b"\xc3\xbc\x80"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_is_no_utf_8_is_refused(origin, named, bad, method):
+    for before in "/r/", f"/{origin.url}/", f"{origin.url}/", f"/?url={origin.url}/":
+        got = named.get(before + bad.decode("latin-1"), method=method)
+        assert got.status == 400 and got["Content-Type"].startswith("text/plain"), before
+
+
+def test_text_byte_by_byte_and_pipelined(origin, named):
+    """The buffer grows in the middle of a character, with requests behind it that nobody has read yet."""
+    client = named.client()
+    head = lambda target: f"GET {target} HTTP/1.1\r\nHost: a.test\r\n\r\n".encode()
+    long = "/" + "日" * 600
+    client.send_apart(head("/r" + PATH))
+    client.send(head("/r" + long) + head("/r/plain") + head("/r/ü"))
+    for target in ENCODED, "/" + "%E6%97%A5" * 600, "/plain", "/%C3%BC":
+        upstream = origin.receive()
+        assert upstream.request.line == f"GET {target} HTTP/1.1"
+        upstream.answer(FEED)
+        assert client.response().body == SMALL_OUT
+
+
+def test_its_escapes_count_for_the_length(start, origin):
+    proxy = start(origin, "--max-url-bytes", "64")
+    assert proxy.through(origin, FEED, sent("/" + "ü" * 10))[0].status == 200
+    assert proxy.get(sent("/" + "ü" * 11)).status == 414

@@ -35,6 +35,7 @@ static void matches(void)
 		"//feeds.example:8080/=http://o name=port", "//[::1]/=http://o name=ipv6", "//Dot.Example./=http://o name=dot",
 		"//plain.example:80/=http://o name=eighty", "//b\303\274cher.Example:8081/=http://o name=unicode",
 		"//xn--fa-hia.example/=http://o name=a-label", "//%d0%bf%d1%80.example/=http://o name=encoded",
+		"/\346\227\245/=http://o name=text", "/%C3%BC=http://o name=escaped",
 	};
 	static const struct { const char *rule, *host, *path, *name; } cases[] = {
 		{ "any path", "x", "/feed.xml", "root" },
@@ -63,6 +64,8 @@ static void matches(void)
 		{ "RFC 5891: a pattern in Unicode", "xn--bcher-kva.example:8081", "/b", "unicode" },
 		{ "RFC 5891: its port", "xn--bcher-kva.example", "/b", "root" },
 		{ "RFC 5891: a pattern in A-labels", "XN--fa-hia.example", "/b", "a-label" },
+		{ "RFC 3987 3.1: text in a pattern is its escapes", "x", "/%E6%97%A5/a", "text" },
+		{ "a pattern of escapes", "x", "/%C3%BC/a", "escaped" },
 		{ "RFC 3986 3.2.2: a pattern percent-encoded", "xn--o1ac.example", "/b", "encoded" },
 	};
 	struct conf_error error;

@@ -88,9 +88,16 @@ static void by_name(void)
 		{ "a fragment", "example.org", 1, "/a#b", "bad url" },
 		{ "a blank by its back door", "example.org", 1, "/a\tb", "bad url" },
 	};
+	static const struct row unicode[] = {
+		{ "UTF-8", "xn--bcher-kva.example", 1, "/\xc3\xbc", "xn--bcher-kva.example /%C3%BC" },
+		{ "Host in UTF-8 beside a URL", "b\xc3\xbc" "cher.example", 1, "https://b\xc3\xbc" "cher.example/a", "xn--bcher-kva.example /a" },
+		{ "another one", "\xc3\xbc.example", 1, "https://b\xc3\xbc" "cher.example/a", "misdirected" },
+		{ "beside a path", "b\xc3\xbc" "cher.example", 1, "/a", "bad host" },
+	};
 	static const struct row dotted[] = { { "a final dot in CONNECT", "example.org", 1, "/", "example.org /" } };
 
 	check("example.org", 443, rows, COUNT(rows));
+	check("xn--bcher-kva.example", 443, unicode, COUNT(unicode));
 	check("Example.org.", 443, dotted, COUNT(dotted));
 }
 
