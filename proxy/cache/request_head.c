@@ -203,17 +203,11 @@ static void add_private_fields(struct text *t, const struct http_msg *m, const s
 			request_head_add_field(t, m, &m->fields[i]);
 }
 
-/* Whether the origin is told by CDN-Loop alone that the request comes through a proxy (RFC 8586). */
-static bool tells_by_loop(const struct target *target)
-{
-	return target->mode == TARGET_GATEWAY && target->route->cdn_loop;
-}
-
 /* Adds the proxies that the request came through, and name behind them; NULL: without it. What others write in CDN-Loop
  * goes along in any case. */
 static void add_passes(struct text *t, const struct http_msg *m, const struct target *target, const char *name)
 {
-	bool loop = tells_by_loop(target);
+	bool loop = target->route->cdn_loop;          /* RFC 8586 */
 
 	for (uint32_t i = 0; !loop && i < m->n_fields; i++)
 		if (m->fields[i].id == H_VIA)

@@ -44,6 +44,13 @@ def test_elsewhere_via_is_sent_and_cdn_loop_goes_on(start, origin):
         assert asked.all("Via") == ["1.0 d", "1.1 utfeed"] and asked.all("CDN-Loop") == ["a;b=c"]
 
 
+def test_a_route_is_told_as_it_says(start, origin):
+    proxy = start(None, *GATEWAY, "--route", f"/on={origin.url} cdn-loop=on", "--cdn-loop", "off", "--route", f"/off={origin.url}")
+    for target, loop in ("/on/f", True), ("/off/f", False), (f"/{origin.url}/f", False):
+        _, asked = proxy.through(origin, FEED, target, "Via: 1.0 d")
+        assert ("CDN-Loop" in asked) == loop != ("Via" in asked)
+
+
 LOOP = 8    # passes that are too many
 
 

@@ -134,7 +134,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "tunnel-idle-timeout", "1h", "1h" },
 	{ "tls-ca-file", "/etc/utfeed/ca.pem", "/etc/utfeed/ca.pem" },
 	{ "via", "edge.1", "edge.1" },
-	{ "cdn-loop", "off", "off" },
+	{ "cdn-loop", "1", "on" },
 	{ "contact-url", "https://feeds.example/about?a=b", "https://feeds.example/about?a=b" },
 	{ "user-agent", "feeds # 1 \"x\" (\\)", "feeds # 1 \"x\" (\\)" },
 	{ "accept", "application/atom+xml;q=0.9, */*", "application/atom+xml;q=0.9, */*" },

@@ -65,6 +65,8 @@ static void ways(void)
 		{ "default: adaptive", "", NULL, NULL, "adaptive", { "on", "on", "off", "off" } },
 		{ "default: pause", "", NULL, NULL, "pause", { "on", "on", "off", "off" } },
 		{ "default: moved-max", "", NULL, NULL, "moved-max", { "24h", "24h", "0", "0" } },
+		{ "default: cdn-loop", "", NULL, NULL, "cdn-loop", { "on", "off", "off", "off" } },
+		{ "global, on", "cdn-loop = on\n", NULL, NULL, "cdn-loop", { "on", "on", "off", "off" } },
 		{ "default: what has none by way", "", NULL, NULL, "feed-hints-max", { "24h", "24h", "24h", "24h" } },
 		{ "global, by file", "reload-floor = 1h\n", NULL, NULL, "reload-floor", { "1h", "1h", "0", "0" } },
 		{ "global, by flag", "", "--reload-floor=1h", NULL, "reload-floor", { "1h", "1h", "0", "0" } },
