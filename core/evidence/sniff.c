@@ -132,6 +132,26 @@ enum sniff sniff_decide(const struct evidence *e)
 	return sniff_may_change(e, answer) ? SNIFF_MORE : answer;
 }
 
+bool sniff_is_feed(const struct evidence *e)
+{
+	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+
+	if (container_name(e->bytes, e->len))
+		return false;
+	if (sniff_look(e, MEDIA_KIND_OTHER) == SNIFF_FEED)
+		return true;
+	switch (markup_root(&s)) {
+	case ROOT_FEED:
+		return true;
+	case ROOT_SHORT:
+		return !e->complete;
+	case ROOT_NONE:
+		return e->decl.state == XMLDECL_BROKEN;
+	default:
+		return false;
+	}
+}
+
 bool sniff_expects_feed(const struct evidence *e)
 {
 	return e->http && !e->unpacked && e->kind == MEDIA_KIND_XML;

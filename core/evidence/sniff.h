@@ -23,6 +23,10 @@ enum sniff {
  * SNIFF_MORE only when the window is not complete and the answer may still change. */
 enum sniff sniff_decide(const struct evidence *);
 
+/* True if the body is a feed by its own first markup, whatever the type promises: it has a feed's root, or the window
+ * ends before any root. */
+bool sniff_is_feed(const struct evidence *);
+
 /* True if under this type any body is a feed that does not prove to be another file. */
 bool sniff_expects_feed(const struct evidence *);
 

@@ -182,7 +182,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 		    NORMALISE_OK;
 	}
 	n->weighs = (sniff == SNIFF_FEED || sniff_expects_feed(e)) && judges_bytes(n);
-	*ready = last || (sniff != SNIFF_MORE && !n->weighs && evidence_is_settled(e));
+	*ready = last || (sniff != SNIFF_MORE && !n->weighs && !n->options.patient && evidence_is_settled(e));
 	if (!*ready)
 		return NORMALISE_OK;
 	if (last && recall_ask(&n->recall, &n->options, n->held, n->held_len, complete)) {
@@ -192,6 +192,7 @@ static int normalise_judge(struct normaliser *n, bool complete, bool *ready)
 	evidence_finish(e);
 	if (policy_decide(n->options.policy, e, &n->verdict) != 0)
 		return NORMALISE_NO_MEMORY;
+	n->verdict.feed = sniff_is_feed(e);
 	recall_decided(&n->recall, e, &n->verdict);
 	return NORMALISE_OK;
 }
@@ -282,6 +283,7 @@ static int revise(struct normaliser *n, bool complete)
 		return NORMALISE_NO_MEMORY;
 	if (recode_set_other(n->recode, v.also, &e.hints, v.says_utf_8) != 0)
 		return NORMALISE_NO_MEMORY;
+	v.feed = n->verdict.feed;
 	/* The charset may be windows-1252 as before and the name another one: us-ascii is no longer right. */
 	if (v.charset == n->verdict.charset && strcmp(v.named, n->verdict.named) == 0 && v.also == CS_NONE)
 		return NORMALISE_OK;

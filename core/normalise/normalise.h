@@ -37,6 +37,7 @@ struct normalise_options {
 	const char *content_language;       /* borrowed likewise; NULL: there is no such field */
 	size_t content_language_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */
+	bool patient;                       /* nothing is written before the window is full, or the body ends */
 	unsigned repairs;                   /* REPAIR_* bits */
 	const char *base;                   /* the URL of the body, borrowed likewise; NULL: it has none */
 	/* what URLs of enclosures and images are led through (repair_set_gateway()), borrowed likewise; NULL: they

@@ -68,6 +68,7 @@ struct verdict {
 	enum charset also;
 	size_t mixed;
 	int says_utf_8;             /* auto: what labels say for UTF-8, where none says otherwise (nodes.h) */
+	bool feed;                  /* the body is a feed by its own markup (sniff_is_feed()), whatever its type says */
 	/* the body is XML of another kind than feeds: decoded, its media type stays (normalise/document.h) */
 	bool keeps_type;
 	/* rome-strict, rome-lenient: a UCS-4 or EBCDIC body, for which the published name can only be wrong */

@@ -118,6 +118,15 @@ bool cache_gate_lets_in(struct cache *c, const struct gate *gate, const struct c
 	    !prefixes_purged(&c->prefixes, t->prefixes, key, len);
 }
 
+bool cache_ticket_is_spent(struct cache *c, const struct cache_ticket *t, const char *key, size_t len)
+{
+	struct gate *gate = gate_open(c, key, len);
+	bool spent = gate->purges != t->purges || prefixes_purged(&c->prefixes, t->prefixes, key, len);
+
+	cache_gate_close(c, gate);
+	return spent;
+}
+
 static void prefixes_add(struct prefixes *p, const char *url, size_t len)
 {
 	char *copy = malloc(len ? len : 1);

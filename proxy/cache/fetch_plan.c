@@ -112,6 +112,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	};
 	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
 	/* A client that sends cookies of its own keeps those that it is given, too. */
+	r->elsewhere = reads && route->keep_feed_ms;
 	r->jar = r->redirects.hops && !target->cookies;
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))

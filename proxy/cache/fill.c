@@ -17,7 +17,7 @@ int64_t fill_now(struct fill *l)
 	return loop_wall_ms(l->params.loop) / 1000;
 }
 
-static int64_t fill_steady(struct fill *l)
+int64_t fill_steady(struct fill *l)
 {
 	return (int64_t)(loop_now_ms(l->params.loop) / 1000);
 }
@@ -124,6 +124,15 @@ static bool fill_takes_hints(struct fill *l, const struct freshness *f, struct o
 	    fill_body(body) == RESPONSE_NORMALISED;
 }
 
+/* What is no feed is not kept. */
+static void fill_keep_feed_only(struct freshness *f, struct object *body)
+{
+	struct verdict v;
+
+	if (!object_verdict(body, &v) || !v.feed)
+		f->keep_s = 0;
+}
+
 void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *m, struct object *body)
 {
 	struct freshness_settings settings = l->params.freshness;
@@ -137,6 +146,8 @@ void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *
 	}
 	if (l->hops.any)
 		freshness_limit(f, &l->hops.limit);
+	if (body)
+		fill_keep_feed_only(f, body);
 }
 
 int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshness *fresh, bool client)
@@ -165,11 +176,10 @@ static bool fill_is_too_large(struct fill *l, const struct http_msg *m)
 
 /* Notes whether the responses for this key are each client's own. A server error says nothing about the next response,
  * and a request for a part waits for no other anyway. */
-static void fill_set_hit_for_miss(struct fill *l, const struct http_msg *m, enum storable storable)
+static void fill_set_hit_for_miss(struct fill *l, int status)
 {
-	if (m->status < 500 && !l->ranged)
-		cache_set_hit_for_miss(l->params.cache, &l->busy,
-		    storable_lasts(storable) || fill_is_too_large(l, m), (int64_t)(l->answered_ms / 1000),
+	if (status < 500 && !l->ranged)
+		cache_set_hit_for_miss(l->params.cache, &l->busy, l->apart, (int64_t)(l->answered_ms / 1000),
 		    &l->ticket);
 }
 
@@ -188,10 +198,12 @@ static int fill_plan_storing(struct fill *l, const struct fetch_answer *answer, 
 	/* Whom the site takes the owner of its cookie for, it knows alone. */
 	if (answer->cookies)
 		*storable = STORABLE_COOKIE;
-	fill_set_hit_for_miss(l, m, *storable);
+	l->apart = storable_lasts(*storable) || fill_is_too_large(l, m);
+	if (!l->needs_feed)
+		fill_set_hit_for_miss(l, m->status);
 	if (*storable != STORABLE_YES)
 		object_report(o)->detail = storable_word(*storable);
-	l->keeps_good = *storable == STORABLE_YES && fill_keeps_good(l, m);
+	l->keeps_good = *storable == STORABLE_YES && !l->needs_feed && fill_keeps_good(l, m);
 	if (*storable != STORABLE_YES || l->keeps_good)
 		return 0;
 	l->outdates = !part && m->status < 500;
@@ -224,13 +236,15 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
 		return fill_refresh(l, answer, o);
-	if (freshness_error_status(m->status) && fill_serve_stale(l, o, m->status))
+	if (fill_serve_stale(l, o, m->status, false))
 		return FETCH_ANSWERED;
+	l->needs_feed = m->status / 100 == 2 && fill_keeps_feed(l);
 	if (fill_plan_storing(l, answer, o, &storable))
 		return FETCH_NO_MEMORY;
 	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if it is stored
 	 * for later ones, without that field. */
-	own = (!l->storing && !fill_is_trouble(l, m, storable)) || http_msg_is_for_client(m);
+	own = (!l->storing && !fill_is_trouble(l, m, storable)) || http_msg_is_for_client(m) ||
+	    fill_is_refusal(l, m->status);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
@@ -241,13 +255,13 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 		    storable == STORABLE_YES ? "too large, or an error behind a good one" : storable_word(storable));
 	if (l->storing)
 		object_keep(o, l->params.max_object);
-	else
+	else if (!l->needs_feed)
 		fill_leave(l);
 	if (answer->cookies)
 		l->marks = false;
 	else
 		fill_note_head(l, m);
-	return FETCH_GO_ON;
+	return l->needs_feed ? FETCH_NEEDS_FEED : FETCH_GO_ON;
 }
 
 static int fill_on_hop(void *arg, const struct http_msg *m)
@@ -293,8 +307,8 @@ static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 	struct fill *l = arg;
 
 	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
-	 * told so. */
-	if (f->error != FAILURE_ENCODING && fill_serve_stale(l, o, 0))
+	 * told so, unless a feed is kept. */
+	if (fill_serve_stale(l, o, 0, f->error == FAILURE_ENCODING || f->error == FAILURE_NO_FEED))
 		return true;
 	object_report(o)->stored = false;
 	/* Before readers learn of the failure: a request that asks again must not find this object. */
@@ -322,6 +336,7 @@ static struct entry *fill_store(struct fill *l, struct object *o)
 	struct http_msg m;
 	struct entry *e;
 
+	fill_keep_feed_only(&l->fresh, o);
 	if (!l->part.total && !hints)
 		return fill_store_whole(l, o);
 	if (fill_parse(l, &m, l->upstream, l->upstream_len) != FILL_HEAD)
@@ -355,6 +370,8 @@ static void fill_on_done(void *arg, struct object *o)
 	struct entry *e = NULL;
 
 	fill_release(l);
+	if (l->needs_feed)
+		fill_set_hit_for_miss(l, 200);
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object) {
 		e = fill_store(l, o);
 		l->marks = l->marks && !e;

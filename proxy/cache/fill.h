@@ -29,6 +29,7 @@ struct fill_params {
 	 * NULL: they were found in memory, or there is neither */
 	const struct cache_ticket *ticket;
 	struct freshness_settings freshness;
+	bool credentials;              /* the request carries the client's own: a refusal is that client's */
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */
 	size_t max_object, max_head, max_fields;
 	size_t transit_bytes;

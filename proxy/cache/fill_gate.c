@@ -122,9 +122,14 @@ static struct entry *gate_peek(struct fill *l, const char *vary)
 	return e;
 }
 
-static bool gate_is_good(const struct entry *e)
+/* A feed that is kept no more makes room for what comes. */
+static bool gate_is_good(struct fill *l, const struct entry *e)
 {
-	return e && e->object && e->head->status < 400;
+	static const struct cache_control nothing;
+	int64_t now = fill_now(l);
+
+	return e && e->object && e->head->status < 400 && (!e->freshness.keep_s ||
+	    freshness_keeps(&e->freshness, now) || freshness_if_error(&e->freshness, &nothing, now));
 }
 
 /* The good variant that the record has for this request. Where there is none, the record: other variants need it, if
@@ -133,7 +138,7 @@ static struct entry *gate_good_variant(struct fill *l, struct entry *record)
 {
 	struct entry *e = gate_peek(l, record->vary);
 
-	if (!gate_is_good(e) || e->generation != record->generation) {
+	if (!gate_is_good(l, e) || e->generation != record->generation) {
 		entry_unref(&e);
 		if (!l->vary || strcmp(l->vary, record->vary))
 			return record;
@@ -150,7 +155,7 @@ static struct entry *fill_good(struct fill *l)
 
 	if (e && e->vary)
 		return gate_good_variant(l, e);
-	if (!gate_is_good(e))
+	if (!gate_is_good(l, e))
 		entry_unref(&e);
 	return e;
 }
@@ -161,7 +166,9 @@ bool fill_keeps_good(struct fill *l, const struct http_msg *m)
 {
 	struct entry *good, *expired;
 
-	if (m->status < 400 || fill_is_removal(l, m) || !(good = fill_good(l)))
+	if (!fill_keeps_feed(l) && (m->status < 400 || fill_is_removal(l, m)))
+		return false;
+	if (!(good = fill_good(l)))
 		return false;
 	if (good->object && freshness_ttl(&good->freshness, fill_now(l)) > 0) {
 		if ((expired = entry_expired(good, fill_now(l))))

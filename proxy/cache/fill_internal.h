@@ -39,6 +39,8 @@ struct fill {
 	 * response came complete */
 	bool outdates;
 	bool keeps_good;               /* the response is an error, and what is stored is none: it stays */
+	bool apart;                    /* responses for this key are each client's own */
+	bool needs_feed;               /* a feed is kept, and the response fails unless its body is one */
 	bool ranged;                   /* the fetch asks for a part */
 	bool normalises;               /* a whole body would be examined and perhaps changed */
 	/* if the body proves to be no feed, its URL may be asked for in parts, and a mark is to say so */
@@ -61,6 +63,7 @@ static inline enum response_body fill_body(struct object *o)
 
 /* fill.c */
 int64_t fill_now(struct fill *);
+int64_t fill_steady(struct fill *);    /* seconds of the monotonic clock */
 /* Takes the object out of those in flight: no request can join any more. */
 void fill_leave(struct fill *);
 enum fill_head { FILL_HEAD, FILL_HEAD_UNUSABLE /* no head, or over a limit of heads */, FILL_HEAD_NO_MEMORY };
@@ -89,8 +92,9 @@ int fill_judge(struct fill *, const struct http_msg *, int status, enum storable
 /* Notes in the object whom the response is for (own: only for the request that began the fill), and its freshness in
  * l->fresh. -1: out of memory. */
 int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *) __attribute__((warn_unused_result));
-/* Whether the response is an error that must not replace the good response which is stored. A 404 or 410 that names a
- * lifetime may: the origin says that there is nothing any more, and for how long. */
+/* Whether the response must not replace the good one which is stored: an error, and whatever else is no feed where a
+ * feed is kept. Where none is, a 404 or 410 that names a lifetime may: the origin says that there is nothing any more,
+ * and for how long. */
 bool fill_keeps_good(struct fill *, const struct http_msg *);
 void fill_hops_free(struct fill_hops *);
 
@@ -102,8 +106,13 @@ enum fill_head fill_merge(struct fill *, const struct entry *, const struct http
 /* Handles a 304: the stored response answers with an updated head, and is stored anew with that head where it may
  * be. */
 enum fetch_choice fill_refresh(struct fill *, const struct fetch_answer *, struct object *);
-/* Answers with the stored response in the place of an origin's error, where that is allowed. False: it is not. */
-bool fill_serve_stale(struct fill *, struct object *, int status);
+/* Whether the stored response is a feed that is kept yet. */
+bool fill_keeps_feed(struct fill *);
+/* Whether the status refuses what the client's own credentials ask for. */
+bool fill_is_refusal(const struct fill *, int status);
+/* Answers with the stored response in the place of what the origin said, where that is allowed. status 0: it gave no
+ * response; no_feed: it gave one that is no feed. False: it is not. */
+bool fill_serve_stale(struct fill *, struct object *, int status, bool no_feed);
 /* Adds If-None-Match and If-Modified-Since from what the origin sent with the stored response (RFC 9111 section 4.3.1).
  * -1: out of memory. */
 int fill_add_validators(struct fill *, struct fetch_request *) __attribute__((warn_unused_result));

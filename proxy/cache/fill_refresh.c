@@ -219,19 +219,57 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 	return FETCH_ANSWERED;
 }
 
-bool fill_serve_stale(struct fill *l, struct object *o, int status)
+bool fill_keeps_feed(struct fill *l)
+{
+	struct entry *e = l->params.entry;
+
+	return e && l->params.freshness.keep_s &&
+	    freshness_keeps(&e->freshness, entry_now(e, fill_now(l), fill_steady(l)));
+}
+
+bool fill_is_refusal(const struct fill *l, int status)
+{
+	return l->params.credentials && status >= 401 && status <= 403;
+}
+
+static bool fill_may_keep(struct fill *l, int status, bool no_feed)
+{
+	return fill_keeps_feed(l) && (!status || no_feed || freshness_failure_status(status)) &&
+	    !fill_is_refusal(l, status);
+}
+
+static bool fill_may_serve_stale(struct fill *l, int status)
 {
 	struct cache_control own;
 
-	if (!l->params.entry)
+	return (!status || freshness_error_status(status)) && freshness_if_error(&l->params.entry->freshness,
+	    freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l));
+}
+
+/* The kept feed is for everybody who waits, whomever the origin's answer would have been for. What was purged meanwhile
+ * answers nobody. */
+bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed)
+{
+	struct entry *e = l->params.entry;
+	struct object_report *r = object_report(o);
+	bool kept;
+
+	if (!e || cache_ticket_is_spent(l->params.cache, &l->ticket, e->key, e->key_len))
 		return false;
-	if (!freshness_if_error(&l->params.entry->freshness,
-	        freshness_request(&own, &l->request.says, &l->params.freshness), fill_now(l)))
+	kept = fill_may_keep(l, status, no_feed);
+	if (!kept && (no_feed || !fill_may_serve_stale(l, status)))
 		return false;
-	object_report(o)->fwd_status = status;
+	r->kept = kept;
+	r->stored = false;
+	r->detail = NULL;
+	r->expires = 0;
+	if (status)
+		r->fwd_status = status;
 	log_step(&l->id, "lookup: what is stored answers for an origin that errs");
-	object_report(o)->freshness = l->params.entry->freshness;
-	object_substitute(o, l->params.entry->head, l->params.entry->object);
+	r->freshness = e->freshness;
+	l->marks = l->storing = false;
+	object_set_audience(o, NULL);
+	object_substitute(o, e->head, e->object);
 	fill_leave(l);
 	return true;
 }

@@ -170,6 +170,26 @@ enum lookup_step lookup_hit(struct lookup *l, struct entry *e, const struct entr
 	return LOOKUP_DELIVER;
 }
 
+bool lookup_has_kept(const struct lookup *l)
+{
+	return l->entry && l->settings.keep_s &&
+	    freshness_keeps(&l->entry->freshness, lookup_entry_clock(l, l->entry).now);
+}
+
+enum lookup_step lookup_kept(struct lookup *l)
+{
+	struct entry_clock clock = lookup_entry_clock(l, l->entry);
+
+	lookup_hit(l, l->entry, &clock);
+	lookup_tell_kept(l, 0);
+	return LOOKUP_DELIVER;
+}
+
+void lookup_tell_kept(struct lookup *l, int fwd_status)
+{
+	l->status = (struct cache_status){ .kept = true, .fwd = FWD_STALE, .fwd_status = fwd_status, .detail = "kept" };
+}
+
 static enum lookup_step lookup_forward(struct lookup *l, enum cache_fwd why)
 {
 	l->status.fwd = why;
@@ -367,7 +387,7 @@ static bool lookup_takes_substitute(const struct lookup *l, const struct object 
 {
 	const struct object_report *r = object_reported(o);
 
-	return object_phase(o) != OBJECT_SUBSTITUTED || r->fwd_status == 304 ||
+	return object_phase(o) != OBJECT_SUBSTITUTED || r->kept || r->fwd_status == 304 ||
 	    freshness_if_error(&r->freshness, l->cc, lookup_now(l));
 }
 
@@ -385,9 +405,15 @@ bool lookup_again(struct lookup *l, const struct object *o)
 	own = (to && to->own) || !lookup_takes_substitute(l, o);
 	if (!own && !(object_phase(o) == OBJECT_FAILED && object_failure(o)->error == FAILURE_ABANDONED))
 		return false;
-	lookup_let_go(l);
 	if (own)
 		l->company = COMPANY_NONE;
+	if (own && lookup_has_kept(l)) {
+		l->source = SOURCE_PAST;
+		l->status.collapsed = false;
+		lookup_restart(l, LOOKUP_COLLAPSE);
+		return true;
+	}
+	lookup_let_go(l);
 	l->key_len = l->primary_len;
 	/* After a 304 that was for one client, the stores are asked again: the response may be stored without what was
 	 * for that client. */
@@ -417,6 +443,8 @@ void lookup_follow(struct lookup *l, struct object_reader *r, struct object_head
 	l->freshness = report->freshness;
 	l->status.fwd_status = report->fwd_status;
 	l->status.stored = report->stored;
+	if (report->kept)
+		lookup_tell_kept(l, report->fwd_status);
 	object_follow(r, head);
 }
 

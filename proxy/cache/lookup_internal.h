@@ -37,6 +37,12 @@ struct slice lookup_sent(struct lookup *);
 /* Answers with the stored response. */
 enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_clock *);
 
+/* Whether the entry to validate is a feed that answers while its origin fails; and answering with it. */
+bool lookup_has_kept(const struct lookup *);
+enum lookup_step lookup_kept(struct lookup *);
+/* Says that the kept feed answers. fwd_status: what the origin said; 0: nothing, or it was not asked. */
+void lookup_tell_kept(struct lookup *, int fwd_status);
+
 /* lookup_origin.c */
 enum lookup_step lookup_step_collapse(struct lookup *);
 enum lookup_step lookup_step_fill(struct lookup *);

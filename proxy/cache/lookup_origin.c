@@ -34,6 +34,8 @@ static enum lookup_step lookup_pause(struct lookup *l)
 {
 	struct entry_clock clock;
 
+	if (lookup_has_kept(l))
+		return lookup_kept(l);
 	if (l->entry) {
 		clock = lookup_entry_clock(l, l->entry);
 		if (freshness_if_error(&l->entry->freshness, l->cc, clock.now))
@@ -95,6 +97,7 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 		.max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
 		.alone = alone,
+		.credentials = l->target.authorization && l->request->authorization,
 	};
 	struct fetch_request r;
 

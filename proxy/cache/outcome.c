@@ -8,6 +8,8 @@
  * request never reached the cache. */
 static enum stats_counter lookup_outcome(const struct lookup *l)
 {
+	if (l->status.kept)
+		return STAT_CACHE_STALE;
 	if (l->status.hit)
 		return l->status.ttl > 0 ? STAT_CACHE_HITS : STAT_CACHE_STALE;
 	if (l->status.collapsed)
@@ -61,7 +63,8 @@ int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *re
 		return freshness_end(&l->freshness);
 	case SOURCE_SUBSTITUTED:
 		/* A 304 may have said that the response is not to be stored any more. */
-		return l->status.fwd_status == 304 && !l->status.stored ? 0 : freshness_end(&l->freshness);
+		return l->status.fwd_status == 304 && !l->status.kept && !l->status.stored ? 0 :
+		    freshness_end(&l->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
 		return report->expires;
@@ -75,6 +78,7 @@ void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);
 
+	stats_add(loop_stats(l->ctx->loop), STAT_CACHE_KEPT, l->status.kept);
 	if (outcome != STAT_COUNT)
 		stats_add(loop_stats(l->ctx->loop), outcome, 1);
 	if (l->target.mode == TARGET_ROUTE)
@@ -86,7 +90,7 @@ static const char *lookup_word(const struct lookup *l)
 {
 	switch (l->source) {
 	case SOURCE_STORED:
-		return l->status.ttl > 0 ? "hit" : "stale";
+		return l->status.kept ? "kept" : l->status.ttl > 0 ? "hit" : "stale";
 	case SOURCE_COLLAPSED:
 		return "collapsed";
 	case SOURCE_FILL:

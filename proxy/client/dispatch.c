@@ -75,6 +75,7 @@ static struct freshness_settings dispatch_freshness(const struct conf *conf, con
 		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.no_reload = !route->client_no_cache,
+		.keep_s = (uint32_t)(route->keep_feed_ms / 1000),
 		.stale_if_error_s = (uint32_t)(route->stale_if_error_ms / 1000),
 	};
 }

@@ -53,9 +53,9 @@ static void add_word(struct text *t, const char *word)
 void cache_status_member(struct text *t, const char *name, const struct cache_status *s)
 {
 	add_word(t, name);
-	if (s->hit)
+	if (s->hit || s->kept)
 		text_puts(t, "; hit");
-	else if (s->fwd != FWD_NONE) {
+	if (!s->hit && s->fwd != FWD_NONE) {
 		text_puts(t, "; fwd=");
 		text_puts(t, tokens[s->fwd]);
 	}

@@ -18,6 +18,7 @@ enum cache_fwd {                       /* RFC 9211 section 2.2 */
 struct cache_status {
 	bool hit;                      /* answered without a request forward; fwd is then FWD_NONE (section 2.1) */
 	bool stored, collapsed;        /* with fwd only (sections 2.5, 2.6) */
+	bool kept;                     /* a stored response because forwarding failed: a hit that has fwd, too */
 	bool has_ttl;
 	enum cache_fwd fwd;
 	int fwd_status;                /* 0: not known */

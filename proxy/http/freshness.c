@@ -64,6 +64,16 @@ bool freshness_error_status(int status)
 	return status == 500 || status == 502 || status == 503 || status == 504;
 }
 
+bool freshness_failure_status(int status)
+{
+	static const short statuses[] = { 204, 401, 402, 403, 404, 406, 408, 410, 421, 425, 429, 451 };
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		if (statuses[i] == status)
+			return true;
+	return status >= 500 && status <= 599;
+}
+
 static bool has_lifetime(const struct cache_control *cc, const struct http_msg *m)
 {
 	uint32_t named = cc->set | cc->invalid;
@@ -237,6 +247,9 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 		f->flags |= FRESHNESS_NO_STALE;
 	if (cc_has(&cc, CC_IMMUTABLE))
 		f->flags |= FRESHNESS_IMMUTABLE;
+	/* What forbids stale answers forbids keeping; the origin's own window is an exception that it makes itself. */
+	f->keep_s = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS | FRESHNESS_NO_STALE) ?
+	    (s->keep_s ? window(&cc, CC_SIE, 0) : 0) : s->keep_s;
 	if (f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) || revalidates)
 		return;
 	/* Beside s-maxage the origin's windows count, because it made these exceptions itself; ours do not, nor does an
@@ -270,6 +283,8 @@ void freshness_limit(struct freshness *f, const struct freshness *limit)
 		f->swr_s = limit->swr_s;
 	if (f->sie_s > limit->sie_s)
 		f->sie_s = limit->sie_s;
+	if (f->keep_s > limit->keep_s)
+		f->keep_s = limit->keep_s;
 }
 
 void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
@@ -310,8 +325,11 @@ bool freshness_ends_soon(const struct freshness *f, int64_t now, uint32_t spread
 int64_t freshness_use_s(const struct freshness *f)
 {
 	int64_t fresh = f->lifetime_s - f->initial_age_s, stale = f->swr_s > f->sie_s ? f->swr_s : f->sie_s;
+	int64_t use = fresh + stale, kept = freshness_end(f) - f->response_time + f->keep_s;
 
-	return fresh + stale > 0 ? fresh + stale : 1;
+	if (use < kept)
+		use = kept;
+	return use > 0 ? use : 1;
 }
 
 void freshness_expire(struct freshness *f, int64_t now)
@@ -356,4 +374,9 @@ bool freshness_if_error(const struct freshness *f, const struct cache_control *c
 	if (cc_has(cc, CC_SIE) && !(f->flags & FRESHNESS_NO_STALE) && (int64_t)cc->seconds[CC_SIE] > allowed)
 		allowed = cc->seconds[CC_SIE];
 	return ttl > 0 || -ttl < allowed;
+}
+
+bool freshness_keeps(const struct freshness *f, int64_t now)
+{
+	return !is_from_the_future(f, now) && now < freshness_end(f) + f->keep_s && f->keep_s;
 }

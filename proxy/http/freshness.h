@@ -29,6 +29,7 @@ struct freshness_settings {
 	bool no_reload;                /* requests that ask for something newer than a fresh response are ignored */
 	uint32_t error_max_s;          /* longest lifetime of a response with status 4xx or 5xx; 0: no limit */
 	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error of its own */
+	uint32_t keep_s;               /* how long a feed is kept (freshness_keeps()); 0: not at all */
 };
 
 /* How far a clock may be set back, or the clocks of machines that share a store be apart, without consequence. */
@@ -50,6 +51,8 @@ struct freshness {
 	int64_t lifetime_s;
 	int64_t initial_age_s;         /* corrected_initial_age (section 4.2.3) */
 	uint32_t swr_s, sie_s;         /* windows (RFC 5861) after the lifetime; 0: none may be used */
+	/* how long after its lifetime, or after it came, it answers while its origin fails, if it is a feed */
+	uint32_t keep_s;
 	uint32_t flags;                /* of enum freshness_flag */
 };
 
@@ -111,6 +114,11 @@ enum freshness_reuse freshness_reuse(const struct freshness *, const struct cach
 bool freshness_if_error(const struct freshness *, const struct cache_control *request, int64_t now);
 /* Whether a status of the origin counts as such an error: 500, 502, 503, 504. */
 bool freshness_error_status(int status);
+/* Whether the response, if it is a feed, answers any request while its origin fails: until keep_s after the end of its
+ * lifetime, or after it came or was confirmed, whichever is later. */
+bool freshness_keeps(const struct freshness *, int64_t now);
+/* Whether a status is such a failure: the origin does not give the feed now, and may give it later. */
+bool freshness_failure_status(int status);
 
 /* Whether responses with this status may have a heuristic lifetime (RFC 9110 section 15.1). */
 bool freshness_heuristic_status(int status);

@@ -351,7 +351,8 @@ void object_fail(struct object *o, const struct failure *f)
 
 void object_set_audience(struct object *o, struct audience *a)
 {
-	assert(o->phase == OBJECT_WAITING && !o->making->audience);
+	assert(o->phase == OBJECT_WAITING);
+	audience_free(&o->making->audience);
 	o->making->audience = a;
 }
 

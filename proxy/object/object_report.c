@@ -38,8 +38,8 @@ static void copy_word(char *to, const char *from, size_t size)
 /* All members of a struct verdict, in its order: TEXT() of arrays of characters, PLAIN() of the others. */
 #define VERDICT_MEMBERS(PLAIN, TEXT) \
 	PLAIN(kind) PLAIN(policy) TEXT(path) PLAIN(charset) PLAIN(literal) PLAIN(named) TEXT(unknown) PLAIN(was) \
-	PLAIN(next) PLAIN(margin) PLAIN(also) PLAIN(mixed) PLAIN(says_utf_8) PLAIN(keeps_type) PLAIN(extended) \
-	PLAIN(error) PLAIN(reason) PLAIN(outcome)
+	PLAIN(next) PLAIN(margin) PLAIN(also) PLAIN(mixed) PLAIN(says_utf_8) PLAIN(feed) PLAIN(keeps_type) \
+	PLAIN(extended) PLAIN(error) PLAIN(reason) PLAIN(outcome)
 
 /* A developer's build stops here, by -Wmissing-field-initializers, while a member is not in the list. */
 #define LISTED_PLAIN(name) 0,

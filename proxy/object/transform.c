@@ -54,6 +54,9 @@ int transform_head(struct transform *s, const struct verdict *v, enum response_b
 {
 	struct object_head *head;
 
+	/* What is not to be touched cannot be judged. */
+	if (s->options.needs_feed && !v->feed && v->reason != VREASON_NO_TRANSFORM)
+		return transform_fail(s, FAILURE_NO_FEED, v->reason ? verdict_reason_name(v->reason) : "another root");
 	s->body = body;
 	s->undecided = false;
 	object_report(s->object)->normalised = body == RESPONSE_NORMALISED;
@@ -211,6 +214,7 @@ static int transform_open(struct transform *s)
 	s->keep_raw = s->unpacks && takes;
 	s->options.encoding.content_type = type.at;
 	s->options.encoding.content_type_len = type.len;
+	s->options.encoding.patient = s->options.needs_feed;
 	transform_tell_language(s);
 	if (hold_begin(s))
 		return 0;

@@ -319,7 +319,8 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
 	 * choice. */
 	if (backoff_ask(f->pool->backoff, f->url.bytes, loop_now_ms(fetch_loop(f)),
-	    f->retried || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms, &f->failure)) {
+	    f->retried || f->elsewhere || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
+	    &f->failure)) {
 		f->reusable = true;
 		fetch_fail(f);
 		return;
@@ -420,7 +421,7 @@ void fetch_connect(struct fetch *f)
 		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
 		.generation = r->settings->generation, .id = r->id, .record = r->record };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
-		f->retried || !fetch_repeatable(f) };
+		f->retried || f->elsewhere || !fetch_repeatable(f) };
 
 	f->parent = target.parent;
 	fetch_make_url(f);
@@ -457,6 +458,21 @@ bool fetch_retry(struct fetch *f)
 	lease_end(&f->lease, &f->conn, false);
 	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
 	log_step(&f->request.id, "fetch: retried, the connection that was open before is dead");
+	fetch_connect(f);
+	return true;
+}
+
+bool fetch_asks_elsewhere(struct fetch *f)
+{
+	if ((f->msg.status != 408 && f->msg.status != 421) || f->elsewhere || !f->request.elsewhere ||
+	    !fetch_repeatable(f))
+		return false;
+	f->elsewhere = true;
+	if (f->request.record)
+		f->request.record->retries++;
+	lease_end(&f->lease, &f->conn, false);
+	stats_add(loop_stats(fetch_loop(f)), STAT_FETCHES_RETRIED, 1);
+	log_step(&f->request.id, "fetch: retried, status %u speaks of the connection", f->msg.status);
 	fetch_connect(f);
 	return true;
 }

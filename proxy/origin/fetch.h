@@ -37,6 +37,7 @@ struct fetch_limits {
 
 enum fetch_choice {
 	FETCH_GO_ON,           /* the response fills the object */
+	FETCH_NEEDS_FEED,      /* likewise, if its body is a feed; else the fetch fails */
 	FETCH_ANSWERED,        /* the object was substituted: the response is not needed any more */
 	FETCH_UNCONDITIONAL,   /* the response is no answer: ask again, without validators */
 	FETCH_NO_MEMORY
@@ -97,6 +98,8 @@ struct fetch_request {
 	/* copied; NULL: none. Where done() is set, the fetch may go on for a while though nobody reads the object */
 	const struct fetch_hooks *hooks;
 	struct redirect_rules redirects;
+	/* statuses that speak of the connection (408, 421) are tried once more on another one */
+	bool elsewhere;
 	bool jar;                      /* cookies that redirects set go along with the requests that follow */
 	struct transform_options stage;
 	struct fetch_limits limits;

@@ -67,6 +67,9 @@ static int fetch_ask_hooks(struct fetch *f)
 		.url = f->url.bytes, .redirected = f->trail.n > 1 };
 
 	switch (f->hooks.head ? f->hooks.head(f->hooks.arg, &answer, f->object) : FETCH_GO_ON) {
+	case FETCH_NEEDS_FEED:
+		f->request.stage.needs_feed = true;
+		return 0;
 	case FETCH_GO_ON:
 		return 0;
 	case FETCH_ANSWERED:
@@ -94,6 +97,7 @@ static int fetch_refuse_unasked(struct fetch *f)
 {
 	if (f->msg.status == 304 && !f->unconditional)
 		return fetch_unconditionally(f);
+	object_report(f->object)->fwd_status = f->msg.status;
 	fetch_fail_as(f, FAILURE_UNASKED, "status %u that was not asked for", f->msg.status);
 	return -1;
 }
@@ -121,6 +125,8 @@ static int fetch_start_body(struct fetch *f)
 	}
 	if (fetch_is_unasked(f))
 		return fetch_refuse_unasked(f);
+	if (fetch_asks_elsewhere(f))
+		return -1;
 	if (f->msg.status == 407 && fetch_asks_parent(f)) {
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;

@@ -36,6 +36,7 @@ struct fetch {
 	bool over_long;                /* bytes followed the response's end */
 	bool reused;                   /* the connection was idle before, so it may be dead */
 	bool retried;
+	bool elsewhere;                /* asked on another connection after 408 or 421 */
 	bool private_gone;             /* a redirect led to another origin: no private fields any more */
 	bool conditional;              /* the current request carries the validators */
 	bool cookies;                  /* this request or one before it carries cookies of the jar */
@@ -98,6 +99,9 @@ void fetch_connect(struct fetch *);
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 /* Sends the request once more if that is allowed; false: it is not. */
 bool fetch_retry(struct fetch *);
+/* Sends the request once more on another connection after a status that speaks of the connection alone (RFC 9110
+ * sections 15.5.9 and 15.5.20); false: it may not, or has done so. */
+bool fetch_asks_elsewhere(struct fetch *);
 /* Whether the request is for the parent proxy to read, not for the origin: it is in absolute-form then (RFC 9112
  * section 3.2.2), and what the parent says of itself is meant for utfeed. */
 bool fetch_asks_parent(const struct fetch *);

@@ -80,6 +80,7 @@ static void pack_verdict(struct packer *p, const struct verdict *v)
 	pack_word(p, v->named);
 	pack_word(p, v->unknown);
 	pack_word(p, v->was);
+	pack_bool(p, v->feed);
 	pack_bool(p, v->extended);
 	pack_word(p, verdict_error_name(v->error));
 	pack_word(p, verdict_reason_name(v->reason));
@@ -105,6 +106,7 @@ static void pack_freshness(struct packer *p, const struct freshness *f)
 	pack_u64(p, (uint64_t)f->initial_age_s);
 	pack_u32(p, f->swr_s);
 	pack_u32(p, f->sie_s);
+	pack_u32(p, f->keep_s);
 	pack_u32(p, f->flags);
 }
 
@@ -319,6 +321,7 @@ static void unpack_verdict(struct unpacker *u, struct verdict *v)
 	v->named = unpack_label(u);
 	unpack_array(u, v->unknown, sizeof v->unknown);
 	v->was = unpack_label(u);
+	v->feed = unpack_bool(u);
 	v->extended = unpack_bool(u);
 	v->error = (enum verdict_error)unpack_row(u, row_error, VERR_UNDECODABLE + 1);
 	v->reason = (enum verdict_reason)unpack_row(u, row_reason, VREASON_DISABLED + 1);
@@ -353,6 +356,7 @@ static void unpack_freshness(struct unpacker *u, struct freshness *f)
 	f->initial_age_s = unpack_seconds(u);
 	f->swr_s = unpack_u32(u);
 	f->sie_s = unpack_u32(u);
+	f->keep_s = unpack_u32(u);
 	f->flags = unpack_u32(u);
 }
 

@@ -622,7 +622,8 @@ def test_stale_when_nobody_listens(start, origin):
     assert refused.status == 502
 
 
-@pytest.mark.parametrize("fields,options", [((", must-revalidate",), ()), ((", no-cache",), ()), (("",), ("--stale-if-error", "0"))])
+@pytest.mark.parametrize("fields,options", [((", must-revalidate",), ()), ((", no-cache",), ()),
+                                            (("",), ("--stale-if-error", "0", "--keep-feed", "0"))])
 def test_not_stale_where_that_is_not_allowed(start, origin, site, fields, options):
     proxy = start(None, *options)
     site["/f"] = feed("Cache-Control: max-age=1" + fields[0], "Age: 100")

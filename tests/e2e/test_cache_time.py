@@ -168,7 +168,7 @@ def test_the_window_of_stale_if_error(timed, clock, origin, site, error, later, 
 
 @pytest.mark.parametrize("options,until", [((), 300 + DAY), (("--stale-if-error", "1h"), 3900), (("--stale-if-error", "0"), 300)])
 def test_the_gateway_serves_stale_for_a_day(timed, clock, origin, site, options, until):
-    proxy = timed(None, *options)
+    proxy = timed(None, "--keep-feed", "0", *options)
     site["/f"] = feed()
     good = proxy.get(f"/{origin.url}/f").body
     site["/f"] = message("500 X")

@@ -394,5 +394,35 @@ static void files_without_a_type(void)
 	}
 }
 
+/* Issue 32: what may take the place of a feed that is kept. The type promises a feed, and the body's markup decides. */
+static void own_markup(void)
+{
+	static const struct { const char *rule, *text; bool feed, open; } cases[] = {
+		{ "RSS", "<?xml version='1.0'?><rss version='2.0'><channel/></rss>", true, true },
+		{ "Atom without a declaration", "<feed xmlns='http://www.w3.org/2005/Atom'/>", true, true },
+		{ "RDF behind comments", "<!-- a --><?b?><rdf:RDF>", true, true },
+		{ "behind a message of PHP's", "<br /><b>Notice</b>: x in y <?xml version='1.0'?><rss>", true, true },
+		{ "a malformed declaration", "<? XML version=1.0?>;<rss>", true, true },
+		{ "a declaration that does not end", "<?xml version='1.0' <rss>", true, true },
+		{ "HTML", "<!DOCTYPE html><html><body/></html>", false, false },
+		{ "XHTML", "<?xml version='1.0'?><!DOCTYPE html><html xmlns='http://www.w3.org/1999/xhtml'/>", false, false },
+		{ "HTML without its element", "<head><title>Just a moment...</title></head>", false, false },
+		{ "XML that is no feed", "<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>", false, false },
+		{ "the same without a declaration", "<Error><Code>AccessDenied</Code></Error>", false, false },
+		{ "JSON", "{\"error\": \"too many requests\"}", false, false },
+		{ "text", "Too many requests. Please try again later; this address asks more often than others do.", false, false },
+		{ "nothing but white space", " \n\n ", false, true },
+		{ "a comment as long as the window", "<!-- and it goes on", false, true },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		for (int open = 0; open < 2; open++) {
+			struct evidence e = { 0 };
+
+			evidence_labels(&e, true, "application/rss+xml", strlen("application/rss+xml"), CS_NONE);
+			evidence_look(&e, (const uint8_t *)cases[i].text, strlen(cases[i].text), !open);
+			UNIT_ROW(sniff_is_feed(&e) == (open ? cases[i].open : cases[i].feed), "%s, %d", cases[i].rule, open);
+		}
+}
+
 UNIT_SUITE(sniff, { "files without a type", files_without_a_type }, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds },
-    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "answers are steady", steady_answers }, { "tar archives", tar_archives }, { "unpacked", unpacked })
+    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "answers are steady", steady_answers }, { "tar archives", tar_archives }, { "unpacked", unpacked }, { "issue 32: own markup", own_markup })

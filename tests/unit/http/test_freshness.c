@@ -378,10 +378,64 @@ static void using(void)
 		{ "then the longer of its windows", { .lifetime_s = 60, .swr_s = 5, .sie_s = 7 }, 67 }, { "whichever it is", { .lifetime_s = 60, .swr_s = 9, .sie_s = 7 }, 69 },
 		{ "a window is shorter by what it was stale on arrival", { .lifetime_s = 60, .initial_age_s = 70, .swr_s = 30 }, 20 },
 		{ "never nothing", { .lifetime_s = 60, .initial_age_s = 70 }, 1 }, { "after a stale redirect", { .lifetime_s = -1 }, 1 },
+		{ "or as long as it is kept", { .lifetime_s = 60, .sie_s = 7, .keep_s = 9 }, 69 },
+		{ "kept from when it came", { .lifetime_s = 60, .initial_age_s = 90, .keep_s = 9 }, 9 },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++)
 		UNIT_ROW(freshness_use_s(&cases[i].f) == cases[i].want, "%s: %lld", cases[i].rule, (long long)freshness_use_s(&cases[i].f));
 }
 
+/* Issue 32, part 1: the last good feed. */
+static void keeping(void)
+{
+	static const struct freshness_settings keep = { .keep_s = 100, .floor_s = 10 }, off = { .floor_s = 10 };
+	static const struct { const char *rule, *response; const struct freshness_settings *settings; int64_t last; } cases[] = {
+		{ "from the end of its lifetime on", "max-age=60", &keep, 160 },
+		{ "from when it came where that was later", "max-age=0", &keep, 100 },
+		{ "a lifetime of the operator's", "public", &keep, 110 },
+		{ "no window that is named is shorter", "max-age=60, stale-if-error=5", &keep, 160 },
+		{ "4.2.4: must-revalidate", "max-age=60, must-revalidate", &keep, 0 },
+		{ "4.2.4: proxy-revalidate", "max-age=60, proxy-revalidate", &keep, 0 },
+		{ "5.2.2.10: s-maxage", "s-maxage=60", &keep, 0 },
+		{ "5.2.2.4: no-cache", "max-age=60, no-cache", &keep, 0 },
+		{ "5.2.2.4: no-cache of fields", "max-age=60, no-cache=\"a\"", &keep, 0 },
+		{ "RFC 5861 4: the exception that it makes itself", "max-age=60, must-revalidate, stale-if-error=9", &keep, 69 },
+		{ "RFC 5861 4: beside s-maxage", "s-maxage=60, stale-if-error=9", &keep, 69 },
+		{ "RFC 5861 4: beside no-cache it counts from when it came", "max-age=60, no-cache, stale-if-error=9", &keep, 9 },
+		{ "RFC 5861 4: no window that cannot be read", "max-age=60, must-revalidate, stale-if-error=x", &keep, 0 },
+		{ "off", "max-age=60", &off, 0 },
+		{ "off, whatever the response allows", "max-age=60, must-revalidate, stale-if-error=9", &off, 0 },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct http_msg m;
+		struct freshness f;
+		char lines[160];
+
+		snprintf(lines, sizeof lines, D0 "Cache-Control: %s\n", cases[i].response);
+		head_read(&m, lines, 200);
+		freshness_read(&f, &m, T0, T0, cases[i].settings);
+		UNIT_ROW(freshness_keeps(&f, T0 + cases[i].last - 1) == (cases[i].last > 0), "until then: %s", cases[i].rule);
+		UNIT_ROW(!freshness_keeps(&f, T0 + cases[i].last), "not longer: %s", cases[i].rule);
+		UNIT_ROW(!freshness_keeps(&f, T0 - 1000), "not with a clock set back: %s", cases[i].rule);
+		UNIT_ROW(freshness_use_s(&f) >= cases[i].last, "stores keep it for so long: %s", cases[i].rule);
+		head_free(&m);
+	}
+}
+
+/* Issue 32, part 1. */
+static void failures(void)
+{
+	static const short failing[] = { 204, 401, 402, 403, 404, 406, 408, 410, 421, 425, 429, 451 };
+
+	for (int status = 100; status < 700; status++) {
+		bool want = status >= 500 && status < 600;
+
+		for (size_t i = 0; i < COUNT(failing); i++)
+			want = want || failing[i] == status;
+		UNIT_ROW(freshness_failure_status(status) == want, "%d", status);
+	}
+}
+
 UNIT_SUITE(freshness, { "storing", storing }, { "statuses", statuses }, { "lifetimes", lifetimes }, { "limits", limits }, { "ages", ages }, { "reuse", reuse },
-	{ "expiring", expiring }, { "ending", ending }, { "the end", the_end }, { "using", using })
+	{ "expiring", expiring }, { "ending", ending }, { "the end", the_end }, { "using", using },
+	{ "keeping", keeping }, { "failures", failures })

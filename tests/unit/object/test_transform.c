@@ -310,6 +310,78 @@ static void long_untold_gzip(void)
 	free(text.at);
 }
 
+/* Issue 32: where a feed is kept, what takes its place is a feed, however the body is cut, coded, and labelled. */
+static void needing_a_feed(void)
+{
+	static const struct { const char *rule, *status_line, *fields, *in; bool feed; } cases[] = {
+		{ "a feed", "200 OK", "Content-Type: text/xml\r\n", KOI, true },
+		{ "under another type", "200 OK", "Content-Type: text/html\r\n", KOI, true },
+		{ "a page", "200 OK", "Content-Type: text/html\r\n", HTML, false },
+		{ "a page as a feed", "200 OK", "Content-Type: application/rss+xml\r\n", HTML, false },
+		{ "another document", "200 OK", KML_TYPE "\r\n", KML("'koi8-r'", RUSSKIY), false },
+		{ "JSON Feed", "200 OK", "Content-Type: application/feed+json\r\n", "{\"version\": \"https://jsonfeed.org/version/1.1\"}", false },
+		{ "nothing", "200 OK", "Content-Type: text/xml\r\n", "", false },
+		{ "nothing, as its length tells", "200 OK", "Content-Type: text/xml\r\nContent-Length: 0\r\n", "", false },
+		{ "202", "202 Accepted", "Content-Type: text/xml\r\n", KOI, false },
+		{ "what may not be touched cannot be judged", "200 OK", "Content-Type: text/html\r\nCache-Control: no-transform\r\n", HTML, true },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++)
+		for (size_t n = 0; n < 2 * COUNT(codings); n++) {
+			const size_t coding = n / 2;
+			struct bytes in = packed(*cases[i].in ? codings[coding].recipe : "", cases[i].in, strlen(cases[i].in));
+			char head[TRANSFORMS_HEAD_MAX];
+
+			snprintf(head, sizeof(head), "HTTP/1.1 %s\r\n%s%s\r\n", cases[i].status_line, cases[i].fields, codings[coding].field);
+			for (size_t cut = 0; cut <= in.len; cut++) {
+				struct transform_options options = options_for(n % 2);
+				struct outcome o;
+
+				options.needs_feed = true;
+				o = transforms_run(head, &options, true, &in, cut, cut == in.len ? 0 : in.len + 1, 1000);
+				UNIT_ROW((o.result == TRANSFORM_OK) == cases[i].feed, "%s, %s, cut at %zu: %s", cases[i].rule, codings[coding].recipe, cut,
+				    o.failure.details);
+				UNIT_ROW(cases[i].feed || (o.failure.error == FAILURE_NO_FEED && !o.head[0] && !o.body.len), "%s: nothing went out: %s", cases[i].rule,
+				    failure_token(o.failure.error));
+				free(o.body.at);
+			}
+			free(in.at);
+		}
+}
+
+/* Issue 32: a body that breaks off within its window has begun with nothing, under any policy. */
+static void waiting_for_the_window(void)
+{
+	static const enum policy policies[] = { POLICY_AUTO, POLICY_RFC7303, POLICY_ROME_LENIENT };
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n";
+	struct http_msg m;
+
+	transforms_parse(&m, head);
+	for (size_t i = 0; i < COUNT(policies); i++)
+		for (int needs = 0; needs < 2; needs++) {
+			struct transform_options options = options_for(false);
+			struct object *object = object_new(100000);
+			struct transform *s;
+			struct failure failure;
+			struct bytes piece = bytes_of("<?xml version='1.0' encoding='koi8-r'?><rss>", 44);
+			size_t used;
+
+			options.needs_feed = needs;
+			options.encoding.policy = policies[i];
+			s = transform_new(object, &m, &options);
+			CU_ASSERT_EQUAL(transform_start(s, &failure), TRANSFORM_OK);
+			while (piece.len < 5000)
+				bytes_add(&piece, "<a>text</a>", 11);
+			CU_ASSERT_EQUAL(transform_feed(s, piece.at, piece.len, &used, &failure), TRANSFORM_OK);
+			UNIT_ROW((object_phase(object) == OBJECT_WAITING) == (needs || policies[i] == POLICY_AUTO), "%s, %d", policy_name(policies[i]), needs);
+			transform_free(&s);
+			free(piece.at);
+			object_unref(&object);
+		}
+	http_msg_free(&m);
+}
+
+static void run_needing(void) { transforms_with_loop(needing_a_feed); }
+static void run_waiting(void) { transforms_with_loop(waiting_for_the_window); }
 static void run_untold(void) { transforms_with_loop(untold_gzip); }
 static void run_long_untold(void) { transforms_with_loop(long_untold_gzip); }
 static void run_bodies(void) { transforms_with_loop(bodies); }
@@ -318,4 +390,5 @@ static void run_unknown(void) { transforms_with_loop(unknown_coding); }
 static void run_long(void) { transforms_with_loop(long_bodies); }
 
 UNIT_SUITE(stage, { "bodies", run_bodies }, { "failures", run_failures }, { "unknown coding", run_unknown }, { "long bodies", run_long },
-    { "issue 30: untold gzip", run_untold }, { "long untold gzip", run_long_untold })
+    { "issue 30: untold gzip", run_untold }, { "long untold gzip", run_long_untold },
+    { "issue 32: needing a feed", run_needing }, { "issue 32: waiting for the window", run_waiting })

@@ -17,7 +17,7 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
 {
 	return a->kind == b->kind && a->policy == b->policy && !strcmp(a->path, b->path) && a->charset == b->charset &&
 	    a->literal == b->literal && same_text(a->named, b->named) && !strcmp(a->unknown, b->unknown) && same_text(a->was, b->was) &&
-	    a->extended == b->extended && a->error == b->error && a->reason == b->reason && a->outcome == b->outcome;
+	    a->feed == b->feed && a->extended == b->extended && a->error == b->error && a->reason == b->reason && a->outcome == b->outcome;
 }
 
 static void same_entry(const struct entry *a, const struct entry *b, const char *name)
@@ -30,7 +30,7 @@ static void same_entry(const struct entry *a, const struct entry *b, const char 
 	    "%s: kind", name);
 	UNIT_ROW(a->freshness.response_time == b->freshness.response_time && a->freshness.lifetime_s == b->freshness.lifetime_s &&
 	    a->freshness.initial_age_s == b->freshness.initial_age_s && a->freshness.swr_s == b->freshness.swr_s &&
-	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
+	    a->freshness.sie_s == b->freshness.sie_s && a->freshness.keep_s == b->freshness.keep_s && a->freshness.flags == b->freshness.flags, "%s: freshness", name);
 	if (!a->object || !b->object)
 		return;
 	ra = object_reported(a->object);
@@ -51,7 +51,7 @@ static const struct { const char *name; size_t len; } sizes[] = {
 };
 
 static const struct verdict verdicts[] = {
-	{ .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.1/decl", .charset = CS_UTF_8, .named = "utf-8", .was = "us-ascii" },
+	{ .kind = VERDICT_CHARSET, .policy = POLICY_AUTO, .path = "2.1/decl", .charset = CS_UTF_8, .named = "utf-8", .was = "us-ascii", .feed = true },
 	{ .kind = VERDICT_CHARSET, .policy = POLICY_ROME_LENIENT, .path = "2.0/1.2", .charset = CS_WINDOWS_1252, .literal = true,
 		.named = "iso-8859-1", .outcome = OUTCOME_OVERRIDE },
 	{ .kind = VERDICT_CHARSET, .policy = POLICY_FEEDPARSER, .path = "x", .charset = CS_KOI8_R, .named = "koi8-r", .extended = true },
