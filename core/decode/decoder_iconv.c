@@ -8,6 +8,7 @@
 #include <iconv.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/decode/decoder_impl.h"
 
@@ -152,4 +153,43 @@ size_t decoder_source_text(struct decoder_source *source, const uint8_t *bytes, 
 	 * writes it. */
 	iconv(source->cd, NULL, NULL, &rest, &rest_room);
 	return error == 0 ? (size_t)((uint8_t *)rest - out) : 0;
+}
+
+/* The lines are the texts of the codes from `at` on; the next one's has not ended. Gives its number. */
+static size_t texts_split(struct source_text texts[], size_t at, const uint8_t *line, const uint8_t *end)
+{
+	const uint8_t *feed;
+
+	for (; (feed = memchr(line, '\n', (size_t)(end - line))); line = feed + 1, at++) {
+		size_t len = (size_t)(feed - line);
+
+		texts[at].len = len <= sizeof texts->utf8 ? (uint8_t)len : 0;
+		memcpy(texts[at].utf8, line, texts[at].len);
+	}
+	return at;
+}
+
+void decoder_source_texts(struct decoder_source *source, const uint8_t *codes, size_t len, size_t count,
+    struct source_text texts[])
+{
+	uint8_t lines[SOURCE_CODES * (SOURCE_CODE_BYTES + 1)], out[SOURCE_CODES * sizeof *texts];
+	size_t at = 0;
+
+	assert(len <= SOURCE_CODE_BYTES && count <= SOURCE_CODES);
+	memset(texts, 0, count * sizeof *texts);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(lines + i * (len + 1), codes + i * len, len);
+		lines[i * (len + 1) + len] = '\n';
+	}
+	while (at < count) {
+		struct decoder_span s = { lines + at * (len + 1), lines + count * (len + 1), out, out + sizeof out };
+		int error = convert(source->cd, &s);
+
+		assert(error != E2BIG);
+		at = texts_split(texts, at, out, s.out);
+		if (error) {                   /* the code that stopped it has no text */
+			iconv(source->cd, NULL, NULL, NULL, NULL);
+			at++;
+		}
+	}
 }

@@ -67,6 +67,14 @@ struct decoder_source *decoder_source_open(enum charset);
 void decoder_source_close(struct decoder_source **);
 /* Writes exactly these bytes as UTF-8, at most `cap` of it; 0: they are not whole characters. */
 size_t decoder_source_text(struct decoder_source *, const uint8_t *bytes, size_t len, uint8_t *out, size_t cap);
+/* The same for count codes of len bytes each that stand one behind another: many times cheaper, as most of a call of
+ * iconv() is the call. Line feeds part the codes, so it is for sets in which that byte is one and trails nothing. */
+enum { SOURCE_CODES = 256, SOURCE_CODE_BYTES = 4 };
+struct source_text {
+	uint8_t len, utf8[15];
+};
+void decoder_source_texts(struct decoder_source *, const uint8_t *codes, size_t len, size_t count,
+    struct source_text texts[]);
 
 static inline size_t span_room(const struct decoder_span *s)
 {

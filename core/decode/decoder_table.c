@@ -190,28 +190,41 @@ static const struct layout *layout_of(enum charset cs)
 	return layout;
 }
 
-/* Sets the text of a code of one to four bytes, if iconv has one that is not ASCII. */
-static void text_from(struct decoder_source *source, const uint8_t *code, size_t code_len, struct double_text *text)
+/* Sets the text of a code, if iconv has one that is not ASCII. */
+static void text_set(struct double_text *text, const struct source_text *from)
 {
-	uint8_t utf8[16];
-	size_t len = decoder_source_text(source, code, code_len, utf8, sizeof utf8);
-
-	if (len >= 2 && len <= sizeof text->utf8)
-		memcpy(text->utf8, utf8, len);
+	if (from->len >= 2 && from->len <= sizeof text->utf8)
+		memcpy(text->utf8, from->utf8, from->len);
 }
 
-/* Fills in every pair of the layout; where prefix is not 0 that byte precedes each pair. */
+/* Fills in every pair of a lead; where prefix is not 0 that byte precedes each pair. */
+static void row_fill(struct double_text row[], const struct layout *layout, struct decoder_source *source,
+    uint8_t prefix, uint8_t lead)
+{
+	struct source_text texts[SOURCE_CODES];
+	uint8_t codes[SOURCE_CODES * 3], *p = codes;
+	size_t len = prefix ? 3 : 2, count = 0;
+
+	for (unsigned trail = 0x30; trail < 0x100; trail++) {
+		if (!in_range(layout->trail, trail))
+			continue;
+		if (prefix)
+			*p++ = prefix;
+		*p++ = lead;
+		*p++ = (uint8_t)trail;
+		count++;
+	}
+	decoder_source_texts(source, codes, len, count, texts);
+	for (size_t i = 0; i < count; i++)
+		text_set(&row[codes[i * len + len - 1]], &texts[i]);
+}
+
 static void plane_fill(struct double_plane *plane, const struct layout *layout, struct decoder_source *source,
     uint8_t prefix)
 {
 	for (unsigned lead = 0x80; lead < 0x100; lead++)
-		for (unsigned trail = 0x30; in_range(layout->lead, lead) && trail < 0x100; trail++) {
-			const uint8_t code[] = { prefix, (uint8_t)lead, (uint8_t)trail };
-			size_t skip = prefix ? 0 : 1;
-
-			if (in_range(layout->trail, trail))
-				text_from(source, code + skip, sizeof code - skip, &plane->text[lead - 0x80][trail]);
-		}
+		if (in_range(layout->lead, lead))
+			row_fill(plane->text[lead - 0x80], layout, source, prefix, (uint8_t)lead);
 }
 
 /* Adds rows 13 and 89 to 92 of JIS X 0208, the extensions of NEC and IBM (WHATWG index-jis0208.txt): glibc's EUC-JP
@@ -251,19 +264,34 @@ static const struct {
 	{ 39076, 10, 0xFE10 },
 };
 
+/* Fills in consecutive codes of four bytes. */
+static void four_fill(uint16_t four[], unsigned first, unsigned count, struct decoder_source *source)
+{
+	struct source_text texts[SOURCE_CODES];
+	uint8_t codes[SOURCE_CODES * 4];
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned pointer = first + i;
+
+		memcpy(codes + i * 4, (const uint8_t[]){ (uint8_t)(0x81 + pointer / 12600),
+			(uint8_t)(0x30 + pointer / 1260 % 10), (uint8_t)(0x81 + pointer / 10 % 126),
+			(uint8_t)(0x30 + pointer % 10) }, 4);
+	}
+	decoder_source_texts(source, codes, 4, count, texts);
+	for (unsigned i = 0; i < count; i++)
+		if (texts[i].len == 2 || texts[i].len == 3)
+			four[first + i] = (uint16_t)point_of(texts[i].utf8);
+}
+
 static bool add_four_bytes(struct double_table *table, struct decoder_source *source)
 {
 	table->four = calloc(GB18030_BASIC, sizeof *table->four);
 	if (!table->four)
 		return false;
-	for (unsigned pointer = 0; pointer < GB18030_BASIC; pointer++) {
-		const uint8_t code[] = { (uint8_t)(0x81 + pointer / 12600), (uint8_t)(0x30 + pointer / 1260 % 10),
-		    (uint8_t)(0x81 + pointer / 10 % 126), (uint8_t)(0x30 + pointer % 10) };
-		uint8_t text[8];
-		size_t len = decoder_source_text(source, code, sizeof code, text, sizeof text);
+	for (unsigned first = 0; first < GB18030_BASIC; first += SOURCE_CODES) {
+		unsigned left = GB18030_BASIC - first;
 
-		if (len == 2 || len == 3)
-			table->four[pointer] = (uint16_t)point_of(text);
+		four_fill(table->four, first, left < SOURCE_CODES ? left : SOURCE_CODES, source);
 	}
 	for (size_t i = 0; i < sizeof four_overlay / sizeof four_overlay[0]; i++)
 		for (unsigned k = 0; k < four_overlay[i].count; k++)
@@ -277,10 +305,12 @@ static bool double_fill(struct double_table *table, enum charset cs, bool litera
 
 	for (unsigned byte = 0x80; byte < 0x100; byte++) {
 		const uint8_t code = (uint8_t)byte;
+		struct source_text text = { 0 };
 
 		table->lead[byte - 0x80] = in_range(layout->lead, byte);
 		if (byte >= layout->single.min && byte <= layout->single.max)
-			text_from(source, &code, 1, &table->single[byte - 0x80]);
+			decoder_source_texts(source, &code, 1, 1, &text);
+		text_set(&table->single[byte - 0x80], &text);
 	}
 	plane_fill(&table->pair, layout, source, 0);
 	for (size_t i = 0; i < OVERLAY_COUNT; i++)
