@@ -20,6 +20,8 @@ void failure_set(struct failure *f, enum failure_kind error, const char *fmt, ..
 
 	f->error = error;
 	f->retry_after_s = 0;
+	f->before = FAILURE_NONE;
+	f->received_status = 0;
 	va_start(ap, fmt);
 	vsnprintf(f->details, sizeof f->details, fmt, ap);
 	va_end(ap);
@@ -46,4 +48,11 @@ bool failure_refuses(enum failure_kind e)
 int failure_status(enum failure_kind e)
 {
 	return failures[e].status;
+}
+
+int failure_answer_status(const struct failure *f)
+{
+	if (f->received_status)
+		return f->received_status;
+	return failure_status(f->before ? f->before : f->error);
 }

@@ -20,6 +20,8 @@ struct failure {
 	enum failure_kind error;
 	char details[FAILURE_DETAILS_MAX];   /* printable ASCII without quotes or backslashes; "" for none */
 	unsigned retry_after_s;            /* for the answer's Retry-After; 0: none */
+	enum failure_kind before;          /* behind a pause: the failure that began it; NONE: a status did */
+	int received_status;               /* the status that began the pause; 0: none */
 };
 
 /* details: as by printf; quotes, backslashes and anything that is not printable ASCII become '?'. */
@@ -28,6 +30,8 @@ void failure_set(struct failure *, enum failure_kind, const char *fmt, ...) __at
 const char *failure_token(enum failure_kind);
 const char *failure_text(enum failure_kind);
 int failure_status(enum failure_kind);
+/* The status of the answer to the client. */
+int failure_answer_status(const struct failure *);
 /* Whether utfeed refused the destination before it connected. */
 bool failure_refuses(enum failure_kind);
 

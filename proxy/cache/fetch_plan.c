@@ -6,14 +6,39 @@
 #include "proxy/cache/gateway.h"
 #include "proxy/cache/request_head.h"
 #include "proxy/http/etag.h"
+#include "proxy/net/loop.h"
 #include "proxy/object/learned.h"
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
 #include "proxy/settings/tls_set.h"
 
-uint64_t fetch_plan_interval_ms(const struct request_context *ctx, const struct target *target)
+struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)
 {
-	return target->mode == TARGET_ROUTE ? 0 : ctx->conf->min_interval_ms;
+	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
+}
+
+struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct target *target)
+{
+	bool route = target->mode == TARGET_ROUTE;
+
+	return (struct backoff_terms){ .pauses = target->route->pause,
+		.way = route ? settings_identity(ctx->settings, target->route) : 0,
+		.url_interval_ms = route ? 0 : ctx->conf->min_interval_ms };
+}
+
+bool fetch_plan_waits(const struct request_context *ctx, const struct request *request, const struct target *target,
+    struct slice url, struct failure *failure)
+{
+	struct parent_rules parents;
+	struct backoff_terms terms;
+	struct backoff_request r = { .url = url, .changes = !request_reads(request) };
+
+	if (backoff_is_idle(ctx->backoff))
+		return false;
+	parents = fetch_plan_parents(ctx->conf, target->route);
+	terms = fetch_plan_terms(ctx, target);
+	r.parent = parent_number(parent_choose(&parents, &target->to));
+	return backoff_waits(ctx->backoff, &r, &terms, loop_now_ms(ctx->loop), failure);
 }
 
 bool fetch_plan_caches(const struct request *request, const struct target *target)
@@ -30,11 +55,6 @@ static struct normalise_options plan_encoding(const struct request_context *ctx,
 	    .sniff_bytes = ctx->conf->sniff_bytes,
 		.repairs = route->repair, .characters = route->characters,
 		.output = route->output, .on_error = route->on_error, .memory = learned_memory(ctx->learned) };
-}
-
-struct parent_rules fetch_plan_parents(const struct conf *conf, const struct conf_route *route)
-{
-	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
 }
 
 /* Has the body's URLs lead through the gateway where they are to. -1: out of memory. */
@@ -94,8 +114,10 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 			.max_header_bytes = conf->max_header_bytes,
 			.max_header_fields = (size_t)conf->max_header_fields,
 			.max_connections = (size_t)conf->origin_connections, .queue_timeout_ms = conf->queue_timeout_ms,
-			.min_interval_ms = fetch_plan_interval_ms(ctx, target),
 		},
+		.terms = fetch_plan_terms(ctx, target),
+		.credentials = (target->cookies && request->cookies) ||
+			(target->authorization && request->authorization),
 		.stage = {
 			.loop = ctx->loop, .id = ctx->id,
 			.normalise = route->normalise && reads,

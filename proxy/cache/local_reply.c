@@ -40,6 +40,8 @@ struct object *local_reply_failed(const struct request_context *ctx, const struc
 	size_t len;
 
 	text_printf(&t, "Proxy-Status: %s; error=%s", ctx->conf->via, failure_token(f->error));
+	if (f->received_status)
+		text_printf(&t, "; received-status=%d", f->received_status);
 	if (f->details[0])
 		text_printf(&t, "; details=\"%s\"", f->details);
 	text_puts(&t, "\r\n");
@@ -47,11 +49,11 @@ struct object *local_reply_failed(const struct request_context *ctx, const struc
 		text_printf(&t, "Retry-After: %u\r\n", f->retry_after_s);
 	text_add(&t, "", 1);
 	if ((fields = text_take(&t, &len)))
-		o = local_reply(ctx, failure_status(f->error), fields, failure_text(f->error), f->details);
+		o = local_reply(ctx, failure_answer_status(f), fields, failure_text(f->error), f->details);
 	if (o)
 		*object_report(o) = *report;
 	free(fields);
-	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, failure_status(f->error) >= 500);
+	stats_add(loop_stats(ctx->loop), STAT_RESPONSES_ERROR, failure_answer_status(f) >= 500);
 	return o;
 }
 

@@ -457,7 +457,6 @@ void lookup_free(struct lookup *l)
 	lookup_enter(l, LOOKUP_NEW);
 	target_free(&l->target);
 	object_unref(&l->object);
-	object_unref(&l->pause);
 	object_head_unref(&l->head);
 	entry_unref(&l->found);
 	entry_unref(&l->entry);

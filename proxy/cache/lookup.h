@@ -84,8 +84,6 @@ struct lookup {
 	unsigned others;
 	unsigned leaves;               /* cache_in_flight_ends() when the stores were asked */
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
-	/* the answer while the origin is not to be asked (backoff); NULL: it may be asked */
-	struct object *pause;
 	struct cache_status status;
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */
 	struct entry *entry;           /* the entry to validate */

@@ -28,20 +28,31 @@ static struct object *lookup_join(struct lookup *l)
 	return NULL;
 }
 
+/* Whether the origin is not to be asked now. The fetch asks again before each of its own requests. */
+static bool lookup_has_to_wait(struct lookup *l, struct failure *f)
+{
+	return fetch_plan_waits(l->ctx, l->request, &l->target, (struct slice){ l->key, l->url_len }, f);
+}
+
 /* The origin is not to be asked now. A stored response answers if it might answer while the origin cannot be reached
  * (RFC 9111 section 4.2.4). */
-static enum lookup_step lookup_pause(struct lookup *l)
+static enum lookup_step lookup_pause(struct lookup *l, const struct failure *f)
 {
 	struct entry_clock clock;
 
-	if (lookup_has_kept(l))
+	stats_add(loop_stats(l->ctx->loop), STAT_BACKOFF_REFUSALS, 1);
+	if (lookup_has_kept(l)) {
+		stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
 		return lookup_kept(l);
+	}
 	if (l->entry) {
 		clock = lookup_entry_clock(l, l->entry);
-		if (freshness_if_error(&l->entry->freshness, l->cc, clock.now))
+		if (freshness_if_error(&l->entry->freshness, l->cc, clock.now)) {
+			stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
 			return lookup_hit(l, l->entry, &clock);
+		}
 	}
-	l->object = object_ref(l->pause);
+	l->object = local_reply_failure(l->ctx, f);
 	return LOOKUP_DELIVER;
 }
 
@@ -59,8 +70,10 @@ static bool lookup_finds_again(struct lookup *l)
 
 enum lookup_step lookup_step_collapse(struct lookup *l)
 {
-	if (l->pause)
-		return lookup_pause(l);
+	struct failure f;
+
+	if (lookup_has_to_wait(l, &f))
+		return lookup_pause(l, &f);
 	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
 		l->object =
 		    local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
@@ -127,6 +140,7 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 {
 	struct request anybody = *l->request;
 	struct text sent = { 0 };
+	struct failure f;
 	struct object *o;
 	size_t open;
 	struct http_msg m;
@@ -134,7 +148,7 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 
 	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
 	o = cache_in_flight_join(l->ctx->cache, &l->busy);
-	if (!o && !l->pause && !request_head_for_anybody(&m, l->request->msg)) {
+	if (!o && !lookup_has_to_wait(l, &f) && !request_head_for_anybody(&m, l->request->msg)) {
 		anybody.msg = &m;
 		anybody.says = (struct cache_control){ 0 };
 		open = request_head_sent(&sent, &m, &l->target);
@@ -154,7 +168,7 @@ void lookup_refresh_ahead(struct lookup *l, struct entry *e, int64_t now)
 	uint32_t spread;
 
 	if (!route->refresh_hot || !entry_is_hot(e, (unsigned)route->refresh_hot) ||
-	    !freshness_ends_soon(&e->freshness, now, 0) || l->pause ||
+	    !freshness_ends_soon(&e->freshness, now, 0) ||
 	    (l->target.authorization && l->request->authorization))
 		return;
 	spread = (uint32_t)(hash_xx64(e->key, e->key_len) + (uint64_t)e->freshness.response_time);

@@ -18,7 +18,6 @@
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
 #include "proxy/net/loop.h"
-#include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch.h"
 #include "proxy/settings/settings.h"
 
@@ -143,19 +142,6 @@ static void dispatch_fetch(const struct request_context *ctx, struct lookup *l, 
 		dispatch_relay(ctx, l, &r, reads, (struct slice){ l->memory->key.bytes, l->memory->key.len });
 }
 
-/* The answer while the origin must not be asked: it asked for a pause, or was asked for this URL just before. NULL: it
- * may be asked now. The fetch checks again before each of its own requests; checking here saves the connection. */
-static struct object *dispatch_pause(const struct request_context *ctx, const struct target *target, const char *url)
-{
-	struct failure f;
-
-	if (backoff_is_idle(ctx->backoff) ||
-	    !backoff_waits(ctx->backoff, url, loop_now_ms(ctx->loop), fetch_plan_interval_ms(ctx, target), &f))
-		return NULL;
-	stats_add(loop_stats(ctx->loop), STAT_BACKOFF_REFUSALS, 1);
-	return local_reply_failure(ctx, &f);
-}
-
 static void dispatch_to_target(const struct request_context *ctx, struct lookup *l, const struct request *request,
     const struct requester *who, struct object *body)
 {
@@ -182,12 +168,6 @@ static void dispatch_to_target(const struct request_context *ctx, struct lookup 
 	text_add(url, "", 1);
 	if (url->failed)
 		return;
-	l->pause = dispatch_pause(ctx, target, url->bytes);
-	if (l->pause && !fetch_plan_caches(request, target)) {
-		l->object = l->pause;
-		l->pause = NULL;
-		return;
-	}
 	l->url_len = --url->len;
 	dispatch_fetch(ctx, l, request, (enum policy)policy, body);
 }

@@ -1,104 +1,48 @@
-/* Remembering URLs so as not to ask for them too often; see backoff.h. A URL for which there is no memory is simply not
+/* Remembering origins so as not to ask them too often; see backoff.h. What there is no memory for is simply not
  * remembered. */
 #include "proxy/origin/backoff.h"
 
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
+#include "conf/cidr.h"
+#include "conf/url.h"
 #include "proxy/base/hash.h"
-#include "proxy/base/http_date.h"
+#include "proxy/origin/backoff_table.h"
 
-enum { BACKOFF_BUCKETS = 4096 };
-
-struct backoff_url {
-	LIST_ENTRY(backoff_url) link;
-	TAILQ_ENTRY(backoff_url) age;
-	uint64_t hash, asked_ms, not_before_ms;
-	int status;
-	char url[];
-};
+/* How long after the end of a pause the next one is still twice as long, and an interval is remembered. */
+static const uint64_t backoff_memory_ms = 24 * 3600 * 1000;
 
 struct backoff {
-	atomic_size_t n;               /* changes under the lock; 0 can be seen without it: no URL is remembered */
+	atomic_size_t n;               /* changes under the lock; 0 can be seen without it: nothing is remembered */
 	pthread_mutex_t lock;          /* guards what follows */
-	TAILQ_HEAD(backoff_ages, backoff_url) ages;      /* least recently used first */
-	LIST_HEAD(, backoff_url) buckets[BACKOFF_BUCKETS];
+	size_t tidied;                 /* the bucket that was looked through last */
+	struct backoff_table urls, hosts;
 };
 
 struct backoff *backoff_new(void)
 {
 	struct backoff *p = calloc(1, sizeof *p);
 
-	if (!p)
-		return NULL;
-	pthread_mutex_init(&p->lock, NULL);
-	TAILQ_INIT(&p->ages);
+	if (p)
+		pthread_mutex_init(&p->lock, NULL);
 	return p;
-}
-
-static void backoff_forget(struct backoff *p, struct backoff_url *u)
-{
-	LIST_REMOVE(u, link);
-	TAILQ_REMOVE(&p->ages, u, age);
-	p->n--;
-	free(u);
 }
 
 void backoff_free(struct backoff **pp)
 {
 	if (!*pp)
 		return;
-	while (!TAILQ_EMPTY(&(*pp)->ages))
-		backoff_forget(*pp, TAILQ_FIRST(&(*pp)->ages));
+	backoff_table_clear(&(*pp)->urls);
+	backoff_table_clear(&(*pp)->hosts);
 	pthread_mutex_destroy(&(*pp)->lock);
 	free(*pp);
 	*pp = NULL;
-}
-
-static struct backoff_url *backoff_find(struct backoff *p, const char *url, bool make)
-{
-	size_t len = strlen(url) + 1;
-	uint64_t hash = hash_keyed(url, len);
-	struct backoff_url *u;
-
-	LIST_FOREACH(u, &p->buckets[hash % BACKOFF_BUCKETS], link)
-		if (u->hash == hash && !strcmp(u->url, url))
-			break;
-	if (u) {
-		TAILQ_REMOVE(&p->ages, u, age);
-		TAILQ_INSERT_TAIL(&p->ages, u, age);
-		return u;
-	}
-	if (!make || !(u = calloc(1, sizeof *u + len)))
-		return NULL;
-	u->hash = hash;
-	memcpy(u->url, url, len);
-	LIST_INSERT_HEAD(&p->buckets[hash % BACKOFF_BUCKETS], u, link);
-	TAILQ_INSERT_TAIL(&p->ages, u, age);
-	if (++p->n > BACKOFF_URLS_MAX)
-		backoff_forget(p, TAILQ_FIRST(&p->ages));
-	return u;
-}
-
-static bool url_waits(const struct backoff_url *u, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
-{
-	uint64_t until = u ? u->not_before_ms : 0;
-	bool paused = until > now_ms;
-
-	if (u && min_interval_ms && u->asked_ms && u->asked_ms + min_interval_ms > until)
-		until = u->asked_ms + min_interval_ms;
-	if (until <= now_ms)
-		return false;
-	if (paused)
-		failure_set(failure, u->status == 429 ? FAILURE_PAUSE_429 : FAILURE_PAUSE_503,
-		    "the origin asked for a pause");
-	else
-		failure_set(failure, FAILURE_ASKED_TOO_SOON, "asked too soon again");
-	failure->retry_after_s = (unsigned)((until - now_ms + 999) / 1000);
-	return true;
 }
 
 bool backoff_is_idle(const struct backoff *p)
@@ -106,62 +50,347 @@ bool backoff_is_idle(const struct backoff *p)
 	return !atomic_load_explicit(&p->n, memory_order_relaxed);
 }
 
-bool backoff_waits(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms,
+static void backoff_enter(struct backoff *p)
+{
+	pthread_mutex_lock(&p->lock);
+}
+
+static void backoff_exit(struct backoff *p)
+{
+	atomic_store_explicit(&p->n, p->urls.n + p->hosts.n, memory_order_relaxed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- entries ---- */
+
+/* A host as it is remembered: scheme, name and port in one spelling; bare: the name. */
+struct backoff_host {
+	char text[URL_MAX_HOST + 64];
+	struct slice name, bare;
+};
+
+/* An IPv6 address is written as inet_ntop() writes it, and a name without the dot of the root. */
+static void backoff_host_of(struct backoff_host *h, struct slice url)
+{
+	size_t scheme = url.len > 5 && url.at[4] == 's' ? 8 : 7, from = scheme, end = from, to;
+	char *at = h->text;
+	struct ip ip;
+
+	while (end < url.len && url.at[end] != '/')
+		end++;
+	to = from;
+	if (from < end && url.at[from] == '[') {
+		while (to < end && url.at[to] != ']')
+			to++;
+		from++;
+	} else
+		while (to < end && url.at[to] != ':')
+			to++;
+	at += snprintf(at, 9, "%.*s", (int)scheme, url.at);
+	if (to > from && ip_parse(url.at + from, to - from, &ip))
+		inet_ntop(ip.ipv6 ? AF_INET6 : AF_INET, ip.bytes, at, INET6_ADDRSTRLEN);
+	else
+		snprintf(at, URL_MAX_HOST + 1, "%.*s", (int)(to - from), url.at + from);
+	h->bare = (struct slice){ at, strlen(at) };
+	for (size_t i = 0; i < h->bare.len; i++)
+		at[i] = (char)tolower((unsigned char)at[i]);
+	h->bare.len -= h->bare.len > 1 && at[h->bare.len - 1] == '.';
+	to += to < end && url.at[to] == ']';
+	snprintf(at + h->bare.len, 8, "%.*s", (int)(end - to), url.at + to);
+	h->name = (struct slice){ h->text, strlen(h->text) };
+}
+
+static struct backoff_entry *backoff_host_entry(struct backoff *p, const struct backoff_request *r, bool make)
+{
+	struct backoff_entry *e;
+	struct backoff_host h;
+
+	backoff_host_of(&h, r->url);
+	e = backoff_table_find(&p->hosts, h.name, r->parent);
+	return e || !make ? e : backoff_table_add(&p->hosts, h.name, r->parent, h.bare);
+}
+
+static struct backoff_entry *backoff_url_entry(struct backoff *p, const struct backoff_request *r,
+    const struct backoff_terms *terms, bool make)
+{
+	struct backoff_entry *e = backoff_table_find(&p->urls, r->url, terms->way);
+	struct backoff_host h;
+
+	if (e || !make)
+		return e;
+	backoff_host_of(&h, r->url);
+	return backoff_table_add(&p->urls, r->url, terms->way, h.bare);
+}
+
+static void backoff_tidy(struct backoff_table *t, size_t bucket, uint64_t now_ms)
+{
+	struct backoff_entry *e, *next;
+
+	for (e = LIST_FIRST(&t->buckets[bucket]); e; e = next) {
+		next = LIST_NEXT(e, link);
+		if (e->until_ms + backoff_memory_ms <= now_ms && e->asked_ms + backoff_memory_ms <= now_ms &&
+		    e->other_until_ms <= now_ms)
+			backoff_table_forget(t, e);
+	}
+}
+
+/* Each call looks through one bucket for what is too long ago to count. */
+static void backoff_tidy_some(struct backoff *p, uint64_t now_ms)
+{
+	p->tidied = (p->tidied + 1) % BACKOFF_BUCKETS;
+	backoff_tidy(&p->urls, p->tidied, now_ms);
+	backoff_tidy(&p->hosts, p->tidied, now_ms);
+}
+
+/* ---- asking ---- */
+
+/* Until when a request waits, and for which entry; NULL: it does not. */
+struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; bool interval; };
+
+static void backoff_wait_longer(struct backoff_wait *w, struct backoff_entry *e, uint64_t until_ms, bool interval)
+{
+	if (until_ms > w->until_ms)
+		*w = (struct backoff_wait){ until_ms, e, interval };
+}
+
+static bool backoff_keeps(const struct backoff_request *r, const struct backoff_entry *e)
+{
+	return e && e->until_ms && (!r->changes || e->asked_for);
+}
+
+/* Until its end a pause holds for all, and then until it is known what came of the first request behind it. */
+static void backoff_wait_for(struct backoff_wait *w, const struct backoff_request *r, struct backoff_entry *e,
+    uint64_t now_ms)
+{
+	if (!backoff_keeps(r, e))
+		return;
+	if (e->until_ms > now_ms)
+		backoff_wait_longer(w, e, e->until_ms, false);
+	else if (e->probe && e->probe != r->id)
+		backoff_wait_longer(w, e, e->probe_until_ms, false);
+}
+
+static void backoff_probe(const struct backoff_request *r, struct backoff_entry *e, uint64_t now_ms)
+{
+	if (!backoff_keeps(r, e) || r->changes)
+		return;
+	e->probe = r->id;
+	e->probe_until_ms = now_ms + BACKOFF_PROBE_MS;
+}
+
+static void backoff_explain(const struct backoff_wait *w, uint64_t now_ms, struct failure *f)
+{
+	const struct backoff_entry *e = w->e;
+	const enum failure_kind why = (enum failure_kind)e->why;
+
+	if (w->interval)
+		failure_set(f, FAILURE_ASKED_TOO_SOON, "asked too soon again");
+	else if (e->asked_for)
+		failure_set(f, FAILURE_PAUSED, "the origin asked for a pause");
+	else if (e->status)
+		failure_set(f, FAILURE_PAUSED, "the origin answered %d", (int)e->status);
+	else
+		failure_set(f, FAILURE_PAUSED, "%s", failure_token(why));
+	if (!w->interval) {
+		f->received_status = e->status;
+		f->before = why;
+	}
+	f->retry_after_s = (unsigned)((w->until_ms - now_ms + 999) / 1000);
+}
+
+/* Whether the request has to wait. make: if not, it is made now. */
+static bool backoff_judge(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, bool make, struct failure *failure)
+{
+	struct backoff_entry *host = terms->pauses ? backoff_host_entry(p, r, false) : NULL;
+	struct backoff_entry *url = backoff_url_entry(p, r, terms, make && terms->url_interval_ms);
+	struct backoff_wait w = { .until_ms = now_ms };
+
+	if (terms->pauses) {
+		backoff_wait_for(&w, r, host, now_ms);
+		backoff_wait_for(&w, r, url, now_ms);
+	}
+	if (url && url->asked_ms && terms->url_interval_ms)
+		backoff_wait_longer(&w, url, url->asked_ms + terms->url_interval_ms, true);
+	if (w.e) {
+		w.e->saved++;
+		backoff_explain(&w, now_ms, failure);
+		return true;
+	}
+	if (make && terms->pauses) {
+		backoff_probe(r, host, now_ms);
+		backoff_probe(r, url, now_ms);
+	}
+	if (make && url && terms->url_interval_ms)
+		url->asked_ms = now_ms;
+	return false;
+}
+
+bool backoff_waits(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, struct failure *failure)
+{
+	bool waits;
+
+	if (backoff_is_idle(p))
+		return false;
+	backoff_enter(p);
+	waits = backoff_judge(p, r, terms, now_ms, false, failure);
+	backoff_exit(p);
+	return waits;
+}
+
+bool backoff_ask(struct backoff *p, struct backoff_request *r, const struct backoff_terms *terms, uint64_t now_ms,
     struct failure *failure)
 {
-	bool waits;
+	bool waits = false;
 
-	pthread_mutex_lock(&p->lock);
-	waits = url_waits(backoff_find(p, url, false), now_ms, min_interval_ms, failure);
-	pthread_mutex_unlock(&p->lock);
-	return waits;
-}
-
-bool backoff_ask(struct backoff *p, const char *url, uint64_t now_ms, uint64_t min_interval_ms, struct failure *failure)
-{
-	struct backoff_url *u;
-	bool waits;
-
-	if (!min_interval_ms && backoff_is_idle(p))
-		return false;
-	pthread_mutex_lock(&p->lock);
-	u = backoff_find(p, url, min_interval_ms);
-	waits = url_waits(u, now_ms, min_interval_ms, failure);
-	if (u && !waits)
-		u->asked_ms = now_ms;
-	pthread_mutex_unlock(&p->lock);
-	return waits;
-}
-
-/* The seconds of Retry-After, which is delay-seconds or a date (RFC 9110 section 10.2.3); -1: neither. */
-static int64_t retry_after_seconds(struct slice s, int64_t wall_s)
-{
-	int64_t n = 0;
-	size_t i = 0;
-
-	s = slice_trim(s);
-	for (; i < s.len && s.at[i] >= '0' && s.at[i] <= '9'; i++)
-		n = n * 10 + (s.at[i] - '0') > BACKOFF_WAIT_MAX_S ? BACKOFF_WAIT_MAX_S : n * 10 + (s.at[i] - '0');
-	if (s.len && i == s.len)
-		return n;
-	if (!http_date_read(s, wall_s, &n))
-		return -1;
-	n -= wall_s;
-	return n < 0 ? 0 : n > BACKOFF_WAIT_MAX_S ? BACKOFF_WAIT_MAX_S : n;
-}
-
-void backoff_told(struct backoff *p, const char *url, uint64_t now_ms, int64_t wall_s, int status,
-    struct slice retry_after)
-{
-	int64_t seconds = status == 429 || status == 503 ? retry_after_seconds(retry_after, wall_s) : -1;
-	struct backoff_url *u;
-
-	if (seconds <= 0 && backoff_is_idle(p))
-		return;
-	pthread_mutex_lock(&p->lock);
-	if ((u = backoff_find(p, url, seconds > 0))) {
-		u->not_before_ms = seconds > 0 ? now_ms + (uint64_t)seconds * 1000 : 0;
-		u->status = status;
+	if (terms->url_interval_ms || !backoff_is_idle(p)) {
+		backoff_enter(p);
+		backoff_tidy_some(p, now_ms);
+		waits = backoff_judge(p, r, terms, now_ms, true, failure);
+		backoff_exit(p);
 	}
-	pthread_mutex_unlock(&p->lock);
+	if (!waits)
+		r->asked_ms = now_ms;
+	return waits;
+}
+
+/* ---- what came of it ---- */
+
+/* Whether the request was sent before the pause began, so that it tells nothing new. */
+static bool backoff_is_late(const struct backoff_entry *e, const struct backoff_request *r)
+{
+	return e->until_ms && r->asked_ms <= e->began_ms;
+}
+
+/* Twice the time before, less up to a quarter of it: clients that saw one failure do not come back at once. */
+static uint64_t backoff_doubled_ms(struct backoff_entry *e, uint64_t now_ms)
+{
+	uint64_t wait = (uint64_t)BACKOFF_FIRST_S * 1000 << e->doublings, most = (uint64_t)BACKOFF_HOST_MAX_S * 1000;
+
+	if (wait < most)
+		e->doublings++;
+	else
+		wait = most;
+	return wait - hash_fold(e->hash, now_ms) % (wait / 4);
+}
+
+/* True: a pause begins. */
+static bool backoff_pause(struct backoff_entry *e, const struct backoff_request *r, uint64_t now_ms,
+    struct backoff_cause cause, uint64_t seconds, uint64_t most_s)
+{
+	uint64_t asked_ms = (seconds < most_s ? seconds : most_s) * 1000;
+
+	if (backoff_is_late(e, r)) {
+		if (now_ms + asked_ms > e->until_ms)
+			e->until_ms = now_ms + asked_ms;
+		return false;
+	}
+	if (e->until_ms && !e->proven)
+		backoff_table_prove(e);
+	e->asked_for = seconds;
+	e->why = (uint8_t)cause.why;
+	e->status = (uint16_t)cause.status;
+	e->began_ms = now_ms;
+	e->until_ms = now_ms + (seconds ? asked_ms : backoff_doubled_ms(e, now_ms));
+	e->probe = 0;
+	return true;
+}
+
+bool backoff_pause_url(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
+{
+	struct backoff_entry *e;
+	bool begins;
+
+	backoff_enter(p);
+	e = backoff_url_entry(p, r, terms, true);
+	begins = e && backoff_pause(e, r, now_ms, cause, seconds, BACKOFF_URL_MAX_S);
+	backoff_exit(p);
+	return begins;
+}
+
+bool backoff_pause_host(struct backoff *p, const struct backoff_request *r, uint64_t now_ms,
+    struct backoff_cause cause, uint32_t seconds)
+{
+	struct backoff_entry *e;
+	bool begins;
+
+	backoff_enter(p);
+	e = backoff_host_entry(p, r, true);
+	begins = e && backoff_pause(e, r, now_ms, cause, seconds, BACKOFF_HOST_MAX_S);
+	backoff_exit(p);
+	return begins;
+}
+
+bool backoff_pause_busy(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
+{
+	uint64_t said = hash_keyed(r->url.at, r->url.len);
+	struct backoff_entry *url, *host;
+	bool begins;
+
+	backoff_enter(p);
+	url = backoff_url_entry(p, r, terms, true);
+	host = backoff_host_entry(p, r, true);
+	begins = url && backoff_pause(url, r, now_ms, cause, seconds, BACKOFF_URL_MAX_S);
+	if (host && host->other_until_ms > now_ms && host->other != said)
+		backoff_pause(host, r, now_ms, cause, seconds, BACKOFF_HOST_MAX_S);
+	else if (host && url) {
+		host->other = said;
+		host->other_until_ms = url->until_ms;
+	}
+	backoff_exit(p);
+	return begins;
+}
+
+/* Ends the pause of an entry and what it would make of the next one. */
+static void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_ms)
+{
+	if (!e->asked_ms && e->other_until_ms <= now_ms) {
+		backoff_table_forget(t, e);
+		return;
+	}
+	e->until_ms = e->began_ms = e->probe = 0;
+	e->doublings = 0;
+}
+
+void backoff_url_works(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+{
+	struct backoff_entry *e;
+
+	if (backoff_is_idle(p))
+		return;
+	backoff_enter(p);
+	if ((e = backoff_url_entry(p, r, terms, false)) && !backoff_is_late(e, r))
+		backoff_end(&p->urls, e, r->asked_ms);
+	backoff_exit(p);
+}
+
+void backoff_host_works(struct backoff *p, const struct backoff_request *r)
+{
+	struct backoff_entry *e;
+
+	if (backoff_is_idle(p))
+		return;
+	backoff_enter(p);
+	if ((e = backoff_host_entry(p, r, false)) && !backoff_is_late(e, r))
+		backoff_end(&p->hosts, e, r->asked_ms);
+	backoff_exit(p);
+}
+
+static void backoff_probed(struct backoff_entry *e, const struct backoff_request *r)
+{
+	if (e && e->probe == r->id)
+		e->probe = 0;
+}
+
+void backoff_leave(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms)
+{
+	if (backoff_is_idle(p))
+		return;
+	backoff_enter(p);
+	backoff_probed(backoff_host_entry(p, r, false), r);
+	backoff_probed(backoff_url_entry(p, r, terms, false), r);
+	backoff_exit(p);
 }

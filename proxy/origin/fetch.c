@@ -9,7 +9,6 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/log.h"
 #include "proxy/base/url_secrets.h"
-#include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch_internal.h"
 #include "proxy/origin/fetch_record.h"
 #include "proxy/settings/settings.h"
@@ -183,6 +182,7 @@ void fetch_end(struct fetch *f)
 	fetch_enter(f, FETCH_ENDED);
 	fetch_end_hooks(f);
 	fetch_leave_alone(f);
+	fetch_tell_left(f);
 	transform_free(&f->stage);
 	lease_end(&f->lease, &f->conn, f->reusable);
 	loop_disarm(fetch_loop(f), &f->timer);
@@ -212,6 +212,7 @@ void fetch_fail(struct fetch *f)
 	if (!failure_refuses(f->failure.error))     /* already counted as destinations_refused */
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
+	fetch_tell_failed(f);
 	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
 	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
 		object_fail(f->object, &f->failure);
@@ -316,15 +317,10 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
-	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
-	 * choice. */
-	if (backoff_ask(f->pool->backoff, f->url.bytes, loop_now_ms(fetch_loop(f)),
-	    f->retried || f->elsewhere || f->unconditional || f->trail.n ? 0 : f->request.limits.min_interval_ms,
-	    &f->failure)) {
-		f->reusable = true;
-		fetch_fail(f);
+	f->reusable = true;
+	if (fetch_has_to_wait(f, true))
 		return;
-	}
+	f->reusable = false;
 	fetch_enter(f, FETCH_HEAD);
 	if (f->request.record)                 /* an address as text takes time to make */
 		fetch_record_address(f->request.record, conn_peer(conn));
@@ -442,6 +438,8 @@ void fetch_connect(struct fetch *f)
 	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);
+	if (fetch_has_to_wait(f, false))
+		return;
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
 }

@@ -13,12 +13,12 @@
 #include "proxy/http/redirect.h"
 #include "proxy/object/object.h"
 #include "proxy/object/transform.h"
+#include "proxy/origin/backoff.h"
 #include "proxy/settings/parent.h"
 
 struct fetch_record;
 struct guard;
 struct loop;
-struct backoff;
 struct pool;
 struct settings;
 struct tls_context;
@@ -31,8 +31,6 @@ struct fetch_limits {
 	size_t max_header_bytes, max_header_fields;
 	size_t max_connections;        /* to this origin at a time; 0: no limit */
 	uint64_t queue_timeout_ms;     /* the longest wait for a connection */
-	/* the least time between two requests for one URL, except those that redirects lead to; 0: any */
-	uint64_t min_interval_ms;
 };
 
 enum fetch_choice {
@@ -100,6 +98,9 @@ struct fetch_request {
 	struct redirect_rules redirects;
 	/* statuses that speak of the connection (408, 421) are tried once more on another one */
 	bool elsewhere;
+	/* its interval counts for the URL where the fetch begins, and not for those that redirects lead to */
+	struct backoff_terms terms;
+	bool credentials;              /* the client's own go along: a refusal is meant for that client */
 	bool jar;                      /* cookies that redirects set go along with the requests that follow */
 	struct transform_options stage;
 	struct fetch_limits limits;

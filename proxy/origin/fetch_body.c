@@ -18,6 +18,7 @@ static void fetch_finish_as(struct fetch *f, enum transform_result r)
 		fetch_fail(f);
 		return;
 	}
+	fetch_tell_done(f);
 	log_step(&f->request.id, "fetch: done, %llu bytes of body", (unsigned long long)f->received);
 	if (f->hooks.done && !f->over_long)
 		f->hooks.done(f->hooks.arg, f->object);

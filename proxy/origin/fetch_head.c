@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "proxy/base/bodies.h"
-#include "proxy/origin/backoff.h"
 #include "proxy/origin/fetch_record.h"
 
 enum { FETCH_INTERIMS_MAX = 16 };
@@ -23,6 +22,7 @@ static int fetch_redirect(struct fetch *f, bool same_origin)
 {
 	bool keep = fetch_skip_body(f);
 
+	fetch_tell_moved(f);
 	lease_end(&f->lease, &f->conn, keep);
 	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
 	log_step(&f->request.id, "fetch: redirected%s", same_origin ? "" : " to another origin");
@@ -73,6 +73,7 @@ static int fetch_ask_hooks(struct fetch *f)
 	case FETCH_GO_ON:
 		return 0;
 	case FETCH_ANSWERED:
+		fetch_tell_kept(f);
 		return fetch_head_fetch_leave(f);
 	case FETCH_UNCONDITIONAL:
 		return fetch_unconditionally(f);
@@ -131,8 +132,7 @@ static int fetch_start_body(struct fetch *f)
 		fetch_fail_as(f, FAILURE_PARENT_CREDENTIALS, "parent proxy: status 407");
 		return -1;
 	}
-	backoff_told(f->pool->backoff, f->url.bytes, loop_now_ms(fetch_loop(f)), loop_wall_ms(fetch_loop(f)) / 1000,
-	    f->msg.status, http_msg_get(&f->msg, H_RETRY_AFTER));
+	fetch_tell_head(f);
 	fetch_take_cookies(f);
 	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
 	    &f->request.to, &f->failure)) {

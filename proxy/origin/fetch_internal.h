@@ -38,6 +38,7 @@ struct fetch {
 	bool retried;
 	bool elsewhere;                /* asked on another connection after 408 or 421 */
 	bool private_gone;             /* a redirect led to another origin: no private fields any more */
+	bool judged;                   /* backoff knows what came of it */
 	bool conditional;              /* the current request carries the validators */
 	bool cookies;                  /* this request or one before it carries cookies of the jar */
 	bool unconditional;            /* the request goes out again without validators */
@@ -69,6 +70,8 @@ struct fetch {
 	struct text head;              /* the response head as read */
 	struct redirect_trail trail;
 	struct fetch_request request;
+	struct backoff_request asked;  /* the current request */
+	uint64_t begun_ms;             /* when the first one was asked for */
 	struct sender sender;
 };
 
@@ -110,6 +113,16 @@ void fetch_on_abandoned(struct object_writer *);
 
 /* Ends a fetch whose response nobody waits for. */
 void fetch_abandon(struct fetch *);
+
+/* fetch_pause.c: what a fetch asks and tells backoff */
+/* Whether the request has to wait. The fetch has ended then. again: it was let go before, and has waited since. */
+bool fetch_has_to_wait(struct fetch *, bool again);
+void fetch_tell_head(struct fetch *);          /* the head of a response, which may be a redirect, is there */
+void fetch_tell_moved(struct fetch *);         /* the redirect is followed */
+void fetch_tell_kept(struct fetch *);          /* what is stored answers in the place of the response */
+void fetch_tell_failed(struct fetch *);        /* f->failure says why */
+void fetch_tell_done(struct fetch *);          /* the response is complete */
+void fetch_tell_left(struct fetch *);          /* the fetch ends */
 
 /* fetch_alone.c: fetches that nobody waits for */
 /* Called when the last reader has left, and when the body has grown since. False: the fetch is not worth going on

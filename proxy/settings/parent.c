@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/base/hash.h"
 
 static bool parent_is_listed(const struct conf_destination *d, const struct destination *to)
 {
@@ -41,6 +42,11 @@ bool parent_same(const struct conf_parent *a, const struct conf_parent *b)
 	return a->kind == b->kind && a->port == b->port && !strcmp(a->host, b->host) &&
 	    !a->credentials == !b->credentials &&
 	    (!a->credentials || !strcmp(a->credentials, b->credentials));
+}
+
+uint64_t parent_number(const struct conf_parent *parent)
+{
+	return parent ? hash_fold(hash_xx64(parent->host, strlen(parent->host)), parent->port) : 0;
 }
 
 void parent_add_way(struct text *t, uint16_t port, const struct conf_parent *parent)

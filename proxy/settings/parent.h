@@ -26,6 +26,8 @@ bool parent_same(const struct conf_parent *, const struct conf_parent *);
 /* Appends what tells a way to an origin from others: its port, and the parent on the way, which may be NULL. Ways are
  * equal where the ports are and parent_same() holds. */
 void parent_add_way(struct text *, uint16_t port, const struct conf_parent *);
+/* A number that tells proxies apart; NULL: 0. */
+uint64_t parent_number(const struct conf_parent *);
 /* Appends Proxy-Authorization, if the parent, which speaks HTTP, has credentials. */
 void parent_add_credentials(struct text *, const struct conf_parent *);
 

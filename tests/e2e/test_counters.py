@@ -238,13 +238,15 @@ def test_what_answers_count(start, origin, site, dead_port, case):
 
 
 def test_connections_and_pauses(start, origin, site):
-    """A second fetch goes by the first one's connection; one that the origin asked to be spared is not made."""
-    site["/f"], site["/busy"] = page("Cache-Control: no-store"), page("Retry-After: 100", status="429 Too Many Requests")
+    """A second fetch goes by the first one's connection; those that the origin asked to be spared are not made."""
+    site["/f"], site["/kept"], site["/busy"] = page("Cache-Control: no-store"), page("Cache-Control: max-age=0, stale-if-error=60"), \
+        page("Retry-After: 100", status="429 Too Many Requests")
     proxy = start(origin)
-    for target in ("/f", "/f", f"/{origin.url}/busy", f"/{origin.url}/busy"):
+    for target in ("/f", "/f", "/kept", f"/{origin.url}/busy", f"/{origin.url}/busy", "/kept"):
         proxy.get(target)
     counted = proxy.counters()
-    assert (counted["fetches"], counted["connections_reused"], counted["backoff_refusals"]) == (3, 1, 1)
+    assert (counted["fetches"], counted["connections_reused"]) == (4, 2)
+    assert (counted["pauses"], counted["backoff_refusals"], counted["pause_kept"]) == (1, 2, 1)
 
 
 def test_a_turn_that_takes_long(start, origin, site):

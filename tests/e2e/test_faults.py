@@ -22,7 +22,7 @@ def error_of(got):
 
 def test_connection_refused(start, another):
     origin = another()
-    proxy = start(origin)
+    proxy = start(origin, "--pause", "off")
     origin.stop_listening()
     got = proxy.get("/feed")
     assert got.status == 502 and error_of(got) == "connection_refused"

@@ -1,4 +1,5 @@
-"""Not asking too often: Retry-After of 429 and 503 (RFC 9110 section 10.2.3, RFC 6585 section 4) and min-interval, URL by URL."""
+"""Not asking too often: Retry-After of 429 and 503 (RFC 9110 section 10.2.3, RFC 6585 section 4) and min-interval, without a clock that is
+put forward (test_pauses.py has that)."""
 import time
 from email.utils import formatdate
 
@@ -30,12 +31,13 @@ class One:
         self.origin.receive().answer(reply)
         return self.client.response()
 
-    def refused(self, target=None, method="GET"):
-        """The origin is not asked."""
+    def refused(self, target=None, method="GET", status=None):
+        """The origin is not asked; the answer is utfeed's own, with the origin's status."""
         self.client.ask(target or self.target, method=method)
         assert not self.origin.asked_before_answer(self.client), "the origin was asked"
         got = self.client.response(method="GET" if method != "HEAD" else "HEAD")
-        assert got.status in (429, 503) and 1 <= int(got["Retry-After"]) <= 24 * 3600
+        assert got.status in ((429, 503) if status is None else (status,)) and 1 <= int(got["Retry-After"]) <= 24 * 3600
+        assert got["Cache-Control"] == "no-store"
         if method != "HEAD":
             assert error_of(got) == "destination_unavailable"
         return got
@@ -78,30 +80,52 @@ def test_a_pause_ends(one):
     one.fetched(FEED)
 
 
+@pytest.mark.parametrize("status, most", zip(BUSY, (3600, 86400)))
 @pytest.mark.parametrize("when", ["999999999", "99999999999999999999999999", "Thu, 31 Dec 2099 23:59:59 GMT"])
-def test_a_pause_is_a_day_at_most(one, when):
-    one.fetched(busy(when))
-    assert 86300 < int(one.refused()["Retry-After"]) <= 86400
+def test_a_pause_has_a_limit(one, when, status, most):
+    """An hour for a host, a day for a URL."""
+    one.fetched(busy(when, status))
+    assert most - 100 < int(one.refused()["Retry-After"]) <= most
 
 
-@pytest.mark.parametrize("when", [None, "0", "-1", "soon", "1.5", "1 2", "", "0x10", "Thu, 01 Jan 1970 00:00:00 GMT", "Foo, 99 Bar 2099 99:99:99 GMT"])
-def test_no_pause(one, when):
-    one.fetched(busy(when))
-    assert one.fetched(FEED).status == 200
+@pytest.mark.parametrize("when", [None, "0", "-1", "soon", "1 2", "", "0x10", "Thu, 01 Jan 1970 00:00:00 GMT", "Foo, 99 Bar 2099 99:99:99 GMT"])
+@pytest.mark.parametrize("status", BUSY)
+def test_a_pause_of_its_own(one, when, status):
+    """No wait that can be read: utfeed's own first pause."""
+    one.fetched(busy(when, status))
+    assert 20 < int(one.refused()["Retry-After"]) <= 30
 
 
-@pytest.mark.parametrize("status", ["200 OK", "404 Not Found", "500 Internal Server Error", "502 Bad Gateway"])
+@pytest.mark.parametrize("status", ["200 OK", "404 Not Found", "301 Moved Permanently"])
 def test_other_statuses_pause_nothing(one, status):
-    one.fetched(message(status, "Content-Type: text/plain", "Retry-After: 100", body=b"x"))
+    one.fetched(message(status, "Content-Type: text/plain", "Retry-After: 100", "Cache-Control: no-store", body=b"x"))
     one.fetched(FEED)
 
 
-def test_a_pause_is_for_one_url(one):
-    one.fetched(busy("100"), "/a")
+@pytest.mark.parametrize("status", ["403 Forbidden", "500 Internal Server Error", "502 Bad Gateway", "522 Timed Out"])
+def test_retry_after_counts_for_429_and_503_alone(one, status):
+    one.fetched(message(status, "Content-Type: text/plain", "Retry-After: 100", body=b"x"))
+    assert 20 < int(one.refused(status=int(status[:3]))["Retry-After"]) <= 30
+
+
+def test_503_pauses_one_url(one):
+    one.fetched(busy("100", BUSY[1]), "/a")
     one.refused("/a")
     for other in ("/b", "/a?", "/a/", "/A"):
         one.fetched(FEED, other)
     one.refused("/a")
+
+
+def test_503_of_two_urls_pauses_the_host(one):
+    one.fetched(busy("100", BUSY[1]), "/a")
+    one.fetched(busy("100", BUSY[1]), "/b")
+    assert one.refused("/c").status == 503
+
+
+def test_429_pauses_the_host(one):
+    one.fetched(busy("100"), "/a")
+    for other in ("/b", "/a?", "/"):
+        assert one.refused(other).status == 429
 
 
 def test_one_url_by_all_its_ways(start, origin):

@@ -70,8 +70,8 @@ static void texts(void)
 		answers_add_verdict(&sets[i]->answers, &by_label);
 	}
 	answers_add_verdict(&sets[1]->answers, &by_mark);
-	stats_count(&sets[0]->failures[FAILURE_PAUSE_429], 1);
-	stats_count(&sets[1]->failures[FAILURE_PAUSE_503], 2);
+	stats_count(&sets[0]->failures[FAILURE_PAUSED], 1);
+	stats_count(&sets[1]->failures[FAILURE_ASKED_TOO_SOON], 2);
 	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 64);
 	stats_observe(sets[1], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 65);
 	stats_observe(sets[0], HISTOGRAM_REQUEST_DURATION, ANSWER_HIT, 4000000000);

@@ -6,126 +6,233 @@
 #include <string.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define URL "http://origin/f"
+#define A "http://origin.example/a"
+#define B "http://origin.example/b"
 
-enum { WALL = 784111777 };             /* Sun, 06 Nov 1994 08:49:37 GMT (RFC 9110 section 5.6.7) */
+/* What happens in a step. ASK: a request is made, if it may be; the others say what came of the last one of that number. */
+enum what { END, ASK, LOOK, URL, HOST, BUSY, WORKS, HOST_WORKS, LEAVE };
 
-static struct slice slice(const char *text)
+/* At a time in seconds, request `who` for a URL; seconds: what the origin asks for; min, max: how long ASK has to wait, 0: not at
+ * all. */
+struct step { enum what what; unsigned at_s, who; const char *url; unsigned seconds, min, max; };
+
+enum { STEPS = 12, WHO = 8 };
+
+struct act { struct backoff *b; struct backoff_terms terms; struct backoff_request by[WHO]; };
+
+static unsigned waited(struct act *a, const struct step *s, struct failure *f)
 {
-	return (struct slice){ text, strlen(text) };
-}
+	struct backoff_request *r = &a->by[s->who];
 
-/* Until when URL waits, in seconds from 0; 0: it does not. */
-static unsigned waited(struct backoff *b, const char *url, uint64_t now_ms, uint64_t interval_ms, struct failure *f)
-{
 	*f = (struct failure){ 0 };
-	return backoff_waits(b, url, now_ms, interval_ms, f) ? f->retry_after_s : 0;
+	r->id = s->who + 1;
+	r->url = (struct slice){ s->url, strlen(s->url) };
+	if (s->what == ASK)
+		return backoff_ask(a->b, r, &a->terms, s->at_s * 1000, f) ? f->retry_after_s : 0;
+	return backoff_waits(a->b, r, &a->terms, s->at_s * 1000, f) ? f->retry_after_s : 0;
 }
 
-static void retry_after(void)
+static void tell(struct act *a, const struct step *s)
 {
-	static const struct {
-		const char *rule;
-		int status;
-		const char *value;
-		uint64_t now_ms;
-		unsigned waits;
-		enum failure_kind why;
-	} cases[] = {
-		{ "429 (RFC 6585 4)", 429, "120", 0, 120, FAILURE_PAUSE_429 },
-		{ "503 (RFC 9110 15.6.4)", 503, "120", 0, 120, FAILURE_PAUSE_503 },
-		{ "other statuses ask for no pause", 500, "120", 0, 0, FAILURE_NONE },
-		{ "a redirect's Retry-After is not ours to wait for", 301, "120", 0, 0, FAILURE_NONE },
-		{ "delay-seconds (9110 10.2.3)", 429, " 7\t", 0, 7, FAILURE_PAUSE_429 },
-		{ "a date", 503, "Sun, 06 Nov 1994 08:50:37 GMT", 0, 60, FAILURE_PAUSE_503 },
-		{ "an obsolete date", 503, "Sunday, 06-Nov-94 08:50:37 GMT", 0, 60, FAILURE_PAUSE_503 },
-		{ "a date that is past", 503, "Sun, 06 Nov 1994 08:49:36 GMT", 0, 0, FAILURE_NONE },
-		{ "none", 503, "", 0, 0, FAILURE_NONE },
-		{ "zero", 429, "0", 0, 0, FAILURE_NONE },
-		{ "neither of both", 429, "soon", 0, 0, FAILURE_NONE },
-		{ "a sign", 429, "-5", 0, 0, FAILURE_NONE },
-		{ "a fraction", 429, "1.5", 0, 0, FAILURE_NONE },
-		{ "at most a day", 429, "86401", 0, 86400, FAILURE_PAUSE_429 },
-		{ "more than numbers hold", 429, "99999999999999999999999999", 0, 86400, FAILURE_PAUSE_429 },
-		{ "a date in a century", 429, "Thu, 06 Nov 2094 08:49:37 GMT", 0, 86400, FAILURE_PAUSE_429 },
-		{ "rounded up", 429, "2", 1, 2, FAILURE_PAUSE_429 },
-		{ "its last millisecond", 429, "2", 1999, 1, FAILURE_PAUSE_429 },
-		{ "its end", 429, "2", 2000, 0, FAILURE_NONE },
-	};
+	const struct backoff_request *r = &a->by[s->who];
+	struct backoff_cause cause = { .status = s->what == BUSY ? 503 : s->what == HOST ? 429 : 500 };
+	uint64_t now_ms = s->at_s * 1000;
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct backoff *b = backoff_new();
-		struct failure f;
-		unsigned n;
-
-		CU_ASSERT_PTR_NOT_NULL_FATAL(b);
-		backoff_told(b, URL, 0, WALL, cases[i].status, slice(cases[i].value));
-		n = waited(b, URL, cases[i].now_ms, 0, &f);
-		UNIT_ROW(n == cases[i].waits, "%s: %u s", cases[i].rule, n);
-		UNIT_ROW(f.error == cases[i].why, "%s: %d", cases[i].rule, (int)f.error);
-		UNIT_ROW(backoff_is_idle(b) == !(cases[i].waits || cases[i].now_ms), "%s", cases[i].rule);
-		CU_ASSERT_EQUAL(waited(b, URL "?", cases[i].now_ms, 0, &f), 0);
-		backoff_free(&b);
-		CU_ASSERT_PTR_NULL(b);
+	switch (s->what) {
+	case URL: backoff_pause_url(a->b, r, &a->terms, now_ms, cause, s->seconds); break;
+	case HOST: backoff_pause_host(a->b, r, now_ms, cause, s->seconds); break;
+	case BUSY: backoff_pause_busy(a->b, r, &a->terms, now_ms, cause, s->seconds); break;
+	case WORKS: backoff_url_works(a->b, r, &a->terms); break;
+	case HOST_WORKS: backoff_host_works(a->b, r); break;
+	case LEAVE: backoff_leave(a->b, r, &a->terms); break;
+	default: break;
 	}
 }
 
-/* Each row: what happens at a time; waits: what backoff_ask() says then, in seconds. */
-static void in_turn(void)
+static void run(const char *rule, const struct backoff_terms *terms, const struct step *steps)
 {
-	enum what { ASK, TOLD };
-	static const struct {
-		const char *rule;
-		uint64_t interval_ms;
-		struct { enum what what; uint64_t at_ms; int status; const char *value; unsigned waits; } steps[4];
-	} cases[] = {
-		{ "no interval", 0, { { ASK, 0, 0, "", 0 }, { ASK, 0, 0, "", 0 } } },
-		{ "the interval runs from the last question", 5000, { { ASK, 100, 0, "", 0 }, { ASK, 5099, 0, "", 1 }, { ASK, 5100, 0, "", 0 } } },
-		{ "who was refused did not ask", 5000, { { ASK, 100, 0, "", 0 }, { ASK, 4000, 0, "", 2 }, { ASK, 5100, 0, "", 0 } } },
-		{ "the longer of both: the pause", 5000, { { ASK, 100, 0, "", 0 }, { TOLD, 200, 429, "60", 0 }, { ASK, 6000, 0, "", 55 } } },
-		{ "the longer of both: the interval", 60000, { { ASK, 100, 0, "", 0 }, { TOLD, 200, 429, "2", 0 }, { ASK, 2201, 0, "", 58 } } },
-		{ "the latest word counts", 0, { { TOLD, 0, 429, "60", 0 }, { TOLD, 1, 503, "1", 0 }, { ASK, 1001, 0, "", 0 } } },
-		{ "a good answer ends a pause", 0, { { TOLD, 0, 429, "60", 0 }, { TOLD, 1, 200, "", 0 }, { ASK, 1, 0, "", 0 } } },
-	};
-
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct backoff *b = backoff_new();
-
-		CU_ASSERT_PTR_NOT_NULL_FATAL(b);
-		for (size_t n = 0; n < COUNT(cases[i].steps) && cases[i].steps[n].value; n++) {
-			struct failure f = { 0 };
-			bool waits;
-
-			if (cases[i].steps[n].what == TOLD) {
-				backoff_told(b, URL, cases[i].steps[n].at_ms, WALL, cases[i].steps[n].status, slice(cases[i].steps[n].value));
-				continue;
-			}
-			waits = backoff_ask(b, URL, cases[i].steps[n].at_ms, cases[i].interval_ms, &f);
-			UNIT_ROW(waits == (cases[i].steps[n].waits > 0) && f.retry_after_s == cases[i].steps[n].waits, "%s, step %zu: %u s",
-				cases[i].rule, n, f.retry_after_s);
-		}
-		backoff_free(&b);
-	}
-}
-
-/* Nobody makes it grow: the URL not asked about for longest goes first, and asking about one counts. */
-static void bounded(void)
-{
-	struct backoff *b = backoff_new();
+	struct act a = { .b = backoff_new(), .terms = *terms };
 	struct failure f;
-	char url[64];
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(b);
-	for (unsigned n = 0; n < BACKOFF_URLS_MAX; n++) {
-		snprintf(url, sizeof url, URL "?%u", n);
-		backoff_told(b, url, 0, WALL, 429, slice("60"));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+	for (size_t n = 0; n < STEPS && steps[n].what; n++) {
+		unsigned wait;
+
+		if (steps[n].what != ASK && steps[n].what != LOOK) {
+			tell(&a, &steps[n]);
+			continue;
+		}
+		wait = waited(&a, &steps[n], &f);
+		UNIT_ROW(wait >= steps[n].min && wait <= steps[n].max, "%s, step %zu: %u s", rule, n, wait);
 	}
-	CU_ASSERT_EQUAL(waited(b, URL "?0", 0, 0, &f), 60);
-	backoff_told(b, URL "?more", 0, WALL, 429, slice("60"));
-	CU_ASSERT_EQUAL(waited(b, URL "?1", 0, 0, &f), 0);
-	CU_ASSERT_EQUAL(waited(b, URL "?0", 0, 0, &f), 60);
-	CU_ASSERT_EQUAL(waited(b, URL "?more", 0, 0, &f), 60);
-	backoff_free(&b);
+	backoff_free(&a.b);
+	CU_ASSERT_PTR_NULL(a.b);
 }
 
-UNIT_SUITE(backoff, { "retry_after", retry_after }, { "in_turn", in_turn }, { "bounded", bounded })
+static void pauses(void)
+{
+	static const struct backoff_terms terms = { .pauses = true };
+	static const struct { const char *rule; struct step steps[STEPS]; } cases[] = {
+		{ "a pause that was asked for is kept to the second",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 120, 0, 0 }, { ASK, 1, 1, B, 0, 120, 120 }, { ASK, 120, 1, B, 0, 1, 1 },
+				{ ASK, 121, 1, B, 0, 0, 0 } } },
+		{ "a host waits an hour at most", { { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 86400, 0, 0 }, { LOOK, 1, 1, B, 0, 3600, 3600 } } },
+		{ "a URL waits a day at most",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 999999, 0, 0 }, { LOOK, 1, 1, A, 0, 86400, 86400 }, { LOOK, 1, 1, B, 0, 0, 0 } } },
+		{ "pauses double, less a quarter at most",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { LOOK, 1, 1, A, 0, 22, 30 }, { ASK, 31, 1, A, 0, 0, 0 },
+				{ URL, 32, 1, A, 0, 0, 0 }, { LOOK, 32, 2, A, 0, 45, 60 }, { ASK, 92, 2, A, 0, 0, 0 }, { URL, 93, 2, A, 0, 0, 0 },
+				{ LOOK, 93, 3, A, 0, 90, 120 } } },
+		{ "success ends the doubling",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { ASK, 31, 0, A, 0, 0, 0 }, { WORKS, 32, 0, A, 0, 0, 0 },
+				{ ASK, 33, 1, A, 0, 0, 0 }, { URL, 34, 1, A, 0, 0, 0 }, { LOOK, 34, 1, A, 0, 22, 30 } } },
+		{ "success of a request from before the pause does not end it",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { ASK, 0, 1, B, 0, 0, 0 }, { HOST, 1, 0, A, 60, 0, 0 }, { HOST_WORKS, 2, 1, B, 0, 0, 0 },
+				{ LOOK, 2, 2, B, 0, 59, 59 } } },
+		{ "nor does its failure make the next pause longer",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { ASK, 0, 1, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { URL, 2, 1, A, 0, 0, 0 },
+				{ ASK, 31, 0, A, 0, 0, 0 }, { URL, 32, 0, A, 0, 0, 0 }, { LOOK, 32, 0, A, 0, 45, 60 } } },
+		{ "but what it asks for counts",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { ASK, 0, 1, B, 0, 0, 0 }, { HOST, 1, 0, A, 10, 0, 0 }, { HOST, 2, 1, B, 100, 0, 0 },
+				{ LOOK, 2, 2, A, 0, 100, 100 } } },
+		{ "one asks first behind a pause",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 10, 0, 0 }, { ASK, 11, 1, B, 0, 0, 0 }, { ASK, 11, 2, A, 0, 1, 30 },
+				{ ASK, 12, 1, B, 0, 0, 0 }, { HOST_WORKS, 12, 1, B, 0, 0, 0 }, { ASK, 12, 2, A, 0, 0, 0 } } },
+		{ "of whom nothing comes is not waited for longer than 30 s",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 10, 0, 0 }, { ASK, 11, 1, B, 0, 0, 0 }, { ASK, 40, 2, B, 0, 1, 1 },
+				{ ASK, 41, 2, B, 0, 0, 0 }, { ASK, 41, 3, B, 0, 1, 30 } } },
+		{ "who leaves lets the next one ask",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 10, 0, 0 }, { ASK, 11, 1, B, 0, 0, 0 }, { LEAVE, 12, 1, B, 0, 0, 0 },
+				{ ASK, 12, 2, B, 0, 0, 0 } } },
+		{ "one URL that is busy does not pause the host",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { BUSY, 1, 0, A, 60, 0, 0 }, { LOOK, 1, 1, A, 0, 60, 60 }, { LOOK, 1, 1, B, 0, 0, 0 } } },
+		{ "a second one does",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { BUSY, 1, 0, A, 60, 0, 0 }, { ASK, 2, 1, B, 0, 0, 0 }, { BUSY, 3, 1, B, 600, 0, 0 },
+				{ LOOK, 3, 2, "http://origin.example/c", 0, 600, 600 } } },
+		{ "not once the first one's pause is over",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { BUSY, 1, 0, A, 60, 0, 0 }, { ASK, 62, 1, B, 0, 0, 0 }, { BUSY, 63, 1, B, 600, 0, 0 },
+				{ LOOK, 63, 2, "http://origin.example/c", 0, 0, 0 } } },
+		{ "the same URL twice is one",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { BUSY, 1, 0, A, 60, 0, 0 }, { BUSY, 2, 0, A, 60, 0, 0 }, { LOOK, 3, 1, B, 0, 0, 0 } } },
+		{ "the longer pause counts",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 100, 0, 0 }, { HOST, 1, 0, A, 50, 0, 0 }, { LOOK, 1, 1, A, 0, 100, 100 },
+				{ LOOK, 1, 1, B, 0, 50, 50 } } },
+		{ "a pause is forgotten a day after its end",
+			{ { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { ASK, 31, 0, A, 0, 0, 0 }, { URL, 31, 0, A, 0, 0, 0 },
+				{ ASK, 200000, 1, A, 0, 0, 0 } } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		run(cases[i].rule, &terms, cases[i].steps);
+}
+
+/* A pause of the first URL's host is one of the second's, or is not. */
+static void hosts(void)
+{
+	static const struct backoff_terms terms = { .pauses = true };
+	static const struct { const char *rule, *said, *asked; bool same; } cases[] = {
+		{ "scheme", "http://h.example/a", "https://h.example/a", false },
+		{ "port", "http://h.example:81/a", "http://h.example/a", false },
+		{ "name", "http://h.example/a", "http://g.example/a", false },
+		{ "a name is not its beginning", "http://h.example/a", "http://h.example.org/a", false },
+		{ "nor its end", "http://h.example/a", "http://a.h.example/a", false },
+		{ "a port is not a name", "http://h.example:81/a", "http://h.example.81/a", false },
+		{ "the dot of the root", "http://h.example/a", "http://h.example./a", true },
+		{ "the dot of the root, with a port", "http://h.example:81/a", "http://h.example.:81/a", true },
+		{ "case", "http://H.Example/a", "http://h.example/a", true },
+		{ "IPv6 in full", "http://[2001:db8::1]:81/a", "http://[2001:0db8:0:0:0:0:0:1]:81/a", true },
+		{ "IPv4 within IPv6", "http://[::ffff:192.0.2.1]/a", "http://192.0.2.1/b", true },
+		{ "another IPv6 address", "http://[2001:db8::1]/a", "http://[2001:db8::2]/a", false },
+		{ "an IPv6 address and its port", "http://[2001:db8::1]:81/a", "http://[2001:db8::1]/a", false },
+		{ "a path is no host", "http://h.example/http://g.example/", "http://g.example/", false },
+		{ "a URL is no other URL", "http://h.example/a?http://g.example/", "http://g.example/", false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct act a = { .b = backoff_new(), .terms = terms };
+		const struct step begin = { ASK, 0, 0, cases[i].said, 0, 0, 0 }, said = { HOST, 1, 0, cases[i].said, 60, 0, 0 },
+			ask = { ASK, 2, 1, cases[i].asked, 0, 0, 0 };
+		struct failure f;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
+		tell(&a, &said);
+		UNIT_ROW((waited(&a, &ask, &f) != 0) == cases[i].same, "%s", cases[i].rule);
+		backoff_free(&a.b);
+	}
+}
+
+static void terms_of_requests(void)
+{
+	static const struct {
+		const char *rule;
+		struct backoff_terms by, asks;
+		uint64_t parent;
+		bool changes, asked_for, host, waits;
+	} cases[] = {
+		{ "pauses off: none is kept", { .pauses = true }, { .pauses = false }, 0, false, true, true, false },
+		{ "another route: failures of a URL", { true, 1, 0 }, { true, 2, 0 }, 0, false, false, false, false },
+		{ "another route: those of the host", { true, 1, 0 }, { true, 2, 0 }, 0, false, true, true, true },
+		{ "another parent proxy", { true, 0, 0 }, { true, 0, 0 }, 7, false, true, true, false },
+		{ "a POST keeps a pause that was asked for", { true, 0, 0 }, { true, 0, 0 }, 0, true, true, true, true },
+		{ "a POST keeps no other", { true, 0, 0 }, { true, 0, 0 }, 0, true, false, false, false },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct act a = { .b = backoff_new(), .terms = cases[i].by };
+		const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, ask = { ASK, 2, 1, A, 0, 0, 0 };
+		struct failure f;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
+		tell(&a, &(struct step){ cases[i].host ? HOST : URL, 1, 0, A, cases[i].asked_for ? 60 : 0, 0, 0 });
+		a.terms = cases[i].asks;
+		a.by[1].parent = cases[i].parent;
+		a.by[1].changes = cases[i].changes;
+		UNIT_ROW((waited(&a, &ask, &f) != 0) == cases[i].waits, "%s", cases[i].rule);
+		backoff_free(&a.b);
+	}
+}
+
+static void intervals(void)
+{
+	static const struct { const char *rule; unsigned interval_s; struct step steps[STEPS]; } cases[] = {
+		{ "no interval", 0, { { ASK, 0, 0, A, 0, 0, 0 }, { ASK, 0, 0, A, 0, 0, 0 } } },
+		{ "it runs from the last request", 5, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 5, 0, A, 0, 1, 1 }, { ASK, 6, 0, A, 0, 0, 0 } } },
+		{ "it is the URL's", 5, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 1, 0, B, 0, 0, 0 }, { ASK, 1, 0, B, 0, 5, 5 } } },
+		{ "who was refused did not ask", 5, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 4, 0, A, 0, 2, 2 }, { ASK, 6, 0, A, 0, 0, 0 } } },
+		{ "the longer of both: the pause", 5, { { ASK, 1, 0, A, 0, 0, 0 }, { URL, 2, 0, A, 60, 0, 0 }, { ASK, 7, 0, A, 0, 55, 55 } } },
+		{ "the longer of both: the interval", 60, { { ASK, 1, 0, A, 0, 0, 0 }, { URL, 2, 0, A, 2, 0, 0 }, { ASK, 5, 0, A, 0, 56, 56 } } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		run(cases[i].rule, &(struct backoff_terms){ .pauses = true, .url_interval_ms = cases[i].interval_s * 1000 }, cases[i].steps);
+}
+
+static void answers(void)
+{
+	static const struct { const char *rule; struct backoff_cause cause; unsigned seconds; int status, received; } cases[] = {
+		{ "429 stays 429", { 429, FAILURE_NONE }, 60, 429, 429 },
+		{ "500 stays 500", { 500, FAILURE_NONE }, 0, 500, 500 },
+		{ "403 stays 403", { 403, FAILURE_NONE }, 0, 403, 403 },
+		{ "refused stays 502", { 0, FAILURE_CONNECTION_REFUSED }, 0, 502, 0 },
+		{ "a timeout stays 504", { 0, FAILURE_HTTP_RESPONSE_TIMEOUT }, 0, 504, 0 },
+	};
+	static const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, ask = { ASK, 2, 1, A, 0, 0, 0 };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct act a = { .b = backoff_new(), .terms = { .pauses = true } };
+		struct failure f;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+		CU_ASSERT_EQUAL(waited(&a, &begin, &f), 0);
+		CU_ASSERT_TRUE(backoff_pause_url(a.b, &a.by[0], &a.terms, 1000, cases[i].cause, cases[i].seconds));
+		CU_ASSERT_NOT_EQUAL(waited(&a, &ask, &f), 0);
+		UNIT_ROW(f.error == FAILURE_PAUSED && failure_answer_status(&f) == cases[i].status && f.received_status == cases[i].received,
+			"%s: %d", cases[i].rule, failure_answer_status(&f));
+		backoff_free(&a.b);
+	}
+}
+
+UNIT_SUITE(backoff, { "pauses", pauses }, { "hosts", hosts }, { "terms", terms_of_requests }, { "intervals", intervals },
+	{ "answers", answers })

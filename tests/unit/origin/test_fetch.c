@@ -20,6 +20,7 @@ struct bench {
 	struct loop *loop;
 	struct resolver *resolver;
 	struct pool *connections;
+	struct backoff *backoff;
 	struct fetch_pool *fetches;
 	struct settings settings;
 	struct object *response, *body;
@@ -86,7 +87,8 @@ static void bench_new(struct bench *b)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->loop = loop_new());
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->resolver = resolver_new(b->loop, &names));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(b->connections = pool_new(b->loop, b->resolver));
-	CU_ASSERT_PTR_NOT_NULL_FATAL(b->fetches = fetch_pool_new(b->loop, b->connections, NULL));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b->backoff = backoff_new());
+	CU_ASSERT_PTR_NOT_NULL_FATAL(b->fetches = fetch_pool_new(b->loop, b->connections, b->backoff));
 	atomic_init(&b->settings.refs, 2);
 	b->turn.run = on_turn;
 	bench_objects(b);
@@ -95,6 +97,7 @@ static void bench_new(struct bench *b)
 static void bench_free(struct bench *b)
 {
 	fetch_pool_free(&b->fetches);
+	backoff_free(&b->backoff);
 	pool_free(&b->connections);
 	resolver_free(&b->resolver);
 	object_set_writer(b->body, NULL);

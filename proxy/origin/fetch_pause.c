@@ -1,0 +1,222 @@
+/* Owns what a fetch asks backoff before each of its requests, and what it tells of each answer: which status or failure
+ * pauses what.
+ * Must not know: how pauses are remembered. Invariant: of each fetch that was let go backoff hears what came of it, or
+ * that nothing did. */
+#include "proxy/origin/fetch_internal.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "proxy/http/pause_fields.h"
+
+/* What a failure pauses. MOVED: the URL where the fetch began, if redirects led on from there. */
+enum fetch_pauses { PAUSES_NOTHING, PAUSES_URL, PAUSES_HOST, PAUSES_MOVED };
+
+static const enum fetch_pauses failure_pauses[FAILURE_COUNT] = {
+	[FAILURE_CONNECTION_REFUSED] = PAUSES_HOST,
+	[FAILURE_DNS_TIMEOUT] = PAUSES_URL,
+	[FAILURE_DNS_ERROR] = PAUSES_URL,
+	[FAILURE_IP_UNROUTABLE] = PAUSES_URL,
+	[FAILURE_CONNECTION_TERMINATED] = PAUSES_URL,
+	[FAILURE_CONNECTION_TIMEOUT] = PAUSES_URL,
+	[FAILURE_CONNECTION_READ_TIMEOUT] = PAUSES_URL,
+	[FAILURE_CONNECTION_WRITE_TIMEOUT] = PAUSES_URL,
+	[FAILURE_TLS_CERTIFICATE] = PAUSES_URL,
+	[FAILURE_TLS_PROTOCOL] = PAUSES_URL,
+	[FAILURE_TLS_ALERT] = PAUSES_URL,
+	[FAILURE_HTTP_RESPONSE_INCOMPLETE] = PAUSES_URL,
+	[FAILURE_HTTP_HEADER_SIZE] = PAUSES_URL,
+	[FAILURE_HTTP_BODY_SIZE] = PAUSES_URL,
+	[FAILURE_HTTP_TRANSFER_CODING] = PAUSES_URL,
+	[FAILURE_HTTP_CONTENT_CODING] = PAUSES_URL,
+	[FAILURE_HTTP_RESPONSE_TIMEOUT] = PAUSES_URL,
+	[FAILURE_HTTP_PROTOCOL_ERROR] = PAUSES_URL,
+	[FAILURE_UNASKED] = PAUSES_URL,
+	[FAILURE_NO_FEED] = PAUSES_URL,
+	[FAILURE_PARENT_REFUSED] = PAUSES_URL,
+	[FAILURE_IP_PROHIBITED] = PAUSES_MOVED,
+	[FAILURE_LOOP_DETECTED] = PAUSES_MOVED,
+	[FAILURE_OWN_LISTENER] = PAUSES_MOVED,
+	[FAILURE_REQUEST_DENIED] = PAUSES_MOVED,
+	[FAILURE_PAUSED] = PAUSES_MOVED,
+};
+
+/* ---- asking ---- */
+
+static uint64_t fetch_number(void)
+{
+	static atomic_uint_fast64_t last;
+
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+static struct slice fetch_url(const struct fetch *f)
+{
+	return (struct slice){ f->url.bytes, f->url.len - 1 };
+}
+
+static void fetch_make_asked(struct fetch *f)
+{
+	struct backoff_request *a = &f->asked;
+
+	a->url = fetch_url(f);
+	a->parent = parent_number(f->parent);
+	a->changes = strcmp(f->request.method, "GET") != 0;
+	if (!a->id)
+		a->id = fetch_number();
+}
+
+bool fetch_has_to_wait(struct fetch *f, bool again)
+{
+	struct backoff_terms terms = f->request.terms;
+	uint64_t now_ms = loop_now_ms(fetch_loop(f));
+
+	fetch_make_asked(f);
+	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
+	 * choice. */
+	if (again || f->retried || f->elsewhere || f->unconditional || f->trail.n)
+		terms.url_interval_ms = 0;
+	if (backoff_ask(f->pool->backoff, &f->asked, &terms, now_ms, &f->failure)) {
+		fetch_fail(f);
+		return true;
+	}
+	if (!f->trail.n)
+		f->begun_ms = now_ms;
+	return false;
+}
+
+/* ---- telling ---- */
+
+static bool fetch_tells(const struct fetch *f)
+{
+	return f->request.terms.pauses && !f->asked.changes && f->asked.id && !f->url.failed;
+}
+
+/* The request with which the fetch began, where redirects led on from there. */
+static struct backoff_request fetch_first(const struct fetch *f)
+{
+	struct backoff_request r = f->asked;
+
+	r.url = (struct slice){ f->trail.urls[0], strlen(f->trail.urls[0]) };
+	r.asked_ms = f->begun_ms;
+	return r;
+}
+
+/* Pauses the URL where the fetch began, for every client would ask for that first. */
+static void fetch_pause_first(struct fetch *f, struct backoff_cause cause, uint32_t seconds)
+{
+	struct backoff_request first;
+
+	if (!f->trail.n)
+		return;
+	first = fetch_first(f);
+	backoff_pause_url(f->pool->backoff, &first, &f->request.terms, loop_now_ms(fetch_loop(f)), cause, seconds);
+}
+
+static void fetch_pause_as(struct fetch *f, enum fetch_pauses what, struct backoff_cause cause, uint32_t seconds)
+{
+	struct backoff *b = f->pool->backoff;
+	const struct backoff_terms *terms = &f->request.terms;
+	uint64_t now_ms = loop_now_ms(fetch_loop(f));
+	bool begins = false;
+
+	if (what == PAUSES_NOTHING || (what == PAUSES_MOVED && !f->trail.n))
+		return;
+	f->judged = true;
+	if (what == PAUSES_HOST) {
+		begins = backoff_pause_host(b, &f->asked, now_ms, cause, seconds);
+		if (seconds > BACKOFF_HOST_MAX_S)
+			seconds = BACKOFF_HOST_MAX_S;
+	} else if (what == PAUSES_URL && cause.status == 503 && seconds)
+		begins = backoff_pause_busy(b, &f->asked, terms, now_ms, cause, seconds);
+	else if (what == PAUSES_URL)
+		begins = backoff_pause_url(b, &f->asked, terms, now_ms, cause, seconds);
+	fetch_pause_first(f, cause, seconds);
+	stats_add(loop_stats(fetch_loop(f)), STAT_PAUSES, begins);
+}
+
+/* Whether the status is meant for the client whose credentials went along. */
+static bool fetch_is_refusal(const struct fetch *f)
+{
+	return f->request.credentials && !f->private_gone && f->msg.status >= 401 && f->msg.status <= 403;
+}
+
+void fetch_tell_head(struct fetch *f)
+{
+	int status = f->msg.status;
+	bool limits = status == 429 || status == 503;
+	uint32_t seconds;
+
+	if (!fetch_tells(f))
+		return;
+	seconds = limits ? pause_fields_wait_s(&f->msg, loop_wall_ms(fetch_loop(f)) / 1000) : 0;
+	if (status == 429)
+		fetch_pause_as(f, PAUSES_HOST, (struct backoff_cause){ .status = status }, seconds);
+	else if (status >= 500 || (status == 403 && !fetch_is_refusal(f)))
+		fetch_pause_as(f, PAUSES_URL, (struct backoff_cause){ .status = status }, seconds);
+	else if (status != 403)
+		backoff_host_works(f->pool->backoff, &f->asked);
+}
+
+void fetch_tell_moved(struct fetch *f)
+{
+	if (fetch_tells(f) && f->trail.n > 2)
+		backoff_leave(f->pool->backoff, &f->asked, &f->request.terms);
+}
+
+void fetch_tell_failed(struct fetch *f)
+{
+	enum failure_kind why = f->failure.error;
+	enum fetch_pauses what = failure_pauses[why];
+
+	if (!fetch_tells(f) || f->judged)
+		return;
+	/* A parent proxy that cannot be reached is not the origin. */
+	if (f->parent && f->phase == FETCH_CONNECT && why != FAILURE_PARENT_REFUSED && what != PAUSES_MOVED &&
+	    why != FAILURE_TLS_CERTIFICATE && why != FAILURE_TLS_PROTOCOL && why != FAILURE_TLS_ALERT)
+		return;
+	if (why == FAILURE_PAUSED)
+		why = f->failure.before;
+	fetch_pause_as(f, what, (struct backoff_cause){ f->failure.received_status, why }, f->failure.retry_after_s);
+}
+
+static void fetch_tell_works(struct fetch *f)
+{
+	struct backoff_request first;
+
+	f->judged = true;
+	backoff_url_works(f->pool->backoff, &f->asked, &f->request.terms);
+	if (!f->trail.n)
+		return;
+	first = fetch_first(f);
+	backoff_url_works(f->pool->backoff, &first, &f->request.terms);
+}
+
+void fetch_tell_kept(struct fetch *f)
+{
+	if (!fetch_tells(f) || f->judged)
+		return;
+	if (f->msg.status == 304)
+		fetch_tell_works(f);
+	else if (!fetch_is_refusal(f))
+		fetch_pause_as(f, PAUSES_URL, (struct backoff_cause){ .status = f->msg.status }, 0);
+}
+
+void fetch_tell_done(struct fetch *f)
+{
+	if (fetch_tells(f) && !f->judged && !fetch_is_refusal(f))
+		fetch_tell_works(f);
+}
+
+void fetch_tell_left(struct fetch *f)
+{
+	struct backoff_request first;
+
+	if (!fetch_tells(f))
+		return;
+	backoff_leave(f->pool->backoff, &f->asked, &f->request.terms);
+	if (!f->trail.n)
+		return;
+	first = fetch_first(f);
+	backoff_leave(f->pool->backoff, &first, &f->request.terms);
+}
