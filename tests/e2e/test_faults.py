@@ -22,7 +22,7 @@ def error_of(got):
 
 def test_connection_refused(start, another):
     origin = another()
-    proxy = start(origin, "--pause", "off")
+    proxy = start(origin)
     origin.stop_listening()
     got = proxy.get("/feed")
     assert got.status == 502 and error_of(got) == "connection_refused"
@@ -32,7 +32,7 @@ def test_connection_refused(start, another):
 
 def test_connection_refused_then_there_again(start, another):
     origin = another()
-    proxy = start(origin)
+    proxy = start(origin, "--pause", "off")
     origin.stop_listening()
     client = proxy.client()
     assert client.get("/feed").status == 502
