@@ -176,12 +176,12 @@ bool lookup_has_kept(const struct lookup *l)
 	    freshness_keeps(&l->entry->freshness, lookup_entry_clock(l, l->entry).now);
 }
 
-enum lookup_step lookup_kept(struct lookup *l)
+enum lookup_step lookup_kept(struct lookup *l, int status)
 {
 	struct entry_clock clock = lookup_entry_clock(l, l->entry);
 
 	lookup_hit(l, l->entry, &clock);
-	lookup_tell_kept(l, 0);
+	lookup_tell_kept(l, status);
 	return LOOKUP_DELIVER;
 }
 

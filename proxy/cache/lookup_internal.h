@@ -37,9 +37,10 @@ struct slice lookup_sent(struct lookup *);
 /* Answers with the stored response. */
 enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_clock *);
 
-/* Whether the entry to validate is a feed that answers while its origin fails; and answering with it. */
+/* Whether the entry to validate is a feed that answers while its origin fails; and answering with it.
+ * status: that the origin gave; 0: none. */
 bool lookup_has_kept(const struct lookup *);
-enum lookup_step lookup_kept(struct lookup *);
+enum lookup_step lookup_kept(struct lookup *, int status);
 /* Says that the kept feed answers. fwd_status: what the origin said; 0: nothing, or it was not asked. */
 void lookup_tell_kept(struct lookup *, int fwd_status);
 

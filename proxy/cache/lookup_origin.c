@@ -43,7 +43,7 @@ static enum lookup_step lookup_pause(struct lookup *l, const struct failure *f)
 	stats_add(loop_stats(l->ctx->loop), STAT_BACKOFF_REFUSALS, 1);
 	if (lookup_has_kept(l)) {
 		stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
-		return lookup_kept(l);
+		return lookup_kept(l, f->received_status);
 	}
 	if (l->entry) {
 		clock = lookup_entry_clock(l, l->entry);

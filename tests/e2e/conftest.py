@@ -78,6 +78,9 @@ CACHED = {"test_broken.py", "test_types.py", "test_cache.py", "test_cache_time.p
           "test_trust_cache.py", "test_trust_redis.py"}
 
 
+# Files about what becomes of an origin that errs: in all others each test asks it anew
+PAUSED = {"test_polite.py", "test_pauses.py", "test_kept.py", "test_counters.py", "test_trust_cache.py"}
+
 # Files whose tests of the fixture proxy look at exchanges alone: one utfeed and one origin serve these tests, one after another
 SHARED_BY_TESTS = {"test_basic.py", "test_broken.py", "test_cache.py", "test_charset.py", "test_compression.py", "test_gzip.py",
                    "test_headers.py", "test_large_hits.py", "test_poisoning.py", "test_purge.py", "test_ranges.py", "test_refused.py",
@@ -127,12 +130,13 @@ def starting(test):
     running = []
     # What is about one transfer must not be answered from the one before; the cache has tests of its own
     cache = [] if test.path.name in CACHED else ["--cache", "off"]
+    pause = [] if test.path.name in PAUSED else ["--pause", "off"]
     as_json = test.path.name in LOGGED_AS_JSON
     log = ["--log-format", "json"] if as_json else []
 
     def run(to=None, *options, **how):
         route = ["--route", f"/={to.url}"] if to else []
-        running.append(Utfeed(*cache, *log, *route, *EXTRA, *options, **how))
+        running.append(Utfeed(*cache, *pause, *log, *route, *EXTRA, *options, **how))
         return running[-1]
     yield run
     errors = []

@@ -32,7 +32,7 @@ def test_connection_refused(start, another):
 
 def test_connection_refused_then_there_again(start, another):
     origin = another()
-    proxy = start(origin, "--pause", "off")
+    proxy = start(origin)
     origin.stop_listening()
     client = proxy.client()
     assert client.get("/feed").status == 502
