@@ -20,7 +20,7 @@ static int map_globals(struct dl_phdr_info *object, size_t size, void *page)
 		uintptr_t from = object->dlpi_addr + header->p_vaddr;
 
 		if (header->p_type == PT_LOAD && header->p_flags & PF_W)
-			(void)madvise((void *)(from & ~mask), (from + header->p_memsz + mask & ~mask) - (from & ~mask), MADV_POPULATE_READ);
+			(void)madvise((void *)(from & ~mask), ((from + header->p_memsz + mask) & ~mask) - (from & ~mask), MADV_POPULATE_READ);
 	}
 	return 0;
 }
