@@ -92,6 +92,14 @@ struct conf_redis {
 
 struct conf_paths { char **items; size_t count; };
 
+/* Fields that requests to an origin have in any case. */
+struct conf_field { char *name, *value; };
+struct conf_fields {
+	char *text;                 /* as written */
+	struct conf_field *items;
+	size_t count;
+};
+
 /* How an option of a route changes a stored response; see route_options.def. */
 enum conf_effect { EFFECT_SAME, EFFECT_KEY, EFFECT_BYTES };
 
@@ -231,6 +239,9 @@ const struct conf_route *conf_route_match_host(const struct conf *, const char *
  * must have matched the route. Writes no terminator. Returns the length; 0: the target does not fit cap, or a dot
  * segment could leave the origin's path. */
 size_t conf_route_target(const struct conf_route *, const char *path, size_t path_len, char *out, size_t cap);
+
+/* Whether one of the fields has that name, in any case of letters. */
+bool conf_fields_have(const struct conf_fields *, const char *name, size_t len);
 
 /* Whether host, len bytes without a final dot, is a name that d includes. No name lies in a block. */
 bool conf_destination_names(const struct conf_destination *, const char *host, size_t len);

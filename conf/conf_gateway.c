@@ -14,7 +14,8 @@ const struct conf_way conf_ways[CONF_ROUTE_OPTION_COUNT] = {
 
 /* Options of routes that the gateway has not: they belong to one origin, or give away what its clients sent. */
 static const enum conf_route_option_id not_of_gateway[] = { CONF_ROUTE_origin, CONF_ROUTE_name, CONF_ROUTE_charset,
-	CONF_ROUTE_follow_redirects, CONF_ROUTE_cookies, CONF_ROUTE_authorization, CONF_ROUTE_tls_verify,
+	CONF_ROUTE_follow_redirects, CONF_ROUTE_cookies, CONF_ROUTE_authorization, CONF_ROUTE_origin_fields,
+	CONF_ROUTE_origin_fields_file, CONF_ROUTE_tls_verify,
 	CONF_ROUTE_tls_cert, CONF_ROUTE_tls_key };
 
 bool conf_is_of_gateway(const struct conf_row *row)

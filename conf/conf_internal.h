@@ -203,6 +203,10 @@ void conf_parent_clear(void *parent);
 
 /* conf_told.c */
 int conf_contact_set(const struct conf_row *, void *url, const struct conf_value *, struct conf_error *);
+int conf_fields_set(const struct conf_row *, void *fields, const struct conf_value *, struct conf_error *);
+void conf_fields_format(FILE *, const struct conf_row *, const void *fields);
+void conf_fields_show(FILE *, const struct conf_row *, const void *fields);
+void conf_fields_clear(void *fields);
 
 /* conf_redis.c */
 int conf_redis_set(const struct conf_row *, void *redis, const struct conf_value *, struct conf_error *);

@@ -269,15 +269,18 @@ int conf_route_parse(const struct conf_row *row, void *member, const struct conf
  * contain no blanks. */
 static void route_format_word(FILE *out, const struct conf_row *option, const struct conf_route *route, bool shown)
 {
-	bool is_text = option->type == CONF_TYPE_TEXT || option->type == CONF_TYPE_CONTACT_URL ||
-	    conf_is_path(option->type);
+	bool is_fields = option->type == CONF_TYPE_FIELDS, is_text = option->type == CONF_TYPE_TEXT || is_fields ||
+	    option->type == CONF_TYPE_CONTACT_URL || conf_is_path(option->type);
 	const char *text = is_text ? *(char *const *)(const void *)((const char *)route + option->offset) : "";
+	bool hides = is_fields && shown, quotes = *text == '"' || text[strcspn(text, " ;")];
 
-	if (*text == '"' || text[strcspn(text, " ;")])
+	if (quotes && !hides)
 		conf_quote(out, text, strlen(text));
-	else if (shown)
+	else if (shown) {
+		fputs(hides ? "\"" : "", out);
 		conf_write_shown(out, option, route);
-	else
+		fputs(hides ? "\"" : "", out);
+	} else
 		conf_types[option->type].format(out, option, (const char *)route + option->offset);
 }
 

@@ -53,6 +53,7 @@ static void show_secret(FILE *out, const struct conf_row *row, const void *membe
 static void (*const shows[CONF_TYPE_COUNT])(FILE *, const struct conf_row *, const void *member) = {
 	[CONF_TYPE_SECRET] = show_secret,
 	[CONF_TYPE_PARENT] = conf_parent_show,
+	[CONF_TYPE_FIELDS] = conf_fields_show,
 	[CONF_TYPE_ROUTE] = conf_route_show,
 };
 

@@ -133,9 +133,10 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 		},
 	};
 	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
-	/* A client that sends cookies of its own keeps those that it is given, too. */
 	r->elsewhere = reads && route->keep_feed_ms;
-	r->jar = r->redirects.hops && !target->cookies;
+	/* A client that sends cookies of its own keeps those that it is given, too; a route's own are all there are. */
+	r->jar = r->redirects.hops && !target->cookies &&
+	    !conf_fields_have(&route->origin_fields, "cookie", sizeof "cookie" - 1);
 	r->to = target->to;
 	if (destination_set_path(&r->to, target->to.path, target->to.path_len))
 		return -1;

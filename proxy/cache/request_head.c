@@ -16,8 +16,6 @@
 #include "proxy/http/target.h"
 #include "proxy/http/traceparent.h"
 
-enum { UPSTREAM_NAME_MAX = 32 };       /* no field for which headers.def has a rule of its own has a longer name */
-
 static void request_head_add_line(struct text *t, const char *name, struct slice value)
 {
 	if (!value.at)
@@ -49,22 +47,18 @@ static bool list_has(const char *list, struct slice name)
 	return false;
 }
 
-/* Whether an origin may take the field for one of those that are treated specially here, because they frame, authorise
- * or tell variants apart. "Content_Length" is one to an origin that makes variables of fields (RFC 3875 section
- * 4.1.18), or takes every character that is no letter or digit for a hyphen. */
 static bool is_disguised(const struct http_msg *m, const struct http_field *f)
 {
-	struct slice name = http_field_name(m, f);
-	char plain[UPSTREAM_NAME_MAX];
-	bool odd = false;
+	return http_header_is_disguised((enum header_id)f->id, http_field_name(m, f));
+}
 
-	if (http_header_request((enum header_id)f->id) != REQUEST_OTHER || name.len > sizeof plain)
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		plain[i] = isalnum((unsigned char)name.at[i]) ? name.at[i] : '-';
-		odd |= plain[i] != name.at[i];
-	}
-	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
+/* Whether the route has a field of its own in the place of the client's. */
+static bool route_replaces(const struct http_msg *m, const struct http_field *f, const struct target *target)
+{
+	const struct conf_fields *own = &target->route->origin_fields;
+	struct slice name = http_field_name(m, f);
+
+	return own->count && conf_fields_have(own, name.at, name.len);
 }
 
 /* Whether a client's field goes along. On methods other than GET and HEAD (read is false), whose requests are the
@@ -189,7 +183,8 @@ static void add_accept(struct text *t, const struct http_msg *m, const struct ta
 static void add_client_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
 	for (uint32_t i = 0; i < m->n_fields; i++)
-		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD))
+		if (is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
+		    !route_replaces(m, &m->fields[i], target))
 			request_head_add_field(t, m, &m->fields[i]);
 	add_accept(t, m, target);
 	add_user_agent(t, http_msg_get(m, H_USER_AGENT), target->route);
@@ -197,10 +192,14 @@ static void add_client_fields(struct text *t, const struct http_msg *m, const st
 
 static void add_private_fields(struct text *t, const struct http_msg *m, const struct target *target)
 {
+	const struct conf_fields *own = &target->route->origin_fields;
+
 	for (uint32_t i = 0; i < m->n_fields; i++)
 		if (!is_sent(m, &m->fields[i], reads(m), target->mode == TARGET_FORWARD) &&
-		    request_head_is_private(m, &m->fields[i], target))
+		    request_head_is_private(m, &m->fields[i], target) && !route_replaces(m, &m->fields[i], target))
 			request_head_add_field(t, m, &m->fields[i]);
+	for (size_t i = 0; i < own->count; i++)
+		text_printf(t, "%s: %s\r\n", own->items[i].name, own->items[i].value);
 }
 
 /* Adds the proxies that the request came through, and name behind them; NULL: without it. What others write in CDN-Loop

@@ -1,9 +1,12 @@
 /* Message heads; see http_msg.h. */
 #include "proxy/http/http_msg.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+enum { HEADER_NAME_MAX = 32 };         /* no field for which headers.def has a rule of its own has a longer name */
 
 static const struct {
 	const char *name;
@@ -116,6 +119,20 @@ enum header_request http_header_request(enum header_id id)
 enum header_response http_header_response(enum header_id id)
 {
 	return (enum header_response)headers[id].response;
+}
+
+bool http_header_is_disguised(enum header_id id, struct slice name)
+{
+	char plain[HEADER_NAME_MAX];
+	bool odd = false;
+
+	if (http_header_request(id) != REQUEST_OTHER || name.len > sizeof plain)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		plain[i] = isalnum((unsigned char)name.at[i]) ? name.at[i] : '-';
+		odd |= plain[i] != name.at[i];
+	}
+	return odd && http_header_request(http_header_id(plain, name.len)) != REQUEST_OTHER;
 }
 
 void http_msg_add_via(struct text *t, const struct http_msg *m, const char *name)

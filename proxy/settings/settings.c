@@ -10,6 +10,7 @@
 #include "proxy/settings/client_rate.h"
 #include "proxy/settings/fd_limit.h"
 #include "proxy/settings/interception.h"
+#include "proxy/settings/origin_fields.h"
 #include "proxy/settings/tls_set.h"
 
 /* The clients of one worker. If the limit of open files leaves room for fewer, that is a warning where the
@@ -145,7 +146,8 @@ static int settings_make(struct settings *s, struct settings *former)
 	    ? (struct interception_former){ former->conf, former->interception }
 	    : (struct interception_former){ 0 };
 
-	if (!(s->tls = tls_set_new(s->conf, before, &s->kept)) ||
+	if (origin_fields_check(s->conf) ||
+	    !(s->tls = tls_set_new(s->conf, before, &s->kept)) ||
 	    interception_new(s->conf, former ? &opened : NULL, &s->interception, &s->kept))
 		return -1;
 	if (!(s->routes = all_route_settings(s->conf)) ||

@@ -1,10 +1,13 @@
-"""What publishers see of who asks: CDN-Loop and Via, Accept, User-Agent, targets with text beyond ASCII."""
+"""What publishers see of who asks: CDN-Loop and Via, Accept, User-Agent, a route's own fields, targets with text
+beyond ASCII."""
 import re
+import subprocess
 
 import pytest
 
 from feeds import SMALL, SMALL_OUT
-from wire import message
+from proxy import BINARY
+from wire import TIMEOUT, message
 
 XML = "Content-Type: application/xml"
 FEED = message("200 OK", XML, body=SMALL)
@@ -133,6 +136,100 @@ def test_contact_url(start, origin, options, client, sent):
 def test_contact_url_of_a_route(start, origin):
     proxy = start(None, "--contact-url", CONTACT, "--route", f"/={origin.url} contact-url=http://of.example/")
     assert re.fullmatch(r"utfeed/\S+ \(\+http://of\.example/\)", proxy.through(origin, FEED)[1]["User-Agent"])
+
+
+# ---- origin-fields ----
+
+KEY = 'origin-fields="X-Key: abc, Accept-Language: de\\, en"'
+
+
+@pytest.mark.parametrize("more", ["", "request-fields=*", "cache=off", "request-fields=X-Key,X-Else"])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_a_routes_fields_are_sent_in_the_place_of_a_clients(start, origin, more, method):
+    proxy = start(None, "--cache", "on", "--route", f"/={origin.url} {KEY} {more}")
+    client = proxy.client().ask("/f", "X-Key: client's", "x-key: once more", "accept-language: fr", "X-Else: 1", method=method)
+    upstream = origin.receive()
+    upstream.answer(FEED)
+    assert client.response().status == 200
+    asked = upstream.request
+    assert asked.all("X-Key") == ["abc"] and asked.all("Accept-Language") == ["de, en"]
+    assert ("X-Else" in asked) == (method == "POST" or "request-fields" in more)
+
+
+@pytest.mark.parametrize("field, value", [("Cookie", "a=b"), ("Authorization", "Basic dTpw")])
+def test_credentials_of_a_route(start, origin, field, value):
+    """They are the operator's and alike for all clients, so that what they open is stored."""
+    lines = f'origin-fields="{field}: {value}" cookies=on authorization=on'
+    proxy = start(None, "--cache", "on", "--route", f"/={origin.url} {lines}")
+    kept = message("200 OK", XML, "Cache-Control: max-age=60", body=SMALL)
+    assert proxy.through(origin, kept)[1].all(field) == [value]
+    assert proxy.get("/feed").body == SMALL_OUT
+    assert proxy.through(origin, kept, "/other", f"{field}: client's")[1].all(field) == [value]
+
+
+def test_they_stay_with_the_routes_origin(start, origin, another):
+    other = another()
+    proxy = start(None, "--route", f'/={origin.url} follow-redirects=on origin-fields="X-Key: abc, Cookie: a=b"')
+    client = proxy.client().ask("/f")
+    origin.receive().answer(message("302 Found", "Location: /here", "Set-Cookie: c=d"))
+    upstream = origin.receive()
+    assert upstream.request["X-Key"] == "abc" and upstream.request.all("Cookie") == ["a=b"]
+    upstream.answer(message("302 Found", f"Location: {other.url}/there"))
+    upstream = other.receive()
+    assert not {"x-key", "cookie"} & upstream.request.names()
+    upstream.answer(message("302 Found", f"Location: {origin.url}/back"))
+    upstream = origin.receive()
+    assert not {"x-key", "cookie"} & upstream.request.names()
+    upstream.answer(FEED)
+    assert client.response().body == SMALL_OUT
+
+
+def test_no_other_way_has_them(start, origin):
+    proxy = start(None, *GATEWAY, "--route", f"/={origin.url} {KEY}")
+    for target in f"/{origin.url}/f", f"{origin.url}/f":
+        assert "X-Key" not in proxy.through(origin, FEED, target)[1]
+
+
+def test_they_are_part_of_the_key(start, origin, tmp_path):
+    config = tmp_path / "utfeed.conf"
+
+    def write(key):
+        config.write_text(f"[route /]\norigin = {origin.url}\norigin-fields = X-Key: {key}\n")
+    write("one")
+    proxy = start(None, "--cache", "on", "-c", str(config))
+    kept = message("200 OK", XML, "Cache-Control: max-age=60", body=SMALL)
+    assert proxy.through(origin, kept)[1]["X-Key"] == "one" and proxy.get("/feed").body == SMALL_OUT
+    write("two")
+    proxy.reload()
+    assert proxy.through(origin, kept)[1]["X-Key"] == "two"
+    write("two, Host: a")
+    proxy.reload("the former configuration stays in force")
+    assert f"{config}:3: origin-fields: Host is a field that utfeed writes itself" in proxy.err.text()
+    assert proxy.get("/feed").body == SMALL_OUT
+
+
+def test_a_file_with_a_line_for_each(start, origin, tmp_path):
+    file = tmp_path / "fields"
+    file.write_text("X-Key: abc\nAuthorization: Bearer d\\,e\n")
+    file.chmod(0o600)
+    _, asked = start(None, "--route", f"/={origin.url} origin-fields-file={file}").through(origin, FEED)
+    assert asked["X-Key"] == "abc" and asked["Authorization"] == "Bearer d,e"
+
+
+WRITTEN = ["Host", "Via", "CDN-Loop", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Proxy-Authorization",
+           "Proxy-Connection", "Accept-Encoding", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range",
+           "Range", "Content-Length", "Content-Type", "Expect", "Max-Forwards", "traceparent", "tracestate", "Date", "content_length",
+           "Accept", "User-Agent"]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_utfeed_writes_itself_is_refused_at_start(tmp_path, name):
+    config = tmp_path / "utfeed.conf"
+    config.write_text(f"[route /]\norigin = http://o\norigin-fields = X-Key: hunter2, {name}: hunter2\n")
+    done = subprocess.run([BINARY, "serve", "-c", str(config), "--check-config"], capture_output=True, timeout=TIMEOUT, check=False)
+    said = done.stderr.decode()
+    assert done.returncode != 0 and f"{config}:3: origin-fields: {name} is a field that utfeed writes itself" in said
+    assert "hunter2" not in said and ("; the option is " in said) == (name in ("Accept", "User-Agent"))
 
 
 # ---- text beyond ASCII in request targets ----

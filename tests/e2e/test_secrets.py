@@ -103,7 +103,10 @@ def test_a_file_that_cannot_be_used_is_told_by_line(tmp_path, line, why):
 
 @pytest.mark.parametrize("config", [
     f"cache-redis-password = {SECRET}", "cache-redis-password-file = FILE", f"admin-token = {SECRET}", f"http-proxy = http://{SECRET}:{SECRET}@h:1", "http-proxy-file = FILE",
-    f"route = /=http://o http-proxy=http://u:{SECRET}@h:1", "route = /=http://o https-proxy-file=FILE", "cache-redis-password = ${PW}",
+    f"route = /=http://o http-proxy=http://u:{SECRET}@h:1", "route = /=http://o https-proxy-file=FILE",
+    "route = /=http://o origin-fields-file=FILE",
+    f'route = /=http://o origin-fields="X-Key: {SECRET}, Authorization: Basic {SECRET}"',
+    f"[route /]\norigin = http://o\norigin-fields = X-Key: a\\, {SECRET}", "cache-redis-password = ${PW}",
 ])
 def test_secrets_are_not_printed(tmp_path, config):
     path = secret(tmp_path, f"http://u:{SECRET}@h:1")

@@ -1,8 +1,10 @@
 /* Owns the cases of routes: patterns, the most specific match, targets, inheritance.
  * Must not know: how a file or flag carries a route (test_conf.c). Invariant: each row names its rule. */
-#include "conf/conf.h"
+#include "conf/conf_internal.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char *const no_environment[] = { NULL };
@@ -179,6 +181,8 @@ static void refused(void)
 		{ { "/=http://o/a/../b" }, "--route: origin: 'http://o/a/../b' has a dot segment in its path; allowed: http://host[:port][/path]" },
 		{ { "/=http://o fast=yes" }, "--route: 'fast' is not NAME=VALUE with the name of a route's option" },
 		{ { "/=http://o normalise" }, "--route: a word behind the origin is not NAME=VALUE with the name of a route's option" },
+		{ { "/=http://o origin-fields=hunter2" }, "--route: origin-fields: field 1 is not NAME: VALUE; allowed: NAME: VALUE, with commas between; a comma in "
+			"a value is written \\," },
 		{ { "/=http://o user-agent=\"a b" }, "--route: user-agent: a quoted value has no closing quote" },
 		{ { "/=http://o user-agent=\"a\"b" }, "--route: user-agent: text after a closing quote; allowed: a blank" },
 		{ { "/=\"http://o" }, "--route: origin: a quoted value has no closing quote" },
@@ -232,5 +236,57 @@ static void inherits(void)
 	conf_free(&conf);
 }
 
-UNIT_SUITE(route, { "matches", matches }, { "no match", no_match }, { "targets", targets }, { "origins", origins }, { "refused", refused },
+/* The fields of origin-fields, "NAME=VALUE;" each; "!" and the beginning of an error. */
+static void fields(void)
+{
+	static const struct { const char *rule, *value, *want, *shown; } cases[] = {
+		{ "none", "", "", "" },
+		{ "one", "X-Key: abc", "X-Key=abc;", "X-Key: ***" },
+		{ "without a blank", "X-Key:abc", "X-Key=abc;", "X-Key: ***" },
+		{ "several", "X-Key: a b , Cookie: c=d; e=f,Z:1", "X-Key=a b;Cookie=c=d; e=f;Z=1;", "X-Key: ***, Cookie: ***, Z: ***" },
+		{ "a comma in a value", "X-Key: a\\, b, Z: 1", "X-Key=a, b;Z=1;", "X-Key: ***, Z: ***" },
+		{ "another backslash stays", "X-Key: a\\b\\", "X-Key=a\\b\\;", "X-Key: ***" },
+		{ "a line each", "X-Key: a\r\nZ: 1", "X-Key=a;Z=1;", "X-Key: ***, Z: ***" },
+		{ "colons and quotes in a value", "Authorization: Digest a=\"b:c\"", "Authorization=Digest a=\"b:c\";", "Authorization: ***" },
+		{ "9110 5.1: a name is a token", "!#$%&'*+-.^_`|~9: a", "!#$%&'*+-.^_`|~9=a;", "!#$%&'*+-.^_`|~9: ***" },
+		{ "no colon", "hunter2", "!field 1 is not NAME: VALUE; allowed: ", "" },
+		{ "no colon in the second", "X-Key: a, hunter2", "!field 2 is not NAME: VALUE", "" },
+		{ "no name", ": hunter2", "!field 1 is not", "" },
+		{ "no value", "X-Key:", "!field 1 is not", "" },
+		{ "a blank in the name", "hunter 2: a", "!field 1 is not", "" },
+		{ "a blank before the colon", "X-Key : a", "!field 1 is not", "" },
+		{ "nothing behind a comma", "X-Key: a, ", "!field 2 is not", "" },
+		{ "nothing between commas", "X-Key: a,,Z: 1", "!field 2 is not", "" },
+		{ "a control in the value", "X-Key: a\x01", "!field 1 has the code 0x01 in its value; allowed: printable ASCII characters", "" },
+		{ "CR in the value", "X-Key: a\rZ: b", "!field 1 has the code 0x0d", "" },
+		{ "beyond ASCII", "X-Key: \303\274", "!field 1 has the code 0xc3", "" },
+		{ "twice", "X-Key: a, x-key: b", "!field 2 is given twice; allowed: once", "" },
+		{ "too many", "A:1,B:1,C:1,D:1,E:1,F:1,G:1,H:1,I:1,J:1,K:1,L:1,M:1,N:1,O:1,P:1,Q:1", "!has more than 16 fields", "" },
+	};
+	const struct conf_row *row = &conf_route_options[CONF_ROUTE_origin_fields];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_route route = { 0 };
+		struct conf_error error = { "" };
+		struct conf_value value = { cases[i].value, "w" };
+		char got[256] = "";
+		int status = conf_fields_set(row, &route.origin_fields, &value, &error);
+		if (status != 0)
+			snprintf(got, sizeof(got), "!%.*s", (int)strlen(cases[i].want) - 1, error.text);
+		for (size_t j = 0; j < route.origin_fields.count; j++)
+			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s=%s;", route.origin_fields.items[j].name,
+				route.origin_fields.items[j].value);
+		UNIT_ROW(strcmp(got, cases[i].want) == 0, "%s: got %s", cases[i].rule, got);
+		UNIT_ROW(strstr(error.text, "hunter") == NULL, "%s: told", cases[i].rule);
+		if (status == 0) {
+			char *format = conf_format(row, &route), *shown = conf_show(row, &route);
+			UNIT_ROW(strcmp(format, cases[i].value) == 0 && strcmp(shown, cases[i].shown) == 0, "%s: %s, %s", cases[i].rule, format, shown);
+			free(format);
+			free(shown);
+		}
+		conf_fields_clear(&route.origin_fields);
+	}
+}
+
+UNIT_SUITE(route, { "fields", fields }, { "matches", matches }, { "no match", no_match }, { "targets", targets }, { "origins", origins }, { "refused", refused },
 	{ "inherits", inherits })

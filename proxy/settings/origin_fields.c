@@ -1,0 +1,65 @@
+/* Fields of routes for their origins; see origin_fields.h. */
+#include "proxy/settings/origin_fields.h"
+
+#include <string.h>
+
+#include "conf/conf.h"
+#include "proxy/base/log.h"
+#include "proxy/http/http_msg.h"
+
+static bool origin_field_is_free(const char *name)
+{
+	size_t len = strlen(name);
+	enum header_id id = http_header_id(name, len);
+
+	switch (http_header_request(id)) {
+	case REQUEST_SEND:
+	case REQUEST_PRIVATE:
+		return true;
+	case REQUEST_OTHER:
+		return !http_header_is_disguised(id, (struct slice){ name, len });
+	default:
+		return false;
+	}
+}
+
+/* The option that makes a field which has one; NULL: there is none. */
+static const char *origin_field_option(const char *name)
+{
+	switch (http_header_id(name, strlen(name))) {
+	case H_ACCEPT:
+		return "accept";
+	case H_USER_AGENT:
+		return "user-agent";
+	default:
+		return NULL;
+	}
+}
+
+static int origin_fields_check_route(const struct conf *conf, const struct conf_route *route)
+{
+	const struct conf_fields *fields = &route->origin_fields;
+	int status = 0;
+
+	for (size_t i = 0; i < fields->count; i++) {
+		const char *name = fields->items[i].name, *option = origin_field_option(name);
+
+		if (origin_field_is_free(name))
+			continue;
+		log_error("%s: %.64s is a field that utfeed writes itself, or that is not sent%s%s",
+		    conf_place(conf, route, "origin-fields").text, name, option ? "; the option is " : "",
+		    option ? option : "");
+		status = -1;
+	}
+	return status;
+}
+
+int origin_fields_check(const struct conf *conf)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < conf->routes.count; i++)
+		if (origin_fields_check_route(conf, &conf->routes.items[i]))
+			status = -1;
+	return status;
+}
