@@ -77,6 +77,8 @@ int conf_settle(struct conf *conf, struct conf_error *error)
 	for (size_t i = 0; i < conf->routes.count; i++)
 		if (conf_route_inherit(&conf->routes.items[i], conf, error) != 0)
 			return -1;
+	if (conf_cors_settle(conf, error) != 0)
+		return -1;
 	return conf_route_settle_list(&conf->routes, error);
 }
 
@@ -154,5 +156,6 @@ int conf_load(struct conf *conf, int argc, char *const *argv, char *const *envp,
 	conf_intercept_warn(conf);
 	conf_admin_warn(conf);
 	conf_own_warn(conf);
+	conf_cors_warn(conf);
 	return 0;
 }

@@ -195,6 +195,11 @@ void conf_admin_warn(struct conf *);
 /* conf_own.c. The warnings are kept by conf_warn(). */
 void conf_own_warn(struct conf *);
 
+/* conf_cors.c. The warnings are kept by conf_warn(). */
+int conf_cors_set(const struct conf_row *, void *origins, const struct conf_value *, struct conf_error *);
+int conf_cors_settle(const struct conf *, struct conf_error *);
+void conf_cors_warn(struct conf *);
+
 /* conf_parent.c */
 int conf_parent_set(const struct conf_row *, void *parent, const struct conf_value *, struct conf_error *);
 void conf_parent_format(FILE *, const struct conf_row *, const void *parent);

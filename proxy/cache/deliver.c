@@ -192,7 +192,39 @@ static int deliver_part(const struct lookup *l, const struct object_head *head, 
 	return status;
 }
 
-int deliver(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
+static bool deliver_keeps(struct slice name)
+{
+	return !cors_is_field(name);
+}
+
+/* Gives the response the fields by which a web page may read it, in the place of the origin's own. They depend on the
+ * page, so no stored head has them. */
+static int deliver_cors(const struct lookup *l, struct delivery *f)
+{
+	const struct object_head *from = f->head;
+	struct object_head *h = object_head_new();
+	struct text t = { 0 };
+
+	text_printf(&t, "HTTP/1.1 %d %s\r\n", from->status, http_reason_phrase(from->status));
+	head_text_copy_if(&t, (struct slice){ from->bytes, from->len }, deliver_keeps);
+	cors_add(&t, lookup_cors(l), l->request->msg);
+	if (!h || !(h->bytes = text_take(&t, &h->len))) {
+		text_free(&t);
+		object_head_unref(&h);
+		return -1;
+	}
+	h->status = from->status;
+	h->no_body = from->no_body;
+	h->content_length = from->content_length;
+	h->gzip = from->gzip;
+	h->coded = from->coded;
+	h->etag_end = (uint32_t)head_text_etag_end((struct slice){ h->bytes, h->len });
+	object_head_unref(&f->head);
+	f->head = h;
+	return 0;
+}
+
+static int deliver_choose(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
 {
 	bool kept = l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED;
 	struct conditional_stored stored;
@@ -228,4 +260,11 @@ int deliver(struct lookup *l, struct object *o, struct object_head *head, struct
 		return 0;
 	what = range_evaluate(l->request->msg, &stored, object_length(o), lookup_now(l), &range);
 	return what == RANGE_NONE ? 0 : deliver_range(head, what, &range, object_length(o), f);
+}
+
+int deliver(struct lookup *l, struct object *o, struct object_head *head, struct delivery *f)
+{
+	int failed = deliver_choose(l, o, head, f);
+
+	return !failed && lookup_cors(l) ? deliver_cors(l, f) : failed;
 }

@@ -241,9 +241,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	l->needs_feed = m->status / 100 == 2 && fill_keeps_feed(l);
 	if (fill_plan_storing(l, answer, o, &storable))
 		return FETCH_NO_MEMORY;
-	/* A response with Set-Cookie is for the client that asked; waiting requests do not get it, even if it is stored
-	 * for later ones, without that field. */
-	own = (!l->storing && !fill_is_trouble(l, m, storable)) || http_msg_is_for_client(m) ||
+	own = (!l->storing && !fill_is_trouble(l, m, storable)) || fill_is_for_client(l, m) ||
 	    fill_is_refusal(l, m->status);
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
@@ -449,6 +447,7 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	l->object = o;
 	l->id = r->id;
 	l->head = r->stage.head;
+	l->params.freshness.drops_own = r->stage.head.way == RESPONSE_FOREIGN;
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;

@@ -61,6 +61,13 @@ static inline enum response_body fill_body(struct object *o)
 	return r->normalised ? RESPONSE_NORMALISED : r->decoded ? RESPONSE_DECODED : RESPONSE_RAW;
 }
 
+/* A response with Set-Cookie is for the client that asked: waiting requests do not get it, even if it is stored for
+ * later ones without that field. If no client gets the field, the response is for all of them. */
+static inline bool fill_is_for_client(const struct fill *l, const struct http_msg *m)
+{
+	return !l->params.freshness.drops_own && http_msg_is_for_client(m);
+}
+
 /* fill.c */
 int64_t fill_now(struct fill *);
 int64_t fill_steady(struct fill *);    /* seconds of the monotonic clock */

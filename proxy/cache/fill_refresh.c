@@ -151,7 +151,7 @@ static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struc
 	if ((r = fill_make_merged(l, m, true, &parts, fresh)) != FILL_HEAD)
 		return r;
 	*head = object_head_ref(parts.head);
-	if (http_msg_is_for_client(m)) {
+	if (fill_is_for_client(l, m)) {
 		entry_parts_free(&parts);
 		if ((r = fill_make_merged(l, m, false, &parts, fresh)) != FILL_HEAD)
 			return r;
@@ -208,7 +208,7 @@ enum fetch_choice fill_refresh(struct fill *l, const struct fetch_answer *answer
 		head = fill_retire(l, o);
 	}
 	if (r == FILL_HEAD_NO_MEMORY ||
-	    fill_admit(l, m, http_msg_is_for_client(m) || !object_report(o)->stored, o)) {
+	    fill_admit(l, m, fill_is_for_client(l, m) || !object_report(o)->stored, o)) {
 		object_head_unref(&head);
 		return FETCH_NO_MEMORY;
 	}

@@ -17,6 +17,7 @@
 
 #include "proxy/base/answers.h"
 #include "proxy/cache/cache.h"
+#include "proxy/http/cors.h"
 #include "proxy/http/cache_status.h"
 #include "proxy/http/conditional.h"
 #include "proxy/http/request.h"
@@ -120,6 +121,13 @@ void lookup_start(struct lookup *, const struct freshness_settings *, uint64_t s
 /* Goes to a step. Other files call it only for a PURGE, which waits without being looked up: it goes from NEW to WAIT
  * and then to DELIVER. An answer past the cache stays at NEW. */
 void lookup_enter(struct lookup *, enum lookup_step);
+/* The origins of the web pages that may read the response; NULL: none may, or the client knows the origin itself. */
+static inline cors_origins lookup_cors(const struct lookup *l)
+{
+	bool ours = l->target.mode != TARGET_FORWARD && l->target.route->cors_allow[0];
+
+	return ours ? l->target.route->cors_allow : NULL;
+}
 static inline bool lookup_waits(const struct lookup *l)
 {
 	return l->step == LOOKUP_WAIT;

@@ -14,6 +14,7 @@
 #include "proxy/cache/request_head.h"
 #include "proxy/client/request_read.h"
 #include "proxy/client/requester.h"
+#include "proxy/http/cors.h"
 #include "proxy/http/pac.h"
 #include "proxy/http/target.h"
 #include "proxy/http/target_inside.h"
@@ -265,6 +266,14 @@ static struct object *dispatch_pac(const struct request_context *ctx, const stru
 	return o;
 }
 
+/* deliver() adds the fields for the page, as it does to any response. */
+static struct object *dispatch_preflight(const struct lookup *l)
+{
+	if (cors_allows(lookup_cors(l), l->request->msg))
+		return local_reply(l->ctx, 204, "", "", "");
+	return local_reply(l->ctx, 403, "", "Pages of this origin may not read responses here (cors-allow).", "");
+}
+
 void dispatch(const struct request_context *ctx, struct lookup *l, const struct request *request,
     const struct requester *who, struct object *body, const struct inside *inside)
 {
@@ -284,6 +293,8 @@ void dispatch(const struct request_context *ctx, struct lookup *l, const struct 
 		l->object = local_reply(ctx, target_answers[e].status, "", target_answers[e].text, why);
 	else if (slice_is(request_method(request), "purge"))
 		l->object = dispatch_purge(ctx, l, request, who);
+	else if (lookup_cors(l) && cors_is_preflight(request->msg))
+		l->object = dispatch_preflight(l);
 	else if (request->method == METHOD_TRACE && target->mode != TARGET_GATEWAY)
 		l->object = local_reply(ctx, 405, DISPATCH_ALLOW_RELAYED, "This method is not served.", "");
 	else if (target->mode == TARGET_GATEWAY && !request_reads(request))

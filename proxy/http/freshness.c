@@ -142,7 +142,7 @@ enum storable freshness_storable(const struct request *request, const struct htt
 	while (http_msg_next_member(m, H_VARY, &it, &member))
 		if (slice_is(member, "*"))
 			return STORABLE_VARY;
-	if (http_msg_is_for_client(m) && !lets_cookies_be_stored(&cc, m))
+	if (!s->drops_own && http_msg_is_for_client(m) && !lets_cookies_be_stored(&cc, m))
 		return STORABLE_SET_COOKIE;
 	if (!has_lifetime(&cc, m) && !cc_has(&cc, CC_PUBLIC) && !freshness_heuristic_status(m->status))
 		return STORABLE_LIFETIME;

@@ -26,6 +26,8 @@ struct freshness_settings {
 	/* the lifetime that the feed itself names, for such a response (feed_hints.h); 0: none */
 	uint32_t hint_s;
 	uint32_t hint_max_s;           /* the most that hint_s may be; 0: hints of feeds are ignored */
+	/* fields that are for the client alone that asked, such as Set-Cookie, reach no client anyway */
+	bool drops_own;
 	bool no_reload;                /* requests that ask for something newer than a fresh response are ignored */
 	uint32_t error_max_s;          /* longest lifetime of a response with status 4xx or 5xx; 0: no limit */
 	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error of its own */

@@ -294,7 +294,7 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 
 	add_status_line(&t, status);
 	response_head_add_field(&t, "Date", date);
-	if (strncmp(fields, "Content-Type:", 13))
+	if (status != 204 && strncmp(fields, "Content-Type:", 13))
 		response_head_add_field(&t, "Content-Type", "text/plain; charset=utf-8");
 	response_head_add_field(&t, "Cache-Control", "no-store");
 	text_puts(&t, RESPONSE_SANDBOX);
@@ -305,6 +305,7 @@ int response_own(struct object *o, int status, const char *fields, const char *d
 		return -1;
 	}
 	head->status = status;
+	head->no_body = status == 204;
 	head->content_length = (int64_t)len;
 	object_head(o, head);
 	if (object_append(o, body, len))

@@ -176,7 +176,7 @@ SINGLE = (
     ("cookie", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.e.request),
     ("cookie-asks", "utfeed-operating(7) CACHE", lambda u: "cookie" in u.q.forwarded),
     ("set-cookie", "utfeed-operating(7) CACHE", lambda u: "set-cookie" in u.p.fields and "public" not in u.p.cc and not u.p.named() and not u.hop and
-     u.e.status != 304),
+     u.e.status != 304 and u.q.way.name != "gateway"),       # which gives Set-Cookie to nobody
     ("status", "RFC 9111 3", lambda u: u.e.status in NEVER_STORED - {304, 206}),
     # what an origin that fails says, all who wait for it may hear (utfeed-operating(7) CACHE)
     ("no-lifetime", "RFC 9111 3", lambda u: not (u.joined and u.e.status >= 500) and u.p.named() is None and "public" not in u.p.cc and u.p.status not in HEURISTIC and not u.hop),

@@ -14,6 +14,7 @@
 
 #define REDIS "; allowed: HOST:PORT, [ADDRESS]:PORT, or /PATH of a socket"
 #define PATH_27 "/aaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define CORS "; allowed: https://host or https://host:port, up to 16 with commas between, or *"
 #define PARENTS "; allowed: http://host:port, http://user:password@host:port, the same with socks5h://, or off"
 
 /* In the working folder, with a value that every option with a secret takes. */
@@ -47,6 +48,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "route", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"", "//a.example/b/=https://o/ name=x user-agent=\"a # \\\"b\\\"\"\n" },
 	{ "hosts", "Feeds.Example.org, .B\xc3\xbc" "cher.example 192.0.2.0/24 *", "feeds.example.org\n.xn--bcher-kva.example\n192.0.2.0/24\n*\n" },
 	{ "gateway", "off", "off" },
+	{ "cors-allow", "HTTPS://Reader.Example:443/, http://a:81 moz-extension://b-c", "https://reader.example,http://a:81,moz-extension://b-c" },
 	{ "forward", "false", "off" },
 	{ "forward-credentials", "on", "on" },
 	{ "redirects", "20", "20" },
@@ -428,6 +430,15 @@ static void file_errors(void)
 		{ "contact-url = http://u:p@h/", "f:1: contact-url: 'http://***@h/' is not a URL: it holds user information" },
 		{ "contact-url = http://h/a(b", "f:1: contact-url: 'http://h/a(b' has a parenthesis; allowed: %28 and %29" },
 		{ "user-agent = a\tb", "f:1: user-agent: character 2 has the code 0x09; allowed: printable ASCII characters" },
+		{ "cors-allow = reader.example", "f:1: cors-allow: 'reader.example' is not an origin" CORS },
+		{ "cors-allow = https://a/b", "f:1: cors-allow: 'https://a/b' is not an origin" CORS },
+		{ "cors-allow = null", "f:1: cors-allow: 'null' is not an origin" CORS },
+		{ "cors-allow = https://", "f:1: cors-allow: 'https://' is not an origin" CORS },
+		{ "cors-allow = https://a:0x1", "f:1: cors-allow: 'https://a:0x1' is not an origin" CORS },
+		{ "cors-allow = 1a://b", "f:1: cors-allow: '1a://b' is not an origin" CORS },
+		{ "cors-allow = *, https://a", "f:1: cors-allow: * stands beside origins" CORS },
+		{ "cors-allow = a://a a://b a://c a://d a://e a://f a://g a://h a://i a://j a://k a://l a://m a://n a://o a://p a://q",
+			"f:1: cors-allow: 'a://q' is one origin too many" CORS },
 		{ "targeted-cache-control = a, b/c", "f:1: targeted-cache-control: 'b/c' is no name; allowed: NAME[,NAME]..., at most 16 names of letters, "
 			"digits and !#$%&'*+-.^_`|~" },
 		{ "targeted-cache-control = a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", "f:1: targeted-cache-control: 'q' is one name too many; allowed: "

@@ -181,4 +181,38 @@ static void warns(void)
 	}
 }
 
-UNIT_SUITE(gateway, { "ways", ways }, { "routes that do not normalise", plain_routes }, { "prints", prints }, { "warns", warns })
+/* "*" and private addresses in allow: the message; NULL: both may stand together. */
+static void cors(void)
+{
+#define REFUSED "with * every web page could read the private addresses that allow opens ("
+	static const struct { const char *rule, *file, *refused; } cases[] = {
+		{ "RFC 1918", "allow = 192.168.1.0/24\ncors-allow = *\n", "test_gateway.conf:2: cors-allow: " REFUSED "test_gateway.conf:1: allow)" },
+		{ "an address", "cors-allow = *\nallow = 10.1.2.3:8080\n", "test_gateway.conf:1: cors-allow: " REFUSED "test_gateway.conf:2: allow)" },
+		{ "the gateway's own", "allow = 172.16.0.0/12\n[gateway]\ncors-allow = *\n", "test_gateway.conf:3: cors-allow: " REFUSED
+			"test_gateway.conf:1: allow)" },
+		{ "a block around one", "allow = 0.0.0.0/0\ncors-allow = *\n", "test_gateway.conf:2: cors-allow: " REFUSED "test_gateway.conf:1: allow)" },
+		{ "link-local, where clouds have metadata", "allow = 169.254.169.254\ncors-allow = *\n", "test_gateway.conf:2: cors-allow: " REFUSED
+			"test_gateway.conf:1: allow)" },
+		{ "IPv6, unique local", "allow = fd00::/8\ncors-allow = *\n", "test_gateway.conf:2: cors-allow: " REFUSED "test_gateway.conf:1: allow)" },
+		{ "named origins are the operator's", "allow = 192.168.1.0/24\ncors-allow = https://reader.example\n", NULL },
+		{ "ports of public addresses", "allow = *:*\ncors-allow = *\n", NULL },
+		{ "public addresses", "allow = 8.8.8.0/24:8080\ncors-allow = *\n", NULL },
+		{ "loopback: a warning", "allow = 127.0.0.1:8080\ncors-allow = *\n", NULL },
+		{ "a route alone", "allow = 10.0.0.0/8\n[route /r/]\norigin = http://o/\ncors-allow = *\n", NULL },
+		{ "not in the gateway", "allow = 10.0.0.0/8\ncors-allow = *\n[gateway]\ncors-allow = \"\"\n", NULL },
+		{ "there is no gateway", "allow = 10.0.0.0/8\ncors-allow = *\ngateway = off\n", NULL },
+	};
+	static const char *const words[] = { "serve", "-c", "test_gateway.conf" };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct conf_error error = { "" };
+		struct conf *conf = load(cases[i].file, words, 3, "X=", &error);
+
+		UNIT_ROW(!conf == !!cases[i].refused, "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(!cases[i].refused || !strncmp(error.text, cases[i].refused, strlen(cases[i].refused)), "%s: %s", cases[i].rule, error.text);
+		UNIT_ROW(!conf || (conf->notes.count == 1) == !!strstr(cases[i].rule, "warning"), "%s", cases[i].rule);
+		conf_free(&conf);
+	}
+}
+
+UNIT_SUITE(gateway, { "cors", cors }, { "ways", ways }, { "routes that do not normalise", plain_routes }, { "prints", prints }, { "warns", warns })

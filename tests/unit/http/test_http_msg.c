@@ -52,7 +52,7 @@ static void names(void)
 		UNIT_ROW(http_header_id(other, len) == (enum header_id)id, "%s", other);
 		UNIT_ROW(http_header_id(name, len - 1) != (enum header_id)id, "%s, cut", name);
 		snprintf(other, sizeof(other), "%sx", name);
-		UNIT_ROW(http_header_id(other, len + 1) == H_OTHER, "%s", other);
+		UNIT_ROW(http_header_id(other, len + 1) != (enum header_id)id, "%s", other);
 		UNIT_ROW(strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len, "%s: lower case", name);
 	}
 	CU_ASSERT_EQUAL(http_header_id("", 0), H_OTHER);
