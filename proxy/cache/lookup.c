@@ -209,14 +209,25 @@ static enum lookup_step lookup_revalidate(struct lookup *l, struct entry *e, int
 	return lookup_forward(l, by_request ? FWD_REQUEST : FWD_STALE);
 }
 
+/* Counts a request that would have been asked of the origin, had its directives counted. */
+static void lookup_count_reload(struct lookup *l, const struct freshness *f, int64_t now)
+{
+	const struct cache_control *says = &l->request->says;
+
+	if (l->cc != says && freshness_reuse(f, says, now, NULL) != REUSE_FRESH)
+		stats_add(loop_stats(l->ctx->loop), STAT_RELOADS_HELD, 1);
+}
+
 /* A part is never refreshed in the background: the ranges of the next client need not be those of this one. */
 static enum lookup_step lookup_decide_entry(struct lookup *l, struct entry *e)
 {
 	bool by_request = false;
 	struct entry_clock clock = lookup_entry_clock(l, e);
 
+	l->cc = freshness_request_for(&l->own_cc, &l->request->says, &l->settings, &e->freshness, clock.now);
 	switch (freshness_reuse(&e->freshness, l->cc, clock.now, &by_request)) {
 	case REUSE_FRESH:
+		lookup_count_reload(l, &e->freshness, clock.now);
 		if (!l->part)
 			lookup_refresh_ahead(l, e, clock.now);
 		return lookup_hit(l, e, &clock);

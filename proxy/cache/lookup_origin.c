@@ -20,8 +20,11 @@ static struct object *lookup_join(struct lookup *l)
 {
 	struct object *o = cache_in_flight_join(l->ctx->cache, &l->busy);
 	const struct audience *to = o ? object_audience(o) : NULL;
+	struct cache_control own;
 
-	if (!to || freshness_reuse(&to->freshness, l->cc, lookup_now(l), NULL) == REUSE_FRESH)
+	if (!to || freshness_reuse(&to->freshness,
+	        freshness_request_for(&own, &l->request->says, &l->settings, &to->freshness, lookup_now(l)),
+	        lookup_now(l), NULL) == REUSE_FRESH)
 		return o;
 	cache_in_flight_end(l->ctx->cache, &l->busy, o);
 	object_unref(&o);

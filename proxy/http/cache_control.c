@@ -127,9 +127,16 @@ void cache_control_request(struct cache_control *cc, const struct http_msg *requ
 			cc->set |= 1u << CC_NO_CACHE;
 }
 
+enum { RELOADS = 1u << CC_NO_CACHE | 1u << CC_MAX_AGE | 1u << CC_MIN_FRESH };
+
+bool cache_control_reloads(const struct cache_control *cc)
+{
+	return cc->set & RELOADS;
+}
+
 void cache_control_forget_reload(struct cache_control *cc)
 {
-	cc->set &= ~(1u << CC_NO_CACHE | 1u << CC_MAX_AGE | 1u << CC_MIN_FRESH);
+	cc->set &= ~(uint32_t)RELOADS;
 }
 
 /* RFC 9213 section 2.1: flags are booleans, seconds are integers, all else strings or tokens; the last member of a name

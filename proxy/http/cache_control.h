@@ -31,7 +31,9 @@ static inline bool cc_has(const struct cache_control *cc, enum cache_directive d
 }
 
 void cache_control_request(struct cache_control *, const struct http_msg *request);
-/* Takes out the directives that ask for a newer response than a fresh one: an operator may have them ignored. */
+/* Whether a request asks for a newer response than a fresh one, and taking out the directives that do: an operator may
+ * have them ignored. */
+bool cache_control_reloads(const struct cache_control *);
 void cache_control_forget_reload(struct cache_control *);
 /* targeted: names of fields in order of preference, NULL at the end; NULL: none. */
 void cache_control_response(struct cache_control *, const struct http_msg *response, const char *const *targeted);

@@ -91,6 +91,17 @@ const struct cache_control *freshness_request(struct cache_control *own, const s
 	return own;
 }
 
+const struct cache_control *freshness_request_for(struct cache_control *own, const struct cache_control *says,
+    const struct freshness_settings *s, const struct freshness *f, int64_t now)
+{
+	if (!cache_control_reloads(says) ||
+	    (!s->no_reload && now - f->response_time >= (int64_t)s->reload_floor_s))
+		return says;
+	*own = *says;
+	cache_control_forget_reload(own);
+	return own;
+}
+
 /* Whether Expires lies behind Date. Without a Date it is not known how long the lifetime is: false. */
 static bool expires_later(const struct http_msg *m)
 {
@@ -211,6 +222,19 @@ static int64_t freshness_lifetime(struct freshness *f, const struct http_msg *m,
 	return heuristic_lifetime(m, cc, date, f->response_time, s);
 }
 
+/* The operator's limits. A response that was old already when it came is fresh for max_s from then, or utfeed would ask
+ * for it each time. */
+static void limit_lifetime(struct freshness *f, const struct http_msg *m, const struct freshness_settings *s)
+{
+	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
+		f->lifetime_s = s->error_max_s;
+	if (f->flags & FRESHNESS_HEURISTIC && m->status >= 400 && freshness_heuristic_status(m->status) &&
+	    f->lifetime_s < s->error_floor_s)
+		f->lifetime_s = s->error_floor_s;
+	if (s->max_s && f->lifetime_s - f->initial_age_s > s->max_s)
+		f->lifetime_s = f->initial_age_s + s->max_s;
+}
+
 /* RFC 5861: the window that the response names, 0 where it cannot be read; ours where the response names none. */
 static uint32_t window(const struct cache_control *cc, enum cache_directive d, uint32_t ours)
 {
@@ -235,8 +259,7 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 	corrected_age = age_value(m) + (response_time > request_time ? response_time - request_time : 0);
 	f->initial_age_s = apparent_age > corrected_age ? apparent_age : corrected_age;
 	f->lifetime_s = freshness_lifetime(f, m, &cc, date, s);
-	if (s->error_max_s && m->status >= 400 && f->lifetime_s > s->error_max_s)
-		f->lifetime_s = s->error_max_s;
+	limit_lifetime(f, m, s);
 	if (cc_has(&cc, CC_NO_CACHE))
 		f->flags |= FRESHNESS_NO_CACHE;
 	if (cc.listed >> CC_NO_CACHE & 1)

@@ -29,7 +29,11 @@ struct freshness_settings {
 	/* fields that are for the client alone that asked, such as Set-Cookie, reach no client anyway */
 	bool drops_own;
 	bool no_reload;                /* requests that ask for something newer than a fresh response are ignored */
+	/* the same for a response that was fetched or confirmed less than that ago */
+	uint32_t reload_floor_s;
 	uint32_t error_max_s;          /* longest lifetime of a response with status 4xx or 5xx; 0: no limit */
+	uint32_t error_floor_s;        /* least lifetime of a 404 and its like that names none of its own */
+	uint32_t max_s;                /* the longest time from arrival to the end of freshness; 0: no limit */
 	uint32_t stale_if_error_s;     /* for a response that names no stale-if-error of its own */
 	uint32_t keep_s;               /* how long a feed is kept (freshness_keeps()); 0: not at all */
 };
@@ -70,6 +74,9 @@ enum freshness_reuse {
  * those that do. */
 const struct cache_control *freshness_request(struct cache_control *own, const struct cache_control *says,
     const struct freshness_settings *);
+/* The same for one stored response, which may be too new to be asked for again (reload_floor_s). */
+const struct cache_control *freshness_request_for(struct cache_control *own, const struct cache_control *says,
+    const struct freshness_settings *, const struct freshness *, int64_t now);
 
 enum storable freshness_storable(const struct request *request, const struct http_msg *response,
     const struct freshness_settings *);

@@ -128,8 +128,8 @@ def origin(request):
 def starting(test):
     """The function start(); at the end all that it started must stop as they should."""
     running = []
-    # What is about one transfer must not be answered from the one before; the cache has tests of its own
-    cache = [] if test.path.name in CACHED else ["--cache", "off"]
+    # What is about one transfer must not be answered from the one before; the cache has tests of its own. Many ask again at once
+    cache = ["--reload-floor", "0", *([] if test.path.name in CACHED else ["--cache", "off"])]
     pause = [] if test.path.name in PAUSED else ["--pause", "off"]
     as_json = test.path.name in LOGGED_AS_JSON
     log = ["--log-format", "json"] if as_json else []

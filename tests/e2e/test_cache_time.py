@@ -135,6 +135,96 @@ def test_errors_are_stored_for_a_minute(timed, clock, origin, site, status, opti
         assert proxy.get("/f").status == int(status[:3]) and site.count() == asked, later
 
 
+@pytest.mark.parametrize("status", ["404 Not Found", "410 Gone", "405 X", "414 X", "451 X", "501 X"])
+@pytest.mark.parametrize("options,lifetime", [((), 60), (("--error-floor", "10s"), 10), (("--error-max", "10s"), 60), (("--error-floor", "0"), 0)])
+def test_an_error_without_a_lifetime_answers_for_a_while(timed, clock, origin, site, status, options, lifetime):
+    """error-floor, where a lifetime may be chosen (RFC 9110 section 15.1); in the gateway as on a route."""
+    proxy = timed(origin, *options)
+    site["/f"] = page(status=status)
+    for way in ("/f", f"/{origin.url}/f"):
+        before = site.count()
+        for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)) if lifetime else ((0, 1), (0, 2)):
+            clock.at(later)
+            assert proxy.get(way).status == int(status[:3]) and site.count() - before == asked, (way, later)
+
+
+@pytest.mark.parametrize("status,fields", [
+    ("404 Not Found", ("Cache-Control: no-store",)), ("404 Not Found", ("Cache-Control: max-age=0",)), ("410 Gone", ("Expires: 0",)),
+    ("404 Not Found", ("Set-Cookie: a=b",)), ("400 X", ()), ("403 X", ()), ("500 X", ()), ("503 X", ())])
+def test_an_error_that_is_not_to_answer_again(timed, origin, site, status, fields):
+    proxy = timed(origin, "--pause", "off")
+    site["/f"] = page(*fields, status=status)
+    for asked in (1, 2):
+        assert proxy.get("/f").status == int(status[:3]) and site.count() == asked
+
+
+@pytest.mark.parametrize("way", ["/f", "{url}/f"])
+def test_plain_ways_choose_no_lifetime_for_errors(timed, origin, site, way):
+    proxy = timed(None, "--route", f"/={origin.url} normalise=off")
+    site["/f"] = page(status="404 Not Found")
+    for asked in (1, 2):
+        assert proxy.get(way.format(url=origin.url)).status == 404 and site.count() == asked
+
+
+@pytest.mark.parametrize("way,options,lifetime", [
+    ("/{url}/f", (), DAY), ("/{url}/f", ("--freshness-max", "1h"), 3600), ("/f", (), 30 * DAY), ("/f", ("--freshness-max", "1h"), 3600)])
+@pytest.mark.parametrize("fields,age", [(("Cache-Control: max-age=2592000",), 0), (("Cache-Control: max-age=9592000", "Age: 7000000"), 7000000)])
+def test_the_longest_freshness(timed, clock, origin, site, way, options, lifetime, fields, age):
+    """freshness-max, counted from when the response came, so that an old one is not asked for each time."""
+    proxy = timed(origin, *options)
+    numbered(site, *fields)
+    lifetime = lifetime if lifetime < 30 * DAY else lifetime if not age else 9592000 - age
+    for later, body in ((0, b"1"), (lifetime - 1, b"1"), (lifetime, b"2")):
+        clock.at(later)
+        assert proxy.get(way.format(url=origin.url)).body == body, later
+
+
+RELOADS = ("Cache-Control: no-cache", "Pragma: no-cache", "Cache-Control: max-age=0", "Cache-Control: max-age=5", "Cache-Control: min-fresh=9000")
+
+
+@pytest.mark.parametrize("reload", RELOADS)
+@pytest.mark.parametrize("way,options,floor", [
+    ("/f", ("--reload-floor", "10s"), 10), ("/{url}/f", ("--reload-floor", "10s"), 10), ("/n/f", (), 0), ("{url}/f", (), 0)])
+def test_reloads_are_seldom(timed, clock, origin, site, reload, way, options, floor):
+    """reload-floor; what keeps to RFC 9111 alone has none."""
+    proxy = timed(origin, *options, "--route", f"/n/={origin.url} normalise=off")
+    numbered(site, FRESH)
+    way = way.format(url=origin.url)
+    assert proxy.get(way).body == b"1"
+    for later, body in ((9, b"1"), (10, b"2"), (19, b"2"), (20, b"3")) if floor else ((9, b"2"), (19, b"3")):
+        clock.at(later)
+        assert proxy.get(way, reload).body == body, later
+
+
+def test_a_confirmed_response_is_as_good_as_a_new_one(timed, clock, origin, site):
+    proxy = timed(origin, "--reload-floor", "10s")
+    site["/f"] = lambda request: message("304 Not Modified", FRESH, length=False) if request["If-None-Match"] else page(FRESH, 'ETag: "a"')
+    for later, asked in ((0, 1), (10, 2), (19, 2), (20, 3)):
+        clock.at(later)
+        assert proxy.get("/f", "Cache-Control: no-cache").status == 200 and site.count() == asked, later
+
+
+def test_reloads_come_through_where_nothing_may_answer(timed, origin, site):
+    """What is stale, was purged or is not stored."""
+    proxy = timed(origin, "--reload-floor", "1h")
+    for path, fields in (("/f", ("Cache-Control: max-age=0",)), ("/g", ("Cache-Control: no-store",)), ("/h", (FRESH,))):
+        site[path] = page(*fields)
+        for asked in (1, 2):
+            assert proxy.get(path, "Cache-Control: no-cache").status == 200 and site.count(path) == asked, path
+            proxy.get("/h", method="PURGE")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_crowd_of_reloads_makes_one(start, origin, workers):
+    """Those that come while it is made get what it gives, and so do those behind it, of all workers."""
+    proxy = start(origin, "--reload-floor", "1h", "--workers", workers)
+    clients = [proxy.client().ask("/f", "Cache-Control: no-cache") for _ in range(6)]
+    upstream = origin.receive()
+    upstream.answer(page(FRESH))
+    assert all(client.response().body == b"hello" for client in clients)
+    assert all(proxy.client().get("/f", "Pragma: no-cache").body == b"hello" for _ in range(6)) and len(origin.requests) == 1
+
+
 # ---- stale (RFC 5861) ----
 
 @pytest.mark.parametrize("later,body", [(60, b"1"), (89, b"1"), (90, b"2")])

@@ -68,6 +68,16 @@ def test_a_request_counts_as_one_outcome(start, origin, site, way, workers):
     assert outcomes(proxy) == counted
 
 
+@pytest.mark.parametrize("options", [("--reload-floor", "1h"), ("--client-no-cache", "off")])
+def test_reloads_that_do_not_count(start, origin, site, options):
+    """Of the second, which what is stored would have satisfied in any case, nothing is counted."""
+    proxy = start(origin, *options)
+    site["/f"] = page(FRESH)
+    for fields in ((), ("Cache-Control: max-age=9",), ("Cache-Control: no-cache",), ("Cache-Control: max-age=9, min-fresh=9000",)):
+        proxy.get("/f", *fields)
+    assert outcomes(proxy) == {"cache_misses": 1, "cache_hits": 3} and proxy.counters()["reloads_held"] == 2
+
+
 def test_what_goes_past_the_cache(start, origin, site):
     proxy = start(None, "--route", f"/={origin.url} cache=off")
     site["/f"] = page(FRESH)

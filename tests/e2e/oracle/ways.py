@@ -27,6 +27,7 @@ READS_ONLY = {"gateway"}
 def options(base):
     """Of a utfeed whose routes lead to the origin at base."""
     lines = ["--forward-credentials", "on", "--access-log", "off", "--refresh-hot", "2"]
+    lines += ["--reload-floor", "0", "--error-floor", "0", "--adaptive", "off"]        # not in the model
     for prefix, words, _ in ROUTES.values():
         lines += ["--route", f"{prefix}={base}/ {words}".strip()]
     return lines

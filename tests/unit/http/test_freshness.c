@@ -107,7 +107,7 @@ static void lifetimes(void)
 {
 	static const struct freshness_settings plain = { .targeted = targeted },
 		feeds = { .targeted = targeted, .floor_s = 300, .hint_s = 900, .error_max_s = 60 }, floored = { .floor_s = 300 },
-		hinted = { .hint_s = 10 * DAY };
+		hinted = { .hint_s = 10 * DAY }, errors = { .error_floor_s = 60, .error_max_s = 30 }, capped = { .max_s = 600, .floor_s = 900 };
 	static const struct { const char *rule, *lines; const struct freshness_settings *settings; int status; int64_t want; } cases[] = {
 		{ "4.2.1: max-age", "Cache-Control: max-age=60\n", &plain, 200, 60 },
 		{ "4.2.1: s-maxage first", "Cache-Control: max-age=60, s-maxage=5\n", &plain, 200, 5 },
@@ -145,6 +145,30 @@ static void lifetimes(void)
 		{ "errors are capped", "Cache-Control: max-age=3600\n", &feeds, 404, 60 },
 		{ "shorter ones are not", "Cache-Control: max-age=6\n", &feeds, 503, 6 },
 		{ "nor redirects", "Cache-Control: max-age=3600\n", &feeds, 301, HOUR },
+		{ "error-floor: 404", D0, &errors, 404, 60 },
+		{ "error-floor: 410", D0, &errors, 410, 60 },
+		{ "error-floor: 405", D0, &errors, 405, 60 },
+		{ "error-floor: 414", D0, &errors, 414, 60 },
+		{ "error-floor: 451", D0, &errors, 451, 60 },
+		{ "error-floor: 501", D0, &errors, 501, 60 },
+		{ "error-floor: no other error", D0, &errors, 403, 0 },
+		{ "error-floor: no server error", D0, &errors, 503, 0 },
+		{ "error-floor: no good response", D0, &errors, 200, 0 },
+		{ "error-floor: no redirect", D0, &errors, 301, 0 },
+		{ "error-floor: above what Last-Modified gives", "Last-Modified: " DAY_AGO "\n" D0, &errors, 404, 60 },
+		{ "error-floor: not against a lifetime", "Cache-Control: max-age=5\n", &errors, 404, 5 },
+		{ "error-floor: not against a lifetime of 0", "Cache-Control: max-age=0\n", &errors, 404, 0 },
+		{ "error-floor: not against one that is broken", "Cache-Control: max-age=x\n", &errors, 404, 0 },
+		{ "error-max: beside error-floor", "Cache-Control: max-age=99\n", &errors, 404, 30 },
+		{ "freshness-max: max-age", "Cache-Control: max-age=2592000\n", &capped, 200, 600 },
+		{ "freshness-max: s-maxage", "Cache-Control: s-maxage=2592000\n", &capped, 200, 600 },
+		{ "freshness-max: Expires", "Expires: " HOUR_ON "\n" D0, &capped, 200, 600 },
+		{ "freshness-max: a tenth", "Last-Modified: " DAY_AGO "\n" D0, &capped, 200, 600 },
+		{ "freshness-max: the floor", D0, &capped, 200, 600 },
+		{ "freshness-max: redirects", "Cache-Control: max-age=3600\n", &capped, 301, 600 },
+		{ "freshness-max: shorter ones stay", "Cache-Control: max-age=60\n", &capped, 200, 60 },
+		{ "freshness-max: from its arrival", "Cache-Control: max-age=3600\nAge: 1000\n", &capped, 200, 1600 },
+		{ "freshness-max: never longer than it says", "Cache-Control: max-age=1200\nAge: 1000\n", &capped, 200, 1200 },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct freshness f;
@@ -240,7 +264,7 @@ static void ages(void)
 static void reuse(void)
 {
 	static const struct freshness_settings plain = { 0 },
-		windows = { .stale_if_error_s = 100 }, no_reload = { .no_reload = true };
+		windows = { .stale_if_error_s = 100 }, no_reload = { .no_reload = true }, seldom = { .reload_floor_s = 10 };
 	static const struct { const char *rule, *response, *request; const struct freshness_settings *settings; int64_t after;
 		enum freshness_reuse want; bool by_request, if_error; } cases[] = {
 		{ "4: fresh", "max-age=60", "", &plain, 59, REUSE_FRESH, false, true },
@@ -297,6 +321,15 @@ static void reuse(void)
 		{ "no reloads: the response's own word", "max-age=60, no-cache", "", &no_reload, 1, REUSE_REVALIDATE, false, false },
 		{ "no reloads: max-stale, stale-if-error stay", "max-age=60", "Cache-Control: no-cache, max-stale=9, stale-if-error=9\n", &no_reload, 64,
 			REUSE_STALE, false, true },
+		{ "reload-floor: no-cache", "max-age=60", "Cache-Control: no-cache\n", &seldom, 9, REUSE_FRESH, false, true },
+		{ "reload-floor: at its end", "max-age=60", "Cache-Control: no-cache\n", &seldom, 10, REUSE_REVALIDATE, true, false },
+		{ "reload-floor: Pragma", "max-age=60", "Pragma: no-cache\n", &seldom, 9, REUSE_FRESH, false, true },
+		{ "reload-floor: max-age", "max-age=60", "Cache-Control: max-age=5\n", &seldom, 9, REUSE_FRESH, false, true },
+		{ "reload-floor: max-age behind it", "max-age=60", "Cache-Control: max-age=5\n", &seldom, 10, REUSE_REVALIDATE, true, true },
+		{ "reload-floor: min-fresh", "max-age=60", "Cache-Control: min-fresh=99\n", &seldom, 0, REUSE_FRESH, false, true },
+		{ "reload-floor: the response's own word", "max-age=60, no-cache", "Cache-Control: no-cache\n", &seldom, 1, REUSE_REVALIDATE, false, false },
+		{ "reload-floor: only-if-cached stays", "max-age=60, no-cache", "Cache-Control: no-cache, only-if-cached\n", &seldom, 1, REUSE_ONLY_IF_CACHED,
+			false, false },
 		{ "RFC 8246 2: not once stale", "max-age=60, immutable", "", &plain, 60, REUSE_REVALIDATE, false, false },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -312,8 +345,8 @@ static void reuse(void)
 		head_read(&request, cases[i].request, 0);
 		head_read(&response, lines, 200);
 		cache_control_request(&says, &request);
-		cc = freshness_request(&own, &says, cases[i].settings);
 		freshness_read(&f, &response, T0, T0, cases[i].settings);
+		cc = freshness_request_for(&own, &says, cases[i].settings, &f, T0 + cases[i].after);
 		got = freshness_reuse(&f, cc, T0 + cases[i].after, &by_request);
 		UNIT_ROW(got == cases[i].want && by_request == cases[i].by_request, "%s: %d %d", cases[i].rule, got, by_request);
 		UNIT_ROW(freshness_if_error(&f, cc, T0 + cases[i].after) == cases[i].if_error, "on an error, %s", cases[i].rule);
