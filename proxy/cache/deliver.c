@@ -236,6 +236,8 @@ static int deliver_choose(struct lookup *l, struct object *o, struct object_head
 	f->offset = 0;
 	deliver_lines(l, o, kept, f);
 	lookup_count(l);
+	if (l->slow.queue)
+		loop_disarm(l->ctx->loop, &l->slow);
 	if (deliver_lead(l, f))
 		return -1;
 	if (l->source == SOURCE_PAST || (head->status != 200 && head->status != 206) || !request_reads(l->request))

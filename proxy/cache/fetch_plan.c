@@ -134,6 +134,7 @@ int fetch_plan(const struct request_context *ctx, const struct request *request,
 	};
 	etag_suffix(r->stage.head.etag_suffix, settings_encoding(ctx->settings, route, policy));
 	r->elsewhere = reads && route->keep_feed_ms;
+	r->lasting = route->slow_after_ms;
 	/* A client that sends cookies of its own keeps those that it is given, too; a route's own are all there are. */
 	r->jar = r->redirects.hops && !target->cookies &&
 	    !conf_fields_have(&route->origin_fields, "cookie", sizeof "cookie" - 1);

@@ -451,6 +451,8 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	l->ranged = r->ranged;
 	l->normalises = r->stage.normalise;
 	l->marks = l->normalises && !l->ranged;
+	object_report(o)->asked_ms = l->asked_ms;
+	r->lasting = r->lasting && fill_keeps_feed(l);
 	if (fill_add_validators(l, r))
 		goto fail;
 	r->hooks = &hooks;

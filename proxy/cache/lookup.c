@@ -366,6 +366,14 @@ static void lookup_let_go(struct lookup *l)
 	l->parts = NULL;
 }
 
+/* Asks the stores anew, from the URL's own key on. */
+static void lookup_ask_again(struct lookup *l)
+{
+	lookup_let_go(l);
+	l->key_len = l->primary_len;
+	lookup_restart(l, LOOKUP_FIND);
+}
+
 /* The generation of the record of variants in memory that has these names. */
 static uint64_t lookup_generation(struct lookup *l, const char *names)
 {
@@ -407,6 +415,10 @@ bool lookup_again(struct lookup *l, const struct object *o)
 	const struct audience *to = l->source == SOURCE_COLLAPSED ? object_audience(o) : NULL;
 	bool own;
 
+	if (l->late && object_phase(o) == OBJECT_WAITING) {
+		lookup_ask_again(l);
+		return true;
+	}
 	if (l->source != SOURCE_COLLAPSED || object_phase(o) == OBJECT_WAITING)
 		return false;
 	if (to && !to->own && !audience_admits(to, lookup_sent(l))) {
@@ -424,14 +436,14 @@ bool lookup_again(struct lookup *l, const struct object *o)
 		lookup_restart(l, LOOKUP_COLLAPSE);
 		return true;
 	}
-	lookup_let_go(l);
-	l->key_len = l->primary_len;
 	/* After a 304 that was for one client, the stores are asked again: the response may be stored without what was
 	 * for that client. */
-	if (own && object_phase(o) != OBJECT_SUBSTITUTED)
+	if (own && object_phase(o) != OBJECT_SUBSTITUTED) {
+		lookup_let_go(l);
+		l->key_len = l->primary_len;
 		lookup_restart(l, lookup_miss(l));
-	else
-		lookup_restart(l, LOOKUP_FIND);
+	} else
+		lookup_ask_again(l);
 	return true;
 }
 
@@ -441,9 +453,7 @@ void lookup_late(struct lookup *l, struct object *o)
 	struct cache_key key = cache_key(l->ctx->cache, l->key, l->key_len);
 
 	cache_in_flight_end(l->ctx->cache, &key, o);
-	lookup_let_go(l);
-	l->key_len = l->primary_len;
-	lookup_restart(l, LOOKUP_FIND);
+	lookup_ask_again(l);
 }
 
 void lookup_follow(struct lookup *l, struct object_reader *r, struct object_head **head)
@@ -466,6 +476,8 @@ void lookup_free(struct lookup *l)
 	else if (lookup_waits(l))
 		cache_cancel(l->ctx->cache, &l->wait);
 	lookup_enter(l, LOOKUP_NEW);
+	if (l->slow.queue)
+		loop_disarm(l->ctx->loop, &l->slow);
 	target_free(&l->target);
 	object_unref(&l->object);
 	object_head_unref(&l->head);

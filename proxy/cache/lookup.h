@@ -66,8 +66,8 @@ struct lookup_memory {
 
 /* One request's way to its response; embedded in its owner. */
 struct lookup {
-	/* Called when a lookup that had to wait has reached DELIVER; comes from the loop, never from within
-	 * lookup_start(). */
+	/* Called when a lookup that had to wait has reached DELIVER, or when one that is there has waited for too long
+	 * (lookup_again()); comes from the loop, never from within lookup_start(). */
 	void (*ready)(struct lookup *);
 	void *owner;                   /* for ready() */
 	struct lookup_memory *memory;  /* belongs to the owner; in use until lookup_free() */
@@ -84,6 +84,7 @@ struct lookup {
 	/* how many collapsed responses turned out to be for other variants */
 	unsigned others;
 	unsigned leaves;               /* cache_in_flight_ends() when the stores were asked */
+	bool late;                     /* slow-after is over, and the origin has not begun to answer */
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
 	struct cache_status status;
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */
@@ -106,6 +107,7 @@ struct lookup {
 	struct freshness freshness;    /* of the stored response that answers */
 	struct cache_key busy;         /* the key in flight, once the origin is to be asked */
 	struct byte_range range;       /* of the whole body; lies inside part */
+	struct timer slow;             /* armed while the client waits for a fetch, and a feed is kept */
 	struct store_wait wait;
 	struct cache_ticket ticket;    /* taken when the wait began, if there was one */
 	bool waited;                   /* for what was looked for last */
@@ -132,8 +134,9 @@ static inline bool lookup_waits(const struct lookup *l)
 {
 	return l->step == LOOKUP_WAIT;
 }
-/* Asks anew where the collapsed response turned out to be for other requests, or was abandoned. True: the lookup went
- * on, as after lookup_start(). A collapsed response that failed otherwise has failed for all who waited. */
+/* Asks anew where the collapsed response turned out to be for other requests, or was abandoned, or where a feed is kept
+ * and the origin is slow. True: the lookup went on, as after lookup_start(). A collapsed response that failed otherwise
+ * has failed for all who waited. */
 bool lookup_again(struct lookup *, const struct object *);
 /* Asks anew because the collapsed response can no longer be read from its beginning. As after lookup_start(). */
 void lookup_late(struct lookup *, struct object *);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "proxy/base/container_of.h"
 #include "proxy/base/hash.h"
 #include "proxy/cache/fetch_plan.h"
 #include "proxy/cache/fill.h"
@@ -59,6 +60,32 @@ static enum lookup_step lookup_pause(struct lookup *l, const struct failure *f)
 	return LOOKUP_DELIVER;
 }
 
+static void lookup_on_slow(struct timer *t)
+{
+	struct lookup *l = container_of(t, struct lookup, slow);
+
+	l->late = true;
+	l->ready(l);
+}
+
+/* Whether the fetch has gone on for slow-after without an answer, so that the kept feed answers. */
+static bool lookup_is_late(const struct lookup *l, const struct object *o)
+{
+	uint64_t after = l->target.route->slow_after_ms;
+
+	return after && object_phase(o) == OBJECT_WAITING && lookup_has_kept(l) &&
+	    loop_now_ms(l->ctx->loop) >= object_reported(o)->asked_ms + after;
+}
+
+/* Where a feed is kept, the client waits no longer than slow-after. */
+static void lookup_watch(struct lookup *l)
+{
+	if (!l->object || !l->target.route->slow_after_ms || l->late || !lookup_has_kept(l))
+		return;
+	l->slow.fire = lookup_on_slow;
+	loop_arm(l->ctx->loop, &l->slow, l->target.route->slow_after_ms);
+}
+
 /* Asks memory once more, because another worker may just have stored the response. */
 static bool lookup_finds_again(struct lookup *l)
 {
@@ -82,10 +109,17 @@ enum lookup_step lookup_step_collapse(struct lookup *l)
 		    local_reply(l->ctx, 504, "", "The response is not stored, and only-if-cached was asked for.", "");
 		return LOOKUP_DELIVER;
 	}
+	if (l->late && lookup_has_kept(l))
+		return lookup_kept(l, 0);
 	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
 	if (cache_is_hit_for_miss(l->ctx->cache, &l->busy, lookup_steady(l)))
 		l->company = COMPANY_NONE;
 	if (l->company != COMPANY_NONE && (l->object = lookup_join(l))) {
+		if (lookup_is_late(l, l->object)) {
+			object_unref(&l->object);
+			return lookup_kept(l, 0);
+		}
+		lookup_watch(l);
 		l->source = SOURCE_COLLAPSED;
 		l->status.collapsed = true;
 		return LOOKUP_DELIVER;
@@ -132,6 +166,7 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 	    &collapsed);
 	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	l->status.collapsed = collapsed;
+	lookup_watch(l);
 	return LOOKUP_DELIVER;
 }
 

@@ -61,6 +61,7 @@ struct object_report {
 	bool foreign;                  /* a redirect led to another origin, or the client chose it (response_head.h) */
 	int fwd_status;                /* the origin's status; 0: none came */
 	bool kept;                     /* the kept feed substitutes, because the origin failed */
+	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */
 	struct freshness freshness;    /* of the stored response that substitutes */
 	int64_t expires;               /* when what is stored must be fetched again; 0: it is not stored */

@@ -213,8 +213,10 @@ void fetch_fail(struct fetch *f)
 		stats_add(loop_stats(fetch_loop(f)),
 		    f->failure.retry_after_s ? STAT_BACKOFF_REFUSALS : STAT_FETCHES_FAILED, 1);
 	fetch_tell_failed(f);
-	if (object_phase(f->object) != OBJECT_WAITING || !f->hooks.failed ||
-	    !f->hooks.failed(f->hooks.arg, &f->failure, f->object))
+	if (object_phase(f->object) == OBJECT_WAITING && f->hooks.failed &&
+	    f->hooks.failed(f->hooks.arg, &f->failure, f->object))
+		fetch_tell_kept(f);
+	else
 		object_fail(f->object, &f->failure);
 	fetch_end(f);
 }

@@ -80,6 +80,7 @@ struct fetch_request {
 	struct parent_rules parents;   /* for `to` */
 	struct parent_rules hop_parents;       /* for other origins that redirects lead to */
 	bool ranged;                   /* the client's Range goes along: the fetch asks for a part */
+	bool lasting;                  /* it goes on until its head is there though nobody reads: a feed is kept */
 	bool preconditions;            /* the client's own go along: a 304 is for the client */
 	char method[32];
 	char *fields;                  /* field lines; the fetch takes them over */

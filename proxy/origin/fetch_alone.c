@@ -1,33 +1,42 @@
 /* Owns what becomes of a fetch that all readers have left: it may go on for the store if the rest of the body is small,
  * for a limited time, and with a limited number of others of its worker. Must not know: the store.
- * Invariant: the timer of every fetch that counts as alone is running. */
+ * Before its head is there it goes on only where a feed is kept, within its own timeouts.
+ * Invariant: the timer of every fetch that is alone with its body is running. */
 #include "proxy/origin/fetch_internal.h"
 
 #include "proxy/base/container_of.h"
 
 /* A feed is small. A body that a hostile origin makes long or slow is not worth storing without a reader. */
-enum { ALONE_MAX = 64, ALONE_BYTES = 1024 * 1024, ALONE_MS = 30000 };
+enum { ALONE_MAX = 64, ALONE_HEADS_MAX = 1024, ALONE_BYTES = 1024 * 1024, ALONE_MS = 30000 };
 
 static bool fetch_rest_is_small(const struct fetch *f)
 {
-	if (f->phase != FETCH_BODY)
-		return true;
 	if (f->msg.has_length && !f->msg.chunked)
 		return f->msg.content_length - f->received <= ALONE_BYTES;
 	return f->received <= ALONE_BYTES && object_length(f->object) <= ALONE_BYTES;
 }
 
+static bool fetch_is_worth_it(const struct fetch *f)
+{
+	return f->phase == FETCH_BODY ? object_is_kept(f->object) && fetch_rest_is_small(f) : f->request.lasting;
+}
+
 bool fetch_goes_on_alone(struct fetch *f)
 {
-	if (!f->hooks.done || !object_is_kept(f->object) || !fetch_rest_is_small(f))
+	bool body = f->phase == FETCH_BODY;
+	size_t *among = body ? &f->pool->n_alone : &f->pool->n_waiting;
+
+	if (!f->hooks.done || !fetch_is_worth_it(f))
 		return false;
-	if (f->alone)
+	if (f->alone == among)
 		return true;
-	if (f->pool->n_alone >= ALONE_MAX)
+	fetch_leave_alone(f);
+	if (*among >= (body ? ALONE_MAX : ALONE_HEADS_MAX))
 		return false;
-	f->alone = true;
-	f->pool->n_alone++;
-	loop_arm(fetch_loop(f), &f->alone_timer, ALONE_MS);
+	f->alone = among;
+	++*among;
+	if (body)
+		loop_arm(fetch_loop(f), &f->alone_timer, ALONE_MS);
 	return true;
 }
 
@@ -35,8 +44,8 @@ void fetch_leave_alone(struct fetch *f)
 {
 	if (!f->alone)
 		return;
-	f->alone = false;
-	f->pool->n_alone--;
+	--*f->alone;
+	f->alone = NULL;
 	loop_disarm(fetch_loop(f), &f->alone_timer);
 }
 

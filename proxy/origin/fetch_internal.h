@@ -42,7 +42,9 @@ struct fetch {
 	bool conditional;              /* the current request carries the validators */
 	bool cookies;                  /* this request or one before it carries cookies of the jar */
 	bool unconditional;            /* the request goes out again without validators */
-	bool alone;                    /* nobody reads: the fetch goes on for the store until alone_timer fires */
+	/* nobody reads, and the fetch goes on for the store: the count of its pool that it stands in; NULL: it does
+	 * not */
+	size_t *alone;
 	/* noted for the task: the object has room; the last reader left; more of the request's body came */
 	atomic_bool room, left, more;
 	struct object *object;
@@ -82,7 +84,8 @@ struct fetch_pool {
 	LIST_HEAD(, fetch) fetches, spares;
 	size_t n_spares;
 	struct spares memory;          /* of transforms */
-	size_t n_alone;                /* how many of the fetches go on though nobody reads */
+	/* how many of the fetches go on though nobody reads: with their bodies, and before their heads are there */
+	size_t n_alone, n_waiting;
 };
 
 /* fetch.c */

@@ -332,6 +332,34 @@ def test_a_status_of_the_connection_is_tried_on_another(way, origin, status, aga
     assert client.response().status == again and get.proxy.counters()["fetches_retried"] == 1
 
 
+def test_one_request_under_each_failure(start, origin, site):
+    """Whatever makes the kept feed answer pauses the URL, so that five clients ask its origin once."""
+    proxy = start(None, "--workers", "2", "--redirects", "3", "--policy", "rome-strict")
+    for number, (answer, _) in enumerate(FAILURES.values()):
+        path = f"/{number}"
+        # a pause of the host would hide what comes of the URL
+        if number in (list(FAILURES).index("429"),):
+            continue
+        site[path] = feed(OLD)
+        assert proxy.get(f"/{origin.url}{path}").body == GOOD
+        before, site[path] = site.count(path), answer
+        for _ in range(5):
+            got = proxy.get(f"/{origin.url}{path}", "Cache-Control: no-cache")
+            assert got.body == GOOD and "detail=kept" in got["Cache-Status"], list(FAILURES)[number]
+        again = 2 if list(FAILURES)[number] in ("408", "421", "no head at all", "a 304 that nobody asked for") else 1
+        assert site.count(path) - before <= again, list(FAILURES)[number]
+
+
+def test_a_feed_that_cannot_be_decoded_pauses(start, origin, site):
+    proxy = start(None, "--policy", "rome-strict")
+    site["/f"] = feed(OLD)
+    assert proxy.get(f"/{origin.url}/f").body == GOOD
+    site["/f"] = feed(OLD, kind="text/plain")
+    for _ in range(3):
+        is_kept(proxy.get(f"/{origin.url}/f"), 200)
+    assert site.count("/f") == 2
+
+
 def test_a_long_body_that_is_cut(way, origin):
     """What is longer than the window is cut for who reads it, and stored nowhere."""
     get = way()
@@ -364,3 +392,102 @@ def test_the_access_log_tells(start, origin, site):
     proxy.get("/f")
     line = proxy.access_lines(2)[1]
     assert re.search(rb'"cache":"stale","fwd_status":403,.*"cache_detail":"kept"', line), line
+
+
+# ---- slow origins (slow-after) ----
+
+def took(client):
+    """The response, and how long it took."""
+    start = time.monotonic()
+    return client.response(), time.monotonic() - start
+
+
+def hung(proxy, origin, *fields, path="/f"):
+    """A feed is kept, and a client's request for it has come to the origin, which says nothing."""
+    proxy.through(origin, feed(OLD), path)
+    client = proxy.client().ask(path, *fields)
+    return client, origin.receive()
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_slow_origin_gives_the_kept_feed_to_all(start, origin, workers):
+    """Each of twenty clients is answered soon behind slow-after, by one fetch, whose feed the next one gets."""
+    proxy = start(origin, "--slow-after", "500ms", "--workers", workers)
+    first, upstream = hung(proxy, origin)
+    clients = [first] + [proxy.client().ask("/f", *(["Cache-Control: no-cache"] if n % 2 else [])) for n in range(19)]
+    start_time = time.monotonic()
+    for client in clients:
+        got = client.response()
+        is_kept(got)
+        assert time.monotonic() - start_time < 2
+    got, seconds = took(proxy.client().ask("/f"))
+    is_kept(got)
+    assert seconds < 0.4 and not origin.asked(), "who comes when the fetch has waited for so long waits no more"
+    upstream.answer(feed(FRESH, body=NEW))
+    for _ in range(200):
+        if (got := proxy.get("/f")).body == NEW:
+            break
+    assert got.body == NEW and "hit" in got["Cache-Status"] and proxy.counters()["fetches"] == 2
+
+
+def next_one(proxy, origin):
+    """What the next client gets, whether it still waits with the slow fetch, or asks a refusing origin by itself."""
+    client = proxy.client().ask("/f")
+    if origin.asked_before_answer(client):
+        origin.receive().answer(message("403 X"))
+    return client.response()
+
+
+@pytest.mark.parametrize("answer", ["503 X", "404 X", "page", "cut", "no-store"])
+def test_a_late_answer_does_no_harm(start, origin, answer):
+    """An error, a page, or a feed that may not be stored and that nobody reads."""
+    proxy = start(origin, "--slow-after", "50ms", "--pause", "off")
+    client, upstream = hung(proxy, origin)
+    is_kept(client.response())
+    upstream.answer({"page": page(body=HTML, kind="text/html"), "cut": feed(body=NEW)[:-5], "no-store": feed("Cache-Control: no-store", body=NEW)}.get(answer) or
+                    message(answer), close=True)
+    for _ in range(3):
+        got = next_one(proxy, origin)
+        assert got.body == GOOD and "detail=kept" in got["Cache-Status"]
+
+
+def test_a_connection_that_closes_late_does_no_harm(start, origin):
+    proxy = start(origin, "--slow-after", "50ms", "--pause", "off")
+    client, upstream = hung(proxy, origin)
+    is_kept(client.response())
+    upstream.close()
+    origin.receive().close()           # the request went out again, because its connection had been open before
+    assert proxy.counted("fetches_failed", 1) == 1
+    assert next_one(proxy, origin).body == GOOD
+
+
+@pytest.mark.parametrize("good,options", [((OLD + ", must-revalidate",), ()), (("Cache-Control: no-store",), ()), ((OLD,), ("--slow-after", "0")),
+                                          ((OLD,), ("--keep-feed", "0"))])
+def test_who_has_nothing_kept_waits(start, origin, good, options):
+    proxy = start(origin, "--slow-after", "50ms", *options)
+    proxy.through(origin, feed(*good), "/f")
+    client = proxy.client().ask("/f")
+    upstream = origin.receive()
+    assert not origin.wait(0.4, client.sock)[1]
+    upstream.answer(feed(FRESH, body=NEW))
+    assert client.response().body == NEW
+
+
+def test_a_slow_fetch_ends_with_its_timeout(start, origin):
+    proxy = start(origin, "--slow-after", "50ms", "--first-byte-timeout", "300ms")
+    client, _ = hung(proxy, origin)
+    is_kept(client.response())
+    assert proxy.counted("fetches_failed", 1) == 1
+
+
+def test_one_connection_waits_for_one_request_after_another(start, origin):
+    """The wait of one request does not end that of the next one on its connection."""
+    proxy = start(origin, "--slow-after", "100ms")
+    client, upstream = hung(proxy, origin)
+    is_kept(client.response())
+    client.ask("/new")
+    second = origin.receive()
+    assert not origin.wait(0.3, client.sock)[1]
+    second.answer(feed(FRESH, body=NEW))
+    assert client.response().body == NEW
+    upstream.answer(feed(FRESH))
