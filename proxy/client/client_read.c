@@ -215,7 +215,8 @@ static bool client_encode_target(struct client *c)
 	struct raw_part part;
 
 	if (!raw_target_read(&x->target, x->in + x->parsed, len, &part)) {
-		client_refuse(c, 400, "The request target is not valid UTF-8.");
+		client_refuse(c, 400, client_has_method(x) ? "The request target is not valid UTF-8." :
+		    "The request cannot be understood.");
 		client_find_method(x);
 		return false;
 	}

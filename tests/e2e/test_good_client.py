@@ -300,6 +300,13 @@ def test_what_is_no_utf_8_is_refused(origin, named, bad, method):
         assert got.status == 400 and got["Content-Type"].startswith("text/plain"), before
 
 
+def test_why_it_is_refused(named):
+    for line, why in (b"GET /\xff HTTP/1.1", b"not valid UTF-8"), (b"\x16\x03\x01 \xff", b"cannot be understood"):
+        client = named.client()
+        client.send(line + b"\r\n\r\n")
+        assert why in client.response().body
+
+
 def test_text_byte_by_byte_and_pipelined(origin, named):
     """The buffer grows in the middle of a character, with requests behind it that nobody has read yet."""
     client = named.client()

@@ -75,7 +75,7 @@ static const char *const wishes[] = {
 	"", "Accept-Encoding: gzip\r\n", "Range: bytes=0-9\r\n", "If-None-Match: \"a\"\r\n", "Cache-Control: no-cache\r\n", "Range: bytes=5-\r\n",
 	"If-Modified-Since: Mon, 21 Sep 2026 00:00:00 GMT\r\n", "Cache-Control: max-age=0\r\n", "Cache-Control: only-if-cached\r\n",
 	"Cache-Control: no-store\r\n", "X-Encoding-Policy: feedparser\r\n", "Range: bytes=-5\r\nIf-Range: \"a\"\r\n", "Expect: 100-continue\r\n",
-	"Connection: accept-language, x-user\r\n", "Max-Forwards: 1\r\nVia: 1.1 utfeed\r\n", "If-Match: \"a\", \"b\"\r\nPragma: no-cache\r\n",
+	"Connection: accept-language, x-user\r\n", "Max-Forwards: 1\r\nVia: 1.1 utfeed\r\nCDN-Loop: a, utfeed\r\n", "If-Match: \"a\", \"b\"\r\nPragma: no-cache\r\n",
 };
 static const char *const ends[] = { "", "Connection: close\r\n", "Connection: keep-alive\r\n", "Upgrade: h2c\r\nConnection: Upgrade\r\n" };
 #define SMUGGLED "GET /r/smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n"
