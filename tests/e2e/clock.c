@@ -1,16 +1,25 @@
-/* Owns the wall clock of the tests: preloaded into utfeed, it answers time(2) and CLOCK_REALTIME by what the file that MOCK_CLOCK names holds,
- * the seconds since the epoch as eight bytes, until the test writes others. Timers run on other clocks, and go on as they are.
- * Must not know: utfeed. */
+/* Owns the clocks of a program under test, which preloads this library. The environment variable MOCK_CLOCK names a file of 16 bytes.
+ * The first eight are the wall clock, in seconds since the epoch; it stands still until the test writes others. The next eight are the
+ * nanoseconds by which the other clocks are ahead of this machine's. Putting these forward wakes nobody: a timer that is due fires at the
+ * program's next event.
+ * Must not know: which program it is. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-static const volatile int64_t *now;
+#define SECOND 1000000000
+
+static const volatile struct {
+	int64_t wall_s;
+	int64_t ahead_ns;
+} *now;
 
 static void __attribute__((constructor)) clock_open(void)
 {
@@ -26,15 +35,41 @@ static void __attribute__((constructor)) clock_open(void)
 	now = at;
 }
 
+static int is_wall(clockid_t id)
+{
+	return id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE;
+}
+
+/* The clocks of timers; the clocks of processor time stay as they are */
+static int is_running(clockid_t id)
+{
+	return id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_COARSE || id == CLOCK_MONOTONIC_RAW || id == CLOCK_BOOTTIME;
+}
+
+static void clock_add(struct timespec *t, int64_t ns)
+{
+	int64_t sum = t->tv_nsec + ns % SECOND;
+
+	t->tv_sec += (time_t)(ns / SECOND + (sum >= SECOND) - (sum < 0));
+	t->tv_nsec = (long)(sum + (sum < 0 ? SECOND : sum >= SECOND ? -SECOND : 0));
+}
+
 int clock_gettime(clockid_t id, struct timespec *t)
 {
-	if (!now || (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE))
-		return (int)syscall(SYS_clock_gettime, id, t);
-	*t = (struct timespec){ .tv_sec = (time_t)*now };
+	if (now && is_wall(id)) {
+		*t = (struct timespec){ .tv_sec = (time_t)now->wall_s };
+		return 0;
+	}
+	if (syscall(SYS_clock_gettime, id, t)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (now && is_running(id))
+		clock_add(t, now->ahead_ns);
 	return 0;
 }
 
-/* OpenSSL's clock for certificates */
+/* The wall clock by which OpenSSL judges certificates */
 time_t time(time_t *t)
 {
 	struct timespec here;
@@ -43,4 +78,12 @@ time_t time(time_t *t)
 	if (t)
 		*t = here.tv_sec;
 	return here.tv_sec;
+}
+
+/* The wall clock of nginx */
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+	(void)zone;
+	*t = (struct timeval){ .tv_sec = time(NULL) };
+	return 0;
 }
