@@ -15,7 +15,7 @@ mkdir "$new"
 # What a build leaves, and what make clean removes; tar keeps times, so that a copy made again is compiled no more than is new
 tar -C "$source" -cf - --exclude=./build --exclude=./.git --exclude=.deps --exclude=.dirstamp --exclude='*.o' --exclude='*.a' --exclude='*.log' \
 	--exclude='*.trs' --exclude=./config.status --exclude=./Makefile --exclude=./utfeed --exclude=./fuzzing --exclude=./coverage \
-	--exclude=./bench --exclude=./readers --exclude=./whatwg --exclude=./pycache --exclude=./pages --exclude=./library --exclude=./ports \
+	--exclude=./bench --exclude=./readers --exclude=./steady --exclude=./whatwg --exclude=./pycache --exclude=./pages --exclude=./library --exclude=./ports \
 	--exclude=./flakes --exclude=./deb --exclude=./targets --exclude-from="$folder/programs" . | tar -xf - -C "$new"
 rm -rf "$folder/source"
 mv "$new" "$folder/source"
