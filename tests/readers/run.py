@@ -4,8 +4,8 @@
 usage: UTFEED=BINARY run.py FOLDER [READER...]     FOLDER: of the build, for the libraries of npm and the readers' files
 
 Exit status 0 when by gateway and by http_proxy every title of every reader that is here is right, behind a redirect too, every
-reader that asks conditionally got its 304, and every transfer of table.py was right; 1 when not, or when no reader is here; 2: a
-reader that has no row. Direct is what it is without utfeed."""
+reader that asks conditionally got its 304, every transfer of table.py was right, and the publisher of score.py grades everything with A;
+1 when not, or when no reader is here; 2: a reader that has no row. Direct is what it is without utfeed."""
 import collections
 import concurrent.futures
 import contextlib
@@ -20,11 +20,15 @@ sys.path[:0] = [str(HERE.parent / "demo"), str(HERE.parent / "e2e")]
 
 import feed_origin as origins
 import feeds
+import preload
 import proxy as proxies
+import score
 import table
+from clock import Clock
 
 HOST = "feeds.example"
 SECONDS = 120               # a command that has not ended by then is taken for hanging
+GRADED = ("newsboat", "rss2email", "feedparser")
 THROUGH = ("gateway", "http_proxy")
 WAYS = ("direct", *THROUGH)
 FEEDS = {row.path.lstrip("/"): row.title for row in feeds.FEEDS}
@@ -261,6 +265,40 @@ def try_all(ways, readers, transfers, folder, around, pool):
     return results, done
 
 
+def graded(reader, library, folder, around):
+    """The publisher's grades for a day of that reader behind utfeed. Reader None: for utfeed alone."""
+    folder = folder / f"{name_in_url(reader) if reader else 'alone'}.score"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    clock = Clock(library, folder / "now", score.START)
+    publisher, utfeed = score.Publisher(clock), proxies.Utfeed(env=clock.env)
+    is_set_up = False
+
+    def poll(urls):
+        nonlocal is_set_up
+        if not is_set_up and reader.prepare:
+            reader.prepare(folder, urls)
+        is_set_up = True
+        words = [word.replace("{adapters}", str(HERE / "adapters")) for word in reader.command]
+        run([part for word in words for part in (urls if word == "{urls}" else [word])], folder, around)
+    try:
+        if reader:
+            return score.behind(publisher, utfeed, clock, poll)
+        return {**score.alone(publisher, utfeed, clock)[0], **score.crowd(publisher, utfeed)}
+    finally:
+        utfeed.stop()
+        publisher.close()
+
+
+def print_grades(by_name):
+    """Prints the grades. Returns how many are below A."""
+    print("\na publisher's grades" + f"{'':31}" + "".join(f"{name:>14}" for name in by_name))
+    for line in by_name["utfeed alone"]:
+        cells = ["{} {}/{}".format(*grades[line]) if line in grades else "-" for grades in by_name.values()]
+        print(f"{line:51}" + "".join(f"{cell:>14}" for cell in cells))
+    return sum(grade != "A" for grades in by_name.values() for grade, _, _ in grades.values())
+
+
 def main(folder, *names):
     unknown = set(names) - {reader.name for reader in table.READERS}
     if unknown:
@@ -280,9 +318,13 @@ def main(folder, *names):
     try:
         with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
             results, done = try_all(ways, here, transfers, folder, around, pool)
+            library = preload.build("clock", str(folder))
+            grading = {reader.name if reader else "utfeed alone": pool.submit(graded, reader, library, folder, around)
+                       for reader in (None, *(reader for reader in here if reader.name in GRADED))}
+            grades = {name: one.result() for name, one in grading.items()}
     finally:
         ways.close()
-    faults = print_readers(results) + print_transfers(done)
+    faults = print_readers(results) + print_transfers(done) + print_grades(grades)
     print(f"\nmake readers: {'all right through utfeed' if here and not faults else f'{faults} faults, {len(here)} readers'}"
           f" (what the readers said: {folder})")
     return 0 if here and not faults else 1
