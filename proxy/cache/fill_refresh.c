@@ -159,14 +159,6 @@ static enum fill_head fill_renew(struct fill *l, const struct http_msg *m, struc
 	return fill_store_merged(l, &parts, o) ? FILL_HEAD_NO_MEMORY : FILL_HEAD;
 }
 
-static void fill_drop_entry(struct fill *l)
-{
-	cache_remove(l->params.cache, l->params.entry->key, l->params.entry->key_len);
-	if (l->params.part == l->params.entry)
-		entry_unref(&l->params.part);
-	entry_unref(&l->params.entry);
-}
-
 /* The stored head and that of the 304 merge into one that is too large or is no head: the stored response answers once
  * more as it is, and is removed. */
 static struct object_head *fill_retire(struct fill *l, struct object *o)
@@ -301,8 +293,7 @@ int fill_add_validators(struct fill *l, struct fetch_request *r)
 	switch (fill_parse(l, &stored, l->params.entry->upstream, l->params.entry->upstream_len)) {
 	case FILL_HEAD:
 		break;
-	case FILL_HEAD_UNUSABLE:               /* cannot be validated: is removed; the whole is fetched */
-		fill_drop_entry(l);
+	case FILL_HEAD_UNUSABLE:               /* cannot be validated: the whole is fetched */
 		return 0;
 	case FILL_HEAD_NO_MEMORY:
 		return -1;

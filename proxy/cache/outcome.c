@@ -58,13 +58,14 @@ enum answer_outcome lookup_answer(const struct lookup *l)
 
 int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *report)
 {
+	if (l->status.kept)            /* the next request asks, or the next one behind a pause */
+		return 0;
 	switch (l->source) {
 	case SOURCE_STORED:
 		return freshness_end(&l->freshness);
 	case SOURCE_SUBSTITUTED:
 		/* A 304 may have said that the response is not to be stored any more. */
-		return l->status.fwd_status == 304 && !l->status.kept && !l->status.stored ? 0 :
-		    freshness_end(&l->freshness);
+		return l->status.fwd_status == 304 && !l->status.stored ? 0 : freshness_end(&l->freshness);
 	case SOURCE_FILL:
 	case SOURCE_COLLAPSED:
 		return report->expires;

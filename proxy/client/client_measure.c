@@ -26,7 +26,7 @@ static void client_note_feed(struct client *c, const struct object_report *r, in
 	struct text url = text_on(room, sizeof room);
 	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
 		.status = x->status,
-		.hit = l->status.hit,
+		.hit = l->status.hit || l->status.kept,
 		.failed = cut || x->status >= 500,
 		.has_ttl = next_fetch && !cut,
 		.bytes = x->sender.body_bytes };

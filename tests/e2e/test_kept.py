@@ -49,6 +49,14 @@ def is_kept(got, status=None, body=GOOD):
     assert got.all("Cache-Status")[-1] == f"utfeed; hit; fwd=stale{said}; detail=kept"
 
 
+def found(proxy):
+    """Waits until the stores give the feed: one behind memory is written and connected to behind the answers."""
+    for _ in range(2000):
+        if proxy.get("/f", "Cache-Control: only-if-cached, max-stale").status == 200:
+            return
+    raise AssertionError("not stored")
+
+
 def closing(data):
     return lambda _: (data, "close")
 
@@ -108,9 +116,26 @@ def test_every_store_keeps_it_over_a_restart(start, origin, site, store, failure
     if store:
         proxy.stop()
         proxy = start(None, *options)
+        found(proxy)
     site["/f"] = answer
     for _ in range(4):
         is_kept(proxy.get("/f"), status)
+
+
+@pytest.mark.parametrize("kind", ["lmdb", "redis"])
+def test_another_process_gives_it_too(start, origin, site, tmp_path, redis_server, kind):
+    """Two processes share a store; the one that never read the feed gives it."""
+    options = ["--cache-lmdb", str(tmp_path)] if kind == "lmdb" else ["--cache-redis", f"127.0.0.1:{redis_server('redis-server').port}"]
+    first, second = (start(origin, "--pause", "off", *options) for _ in range(2))
+    site["/f"] = feed(OLD)
+    first.get("/f")
+    found(second)
+    site["/f"] = page(FRESH, body=HTML, kind="text/html")
+    for proxy in (second, first, second):
+        is_kept(proxy.get("/f"), 200)
+    first.get("/f", method="PURGE")
+    for proxy in (second, first):
+        assert proxy.get("/f").body == HTML
 
 
 def test_nobody_listens(way, origin, site):

@@ -39,6 +39,7 @@ static void fuzz_reuse(const struct http_msg *request, const struct http_msg *re
 		check(!by_request || answer == REUSE_REVALIDATE || answer == REUSE_ONLY_IF_CACHED);
 		if (answer == REUSE_FRESH)
 			check(freshness_if_error(&f, &cc, now));
+		check(!freshness_keeps(&f, now) || (now < T0 + freshness_use_s(&f) && (settings->keep_s || f.sie_s)));
 		if (f.flags & FRESHNESS_NO_CACHE)
 			check(answer >= REUSE_REVALIDATE && !freshness_if_error(&f, &cc, now));
 	}
@@ -93,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const targeted[] = { "CDN-Cache-Control", NULL };
 	static const struct freshness_settings settings[] = { { .targeted = targeted }, { .floor_s = 300, .hint_s = 900,
-		.error_max_s = 60, .stale_if_error_s = 86400 } };
+		.error_max_s = 60, .stale_if_error_s = 86400, .keep_s = 86400 } };
 	const char *lines = (const char *)data, *split = size ? memchr(lines, '\0', size) : NULL;
 	size_t first = split ? (size_t)(split - lines) : size, second = split ? size - first - 1 : 0;
 	struct http_msg request, response;
