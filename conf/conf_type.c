@@ -199,6 +199,7 @@ static void format_time(FILE *out, const struct conf_row *row, const void *membe
 
 static const char *const rewrite_words[] = { [CONF_REWRITE_OFF] = "off", [CONF_REWRITE_ENCLOSURES] = "enclosures",
 	NULL };
+static const char *const moved_words[] = { [CONF_MOVED_FOLLOW] = "follow", [CONF_MOVED_TELL] = "tell", NULL };
 static const char *const characters_words[] = { [CHARACTERS_DROP] = "drop", [CHARACTERS_REPLACE] = "replace", NULL };
 static const char *const output_words[] = { [OUTPUT_UTF_8] = "utf-8", [OUTPUT_US_ASCII] = "us-ascii", NULL };
 static const char *const on_error_words[] = { [ON_ERROR_REJECT] = "reject", [ON_ERROR_PASS] = "pass", NULL };

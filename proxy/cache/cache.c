@@ -13,7 +13,7 @@ struct cache *cache_new(struct store *memory, struct store *second)
 {
 	struct cache *c = calloc(1, sizeof *c);
 
-	if (!c || getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret) {
+	if (!c || getrandom(c->secret, sizeof c->secret, 0) != sizeof c->secret || !(c->moves = moves_new())) {
 		free(c);
 		return NULL;
 	}
@@ -45,6 +45,7 @@ void cache_free(struct cache **cp)
 		free(c->prefixes.latest[i].url);
 	pthread_mutex_destroy(&c->prefixes.lock);
 	pthread_mutex_destroy(&c->lock);
+	moves_free(&c->moves);
 	free(c);
 	*cp = NULL;
 }
@@ -294,6 +295,7 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 {
 	int64_t count;
 
+	moves_purge(c->moves, what, url, len);
 	gates_mark_purge(c, what, url, len);
 	cache_purge_busy(c, what, url, len);
 	if (c->second) {
@@ -313,6 +315,7 @@ static void cache_purge_here(struct cache *c, const struct store_mark *m)
 {
 	uint32_t number;
 
+	moves_purge(c->moves, m->what, m->url, m->len);
 	gates_mark_purge(c, m->what, m->url, m->len);
 	cache_purge_busy(c, m->what, m->url, m->len);
 	c->unswept += store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0;
@@ -357,6 +360,11 @@ void cache_inherit(struct cache *c)
 
 	if (!c->second)
 		cache_purge(c, PURGE_ALL, "", 0, false, 0, &number);
+}
+
+struct moves *cache_moves(struct cache *c)
+{
+	return c->moves;
 }
 
 bool cache_sweep(struct cache *c)
@@ -409,6 +417,7 @@ static void second_stats(struct store *second, struct stats_gauges *to)
 void cache_stats(struct cache *c, struct stats_gauges *to)
 {
 	cache_memory_stats(c->memory, to);
+	stats_tell(to, GAUGE_MOVES, moves_count(c->moves));
 	if (c->second)
 		second_stats(c->second, to);
 }

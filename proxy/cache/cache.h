@@ -11,6 +11,7 @@
 #include "proxy/store/store.h"
 
 struct cache;
+struct moves;
 
 enum { CACHE_HIT_FOR_MISS_S = 120 };
 
@@ -71,6 +72,9 @@ bool cache_purged(struct cache *, uint32_t number, int64_t *count);
 
 /* As store_ops.settle(), of the second store; false: there is nothing to wait for. */
 bool cache_settle(struct cache *, struct store_wait *);
+
+/* The permanent redirects that are remembered. A purge forgets those of the URLs that it covers. */
+struct moves *cache_moves(struct cache *);
 
 /* Tells the counts of the stores. */
 void cache_stats(struct cache *, struct stats_gauges *);

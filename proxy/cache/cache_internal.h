@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "proxy/base/hash.h"
+#include "proxy/cache/moves.h"
 
 enum { CACHE_BUCKETS = 1024, CACHE_HINTS = 4096, CACHE_GATES = 1024, CACHE_GATE_LOCKS = 16, CACHE_PREFIXES = 192 };
 enum { CACHE_UNSWEPT_MAX = 64 };       /* half of the marks that memory can have (store/purge_marks.h) */
@@ -27,6 +28,7 @@ struct prefixes {
 struct busy;
 struct cache {
 	struct store *memory, *second;
+	struct moves *moves;
 	uint64_t secret[2];
 	/* each guards every CACHE_GATE_LOCKS-th gate; held while an entry goes in */
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];

@@ -232,6 +232,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	bool own;
 
 	fill_note_answer(l);
+	fill_moves_head(l, answer);
 	if (object_report(o)->foreign)
 		l->head.way = RESPONSE_FOREIGN;
 	if (l->params.entry && m->status == 304 && answer->conditional)
@@ -262,12 +263,13 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	return l->needs_feed ? FETCH_NEEDS_FEED : FETCH_GO_ON;
 }
 
-static int fill_on_hop(void *arg, const struct http_msg *m)
+static int fill_on_hop(void *arg, const struct fetch_hop *hop)
 {
 	struct fill *l = arg;
 
-	fill_note_answer(l);
-	return fill_note_hop(l, m);
+	if (hop->msg)
+		fill_note_answer(l);
+	return fill_note_hop(l, hop);
 }
 
 static void fill_release(struct fill *l)
@@ -304,6 +306,7 @@ static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 {
 	struct fill *l = arg;
 
+	fill_moves_failed(l, f);
 	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
 	 * told so, unless a feed is kept. */
 	if (fill_serve_stale(l, o, 0, f->error == FAILURE_ENCODING || f->error == FAILURE_NO_FEED))
@@ -370,6 +373,7 @@ static void fill_on_done(void *arg, struct object *o)
 	fill_release(l);
 	if (l->needs_feed)
 		fill_set_hit_for_miss(l, 200);
+	fill_moves_done(l, o);
 	if (l->storing && object_is_kept(o) && object_length(o) <= l->params.max_object) {
 		e = fill_store(l, o);
 		l->marks = l->marks && !e;
@@ -388,6 +392,7 @@ static void fill_free(struct fill *l)
 	entry_unref(&l->params.entry);
 	entry_unref(&l->params.part);
 	fill_hops_free(&l->hops);
+	move_free(&l->moves.known);
 	free(l->upstream);
 	free(l->vary);
 	free(l);
@@ -428,6 +433,7 @@ static struct fill *fill_new(const struct fill_params *params)
 	l->params.part = params->part ? entry_ref(params->part) : NULL;
 	l->busy = (struct cache_key){ l->text, params->busy.len, params->busy.hash };
 	l->ticket = fill_ticket(params);
+	l->moves.purges = moves_purges(cache_moves(params->cache));
 	l->request.msg = NULL;
 	l->asked = l->request_time = fill_now(l);
 	l->asked_ms = loop_now_ms(params->loop);
@@ -439,8 +445,8 @@ struct object *fill_start(const struct fill_params *params, struct fetch_request
 	static const struct failure no_memory = { .error = FAILURE_PROXY_INTERNAL_ERROR };
 	struct object *theirs = NULL, *o = object_new(params->transit_bytes);
 	struct fill *l = fill_new(params);
-	struct fetch_hooks hooks = { fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed, fill_on_done, fill_on_end,
-		l };
+	struct fetch_hooks hooks = { fill_on_known, fill_on_hop, fill_on_head, fill_on_grew, fill_on_failed,
+		fill_on_done, fill_on_end, l };
 
 	if (!o || !l)
 		goto fail;

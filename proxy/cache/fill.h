@@ -11,6 +11,13 @@
 #include "proxy/cache/cache.h"
 #include "proxy/origin/fetch.h"
 
+/* How permanent redirects are remembered (moves.h). */
+struct fill_moves_params {
+	uint64_t scope;
+	unsigned generation;
+	uint32_t max_s;                /* how long; 0: none is remembered, nor used */
+};
+
 struct fill_params {
 	struct cache *cache;
 	struct fetch_pool *fetches;
@@ -33,6 +40,7 @@ struct fill_params {
 	/* limits of what is stored: bytes of the body, bytes of the head, field lines of the head */
 	size_t max_object, max_head, max_fields;
 	size_t transit_bytes;
+	struct fill_moves_params moves;
 	bool alone;                    /* joins no other request's fetch, and is joined by none */
 };
 

@@ -34,30 +34,68 @@ static enum storable fill_judge_hop(struct fill *l, const struct http_msg *m)
 	return s == STORABLE_LIFETIME ? STORABLE_YES : s;
 }
 
-int fill_note_hop(struct fill *l, const struct http_msg *m)
+static void fill_limit_hops(struct fill_hops *h, const struct freshness *f, enum storable storable)
+{
+	if (h->any)
+		freshness_limit(&h->limit, f);
+	else
+		h->limit = *f;
+	if (!h->any || h->storable == STORABLE_YES)
+		h->storable = storable;
+	h->any = true;
+}
+
+/* Adds the field names by which a redirect varies. -1: out of memory. */
+static int fill_add_names(struct fill_hops *h, struct slice more)
+{
+	const struct http_msg none = { .n_fields = 0 };
+	struct text all = { 0 }, names = { 0 };
+	int status = 0;
+
+	text_printf(&all, "%s%s", h->vary ? h->vary : "", h->vary ? "," : "");
+	text_add(&all, more.at, more.len);
+	if (all.failed)
+		status = -1;
+	else if (!vary_names_valid((struct slice){ all.bytes, all.len }))
+		h->vary_all = true;
+	else if (vary_union(&names, &none, (struct slice){ all.bytes, all.len }) == VARY_FIELDS)
+		status = take_names(&names, &h->vary);
+	text_free(&all);
+	return status;
+}
+
+/* A redirect that is remembered may be stored, or it would not be. */
+static int fill_note_known(struct fill *l)
+{
+	const struct move *known = &l->moves.known;
+
+	fill_limit_hops(&l->hops, &known->freshness, STORABLE_YES);
+	return known->vary ? fill_add_names(&l->hops, (struct slice){ known->vary, strlen(known->vary) }) : 0;
+}
+
+int fill_note_hop(struct fill *l, const struct fetch_hop *hop)
 {
 	struct fill_hops *h = &l->hops;
 	struct text names = { 0 };
+	enum storable storable;
 	struct freshness f;
+	enum vary vary;
+	int status = 0;
 
-	freshness_read_hop(&f, m, l->request_time, l->response_time, &l->params.freshness);
-	if (h->any)
-		freshness_limit(&h->limit, &f);
-	else
-		h->limit = f;
-	if (!h->any || h->storable == STORABLE_YES)
-		h->storable = fill_judge_hop(l, m);
-	h->any = true;
-	switch (vary_union(&names, m, (struct slice){ h->vary, h->vary ? strlen(h->vary) : 0 })) {
-	case VARY_ALL:
-		h->vary_all = true;
-		return 0;
-	case VARY_FIELDS:
-		return take_names(&names, &h->vary);
-	case VARY_NOTHING:
-		break;
-	}
-	return 0;
+	fill_moves_add(l, hop);
+	if (!hop->msg)
+		return fill_note_known(l);
+	freshness_read_hop(&f, hop->msg, l->request_time, l->response_time, &l->params.freshness);
+	storable = fill_judge_hop(l, hop->msg);
+	vary = vary_names(&names, hop->msg);
+	fill_learn(l, hop, storable == STORABLE_YES && vary != VARY_ALL && !names.failed,
+	    (struct slice){ names.bytes, names.len }, &f);
+	fill_limit_hops(h, &f, storable);
+	h->vary_all |= vary == VARY_ALL;
+	if (names.failed || (vary == VARY_FIELDS && fill_add_names(h, (struct slice){ names.bytes, names.len })))
+		status = -1;
+	text_free(&names);
+	return status;
 }
 
 /* Takes the field names of Vary, whether the response is stored or not: they are needed while it may still be for other

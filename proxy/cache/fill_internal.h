@@ -1,11 +1,13 @@
 /* Owns what the files of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides
  * whether a response is stored and whom it is for, fill_refresh.c merges a 304 into the stored response, fill_parts.c
- * stores parts. Must not know: requests in other workers. Invariant: a fill belongs to the thread of its fetch
- * alone. */
+ * stores parts, fill_moves.c remembers permanent redirects. Must not know: requests in other workers. Invariant: a fill
+ * belongs to the thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 
+#include "conf/conf.h"
 #include "proxy/cache/fill.h"
+#include "proxy/cache/moves.h"
 
 /* What the redirects that were followed say of the response at their end. */
 struct fill_hops {
@@ -14,6 +16,14 @@ struct fill_hops {
 	enum storable storable;        /* STORABLE_YES, or the first reason that one of them gives */
 	struct freshness limit;        /* the response may count as fresh no longer than each of them */
 	char *vary;                    /* field names; NULL: none */
+};
+
+/* The redirects of the fetch that are remembered. */
+struct fill_moves {
+	struct move known;             /* what was found last */
+	unsigned purges;               /* moves_purges() when the fetch began */
+	int n;
+	const char *from[CONF_REDIRECTS_MAX];  /* the URLs that led on; the fetch's own */
 };
 
 struct fill {
@@ -25,6 +35,7 @@ struct fill {
 	struct cache_ticket ticket;    /* taken before the fetch: a response purged meanwhile is not stored */
 	struct request request;        /* the request that began the fill, without its message */
 	struct fill_hops hops;
+	struct fill_moves moves;
 	struct response_settings head;
 	int64_t asked;                 /* when the fill began, by the wall clock */
 	/* the same by the monotonic clock, in milliseconds: the difference of two rounded seconds would often be one
@@ -92,7 +103,7 @@ void fill_freshness(struct fill *, struct freshness *, const struct http_msg *, 
 /* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
 /* Notes a redirect that is followed: it has a say in whether the response it leads to may be stored. -1: out of
  * memory. */
-int fill_note_hop(struct fill *, const struct http_msg *) __attribute__((warn_unused_result));
+int fill_note_hop(struct fill *, const struct fetch_hop *) __attribute__((warn_unused_result));
 /* Decides whether a response with that head may be stored if its status is taken to be status; sets l->vary to the
  * field names of Vary. -1: out of memory. */
 int fill_judge(struct fill *, const struct http_msg *, int status, enum storable *) __attribute__((warn_unused_result));
@@ -104,6 +115,20 @@ int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *
  * and for how long. */
 bool fill_keeps_good(struct fill *, const struct http_msg *);
 void fill_hops_free(struct fill_hops *);
+
+/* fill_moves.c */
+/* Notes a redirect that is followed. */
+void fill_moves_add(struct fill *, const struct fetch_hop *);
+/* The hook known of a fetch. */
+int fill_on_known(void *arg, const char *url, struct text *to);
+/* Remembers a redirect that was asked for if it is permanent and may be stored: *f then counts for as long as it is
+ * remembered. names: of Vary; at NULL: none. */
+void fill_learn(struct fill *, const struct fetch_hop *, bool storable, struct slice names, struct freshness *f);
+/* Notes what the head of the final response, a failure, or the end of the response says of the redirects that led to
+ * it. */
+void fill_moves_head(struct fill *, const struct fetch_answer *);
+void fill_moves_failed(struct fill *, const struct failure *);
+void fill_moves_done(struct fill *, struct object *);
 
 /* fill_refresh.c */
 /* Merges the origin's head of e with that of the newer response (stored_head_update()), within the limits of stored

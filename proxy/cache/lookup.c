@@ -111,7 +111,7 @@ static enum lookup_step lookup_step_key(struct lookup *l)
 	if (!lookup_set_key(l))
 		return LOOKUP_DELIVER;
 	l->primary_len = l->key_len;
-	return LOOKUP_FIND;
+	return lookup_tells_move(l) ? LOOKUP_DELIVER : LOOKUP_FIND;
 }
 
 /* ---- FIND, WAIT ---- */

@@ -5,6 +5,7 @@
 #define UTFEED_PROXY_CACHE_LOOKUP_INTERNAL_H
 
 #include "proxy/cache/context.h"
+#include "proxy/cache/fill.h"
 #include "proxy/cache/lookup.h"
 #include "proxy/http/conditional.h"
 #include "proxy/net/loop.h"
@@ -34,6 +35,10 @@ static inline struct entry_clock lookup_entry_clock(const struct lookup *l, stru
 /* The lines of the request that the origin would get (request_head_sent()), made when they are first needed. at NULL:
  * out of memory. */
 struct slice lookup_sent(struct lookup *);
+/* How the redirects of a fetch for this request are remembered. */
+struct fill_moves_params lookup_moves(const struct lookup *);
+/* Answers with a 308 to the new place of a feed that has moved for good, if the route says so. False: it does not. */
+bool lookup_tells_move(struct lookup *);
 /* Answers with the stored response. */
 enum lookup_step lookup_hit(struct lookup *, struct entry *, const struct entry_clock *);
 

@@ -146,6 +146,7 @@ static struct object *lookup_fetch(struct lookup *l, const struct request *reque
 		.max_object = conf->cache_object_max, .max_head = conf->max_header_bytes,
 		.max_fields = (size_t)conf->max_header_fields,
 		.transit_bytes = conf->transit_bytes,
+		.moves = lookup_moves(l),
 		.alone = alone,
 		.credentials = l->target.authorization && l->request->authorization,
 	};

@@ -313,7 +313,10 @@ void freshness_limit(struct freshness *f, const struct freshness *limit)
 void freshness_read_hop(struct freshness *f, const struct http_msg *m, int64_t request_time, int64_t response_time,
     const struct freshness_settings *s)
 {
-	freshness_read(f, m, request_time, response_time, s);
+	struct freshness_settings own = *s;
+
+	own.max_s = 0;
+	freshness_read(f, m, request_time, response_time, &own);
 	if (f->flags & FRESHNESS_HEURISTIC && f->lifetime_s < s->floor_s)
 		f->lifetime_s = s->floor_s;
 }

@@ -93,7 +93,8 @@ void freshness_read(struct freshness *, const struct http_msg *response, int64_t
  * holds for any of these responses holds for it, and its lifetime ends as soon as that of any of them. limit: the
  * freshness of one of the redirects. */
 void freshness_limit(struct freshness *, const struct freshness *limit);
-/* Reads the freshness of such a redirect. The operator's floor counts for any redirect that names no lifetime. */
+/* Reads the freshness of such a redirect. The operator's floor counts for any redirect that names no lifetime; the
+ * operator's maximum does not count, since it holds for the response itself. */
 void freshness_read_hop(struct freshness *, const struct http_msg *redirect, int64_t request_time,
     int64_t response_time, const struct freshness_settings *);
 

@@ -376,7 +376,7 @@ static bool fetch_is_conditional(const struct fetch *f)
 	    (r->conditional_url ? !strcmp(f->url.bytes, r->conditional_url) : !f->trail.n);
 }
 
-static void fetch_make_url(struct fetch *f)
+void fetch_make_url(struct fetch *f)
 {
 	text_empty(&f->url);
 	destination_url(&f->url, &f->request.to);
@@ -411,7 +411,7 @@ static void fetch_tell_begin(const struct fetch *f)
 }
 
 /* A request that cannot be repeated never goes out on a connection that was idle and may be dead. */
-void fetch_connect(struct fetch *f)
+static void fetch_ask(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
@@ -422,7 +422,6 @@ void fetch_connect(struct fetch *f)
 		f->retried || f->elsewhere || !fetch_repeatable(f) };
 
 	f->parent = target.parent;
-	fetch_make_url(f);
 	f->cookies |= cookie_jar_has(f->jar, &r->to);
 	f->conditional = !f->url.failed && fetch_is_conditional(f);
 	if (!f->url.failed)
@@ -444,6 +443,13 @@ void fetch_connect(struct fetch *f)
 		return;
 	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
 		fetch_no_memory(f);
+}
+
+void fetch_connect(struct fetch *f)
+{
+	fetch_make_url(f);
+	if (!fetch_follow_known(f))
+		fetch_ask(f);
 }
 
 /* The origin may have closed a connection that was idle while the request was on its way. RFC 9112 section 9.3.1 lets

@@ -51,11 +51,21 @@ struct fetch_answer {
 	bool redirected;               /* redirects led there */
 };
 
+/* A redirect that is followed. The URLs last as long as the fetch. */
+struct fetch_hop {
+	const char *from, *to;
+	const struct http_msg *msg;    /* the response; NULL: it was known where the URL leads, and nobody was asked */
+	bool cookies;                  /* the request carried cookies that a redirect had set */
+};
+
 /* Calls to the cache, which stands between a fetch and its object. All come on the fetch's own thread; any but head and
  * end may be NULL. */
 struct fetch_hooks {
-	/* A redirect is followed. -1: out of memory. */
-	int (*hop)(void *arg, const struct http_msg *);
+	/* Whether it is known where a URL leads, so that it need not be asked: the status of the redirect, with the
+	 * URL to which it leads in *to. 0: it is not known. */
+	int (*known)(void *arg, const char *url, struct text *to);
+	/* A redirect is followed; one that was known, right after known(). -1: out of memory. */
+	int (*hop)(void *arg, const struct fetch_hop *);
 	/* The final head is there, and the object is WAITING. */
 	enum fetch_choice (*head)(void *arg, const struct fetch_answer *, struct object *);
 	/* The body in the making may have grown. */

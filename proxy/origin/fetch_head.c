@@ -1,4 +1,4 @@
-/* Owns a response's head: reading it, interim responses, redirects, and asking the hooks.
+/* Owns a response's head: reading it, interim responses, and asking the hooks.
  * Must not know: bodies beyond the bytes that came with the head. Invariant: f->head holds exactly the bytes that
  * f->msg points into; f->behind is valid only during the event that read it. */
 #include "proxy/origin/fetch_internal.h"
@@ -18,25 +18,6 @@ static int fetch_head_fetch_leave(struct fetch *f)
 	return -1;
 }
 
-static int fetch_redirect(struct fetch *f, bool same_origin)
-{
-	bool keep = fetch_skip_body(f);
-
-	fetch_tell_moved(f);
-	lease_end(&f->lease, &f->conn, keep);
-	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
-	log_step(&f->request.id, "fetch: redirected%s", same_origin ? "" : " to another origin");
-	if (!same_origin) {
-		f->private_gone = true;
-		f->request.stage.head.way = RESPONSE_FOREIGN;
-		f->request.guard = f->request.hop_guard;
-		f->request.parents = f->request.hop_parents;
-		f->request.tls = f->request.hop_tls;
-	}
-	fetch_connect(f);
-	return -1;
-}
-
 static int fetch_unconditionally(struct fetch *f)
 {
 	bool keep = fetch_skip_body(f);
@@ -47,15 +28,6 @@ static int fetch_unconditionally(struct fetch *f)
 	lease_end(&f->lease, &f->conn, keep);
 	fetch_connect(f);
 	return -1;
-}
-
-static int fetch_follow(struct fetch *f, bool same_origin)
-{
-	if (f->hooks.hop && f->hooks.hop(f->hooks.arg, &f->msg)) {
-		fetch_no_memory(f);
-		return -1;
-	}
-	return fetch_redirect(f, same_origin);
 }
 
 /* Asks the hooks about the final head. 0: the response fills the object. -1: the fetch has ended, or makes another
@@ -103,21 +75,10 @@ static int fetch_refuse_unasked(struct fetch *f)
 	return -1;
 }
 
-/* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
- * such as a 304 for something else, sets none: what is asked for in its place is not for its cookies. */
-static void fetch_take_cookies(struct fetch *f)
-{
-	f->trail.anew = f->request.jar && redirect_is_asked(f->msg.status, http_msg_get(&f->msg, H_LOCATION)) &&
-		http_msg_has(&f->msg, H_SET_COOKIE) &&
-		cookie_jar_take(&f->jar, &f->request.to, &f->msg, loop_wall_ms(fetch_loop(f)) / 1000);
-}
-
 /* Acts on the final head in f->head, with the bytes that came with it in f->behind. -1: the fetch has ended, or makes
  * another request. */
 static int fetch_start_body(struct fetch *f)
 {
-	const struct destination from = f->request.to;     /* its path is not used: it may be freed */
-
 	fetch_record_end(f->request.record, STAGE_ORIGIN, fetch_loop(f));
 	log_step(&f->request.id, "fetch: head, status %u", f->msg.status);
 	if (f->msg.status == 101) {
@@ -133,20 +94,8 @@ static int fetch_start_body(struct fetch *f)
 		return -1;
 	}
 	fetch_tell_head(f);
-	fetch_take_cookies(f);
-	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
-	    &f->request.to, &f->failure)) {
-	case REDIRECT_NOT:
-		break;
-	case REDIRECT_FOLLOW:
-		return fetch_follow(f, destination_same_origin(&from, &f->request.to));
-	case REDIRECT_REFUSED:
-		fetch_fail(f);
+	if (fetch_follow(f))
 		return -1;
-	case REDIRECT_NO_MEMORY:
-		fetch_no_memory(f);
-		return -1;
-	}
 	object_report(f->object)->foreign = f->request.stage.head.way == RESPONSE_FOREIGN;
 	if (fetch_ask_hooks(f))
 		return -1;

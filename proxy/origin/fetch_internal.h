@@ -1,5 +1,5 @@
 /* Owns what the files of a fetch share: fetch.c has its life (connection, request, timers, ends), fetch_head.c the
- * response's head, fetch_body.c its body, fetch_alone.c fetches without readers.
+ * response's head, fetch_body.c its body, fetch_alone.c fetches without readers, fetch_redirect.c redirects.
  * Must not know: who else runs fetches. Invariant: once a function says that the fetch has ended, nothing of the fetch
  * is touched. */
 #ifndef UTFEED_PROXY_ORIGIN_FETCH_INTERNAL_H
@@ -37,6 +37,7 @@ struct fetch {
 	bool reused;                   /* the connection was idle before, so it may be dead */
 	bool retried;
 	bool elsewhere;                /* asked on another connection after 408 or 421 */
+	bool led;                      /* a redirect that was asked for led to the current URL */
 	bool private_gone;             /* a redirect led to another origin: no private fields any more */
 	bool judged;                   /* backoff knows what came of it */
 	bool conditional;              /* the current request carries the validators */
@@ -100,7 +101,9 @@ void fetch_fail(struct fetch *);               /* f->failure says why */
 void fetch_fail_lost(struct fetch *, enum failure_kind);
 void fetch_no_memory(struct fetch *);
 void fetch_protocol_error(struct fetch *);     /* the parser says why the bytes are no response */
-/* Begins the request to request.to. If that fails, the fetch ends in a later turn of the loop. */
+void fetch_make_url(struct fetch *);           /* of request.to */
+/* Begins the request to request.to, or to where that is known to lead. If that fails, the fetch ends in a later turn of
+ * the loop. */
 void fetch_connect(struct fetch *);
 void fetch_start_parser(struct fetch *);       /* for the next response head */
 /* Sends the request once more if that is allowed; false: it is not. */
@@ -137,6 +140,13 @@ void fetch_on_alone_timeout(struct timer *);
 
 /* fetch_head.c. -1: the fetch has ended, or makes another request. */
 int fetch_read_head(struct fetch *) __attribute__((warn_unused_result));
+
+/* fetch_redirect.c */
+/* Follows the response in f->msg if it is a redirect to be followed. 0: it is not. -1: the fetch has ended, or makes
+ * another request. */
+int fetch_follow(struct fetch *) __attribute__((warn_unused_result));
+/* Goes on to where the current URL is known to lead, without asking there. -1: the fetch has ended. */
+int fetch_follow_known(struct fetch *) __attribute__((warn_unused_result));
 
 /* fetch_body.c. -1: the fetch has ended. */
 int fetch_read_body(struct fetch *) __attribute__((warn_unused_result));

@@ -74,13 +74,13 @@ bool fetch_has_to_wait(struct fetch *f, bool again)
 	fetch_make_asked(f);
 	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
 	 * choice. */
-	if (again || f->retried || f->elsewhere || f->unconditional || f->trail.n)
+	if (again || f->retried || f->elsewhere || f->unconditional || f->led)
 		terms.url_interval_ms = 0;
 	if (backoff_ask(f->pool->backoff, &f->asked, &terms, now_ms, &f->failure)) {
 		fetch_fail(f);
 		return true;
 	}
-	if (!f->trail.n)
+	if (!f->led)
 		f->begun_ms = now_ms;
 	return false;
 }

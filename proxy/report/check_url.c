@@ -102,9 +102,10 @@ static char *url_text(const struct destination *to)
 	return text_take(&t, &len);
 }
 
-static int url_on_hop(void *arg, const struct http_msg *m)
+static int url_on_hop(void *arg, const struct fetch_hop *followed)
 {
 	struct check_url *u = arg;
+	const struct http_msg *m = followed->msg;
 	struct slice location = http_msg_get(m, H_LOCATION);
 	struct check_hop *hop = &u->response.hops[u->response.n_hops];
 	struct destination next = { 0 };

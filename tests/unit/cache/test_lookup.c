@@ -15,6 +15,7 @@
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"
 #include "proxy/origin/backoff.h"
+#include "proxy/settings/settings.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/slow_store.h"
 #include "tests/unit/unit.h"
@@ -88,13 +89,14 @@ static struct {
 static void world_open(bool second)
 {
 	static char *const none[] = { NULL }, *const words[] = { (char *)(uintptr_t)"serve", (char *)(uintptr_t)"--route=/=http://o/" };
+	static struct settings settings;
 	struct conf_error error;
 
 	memset(&seen, 0, sizeof seen);
 	world.slow = (struct store){ .ops = &slow_ops };
 	CU_ASSERT_FATAL((world.loop = loop_new()) && (world.backoff = backoff_new()) && (world.conf = conf_new()));
 	CU_ASSERT_EQUAL_FATAL(conf_load(world.conf, 2, words, none, &error), 0);
-	world.ctx = (struct request_context){ .loop = world.loop, .backoff = world.backoff, .conf = world.conf,
+	world.ctx = (struct request_context){ .loop = world.loop, .backoff = world.backoff, .conf = world.conf, .settings = &settings,
 		.cache = cache_new(store_memory_new(1 << 20, 1 << 20), second ? &world.slow : NULL) };
 	CU_ASSERT_PTR_NOT_NULL_FATAL(world.ctx.cache);
 }

@@ -1,0 +1,133 @@
+/* Owns the remembered redirects of a fetch: which ones it teaches, which ones it may use, and what became of the places
+ * to which they led.
+ * Must not know: the table (moves.h), how redirects are followed. Source: RFC 9110 sections 15.4.2 and 15.4.9, RFC 9111
+ * sections 4 and 5.2.1. Invariant: nothing is learned from, or used for, a request with credentials or cookies. */
+#include "proxy/cache/fill_internal.h"
+
+#include "proxy/net/loop.h"
+
+static struct moves_clock fill_clock(struct fill *l)
+{
+	return (struct moves_clock){ loop_now_ms(l->params.loop), fill_now(l) };
+}
+
+static struct moves_scope fill_scope(const struct fill *l)
+{
+	return (struct moves_scope){ l->params.moves.scope, l->params.moves.generation, { l->sent, l->sent_len } };
+}
+
+static struct moves *fill_moves_table(struct fill *l)
+{
+	return cache_moves(l->params.cache);
+}
+
+/* Whether the request takes a redirect of that age without asking. */
+static bool fill_takes_known(struct fill *l, const struct freshness *f)
+{
+	int64_t now = fill_now(l);
+	struct cache_control own;
+
+	return freshness_reuse(f, freshness_request_for(&own, &l->request.says, &l->params.freshness, f, now), now,
+	        NULL) == REUSE_FRESH;
+}
+
+int fill_on_known(void *arg, const char *url, struct text *to)
+{
+	struct fill *l = arg;
+	struct move *known = &l->moves.known;
+	const struct moves_scope scope = fill_scope(l);
+	const struct moves_clock now = fill_clock(l);
+
+	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
+		return 0;
+	move_free(known);
+	if (!moves_find(fill_moves_table(l), &scope, url, &now, known) || !fill_takes_known(l, &known->freshness))
+		return 0;
+	text_puts(to, known->to);
+	return known->status;
+}
+
+void fill_moves_add(struct fill *l, const struct fetch_hop *hop)
+{
+	if (l->moves.n < CONF_REDIRECTS_MAX)
+		l->moves.from[l->moves.n++] = hop->from;
+}
+
+/* How long the redirect is remembered, in seconds. If it names no lifetime, its lifetime is the longest time that the
+ * route allows, from now on. */
+static int64_t fill_keeps_redirect(const struct fill *l, struct freshness *f)
+{
+	int64_t left;
+
+	if (f->flags & FRESHNESS_HEURISTIC) {
+		f->initial_age_s = 0;
+		f->lifetime_s = l->params.moves.max_s;
+	}
+	left = f->flags & (FRESHNESS_NO_CACHE | FRESHNESS_NO_CACHE_FIELDS) ? 0 : f->lifetime_s - f->initial_age_s;
+	return left < 0 ? 0 : left > l->params.moves.max_s ? l->params.moves.max_s : left;
+}
+
+void fill_learn(struct fill *l, const struct fetch_hop *hop, bool storable, struct slice names, struct freshness *f)
+{
+	const struct moves_scope scope = fill_scope(l);
+	const struct moves_clock now = fill_clock(l);
+	bool permanent = hop->msg->status == 301 || hop->msg->status == 308;
+	struct move_learned learned = { .url = hop->from, .to = hop->to, .status = hop->msg->status,
+		.vary = names.len ? names : (struct slice){ NULL, 0 }, .purges = l->moves.purges };
+
+	if (!l->params.moves.max_s)
+		return;
+	if (storable && permanent && !hop->cookies && !http_msg_is_for_client(hop->msg))
+		learned.keep_s = (uint32_t)fill_keeps_redirect(l, f);
+	learned.freshness = *f;
+	moves_learn(fill_moves_table(l), &scope, &learned, &now);
+}
+
+static void fill_moves_note(struct fill *l, enum move_event event)
+{
+	const struct moves_scope scope = fill_scope(l);
+
+	for (int i = 0; i < l->moves.n; i++)
+		moves_note(fill_moves_table(l), &scope, l->moves.from[i], event);
+}
+
+static bool fill_is_feed(struct object *o)
+{
+	struct verdict v;
+
+	return object_verdict(o, &v) && v.feed;
+}
+
+void fill_moves_head(struct fill *l, const struct fetch_answer *answer)
+{
+	const struct moves_scope scope = fill_scope(l);
+
+	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
+		return;
+	if (answer->msg->status >= 400)
+		fill_moves_note(l, MOVE_FAILED);
+	else if (answer->msg->status == 304 && l->params.entry && fill_is_feed(l->params.entry->object))
+		fill_moves_note(l, MOVE_SERVED);
+	if (answer->msg->status < 400)
+		moves_note(fill_moves_table(l), &scope, answer->url, MOVE_GONE);
+}
+
+/* Whether the failure says anything of the place. A place that utfeed did not ask, because of a pause say, has not
+ * failed. */
+static bool fill_failure_counts(const struct failure *f)
+{
+	return !f->retry_after_s && f->error != FAILURE_ABANDONED && f->error != FAILURE_PROXY_INTERNAL_ERROR &&
+	    f->error != FAILURE_CONNECTION_LIMIT;
+}
+
+void fill_moves_failed(struct fill *l, const struct failure *f)
+{
+	if (fill_failure_counts(f))
+		fill_moves_note(l, MOVE_FAILED);
+}
+
+void fill_moves_done(struct fill *l, struct object *o)
+{
+	if (l->moves.n && fill_is_feed(o))
+		fill_moves_note(l, MOVE_SERVED);
+}

@@ -1,0 +1,122 @@
+/* Owns a fetch's way along redirects: those that origins answer with, and those that are known without asking.
+ * Must not know: why one is known. Invariant: both are judged alike (http/redirect), and behind either the request is
+ * one to the new place: other guards, no private fields, its own cookies. */
+#include "proxy/origin/fetch_internal.h"
+
+#include "proxy/base/stats.h"
+
+/* The request goes to request.to from now on. */
+static void fetch_move_on(struct fetch *f, bool same_origin)
+{
+	log_step(&f->request.id, "fetch: redirected%s", same_origin ? "" : " to another origin");
+	if (same_origin)
+		return;
+	f->private_gone = true;
+	f->request.stage.head.way = RESPONSE_FOREIGN;
+	f->request.guard = f->request.hop_guard;
+	f->request.parents = f->request.hop_parents;
+	f->request.tls = f->request.hop_tls;
+}
+
+/* Tells the hooks of the latest step of the trail; msg as in struct fetch_hop. -1: the fetch has ended. */
+static int fetch_tell_hop(struct fetch *f, const struct http_msg *msg)
+{
+	char *const *urls = f->trail.urls;
+	const struct fetch_hop hop = { .from = urls[f->trail.n - 2], .to = urls[f->trail.n - 1], .msg = msg,
+		.cookies = f->cookies };
+
+	if (!f->hooks.hop || !f->hooks.hop(f->hooks.arg, &hop))
+		return 0;
+	fetch_no_memory(f);
+	return -1;
+}
+
+static int fetch_redirected(struct fetch *f, bool same_origin)
+{
+	bool keep;
+
+	if (fetch_tell_hop(f, &f->msg))
+		return -1;
+	keep = fetch_skip_body(f);
+	fetch_tell_moved(f);
+	lease_end(&f->lease, &f->conn, keep);
+	stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS, 1);
+	fetch_move_on(f, same_origin);
+	f->led = true;
+	fetch_connect(f);
+	return -1;
+}
+
+/* Keeps the cookies of a redirect, before request.to becomes where it leads. Another response that is not the last,
+ * such as a 304 for something else, sets none: what is asked for in its place is not for its cookies. */
+static void fetch_take_cookies(struct fetch *f)
+{
+	f->trail.anew = f->request.jar && redirect_is_asked(f->msg.status, http_msg_get(&f->msg, H_LOCATION)) &&
+		http_msg_has(&f->msg, H_SET_COOKIE) &&
+		cookie_jar_take(&f->jar, &f->request.to, &f->msg, loop_wall_ms(fetch_loop(f)) / 1000);
+}
+
+int fetch_follow(struct fetch *f)
+{
+	const struct destination from = f->request.to;     /* its path is not used: it may be freed */
+
+	fetch_take_cookies(f);
+	switch (redirect_next(&f->trail, &f->request.redirects, f->msg.status, http_msg_get(&f->msg, H_LOCATION),
+	    &f->request.to, &f->failure)) {
+	case REDIRECT_NOT:
+		return 0;
+	case REDIRECT_FOLLOW:
+		return fetch_redirected(f, destination_same_origin(&from, &f->request.to));
+	case REDIRECT_REFUSED:
+		fetch_fail(f);
+		return -1;
+	case REDIRECT_NO_MEMORY:
+		break;
+	}
+	fetch_no_memory(f);
+	return -1;
+}
+
+/* The status of the redirect that is known at the current URL; 0: none is. A request with cookies is asked: what is
+ * known was learned without. */
+static int fetch_known(struct fetch *f, struct text *to)
+{
+	if (!f->hooks.known || !f->request.redirects.hops || f->url.failed || f->cookies ||
+	    cookie_jar_has(f->jar, &f->request.to))
+		return 0;
+	text_empty(to);
+	return f->hooks.known(f->hooks.arg, f->url.bytes, to);
+}
+
+/* Takes a step that is known, as redirect_next() does. One that would be refused, because it leads back say, is not
+ * taken: the URL is asked, and may have changed its mind. */
+static enum redirect_step fetch_take_known(struct fetch *f, int status, struct slice to)
+{
+	struct failure refused = { .error = FAILURE_NONE };
+	enum redirect_step step;
+
+	f->trail.anew = false;
+	step = redirect_next(&f->trail, &f->request.redirects, status, to, &f->request.to, &refused);
+	if (step != REDIRECT_FOLLOW && f->trail.n == 1)
+		redirect_trail_free(&f->trail);
+	return step;
+}
+
+int fetch_follow_known(struct fetch *f)
+{
+	struct text to = { 0 };
+	int status, ended = 0;
+
+	while (!ended && (status = fetch_known(f, &to)) != 0) {
+		const struct destination from = f->request.to;     /* its path is not used: it may be freed */
+
+		if (to.failed || fetch_take_known(f, status, (struct slice){ to.bytes, to.len }) != REDIRECT_FOLLOW)
+			break;
+		stats_add(loop_stats(fetch_loop(f)), STAT_REDIRECTS_KNOWN, 1);
+		ended = fetch_tell_hop(f, NULL);
+		fetch_move_on(f, destination_same_origin(&from, &f->request.to));
+		fetch_make_url(f);
+	}
+	text_free(&to);
+	return ended;
+}
