@@ -350,8 +350,8 @@ static struct entry *fill_store(struct fill *l, struct object *o)
 }
 
 /* Removes what the response would have replaced, had there been room for it: a client has seen the newer one (RFC 9111
- * section 4). Where the response varies, its record of variants takes the place of a stored response that did not vary;
- * if there is no room for the record either, what is in that place goes. */
+ * section 4). A feed that is kept only gets stale. Where the response varies, its record of variants takes the place of
+ * a stored response that did not vary; if there is no room for the record either, what is in that place goes. */
 static void fill_outdate(struct fill *l)
 {
 	struct entry_parts variant = { .freshness = &l->fresh };
@@ -360,7 +360,7 @@ static void fill_outdate(struct fill *l)
 	if (l->vary && !fill_put_names(l, &variant))
 		cache_remove(l->params.cache, l->key, l->params.key_len);
 	fill_key(l, l->vary, false, &key);
-	if (!key.failed)
+	if (!key.failed && !fill_spares_kept(l, key.bytes, key.len))
 		cache_remove(l->params.cache, key.bytes, key.len);
 	text_free(&key);
 }

@@ -198,23 +198,40 @@ static struct entry *fill_good(struct fill *l)
 	return e;
 }
 
-/* The good response is stale from now on, because it is not the newest (RFC 9111 section 4): it may still answer in the
+/* The response is stale from now on, because it is not the newest (RFC 9111 section 4): it may still answer in the
  * place of errors. */
+static void gate_expire(struct fill *l, struct entry *good)
+{
+	struct entry *expired;
+
+	if (!good->object || freshness_ttl(&good->freshness, fill_now(l)) <= 0)
+		return;
+	if ((expired = entry_expired(good, fill_now(l))))
+		cache_put(l->params.cache, expired, &l->ticket);
+	else
+		cache_remove(l->params.cache, good->key, good->key_len);
+	entry_unref(&expired);
+}
+
+bool fill_spares_kept(struct fill *l, const char *key, size_t len)
+{
+	struct entry *e = l->params.entry;
+
+	if (!fill_keeps_feed(l) || e->key_len != len || memcmp(e->key, key, len))
+		return false;
+	gate_expire(l, e);
+	return true;
+}
+
 bool fill_keeps_good(struct fill *l, const struct http_msg *m)
 {
-	struct entry *good, *expired;
+	struct entry *good;
 
 	if (!fill_keeps_feed(l) && (m->status < 400 || fill_is_removal(l, m)))
 		return false;
 	if (!(good = fill_good(l)))
 		return false;
-	if (good->object && freshness_ttl(&good->freshness, fill_now(l)) > 0) {
-		if ((expired = entry_expired(good, fill_now(l))))
-			cache_put(l->params.cache, expired, &l->ticket);
-		else
-			cache_remove(l->params.cache, good->key, good->key_len);
-		entry_unref(&expired);
-	}
+	gate_expire(l, good);
 	entry_unref(&good);
 	return true;
 }

@@ -114,6 +114,9 @@ int fill_admit(struct fill *, const struct http_msg *, bool own, struct object *
  * feed is kept. Where none is, a 404 or 410 that names a lifetime may: the origin says that there is nothing any more,
  * and for how long. */
 bool fill_keeps_good(struct fill *, const struct http_msg *);
+/* A response under this key came that finds no room: where the feed that is kept stands there, it is stale from now on,
+ * and true: it stays. */
+bool fill_spares_kept(struct fill *, const char *key, size_t len);
 void fill_hops_free(struct fill_hops *);
 
 /* fill_moves.c */

@@ -138,6 +138,18 @@ def test_another_process_gives_it_too(start, origin, site, tmp_path, redis_serve
         assert proxy.get("/f").body == HTML
 
 
+def test_a_feed_that_grew_too_large_to_store(start, origin, site):
+    """Clients get it; the last one that was stored is stale, and stays."""
+    proxy = start(origin, "--pause", "off", "--reload-floor", "0", "--cache-object-max", "64k")
+    site["/f"] = feed(FRESH)
+    proxy.get("/f")
+    site["/f"] = feed(FRESH, body=NEW.replace(b"</channel>", b"<item><title>word</title></item>" * 3_000 + b"</channel>"))
+    for fields in (["Cache-Control: no-cache"], []):
+        assert b"word" in proxy.get("/f", *fields).body
+    site["/f"] = message("404 X")
+    is_kept(proxy.get("/f"), 404)
+
+
 def test_nobody_listens(way, origin, site):
     get = way()
     site["/f"] = feed(OLD)
