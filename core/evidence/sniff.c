@@ -82,11 +82,55 @@ static enum sniff sniff_document(const struct evidence *e)
 	}
 }
 
+enum {
+	SNIFF_BINARY_WINDOW = CONTAINER_WINDOW,
+	SNIFF_CONTROLS = 16     /* one of so many bytes is a control character where they are not text */
+};
+
+/* White space, and the escapes of ISO 2022, are text. */
+static bool is_control(uint8_t c)
+{
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\f' && c != '\r' && c != 0x1b && c != 0x0e && c != 0x0f;
+}
+
+/* Whether the bytes are markup or text by their beginning: then control characters in them are faults. */
+static bool sniff_begins_text(const struct evidence *e)
+{
+	struct scan s = { evidence_family(e), e->bytes, e->len, e->bom_len };
+
+	return e->bom_len > 0 || s.family.family != FAMILY_ASCII || scan_peek(&s, 0) == '<';
+}
+
+/* Likewise by what follows. SNIFF_MORE: that is not known yet. */
+static enum sniff sniff_markup(const struct evidence *e)
+{
+	if (e->decl.state == XMLDECL_INCOMPLETE || e->hidden.state == XMLDECL_INCOMPLETE ||
+	    e->preamble.state == PREAMBLE_MORE)
+		return SNIFF_MORE;
+	return e->decl.state != XMLDECL_ABSENT || e->hidden.state != XMLDECL_ABSENT ||
+	    e->preamble.state == PREAMBLE_FEED ? SNIFF_FEED : SNIFF_NOT_XML;
+}
+
+/* Under a type of XML nearly all that is text counts as a feed, but not the bytes of an unknown file format. */
+static enum sniff sniff_xml(const struct evidence *e)
+{
+	size_t window = e->len < SNIFF_BINARY_WINDOW ? e->len : SNIFF_BINARY_WINDOW, controls = 0;
+	enum sniff markup;
+
+	if (sniff_begins_text(e) || (markup = sniff_markup(e)) == SNIFF_FEED)
+		return SNIFF_FEED;
+	if (!e->complete && (markup == SNIFF_MORE || window < SNIFF_BINARY_WINDOW))
+		return SNIFF_MORE;
+	for (size_t i = 0; i < window; i++)
+		controls += is_control(e->bytes[i]);
+	return controls * SNIFF_CONTROLS > window ? SNIFF_NOT_XML : SNIFF_FEED;
+}
+
 static enum sniff by_type(const struct evidence *e)
 {
 	switch (e->kind) {
 	case MEDIA_KIND_XML:
-		return SNIFF_FEED;
+		return sniff_xml(e);
 	case MEDIA_KIND_DOCUMENT:
 		return sniff_document(e);
 	case MEDIA_KIND_MEDIA:

@@ -33,7 +33,8 @@ struct normalise_options {
 	bool http;                          /* false: a file */
 	const char *content_type;           /* borrowed for the life of the normaliser; NULL: there is no such field */
 	size_t content_type_len;
-	bool unpacked;                      /* the body is what gzip held that came under that type */
+	/* the type is not the body's own (gzip came under it, say): only the root of a feed makes it a feed */
+	bool unpacked;
 	const char *content_language;       /* borrowed likewise; NULL: there is no such field */
 	size_t content_language_len;
 	size_t sniff_bytes;                 /* size of the window; 0: NORMALISE_SNIFF_BYTES */

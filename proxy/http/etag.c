@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "proxy/base/hash.h"
+
 #define ETAG_MARK ";utf-"
-enum { ETAG_MARK_LEN = sizeof ETAG_MARK - 1, ETAG_DIGITS = 8 };
+/* What a tag of our own begins with. It is weak, because nobody knows when the origin's text changes. */
+#define ETAG_OWN "W/\"own-"
+enum { ETAG_MARK_LEN = sizeof ETAG_MARK - 1, ETAG_DIGITS = 8, ETAG_OWN_DIGITS = 16 };
 
 void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings)
 {
@@ -26,11 +30,21 @@ static int etag_prefix(struct slice tag)
 	return weak;
 }
 
+bool etag_is_valid(struct slice tag)
+{
+	return etag_prefix(tag) >= 0;
+}
+
 void etag_transform(struct text *t, struct slice upstream, const char *suffix)
 {
-	if (etag_prefix(upstream) < 0)
+	if (!upstream.len)
 		return;
-	text_add(t, upstream.at, upstream.len - 1);
+	if (etag_is_valid(upstream)) {
+		text_add(t, upstream.at, upstream.len - 1);
+	} else {
+		text_puts(t, ETAG_OWN);
+		text_hex(t, hash_xx64(upstream.at, upstream.len), ETAG_OWN_DIGITS);
+	}
 	text_puts(t, suffix);
 	text_puts(t, "\"");
 }

@@ -13,8 +13,10 @@ enum { ETAG_SUFFIX_MAX = 24 };
 
 /* Writes the suffix: ";utf-" and eight hexadecimal digits of a hash of the settings. */
 void etag_suffix(char buf[ETAG_SUFFIX_MAX], uint64_t settings);
-/* "abc" becomes "abc;utf-0123abcd"; W/ stays. Writes nothing where upstream is no entity tag. */
+/* "abc" becomes "abc;utf-0123abcd"; W/ stays. If upstream is not an entity tag, a weak tag is made from all its text:
+ * W/"own-0123456789abcdef;utf-0123abcd". Writes nothing for an empty text. */
 void etag_transform(struct text *, struct slice upstream, const char *suffix);
+bool etag_is_valid(struct slice);      /* RFC 9110 section 8.8.3 */
 /* Follows the suffix in the tag of the gzip form. */
 #define ETAG_GZIP ";gz"
 

@@ -117,9 +117,11 @@ static bool keeps(enum header_response what, enum response_body body, enum respo
 static void add_etag(struct text *t, struct slice upstream, int status, enum response_body body,
     const struct response_settings *s)
 {
+	bool own = (body != RESPONSE_RAW || s->way == RESPONSE_FOREIGN) && !etag_is_valid(upstream);
+
 	if (!upstream.len)
 		return;
-	if (body == RESPONSE_NORMALISED || (status == 304 && s->etag_ours)) {
+	if (own || body == RESPONSE_NORMALISED || (status == 304 && s->etag_ours)) {
 		struct text tag = { 0 };
 
 		etag_transform(&tag, upstream, s->etag_suffix);

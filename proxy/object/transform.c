@@ -75,10 +75,15 @@ int transform_head(struct transform *s, const struct verdict *v, enum response_b
 static int transform_on_decided(void *arg, const struct verdict *v)
 {
 	struct transform *s = arg;
+	struct verdict coded;
 
 	if (hold_decided(s, v))
 		return 0;
 	s->options.head.keeps_type = v->keeps_type;
+	if (s->misnamed && v->kind == VERDICT_NONE) {
+		verdict_untouched(&coded, s->options.encoding.policy, VREASON_ENCODED);
+		v = &coded;
+	}
 	if (v->kind == VERDICT_CHARSET)
 		return transform_head(s, v, RESPONSE_NORMALISED);
 	if (v->kind == VERDICT_ERROR && s->options.encoding.on_error == ON_ERROR_REJECT) {
@@ -198,8 +203,6 @@ static int transform_open(struct transform *s)
 	bool takes = content_coding_accepted(s->msg, &s->options.client_codings);
 	struct verdict v;
 
-	if (reason == VREASON_NONE && coding == CODING_UNKNOWN)
-		reason = VREASON_ENCODED;
 	if (reason != VREASON_NONE) {
 		verdict_untouched(&v, s->options.encoding.policy, reason);
 		/* A part of a coded body cannot be decoded by itself. Decoding is a transformation (RFC 9110 section
@@ -209,6 +212,7 @@ static int transform_open(struct transform *s)
 			return -1;
 		return transform_head(s, &v, s->decode ? RESPONSE_DECODED : RESPONSE_RAW);
 	}
+	s->misnamed = s->options.encoding.unpacked = coding == CODING_UNKNOWN;
 	s->unpacks = coding == CODING_KNOWN;
 	s->options.head.varies |= s->unpacks;
 	s->keep_raw = s->unpacks && takes;

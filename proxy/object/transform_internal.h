@@ -53,6 +53,7 @@ struct transform {
 	struct failure failure;
 	struct hold hold;
 	bool unpacks;                      /* a coding is undone */
+	bool misnamed;                     /* its Content-Encoding names a coding that utfeed does not know */
 	struct content_coding *decode;       /* NULL: no coding, or it is left as it is */
 	struct normaliser *normaliser;     /* NULL: the body stays untouched */
 	/* the origin's bytes so far, as long as the body may turn out to stay untouched and keep its coding */

@@ -1,5 +1,6 @@
-/* Owns gzip without a Content-Encoding under a type that promises text. It is unpacked as if it had one. A feed in it
- * is normalised. If it holds anything else, or cannot be unpacked, the body goes on as it came.
+/* Owns gzip without a Content-Encoding, or under one that utfeed does not know, with a type that promises text. It is
+ * unpacked as if it were named. A feed in it is normalised. If it holds anything else, or cannot be unpacked, the body
+ * goes on as it came.
  * Must not know: what makes a body a feed, how it is unpacked.
  * Invariant: the bytes are unpacked once, within the limits of Content-Encoding, and are all kept until it is decided
  * which of both goes on. */
@@ -24,7 +25,8 @@ static int peel_settle(struct transform *s, bool gzip)
 	s->peels = false;
 	if (gzip && !(s->decode = content_coding_gzip(&s->options.limits)))
 		return transform_no_memory(s);
-	s->peeled = s->unpacks = s->keep_raw = s->options.encoding.unpacked = gzip;
+	s->peeled = s->unpacks = s->keep_raw = gzip;
+	s->options.encoding.unpacked = gzip || s->misnamed;
 	return transform_open_ordinary(s);
 }
 
@@ -73,6 +75,6 @@ int peel_give_up(struct transform *s, size_t *used, size_t len)
 {
 	struct verdict v;
 
-	verdict_untouched(&v, s->options.encoding.policy, VREASON_NOT_XML);
+	verdict_untouched(&v, s->options.encoding.policy, s->misnamed ? VREASON_ENCODED : VREASON_NOT_XML);
 	return transform_head(s, &v, RESPONSE_RAW) ? -1 : transform_turn_raw(s, used, len);
 }

@@ -69,7 +69,7 @@ static bool is_damaged_gzip(const struct check_report *r)
 
 static bool has_other_coding(const struct check_report *r)
 {
-	return r->result->reason == VREASON_ENCODED;
+	return r->misnamed;
 }
 
 static bool is_undecodable(const struct check_report *r)

@@ -192,6 +192,7 @@ static int check_result(struct check *c)
 	uint64_t bytes = c->told.bytes_in;
 
 	c->report.report = &c->told;
+	c->report.misnamed = c->options.misnamed;
 	c->report.result = &c->untouched;
 	verdict_untouched(&c->untouched, POLICY_AUTO, c->options.untouched);
 	if (c->options.untouched != VREASON_NONE)
@@ -206,6 +207,10 @@ static int check_result(struct check *c)
 	if (c->stopped == NORMALISE_NO_MEMORY)
 		return -1;
 	c->report.result = normaliser_verdict(c->normaliser);
+	if (c->options.misnamed && c->report.result->kind == VERDICT_NONE) {
+		verdict_untouched(&c->untouched, POLICY_AUTO, VREASON_ENCODED);
+		c->report.result = &c->untouched;
+	}
 	if (c->report.result->charset == CS_UTF_8)
 		c->report.strays = &c->strays;
 	c->told = *normaliser_report(c->normaliser);

@@ -13,6 +13,7 @@ struct check_options {
 	struct normalise_options normalise;     /* as the proxy would use; its policy is auto */
 	/* why the proxy would leave the body alone whatever it is (response_untouched()); VREASON_NONE: nothing */
 	enum verdict_reason untouched;
+	bool misnamed;                 /* the response names a content coding that utfeed does not know */
 	bool explain;
 };
 

@@ -48,6 +48,7 @@ struct check_report {
 	const struct verdict *result;           /* the verdict of `auto`, as in the proxy */
 	struct check_prolog prolog;
 	bool unpacked;                          /* the body was unpacked from gzip without a Content-Encoding */
+	bool misnamed;                          /* the response names a content coding that utfeed does not know */
 	bool damaged;                           /* that gzip ended early, or it was not gzip to its end */
 	const struct strays *strays;            /* the bytes that are not UTF-8; NULL: the body is another charset */
 	const struct normalise_report *report;

@@ -142,8 +142,8 @@ static int url_read_head(struct check_url *u, const struct http_msg *m)
 	if (!o->base)
 		o->base = u->final;
 	u->options.untouched = response_untouched(m, true, false);
-	if (u->options.untouched == VREASON_NONE && content_coding_kind(m) == CODING_UNKNOWN)
-		u->options.untouched = VREASON_ENCODED;
+	u->options.misnamed = u->options.untouched == VREASON_NONE && content_coding_kind(m) == CODING_UNKNOWN;
+	o->unpacked = u->options.misnamed;
 	return 0;
 }
 

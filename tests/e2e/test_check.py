@@ -506,6 +506,13 @@ def test_what_is_no_feed(origin, reply, wanted, rule):
     assert findings(report) == wanted and report["x_encoding_rule"] == rule
 
 
+def test_a_plain_feed_under_a_coding_that_nobody_knows(origin):
+    """It is read as the proxy reads it, and the publisher is told."""
+    serve(origin, {"/": message("200 OK", "Content-Type: application/xml", "Content-Encoding: aws-chunked", body=b"<?xml version='1.0'?><rss/>")})
+    report = found(f"{origin.url}/")
+    assert findings(report) == ["encoded"] and report["x_encoding_rule"] == "auto:2.0/1.0;charset=utf-8"
+
+
 def test_chunked_large_and_said_otherwise(origin):
     body = RUSSIAN.replace("Новости", "Новости " * 40_000).encode("cp1251")
     serve(origin, {"/": message("200 OK", "Content-Type: text/plain", "Transfer-Encoding: chunked", body=chunked(body, 7000), length=False)})

@@ -262,6 +262,31 @@ static void steady_answers(void)
 	CU_ASSERT_FALSE(container_may_come((const uint8_t *)"<", 1));
 }
 
+/* Under a type of XML: bytes of no known file that are no text, and text that has control characters in it. */
+static void binary(void)
+{
+	enum { LEN = 2000 };
+	static const struct { const char *rule; unsigned step, mask; const char *begin; size_t at; enum sniff answer; } cases[] = {
+		{ "all zero", 0, 0, "", 0, SNIFF_NOT_XML }, { "all bytes", 37, 0xff, "", 0, SNIFF_NOT_XML }, { "high bytes alone", 37, 0x7f, NULL, 0, SNIFF_FEED },
+		{ "markup at the start", 37, 0xff, "<a>", 0, SNIFF_FEED }, { "a mark", 37, 0xff, "\xef\xbb\xbf", 0, SNIFF_FEED },
+		{ "a declaration further on", 37, 0xff, " <?xml version='1.0'?><rss>", 0, SNIFF_FEED },
+		{ "a feed behind bytes", 0, 0, "<?xml version='1.0'?><rss>", 3, SNIFF_FEED },
+	};
+	char bytes[LEN];
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		for (size_t k = 0; k < LEN; k++)
+			bytes[k] = (char)(cases[i].begin ? (k * cases[i].step + 5 * (cases[i].step != 0)) & cases[i].mask : 0x80 | (k * 37 & 0x7f));
+		if (cases[i].begin)
+			memcpy(bytes + cases[i].at, cases[i].begin, strlen(cases[i].begin));
+		UNIT_ROW(decide(true, "text/xml", (const uint8_t *)bytes, LEN, true) == cases[i].answer, "%s", cases[i].rule);
+		steady_row(true, "text/xml", bytes, LEN, cases[i].rule);
+	}
+	CU_ASSERT_EQUAL(decide_text("text/xml", "words\1 and a fault among them"), SNIFF_FEED);
+	CU_ASSERT_EQUAL(decide_text("text/xml", "words\1\2\3\4"), SNIFF_NOT_XML);
+	CU_ASSERT_EQUAL(decide_text("text/xml", "\033$B%K%e!<%9\033(B"), SNIFF_FEED);
+}
+
 static void tar_archives(void)
 {
 	uint8_t tar[512] = "feed.xml";
@@ -425,4 +450,4 @@ static void own_markup(void)
 }
 
 UNIT_SUITE(sniff, { "files without a type", files_without_a_type }, { "under text/html", under_html }, { "in every family", in_every_family }, { "by type", by_type }, { "trust 09: no feeds", no_feeds },
-    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "answers are steady", steady_answers }, { "tar archives", tar_archives }, { "unpacked", unpacked }, { "issue 32: own markup", own_markup })
+    { "issue 30: named kinds", named_kinds }, { "issue 30: containers", containers }, { "answers are steady", steady_answers }, { "binary", binary }, { "tar archives", tar_archives }, { "unpacked", unpacked }, { "issue 32: own markup", own_markup })

@@ -44,15 +44,6 @@ static void transformed(void)
 		{ "empty opaque tag", "\"\"", "\"" OURS "\"" },
 		{ "comma inside", "\"a,b\"", "\"a,b" OURS "\"" },
 		{ "8-bit (obs-text)", "\"\xe9\"", "\"\xe9" OURS "\"" },
-		{ "W/ in lower case is none", "w/\"abc\"", "" },
-		{ "not quoted", "abc", "" },
-		{ "one quote", "\"", "" },
-		{ "weak without a tag", "W/", "" },
-		{ "weak, one quote", "W/\"", "" },
-		{ "open", "\"abc", "" },
-		{ "quote inside", "\"a\"b\"", "" },
-		{ "list", "\"a\", \"b\"", "" },
-		{ "something after", "\"a\"x", "" },
 		{ "nothing", "", "" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -138,5 +129,33 @@ static void growing(void)
 	CU_ASSERT_FALSE(t.failed);
 }
 
-UNIT_SUITE(etag, { "suffixes", suffixes }, { "transformed", transformed }, { "restored", restored },
+/* What is no tag gets one of our own: well-formed, weak, the same for the same text, another one for another. */
+static void malformed(void)
+{
+	static const struct { const char *rule, *upstream; } cases[] = {
+		{ "W/ in lower case is none", "w/\"abc\"" }, { "not quoted", "abc" }, { "one quote", "\"" }, { "weak without a tag", "W/" },
+		{ "weak, one quote", "W/\"" }, { "open", "\"abc" }, { "quote inside", "\"a\"b\"" }, { "list", "\"a\", \"b\"" }, { "something after", "\"a\"x" },
+		{ "not quoted, weak", "W/abc" }, { "8-bit (obs-text)", "\xe9" },
+	};
+	char tags[COUNT(cases)][64];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct slice upstream = exactly(cases[i].upstream);
+		struct text t = text_on(tags[i], sizeof tags[i] - 1), restored = { 0 };
+
+		UNIT_ROW(!etag_is_valid(upstream), "%s", cases[i].rule);
+		etag_transform(&t, upstream, OURS);
+		tags[i][t.len] = '\0';
+		UNIT_ROW(!t.failed && etag_is_valid((struct slice){ t.bytes, t.len }) && etag_is_ours((struct slice){ t.bytes, t.len }), "%s: %s",
+			cases[i].rule, tags[i]);
+		UNIT_ROW(!strncmp(tags[i], "W/\"own-", 7), "%s: %s", cases[i].rule, tags[i]);
+		UNIT_ROW(etag_restore(&restored, (struct slice){ t.bytes, t.len }, OURS) == ETAG_OURS, "%s", cases[i].rule);
+		for (size_t k = 0; k < i; k++)
+			UNIT_ROW(strcmp(tags[i], tags[k]) != 0, "%s, %s: %s", cases[i].rule, cases[k].rule, tags[i]);
+		text_free(&restored);
+		exactly_free(upstream);
+	}
+}
+
+UNIT_SUITE(etag, { "malformed", malformed }, { "suffixes", suffixes }, { "transformed", transformed }, { "restored", restored },
 	{ "there and back", there_and_back }, { "growing", growing })
