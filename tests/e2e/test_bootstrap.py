@@ -10,6 +10,7 @@ import pytest
 from wire import TIMEOUT
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture
@@ -86,6 +87,12 @@ def test_the_tables_are_never_those_of_a_stale_program(tmp_path):
     assert done.returncode == 1 and b"cannot make tests/conf_docs" in done.stdout and (tmp_path / "made").exists()
 
 
+def heed_signals():
+    """A shell cannot trap what was ignored when it began (POSIX, trap), as SIGHUP is under nohup and SIGINT behind an &."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def lanes(tmp_path):
     """./bootstrap check of a tree in which every build waits until it is ended: (the running check, the processes that wait)."""
@@ -97,7 +104,7 @@ def lanes(tmp_path):
     configure.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! >{waiting}/new.$$ && mv {waiting}/new.$$ {waiting}/$!\nwait\n")
     configure.chmod(0o755)
     check = subprocess.Popen(["sh", "tests/check-all.sh"], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-                             env={**os.environ, "UTFEED_SHARED": str(tmp_path / "none")})
+                             preexec_fn=heed_signals, env={**os.environ, "UTFEED_SHARED": str(tmp_path / "none")})
     awaited(lambda: len(os.listdir(waiting)) == 3 and all(name.isdigit() for name in os.listdir(waiting)))
     yield check, [int(name) for name in os.listdir(waiting)]
     check.kill()
@@ -125,7 +132,7 @@ def runs(process):
     return state(process)[0] != "Z"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", INTERRUPTS)
 def test_an_interrupted_check_leaves_nothing_running(lanes, number):
     check, waiting = lanes
     check.send_signal(number)
