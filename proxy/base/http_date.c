@@ -16,7 +16,10 @@ static const char *const forms[] = {
 	"WWW MMM DD HH:NN:SS YYYY",
 };
 
-struct date_fields { int day, hour, minute, second, year, month, year_digits; };
+struct date_fields {
+	struct http_date_parts parts;
+	int year_digits;
+};
 
 static bool letter(char c)
 {
@@ -29,14 +32,14 @@ static uint32_t date_letters(const char *at)
 	return ((uint32_t)(uint8_t)at[0] << 16 | (uint32_t)(uint8_t)at[1] << 8 | (uint8_t)at[2]) | 0x202020;
 }
 
-static bool date_month(struct date_fields *d, const char *at)
+int http_date_month(const char *at)
 {
 	uint32_t name = date_letters(at);
 
-	for (d->month = 0; d->month < 12; d->month++)
-		if (date_letters(months + d->month * 3) == name)
-			return true;
-	return false;
+	for (int month = 0; month < 12; month++)
+		if (date_letters(months + month * 3) == name)
+			return month;
+	return -1;
 }
 
 /* Takes a digit of a field; asctime pads the day with a blank. */
@@ -69,23 +72,24 @@ static bool date_take(struct date_fields *d, const char *form, struct slice s, s
 	case 'W':
 		return letter(c);
 	case 'D':
-		return date_digit(form, c, &d->day);
+		return date_digit(form, c, &d->parts.day);
 	case 'H':
-		return date_digit(form, c, &d->hour);
+		return date_digit(form, c, &d->parts.hour);
 	case 'N':
-		return date_digit(form, c, &d->minute);
+		return date_digit(form, c, &d->parts.minute);
 	case 'S':
-		return date_digit(form, c, &d->second);
+		return date_digit(form, c, &d->parts.second);
 	case 'Y':
 		d->year_digits++;
-		return date_digit(form, c, &d->year);
+		return date_digit(form, c, &d->parts.year);
 	case 'G':
 	case 'T':
 		return (c | 0x20) == (*form | 0x20);
 	case 'M':
 		if (form[-1] == 'G')
 			return (c | 0x20) == 'm';
-		return form[1] != 'M' || form[2] != 'M' || (s.len - at >= 3 && date_month(d, s.at + at));
+		return form[1] != 'M' || form[2] != 'M' ||
+		    (s.len - at >= 3 && (d->parts.month = http_date_month(s.at + at)) >= 0);
 	default:
 		return c == *form;
 	}
@@ -95,7 +99,7 @@ static bool date_match(struct slice s, const char *form, struct date_fields *d)
 {
 	size_t at = 0, n;
 
-	*d = (struct date_fields){ .month = -1 };
+	*d = (struct date_fields){ .parts.month = -1 };
 	for (; *form; form++) {
 		if (form[0] == 'W' && form[1] == '-') {
 			if (!(n = date_weekday(s, at)))
@@ -124,11 +128,11 @@ static int date_month_days(int year, int month)
 	return month == 1 ? 28 + leap : 30 + ((month + (month > 6)) % 2 == 0);
 }
 
-/* Every field in range; a leap second counts as the next second. */
-static bool date_make(const struct date_fields *d, int64_t *seconds)
+/* A leap second counts as the next second. */
+bool http_date_make(const struct http_date_parts *d, int64_t *seconds)
 {
-	if (d->year < 1601 || d->day < 1 || d->day > date_month_days(d->year, d->month) || d->hour > 23 ||
-	    d->minute > 59 || d->second > 60)
+	if (d->year < 1601 || d->month < 0 || d->month > 11 || d->day < 1 ||
+	    d->day > date_month_days(d->year, d->month) || d->hour > 23 || d->minute > 59 || d->second > 60)
 		return false;
 	*seconds = date_days(d->year, d->month, d->day) * 86400 + d->hour * 3600 + d->minute * 60 + d->second;
 	return true;
@@ -147,11 +151,11 @@ bool http_date_read(struct slice s, int64_t now, int64_t *seconds)
 			struct tm tm;
 
 			gmtime_r(&t, &tm);
-			d.year += (tm.tm_year + 1900) / 100 * 100;
-			if (d.year > tm.tm_year + 1900 + 50)
-				d.year -= 100;
+			d.parts.year += (tm.tm_year + 1900) / 100 * 100;
+			if (d.parts.year > tm.tm_year + 1900 + 50)
+				d.parts.year -= 100;
 		}
-		return date_make(&d, seconds);
+		return http_date_make(&d.parts, seconds);
 	}
 	return false;
 }

@@ -12,6 +12,13 @@ enum { HTTP_DATE_LEN = 29 };
 /* Seconds since the epoch; false: it is no date. A two-digit year more than 50 years ahead of `now` belongs to the
  * century before. */
 bool http_date_read(struct slice, int64_t now, int64_t *seconds);
+/* A date of the Gregorian calendar by GMT; month 0 is January. */
+struct http_date_parts { int year, month, day, hour, minute, second; };
+/* False: there is no such date, or it lies before the year 1601. */
+bool http_date_make(const struct http_date_parts *, int64_t *seconds);
+/* The month that begins with these three letters, whatever their case; -1: none does. */
+int http_date_month(const char *at);
+
 void http_date_write(char buf[HTTP_DATE_LEN + 1], int64_t seconds);
 
 #endif

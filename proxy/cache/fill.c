@@ -10,7 +10,6 @@
 #include "proxy/http/http_parse.h"
 #include "proxy/http/vary.h"
 #include "proxy/net/loop.h"
-#include "proxy/object/feed_hints.h"
 
 int64_t fill_now(struct fill *l)
 {
@@ -116,38 +115,6 @@ struct entry *fill_put(struct fill *l, struct entry_parts *parts)
 		entry_unref(&e);
 	text_free(&key);
 	return e;
-}
-
-static bool fill_takes_hints(struct fill *l, const struct freshness *f, struct object *body)
-{
-	return f->flags & FRESHNESS_HEURISTIC && l->params.freshness.hint_max_s && body &&
-	    fill_body(body) == RESPONSE_NORMALISED;
-}
-
-/* What is no feed is not kept. */
-static void fill_keep_feed_only(struct freshness *f, struct object *body)
-{
-	struct verdict v;
-
-	if (!object_verdict(body, &v) || !v.feed)
-		f->keep_s = 0;
-}
-
-void fill_freshness(struct fill *l, struct freshness *f, const struct http_msg *m, struct object *body)
-{
-	struct freshness_settings settings = l->params.freshness;
-	struct feed_hints hints;
-
-	freshness_read(f, m, l->request_time, l->response_time, &settings);
-	if (fill_takes_hints(l, f, body)) {
-		feed_hints_of(&hints, body);
-		settings.hint_s = feed_hints_lifetime(&hints, f->response_time - f->initial_age_s, settings.hint_max_s);
-		freshness_read(f, m, l->request_time, l->response_time, &settings);
-	}
-	if (l->hops.any)
-		freshness_limit(f, &l->hops.limit);
-	if (body)
-		fill_keep_feed_only(f, body);
 }
 
 int fill_finish_parts(struct fill *l, struct entry_parts *parts, struct freshness *fresh, bool client)
@@ -333,16 +300,15 @@ static struct entry *fill_store_whole(struct fill *l, struct object *o)
 /* Stores what came. Its head is read again only where the feed in it, or what else is stored of it, has a say. */
 static struct entry *fill_store(struct fill *l, struct object *o)
 {
-	bool hints = fill_takes_hints(l, &l->fresh, o);
+	bool chosen = fill_freshness_of_body(l, &l->fresh, o);
 	struct http_msg m;
 	struct entry *e;
 
-	fill_keep_feed_only(&l->fresh, o);
-	if (!l->part.total && !hints)
+	if (!l->part.total && !chosen)
 		return fill_store_whole(l, o);
 	if (fill_parse(l, &m, l->upstream, l->upstream_len) != FILL_HEAD)
 		return NULL;
-	if (hints)
+	if (chosen)
 		fill_freshness(l, &l->fresh, &m, o);
 	e = l->part.total ? fill_store_part(l, &m, o) : fill_store_whole(l, o);
 	http_msg_free(&m);

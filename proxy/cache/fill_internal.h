@@ -1,7 +1,7 @@
 /* Owns what the files of a fill share: fill.c has the fetch's hooks and stores whole responses, fill_gate.c decides
- * whether a response is stored and whom it is for, fill_refresh.c merges a 304 into the stored response, fill_parts.c
- * stores parts, fill_moves.c remembers permanent redirects. Must not know: requests in other workers. Invariant: a fill
- * belongs to the thread of its fetch alone. */
+ * whether a response is stored and whom it is for, fill_lifetime.c how long it is fresh, fill_refresh.c merges a 304
+ * into the stored response, fill_parts.c stores parts, fill_moves.c remembers permanent redirects. Must not know:
+ * requests in other workers. Invariant: a fill belongs to the thread of its fetch alone. */
 #ifndef UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 #define UTFEED_PROXY_CACHE_FILL_INTERNAL_H
 
@@ -96,9 +96,14 @@ void fill_key(struct fill *, const char *vary, bool part, struct text *);
  * freed. client: with the fields that are for the client alone that asked; such a head must not be stored. */
 int fill_finish_parts(struct fill *, struct entry_parts *, struct freshness *, bool client)
     __attribute__((warn_unused_result));
+
+/* fill_lifetime.c */
 /* The freshness of a response. Where it names no lifetime, the feed in its body may name one, which counts from the
  * time the response was made and not from the time it came. body NULL: not known yet. */
 void fill_freshness(struct fill *, struct freshness *, const struct http_msg *, struct object *body);
+/* Takes from the freshness, which was read without the body, what is for feeds only. True: the body has a say in the
+ * lifetime, so fill_freshness() is to be called with it. */
+bool fill_freshness_of_body(struct fill *, struct freshness *, struct object *body);
 
 /* fill_gate.c: the one way into the store, for a 200, a part and what a 304 makes of a stored response. */
 /* Notes a redirect that is followed: it has a say in whether the response it leads to may be stored. -1: out of

@@ -72,6 +72,7 @@ static struct freshness_settings dispatch_freshness(const struct conf *conf, con
 	return (struct freshness_settings){
 		.targeted = route->targeted_cache_control,
 		.floor_s = (uint32_t)(route->freshness_floor_ms / 1000),
+		.adaptive = route->adaptive,
 		.hint_max_s = route->feed_hints ? (uint32_t)(route->feed_hints_max_ms / 1000) : 0,
 		.error_max_s = (uint32_t)(conf->error_max_ms / 1000),
 		.error_floor_s = (uint32_t)(route->error_floor_ms / 1000),

@@ -3,7 +3,7 @@
 
 #include "proxy/base/http_date.h"
 
-enum { HEURISTIC_MAX_S = 24 * 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_MAX_S = 60 };
+enum { HEURISTIC_MAX_S = 24 * 3600, ADAPTIVE_MAX_S = 3600, HEURISTIC_SHARE = 10, SOON_SHARE = 10, SOON_MAX_S = 60 };
 
 static const char *const words[STORABLE_COUNT] = {
 	[STORABLE_YES] = "stored",
@@ -178,18 +178,31 @@ static int64_t age_value(const struct http_msg *m)
 	return n > CC_SECONDS_MAX ? CC_SECONDS_MAX : n;
 }
 
+/* When the response last changed: by Last-Modified, else by its newest item, else as long ago as can be told. Whatever
+ * these say, it has not changed since it was first seen as it is. A date to come says nothing. */
+static int64_t changed(const struct http_msg *m, int64_t date, int64_t now, const struct freshness_settings *s)
+{
+	int64_t at = date, modified;
+
+	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified <= date)
+		at = modified;
+	else if (s->adaptive && s->newest)
+		at = s->newest;
+	return s->adaptive && s->same_since && s->same_since < at ? s->same_since : at;
+}
+
 /* section 4.2.2 */
 static int64_t heuristic_lifetime(const struct http_msg *m, const struct cache_control *cc, int64_t date, int64_t now,
     const struct freshness_settings *s)
 {
-	int64_t modified, lifetime = 0;
+	int64_t lifetime, most = s->adaptive ? ADAPTIVE_MAX_S : HEURISTIC_MAX_S, at;
 
 	if (!freshness_heuristic_status(m->status) && !cc_has(cc, CC_PUBLIC))
 		return 0;
-	if (http_date_read(http_msg_get(m, H_LAST_MODIFIED), now, &modified) && modified < date)
-		lifetime = (date - modified) / HEURISTIC_SHARE;
-	if (lifetime > HEURISTIC_MAX_S)
-		lifetime = HEURISTIC_MAX_S;
+	at = changed(m, date, now, s);
+	lifetime = at < date ? (date - at) / HEURISTIC_SHARE : 0;
+	if (lifetime > most)
+		lifetime = most;
 	/* The feed's own hint and the operator's floor count for responses of status 200 only. */
 	if (m->status == 200 && s->hint_s)
 		lifetime = s->hint_s;
@@ -251,7 +264,7 @@ void freshness_read(struct freshness *f, const struct http_msg *m, int64_t reque
 	bool revalidates;
 
 	cache_control_response(&cc, m, s->targeted);
-	*f = (struct freshness){ .response_time = response_time };
+	*f = (struct freshness){ .response_time = response_time, .same_since = s->same_since };
 	if (!http_date_read(http_msg_get(m, H_DATE), response_time, &date))
 		date = response_time;
 	/* section 4.2.3 */

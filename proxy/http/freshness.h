@@ -26,6 +26,10 @@ struct freshness_settings {
 	/* the lifetime that the feed itself names, for such a response (feed_hints.h); 0: none */
 	uint32_t hint_s;
 	uint32_t hint_max_s;           /* the most that hint_s may be; 0: hints of feeds are ignored */
+	/* a feed that names no lifetime has a tenth of the time since it last changed, between floor_s and an hour */
+	bool adaptive;
+	int64_t newest;                /* the newest date of an item in it, not to come; 0: none is known */
+	int64_t same_since;            /* as that of struct freshness */
 	/* fields that are for the client alone that asked, such as Set-Cookie, reach no client anyway */
 	bool drops_own;
 	bool no_reload;                /* requests that ask for something newer than a fresh response are ignored */
@@ -60,6 +64,7 @@ struct freshness {
 	/* how long after its lifetime, or after it came, it answers while its origin fails, if it is a feed */
 	uint32_t keep_s;
 	uint32_t flags;                /* of enum freshness_flag */
+	int64_t same_since;            /* since when the body has been the same, as seen from here; 0: not looked at */
 };
 
 enum freshness_reuse {

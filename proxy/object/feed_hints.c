@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proxy/base/slice.h"
+#include "proxy/object/feed_date.h"
 #include "proxy/object/object.h"
 
 enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday */ };
@@ -13,7 +14,8 @@ enum { HINTS_IOV = 8, HOUR_S = 3600, DAY_S = 86400, EPOCH_DAY = 4 /* a Thursday 
 struct hints_reader {
 	struct feed_hints *hints;
 	struct slice rest;
-	bool in_item;                  /* elements of an item say nothing of the feed */
+	int64_t now;
+	bool in_item;                  /* elements of an item say nothing of the feed but its dates */
 	uint32_t ttl_s, period_s, times;
 };
 
@@ -30,12 +32,16 @@ static void take_period(struct hints_reader *, struct slice);
 static void take_frequency(struct hints_reader *, struct slice);
 static void take_hour(struct hints_reader *, struct slice);
 static void take_day(struct hints_reader *, struct slice);
+static void take_date(struct hints_reader *, struct slice);
 
-/* prefixed: the element belongs to another namespace than RSS; any prefix is taken for that one. */
-static const struct { const char *name; bool prefixed; void (*take)(struct hints_reader *,
+/* prefixed: the element belongs to another namespace than RSS and Atom; any prefix is taken for that one. of_item: it
+ * counts in items, and not outside. */
+static const struct { const char *name; bool prefixed, of_item; void (*take)(struct hints_reader *,
     struct slice text); } elements[] = {
-	{ "ttl", false, take_ttl }, { "hour", false, take_hour }, { "day", false, take_day },
-	{ "updatePeriod", true, take_period }, { "updateFrequency", true, take_frequency },
+	{ "ttl", false, false, take_ttl }, { "hour", false, false, take_hour }, { "day", false, false, take_day },
+	{ "updatePeriod", true, false, take_period }, { "updateFrequency", true, false, take_frequency },
+	{ "pubDate", false, true, take_date }, { "updated", false, true, take_date },
+	{ "published", false, true, take_date }, { "date", true, true, take_date },
 };
 
 /* Trims white space as XML defines it. */
@@ -99,6 +105,14 @@ static void take_day(struct hints_reader *r, struct slice text)
 	for (unsigned i = 0; i < FEED_HINTS_DAYS; i++)
 		if (slice_is(text, days[i]))
 			r->hints->skip_days |= 1u << i;
+}
+
+static void take_date(struct hints_reader *r, struct slice text)
+{
+	int64_t date;
+
+	if (feed_date_read(text, &date) && date <= r->now && date > r->hints->newest)
+		r->hints->newest = date;
 }
 
 /* Moves *rest behind the next occurrence of end, or to the end of the text where there is none. Returns the text before
@@ -165,8 +179,9 @@ static void read_tag(struct hints_reader *r, struct slice tag)
 		return;
 	if (!prefixed && (name_is(name, "item") || name_is(name, "entry")))
 		r->in_item = !closes;
-	for (size_t i = 0; !closes && !r->in_item && i < sizeof elements / sizeof *elements; i++)
-		if (elements[i].prefixed == prefixed && name_is(name, elements[i].name))
+	for (size_t i = 0; !closes && i < sizeof elements / sizeof *elements; i++)
+		if (elements[i].of_item == r->in_item && elements[i].prefixed == prefixed &&
+		    name_is(name, elements[i].name))
 			elements[i].take(r, element_text(r->rest));
 }
 
@@ -186,9 +201,9 @@ static void read_markup(struct hints_reader *r)
 	}
 }
 
-void feed_hints_read(struct feed_hints *h, const char *text, size_t len)
+void feed_hints_read(struct feed_hints *h, const char *text, size_t len, int64_t now)
 {
-	struct hints_reader r = { .hints = h, .rest = { text, len } };
+	struct hints_reader r = { .hints = h, .rest = { text, len }, .now = now };
 
 	*h = (struct feed_hints){ 0 };
 	while (SKIP_BEHIND(&r.rest, "<"), r.rest.len)
@@ -199,7 +214,7 @@ void feed_hints_read(struct feed_hints *h, const char *text, size_t len)
 	h->interval_s = r.ttl_s ? r.ttl_s : r.times > 1 ? r.period_s / r.times : r.period_s;
 }
 
-void feed_hints_of(struct feed_hints *h, struct object *body)
+void feed_hints_of(struct feed_hints *h, struct object *body, int64_t now)
 {
 	struct object_reader r = { 0 };
 	struct iovec iov[HINTS_IOV];
@@ -217,7 +232,7 @@ void feed_hints_of(struct feed_hints *h, struct object *body)
 		at += iov[i].iov_len;
 	}
 	object_detach(&r);
-	feed_hints_read(h, text, at);
+	feed_hints_read(h, text, at, now);
 	free(text);
 }
 

@@ -1,7 +1,7 @@
-/* Owns what a feed says about its own freshness lifetime: RSS ttl, skipHours and skipDays, and the syndication module's
- * updatePeriod and updateFrequency. Pure: text and times in, seconds out. Must not know: caches, response heads, which
- * hints count. It looks for elements outside of items in the first bytes of a feed in UTF-8; it is a lexer of tags, no
- * XML parser.
+/* Owns what a feed says about its own freshness lifetime: RSS ttl, skipHours and skipDays, the syndication module's
+ * updatePeriod and updateFrequency, and the dates of its items. Pure: text and times in, seconds out. Must not know:
+ * caches, response heads, which hints count. It looks for elements in the first bytes of a feed in UTF-8; it is a lexer
+ * of tags, no XML parser.
  * Invariant: whatever the text, a lifetime lies between 0 and the maximum that the caller gives.
  * Source: RSS 2.0 (and Netscape's RSS 0.91, where 24 is midnight), RSS 1.0 modules: Syndication; its updateBase is not
  * read. */
@@ -19,11 +19,13 @@ struct feed_hints {
 	uint32_t interval_s;           /* from ttl, else from the syndication module; 0: none */
 	uint32_t skip_hours;           /* bit i: hour i of the day in GMT */
 	uint32_t skip_days;            /* bit i: day i of the week in GMT, 0 is Sunday */
+	int64_t newest;                /* the newest date of an item, in seconds since the epoch; 0: none */
 };
 
-void feed_hints_read(struct feed_hints *, const char *text, size_t len);
+/* Dates after now count for nothing. */
+void feed_hints_read(struct feed_hints *, const char *text, size_t len, int64_t now);
 /* Reads the first FEED_HINTS_LOOK_BYTES of a finished and kept body. Out of memory: no hints. */
-void feed_hints_of(struct feed_hints *, struct object *body);
+void feed_hints_of(struct feed_hints *, struct object *body, int64_t now);
 
 /* The freshness lifetime in seconds, at most max, of a feed made at that time (since the epoch): its interval, or the
  * time until the skipped hours and days end in which it was made, if that is longer. 0: the feed names none. */

@@ -178,6 +178,8 @@ bool object_verdict(struct object *, struct verdict *);
 struct object_head *object_get_head(const struct object *);
 int64_t object_content_length(const struct object *);              /* of the whole body; -1: not known yet */
 bool object_is_kept(const struct object *);
+/* Whether two finished and kept bodies are the same bytes (object_same.c). */
+bool object_same(struct object *, struct object *);
 const struct failure *object_failure(const struct object *);
 uint64_t object_length(const struct object *);                     /* body bytes appended so far */
 /* What is known of the gzip form of a DONE and kept object. The form is an object of its own, shared while it is being

@@ -100,7 +100,7 @@ int64_t entry_ends_s(const struct entry *);
 /* The entry as bytes, the same on every machine; the layout stands in entry_pack.c. *len bytes, which the caller
  * free()s. NULL: out of memory. */
 char *entry_pack(const struct entry *, size_t *len);
-enum { ENTRY_FORMAT = 5 };
+enum { ENTRY_FORMAT = 6 };
 /* NULL: the bytes are damaged or of another format, or there is no memory. */
 struct entry *entry_unpack(const char *bytes, size_t len);
 /* The key of a packed entry, of which nothing but the key's bounds is checked; at NULL: there is no key. */

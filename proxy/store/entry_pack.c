@@ -108,6 +108,7 @@ static void pack_freshness(struct packer *p, const struct freshness *f)
 	pack_u32(p, f->sie_s);
 	pack_u32(p, f->keep_s);
 	pack_u32(p, f->flags);
+	pack_u64(p, (uint64_t)f->same_since);
 }
 
 static void pack_head(struct packer *p, const struct object_head *h)
@@ -358,6 +359,7 @@ static void unpack_freshness(struct unpacker *u, struct freshness *f)
 	f->sie_s = unpack_u32(u);
 	f->keep_s = unpack_u32(u);
 	f->flags = unpack_u32(u);
+	f->same_since = unpack_seconds(u);
 }
 
 static struct object_head *unpack_head(struct unpacker *u)

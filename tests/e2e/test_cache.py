@@ -158,7 +158,7 @@ def test_routes_without_a_cache(start, origin, site):
 ])
 def test_a_floor_where_the_response_names_no_lifetime(start, origin, site, option, fields, asked):
     proxy = start(None, "--route", f"/={origin.url} {option}")
-    site["/f"] = page(*fields)
+    site["/f"] = feed(*fields)
     proxy.get("/f")
     proxy.get("/f")
     assert site.count() == asked

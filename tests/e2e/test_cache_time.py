@@ -109,10 +109,12 @@ def test_time_passes_while_utfeed_does_not_run(timed, clock, origin, site, tmp_p
 
 # ---- lifetimes that the operator, or the feed, gives ----
 
-def test_a_routes_floor(timed, clock, origin, site):
-    proxy = timed(None, "--route", f"/={origin.url} freshness-floor=90s")
-    site["/f"] = page()
-    for later, asked in ((0, 1), (89, 1), (90, 2)):
+@pytest.mark.parametrize("options,answer,lifetime", [("", feed(), 90), ("", page(), 0), (" normalise=off", page(), 90)], ids=["feed", "no feed", "not looked at"])
+def test_a_routes_floor(timed, clock, origin, site, options, answer, lifetime):
+    """It is for feeds, and for whatever comes where utfeed does not look at it."""
+    proxy = timed(None, "--route", f"/={origin.url} adaptive=off freshness-floor=90s{options}")
+    site["/f"] = answer
+    for later, asked in ((0, 1), (89, 1), (90, 2)) if lifetime else ((0, 1), (0, 2)):
         clock.at(later)
         assert proxy.get("/f").status == 200 and site.count() == asked, later
 
@@ -133,6 +135,72 @@ def test_errors_are_stored_for_a_minute(timed, clock, origin, site, status, opti
     for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)):
         clock.at(later)
         assert proxy.get("/f").status == int(status[:3]) and site.count() == asked, later
+
+
+def dated(clock, seconds, *fields, title="a"):
+    """A feed whose newest item is so many seconds old; another is older, and one is to come."""
+    item = "<item><title>%s</title><pubDate>%s</pubDate></item>"
+    items = "".join(item % (title, clock.date(-ago)) for ago in (seconds + 9000, seconds, -9000))
+    return page(*fields, body=f"<rss><channel><title>t</title>{items}</channel></rss>".encode(), kind="application/xml")
+
+
+@pytest.mark.parametrize("changed,lifetime", [(6000, 600), (400_000, 3600), (600, 300), (0, 300), (-600, 300)])
+@pytest.mark.parametrize("said", ["Last-Modified", "item"])
+def test_a_tenth_of_the_time_since_a_feed_changed(timed, clock, origin, site, changed, lifetime, said):
+    """adaptive: from the floor to an hour; a date to come says nothing."""
+    proxy = timed(None)
+    site["/f"] = feed(f"Last-Modified: {clock.date(-changed)}") if said == "Last-Modified" else dated(clock, changed)
+    if said == "item" and changed < 0:
+        lifetime = 840                  # that of the older item
+    for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+
+
+@pytest.mark.parametrize("fields,says,lifetime", [
+    (("Cache-Control: max-age=100",), "", 100), ((), "<ttl>1</ttl>", 300), ((), "<ttl>30</ttl>", 1800),
+    ((), "<ttl>120</ttl>", 7200)])
+def test_what_is_said_counts_before_what_is_guessed(timed, clock, origin, site, fields, says, lifetime):
+    proxy = timed(None)
+    site["/f"] = page(f"Last-Modified: {clock.date(-400_000)}", *fields, kind="application/xml",
+                      body=b"<rss><channel>%b<title>t</title></channel></rss>" % says.encode())
+    for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+
+
+@pytest.mark.parametrize("confirms", [False, True], ids=["sent again", "confirmed"])
+def test_a_feed_that_is_seen_to_stay_the_same(timed, clock, origin, site, confirms, tmp_path):
+    """Nothing in it tells a date. It was first seen at 0; a change begins anew; a restart does not."""
+    def answer(request):
+        return message("304 Not Modified", 'ETag: "a"', length=False) if confirms and request["If-None-Match"] else feed('ETag: "a"')
+    options = "--cache-lmdb", str(tmp_path / "store"), "--cache-lmdb-bytes", "16m"
+    proxy = timed(None, *options)
+    site["/f"] = answer
+    for later, asked in ((0, 1), (299, 1), (5000, 2), (5499, 2), (5500, 3), (6049, 3), (6050, 4)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+    proxy.stop()
+    proxy = timed(None, *options)
+    for later, asked in ((6654, 4), (6655, 5), (90_000, 6), (93_599, 6), (93_600, 7)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+    site["/f"] = page(body=SMALL.replace(b"</", b"!</", 1), kind="application/xml")
+    for later, asked in ((97_200, 8), (97_499, 8), (97_500, 9)):
+        clock.at(later)
+        assert proxy.get(f"/{origin.url}/f").status == 200 and site.count() == asked, later
+
+
+@pytest.mark.parametrize("options,way,answer,lifetime", [
+    (("--adaptive", "off"), "/{url}/f", feed, DAY), ((), "{url}/f", feed, DAY), ((), "/n/f", feed, DAY), ((), "/{url}/f", page, DAY)],
+    ids=["switched off", "forward proxy", "normalise off", "no feed"])
+def test_where_nothing_adapts(timed, clock, origin, site, options, way, answer, lifetime):
+    """A tenth of the time since Last-Modified, a day at most, as RFC 9111 section 4.2.2 has it."""
+    proxy = timed(None, *options, "--route", f"/n/={origin.url} normalise=off")
+    site["/f"] = answer(f"Last-Modified: {clock.date(-100 * DAY)}")
+    for later, asked in ((0, 1), (lifetime - 1, 1), (lifetime, 2)):
+        clock.at(later)
+        assert proxy.get(way.format(url=origin.url)).status == 200 and site.count() == asked, later
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "410 Gone", "405 X", "414 X", "451 X", "501 X"])

@@ -1,5 +1,5 @@
 /* Owns feeding arbitrary bytes to the reader of a feed's freshness hints.
- * Invariants tested: hours and days are such, a lifetime never exceeds its maximum nor falls below the interval, and what follows an
+ * Invariants tested: hours and days are such, dates are never to come, a lifetime never exceeds its maximum nor falls below the interval, and what follows an
  * unfinished end of the text changes nothing that was read before it. */
 #include "proxy/object/feed_hints.h"
 
@@ -20,8 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint32_t maxima[] = { 0, 1, 3600, 7 * 86400, UINT32_MAX };
 	struct feed_hints h, half;
 
-	feed_hints_read(&h, (const char *)data, size);
-	feed_hints_read(&half, (const char *)data, size / 2);
+	feed_hints_read(&h, (const char *)data, size, MONDAY);
+	feed_hints_read(&half, (const char *)data, size / 2, MONDAY);
+	require(h.newest >= half.newest && half.newest >= 0 && h.newest <= MONDAY);
 	require(!(h.skip_hours >> FEED_HINTS_HOURS) && !(h.skip_days >> FEED_HINTS_DAYS));
 	require((h.skip_hours & half.skip_hours) == half.skip_hours && (h.skip_days & half.skip_days) == half.skip_days);
 	for (size_t i = 0; i < sizeof maxima / sizeof *maxima; i++) {

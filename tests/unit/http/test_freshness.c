@@ -107,7 +107,10 @@ static void lifetimes(void)
 {
 	static const struct freshness_settings plain = { .targeted = targeted },
 		feeds = { .targeted = targeted, .floor_s = 300, .hint_s = 900, .error_max_s = 60 }, floored = { .floor_s = 300 },
-		hinted = { .hint_s = 10 * DAY }, errors = { .error_floor_s = 60, .error_max_s = 30 }, capped = { .max_s = 600, .floor_s = 900 };
+		hinted = { .hint_s = 10 * DAY }, errors = { .error_floor_s = 60, .error_max_s = 30 }, capped = { .max_s = 600, .floor_s = 900 },
+		adaptive = { .adaptive = true, .floor_s = 300, .newest = T0 - 2 * HOUR, .same_since = T0 },
+		seen = { .adaptive = true, .same_since = T0 - 2 * HOUR }, new = { .adaptive = true, .same_since = T0 },
+		bare = { .adaptive = true, .newest = T0 - 2 * HOUR, .hint_s = 10, .same_since = T0 };
 	static const struct { const char *rule, *lines; const struct freshness_settings *settings; int status; int64_t want; } cases[] = {
 		{ "4.2.1: max-age", "Cache-Control: max-age=60\n", &plain, 200, 60 },
 		{ "4.2.1: s-maxage first", "Cache-Control: max-age=60, s-maxage=5\n", &plain, 200, 5 },
@@ -145,6 +148,17 @@ static void lifetimes(void)
 		{ "errors are capped", "Cache-Control: max-age=3600\n", &feeds, 404, 60 },
 		{ "shorter ones are not", "Cache-Control: max-age=6\n", &feeds, 503, 6 },
 		{ "nor redirects", "Cache-Control: max-age=3600\n", &feeds, 301, HOUR },
+		{ "adaptive: a tenth since Last-Modified", "Last-Modified: Sun, 06 Nov 1994 07:49:37 GMT\n" D0, &adaptive, 200, HOUR / 10 },
+		{ "adaptive: an hour at most", "Last-Modified: " DAY_AGO "\n" D0, &adaptive, 200, HOUR },
+		{ "adaptive: the floor at least", "Last-Modified: Sun, 06 Nov 1994 08:48:37 GMT\n" D0, &adaptive, 200, 300 },
+		{ "adaptive: else the newest item", D0, &adaptive, 200, 2 * HOUR / 10 },
+		{ "adaptive: Last-Modified to come counts for nothing", "Last-Modified: " HOUR_ON "\n" D0, &adaptive, 200, 2 * HOUR / 10 },
+		{ "adaptive: else as observed", D0, &seen, 200, 2 * HOUR / 10 },
+		{ "adaptive: what was seen counts before what is said", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\n" D0, &seen, 200, 2 * HOUR / 10 },
+		{ "adaptive: seen for the first time", D0, &new, 200, 0 },
+		{ "adaptive: counted from Date", "Last-Modified: Sun, 06 Nov 1994 07:49:37 GMT\nDate: Sun, 06 Nov 1994 08:09:37 GMT\n", &adaptive, 200, 300 },
+		{ "adaptive: what the feed says first", D0, &bare, 200, 10 },
+		{ "adaptive: not against max-age", "Cache-Control: max-age=1\n" D0, &adaptive, 200, 1 },
 		{ "error-floor: 404", D0, &errors, 404, 60 },
 		{ "error-floor: 410", D0, &errors, 410, 60 },
 		{ "error-floor: 405", D0, &errors, 405, 60 },

@@ -10,7 +10,7 @@ enum { HOUR = 3600, DAY = 86400, SUNDAY = 1 << 0, MONDAY = 1 << 1, SATURDAY = 1 
 
 static void reading(void)
 {
-	static const struct { const char *rule, *text; struct feed_hints want; } cases[] = {
+	static const struct { const char *rule, *text; struct { uint32_t interval_s, skip_hours, skip_days; } want; } cases[] = {
 		{ "nothing", "", { 0, 0, 0 } },
 		{ "RSS: ttl is in minutes", "<rss><channel><ttl>60</ttl>", { HOUR, 0, 0 } },
 		{ "XML: white space round the value", "<ttl>\r\n\t 5 </ttl>", { 300, 0, 0 } },
@@ -58,11 +58,43 @@ static void reading(void)
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct feed_hints h;
-		const struct feed_hints *want = &cases[i].want;
+		const __typeof__(cases[i].want) *want = &cases[i].want;
 
-		feed_hints_read(&h, cases[i].text, strlen(cases[i].text));
+		feed_hints_read(&h, cases[i].text, strlen(cases[i].text), 0);
 		UNIT_ROW(h.interval_s == want->interval_s && h.skip_hours == want->skip_hours && h.skip_days == want->skip_days, "%s: %u %x %x",
 			cases[i].rule, h.interval_s, h.skip_hours, h.skip_days);
+	}
+}
+
+/* The newest date of an item, of 6 November 1994 at 8:49:37, or by how many seconds earlier; NONE: there is none. */
+static void dates(void)
+{
+	enum { NOW = 784111777, NONE = -1 };
+	static const struct { const char *rule, *text; int64_t before; } cases[] = {
+		{ "nothing", "<rss><item><title>a</title></item></rss>", NONE },
+		{ "RSS: pubDate", "<item><pubDate>Sun, 06 Nov 1994 08:49:37 GMT</pubDate></item>", 0 },
+		{ "RSS: not the channel's", "<channel><pubDate>Sun, 06 Nov 1994 08:49:37 GMT</pubDate><item/>", NONE },
+		{ "Atom: updated", "<feed><updated>1994-11-06T08:49:37Z</updated><entry><updated>1994-11-06T08:49:36Z</updated></entry>", 1 },
+		{ "Atom: published", "<entry><published>1994-11-06T08:49:37Z</published></entry>", 0 },
+		{ "Dublin Core: date", "<item rdf:about='x'><dc:date>1994-11-06T10:49:37+02:00</dc:date></item>", 0 },
+		{ "Dublin Core: not without a prefix", "<item><date>1994-11-06T08:49:37Z</date></item>", NONE },
+		{ "RSS: not with one", "<item><x:pubDate>Sun, 06 Nov 1994 08:49:37 GMT</x:pubDate></item>", NONE },
+		{ "the newest of several", "<item><pubDate>06 Nov 1994 08:49:30 GMT</pubDate></item><item><pubDate>06 Nov 1994 08:49:35 GMT</pubDate></item>"
+			"<item><pubDate>06 Nov 1994 08:49:31 GMT</pubDate></item>", 2 },
+		{ "none to come", "<item><pubDate>06 Nov 1994 08:49:38 GMT</pubDate></item><item><pubDate>06 Nov 1994 08:49:30 GMT</pubDate></item>", 7 },
+		{ "not behind the items", "<item></item><pubDate>06 Nov 1994 08:49:30 GMT</pubDate>", NONE },
+		{ "in CDATA", "<item><pubDate><![CDATA[ Sun, 06 Nov 1994 08:49:37 GMT ]]></pubDate></item>", 0 },
+		{ "before the epoch", "<item><pubDate>06 Nov 1964 08:49:30 GMT</pubDate></item>", NONE },
+		{ "what is no date", "<item><pubDate>yesterday</pubDate></item>", NONE },
+		{ "not cut short by the window's end", "<item><pubDate>Sun, 06 Nov 1994 08:49:37 GMT", NONE },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int64_t want = cases[i].before == NONE ? 0 : NOW - cases[i].before;
+		struct feed_hints h;
+
+		feed_hints_read(&h, cases[i].text, strlen(cases[i].text), NOW);
+		UNIT_ROW(h.newest == want, "%s: %lld", cases[i].rule, (long long)h.newest);
 	}
 }
 
@@ -71,23 +103,23 @@ static void lifetimes(void)
 	/* Sunday, 6 November 1994, midnight GMT */
 	static const int64_t sunday = 784080000;
 	static const struct { const char *rule; struct feed_hints hints; int64_t at; uint32_t max, want; } cases[] = {
-		{ "nothing said", { 0, 0, 0 }, sunday, DAY, 0 },
-		{ "the interval", { 900, 0, 0 }, sunday, DAY, 900 },
-		{ "at most the maximum", { 2 * DAY, 0, 0 }, sunday, DAY, DAY },
-		{ "the largest there is", { UINT32_MAX, 0xffffff, 0x7f }, sunday, UINT32_MAX, UINT32_MAX },
-		{ "not in a skipped hour", { 900, 1u << 1, 0 }, sunday + HOUR - 1, DAY, 900 },
-		{ "in a skipped hour: its end", { 900, 1u << 1, 0 }, sunday + HOUR, DAY, HOUR },
-		{ "in a skipped hour: its last second", { 0, 1u << 1, 0 }, sunday + 2 * HOUR - 1, DAY, 1 },
-		{ "the interval if that is longer", { 7200, 1u << 1, 0 }, sunday + HOUR, DAY, 7200 },
-		{ "the end of a run", { 0, 7u << 1, 0 }, sunday + HOUR + 60, DAY, 3 * HOUR - 60 },
-		{ "a run over midnight", { 0, 1u << 23 | 3u, 0 }, sunday + 23 * HOUR, DAY, 3 * HOUR },
-		{ "a run beyond the maximum", { 0, 7u << 1, 0 }, sunday + HOUR, 2 * HOUR - 1, 2 * HOUR - 1 },
-		{ "every hour: the maximum", { 0, 0xffffff, 0 }, sunday, DAY + 1, DAY + 1 },
-		{ "a skipped day", { 0, 0, SUNDAY }, sunday + HOUR, 2 * DAY, 23 * HOUR },
-		{ "a skipped weekend", { 0, 0, SATURDAY | SUNDAY }, sunday - DAY, 7 * DAY, 2 * DAY },
-		{ "another day", { 900, 0, MONDAY }, sunday + DAY - 1, DAY, 900 },
-		{ "hours go on into a skipped day", { 0, 1u << 23, MONDAY }, sunday + 23 * HOUR, 7 * DAY, 25 * HOUR },
-		{ "before the epoch", { 900, 0xffffff, 0x7f }, -1, DAY, 900 },
+		{ "nothing said", { 0, 0, 0, 0 }, sunday, DAY, 0 },
+		{ "the interval", { 900, 0, 0, 0 }, sunday, DAY, 900 },
+		{ "at most the maximum", { 2 * DAY, 0, 0, 0 }, sunday, DAY, DAY },
+		{ "the largest there is", { UINT32_MAX, 0xffffff, 0x7f, 0 }, sunday, UINT32_MAX, UINT32_MAX },
+		{ "not in a skipped hour", { 900, 1u << 1, 0, 0 }, sunday + HOUR - 1, DAY, 900 },
+		{ "in a skipped hour: its end", { 900, 1u << 1, 0, 0 }, sunday + HOUR, DAY, HOUR },
+		{ "in a skipped hour: its last second", { 0, 1u << 1, 0, 0 }, sunday + 2 * HOUR - 1, DAY, 1 },
+		{ "the interval if that is longer", { 7200, 1u << 1, 0, 0 }, sunday + HOUR, DAY, 7200 },
+		{ "the end of a run", { 0, 7u << 1, 0, 0 }, sunday + HOUR + 60, DAY, 3 * HOUR - 60 },
+		{ "a run over midnight", { 0, 1u << 23 | 3u, 0, 0 }, sunday + 23 * HOUR, DAY, 3 * HOUR },
+		{ "a run beyond the maximum", { 0, 7u << 1, 0, 0 }, sunday + HOUR, 2 * HOUR - 1, 2 * HOUR - 1 },
+		{ "every hour: the maximum", { 0, 0xffffff, 0, 0 }, sunday, DAY + 1, DAY + 1 },
+		{ "a skipped day", { 0, 0, SUNDAY, 0 }, sunday + HOUR, 2 * DAY, 23 * HOUR },
+		{ "a skipped weekend", { 0, 0, SATURDAY | SUNDAY, 0 }, sunday - DAY, 7 * DAY, 2 * DAY },
+		{ "another day", { 900, 0, MONDAY, 0 }, sunday + DAY - 1, DAY, 900 },
+		{ "hours go on into a skipped day", { 0, 1u << 23, MONDAY, 0 }, sunday + 23 * HOUR, 7 * DAY, 25 * HOUR },
+		{ "before the epoch", { 900, 0xffffff, 0x7f, 0 }, -1, DAY, 900 },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -97,4 +129,4 @@ static void lifetimes(void)
 	}
 }
 
-UNIT_SUITE(feed_hints, { "reading", reading }, { "lifetimes", lifetimes })
+UNIT_SUITE(feed_hints, { "reading", reading }, { "dates", dates }, { "lifetimes", lifetimes })
