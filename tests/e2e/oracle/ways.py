@@ -22,12 +22,15 @@ WAYS = {
     "forward": Way("forward", keyed=("x-user", "x-api-key")),
 }
 READS_ONLY = {"gateway"}
+# Options by which utfeed does more than RFC 9111 says
+BEYOND = ("keep-feed", "error-floor", "slow-after", "reload-floor", "freshness-max", "adaptive", "pause", "moved-max")
 
 
 def options(base):
     """Of a utfeed whose routes lead to the origin at base."""
     lines = ["--forward-credentials", "on", "--access-log", "off", "--refresh-hot", "2"]
-    lines += ["--reload-floor", "0", "--error-floor", "0", "--adaptive", "off"]        # not in the model
+    for option in BEYOND:
+        lines += [f"--{option}", "off" if option in ("adaptive", "pause") else "0"]
     for prefix, words, _ in ROUTES.values():
         lines += ["--route", f"{prefix}={base}/ {words}".strip()]
     return lines
