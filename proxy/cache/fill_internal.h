@@ -22,6 +22,7 @@ struct fill_hops {
 struct fill_moves {
 	struct move known;             /* what was found last */
 	unsigned purges;               /* moves_purges() when the fetch began */
+	bool page;                     /* the response is a page by its type: a place that fails, unless it is a feed */
 	int n;
 	const char *from[CONF_REDIRECTS_MAX];  /* the URLs that led on; the fetch's own */
 };

@@ -4,6 +4,7 @@
  * sections 4 and 5.2.1. Invariant: nothing is learned from, or used for, a request with credentials or cookies. */
 #include "proxy/cache/fill_internal.h"
 
+#include "core/evidence/media_kind.h"
 #include "proxy/net/loop.h"
 
 static struct moves_clock fill_clock(struct fill *l)
@@ -98,12 +99,23 @@ static bool fill_is_feed(struct object *o)
 	return object_verdict(o, &v) && v.feed;
 }
 
+/* Whether the type is that of a page, as sites have it that ask for consent or a login. */
+static bool fill_is_page(const struct http_msg *m)
+{
+	struct slice value = http_msg_get(m, H_CONTENT_TYPE);
+	struct media_type type;
+
+	media_type_read(&type, value.at, value.len);
+	return media_kind(&type) == MEDIA_KIND_PAGE;
+}
+
 void fill_moves_head(struct fill *l, const struct fetch_answer *answer)
 {
 	const struct moves_scope scope = fill_scope(l);
 
 	if (!l->params.moves.max_s || moves_is_idle(fill_moves_table(l)))
 		return;
+	l->moves.page = l->moves.n && fill_is_page(answer->msg);
 	if (answer->msg->status >= 400)
 		fill_moves_note(l, MOVE_FAILED);
 	else if (answer->msg->status == 304 && l->params.entry && fill_is_feed(l->params.entry->object))
@@ -128,6 +140,10 @@ void fill_moves_failed(struct fill *l, const struct failure *f)
 
 void fill_moves_done(struct fill *l, struct object *o)
 {
-	if (l->moves.n && fill_is_feed(o))
+	if (!l->moves.n)
+		return;
+	if (fill_is_feed(o))
 		fill_moves_note(l, MOVE_SERVED);
+	else if (l->moves.page)
+		fill_moves_note(l, MOVE_FAILED);
 }

@@ -210,6 +210,25 @@ def test_the_old_place_is_asked_again_where_the_new_one_fails(start, another, fa
     assert old.count("/old") == 2
 
 
+def test_a_page_is_not_what_moved(start, moved):
+    """A site that asks for a login, or a captive portal, must not keep readers from the feed for a day."""
+    proxy = start(None)
+    moved["/new"] = page(STALE, body=b"<html>Log in</html>", kind="text/html")
+    for _ in range(100):        # the failure is noted behind the answer
+        assert moved.get(proxy).status == 200
+    assert moved.count("/old") > 2
+
+
+@pytest.mark.parametrize("body, kind", [(SMALL, "text/html"), (b"ID3", "audio/mpeg"), (b"{}", "application/json"), (b"hello", "text/plain")])
+def test_what_else_may_move(start, moved, body, kind):
+    """A feed whatever its type, and what is no page."""
+    proxy = start(None)
+    moved["/new"] = page(STALE, body=body, kind=kind)
+    for _ in range(3):
+        assert moved.get(proxy).status == 200
+    assert moved.count("/old") == 1
+
+
 def test_a_place_that_is_not_asked_has_not_failed(start, moved):
     """A pause that the origin asked for is no failure of the new place."""
     proxy = start(None, "--keep-feed", "0", "--min-interval", "100s")

@@ -87,6 +87,8 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "adaptive", "off", "off" },
 	{ "pause", "off", "off" },
 	{ "moved-max", "0", "0" },
+	{ "moved", "tell", "tell" },
+	{ "moved-after", "1h", "1h" },
 	{ "feed-hints", "off", "off" },
 	{ "feed-hints-max", "168h", "168h" },
 	{ "targeted-cache-control", "Feed-Cache-Control ,cdn-cache-control", "Feed-Cache-Control,cdn-cache-control" },
