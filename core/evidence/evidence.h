@@ -27,7 +27,7 @@ struct evidence_label {
 
 struct evidence {
 	bool http;                          /* false: a file, no transport information */
-	bool unpacked;                      /* the body is what gzip held that came under this type */
+	bool unpacked;                      /* the type is not the body's own (normalise.h) */
 	struct media_type type;             /* CTMime and the raw charset parameter */
 	enum media_kind kind;               /* of that type */
 	struct evidence_label CTEnc;
