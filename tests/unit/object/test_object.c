@@ -420,6 +420,55 @@ static void seeking(void)
 	}
 }
 
+/* A finished and kept body of len bytes in pieces; the byte at odd is another one. */
+static struct object *body_of(size_t len, size_t piece, size_t odd)
+{
+	struct object *o = object_new(1 << 20);
+	int failed = 0;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+	object_keep(o, UINT64_MAX);
+	start(o);
+	for (size_t at = 0; at < len; at += piece) {
+		char bytes[20000];
+		size_t n = len - at < piece ? len - at : piece;
+
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = (char)('a' + (at + i) % 23 + (at + i == odd));
+		failed |= object_append(o, bytes, n);
+	}
+	CU_ASSERT_FALSE(failed);
+	object_done(o);
+	return o;
+}
+
+/* Bodies are compared by their bytes, however they lie in memory. */
+static void same(void)
+{
+	static const struct { const char *rule; size_t len, piece, other_len, other_piece, odd; bool same; } cases[] = {
+		{ "empty ones", 0, 1, 0, 1, SIZE_MAX, true },
+		{ "one is empty", 1, 1, 0, 1, SIZE_MAX, false },
+		{ "short ones", 100, 100, 100, 7, SIZE_MAX, true },
+		{ "the last byte differs", 100, 100, 100, 7, 99, false },
+		{ "the first byte differs", 100, 100, 100, 7, 0, false },
+		{ "one goes on", 100, 100, 101, 101, SIZE_MAX, false },
+		{ "long ones in other pieces", 300000, 20000, 300000, 3001, SIZE_MAX, true },
+		{ "of these the last byte differs", 300000, 20000, 300000, 3001, 299999, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct object *a = body_of(cases[i].len, cases[i].piece, SIZE_MAX);
+		struct object *b = body_of(cases[i].other_len, cases[i].other_piece, cases[i].odd), *compact = object_compact(b);
+
+		UNIT_ROW(object_same(a, b) == cases[i].same && object_same(b, a) == cases[i].same, "%s", cases[i].rule);
+		UNIT_ROW(compact && object_same(a, compact) == cases[i].same && object_same(b, compact), "%s, compact", cases[i].rule);
+		UNIT_ROW(object_same(a, a), "%s, itself", cases[i].rule);
+		object_unref(&a);
+		object_unref(&b);
+		object_unref(&compact);
+	}
+}
+
 UNIT_SUITE(object, { "phases", phases }, { "trust 03: interim responses", interim },
 	{ "reading", reading }, { "several", several }, { "back pressure", back_pressure }, { "trust 23: expelled", expelled },
-	{ "references", references }, { "seeking", seeking }, { "pages", pages }, { "pages in transit", pages_in_transit })
+	{ "references", references }, { "seeking", seeking }, { "pages", pages }, { "pages in transit", pages_in_transit }, { "same", same })
