@@ -26,6 +26,7 @@ enum { CONF_UNIX_PATH_MAX = 107 };      /* bytes of a Unix socket's path (unix(7
 /* What of a feed's text is changed beside repairs. */
 enum conf_rewrite { CONF_REWRITE_OFF, CONF_REWRITE_ENCLOSURES };
 enum conf_moved { CONF_MOVED_FOLLOW, CONF_MOVED_TELL };
+#define CONF_INTERVAL_AUTO UINT64_MAX
 enum conf_client_policy { CLIENT_POLICY_OFF, CLIENT_POLICY_LOOPBACK, CLIENT_POLICY_ANY };
 enum conf_client_field { CLIENT_FIELD_X_FORWARDED_FOR, CLIENT_FIELD_FORWARDED };
 enum conf_intercept_else { INTERCEPT_REFUSE, INTERCEPT_TUNNEL };

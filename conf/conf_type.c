@@ -195,6 +195,24 @@ static void format_time(FILE *out, const struct conf_row *row, const void *membe
 	write_number(out, *(const uint64_t *)member, time_units_written);
 }
 
+static int set_interval(const struct conf_row *row, void *member, const struct conf_value *value,
+    struct conf_error *error)
+{
+	if (strcasecmp(value->text, "auto") == 0) {
+		*(uint64_t *)member = CONF_INTERVAL_AUTO;
+		return 0;
+	}
+	return set_time(row, member, value, error);
+}
+
+static void format_interval(FILE *out, const struct conf_row *row, const void *member)
+{
+	if (*(const uint64_t *)member == CONF_INTERVAL_AUTO)
+		fputs("auto", out);
+	else
+		format_time(out, row, member);
+}
+
 /* Words */
 
 static const char *const rewrite_words[] = { [CONF_REWRITE_OFF] = "off", [CONF_REWRITE_ENCLOSURES] = "enclosures",

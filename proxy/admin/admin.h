@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct admin;
+struct backoff;
 struct cache;
 struct feeds_seen;
 struct loop;
@@ -21,6 +22,7 @@ struct stats;
 struct admin_parts {
 	struct settings *settings;
 	struct cache *cache;
+	struct backoff *backoff;
 	struct feeds_seen *feeds;
 	struct loop *const *loops;  /* one of each worker */
 	struct stats *const *stats; /* likewise */

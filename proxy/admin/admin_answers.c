@@ -5,6 +5,7 @@
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
+#include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
@@ -82,6 +83,7 @@ static void answer_metrics(struct admin_exchange *x)
 	enum metrics_format format = admin_metrics_format(x->msg);
 
 	cache_stats(a->parts.cache, &gauges);
+	backoff_stats(a->parts.backoff, loop_now_ms(a->loop), &gauges);
 	stats_tell_longest_turn(&gauges, a->sets, a->parts.n_workers);
 	reload_report_stats(a->report, &gauges);
 	x->type = metrics_media_type(format);
@@ -120,6 +122,9 @@ static const struct admin_page admin_pages[] = {
 	    admin_api_check },
 	{ "/api/purge", DOES, OPERATORS, false, "url=URL what=url|prefix|host|all[, soft]: forgets stored responses",
 	    admin_api_purge },
+	{ "/api/resume", DOES, OPERATORS, false,
+	    "url=URL, host=URL or all=1: ends the pause of a URL and its host, of all of a host, or all pauses",
+	    admin_api_resume },
 	{ "/api/reload", DOES, OPERATORS, false,
 	    "reads the configuration again, as SIGHUP does, and says what came of it; trial=1: only says what would",
 	    admin_api_reload },

@@ -12,6 +12,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/cache/purge.h"
 #include "proxy/http/destination.h"
+#include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 
@@ -63,7 +64,8 @@ static void admin_purge(struct admin_exchange *x, const struct purge *p, const s
 		admin_api_error(x, 503, "Another process serves now. Ask again.");
 		return;
 	}
-	if (purge_run(p, a->parts.cache, to, loop_wall_ms(a->loop) / 1000, &begun) ||
+	if (purge_run(p, a->parts.cache, a->parts.backoff, to, loop_wall_ms(a->loop) / 1000, loop_now_ms(a->loop),
+	        &begun) ||
 	    purge_wait_new(&x->waits, &a->sweeper, &begun)) {
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 		return;
@@ -109,6 +111,46 @@ void admin_api_purge(struct admin_exchange *x)
 	case DESTINATION_NO_MEMORY:
 		admin_api_error(x, 500, "utfeed ran out of memory.");
 	}
+	destination_free(&to);
+}
+
+static void admin_resume(struct admin_exchange *x, enum backoff_scope scope, struct slice url)
+{
+	struct json j = { x->out, false };
+
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_number(&j, "resumed",
+	    backoff_resume(x->admin->parts.backoff, scope, url, loop_now_ms(x->admin->loop)));
+	json_close(&j);
+	putc('\n', x->out);
+}
+
+/* url=URL ends its pause and its host's, host=URL those of the whole host (scheme://name:port), all=1 all. */
+void admin_api_resume(struct admin_exchange *x)
+{
+	static const struct { const char *name; enum backoff_scope scope; } scopes[] = { { "url", BACKOFF_URL },
+		{ "host", BACKOFF_HOST }, { "all", BACKOFF_ALL } };
+	struct destination to = { .path = NULL };
+	struct text url = { 0 };
+	const char *why = "One of url, host and all is to be given.";
+	char value[8192];
+	size_t i = 0;
+
+	while (i < 3 && form_get(x->query, x->body, scopes[i].name, value, sizeof value) != FORM_FOUND)
+		i++;
+	if (i == 3 || (scopes[i].scope != BACKOFF_ALL &&
+	    destination_from_url(&to, (struct slice){ value, strlen(value) }, &why) != DESTINATION_OK)) {
+		admin_api_error(x, 400, why);
+		return;
+	}
+	if (to.path)
+		destination_url(&url, &to);
+	if (url.failed)
+		admin_api_error(x, 500, "utfeed ran out of memory.");
+	else
+		admin_resume(x, scopes[i].scope, (struct slice){ url.bytes, url.len });
+	text_free(&url);
 	destination_free(&to);
 }
 

@@ -99,6 +99,7 @@ void admin_api_status(struct admin_exchange *);
 void admin_api_feeds(struct admin_exchange *);
 void admin_api_config(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
+void admin_api_resume(struct admin_exchange *);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);
 

@@ -1,6 +1,8 @@
 /* Making a fetch's parameters from target and settings; see fetch_plan.h. */
 #include "proxy/cache/fetch_plan.h"
 
+#include <assert.h>
+
 #include "conf/conf.h"
 #include "proxy/base/hash.h"
 #include "proxy/cache/gateway.h"
@@ -17,16 +19,19 @@ struct parent_rules fetch_plan_parents(const struct conf *conf, const struct con
 	return (struct parent_rules){ &route->http_proxy, &route->https_proxy, &conf->no_proxy };
 }
 
+static_assert(BACKOFF_LEARNED == CONF_INTERVAL_AUTO, "host-interval = auto");
+
 struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const struct target *target)
 {
 	bool route = target->mode == TARGET_ROUTE;
 
 	return (struct backoff_terms){ .pauses = target->route->pause,
 		.way = route ? settings_identity(ctx->settings, target->route) : 0,
-		.url_interval_ms = route ? 0 : ctx->conf->min_interval_ms };
+		.url_interval_ms = route ? 0 : ctx->conf->min_interval_ms,
+		.host_interval_ms = target->route->host_interval_ms };
 }
 
-bool fetch_plan_waits(const struct request_context *ctx, const struct request *request, const struct target *target,
+enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const struct request *request, const struct target *target,
     struct slice url, struct failure *failure)
 {
 	struct parent_rules parents;
@@ -34,7 +39,7 @@ bool fetch_plan_waits(const struct request_context *ctx, const struct request *r
 	struct backoff_request r = { .url = url, .changes = !request_reads(request) };
 
 	if (backoff_is_idle(ctx->backoff))
-		return false;
+		return BACKOFF_GO;
 	parents = fetch_plan_parents(ctx->conf, target->route);
 	terms = fetch_plan_terms(ctx, target);
 	r.parent = parent_number(parent_choose(&parents, &target->to));

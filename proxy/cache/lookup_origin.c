@@ -32,8 +32,8 @@ static struct object *lookup_join(struct lookup *l)
 	return NULL;
 }
 
-/* Whether the origin is not to be asked now. The fetch asks again before each of its own requests. */
-static bool lookup_has_to_wait(struct lookup *l, struct failure *f)
+/* Whether the origin may be asked now. The fetch asks again before each of its own requests. */
+static enum backoff_answer lookup_waits_for(struct lookup *l, struct failure *f)
 {
 	return fetch_plan_waits(l->ctx, l->request, &l->target, (struct slice){ l->key, l->url_len }, f);
 }
@@ -101,8 +101,9 @@ static bool lookup_finds_again(struct lookup *l)
 enum lookup_step lookup_step_collapse(struct lookup *l)
 {
 	struct failure f;
+	enum backoff_answer answer = lookup_waits_for(l, &f);
 
-	if (lookup_has_to_wait(l, &f))
+	if (answer == BACKOFF_WAIT || (answer == BACKOFF_SOON && lookup_has_kept(l)))
 		return lookup_pause(l, &f);
 	if (cc_has(l->cc, CC_ONLY_IF_CACHED)) {
 		l->object =
@@ -187,7 +188,7 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 
 	l->busy = cache_key(l->ctx->cache, l->key, l->key_len);
 	o = cache_in_flight_join(l->ctx->cache, &l->busy);
-	if (!o && !lookup_has_to_wait(l, &f) && !request_head_for_anybody(&m, l->request->msg)) {
+	if (!o && lookup_waits_for(l, &f) == BACKOFF_GO && !request_head_for_anybody(&m, l->request->msg)) {
 		anybody.msg = &m;
 		anybody.says = (struct cache_control){ 0 };
 		open = request_head_sent(&sent, &m, &l->target);

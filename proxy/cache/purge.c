@@ -6,6 +6,7 @@
 
 #include "proxy/base/container_of.h"
 #include "proxy/base/text.h"
+#include "proxy/origin/backoff.h"
 
 bool purge_read(struct purge *p, struct slice words)
 {
@@ -28,8 +29,15 @@ bool purge_read(struct purge *p, struct slice words)
 	return false;
 }
 
-int purge_run(const struct purge *p, struct cache *cache, const struct destination *to, int64_t now,
-    struct purge_begun *begun)
+static enum backoff_scope purge_scope(const struct purge *p)
+{
+	if (p->what == PURGE_PREFIX)
+		return p->host ? BACKOFF_HOST : BACKOFF_PREFIX;
+	return p->what == PURGE_ALL ? BACKOFF_ALL : BACKOFF_URL;
+}
+
+int purge_run(const struct purge *p, struct cache *cache, struct backoff *backoff, const struct destination *to,
+    int64_t now, uint64_t steady_ms, struct purge_begun *begun)
 {
 	struct text url = { 0 };
 	bool failed;
@@ -41,6 +49,7 @@ int purge_run(const struct purge *p, struct cache *cache, const struct destinati
 		begun->count = cache_purge(cache, p->what, url.bytes ? url.bytes : "",
 		    p->host ? url.len - (to->path_len - 1) : url.len, p->soft, now, &begun->number);
 		cache_forget_hit_for_miss(cache);
+		backoff_resume(backoff, purge_scope(p), (struct slice){ url.bytes, url.len }, steady_ms);
 	}
 	text_free(&url);
 	return failed ? -1 : 0;

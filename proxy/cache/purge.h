@@ -10,6 +10,8 @@
 #include "proxy/http/http_msg.h"
 #include "proxy/net/loop.h"
 
+struct backoff;
+
 struct purge {
 	enum store_purge what;
 	bool host;                     /* the URL without its path */
@@ -18,10 +20,12 @@ struct purge {
 
 /* words: the value of X-Purge; at NULL: none. False: not understood. */
 bool purge_read(struct purge *, struct slice words);
-/* Purges: from now on nobody finds what it covers. count: how many responses memory held; -1: not known yet. The
- * destination may be NULL where everything is purged. now: seconds since the epoch. -1: out of memory. */
+/* Purges: from now on nobody finds what it covers, and its origins may be asked again: their pauses end. count: how many responses memory held; -1: not known yet. The
+ * destination may be NULL where everything is purged. now: seconds since the epoch; steady_ms: of the
+ * monotonic clock. -1: out of memory. */
 struct purge_begun { int64_t count; uint32_t number; };
-int purge_run(const struct purge *, struct cache *, const struct destination *, int64_t now, struct purge_begun *)
+int purge_run(const struct purge *, struct cache *, struct backoff *, const struct destination *, int64_t now, uint64_t steady_ms,
+    struct purge_begun *)
     __attribute__((warn_unused_result));
 
 /* Waits until what was purged has left memory, so that it is counted, and the store behind memory has done all purges

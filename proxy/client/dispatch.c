@@ -219,7 +219,8 @@ static struct object *dispatch_purge(const struct request_context *ctx, struct l
 	if (!purge_read(&purge, request_purge_words(request)))
 		return local_reply(ctx, 400, "",
 		    "X-Purge is url, prefix, host or all, and may have \", soft\" behind it.", "");
-	if (purge_run(&purge, ctx->cache, &l->target.to, loop_wall_ms(ctx->loop) / 1000, &begun) ||
+	if (purge_run(&purge, ctx->cache, ctx->backoff, &l->target.to, loop_wall_ms(ctx->loop) / 1000,
+	        loop_now_ms(ctx->loop), &begun) ||
 	    purge_wait_new(&l->purging, ctx->sweeper, &begun))
 		return NULL;
 	stats_add(loop_stats(ctx->loop), STAT_CACHE_PURGES, 1);

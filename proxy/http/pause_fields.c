@@ -171,3 +171,55 @@ uint32_t pause_fields_wait_s(const struct http_msg *m, int64_t wall_s)
 		wait = pause_read_all(m, i, wall_s);
 	return wait;
 }
+
+/* What a policy allows: so many requests in so many seconds. */
+struct pause_policy { uint64_t quota, window_s; };
+
+static uint32_t pause_space(const struct pause_policy *p)
+{
+	uint64_t ms;
+
+	if (!p->quota || !p->window_s)
+		return 0;
+	ms = (p->window_s > PAUSE_FIELDS_MAX_S ? PAUSE_FIELDS_MAX_S : p->window_s) * 1000 / p->quota;
+	return ms > PAUSE_FIELDS_SPACE_MAX_MS ? PAUSE_FIELDS_SPACE_MAX_MS : (uint32_t)ms;
+}
+
+/* "policy";q=10;w=60, "another";q=100;w=3600; or, in the revisions before, 10;w=60. */
+static uint32_t pause_read_policies(struct slice s)
+{
+	struct pause_policy p = { 0 };
+	uint32_t most = 0, space;
+	char by;
+
+	do {
+		struct slice value, piece = pause_piece(&s, &by), name = slice_until(piece, '=', &value);
+		uint64_t n;
+
+		if (pause_number(piece, &n) || (value.at && slice_is(name, "q") && pause_number(value, &n)))
+			p.quota = n;
+		else if (value.at && slice_is(name, "w") && pause_number(value, &n))
+			p.window_s = n;
+		if (by == ';')
+			continue;
+		space = pause_space(&p);
+		most = space > most ? space : most;
+		p = (struct pause_policy){ 0 };
+	} while (by);
+	return most;
+}
+
+uint32_t pause_fields_space_ms(const struct http_msg *m)
+{
+	uint32_t most = 0, space;
+
+	for (uint32_t i = 0; i < m->n_fields; i++) {
+		struct slice name = http_field_name(m, &m->fields[i]);
+
+		if (!slice_is(name, "ratelimit-policy") && !slice_is(name, "ratelimit-limit"))
+			continue;
+		space = pause_read_policies(slice_trim(http_field_value(m, &m->fields[i])));
+		most = space > most ? space : most;
+	}
+	return most;
+}

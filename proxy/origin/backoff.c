@@ -4,26 +4,16 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "conf/cidr.h"
-#include "conf/url.h"
 #include "proxy/base/hash.h"
-#include "proxy/origin/backoff_table.h"
+#include "proxy/origin/backoff_internal.h"
 
 /* How long after the end of a pause the next one is still twice as long, and an interval is remembered. */
-static const uint64_t backoff_memory_ms = 24 * 3600 * 1000;
-
-struct backoff {
-	atomic_size_t n;               /* changes under the lock; 0 can be seen without it: nothing is remembered */
-	pthread_mutex_t lock;          /* guards what follows */
-	size_t tidied;                 /* the bucket that was looked through last */
-	struct backoff_table urls, hosts;
-};
+static const uint64_t backoff_memory_ms = 24 * 3600 * 1000, backoff_hour_ms = 3600 * 1000;
 
 struct backoff *backoff_new(void)
 {
@@ -50,12 +40,12 @@ bool backoff_is_idle(const struct backoff *p)
 	return !atomic_load_explicit(&p->n, memory_order_relaxed);
 }
 
-static void backoff_enter(struct backoff *p)
+void backoff_enter(struct backoff *p)
 {
 	pthread_mutex_lock(&p->lock);
 }
 
-static void backoff_exit(struct backoff *p)
+void backoff_exit(struct backoff *p)
 {
 	atomic_store_explicit(&p->n, p->urls.n + p->hosts.n, memory_order_relaxed);
 	pthread_mutex_unlock(&p->lock);
@@ -63,14 +53,8 @@ static void backoff_exit(struct backoff *p)
 
 /* ---- entries ---- */
 
-/* A host as it is remembered: scheme, name and port in one spelling; bare: the name. */
-struct backoff_host {
-	char text[URL_MAX_HOST + 64];
-	struct slice name, bare;
-};
-
 /* An IPv6 address is written as inet_ntop() writes it, and a name without the dot of the root. */
-static void backoff_host_of(struct backoff_host *h, struct slice url)
+void backoff_host_of(struct backoff_host *h, struct slice url)
 {
 	size_t scheme = url.len > 5 && url.at[4] == 's' ? 8 : 7, from = scheme, end = from, to;
 	char *at = h->text;
@@ -144,13 +128,14 @@ static void backoff_tidy_some(struct backoff *p, uint64_t now_ms)
 
 /* ---- asking ---- */
 
-/* Until when a request waits, and for which entry; NULL: it does not. */
-struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; bool interval; };
+/* Until when a request waits, and for which entry; NULL: it does not. too_soon: not for a pause. */
+struct backoff_wait { uint64_t until_ms; struct backoff_entry *e; enum failure_kind too_soon; };
 
-static void backoff_wait_longer(struct backoff_wait *w, struct backoff_entry *e, uint64_t until_ms, bool interval)
+static void backoff_wait_longer(struct backoff_wait *w, struct backoff_entry *e, uint64_t until_ms,
+    enum failure_kind too_soon)
 {
 	if (until_ms > w->until_ms)
-		*w = (struct backoff_wait){ until_ms, e, interval };
+		*w = (struct backoff_wait){ until_ms, e, too_soon };
 }
 
 static bool backoff_keeps(const struct backoff_request *r, const struct backoff_entry *e)
@@ -165,9 +150,9 @@ static void backoff_wait_for(struct backoff_wait *w, const struct backoff_reques
 	if (!backoff_keeps(r, e))
 		return;
 	if (e->until_ms > now_ms)
-		backoff_wait_longer(w, e, e->until_ms, false);
+		backoff_wait_longer(w, e, e->until_ms, FAILURE_NONE);
 	else if (e->probe && e->probe != r->id)
-		backoff_wait_longer(w, e, e->probe_until_ms, false);
+		backoff_wait_longer(w, e, e->probe_until_ms, FAILURE_NONE);
 }
 
 static void backoff_probe(const struct backoff_request *r, struct backoff_entry *e, uint64_t now_ms)
@@ -178,81 +163,147 @@ static void backoff_probe(const struct backoff_request *r, struct backoff_entry 
 	e->probe_until_ms = now_ms + BACKOFF_PROBE_MS;
 }
 
+/* What is learned halves with each hour in which nothing was learned. */
+static uint64_t backoff_learned_ms(const struct backoff_entry *host, uint64_t now_ms)
+{
+	uint64_t hours = (now_ms - host->spaced_ms) / backoff_hour_ms;
+	uint64_t space = hours < 32 ? host->space_ms >> hours : 0;
+
+	return space < BACKOFF_SPACE_MIN_MS ? 0 : space;
+}
+
+static uint64_t backoff_space_ms(const struct backoff_entry *host, const struct backoff_terms *terms, uint64_t now_ms)
+{
+	if (terms->host_interval_ms != BACKOFF_LEARNED)
+		return terms->host_interval_ms;
+	return host ? backoff_learned_ms(host, now_ms) : 0;
+}
+
+static void backoff_asked(struct backoff_entry *e, uint64_t now_ms)
+{
+	e->gap_ms = e->asked_ms && now_ms > e->asked_ms ? now_ms - e->asked_ms : 0;
+	e->asked_ms = now_ms;
+}
+
 static void backoff_explain(const struct backoff_wait *w, uint64_t now_ms, struct failure *f)
 {
 	const struct backoff_entry *e = w->e;
 	const enum failure_kind why = (enum failure_kind)e->why;
 
-	if (w->interval)
-		failure_set(f, FAILURE_ASKED_TOO_SOON, "asked too soon again");
+	if (w->too_soon)
+		failure_set(f, w->too_soon, "asked too soon again");
 	else if (e->asked_for)
 		failure_set(f, FAILURE_PAUSED, "the origin asked for a pause");
 	else if (e->status)
 		failure_set(f, FAILURE_PAUSED, "the origin answered %d", (int)e->status);
 	else
 		failure_set(f, FAILURE_PAUSED, "%s", failure_token(why));
-	if (!w->interval) {
-		f->received_status = e->status;
+	if (!w->too_soon) {
 		f->before = why;
+		f->received_status = e->status;
 	}
 	f->retry_after_s = (unsigned)((w->until_ms - now_ms + 999) / 1000);
 }
 
-/* Whether the request has to wait. make: if not, it is made now. */
-static bool backoff_judge(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
-    uint64_t now_ms, bool make, struct failure *failure)
+/* The entries that a request looks at. */
+struct backoff_pair { struct backoff_entry *host, *url; };
+
+static struct backoff_pair backoff_pair_of(struct backoff *p, const struct backoff_request *r,
+    const struct backoff_terms *terms, bool make)
 {
-	struct backoff_entry *host = terms->pauses ? backoff_host_entry(p, r, false) : NULL;
-	struct backoff_entry *url = backoff_url_entry(p, r, terms, make && terms->url_interval_ms);
+	bool spaces = make && terms->host_interval_ms && terms->host_interval_ms != BACKOFF_LEARNED;
+
+	return (struct backoff_pair){
+		terms->pauses || terms->host_interval_ms ? backoff_host_entry(p, r, spaces) : NULL,
+		backoff_url_entry(p, r, terms, make && terms->url_interval_ms) };
+}
+
+/* What the request has to wait for but the host's interval. */
+static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, const struct backoff_request *r,
+    const struct backoff_terms *terms, uint64_t now_ms)
+{
 	struct backoff_wait w = { .until_ms = now_ms };
 
 	if (terms->pauses) {
-		backoff_wait_for(&w, r, host, now_ms);
-		backoff_wait_for(&w, r, url, now_ms);
+		backoff_wait_for(&w, r, pair->host, now_ms);
+		backoff_wait_for(&w, r, pair->url, now_ms);
 	}
-	if (url && url->asked_ms && terms->url_interval_ms)
-		backoff_wait_longer(&w, url, url->asked_ms + terms->url_interval_ms, true);
-	if (w.e) {
-		w.e->saved++;
-		backoff_explain(&w, now_ms, failure);
-		return true;
-	}
-	if (make && terms->pauses) {
-		backoff_probe(r, host, now_ms);
-		backoff_probe(r, url, now_ms);
-	}
-	if (make && url && terms->url_interval_ms)
-		url->asked_ms = now_ms;
-	return false;
+	if (pair->url && pair->url->asked_ms && terms->url_interval_ms)
+		backoff_wait_longer(&w, pair->url, pair->url->asked_ms + terms->url_interval_ms, FAILURE_ASKED_TOO_SOON);
+	return w;
 }
 
-bool backoff_waits(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
-    uint64_t now_ms, struct failure *failure)
+/* Whether the request has to wait. */
+static enum backoff_answer backoff_judge(const struct backoff_pair *pair, const struct backoff_request *r,
+    const struct backoff_terms *terms, uint64_t now_ms, uint64_t *soon_ms, struct failure *failure)
 {
-	bool waits;
+	struct backoff_wait w = backoff_wait_of(pair, r, terms, now_ms);
+	uint64_t space = backoff_space_ms(pair->host, terms, now_ms);
+
+	*soon_ms = 0;
+	if (!w.e && space && !r->again && !r->changes && pair->host && pair->host->asked_ms) {
+		backoff_wait_longer(&w, pair->host, pair->host->asked_ms + space, FAILURE_HOST_ASKED_TOO_SOON);
+		*soon_ms = w.until_ms - now_ms;
+	}
+	if (!w.e)
+		return BACKOFF_GO;
+	backoff_explain(&w, now_ms, failure);
+	if (*soon_ms && *soon_ms <= BACKOFF_SOON_MS)
+		return BACKOFF_SOON;
+	w.e->saved++;
+	return BACKOFF_WAIT;
+}
+
+enum backoff_answer backoff_waits(struct backoff *p, const struct backoff_request *r,
+    const struct backoff_terms *terms, uint64_t now_ms, struct failure *failure)
+{
+	struct backoff_pair pair;
+	enum backoff_answer answer;
+	uint64_t soon_ms;
 
 	if (backoff_is_idle(p))
-		return false;
+		return BACKOFF_GO;
 	backoff_enter(p);
-	waits = backoff_judge(p, r, terms, now_ms, false, failure);
+	pair = backoff_pair_of(p, r, terms, false);
+	answer = backoff_judge(&pair, r, terms, now_ms, &soon_ms, failure);
 	backoff_exit(p);
-	return waits;
+	return answer;
 }
 
-bool backoff_ask(struct backoff *p, struct backoff_request *r, const struct backoff_terms *terms, uint64_t now_ms,
-    struct failure *failure)
+/* The request is made now, or when the host's interval lets it. */
+static void backoff_go(const struct backoff_pair *pair, const struct backoff_request *r,
+    const struct backoff_terms *terms, uint64_t now_ms, uint64_t then_ms)
 {
-	bool waits = false;
+	if (terms->pauses) {
+		backoff_probe(r, pair->host, now_ms);
+		backoff_probe(r, pair->url, now_ms);
+	}
+	if (pair->url && terms->url_interval_ms)
+		backoff_asked(pair->url, now_ms);
+	if (pair->host && terms->host_interval_ms && then_ms > pair->host->asked_ms)
+		backoff_asked(pair->host, then_ms);
+}
 
-	if (terms->url_interval_ms || !backoff_is_idle(p)) {
+enum backoff_answer backoff_ask(struct backoff *p, struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, struct failure *failure)
+{
+	enum backoff_answer answer = BACKOFF_GO;
+	struct backoff_pair pair;
+
+	r->soon_ms = 0;
+	if (terms->url_interval_ms || (terms->host_interval_ms && terms->host_interval_ms != BACKOFF_LEARNED) ||
+	    !backoff_is_idle(p)) {
 		backoff_enter(p);
 		backoff_tidy_some(p, now_ms);
-		waits = backoff_judge(p, r, terms, now_ms, true, failure);
+		pair = backoff_pair_of(p, r, terms, true);
+		answer = backoff_judge(&pair, r, terms, now_ms, &r->soon_ms, failure);
+		if (answer != BACKOFF_WAIT)
+			backoff_go(&pair, r, terms, now_ms, now_ms + r->soon_ms);
 		backoff_exit(p);
 	}
-	if (!waits)
+	if (answer != BACKOFF_WAIT)
 		r->asked_ms = now_ms;
-	return waits;
+	return answer;
 }
 
 /* ---- what came of it ---- */
@@ -323,6 +374,33 @@ bool backoff_pause_host(struct backoff *p, const struct backoff_request *r, uint
 	return begins;
 }
 
+/* A policy counts, or else twice the time by which the refused request came behind the one before. */
+void backoff_learn(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
+    uint64_t now_ms, uint64_t space_ms)
+{
+	struct backoff_entry *e;
+
+	if (terms->host_interval_ms != BACKOFF_LEARNED)
+		return;
+	backoff_enter(p);
+	if ((e = backoff_host_entry(p, r, true))) {
+		if (!space_ms) {
+			space_ms = backoff_learned_ms(e, now_ms);
+			if (2 * e->gap_ms > space_ms)
+				space_ms = 2 * e->gap_ms;
+			if (space_ms < BACKOFF_SPACE_MIN_MS)
+				space_ms = BACKOFF_SPACE_MIN_MS;
+			if (space_ms > BACKOFF_SPACE_MAX_MS)
+				space_ms = BACKOFF_SPACE_MAX_MS;
+		}
+		e->space_ms = space_ms;
+		e->spaced_ms = now_ms;
+		if (!e->asked_ms)
+			e->asked_ms = r->asked_ms;
+	}
+	backoff_exit(p);
+}
+
 bool backoff_pause_busy(struct backoff *p, const struct backoff_request *r, const struct backoff_terms *terms,
     uint64_t now_ms, struct backoff_cause cause, uint32_t seconds)
 {
@@ -344,8 +422,7 @@ bool backoff_pause_busy(struct backoff *p, const struct backoff_request *r, cons
 	return begins;
 }
 
-/* Ends the pause of an entry and what it would make of the next one. */
-static void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_ms)
+void backoff_end(struct backoff_table *t, struct backoff_entry *e, uint64_t now_ms)
 {
 	if (!e->asked_ms && e->other_until_ms <= now_ms) {
 		backoff_table_forget(t, e);

@@ -15,8 +15,12 @@ enum {
 	BACKOFF_FIRST_S = 30,                  /* the pause after one failure; it doubles with each */
 	BACKOFF_HOST_MAX_S = 3600,             /* the longest pause of a host, and of a URL that asked for none */
 	BACKOFF_URL_MAX_S = 24 * 3600,         /* the longest pause that a URL can ask for */
-	BACKOFF_PROBE_MS = 30 * 1000           /* how long others wait for the one that asks first behind a pause */
+	BACKOFF_PROBE_MS = 30 * 1000,          /* how long others wait for the one that asks first behind a pause */
+	BACKOFF_SOON_MS = 2000,                /* the longest time that a request itself waits for its host's interval */
+	BACKOFF_SPACE_MIN_MS = 1000, BACKOFF_SPACE_MAX_MS = 60 * 1000  /* of an interval learned without a policy */
 };
+/* For an interval: what was learned of the host. */
+#define BACKOFF_LEARNED UINT64_MAX
 
 struct backoff;
 
@@ -25,7 +29,8 @@ struct backoff_terms {
 	bool pauses;                           /* it keeps pauses, and what comes of it begins and ends some */
 	/* failures of a URL are one thing only where this is the same: another route may have other rights */
 	uint64_t way;
-	uint64_t url_interval_ms;              /* the least time between two requests for the URL; 0: any */
+	/* the least time between two requests for the URL, and to the host; 0: any */
+	uint64_t url_interval_ms, host_interval_ms;
 };
 
 /* A request to an origin, as others know it. */
@@ -35,6 +40,8 @@ struct backoff_request {
 	/* whoever asks; where a pause is over, the first to ask goes ahead, and others wait for what comes of it */
 	uint64_t id;
 	uint64_t asked_ms;                     /* when backoff_ask() let it go */
+	bool again;                            /* the host's interval was waited for already */
+	uint64_t soon_ms;                      /* in how many ms it may be made, where backoff_ask() says SOON */
 	bool changes;                          /* its method is not safe: it keeps only pauses that were asked for */
 };
 
@@ -46,12 +53,16 @@ void backoff_free(struct backoff **);
 
 /* Whether nothing is remembered, so that any request may be made. */
 bool backoff_is_idle(const struct backoff *);
-/* Whether the request may not be made yet: failure then says why, and how long the wait is. */
-bool backoff_waits(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
+/* SOON: the request may be made in so little time that it waits itself. WAIT: it may not be made. Both: failure says
+ * why, and for how long. */
+enum backoff_answer { BACKOFF_GO, BACKOFF_SOON, BACKOFF_WAIT };
+
+/* Whether the request may be made. */
+enum backoff_answer backoff_waits(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
     struct failure *);
-/* The same; if it may be made, it counts as made now, and asked_ms is set. */
-bool backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
-    struct failure *);
+/* The same; if it may be made, it counts as made now or soon, and asked_ms is set. */
+enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *,
+    uint64_t now_ms, struct failure *);
 
 /* The URL, or the host that answered, is not asked for seconds; 0: for twice as long as the time before, with jitter.
  * True: a pause begins. */
@@ -59,6 +70,9 @@ bool backoff_pause_url(struct backoff *, const struct backoff_request *, const s
     struct backoff_cause, uint32_t seconds);
 bool backoff_pause_host(struct backoff *, const struct backoff_request *, uint64_t now_ms, struct backoff_cause,
     uint32_t seconds);
+/* The host answered 429; space_ms: the interval that its policy asks for, 0: none. */
+void backoff_learn(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
+    uint64_t space_ms);
 /* The URL asked for a pause because its host is busy: once a second URL does so within the pause of the first, the host
  * has one as well. */
 bool backoff_pause_busy(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
@@ -68,5 +82,29 @@ void backoff_url_works(struct backoff *, const struct backoff_request *, const s
 void backoff_host_works(struct backoff *, const struct backoff_request *);
 /* Nothing came of the request: the next one goes ahead. */
 void backoff_leave(struct backoff *, const struct backoff_request *, const struct backoff_terms *);
+
+/* What is remembered of a URL, or of a host as http://name:port. */
+struct backoff_shown {
+	bool host;
+	struct slice name;
+	struct backoff_cause cause;            /* of the last pause */
+	bool asked_for;                        /* the origin asked for it */
+	uint64_t began_ms, until_ms;           /* monotonic clock */
+	uint32_t saved;                        /* requests that were not made because of pauses */
+};
+/* Calls each() for all that have a pause now, or had one since the last success. each() must not call backoff; what it is
+ * given is gone when it returns. */
+void backoff_each(struct backoff *, void (*each)(void *arg, const struct backoff_shown *), void *arg);
+/* The pause that holds for a URL the longest: its own by any way, or its host's. True: there is one now. */
+bool backoff_find(struct backoff *, struct slice url, uint64_t now_ms, struct backoff_shown *);
+struct stats_gauges;
+void backoff_stats(struct backoff *, uint64_t now_ms, struct stats_gauges *);
+
+/* Which pauses end: that of a URL and its host's; those of all URLs that begin so, and that host's; those of all URLs of
+ * the host; all. */
+enum backoff_scope { BACKOFF_URL, BACKOFF_PREFIX, BACKOFF_HOST, BACKOFF_ALL };
+/* Ends them, with what they would make of the next ones. How many there were. url: of BACKOFF_HOST any URL of it. An http
+ * URL stands for its https one, too, to which upgrade-https may lead. */
+size_t backoff_resume(struct backoff *, enum backoff_scope, struct slice url, uint64_t now_ms);
 
 #endif

@@ -7,11 +7,6 @@
 #include "conf/cidr.h"
 #include "proxy/base/hash.h"
 
-static uint64_t backoff_hash(struct slice name, uint64_t way)
-{
-	return hash_fold(hash_keyed(name.at, name.len), way);
-}
-
 /* The last two labels of a name, without a dot at its end. */
 static struct slice backoff_domain(struct slice host)
 {
@@ -70,14 +65,22 @@ void backoff_table_clear(struct backoff_table *t)
 			backoff_table_forget(t, LIST_FIRST(&t->buckets[i]));
 }
 
+struct backoff_entry *backoff_table_next(struct backoff_table *t, struct slice name, struct backoff_entry *before)
+{
+	uint64_t hash = hash_keyed(name.at, name.len);
+	struct backoff_entry *e = before ? LIST_NEXT(before, link) : LIST_FIRST(&t->buckets[hash % BACKOFF_BUCKETS]);
+
+	while (e && (e->hash != hash || e->len != name.len || memcmp(e->name, name.at, name.len) != 0))
+		e = LIST_NEXT(e, link);
+	return e;
+}
+
 struct backoff_entry *backoff_table_find(struct backoff_table *t, struct slice name, uint64_t way)
 {
-	uint64_t hash = backoff_hash(name, way);
-	struct backoff_entry *e;
+	struct backoff_entry *e = NULL;
 
-	LIST_FOREACH(e, &t->buckets[hash % BACKOFF_BUCKETS], link)
-		if (e->hash == hash && e->way == way && e->len == name.len && !memcmp(e->name, name.at, name.len))
-			break;
+	while ((e = backoff_table_next(t, name, e)) && e->way != way)
+		;
 	if (!e)
 		return NULL;
 	TAILQ_REMOVE(&e->site->ages[e->proven], e, age);
@@ -101,7 +104,7 @@ struct backoff_entry *backoff_table_add(struct backoff_table *t, struct slice na
 	if (!e)
 		return NULL;
 	backoff_make_room(t, name.len);
-	e->hash = backoff_hash(name, way);
+	e->hash = hash_keyed(name.at, name.len);
 	e->way = way;
 	e->len = name.len;
 	memcpy(e->name, name.at, name.len);

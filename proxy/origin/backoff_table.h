@@ -34,7 +34,9 @@ struct backoff_entry {
 	uint32_t saved;                /* requests that the pause kept from the origin */
 	uint64_t began_ms, until_ms;   /* the pause; until_ms 0: none since the last success */
 	uint64_t probe, probe_until_ms;        /* who asks first behind the pause; 0: nobody yet */
-	uint64_t asked_ms;             /* last; 0: not known */
+	/* when it was asked last, or will be; and how long that was after the time before; 0: not known */
+	uint64_t asked_ms, gap_ms;
+	uint64_t space_ms, spaced_ms;  /* of a host: the interval that was learned, and when */
 	uint64_t other, other_until_ms;       /* of a host: a URL whose 503 asked for a pause, and that pause */
 	size_t len;
 	char name[];                   /* terminated */
@@ -61,6 +63,8 @@ struct backoff_table {
 void backoff_table_clear(struct backoff_table *);
 /* The entry of that name and number, which counts as used now; NULL: there is none. */
 struct backoff_entry *backoff_table_find(struct backoff_table *, struct slice name, uint64_t way);
+/* The entry of that name behind another one, whatever its number; before NULL: the first one. */
+struct backoff_entry *backoff_table_next(struct backoff_table *, struct slice name, struct backoff_entry *before);
 /* Makes an entry of a name that has none. host: of the name, without brackets and port. NULL: out of memory. */
 struct backoff_entry *backoff_table_add(struct backoff_table *, struct slice name, uint64_t way, struct slice host);
 /* The entry is worth more than those that are not proven. */

@@ -319,10 +319,11 @@ static void fetch_on_ready(void *arg, struct conn *conn, bool reused, const stru
 	f->conn = conn;
 	f->reused = reused;
 	conn_set_owner(conn, fetch_on_conn, f);
-	f->reusable = true;
-	if (fetch_has_to_wait(f, true))
+	if (fetch_may_ask(f) == BACKOFF_WAIT) {        /* a pause began while it connected, or waited for that */
+		f->reusable = true;
+		fetch_fail(f);
 		return;
-	f->reusable = false;
+	}
 	fetch_enter(f, FETCH_HEAD);
 	if (f->request.record)                 /* an address as text takes time to make */
 		fetch_record_address(f->request.record, conn_peer(conn));
@@ -411,17 +412,25 @@ static void fetch_tell_begin(const struct fetch *f)
 }
 
 /* A request that cannot be repeated never goes out on a connection that was idle and may be dead. */
-static void fetch_ask(struct fetch *f)
+static void fetch_lease(struct fetch *f)
 {
 	const struct fetch_request *r = &f->request;
 	struct origin_target target = { .host = r->to.host, .port = r->to.port, .tls = r->to.tls ? r->tls : NULL,
 		.guard = r->guard,
-		.parent = parent_choose(&r->parents, &r->to), .connect_timeout_ms = r->limits.connect_timeout_ms,
+		.parent = f->parent, .connect_timeout_ms = r->limits.connect_timeout_ms,
 		.generation = r->settings->generation, .id = r->id, .record = r->record };
 	const struct lease_terms terms = { r->limits.max_connections, r->limits.queue_timeout_ms,
 		f->retried || f->elsewhere || !fetch_repeatable(f) };
 
-	f->parent = target.parent;
+	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
+		fetch_no_memory(f);
+}
+
+static void fetch_ask(struct fetch *f)
+{
+	const struct fetch_request *r = &f->request;
+
+	f->parent = parent_choose(&r->parents, &r->to);
 	f->cookies |= cookie_jar_has(f->jar, &r->to);
 	f->conditional = !f->url.failed && fetch_is_conditional(f);
 	if (!f->url.failed)
@@ -439,10 +448,16 @@ static void fetch_ask(struct fetch *f)
 	f->received = 0;
 	loop_disarm(fetch_loop(f), &f->timer);
 	fetch_start_parser(f);
-	if (fetch_has_to_wait(f, false))
-		return;
-	if (!(f->lease = pool_lease(f->pool->connections, &target, &terms, fetch_on_ready, f)))
-		fetch_no_memory(f);
+	switch (fetch_may_ask(f)) {
+	case BACKOFF_GO:
+		fetch_lease(f);
+		break;
+	case BACKOFF_SOON:
+		loop_arm(fetch_loop(f), &f->timer, f->asked.soon_ms);
+		break;
+	case BACKOFF_WAIT:
+		fetch_fail(f);
+	}
 }
 
 void fetch_connect(struct fetch *f)
@@ -487,6 +502,10 @@ static void fetch_on_timeout(struct timer *t)
 {
 	struct fetch *f = container_of(t, struct fetch, timer);
 
+	if (f->phase == FETCH_CONNECT) {           /* its host may be asked now */
+		fetch_lease(f);
+		return;
+	}
 	if (f->phase == FETCH_BODY && f->paused) {
 		loop_arm(fetch_loop(f), &f->timer, FETCH_STALL_MS);
 		if (!f->yields)            /* the transform itself takes so long where it yields; no reader does */

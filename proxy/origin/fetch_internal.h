@@ -121,8 +121,8 @@ void fetch_on_abandoned(struct object_writer *);
 void fetch_abandon(struct fetch *);
 
 /* fetch_pause.c: what a fetch asks and tells backoff */
-/* Whether the request has to wait. The fetch has ended then. again: it was let go before, and has waited since. */
-bool fetch_has_to_wait(struct fetch *, bool again);
+/* Whether the request may be made now; WAIT: f->failure says why not. */
+enum backoff_answer fetch_may_ask(struct fetch *);
 void fetch_tell_head(struct fetch *);          /* the head of a response, which may be a redirect, is there */
 void fetch_tell_moved(struct fetch *);         /* the redirect is followed */
 void fetch_tell_kept(struct fetch *);          /* what is stored answers in the place of the response */

@@ -62,27 +62,28 @@ static void fetch_make_asked(struct fetch *f)
 	a->url = fetch_url(f);
 	a->parent = parent_number(f->parent);
 	a->changes = strcmp(f->request.method, "GET") != 0;
-	if (!a->id)
-		a->id = fetch_number();
 }
 
-bool fetch_has_to_wait(struct fetch *f, bool again)
+enum backoff_answer fetch_may_ask(struct fetch *f)
 {
 	struct backoff_terms terms = f->request.terms;
 	uint64_t now_ms = loop_now_ms(fetch_loop(f));
+	enum backoff_answer answer;
 
 	fetch_make_asked(f);
-	/* The interval holds for the URL that the client asked for: where its redirects lead is not the client's
+	/* The interval holds for the URL that the client asked for, once: where its redirects lead is not the client's
 	 * choice. */
-	if (again || f->retried || f->elsewhere || f->unconditional || f->led)
+	if (f->asked.id)
 		terms.url_interval_ms = 0;
-	if (backoff_ask(f->pool->backoff, &f->asked, &terms, now_ms, &f->failure)) {
-		fetch_fail(f);
-		return true;
-	}
+	else
+		f->asked.id = fetch_number();
+	answer = backoff_ask(f->pool->backoff, &f->asked, &terms, now_ms, &f->failure);
+	if (answer == BACKOFF_WAIT)
+		return answer;
+	f->asked.again = true;
 	if (!f->led)
 		f->begun_ms = now_ms;
-	return false;
+	return answer;
 }
 
 /* ---- telling ---- */
@@ -150,9 +151,11 @@ void fetch_tell_head(struct fetch *f)
 	if (!fetch_tells(f))
 		return;
 	seconds = limits ? pause_fields_wait_s(&f->msg, loop_wall_ms(fetch_loop(f)) / 1000) : 0;
-	if (status == 429)
+	if (status == 429) {
+		backoff_learn(f->pool->backoff, &f->asked, &f->request.terms, loop_now_ms(fetch_loop(f)),
+		    pause_fields_space_ms(&f->msg));
 		fetch_pause_as(f, PAUSES_HOST, (struct backoff_cause){ .status = status }, seconds);
-	else if (status >= 500 || (status == 403 && !fetch_is_refusal(f)))
+	} else if (status >= 500 || (status == 403 && !fetch_is_refusal(f)))
 		fetch_pause_as(f, PAUSES_URL, (struct backoff_cause){ .status = status }, seconds);
 	else if (status != 403)
 		backoff_host_works(f->pool->backoff, &f->asked);

@@ -117,7 +117,7 @@ static void server_on_reload(void *arg, bool trial)
 /* Makes the admin listener of the descriptors, which are taken over. */
 static int server_make_admin(struct server *s, const struct worker_listener *listeners, size_t n)
 {
-	const struct admin_parts parts = { s->first, s->cache, s->feeds, s->loops, s->stats, s->n_workers,
+	const struct admin_parts parts = { s->first, s->cache, s->backoff, s->feeds, s->loops, s->stats, s->n_workers,
 		server_on_drain, server_on_reload, &s->reloads, s->report, s };
 	int *fds = calloc(n, sizeof *fds);
 

@@ -19,6 +19,7 @@ static uint32_t wait_of(const char *lines, size_t len, int64_t wall_s)
 	head_fill(&m, lines, len, 429);
 	wait = pause_fields_wait_s(&m, wall_s);
 	again = pause_fields_wait_s(&m, wall_s);
+	check(pause_fields_space_ms(&m) <= PAUSE_FIELDS_SPACE_MAX_MS);
 	head_free(&m);
 	check(wait == again && wait <= PAUSE_FIELDS_MAX_S);
 	return wait;

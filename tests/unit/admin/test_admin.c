@@ -5,6 +5,7 @@
 #include "proxy/cache/cache.h"
 #include "proxy/net/listener.h"
 #include "proxy/net/loop.h"
+#include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
 #include "tests/unit/unit.h"
@@ -80,6 +81,7 @@ static void stuck(void)
 	struct cache *cache = cache_new(store_memory_new(1 << 20, 1 << 16), NULL);
 	socklen_t len = sizeof address;
 	struct reload_report *report = reload_report_new(0, false, 0);
+	struct backoff *backoff = backoff_new();
 	struct settings *settings;
 	struct admin *admin;
 	atomic_uint reloads = 0;
@@ -88,9 +90,9 @@ static void stuck(void)
 
 	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	fd = listener_bind((struct sockaddr *)&address, sizeof address, false);
-	CU_ASSERT_FATAL(report && conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
+	CU_ASSERT_FATAL(report && backoff && conf && worker && cache && fd >= 0 && conf_load(conf, 1, argv, none, &error) == 0);
 	CU_ASSERT_FATAL((settings = settings_new(conf, 0, NULL)) && !getsockname(fd, (struct sockaddr *)&address, &len));
-	admin = admin_new(&(struct admin_parts){ settings, cache, NULL, &worker, &stats, 1, drained, reloaded, &reloads, report, NULL },
+	admin = admin_new(&(struct admin_parts){ settings, cache, backoff, NULL, &worker, &stats, 1, drained, reloaded, &reloads, report, NULL },
 	    &fd, 1);
 	CU_ASSERT_FATAL(admin && admin_start(admin) == 0);
 	CU_ASSERT_EQUAL(asked("/healthz"), 200);
@@ -111,6 +113,7 @@ static void stuck(void)
 	reload_report_unref(&report);
 	settings_unref(&settings);
 	cache_free(&cache);
+	backoff_free(&backoff);
 }
 
 UNIT_SUITE(admin, { "stuck", stuck })

@@ -2,6 +2,7 @@
  * and the sweep goes on without him. Must not know: how entries are found.
  * Invariant: nothing is said of how long anything takes, but that a million steps take longer than one slice. */
 #include "proxy/cache/purge.h"
+#include "proxy/origin/backoff.h"
 #include "tests/unit/entries.h"
 #include "tests/unit/unit.h"
 
@@ -13,6 +14,7 @@ static const size_t BUDGET = 8ull << 30;
 
 static struct loop *loop;
 static struct cache *cache;
+static struct backoff *backoff;
 static struct sweeper sweeper;
 static struct { unsigned calls; int64_t count; bool counting, owed; } told;
 
@@ -43,8 +45,9 @@ static uint64_t left(void)
 static void open_world(void)
 {
 	cache = cache_new(store_memory_new(BUDGET, 1 << 20), NULL);
+	backoff = backoff_new();
 	loop = loop_new();
-	CU_ASSERT_FATAL(cache && loop);
+	CU_ASSERT_FATAL(cache && backoff && loop);
 	sweeper_init(&sweeper, cache, loop);
 	for (unsigned i = 0; i < ENTRIES; i++) {
 		struct cache_ticket ticket;
@@ -64,6 +67,7 @@ static void close_world(void)
 {
 	sweeper_end(&sweeper);
 	cache_free(&cache);
+	backoff_free(&backoff);
 	loop_free(&loop);
 }
 
@@ -74,7 +78,7 @@ static struct purge_wait *purge(const char *words)
 	struct purge p;
 
 	CU_ASSERT(purge_read(&p, (struct slice){ words, strlen(words) }));
-	CU_ASSERT(!purge_run(&p, cache, NULL, 2000, &begun));
+	CU_ASSERT(!purge_run(&p, cache, backoff, NULL, 2000, 0, &begun));
 	CU_ASSERT_EQUAL(begun.count, -1);
 	CU_ASSERT(!purge_wait_new(&w, &sweeper, &begun));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(w);

@@ -58,6 +58,7 @@ static const struct { const char *name, *text, *formatted; } values[] = {
 	{ "origin-idle", "0", "0" },
 	{ "origin-idle-timeout", "10ms", "10ms" },
 	{ "min-interval", "24h", "24h" },
+	{ "host-interval", "AUTO", "auto" },
 	{ "http-proxy", "Proxy.Example:3128/", "http://proxy.example:3128" },
 	{ "http-proxy-file", SECRET_FILE, SECRET_FILE },
 	{ "https-proxy", "SOCKS5h://a%40b:c@[::1]", "socks5h://a%40b:c@[::1]:1080" },

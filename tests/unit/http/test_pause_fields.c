@@ -74,4 +74,33 @@ static void waits(void)
 	}
 }
 
-UNIT_SUITE(pause_fields, { "waits", waits })
+static void spaces(void)
+{
+	static const struct { const char *rule, *head; uint32_t ms; } cases[] = {
+		{ "none", "", 0 },
+		{ "draft 10", "RateLimit-Policy: \"default\";q=10;w=60\n", 6000 },
+		{ "the strictest of several", "RateLimit-Policy: \"a\";q=10;w=60, \"b\";q=100;w=3600\n", 36000 },
+		{ "a partition between", "RateLimit-Policy: \"a\";q=10;pk=:YQ==:;w=60\n", 6000 },
+		{ "a name like a parameter", "RateLimit-Policy: \"q=1;w=3600\";q=10;w=60\n", 6000 },
+		{ "draft 07", "RateLimit-Policy: 10;w=60\n", 6000 },
+		{ "draft 03", "RateLimit-Limit: 10, 10;w=1, 100;w=3600;comment=\"b\"\n", 36000 },
+		{ "no window", "RateLimit-Policy: \"a\";q=10\n", 0 },
+		{ "no quota", "RateLimit-Policy: \"a\";w=60\n", 0 },
+		{ "a quota of nothing", "RateLimit-Policy: \"a\";q=0;w=60\n", 0 },
+		{ "less than a millisecond", "RateLimit-Policy: \"a\";q=100000;w=1\n", 0 },
+		{ "an hour at most", "RateLimit-Policy: \"a\";q=1;w=99999999999999999999\n", 3600000 },
+		{ "what an item says is its own", "RateLimit-Policy: \"a\";q=10, \"b\";w=60\n", 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct http_msg m;
+		uint32_t got;
+
+		head_read(&m, cases[i].head, 429);
+		got = pause_fields_space_ms(&m);
+		UNIT_ROW(got == cases[i].ms, "%s: %u", cases[i].rule, got);
+		head_free(&m);
+	}
+}
+
+UNIT_SUITE(pause_fields, { "waits", waits }, { "spaces", spaces })

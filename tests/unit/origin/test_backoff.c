@@ -1,4 +1,5 @@
 /* Owns the cases of proxy/origin/backoff.c. Invariant: each row names its rule; time is what the row says, no clock is asked. */
+#include "proxy/base/stats.h"
 #include "proxy/origin/backoff.h"
 #include "tests/unit/unit.h"
 
@@ -9,8 +10,9 @@
 #define A "http://origin.example/a"
 #define B "http://origin.example/b"
 
-/* What happens in a step. ASK: a request is made, if it may be; the others say what came of the last one of that number. */
-enum what { END, ASK, LOOK, URL, HOST, BUSY, WORKS, HOST_WORKS, LEAVE };
+/* What happens in a step. ASK: a request is made, if it may be; SOON: it is made, and waits itself for so long; others say what came of
+ * the last one of that number, or end pauses. */
+enum what { END, ASK, LOOK, SOON, URL, HOST, BUSY, LEARN, WORKS, HOST_WORKS, LEAVE, RESUME_URL, RESUME_PREFIX, RESUME_HOST, RESUME_ALL };
 
 /* At a time in seconds, request `who` for a URL; seconds: what the origin asks for; min, max: how long ASK has to wait, 0: not at
  * all. */
@@ -27,9 +29,14 @@ static unsigned waited(struct act *a, const struct step *s, struct failure *f)
 	*f = (struct failure){ 0 };
 	r->id = s->who + 1;
 	r->url = (struct slice){ s->url, strlen(s->url) };
+	r->again = false;
+	if (s->what != LOOK && backoff_ask(a->b, r, &a->terms, s->at_s * 1000, f) != BACKOFF_WAIT)
+		return (unsigned)(r->soon_ms / 1000);
+	if (s->what == SOON)
+		return 999;
 	if (s->what == ASK)
-		return backoff_ask(a->b, r, &a->terms, s->at_s * 1000, f) ? f->retry_after_s : 0;
-	return backoff_waits(a->b, r, &a->terms, s->at_s * 1000, f) ? f->retry_after_s : 0;
+		return f->retry_after_s;
+	return backoff_waits(a->b, r, &a->terms, s->at_s * 1000, f) == BACKOFF_GO ? 0 : f->retry_after_s;
 }
 
 static void tell(struct act *a, const struct step *s)
@@ -45,6 +52,10 @@ static void tell(struct act *a, const struct step *s)
 	case WORKS: backoff_url_works(a->b, r, &a->terms); break;
 	case HOST_WORKS: backoff_host_works(a->b, r); break;
 	case LEAVE: backoff_leave(a->b, r, &a->terms); break;
+	case LEARN: backoff_learn(a->b, r, &a->terms, now_ms, s->seconds * 1000); break;
+	case RESUME_URL: case RESUME_PREFIX: case RESUME_HOST: case RESUME_ALL:
+		backoff_resume(a->b, (enum backoff_scope)(s->what - RESUME_URL), (struct slice){ s->url, strlen(s->url) }, now_ms);
+		break;
 	default: break;
 	}
 }
@@ -58,7 +69,7 @@ static void run(const char *rule, const struct backoff_terms *terms, const struc
 	for (size_t n = 0; n < STEPS && steps[n].what; n++) {
 		unsigned wait;
 
-		if (steps[n].what != ASK && steps[n].what != LOOK) {
+		if (steps[n].what > SOON) {
 			tell(&a, &steps[n]);
 			continue;
 		}
@@ -171,11 +182,11 @@ static void terms_of_requests(void)
 		bool changes, asked_for, host, waits;
 	} cases[] = {
 		{ "pauses off: none is kept", { .pauses = true }, { .pauses = false }, 0, false, true, true, false },
-		{ "another route: failures of a URL", { true, 1, 0 }, { true, 2, 0 }, 0, false, false, false, false },
-		{ "another route: those of the host", { true, 1, 0 }, { true, 2, 0 }, 0, false, true, true, true },
-		{ "another parent proxy", { true, 0, 0 }, { true, 0, 0 }, 7, false, true, true, false },
-		{ "a POST keeps a pause that was asked for", { true, 0, 0 }, { true, 0, 0 }, 0, true, true, true, true },
-		{ "a POST keeps no other", { true, 0, 0 }, { true, 0, 0 }, 0, true, false, false, false },
+		{ "another route: failures of a URL", { .pauses = true, .way = 1 }, { .pauses = true, .way = 2 }, 0, false, false, false, false },
+		{ "another route: those of the host", { .pauses = true, .way = 1 }, { .pauses = true, .way = 2 }, 0, false, true, true, true },
+		{ "another parent proxy", { .pauses = true }, { .pauses = true }, 7, false, true, true, false },
+		{ "a POST keeps a pause that was asked for", { .pauses = true }, { .pauses = true }, 0, true, true, true, true },
+		{ "a POST keeps no other", { .pauses = true }, { .pauses = true }, 0, true, false, false, false },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -234,5 +245,125 @@ static void answers(void)
 	}
 }
 
+static void host_intervals(void)
+{
+	static const struct { const char *rule; uint64_t interval_ms; struct step steps[STEPS]; } cases[] = {
+		{ "none", 0, { { ASK, 0, 0, A, 0, 0, 0 }, { ASK, 0, 0, B, 0, 0, 0 } } },
+		{ "it is the host's", 60000, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 2, 1, B, 0, 59, 59 }, { ASK, 2, 1, "http://other.example/", 0, 0, 0 },
+			{ ASK, 61, 1, B, 0, 0, 0 } } },
+		{ "who was refused did not ask", 60000, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 50, 1, B, 0, 11, 11 }, { ASK, 61, 1, B, 0, 0, 0 } } },
+		{ "a short wait is waited for, in turn", 1000, { { ASK, 1, 0, A, 0, 0, 0 }, { SOON, 1, 1, B, 0, 1, 1 }, { SOON, 1, 2, B, 0, 2, 2 },
+			{ ASK, 1, 3, B, 0, 3, 3 }, { ASK, 4, 3, B, 0, 0, 0 } } },
+		{ "a pause is not waited for", 1000, { { ASK, 1, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 1, 0, 0 }, { SOON, 1, 1, B, 0, 999, 999 } } },
+		{ "auto: none before a 429", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { ASK, 1, 1, B, 0, 0, 0 } } },
+		{ "auto: a second where nothing else is known", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 0, 0, 0 },
+			{ SOON, 1, 1, B, 0, 1, 1 }, { ASK, 9, 1, B, 0, 0, 0 }, { SOON, 9, 2, B, 0, 1, 1 } } },
+		{ "auto: twice the time since the one before", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 0, 0, 0 },
+			{ ASK, 11, 1, B, 0, 0, 0 }, { LEARN, 11, 1, B, 0, 0, 0 }, { ASK, 12, 1, A, 0, 19, 19 }, { ASK, 31, 1, A, 0, 0, 0 } } },
+		{ "auto: a minute at most", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 0, 0, 0 },
+			{ ASK, 101, 1, B, 0, 0, 0 }, { LEARN, 101, 1, B, 0, 0, 0 }, { ASK, 101, 1, A, 0, 60, 60 } } },
+		{ "auto: what a policy says", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 600, 0, 0 }, { ASK, 2, 1, B, 0, 599, 599 } } },
+		{ "auto: it halves with each hour", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 600, 0, 0 },
+			{ ASK, 7202, 1, B, 0, 0, 0 }, { ASK, 7202, 1, A, 0, 150, 150 } } },
+		{ "auto: and ends", BACKOFF_LEARNED, { { ASK, 1, 0, A, 0, 0, 0 }, { LEARN, 1, 0, A, 1, 0, 0 }, { ASK, 3602, 1, B, 0, 0, 0 },
+			{ ASK, 3602, 1, A, 0, 0, 0 } } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		run(cases[i].rule, &(struct backoff_terms){ .pauses = true, .host_interval_ms = cases[i].interval_ms }, cases[i].steps);
+}
+
+/* Who asks again in the course of one fetch, and who changes something, does not wait for the host's interval, but counts. */
+static void who_does_not_wait(void)
+{
+	static const struct { const char *rule; bool again, changes; } cases[] = { { "a redirect", true, false }, { "a POST", false, true } };
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct backoff_terms terms = { .pauses = true, .host_interval_ms = 60000 };
+		struct backoff *b = backoff_new();
+		struct backoff_request first = { .url = { A, strlen(A) }, .id = 1 }, r = { .url = { B, strlen(B) }, .id = 2 };
+		struct failure f;
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(b);
+		CU_ASSERT_EQUAL(backoff_ask(b, &first, &terms, 1000, &f), BACKOFF_GO);
+		CU_ASSERT_EQUAL(backoff_ask(b, &r, &terms, 2000, &f), BACKOFF_WAIT);
+		CU_ASSERT_EQUAL(f.error, FAILURE_HOST_ASKED_TOO_SOON);
+		r.again = cases[i].again;
+		r.changes = cases[i].changes;
+		UNIT_ROW(backoff_ask(b, &r, &terms, 2000, &f) == BACKOFF_GO, "%s", cases[i].rule);
+		CU_ASSERT_EQUAL(backoff_ask(b, &first, &terms, 50000, &f), BACKOFF_WAIT);
+		CU_ASSERT_EQUAL(backoff_ask(b, &first, &terms, 62000, &f), BACKOFF_GO);
+		backoff_free(&b);
+	}
+}
+
+static void resumes(void)
+{
+	static const struct backoff_terms terms = { .pauses = true };
+	static const struct { const char *rule; struct step steps[STEPS]; } cases[] = {
+		{ "a URL", { { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 60, 0, 0 }, { RESUME_URL, 2, 0, B, 0, 0, 0 }, { LOOK, 2, 1, A, 0, 59, 59 },
+			{ RESUME_URL, 2, 0, A, 0, 0, 0 }, { LOOK, 2, 1, A, 0, 0, 0 } } },
+		{ "its host with it", { { ASK, 0, 0, A, 0, 0, 0 }, { HOST, 1, 0, A, 60, 0, 0 }, { RESUME_URL, 2, 0, B, 0, 0, 0 }, { LOOK, 2, 1, A, 0, 0, 0 } } },
+		{ "what begins so", { { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 60, 0, 0 }, { RESUME_PREFIX, 2, 0, B, 0, 0, 0 },
+			{ LOOK, 2, 1, A, 0, 59, 59 }, { RESUME_PREFIX, 2, 0, "http://origin.example/", 0, 0, 0 }, { LOOK, 2, 1, A, 0, 0, 0 } } },
+		{ "a host", { { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 60, 0, 0 }, { RESUME_HOST, 2, 0, "http://origin.example:81/", 0, 0, 0 },
+			{ LOOK, 2, 1, A, 0, 59, 59 }, { RESUME_HOST, 2, 0, "http://ORIGIN.example", 0, 0, 0 }, { LOOK, 2, 1, A, 0, 0, 0 } } },
+		{ "all", { { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 60, 0, 0 }, { HOST, 1, 0, A, 60, 0, 0 }, { RESUME_ALL, 2, 0, "", 0, 0, 0 },
+			{ LOOK, 2, 1, A, 0, 0, 0 } } },
+		{ "upgrade-https", { { ASK, 0, 0, "https://origin.example/a", 0, 0, 0 }, { URL, 1, 0, "https://origin.example/a", 60, 0, 0 },
+			{ RESUME_URL, 2, 0, A, 0, 0, 0 }, { LOOK, 2, 1, "https://origin.example/a", 0, 0, 0 } } },
+		{ "the doubling ends with it", { { ASK, 0, 0, A, 0, 0, 0 }, { URL, 1, 0, A, 0, 0, 0 }, { RESUME_URL, 2, 0, A, 0, 0, 0 },
+			{ ASK, 2, 0, A, 0, 0, 0 }, { URL, 3, 0, A, 0, 0, 0 }, { LOOK, 3, 0, A, 0, 22, 30 } } },
+		{ "the busy URL is forgotten", { { ASK, 0, 0, A, 0, 0, 0 }, { BUSY, 1, 0, A, 60, 0, 0 }, { RESUME_URL, 2, 0, A, 0, 0, 0 },
+			{ ASK, 2, 1, B, 0, 0, 0 }, { BUSY, 3, 1, B, 60, 0, 0 }, { LOOK, 3, 2, A, 0, 0, 0 } } },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		run(cases[i].rule, &terms, cases[i].steps);
+}
+
+struct seen { unsigned n; struct backoff_shown last; char name[64]; };
+
+static void see(void *arg, const struct backoff_shown *s)
+{
+	struct seen *seen = arg;
+
+	seen->n++;
+	seen->last = *s;
+	snprintf(seen->name, sizeof seen->name, "%.*s", (int)s->name.len, s->name.at);
+}
+
+static void showing(void)
+{
+	const struct step begin = { ASK, 0, 0, A, 0, 0, 0 }, pause = { URL, 1, 0, A, 60, 0, 0 }, ask = { ASK, 2, 1, A, 0, 0, 0 };
+	struct act a = { .b = backoff_new(), .terms = { .pauses = true } };
+	struct stats_gauges gauges = { 0 };
+	struct backoff_shown shown;
+	struct seen seen = { 0 };
+	struct failure f;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(a.b);
+	backoff_each(a.b, see, &seen);
+	CU_ASSERT_EQUAL(seen.n, 0);
+	CU_ASSERT_FALSE(backoff_find(a.b, (struct slice){ A, strlen(A) }, 0, &shown));
+	waited(&a, &begin, &f);
+	tell(&a, &pause);
+	CU_ASSERT_NOT_EQUAL(waited(&a, &ask, &f), 0);
+	backoff_each(a.b, see, &seen);
+	CU_ASSERT(seen.n == 1 && !seen.last.host && seen.last.asked_for && seen.last.cause.status == 500 && seen.last.saved == 1);
+	CU_ASSERT(seen.last.began_ms == 1000 && seen.last.until_ms == 61000 && !strcmp(seen.name, A));
+	CU_ASSERT(backoff_find(a.b, (struct slice){ A, strlen(A) }, 2000, &shown) && shown.until_ms == 61000 && !shown.host);
+	CU_ASSERT_FALSE(backoff_find(a.b, (struct slice){ A, strlen(A) }, 61000, &shown));
+	CU_ASSERT_FALSE(backoff_find(a.b, (struct slice){ B, strlen(B) }, 2000, &shown));
+	tell(&a, &(struct step){ HOST, 1, 0, A, 600, 0, 0 });
+	CU_ASSERT(backoff_find(a.b, (struct slice){ B, strlen(B) }, 2000, &shown) && shown.until_ms == 601000 && shown.host);
+	backoff_stats(a.b, 2000, &gauges);
+	CU_ASSERT(gauges.of[GAUGE_PAUSED_URLS].value == 1 && gauges.of[GAUGE_PAUSED_HOSTS].value == 1);
+	backoff_stats(a.b, 70000, &gauges);
+	CU_ASSERT(gauges.of[GAUGE_PAUSED_URLS].value == 0 && gauges.of[GAUGE_PAUSED_HOSTS].value == 1);
+	backoff_free(&a.b);
+}
+
 UNIT_SUITE(backoff, { "pauses", pauses }, { "hosts", hosts }, { "terms", terms_of_requests }, { "intervals", intervals },
-	{ "answers", answers })
+	{ "answers", answers }, { "host_intervals", host_intervals }, { "who_does_not_wait", who_does_not_wait }, { "resumes", resumes },
+	{ "showing", showing })
