@@ -31,8 +31,8 @@ struct backoff_terms fetch_plan_terms(const struct request_context *ctx, const s
 		.host_interval_ms = target->route->host_interval_ms };
 }
 
-enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const struct request *request, const struct target *target,
-    struct slice url, struct failure *failure)
+enum backoff_answer fetch_plan_waits(const struct request_context *ctx, const struct request *request,
+    const struct target *target, struct slice url, struct failure *failure)
 {
 	struct parent_rules parents;
 	struct backoff_terms terms;

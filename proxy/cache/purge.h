@@ -20,13 +20,12 @@ struct purge {
 
 /* words: the value of X-Purge; at NULL: none. False: not understood. */
 bool purge_read(struct purge *, struct slice words);
-/* Purges: from now on nobody finds what it covers, and its origins may be asked again: their pauses end. count: how many responses memory held; -1: not known yet. The
- * destination may be NULL where everything is purged. now: seconds since the epoch; steady_ms: of the
- * monotonic clock. -1: out of memory. */
+/* Purges: from now on nobody finds what it covers, and its origins may be asked again, for their pauses end. count: how
+ * many responses memory held; -1: not known yet. The destination may be NULL where everything is purged. now: seconds
+ * since the epoch; steady_ms: of the monotonic clock. -1: out of memory. */
 struct purge_begun { int64_t count; uint32_t number; };
-int purge_run(const struct purge *, struct cache *, struct backoff *, const struct destination *, int64_t now, uint64_t steady_ms,
-    struct purge_begun *)
-    __attribute__((warn_unused_result));
+int purge_run(const struct purge *, struct cache *, struct backoff *, const struct destination *, int64_t now,
+    uint64_t steady_ms, struct purge_begun *) __attribute__((warn_unused_result));
 
 /* Waits until what was purged has left memory, so that it is counted, and the store behind memory has done all purges
  * so far, for PURGE_WAIT_MS at most: after that the store owes them, and memory goes on by itself. */

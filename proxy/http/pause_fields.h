@@ -14,8 +14,8 @@ enum { PAUSE_FIELDS_MAX_S = 24 * 3600, PAUSE_FIELDS_SPACE_MAX_MS = 3600 * 1000 }
 /* The seconds that the first readable of the fields asks to wait, PAUSE_FIELDS_MAX_S at most; wall_s: the time of day.
  * 0: none asks for a wait. */
 uint32_t pause_fields_wait_s(const struct http_msg *, int64_t wall_s);
-/* The time between two requests by which none of its policies (RateLimit-Policy, in revision 03 RateLimit-Limit) is ever
- * used up, PAUSE_FIELDS_SPACE_MAX_MS at most. 0: it names none. */
+/* The time between two requests by which none of its policies (RateLimit-Policy, in revision 03 RateLimit-Limit) is
+ * ever used up, PAUSE_FIELDS_SPACE_MAX_MS at most. 0: it names none. */
 uint32_t pause_fields_space_ms(const struct http_msg *);
 
 #endif

@@ -229,7 +229,8 @@ static struct backoff_wait backoff_wait_of(const struct backoff_pair *pair, cons
 		backoff_wait_for(&w, r, pair->url, now_ms);
 	}
 	if (pair->url && pair->url->asked_ms && terms->url_interval_ms)
-		backoff_wait_longer(&w, pair->url, pair->url->asked_ms + terms->url_interval_ms, FAILURE_ASKED_TOO_SOON);
+		backoff_wait_longer(&w, pair->url, pair->url->asked_ms + terms->url_interval_ms,
+		    FAILURE_ASKED_TOO_SOON);
 	return w;
 }
 
@@ -317,7 +318,7 @@ static bool backoff_is_late(const struct backoff_entry *e, const struct backoff_
 /* Twice the time before, less up to a quarter of it: clients that saw one failure do not come back at once. */
 static uint64_t backoff_doubled_ms(struct backoff_entry *e, uint64_t now_ms)
 {
-	uint64_t wait = (uint64_t)BACKOFF_FIRST_S * 1000 << e->doublings, most = (uint64_t)BACKOFF_HOST_MAX_S * 1000;
+	uint64_t wait = (uint64_t)BACKOFF_FIRST_S * 1000 << e->doublings, most = (uint64_t)BACKOFF_OWN_MAX_S * 1000;
 
 	if (wait < most)
 		e->doublings++;
@@ -328,9 +329,9 @@ static uint64_t backoff_doubled_ms(struct backoff_entry *e, uint64_t now_ms)
 
 /* True: a pause begins. */
 static bool backoff_pause(struct backoff_entry *e, const struct backoff_request *r, uint64_t now_ms,
-    struct backoff_cause cause, uint64_t seconds, uint64_t most_s)
+    struct backoff_cause cause, uint64_t seconds)
 {
-	uint64_t asked_ms = (seconds < most_s ? seconds : most_s) * 1000;
+	uint64_t asked_ms = (seconds < BACKOFF_ASKED_MAX_S ? seconds : BACKOFF_ASKED_MAX_S) * 1000;
 
 	if (backoff_is_late(e, r)) {
 		if (now_ms + asked_ms > e->until_ms)
@@ -356,7 +357,7 @@ bool backoff_pause_url(struct backoff *p, const struct backoff_request *r, const
 
 	backoff_enter(p);
 	e = backoff_url_entry(p, r, terms, true);
-	begins = e && backoff_pause(e, r, now_ms, cause, seconds, BACKOFF_URL_MAX_S);
+	begins = e && backoff_pause(e, r, now_ms, cause, seconds);
 	backoff_exit(p);
 	return begins;
 }
@@ -369,7 +370,7 @@ bool backoff_pause_host(struct backoff *p, const struct backoff_request *r, uint
 
 	backoff_enter(p);
 	e = backoff_host_entry(p, r, true);
-	begins = e && backoff_pause(e, r, now_ms, cause, seconds, BACKOFF_HOST_MAX_S);
+	begins = e && backoff_pause(e, r, now_ms, cause, seconds);
 	backoff_exit(p);
 	return begins;
 }
@@ -411,9 +412,9 @@ bool backoff_pause_busy(struct backoff *p, const struct backoff_request *r, cons
 	backoff_enter(p);
 	url = backoff_url_entry(p, r, terms, true);
 	host = backoff_host_entry(p, r, true);
-	begins = url && backoff_pause(url, r, now_ms, cause, seconds, BACKOFF_URL_MAX_S);
+	begins = url && backoff_pause(url, r, now_ms, cause, seconds);
 	if (host && host->other_until_ms > now_ms && host->other != said)
-		backoff_pause(host, r, now_ms, cause, seconds, BACKOFF_HOST_MAX_S);
+		backoff_pause(host, r, now_ms, cause, seconds);
 	else if (host && url) {
 		host->other = said;
 		host->other_until_ms = url->until_ms;

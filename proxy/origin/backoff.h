@@ -13,10 +13,10 @@
 
 enum {
 	BACKOFF_FIRST_S = 30,                  /* the pause after one failure; it doubles with each */
-	BACKOFF_HOST_MAX_S = 3600,             /* the longest pause of a host, and of a URL that asked for none */
-	BACKOFF_URL_MAX_S = 24 * 3600,         /* the longest pause that a URL can ask for */
+	BACKOFF_OWN_MAX_S = 3600,              /* the longest pause that nobody asked for */
+	BACKOFF_ASKED_MAX_S = 24 * 3600,       /* the longest pause that an origin can ask for */
 	BACKOFF_PROBE_MS = 30 * 1000,          /* how long others wait for the one that asks first behind a pause */
-	BACKOFF_SOON_MS = 2000,                /* the longest time that a request itself waits for its host's interval */
+	BACKOFF_SOON_MS = 2000,                /* the longest that a request itself waits for its host's interval */
 	BACKOFF_SPACE_MIN_MS = 1000, BACKOFF_SPACE_MAX_MS = 60 * 1000  /* of an interval learned without a policy */
 };
 /* For an interval: what was learned of the host. */
@@ -58,8 +58,8 @@ bool backoff_is_idle(const struct backoff *);
 enum backoff_answer { BACKOFF_GO, BACKOFF_SOON, BACKOFF_WAIT };
 
 /* Whether the request may be made. */
-enum backoff_answer backoff_waits(struct backoff *, const struct backoff_request *, const struct backoff_terms *, uint64_t now_ms,
-    struct failure *);
+enum backoff_answer backoff_waits(struct backoff *, const struct backoff_request *, const struct backoff_terms *,
+    uint64_t now_ms, struct failure *);
 /* The same; if it may be made, it counts as made now or soon, and asked_ms is set. */
 enum backoff_answer backoff_ask(struct backoff *, struct backoff_request *, const struct backoff_terms *,
     uint64_t now_ms, struct failure *);
@@ -92,19 +92,19 @@ struct backoff_shown {
 	uint64_t began_ms, until_ms;           /* monotonic clock */
 	uint32_t saved;                        /* requests that were not made because of pauses */
 };
-/* Calls each() for all that have a pause now, or had one since the last success. each() must not call backoff; what it is
- * given is gone when it returns. */
+/* Calls each() for all that have a pause now, or had one since the last success. each() must not call backoff; what it
+ * is given is gone when it returns. */
 void backoff_each(struct backoff *, void (*each)(void *arg, const struct backoff_shown *), void *arg);
 /* The pause that holds for a URL the longest: its own by any way, or its host's. True: there is one now. */
 bool backoff_find(struct backoff *, struct slice url, uint64_t now_ms, struct backoff_shown *);
 struct stats_gauges;
 void backoff_stats(struct backoff *, uint64_t now_ms, struct stats_gauges *);
 
-/* Which pauses end: that of a URL and its host's; those of all URLs that begin so, and that host's; those of all URLs of
- * the host; all. */
+/* Which pauses end: that of a URL and its host's; those of all URLs that begin so, and that host's; those of all URLs
+ * of the host; all. */
 enum backoff_scope { BACKOFF_URL, BACKOFF_PREFIX, BACKOFF_HOST, BACKOFF_ALL };
-/* Ends them, with what they would make of the next ones. How many there were. url: of BACKOFF_HOST any URL of it. An http
- * URL stands for its https one, too, to which upgrade-https may lead. */
+/* Ends them, with what they would make of the next ones. How many there were. url: of BACKOFF_HOST any URL of it. An
+ * http URL stands for its https one, too, to which upgrade-https may lead. */
 size_t backoff_resume(struct backoff *, enum backoff_scope, struct slice url, uint64_t now_ms);
 
 #endif

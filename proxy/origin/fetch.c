@@ -139,6 +139,7 @@ static struct fetch *fetch_new(struct fetch_pool *p, size_t max_fields)
 	memset(f, 0, offsetof(struct fetch, parser));
 	text_empty(&f->head);
 	f->trail.anew = false;
+	f->asked = (struct backoff_request){ 0 };
 	return f;
 }
 

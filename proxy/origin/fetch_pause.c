@@ -88,8 +88,9 @@ enum backoff_answer fetch_may_ask(struct fetch *f)
 
 /* ---- telling ---- */
 
-static bool fetch_tells(const struct fetch *f)
+static bool fetch_tells(struct fetch *f)
 {
+	f->asked.url = fetch_url(f);
 	return f->request.terms.pauses && !f->asked.changes && f->asked.id && !f->url.failed;
 }
 
@@ -124,11 +125,9 @@ static void fetch_pause_as(struct fetch *f, enum fetch_pauses what, struct backo
 	if (what == PAUSES_NOTHING || (what == PAUSES_MOVED && !f->trail.n))
 		return;
 	f->judged = true;
-	if (what == PAUSES_HOST) {
+	if (what == PAUSES_HOST)
 		begins = backoff_pause_host(b, &f->asked, now_ms, cause, seconds);
-		if (seconds > BACKOFF_HOST_MAX_S)
-			seconds = BACKOFF_HOST_MAX_S;
-	} else if (what == PAUSES_URL && cause.status == 503 && seconds)
+	else if (what == PAUSES_URL && cause.status == 503 && seconds)
 		begins = backoff_pause_busy(b, &f->asked, terms, now_ms, cause, seconds);
 	else if (what == PAUSES_URL)
 		begins = backoff_pause_url(b, &f->asked, terms, now_ms, cause, seconds);
