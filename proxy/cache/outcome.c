@@ -79,7 +79,8 @@ void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);
 
-	stats_add(loop_stats(l->ctx->loop), STAT_CACHE_KEPT, l->status.kept);
+	if (l->status.kept)
+		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_KEPT, 1);
 	if (outcome != STAT_COUNT)
 		stats_add(loop_stats(l->ctx->loop), outcome, 1);
 	if (l->target.mode == TARGET_ROUTE)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from certs import server_context
 from pages import FRESH, Site, page
 from wire import Cut, chunked, message
 
@@ -136,6 +137,16 @@ def test_another_process_gives_it_too(start, origin, site, tmp_path, redis_serve
     first.get("/f", method="PURGE")
     for proxy in (second, first):
         assert proxy.get("/f").body == HTML
+
+
+def test_tls_that_fails(trusting, tls_origin, good, authority):
+    origin = tls_origin(server_context(good))
+    proxy = trusting(origin, "--pause", "off")
+    assert proxy.through(origin, feed(OLD), "/f", close=True)[0].body == GOOD
+    origin.secure(server_context(authority.issue("localhost", names="DNS:other.test")))
+    client = proxy.client().ask("/f")
+    origin.refused()
+    is_kept(client.response())
 
 
 def test_a_feed_that_grew_too_large_to_store(start, origin, site):
