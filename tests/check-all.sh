@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every test, from the builds up: gcc (unit tests, end to end, in the build that users have), clang with ASan+UBSan (both again, made of the
-# distribution), ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, texts, harm and faults, a short run of the
+# distribution), ThreadSanitizer, memory refused under ASan, random schedules, conformance corpus, texts, harm, faults and field, a short run of the
 # benchmarks, coverage.
 # Three lanes run at once: what waits, or takes one processor, leaves the other to them; what a lane has not begun, another that is done takes.
 # Logs: build/log; one line a step here, and behind one that failed what failed, each with the command that repeats it; the last line is the
@@ -216,7 +216,8 @@ rest() {
 	fi
 	shared_data harm sh tests/harm.sh
 	[ ! -f build/gcc/Makefile ] || taken coverage || step coverage env COVERAGE=unit make -C build/gcc -s coverage
-	shared_data faults3 sh tests/faults.sh
+	shared_data faults3 sh tests/kit.sh faults3
+	shared_data field sh tests/kit.sh field
 	shared_data corpus sh tests/score.sh
 	# Right labels and UTF-8 under wrong ones are what the unit test of identity makes, too
 	shared_data texts env TEXTS_PARTS="undeclared mixed sample-gap double broken wellformed no-feed" sh tests/texts.sh
