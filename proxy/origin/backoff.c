@@ -1,5 +1,5 @@
-/* Remembering origins so as not to ask them too often; see backoff.h. What there is no memory for is simply not
- * remembered. */
+/* Remembering origins so as not to ask them too often; see backoff.h. Where an entry cannot be allocated the request
+ * goes ahead. */
 #include "proxy/origin/backoff.h"
 
 #include <arpa/inet.h>
