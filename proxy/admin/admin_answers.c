@@ -5,6 +5,7 @@
 #include "proxy/admin/admin_internal.h"
 #include "proxy/admin/metrics.h"
 #include "proxy/cache/cache.h"
+#include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/settings/reload_report.h"
 #include "proxy/settings/settings.h"
@@ -84,6 +85,7 @@ static void answer_metrics(struct admin_exchange *x)
 
 	cache_stats(a->parts.cache, &gauges);
 	backoff_stats(a->parts.backoff, loop_now_ms(a->loop), &gauges);
+	feeds_seen_stats(a->parts.feeds, loop_wall_ms(a->loop) / 1000, &gauges);
 	stats_tell_longest_turn(&gauges, a->sets, a->parts.n_workers);
 	reload_report_stats(a->report, &gauges);
 	x->type = metrics_media_type(format);
@@ -115,7 +117,7 @@ static const struct admin_page admin_pages[] = {
 	{ "/metrics", TELLS, NUMBERS, false, "counters and histograms for Prometheus", answer_metrics },
 	{ "/api/status", TELLS, OPERATORS, false, "what is going on, and was in the last hour", admin_api_status },
 	{ "/api/feeds", TELLS, OPERATORS, false,
-	    "sort=WORD limit=N search=TEXT mislabelled=1: the feeds that were asked for", admin_api_feeds },
+	    "sort=WORD limit=N search=TEXT mislabelled=1 kept=1: the feeds that were asked for", admin_api_feeds },
 	{ "/api/config", TELLS, OPERATORS, false, "the configuration in force, without secrets", admin_api_config },
 	{ "/api/check", DOES, OPERATORS, true,
 	    "url=URL, or a feed as the body and content-type=TYPE: what the policies say of it",

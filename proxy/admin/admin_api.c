@@ -202,7 +202,8 @@ void admin_api_log_level(struct admin_exchange *x)
 void admin_api_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
-	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds);
+	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds,
+	    loop_wall_ms(x->admin->loop) / 1000);
 
 	x->type = ADMIN_JSON;
 	if (wrong)

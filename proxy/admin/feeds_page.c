@@ -60,7 +60,8 @@ static bool feeds_wanted(const struct feeds_query *q, const struct feed_seen *s)
 {
 	const struct feeds_asked *a = container_of(q, const struct feeds_asked, query);
 
-	return (!a->mislabelled || feed_is_mislabelled(s)) && (!*a->search || strcasestr(s->url, a->search));
+	return (!a->mislabelled || feed_is_mislabelled(s)) && (!a->kept || feed_is_kept(s, a->now)) &&
+	    (!*a->search || strcasestr(s->url, a->search));
 }
 
 static const struct feeds_order *feeds_order_of(const char *word)
@@ -130,7 +131,15 @@ static const char *feeds_read_place(struct feeds_asked *a, struct slice query, s
 	return NULL;
 }
 
-const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds)
+static bool feeds_read_flag(struct slice query, const char *name)
+{
+	char word[16];
+
+	return form_get(query, (struct slice){ NULL, 0 }, name, word, sizeof word) == FORM_FOUND &&
+	    strcmp(word, "0") != 0;
+}
+
+const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds, int64_t now)
 {
 	struct slice none = { NULL, 0 };
 	char word[16];
@@ -147,8 +156,9 @@ const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct f
 	}
 	if (form_get(query, none, "search", a->search, sizeof a->search) == FORM_TOO_LONG)
 		return "search is too long";
-	a->mislabelled =
-	    form_get(query, none, "mislabelled", word, sizeof word) == FORM_FOUND && strcmp(word, "0") != 0;
+	a->mislabelled = feeds_read_flag(query, "mislabelled");
+	a->kept = feeds_read_flag(query, "kept");
+	a->now = now;
 	return feeds_read_place(a, query, feeds);
 }
 
@@ -166,6 +176,8 @@ void feeds_write_query(FILE *out, const struct feeds_asked *a, enum feeds_side s
 		WRITE_MEMBER("limit=%zu", a->query.max);
 	if (a->mislabelled)
 		WRITE_MEMBER("mislabelled=1");
+	if (a->kept)
+		WRITE_MEMBER("kept=1");
 	if (*a->search) {
 		WRITE_MEMBER("search=");
 		html_query(out, a->search);
@@ -181,7 +193,26 @@ void feeds_write_query(FILE *out, const struct feeds_asked *a, enum feeds_side s
 
 /* ---- JSON ---- */
 
-static void feed_write_json(struct json *j, const struct feed_seen *s)
+static void feed_write_moment(struct json *j, const char *name, int64_t at)
+{
+	if (at)
+		json_number(j, name, (uint64_t)at);
+	else
+		json_null(j, name);
+}
+
+static void feed_write_state(struct json *j, const struct feed_seen *s, int64_t now)
+{
+	char room[FAILURE_CAUSE_MAX];
+
+	feed_write_moment(j, "good", s->state.good);
+	feed_write_moment(j, "kept_since", feed_is_kept(s, now) ? s->state.kept_since : 0);
+	json_string(j, "last_error", feed_state_error(&s->state, room));
+	feed_write_moment(j, "last_error_at", s->state.failed_at);
+	json_number(j, "saved", s->state.saved);
+}
+
+static void feed_write_json(struct json *j, const struct feed_seen *s, int64_t now)
 {
 	char url[URL_SHOWN_MAX];
 
@@ -195,10 +226,7 @@ static void feed_write_json(struct json *j, const struct feed_seen *s)
 	json_number(j, "bytes", s->bytes);
 	json_number(j, "first", (uint64_t)s->first);
 	json_number(j, "last", (uint64_t)s->last);
-	if (s->expires)
-		json_number(j, "expires", (uint64_t)s->expires);
-	else
-		json_null(j, "expires");
+	feed_write_moment(j, "expires", s->expires);
 	json_number(j, "status", (uint64_t)s->status);
 	json_string(j, "rule", *s->rule ? s->rule : NULL);
 	json_string(j, "charset", s->charset);
@@ -207,6 +235,7 @@ static void feed_write_json(struct json *j, const struct feed_seen *s)
 	json_bool(j, "mislabelled", feed_is_mislabelled(s));
 	json_number(j, "repairs", s->repairs);
 	json_number(j, "malformed", s->malformed);
+	feed_write_state(j, s, now);
 	json_close(j);
 }
 
@@ -239,7 +268,7 @@ int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_ask
 	json_number(&j, "total", count.total);
 	json_open_list(&j, "feeds");
 	for (size_t i = 0; i < n; i++)
-		feed_write_json(&j, list[i]);
+		feed_write_json(&j, list[i], a->now);
 	json_close_list(&j);
 	feeds_write_next(&j, a, n && count.first + n < count.total ? list[n - 1] : NULL);
 	json_close(&j);

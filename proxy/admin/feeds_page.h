@@ -25,12 +25,14 @@ struct feeds_asked {
 	const struct feeds_order *order;
 	char search[FEEDS_SEARCH_MAX]; /* a part of the URL; "": any */
 	bool mislabelled;              /* only those whose label was wrong */
+	bool kept;                     /* only those that are kept */
+	int64_t now;                   /* seconds since the epoch */
 	struct feed_seen edge;         /* what query.edge points to; of it the members are set that are compared */
 };
 
-/* Reads sort, limit, search, mislabelled, after and before. NULL: they are right; else what is wrong. The feeds tell
- * the URL of the edge, which after and before name by its number. */
-const char *feeds_asked_read(struct feeds_asked *, struct slice query, struct feeds_seen *);
+/* Reads sort, limit, search, mislabelled, kept, after and before. NULL: they are right; else what is wrong. The feeds
+ * tell the URL of the edge, which after and before name by its number. now: seconds since the epoch. */
+const char *feeds_asked_read(struct feeds_asked *, struct slice query, struct feeds_seen *, int64_t now);
 /* Writes the query, with its '?', that asks for the same feeds in the same order: those after the edge, those before
  * it, the first ones (FEEDS_AFTER, NULL) or the last ones. Members with their default are left out. ampersand: as it
  * is written where the query will stand. */

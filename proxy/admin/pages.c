@@ -289,7 +289,7 @@ void admin_page_overview(struct admin_exchange *x)
 
 	admin_page_is_html(x);
 	admin_sample(a, &now);
-	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds);
+	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds, page_now(x));
 	few = all;
 	few.query.max = PAGE_FEEDS;
 	html_begin(x->out, "What is going on", "/");
@@ -311,14 +311,15 @@ static void page_search(FILE *out, const struct feeds_asked *asked)
 	visible_html(out, asked->search);
 	fprintf(out,
 	    "\"></label>\n<label><input type=\"checkbox\" name=\"mislabelled\" value=\"1\"%s> "
-	    "wrongly labelled only</label>\n<button>Show</button></form>\n",
-	    asked->mislabelled ? " checked" : "");
+	    "wrongly labelled only</label>\n<label><input type=\"checkbox\" name=\"kept\" value=\"1\"%s> "
+	    "kept only</label>\n<button>Show</button></form>\n",
+	    asked->mislabelled ? " checked" : "", asked->kept ? " checked" : "");
 }
 
 void admin_page_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
-	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds);
+	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds, page_now(x));
 
 	if (wrong) {
 		admin_answer_plainly(x, 400, wrong);
@@ -354,6 +355,17 @@ static void page_fact_moment(FILE *out, const char *name, int64_t at, int64_t no
 	fputs("</td></tr>\n", out);
 }
 
+static void page_feed_state(FILE *out, const struct feed_seen *s, int64_t now)
+{
+	char room[FAILURE_CAUSE_MAX];
+
+	page_fact_moment(out, "Last good", s->state.good, now);
+	page_fact_moment(out, "Kept since", feed_is_kept(s, now) ? s->state.kept_since : 0, now);
+	page_fact(out, "Last error", feed_state_error(&s->state, room));
+	page_fact_moment(out, "Time of the last error", s->state.failed_at, now);
+	page_fact_number(out, "Requests to the origin saved", s->state.saved);
+}
+
 static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 {
 	char url[URL_SHOWN_MAX];
@@ -375,6 +387,7 @@ static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 	page_fact_moment(out, "First asked for", s->first, now);
 	page_fact_moment(out, "Last asked for", s->last, now);
 	page_fact_moment(out, "Next fetch", s->expires, now);
+	page_feed_state(out, s, now);
 	fputs("</tbody></table></div>\n", out);
 	if (url_has_secret_sign(s->url, strlen(s->url)))
 		return;

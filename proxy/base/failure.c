@@ -56,3 +56,13 @@ int failure_answer_status(const struct failure *f)
 		return f->received_status;
 	return failure_status(f->before ? f->before : f->error);
 }
+
+const char *failure_cause(int status, enum failure_kind why, char room[FAILURE_CAUSE_MAX])
+{
+	if (why == FAILURE_NO_FEED)
+		return "no_feed";
+	if (!status)
+		return why ? failure_token(why) : NULL;
+	snprintf(room, FAILURE_CAUSE_MAX, "%d", status);
+	return room;
+}

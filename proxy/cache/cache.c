@@ -290,6 +290,18 @@ void cache_remove(struct cache *c, const char *key, size_t len)
 	cache_gate_close(c, gate);
 }
 
+void cache_listen(struct cache *c, cache_told_f *told, void *arg)
+{
+	c->told = told;
+	c->told_arg = arg;
+}
+
+static void cache_tell(struct cache *c, enum store_purge what, const char *url, size_t len)
+{
+	if (c->told)
+		c->told(c->told_arg, what, url, len);
+}
+
 int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number)
 {
@@ -308,6 +320,7 @@ int64_t cache_purge(struct cache *c, enum store_purge what, const char *url, siz
 	count = store_memory_purge(c->memory, what, url, len, soft, now, number);
 	/* A fill that began meanwhile may make something of what it still found there. */
 	gates_mark_purge(c, what, url, len);
+	cache_tell(c, what, url, len);
 	return count;
 }
 
@@ -320,6 +333,7 @@ static void cache_purge_here(struct cache *c, const struct store_mark *m)
 	cache_purge_busy(c, m->what, m->url, m->len);
 	c->unswept += store_memory_purge(c->memory, m->what, m->url, m->len, m->soft, m->now, &number) < 0;
 	gates_mark_purge(c, m->what, m->url, m->len);
+	cache_tell(c, m->what, m->url, m->len);
 	cache_forget_hit_for_miss(c);
 }
 

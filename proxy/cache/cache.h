@@ -59,6 +59,10 @@ void cache_remove(struct cache *, const char *key, size_t len);
  * that is known when cache_sweep() has been through; *number is the purge that cache_purged() is asked about. */
 int64_t cache_purge(struct cache *, enum store_purge, const char *url, size_t len, bool soft, int64_t now,
     uint32_t *number);
+/* Calls told() for each purge, also those of others that share the second store, once nothing that it covers is found
+ * any more; by any thread. Called before others have the cache. */
+typedef void cache_told_f(void *arg, enum store_purge, const char *url, size_t len);
+void cache_listen(struct cache *, cache_told_f *told, void *arg);
 /* Another process serves from now on, and does not tell this one what it purges; nor would it be told. Where memory is
  * all that there is, nothing is found here any more, and nothing is stored. */
 void cache_retire(struct cache *);

@@ -29,6 +29,8 @@ struct busy;
 struct cache {
 	struct store *memory, *second;
 	struct moves *moves;
+	cache_told_f *told;            /* of purges; NULL: nobody is */
+	void *told_arg;
 	uint64_t secret[2];
 	/* each guards every CACHE_GATE_LOCKS-th gate; held while an entry goes in */
 	pthread_mutex_t gate_locks[CACHE_GATE_LOCKS];

@@ -214,6 +214,7 @@ static enum fetch_choice fill_on_head(void *arg, const struct fetch_answer *answ
 	if (fill_admit(l, m, own, o))
 		return FETCH_NO_MEMORY;
 	object_report(o)->fwd_status = m->status;
+	object_report(o)->came = l->response_time;
 	object_report(o)->stored = l->storing;
 	object_report(o)->expires = l->storing ? freshness_end(&l->fresh) : 0;
 	if (!l->storing)
@@ -274,6 +275,8 @@ static bool fill_on_failed(void *arg, const struct failure *f, struct object *o)
 	struct fill *l = arg;
 
 	fill_moves_failed(l, f);
+	if (object_phase(o) == OBJECT_WAITING)
+		object_report(o)->failure = f->error;
 	/* FAILURE_ENCODING is no error of the origin: it did answer, and only its text could not be read. The client is
 	 * told so, unless a feed is kept. */
 	if (fill_serve_stale(l, o, 0, f->error == FAILURE_ENCODING || f->error == FAILURE_NO_FEED))

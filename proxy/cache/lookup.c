@@ -464,6 +464,7 @@ void lookup_follow(struct lookup *l, struct object_reader *r, struct object_head
 	l->freshness = report->freshness;
 	l->status.fwd_status = report->fwd_status;
 	l->status.stored = report->stored;
+	l->why = report->failure;
 	if (report->kept)
 		lookup_tell_kept(l, report->fwd_status);
 	object_follow(r, head);

@@ -22,6 +22,7 @@
 #include "proxy/http/conditional.h"
 #include "proxy/http/request.h"
 #include "proxy/http/target.h"
+#include "proxy/object/feed_state.h"
 #include "proxy/origin/fetch.h"
 
 enum { LOOKUP_LINES_MAX = 512 };
@@ -85,6 +86,10 @@ struct lookup {
 	unsigned others;
 	unsigned leaves;               /* cache_in_flight_ends() when the stores were asked */
 	bool late;                     /* slow-after is over, and the origin has not begun to answer */
+	bool asks;                     /* a fetch was begun for this request */
+	bool paused;                   /* the origin was not asked because of a pause */
+	/* for which a kept feed answers; NONE: for a status, or because the origin is slow */
+	enum failure_kind why;
 	struct purge_wait *purging;    /* a PURGE that the stores have not done yet; NULL: none */
 	struct cache_status status;
 	struct entry *found;           /* by FIND, for the step after it; NULL: nothing */
@@ -147,6 +152,17 @@ enum answer_outcome lookup_answer(const struct lookup *);
 /* When the response has to be fetched again, in seconds since the epoch. report: of the object that answered. 0: not
  * known, since nothing is stored. */
 int64_t lookup_next_fetch(const struct lookup *, const struct object_report *report);
+/* What the answer tells of the feed's origin. report: of the object that answered. */
+struct lookup_end {
+	int status;                    /* of the answer */
+	uint64_t asked_us;             /* when the request came */
+	bool cut;
+	enum failure_kind why;         /* how the fetch failed behind the head */
+};
+void lookup_account(const struct lookup *, const struct object_report *report, const struct lookup_end *,
+    struct feed_state *);
+/* Why a kept feed answered: failure_cause(), or "slow". NULL: none did. */
+const char *lookup_kept_cause(const struct lookup *, char room[FAILURE_CAUSE_MAX]);
 void lookup_free(struct lookup *);
 void lookup_memory_free(struct lookup_memory *);
 

@@ -45,6 +45,8 @@ static enum lookup_step lookup_pause(struct lookup *l, const struct failure *f)
 	struct entry_clock clock;
 
 	stats_add(loop_stats(l->ctx->loop), STAT_BACKOFF_REFUSALS, 1);
+	l->paused = true;
+	l->why = f->before;
 	if (lookup_has_kept(l)) {
 		stats_add(loop_stats(l->ctx->loop), STAT_PAUSE_KEPT, 1);
 		return lookup_kept(l, f->received_status);
@@ -168,6 +170,7 @@ enum lookup_step lookup_step_fill(struct lookup *l)
 	    &collapsed);
 	l->source = collapsed ? SOURCE_COLLAPSED : SOURCE_FILL;
 	l->status.collapsed = collapsed;
+	l->asks |= !collapsed;
 	lookup_watch(l);
 	return LOOKUP_DELIVER;
 }
@@ -195,6 +198,7 @@ void lookup_refresh(struct lookup *l, struct entry *e)
 		if (!sent.failed)
 			o = lookup_fetch(l, &anybody, (struct slice){ sent.bytes, sent.len }, open, e, false,
 			    &collapsed);
+		l->asks |= o && !collapsed;
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_REFRESHES, o && !collapsed);
 		text_free(&sent);
 		http_msg_free(&m);

@@ -75,12 +75,79 @@ int64_t lookup_next_fetch(const struct lookup *l, const struct object_report *re
 	return 0;
 }
 
+/* Whether the origin got no request for this one, though it would have without the cache. */
+static bool lookup_saves(const struct lookup *l)
+{
+	return !l->asks && (l->source == SOURCE_STORED || l->status.collapsed || l->paused);
+}
+
+const char *lookup_kept_cause(const struct lookup *l, char room[FAILURE_CAUSE_MAX])
+{
+	const char *cause = failure_cause(l->status.fwd_status, l->why, room);
+
+	return !l->status.kept ? NULL : cause ? cause : "slow";
+}
+
+/* When the origin gave or confirmed the feed that answered; 0: no feed did, or not what the origin has by now. */
+static int64_t lookup_good(const struct lookup *l, const struct object_report *r)
+{
+	if (!r->decided || !r->verdict.feed)
+		return 0;
+	return l->source == SOURCE_STORED || l->source == SOURCE_SUBSTITUTED ? l->freshness.response_time : r->came;
+}
+
+/* What the origin gives for this request, where that is a failure: *status or *why. What it refuses a client's own
+ * credentials is that client's. */
+static bool lookup_failed(const struct lookup *l, const struct object_report *r, int *status, enum failure_kind *why)
+{
+	*status = r->fwd_status;
+	*why = r->failure;
+	switch (l->source) {
+	case SOURCE_FILL:
+	case SOURCE_COLLAPSED:
+		return *why || (*status >= 400 && !(l->request->authorization && *status <= 403));
+	case SOURCE_SUBSTITUTED:
+		*status = l->status.fwd_status;
+		*why = l->why;
+		return *why || *status >= 400;
+	case SOURCE_STORED:
+	case SOURCE_PAST:
+		break;
+	}
+	return false;
+}
+
+void lookup_account(const struct lookup *l, const struct object_report *r, const struct lookup_end *end,
+    struct feed_state *s)
+{
+	uint64_t now_us = loop_now_us(l->ctx->loop);
+	bool failed = lookup_failed(l, r, &s->failed_status, &s->failed_why) || end->why;
+
+	s->saved = lookup_saves(l);
+	s->good = end->status < 400 && !end->cut ? lookup_good(l, r) : 0;
+	if (l->status.kept) {
+		s->kept_us = s->kept_last_us = now_us;
+		s->kept_since = s->kept_last = lookup_now(l);
+		s->kept_asked_us = end->asked_us;
+		s->kept_until = freshness_kept_until(&l->freshness);
+	} else if (lookup_outcome(l) != STAT_CACHE_STALE && !end->cut && (s->good || l->paused || failed))
+		s->unkept_us = now_us;
+	if (!failed)
+		return;
+	s->failed_us = now_us;
+	s->failed_at = lookup_now(l);
+	if (end->why)
+		s->failed_why = end->why;
+}
+
 void lookup_count(const struct lookup *l)
 {
 	enum stats_counter outcome = lookup_outcome(l);
 
 	if (l->status.kept)
 		stats_add(loop_stats(l->ctx->loop), STAT_CACHE_KEPT, 1);
+	if (lookup_saves(l))
+		stats_add(loop_stats(l->ctx->loop), STAT_ORIGIN_SAVED, 1);
 	if (outcome != STAT_COUNT)
 		stats_add(loop_stats(l->ctx->loop), outcome, 1);
 	if (l->target.mode == TARGET_ROUTE)

@@ -161,6 +161,7 @@ size_t access_log_json(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_en
 	json_add_number(&t, "bytes_out", e->sent_bytes);
 	json_add_number(&t, "body_bytes", e->body_bytes);
 	json_add_cache(&t, e->cache);
+	json_add_word(&t, "kept", e->kept);
 	json_add_decision(&t, e->report);
 	json_add_origin(&t, e);
 	json_add_time(&t, "first_byte_ms", e->first_byte_us);

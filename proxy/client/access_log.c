@@ -116,6 +116,8 @@ size_t access_log_text(char buf[ACCESS_LOG_LINE_MAX], const struct access_log_en
 	add_or_dash(&t, " reason=", access_log_reason(v));
 	add_number(&t, " repairs=", r ? r->repairs : 0);
 	add_number(&t, " malformed=", r ? r->malformed : 0);
+	if (e->kept)
+		add_or_dash(&t, " kept=", e->kept);
 	if (e->tunnel)
 		add_number(&t, " received=", e->received_bytes);
 	add_milliseconds(&t, e->duration_us);

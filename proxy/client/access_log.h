@@ -23,6 +23,7 @@ struct access_log_entry {
 	bool tunnel;
 	uint64_t received_bytes;           /* from the client; in the format text of a tunnel alone */
 	const struct object_report *report;    /* NULL: no response object */
+	const char *kept;                  /* why a kept feed answered; NULL: none did */
 	uint64_t duration_us;
 	const char *end;                   /* "done", "cut" or "dropped"; for a tunnel also "idle" */
 	struct log_id id;

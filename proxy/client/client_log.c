@@ -68,6 +68,7 @@ void client_log_line(struct client *c, const char *end)
 	struct object_report report;
 	char url[ACCESS_TARGET_MAX + DESTINATION_AUTHORITY_MAX + sizeof "https://"];
 	struct text room = text_on(url, sizeof url);
+	char cause[FAILURE_CAUSE_MAX];
 	struct access_log_entry e = {
 		.when = loop_log_time(client_loop(c)), .client = x->who.told ? requester_text(&x->who,
 		    who) : conn_peer(c->conn),
@@ -76,6 +77,7 @@ void client_log_line(struct client *c, const char *end)
 		.body_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_ORIGIN) : x->sender.body_bytes,
 		.tunnel = c->tunnel, .received_bytes = c->tunnel ? tunnel_bytes(c->tunnel, TUNNEL_CLIENT) : 0,
 		.report = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL,
+		.kept = x->lookup.ctx ? lookup_kept_cause(&x->lookup, cause) : NULL,
 		.duration_us = loop_now_us(client_loop(c)) - x->start_us, .end = end, .id = x->id,
 		.route = x->lookup.ctx ? x->lookup.target.route->name : NULL,
 	};

@@ -16,12 +16,21 @@ enum answer_way client_way(const struct client *c)
 	return ways[l->target.mode];
 }
 
+/* How the fetch of an answer failed after its head was out; NONE: it did not. */
+static enum failure_kind client_cut_why(const struct client *c, bool cut)
+{
+	const struct object *o = c->reader.object;
+
+	return cut && object_phase(o) == OBJECT_FAILED ? object_failure(o)->error : FAILURE_NONE;
+}
+
 /* Notes the answer in the list of feeds. An error is listed for every URL of a route or the gateway, which are there
  * for feeds; of the forward proxy, through which anything may be asked for, only where the URL was a feed before. */
-static void client_note_feed(struct client *c, const struct object_report *r, int64_t next_fetch, bool cut)
+static void client_note_feed(struct client *c, const struct object_report *all, int64_t next_fetch, bool cut)
 {
 	struct exchange *x = c->x;
 	const struct lookup *l = &x->lookup;
+	const struct object_report *r = all && all->decided ? all : NULL;
 	char room[FEEDS_SEEN_URL_MAX];
 	struct text url = text_on(room, sizeof room);
 	struct feed_answer a = { .now = loop_wall_ms(client_loop(c)) / 1000,
@@ -29,6 +38,7 @@ static void client_note_feed(struct client *c, const struct object_report *r, in
 		.hit = l->status.hit || l->status.kept,
 		.failed = cut || x->status >= 500,
 		.has_ttl = next_fetch && !cut,
+		.asked_us = x->start_us,
 		.bytes = x->sender.body_bytes };
 
 	a.ttl = next_fetch - a.now;
@@ -38,6 +48,9 @@ static void client_note_feed(struct client *c, const struct object_report *r, in
 		a.repairs = r->repairs;
 		a.malformed = r->malformed;
 	}
+	if (all)
+		lookup_account(l, all,
+		    &(struct lookup_end){ x->status, x->start_us, cut, client_cut_why(c, cut) }, &a.state);
 	if (l->url_len) {
 		url.bytes = l->memory->key.bytes;
 		url.len = l->url_len;
@@ -53,20 +66,19 @@ void client_measure(struct client *c, bool cut)
 	struct exchange *x = c->x;
 	struct stats *s = loop_stats(client_loop(c));
 	struct object_report report;
-	const struct object_report *r = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
-	int64_t next_fetch = r ? lookup_next_fetch(&x->lookup, r) : 0;
+	const struct object_report *all = c->reader.object ? object_snapshot(c->reader.object, &report) : NULL;
+	const struct object_report *r = all && all->decided ? all : NULL;
+	int64_t next_fetch = all ? lookup_next_fetch(&x->lookup, all) : 0;
 
 	enum answer_outcome outcome = x->lookup.ctx ? lookup_answer(&x->lookup) : ANSWER_NONE;
 
 	answers_add(&s->answers, client_way(c), outcome, x->status);
-	if (r && !r->decided)
-		r = NULL;
 	if (r)
 		answers_add_verdict(&s->answers, &r->verdict);
 	if (c->tunnel || !x->first_us)
 		return;
 	if (x->lookup.ctx && x->lookup.target.to.path)
-		client_note_feed(c, r, next_fetch, cut);
+		client_note_feed(c, all, next_fetch, cut);
 	stats_observe(s, HISTOGRAM_FIRST_BYTE, outcome, x->first_us - x->start_us);
 	stats_observe(s, HISTOGRAM_RESPONSE_SIZE, outcome, x->sender.body_bytes);
 	stats_observe(s, HISTOGRAM_REQUEST_DURATION, outcome, x->sent_us - x->start_us);

@@ -415,7 +415,12 @@ bool freshness_if_error(const struct freshness *f, const struct cache_control *c
 	return ttl > 0 || -ttl < allowed;
 }
 
+int64_t freshness_kept_until(const struct freshness *f)
+{
+	return freshness_end(f) + f->keep_s;
+}
+
 bool freshness_keeps(const struct freshness *f, int64_t now)
 {
-	return !is_from_the_future(f, now) && now < freshness_end(f) + f->keep_s && f->keep_s;
+	return !is_from_the_future(f, now) && now < freshness_kept_until(f) && f->keep_s;
 }

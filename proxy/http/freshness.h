@@ -132,6 +132,8 @@ bool freshness_error_status(int status);
 /* Whether the response, if it is a feed, answers any request while its origin fails: until keep_s after the end of its
  * lifetime, or after it came or was confirmed, whichever is later. */
 bool freshness_keeps(const struct freshness *, int64_t now);
+/* When that ends. */
+int64_t freshness_kept_until(const struct freshness *);
 /* Whether a status is such a failure: the origin does not give the feed now, and may give it later. */
 bool freshness_failure_status(int status);
 

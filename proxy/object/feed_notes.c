@@ -57,6 +57,7 @@ static void note_put(struct feed_notes *n, struct feed_note *note)
 	note->known |= s->listed;
 	s->requests = s->hits = s->errors = s->bytes = 0;
 	s->listed = s->has_expires = s->decided = false;
+	s->state = (struct feed_state){ 0 };
 }
 
 static void note_add(struct feed_sum *s, const struct feed_answer *a)
@@ -68,10 +69,12 @@ static void note_add(struct feed_sum *s, const struct feed_answer *a)
 	s->errors += a->failed;
 	s->bytes += a->bytes;
 	s->status = a->status;
+	feed_state_add(&s->state, &a->state);
 	s->listed |= a->listed;
 	if (a->has_ttl) {
 		s->has_expires = true;
 		s->expires = a->now + a->ttl;
+		s->expires_asked_us = a->asked_us;
 	}
 	if (!a->verdict)
 		return;

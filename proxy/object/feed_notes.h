@@ -13,6 +13,7 @@
 
 #include "core/policy/policy.h"
 #include "proxy/base/slice.h"
+#include "proxy/object/feed_state.h"
 
 struct feed_notes;
 
@@ -25,9 +26,11 @@ struct feed_answer {
 	bool listed; /* the feed is to be listed even if no answer was a feed */
 	bool has_ttl;
 	int64_t ttl;                   /* seconds that the response stays fresh; negative: stale for so long */
+	uint64_t asked_us;             /* when the request came, by the monotonic clock */
 	uint64_t bytes;                /* of the body, as sent */
 	const struct verdict *verdict; /* NULL: none was made, and what was known stays */
 	uint64_t repairs, malformed;
+	struct feed_state state; /* of the origin, as far as this answer tells */
 };
 
 /* What several answers say of one feed. */
@@ -37,10 +40,12 @@ struct feed_sum {
 	bool listed;           /* the feed is to be listed: an answer was a feed, or asked for it */
 	bool has_expires;      /* of the latest answer that said so */
 	int64_t expires;       /* likewise */
+	uint64_t expires_asked_us; /* when the request of that answer came */
 	int status;            /* of the latest answer */
 	struct verdict verdict; /* of the latest answer that had one */
 	bool decided;          /* there was one */
 	uint64_t repairs, malformed; /* of the answer with that verdict */
+	struct feed_state state;
 };
 
 /* Puts a sum into the list that it was given with. */

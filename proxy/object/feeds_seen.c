@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "proxy/base/hash.h"
+#include "proxy/base/stats.h"
 
 enum { SEEN_SHARDS = 16 };
 
@@ -33,6 +34,7 @@ struct seen_shard {
 
 struct feeds_seen {
 	_Atomic uint64_t ids; /* given out so far */
+	_Atomic uint64_t outdated_us; /* when anything was outdated last; for a feed that joins the list later */
 	size_t max, n_chains; /* of a shard; n_chains is a power of two */
 	struct seen_shard shards[SEEN_SHARDS];
 	size_t n_notes;
@@ -120,6 +122,7 @@ static struct seen *seen_add(struct feeds_seen *f, struct seen_shard *s, struct 
 	e->url_len = url.len;
 	e->hash = hash;
 	e->feed.id = atomic_fetch_add(&f->ids, 1) + 1;
+	e->feed.outdated_us = atomic_load(&f->outdated_us);
 	if (s->n == f->max)
 		seen_remove(s, TAILQ_LAST(&s->ages, seen_ages));
 	LIST_INSERT_HEAD(seen_chain_of(f, s, hash), e, chain);
@@ -153,11 +156,12 @@ static void seen_take(struct feed_seen *feed, const struct feed_sum *from)
 	feed->hits += from->hits;
 	feed->errors += from->errors;
 	feed->bytes += from->bytes;
+	feed_state_add(&feed->state, &from->state);
 	if (!latest)
 		return;
 	feed->last = from->last;
 	feed->status = from->status;
-	if (from->has_expires)
+	if (from->has_expires && from->expires_asked_us >= feed->outdated_us)
 		feed->expires = from->expires;
 	if (from->decided)
 		seen_take_verdict(feed, from);
@@ -186,6 +190,49 @@ void feeds_seen_note(struct feeds_seen *f, size_t worker, const void *hint, stru
 {
 	if (url.len < FEEDS_SEEN_URL_MAX)
 		feed_notes_add(f->notes[worker], hint, url, a);
+}
+
+static void seen_outdate(struct feed_seen *feed, uint64_t now_us)
+{
+	feed->outdated_us = now_us;
+	feed->expires = 0;
+}
+
+static void seen_outdate_prefix(struct feeds_seen *f, struct slice url, uint64_t now_us)
+{
+	for (size_t i = 0; i < SEEN_SHARDS; i++) {
+		struct seen_shard *s = &f->shards[i];
+		struct seen *e;
+
+		pthread_mutex_lock(&s->lock);
+		TAILQ_FOREACH(e, &s->ages, age)
+		if (e->url_len >= url.len && memcmp(e->feed.url, url.at, url.len) == 0)
+			seen_outdate(&e->feed, now_us);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
+static void seen_outdate_one(struct feeds_seen *f, struct slice url, uint64_t now_us)
+{
+	uint64_t hash = hash_keyed(url.at, url.len);
+	struct seen_shard *s = &f->shards[hash % SEEN_SHARDS];
+	struct seen *e;
+
+	pthread_mutex_lock(&s->lock);
+	if ((e = seen_find(f, s, url, hash)))
+		seen_outdate(&e->feed, now_us);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void feeds_seen_outdate(struct feeds_seen *f, struct slice url, bool prefix, uint64_t now_us)
+{
+	atomic_store(&f->outdated_us, now_us);
+	(prefix ? seen_outdate_prefix : seen_outdate_one)(f, url, now_us);
+}
+
+bool feed_is_kept(const struct feed_seen *s, int64_t now)
+{
+	return s->state.kept_us && s->state.kept_asked_us >= s->outdated_us && now < s->state.kept_until;
 }
 
 static void seen_collect(struct feeds_seen *f)
@@ -287,4 +334,28 @@ size_t feeds_seen_first(struct feeds_seen *f, const struct feeds_query *q, struc
 		seen_reverse(list, n);
 	count->first = q->backwards ? side - n : count->total - side;
 	return n;
+}
+
+void feeds_seen_stats(struct feeds_seen *f, int64_t now, struct stats_gauges *to)
+{
+	uint64_t kept = 0;
+	int64_t first = now;
+
+	if (!f)
+		return;
+	seen_collect(f);
+	for (size_t i = 0; i < SEEN_SHARDS; i++) {
+		struct seen *e;
+
+		pthread_mutex_lock(&f->shards[i].lock);
+		TAILQ_FOREACH(e, &f->shards[i].ages, age)
+		if (feed_is_kept(&e->feed, now)) {
+			kept++;
+			if (e->feed.state.kept_since < first)
+				first = e->feed.state.kept_since;
+		}
+		pthread_mutex_unlock(&f->shards[i].lock);
+	}
+	stats_tell(to, GAUGE_FEEDS_KEPT, kept);
+	stats_tell(to, GAUGE_FEEDS_KEPT_LONGEST, (uint64_t)(now - first));
 }

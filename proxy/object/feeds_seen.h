@@ -21,9 +21,11 @@ struct feed_seen {
 	uint64_t id;         /* counted from 1; names it as long as it is listed */
 	int64_t first, last; /* seconds since the epoch */
 	int64_t expires;     /* when it must be fetched again; 0: not known */
+	uint64_t outdated_us; /* feeds_seen_outdate(); what was asked for before that tells nothing of what is stored */
 	uint64_t requests, hits, errors, bytes;
 	uint64_t repairs, malformed;    /* of the latest answer */
 	int status;                     /* likewise */
+	struct feed_state state;
 	char rule[FEEDS_SEEN_RULE_MAX]; /* as in X-Encoding-Rule; "": none yet */
 	const char *charset, *was;      /* as verdict's named and was; NULL: none */
 	const char *reason;             /* why it was left as it is, or is an error of its policy; NULL: neither */
@@ -38,7 +40,14 @@ void feeds_seen_free(struct feeds_seen **);
  * not fit are left out. */
 void feeds_seen_note(struct feeds_seen *, size_t worker, const void *hint, struct slice url,
     const struct feed_answer *);
+/* What is stored of the URL, or of all URLs that begin so, is gone, or is another's since now_us: until the next answer
+ * it is not known when they must be fetched again, nor whether they are kept. By any thread. */
+void feeds_seen_outdate(struct feeds_seen *, struct slice url, bool prefix, uint64_t now_us);
+/* Whether a kept feed answers in the place of the origin, as far as answers told. now: seconds since the epoch. */
+bool feed_is_kept(const struct feed_seen *, int64_t now);
 size_t feeds_seen_count(struct feeds_seen *);
+struct stats_gauges;
+void feeds_seen_stats(struct feeds_seen *, int64_t now, struct stats_gauges *);
 /* Which feeds are asked for, and in which order. */
 struct feeds_query {
 	bool (*want)(const struct feeds_query *, const struct feed_seen *);

@@ -60,6 +60,8 @@ struct object_report {
 	bool normalised, decoded;      /* what was done to the body (response_head.h) */
 	bool foreign;                  /* a redirect led to another origin, or the client chose it (response_head.h) */
 	int fwd_status;                /* the origin's status; 0: none came */
+	enum failure_kind failure;     /* how the fetch failed, though something else may answer; NONE: it did not */
+	int64_t came;                  /* when the origin's head came, seconds since the epoch; 0: none did */
 	bool kept;                     /* the kept feed substitutes, because the origin failed */
 	uint64_t asked_ms;             /* when its fetch began, by the monotonic clock; set before others learn of it */
 	const char *detail;            /* why it is not stored, as a token; NULL: not told */

@@ -20,6 +20,7 @@
 #include "proxy/base/stats.h"
 #include "proxy/cache/cache.h"
 #include "proxy/net/access_sink.h"
+#include "proxy/object/feeds_seen.h"
 #include "proxy/origin/backoff.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/preflight.h"
@@ -87,6 +88,7 @@ static void server_print_stats(struct server *s)
 	settings_print_counts(s->settings, stderr);
 	cache_stats(s->cache, &gauges);
 	backoff_stats(s->backoff, server_now_ms(), &gauges);
+	feeds_seen_stats(s->feeds, server_wall_ms() / 1000, &gauges);
 	reload_report_stats(s->report, &gauges);
 	stats_tell_longest_turn(&gauges, s->stats, s->n_workers);
 	stats_print(stderr, s->stats, s->n_workers + (s->admin != NULL), &gauges);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proxy/base/slice.h"
 #include "proxy/sandbox/sandbox.h"
 #include "proxy/server/notify.h"
 #include "proxy/server/sockets.h"
@@ -60,6 +61,8 @@ struct server {
 };
 
 uint64_t server_now_ms(void);          /* monotonic */
+/* As feeds_seen_outdate(), from now on, if there is a list of feeds. */
+void server_outdate_feeds(struct server *, struct slice url, bool prefix);
 int64_t server_wall_ms(void);          /* since the epoch */
 
 /* Opens all that the settings ask for and starts the threads; the former process has let go then. -1: logged, and

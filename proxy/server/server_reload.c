@@ -120,8 +120,10 @@ static void reload_publish_due(struct server *s)
 	struct reload_report *due = s->due;
 
 	s->due = NULL;
-	if (due)
-		reload_publish(s, due);
+	if (!due)
+		return;
+	server_outdate_feeds(s, (struct slice){ "", 0 }, true);      /* what is stored may be another route's now */
+	reload_publish(s, due);
 }
 
 static void reload_try(struct server *s, struct reload_report *report)

@@ -32,6 +32,21 @@ uint64_t server_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+void server_outdate_feeds(struct server *s, struct slice url, bool prefix)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (s->feeds)
+		feeds_seen_outdate(s->feeds, url, prefix,
+		    (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+}
+
+static void server_on_purged(void *arg, enum store_purge what, const char *url, size_t len)
+{
+	server_outdate_feeds(arg, (struct slice){ url, what == PURGE_ALL ? 0 : len }, what != PURGE_URL);
+}
+
 int64_t server_wall_ms(void)
 {
 	struct timespec now;
@@ -219,6 +234,7 @@ int server_start(struct server *s)
 	if (sockets_have(&s->sockets, SOCKET_ADMIN_LISTEN) &&
 	    !(s->feeds = feeds_seen_new((size_t)s->first->conf->admin_feeds, s->n_workers)))
 		return -1;
+	cache_listen(s->cache, server_on_purged, s);
 	for (size_t i = 0; i < s->n_workers; i++)
 		if (server_make_worker(s, i))
 			return -1;

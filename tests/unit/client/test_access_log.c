@@ -166,6 +166,8 @@ static void tunnel_line(void)
 	log_write_time(when, 1795230245006);
 	n = access_log_text(buf, &e);
 	UNIT_ROW(n == sizeof(want) - 1 && memcmp(buf, want, n) == 0, "%.*s", (int)n, buf);
+	e.kept = "no_feed";
+	CU_ASSERT_PTR_NOT_NULL(strstr((buf[access_log_text(buf, &e)] = '\0', buf), " malformed=0 kept=no_feed received=34 "));
 }
 
 static struct access_log_entry whole_entry(const struct object_report *r, const struct fetch_record *record, const struct cache_status *cache)
@@ -183,14 +185,14 @@ static void as_json(void)
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c17.3\",\"traceparent\":\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\","
 		"\"client\":\"2001:db8::1\",\"client_port\":46192,\"method\":\"GET\",\"url\":\"/f?token=***&b=\\\"\",\"http\":\"1.1\",\"way\":\"route\","
 		"\"route\":\"news\",\"user_agent\":\"a \\\"b\\\"\\ufffd\xc3\xa9\\u000a\",\"status\":200,\"bytes_in\":34,\"bytes_out\":56,\"body_bytes\":12,"
-		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"rule\":\"auto:2.1/decl\","
+		"\"cache\":\"stale\",\"fwd_status\":304,\"ttl\":-7,\"stored\":true,\"collapsed\":true,\"cache_detail\":\"word\",\"kept\":\"304\",\"rule\":\"auto:2.1/decl\","
 		"\"charset\":\"utf-8\",\"was\":\"us-ascii\",\"reason\":null,\"repairs\":3,\"malformed\":4,\"origin_host\":\"feeds.test\",\"origin\":\"127.0.0.1:80\",\"retries\":2,"
 		"\"queue_ms\":0.000,\"dns_ms\":1.234,\"connect_ms\":12.000,\"tls_ms\":null,\"origin_ms\":0.009,\"failure\":\"connection_refused\","
 		"\"first_byte_ms\":1.001,\"total_ms\":1.002,\"end\":\"done\"}\n";
 	static const char empty[] =
 		"{\"time\":\"2026-11-21T03:04:05.006Z\",\"id\":\"c1.1\",\"traceparent\":null,\"client\":\"unknown\",\"client_port\":null,\"method\":null,\"url\":null,"
 		"\"http\":null,\"way\":\"none\",\"route\":null,\"user_agent\":null,\"status\":0,\"bytes_in\":0,\"bytes_out\":0,\"body_bytes\":0,\"cache\":null,"
-		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"rule\":null,\"charset\":null,\"was\":null,"
+		"\"fwd_status\":null,\"ttl\":null,\"stored\":false,\"collapsed\":false,\"cache_detail\":null,\"kept\":null,\"rule\":null,\"charset\":null,\"was\":null,"
 		"\"reason\":null,\"repairs\":0,\"malformed\":0,\"origin_host\":null,\"origin\":null,\"retries\":0,\"queue_ms\":null,\"dns_ms\":null,\"connect_ms\":null,"
 		"\"tls_ms\":null,\"origin_ms\":null,\"failure\":null,\"first_byte_ms\":null,\"total_ms\":0.000,\"end\":\"dropped\"}\n";
 	const struct fetch_record record = { .retries = 2, .failure = FAILURE_CONNECTION_REFUSED, .address = "127.0.0.1:80", .us = { 0, 1234, 12000, -1, 9 } };
@@ -200,8 +202,10 @@ static void as_json(void)
 	const struct access_log_entry none = { .when = "2026-11-21T03:04:05.006Z", .client = "unknown", .end = "dropped", .id = { 1, 1 }, .way = "none",
 		.first_byte_us = -1 };
 	char buf[ACCESS_LOG_LINE_MAX];
-	size_t n = access_log_json(buf, &e);
+	size_t n;
 
+	e.kept = "304";
+	n = access_log_json(buf, &e);
 	UNIT_ROW(n == sizeof full - 1 && !memcmp(buf, full, n), "%.*s", (int)n, buf);
 	n = access_log_json(buf, &none);
 	UNIT_ROW(n == sizeof empty - 1 && !memcmp(buf, empty, n), "%.*s", (int)n, buf);

@@ -122,6 +122,49 @@ static void bounded(void)
 	feeds_seen_free(&f);
 }
 
+/* What a purge or a reload ends is not told any more, whatever is noted of requests that came before it. */
+static void outdated(void)
+{
+	static const struct { const char *rule, *url; bool prefix; bool ends; } cases[] = {
+		{ "the URL", "http://a/f", false, true },
+		{ "another URL", "http://a/", false, false },
+		{ "a longer one", "http://a/f2", false, false },
+		{ "a prefix", "http://a/", true, true },
+		{ "another prefix", "http://a/g", true, false },
+		{ "all", "", true, true },
+	};
+	const struct feeds_query q = { .want = all, .compare = by_requests, .max = 1 };
+	const struct feed_answer kept = { .now = 10, .status = 200, .has_ttl = true, .ttl = 60, .verdict = &feed, .asked_us = 5,
+		.state = { .kept_us = 6, .kept_since = 10, .kept_last_us = 6, .kept_last = 10, .kept_asked_us = 5, .kept_until = 1000 } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (size_t noted = 0; noted < 3; noted++) {
+			/* noted: before; before and collected later; behind it, of a request that came before */
+			struct feeds_seen *f = feeds_seen_new(MAX, 1);
+			struct feed_answer later = kept;
+			struct feeds_count n;
+			struct feed_seen *s;
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+			note(f, "http://a/f", &kept);
+			if (noted == 1)
+				note(f, "http://a/f", &kept);
+			feeds_seen_outdate(f, (struct slice){ cases[i].url, strlen(cases[i].url) }, cases[i].prefix, 8);
+			if (noted == 2)
+				note(f, "http://a/f", &kept);
+			CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &n), 1);
+			UNIT_ROW(feed_is_kept(s, 20) == !cases[i].ends && !s->expires == cases[i].ends, "%s", cases[i].rule);
+			UNIT_ROW(!feed_is_kept(s, 1000), "%s: its time is over", cases[i].rule);
+			free(s);
+			later.asked_us = later.state.kept_asked_us = 9;
+			note(f, "http://a/f", &later);
+			CU_ASSERT_EQUAL_FATAL(feeds_seen_first(f, &q, &s, &n), 1);
+			UNIT_ROW(feed_is_kept(s, 20) && s->state.kept_since == 10 && s->expires == 70, "%s: the next answer tells it anew", cases[i].rule);
+			free(s);
+			feeds_seen_free(&f);
+		}
+}
+
 /* An error of a feed that another worker has listed in the same second counts, in whatever order their notes are put. */
 static void errors_of_workers(void)
 {
@@ -291,5 +334,5 @@ static void shared(void)
 	crowd_upon(ROOMY, true);
 }
 
-UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "errors of workers", errors_of_workers }, { "shared", shared },
+UNIT_SUITE(feeds_seen, { "noted", noted }, { "bounded", bounded }, { "of workers", of_workers }, { "errors of workers", errors_of_workers }, { "shared", shared }, { "outdated", outdated },
     { "paged", paged })

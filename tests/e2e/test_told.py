@@ -1,0 +1,183 @@
+"""What is told of origins that fail: /api/feeds, the pages, metrics, the access log."""
+import json
+import time
+
+import pytest
+
+from pages import FRESH, Site, page
+from schema import faults, load
+from test_admin import KOI8, Admin, listed
+from wire import TIMEOUT, message
+
+OLD = "Cache-Control: max-age=0"
+ENTRY = load("access-log.schema.json")
+
+
+def feed(*fields):
+    return page(*fields, body=KOI8, kind="text/xml")
+
+
+def failing(status):
+    return message(f"{status} X", body=b"no")
+
+
+def closing(data):
+    return lambda _: (data, "close")
+
+
+class Told:
+    """A utfeed with an admin listener and the feed /f, whose origin fails when the test says so."""
+
+    def __init__(self, start, origin, *options, workers="2", route=""):
+        self.origin, self.site = origin, Site(origin)
+        self.site["/f"] = feed(OLD)
+        self.proxy = start(None, "--cache", "on", "--admin-listen", "127.0.0.1:0", "--workers", workers, "--route", f"/={origin.url} {route}", *options)
+        self.admin, self.asked = Admin(self.proxy), 0
+
+    def get(self, *fields, path="/f"):
+        got = self.proxy.get(path, *fields)
+        self.asked += 1
+        self.noted()
+        return got
+
+    def noted(self):
+        """An answer is out before it is noted."""
+        self.admin.metrics_after(self.asked)
+
+    def feed(self, path="/f"):
+        [one] = [each for each in listed(self.admin)["feeds"] if each["url"] == self.origin.url + path]
+        return one
+
+    def state(self):
+        one = self.feed()
+        return one["good"] is not None, one["kept_since"] is not None, one["last_error"], one["saved"]
+
+
+@pytest.fixture
+def told(start, origin):
+    return lambda *options, **how: Told(start, origin, *options, **how)
+
+
+# How the origin fails behind a good answer, and the word for it
+FAILURES = {
+    "a status": (failing(503), "503"),
+    "404": (failing(404), "404"),
+    "a page": (page(body=b"<!DOCTYPE html><html></html>", kind="text/html"), "no_feed"),
+    "no head": (closing(b""), "connection_terminated"),
+    "another protocol": (closing(b"220 ready\r\n\r\n"), "http_protocol_error"),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_kept_feed_is_told(told, case):
+    answer, word = FAILURES[case]
+    t = told("--pause", "off")
+    now = int(time.time())
+    t.get()
+    one = t.feed()
+    assert now <= one["good"] <= time.time() and (one["kept_since"], one["last_error"], one["last_error_at"], one["saved"]) == (None, None, None, 0)
+    t.site["/f"] = answer
+    assert t.get().all("Cache-Status")[-1].endswith("detail=kept")
+    kept = t.feed()
+    assert kept["good"] == one["good"] and now <= kept["kept_since"] == kept["last_error_at"] <= time.time() and kept["last_error"] == word
+    t.get()
+    assert t.feed()["kept_since"] == kept["kept_since"]
+    counters = t.proxy.counters()
+    assert counters["feeds_kept"] == t.admin.metrics()["utfeed_feeds_kept"] == 1 and counters["feeds_kept_longest_seconds"] < TIMEOUT
+    assert [each["url"] for each in listed(t.admin, "?kept=1")["feeds"]] == [one["url"]]
+    assert b"Kept since" in t.admin.ask(f"/feed?id={one['id']}").body and t.admin.ask("/feeds?kept=1").body.count(b"/feed?id=") == 1
+    t.site["/f"] = feed(FRESH)
+    t.get()
+    well = t.feed()
+    assert well["good"] >= one["good"] and well["kept_since"] is None and well["last_error"] == word and well["saved"] == 0
+    assert t.admin.metrics()["utfeed_feeds_kept"] == 0 == t.admin.metrics()["utfeed_feeds_kept_longest_seconds"] and not listed(t.admin, "?kept=1")["feeds"]
+
+
+def test_requests_saved(told):
+    """Hits and what a pause keeps from the origin; neither a miss nor a confirmation."""
+    t = told("--pause", "on")
+    t.site["/f"] = feed(FRESH, 'ETag: "1"')
+    for _ in range(3):
+        t.get()
+    assert t.feed()["saved"] == 2
+    t.site["/f"] = message("304 Not Modified", 'ETag: "1"', FRESH, length=False)
+    t.admin.post("/api/purge", f"url={t.origin.url}/f&what=url,+soft")
+    t.get()
+    assert t.feed()["saved"] == 2 and t.site.count("/f") == 2
+    t.admin.post("/api/purge", f"url={t.origin.url}/f&what=url,+soft")
+    t.site["/f"] = failing(503)
+    for _ in range(4):
+        t.get()
+    assert t.feed()["saved"] == 5 and t.site.count("/f") == 3
+    assert t.proxy.counters()["origin_requests_saved"] == 5
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+@pytest.mark.parametrize("case", FAILURES)
+def test_the_log_tells_it(told, case, kind):
+    answer, word = FAILURES[case]
+    t = told("--pause", "on", "--log-format", kind)
+    t.get()
+    t.site["/f"] = answer
+    t.get()
+    t.get()
+    good, kept, paused = [line.decode() for line in t.proxy.access_lines(3)]
+    if kind == "text":
+        assert " kept=" not in good and f" kept={word} " in kept and " kept=" in paused
+        return
+    told = [json.loads(line) for line in (good, kept, paused)]
+    assert not [fault for line in told for fault in faults(line, ENTRY)]
+    assert [line["kept"] for line in told[:2]] == [None, word] and told[2]["kept"]
+    assert told[1]["cache_detail"] == "kept"
+
+
+def test_an_error_without_a_kept_feed(told):
+    t = told("--keep-feed", "0s", "--pause", "off")
+    t.get()
+    t.site["/f"] = failing(502)
+    assert t.get().status == 502
+    assert t.state() == (True, False, "502", 0)
+
+
+def test_what_is_refused_to_a_client_is_no_error(told):
+    """401 to a request with credentials of its own says nothing of the feed."""
+    t = told("--pause", "off", route="authorization=on")
+    t.get()
+    t.site["/f"] = failing(500)
+    t.get()
+    t.site["/f"] = failing(401)
+    assert t.get("Authorization: Basic YTpi").status == 401
+    assert t.feed()["last_error"] == "500" and t.feed()["kept_since"]
+
+
+ENDINGS = {
+    "a purge": lambda t: t.admin.post("/api/purge", f"url={t.origin.url}/f"),
+    "a purge of a prefix": lambda t: t.admin.post("/api/purge", f"url={t.origin.url}/&what=prefix"),
+    "a purge of the host": lambda t: t.admin.post("/api/purge", f"url={t.origin.url}/&what=host"),
+    "a purge of all": lambda t: t.admin.post("/api/purge", "what=all"),
+    "PURGE": lambda t: t.proxy.get("/f", method="PURGE"),
+    "POST": lambda t: t.proxy.get("/f", "Content-Length: 0", method="POST"),
+    "a reload": lambda t: t.admin.post("/api/reload"),
+}
+
+
+@pytest.mark.parametrize("store", ["memory", "lmdb"])
+@pytest.mark.parametrize("case", ENDINGS)
+def test_what_has_ended_is_not_told(told, tmp_path, case, store):
+    """Neither that a feed is kept nor when it is fetched next; the next answer tells both anew."""
+    t = told("--pause", "off", *(("--cache-lmdb", str(tmp_path)) if store == "lmdb" else ()))
+    t.get()
+    t.site["/f"] = failing(503)
+    t.get()
+    t.site["/other"] = feed(FRESH)
+    t.get(path="/other")
+    assert t.feed()["kept_since"] and t.feed("/other")["expires"]
+    t.site["/f"] = message("200 OK")
+    ENDINGS[case](t)
+    other = t.feed("/other")["expires"]
+    assert t.feed()["kept_since"] is None and t.feed()["expires"] is None and t.admin.metrics()["utfeed_feeds_kept"] == 0
+    assert bool(other) == (case in ("a purge", "PURGE", "POST")) and t.feed()["good"]
+    t.site["/f"] = failing(503)
+    t.asked += case in ("PURGE", "POST")
+    t.get()
+    assert bool(t.feed()["kept_since"]) == (case == "a reload") and t.feed()["last_error"] == "503"
