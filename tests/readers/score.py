@@ -185,7 +185,7 @@ def grades(book):
     return found
 
 
-RUDE = (("User-Agent: one", "Cookie: me=1", "Referer: http://page.example/"), ("User-Agent: two", "Cache-Control: no-cache", "Pragma: no-cache"),
+RUDE = (("User-Agent: one", "Cookie: me=1", "Referer: http://page.example/"), ("User-Agent: two", "Accept: text/html"),
         ("User-Agent: three", "Origin: http://page.example", "X-Forwarded-For: 192.0.2.7"))
 
 

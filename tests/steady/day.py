@@ -165,6 +165,7 @@ class Tally:
             "origin bytes": origins.sent, "stale minutes": round(self.stale_s / 60), "readers' errors": sum(self.errors.values()),
             "lost reads": sum(self.lost.values()), "lost feeds": len(self.lost_feeds), "forbidden reads": sum(self.forbidden.values()),
             "items seen": len(late), "late, mean s": round(statistics.fmean(late), 1) if late else 0,
+            "late, 50 % s": sorted(late)[len(late) // 2] if late else 0,
             "late, 95 % s": sorted(late)[len(late) * 95 // 100] if late else 0,
             "waits over 1 s": len(self.waits), "longest wait s": round(max(self.waits, default=0)),
             "errors": dict(self.errors.most_common()), "lost by way": dict(self.lost.most_common()),

@@ -119,6 +119,9 @@ sub vcl_backend_fetch {{
 sub vcl_backend_response {{
   set beresp.grace = 24h; set beresp.keep = 24h; set beresp.do_stream = false;
   if (beresp.status == 301 || beresp.status == 308) {{
+    if (beresp.ttl <= 0s) {{
+      set beresp.ttl = 300s;
+    }}
     return (deliver);
   }}
   if (beresp.status != 200 && beresp.status != 304 || beresp.http.Content-Type !~ "xml" || beresp.http.Content-Length == "0") {{

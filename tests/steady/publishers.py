@@ -157,8 +157,10 @@ class Publisher:
             return self.failure(path, time)
         if path != self.path:
             return Fail(self.move, (f"Location: http://{self.host.authority}{self.path}", "Content-Type: text/html"), b"moved\n")
-        early, self.asked = time < self.asked + self.limit, time
-        return self.filled(WAYS["429, Retry-After"], path, time, self.limit) if early else self.feed(ask, time)
+        if time < self.asked + self.limit:
+            return self.filled(WAYS["429, Retry-After"], path, time, self.asked + self.limit - time)
+        self.asked = time
+        return self.feed(ask, time)
 
     def failure(self, path, time):
         what = WAYS[self.host.way]

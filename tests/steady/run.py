@@ -15,7 +15,7 @@ import day
 from preload import build
 
 SHOWN = ("reader requests", "origin requests", "origin requests while failing", "origin bytes", "stale minutes", "readers' errors", "lost reads",
-         "lost feeds", "forbidden reads", "items seen", "late, mean s", "late, 95 % s", "waits over 1 s", "longest wait s", "took, s")
+         "lost feeds", "forbidden reads", "items seen", "late, mean s", "late, 50 % s", "late, 95 % s", "waits over 1 s", "longest wait s", "took, s")
 
 
 def arguments():
