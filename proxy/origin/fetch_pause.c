@@ -16,7 +16,6 @@ static const enum fetch_pauses failure_pauses[FAILURE_COUNT] = {
 	[FAILURE_CONNECTION_REFUSED] = PAUSES_HOST,
 	[FAILURE_DNS_TIMEOUT] = PAUSES_URL,
 	[FAILURE_DNS_ERROR] = PAUSES_URL,
-	[FAILURE_IP_UNROUTABLE] = PAUSES_URL,
 	[FAILURE_CONNECTION_TERMINATED] = PAUSES_URL,
 	[FAILURE_CONNECTION_TIMEOUT] = PAUSES_URL,
 	[FAILURE_CONNECTION_READ_TIMEOUT] = PAUSES_URL,
@@ -172,6 +171,9 @@ void fetch_tell_failed(struct fetch *f)
 	enum fetch_pauses what = failure_pauses[why];
 
 	if (!fetch_tells(f) || f->judged)
+		return;
+	/* A reader that takes nothing holds up the body, and not the origin. */
+	if (f->phase == FETCH_BODY && f->paused && !f->yields)
 		return;
 	/* A parent proxy that cannot be reached is not the origin. */
 	if (f->parent && f->phase == FETCH_CONNECT && why != FAILURE_PARENT_REFUSED && what != PAUSES_MOVED &&

@@ -143,7 +143,7 @@ async def loop(peer, words):
 
 @answer
 async def pause(peer, _):
-    await peer.send(head("Retry-After: 3600", "Content-Length: 0", status="503 Later"))
+    await peer.send(head("Content-Length: 0", status="500 Later"))
 
 
 @answer

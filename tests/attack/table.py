@@ -131,7 +131,7 @@ def many():
     yield Attack("many variants", "one URL, 20,000 User-Agents", 400, 20, asks_often(50, "/varies/length/max-age=600/0", "User-Agent: reader/N"), OK,
                  32, 20_000, "visit", 60)
     yield Attack("many hosts", "5,000 names, a connection each", HOSTS, 50, named_hosts(HOSTS), OK, 32, 2000, "visit", 60, helper=helpers.hosts_file)
-    yield Attack("colliding URLs", "of 7 KB, told apart by the last bytes, each to be asked later", 100, 10, collides("/pause/", 50), {"503"}, 48,
+    yield Attack("colliding URLs", "of 7 KB, told apart by the last bytes; each is paused", 100, 10, collides("/pause/", 50), {"500"}, 48,
                  50_000, "visit", 60)
     yield Attack("colliding URLs, stored", "the same, each stored", 100, 10, collides(small, 50), OK, 48, 50_000, "visit", 60)
     yield Attack("many redirects", "each leads to another", 2000, 50, asks("/hop/0", way="gateway"), {"502"}, 32, 3000, "visit", 60)

@@ -170,6 +170,18 @@ def test_a_parent_proxy_that_cannot_be_reached_begins_none(gateway, dead_port):
         assert error_of(get("/f")) == "connection_refused"
 
 
+def test_a_reader_that_takes_nothing_begins_none(gateway, origin):
+    """It is the reader's fault that the body is not complete in time."""
+    get = gateway("--cache", "off", "--fetch-timeout", "500ms")
+    client = get.proxy.client(4096).ask(f"/{origin.url}/f")
+    origin.receive().send_soon(page(body=b"x" * (16 << 20)))
+    get.proxy.says("not complete within")
+    client.reset()
+    upstream, answer = held(origin, get, "/f")
+    upstream.answer(GOOD)
+    assert answer.join().status == 200
+
+
 # ---- for how long ----
 
 WAITS = {

@@ -56,6 +56,7 @@ allow = 127.0.0.0/8:*
 allow = localhost:*
 connect-allow = 127.0.0.1:*
 freshness-floor = 0
+pause = {pause}
 {store}
 
 [route /r/]
@@ -85,7 +86,8 @@ class Utfeed:
 
     def configure(self):
         """Written whole, as it may be read at any time."""
-        more = {"transit": self.chance.choice(("16k", "64k", "256k")), "connections": self.chance.choice((0, 0, 4))}
+        more = {"transit": self.chance.choice(("16k", "64k", "256k")), "connections": self.chance.choice((0, 0, 4)),
+                "pause": self.chance.choice(("on", "off", "off"))}
         with open(self.path + ".new", "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(folder=self.folder, port=self.port_of_origin, store=self.store, drain=DRAIN_SECONDS,
                                             **self.fixed, **more))
