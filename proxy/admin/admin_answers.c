@@ -109,6 +109,8 @@ static const struct admin_page admin_pages[] = {
 	{ "/", TELLS, OPERATORS, false, "what is going on, for people", admin_page_overview },
 	{ "/feeds", TELLS, OPERATORS, false, "the feeds that were asked for, for people", admin_page_feeds },
 	{ "/feed", TELLS, OPERATORS, false, "id=N: one of them", admin_page_feed },
+	{ "/paused", TELLS_AND_DOES, OPERATORS, false, "hosts and URLs that are not asked now, for people",
+	    admin_page_paused },
 	{ "/check", TELLS_AND_DOES, OPERATORS, true, "what the policies say of a feed, for people", admin_page_check },
 	{ "/api", TELLS, OPERATORS, false, "this list", answer_list },
 	{ "/favicon.ico", TELLS, PROBES, false, "the icon of the pages", answer_icon },

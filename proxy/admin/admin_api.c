@@ -114,20 +114,7 @@ void admin_api_purge(struct admin_exchange *x)
 	destination_free(&to);
 }
 
-static void admin_resume(struct admin_exchange *x, enum backoff_scope scope, struct slice url)
-{
-	struct json j = { x->out, false };
-
-	x->type = ADMIN_JSON;
-	json_open(&j, NULL);
-	json_number(&j, "resumed",
-	    backoff_resume(x->admin->parts.backoff, scope, url, loop_now_ms(x->admin->loop)));
-	json_close(&j);
-	putc('\n', x->out);
-}
-
-/* url=URL ends its pause and its host's, host=URL those of the whole host (scheme://name:port), all=1 all. */
-void admin_api_resume(struct admin_exchange *x)
+const char *admin_resume(struct admin_exchange *x, size_t *ended)
 {
 	static const struct { const char *name; enum backoff_scope scope; } scopes[] = { { "url", BACKOFF_URL },
 		{ "host", BACKOFF_HOST }, { "all", BACKOFF_ALL } };
@@ -140,18 +127,33 @@ void admin_api_resume(struct admin_exchange *x)
 	while (i < 3 && form_get(x->query, x->body, scopes[i].name, value, sizeof value) != FORM_FOUND)
 		i++;
 	if (i == 3 || (scopes[i].scope != BACKOFF_ALL &&
-	    destination_from_url(&to, (struct slice){ value, strlen(value) }, &why) != DESTINATION_OK)) {
+	    destination_from_url(&to, (struct slice){ value, strlen(value) }, &why) != DESTINATION_OK))
+		return why;
+	if (to.path)
+		destination_url(&url, &to);
+	*ended = url.failed ? 0 : backoff_resume(x->admin->parts.backoff, scopes[i].scope,
+	    (struct slice){ url.bytes, url.len }, loop_now_ms(x->admin->loop));
+	why = url.failed ? "utfeed ran out of memory." : NULL;
+	text_free(&url);
+	destination_free(&to);
+	return why;
+}
+
+void admin_api_resume(struct admin_exchange *x)
+{
+	struct json j = { x->out, false };
+	size_t ended;
+	const char *why = admin_resume(x, &ended);
+
+	if (why) {
 		admin_api_error(x, 400, why);
 		return;
 	}
-	if (to.path)
-		destination_url(&url, &to);
-	if (url.failed)
-		admin_api_error(x, 500, "utfeed ran out of memory.");
-	else
-		admin_resume(x, scopes[i].scope, (struct slice){ url.bytes, url.len });
-	text_free(&url);
-	destination_free(&to);
+	x->type = ADMIN_JSON;
+	json_open(&j, NULL);
+	json_number(&j, "resumed", ended);
+	json_close(&j);
+	putc('\n', x->out);
 }
 
 void admin_api_drain(struct admin_exchange *x)
@@ -203,7 +205,7 @@ void admin_api_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
 	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds,
-	    loop_wall_ms(x->admin->loop) / 1000);
+	    feeds_now(x->admin->loop, x->admin->parts.backoff));
 
 	x->type = ADMIN_JSON;
 	if (wrong)

@@ -100,6 +100,9 @@ void admin_api_feeds(struct admin_exchange *);
 void admin_api_config(struct admin_exchange *);
 void admin_api_purge(struct admin_exchange *);
 void admin_api_resume(struct admin_exchange *);
+/* Ends pauses: url=URL its own and its host's, host=URL those of the whole host (scheme://name:port), all=1 all. NULL:
+ * done; else what is wrong. */
+const char *admin_resume(struct admin_exchange *, size_t *ended);
 void admin_api_drain(struct admin_exchange *);
 void admin_api_log_level(struct admin_exchange *);
 
@@ -119,6 +122,9 @@ void admin_page_overview(struct admin_exchange *);
 void admin_page_feeds(struct admin_exchange *);
 void admin_page_feed(struct admin_exchange *);
 void admin_page_is_html(struct admin_exchange *);
+
+/* paused_page.c */
+void admin_page_paused(struct admin_exchange *);
 
 /* check_page.c */
 void admin_page_check(struct admin_exchange *);

@@ -12,6 +12,7 @@
 #include "proxy/base/container_of.h"
 #include "proxy/base/json.h"
 #include "proxy/base/url_secrets.h"
+#include "proxy/net/loop.h"
 
 /* The largest comes first; those that are equal in the order of their URLs. */
 #define FEEDS_ORDER(member) \
@@ -60,7 +61,7 @@ static bool feeds_wanted(const struct feeds_query *q, const struct feed_seen *s)
 {
 	const struct feeds_asked *a = container_of(q, const struct feeds_asked, query);
 
-	return (!a->mislabelled || feed_is_mislabelled(s)) && (!a->kept || feed_is_kept(s, a->now)) &&
+	return (!a->mislabelled || feed_is_mislabelled(s)) && (!a->kept || feed_is_kept(s, a->now.wall_s)) &&
 	    (!*a->search || strcasestr(s->url, a->search));
 }
 
@@ -139,7 +140,8 @@ static bool feeds_read_flag(struct slice query, const char *name)
 	    strcmp(word, "0") != 0;
 }
 
-const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds, int64_t now)
+const char *feeds_asked_read(struct feeds_asked *a, struct slice query, struct feeds_seen *feeds,
+    struct feeds_now now)
 {
 	struct slice none = { NULL, 0 };
 	char word[16];
@@ -201,18 +203,43 @@ static void feed_write_moment(struct json *j, const char *name, int64_t at)
 		json_null(j, name);
 }
 
-static void feed_write_state(struct json *j, const struct feed_seen *s, int64_t now)
+struct feeds_now feeds_now(struct loop *loop, struct backoff *backoff)
+{
+	return (struct feeds_now){ loop_wall_ms(loop) / 1000, loop_now_ms(loop), backoff };
+}
+
+int64_t feed_paused_until(const struct feed_seen *s, const struct feeds_now *now, struct backoff_shown *pause)
+{
+	if (!backoff_find(now->backoff, (struct slice){ s->url, strlen(s->url) }, now->steady_ms, pause))
+		return 0;
+	return now->wall_s + (int64_t)((pause->until_ms - now->steady_ms + 999) / 1000);
+}
+
+int64_t feed_next_fetch(const struct feed_seen *s, const struct feeds_now *now)
+{
+	struct backoff_shown pause;
+	int64_t until = feed_paused_until(s, now, &pause);
+
+	return until > s->expires ? until : s->expires;
+}
+
+static void feed_write_state(struct json *j, const struct feed_seen *s, const struct feeds_now *now)
 {
 	char room[FAILURE_CAUSE_MAX];
+	struct backoff_shown pause;
+	int64_t until = feed_paused_until(s, now, &pause);
 
 	feed_write_moment(j, "good", s->state.good);
-	feed_write_moment(j, "kept_since", feed_is_kept(s, now) ? s->state.kept_since : 0);
+	feed_write_moment(j, "kept_since", feed_is_kept(s, now->wall_s) ? s->state.kept_since : 0);
 	json_string(j, "last_error", feed_state_error(&s->state, room));
 	feed_write_moment(j, "last_error_at", s->state.failed_at);
+	feed_write_moment(j, "paused_until", until);
+	json_string(j, "paused_for", until ? failure_cause(pause.cause.status, pause.cause.why, room) : NULL);
+	feed_write_moment(j, "next_fetch", feed_next_fetch(s, now));
 	json_number(j, "saved", s->state.saved);
 }
 
-static void feed_write_json(struct json *j, const struct feed_seen *s, int64_t now)
+static void feed_write_json(struct json *j, const struct feed_seen *s, const struct feeds_now *now)
 {
 	char url[URL_SHOWN_MAX];
 
@@ -268,7 +295,7 @@ int feeds_write_json(FILE *out, struct feeds_seen *feeds, const struct feeds_ask
 	json_number(&j, "total", count.total);
 	json_open_list(&j, "feeds");
 	for (size_t i = 0; i < n; i++)
-		feed_write_json(&j, list[i], a->now);
+		feed_write_json(&j, list[i], &a->now);
 	json_close_list(&j);
 	feeds_write_next(&j, a, n && count.first + n < count.total ? list[n - 1] : NULL);
 	json_close(&j);

@@ -8,6 +8,9 @@
 
 #include "proxy/base/slice.h"
 #include "proxy/object/feeds_seen.h"
+#include "proxy/origin/backoff.h"
+
+struct loop;
 
 enum { FEEDS_LIMIT = 100, FEEDS_LIMIT_MAX = 10000, FEEDS_SEARCH_MAX = 256, FEEDS_EDGE_MAX = 48 };
 
@@ -20,19 +23,31 @@ struct feeds_order {
 extern const struct feeds_order feeds_orders[];
 extern const size_t feeds_n_orders;
 
+/* The clocks and the pauses, which the pages show beside the list. */
+struct feeds_now {
+	int64_t wall_s;                /* seconds since the epoch */
+	uint64_t steady_ms;
+	struct backoff *backoff;
+};
+struct feeds_now feeds_now(struct loop *, struct backoff *);
+/* Until when the feed's URL or its host is not asked, in seconds since the epoch; 0: it may be. *s says why. */
+int64_t feed_paused_until(const struct feed_seen *, const struct feeds_now *, struct backoff_shown *s);
+/* When it is fetched next if somebody asks: its freshness has ended, and so has a pause. 0: not known. */
+int64_t feed_next_fetch(const struct feed_seen *, const struct feeds_now *);
+
 struct feeds_asked {
 	struct feeds_query query;
 	const struct feeds_order *order;
 	char search[FEEDS_SEARCH_MAX]; /* a part of the URL; "": any */
 	bool mislabelled;              /* only those whose label was wrong */
 	bool kept;                     /* only those that are kept */
-	int64_t now;                   /* seconds since the epoch */
+	struct feeds_now now;
 	struct feed_seen edge;         /* what query.edge points to; of it the members are set that are compared */
 };
 
 /* Reads sort, limit, search, mislabelled, kept, after and before. NULL: they are right; else what is wrong. The feeds
- * tell the URL of the edge, which after and before name by its number. now: seconds since the epoch. */
-const char *feeds_asked_read(struct feeds_asked *, struct slice query, struct feeds_seen *, int64_t now);
+ * tell the URL of the edge, which after and before name by its number. */
+const char *feeds_asked_read(struct feeds_asked *, struct slice query, struct feeds_seen *, struct feeds_now);
 /* Writes the query, with its '?', that asks for the same feeds in the same order: those after the edge, those before
  * it, the first ones (FEEDS_AFTER, NULL) or the last ones. Members with their default are left out. ampersand: as it
  * is written where the query will stand. */

@@ -34,6 +34,7 @@ static const struct {
 } html_places[] = {
 	{ "/", "Overview" },
 	{ "/feeds", "Feeds" },
+	{ "/paused", "Paused" },
 	{ "/check", "Check a feed" },
 	{ "/metrics", "Metrics" },
 	{ "/api", "Interface" },

@@ -144,11 +144,6 @@ static void page_chart(FILE *out, const struct history *h, size_t chart)
 
 /* ---- feeds ---- */
 
-static int64_t page_now(const struct admin_exchange *x)
-{
-	return loop_wall_ms(x->admin->loop) / 1000;
-}
-
 static void page_feed_url(FILE *out, const struct feed_seen *s)
 {
 	char url[URL_SHOWN_MAX];
@@ -172,8 +167,10 @@ static void page_feed_rule(FILE *out, const struct feed_seen *s)
 	fputs("</td>", out);
 }
 
-static void page_feed_row(FILE *out, const struct feed_seen *s, int64_t now)
+static void page_feed_row(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
 {
+	int64_t now = at->wall_s;
+
 	fputs("<tr>", out);
 	page_feed_url(out, s);
 	fprintf(out,
@@ -185,7 +182,11 @@ static void page_feed_row(FILE *out, const struct feed_seen *s, int64_t now)
 	fputs("</td><td>", out);
 	html_moment(out, s->last, now);
 	fputs("</td><td>", out);
-	html_moment(out, s->expires, now);
+	html_moment(out, feed_next_fetch(s, at), now);
+	fputs("</td><td>", out);
+	html_moment(out, s->state.good, now);
+	fputs("</td><td>", out);
+	html_moment(out, feed_is_kept(s, now) ? s->state.kept_since : 0, now);
 	fputs("</td>", out);
 	page_feed_rule(out, s);
 	fputs("</tr>\n", out);
@@ -220,7 +221,9 @@ static void page_feeds_head(FILE *out, const struct feeds_asked *asked)
 		feeds_write_query(out, &other, FEEDS_AFTER, NULL, "&amp;");
 		fprintf(out, "\">%s</a></th>", o->title);
 	}
-	fputs("<th scope=\"col\">Charset</th><th scope=\"col\">Rule</th></tr></thead>\n", out);
+	fputs("<th scope=\"col\">Last good</th><th scope=\"col\">Kept since</th><th scope=\"col\">Charset</th>"
+	      "<th scope=\"col\">Rule</th></tr></thead>\n",
+	    out);
 }
 
 static void page_feeds_caption(FILE *out, size_t n, const struct feeds_count *count)
@@ -267,14 +270,13 @@ static void page_feeds_table(struct admin_exchange *x, const struct feeds_asked 
 	struct feed_seen *list[PAGE_FEEDS_ALL];
 	struct feeds_count count;
 	size_t n = feeds_seen_first(x->admin->parts.feeds, &asked->query, list, &count);
-	int64_t now = page_now(x);
 
 	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"Feeds\" tabindex=\"0\"><table>\n", x->out);
 	page_feeds_caption(x->out, n, &count);
 	page_feeds_head(x->out, links);
 	fputs("<tbody>\n", x->out);
 	for (size_t i = 0; i < n; i++)
-		page_feed_row(x->out, list[i], now);
+		page_feed_row(x->out, list[i], &asked->now);
 	fputs("</tbody></table></div>\n", x->out);
 	page_feeds_beside(x->out, links, list, n, &count);
 	while (n)
@@ -289,7 +291,8 @@ void admin_page_overview(struct admin_exchange *x)
 
 	admin_page_is_html(x);
 	admin_sample(a, &now);
-	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds, page_now(x));
+	(void)feeds_asked_read(&all, (struct slice){ NULL, 0 }, a->parts.feeds,
+	    feeds_now(a->loop, a->parts.backoff));
 	few = all;
 	few.query.max = PAGE_FEEDS;
 	html_begin(x->out, "What is going on", "/");
@@ -319,7 +322,8 @@ static void page_search(FILE *out, const struct feeds_asked *asked)
 void admin_page_feeds(struct admin_exchange *x)
 {
 	struct feeds_asked asked;
-	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds, page_now(x));
+	const char *wrong = feeds_asked_read(&asked, x->query, x->admin->parts.feeds,
+	    feeds_now(x->admin->loop, x->admin->parts.backoff));
 
 	if (wrong) {
 		admin_answer_plainly(x, 400, wrong);
@@ -355,19 +359,26 @@ static void page_fact_moment(FILE *out, const char *name, int64_t at, int64_t no
 	fputs("</td></tr>\n", out);
 }
 
-static void page_feed_state(FILE *out, const struct feed_seen *s, int64_t now)
+static void page_feed_state(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
 {
+	int64_t now = at->wall_s, until;
 	char room[FAILURE_CAUSE_MAX];
+	struct backoff_shown pause;
 
+	until = feed_paused_until(s, at, &pause);
 	page_fact_moment(out, "Last good", s->state.good, now);
 	page_fact_moment(out, "Kept since", feed_is_kept(s, now) ? s->state.kept_since : 0, now);
 	page_fact(out, "Last error", feed_state_error(&s->state, room));
 	page_fact_moment(out, "Time of the last error", s->state.failed_at, now);
+	page_fact_moment(out, "Paused until", until, now);
+	page_fact(out, "Paused for", until ? failure_cause(pause.cause.status, pause.cause.why, room) : NULL);
+	page_fact_moment(out, "Next fetch", feed_next_fetch(s, at), now);
 	page_fact_number(out, "Requests to the origin saved", s->state.saved);
 }
 
-static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
+static void page_feed(FILE *out, const struct feed_seen *s, const struct feeds_now *at)
 {
+	int64_t now = at->wall_s;
 	char url[URL_SHOWN_MAX];
 
 	url_show(url, s->url, strlen(s->url));
@@ -386,8 +397,7 @@ static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 	page_fact_number(out, "Bytes sent", s->bytes);
 	page_fact_moment(out, "First asked for", s->first, now);
 	page_fact_moment(out, "Last asked for", s->last, now);
-	page_fact_moment(out, "Next fetch", s->expires, now);
-	page_feed_state(out, s, now);
+	page_feed_state(out, s, at);
 	fputs("</tbody></table></div>\n", out);
 	if (url_has_secret_sign(s->url, strlen(s->url)))
 		return;
@@ -398,6 +408,7 @@ static void page_feed(FILE *out, const struct feed_seen *s, int64_t now)
 
 void admin_page_feed(struct admin_exchange *x)
 {
+	struct feeds_now now = feeds_now(x->admin->loop, x->admin->parts.backoff);
 	struct feed_seen *s;
 	char id[24];
 
@@ -408,7 +419,7 @@ void admin_page_feed(struct admin_exchange *x)
 	}
 	admin_page_is_html(x);
 	html_begin(x->out, "One feed", "");
-	page_feed(x->out, s, page_now(x));
+	page_feed(x->out, s, &now);
 	html_end(x->out);
 	free(s);
 }

@@ -8,7 +8,7 @@
 #include "proxy/report/log_stream.h"
 #include "proxy/report/publishers_show.h"
 
-static const char usage[] = "utfeed report [--csv | --json] [--feeds] [LOG...]";
+static const char usage[] = "utfeed report [--csv | --json] [--feeds | --origins] [LOG...]";
 
 enum report_output { REPORT_TABLE, REPORT_CSV, REPORT_JSON };
 
@@ -56,21 +56,21 @@ static void report_tell(const struct publishers *p)
 		    PUBLISHERS_FEEDS_MAX);
 }
 
-static int report_show(struct publishers *p, enum report_output output, bool feeds)
+static int report_show(struct publishers *p, enum report_output output, enum publishers_view view)
 {
 	publishers_sort(p);
 	report_tell(p);
 	if (output == REPORT_JSON)
-		publishers_show_json(stdout, p);
+		publishers_show_json(stdout, p, view == VIEW_ORIGINS);
 	else
-		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, p, feeds);
+		(output == REPORT_CSV ? publishers_show_csv : publishers_show_table)(stdout, p, view);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return CMD_OK;
 	perror("utfeed: standard output");
 	return CMD_USAGE;
 }
 
-static int report_run(char **logs, int n, enum report_output output, bool feeds)
+static int report_run(char **logs, int n, enum report_output output, enum publishers_view view)
 {
 	struct publishers *p = publishers_new();
 	int status = p ? CMD_OK : report_no_memory();
@@ -80,23 +80,24 @@ static int report_run(char **logs, int n, enum report_output output, bool feeds)
 	for (int i = 0; i < n && status == CMD_OK; i++)
 		status = report_read(p, logs[i]);
 	if (status == CMD_OK)
-		status = report_show(p, output, feeds);
+		status = report_show(p, output, view);
 	publishers_free(&p);
 	return status;
 }
 
 int cmd_report(int argc, char **argv)
 {
-	enum { OPT_CSV = 256, OPT_JSON, OPT_FEEDS, OPT_HELP };
+	enum { OPT_CSV = 256, OPT_JSON, OPT_FEEDS, OPT_ORIGINS, OPT_HELP };
 	static const struct option options[] = {
 		{ "csv", no_argument, NULL, OPT_CSV },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "feeds", no_argument, NULL, OPT_FEEDS },
+		{ "origins", no_argument, NULL, OPT_ORIGINS },
 		{ "help", no_argument, NULL, OPT_HELP },
 		{ NULL, 0, NULL, 0 },
 	};
 	enum report_output output = REPORT_TABLE;
-	bool feeds = false;
+	enum publishers_view view = VIEW_PUBLISHERS;
 	int opt;
 
 	optind = 0;
@@ -109,7 +110,10 @@ int cmd_report(int argc, char **argv)
 			output = REPORT_JSON;
 			break;
 		case OPT_FEEDS:
-			feeds = true;
+			view = VIEW_FEEDS;
+			break;
+		case OPT_ORIGINS:
+			view = VIEW_ORIGINS;
 			break;
 		case OPT_HELP:
 			printf("usage: %s\n", usage);
@@ -118,5 +122,5 @@ int cmd_report(int argc, char **argv)
 			return cmd_usage(usage, NULL, NULL);
 		}
 	}
-	return report_run(argv + optind, argc - optind, output, feeds);
+	return report_run(argv + optind, argc - optind, output, view);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "conf/url.h"
 #include "proxy/report/log_json.h"
@@ -21,6 +22,7 @@ static const struct {
 	size_t at, cap;
 } log_fields[] = {
 #define FIELD(member) offsetof(struct log_line, member), sizeof(((struct log_line *)0)->member)
+	{ "time", 0, LOG_TEXT, FIELD(time) },
 	{ "method", 2, LOG_TEXT, FIELD(method) },
 	{ "target", 3, LOG_TEXT, FIELD(target) },
 	{ "url", -1, LOG_TEXT, FIELD(target) },
@@ -32,6 +34,16 @@ static const struct {
 	{ "malformed", -1, LOG_COUNT, FIELD(malformed) },
 	{ "requests", -1, LOG_COUNT, FIELD(requests) },
 	{ "errors", -1, LOG_COUNT, FIELD(errors) },
+	{ "good", -1, LOG_COUNT, FIELD(good) },
+	{ "kept_since", -1, LOG_COUNT, FIELD(kept_since) },
+	{ "last_error", -1, LOG_TEXT, FIELD(error) },
+	{ "last_error_at", -1, LOG_COUNT, FIELD(error_at) },
+	{ "paused_until", -1, LOG_COUNT, FIELD(paused_until) },
+	{ "next_fetch", -1, LOG_COUNT, FIELD(next_fetch) },
+	{ "saved", -1, LOG_COUNT, FIELD(saved) },
+	{ "kept", -1, LOG_TEXT, FIELD(kept) },
+	{ "cache", -1, LOG_TEXT, FIELD(cache) },
+	{ "collapsed", -1, LOG_TEXT, FIELD(collapsed) },
 	{ "end", -1, LOG_TEXT, FIELD(end) },
 	{ "route", -1, LOG_TEXT, FIELD(route) },
 	{ "origin_host", -1, LOG_TEXT, FIELD(host) },
@@ -93,7 +105,7 @@ static bool log_set_word(struct log_line *l, int position, const char *word, siz
 		size_t name = strlen(log_fields[i].name);
 
 		if (position < LOG_POSITIONS ? log_fields[i].position == position :
-		    sign == word + name && memcmp(word, log_fields[i].name, name) == 0)
+		    log_fields[i].position < 0 && sign == word + name && !memcmp(word, log_fields[i].name, name))
 			return position < LOG_POSITIONS ? log_set(l, i, word, len) :
 			                                  log_set(l, i, sign + 1, len - name - 1);
 	}
@@ -189,6 +201,32 @@ bool log_line_is_error(const struct log_line *l)
 	if (l->requests)
 		return l->errors > 0;
 	return l->status == 404 || l->status == 410 || l->status >= 500 || strcmp(l->end, "cut") == 0;
+}
+
+/* "2026-11-21T04:34:26.545Z"; the shape is checked before the numbers are read. */
+uint64_t log_line_time(const struct log_line *l)
+{
+	static const char shape[] = "0000-00-00T00:00:00";
+	struct tm tm = { 0 };
+	time_t t;
+
+	for (size_t i = 0; shape[i]; i++)
+		if (shape[i] == '0' ? l->time[i] < '0' || l->time[i] > '9' : l->time[i] != shape[i])
+			return 0;
+	tm.tm_year = atoi(l->time) - 1900;
+	tm.tm_mon = atoi(l->time + 5) - 1;
+	tm.tm_mday = atoi(l->time + 8);
+	tm.tm_hour = atoi(l->time + 11);
+	tm.tm_min = atoi(l->time + 14);
+	tm.tm_sec = atoi(l->time + 17);
+	t = timegm(&tm);
+	return t > 0 ? (uint64_t)t : 0;
+}
+
+bool log_line_saves(const struct log_line *l)
+{
+	return strcmp(l->cache, "hit") == 0 || strcmp(l->collapsed, "true") == 0 ||
+	    (*l->cache && *l->kept && !*l->origin);
 }
 
 bool log_line_counts(const struct log_line *l)

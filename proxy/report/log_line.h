@@ -23,6 +23,10 @@ struct log_line {
 	uint64_t repairs, malformed;
 	/* a feed of /api/feeds stands for all requests for it; of a line both are 0 */
 	uint64_t requests, errors;
+	uint64_t good, kept_since, error_at, paused_until, next_fetch, saved; /* of such a feed; 0: null */
+	char error[LOG_WORD_MAX];               /* its last error; "": none */
+	/* of a line */
+	char time[LOG_WORD_MAX], kept[LOG_WORD_MAX], cache[LOG_WORD_MAX], collapsed[LOG_WORD_MAX];
 };
 
 /* False: this is no line of an access log. */
@@ -34,6 +38,10 @@ bool log_line_is_combined(const char *, size_t len);
 bool log_line_counts(const struct log_line *);
 bool log_line_is_mislabelled(const struct log_line *);
 bool log_line_is_error(const struct log_line *);
+/* When the line was written, in seconds since the epoch; 0: it does not tell. */
+uint64_t log_line_time(const struct log_line *);
+/* Whether the answer needed no request to the origin; only lines of JSON tell. */
+bool log_line_saves(const struct log_line *);
 
 /* Who publishes the feed: the host of its URL, that of the origin, else the route; and the feed itself, its URL or
  * target. */

@@ -1,6 +1,7 @@
 /* The account of feeds and their publishers; see publishers.h. */
 #include "proxy/report/publishers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,11 +98,44 @@ static struct publisher_feed *publishers_add_feed(struct publishers *p, size_t b
 	return f;
 }
 
+/* A feed of /api/feeds tells what is so now. */
+static void publishers_note_listed(struct publisher_feed *f, const struct log_line *l)
+{
+	f->good = l->good;
+	f->kept_since = l->kept_since;
+	f->error_at = l->error_at;
+	memcpy(f->error, l->error, sizeof f->error);
+	f->paused_until = l->paused_until;
+	f->next_fetch = l->next_fetch;
+	f->saved = l->saved;
+}
+
+static void publishers_note_origin(struct publisher_feed *f, const struct log_line *l)
+{
+	uint64_t at = log_line_time(l);
+
+	f->saved += log_line_saves(l);
+	if (!l->kept[0] && !log_line_is_error(l)) {
+		f->good = at;
+		f->kept_since = 0;
+		return;
+	}
+	f->error_at = at;
+	if (l->kept[0]) {
+		memcpy(f->error, l->kept, sizeof f->error);
+		f->kept_since = f->kept_since ? f->kept_since : at;
+		return;
+	}
+	f->kept_since = 0;
+	snprintf(f->error, sizeof f->error, "%u", l->status);
+}
+
 /* An error says nothing of the feed's labels, so these stay as they were. */
 static void publishers_note(struct publisher_feed *f, const struct log_line *l)
 {
 	f->requests += l->requests ? l->requests : 1;
 	f->errors += l->requests ? l->errors : log_line_is_error(l);
+	(l->requests ? publishers_note_listed : publishers_note_origin)(f, l);
 	if (!l->charset[0])
 		return;
 	memcpy(f->charset, l->charset, sizeof f->charset);
@@ -204,5 +238,5 @@ bool publisher_feed_is_bad(const struct publisher_feed *f)
 {
 	uint64_t expected = strcmp(f->charset, "utf-8") != 0;
 
-	return f->mislabelled || f->repairs > expected || f->malformed || f->errors;
+	return f->mislabelled || f->repairs > expected || f->malformed || f->errors || f->kept_since;
 }

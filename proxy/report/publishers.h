@@ -14,6 +14,10 @@ struct publisher_feed {
 	struct publisher *publisher;
 	struct publisher_feed *next;            /* in its bucket */
 	uint64_t requests, errors, repairs, malformed;
+	/* How its origin does; times are seconds since the epoch, 0: not known, or not so. From a log, good is the
+	 * latest answer that was neither an error nor kept. */
+	uint64_t good, kept_since, error_at, paused_until, next_fetch, saved;
+	char error[LOG_WORD_MAX];
 	bool mislabelled;
 	char charset[LOG_WORD_MAX], was[LOG_WORD_MAX];
 	char url[];

@@ -9,9 +9,12 @@
 
 #include "proxy/report/publishers.h"
 
-/* Those with something to tell, the worst first. feeds: one line for each feed rather than for each publisher. */
-void publishers_show_table(FILE *, const struct publishers *, bool feeds);
-void publishers_show_csv(FILE *, const struct publishers *, bool feeds);
-void publishers_show_json(FILE *, const struct publishers *);
+/* PUBLISHERS and FEEDS: those with something to tell, the worst first, a line each. ORIGINS: how the origins of all
+ * feeds do, a line for each feed. */
+enum publishers_view { VIEW_PUBLISHERS, VIEW_FEEDS, VIEW_ORIGINS };
+void publishers_show_table(FILE *, const struct publishers *, enum publishers_view);
+void publishers_show_csv(FILE *, const struct publishers *, enum publishers_view);
+/* origins: with a list of all feeds. */
+void publishers_show_json(FILE *, const struct publishers *, bool origins);
 
 #endif

@@ -12,7 +12,7 @@ from peers import Client
 from test_admin import KOI8, WORKERS, Admin, listed
 from wire import TIMEOUT
 
-PAGES = ["/", "/feeds", "/check"]
+PAGES = ["/", "/feeds", "/paused", "/check"]
 OURS = "Sec-Fetch-Site: same-origin"
 
 

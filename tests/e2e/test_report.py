@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from pages import Site
 from proxy import BINARY, SANITIZER
 from schema import fits
 from test_admin import Admin
@@ -100,6 +101,32 @@ def test_the_list_that_utfeed_answers(start, origin):
     assert [feed["label"] for each in found["publishers"] for feed in each["bad_feeds"]] == ["iso-8859-1"]
 
 
+@pytest.mark.parametrize("kind", ["list", "text", "json"])
+def test_how_origins_do(start, origin, kind):
+    """From the list of a running utfeed, and from its log, which knows neither pauses nor what comes next."""
+    site = Site(origin)
+    site["/f"] = message("200 OK", "Content-Type: text/xml", "Cache-Control: max-age=0", body=b"<rss><channel><title>a</title></channel></rss>")
+    log = ("--log-format", kind) if kind != "list" else ()
+    proxy = start(None, "--cache", "on", "--admin-listen", "127.0.0.1:0", "--pause", "on", *log, "--route", f"/={origin.url}")
+    admin = Admin(proxy)
+    assert proxy.get("/f").status == 200
+    site["/f"] = message("503 X", "Retry-After: 600")
+    for _ in range(3):
+        assert proxy.get("/f").status == 200
+    admin.metrics_after(4)
+    body = admin.ask("/api/feeds").body if kind == "list" else b"".join(line + b"\n" for line in proxy.access_lines(4))
+    found = report(body, "--origins")
+    [one] = found["feeds"]
+    assert found["publishers"][0]["bad_feeds"] == [one]
+    assert one["last_good"] <= one["kept_since"] <= one["last_error_at"] and one["last_error"] == "503"
+    assert bool(one["paused_until"]) == bool(one["next_fetch"]) == (kind == "list")
+    assert one["saved"] == {"list": 2, "text": 0, "json": 2}[kind]
+    table = run("report", "--origins", body=body)[0].decode("ascii").splitlines()
+    assert table[0].split()[:2] == ["last_good", "kept_since"] and " 503 " in table[1] and table[1].endswith("/f") and len(table) == 2
+    rows = list(csv.reader(io.StringIO(run("report", "--csv", "--origins", body=body)[0].decode("ascii"), newline="")))
+    assert len(rows) == 2 and len(rows[0]) == len(rows[1]) and rows[1][-2] == "503" and rows[1][2].endswith("Z")
+
+
 @pytest.mark.parametrize("hits", [False, True], ids=["fetched", "hits"])
 def test_publishers_of_routes(start, origin, hits):
     """The JSON lines name the host of the origin, also where nothing was fetched; the lines of text have the route."""
@@ -134,7 +161,7 @@ def test_hostile_lines():
     lines = [b"\x1b[2J\xff\n", b"\0\n", b"{" * 5000 + b"\n", b"x" * 100_000 + b"\n", b"a b GET /http:// 200 1 r charset=x was=y\n",
              b"\x9b b GET /http://\x1b]0;a\x07/ 200 1 auto charset=utf-8\x1b was=us-ascii\n", b"\n", b"no end"]
     log = b"".join(lines) + b"\n" + LOG
-    for args in ([], ["--feeds"], ["--csv"], ["--json"]):
+    for args in ([], ["--feeds"], ["--origins"], ["--csv"], ["--csv", "--origins"], ["--json"]):
         out, errors = run("report", *args, body=log)
         assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]", out.decode())
         assert "lines are none of an access log" in errors

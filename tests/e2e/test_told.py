@@ -181,3 +181,59 @@ def test_what_has_ended_is_not_told(told, tmp_path, case, store):
     t.asked += case in ("PURGE", "POST")
     t.get()
     assert bool(t.feed()["kept_since"]) == (case == "a reload") and t.feed()["last_error"] == "503"
+
+
+def test_a_pause_is_told_and_ended(told, origin):
+    """The list and the page tell until when and why; the button of the page ends it, and another site's page cannot."""
+    t = told("--pause", "on")
+    t.get()
+    t.site["/f"] = message("503 X", "Retry-After: 600")
+    t.get()
+    one = t.feed()
+    assert 590 < one["paused_until"] - time.time() <= 601 and one["paused_for"] == "503" and one["next_fetch"] == one["paused_until"]
+    html = t.admin.ask("/paused").body.decode()
+    button = f'name="url" value="{origin.url}/f"><button>Resume</button>'
+    assert button in html and "<td><bdi>503</bdi></td><td>the origin</td>" in html and "1 of 1 pauses" in html
+    assert b"Paused until" in t.admin.ask(f"/feed?id={one['id']}").body
+    assert t.admin.post("/paused", f"url={origin.url}/f", "Origin: https://evil.com").status == 403
+    assert t.admin.post("/paused", f"url={origin.url}/f", "Sec-Fetch-Site: cross-site").status == 403
+    assert t.admin.post("/paused", "url=nonsense").status == t.admin.post("/paused").status == 400
+    assert t.feed()["paused_until"] == one["paused_until"]
+    got = t.admin.post("/paused", f"url={origin.url}/f", "Sec-Fetch-Site: same-origin")
+    assert got.status == 200 and b"1 pauses ended." in got.body and b"0 of 0 pauses" in got.body
+    assert t.feed()["paused_until"] is None and t.feed()["paused_for"] is None
+    t.get()
+    assert t.admin.post("/paused", "all=1").status == 200 and t.feed()["paused_until"] is None
+
+
+def test_a_paused_host_is_told(told, origin):
+    """A 429 pauses all of the host: also a feed that has not failed itself is told to be paused."""
+    t = told("--pause", "on")
+    t.site["/g"] = feed(FRESH)
+    t.get(path="/g")
+    t.site["/f"] = message("429 X", "Retry-After: 600")
+    t.get()
+    assert t.feed("/g")["paused_for"] == "429" and t.feed("/g")["last_error"] is None
+    assert t.feed("/g")["next_fetch"] >= t.feed("/g")["expires"] and t.admin.metrics()["utfeed_paused_hosts"] == 1
+    assert f'name="host" value="{origin.url}"' in t.admin.ask("/paused").body.decode()
+    assert b"1 pauses ended" in t.admin.post("/paused", f"host={origin.url}").body
+
+
+def test_hostile_names_of_pauses(told, origin):
+    """Markup in a URL stays text, and a secret is neither shown nor in a button."""
+    t = told("--pause", "on")
+    for path in ("/a?q=%22%3E%3Cscript%3E&x='y", "/s?token=s3cr3t"):
+        t.site[path] = message("503 X", "Retry-After: 600")
+        t.get(path=path)
+    html = t.admin.ask("/paused").body.decode()
+    assert "<script" not in html and "s3cr3t" not in html and "token=***" in html and html.count(">Resume</button>") == 1
+
+
+def test_the_page_of_pauses_is_bounded(told):
+    t = told("--pause", "on", workers="1")
+    t.site["*"] = message("503 X")
+    client = t.proxy.client()
+    for i in range(230):
+        assert client.get(f"/{i}").status == 503
+    html = t.admin.ask("/paused").body.decode()
+    assert "200 of 230 pauses" in html and html.count(">Resume</button>") == 200

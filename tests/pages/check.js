@@ -6,7 +6,7 @@ const { chromium } = require('playwright-core');
 
 const [base, file, pictures] = process.argv.slice(2);
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const places = ['/', '/feeds', '/feeds?sort=url&mislabelled=1', '/check'];
+const places = ['/', '/feeds', '/feeds?sort=url&mislabelled=1', '/paused', '/check'];
 const widths = [320, 768, 1920];
 let checks = 0, faults = 0;
 

@@ -1,0 +1,98 @@
+/* The admin listener's page of hosts and URLs that are not asked now, with buttons that end that; see admin_internal.h.
+ * It is bounded by PAUSED_SHOWN. Every text of a peer goes through visible_html(), and a URL with a secret is shown
+ * without it and has no button. */
+#include <string.h>
+
+#include "proxy/admin/admin_internal.h"
+#include "proxy/admin/html.h"
+#include "proxy/base/url_secrets.h"
+#include "proxy/origin/backoff.h"
+#include "proxy/report/visible.h"
+
+enum { PAUSED_SHOWN = 200 };
+
+struct paused_list {
+	FILE *out;
+	uint64_t now_ms;
+	size_t shown, more;
+};
+
+static void paused_cell(FILE *out, const char *text)
+{
+	fputs("<td><bdi>", out);
+	visible_html(out, text);
+	fputs("</bdi></td>", out);
+}
+
+static void paused_button(FILE *out, const struct backoff_shown *s, const char *name)
+{
+	fputs("<td>", out);
+	if (!url_has_secret_sign(s->name.at, s->name.len)) {
+		fprintf(out,
+		    "<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"%s\" value=\"",
+		    s->host ? "host" : "url");
+		visible_html(out, name);
+		fputs("\"><button>Resume</button></form>", out);
+	}
+	fputs("</td>", out);
+}
+
+static void paused_row(void *arg, const struct backoff_shown *s)
+{
+	char room[FAILURE_CAUSE_MAX], name[URL_SHOWN_MAX];
+	const char *cause = failure_cause(s->cause.status, s->cause.why, room);
+	struct paused_list *l = arg;
+
+	if (s->until_ms <= l->now_ms)
+		return;
+	if (l->shown == PAUSED_SHOWN) {
+		l->more++;
+		return;
+	}
+	l->shown++;
+	url_show(name, s->name.at, s->name.len);
+	fprintf(l->out, "<tr><td>%s</td>", s->host ? "host" : "URL");
+	paused_cell(l->out, name);
+	paused_cell(l->out, cause ? cause : "-");
+	fprintf(l->out, "<td>%s</td><td>in ", s->asked_for ? "the origin" : "utfeed");
+	html_span(l->out, (int64_t)((s->until_ms - l->now_ms + 999) / 1000));
+	fprintf(l->out, "</td><td class=\"n\">%u</td>", s->saved);
+	paused_button(l->out, s, name);
+	fputs("</tr>\n", l->out);
+}
+
+static void paused_table(struct admin_exchange *x)
+{
+	struct paused_list l = { .out = x->out, .now_ms = loop_now_ms(x->admin->loop) };
+
+	fputs("<div class=\"scroll\" role=\"region\" aria-label=\"Pauses\" tabindex=\"0\"><table>\n<thead><tr>"
+	      "<th scope=\"col\">What</th><th scope=\"col\">Name</th><th scope=\"col\">Cause</th>"
+	      "<th scope=\"col\">Asked for by</th><th scope=\"col\">Ends</th>"
+	      "<th scope=\"col\" class=\"n\">Requests saved</th><th scope=\"col\">End it now</th></tr></thead>\n"
+	      "<tbody>\n",
+	    x->out);
+	backoff_each(x->admin->parts.backoff, paused_row, &l);
+	fprintf(x->out, "</tbody></table></div>\n<p>%zu of %zu pauses</p>\n", l.shown, l.shown + l.more);
+}
+
+/* A POST ends pauses as /api/resume does. */
+void admin_page_paused(struct admin_exchange *x)
+{
+	bool reads = x->msg->method == METHOD_GET || x->msg->method == METHOD_HEAD;
+	const char *why;
+	size_t ended;
+
+	if (!reads && (why = admin_resume(x, &ended))) {
+		admin_answer_plainly(x, 400, why);
+		return;
+	}
+	admin_page_is_html(x);
+	html_begin(x->out, "Paused", "/paused");
+	if (!reads)
+		fprintf(x->out, "<p role=\"status\">%zu pauses ended.</p>\n", ended);
+	paused_table(x);
+	fputs("<form method=\"post\" action=\"/paused\"><input type=\"hidden\" name=\"all\" value=\"1\">"
+	      "<button>Resume all</button></form>\n",
+	    x->out);
+	html_end(x->out);
+}
