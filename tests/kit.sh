@@ -5,8 +5,7 @@
 told=--times apart=
 [ "$1" != field ] || told=--why apart='
 reload-gets-through-once     reload-floor is 5 minutes in the gateway, not 10 seconds
-errors-no-cache-is-a-reload  the same holds for a stored error
-score-a-day                  a 429 pauses the rest of its host for an hour at most, not for the two that it named'
+errors-no-cache-is-a-reload  the same holds for a stored error'
 "$3/$1/run" --utfeed "$2" $told | awk -v kit="$1" -v apart="$apart" '
 BEGIN {
 	for (n_apart = split(apart, line, "\n"); n_apart; n_apart--)
