@@ -17,8 +17,12 @@ SANITIZER = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error:|LeakSaniti
 
 
 def is_sanitized():
+    return has_symbol(b"__[at]san_init")
+
+
+def has_symbol(name):
     with open(BINARY, "rb") as binary:
-        return re.search(b"__[at]san_init", binary.read()) is not None
+        return re.search(name, binary.read()) is not None
 
 
 def normalise(body, content_type, *args, binary=BINARY):
