@@ -15,7 +15,7 @@ from feeds import SMALL, SMALL_OUT
 from inside import InsideClient, OwnCa
 from pages import FRESH, Site, page
 from preload import Preload, build, preloading
-from proxy import BINARY, REFUSED, has_symbol
+from proxy import BINARY, REFUSED, has_symbol, is_sanitized
 from test_memory import Refusal
 from wire import TIMEOUT, message
 
