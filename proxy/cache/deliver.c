@@ -140,11 +140,14 @@ static void deliver_add_location(struct text *t, const struct lookup *l, struct 
 static int deliver_lead(const struct lookup *l, struct delivery *f)
 {
 	static const char *const replaced[] = { "location", NULL };
-	struct slice location = head_text_get((struct slice){ f->head->bytes, f->head->len }, "location");
+	struct slice location;
 	struct object_head *h;
 	struct text t = { 0 };
 
-	if (l->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status) || !location.at)
+	if (l->target.mode != TARGET_GATEWAY || !deliver_leads(f->head->status))
+		return 0;
+	location = head_text_get((struct slice){ f->head->bytes, f->head->len }, "location");
+	if (!location.at)
 		return 0;
 	if (!(h = deliver_make_head(f->head, f->head->status, replaced, false)))
 		return -1;
