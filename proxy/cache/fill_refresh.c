@@ -269,9 +269,8 @@ bool fill_serve_stale(struct fill *l, struct object *o, int status, bool no_feed
 /* The URL at which a stored response was found, to which redirects may have led. It stands in Content-Location, which
  * an origin may also send by itself: if that names another URL than the fetch ends at, the request goes out
  * unconditionally. */
-static char *fill_found_at(const struct entry *e)
+static char *fill_found_at(struct slice at)
 {
-	struct slice at = head_text_get((struct slice){ e->head->bytes, e->head->len }, "content-location");
 	struct text url = { 0 };
 	size_t len;
 
@@ -282,11 +281,28 @@ static char *fill_found_at(const struct entry *e)
 	return text_take(&url, &len);
 }
 
+/* Whether the Content-Location that the origin sent by itself is a URL of another origin. It has no say over that one,
+ * which the validators would reach once a redirect led there. */
+static bool fill_names_elsewhere(const struct fetch_request *r, struct slice at, struct slice own)
+{
+	struct destination first = r->to, named = { .path = NULL };
+	const char *why;
+	bool elsewhere;
+
+	if (!own.len || own.len != at.len || memcmp(own.at, at.at, own.len) || !memmem(own.at, own.len, "://", 3))
+		return false;
+	redirect_upgrade(&first, &r->redirects);
+	elsewhere = destination_from_url(&named, own, &why) != DESTINATION_OK || !destination_same_origin(&named, &first);
+	destination_free(&named);
+	return elsewhere;
+}
+
 int fill_add_validators(struct fill *l, struct fetch_request *r)
 {
 	struct http_msg stored;
-	struct slice etag, modified;
+	struct slice etag, modified, at;
 	struct text t = { 0 };
+	bool elsewhere;
 
 	if (!l->params.entry)
 		return 0;
@@ -304,10 +320,15 @@ int fill_add_validators(struct fill *l, struct fetch_request *r)
 		text_printf(&t, "If-None-Match: %.*s\r\n", (int)etag.len, etag.at);
 	if (modified.len)
 		text_printf(&t, "If-Modified-Since: %.*s\r\n", (int)modified.len, modified.at);
+	at = head_text_get((struct slice){ l->params.entry->head->bytes, l->params.entry->head->len },
+	    "content-location");
+	elsewhere = fill_names_elsewhere(r, at, http_msg_get(&stored, H_CONTENT_LOCATION));
 	http_msg_free(&stored);
-	if (!t.len)
+	if (!t.len || elsewhere) {
+		text_free(&t);
 		return t.failed ? -1 : 0;
+	}
 	r->conditional = text_take(&t, &r->conditional_len);
-	r->conditional_url = fill_found_at(l->params.entry);
+	r->conditional_url = fill_found_at(at);
 	return r->conditional ? 0 : -1;
 }

@@ -430,15 +430,9 @@ bool lookup_again(struct lookup *l, const struct object *o)
 		return false;
 	if (own)
 		l->company = COMPANY_NONE;
-	if (own && lookup_has_kept(l)) {
-		l->source = SOURCE_PAST;
-		l->status.collapsed = false;
-		lookup_restart(l, LOOKUP_COLLAPSE);
-		return true;
-	}
 	/* After a 304 that was for one client, the stores are asked again: the response may be stored without what was
-	 * for that client. */
-	if (own && object_phase(o) != OBJECT_SUBSTITUTED) {
+	 * for that client. So they are where a feed is kept, which may have been purged meanwhile. */
+	if (own && object_phase(o) != OBJECT_SUBSTITUTED && !lookup_has_kept(l)) {
 		lookup_let_go(l);
 		l->key_len = l->primary_len;
 		lookup_restart(l, lookup_miss(l));

@@ -257,6 +257,19 @@ def test_a_purge_ends_what_a_fetch_under_way_would_have_kept(start, origin):
     assert client.response().status == 403
 
 
+def test_a_purge_ends_what_those_who_wait_would_have_kept(start, origin):
+    """Who waits for another one's fetch asks the stores again, if that fetch brings nothing for him."""
+    proxy = start(origin, "--slow-after", "0")
+    proxy.through(origin, feed(OLD), "/f")
+    first = proxy.client().ask("/f")
+    upstream = origin.receive()
+    second = proxy.client().ask("/f")
+    second.drained()
+    assert proxy.get("/f", method="PURGE").status == 200
+    upstream.answer(message("429 X"))
+    assert first.response().status == second.response().status == 429
+
+
 @pytest.mark.parametrize("status,fields,kept", [(401, ("Authorization: Basic YTpi",), False), (402, ("Authorization: Basic YTpi",), False),
                                                 (403, ("Authorization: Basic YTpi",), False), (404, ("Authorization: Basic YTpi",), True), (401, (), True)])
 def test_a_refusal_of_credentials_is_the_clients_own(start, origin, site, status, fields, kept):

@@ -53,6 +53,38 @@ def test_where_redirects_lead_the_validators_go(start, origin, another):
         assert client.response().body == SMALL_OUT
 
 
+def test_no_origin_names_the_place_for_its_validators_on_another(start, origin, another):
+    """RFC 9110 section 8.7: Content-Location says nothing of a URL of another origin. What one site wrote as its ETag
+    must not reach another that it redirects to."""
+    other, proxy = another(), start(None, *ON)
+    client = proxy.client()
+    client.ask(f"/{origin.url}/f")
+    origin.receive().answer(feed(STALE, "ETag: <script>", f"Content-Location: {other.url}/f"))
+    assert client.response().body == SMALL_OUT
+    client.ask(f"/{origin.url}/f")
+    upstream = origin.receive()
+    assert "If-None-Match" not in upstream.request
+    upstream.answer(message("302 Found", f"Location: {other.url}/f", "Cache-Control: no-cache"))
+    upstream = other.receive()
+    assert "If-None-Match" not in upstream.request
+    upstream.answer(feed(STALE))
+    assert client.response().body == SMALL_OUT
+
+
+def test_a_place_of_its_own_that_an_origin_names_gets_its_validators(start, origin):
+    proxy = start(None, *ON)
+    client = proxy.client()
+    for n in range(2):
+        client.ask(f"/{origin.url}/f")
+        if n:
+            origin.receive().answer(message("302 Found", "Location: /g", "Cache-Control: no-cache"))
+        upstream = origin.receive()
+        assert ("If-None-Match" in upstream.request) == (n == 1)
+        upstream.answer(message("304 Not Modified", "ETag: odd", length=False) if n else
+                        feed(STALE, "ETag: odd", f"Content-Location: {origin.url}/g"))
+        assert client.response().body == SMALL_OUT
+
+
 MALFORMED = ["RSS-f3fd", '"open', 'w/"a"', '"a", "b"', '"a"x', "W/"]
 
 
